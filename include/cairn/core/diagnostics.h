@@ -1,0 +1,78 @@
+// What a user can get wrong: collected while reading, raised together, printed by the command line alone.
+//   configs/x.yaml:12:7: error: inter.bandwdith: unknown key (did you mean 'bandwidth'?)
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace cairn::core {
+
+enum class Severity : std::uint8_t { warning, error };
+
+struct Diagnostic {
+  Severity severity = Severity::error;
+  std::string file;      // empty when the value came from no file
+  int line = 0;          // 1-based; 0 when unknown
+  int column = 0;        // 1-based; 0 when unknown
+  std::string key_path;  // strategy.tp
+  std::string message;   // what is wrong
+  std::string hint;      // the remedy; may be empty
+
+  // One line: file:line:column: severity: key path: message (hint)
+  std::string to_string() const;
+};
+
+// The one exception for user errors. Carries every diagnostic found, in the order found.
+class ConfigurationError : public std::exception {
+ public:
+  explicit ConfigurationError(std::vector<Diagnostic> diagnostics);
+  // Convenience for a single error that has a key path and a remedy but no file position.
+  ConfigurationError(std::string key_path, std::string message, std::string hint);
+  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::vector<Diagnostic> diagnostics_;
+  std::string text_;
+};
+
+// Collects diagnostics of one reading; raise_if_errors() throws ConfigurationError with all of them.
+class Diagnostics {
+ public:
+  void add(Diagnostic diagnostic);
+  bool has_errors() const { return errors_ > 0; }
+  const std::vector<Diagnostic>& all() const { return all_; }
+  void raise_if_errors() const;
+
+ private:
+  std::vector<Diagnostic> all_;
+  std::size_t errors_ = 0;
+};
+
+// A capability this build or machine lacks (GPU, NCCL, MPI): exit code 4.
+class CapabilityError : public std::exception {
+ public:
+  explicit CapabilityError(std::string message) : message_(std::move(message)) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  std::string message_;
+};
+
+// Reading stopped half-way or writing failed: exit code 3.
+class InputOutputError : public std::exception {
+ public:
+  explicit InputOutputError(std::string message) : message_(std::move(message)) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  std::string message_;
+};
+
+// The nearest of `candidates` by edit distance, or empty when none is near enough to be a typing slip
+// (distance at most 1 + length/4).
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+
+}  // namespace cairn::core

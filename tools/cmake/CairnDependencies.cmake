@@ -1,0 +1,16 @@
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(Boost 1.74 REQUIRED)
+
+add_library(cairn_yaml INTERFACE)
+target_link_libraries(cairn_yaml INTERFACE $<IF:$<TARGET_EXISTS:yaml-cpp::yaml-cpp>,yaml-cpp::yaml-cpp,yaml-cpp>)
+
+if(CAIRN_TESTS)
+  find_package(Catch2 REQUIRED)
+  add_library(cairn_catch INTERFACE)
+  target_link_libraries(cairn_catch INTERFACE Catch2::Catch2WithMain)
+  find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,28 @@
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+option(CAIRN_TESTS "Build the tests" ON)
+option(CAIRN_ASSERTIONS "Check invariants in every build type" ON)
+option(CAIRN_WERROR "Treat warnings as errors" OFF)
+set(CAIRN_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize= (for example address,undefined)")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(CAIRN_CCACHE ccache)
+if(CAIRN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CAIRN_CCACHE})
+endif()
+
+add_library(cairn_flags INTERFACE)
+target_compile_options(cairn_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
+if(CAIRN_WERROR)
+  target_compile_options(cairn_flags INTERFACE -Werror)
+endif()
+if(CAIRN_SANITIZE)
+  target_compile_options(cairn_flags INTERFACE -fsanitize=${CAIRN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(cairn_flags INTERFACE -fsanitize=${CAIRN_SANITIZE})
+endif()
