@@ -1,0 +1,21 @@
+// Number formats as the cost and memory models see them: how many bits an element takes, including its share of a block scale.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace cairn::numerics {
+
+enum class Format : std::uint8_t { fp64, fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, fp8_block, mxfp8, nvfp4, int64, int32, int8, mask };
+
+// Storage bits per element in memory and on the wire. Block formats include their scale:
+// fp8_block 8 + 32/128 (one fp32 scale per 128 elements), mxfp8 8 + 8/32, nvfp4 4 + 8/16. tf32 is stored as fp32. mask is one byte.
+// Source: OCP Microscaling Formats (MX) v1.0 section 5; NVIDIA Blackwell NVFP4 (16-element blocks, E4M3 scale).
+double bits_per_element(Format format);
+inline double bytes_per_element(Format format) { return bits_per_element(format) / 8.0; }
+
+std::string_view name(Format format);
+// Throws core::ConfigurationError for an unknown name, with the nearest known one.
+Format parse_format(std::string_view text);
+
+}  // namespace cairn::numerics
