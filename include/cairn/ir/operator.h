@@ -1,0 +1,66 @@
+// An operator: an iteration domain, and the tensors it reads and writes through projections of that domain.
+//
+// Matrix product Y[t, n] += X[t, k] W[n, k]:
+//   domain (t, n, k); accesses: X read (t, k), W read (n, k), Y accumulate-sum (t, n); 2 FLOPs per point.
+// FLOPs = points x flops_per_point; bytes = sum of footprints x bytes per element; which dimensions may be split, and what
+// that split does to each tensor, follows from the projections alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <boost/container/small_vector.hpp>
+
+#include "cairn/ir/tensor.h"
+#include "cairn/loopnest/domain.h"
+
+namespace cairn::ir {
+
+using OperatorId = std::int32_t;
+
+enum class Kind : std::uint8_t { contraction, pointwise, reduce, scan, gather, scatter, opaque };
+enum class Mode : std::uint8_t { read, write, accumulate };
+
+// How several contributions to one element combine; what a partial result needs to become whole.
+enum class Monoid : std::uint8_t { sum, max, softmax_merge };
+
+// Where the gradient of a read tensor comes from.
+enum class InputGradient : std::uint8_t {
+  none,      // not differentiable, or not wanted
+  computed,  // by a backward operator
+  passed,    // it is the output's gradient itself (addition)
+};
+
+enum class Phase : std::uint8_t { forward, backward };
+
+struct Access {
+  TensorId tensor = k_no_tensor;
+  loopnest::Projection projection;
+  Mode mode = Mode::read;
+  Monoid monoid = Monoid::sum;
+  InputGradient gradient = InputGradient::none;
+};
+
+struct Operator {
+  std::string name;
+  Kind kind = Kind::pointwise;
+  // The kernel that runs it, where several exist with different speed ("flash2", "fused"); empty: the only one.
+  std::string variant;
+  Phase phase = Phase::forward;
+  loopnest::Domain domain;
+  boost::container::small_vector<Access, 4> accesses;
+  double flops_per_point = 0.0;
+
+  // How it is differentiated. A plain contraction needs nothing here: each input's gradient is the contraction, over the
+  // same domain, of the output's gradient with the other inputs. Anything else is differentiated by one fused operator over the
+  // same domain, which reads the outputs' gradients and `backward_reads` and writes the gradient of every `computed` input.
+  double backward_flops_per_point = 0.0;
+  boost::container::small_vector<TensorId, 4> backward_reads;
+
+  OperatorId forward = -1;  // phase backward: the operator it is the derivative of; -1 for gradient sums
+
+  // A contraction whose partial results merge by plain sums; attention (softmax_merge) is not one.
+  bool is_plain_contraction() const;
+};
+
+}  // namespace cairn::ir
