@@ -39,6 +39,9 @@ struct Access {
   Mode mode = Mode::read;
   Monoid monoid = Monoid::sum;
   InputGradient gradient = InputGradient::none;
+  // The tensor enters by addition (a bias). Its gradient is the plain reduction of the gradient of what it is added to: of the
+  // output in a contraction, of the first `computed` activation input elsewhere (of the output if there is none).
+  bool addend = false;
 };
 
 struct Operator {
@@ -51,9 +54,10 @@ struct Operator {
   boost::container::small_vector<Access, 4> accesses;
   double flops_per_point = 0.0;
 
-  // How it is differentiated. A plain contraction needs nothing here: each input's gradient is the contraction, over the
-  // same domain, of the output's gradient with the other inputs. Anything else is differentiated by one fused operator over the
-  // same domain, which reads the outputs' gradients and `backward_reads` and writes the gradient of every `computed` input.
+  // How it is differentiated. A plain contraction needs nothing here: each factor's gradient is the contraction, over the
+  // same domain, of the output's gradient with the other factors. Anything else is differentiated by one fused operator over the
+  // same domain, which reads the outputs' gradients and `backward_reads` and writes the gradient of every `computed` activation;
+  // the gradients of its `computed` parameters come from one further reduction over the same reads.
   double backward_flops_per_point = 0.0;
   boost::container::small_vector<TensorId, 4> backward_reads;
 

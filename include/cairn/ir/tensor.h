@@ -36,6 +36,8 @@ struct Tensor {
   // Per-row numbers that an operator keeps for its derivative (mean, reciprocal deviation, log-sum-exp): vanishing beside the
   // rows themselves, and left out of published activation formulas, so reports can tell them apart.
   bool statistic = false;
+  // Shares the storage of that tensor: a view, or the result of an in-place operator.
+  TensorId alias_of = k_no_tensor;
   TensorId of = k_no_tensor;  // role gradient: the tensor it is the gradient of
   // role parameter: stored once together with every other parameter of this non-empty tag (tied embeddings).
   std::string tied;
