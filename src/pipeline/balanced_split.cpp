@@ -1,0 +1,116 @@
+#include "cairn/pipeline/balanced_split.h"
+
+#include <algorithm>
+#include <string>
+
+#include "cairn/core/assert.h"
+#include "cairn/core/diagnostics.h"
+
+namespace cairn::pipeline {
+namespace {
+
+// Parts are cut at boundaries 0 = b_0 < b_1 < ... < b_parts = L; a part may not leave fewer items than parts behind it,
+// nor before it.
+class Splitter {
+ public:
+  Splitter(std::span<const std::int64_t> costs, std::int32_t parts, SplitExtras extras)
+      : items_(static_cast<std::int32_t>(costs.size())), parts_(parts), extras_(extras), prefix_{0} {
+    prefix_.reserve(costs.size() + 1);
+    for (const std::int64_t cost : costs) {
+      CAIRN_ASSERT(cost >= 0);
+      largest_ = std::max(largest_, cost);
+      prefix_.push_back(prefix_.back() + cost);
+    }
+  }
+
+  Split run() const {
+    const std::int64_t limit = bottleneck();
+    Split split{.counts = {}, .bottleneck = limit};
+    const std::vector<std::int32_t> lowest = lowest_boundaries(limit);
+    std::int32_t begin = 0;
+    for (std::int32_t part = 0; part < parts_; ++part) {
+      const std::int32_t end = part + 1 == parts_ ? items_ : choose_end(begin, part, lowest[part + 1], limit);
+      split.counts.push_back(end - begin);
+      begin = end;
+    }
+    return split;
+  }
+
+ private:
+  std::int64_t extra(std::int32_t part) const {
+    return (part == 0 ? extras_.first : 0) + (part + 1 == parts_ ? extras_.last : 0);
+  }
+
+  // The last boundary that part can reach from begin within the limit, leaving an item for each part behind it; begin
+  // if not even one fits.
+  std::int32_t reach(std::int32_t begin, std::int32_t part, std::int64_t limit) const {
+    const auto last = prefix_.begin() + (items_ - (parts_ - 1 - part)) + 1;
+    const auto it = std::upper_bound(prefix_.begin() + begin, last, prefix_[begin] + limit - extra(part));
+    return std::max(begin, static_cast<std::int32_t>(it - prefix_.begin()) - 1);
+  }
+
+  bool fits(std::int64_t limit) const {
+    std::int32_t begin = 0;
+    for (std::int32_t part = 0; part < parts_; ++part) {
+      const std::int32_t end = reach(begin, part, limit);
+      if (end == begin) return false;
+      begin = end;
+    }
+    return begin == items_;
+  }
+
+  std::int64_t bottleneck() const {
+    std::int64_t high = prefix_.back() + extras_.first + extras_.last;
+    std::int64_t low = std::max(largest_, high / parts_);
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (fits(middle))
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return high;
+  }
+
+  // lowest[k]: the smallest b_k from which parts k .. parts-1 still fit within the limit.
+  std::vector<std::int32_t> lowest_boundaries(std::int64_t limit) const {
+    std::vector<std::int32_t> lowest(parts_ + 1, items_);
+    for (std::int32_t part = parts_ - 1; part > 0; --part) {
+      const std::int64_t bound = prefix_[lowest[part + 1]] - (limit - extra(part));
+      const auto it = std::lower_bound(prefix_.begin() + part, prefix_.begin() + lowest[part + 1] - 1, bound);
+      lowest[part] = static_cast<std::int32_t>(it - prefix_.begin());
+    }
+    return lowest;
+  }
+
+  std::int32_t choose_end(std::int32_t begin, std::int32_t part, std::int32_t lowest, std::int64_t limit) const {
+    const std::int32_t first = std::max(begin + 1, lowest);
+    const std::int32_t last = reach(begin, part, limit);
+    const std::int64_t left = prefix_.back() - prefix_[begin] + (part == 0 ? extras_.first : 0) + extras_.last;
+    const std::int64_t aim = prefix_[begin] + left / (parts_ - part) - extra(part);
+    const auto above = std::lower_bound(prefix_.begin() + first, prefix_.begin() + last, aim);
+    const auto end = static_cast<std::int32_t>(above - prefix_.begin());
+    return end > first && aim - prefix_[end - 1] <= prefix_[end] - aim ? end - 1 : end;
+  }
+
+  std::int32_t items_;
+  std::int32_t parts_;
+  SplitExtras extras_;
+  std::vector<std::int64_t> prefix_;
+  std::int64_t largest_ = 0;
+};
+
+}  // namespace
+
+Split balanced_split(std::span<const std::int64_t> costs, std::int32_t parts, SplitExtras extras) {
+  if (parts < 1)
+    throw core::ConfigurationError("stages", "the number of stages must be at least 1", "use one stage or more");
+  if (std::ssize(costs) < parts)
+    throw core::ConfigurationError(
+        "stages", std::to_string(costs.size()) + " layers cannot fill " + std::to_string(parts) + " stages",
+        "use at most " + std::to_string(costs.size()) + " stages");
+  CAIRN_ASSERT(extras.first >= 0 && extras.last >= 0);
+  return Splitter(costs, parts, extras).run();
+}
+
+}  // namespace cairn::pipeline

@@ -1,0 +1,64 @@
+// Interleaved 1F1B: every device holds v chunks, so the pipeline fills v times faster and sends v times as much.
+//
+// The k-th forward of a device (k = 0 .. m*v-1) takes micro-batches in groups of p through all its chunks:
+//   chunk(k) = (k mod p*v) div p        micro_batch(k) = (k div p*v)*p + k mod p
+// and the k-th backward takes them alike with chunk v-1-chunk(k). Device d warms up with min(m*v, 2(p-d-1) + (v-1)p)
+// forwards, then runs forward and backward in turn, then the backwards that are left. m must be a multiple of p. With v
+// = 1 there is nothing to interleave and the order is 1f1b's.
+// Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", SC 2021,
+// section 2.2; the warm-up count is that of Megatron-LM's schedules.py.
+#include <algorithm>
+#include <string>
+
+#include "cairn/core/diagnostics.h"
+#include "kinds.h"
+
+namespace cairn::pipeline {
+namespace {
+
+void require_whole_groups(const Settings& settings) {
+  const std::int32_t stages = settings.stages;
+  const std::int32_t below = settings.micro_batches / stages * stages;
+  if (settings.micro_batches == below) return;
+  std::string remedy = "use ";
+  if (below > 0) remedy += std::to_string(below) + " or ";
+  remedy += std::to_string(below + stages) + " micro-batches, or the schedule 1f1b";
+  throw core::ConfigurationError("schedule.micro_batches",
+                                 "interleaved-1f1b needs a multiple of " + std::to_string(stages) +
+                                     " micro-batches (the number of stages), not " +
+                                     std::to_string(settings.micro_batches),
+                                 std::move(remedy));
+}
+
+}  // namespace
+
+Schedule interleaved_one_forward_one_backward(const Settings& settings) {
+  if (settings.chunks == 1) {
+    Schedule schedule = one_forward_one_backward(settings);
+    schedule.kind = "interleaved-1f1b";
+    return schedule;
+  }
+  require_whole_groups(settings);
+  const std::int32_t stages = settings.stages;
+  const std::int32_t chunks = settings.chunks;
+  const std::int32_t group = stages * chunks;
+  const std::int32_t total = settings.micro_batches * chunks;
+  ScheduleBuilder builder("interleaved-1f1b", settings);
+  const auto push = [&](Phase phase, std::int32_t k) {
+    const std::int32_t turn = k % group / stages;
+    builder.push(phase, phase == Phase::forward ? turn : chunks - 1 - turn, k / group * stages + k % stages);
+  };
+  for (std::int32_t device = 0; device < stages; ++device) {
+    const std::int32_t warm_up = std::min(total, 2 * (stages - device - 1) + (chunks - 1) * stages);
+    for (std::int32_t k = 0; k < warm_up; ++k) push(Phase::forward, k);
+    for (std::int32_t k = warm_up; k < total; ++k) {
+      push(Phase::forward, k);
+      push(Phase::backward, k - warm_up);
+    }
+    for (std::int32_t k = total - warm_up; k < total; ++k) push(Phase::backward, k);
+    builder.end_row();
+  }
+  return builder.take();
+}
+
+}  // namespace cairn::pipeline
