@@ -1,0 +1,95 @@
+// Time of a matrix product C[M,N] = A[M,K] W[K,N] on one accelerator.
+//
+//   b = bytes per input element, kb = 128/b elements of K per pipeline step
+//   P = eP * tensor peak,  H = memory bandwidth,  A = b M K,  W = b N K,  C = bo M N        [bytes]
+//
+//   candidates (tm, tn, s): tm x tn in {64x64, 128x64, 128x128, 256x128, 256x256} and transposes; split-K s in 1, 2, 4 .. 64
+//                           that leaves at least 4 steps of K
+//   n_tiles = batch ceil(M/tm) ceil(N/tn) s
+//   waves   = max(1, sigma ceil(n_tiles/SM) + (1 - sigma) n_tiles/SM)
+//   t_step  = ((2 tm tn kb SM/P)^4 + tk^4)^(1/4)
+//   T_core  = waves (ceil(K/(s kb)) t_step + tpe + o bo tm tn SM/H)
+//   T_mem   = (mA A + mW W + C)/(eB H) + ((1-mA) A + (1-mW) W)/(eL H) + [s > 1] 4 s M N/(eL H)
+//   T1      = min over candidates of (T_core^p + T_mem^p)^(1/p) + [s > 1] ck
+//   T2      = T1 + q 3 M K/H                                  quantising A, only when priced as the benchmark ran it
+//   T       = T2 + droop(T2) + t0
+//
+// mA, mW are the shares of A and W that come from device memory rather than the cache. A training graph reads both from memory
+// (1, 1) unless the producer has just written A and it fits. The benchmark behind the fits reuses A and rotates weights:
+//   mA = miss(A + W + C),  mW = miss(A + 6 W + C),  miss(x) = 1/(1 + (kappa L2/x)^4)
+//
+// Source: fits of 2026-11 to 19500 public operator timings (aiconfigurator samples of A100, H100, H200, B200, GB200; see the
+// calibration files for the scores). Valid: M >= 128 a power of two, N, K multiples of 32; elsewhere extrapolated.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "cairn/cost/kernel_time.h"
+
+namespace cairn::cost {
+
+struct GemmShape {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t batch = 1;     // independent products of this shape, each with its own operands
+  double input_bytes = 2.0;   // per element of A and W
+  double output_bytes = 2.0;  // per element of C
+  bool a_in_cache = false;    // the producer has just written A: the share that fits is read from the cache
+  bool harness = false;       // price as the benchmark ran it: cached A, rotated W, quantisation of A and its launch floor inside
+};
+
+// One set per accelerator and kernel family (bf16, fp8 with per-tensor scales, fp8 with block scales).
+struct GemmParameters {
+  double tensor_efficiency = 0.0;    // eP: fraction of the tensor peak in short runs
+  double memory_efficiency = 0.0;    // eB: fraction of the memory bandwidth
+  double launch_floor_s = 0.0;       // t0: floor of the operator as the benchmark timed it
+  double gap_s = 0.0;                // floor on the device inside a training step (no quantise kernels, no host time)
+  double tile_overhead_s = 0.0;      // tpe: pipeline fill and drain per tile
+  double step_floor_s = 0.0;         // tk: shortest K step (load latency over stages)
+  double epilogue = 0.0;             // o: share of the output write that the main loop does not hide
+  double split_cost_s = 0.0;         // ck: second kernel or semaphore of split-K
+  double overlap_exponent = 3.0;     // p: overlap of compute and memory, 1 = none
+  double droop = 0.0;                // d: extra time of long compute-bound kernels, up to 1 + d
+  double quantise_passes = 0.0;      // q: in units of reading 2 B and writing 1 B per element of A
+  double wave_quantisation = 1.0;    // sigma: 1 = hard waves, 0 = none
+  double sustained = 1.0;            // clock of a training step over the clock of short runs; benchmarks use 1
+  double cache_share = 0.7;          // kappa: effective share of the last-level cache
+  double cache_speed = 2.5;          // eL: cache bandwidth over memory bandwidth
+  std::int64_t max_split = 64;       // 1: the kernel family has no split-K
+};
+
+// Everything about a (parameters, machine) pair that does not depend on the shape, worked out once.
+class GemmPricer {
+ public:
+  GemmPricer(const GemmParameters& parameters, const MachineRates& rates);
+
+  // Returns the time [s] and its parts. Deterministic: the first of equally fast candidates wins. m, n, k, batch >= 1.
+  KernelTime time(const GemmShape& shape) const;
+
+  static constexpr std::size_t k_tile_count = 7;
+  static constexpr std::size_t k_split_count = 7;
+
+ private:
+  struct Candidate {
+    double core_s = 0.0;
+    std::size_t tile = 0;
+  };
+  Candidate fastest_tile(const GemmShape& shape, std::int64_t split, const std::array<double, k_tile_count>& step_s,
+                         const std::array<double, k_tile_count>& tiles) const;
+  double operand_traffic_time(const GemmShape& shape) const;
+
+  GemmParameters parameters_;
+  MachineRates rates_;
+  std::array<double, k_tile_count> byte_step_s_{};       // 256 tm tn SM/P: seconds of a K step times bytes per element
+  std::array<double, k_tile_count> epilogue_per_byte_{};  // o tm tn SM/H
+  double step_floor_4_ = 0.0;                             // tk^4
+  double memory_s_per_byte_ = 0.0;
+  double cache_s_per_byte_ = 0.0;
+};
+
+// Convenience for a single product; a loop over shapes builds the pricer once.
+KernelTime gemm_time(const GemmShape& shape, const GemmParameters& parameters, const MachineRates& rates);
+
+}  // namespace cairn::cost
