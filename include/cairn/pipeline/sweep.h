@@ -1,6 +1,6 @@
 // When the operations of a schedule run: a max-plus sweep over its order lists.
 //
-//   start(o) = max(end(previous operation of the device), end(producer(o)) + delay)       missing terms left out, never below 0
+//   start(o) = max(end(previous operation of the device), end(producer(o)) + delay)     missing terms left out, never < 0
 //   end(o)   = start(o) + duration(virtual stage of o, phase of o)
 //
 // delay is the latency of the link between the two devices; it occupies neither and is 0 between stages of one device.
@@ -20,8 +20,7 @@ struct SweepStep {
   std::int32_t device = 0;
   Operation operation;
   std::int32_t virtual_stage = 0;
-  std::int32_t producer =
-      -1;  // position in the order of the step whose result must arrive from the neighbouring stage; -1: none
+  std::int32_t producer = -1;  // position of the step whose result must arrive from the neighbouring stage; -1: none
 };
 
 // All operations in one order that respects the order lists and the producers: sorted by (slot, device), where the slot

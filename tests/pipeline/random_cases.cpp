@@ -1,0 +1,89 @@
+// The sweep against an independent simulator on random settings, stage times and latencies.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "cairn/core/random.h"
+#include "cairn/pipeline/generators.h"
+#include "cairn/pipeline/sweep.h"
+#include "catch.h"
+
+using namespace cairn;
+using pipeline::Operation;
+using pipeline::Phase;
+using pipeline::Schedule;
+
+namespace {
+
+using Time = std::int64_t;
+using Key = std::tuple<int, int, int>;  // phase, global stage, micro-batch
+
+// Starts everything at 0 and pushes operations later until every constraint holds: the least solution, whatever the order.
+std::map<Key, Time> simulate(const Schedule& schedule, const pipeline::StageTimes& times) {
+  std::map<Key, Time> end;
+  const int stages = schedule.stages * schedule.chunks;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int device = 0; device < schedule.stages; ++device) {
+      Time free = 0;
+      for (const Operation& operation : schedule.row(device)) {
+        const int stage = operation.chunk * schedule.stages + device;
+        const bool forward = operation.phase == Phase::forward;
+        const int from = forward ? stage - 1 : stage + 1;
+        Time start = free;
+        if (from >= 0 && from < stages) {
+          const Time latency = schedule.stages == 1 ? 0 : times.delay(from, operation.phase);
+          start = std::max(start, end[{static_cast<int>(operation.phase), from, operation.micro_batch}] + latency);
+        }
+        free = start + times.duration(stage, operation.phase);
+        Time& known = end[{static_cast<int>(operation.phase), stage, operation.micro_batch}];
+        changed |= known != free;
+        known = free;
+      }
+    }
+  }
+  return end;
+}
+
+pipeline::StageTimes random_times(const Schedule& schedule, core::Random& random) {
+  pipeline::StageTimes times(schedule.virtual_stages());
+  for (int stage = 0; stage < schedule.virtual_stages(); ++stage)
+    for (const Phase phase : {Phase::forward, Phase::backward}) {
+      times.set_duration(stage, phase, static_cast<Time>(random.below(20)));
+      times.set_delay(stage, phase, static_cast<Time>(random.below(8)));
+    }
+  return times;
+}
+
+}  // namespace
+
+TEST_CASE("sweep equals an independent simulator on random cases") {
+  core::Random random(20);
+  for (int round = 0; round < 3000; ++round) {
+    const auto& generator = pipeline::generators()[random.below(pipeline::generators().size())];
+    pipeline::Settings settings{.stages = 1 + static_cast<int>(random.below(6)),
+                                .micro_batches = 1 + static_cast<int>(random.below(9))};
+    if (generator.kind == "interleaved-1f1b") {
+      settings.chunks = 1 + static_cast<int>(random.below(3));
+      settings.micro_batches = settings.stages * (1 + static_cast<int>(random.below(3)));
+    }
+    const Schedule schedule = pipeline::generate(generator.kind, settings);
+    const pipeline::StageTimes times = random_times(schedule, random);
+    const pipeline::SweepOrder order = pipeline::sweep_order(schedule);
+    const pipeline::SweepResult result = pipeline::sweep(order, times);
+    std::map<Key, Time> expected = simulate(schedule, times);
+    REQUIRE(order.steps.size() == expected.size());
+    Time last = 0;
+    std::vector<Time> free(settings.stages, 0);
+    for (std::size_t i = 0; i < order.steps.size(); ++i) {
+      const pipeline::SweepStep& step = order.steps[i];
+      const Key key{static_cast<int>(step.operation.phase), step.virtual_stage, step.operation.micro_batch};
+      REQUIRE(result.end[i] == expected.at(key));
+      REQUIRE(result.start[i] >= free[step.device]);  // one thing at a time
+      REQUIRE(step.producer < static_cast<int>(i));
+      free[step.device] = result.end[i];
+      last = std::max(last, result.end[i]);
+    }
+    REQUIRE(result.makespan == last);
+  }
+}
