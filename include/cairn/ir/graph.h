@@ -26,6 +26,7 @@ class Graph {
  public:
   TensorId add_tensor(Tensor tensor);
   OperatorId add_operator(Operator op);
+  void set_format(TensorId tensor, numerics::Format format) { tensors_[static_cast<std::size_t>(tensor)].format = format; }
   // The layer's boundary, in order. An input is produced by the previous layer, an output consumed by the next.
   void set_inputs(std::vector<TensorId> inputs) { inputs_ = std::move(inputs); }
   void set_outputs(std::vector<TensorId> outputs) { outputs_ = std::move(outputs); }

@@ -39,8 +39,8 @@ struct Access {
   Mode mode = Mode::read;
   Monoid monoid = Monoid::sum;
   InputGradient gradient = InputGradient::none;
-  // The tensor enters by addition (a bias). Its gradient is the plain reduction of the gradient of what it is added to: of the
-  // output in a contraction, of the first `computed` activation input elsewhere (of the output if there is none).
+  // The tensor enters by addition (a bias). Its gradient is a plain sum, of the output's gradient in a contraction; elsewhere of
+  // the gradient of the first `computed` activation input, unless the operator reduces for another parameter anyway.
   bool addend = false;
 };
 
