@@ -18,6 +18,11 @@ inline constexpr std::size_t k_max_dims = 8;
 // Position of a dimension inside its domain.
 using DimId = std::uint8_t;
 
+// Set of dimensions of a domain: bit d stands for dimension d.
+using DimSet = std::uint8_t;
+static_assert(k_max_dims <= 8 * sizeof(DimSet));
+inline constexpr DimSet k_all_dims = 0xff;
+
 struct Term {
   DimId dim = 0;
   std::int32_t stride = 1;
