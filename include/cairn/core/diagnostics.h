@@ -2,6 +2,7 @@
 //   configs/x.yaml:12:7: error: inter.bandwdith: unknown key (did you mean 'bandwidth'?)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -43,6 +44,7 @@ class Diagnostics {
  public:
   void add(Diagnostic diagnostic);
   bool has_errors() const { return errors_ > 0; }
+  std::size_t error_count() const { return errors_; }
   const std::vector<Diagnostic>& all() const { return all_; }
   void raise_if_errors() const;
 

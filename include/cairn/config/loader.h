@@ -1,0 +1,70 @@
+// Files to Nodes: strict YAML and JSON, `extends`, named references, and overrides typed on the command line.
+//
+// YAML is read more strictly than the language allows: duplicate keys, merge keys (<<), tags, several documents, keys that
+// are not plain text, invalid UTF-8 and NUL bytes are errors. Aliases are expanded, within k_node_budget nodes.
+// A file whose name ends in .json is read as JSON.
+//
+// `extends: other` at the top of a file lays the file over another: maps are merged key by key, everything else (lists,
+// scalars, {value: ...} forms) is replaced, and a null removes an inherited key.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cairn/config/node.h"
+#include "cairn/core/diagnostics.h"
+
+namespace cairn::config {
+
+inline constexpr std::size_t k_file_limit = std::size_t{64} << 20;  // bytes
+inline constexpr std::size_t k_node_budget = 1'000'000;             // nodes of one file, aliases expanded
+inline constexpr int k_depth_limit = 64;                            // maps and lists within each other
+
+enum class Syntax : std::uint8_t { yaml, json };
+
+// One text as a tree. What is wrong goes to `diagnostics`; a text that cannot be read at all gives a null Node.
+Node parse_text(std::string_view text, Syntax syntax, const std::string& file_name, core::Diagnostics& diagnostics);
+
+// Lays `over` on `base`, as `extends` does.
+Node merge(Node base, const Node& over);
+
+// `strategy.tp=4`, `groups[0].count=2`, `strategy.stages=[7, 8]`: the value is read as YAML, its place is "--set".
+// Maps on the way are created. A scalar on the way becomes a map when `shorthands` knows its path: with
+// {"cluster", "file"}, `cluster: dgx-h100` and `cluster.nodes=4` give {file: dgx-h100, nodes: 4}.
+void apply_override(Node& root, std::string_view assignment, core::Diagnostics& diagnostics,
+                    const std::vector<std::pair<std::string, std::string>>& shorthands = {});
+
+class Loader {
+ public:
+  // `search_folders` hold <kind>/<name>.yaml and <kind>/<name>/config.json; asked in order.
+  explicit Loader(std::vector<std::filesystem::path> search_folders = {}) : folders_(std::move(search_folders)) {}
+
+  // The file `name` means: as a path relative to the folder of `naming_file` (the working folder when empty), then
+  // relative to each search folder, then as a bare name of `kind` ("clusters"). Empty, and an error at `place`, when
+  // there is none; the error names the nearest known name.
+  std::filesystem::path find(std::string_view name, std::string_view kind, const Place& place, std::string_view key_path,
+                             core::Diagnostics& diagnostics) const;
+
+  // Reads a file with everything it extends. A null Node, and errors, when that fails.
+  Node load(const std::filesystem::path& file, core::Diagnostics& diagnostics) const;
+  // The same, found by name first.
+  Node load_named(std::string_view name, std::string_view kind, core::Diagnostics& diagnostics) const;
+
+  // What `cluster:` or `model:` may hold: a name, `{file: name, overriding keys}`, or the whole block inline.
+  // Gives the block, overriding keys laid over the file.
+  Node resolve(const Node& reference, std::string_view kind, std::string_view key_path, core::Diagnostics& diagnostics) const;
+
+  // Every bare name of `kind` in the search folders, sorted.
+  std::vector<std::string> names(std::string_view kind) const;
+
+ private:
+  Node load_chain(const std::filesystem::path& file, std::vector<std::filesystem::path>& chain, const Place& place,
+                  core::Diagnostics& diagnostics) const;
+  std::vector<std::filesystem::path> folders_;
+};
+
+}  // namespace cairn::config

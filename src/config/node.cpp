@@ -1,0 +1,71 @@
+#include "cairn/config/node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cairn::config {
+
+std::string Place::to_string() const {
+  if (!file) return {};
+  return line > 0 ? fmt::format("{}:{}", *file, line) : *file;
+}
+
+const Node* Node::find(std::string_view key) const {
+  for (const Entry& entry : entries) {
+    if (entry.key == key) return &entry.value;
+  }
+  return nullptr;
+}
+
+Node* Node::find(std::string_view key) { return const_cast<Node*>(std::as_const(*this).find(key)); }
+
+void Node::put(std::string_view key, Node value) {
+  if (Node* present = find(key)) {
+    *present = std::move(value);
+    return;
+  }
+  Place key_place = value.place;
+  entries.push_back(Entry{.key = std::string(key), .key_place = std::move(key_place), .value = std::move(value)});
+}
+
+void Node::remove(std::string_view key) {
+  std::erase_if(entries, [key](const Entry& entry) { return entry.key == key; });
+}
+
+Node make_scalar(std::string text, Place place, bool quoted) {
+  return Node{.kind = NodeKind::scalar, .quoted = quoted, .text = std::move(text), .place = std::move(place)};
+}
+
+std::string join_path(std::string_view path, std::string_view key) {
+  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
+std::string join_path(std::string_view path, std::size_t index) { return fmt::format("{}[{}]", path, index); }
+
+std::string quote(std::string_view text) {
+  constexpr std::size_t k_longest = 60;
+  std::string shown;
+  for (const char c : text.substr(0, k_longest)) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      shown += c;
+    }
+  }
+  if (text.size() > k_longest) shown += "...";
+  return fmt::format("'{}'", shown);
+}
+
+core::Diagnostic error_at(const Place& place, std::string key_path, std::string message, std::string hint) {
+  return core::Diagnostic{.severity = core::Severity::error,
+                          .file = place.file_name(),
+                          .line = place.line,
+                          .column = place.column,
+                          .key_path = std::move(key_path),
+                          .message = std::move(message),
+                          .hint = std::move(hint)};
+}
+
+}  // namespace cairn::config

@@ -1,0 +1,319 @@
+// Reads a Node into a described structure. Keeps going after an error, so that one run reports them all.
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cairn/config/read.h"
+#include "scalar.h"
+
+namespace cairn::config {
+
+namespace {
+
+struct Context {
+  core::Diagnostics& diagnostics;
+  Origins& origins;
+
+  void error(const Place& place, const std::string& path, std::string message, std::string hint) {
+    diagnostics.add(error_at(place, path, std::move(message), std::move(hint)));
+  }
+};
+
+constexpr std::pair<std::string_view, Source> k_sources[] = {{"datasheet", Source::datasheet},
+                                                             {"measured", Source::measured},
+                                                             {"fitted", Source::fitted},
+                                                             {"assumed", Source::assumed}};
+
+// "did you mean 'x'?", or the valid names when none is near.
+std::string suggest(const std::string& word, const std::vector<std::string>& names) {
+  constexpr std::size_t k_most = 24;
+  if (const std::string near = core::nearest(word, names); !near.empty()) return fmt::format("did you mean '{}'?", near);
+  if (names.empty() || names.size() > k_most) return {};
+  return fmt::format("one of: {}", fmt::join(names, ", "));
+}
+
+// The node under {value: ...}, with its provenance written to `origin`.
+const Node& unwrap(const Node& node, const std::string& path, Origin& origin, Context& context) {
+  if (!node.is_sourced()) return node;
+  for (const Entry& entry : node.entries) {
+    const std::string key_path = join_path(path, entry.key);
+    if (entry.key == "value") continue;
+    if (entry.key == "source") {
+      const auto* found = std::find_if(std::begin(k_sources), std::end(k_sources),
+                                       [&entry](const auto& source) { return source.first == entry.value.text; });
+      if (found == std::end(k_sources)) {
+        context.error(entry.value.place, key_path, fmt::format("unknown source {}", quote(entry.value.text)),
+                      suggest(entry.value.text, {"datasheet", "measured", "fitted", "assumed"}));
+      } else {
+        origin.source = found->second;
+      }
+    } else if (entry.key == "ref") {
+      if (!entry.value.is_scalar()) {
+        context.error(entry.value.place, key_path, fmt::format("expected text, found {}", describe_form(entry.value)), "name the document");
+      }
+      origin.reference = entry.value.text;
+    } else {
+      context.error(entry.key_place, key_path, "unknown key", suggest(entry.key, {"value", "source", "ref"}));
+    }
+  }
+  return *node.find("value");
+}
+
+class ParserValue final : public Value {
+ public:
+  ParserValue(const Node& node, std::string path, Context& context) : path_(std::move(path)), context_(context) {
+    Origin origin{.key_path = path_, .place = node.place};
+    node_ = &unwrap(node, path_, origin, context_);
+    context_.origins.add(std::move(origin));
+  }
+
+ protected:
+  void visit_flag(bool& x) override {
+    if (const std::optional<bool> flag = as_flag(*node_)) {
+      x = *flag;
+    } else {
+      expected("true or false", node_->is_scalar() ? "write true or false, without quotes" : "");
+    }
+  }
+
+  void visit_count(std::int64_t& x, const CountRule& rule) override {
+    if (!node_->is_scalar() || node_->quoted) return expected("an integer", node_->quoted ? "write it without quotes" : "");
+    const std::string& text = node_->text;
+    std::int64_t value = 0;
+    switch (parse_integer(text, value)) {
+      case IntegerText::valid: break;
+      case IntegerText::too_large: return refuse(fmt::format("{} is too large", quote(text)), range_text(rule));
+      case IntegerText::leading_zero: return refuse(fmt::format("{} has a leading zero", quote(text)), "some read it as octal: write it without");
+      case IntegerText::no_integer: return expected("an integer", parse_number(text) ? "write it out: no fraction, no exponent" : "");
+    }
+    if (value < rule.minimum || value > rule.maximum) return refuse(fmt::format("{} is out of range", value), range_text(rule));
+    x = value;
+  }
+
+  void visit_number(double& x, const NumberRule& rule) override {
+    if (!node_->is_scalar() || node_->quoted) return expected("a number", node_->quoted ? "write it without quotes" : "");
+    const std::optional<double> value = parse_number(node_->text);
+    if (!value) return expected("a finite decimal number", "");
+    if (const std::string range = outside(*value, rule, std::nullopt); !range.empty()) {
+      return refuse(fmt::format("{} is out of range", node_->text), range);
+    }
+    x = *value;
+  }
+
+  void visit_text(std::string& x) override {
+    if (!node_->is_scalar()) return expected("text", "");
+    x = node_->text;
+  }
+
+  void visit_quantity(double& x, Dimension dimension, const NumberRule& rule) override {
+    if (!node_->is_scalar()) return expected(describe_dimension(dimension), fmt::format("for example {}", examples_of(dimension)));
+    ParsedQuantity parsed = parse_quantity(node_->text, dimension);
+    if (!parsed.base) return refuse(fmt::format("{}: {}", quote(node_->text), parsed.message), std::move(parsed.hint));
+    if (const std::string range = outside(*parsed.base, rule, dimension); !range.empty()) {
+      return refuse(fmt::format("{} is out of range", quote(node_->text)), range);
+    }
+    x = *parsed.base;
+  }
+
+  void visit_choice(std::size_t& index, const std::vector<std::string_view>& names) override {
+    if (!node_->is_scalar()) return expected(fmt::format("one of: {}", fmt::join(names, ", ")), "");
+    const auto found = std::find(names.begin(), names.end(), node_->text);
+    if (found == names.end()) return unknown_name(std::vector<std::string>(names.begin(), names.end()));
+    index = static_cast<std::size_t>(found - names.begin());
+  }
+
+  void visit_name(std::string& x, const std::vector<std::string>& names) override {
+    if (!node_->is_scalar()) return expected(fmt::format("one of: {}", fmt::join(names, ", ")), "");
+    if (std::find(names.begin(), names.end(), node_->text) == names.end()) return unknown_name(names);
+    x = node_->text;
+  }
+
+  void visit_object(const std::function<void(Fields&)>& description) override;
+
+  void visit_list(const ListAccess& access, const ListRule& rule) override {
+    if (!node_->is_list()) return expected("a list", "write [a, b, ...]");
+    const std::size_t size = node_->items.size();
+    if (size < rule.minimum_size || size > rule.maximum_size) {
+      const bool bounded = rule.maximum_size != ListRule{}.maximum_size;
+      return refuse(fmt::format("a list of {}", size),
+                    bounded ? fmt::format("from {} to {} items are due", rule.minimum_size, rule.maximum_size)
+                            : fmt::format("at least {} items are due", rule.minimum_size));
+    }
+    access.resize(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::string path = join_path(path_, i);
+      if (empty(node_->items[i], path)) continue;
+      ParserValue item(node_->items[i], path, context_);
+      access.visit(i, item);
+    }
+  }
+
+  void visit_map(const MapAccess& access) override {
+    if (!node_->is_map()) return expected("a map", "write name: value, one below the other");
+    access.clear();
+    for (const Entry& entry : node_->entries) {
+      const std::string path = join_path(path_, entry.key);
+      if (empty(entry.value, path)) continue;
+      ParserValue item(entry.value, path, context_);
+      access.visit(entry.key, item);
+    }
+  }
+
+  void visit_node(Node& x) override { x = *node_; }
+
+  void visit_one_of(std::size_t, const std::vector<Alternative>& alternatives) override {
+    const Form form = form_of(*node_);
+    const auto offered = [&alternatives](Form wanted) {
+      return std::find_if(alternatives.begin(), alternatives.end(), [wanted](const Alternative& a) { return a.form == wanted; });
+    };
+    auto found = offered(form);
+    if (found == alternatives.end() && node_->is_scalar()) {
+      found = offered(Form::word);
+      if (found == alternatives.end()) {
+        found = std::find_if(alternatives.begin(), alternatives.end(),
+                             [](const Alternative& a) { return a.form == Form::flag || a.form == Form::number; });
+      }
+    }
+    if (found == alternatives.end()) {
+      std::vector<std::string_view> forms;
+      for (const Alternative& alternative : alternatives) forms.push_back(form_name(alternative.form));
+      return expected(fmt::format("{}", fmt::join(forms, " or ")), "");
+    }
+    found->describe(*this);
+  }
+
+ private:
+  void refuse(std::string message, std::string hint) { context_.error(node_->place, path_, std::move(message), std::move(hint)); }
+  void expected(std::string_view what, std::string hint) {
+    refuse(fmt::format("expected {}, found {}", what, describe_form(*node_)), std::move(hint));
+  }
+  void unknown_name(const std::vector<std::string>& names) {
+    refuse(fmt::format("unknown value {}", quote(node_->text)), suggest(node_->text, names));
+  }
+  bool empty(const Node& node, const std::string& path) {
+    if (node.is_null()) context_.error(node.place, path, "empty value", "give a value or remove the key");
+    return node.is_null();
+  }
+
+  static std::string range_text(const CountRule& rule) {
+    if (rule.maximum == CountRule{}.maximum) return fmt::format("at least {} is due", rule.minimum);
+    return fmt::format("from {} to {} is due", rule.minimum, rule.maximum);
+  }
+  // What is due, when `value` breaks the rule; empty when it is fine.
+  static std::string outside(double value, const NumberRule& rule, std::optional<Dimension> dimension) {
+    const auto show = [dimension](double bound) { return dimension ? exact_text(bound, *dimension) : fmt::format("{}", bound); };
+    if (rule.positive && value <= 0.0) return "more than 0 is due";
+    if (value < rule.minimum) return fmt::format("at least {} is due", show(rule.minimum));
+    if (value > rule.maximum) return fmt::format("at most {} is due", show(rule.maximum));
+    return {};
+  }
+
+  std::string path_;
+  Context& context_;
+  const Node* node_ = nullptr;
+};
+
+class ParserFields final : public Fields {
+ public:
+  ParserFields(const Node& map, const std::string& path, Context& context)
+      : map_(map), path_(path), context_(context), errors_before_(context.diagnostics.error_count()) {}
+
+  void open() override { open_ = true; }
+
+  // After the description: what it did not name.
+  void finish() {
+    if (open_) return;
+    for (const Entry& entry : map_.entries) {
+      if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
+      context_.error(entry.key_place, join_path(path_, entry.key), "unknown key", suggest(entry.key, known_));
+    }
+  }
+
+ protected:
+  void visit(std::string_view key, const Rule& rule, bool, const std::function<void(Value&)>& body) override {
+    known_.emplace_back(key);
+    const std::string path = join_path(path_, key);
+    const Node* node = map_.find(key);
+    if (node != nullptr && node->is_null() && open_) node = nullptr;
+    if (node == nullptr) {
+      if (rule.required) {
+        context_.error(map_.place, path, "missing", rule.doc.empty() ? "this key is required" : fmt::format("required: {}", rule.doc));
+      } else {
+        context_.origins.add(Origin{.key_path = path});
+      }
+      return;
+    }
+    if (node->is_null()) return context_.error(node->place, path, "empty value", "give a value or remove the key");
+    ParserValue value(*node, path, context_);
+    body(value);
+  }
+
+  bool checks() const override { return context_.diagnostics.error_count() == errors_before_; }
+  void refuse(std::string_view key, std::string_view message, std::string_view hint) override {
+    const Node* node = map_.find(key);
+    context_.error(node != nullptr ? node->place : map_.place, join_path(path_, key), std::string(message), std::string(hint));
+  }
+
+ private:
+  const Node& map_;
+  const std::string& path_;
+  Context& context_;
+  std::size_t errors_before_;
+  std::vector<std::string> known_;
+  bool open_ = false;
+};
+
+void ParserValue::visit_object(const std::function<void(Fields&)>& description) {
+  if (!node_->is_map()) return expected("a map", "");
+  ParserFields fields(*node_, path_, context_);
+  description(fields);
+  fields.finish();
+}
+
+}  // namespace
+
+std::string_view name(Source source) {
+  for (const auto& [text, value] : k_sources) {
+    if (value == source) return text;
+  }
+  return "unstated";
+}
+
+const Origin* Origins::find(std::string_view key_path) const {
+  for (;;) {
+    for (const Origin& origin : all_) {
+      if (origin.key_path == key_path) return &origin;
+    }
+    if (key_path.empty()) return nullptr;
+    const std::size_t cut = key_path.find_last_of(".[");
+    key_path = cut == std::string_view::npos ? std::string_view() : key_path.substr(0, cut);
+  }
+}
+
+core::Diagnostic Origins::error(std::string_view key_path, std::string message, std::string hint) const {
+  const Origin* origin = find(key_path);
+  return error_at(origin != nullptr ? origin->place : Place{}, std::string(key_path), std::move(message), std::move(hint));
+}
+
+Origins read_value(const Node& node, const std::function<void(Value&)>& description, core::Diagnostics& diagnostics,
+                   std::string_view path) {
+  Origins origins;
+  if (node.is_null()) {
+    if (!diagnostics.has_errors()) diagnostics.add(error_at(node.place, std::string(path), "empty value", "give a value"));
+    return origins;
+  }
+  Context context{diagnostics, origins};
+  ParserValue value(node, std::string(path), context);
+  description(value);
+  return origins;
+}
+
+Origins read_fields(const Node& node, const std::function<void(Fields&)>& description, core::Diagnostics& diagnostics,
+                    std::string_view path) {
+  return read_value(node, [&description](Value& value) { value.object(description); }, diagnostics, path);
+}
+
+}  // namespace cairn::config
