@@ -6,6 +6,8 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 option(CAIRN_TESTS "Build the tests" ON)
 option(CAIRN_ASSERTIONS "Check invariants in every build type" ON)
 option(CAIRN_WERROR "Treat warnings as errors" OFF)
+option(CAIRN_TIDY "Run clang-tidy on every source; findings are errors" OFF)
+option(CAIRN_COVERAGE "Instrument for gcov" OFF)
 set(CAIRN_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize= (for example address,undefined)")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -17,12 +19,25 @@ if(CAIRN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CAIRN_CCACHE})
 endif()
 
+if(CAIRN_TIDY)
+  find_program(CAIRN_CLANG_TIDY clang-tidy REQUIRED)
+  set(CMAKE_CXX_CLANG_TIDY ${CAIRN_CLANG_TIDY} --quiet --warnings-as-errors=*)
+endif()
+
+# Every target of the project links this; installed packages do not see it.
 add_library(cairn_flags INTERFACE)
-target_compile_options(cairn_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
+target_compile_options(cairn_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+  -ffp-contract=off                             # the same prices on machines with and without fused multiply-add
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)   # no path of the building machine in messages
 if(CAIRN_WERROR)
   target_compile_options(cairn_flags INTERFACE -Werror)
 endif()
 if(CAIRN_SANITIZE)
   target_compile_options(cairn_flags INTERFACE -fsanitize=${CAIRN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(cairn_flags INTERFACE -fsanitize=${CAIRN_SANITIZE})
+endif()
+if(CAIRN_COVERAGE)
+  target_compile_options(cairn_flags INTERFACE --coverage)
+  target_link_options(cairn_flags INTERFACE --coverage)
 endif()

@@ -1,0 +1,16 @@
+// Exits 0 when a library function, a header-only quantity and a module that needs Boost work through the package.
+#include <cstdlib>
+
+#include <cairn/core/diagnostics.h>
+#include <cairn/core/quantity.h>
+#include <cairn/loopnest/affine.h>
+
+int main() {
+  using namespace cairn;
+  const bool library = core::nearest("bandwdith", {"latency", "bandwidth"}) == "bandwidth";
+  // 1 GiB at 1 GiB/s takes 1 s.
+  const bool quantity = core::k_gibibyte / core::BytesPerSecond::from_base(core::k_gibibyte.base()) == core::k_second;
+  const loopnest::Projection projection{loopnest::Affine::of(0), loopnest::Affine::of(2, 2)};
+  const bool loop_nest = loopnest::uses(projection, 2) && !loopnest::uses(projection, 1);
+  return library && quantity && loop_nest ? EXIT_SUCCESS : EXIT_FAILURE;
+}

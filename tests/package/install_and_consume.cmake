@@ -1,0 +1,43 @@
+# cmake -D... -P: install, move the prefix (a package must be relocatable), configure, build and run the consumer.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    string(JOIN " " command ${ARGN})
+    message(FATAL_ERROR "${command}\nexit ${status}\n${output}")
+  endif()
+endfunction()
+
+function(require_exists path)
+  if(NOT EXISTS ${path})
+    message(FATAL_ERROR "not installed: ${path}")
+  endif()
+endfunction()
+
+set(prefix ${WORK_DIR}/prefix)
+file(REMOVE_RECURSE ${WORK_DIR})
+file(MAKE_DIRECTORY ${WORK_DIR})
+run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/staged)
+file(RENAME ${WORK_DIR}/staged ${prefix})
+
+# Nothing installed may lead back to the tree it was built from.
+file(GLOB package_files ${prefix}/${LIB_DIR}/cmake/cairn/*.cmake)
+get_filename_component(source_dir ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
+foreach(file ${package_files})
+  file(READ ${file} text)
+  foreach(place ${source_dir} ${BUILD_DIR} ${WORK_DIR})
+    string(FIND "${text}" "${place}/" position)
+    if(NOT position EQUAL -1)
+      message(FATAL_ERROR "${file} names ${place}")
+    endif()
+  endforeach()
+endforeach()
+require_exists(${prefix}/${DATA_DIR}/cairn/configs)
+
+run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
+    -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_BUILD_TYPE=Debug)
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
+run(${WORK_DIR}/build/consumer)
+if(PROGRAM)
+  run(${prefix}/${BIN_DIR}/${PROGRAM} --help)
+endif()
+file(REMOVE_RECURSE ${WORK_DIR})
