@@ -74,9 +74,9 @@ struct FlashPoint {
 };
 
 struct FlashParameters {
-  std::string kernel;                 // flash1 | flash2 | flash3 | cudnn | triton
-  std::vector<FlashPoint> forward;    // ascending head_dim, at least one; linear between, constant outside
-  std::vector<FlashPoint> backward;
+  std::string kernel{};               // flash1 | flash2 | flash3 | cudnn | triton
+  std::vector<FlashPoint> forward{};  // ascending head_dim, at least one; linear between, constant outside
+  std::vector<FlashPoint> backward{};
   double wave_exponent = 0.0;         // u: 1 = the last wave costs a whole one
   double tail = 0.0;                  // l
   double table_tokens = 16384.0;      // tokens and heads x head_dim of the published table: fix x0

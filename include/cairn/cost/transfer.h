@@ -1,0 +1,127 @@
+// Time of a collective or a message alone on its links.
+//
+// Sizes. `bytes` is S, the buffer as nccl-tests counts it:
+//   all_reduce      the buffer every rank holds before and after
+//   all_gather      the gathered tensor (output); every rank contributes S/n
+//   reduce_scatter  the tensor before scattering (input); every rank keeps S/n
+//   all_to_all      the send buffer of one rank; it keeps S/n and sends S/n to every other rank
+//   broadcast       the tensor;  send_recv  the message
+// Wire bytes per rank x = c(n) S:  c = 2(n-1)/n all_reduce; (n-1)/n all_gather, reduce_scatter, all_to_all; 1 the others.
+// Steps: 2(n-1) all_reduce, n-1 others.
+//
+// Inside a domain (ranks joined by the fast links), two measured forms:
+//   three protocols  T = min(a1 + x/B1, a2 + x/B2, a3 + x/B3)         a1 < a2 < a3, B1 < B2 < B3
+//   short form       T = alpha + gamma sqrt(x) + x/B                  safest to extrapolate
+// measured at some rank counts. For others the parameters are interpolated, never the times: latencies linearly in the steps,
+// 1/B and gamma linearly in 1/n; above the largest measured count latencies go on, bandwidths stay, except that an all-reduce
+// in the switch follows busbw(n) = 2(n-1)/(n+1) B_sw (a rank moves S(1 + 1/n): S reduced in the switch, S/n multicast).
+// Without measurements: T = steps latency + x/(efficiency bandwidth), a ring over the links as the cluster file states them.
+// A price is never below its wire bytes over the link's stated bandwidth.
+//
+// Across m domains with r ranks in each, hierarchically: inside and across are pipelined, so latencies add and the slower rate
+// rules.
+//   across per rank  all_reduce 2(m-1)/m S/r; all_gather, reduce_scatter (m-1)/m S/r; all_to_all (m-1)/m S; broadcast S/r
+//   rate             efficiency(m) W, W = the rank's share of its node's network links; efficiency/(1 + (m-1)/m0) where the
+//                    fabric is known to congest
+//   steps            all_reduce 2 ceil(log2 m) (double binary trees), broadcast ceil(log2 m), all_gather and reduce_scatter m-1,
+//                    each latency + step_s; all_to_all one latency and peer_s per outside peer
+//   T = L_in + L_out + max(T_in - L_in, bytes/rate),  L_in = the inner price of an empty message
+// All sibling groups are taken to communicate at once, as ranks of one program do.
+//
+// Source: fits of 2026-11 to public nccl-tests style samples (NCCL 2.27-2.29); Thakur, Rabenseifner, Gropp 2005 for the step
+// counts; Sanders, Speck, Traeff 2009 for the trees. Valid: 512 B to 8 GiB, 2 to 8 ranks inside a domain.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace cairn::cost {
+
+enum class Collective : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv };
+enum class Algorithm : std::uint8_t { none, ring, in_switch, pairwise, point_to_point, hierarchical };
+// What a price rests on, best first.
+enum class Basis : std::uint8_t { measured, interpolated, extrapolated, assumed };
+enum class TransferForm : std::uint8_t { three_protocols, short_form };
+
+std::string_view name(Collective collective);
+std::string_view name(Algorithm algorithm);
+std::string_view name(Basis basis);
+
+// Where the ranks of a group sit: as many as `ranks_per_domain` share a domain. size = 1 prices to zero.
+struct GroupBinding {
+  std::int64_t size = 1;
+  std::int64_t ranks_per_domain = 1;
+
+  std::int64_t domains() const { return (size + ranks_per_domain - 1) / ranks_per_domain; }
+};
+
+// Per rank and direction: [B/s], one-way time of an empty message [s].
+struct LinkLevel {
+  double bandwidth = 0.0;
+  double latency = 0.0;
+};
+
+struct TransferLinks {
+  LinkLevel intra{};  // within a domain
+  LinkLevel inter{};  // between domains: the rank's share of its node's network links
+};
+
+struct ProtocolLine {
+  double latency_s = 0.0;  // a
+  double bandwidth = 0.0;  // B [B/s of wire bytes]
+};
+
+struct DomainFit {
+  Collective collective = Collective::all_reduce;
+  std::int64_t ranks = 0;
+  std::array<ProtocolLine, 3> protocols{};
+  double alpha_s = 0.0;
+  double gamma = 0.0;       // [s per sqrt(B)]
+  double bandwidth = 0.0;   // B of the short form
+};
+
+struct DomainLaws {
+  double link_bandwidth = 0.0;    // the links the fits were measured on; other links scale the bandwidths in proportion
+  double ring_bandwidth = 0.0;    // busbw limit of the ring all-reduce; 0: unknown
+  double switch_bandwidth = 0.0;  // B_sw; 0: the switch does not reduce
+  std::vector<DomainFit> fits{};    // ascending ranks per collective; empty: alpha-beta
+  double assumed_efficiency = 0.0;  // of the stated link bandwidth where nothing was measured
+};
+
+struct FabricLaws {
+  double efficiency = 0.0;        // achieved over stated bandwidth between two domains
+  double congestion_domains = 0.0;  // m0; 0: flat
+  double step_s = 0.0;            // software cost of one step over the network
+  double peer_s = 0.0;            // per peer of an all-to-all
+};
+
+struct TransferLaws {
+  DomainLaws domain{};
+  FabricLaws fabric{};
+  TransferForm form = TransferForm::three_protocols;
+};
+
+// total_s = latency_s + ramp_s + bandwidth_s. ramp_s is the gamma sqrt(x) term of the short form, else 0.
+struct TransferTime {
+  double total_s = 0.0;
+  double latency_s = 0.0;
+  double ramp_s = 0.0;
+  double bandwidth_s = 0.0;
+  Algorithm algorithm = Algorithm::none;
+  Basis basis = Basis::assumed;
+};
+
+// x [B]: what one rank puts on the wire for a buffer of `bytes` in a flat group of n.
+double wire_bytes(Collective collective, double bytes, std::int64_t ranks);
+std::int64_t step_count(Collective collective, std::int64_t ranks);
+
+// busbw of an all-reduce done in the switch [B/s]; n >= 2.
+double in_switch_bus_bandwidth(std::int64_t ranks, double switch_bandwidth);
+
+// Monotone in bytes. bytes >= 0.
+TransferTime transfer_time(Collective collective, double bytes, const GroupBinding& group, const TransferLinks& links,
+                           const TransferLaws& laws);
+
+}  // namespace cairn::cost

@@ -1,0 +1,154 @@
+#include "domain_transfer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cairn/core/assert.h"
+
+namespace cairn::cost {
+namespace {
+
+// A message behaves as one direction of a two-rank exchange; a broadcast as a ring that passes the whole tensor on.
+Collective fitted_as(Collective collective) {
+  if (collective == Collective::send_recv) return Collective::all_to_all;
+  return collective == Collective::broadcast ? Collective::all_gather : collective;
+}
+
+// The two measured rank counts whose line gives the parameters at n: those around n, else the nearest two.
+struct Bracket {
+  const DomainFit* low = nullptr;  // null: the collective was not measured
+  const DomainFit* high = nullptr;
+};
+
+Bracket bracket(const DomainLaws& laws, Collective collective, std::int64_t ranks) {
+  Bracket found;
+  for (const DomainFit& fit : laws.fits) {
+    if (fit.collective != collective) continue;
+    if (found.low == nullptr) {
+      found = {&fit, &fit};
+    } else if (found.low == found.high || found.high->ranks < ranks) {
+      found = {found.high, &fit};
+    }
+  }
+  return found;
+}
+
+// Linear in `at` between two supports; the same line continues outside.
+double line(double at, double at_low, double low, double at_high, double high) {
+  return at_low == at_high ? low : low + (at - at_low) / (at_high - at_low) * (high - low);
+}
+
+double latency_at(const Bracket& fits, Collective collective, std::int64_t ranks, double low, double high) {
+  const auto steps = [&](std::int64_t n) { return static_cast<double>(step_count(collective, n)); };
+  // Never below the smallest measured latency: a falling line would turn negative.
+  return std::max(line(steps(ranks), steps(fits.low->ranks), low, steps(fits.high->ranks), high), std::min(low, high));
+}
+
+// 1/n of the rank count, kept within the measured counts: the bandwidth of slow protocols would pass infinity beyond them.
+double inverse_ranks(const Bracket& fits, std::int64_t ranks) {
+  return 1.0 / static_cast<double>(std::clamp(ranks, fits.low->ranks, fits.high->ranks));
+}
+
+double bandwidth_at(const Bracket& fits, std::int64_t ranks, double low, double high) {
+  return 1.0 / line(inverse_ranks(fits, ranks), inverse_ranks(fits, fits.low->ranks), 1.0 / low,
+                    inverse_ranks(fits, fits.high->ranks), 1.0 / high);
+}
+
+DomainFit parameters_at(const Bracket& fits, Collective collective, std::int64_t ranks) {
+  const DomainFit& low = *fits.low;
+  const DomainFit& high = *fits.high;
+  if (low.ranks == ranks) return low;
+  if (high.ranks == ranks) return high;
+  DomainFit result{.collective = collective, .ranks = ranks};
+  for (std::size_t i = 0; i < result.protocols.size(); ++i) {
+    result.protocols[i].latency_s =
+        latency_at(fits, collective, ranks, low.protocols[i].latency_s, high.protocols[i].latency_s);
+    result.protocols[i].bandwidth = bandwidth_at(fits, ranks, low.protocols[i].bandwidth, high.protocols[i].bandwidth);
+  }
+  result.alpha_s = latency_at(fits, collective, ranks, low.alpha_s, high.alpha_s);
+  result.gamma = line(inverse_ranks(fits, ranks), inverse_ranks(fits, low.ranks), low.gamma,
+                      inverse_ranks(fits, high.ranks), high.gamma);
+  result.bandwidth = bandwidth_at(fits, ranks, low.bandwidth, high.bandwidth);
+  return result;
+}
+
+bool reduces_in_switch(const DomainLaws& laws, Collective collective, std::int64_t ranks) {
+  return collective == Collective::all_reduce && laws.switch_bandwidth > 0.0 &&
+         in_switch_bus_bandwidth(ranks, laws.switch_bandwidth) > laws.ring_bandwidth;
+}
+
+double bus_limit(const DomainLaws& laws, std::int64_t ranks) {
+  return std::max(laws.ring_bandwidth, in_switch_bus_bandwidth(ranks, laws.switch_bandwidth));
+}
+
+Algorithm flat_algorithm(const DomainLaws& laws, Collective collective, std::int64_t ranks) {
+  if (collective == Collective::send_recv) return Algorithm::point_to_point;
+  if (collective == Collective::all_to_all) return Algorithm::pairwise;
+  return reduces_in_switch(laws, collective, ranks) ? Algorithm::in_switch : Algorithm::ring;
+}
+
+TransferTime three_protocol_time(const DomainFit& fit, double wire, double scale) {
+  TransferTime best;
+  for (const ProtocolLine& protocol : fit.protocols) {
+    const double bandwidth_s = wire / (protocol.bandwidth * scale);
+    const double total_s = protocol.latency_s + bandwidth_s;
+    if (&protocol != fit.protocols.data() && total_s >= best.total_s) continue;
+    best = {.total_s = total_s, .latency_s = protocol.latency_s, .bandwidth_s = bandwidth_s};
+  }
+  return best;
+}
+
+TransferTime short_form_time(const DomainFit& fit, double wire, double scale) {
+  TransferTime time{.latency_s = fit.alpha_s,
+                    .ramp_s = fit.gamma * std::sqrt(wire),
+                    .bandwidth_s = wire / (fit.bandwidth * scale)};
+  time.total_s = time.latency_s + time.ramp_s + time.bandwidth_s;
+  return time;
+}
+
+TransferTime alpha_beta_time(Collective collective, double wire, std::int64_t ranks, const LinkLevel& link,
+                             const DomainLaws& laws) {
+  CAIRN_ASSERT(laws.assumed_efficiency > 0.0);
+  TransferTime time{.latency_s = static_cast<double>(step_count(collective, ranks)) * link.latency,
+                    .bandwidth_s = wire / (laws.assumed_efficiency * link.bandwidth),
+                    .basis = Basis::assumed};
+  time.total_s = time.latency_s + time.bandwidth_s;
+  return time;
+}
+
+}  // namespace
+
+TransferTime domain_transfer_time(Collective collective, double bytes, std::int64_t ranks, const LinkLevel& link,
+                                  const DomainLaws& laws, TransferForm form) {
+  const double wire = wire_bytes(collective, bytes, ranks);
+  const Bracket fits = bracket(laws, fitted_as(collective), ranks);
+  TransferTime time;
+  if (fits.low == nullptr) {
+    time = alpha_beta_time(collective, wire, ranks, link, laws);
+    time.algorithm = flat_algorithm({}, collective, ranks);
+  } else {
+    double scale = link.bandwidth / laws.link_bandwidth;
+    time.algorithm = flat_algorithm(laws, collective, ranks);
+    if (ranks > fits.high->ranks && time.algorithm == Algorithm::in_switch) {
+      scale *= bus_limit(laws, ranks) / bus_limit(laws, fits.high->ranks);
+    }
+    const Algorithm algorithm = time.algorithm;
+    const DomainFit fit = parameters_at(fits, collective, ranks);
+    time = form == TransferForm::short_form ? short_form_time(fit, wire, scale) : three_protocol_time(fit, wire, scale);
+    time.algorithm = algorithm;
+    const bool exact = fits.low->ranks == ranks || fits.high->ranks == ranks;
+    const bool inside = fits.low->ranks <= ranks && ranks <= fits.high->ranks;
+    time.basis = exact ? Basis::measured : inside ? Basis::interpolated : Basis::extrapolated;
+    if (link.bandwidth != laws.link_bandwidth) time.basis = Basis::extrapolated;
+  }
+  // What the algorithm moves, at the stated link bandwidth: no price may be below it.
+  const double moved = time.algorithm == Algorithm::in_switch ? bytes * (1.0 + 1.0 / static_cast<double>(ranks)) : wire;
+  const double floor_s = std::min(moved, wire) / link.bandwidth;
+  if (time.total_s < floor_s) {
+    time.bandwidth_s += floor_s - time.total_s;
+    time.total_s = floor_s;
+  }
+  return time;
+}
+
+}  // namespace cairn::cost

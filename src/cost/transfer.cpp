@@ -1,0 +1,109 @@
+#include "cairn/cost/transfer.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "cairn/core/assert.h"
+#include "domain_transfer.h"
+
+namespace cairn::cost {
+namespace {
+
+constexpr std::array<std::string_view, 6> k_collective_names{"all-reduce", "all-gather", "reduce-scatter",
+                                                             "all-to-all", "broadcast",  "send-recv"};
+constexpr std::array<std::string_view, 6> k_algorithm_names{"none",     "ring",           "in-switch",
+                                                            "pairwise", "point-to-point", "hierarchical"};
+constexpr std::array<std::string_view, 4> k_basis_names{"measured", "interpolated", "extrapolated", "assumed"};
+
+std::int64_t ceil_log2(std::int64_t n) { return std::bit_width(static_cast<std::uint64_t>(n - 1)); }
+
+// Bytes one rank sends to other domains; m domains of r ranks.
+double outward_bytes(Collective collective, double bytes, double m, double r) {
+  switch (collective) {
+    case Collective::all_reduce: return 2.0 * (m - 1.0) / m * bytes / r;
+    case Collective::all_gather:
+    case Collective::reduce_scatter: return (m - 1.0) / m * bytes / r;
+    case Collective::all_to_all: return (m - 1.0) / m * bytes;
+    case Collective::broadcast: return bytes / r;
+    case Collective::send_recv: return bytes;
+  }
+  CAIRN_ASSERT(false);
+  return bytes;
+}
+
+double outward_latency(Collective collective, const GroupBinding& group, const LinkLevel& link, const FabricLaws& fabric) {
+  const std::int64_t m = group.domains();
+  if (collective == Collective::all_to_all) {
+    return link.latency + fabric.step_s + fabric.peer_s * static_cast<double>(group.size - group.ranks_per_domain);
+  }
+  std::int64_t steps = 1;
+  if (collective == Collective::all_reduce) steps = 2 * ceil_log2(m);
+  if (collective == Collective::broadcast) steps = ceil_log2(m);
+  if (collective == Collective::all_gather || collective == Collective::reduce_scatter) steps = m - 1;
+  return static_cast<double>(steps) * (link.latency + fabric.step_s);
+}
+
+double fabric_efficiency(const FabricLaws& fabric, double domains) {
+  if (fabric.congestion_domains <= 0.0) return fabric.efficiency;
+  return fabric.efficiency / (1.0 + (domains - 1.0) / fabric.congestion_domains);
+}
+
+// The bytes an all-to-all keeps inside the domain are the share of its inside peers; other collectives pass everything on.
+double inward_bytes(Collective collective, double bytes, const GroupBinding& group) {
+  if (collective != Collective::all_to_all) return bytes;
+  return bytes * static_cast<double>(group.ranks_per_domain) / static_cast<double>(group.size);
+}
+
+}  // namespace
+
+std::string_view name(Collective collective) { return k_collective_names[static_cast<std::size_t>(collective)]; }
+std::string_view name(Algorithm algorithm) { return k_algorithm_names[static_cast<std::size_t>(algorithm)]; }
+std::string_view name(Basis basis) { return k_basis_names[static_cast<std::size_t>(basis)]; }
+
+double wire_bytes(Collective collective, double bytes, std::int64_t ranks) {
+  const double n = static_cast<double>(ranks);
+  if (collective == Collective::all_reduce) return 2.0 * (n - 1.0) / n * bytes;
+  if (collective == Collective::broadcast || collective == Collective::send_recv) return bytes;
+  return (n - 1.0) / n * bytes;
+}
+
+std::int64_t step_count(Collective collective, std::int64_t ranks) {
+  return collective == Collective::all_reduce ? 2 * (ranks - 1) : ranks - 1;
+}
+
+double in_switch_bus_bandwidth(std::int64_t ranks, double switch_bandwidth) {
+  const double n = static_cast<double>(ranks);
+  return 2.0 * (n - 1.0) / (n + 1.0) * switch_bandwidth;
+}
+
+TransferTime transfer_time(Collective collective, double bytes, const GroupBinding& group, const TransferLinks& links,
+                           const TransferLaws& laws) {
+  CAIRN_ASSERT(bytes >= 0.0 && group.size >= 1 && group.ranks_per_domain >= 1);
+  if (group.size == 1) return {.basis = Basis::measured};
+  const std::int64_t inner = std::min(group.size, group.ranks_per_domain);
+  TransferTime inside{.basis = Basis::measured};
+  double inside_latency_s = 0.0;
+  if (inner > 1) {
+    const double kept = inward_bytes(collective, bytes, {group.size, inner});
+    inside = domain_transfer_time(collective, kept, inner, links.intra, laws.domain, laws.form);
+    if (group.domains() == 1) return inside;
+    inside_latency_s = domain_transfer_time(collective, 0.0, inner, links.intra, laws.domain, laws.form).total_s;
+  }
+
+  CAIRN_ASSERT(links.inter.bandwidth > 0.0 && laws.fabric.efficiency > 0.0);
+  const double m = static_cast<double>(group.domains());
+  const double across_s = outward_bytes(collective, bytes, m, static_cast<double>(inner)) /
+                          (fabric_efficiency(laws.fabric, m) * links.inter.bandwidth);
+  TransferTime time;
+  time.latency_s = inside_latency_s + outward_latency(collective, group, links.inter, laws.fabric);
+  time.bandwidth_s = std::max(inside.total_s - inside_latency_s, across_s);
+  time.total_s = time.latency_s + time.bandwidth_s;
+  time.algorithm = collective == Collective::send_recv ? Algorithm::point_to_point
+                   : inner > 1                         ? Algorithm::hierarchical
+                   : collective == Collective::all_to_all ? Algorithm::pairwise
+                                                          : Algorithm::ring;
+  time.basis = Basis::assumed;
+  return time;
+}
+
+}  // namespace cairn::cost
