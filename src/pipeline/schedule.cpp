@@ -8,10 +8,14 @@ namespace cairn::pipeline {
 
 std::string_view name(Phase phase) {
   switch (phase) {
-    case Phase::forward: return "forward";
-    case Phase::backward: return "backward";
-    case Phase::input_gradient: return "input_gradient";
-    case Phase::weight_gradient: return "weight_gradient";
+    case Phase::forward:
+      return "forward";
+    case Phase::backward:
+      return "backward";
+    case Phase::input_gradient:
+      return "input_gradient";
+    case Phase::weight_gradient:
+      return "weight_gradient";
   }
   CAIRN_ASSERT(!"phase listed");
   return {};

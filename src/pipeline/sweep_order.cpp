@@ -5,6 +5,7 @@
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/pipeline/sweep.h"
+#include "repetition.h"
 
 namespace cairn::pipeline {
 namespace {
@@ -101,6 +102,10 @@ class Orderer {
 
 }  // namespace
 
-SweepOrder sweep_order(const Schedule& schedule) { return Orderer(schedule).run(); }
+SweepOrder sweep_order(const Schedule& schedule) {
+  SweepOrder order = Orderer(schedule).run();
+  order.repetitions = find_repetitions(order.steps);
+  return order;
+}
 
 }  // namespace cairn::pipeline

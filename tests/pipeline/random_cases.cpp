@@ -18,7 +18,8 @@ namespace {
 using Time = std::int64_t;
 using Key = std::tuple<int, int, int>;  // phase, global stage, micro-batch
 
-// Starts everything at 0 and pushes operations later until every constraint holds: the least solution, whatever the order.
+// Starts everything at 0 and pushes operations later until every constraint holds: the least solution, whatever the
+// order.
 std::map<Key, Time> simulate(const Schedule& schedule, const pipeline::StageTimes& times) {
   std::map<Key, Time> end;
   const int stages = schedule.stages * schedule.chunks;
@@ -86,4 +87,42 @@ TEST_CASE("sweep equals an independent simulator on random cases") {
     }
     REQUIRE(result.makespan == last);
   }
+}
+
+TEST_CASE("makespan with jumps equals the plain sweep") {
+  core::Random random(21);
+  for (int round = 0; round < 3000; ++round) {
+    const auto& generator = pipeline::generators()[random.below(pipeline::generators().size())];
+    pipeline::Settings settings{.stages = 1 + static_cast<int>(random.below(7)),
+                                .micro_batches = 1 + static_cast<int>(random.below(120))};
+    if (generator.kind == "interleaved-1f1b") {
+      settings.chunks = 1 + static_cast<int>(random.below(3));
+      settings.micro_batches = settings.stages * (1 + static_cast<int>(random.below(20)));
+    }
+    const Schedule schedule = pipeline::generate(generator.kind, settings);
+    const pipeline::SweepOrder order = pipeline::sweep_order(schedule);
+    for (int again = 0; again < 3; ++again) {
+      pipeline::StageTimes times = random_times(schedule, random);
+      if (again == 0) {
+        times.set_duration(Phase::forward, 10);
+        times.set_duration(Phase::backward, 20);
+      }
+      INFO(generator.kind << " p=" << settings.stages << " m=" << settings.micro_batches << " v=" << settings.chunks);
+      REQUIRE(pipeline::makespan(order, times) == pipeline::sweep(order, times).makespan);
+    }
+  }
+}
+
+TEST_CASE("steady schedules repeat, and nearly all of a long one is repetition") {
+  // 1f1b and interleaved are steady in the middle; gpipe has one stretch of forwards and one of backwards.
+  const auto covered = [](std::string_view kind, const pipeline::Settings& settings) {
+    const pipeline::SweepOrder order = pipeline::sweep_order(pipeline::generate(kind, settings));
+    int steps = 0;
+    for (const pipeline::Repetition& stretch : order.repetitions) steps += stretch.last - stretch.first;
+    return static_cast<double>(steps) / static_cast<double>(order.steps.size());
+  };
+  CHECK(covered("1f1b", {.stages = 4, .micro_batches = 400}) > 0.95);
+  CHECK(covered("gpipe", {.stages = 4, .micro_batches = 400}) > 0.95);
+  CHECK(covered("interleaved-1f1b", {.stages = 4, .micro_batches = 400, .chunks = 2}) > 0.95);
+  CHECK(covered("1f1b", {.stages = 4, .micro_batches = 1}) == 0.0);
 }

@@ -1,7 +1,7 @@
 // When the operations of a schedule run: a max-plus sweep over its order lists.
 //
-//   start(o) = max(end(previous operation of the device), end(producer(o)) + delay)     missing terms left out, never < 0
-//   end(o)   = start(o) + duration(virtual stage of o, phase of o)
+//   start(o) = max(end(previous operation of the device), end(producer(o)) + delay)     missing terms left out, never <
+//   0 end(o)   = start(o) + duration(virtual stage of o, phase of o)
 //
 // delay is the latency of the link between the two devices; it occupies neither and is 0 between stages of one device.
 // All times are integers, so nothing is rounded here. The order in which the equations are solved is a property of the
@@ -23,6 +23,16 @@ struct SweepStep {
   std::int32_t producer = -1;  // position of the step whose result must arrive from the neighbouring stage; -1: none
 };
 
+// A stretch of an order that repeats itself: for first <= i < last - period, step i + period is step i for a later
+// micro-batch, and its producer lies as far behind.
+struct Repetition {
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+  std::int32_t period = 0;
+  std::int32_t reach = 0;        // the largest distance of a step in the stretch to its producer
+  std::int32_t needed_from = 0;  // the lowest position that steps from `last` on await
+};
+
 // All operations in one order that respects the order lists and the producers: sorted by (slot, device), where the slot
 // is the time at which the operation would start if every operation took one unit. Steps of a device appear in the
 // order of its row.
@@ -30,6 +40,7 @@ struct SweepOrder {
   std::int32_t stages = 0;
   std::int32_t virtual_stages = 0;
   std::vector<SweepStep> steps;
+  std::vector<Repetition> repetitions;  // disjoint, ascending
 };
 
 // Expects an otherwise valid schedule; throws core::ConfigurationError naming the cycle when order lists wait for each
@@ -83,5 +94,10 @@ struct SweepResult {
 
 SweepResult sweep(const SweepOrder& order, const StageTimes& times);
 SweepResult sweep(const Schedule& schedule, const StageTimes& times);
+
+// The makespan alone, equal to that of sweep(order, times). In a repetition, once the times that later steps depend on
+// have all moved by the same amount D over some periods, every further step moves by D over as many periods (max and +
+// commute with a shift), so the rest of the stretch is jumped over: long schedules cost little more than short ones.
+core::Picoseconds makespan(const SweepOrder& order, const StageTimes& times);
 
 }  // namespace cairn::pipeline

@@ -1,4 +1,4 @@
-// The queue of an event-driven simulation: events leave in the order (time, sequence), sequence being the order of push.
+// The queue of an event-driven simulation: events leave in the order (time, sequence); sequence is the order of push.
 //
 // Time never runs backwards: an event may be pushed for now() or later, never before. That makes a radix heap possible.
 // Events later than now() lie in bucket b = bit width of (time XOR now), so bucket 1 differs from now in the lowest bit
