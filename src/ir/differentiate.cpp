@@ -24,13 +24,19 @@ bool reduces(const loopnest::Domain& domain, const Projection& projection) {
 
 class Differentiator {
  public:
-  Differentiator(Graph& graph, const DifferentiationOptions& options, std::vector<TensorId>& gradients)
-      : graph_(graph), options_(options), gradients_(gradients), contributions_(graph.tensors().size()) {}
+  Differentiator(Graph& graph, const DifferentiationOptions& options, std::vector<TensorId>& gradients,
+                 std::vector<TensorId>& border_gradients)
+      : graph_(graph),
+        options_(options),
+        gradients_(gradients),
+        border_gradients_(border_gradients),
+        contributions_(graph.tensors().size()) {}
 
   void run() {
     for (const TensorId output : graph_.outputs()) {
       const TensorId gradient = new_gradient(output, k_no_tensor);
       contributions_[index(output)].push_back(gradient);
+      border_gradients_[index(output)] = gradient;
     }
     const auto forward_count = static_cast<OperatorId>(graph_.forward_count());
     for (OperatorId id = forward_count - 1; id >= 0; --id) {
@@ -313,6 +319,7 @@ class Differentiator {
   Graph& graph_;
   const DifferentiationOptions& options_;
   std::vector<TensorId>& gradients_;
+  std::vector<TensorId>& border_gradients_;
   std::vector<boost::container::small_vector<TensorId, 2>> contributions_;
 };
 
@@ -321,7 +328,8 @@ class Differentiator {
 void Graph::differentiate(const DifferentiationOptions& options) {
   CAIRN_ASSERT(!differentiated_);
   differentiated_ = true;
-  Differentiator(*this, options, gradients_).run();
+  border_gradients_.assign(tensors_.size(), k_no_tensor);
+  Differentiator(*this, options, gradients_, border_gradients_).run();
 }
 
 }  // namespace cairn::ir

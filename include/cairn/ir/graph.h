@@ -47,6 +47,8 @@ class Graph {
 
   // The gradient tensor of `tensor` after differentiate(), or k_no_tensor.
   TensorId gradient(TensorId tensor) const { return gradients_[static_cast<std::size_t>(tensor)]; }
+  // For an output: the part of its gradient that comes from the next layer (all of it, unless the layer reads its own output).
+  TensorId border_gradient(TensorId output) const { return border_gradients_[static_cast<std::size_t>(output)]; }
   // The operator that writes the tensor (forward tensors: the forward operator), or -1 for boundary inputs and parameters.
   OperatorId producer(TensorId tensor) const { return producers_[static_cast<std::size_t>(tensor)]; }
 
@@ -65,6 +67,7 @@ class Graph {
   std::vector<TensorId> outputs_;
   std::vector<OperatorId> producers_;
   std::vector<TensorId> gradients_;
+  std::vector<TensorId> border_gradients_;
   std::size_t forward_count_ = 0;
   bool differentiated_ = false;
 };

@@ -49,6 +49,8 @@ struct Operator {
   Kind kind = Kind::pointwise;
   // The kernel that runs it, where several exist with different speed ("flash2", "fused"); empty: the only one.
   std::string variant;
+  // Operators of one non-empty region are recomputed together ("attention": scores to context).
+  std::string region;
   Phase phase = Phase::forward;
   loopnest::Domain domain;
   boost::container::small_vector<Access, 4> accesses;

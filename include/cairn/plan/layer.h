@@ -1,0 +1,87 @@
+// Lowering of one layer class: its graph under split rules becomes one forward and one backward Block.
+//
+// Forward runs the operators in order. Where a tensor is wanted in another placement than it was produced in, a transfer is
+// inserted; results that are Partial are redistributed at once, towards their first consumer. Backward starts from the placements
+// forward left behind: a tensor that was saved as a shard is gathered again. Recomputed regions run again right before the first
+// backward operator that reads one of their results.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cairn/ir/model.h"
+#include "cairn/plan/placement.h"
+#include "cairn/plan/program.h"
+
+namespace cairn::plan {
+
+// What happens to a layer's parameter gradients over the data axis.
+struct GradientSync {
+  Collective collective = Collective::none;
+  Group group;
+  double bytes_per_element = 0.0;  // on the wire
+  double bucket_bytes = 0.0;       // a transfer starts as soon as this much is ready
+  double carried_elements = 0.0;   // ready from layers before this one and not yet sent
+  bool hold = false;               // send nothing yet: a later layer carries it
+};
+
+struct LayerOptions {
+  loopnest::Sizes sizes;                // on one rank: sequences per micro-batch, tokens
+  std::vector<SplitRule> rules;         // at most one per axis
+  std::vector<Group> groups;            // parallel to rules
+  std::vector<std::string> recompute;   // regions to recompute
+  bool recompute_all = false;
+  bool tensor_overlap = true;           // in backward, transfers of the input's gradient run beside the weight's gradient
+  bool input_held_by_producer = false;  // the layer below keeps its own output for its backward pass
+};
+
+// What a layer keeps on one rank, independent of any execution.
+struct LayerState {
+  double parameter_elements = 0.0;       // on this rank, tied ones included
+  double tied_elements = 0.0;            // of these, tied to another layer
+  std::string tied;                      // the tag, if any
+  // Elements whose gradient is Partial over a rule's axis (by rule): summed once per step.
+  std::vector<double> partial_elements;
+  double saved_bytes = 0.0;              // per micro-batch, statistics included
+  double saved_statistic_bytes = 0.0;
+  bool keeps_output = false;
+};
+
+// The lowering of one class under one set of options. Blocks refer to the class's operators, so the model must outlive them.
+class LayerLowering {
+ public:
+  // Throws core::ConfigurationError when a dimension cannot be split evenly.
+  LayerLowering(const ir::LayerClass& layer, LayerOptions options);
+
+  const LayerState& state() const { return state_; }
+  // `parameter_gather`: gather the layer's parameters over the data axis first (nothing when none).
+  Block forward(const GradientSync& parameter_gather = {}) const { return forward(parameter_gather, nullptr); }
+  Block backward(const GradientSync& gradient_sync = {}) const;
+
+  // Placement of a tensor of the graph over rule `rule` once forward has finished with it.
+  Placement settled(ir::TensorId tensor, std::size_t rule) const;
+  // Bytes of a tensor on one rank in its settled placement.
+  double local_bytes(ir::TensorId tensor) const;
+  // The box of iterations one rank executes.
+  loopnest::Box box(const ir::Operator& op) const;
+
+ private:
+  friend class BlockBuilder;
+  using Settled = std::vector<std::vector<Placement>>;
+  // With `settled`: also records where every tensor ends up.
+  Block forward(const GradientSync& parameter_gather, Settled* settled) const;
+  void find_parameters();
+  void find_saved();
+  bool recomputes(const ir::Operator& op) const;
+  bool is_input(ir::TensorId tensor) const;
+
+  const ir::LayerClass& layer_;
+  LayerOptions options_;
+  std::vector<char> recomputed_;  // by forward operator
+  std::vector<char> saved_;       // by tensor (storage)
+  Settled settled_;
+  std::vector<double> parameter_local_;  // elements on this rank, by tensor
+  LayerState state_;
+};
+
+}  // namespace cairn::plan

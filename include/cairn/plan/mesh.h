@@ -1,0 +1,48 @@
+// Device meshes: the ranks of a job arranged along named axes.
+//
+//   rank = sum over axes of coordinate(axis) * stride(axis),  stride(axis) = product of the sizes of the axes inside it
+//
+// The order of the axes, inner to outer, decides which of them stay inside a node.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace cairn::plan {
+
+// What an axis carries; also the label under which its transfers are reported.
+enum class Axis : std::uint8_t { tensor, context, expert, data, pipeline };
+inline constexpr std::size_t k_axes = 5;
+// "tp", "cp", "ep", "dp", "pp"
+std::string_view label(Axis axis);
+
+// One axis as seen by a group of ranks along it: base, base + stride, ..., `size` of them.
+struct Group {
+  Axis axis = Axis::tensor;
+  std::int64_t size = 1;
+  std::int64_t stride = 1;
+  friend bool operator==(const Group&, const Group&) = default;
+};
+
+class Mesh {
+ public:
+  Mesh() = default;
+  // `order`: axes inner to outer; axes left out have size 1.
+  Mesh(std::span<const Axis> order, const std::array<std::int64_t, k_axes>& sizes);
+  std::int64_t size(Axis axis) const { return groups_[static_cast<std::size_t>(axis)].size; }
+  const Group& group(Axis axis) const { return groups_[static_cast<std::size_t>(axis)]; }
+  std::int64_t ranks() const;
+  // Coordinate of a rank along an axis.
+  std::int64_t coordinate(std::int64_t rank, Axis axis) const {
+    const Group& g = group(axis);
+    return (rank / g.stride) % g.size;
+  }
+
+ private:
+  std::array<Group, k_axes> groups_{Group{Axis::tensor, 1, 1}, Group{Axis::context, 1, 1}, Group{Axis::expert, 1, 1},
+                                    Group{Axis::data, 1, 1}, Group{Axis::pipeline, 1, 1}};
+};
+
+}  // namespace cairn::plan

@@ -1,0 +1,149 @@
+// The Program: what is done, on which streams, in which order, holding which buffers. It has no durations.
+//
+// A Block is a small list of steps in issue order. Each step sits on one stream; a stream runs its steps first in, first out; across
+// streams only explicit dependencies order anything. With e(i) the end of step i,
+//   start(i) = max( end of the previous step on its stream, e(d) for d in dependencies(i), host ready(i) )
+//   e(i)     = start(i) + price(i)
+// where the host issues kernels one after the other: host ready(i) = host ready(i-1) + launches(i) x time per launch.
+// A dependency points at an earlier step of the block or at the frontier a stream had when the block was entered.
+//
+// A pass is a run-length list of blocks (one forward or backward of one pipeline chunk); a stage is the rank class that executes
+// its passes in the order of its schedule row. Ranks that differ only in their tensor, context or data coordinate execute the same
+// steps, so a stage stands for all of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cairn/ir/graph.h"
+#include "cairn/pipeline/schedule.h"
+#include "cairn/pipeline/sweep.h"
+#include "cairn/plan/mesh.h"
+#include "cairn/plan/placement.h"
+
+namespace cairn::plan {
+
+enum class Stream : std::uint8_t {
+  compute,
+  host,      // the processor that issues kernels
+  tensor,    // one communicator each
+  context,
+  data,
+  next,      // sends to the following stage
+  previous,  // sends to the preceding stage
+  arrival,   // what this pass receives
+};
+inline constexpr std::size_t k_streams = 8;
+Stream stream_of(Axis axis);
+
+// What an instant of the compute stream is spent on.
+enum class Term : std::uint8_t { compute, recompute, optimizer };
+
+enum class StepKind : std::uint8_t {
+  compute,   // a shard of an operator
+  transfer,  // a collective or a send
+  host,      // work of the issuing processor
+  wait,      // nothing: later steps of its stream start after its dependencies
+};
+
+struct Transfer {
+  Collective collective = Collective::none;
+  Group group;
+  double bytes = 0.0;  // the whole tensor, see bytes_sent
+};
+
+enum class HostWork : std::uint8_t { per_micro_batch, per_step };
+
+using Work = std::variant<std::monostate, ir::Shard, Transfer, HostWork>;
+
+struct Step {
+  StepKind kind = StepKind::wait;
+  Stream stream = Stream::compute;
+  Term term = Term::compute;
+  Axis axis = Axis::tensor;      // transfers: the label
+  std::uint16_t launches = 0;    // kernels the host issues for it
+  std::uint16_t dependencies = 0;
+  std::uint32_t first_dependency = 0;
+  std::int32_t work = -1;        // index into the block's works; -1 takes no time
+};
+
+// >= 0: a step of the block; < 0: the entry frontier of stream ~dependency.
+using Dependency = std::int32_t;
+constexpr Dependency entry_of(Stream stream) { return ~static_cast<Dependency>(stream); }
+
+enum class Category : std::uint8_t { parameters, gradients, optimizer, activations, workspace };
+inline constexpr std::size_t k_categories = 5;
+using CategoryBytes = std::array<double, k_categories>;
+
+// A change of the bytes held, before or after a step, in issue order.
+struct MemoryEvent {
+  std::int32_t step = 0;
+  bool after = false;
+  Category category = Category::workspace;
+  double bytes = 0.0;  // negative: released
+};
+
+// Bytes held relative to entry: at exit, and at the highest moment. Sequential composition of (d1, p1) and (d2, p2) is
+// (d1 + d2, max(p1, d1 + p2)); n equal ones give (n d, p + max(0, (n-1) d)).
+struct MemoryProfile {
+  double delta = 0.0;
+  double peak = 0.0;
+};
+MemoryProfile then(const MemoryProfile& first, const MemoryProfile& second);
+MemoryProfile repeated(const MemoryProfile& profile, std::int64_t times);
+
+struct Block {
+  std::string name;
+  std::vector<Step> steps;
+  std::vector<Dependency> dependencies;
+  std::vector<Work> works;
+  std::vector<MemoryEvent> memory;
+  MemoryProfile profile;
+};
+
+struct BlockRun {
+  const Block* block = nullptr;
+  std::int64_t count = 1;
+};
+
+// Which neighbour a pass sends its result to.
+enum class Send : std::uint8_t { none, next, previous };
+
+struct Pass {
+  std::vector<BlockRun> runs;
+  Send send = Send::none;
+};
+
+struct Stage {
+  // Pass of (chunk, phase, variant), phase 0 forward, 1 backward; variant 0: plain, 1: the first forward or last backward of a
+  // chunk, which carry the data-parallel collectives that overlap.
+  std::vector<std::array<std::array<std::int32_t, 2>, 2>> passes;
+  std::int32_t begin = -1;    // pass before the first operation; -1: none
+  std::int32_t settle = -1;   // pass after the last operation: gradients made whole
+  std::int32_t update = -1;   // pass that updates the parameters
+  CategoryBytes resident{};   // held for the whole step
+  std::int64_t body_layers = 0;
+};
+
+// A result sent by one stage's settle pass to another's update pass (gradients of parameters that live on two stages).
+inline constexpr std::int32_t k_no_stage = -1;
+
+struct Program {
+  Mesh mesh;
+  std::shared_ptr<const pipeline::Schedule> schedule;
+  std::shared_ptr<const pipeline::SweepOrder> order;  // of the schedule's operations
+  std::vector<Pass> passes;
+  std::vector<Stage> stages;
+  // Stages that hold the same tied parameter and exchange its gradient; both k_no_stage when one stage holds it alone.
+  std::array<std::int32_t, 2> tied_stages{k_no_stage, k_no_stage};
+
+  // The pass that `stage` runs for an operation of its schedule row.
+  const Pass& pass(std::int32_t stage, const pipeline::Operation& operation) const;
+};
+
+}  // namespace cairn::plan

@@ -1,0 +1,305 @@
+#include "block_builder.h"
+
+#include <algorithm>
+
+#include "cairn/core/assert.h"
+
+namespace cairn::plan {
+namespace {
+
+std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+}  // namespace
+
+BlockBuilder::BlockBuilder(const LayerLowering& layer, std::string name, bool backward)
+    : layer_(layer),
+      graph_(layer.layer_.graph),
+      backward_(backward),
+      placements_(graph_.tensors().size(), Placements(layer.options_.rules.size())),
+      ready_(graph_.tensors().size(), -1),
+      last_use_(graph_.tensors().size(), -1),
+      held_(graph_.tensors().size(), 0.0),
+      held_as_(graph_.tensors().size(), Category::workspace),
+      gradient_counted_(graph_.tensors().size(), 0) {
+  block_.name = std::move(name);
+  block_.steps.reserve(graph_.operators().size() + 8);
+  // What the layer below left in flight on the tensor-parallel communicators must have arrived.
+  for (const SplitRule& rule : layer.options_.rules)
+    if (rule.size > 1) blocking_.push_back(entry_of(stream_of(rule.axis)));
+}
+
+ir::TensorId BlockBuilder::storage(ir::TensorId tensor) const {
+  while (graph_.tensor(tensor).alias_of != ir::k_no_tensor) tensor = graph_.tensor(tensor).alias_of;
+  return tensor;
+}
+
+bool BlockBuilder::saved(ir::TensorId tensor) const { return layer_.saved_[at(tensor)] != 0; }
+
+double BlockBuilder::bytes_at(ir::TensorId tensor, const Placements& placement) const {
+  const ir::Tensor& t = graph_.tensor(tensor);
+  double bytes = numerics::bytes_per_element(t.format) * static_cast<double>(t.elements(layer_.options_.sizes));
+  for (std::size_t rule = 0; rule < placement.size(); ++rule)
+    if (placement[rule].kind == Placement::Kind::shard) bytes /= static_cast<double>(layer_.options_.rules[rule].size);
+  return bytes;
+}
+
+BlockBuilder::Placements BlockBuilder::wanted(const ir::Operator& op, const ir::Access& access) const {
+  Placements result;
+  for (const SplitRule& rule : layer_.options_.rules) result.push_back(placement(access, split_dim(op, rule)));
+  return result;
+}
+
+void BlockBuilder::memory(bool after, Category category, double bytes) {
+  const auto step = static_cast<std::int32_t>(block_.steps.size()) - (after ? 1 : 0);
+  block_.memory.push_back(MemoryEvent{.step = std::max(step, 0), .after = after, .category = category, .bytes = bytes});
+}
+
+void BlockBuilder::hold(ir::TensorId tensor, Category category, double bytes) {
+  const ir::TensorId root = storage(tensor);
+  if (held_[at(root)] > 0.0 || bytes <= 0.0) return;
+  held_[at(root)] = bytes;
+  held_as_[at(root)] = category;
+  memory(false, category, bytes);
+}
+
+void BlockBuilder::release(ir::TensorId tensor) {
+  const ir::TensorId root = storage(tensor);
+  if (held_[at(root)] <= 0.0) return;
+  memory(true, held_as_[at(root)], -held_[at(root)]);
+  held_[at(root)] = 0.0;
+}
+
+void BlockBuilder::receive(ir::TensorId tensor, bool held_elsewhere) {
+  const ir::TensorId shape = graph_.tensor(tensor).role == ir::Role::gradient ? graph_.tensor(tensor).of : tensor;
+  for (std::size_t rule = 0; rule < layer_.options_.rules.size(); ++rule)
+    placements_[at(tensor)][rule] = border_placement(graph_.tensor(shape), layer_.options_.rules[rule]);
+  if (!held_elsewhere)
+    hold(tensor, !backward_ && saved(tensor) ? Category::activations : Category::workspace, bytes_at(tensor, placements_[at(tensor)]));
+}
+
+void BlockBuilder::restore(ir::TensorId tensor, bool held_elsewhere) {
+  for (std::size_t rule = 0; rule < layer_.options_.rules.size(); ++rule)
+    placements_[at(tensor)][rule] = layer_.settled(tensor, rule);
+  const ir::TensorId root = storage(tensor);
+  if (saved(root) && root == tensor && !held_elsewhere) {
+    // Already held on entry: releasing it is this block's business, acquiring it was forward's.
+    held_[at(root)] = layer_.local_bytes(tensor);
+    held_as_[at(root)] = Category::activations;
+  }
+}
+
+std::int32_t BlockBuilder::add_step(Step step, const boost::container::small_vector<Dependency, 4>& dependencies) {
+  step.first_dependency = static_cast<std::uint32_t>(block_.dependencies.size());
+  for (const Dependency dependency : dependencies)
+    if (std::find(block_.dependencies.begin() + step.first_dependency, block_.dependencies.end(), dependency) ==
+        block_.dependencies.end())
+      block_.dependencies.push_back(dependency);
+  step.dependencies = static_cast<std::uint16_t>(block_.dependencies.size() - step.first_dependency);
+  block_.steps.push_back(step);
+  return static_cast<std::int32_t>(block_.steps.size()) - 1;
+}
+
+std::int32_t BlockBuilder::transfer(Collective collective, const Group& group, double bytes,
+                                     const boost::container::small_vector<Dependency, 4>& after) {
+  block_.works.emplace_back(Transfer{.collective = collective, .group = group, .bytes = bytes});
+  return add_step(Step{.kind = StepKind::transfer,
+                       .stream = stream_of(group.axis),
+                       .axis = group.axis,
+                       .launches = 1,
+                       .work = static_cast<std::int32_t>(block_.works.size()) - 1},
+                  after);
+}
+
+std::int32_t BlockBuilder::obtain(ir::TensorId tensor, const Placements& want) {
+  Placements& have = placements_[at(tensor)];
+  if (have == want) return ready_[at(tensor)];
+  for (const Copy& copy : copies_)
+    if (copy.tensor == tensor && copy.placement == want) return copy.step;
+  std::int32_t step = ready_[at(tensor)];
+  Placements now = have;
+  bool replaces = false;
+  bool moved = false;
+  for (std::size_t rule = 0; rule < want.size(); ++rule) {
+    const Collective collective = redistribute(now[rule], want[rule]);
+    if (collective != Collective::none) {
+      // bytes: the whole tensor over this axis.
+      Placements whole = now;
+      whole[rule] = Placement{};
+      const double bytes = bytes_at(tensor, whole);
+      replaces = replaces || now[rule].kind == Placement::Kind::partial;
+      if (!replaces) {
+        Placements after = now;
+        after[rule] = want[rule];
+        memory(false, Category::workspace, bytes_at(tensor, after));
+      }
+      // A communicator call waits for what its issuer has computed so far, as collective libraries order themselves, and
+      // for the tensor.
+      boost::container::small_vector<Dependency, 4> after{last_compute_};
+      if (step >= 0) after.push_back(step);
+      step = transfer(collective, layer_.options_.groups[rule], bytes, after);
+      moved = true;
+      const bool beside = backward_ && layer_.options_.tensor_overlap;
+      if (!beside) blocking_.push_back(step);
+    }
+    now[rule] = want[rule];
+  }
+  if (!moved) return step;
+  if (replaces) {
+    const double before = held_[at(storage(tensor))];
+    const double bytes = bytes_at(tensor, now);
+    if (before > bytes) {
+      memory(true, held_as_[at(storage(tensor))], bytes - before);
+      held_[at(storage(tensor))] = bytes;
+    }
+    have = now;
+    ready_[at(tensor)] = step;
+  } else {
+    copies_.push_back(Copy{.tensor = tensor, .placement = want, .step = step, .bytes = bytes_at(tensor, now)});
+  }
+  return step;
+}
+
+void BlockBuilder::emit(ir::OperatorId id, Term term) {
+  const ir::Operator& op = graph_.op(id);
+  boost::container::small_vector<Dependency, 4> waits;
+  for (const ir::Access& access : op.accesses) {
+    if (access.mode != ir::Mode::read || graph_.tensor(access.tensor).role == ir::Role::parameter) continue;
+    if (graph_.tensor(access.tensor).role == ir::Role::index) continue;
+    const std::int32_t step = obtain(access.tensor, wanted(op, access));
+    if (step >= 0) waits.push_back(step);
+  }
+  for (const Dependency dependency : blocking_) waits.push_back(dependency);
+  blocking_.clear();
+  for (const ir::Access& access : op.accesses) {
+    const ir::Tensor& tensor = graph_.tensor(access.tensor);
+    const bool accumulator = tensor.role == ir::Role::gradient && tensor.of != ir::k_no_tensor &&
+                             graph_.tensor(tensor.of).role == ir::Role::parameter;
+    if (access.mode == ir::Mode::read || accumulator) continue;
+    const Placements produced = wanted(op, access);
+    placements_[at(access.tensor)] = produced;
+    ready_[at(access.tensor)] = -1;
+    const bool keep = !backward_ && saved(storage(access.tensor));
+    hold(access.tensor, keep ? Category::activations : Category::workspace, bytes_at(access.tensor, produced));
+  }
+  block_.works.emplace_back(ir::Shard{.op = &op, .graph = &graph_, .box = layer_.box(op)});
+  last_compute_ = add_step(Step{.kind = StepKind::compute,
+                                .stream = Stream::compute,
+                                .term = term,
+                                .launches = 1,
+                                .work = static_cast<std::int32_t>(block_.works.size()) - 1},
+                           waits);
+}
+
+// Input and weight gradient of one contraction come in a row. With overlap, what the second still has to gather is
+// requested before the first runs.
+void BlockBuilder::overlap_weight_gradient(std::size_t position, const std::vector<ir::OperatorId>& order) {
+  if (!backward_ || !layer_.options_.tensor_overlap || position + 1 >= order.size()) return;
+  const ir::Operator& op = graph_.op(order[position]);
+  const ir::Operator& following = graph_.op(order[position + 1]);
+  if (op.forward < 0 || op.forward != following.forward || op.kind != ir::Kind::contraction) return;
+  for (const ir::Operator* reader : {&op, &following})
+    for (const ir::Access& access : reader->accesses)
+      if (access.mode == ir::Mode::read && graph_.tensor(access.tensor).role != ir::Role::parameter &&
+          graph_.tensor(access.tensor).role != ir::Role::index)
+        obtain(access.tensor, wanted(*reader, access));
+}
+
+void BlockBuilder::resolve_partials(const ir::Operator& op, std::size_t position, const std::vector<ir::OperatorId>& order) {
+  for (const ir::Access& written : op.accesses) {
+    const ir::Tensor& tensor = graph_.tensor(written.tensor);
+    if (written.mode == ir::Mode::read) continue;
+    const Placements& have = placements_[at(written.tensor)];
+    const bool partial = std::any_of(have.begin(), have.end(), [](const Placement& p) { return p.kind == Placement::Kind::partial; });
+    const bool accumulator = tensor.role == ir::Role::gradient && tensor.of != ir::k_no_tensor &&
+                             graph_.tensor(tensor.of).role == ir::Role::parameter;
+    if (!partial || accumulator) continue;
+    bool consumed = false;
+    for (std::size_t later = position + 1; later < order.size() && !consumed; ++later)
+      for (const ir::Access& read : graph_.op(order[later]).accesses)
+        if (read.mode == ir::Mode::read && read.tensor == written.tensor) {
+          obtain(written.tensor, wanted(graph_.op(order[later]), read));
+          consumed = true;
+          break;
+        }
+  }
+}
+
+void BlockBuilder::release_dead(const ir::Operator& op, std::size_t position) {
+  for (const ir::Access& access : op.accesses) {
+    const ir::TensorId root = storage(access.tensor);
+    if (last_use_[at(root)] != static_cast<std::int32_t>(position)) continue;
+    for (Copy& copy : copies_)
+      if (storage(copy.tensor) == root && copy.bytes > 0.0) {
+        memory(true, Category::workspace, -copy.bytes);
+        copy.bytes = 0.0;
+      }
+    const bool keep = !backward_ && saved(root);
+    const auto& outputs = backward_ ? graph_.inputs() : graph_.outputs();
+    const bool leaves = std::any_of(outputs.begin(), outputs.end(), [&](ir::TensorId output) {
+      const ir::TensorId boundary = backward_ ? graph_.gradient(output) : output;
+      return boundary != ir::k_no_tensor && storage(boundary) == root;
+    });
+    if (!keep && !leaves) release(root);
+  }
+}
+
+void BlockBuilder::gradients_ready(const ir::Operator& op, const GradientSync& sync) {
+  if (sync.collective == Collective::none) return;
+  for (const ir::Access& access : op.accesses) {
+    const ir::Tensor& tensor = graph_.tensor(access.tensor);
+    if (access.mode == ir::Mode::read || tensor.role != ir::Role::gradient || tensor.of == ir::k_no_tensor) continue;
+    if (graph_.tensor(tensor.of).role != ir::Role::parameter || gradient_counted_[at(tensor.of)]) continue;
+    gradient_counted_[at(tensor.of)] = 1;
+    unsent_elements_ += layer_.parameter_local_[at(tensor.of)];
+  }
+  if (sync.hold) return;
+  const double bucket = sync.bucket_bytes / sync.bytes_per_element;
+  if (unsent_elements_ >= bucket) send_gradients(sync);
+}
+
+void BlockBuilder::send_gradients(const GradientSync& sync) {
+  transfer(sync.collective, sync.group, unsent_elements_ * sync.bytes_per_element, {last_compute_});
+  unsent_elements_ = 0.0;
+}
+
+void BlockBuilder::gather_parameters(const GradientSync& sync, double elements) {
+  blocking_.push_back(transfer(sync.collective, sync.group, elements * sync.bytes_per_element, {}));
+}
+
+void BlockBuilder::run(const std::vector<ir::OperatorId>& order, const std::vector<Term>& terms, const GradientSync& sync) {
+  for (std::size_t position = 0; position < order.size(); ++position)
+    for (const ir::Access& access : graph_.op(order[position]).accesses)
+      last_use_[at(storage(access.tensor))] = static_cast<std::int32_t>(position);
+  unsent_elements_ = sync.carried_elements;
+  for (std::size_t position = 0; position < order.size(); ++position) {
+    const ir::Operator& op = graph_.op(order[position]);
+    overlap_weight_gradient(position, order);
+    emit(order[position], terms[position]);
+    resolve_partials(op, position, order);
+    release_dead(op, position);
+    if (backward_) gradients_ready(op, sync);
+  }
+  if (backward_ && sync.collective != Collective::none && !sync.hold && unsent_elements_ > 0.0) send_gradients(sync);
+}
+
+void BlockBuilder::hand_over(ir::TensorId tensor) {
+  const ir::TensorId shape = graph_.tensor(tensor).role == ir::Role::gradient ? graph_.tensor(tensor).of : tensor;
+  Placements border;
+  for (const SplitRule& rule : layer_.options_.rules) border.push_back(border_placement(graph_.tensor(shape), rule));
+  obtain(tensor, border);
+  const bool keep = !backward_ && saved(storage(tensor));
+  if (!keep) release(tensor);
+}
+
+Block BlockBuilder::finish() {
+  double held = 0.0;
+  double peak = 0.0;
+  for (const MemoryEvent& event : block_.memory) {
+    held += event.bytes;
+    peak = std::max(peak, held);
+  }
+  block_.profile = MemoryProfile{.delta = held, .peak = peak};
+  return std::move(block_);
+}
+
+}  // namespace cairn::plan

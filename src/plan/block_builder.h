@@ -1,0 +1,77 @@
+// Emits the steps of one block: operators in order, the transfers they need, and the memory they hold.
+#pragma once
+
+#include <vector>
+
+#include <boost/container/small_vector.hpp>
+
+#include "cairn/plan/layer.h"
+
+namespace cairn::plan {
+
+class BlockBuilder {
+ public:
+  using Placements = boost::container::static_vector<Placement, k_axes>;
+
+  BlockBuilder(const LayerLowering& layer, std::string name, bool backward);
+
+  // The boundary tensor arrives in its border placement and its buffer belongs to this block from now on.
+  void receive(ir::TensorId tensor, bool held_elsewhere);
+  // A tensor kept by the forward block, in the placement it settled in.
+  void restore(ir::TensorId tensor, bool held_elsewhere);
+  // Runs the operators. `terms` parallel to `order`.
+  void run(const std::vector<ir::OperatorId>& order, const std::vector<Term>& terms, const GradientSync& sync);
+  // Brings a boundary tensor to its border placement and hands its buffer over.
+  void hand_over(ir::TensorId tensor);
+  // Gathers parameters over the data axis, as early as that communicator is free; computation waits for it.
+  void gather_parameters(const GradientSync& sync, double elements);
+
+  Block finish();
+  const std::vector<Placements>& placements() const { return placements_; }
+
+ private:
+  struct Copy {
+    ir::TensorId tensor;
+    Placements placement;
+    std::int32_t step;
+    double bytes;
+  };
+
+  void emit(ir::OperatorId id, Term term);
+  void overlap_weight_gradient(std::size_t position, const std::vector<ir::OperatorId>& order);
+  void resolve_partials(const ir::Operator& op, std::size_t position, const std::vector<ir::OperatorId>& order);
+  void release_dead(const ir::Operator& op, std::size_t position);
+  // Step to wait for before reading the tensor as wanted, or -1.
+  std::int32_t obtain(ir::TensorId tensor, const Placements& wanted);
+  // A communicator call waits for `after`.
+  std::int32_t transfer(Collective collective, const Group& group, double bytes,
+                        const boost::container::small_vector<Dependency, 4>& after);
+  std::int32_t add_step(Step step, const boost::container::small_vector<Dependency, 4>& dependencies);
+  void send_gradients(const GradientSync& sync);
+  void gradients_ready(const ir::Operator& op, const GradientSync& sync);
+
+  Placements wanted(const ir::Operator& op, const ir::Access& access) const;
+  double bytes_at(ir::TensorId tensor, const Placements& placement) const;
+  ir::TensorId storage(ir::TensorId tensor) const;
+  void hold(ir::TensorId tensor, Category category, double bytes);
+  void release(ir::TensorId tensor);
+  void memory(bool after, Category category, double bytes);
+  bool saved(ir::TensorId tensor) const;
+
+  const LayerLowering& layer_;
+  const ir::Graph& graph_;
+  bool backward_;
+  Block block_;
+  std::vector<Placements> placements_;          // by tensor
+  std::vector<std::int32_t> ready_;             // by tensor: transfer that completed it, or -1
+  std::vector<std::int32_t> last_use_;          // by tensor storage: position in the order, or -1
+  std::vector<double> held_;                    // by tensor storage: bytes held, 0 when not
+  std::vector<Category> held_as_;
+  std::vector<Copy> copies_;
+  boost::container::small_vector<Dependency, 4> blocking_;  // the next compute step waits for these
+  Dependency last_compute_ = entry_of(Stream::compute);
+  double unsent_elements_ = 0.0;
+  std::vector<char> gradient_counted_;
+};
+
+}  // namespace cairn::plan

@@ -1,0 +1,166 @@
+#include "cairn/plan/layer.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "block_builder.h"
+#include "cairn/core/assert.h"
+#include "cairn/core/diagnostics.h"
+
+namespace cairn::plan {
+namespace {
+
+std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+}  // namespace
+
+LayerLowering::LayerLowering(const ir::LayerClass& layer, LayerOptions options)
+    : layer_(layer),
+      options_(std::move(options)),
+      recomputed_(layer.graph.forward_count(), 0),
+      saved_(layer.graph.tensors().size(), 0),
+      settled_(layer.graph.tensors().size(), std::vector<Placement>(options_.rules.size())),
+      parameter_local_(layer.graph.tensors().size(), 0.0) {
+  CAIRN_ASSERT(options_.rules.size() == options_.groups.size());
+  for (std::size_t id = 0; id < recomputed_.size(); ++id) recomputed_[id] = recomputes(layer.graph.operators()[id]) ? 1 : 0;
+  find_parameters();
+  for (const ir::TensorId id : layer.graph.saved(recomputed_)) saved_[at(id)] = 1;
+  forward({}, &settled_);
+  find_saved();
+}
+
+bool LayerLowering::recomputes(const ir::Operator& op) const {
+  if (options_.recompute_all) return layer_.position == ir::Position::body;
+  return !op.region.empty() && std::find(options_.recompute.begin(), options_.recompute.end(), op.region) != options_.recompute.end();
+}
+
+loopnest::Box LayerLowering::box(const ir::Operator& op) const {
+  loopnest::Box box = op.domain.box(options_.sizes);
+  for (const SplitRule& rule : options_.rules) {
+    const int dim = split_dim(op, rule);
+    if (dim < 0) continue;
+    loopnest::Interval& interval = box[static_cast<std::size_t>(dim)];
+    if (interval.extent() % rule.size != 0)
+      throw core::ConfigurationError(
+          fmt::format("strategy.{}", label(rule.axis)),
+          fmt::format("{} of layer '{}' has extent {}, which {} = {} does not divide", op.domain.dims()[static_cast<std::size_t>(dim)].name,
+                      layer_.name, interval.extent(), label(rule.axis), rule.size),
+          fmt::format("choose a divisor of {}", interval.extent()));
+    interval.end = interval.begin + interval.extent() / rule.size;
+  }
+  return box;
+}
+
+void LayerLowering::find_parameters() {
+  const ir::Graph& graph = layer_.graph;
+  state_.partial_elements.assign(options_.rules.size(), 0.0);
+  for (std::size_t id = 0; id < graph.forward_count(); ++id)
+    for (const ir::Access& access : graph.operators()[id].accesses) {
+      const ir::Tensor& tensor = graph.tensor(access.tensor);
+      if (tensor.role != ir::Role::parameter || parameter_local_[at(access.tensor)] > 0.0) continue;
+      double elements = static_cast<double>(tensor.elements(options_.sizes));
+      std::vector<bool> partial(options_.rules.size(), false);
+      for (std::size_t rule = 0; rule < options_.rules.size(); ++rule) {
+        const int dim = split_dim(graph.operators()[id], options_.rules[rule]);
+        const Placement where = placement(access, dim);
+        if (where.kind == Placement::Kind::shard)
+          elements /= static_cast<double>(options_.rules[rule].size);
+        else
+          partial[rule] = dim >= 0;  // each rank sees a part of what the gradient sums over
+      }
+      parameter_local_[at(access.tensor)] = elements;
+      state_.parameter_elements += elements;
+      for (std::size_t rule = 0; rule < partial.size(); ++rule)
+        if (partial[rule]) state_.partial_elements[rule] += elements;
+      if (!tensor.tied.empty()) {
+        state_.tied = tensor.tied;
+        state_.tied_elements += elements;
+      }
+    }
+}
+
+void LayerLowering::find_saved() {
+  const ir::Graph& graph = layer_.graph;
+  for (std::size_t id = 0; id < saved_.size(); ++id) {
+    if (!saved_[id]) continue;
+    const auto tensor = static_cast<ir::TensorId>(id);
+    if (is_input(tensor) && options_.input_held_by_producer) continue;
+    state_.saved_bytes += local_bytes(tensor);
+    if (graph.tensor(tensor).statistic) state_.saved_statistic_bytes += local_bytes(tensor);
+    if (std::find(graph.outputs().begin(), graph.outputs().end(), tensor) != graph.outputs().end()) state_.keeps_output = true;
+  }
+}
+
+bool LayerLowering::is_input(ir::TensorId tensor) const {
+  const auto& inputs = layer_.graph.inputs();
+  return std::find(inputs.begin(), inputs.end(), tensor) != inputs.end();
+}
+
+Placement LayerLowering::settled(ir::TensorId tensor, std::size_t rule) const { return settled_[at(tensor)][rule]; }
+
+double LayerLowering::local_bytes(ir::TensorId tensor) const {
+  const ir::Tensor& t = layer_.graph.tensor(tensor);
+  double bytes = numerics::bytes_per_element(t.format) * static_cast<double>(t.elements(options_.sizes));
+  for (std::size_t rule = 0; rule < options_.rules.size(); ++rule)
+    if (settled_[at(tensor)][rule].kind == Placement::Kind::shard) bytes /= static_cast<double>(options_.rules[rule].size);
+  return bytes;
+}
+
+Block LayerLowering::forward(const GradientSync& parameter_gather, Settled* settled) const {
+  const ir::Graph& graph = layer_.graph;
+  BlockBuilder builder(*this, layer_.name + " forward", false);
+  if (parameter_gather.collective != Collective::none && state_.parameter_elements > 0.0)
+    builder.gather_parameters(parameter_gather, state_.parameter_elements);
+  for (const ir::TensorId input : graph.inputs()) builder.receive(input, options_.input_held_by_producer);
+  std::vector<ir::OperatorId> order(graph.forward_count());
+  for (std::size_t id = 0; id < order.size(); ++id) order[id] = static_cast<ir::OperatorId>(id);
+  builder.run(order, std::vector<Term>(order.size(), Term::compute), {});
+  for (const ir::TensorId output : graph.outputs()) builder.hand_over(output);
+  if (settled)
+    for (std::size_t id = 0; id < settled->size(); ++id)
+      (*settled)[id].assign(builder.placements()[id].begin(), builder.placements()[id].end());
+  return builder.finish();
+}
+
+Block LayerLowering::backward(const GradientSync& gradient_sync) const {
+  const ir::Graph& graph = layer_.graph;
+  std::vector<ir::OperatorId> order;
+  std::vector<Term> terms;
+  std::vector<char> again(recomputed_.size(), 0);
+  const auto recompute = [&](const std::string& region) {
+    for (std::size_t id = 0; id < recomputed_.size(); ++id)
+      if (recomputed_[id] && !again[id] && (options_.recompute_all || graph.operators()[id].region == region)) {
+        again[id] = 1;
+        order.push_back(static_cast<ir::OperatorId>(id));
+        terms.push_back(Term::recompute);
+      }
+  };
+  for (std::size_t id = graph.forward_count(); id < graph.operators().size(); ++id) {
+    for (const ir::Access& access : graph.operators()[id].accesses) {
+      const ir::OperatorId producer = graph.producer(access.tensor);
+      if (access.mode == ir::Mode::read && producer >= 0 && static_cast<std::size_t>(producer) < recomputed_.size() &&
+          recomputed_[at(producer)] && !again[at(producer)])
+        recompute(graph.op(producer).region);
+    }
+    order.push_back(static_cast<ir::OperatorId>(id));
+    terms.push_back(Term::compute);
+  }
+
+  BlockBuilder builder(*this, layer_.name + " backward", true);
+  for (std::size_t id = 0; id < graph.tensors().size(); ++id) {
+    const ir::OperatorId producer = graph.producer(static_cast<ir::TensorId>(id));
+    const bool comes_again = producer >= 0 && static_cast<std::size_t>(producer) < recomputed_.size() && recomputed_[at(producer)];
+    const auto tensor = static_cast<ir::TensorId>(id);
+    const bool elsewhere = options_.input_held_by_producer && is_input(tensor);
+    if (graph.tensors()[id].role == ir::Role::activation && !comes_again) builder.restore(tensor, elsewhere);
+  }
+  for (const ir::TensorId output : graph.outputs())
+    if (graph.gradient(output) != ir::k_no_tensor) builder.receive(graph.border_gradient(output), false);
+  builder.run(order, terms, gradient_sync);
+  for (const ir::TensorId input : graph.inputs())
+    if (graph.gradient(input) != ir::k_no_tensor) builder.hand_over(graph.gradient(input));
+  return builder.finish();
+}
+
+}  // namespace cairn::plan
