@@ -2,9 +2,9 @@
 
 namespace cairn::loopnest {
 
-// The whole parts of slope and intercept sum to triangles and rectangles. What is left lies under a line of slope below 1:
-// counting its lattice points by columns or by rows is the same count with slope and divisor exchanged, as in Euclid's
-// algorithm (Graham, Knuth, Patashnik: Concrete Mathematics, section 3.5).
+// The whole parts of slope and intercept sum to triangles and rectangles. What is left lies under a line of slope below
+// 1: counting its lattice points by columns or by rows is the same count with slope and divisor exchanged, as in
+// Euclid's algorithm (Graham, Knuth, Patashnik: Concrete Mathematics, section 3.5).
 Wide floor_sum(std::int64_t count, Wide slope, Wide intercept, Wide divisor) {
   Wide sum = 0;
   Wide columns = count;

@@ -88,8 +88,9 @@ Interval part(const Interval& range, const Term& term, std::int64_t from, std::i
   return {range.end - to, range.end - from};
 }
 
-// A form a*x + b*r that takes values more than once, cut along its value only: every value keeps its pair of least r. Those are
-// the pairs r < a and the pairs r >= a, x >= X - b (a, b divided by their gcd), two boxes on which the form is one-to-one.
+// A form a*x + b*r that takes values more than once, cut along its value only: every value keeps its pair of least r.
+// Those are the pairs r < a and the pairs r >= a, x >= X - b (a, b divided by their gcd), two boxes on which the form
+// is one-to-one.
 std::int64_t count_image_by_least_pairs(const Polytope& polytope, const Combinations& forms, std::size_t chosen) {
   Combinations unique = forms;
   unique[chosen].one_to_one = true;
@@ -124,7 +125,8 @@ Combination::Combination(const Affine& form) {
     if (same == terms.end()) same = terms.insert(terms.end(), Term{term.dim, 0});
     same->stride = static_cast<std::int32_t>(checked_add(same->stride, term.stride));
   }
-  terms.erase(std::remove_if(terms.begin(), terms.end(), [](const Term& term) { return term.stride == 0; }), terms.end());
+  const auto unused = [](const Term& term) { return term.stride == 0; };
+  terms.erase(std::remove_if(terms.begin(), terms.end(), unused), terms.end());
   std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.dim < b.dim; });
 }
 

@@ -94,10 +94,7 @@ std::int64_t count_polygon(const Polytope& polytope) {
     const std::int64_t stride = cut.stride[inner];
     CAIRN_ASSERT(within(cut.stride[outer], k_stride_limit) && within(stride, k_stride_limit));
     CAIRN_ASSERT(within(cut.offset, k_coordinate_limit));
-    const Line line{cut.stride[outer], cut.offset, std::abs(stride)};
-    if (stride < 0) above.push_back(line);
-    else if (stride > 0) below.push_back(line);
-    else clip(range, line.slope, line.intercept);
+    (stride < 0 ? above : below).push_back({cut.stride[outer], cut.offset, std::abs(stride)});
   }
   for (const Line& upper : above) {
     for (const Line& lower : below) {

@@ -51,9 +51,10 @@ bool tighten(Polytope& polytope);
 // enumerated over their shortest dimensions down to two.
 std::int64_t count(Polytope polytope);
 
-// Replaces a tight P by its shadow on the other dimensions, { i without d : some integer i_d completes it to a point of P }.
-// Fourier-Motzkin elimination, which is exact on integers when d is bounded by cuts from one side only, or when all cuts from
-// one side have stride 1 in d (its bounds on that side are integers). Otherwise returns false and leaves P as it was.
+// Replaces a tight P by its shadow on the other dimensions, { i without d : some integer i_d completes it to a point of
+// P }. Fourier-Motzkin elimination, which is exact on integers when d is bounded by cuts from one side only, or when
+// all cuts from one side have stride 1 in d (its bounds on that side are integers). Otherwise returns false and leaves
+// P as it was.
 bool eliminate(Polytope& polytope, DimId dim);
 
 }  // namespace cairn::loopnest

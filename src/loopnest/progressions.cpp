@@ -25,7 +25,8 @@ std::int64_t span(const Progressions& progressions, std::int64_t gcd) {
   return steps;
 }
 
-// Marks the sums progression by progression; a value is reached from the one a stride below while terms are left to add.
+// Marks the sums progression by progression; a value is reached from the one a stride below while terms are left to
+// add.
 std::int64_t distinct_sums_by_marking(const Progressions& progressions) {
   std::int64_t gcd = 0;
   for (const Progression& each : progressions) gcd = std::gcd(gcd, each.stride);
@@ -52,7 +53,8 @@ std::int64_t distinct_sums_by_marking(const Progressions& progressions) {
 bool one_to_one(Progressions progressions) {
   if (progressions.size() == 2) {
     const std::int64_t gcd = std::gcd(progressions[0].stride, progressions[1].stride);
-    return progressions[0].count <= progressions[1].stride / gcd || progressions[1].count <= progressions[0].stride / gcd;
+    return progressions[0].count <= progressions[1].stride / gcd ||
+           progressions[1].count <= progressions[0].stride / gcd;
   }
   // Digits of a mixed-radix number: each stride exceeds all that the finer ones can add up to.
   std::sort(progressions.begin(), progressions.end(),

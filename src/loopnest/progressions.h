@@ -19,8 +19,8 @@ using Progressions = boost::container::static_vector<Progression, 3>;
 bool one_to_one(Progressions progressions);
 
 // Number of distinct values of the sum of the progressions.
-// Two, with strides a, b divided by their gcd and counts X, R: x and r give the same value as x + b and r - a, so the pairs
-// with x < X - b and r >= a repeat another: X*R - max(0, X - b) * max(0, R - a).
+// Two, with strides a, b divided by their gcd and counts X, R: x and r give the same value as x + b and r - a, so the
+// pairs with x < X - b and r >= a repeat another: X*R - max(0, X - b) * max(0, R - a).
 // Three: two of them whose sum has no gaps are one progression; else the values are marked, at most 2^26 (checked).
 std::int64_t distinct_sums(const Progressions& progressions);
 

@@ -64,7 +64,8 @@ TEST_CASE("long causal and sliding-window attention") {
 }
 
 TEST_CASE("a guard with stride 2 sums rounded halves") {
-  // 2q - k >= 0 for q, k < n: row q holds min(2q + 1, n) keys. n even: 1 + 3 + ... + (n - 1) = (n/2)^2 for q < n/2, then n/2 full.
+  // 2q - k >= 0 for q, k < n: row q holds min(2q + 1, n) keys. n even: 1 + 3 + ... + (n - 1) = (n/2)^2 for q < n/2,
+  // then n/2 full.
   const std::int64_t n = 1 << 20;
   Domain domain;
   domain.add("q", Extent::of(n));
@@ -80,8 +81,8 @@ TEST_CASE("strides in both dimensions of a guard") {
   domain.add("k", Extent::of(4));
   domain.add_guard({{Term{0, 3}, Term{1, -2}}, 0});
   REQUIRE(domain.points(domain.box({})) == 11);
-  // Period 2: a step of 2 in q adds 3 to k's bound. n = 2m rows without the upper limit on k: rows 3j + 1 and 3j + 2 for
-  // j < m, sum 6 * m(m - 1)/2 + 3m = 3m^2.
+  // Period 2: a step of 2 in q adds 3 to k's bound. n = 2m rows without the upper limit on k: rows 3j + 1 and 3j + 2
+  // for j < m, sum 6 * m(m - 1)/2 + 3m = 3m^2.
   const std::int64_t m = 1 << 20;
   REQUIRE(domain.points({{0, 2 * m}, {0, 3 * m}}) == 3 * m * m);
 }

@@ -2,8 +2,8 @@
 //
 //   form(i) = offset + sum_j stride_j * i[dim_j]
 //
-// A tensor index is one form per tensor dimension: y[b, co, x] of a convolution reads in[b, ci, 2*x + r], the third form
-// being {terms: (x, stride 2), (r, stride 1), offset 0}. A guard is a form that must not be negative: q - k >= 0.
+// A tensor index is one form per tensor dimension: y[b, co, x] of a convolution reads in[b, ci, 2*x + r], the third
+// form being {terms: (x, stride 2), (r, stride 1), offset 0}. A guard is a form that must not be negative: q - k >= 0.
 #pragma once
 
 #include <array>
@@ -33,7 +33,9 @@ struct Affine {
   boost::container::static_vector<Term, 3> terms;
   std::int64_t offset = 0;
 
-  static Affine of(DimId dim, std::int32_t stride = 1, std::int64_t offset = 0) { return {{Term{dim, stride}}, offset}; }
+  static Affine of(DimId dim, std::int32_t stride = 1, std::int64_t offset = 0) {
+    return {{Term{dim, stride}}, offset};
+  }
   bool uses(DimId dim) const {
     for (const Term& term : terms)
       if (term.dim == dim && term.stride != 0) return true;
