@@ -46,7 +46,8 @@ GemmPricer::GemmPricer(const GemmParameters& parameters, const MachineRates& rat
     byte_step_s_[i] = 2.0 * outputs * k_step_bytes * rates.sm_count / tensor_rate;
     epilogue_per_byte_[i] = parameters.epilogue * outputs * rates.sm_count / rates.memory_bandwidth;
   }
-  memory_s_per_byte_ = 1.0 / (parameters.memory_efficiency * rates.memory_bandwidth);
+  fitted_s_per_byte_ = 1.0 / (parameters.memory_efficiency * rates.memory_bandwidth);
+  memory_s_per_byte_ = 1.0 / (std::min(1.0, parameters.memory_efficiency) * rates.memory_bandwidth);
   cache_s_per_byte_ = 1.0 / (parameters.cache_speed * rates.memory_bandwidth);
 }
 
@@ -77,7 +78,7 @@ double GemmPricer::operand_traffic_time(const GemmShape& shape) const {
   const double miss_w = shape.harness ? miss_share(a + k_rotated_weights * w + c, cache) : 1.0;
   const double from_memory = miss_a * a + miss_w * w + c;
   const double from_cache = (1.0 - miss_a) * a + (1.0 - miss_w) * w;
-  return from_memory * memory_s_per_byte_ + from_cache * cache_s_per_byte_;
+  return from_memory * (shape.harness ? fitted_s_per_byte_ : memory_s_per_byte_) + from_cache * cache_s_per_byte_;
 }
 
 KernelTime GemmPricer::time(const GemmShape& shape) const {

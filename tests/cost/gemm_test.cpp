@@ -84,6 +84,14 @@ TEST_CASE("quantisation and the benchmark's floor stay out of training prices", 
   CHECK(benchmark.launch_s == 12.30e-6);
 }
 
+TEST_CASE("no training price beats the memory, whatever the fit says", "[cost][gemm]") {
+  GemmParameters parameters = test::h100_bf16();
+  parameters.memory_efficiency = 1.10;
+  GemmShape shape{.m = 1024, .n = 65536, .k = 4096};
+  const double bytes = 2.0 * (1024.0 * 4096 + 65536.0 * 4096 + 1024.0 * 65536);
+  CHECK(gemm_time(shape, parameters, test::h100()).memory_s == Approx(bytes / 3.35e12).epsilon(1e-12));
+}
+
 TEST_CASE("a batch multiplies tiles and operands", "[cost][gemm]") {
   // Two independent products fill the waves one product leaves empty: never slower than two calls, never faster than one.
   const GemmPricer pricer(test::a100_bf16(), test::a100());

@@ -18,6 +18,8 @@
 // (1, 1) unless the producer has just written A and it fits. The benchmark behind the fits reuses A and rotates weights:
 //   mA = miss(A + W + C),  mW = miss(A + 6 W + C),  miss(x) = 1/(1 + (kappa L2/x)^4)
 //
+// A fitted eB above 1 (block scales on Hopper) describes the benchmark's cache, not the memory: training prices stop at 1.
+//
 // Source: fits of 2026-11 to 19500 public operator timings (aiconfigurator samples of A100, H100, H200, B200, GB200; see the
 // calibration files for the scores). Valid: M >= 128 a power of two, N, K multiples of 32; elsewhere extrapolated.
 #pragma once
@@ -85,6 +87,7 @@ class GemmPricer {
   std::array<double, k_tile_count> byte_step_s_{};       // 256 tm tn SM/P: seconds of a K step times bytes per element
   std::array<double, k_tile_count> epilogue_per_byte_{};  // o tm tn SM/H
   double step_floor_4_ = 0.0;                             // tk^4
+  double fitted_s_per_byte_ = 0.0;
   double memory_s_per_byte_ = 0.0;
   double cache_s_per_byte_ = 0.0;
 };

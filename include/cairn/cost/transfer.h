@@ -29,7 +29,7 @@
 // All sibling groups are taken to communicate at once, as ranks of one program do.
 //
 // Source: fits of 2026-11 to public nccl-tests style samples (NCCL 2.27-2.29); Thakur, Rabenseifner, Gropp 2005 for the step
-// counts; Sanders, Speck, Traeff 2009 for the trees. Valid: 512 B to 8 GiB, 2 to 8 ranks inside a domain.
+// counts; Sanders, Speck, Traeff 2009 for the trees. Valid: 512 B to 512 MiB, 2 to 8 ranks inside a domain.
 #pragma once
 
 #include <array>

@@ -1,0 +1,91 @@
+// Everything that was measured, or had to be assumed, about the kernels and transfers of one accelerator.
+//
+// Files: configs/calibration/<accelerator>.yaml, and fabrics.yaml for the networks between domains. Each set says whether its
+// numbers were fitted to measurements of this accelerator or carried over from a neighbour, and from where; a prediction that
+// rests on an assumed set says so.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cairn/cost/attention.h"
+#include "cairn/cost/gemm.h"
+#include "cairn/cost/kernel_time.h"
+#include "cairn/cost/memory_bound.h"
+#include "cairn/cost/transfer.h"
+
+namespace cairn::config {
+class Fields;
+class Loader;
+}  // namespace cairn::config
+
+namespace cairn::cost {
+
+enum class Evidence : std::uint8_t { fitted, assumed };
+
+struct Provenance {
+  Evidence evidence = Evidence::assumed;
+  std::string source = {};
+};
+
+struct GemmSet {
+  std::string type = {};     // bf16 (all 16-bit types) | fp8 (one scale per tensor) | fp8-block
+  double peak_flops = 0.0;   // the tensor peak the efficiency is relative to
+  Provenance provenance = {};
+  GemmParameters parameters = {};
+};
+
+struct AttentionSet {
+  Provenance provenance = {};
+  AttentionParameters parameters = {};
+};
+
+struct FlashSet {
+  Provenance provenance = {};
+  FlashParameters parameters = {};
+};
+
+struct Calibration {
+  std::string name = {};
+  std::string accelerator = {};
+  MachineRates machine = {};   // the rates all efficiencies are relative to; tensor_flops belongs to each GemmSet
+  double gap_s = 0.0;          // device-side gap between kernels of a training step
+  double sustained = 1.0;      // clock of a training step over that of short runs
+  std::vector<GemmSet> gemm = {};
+  std::optional<AttentionSet> attention_operator = {};
+  std::vector<FlashSet> flash_attention = {};
+  MemoryBoundParameters memory_bound = {};
+  Provenance transfer_provenance = {};
+  std::string fabric = {};     // a name of fabrics.yaml
+  TransferLaws transfers = {};
+
+  // Null when the accelerator has no such set. fp16 is priced as bf16.
+  const GemmSet* find_gemm(std::string_view type) const;
+  const FlashSet* find_flash(std::string_view kernel) const;
+  // The rates a set was fitted with.
+  MachineRates rates(const GemmSet& set) const;
+};
+
+// A network between domains, by name.
+struct Fabric {
+  Provenance provenance = {};
+  FabricLaws laws = {};
+};
+struct Fabrics {
+  std::vector<std::pair<std::string, Fabric>> all = {};
+
+  const Fabric* find(std::string_view name) const;
+};
+
+void describe(config::Fields& fields, Calibration& calibration);
+void describe(config::Fields& fields, Fabrics& fabrics);
+
+// By name in configs/calibration, with the fabric the file names. gap and sustained are copied into every kernel set.
+// Throws core::ConfigurationError with everything wrong.
+Calibration load_calibration(const config::Loader& loader, std::string_view name);
+Fabrics load_fabrics(const config::Loader& loader);
+
+}  // namespace cairn::cost

@@ -1,0 +1,79 @@
+#include "cairn/cost/calibration.h"
+
+#include <algorithm>
+
+#include "cairn/config/loader.h"
+#include "cairn/config/read.h"
+#include "cairn/core/diagnostics.h"
+
+namespace cairn::cost {
+namespace {
+
+constexpr std::string_view k_folder = "calibration";
+constexpr std::string_view k_fabrics_file = "fabrics";
+
+template <class T>
+T load(const config::Loader& loader, std::string_view name) {
+  core::Diagnostics diagnostics;
+  T value;
+  const config::Node node = loader.load_named(name, k_folder, diagnostics);
+  config::read(node, value, diagnostics);
+  diagnostics.raise_if_errors();
+  return value;
+}
+
+}  // namespace
+
+const GemmSet* Calibration::find_gemm(std::string_view type) const {
+  const std::string_view wanted = type == "fp16" ? "bf16" : type;
+  const auto found = std::find_if(gemm.begin(), gemm.end(), [&](const GemmSet& set) { return set.type == wanted; });
+  return found == gemm.end() ? nullptr : &*found;
+}
+
+const FlashSet* Calibration::find_flash(std::string_view kernel) const {
+  const auto found = std::find_if(flash_attention.begin(), flash_attention.end(),
+                                  [&](const FlashSet& set) { return set.parameters.kernel == kernel; });
+  return found == flash_attention.end() ? nullptr : &*found;
+}
+
+MachineRates Calibration::rates(const GemmSet& set) const {
+  MachineRates rates = machine;
+  rates.tensor_flops = set.peak_flops;
+  return rates;
+}
+
+const Fabric* Fabrics::find(std::string_view name) const {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& fabric) { return fabric.first == name; });
+  return found == all.end() ? nullptr : &found->second;
+}
+
+Fabrics load_fabrics(const config::Loader& loader) { return load<Fabrics>(loader, k_fabrics_file); }
+
+Calibration load_calibration(const config::Loader& loader, std::string_view name) {
+  Calibration calibration = load<Calibration>(loader, name);
+  for (GemmSet& set : calibration.gemm) {
+    set.parameters.gap_s = calibration.gap_s;
+    set.parameters.sustained = calibration.sustained;
+  }
+  for (FlashSet& set : calibration.flash_attention) {
+    set.parameters.gap_s = calibration.gap_s;
+    set.parameters.sustained = calibration.sustained;
+    set.parameters.memory_efficiency = calibration.memory_bound.memory_efficiency;
+  }
+  if (calibration.attention_operator) calibration.attention_operator->parameters.sustained = calibration.sustained;
+  calibration.memory_bound.gap_s = calibration.gap_s;
+
+  const Fabrics fabrics = load_fabrics(loader);
+  const Fabric* fabric = fabrics.find(calibration.fabric);
+  if (fabric == nullptr) {
+    std::vector<std::string> names;
+    for (const auto& [known, laws] : fabrics.all) names.push_back(known);
+    const std::string near = core::nearest(calibration.fabric, names);
+    throw core::ConfigurationError("transfers.fabric", "unknown fabric '" + calibration.fabric + "'",
+                                   near.empty() ? "name one of configs/calibration/fabrics.yaml" : "did you mean '" + near + "'?");
+  }
+  calibration.transfers.fabric = fabric->laws;
+  return calibration;
+}
+
+}  // namespace cairn::cost

@@ -1,0 +1,198 @@
+// The keys of the calibration files.
+#include "cairn/config/fields.h"
+#include "cairn/cost/calibration.h"
+
+namespace cairn::cost {
+namespace {
+
+using config::Dimension;
+using config::Fields;
+using config::Value;
+
+const config::Choices<Evidence> k_evidence{{"fitted", Evidence::fitted}, {"assumed", Evidence::assumed}};
+const config::Choices<Collective> k_collectives{{"all-reduce", Collective::all_reduce},
+                                                {"all-gather", Collective::all_gather},
+                                                {"reduce-scatter", Collective::reduce_scatter},
+                                                {"all-to-all", Collective::all_to_all},
+                                                {"broadcast", Collective::broadcast},
+                                                {"send-recv", Collective::send_recv}};
+constexpr double k_nano = 1e-9;
+
+struct Needed {
+  bool required = true;
+  bool positive = true;
+};
+
+void quantity(Fields& f, std::string_view key, double& x, Dimension dimension, std::string_view doc, Needed needed) {
+  f.value(key, x, {.doc = doc, .required = needed.required}, [&](Value& v, double& y) {
+    v.quantity(y, dimension, {.positive = needed.positive});
+  });
+}
+void seconds(Fields& f, std::string_view key, double& x, std::string_view doc, Needed needed = {.positive = false}) {
+  quantity(f, key, x, Dimension::seconds, doc, needed);
+}
+void bandwidth(Fields& f, std::string_view key, double& x, std::string_view doc, Needed needed = {}) {
+  quantity(f, key, x, Dimension::bytes_per_second, doc, needed);
+}
+
+void provenance(Fields& f, Provenance& x) {
+  f.choice("evidence", x.evidence, k_evidence, {.doc = "fitted to this accelerator, or assumed from a neighbour", .required = true});
+  f.text("source", x.source, {.doc = "what was measured, by whom, how well it fits", .required = true});
+}
+
+void machine(Fields& f, MachineRates& x) {
+  bandwidth(f, "memory_bandwidth", x.memory_bandwidth, "device memory");
+  quantity(f, "l2", x.l2_bytes, Dimension::bytes, "last-level cache", {});
+  f.number("multiprocessors", x.sm_count, {.required = true, .positive = true});
+  quantity(f, "clock", x.clock_hz, Dimension::hertz, "boost clock", {});
+  quantity(f, "vector", x.vector_flops, Dimension::flops_per_second, "peak of the fp32 lanes", {});
+  f.number("exponentials_per_clock", x.exp_per_clock_per_sm, {.doc = "per multiprocessor", .positive = true});
+}
+
+void gemm_parameters(Fields& f, GemmParameters& x) {
+  f.number("tensor_efficiency", x.tensor_efficiency, {.doc = "eP", .required = true, .maximum = 1.0, .positive = true});
+  f.number("memory_efficiency", x.memory_efficiency, {.doc = "eB; above 1 a fit's artefact", .required = true, .positive = true});
+  seconds(f, "launch_floor", x.launch_floor_s, "t0, as the benchmark timed it");
+  seconds(f, "tile_overhead", x.tile_overhead_s, "tpe: fill and drain per tile", {.required = false, .positive = false});
+  seconds(f, "step_floor", x.step_floor_s, "tk: shortest K step");
+  f.number("epilogue", x.epilogue, {.doc = "o: share of the output write not hidden", .required = true});
+  seconds(f, "split_cost", x.split_cost_s, "ck: price of split-K", {.required = false, .positive = false});
+  f.number("overlap_exponent", x.overlap_exponent, {.doc = "p", .required = true, .minimum = 1.0});
+  f.number("droop", x.droop, {.doc = "d: slowdown of long kernels", .required = true});
+  f.number("quantise_passes", x.quantise_passes, {.doc = "q: quantising A inside the benchmark's call"});
+  f.number("wave_quantisation", x.wave_quantisation, {.doc = "sigma", .required = true, .maximum = 1.0});
+  f.number("cache_share", x.cache_share, {.doc = "kappa", .positive = true});
+  f.number("cache_speed", x.cache_speed, {.doc = "eL: over memory bandwidth", .positive = true});
+  f.count("max_split", x.max_split, {.doc = "1: no split-K", .minimum = 1});
+}
+
+void attention_parameters(Fields& f, AttentionParameters& x) {
+  f.number("tensor_efficiency", x.tensor_efficiency, {.doc = "eP", .required = true, .maximum = 1.0, .positive = true});
+  f.number("exp_efficiency", x.exp_efficiency, {.doc = "eE", .required = true, .positive = true});
+  seconds(f, "launch_floor", x.launch_floor_s, "t0");
+  f.number("tail", x.tail, {.doc = "lat", .required = true});
+  seconds(f, "row", x.row_s, "rq: per query row");
+  f.number("query_traffic", x.query_traffic, {.doc = "cq", .required = true});
+  f.number("kv_traffic", x.kv_traffic, {.doc = "ck", .required = true});
+  seconds(f, "pass", x.pass_s, "cx: batch-independent pass of the benchmark");
+  f.number("droop", x.droop, {.doc = "d", .required = true});
+}
+
+void flash_table(Fields& f, std::string_view key, std::vector<FlashPoint>& points) {
+  f.list(key, points, {.doc = "by ascending head_dim", .required = true, .minimum_size = 1}, [](Value& v, FlashPoint& point) {
+    v.object([&point](Fields& g) {
+      g.count("head_dim", point.head_dim, {.required = true, .minimum = 1});
+      g.number("efficiency", point.efficiency, {.required = true, .maximum = 1.0, .positive = true});
+      g.number("row_keys", point.row_keys, {.doc = "S0: extra keys per query row, twice", .required = true});
+    });
+  });
+}
+
+void protocol(Fields& f, std::string_view key, ProtocolLine& x) {
+  f.value(key, x, {.required = true}, [](Value& v, ProtocolLine& y) {
+    v.object([&y](Fields& g) {
+      seconds(g, "latency", y.latency_s, "a");
+      bandwidth(g, "bandwidth", y.bandwidth, "B, of wire bytes");
+    });
+  });
+}
+
+void domain_fit(Fields& f, DomainFit& x) {
+  f.choice("collective", x.collective, k_collectives, {.required = true});
+  f.count("ranks", x.ranks, {.required = true, .minimum = 2});
+  protocol(f, "low_latency", x.protocols[0]);
+  protocol(f, "middle", x.protocols[1]);
+  protocol(f, "simple", x.protocols[2]);
+  f.value("short_form", x, {.required = true}, [](Value& v, DomainFit& y) {
+    v.object([&y](Fields& g) {
+      seconds(g, "latency", y.alpha_s, "alpha");
+      double ramp = y.gamma / k_nano;
+      g.number("ramp", ramp, {.doc = "gamma [ns per square root of a byte]", .required = true});
+      y.gamma = ramp * k_nano;
+      bandwidth(g, "bandwidth", y.bandwidth, "B, of wire bytes");
+    });
+  });
+}
+
+void transfers(Fields& f, Calibration& x) {
+  provenance(f, x.transfer_provenance);
+  DomainLaws& laws = x.transfers.domain;
+  bandwidth(f, "link_bandwidth", laws.link_bandwidth, "of the links measured, per rank and direction", {.required = false});
+  bandwidth(f, "ring_bandwidth", laws.ring_bandwidth, "busbw limit of the ring all-reduce", {.required = false});
+  bandwidth(f, "switch_bandwidth", laws.switch_bandwidth, "B_sw of in-switch reduction", {.required = false});
+  f.number("assumed_efficiency", laws.assumed_efficiency,
+           {.doc = "of stated bandwidth, where nothing was measured", .required = true, .maximum = 1.0, .positive = true});
+  f.list("fits", laws.fits, {.required = true},
+         [](Value& v, DomainFit& fit) { v.object([&fit](Fields& g) { domain_fit(g, fit); }); });
+  f.choice("form", x.transfers.form,
+           {{"three-protocols", TransferForm::three_protocols}, {"short", TransferForm::short_form}});
+  f.text("fabric", x.fabric, {.doc = "network between domains, a name of fabrics.yaml", .required = true});
+  f.check("link_bandwidth", [&] { return laws.fits.empty() || laws.link_bandwidth > 0.0; }, "is missing although there are fits",
+          "name the links the fits were measured on");
+}
+
+template <class T>
+void section(Fields& f, std::string_view key, T& x, config::Rule rule, void (*body)(Fields&, T&)) {
+  f.value(key, x, rule, [body](Value& v, T& y) { v.object([body, &y](Fields& g) { body(g, y); }); });
+}
+
+}  // namespace
+
+void describe(config::Fields& f, Calibration& x) {
+  std::int64_t version = 1;
+  f.count("version", version, {.required = true, .minimum = 1, .maximum = 1});
+  f.text("name", x.name, {.required = true});
+  f.text("accelerator", x.accelerator, {.doc = "a name of configs/accelerators", .required = true});
+  section(f, "machine", x.machine, {.doc = "rates the efficiencies are relative to", .required = true}, machine);
+  seconds(f, "gap", x.gap_s, "device-side gap between kernels of a training step");
+  f.number("sustained", x.sustained, {.doc = "clock of training over short runs", .required = true, .maximum = 1.0, .positive = true});
+  f.value("memory_bound", x.memory_bound, {.required = true}, [](Value& v, MemoryBoundParameters& y) {
+    v.object([&y](Fields& g) {
+      g.number("efficiency", y.memory_efficiency, {.required = true, .maximum = 1.0, .positive = true});
+      g.number("vector_efficiency", y.vector_efficiency, {.required = true, .maximum = 1.0, .positive = true});
+      g.number("cache_speed", y.cache_speed, {.positive = true});
+      g.number("overlap_exponent", y.overlap_exponent, {.minimum = 1.0});
+    });
+  });
+  f.list("gemm", x.gemm, {.required = true, .minimum_size = 1}, [](Value& v, GemmSet& set) {
+    v.object([&set](Fields& g) {
+      g.text("type", set.type, {.required = true});
+      provenance(g, set.provenance);
+      quantity(g, "peak", set.peak_flops, Dimension::flops_per_second, "dense tensor peak", {});
+      gemm_parameters(g, set.parameters);
+    });
+  });
+  f.value("attention_operator", x.attention_operator, {}, [](Value& v, AttentionSet& set) {
+    v.object([&set](Fields& g) {
+      provenance(g, set.provenance);
+      attention_parameters(g, set.parameters);
+    });
+  });
+  f.list("flash_attention", x.flash_attention, {.required = true}, [](Value& v, FlashSet& set) {
+    v.object([&set](Fields& g) {
+      g.text("kernel", set.parameters.kernel, {.required = true});
+      provenance(g, set.provenance);
+      flash_table(g, "forward", set.parameters.forward);
+      flash_table(g, "backward", set.parameters.backward);
+      g.number("wave_exponent", set.parameters.wave_exponent, {.doc = "u", .required = true, .maximum = 1.0});
+      g.number("tail", set.parameters.tail, {.doc = "l", .required = true});
+    });
+  });
+  section(f, "transfers", x, {.required = true}, transfers);
+}
+
+void describe(config::Fields& f, Fabrics& x) {
+  std::int64_t version = 1;
+  f.count("version", version, {.required = true, .minimum = 1, .maximum = 1});
+  f.map("fabrics", x.all, {.required = true}, [](Value& v, Fabric& fabric) {
+    v.object([&fabric](Fields& g) {
+      provenance(g, fabric.provenance);
+      g.number("efficiency", fabric.laws.efficiency, {.required = true, .maximum = 1.0, .positive = true});
+      g.number("congestion_domains", fabric.laws.congestion_domains, {.doc = "m0; absent: flat", .positive = true});
+      seconds(g, "step", fabric.laws.step_s, "software cost of one step");
+      seconds(g, "peer", fabric.laws.peer_s, "per peer of an all-to-all");
+    });
+  });
+}
+
+}  // namespace cairn::cost

@@ -1,0 +1,124 @@
+#include "cairn/cost/calibration.h"
+
+#include <filesystem>
+
+#include "cairn/config/fields.h"
+#include "cairn/config/loader.h"
+#include "cairn/config/read.h"
+#include "cairn/core/diagnostics.h"
+#include "catch.h"
+
+namespace cairn::cost {
+namespace {
+
+config::Loader shipped() { return config::Loader({std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"}); }
+
+const char* const k_shipped[] = {"a100-sxm4-80gb", "h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb",
+                                 "v100-sxm2-32gb", "p100-pcie-16gb"};
+
+}  // namespace
+
+TEST_CASE("shipped calibrations load and price", "[cost][calibration]") {
+  for (const char* name : k_shipped) {
+    CAPTURE(name);
+    const Calibration calibration = load_calibration(shipped(), name);
+    CHECK(calibration.accelerator == name);
+    CHECK(calibration.transfers.fabric.efficiency > 0.0);
+    for (const GemmSet& set : calibration.gemm) {
+      CAPTURE(set.type);
+      CHECK(set.parameters.gap_s == calibration.gap_s);
+      const KernelTime time = gemm_time({.m = 4096, .n = 4096, .k = 4096}, set.parameters, calibration.rates(set));
+      // Between the data sheet's peak and half of it.
+      const double peak_s = 2.0 * 4096.0 * 4096.0 * 4096.0 / set.peak_flops;
+      CHECK(time.busy_s() > peak_s);
+      CHECK(time.busy_s() < 2.5 * peak_s);
+    }
+  }
+}
+
+TEST_CASE("the H100 file reproduces the worked values", "[cost][calibration]") {
+  const Calibration h100 = load_calibration(shipped(), "h100-sxm5-80gb");
+  const GemmSet* bf16 = h100.find_gemm("bf16");
+  REQUIRE(bf16 != nullptr);
+  CHECK(h100.find_gemm("fp16") == bf16);
+  CHECK(h100.find_gemm("int4") == nullptr);
+  const KernelTime product =
+      gemm_time({.m = 4096, .n = 4096, .k = 4096, .harness = true}, bf16->parameters, h100.rates(*bf16));
+  CHECK(product.total_s * 1e6 == Approx(175.77).margin(0.005));
+
+  REQUIRE(h100.attention_operator.has_value());
+  const AttentionShape shape{.b = 4, .s_q = 4096, .s_kv = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .harness = true};
+  CHECK(attention_time(shape, h100.attention_operator->parameters, h100.rates(*bf16)).total_s * 1e6 ==
+        Approx(1292.68).margin(0.005));
+
+  const TransferLinks links{.intra = {.bandwidth = 450e9, .latency = 0.6e-6}};
+  CHECK(transfer_time(Collective::all_reduce, 64.0 * 1048576.0, {8, 8}, links, h100.transfers).total_s * 1e6 ==
+        Approx(346.67).margin(0.005));
+}
+
+TEST_CASE("training kernels reproduce the published throughput", "[cost][calibration]") {
+  // Figures of the FlashAttention-3 paper, H100, causal, 16k tokens, hidden 2048 [TFLOP/s]; the curve is within 5 % of each.
+  // Published TFLOP/s count 2 B H S^2 D forward and 3.5 times that forward + backward.
+  const Calibration h100 = load_calibration(shipped(), "h100-sxm5-80gb");
+  const auto rate = [&](std::string_view kernel, std::int64_t s, std::int64_t dim, bool both) {
+    const AttentionShape shape{
+        .b = 16384 / s, .s_q = s, .s_kv = s, .heads = 2048 / dim, .kv_heads = 2048 / dim, .head_dim = dim};
+    const FlashParameters& flash = h100.find_flash(kernel)->parameters;
+    const MachineRates rates = h100.rates(*h100.find_gemm("bf16"));
+    FlashParameters benchmark = flash;
+    benchmark.sustained = 1.0;
+    benchmark.gap_s = 0.0;
+    double time = flash_attention_time(shape, AttentionPass::forward, benchmark, rates).total_s;
+    if (both) time += flash_attention_time(shape, AttentionPass::backward, benchmark, rates).total_s;
+    const double flops = 2.0 * static_cast<double>(shape.b * shape.heads * s * s * dim) * (both ? 3.5 : 1.0);
+    return flops / time / 1e12;
+  };
+  // 333/(1 + 532/8192) = 312.7; 308/(1 + 359/4096) = 283.2; 655/(1 + 604/16384) = 631.7; 561/(1 + 387/2048) = 471.8.
+  CHECK(rate("flash2", 8192, 128, true) == Approx(312.7).epsilon(2e-3));
+  CHECK(rate("flash2", 4096, 64, false) == Approx(283.2).epsilon(2e-3));
+  CHECK(rate("flash3", 16384, 128, false) == Approx(631.7).epsilon(2e-3));
+  CHECK(rate("cudnn", 2048, 128, false) == Approx(471.8).epsilon(2e-3));
+  CHECK(h100.find_flash("triton") == nullptr);
+}
+
+TEST_CASE("carried-over parameters are marked", "[cost][calibration]") {
+  const Calibration v100 = load_calibration(shipped(), "v100-sxm2-32gb");
+  CHECK(v100.gemm.front().provenance.evidence == Evidence::assumed);
+  CHECK(v100.transfer_provenance.evidence == Evidence::assumed);
+  CHECK(v100.transfers.domain.fits.empty());
+  // The K-step floor follows the time of a 128 x 128 step: peak per multiprocessor 312/108 against 125/80.
+  CHECK(v100.gemm.front().parameters.step_floor_s == Approx(0.332e-6 * (312.0 / 108) / (125.0 / 80)).epsilon(1e-3));
+  CHECK(load_calibration(shipped(), "h100-sxm5-80gb").gemm.front().provenance.evidence == Evidence::fitted);
+  CHECK(load_calibration(shipped(), "h200-sxm-141gb").find_flash("flash2")->provenance.evidence == Evidence::assumed);
+}
+
+TEST_CASE("what is wrong in a calibration file is named", "[cost][calibration]") {
+  core::Diagnostics diagnostics;
+  const config::Node node = config::parse_text("version: 1\nname: x\naccelerator: y\ngap: 3\ntenser: 1\n", config::Syntax::yaml,
+                                               "x.yaml", diagnostics);
+  Calibration calibration;
+  config::read(node, calibration, diagnostics);
+  std::string all;
+  for (const core::Diagnostic& diagnostic : diagnostics.all()) all += diagnostic.to_string() + "\n";
+  CHECK(all.find("x.yaml:4") != std::string::npos);    // gap without a unit
+  CHECK(all.find("tenser") != std::string::npos);      // unknown key
+  CHECK(all.find("machine") != std::string::npos);     // missing section
+  CHECK_THROWS_AS(load_calibration(shipped(), "no-such-accelerator"), core::ConfigurationError);
+}
+
+TEST_CASE("a calibration written is read back equal", "[cost][calibration]") {
+  const Calibration before = load_calibration(shipped(), "h100-sxm5-80gb");
+  core::Diagnostics diagnostics;
+  const config::Node node = config::parse_text(config::to_json(before), config::Syntax::json, "h100.json", diagnostics);
+  Calibration after;
+  config::read(node, after, diagnostics);
+  for (const core::Diagnostic& diagnostic : diagnostics.all()) UNSCOPED_INFO(diagnostic.to_string());
+  REQUIRE_FALSE(diagnostics.has_errors());
+  CHECK(after.gemm.size() == before.gemm.size());
+  CHECK(after.find_gemm("fp8")->parameters.quantise_passes == 2.72);
+  CHECK(after.transfers.domain.fits.size() == before.transfers.domain.fits.size());
+  CHECK(after.transfers.domain.fits[0].gamma == Approx(before.transfers.domain.fits[0].gamma).epsilon(1e-15));
+  CHECK(after.find_flash("flash3")->parameters.forward[2].row_keys == 685.0);
+}
+
+}  // namespace cairn::cost
