@@ -41,7 +41,9 @@ fs::path in_folder(const fs::path& folder, std::string_view name) {
 
 Node parse_text(std::string_view text, Syntax syntax, const std::string& file_name, core::Diagnostics& diagnostics) {
   const auto file = std::make_shared<const std::string>(file_name);
-  return syntax == Syntax::json ? read_json(text, file, diagnostics) : read_yaml(text, file, diagnostics);
+  Node node = syntax == Syntax::json ? read_json(text, file, diagnostics) : read_yaml(text, file, diagnostics);
+  if (!node.place.file) node.place.file = file;  // an empty text
+  return node;
 }
 
 std::vector<std::string> Loader::names(std::string_view kind) const {
@@ -95,9 +97,7 @@ Node Loader::load_chain(const fs::path& file, std::vector<fs::path>& chain, cons
   if (!text) return {};
   Node node = parse_text(*text, file.extension() == ".json" ? Syntax::json : Syntax::yaml, file.string(), diagnostics);
   if (node.is_null()) {
-    if (!diagnostics.has_errors()) {
-      diagnostics.add(error_at(Place{.file = std::make_shared<const std::string>(file.string())}, {}, "empty file", "write at least one key: value"));
-    }
+    if (!diagnostics.has_errors()) diagnostics.add(error_at(node.place, {}, "empty file", "write at least one key: value"));
     return node;
   }
   const Node* extends = node.find("extends");

@@ -1,6 +1,6 @@
 // Reads a Node into a described structure. Keeps going after an error, so that one run reports them all.
 #include <algorithm>
-#include <charconv>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -162,7 +162,10 @@ class ParserValue final : public Value {
     }
   }
 
-  void visit_node(Node& x) override { x = *node_; }
+  void visit_node(Node& x) override {
+    x = *node_;
+    note_origins(*node_, path_);
+  }
 
   void visit_one_of(std::size_t, const std::vector<Alternative>& alternatives) override {
     const Form form = form_of(*node_);
@@ -192,6 +195,19 @@ class ParserValue final : public Value {
   }
   void unknown_name(const std::vector<std::string>& names) {
     refuse(fmt::format("unknown value {}", quote(node_->text)), suggest(node_->text, names));
+  }
+  // A raw tree is read by another module; where its parts came from is known here.
+  void note_origins(const Node& node, const std::string& path) {
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+      const std::string item_path = join_path(path, i);
+      context_.origins.add(Origin{.key_path = item_path, .place = node.items[i].place});
+      note_origins(node.items[i], item_path);
+    }
+    for (const Entry& entry : node.entries) {
+      const std::string entry_path = join_path(path, entry.key);
+      context_.origins.add(Origin{.key_path = entry_path, .place = entry.value.place});
+      note_origins(entry.value, entry_path);
+    }
   }
   bool empty(const Node& node, const std::string& path) {
     if (node.is_null()) context_.error(node.place, path, "empty value", "give a value or remove the key");
@@ -305,9 +321,16 @@ Origins read_value(const Node& node, const std::function<void(Value&)>& descript
     if (!diagnostics.has_errors()) diagnostics.add(error_at(node.place, std::string(path), "empty value", "give a value"));
     return origins;
   }
-  Context context{diagnostics, origins};
+  core::Diagnostics found;
+  Context context{found, origins};
   ParserValue value(node, std::string(path), context);
   description(value);
+  // Reported as a reader goes down the file, not in the order of the description.
+  std::vector<core::Diagnostic> sorted = found.all();
+  std::stable_sort(sorted.begin(), sorted.end(), [](const core::Diagnostic& a, const core::Diagnostic& b) {
+    return std::tie(a.file, a.line, a.column) < std::tie(b.file, b.line, b.column);
+  });
+  for (core::Diagnostic& diagnostic : sorted) diagnostics.add(std::move(diagnostic));
   return origins;
 }
 

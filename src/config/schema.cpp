@@ -39,7 +39,7 @@ class SchemaValue final : public Value {
     if (rule.maximum != NumberRule{}.maximum) schema["maximum"] = rule.maximum;
     scalar(std::move(schema), x);
   }
-  void visit_text(std::string& x) override { scalar({{"type", "string"}}, x); }
+  void visit_text(std::string& x) override { scalar({{"type", "string"}}, x.empty() ? Json() : Json(x)); }
   void visit_quantity(double& x, Dimension dimension, const NumberRule&) override {
     scalar({{"type", "string"},
             {"pattern", k_quantity_pattern},
@@ -49,7 +49,7 @@ class SchemaValue final : public Value {
   void visit_choice(std::size_t& index, const std::vector<std::string_view>& names) override {
     scalar({{"enum", names}}, index < names.size() ? Json(names[index]) : Json());
   }
-  void visit_name(std::string& x, const std::vector<std::string>& names) override { scalar({{"enum", names}}, x); }
+  void visit_name(std::string& x, const std::vector<std::string>& names) override { scalar({{"enum", names}}, x.empty() ? Json() : Json(x)); }
   void visit_object(const std::function<void(Fields&)>& description) override;
   void visit_list(const ListAccess& access, const ListRule& rule) override {
     access.resize(1);
@@ -87,7 +87,7 @@ class SchemaValue final : public Value {
  private:
   void scalar(Json schema, Json value) {
     result = std::move(schema);
-    initial = std::move(value);
+    if (!value.is_null()) initial = std::move(value);
     is_scalar = true;
   }
 };

@@ -78,6 +78,7 @@ void TreeBuilder::add(Node node, Anchor anchor) {
   } else {
     parent.has_key = false;
     if (!parent.keep_value) return;
+    if (node.is_null()) node.place = parent.key_place;  // nothing was written: the parser's mark is that of the next key
     parent.node.entries.push_back(Entry{.key = std::move(parent.key), .key_place = std::move(parent.key_place), .value = std::move(node)});
   }
 }

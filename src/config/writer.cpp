@@ -93,14 +93,38 @@ void WriterValue::visit_object(const std::function<void(Fields&)>& description) 
   result = std::move(fields.result);
 }
 
+std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
+
+void flatten(const Json& json, const std::string& path, const Origins& origins, std::vector<ResolvedKey>& leaves) {
+  const bool nested = json.is_object() || (json.is_array() && !json.empty() && json.front().is_structured());
+  if (!nested || json.empty()) {
+    const Origin* origin = origins.find(path);
+    leaves.push_back(ResolvedKey{.key_path = path, .value = dump(json, -1), .origin = origin != nullptr ? *origin : Origin{}});
+    return;
+  }
+  if (json.is_array()) {
+    for (std::size_t i = 0; i < json.size(); ++i) flatten(json[i], join_path(path, i), origins, leaves);
+    return;
+  }
+  for (const auto& [key, value] : json.items()) flatten(value, join_path(path, key), origins, leaves);
+}
+
 }  // namespace
+
+std::vector<ResolvedKey> resolved_keys(const std::function<void(Fields&)>& description, const Origins& origins) {
+  WriterFields fields;
+  description(fields);
+  std::vector<ResolvedKey> leaves;
+  for (const auto& [key, value] : fields.result.items()) flatten(value, key, origins, leaves);
+  return leaves;
+}
 
 std::string write_fields(const std::function<void(Fields&)>& description, int indent) {
   WriterFields fields;
   description(fields);
-  return fields.result.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return dump(fields.result, indent);
 }
 
-std::string to_json(const Node& node, int indent) { return json_of(node).dump(indent, ' ', false, Json::error_handler_t::replace); }
+std::string to_json(const Node& node, int indent) { return dump(json_of(node), indent); }
 
 }  // namespace cairn::config

@@ -1,9 +1,11 @@
 // The three uses of one description: read a Node into a structure, write a structure as JSON, export its JSON Schema.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cairn/config/fields.h"
@@ -54,6 +56,15 @@ Origins read_value(const Node& node, const std::function<void(Value&)>& descript
 // that reads back to the same double, shorthands as their maps. What it writes can be read again. `indent` < 0: one line.
 std::string write_fields(const std::function<void(Fields&)>& description, int indent = 2);
 
+// One leaf of the resolved values: a scalar, or a list of scalars in one line.
+struct ResolvedKey {
+  std::string key_path = {};
+  std::string value = {};  // as JSON
+  Origin origin = {};
+};
+// Every leaf with where it came from, in the order described: what `cairn config show --origin` prints.
+std::vector<ResolvedKey> resolved_keys(const std::function<void(Fields&)>& description, const Origins& origins);
+
 // JSON Schema, draft 2020-12, with documentation, defaults and ranges. The description runs on a scratch object.
 // Recursive structures are not supported.
 std::string schema_of(const std::function<void(Fields&)>& description, std::string_view title);
@@ -80,6 +91,12 @@ template <class T>
 std::string to_json(const T& x, int indent = 2) {
   T copy = x;
   return write_fields([&copy](Fields& fields) { describe(fields, copy); }, indent);
+}
+
+template <class T>
+std::vector<ResolvedKey> resolved_keys(const T& x, const Origins& origins) {
+  T copy = x;
+  return resolved_keys([&copy](Fields& fields) { describe(fields, copy); }, origins);
 }
 
 template <class T>
