@@ -1,0 +1,61 @@
+// A decoder-only transformer as layer classes: `embedding` (entry), one class per distinct block (body), `head` (exit).
+//
+// Pre-norm block, b = batch, s = sequence, h = hidden:
+//   y = norm1(x); qkv = W_qkv y; rotate q, k; context = attention(q, k, v); x1 = x + dropout(W_proj context)
+//   y = norm2(x1); x2 = x1 + dropout(W_fc2 activation(W_fc1 y))
+//
+// Operators split and merge along dimensions of these names:
+//   batch, sequence (query, key: the two roles a token plays in attention), hidden, kv_heads, group (query heads of one kv head),
+//   qkv (index inside one kv head of the fused projection's output: group queries, one key, one value), head_dim, ffn,
+//   gate (0: goes through the activation, 1: factor), vocab, positions.
+#pragma once
+
+#include <cstdint>
+
+#include "cairn/ir/model.h"
+#include "cairn/models/transformer_config.h"
+#include "cairn/numerics/format.h"
+
+namespace cairn::models {
+
+enum class AttentionKernel : std::uint8_t {
+  unfused,        // scores in memory; scale, mask, fp32 softmax, cast: one kernel each
+  fused_softmax,  // scores in memory; scale, mask and softmax in one kernel
+  flash1,
+  flash2,
+  flash3,
+  cudnn,
+};
+enum class NormKernel : std::uint8_t { fused, unfused };
+// fused: bias, activation, dropout and residual addition in one kernel per place, as hand-fused by training frameworks.
+// eager: one kernel per elementary operation.
+enum class PointwiseKernel : std::uint8_t { fused, eager };
+enum class LossKernel : std::uint8_t { eager, fused };
+
+struct Kernels {
+  AttentionKernel attention = AttentionKernel::flash2;
+  NormKernel norm = NormKernel::fused;
+  PointwiseKernel pointwise = PointwiseKernel::fused;
+  LossKernel loss = LossKernel::eager;
+  bool compiled = false;  // a compiler fuses norms and pointwise chains, whatever the two say
+
+  bool fused_norm() const { return compiled || norm == NormKernel::fused; }
+  bool fused_pointwise() const { return compiled || pointwise == PointwiseKernel::fused; }
+};
+
+struct BuildOptions {
+  Kernels kernels;
+  numerics::Format activation = numerics::Format::bf16;
+  numerics::Format parameter = numerics::Format::bf16;
+  numerics::Format parameter_gradient = numerics::Format::fp32;
+  bool fused_accumulation = true;
+  std::int64_t vocab_divisor = 1;  // ranks that share the vocabulary: it is padded to vocab_multiple times this
+};
+
+// The model with its backward pass. FLOPs of operators that are no contractions are counts of elementary operations per
+// point, listed beside each operator in the sources; they never decide a price, which bytes do.
+// Not modelled as operators: the rotation and slope tables (b x heads times smaller than what they act on), the scalar mean
+// of the token losses. Errors: core::ConfigurationError, as validate(); learned positions without max_positions.
+ir::Model build_transformer(const TransformerConfig& config, const BuildOptions& options);
+
+}  // namespace cairn::models

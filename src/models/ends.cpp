@@ -1,0 +1,134 @@
+// The two ends of a model: tokens to the residual stream, and the residual stream to the loss of every token.
+#include "layer.h"
+
+namespace cairn::models {
+namespace {
+
+constexpr const char* k_tied = "embedding";
+
+ir::TensorId vocabulary_table(Layer& layer, const char* name) {
+  return layer.parameter(name, {layer.axis.vocab, layer.axis.hidden}, layer.config.tied_embeddings ? k_tied : "");
+}
+
+ir::TensorId token_indices(Layer& layer, const char* name) {
+  return layer.tensor(name, {layer.axis.batch, layer.axis.sequence}, ir::Role::index, numerics::Format::int64);
+}
+
+ir::TensorId append_positions(Layer& layer, ir::TensorId x) {
+  const Axes& a = layer.axis;
+  const ir::TensorId table = layer.parameter("positions", {a.positions, a.hidden});
+  const ir::TensorId out = layer.stream("position.out");
+  const auto [b, s, h] = axes<3>();
+  Op(layer, "position", ir::Kind::pointwise, {a.batch, a.sequence, a.hidden})
+      .pass(x, {b, s, h})
+      .bias(table, {s, h})
+      .write(out, {b, s, h})
+      .flops(1, 0)
+      .add();
+  return out;
+}
+
+// Cross-entropy of a token: log(sum_v exp(z_v - m)) - (z_label - m), m = max_v z_v. Its derivative: probability minus one-hot.
+class Loss {
+ public:
+  explicit Loss(Layer& layer)
+      : layer_(layer), a_(layer.axis), labels_(token_indices(layer, "labels")) {}
+
+  // One kernel reads the logits twice at most; the derivative recomputes the probabilities from the row's log-sum.
+  void append_fused(ir::TensorId logits) {
+    constexpr double k_forward = 4, k_backward = 4;  // maximum, subtract, exponential, sum; subtract, exponential, one-hot, scale
+    const ir::TensorId loss = per_token("loss");
+    const ir::TensorId logsum = per_token("loss.logsumexp");
+    over_logits("loss", ir::Kind::reduce)
+        .read(logits, {0, 1, 2})
+        .use(labels_, {0, 1})
+        .write(loss, {0, 1})
+        .write(logsum, {0, 1})
+        .keep({logits, labels_, logsum})
+        .variant("fused")
+        .flops(k_forward, k_backward)
+        .add();
+  }
+
+  // The chain frameworks run, in fp32 and in place over one widened copy, which ends as the probabilities and is kept. Its
+  // derivative, written as one function in all of them, is a pass over the probabilities, then the cast back. Picking the
+  // label's logit and the logarithm are work per token and ride on the row sum and the last pass.
+  void append_eager(ir::TensorId logits) {
+    const ir::TensorId wide =
+        layer_.tensor("logits.wide", {a_.batch, a_.sequence, a_.vocab}, ir::Role::activation, numerics::Format::fp32);
+    over_logits("loss.cast").read(logits, {0, 1, 2}).write(wide, {0, 1, 2}).add();
+    const ir::TensorId maximum = per_token("loss.maximum");
+    over_logits("loss.maximum", ir::Kind::reduce)
+        .use(wide, {0, 1, 2})
+        .merge(maximum, {0, 1}, ir::Monoid::max)
+        .flops(1, 0)
+        .add();
+    const ir::TensorId shifted = layer_.in_place("logits.shifted", wide);
+    over_logits("loss.subtract").pass(wide, {0, 1, 2}).use(maximum, {0, 1}).write(shifted, {0, 1, 2}).flops(1, 0).add();
+    const ir::TensorId powers = layer_.in_place("logits.exp", shifted);
+    over_logits("loss.exp").pass(shifted, {0, 1, 2}).write(powers, {0, 1, 2}).flops(1, 0).add();
+    const ir::TensorId total = per_token("loss.sum");
+    over_logits("loss.sum", ir::Kind::reduce).use(powers, {0, 1, 2}).sum(total, {0, 1}).flops(1, 0).add();
+    const ir::TensorId probabilities = layer_.in_place("probabilities", powers);
+    const ir::TensorId loss = per_token("loss");
+    over_logits("loss.divide")
+        .read(powers, {0, 1, 2})
+        .use(total, {0, 1})
+        .use(labels_, {0, 1})
+        .write(probabilities, {0, 1, 2})
+        .write(loss, {0, 1})
+        .keep({probabilities, labels_})
+        .flops(1, 2)
+        .add();
+  }
+
+ private:
+  ir::TensorId per_token(const char* name) { return layer_.statistic(name, {a_.batch, a_.sequence}); }
+  Op over_logits(const char* name, ir::Kind kind = ir::Kind::pointwise) {
+    return Op(layer_, name, kind, {a_.batch, a_.sequence, a_.vocab});
+  }
+
+  Layer& layer_;
+  const Axes& a_;
+  ir::TensorId labels_;
+};
+
+}  // namespace
+
+ir::TensorId append_embedding(Layer& layer) {
+  const Axes& a = layer.axis;
+  const ir::TensorId tokens = token_indices(layer, "tokens");
+  const ir::TensorId table = vocabulary_table(layer, "embedding");
+  ir::TensorId x = layer.stream("embedding.out");
+  const auto [b, s, h, v] = axes<4>();
+  Op(layer, "embedding", ir::Kind::gather, {a.batch, a.sequence, a.hidden})
+      .select_one(a.vocab)
+      .use(tokens, {b, s})
+      .read(table, {v, h})
+      .write(x, {b, s, h})
+      .keep({tokens})
+      .add();
+  if (layer.config.position == PositionEncoding::learned) x = append_positions(layer, x);
+  if (layer.config.embedding_norm) x = append_norm(layer, "embedding_norm", x);
+  if (layer.config.dropout > 0.0) x = append_dropout(layer, "dropout", x);
+  return x;
+}
+
+void append_head(Layer& layer, ir::TensorId x) {
+  const Axes& a = layer.axis;
+  const ir::TensorId y = append_norm(layer, "final_norm", x);
+  const ir::TensorId table = vocabulary_table(layer, "head.weight");
+  const ir::TensorId logits = layer.activation("logits", {a.batch, a.sequence, a.vocab});
+  const auto [b, s, v, h] = axes<4>();
+  Op(layer, "logits", ir::Kind::contraction, {a.batch, a.sequence, a.vocab, a.hidden})
+      .read(y, {b, s, h})
+      .read(table, {v, h})
+      .sum(logits, {b, s, v})
+      .flops(k_multiply_add, 0)
+      .add();
+  Loss loss(layer);
+  if (layer.options.kernels.loss == LossKernel::fused) loss.append_fused(logits);
+  else loss.append_eager(logits);
+}
+
+}  // namespace cairn::models

@@ -1,0 +1,128 @@
+#include "layer.h"
+
+namespace cairn::models {
+namespace {
+
+using loopnest::Extent;
+using loopnest::Symbol;
+
+ir::Tensor shaped(std::string name, std::initializer_list<Axis> dims, ir::Role role, numerics::Format format) {
+  ir::Tensor tensor;
+  tensor.name = std::move(name);
+  for (const Axis& dim : dims) {
+    ir::TensorDim& added = tensor.dims.emplace_back();
+    added.name = dim.name;
+    added.extent = dim.extent;
+  }
+  tensor.format = format;
+  tensor.role = role;
+  return tensor;
+}
+
+}  // namespace
+
+Axes::Axes(const TransformerConfig& config, std::int64_t vocab_rows)
+    : batch{"batch", Extent::of(Symbol::batch)},
+      sequence{"sequence", Extent::of(Symbol::sequence)},
+      query{"query", Extent::of(Symbol::sequence)},
+      key{"key", Extent::of(Symbol::sequence)},
+      hidden{"hidden", Extent::of(config.hidden)},
+      kv_heads{"kv_heads", Extent::of(config.kv_head_count())},
+      group{"group", Extent::of(config.group())},
+      qkv{"qkv", Extent::of(config.group() + 2)},
+      qk{"qkv", Extent::of(config.group() + 1)},
+      head_dim{"head_dim", Extent::of(config.head_size())},
+      ffn{"ffn", Extent::of(config.ffn)},
+      gate{"gate", Extent::of(2)},
+      vocab{"vocab", Extent::of(vocab_rows)},
+      positions{"positions", Extent::of(config.max_positions.value_or(0))} {}
+
+ir::TensorId Layer::tensor(std::string name, std::initializer_list<Axis> dims, ir::Role role, numerics::Format format) {
+  return graph.add_tensor(shaped(std::move(name), dims, role, format));
+}
+
+ir::TensorId Layer::parameter(std::string name, std::initializer_list<Axis> dims, const char* tied) {
+  ir::Tensor tensor = shaped(std::move(name), dims, ir::Role::parameter, options.parameter);
+  tensor.tied = tied;
+  return graph.add_tensor(std::move(tensor));
+}
+
+ir::TensorId Layer::statistic(std::string name, std::initializer_list<Axis> dims) {
+  ir::Tensor tensor = shaped(std::move(name), dims, ir::Role::activation, numerics::Format::fp32);
+  tensor.statistic = true;
+  return graph.add_tensor(std::move(tensor));
+}
+
+ir::TensorId Layer::in_place(std::string name, ir::TensorId of) {
+  ir::Tensor tensor = graph.tensor(of);
+  tensor.name = std::move(name);
+  tensor.alias_of = of;
+  return graph.add_tensor(std::move(tensor));
+}
+
+Op::Op(Layer& layer, std::string name, ir::Kind kind, std::initializer_list<Axis> axes) : layer_(layer) {
+  op_.name = std::move(name);
+  op_.kind = kind;
+  for (const Axis& axis : axes) op_.domain.add(axis.name, axis.extent);
+}
+
+Op& Op::select_one(const Axis& axis) {
+  op_.domain.add(axis.name, axis.extent, 1);
+  return *this;
+}
+
+Op& Op::access(ir::TensorId tensor, Indices at, ir::Mode mode, ir::InputGradient gradient) {
+  ir::Access& access = op_.accesses.emplace_back();
+  access.tensor = tensor;
+  access.mode = mode;
+  access.gradient = gradient;
+  for (const At& index : at) {
+    loopnest::Affine& form = access.projection.emplace_back();
+    form.offset = index.constant;
+    if (index.axis >= 0) form.terms.push_back({.dim = static_cast<loopnest::DimId>(index.axis), .stride = 1});
+  }
+  return *this;
+}
+
+Op& Op::bias(ir::TensorId parameter, Indices at) {
+  if (parameter == ir::k_no_tensor) return *this;
+  access(parameter, at, ir::Mode::read, ir::InputGradient::computed);
+  op_.accesses.back().addend = true;
+  return *this;
+}
+
+Op& Op::merge(ir::TensorId tensor, Indices at, ir::Monoid monoid) {
+  access(tensor, at, ir::Mode::accumulate, ir::InputGradient::none);
+  op_.accesses.back().monoid = monoid;
+  return *this;
+}
+
+Op& Op::keep(std::initializer_list<ir::TensorId> tensors) {
+  for (const ir::TensorId tensor : tensors) {
+    if (tensor != ir::k_no_tensor) op_.backward_reads.push_back(tensor);
+  }
+  return *this;
+}
+
+Op& Op::flops(double forward, double backward) {
+  op_.flops_per_point = forward;
+  op_.backward_flops_per_point = backward;
+  return *this;
+}
+
+Op& Op::variant(const char* kernel) {
+  op_.variant = kernel;
+  return *this;
+}
+
+Op& Op::region(const char* region) {
+  op_.region = region;
+  return *this;
+}
+
+Op& Op::guard(loopnest::Guard guard) {
+  op_.domain.add_guard(guard);
+  return *this;
+}
+
+}  // namespace cairn::models

@@ -1,0 +1,124 @@
+// What the parts of a transformer share while one layer class is assembled: its graph, its axes, and a terse way to append
+// operators. An operator lists its axes once; an access names, for each dimension of its tensor, the axis that indexes it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cairn/ir/graph.h"
+#include "cairn/models/transformer.h"
+
+namespace cairn::models {
+
+struct Axis {
+  const char* name;
+  loopnest::Extent extent;
+};
+
+// The index of one tensor dimension: an axis of the operator, or a constant.
+struct At {
+  std::int16_t axis = -1;
+  std::int64_t constant = 0;
+  At(int of_axis) : axis(static_cast<std::int16_t>(of_axis)) {}  // NOLINT: reads as an index list
+  static At fixed(std::int64_t value) {
+    At at(-1);
+    at.constant = value;
+    return at;
+  }
+};
+using Indices = std::initializer_list<At>;
+
+// Positions of the first N axes of an operator, to be named by a structured binding.
+template <std::size_t N>
+constexpr std::array<int, N> axes() {
+  std::array<int, N> result{};
+  for (std::size_t i = 0; i < N; ++i) result[i] = static_cast<int>(i);
+  return result;
+}
+
+struct Axes {
+  Axis batch, sequence, query, key, hidden, kv_heads, group, qkv, qk, head_dim, ffn, gate, vocab, positions;
+  Axes(const TransformerConfig& config, std::int64_t vocab_rows);
+};
+
+class Layer {
+ public:
+  Layer(const TransformerConfig& model, const BuildOptions& build_options, const Axes& model_axes)
+      : config(model), options(build_options), axis(model_axes) {}
+
+  const TransformerConfig& config;
+  const BuildOptions& options;
+  const Axes& axis;
+  ir::Graph graph;
+
+  ir::TensorId tensor(std::string name, std::initializer_list<Axis> dims, ir::Role role, numerics::Format format);
+  // Stored once together with every other parameter of a non-empty tag `tied`.
+  ir::TensorId parameter(std::string name, std::initializer_list<Axis> dims, const char* tied = "");
+  ir::TensorId activation(std::string name, std::initializer_list<Axis> dims) {
+    return tensor(std::move(name), dims, ir::Role::activation, options.activation);
+  }
+  // One fp32 number per row, kept for the derivative.
+  ir::TensorId statistic(std::string name, std::initializer_list<Axis> dims);
+  // A tensor like `of` that lives in its storage: the result of an in-place operator.
+  ir::TensorId in_place(std::string name, ir::TensorId of);
+  // One activation-sized tensor of the residual stream.
+  ir::TensorId stream(std::string name) { return activation(std::move(name), {axis.batch, axis.sequence, axis.hidden}); }
+};
+
+// Appends one operator: described by chained calls, added to the graph by add().
+class Op {
+ public:
+  Op(Layer& layer, std::string name, ir::Kind kind, std::initializer_list<Axis> axes);
+
+  // One value of `axis`, chosen by data, for each combination of the other axes.
+  Op& select_one(const Axis& axis);
+  // A tensor whose gradient this operator's derivative computes.
+  Op& read(ir::TensorId tensor, Indices at) { return access(tensor, at, ir::Mode::read, ir::InputGradient::computed); }
+  // A tensor that enters by addition, with factor one: the output's gradient is its gradient.
+  Op& pass(ir::TensorId tensor, Indices at) { return access(tensor, at, ir::Mode::read, ir::InputGradient::passed); }
+  // A tensor that is not differentiated here.
+  Op& use(ir::TensorId tensor, Indices at) { return access(tensor, at, ir::Mode::read, ir::InputGradient::none); }
+  Op& bias(ir::TensorId parameter, Indices at);
+  Op& write(ir::TensorId tensor, Indices at) { return access(tensor, at, ir::Mode::write, ir::InputGradient::none); }
+  Op& sum(ir::TensorId tensor, Indices at) { return access(tensor, at, ir::Mode::accumulate, ir::InputGradient::none); }
+  Op& merge(ir::TensorId tensor, Indices at, ir::Monoid monoid);
+  // What the derivative reads besides the outputs' gradients.
+  Op& keep(std::initializer_list<ir::TensorId> tensors);
+  // Floating-point operations per point, forward and backward.
+  Op& flops(double forward, double backward);
+  Op& variant(const char* kernel);
+  Op& region(const char* region);
+  Op& guard(loopnest::Guard guard);
+  void add() { layer_.graph.add_operator(std::move(op_)); }
+
+ private:
+  Op& access(ir::TensorId tensor, Indices at, ir::Mode mode, ir::InputGradient gradient);
+  Layer& layer_;
+  ir::Operator op_;
+};
+
+// Y[b, s, out...] = sum over in... of X[b, s, in...] W[out..., in...]: 2 FLOPs per point.
+inline constexpr double k_multiply_add = 2.0;
+
+// The parts. Each reads the tensors it is given and returns the one it makes.
+ir::TensorId append_norm(Layer& layer, const char* name, ir::TensorId x);
+ir::TensorId append_attention(Layer& layer, const AttentionPattern& pattern, ir::TensorId y);
+// `y` before its bias (k_no_tensor: it has none) joins the residual stream `x`; `place` tells the block's two joints apart.
+ir::TensorId append_residual(Layer& layer, const char* place, ir::TensorId x, ir::TensorId y, ir::TensorId bias);
+// The output of a linear layer and the bias still to be added, k_no_tensor when there is none.
+struct Biased {
+  ir::TensorId value = ir::k_no_tensor;
+  ir::TensorId bias = ir::k_no_tensor;
+};
+Biased append_projection(Layer& layer, ir::TensorId context);
+Biased append_mlp(Layer& layer, ir::TensorId y);
+ir::TensorId append_dropout(Layer& layer, const std::string& name, ir::TensorId x);
+// tokens -> residual stream; residual stream -> loss.
+ir::TensorId append_embedding(Layer& layer);
+void append_head(Layer& layer, ir::TensorId x);
+
+}  // namespace cairn::models

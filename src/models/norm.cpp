@@ -1,0 +1,103 @@
+// Layer normalisation y = gain (x - mean) / deviation + shift, RMS normalisation y = gain x / rms; rows are tokens.
+#include "layer.h"
+
+namespace cairn::models {
+namespace {
+
+// Per element. Fused layernorm: sum 1, square and add 2, centre 1, divide 1, gain 1, shift 1; backward: centre and divide 2,
+// gain 1, two row sums 3, combine 4. Fused rmsnorm: square and add 2, divide 1, gain 1; backward: divide 1, gain 1, row
+// sum 2, combine 3.
+constexpr double k_layernorm_forward = 7, k_layernorm_backward = 10, k_rmsnorm_forward = 4, k_rmsnorm_backward = 7;
+
+ir::TensorId append_fused(Layer& layer, const std::string& name, ir::TensorId x, bool centred) {
+  const Axes& a = layer.axis;
+  const ir::TensorId gain = layer.parameter(name + ".gain", {a.hidden});
+  const ir::TensorId shift = centred ? layer.parameter(name + ".shift", {a.hidden}) : ir::k_no_tensor;
+  const ir::TensorId y = layer.stream(name + ".out");
+  const ir::TensorId mean = centred ? layer.statistic(name + ".mean", {a.batch, a.sequence}) : ir::k_no_tensor;
+  const ir::TensorId scale = layer.statistic(name + ".scale", {a.batch, a.sequence});
+
+  const auto [b, s, h] = axes<3>();
+  Op op(layer, name, ir::Kind::reduce, {a.batch, a.sequence, a.hidden});
+  op.read(x, {b, s, h}).read(gain, {h});
+  if (centred) op.read(shift, {h});
+  op.write(y, {b, s, h});
+  if (centred) op.write(mean, {b, s});
+  op.write(scale, {b, s}).keep({x, gain, mean, scale});
+  op.variant("fused");
+  if (centred) op.flops(k_layernorm_forward, k_layernorm_backward);
+  else op.flops(k_rmsnorm_forward, k_rmsnorm_backward);
+  op.add();
+  return y;
+}
+
+// One kernel per elementary operation, in fp32 between two casts, as eager implementations do:
+//   wide = float(x); [centred = wide - mean(wide);] square; scale = 1 / sqrt(mean(square)); normal = wide scale; cast; gain; [shift]
+// What is done once per row (the reciprocal root) rides on the row's reduction.
+class UnfusedNorm {
+ public:
+  UnfusedNorm(Layer& layer, std::string name, bool centred) : layer_(layer), name_(std::move(name)), centred_(centred) {}
+
+  ir::TensorId append(ir::TensorId x) {
+    const Axes& a = layer_.axis;
+    const ir::TensorId wide = cast(".wide", x, numerics::Format::fp32);
+    const ir::TensorId base = centred_ ? centre(wide) : wide;
+    const ir::TensorId square = wide_tensor(".square");
+    op(".square").read(base, {0, 1, 2}).write(square, {0, 1, 2}).keep({base}).flops(1, 2).add();
+    const ir::TensorId scale = layer_.statistic(name_ + ".scale", {a.batch, a.sequence});
+    op(".mean", ir::Kind::reduce).read(square, {0, 1, 2}).sum(scale, {0, 1}).flops(1, 1).add();
+    const ir::TensorId normal = wide_tensor(".normal");
+    op(".divide").read(base, {0, 1, 2}).read(scale, {0, 1}).write(normal, {0, 1, 2}).keep({base, scale}).flops(1, 3).add();
+    return affine(cast(".narrow", normal, layer_.options.activation));
+  }
+
+ private:
+  Op op(const char* suffix, ir::Kind kind = ir::Kind::pointwise) {
+    const Axes& a = layer_.axis;
+    Op result(layer_, name_ + suffix, kind, {a.batch, a.sequence, a.hidden});
+    result.variant("unfused");
+    return result;
+  }
+  ir::TensorId wide_tensor(const char* suffix) {
+    const Axes& a = layer_.axis;
+    return layer_.tensor(name_ + suffix, {a.batch, a.sequence, a.hidden}, ir::Role::activation, numerics::Format::fp32);
+  }
+  ir::TensorId cast(const char* suffix, ir::TensorId x, numerics::Format format) {
+    const Axes& a = layer_.axis;
+    const ir::TensorId y = layer_.tensor(name_ + suffix, {a.batch, a.sequence, a.hidden}, ir::Role::activation, format);
+    op(suffix).read(x, {0, 1, 2}).write(y, {0, 1, 2}).add();
+    return y;
+  }
+  ir::TensorId centre(ir::TensorId wide) {
+    const Axes& a = layer_.axis;
+    const ir::TensorId mean = layer_.statistic(name_ + ".shift_by", {a.batch, a.sequence});
+    op(".sum", ir::Kind::reduce).read(wide, {0, 1, 2}).sum(mean, {0, 1}).flops(1, 1).add();
+    const ir::TensorId centred = wide_tensor(".centred");
+    op(".centre").pass(wide, {0, 1, 2}).read(mean, {0, 1}).write(centred, {0, 1, 2}).flops(1, 1).add();
+    return centred;
+  }
+  ir::TensorId affine(ir::TensorId normal) {
+    const ir::TensorId gain = layer_.parameter(name_ + ".gain", {layer_.axis.hidden});
+    const ir::TensorId scaled = layer_.stream(name_ + (centred_ ? ".scaled" : ".out"));
+    op(".gain").read(normal, {0, 1, 2}).read(gain, {2}).write(scaled, {0, 1, 2}).keep({normal, gain}).flops(1, 1).add();
+    if (!centred_) return scaled;
+    const ir::TensorId shift = layer_.parameter(name_ + ".shift", {layer_.axis.hidden});
+    const ir::TensorId out = layer_.stream(name_ + ".out");
+    op(".shift").pass(scaled, {0, 1, 2}).bias(shift, {2}).write(out, {0, 1, 2}).flops(1, 0).add();
+    return out;
+  }
+
+  Layer& layer_;
+  std::string name_;
+  bool centred_;
+};
+
+}  // namespace
+
+ir::TensorId append_norm(Layer& layer, const char* name, ir::TensorId x) {
+  const bool centred = layer.config.norm == Norm::layernorm;
+  if (layer.options.kernels.fused_norm()) return append_fused(layer, name, x, centred);
+  return UnfusedNorm(layer, name, centred).append(x);
+}
+
+}  // namespace cairn::models

@@ -1,0 +1,203 @@
+#include "cairn/models/transformer_config.h"
+
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "cairn/core/diagnostics.h"
+
+namespace cairn::models {
+namespace {
+
+// One owner of every consistency rule: asked with places while reading a file, and again before building.
+struct Rule {
+  std::string_view key;
+  bool (*holds)(const TransformerConfig&);
+  std::string_view message;
+  std::string_view hint;
+};
+
+using Config = TransformerConfig;
+
+template <class Condition>
+bool every_block(const Config& c, Condition holds) {
+  for (const BlockPattern& block : c.blocks) {
+    if (!holds(block)) return false;
+  }
+  return true;
+}
+
+std::int64_t pattern_length(const Config& c) {
+  std::int64_t length = 0;
+  for (const BlockPattern& block : c.blocks) length += block.repeat;
+  return length;
+}
+
+bool valid_dropout(double p) { return p >= 0.0 && p < 1.0; }
+
+constexpr Rule k_rules[] = {
+    {"layers", [](const Config& c) { return c.layers > 0; }, "must be at least 1", "number of blocks"},
+    {"hidden", [](const Config& c) { return c.hidden > 0; }, "must be at least 1", "width of the residual stream"},
+    {"heads", [](const Config& c) { return c.heads > 0; }, "must be at least 1", "number of query heads"},
+    {"ffn", [](const Config& c) { return c.ffn > 0; }, "must be at least 1", "inner width of the MLP"},
+    {"vocab", [](const Config& c) { return c.vocab > 0; }, "must be at least 1", "number of tokens"},
+    {"kv_heads", [](const Config& c) { return !c.kv_heads || *c.kv_heads > 0; }, "must be at least 1",
+     "leave it out for one key and value head per query head"},
+    {"kv_heads", [](const Config& c) { return c.heads <= 0 || c.kv_head_count() <= 0 || c.heads % c.kv_head_count() == 0; },
+     "does not divide heads", "every key and value head serves the same number of query heads"},
+    {"head_dim", [](const Config& c) { return !c.head_dim || *c.head_dim > 0; }, "must be at least 1",
+     "leave it out for hidden / heads"},
+    {"head_dim", [](const Config& c) { return c.head_dim || c.heads <= 0 || c.hidden % c.heads == 0; },
+     "is needed, because heads does not divide hidden", "give head_dim, or a number of heads that divides hidden"},
+    {"vocab_multiple", [](const Config& c) { return !c.vocab_multiple || *c.vocab_multiple > 0; }, "must be at least 1",
+     "leave it out for no padding"},
+    {"max_positions", [](const Config& c) { return !c.max_positions || *c.max_positions > 0; }, "must be at least 1",
+     "leave it out for the sequence length"},
+    {"dropout", [](const Config& c) { return valid_dropout(c.dropout); }, "must lie in [0, 1)", "0.1, or 0 for none"},
+    {"attention_dropout", [](const Config& c) { return valid_dropout(c.probability_dropout()); }, "must lie in [0, 1)",
+     "leave it out for the value of dropout"},
+    {"residual", [](const Config& c) { return c.residual == Residual::standard; }, "is not modelled yet",
+     "only 'standard' is"},
+    {"blocks", [](const Config& c) { return every_block(c, [](const BlockPattern& b) { return b.repeat > 0; }); },
+     "has a repeat below 1", "count the consecutive equal blocks"},
+    {"blocks", [](const Config& c) { return pattern_length(c) <= 0 || c.layers % pattern_length(c) == 0; },
+     "has repeats whose sum does not divide layers", "the pattern is repeated a whole number of times"},
+    {"blocks",
+     [](const Config& c) { return every_block(c, [](const BlockPattern& b) { return b.mlp == MlpKind::dense; }); },
+     "uses a mixture of experts, which is not modelled yet", "only 'mlp: dense' is"},
+    {"blocks",
+     [](const Config& c) {
+       return every_block(c, [](const BlockPattern& b) {
+         return b.attention.kind == AttentionKind::full || b.attention.kind == AttentionKind::sliding;
+       });
+     },
+     "uses an attention that is not modelled yet", "only 'full' and '{sliding: N}' are"},
+    {"blocks",
+     [](const Config& c) {
+       return every_block(c, [](const BlockPattern& b) {
+         return b.attention.kind != AttentionKind::sliding || b.attention.window > 0;
+       });
+     },
+     "has a sliding window below 1", "the number of keys that a query sees"},
+};
+
+const config::Choices<Norm> k_norms{{"layernorm", Norm::layernorm}, {"rmsnorm", Norm::rmsnorm}};
+const config::Choices<PositionEncoding> k_positions{{"learned", PositionEncoding::learned},
+                                                    {"rope", PositionEncoding::rope},
+                                                    {"alibi", PositionEncoding::alibi},
+                                                    {"none", PositionEncoding::none}};
+const config::Choices<Activation> k_activations{{"gelu", Activation::gelu},
+                                                {"silu", Activation::silu},
+                                                {"relu", Activation::relu},
+                                                {"squared_relu", Activation::squared_relu}};
+const config::Choices<Residual> k_residuals{
+    {"standard", Residual::standard}, {"ladder", Residual::ladder}, {"kraken", Residual::kraken}};
+const config::Choices<AttentionKind> k_attentions{
+    {"full", AttentionKind::full}, {"mla", AttentionKind::mla}, {"linear", AttentionKind::linear}};
+
+void describe_shape(config::Fields& f, Config& c) {
+  f.count("layers", c.layers, {.doc = "blocks", .required = true, .minimum = 1});
+  f.count("hidden", c.hidden, {.doc = "width of the residual stream", .required = true, .minimum = 1});
+  f.count("heads", c.heads, {.doc = "query heads", .required = true, .minimum = 1});
+  f.count("kv_heads", c.kv_heads, {.doc = "key and value heads; default heads", .minimum = 1});
+  f.count("head_dim", c.head_dim, {.doc = "width of one head; default hidden / heads", .minimum = 1});
+  f.count("ffn", c.ffn, {.doc = "inner width of the MLP, of each half when gated", .required = true, .minimum = 1});
+  f.flag("gated_mlp", c.gated_mlp, {.doc = "two input projections, one through the activation", .required = true});
+  f.count("vocab", c.vocab, {.doc = "tokens in the vocabulary", .required = true, .minimum = 1});
+  f.count("vocab_multiple", c.vocab_multiple,
+          {.doc = "pads the vocabulary to a multiple of this times the ranks that share it", .minimum = 1});
+  f.flag("tied_embeddings", c.tied_embeddings, {.doc = "the head reuses the embedding table", .required = true});
+}
+
+void describe_details(config::Fields& f, Config& c) {
+  f.choice("norm", c.norm, k_norms, {.doc = "normalisation before attention, MLP and head"});
+  f.choice("position", c.position, k_positions, {.doc = "how positions enter"});
+  f.count("max_positions", c.max_positions,
+          {.doc = "rows of the learned position table; default: the sequence length", .minimum = 1});
+  f.flag("bias", c.bias, {.doc = "biases in the linear layers"});
+  f.flag("qkv_bias", c.qkv_bias, {.doc = "bias of the query, key and value projection; default bias"});
+  f.flag("projection_bias", c.projection_bias, {.doc = "bias of the attention output projection; default bias"});
+  f.flag("mlp_bias", c.mlp_bias, {.doc = "biases of the MLP; default bias"});
+  f.flag("qk_norm", c.qk_norm, {.doc = "RMS normalisation of query and key heads"});
+  f.flag("embedding_norm", c.embedding_norm, {.doc = "normalisation after the embedding"});
+  f.number("dropout", c.dropout, {.doc = "probability of dropping; its masks are kept", .maximum = 1.0});
+  f.number("attention_dropout", c.attention_dropout,
+           {.doc = "probability of dropping attention probabilities; default dropout", .maximum = 1.0});
+  f.choice("activation", c.activation, k_activations, {.doc = "default gelu, silu when gated"});
+  f.choice("residual", c.residual, k_residuals, {.doc = "how block outputs join the residual stream"});
+  f.objects("blocks", c.blocks, {.doc = "pattern of unequal blocks, repeated until layers is reached"});
+}
+
+}  // namespace
+
+std::int64_t TransformerConfig::padded_vocab(std::int64_t divisor) const {
+  if (!vocab_multiple) return vocab;
+  const std::int64_t multiple = *vocab_multiple * divisor;
+  return (vocab + multiple - 1) / multiple * multiple;
+}
+
+void validate(const TransformerConfig& config) {
+  core::Diagnostics diagnostics;
+  for (const Rule& rule : k_rules) {
+    if (rule.holds(config)) continue;
+    core::Diagnostic problem;
+    problem.key_path = "model." + std::string(rule.key);
+    problem.message = rule.message;
+    problem.hint = rule.hint;
+    diagnostics.add(std::move(problem));
+  }
+  diagnostics.raise_if_errors();
+}
+
+TransformerConfig for_sequence(TransformerConfig config, std::int64_t sequence) {
+  if (config.position != PositionEncoding::learned) return config;
+  if (!config.max_positions) config.max_positions = sequence;
+  if (*config.max_positions < sequence) {
+    throw core::ConfigurationError("training.seq_len",
+                                   "a sequence of " + std::to_string(sequence) + " tokens is longer than the " +
+                                       std::to_string(*config.max_positions) + " learned positions of the model",
+                                   "shorten the sequence or raise model.max_positions");
+  }
+  return config;
+}
+
+void describe(config::Value& value, AttentionPattern& attention) {
+  const std::size_t form = attention.kind == AttentionKind::sliding ? 1 : 0;
+  value.one_of(form, {{config::Form::word, [&](config::Value& v) { v.choice(attention.kind, k_attentions); }},
+                      {config::Form::map, [&](config::Value& v) {
+                         v.object([&](config::Fields& f) {
+                           attention.kind = AttentionKind::sliding;
+                           f.count("sliding", attention.window,
+                                   {.doc = "keys a query sees, itself included", .required = true, .minimum = 1});
+                         });
+                       }}});
+}
+
+void describe(config::Fields& f, BlockPattern& block) {
+  f.count("repeat", block.repeat, {.doc = "consecutive equal blocks", .minimum = 1});
+  f.choice("mlp", block.mlp, {{"dense", MlpKind::dense}, {"moe", MlpKind::moe}}, {.doc = "dense or mixture of experts"});
+  f.value("attention", block.attention, {.doc = "full, {sliding: N}, mla or linear"});
+}
+
+void describe(config::Fields& f, TransformerConfig& c) {
+  std::int64_t version = 1;
+  f.count("version", version, {.doc = "format of this file", .minimum = 1, .maximum = 1});
+  f.text("name", c.name, {.doc = "shown in reports"});
+  enum class Kind : std::uint8_t { transformer };
+  Kind kind = Kind::transformer;
+  f.choice("kind", kind, {{"transformer", Kind::transformer}}, {.doc = "the builder"});
+  describe_shape(f, c);
+  describe_details(f, c);
+  config::Node moe;
+  config::Node mla;
+  f.node("moe", moe, {.doc = "mixture of experts; not modelled yet"});
+  f.node("mla", mla, {.doc = "multi-head latent attention; not modelled yet"});
+  f.check("moe", [&] { return moe.is_null(); }, "a mixture of experts is not modelled yet", "remove it for a dense model");
+  f.check("mla", [&] { return mla.is_null(); }, "latent attention is not modelled yet", "remove it for full attention");
+  for (const Rule& rule : k_rules) {
+    f.check(rule.key, [&] { return rule.holds(c); }, rule.message, rule.hint);
+  }
+}
+
+}  // namespace cairn::models
