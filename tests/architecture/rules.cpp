@@ -127,7 +127,7 @@ std::vector<Violation> check_system_names(const fs::path& root) {
                                                             "zero_2",    "zero_3",     "zerostage"};
   std::vector<Violation> violations;
   for (const std::string module : {"loopnest", "ir", "cost", "sim", "predict"}) {
-    for (const std::string folder : {"include/cairn/" + module, "src/" + module}) {
+    for (const std::string& folder : {"include/cairn/" + module, "src/" + module}) {
       for (const SourceFile& file : read_files(root, folder)) {
         for_each_word(file.text, [&](int line, std::string_view text, std::size_t begin, std::size_t end) {
           const std::string word(text.substr(begin, end - begin));
