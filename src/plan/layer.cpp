@@ -107,6 +107,18 @@ double LayerLowering::local_bytes(ir::TensorId tensor) const {
   return bytes;
 }
 
+bool LayerLowering::border_replicated(ir::TensorId tensor, std::size_t rule) const {
+  return border_placement(layer_.graph.tensor(tensor), options_.rules[rule]).kind == Placement::Kind::replicate;
+}
+
+double LayerLowering::border_bytes(ir::TensorId tensor) const {
+  const ir::Tensor& t = layer_.graph.tensor(tensor);
+  double bytes = numerics::bytes_per_element(t.format) * static_cast<double>(t.elements(options_.sizes));
+  for (std::size_t rule = 0; rule < options_.rules.size(); ++rule)
+    if (!border_replicated(tensor, rule)) bytes /= static_cast<double>(options_.rules[rule].size);
+  return bytes;
+}
+
 Block LayerLowering::forward(const GradientSync& parameter_gather, Settled* settled) const {
   const ir::Graph& graph = layer_.graph;
   BlockBuilder builder(*this, layer_.name + " forward", false);

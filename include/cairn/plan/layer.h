@@ -53,6 +53,7 @@ class LayerLowering {
   // Throws core::ConfigurationError when a dimension cannot be split evenly.
   LayerLowering(const ir::LayerClass& layer, LayerOptions options);
 
+  const ir::LayerClass& layer() const { return layer_; }
   const LayerState& state() const { return state_; }
   // `parameter_gather`: gather the layer's parameters over the data axis first (nothing when none).
   Block forward(const GradientSync& parameter_gather = {}) const { return forward(parameter_gather, nullptr); }
@@ -62,6 +63,10 @@ class LayerLowering {
   Placement settled(ir::TensorId tensor, std::size_t rule) const;
   // Bytes of a tensor on one rank in its settled placement.
   double local_bytes(ir::TensorId tensor) const;
+  // Bytes of a border tensor on one rank as it is handed from layer to layer.
+  double border_bytes(ir::TensorId tensor) const;
+  // Whether a border tensor is whole on every rank of rule `rule`'s axis.
+  bool border_replicated(ir::TensorId tensor, std::size_t rule) const;
   // The box of iterations one rank executes.
   loopnest::Box box(const ir::Operator& op) const;
 

@@ -1,0 +1,50 @@
+// Lowering: model + strategy -> Program.
+//
+// A Lowering belongs to one model, sequence length and treatment of parameters, and remembers every block it has made, so that
+// lowering the next strategy costs only what is new in it. Programs refer to its blocks and to the model: both must outlive them.
+#pragma once
+
+#include <memory>
+
+#include "cairn/ir/model.h"
+#include "cairn/plan/layer.h"
+#include "cairn/plan/program.h"
+#include "cairn/plan/strategy.h"
+
+namespace cairn::plan {
+
+class Lowering {
+ public:
+  Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment);
+  ~Lowering();
+  Lowering(const Lowering&) = delete;
+  Lowering& operator=(const Lowering&) = delete;
+
+  // Throws core::ConfigurationError for settings that contradict the model (a dimension that does not split evenly, more stages
+  // than layers, stage_layers that do not add up, a schedule's own conditions).
+  const Program& lower(const Strategy& strategy);
+
+  // State of one layer class under a strategy: parameters and saved bytes on one rank.
+  const LayerState& layer_state(const Strategy& strategy, std::size_t layer_class);
+  // Forward and backward block of one layer class, without data-parallel transfers.
+  const Block& forward_block(const Strategy& strategy, std::size_t layer_class);
+  const Block& backward_block(const Strategy& strategy, std::size_t layer_class);
+
+  const ir::Model& model() const;
+  std::int64_t sequence() const;
+  const ParameterTreatment& treatment() const;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+// The split rules of a strategy: which dimensions go over the tensor axis, in order of preference.
+std::vector<SplitRule> split_rules(const Strategy& strategy);
+
+Mesh mesh(const Strategy& strategy);
+
+// Equal numbers of body layers per virtual stage; throws core::ConfigurationError naming the alternatives if they do not divide.
+std::vector<std::int64_t> even_stages(std::int64_t body_layers, std::int64_t virtual_stages);
+
+}  // namespace cairn::plan

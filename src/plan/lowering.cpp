@@ -1,0 +1,500 @@
+#include "cairn/plan/lowering.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "cairn/core/assert.h"
+#include "cairn/core/diagnostics.h"
+#include "cairn/pipeline/generators.h"
+#include "parameter_update.h"
+#include "step_blocks.h"
+
+namespace cairn::plan {
+namespace {
+
+struct WordsHash {
+  template <std::size_t N>
+  std::size_t operator()(const std::array<std::int64_t, N>& words) const {
+    std::uint64_t h = 0x9E3779B97F4A7C15ULL;
+    for (const std::int64_t word : words) {
+      h ^= static_cast<std::uint64_t>(word) + 0x9E3779B97F4A7C15ULL + (h << 6) + (h >> 2);
+      h *= 0xBF58476D1CE4E5B9ULL;
+    }
+    return h ^ (h >> 31);
+  }
+};
+
+struct Layer {
+  Layer(const ir::LayerClass& layer_class, LayerOptions options)
+      : lowering(layer_class, std::move(options)), forward(lowering.forward()), backward(lowering.backward()) {}
+  LayerLowering lowering;
+  Block forward;
+  Block backward;
+  std::unordered_map<std::array<std::int64_t, 8>, std::unique_ptr<Block>, WordsHash> synchronised;
+};
+
+struct ScheduleEntry {
+  std::shared_ptr<const pipeline::Schedule> schedule;
+  std::shared_ptr<const pipeline::SweepOrder> order;
+  std::vector<std::int32_t> devices;  // of virtual stages
+};
+
+std::int64_t bits(double value) {
+  std::int64_t result = 0;
+  static_assert(sizeof result == sizeof value);
+  __builtin_memcpy(&result, &value, sizeof value);
+  return result;
+}
+
+core::ConfigurationError wrong(const char* key, std::string message, std::string hint) {
+  return core::ConfigurationError(std::string("strategy.") + key, std::move(message), std::move(hint));
+}
+
+}  // namespace
+
+std::vector<SplitRule> split_rules(const Strategy& strategy) {
+  SplitRule rule{.axis = Axis::tensor, .size = strategy.tensor, .dims = {"kv_heads", "ffn"}};
+  if (strategy.vocab_parallel) rule.dims.push_back("vocab");
+  if (strategy.sequence_parallel) rule.dims.push_back("sequence");
+  return {rule};
+}
+
+Mesh mesh(const Strategy& strategy) {
+  std::array<std::int64_t, k_axes> sizes{1, 1, 1, 1, 1};
+  sizes[static_cast<std::size_t>(Axis::tensor)] = strategy.tensor;
+  sizes[static_cast<std::size_t>(Axis::data)] = strategy.data;
+  sizes[static_cast<std::size_t>(Axis::pipeline)] = strategy.pipeline;
+  return Mesh(strategy.order, sizes);
+}
+
+std::vector<std::int64_t> even_stages(std::int64_t body_layers, std::int64_t virtual_stages) {
+  if (virtual_stages > body_layers)
+    throw wrong("pp", fmt::format("{} virtual stages for {} layers", virtual_stages, body_layers),
+                fmt::format("use at most {} stages times chunks", body_layers));
+  if (body_layers % virtual_stages != 0)
+    throw wrong("stages", fmt::format("'even' cannot split {} layers over {} virtual stages", body_layers, virtual_stages),
+                fmt::format("write 'balanced', or list the layers of each stage, as in [{}, {}, ...]",
+                            body_layers / virtual_stages + 1, body_layers / virtual_stages));
+  return std::vector<std::int64_t>(static_cast<std::size_t>(virtual_stages), body_layers / virtual_stages);
+}
+
+class Lowering::Implementation {
+ public:
+  Implementation(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment)
+      : model_(model), sequence_(sequence), treatment_(treatment), update_(parameter_update(treatment)) {
+    for (const ir::LayerRun& run : model.layers) {
+      const ir::Position position = model.classes[static_cast<std::size_t>(run.layer_class)].position;
+      auto& list = position == ir::Position::entry ? entry_ : position == ir::Position::exit ? exit_ : body_;
+      list.push_back(run);
+    }
+  }
+
+  const Program& lower(const Strategy& strategy) {
+    check(strategy);
+    const ScheduleEntry& entry = schedule(strategy);
+    strategy_ = &strategy;
+    program_.mesh = mesh(strategy);
+    program_.schedule = entry.schedule;
+    program_.order = entry.order;
+    program_.passes.clear();
+    program_.tied_stages = {k_no_stage, k_no_stage};
+    program_.stages.resize(static_cast<std::size_t>(strategy.pipeline));
+    parameters_.assign(static_cast<std::size_t>(strategy.pipeline), StageParameters{});
+    for (Stage& stage : program_.stages) {
+      stage.passes.resize(static_cast<std::size_t>(strategy.chunks));
+      stage.body_layers = 0;
+    }
+    lower_virtual_stages(entry);
+    for (std::int32_t device = 0; device < strategy.pipeline; ++device) finish_stage(device);
+    return program_;
+  }
+
+  Layer& layer(const Strategy& strategy, std::size_t layer_class, bool input_held = false) {
+    const std::array<std::int64_t, 6> key{static_cast<std::int64_t>(layer_class), strategy.micro_batch, strategy.tensor,
+                                          mesh_stride(strategy), static_cast<std::int64_t>(strategy.recompute),
+                                          strategy.sequence_parallel + 2 * strategy.vocab_parallel + 4 * strategy.overlap_tensor +
+                                              8 * input_held};
+    auto& slot = layers_[key];
+    if (!slot) {
+      const Group group{.axis = Axis::tensor, .size = strategy.tensor, .stride = mesh_stride(strategy)};
+      LayerOptions options{.sizes = {.batch = strategy.micro_batch, .sequence = sequence_},
+                           .rules = split_rules(strategy),
+                           .groups = {group},
+                           .recompute = {},
+                           .recompute_all = strategy.recompute == Recompute::full,
+                           .tensor_overlap = strategy.overlap_tensor,
+                           .input_held_by_producer = input_held};
+      if (strategy.recompute == Recompute::attention) options.recompute.emplace_back("attention");
+      slot = std::make_unique<Layer>(model_.classes[layer_class], std::move(options));
+    }
+    return *slot;
+  }
+
+  const ir::Model& model_;
+  std::int64_t sequence_;
+  ParameterTreatment treatment_;
+
+ private:
+  // What a stage's parameters come to on one rank.
+  struct StageParameters {
+    double elements = 0.0;
+    double partial_tensor_elements = 0.0;
+    double tied_elements = 0.0;
+    std::string tied;
+  };
+
+  // A stretch of equal layers inside a virtual stage.
+  struct Stretch {
+    Layer* layer;
+    std::int64_t count;
+  };
+
+  static std::int64_t mesh_stride(const Strategy& strategy) { return mesh(strategy).group(Axis::tensor).stride; }
+
+  void check(const Strategy& strategy) const {
+    if (strategy.tensor < 1 || strategy.pipeline < 1 || strategy.data < 1 || strategy.micro_batch < 1 || strategy.micro_batches < 1 ||
+        strategy.chunks < 1)
+      throw wrong("tp", "degrees, micro-batch size and chunks must be at least 1", "use 1 where an axis is not wanted");
+    const std::int64_t virtual_stages = strategy.pipeline * strategy.chunks;
+    if (static_cast<std::int64_t>(strategy.stage_layers.size()) != virtual_stages)
+      throw wrong("stages", fmt::format("lists {} virtual stages, but pp x chunks = {}", strategy.stage_layers.size(), virtual_stages),
+                  "list one number of layers per virtual stage");
+    std::int64_t total = 0;
+    for (const std::int64_t layers : strategy.stage_layers) {
+      if (layers < 0) throw wrong("stages", "a stage cannot have a negative number of layers", "list counts of 0 or more");
+      total += layers;
+    }
+    if (total != model_.body_layers())
+      throw wrong("stages", fmt::format("lists {} layers, the model has {}", total, model_.body_layers()), "make the list add up");
+  }
+
+  const ScheduleEntry& schedule(const Strategy& strategy) {
+    for (const auto& [key, entry] : schedules_)
+      if (key.kind == strategy.schedule && key.stages == strategy.pipeline && key.micro_batches == strategy.micro_batches &&
+          key.chunks == strategy.chunks)
+        return *entry;
+    const pipeline::Settings settings{.stages = static_cast<std::int32_t>(strategy.pipeline),
+                                      .micro_batches = static_cast<std::int32_t>(strategy.micro_batches),
+                                      .chunks = static_cast<std::int32_t>(strategy.chunks)};
+    auto entry = std::make_unique<ScheduleEntry>();
+    entry->schedule = std::make_shared<const pipeline::Schedule>(pipeline::generate(strategy.schedule, settings));
+    entry->order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*entry->schedule));
+    entry->devices = pipeline::devices_of_virtual_stages(*entry->schedule);
+    schedules_.emplace_back(ScheduleKey{strategy.schedule, strategy.pipeline, strategy.micro_batches, strategy.chunks},
+                            std::move(entry));
+    return *schedules_.back().second;
+  }
+
+  // The layers of virtual stage `index`, in execution order.
+  void collect(std::int64_t index, std::int64_t& run, std::int64_t& used) {
+    stretches_.clear();
+    const auto last = static_cast<std::int64_t>(strategy_->stage_layers.size()) - 1;
+    if (index == 0)
+      for (const ir::LayerRun& entry : entry_) add(entry.layer_class, entry.count);
+    std::int64_t wanted = strategy_->stage_layers[static_cast<std::size_t>(index)];
+    while (wanted > 0) {
+      const ir::LayerRun& body = body_[static_cast<std::size_t>(run)];
+      const std::int64_t taken = std::min(wanted, body.count - used);
+      add(body.layer_class, taken);
+      wanted -= taken;
+      used += taken;
+      if (used == body.count) {
+        ++run;
+        used = 0;
+      }
+    }
+    if (index == last)
+      for (const ir::LayerRun& exit : exit_) add(exit.layer_class, exit.count);
+  }
+
+  void add(std::int32_t layer_class, std::int64_t count) {
+    if (count == 0) return;
+    Layer& first = layer(*strategy_, static_cast<std::size_t>(layer_class), held_below_);
+    // A layer that keeps its own output holds the next layer's input for it.
+    if (first.lowering.state().keeps_output != held_below_ && count > 1) {
+      stretches_.push_back({&first, 1});
+      held_below_ = first.lowering.state().keeps_output;
+      add(layer_class, count - 1);
+      return;
+    }
+    stretches_.push_back({&first, count});
+    held_below_ = first.lowering.state().keeps_output;
+  }
+
+  void lower_virtual_stages(const ScheduleEntry& entry) {
+    const auto count = static_cast<std::int64_t>(strategy_->stage_layers.size());
+    std::int64_t run = 0;
+    std::int64_t used = 0;
+    std::vector<std::int32_t> chunk_of(static_cast<std::size_t>(count));
+    for (std::int32_t device = 0; device < entry.schedule->stages; ++device)
+      for (std::int32_t chunk = 0; chunk < entry.schedule->chunks; ++chunk)
+        chunk_of[static_cast<std::size_t>(entry.schedule->virtual_stage(device, chunk))] = chunk;
+    for (std::int64_t index = 0; index < count; ++index) {
+      const std::int32_t device = entry.devices[static_cast<std::size_t>(index)];
+      held_below_ = false;  // what arrives from another stage is this stage's own copy
+      collect(index, run, used);
+      const bool from_below = index > 0 && entry.devices[static_cast<std::size_t>(index - 1)] != device;
+      const bool to_above = index + 1 < count && entry.devices[static_cast<std::size_t>(index + 1)] != device;
+      Stage& stage = program_.stages[static_cast<std::size_t>(device)];
+      stage.body_layers += strategy_->stage_layers[static_cast<std::size_t>(index)];
+      auto& slot = stage.passes[static_cast<std::size_t>(chunk_of[static_cast<std::size_t>(index)])];
+      slot[0][0] = forward_pass(from_below, to_above, false);
+      slot[0][1] = gathers() ? forward_pass(from_below, to_above, true) : slot[0][0];
+      slot[1][0] = backward_pass(to_above, from_below, false);
+      slot[1][1] = reduces() ? backward_pass(to_above, from_below, true) : slot[1][0];
+      account(device);
+    }
+  }
+
+  bool gathers() const {
+    return strategy_->data > 1 && strategy_->sharded == Sharded::optimizer && strategy_->overlap_parameter_gather;
+  }
+  bool reduces() const { return strategy_->data > 1 && strategy_->overlap_gradient_reduce; }
+
+  std::int32_t forward_pass(bool receives, bool sends, bool gather) {
+    Pass pass;
+    pass.runs.push_back({begin_block(receives, true), 1});
+    for (const Stretch& stretch : stretches_)
+      pass.runs.push_back({gather ? gathering(*stretch.layer) : &stretch.layer->forward, stretch.count});
+    if (sends) {
+      pass.runs.push_back({send_block(true), 1});
+      pass.send = Send::next;
+    }
+    return add_pass(std::move(pass));
+  }
+
+  std::int32_t backward_pass(bool receives, bool sends, bool reduce) {
+    Pass pass;
+    pass.runs.push_back({begin_block(receives, false), 1});
+    for (auto stretch = stretches_.rbegin(); stretch != stretches_.rend(); ++stretch) {
+      if (reduce)
+        add_reducing(pass, *stretch->layer, stretch->count);
+      else
+        pass.runs.push_back({&stretch->layer->backward, stretch->count});
+    }
+    if (sends) {
+      pass.runs.push_back({send_block(false), 1});
+      pass.send = Send::previous;
+    }
+    return add_pass(std::move(pass));
+  }
+
+  std::int32_t add_pass(Pass pass) {
+    program_.passes.push_back(std::move(pass));
+    return static_cast<std::int32_t>(program_.passes.size()) - 1;
+  }
+
+  const Block* gathering(Layer& layer) {
+    const GradientSync sync{.collective = Collective::all_gather,
+                            .group = program_.mesh.group(Axis::data),
+                            .bytes_per_element = numerics::bytes_per_element(treatment_.gather)};
+    return synchronised(layer, true, sync);
+  }
+
+  // Layers smaller than a bucket share one: all but the last of them hold their gradients back.
+  void add_reducing(Pass& pass, Layer& layer, std::int64_t count) {
+    GradientSync sync = gradient_sync();
+    const double elements = layer.lowering.state().parameter_elements;
+    const double layer_bytes = elements * sync.bytes_per_element;
+    const std::int64_t together =
+        layer_bytes > 0.0 ? std::clamp(static_cast<std::int64_t>(sync.bucket_bytes / layer_bytes), std::int64_t{1}, count) : count;
+    for (std::int64_t done = 0; done < count; done += together) {
+      const std::int64_t bucket = std::min(together, count - done);
+      if (bucket > 1) {
+        sync.hold = true;
+        sync.carried_elements = 0.0;
+        pass.runs.push_back({synchronised(layer, false, sync), bucket - 1});
+      }
+      sync.hold = false;
+      sync.carried_elements = static_cast<double>(bucket - 1) * elements;
+      const Block* sending = synchronised(layer, false, sync);
+      if (!pass.runs.empty() && pass.runs.back().block == sending)
+        ++pass.runs.back().count;
+      else
+        pass.runs.push_back({sending, 1});
+    }
+  }
+
+  GradientSync gradient_sync() const {
+    return GradientSync{.collective = strategy_->sharded == Sharded::optimizer ? Collective::reduce_scatter : Collective::all_reduce,
+                        .group = program_.mesh.group(Axis::data),
+                        .bytes_per_element = numerics::bytes_per_element(treatment_.reduce),
+                        .bucket_bytes = strategy_->bucket_bytes};
+  }
+
+  const Block* synchronised(Layer& layer, bool forward, const GradientSync& sync) {
+    const std::array<std::int64_t, 8> key{forward,        static_cast<std::int64_t>(sync.collective), sync.group.size,
+                                          sync.group.stride, bits(sync.bytes_per_element),            bits(sync.bucket_bytes),
+                                          bits(sync.carried_elements), sync.hold};
+    auto& slot = layer.synchronised[key];
+    if (!slot) slot = std::make_unique<Block>(forward ? layer.lowering.forward(sync) : layer.lowering.backward(sync));
+    return slot.get();
+  }
+
+  // Bytes handed over at the lower (input) or upper (output) border of the layers collected.
+  Border border(bool lower) const {
+    const Layer& layer = lower ? *stretches_.front().layer : *stretches_.back().layer;
+    const ir::Graph& graph = layer.lowering.layer().graph;
+    Border border;
+    for (const ir::TensorId tensor : lower ? graph.inputs() : graph.outputs()) {
+      border.bytes += layer.lowering.border_bytes(tensor);
+      border.sliced = strategy_->scatter_sends && strategy_->tensor > 1 && layer.lowering.border_replicated(tensor, 0);
+    }
+    return border;
+  }
+
+  const Block* begin_block(bool receives, bool forward) {
+    const BeginOptions options{.receives = receives,
+                               .host_waits = strategy_->host_waits_for_arrival,
+                               .border = receives ? border(forward) : Border{},
+                               .tensor = program_.mesh.group(Axis::tensor)};
+    const std::array<std::int64_t, 6> key{0,
+                                          receives + 2 * options.host_waits + 4 * options.border.sliced,
+                                          bits(options.border.sliced ? options.border.bytes : 0.0),
+                                          options.tensor.size,
+                                          options.tensor.stride,
+                                          0};
+    return special(key, [&] { return begin(options); });
+  }
+
+  const Block* send_block(bool forward) {
+    const SendOptions options{.stream = forward ? Stream::next : Stream::previous,
+                              .border = border(!forward),
+                              .beside_computation = strategy_->overlap_sends,
+                              .pipeline = program_.mesh.group(Axis::pipeline),
+                              .tensor = program_.mesh.group(Axis::tensor)};
+    const std::array<std::int64_t, 6> key{1 + forward, bits(options.border.bytes), options.border.sliced + 2 * options.beside_computation,
+                                          options.pipeline.size * 1'000'003 + options.pipeline.stride, options.tensor.size,
+                                          options.tensor.stride};
+    return special(key, [&] { return send(options); });
+  }
+
+  template <class Make>
+  const Block* special(const std::array<std::int64_t, 6>& key, Make make) {
+    auto& slot = special_[key];
+    if (!slot) slot = std::make_unique<Block>(make());
+    return slot.get();
+  }
+
+  // Adds the parameters of the collected layers to their device.
+  void account(std::int32_t device) {
+    StageParameters& parameters = parameters_[static_cast<std::size_t>(device)];
+    for (const Stretch& stretch : stretches_) {
+      const LayerState& state = stretch.layer->lowering.state();
+      const auto count = static_cast<double>(stretch.count);
+      const bool shared_here = !state.tied.empty() && parameters.tied == state.tied;
+      parameters.elements += count * state.parameter_elements - (shared_here ? state.tied_elements : 0.0);
+      if (!state.partial_elements.empty()) parameters.partial_tensor_elements += count * state.partial_elements.front();
+      if (state.tied.empty()) continue;
+      parameters.tied = state.tied;
+      parameters.tied_elements = state.tied_elements;
+      auto& [first, second] = program_.tied_stages;
+      if (first == k_no_stage)
+        first = device;
+      else if (first != device)
+        second = device;
+    }
+  }
+
+  void finish_stage(std::int32_t device) {
+    if (device == 0 && program_.tied_stages[1] == k_no_stage) program_.tied_stages[0] = k_no_stage;
+    const StageParameters& parameters = parameters_[static_cast<std::size_t>(device)];
+    const bool tied = device == program_.tied_stages[0] || device == program_.tied_stages[1];
+    Stage& stage = program_.stages[static_cast<std::size_t>(device)];
+    const Group pipeline = program_.mesh.group(Axis::pipeline);
+    const auto apart = static_cast<std::int64_t>(program_.tied_stages[1] - program_.tied_stages[0]);
+    const double gradient_bytes = numerics::bytes_per_element(treatment_.gradients);
+    const double shard = strategy_->sharded == Sharded::optimizer
+                             ? std::ceil(parameters.elements / static_cast<double>(strategy_->data))
+                             : parameters.elements;
+    StepEndOptions options{.sync = gradient_sync(),
+                           .already_reduced = reduces(),
+                           .elements = parameters.elements,
+                           .tensor = program_.mesh.group(Axis::tensor),
+                           .partial_bytes = parameters.partial_tensor_elements * gradient_bytes,
+                           .tied = {.axis = Axis::pipeline, .size = tied ? 2 : 1, .stride = tied ? pipeline.stride * apart : 1},
+                           .tied_bytes = tied ? parameters.tied_elements * gradient_bytes : 0.0,
+                           .update = &update_,
+                           .updated_elements = static_cast<std::int64_t>(shard),
+                           .gather = strategy_->sharded == Sharded::optimizer && strategy_->data > 1 && !gathers(),
+                           .gather_bytes_per_element = numerics::bytes_per_element(treatment_.gather)};
+    const std::array<std::int64_t, 8> key{bits(options.elements),
+                                          options.sync.group.size,
+                                          options.sync.group.stride,
+                                          static_cast<std::int64_t>(options.sync.collective) + 8 * options.already_reduced +
+                                              16 * options.gather,
+                                          options.tensor.size * 1'000'003 + options.tensor.stride,
+                                          bits(options.partial_bytes),
+                                          options.tied.size * 1'000'003 + options.tied.stride,
+                                          bits(options.tied_bytes)};
+    auto& ends = step_ends_[key];
+    if (!ends.settle) {
+      ends.settle = std::make_unique<Block>(settle(options));
+      ends.update = std::make_unique<Block>(update(options));
+    }
+    stage.begin = -1;
+    stage.settle = add_pass(Pass{.runs = {{ends.settle.get(), 1}}, .send = tied ? Send::next : Send::none});
+    stage.update = add_pass(Pass{.runs = {{ends.update.get(), 1}}, .send = Send::none});
+    resident(stage, parameters.elements, shard);
+  }
+
+  void resident(Stage& stage, double elements, double updated) const {
+    const double states = (treatment_.master ? numerics::bytes_per_element(*treatment_.master) : 0.0) +
+                          treatment_.moments * numerics::bytes_per_element(treatment_.moments_format);
+    stage.resident = {};
+    stage.resident[static_cast<std::size_t>(Category::parameters)] = elements * numerics::bytes_per_element(treatment_.parameters);
+    stage.resident[static_cast<std::size_t>(Category::gradients)] = elements * numerics::bytes_per_element(treatment_.gradients);
+    stage.resident[static_cast<std::size_t>(Category::optimizer)] = updated * states;
+  }
+
+  struct ScheduleKey {
+    std::string kind;
+    std::int64_t stages;
+    std::int64_t micro_batches;
+    std::int64_t chunks;
+  };
+  struct StepEnds {
+    std::unique_ptr<Block> settle;
+    std::unique_ptr<Block> update;
+  };
+
+  ir::Graph update_;
+  std::vector<ir::LayerRun> entry_;
+  std::vector<ir::LayerRun> body_;
+  std::vector<ir::LayerRun> exit_;
+  std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<Layer>, WordsHash> layers_;
+  std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<Block>, WordsHash> special_;
+  std::unordered_map<std::array<std::int64_t, 8>, StepEnds, WordsHash> step_ends_;
+  std::vector<std::pair<ScheduleKey, std::unique_ptr<ScheduleEntry>>> schedules_;
+
+  // The lowering under way.
+  const Strategy* strategy_ = nullptr;
+  Program program_;
+  std::vector<Stretch> stretches_;
+  std::vector<StageParameters> parameters_;
+  bool held_below_ = false;
+};
+
+Lowering::Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment)
+    : implementation_(std::make_unique<Implementation>(model, sequence, treatment)) {}
+Lowering::~Lowering() = default;
+
+const Program& Lowering::lower(const Strategy& strategy) { return implementation_->lower(strategy); }
+const LayerState& Lowering::layer_state(const Strategy& strategy, std::size_t layer_class) {
+  return implementation_->layer(strategy, layer_class).lowering.state();
+}
+const Block& Lowering::forward_block(const Strategy& strategy, std::size_t layer_class) {
+  return implementation_->layer(strategy, layer_class).forward;
+}
+const Block& Lowering::backward_block(const Strategy& strategy, std::size_t layer_class) {
+  return implementation_->layer(strategy, layer_class).backward;
+}
+const ir::Model& Lowering::model() const { return implementation_->model_; }
+std::int64_t Lowering::sequence() const { return implementation_->sequence_; }
+const ParameterTreatment& Lowering::treatment() const { return implementation_->treatment_; }
+
+}  // namespace cairn::plan

@@ -1,0 +1,80 @@
+#include "parameter_update.h"
+
+#include <string>
+
+namespace cairn::plan {
+namespace {
+
+using ir::Mode;
+
+class Builder {
+ public:
+  ir::TensorId tensor(std::string name, numerics::Format format) {
+    ir::Tensor tensor;
+    tensor.name = std::move(name);
+    tensor.dims.push_back({"elements", loopnest::Extent::of(1)});
+    tensor.format = format;
+    tensor.role = ir::Role::state;
+    return graph_.add_tensor(std::move(tensor));
+  }
+
+  struct Use {
+    ir::TensorId tensor;
+    Mode mode;
+  };
+  void pass(std::string name, double flops, std::initializer_list<Use> uses) {
+    ir::Operator op;
+    op.name = std::move(name);
+    op.kind = ir::Kind::pointwise;
+    op.flops_per_point = flops;
+    const loopnest::DimId dim = op.domain.add("elements", loopnest::Extent::of(1));
+    for (const Use& use : uses)
+      op.accesses.push_back(ir::Access{.tensor = use.tensor, .projection = {loopnest::Affine::of(dim)}, .mode = use.mode});
+    graph_.add_operator(std::move(op));
+  }
+  ir::Graph finish() { return std::move(graph_); }
+
+ private:
+  ir::Graph graph_;
+};
+
+}  // namespace
+
+ir::Graph parameter_update(const ParameterTreatment& treatment) {
+  Builder builder;
+  const numerics::Format wide = treatment.master.value_or(treatment.parameters);
+  ir::TensorId gradient = builder.tensor("gradient", treatment.gradients);
+  const ir::TensorId parameter = builder.tensor("parameter", treatment.parameters);
+  const ir::TensorId master = treatment.master ? builder.tensor("master", wide) : parameter;
+  for (int read = 0; read < treatment.gradient_reads; ++read) builder.pass("gradient_norm", 2.0, {{gradient, Mode::read}});
+  if (treatment.gradient_copy && numerics::bits_per_element(treatment.gradients) < numerics::bits_per_element(wide)) {
+    const ir::TensorId copy = builder.tensor("wide gradient", wide);
+    builder.pass("gradient_copy", 1.0, {{gradient, Mode::read}, {copy, Mode::write}});
+    gradient = copy;
+  }
+  // Reading and writing one tensor are two accesses of it.
+  ir::TensorId first = -1;
+  ir::TensorId second = -1;
+  if (treatment.moments > 0) first = builder.tensor("first moment", treatment.moments_format);
+  if (treatment.moments > 1) second = builder.tensor("second moment", treatment.moments_format);
+  constexpr double k_adam_flops = 12.0;  // two moving averages, bias correction, square root, division, decay, update
+  constexpr double k_momentum_flops = 4.0;
+  if (second >= 0)
+    builder.pass("update", k_adam_flops,
+                 {{gradient, Mode::read}, {master, Mode::read}, {master, Mode::write}, {first, Mode::read}, {first, Mode::write},
+                  {second, Mode::read}, {second, Mode::write}});
+  else if (first >= 0)
+    builder.pass("update", k_momentum_flops,
+                 {{gradient, Mode::read}, {master, Mode::read}, {master, Mode::write}, {first, Mode::read}, {first, Mode::write}});
+  else
+    builder.pass("update", 2.0, {{gradient, Mode::read}, {master, Mode::read}, {master, Mode::write}});
+  if (treatment.master) {
+    if (treatment.separate_parameter_copy)
+      builder.pass("parameter_copy", 1.0, {{master, Mode::read}, {parameter, Mode::write}});
+    else
+      builder.pass("parameter_write", 1.0, {{parameter, Mode::write}});
+  }
+  return builder.finish();
+}
+
+}  // namespace cairn::plan

@@ -1,0 +1,13 @@
+// The optimizer step as operators over a rank's parameter elements, so that its traffic follows from accesses like all other.
+#pragma once
+
+#include "cairn/ir/graph.h"
+#include "cairn/plan/strategy.h"
+
+namespace cairn::plan {
+
+// One pointwise operator per pass over memory: gradient norm, widening, update, parameter copy (as the treatment asks). Each has the
+// single dimension "elements", of extent 1 here: a shard's box gives the number.
+ir::Graph parameter_update(const ParameterTreatment& treatment);
+
+}  // namespace cairn::plan
