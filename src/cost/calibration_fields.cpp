@@ -88,6 +88,13 @@ void flash_table(Fields& f, std::string_view key, std::vector<FlashPoint>& point
   });
 }
 
+// [ns per square root of a byte] in the file, seconds in the structure.
+void ramp(Fields& f, double& x, bool required) {
+  double nanoseconds = x / k_nano;
+  f.number("ramp", nanoseconds, {.doc = "ns per square root of a byte", .required = required});
+  x = nanoseconds * k_nano;
+}
+
 void protocol(Fields& f, std::string_view key, ProtocolLine& x) {
   f.value(key, x, {.required = true}, [](Value& v, ProtocolLine& y) {
     v.object([&y](Fields& g) {
@@ -106,9 +113,7 @@ void domain_fit(Fields& f, DomainFit& x) {
   f.value("short_form", x, {.required = true}, [](Value& v, DomainFit& y) {
     v.object([&y](Fields& g) {
       seconds(g, "latency", y.alpha_s, "alpha");
-      double ramp = y.gamma / k_nano;
-      g.number("ramp", ramp, {.doc = "gamma [ns per square root of a byte]", .required = true});
-      y.gamma = ramp * k_nano;
+      ramp(g, y.gamma, true);
       bandwidth(g, "bandwidth", y.bandwidth, "B, of wire bytes");
     });
   });
@@ -190,6 +195,7 @@ void describe(config::Fields& f, Fabrics& x) {
       g.number("efficiency", fabric.laws.efficiency, {.required = true, .maximum = 1.0, .positive = true});
       g.number("congestion_domains", fabric.laws.congestion_domains, {.doc = "m0; absent: flat", .positive = true});
       seconds(g, "step", fabric.laws.step_s, "software cost of one step");
+      ramp(g, fabric.laws.ramp, false);
       seconds(g, "peer", fabric.laws.peer_s, "per peer of an all-to-all");
     });
   });

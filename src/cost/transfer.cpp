@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "cairn/core/assert.h"
 #include "domain_transfer.h"
@@ -92,12 +93,13 @@ TransferTime transfer_time(Collective collective, double bytes, const GroupBindi
 
   CAIRN_ASSERT(links.inter.bandwidth > 0.0 && laws.fabric.efficiency > 0.0);
   const double m = static_cast<double>(group.domains());
-  const double across_s = outward_bytes(collective, bytes, m, static_cast<double>(inner)) /
-                          (fabric_efficiency(laws.fabric, m) * links.inter.bandwidth);
+  const double outward = outward_bytes(collective, bytes, m, static_cast<double>(inner));
+  const double across_s = outward / (fabric_efficiency(laws.fabric, m) * links.inter.bandwidth);
   TransferTime time;
   time.latency_s = inside_latency_s + outward_latency(collective, group, links.inter, laws.fabric);
+  time.ramp_s = laws.fabric.ramp * std::sqrt(outward);
   time.bandwidth_s = std::max(inside.total_s - inside_latency_s, across_s);
-  time.total_s = time.latency_s + time.bandwidth_s;
+  time.total_s = time.latency_s + time.ramp_s + time.bandwidth_s;
   time.algorithm = collective == Collective::send_recv ? Algorithm::point_to_point
                    : inner > 1                         ? Algorithm::hierarchical
                    : collective == Collective::all_to_all ? Algorithm::pairwise

@@ -169,6 +169,14 @@ TEST_CASE("a congested fabric loses rate with the number of domains", "[cost][tr
   CHECK(time.bandwidth_s == Approx(28e9 / (0.26 * 50e9)).epsilon(1e-12));
 }
 
+TEST_CASE("a fabric may start slowly", "[cost][transfer]") {
+  // 2 domains of 1, all-gather of 200 MB: 100 MB across, ramp 1 us per sqrt(B): 1 us x 10,000 = 10 ms; 100 MB/(0.5 x 50 GB/s) = 4 ms.
+  TransferLaws slow{.domain = {.assumed_efficiency = 0.8}, .fabric = {.efficiency = 0.5, .ramp = 1e-6}};
+  const TransferTime time = transfer_time(Collective::all_gather, 200e6, {2, 1}, links(), slow);
+  CHECK(time.ramp_s == Approx(10e-3).epsilon(1e-12));
+  CHECK(time.total_s == Approx(14e-3 + 5e-6).epsilon(1e-12));
+}
+
 TEST_CASE("transfers are monotone and never beat the links", "[cost][transfer]") {
   TransferLaws brief = laws();
   brief.form = TransferForm::short_form;

@@ -25,8 +25,8 @@
 //                    fabric is known to congest
 //   steps            all_reduce 2 ceil(log2 m) (double binary trees), broadcast ceil(log2 m), all_gather and reduce_scatter m-1,
 //                    each latency + step_s; all_to_all one latency and peer_s per outside peer
-//   T = L_in + L_out + max(T_in - L_in, bytes/rate),  L_in = the inner price of an empty message
-// All sibling groups are taken to communicate at once, as ranks of one program do.
+//   T = L_in + L_out + ramp sqrt(bytes) + max(T_in - L_in, bytes/rate),  L_in = the inner price of an empty message
+// bytes = those across per rank. All sibling groups are taken to communicate at once, as ranks of one program do.
 //
 // Source: fits of 2026-11 to public nccl-tests style samples (NCCL 2.27-2.29); Thakur, Rabenseifner, Gropp 2005 for the step
 // counts; Sanders, Speck, Traeff 2009 for the trees. Valid: 512 B to 512 MiB, 2 to 8 ranks inside a domain.
@@ -94,6 +94,7 @@ struct FabricLaws {
   double efficiency = 0.0;        // achieved over stated bandwidth between two domains
   double congestion_domains = 0.0;  // m0; 0: flat
   double step_s = 0.0;            // software cost of one step over the network
+  double ramp = 0.0;              // slow start of messages [s per square root of a byte across]
   double peer_s = 0.0;            // per peer of an all-to-all
 };
 
@@ -103,7 +104,7 @@ struct TransferLaws {
   TransferForm form = TransferForm::three_protocols;
 };
 
-// total_s = latency_s + ramp_s + bandwidth_s. ramp_s is the gamma sqrt(x) term of the short form, else 0.
+// total_s = latency_s + ramp_s + bandwidth_s. ramp_s: the square-root terms, 0 where there are none.
 struct TransferTime {
   double total_s = 0.0;
   double latency_s = 0.0;
