@@ -120,7 +120,6 @@ TEST_CASE("weights and bounds, by hand") {
   CHECK(std::vector{system.rate(f1), system.rate(f2), system.rate(f3)} == std::vector{2.0, 4.0, 6.0});
   system.remove_flow(f3);
   const FlowId bounded = system.add_flow(link, 3, 3);
-  CHECK(bounded == f3);  // ids are reused
   system.solve();
   CHECK(std::vector{system.rate(f1), system.rate(f2), system.rate(bounded)} == std::vector{3.0, 6.0, 3.0});
 }
@@ -178,7 +177,7 @@ TEST_CASE("extreme weights: what is left for a small flow is not rounding error"
 TEST_CASE("random systems under random changes equal the slow reference") {
   core::Random random(17);
   int systems = 0;
-  for (int round = 0; round < 700; ++round) {
+  for (int round = 0; round < 600; ++round) {
     const auto links = static_cast<std::uint32_t>(1 + random.below(10));
     const bool plain = round % 3 == 0;  // unit demands and small whole capacities: many ties
     FairShare system;
@@ -186,13 +185,14 @@ TEST_CASE("random systems under random changes equal the slow reference") {
     const auto capacity = [&] { return plain ? static_cast<double>(random.below(6)) : 10 * random.uniform(); };
     for (std::uint32_t l = 0; l < links; ++l) system.add_link(capacities.emplace_back(capacity()));
     std::map<FlowId, FlowSpec> flows;
-    for (int change = 0; change < 15; ++change, ++systems) {
+    for (int change = 0; change < 20; ++change, ++systems) {
       for (std::uint64_t n = 1 + random.below(4); n > 0; --n) {
-        const std::uint64_t kind = random.below(5);
+        // Flows come faster than they go at first, then the other way round.
+        const std::uint64_t kind = random.below(change < 10 ? 5 : 8);
         if (kind < 3 || flows.empty()) {
           const FlowSpec flow = random_flow(random, links, plain);
           flows[system.add_flow(flow.demands, flow.weight, flow.bound)] = flow;
-        } else if (kind == 3) {
+        } else if (kind != 4) {
           const FlowId gone = std::next(flows.begin(), static_cast<long>(random.below(flows.size())))->first;
           system.remove_flow(gone);
           flows.erase(gone);

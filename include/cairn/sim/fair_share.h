@@ -15,9 +15,11 @@
 // Uses: flows over links (a = 1, x in bytes/s; w = 1, or 1/round-trip time where the protocol shares so); work on
 // shared units (x = speed relative to running alone, bound 1, a_l = share of l that it takes at full speed).
 //
-// Incremental: flows that share no resource, directly or through others, do not influence each other. Only connected
-// components touched since the last solve are solved again, and a flow that is alone on its resources needs no solve.
-// Source: Bertsekas, Gallager, "Data Networks", 2nd ed. 1992, section 6.5.2.
+// Incremental: flows that share no resource, directly or through others, do not influence each other. Links are kept in
+// groups closed under sharing; only groups touched since the last solve are solved again, and a flow that is alone on
+// its links needs no solve. A group joins others when a flow spans them, and is taken apart into its connected
+// components once half of its flows have left, so that searching for components costs O(1) per flow. Source: Bertsekas,
+// Gallager, "Data Networks", 2nd ed. 1992, section 6.5.2.
 #pragma once
 
 #include <cstdint>
@@ -67,61 +69,75 @@ class FairShare {
   struct Member {  // a flow of a link
     FlowId flow;
     std::uint32_t use;  // where the flow lists the link
-    double amount;
-    double pull;  // amount x weight
   };
   struct Flow {
     double rate = 0.0;
     double weight = 1.0;
-    double bound = k_unbounded;
     std::uint32_t first_use = 0;
     std::uint32_t uses = 0;
-    std::uint32_t reached = 0;  // the search that reached it last
-    bool settled = false;
-    bool active = false;  // added and not removed
+    std::uint32_t settled = 0;  // the solve in which it settled last
+    bool grouped = false;       // its links are in one group; not so while it has always been alone on them
+    bool active = false;        // added and not removed
   };
   struct Link {
     double capacity = 0.0;
-    double left = 0.0;          // while solving: capacity not taken by settled flows
-    double pull = 0.0;          // while solving: sum of amount x weight over growing flows
-    double full_pull = 0.0;     // while solving: the same over all flows
-    std::uint32_t growing = 0;  // while solving: their number
-    std::uint32_t reached = 0;
+    double pull = 0.0;          // sum of amount x weight over its flows
+    std::uint32_t changes = 0;  // of pull since it was last summed afresh
+    std::uint32_t group = 0;
     bool touched = false;
+    bool bounds_flow = false;  // stands for the bound of one flow
     std::vector<Member> members;
   };
-  // A moment of the filling at which a link may be full or a flow at its bound.
-  struct Moment {
-    double level;
-    std::uint32_t id;
-    bool is_link;
+  struct Filling {  // of a link, while solving
+    double left = 0.0;
+    double pull = 0.0;          // of growing flows
+    std::uint32_t growing = 0;  // their number
   };
+  struct Group {
+    std::vector<LinkId> links;
+    std::uint32_t flows = 0;
+    std::uint32_t departures = 0;  // since it was known to be connected
+    std::uint32_t solved = 0;      // the solve that filled it last
+  };
+  struct Moment {  // of the filling, at which a link may be full
+    double level;
+    LinkId link;
+  };
+  static bool later(const Moment& a, const Moment& b) {
+    return a.level != b.level ? a.level > b.level : a.link > b.link;
+  }
 
   std::span<Use> uses(const Flow& flow) { return std::span(uses_).subspan(flow.first_use, flow.uses); }
-  FlowId allocate(std::uint32_t uses);
-  bool alone(const Flow& flow);
+  FlowId allocate_flow(std::uint32_t uses);
+  LinkId allocate_bound(double bound);
+  void enter(FlowId id, std::uint32_t use, Demand demand);
+  void change_pull(Link& link, double change);
+  void join_groups(FlowId id);
+  std::uint32_t merge(std::uint32_t a, std::uint32_t b);
+  std::uint32_t allocate_group();
+  void take_apart(std::uint32_t group);
+  void collect_component(LinkId from, std::uint32_t source);
   void touch(LinkId link);
-  void run_alone(FlowId flow);
-  void set_rate(FlowId flow, double rate);
-  void collect_component(LinkId from);
-  void fill_component();
-  void prepare_moments();
+  void run_alone(FlowId id);
+  void fill(const Group& group);
   void settle_link(const Moment& moment);
-  void settle(FlowId flow, double rate);
-  void push(Moment moment);
+  void settle(FlowId id, double rate);
+  void set_rate(FlowId id, double rate);
 
   std::vector<Link> links_;
+  std::vector<Filling> filling_;  // by link
   std::vector<Flow> flows_;
   std::vector<Use> uses_;
+  std::vector<Group> groups_;
   std::vector<std::vector<FlowId>> free_flows_;  // by number of uses
+  std::vector<LinkId> free_bounds_;
+  std::vector<std::uint32_t> free_groups_;
   std::vector<LinkId> touched_;
-  std::vector<FlowId> fresh_;  // flows alone on their links since the last solve
+  std::vector<FlowId> alone_;  // flows added since the last solve that were alone on their links
   std::vector<FlowId> changed_;
-  std::vector<LinkId> component_links_;
-  std::vector<FlowId> component_flows_;
   std::vector<Moment> moments_;  // a heap, earliest first
   double level_ = 0.0;
-  std::uint32_t search_ = 0;
+  std::uint32_t solve_ = 0;
 };
 
 }  // namespace cairn::sim
