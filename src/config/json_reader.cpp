@@ -1,5 +1,5 @@
-// JSON events to Nodes. nlohmann's own tree keeps the last of duplicate keys and no positions; its event stream shows the
-// keys, and the input iterator tells how far the reader is when an event arrives, which is the end of the token.
+// JSON events to Nodes. nlohmann's own tree keeps the last of duplicate keys and no positions; its event stream shows
+// the keys, and the input iterator tells how far the reader is when an event arrives, which is the end of the token.
 #include <charconv>
 #include <iterator>
 #include <utility>
@@ -41,7 +41,8 @@ class JsonEvents {
  public:
   using Json = nlohmann::json;
 
-  JsonEvents(std::string_view text, std::shared_ptr<const std::string> file, TreeBuilder& builder, core::Diagnostics& diagnostics)
+  JsonEvents(std::string_view text, std::shared_ptr<const std::string> file, TreeBuilder& builder,
+             core::Diagnostics& diagnostics)
       : text_(text), file_(std::move(file)), builder_(builder), diagnostics_(diagnostics), furthest_(text.data()) {}
 
   const char** furthest() { return &furthest_; }
@@ -60,7 +61,8 @@ class JsonEvents {
   bool end_array() { return close(); }
   bool parse_error(std::size_t position, const std::string& token, const nlohmann::detail::exception&) {
     walk(text_.data() + (position > 0 ? std::min(position - 1, text_.size()) : 0));
-    diagnostics_.add(error_at(Place{.file = file_, .line = line_, .column = column_}, {}, fmt::format("not JSON, near {}", quote(token)),
+    diagnostics_.add(error_at(Place{.file = file_, .line = line_, .column = column_}, {},
+                              fmt::format("not JSON, near {}", quote(token)),
                               "look at commas, quotes and brackets; numbers are finite, without leading zeros"));
     return false;
   }
@@ -90,8 +92,8 @@ class JsonEvents {
     if (text_[at_] == '\n') {
       ++next_line_;
       next_column_ = 1;
-    } else {
-      ++next_column_;
+    } else if ((static_cast<unsigned char>(text_[at_]) & 0xC0) != 0x80) {
+      ++next_column_;  // characters, as the YAML reader counts, not bytes
     }
     ++at_;
   }
@@ -113,7 +115,9 @@ Node read_json(std::string_view text, const std::shared_ptr<const std::string>& 
   JsonEvents events(text, file, builder, diagnostics);
   const char* const end = text.data() + text.size();
   try {
-    if (!nlohmann::json::sax_parse(CountingIterator(text.data(), events.furthest()), CountingIterator(end, events.furthest()), &events)) return {};
+    if (!nlohmann::json::sax_parse(CountingIterator(text.data(), events.furthest()),
+                                   CountingIterator(end, events.furthest()), &events))
+      return {};
   } catch (const TreeLimit& limit) {
     diagnostics.add(error_at(limit.place, {}, limit.message, limit.hint));
     return {};

@@ -75,29 +75,34 @@ fs::path Loader::find(std::string_view name, std::string_view kind, const Place&
   }
   // A directory, or nothing: what is there decides the message.
   if (const fs::path plain = (naming_folder / name).lexically_normal(); is_folder(plain)) {
-    diagnostics.add(error_at(place, std::string(key_path), fmt::format("{} is a directory", quote(plain.string())), "name a file in it"));
+    diagnostics.add(error_at(place, std::string(key_path), fmt::format("{} is a directory", quote(plain.string())),
+                             "name a file in it"));
     return {};
   }
   const std::string near = core::nearest(std::string(name), names(kind));
   std::vector<std::string> asked = {naming_folder.empty() ? "." : naming_folder.string()};
   for (const fs::path& folder : folders_) asked.push_back((folder / kind).string());
-  diagnostics.add(error_at(place, std::string(key_path), fmt::format("no such file or name: {}", quote(name)),
-                           near.empty() ? fmt::format("looked in {}", fmt::join(asked, ", ")) : fmt::format("did you mean '{}'?", near)));
+  diagnostics.add(error_at(
+      place, std::string(key_path), fmt::format("no such file or name: {}", quote(name)),
+      near.empty() ? fmt::format("looked in {}", fmt::join(asked, ", ")) : fmt::format("did you mean '{}'?", near)));
   return {};
 }
 
-Node Loader::load_chain(const fs::path& file, std::vector<fs::path>& chain, const Place& place, core::Diagnostics& diagnostics) const {
+Node Loader::load_chain(const fs::path& file, std::vector<fs::path>& chain, const Place& place,
+                        core::Diagnostics& diagnostics) const {
   std::error_code problem;
   const fs::path identity = fs::weakly_canonical(file, problem);
   if (std::find(chain.begin(), chain.end(), identity) != chain.end()) {
-    diagnostics.add(error_at(place, "extends", fmt::format("{} extends itself", quote(file.string())), "break the circle"));
+    diagnostics.add(
+        error_at(place, "extends", fmt::format("{} extends itself", quote(file.string())), "break the circle"));
     return {};
   }
   const std::optional<std::string> text = read_text_file(file, place, diagnostics);
   if (!text) return {};
   Node node = parse_text(*text, file.extension() == ".json" ? Syntax::json : Syntax::yaml, file.string(), diagnostics);
   if (node.is_null()) {
-    if (!diagnostics.has_errors()) diagnostics.add(error_at(node.place, {}, "empty file", "write at least one key: value"));
+    if (!diagnostics.has_errors())
+      diagnostics.add(error_at(node.place, {}, "empty file", "write at least one key: value"));
     return node;
   }
   const Node* extends = node.find("extends");
@@ -126,7 +131,8 @@ Node Loader::load_named(std::string_view name, std::string_view kind, core::Diag
   return file.empty() ? Node{} : load(file, diagnostics);
 }
 
-Node Loader::resolve(const Node& reference, std::string_view kind, std::string_view key_path, core::Diagnostics& diagnostics) const {
+Node Loader::resolve(const Node& reference, std::string_view kind, std::string_view key_path,
+                     core::Diagnostics& diagnostics) const {
   const Node* named = reference.is_scalar() ? &reference : reference.find("file");
   if (named == nullptr) return reference;
   const std::string path = reference.is_scalar() ? std::string(key_path) : join_path(key_path, "file");

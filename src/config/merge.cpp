@@ -65,7 +65,8 @@ Node* descend(Node& node, const Step& step, const std::string& parent, const std
   };
   if (step.index) {
     if (!node.is_list()) return refuse("is no list", "leave out the index");
-    if (*step.index >= node.items.size()) return refuse(fmt::format("has {} items", node.items.size()), "the first is [0]");
+    if (*step.index >= node.items.size())
+      return refuse(fmt::format("has {} items", node.items.size()), "the first is [0]");
     return &node.items[*step.index];
   }
   if (node.is_scalar() && !shorthand.empty()) {
@@ -74,7 +75,9 @@ Node* descend(Node& node, const Step& step, const std::string& parent, const std
     node = std::move(map);
   }
   if (node.is_null()) node = Node{.kind = NodeKind::map, .place = place};
-  if (!node.is_map()) return refuse(node.is_list() ? "is a list" : "is a single value", fmt::format("give the whole of it: --set '{}={{...}}'", parent));
+  if (!node.is_map())
+    return refuse(node.is_list() ? "is a list" : "is a single value",
+                  fmt::format("give the whole of it: --set '{}={{...}}'", parent));
   if (Node* present = node.find(step.key)) return present;
   node.put(step.key, Node{.kind = NodeKind::null, .place = place});
   return node.find(step.key);
@@ -86,7 +89,8 @@ void apply_override(Node& root, std::string_view assignment, core::Diagnostics& 
                     const std::vector<std::pair<std::string, std::string>>& shorthands) {
   const Place place{.file = std::make_shared<const std::string>("--set")};
   const auto refuse = [&](std::string message) {
-    diagnostics.add(error_at(place, {}, fmt::format("{}: {}", quote(assignment), message), "write --set strategy.tp=4"));
+    diagnostics.add(
+        error_at(place, {}, fmt::format("{}: {}", quote(assignment), message), "write --set strategy.tp=4"));
   };
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos) return refuse("no '='");

@@ -30,7 +30,8 @@ constexpr std::pair<std::string_view, Source> k_sources[] = {{"datasheet", Sourc
 // "did you mean 'x'?", or the valid names when none is near.
 std::string suggest(const std::string& word, const std::vector<std::string>& names) {
   constexpr std::size_t k_most = 24;
-  if (const std::string near = core::nearest(word, names); !near.empty()) return fmt::format("did you mean '{}'?", near);
+  if (const std::string near = core::nearest(word, names); !near.empty())
+    return fmt::format("did you mean '{}'?", near);
   if (names.empty() || names.size() > k_most) return {};
   return fmt::format("one of: {}", fmt::join(names, ", "));
 }
@@ -52,7 +53,8 @@ const Node& unwrap(const Node& node, const std::string& path, Origin& origin, Co
       }
     } else if (entry.key == "ref") {
       if (!entry.value.is_scalar()) {
-        context.error(entry.value.place, key_path, fmt::format("expected text, found {}", describe_form(entry.value)), "name the document");
+        context.error(entry.value.place, key_path, fmt::format("expected text, found {}", describe_form(entry.value)),
+                      "name the document");
       }
       origin.reference = entry.value.text;
     } else {
@@ -80,21 +82,28 @@ class ParserValue final : public Value {
   }
 
   void visit_count(std::int64_t& x, const CountRule& rule) override {
-    if (!node_->is_scalar() || node_->quoted) return expected("an integer", node_->quoted ? "write it without quotes" : "");
+    if (!node_->is_scalar() || node_->quoted)
+      return expected("an integer", node_->quoted ? "write it without quotes" : "");
     const std::string& text = node_->text;
     std::int64_t value = 0;
     switch (parse_integer(text, value)) {
-      case IntegerText::valid: break;
-      case IntegerText::too_large: return refuse(fmt::format("{} is too large", quote(text)), range_text(rule));
-      case IntegerText::leading_zero: return refuse(fmt::format("{} has a leading zero", quote(text)), "some read it as octal: write it without");
-      case IntegerText::no_integer: return expected("an integer", parse_number(text) ? "write it out: no fraction, no exponent" : "");
+      case IntegerText::valid:
+        break;
+      case IntegerText::too_large:
+        return refuse(fmt::format("{} is too large", quote(text)), range_text(rule));
+      case IntegerText::leading_zero:
+        return refuse(fmt::format("{} has a leading zero", quote(text)), "some read it as octal: write it without");
+      case IntegerText::no_integer:
+        return expected("an integer", parse_number(text) ? "write it out: no fraction, no exponent" : "");
     }
-    if (value < rule.minimum || value > rule.maximum) return refuse(fmt::format("{} is out of range", value), range_text(rule));
+    if (value < rule.minimum || value > rule.maximum)
+      return refuse(fmt::format("{} is out of range", value), range_text(rule));
     x = value;
   }
 
   void visit_number(double& x, const NumberRule& rule) override {
-    if (!node_->is_scalar() || node_->quoted) return expected("a number", node_->quoted ? "write it without quotes" : "");
+    if (!node_->is_scalar() || node_->quoted)
+      return expected("a number", node_->quoted ? "write it without quotes" : "");
     const std::optional<double> value = parse_number(node_->text);
     if (!value) return expected("a finite decimal number", "");
     if (const std::string range = outside(*value, rule, std::nullopt); !range.empty()) {
@@ -109,7 +118,8 @@ class ParserValue final : public Value {
   }
 
   void visit_quantity(double& x, Dimension dimension, const NumberRule& rule) override {
-    if (!node_->is_scalar()) return expected(describe_dimension(dimension), fmt::format("for example {}", examples_of(dimension)));
+    if (!node_->is_scalar())
+      return expected(describe_dimension(dimension), fmt::format("for example {}", examples_of(dimension)));
     ParsedQuantity parsed = parse_quantity(node_->text, dimension);
     if (!parsed.base) return refuse(fmt::format("{}: {}", quote(node_->text), parsed.message), std::move(parsed.hint));
     if (const std::string range = outside(*parsed.base, rule, dimension); !range.empty()) {
@@ -170,7 +180,8 @@ class ParserValue final : public Value {
   void visit_one_of(std::size_t, const std::vector<Alternative>& alternatives) override {
     const Form form = form_of(*node_);
     const auto offered = [&alternatives](Form wanted) {
-      return std::find_if(alternatives.begin(), alternatives.end(), [wanted](const Alternative& a) { return a.form == wanted; });
+      return std::find_if(alternatives.begin(), alternatives.end(),
+                          [wanted](const Alternative& a) { return a.form == wanted; });
     };
     auto found = offered(form);
     if (found == alternatives.end() && node_->is_scalar()) {
@@ -189,7 +200,9 @@ class ParserValue final : public Value {
   }
 
  private:
-  void refuse(std::string message, std::string hint) { context_.error(node_->place, path_, std::move(message), std::move(hint)); }
+  void refuse(std::string message, std::string hint) {
+    context_.error(node_->place, path_, std::move(message), std::move(hint));
+  }
   void expected(std::string_view what, std::string hint) {
     refuse(fmt::format("expected {}, found {}", what, describe_form(*node_)), std::move(hint));
   }
@@ -220,7 +233,9 @@ class ParserValue final : public Value {
   }
   // What is due, when `value` breaks the rule; empty when it is fine.
   static std::string outside(double value, const NumberRule& rule, std::optional<Dimension> dimension) {
-    const auto show = [dimension](double bound) { return dimension ? exact_text(bound, *dimension) : fmt::format("{}", bound); };
+    const auto show = [dimension](double bound) {
+      return dimension ? exact_text(bound, *dimension) : fmt::format("{}", bound);
+    };
     if (rule.positive && value <= 0.0) return "more than 0 is due";
     if (value < rule.minimum) return fmt::format("at least {} is due", show(rule.minimum));
     if (value > rule.maximum) return fmt::format("at most {} is due", show(rule.maximum));
@@ -256,7 +271,8 @@ class ParserFields final : public Fields {
     if (node != nullptr && node->is_null() && open_) node = nullptr;
     if (node == nullptr) {
       if (rule.required) {
-        context_.error(map_.place, path, "missing", rule.doc.empty() ? "this key is required" : fmt::format("required: {}", rule.doc));
+        context_.error(map_.place, path, "missing",
+                       rule.doc.empty() ? "this key is required" : fmt::format("required: {}", rule.doc));
       } else {
         context_.origins.add(Origin{.key_path = path});
       }
@@ -270,7 +286,8 @@ class ParserFields final : public Fields {
   bool checks() const override { return context_.diagnostics.error_count() == errors_before_; }
   void refuse(std::string_view key, std::string_view message, std::string_view hint) override {
     const Node* node = map_.find(key);
-    context_.error(node != nullptr ? node->place : map_.place, join_path(path_, key), std::string(message), std::string(hint));
+    context_.error(node != nullptr ? node->place : map_.place, join_path(path_, key), std::string(message),
+                   std::string(hint));
   }
 
  private:
@@ -311,14 +328,16 @@ const Origin* Origins::find(std::string_view key_path) const {
 
 core::Diagnostic Origins::error(std::string_view key_path, std::string message, std::string hint) const {
   const Origin* origin = find(key_path);
-  return error_at(origin != nullptr ? origin->place : Place{}, std::string(key_path), std::move(message), std::move(hint));
+  return error_at(origin != nullptr ? origin->place : Place{}, std::string(key_path), std::move(message),
+                  std::move(hint));
 }
 
 Origins read_value(const Node& node, const std::function<void(Value&)>& description, core::Diagnostics& diagnostics,
                    std::string_view path) {
   Origins origins;
   if (node.is_null()) {
-    if (!diagnostics.has_errors()) diagnostics.add(error_at(node.place, std::string(path), "empty value", "give a value"));
+    if (!diagnostics.has_errors())
+      diagnostics.add(error_at(node.place, std::string(path), "empty value", "give a value"));
     return origins;
   }
   core::Diagnostics found;
@@ -336,7 +355,8 @@ Origins read_value(const Node& node, const std::function<void(Value&)>& descript
 
 Origins read_fields(const Node& node, const std::function<void(Fields&)>& description, core::Diagnostics& diagnostics,
                     std::string_view path) {
-  return read_value(node, [&description](Value& value) { value.object(description); }, diagnostics, path);
+  return read_value(
+      node, [&description](Value& value) { value.object(description); }, diagnostics, path);
 }
 
 }  // namespace cairn::config

@@ -13,7 +13,8 @@ namespace cairn::config {
 IntegerText parse_integer(std::string_view text, std::int64_t& value) {
   std::string_view digits = text;
   if (digits.starts_with('-') || digits.starts_with('+')) digits.remove_prefix(1);
-  const bool all_digits = !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool all_digits =
+      !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!all_digits) return IntegerText::no_integer;
   if (digits.size() > 1 && digits[0] == '0') return IntegerText::leading_zero;
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -38,11 +39,16 @@ Form form_of(const Node& node) {
 
 std::string_view form_name(Form form) {
   switch (form) {
-    case Form::flag: return "true or false";
-    case Form::number: return "a number";
-    case Form::word: return "a name";
-    case Form::list: return "a list";
-    case Form::map: return "a map";
+    case Form::flag:
+      return "true or false";
+    case Form::number:
+      return "a number";
+    case Form::word:
+      return "a name";
+    case Form::list:
+      return "a list";
+    case Form::map:
+      return "a map";
   }
   CAIRN_ASSERT(false);
   return {};
@@ -50,10 +56,14 @@ std::string_view form_name(Form form) {
 
 std::string describe_form(const Node& node) {
   switch (node.kind) {
-    case NodeKind::null: return "nothing";
-    case NodeKind::list: return "a list";
-    case NodeKind::map: return "a map";
-    case NodeKind::scalar: return node.quoted ? fmt::format("the text {}", quote(node.text)) : quote(node.text);
+    case NodeKind::null:
+      return "nothing";
+    case NodeKind::list:
+      return "a list";
+    case NodeKind::map:
+      return "a map";
+    case NodeKind::scalar:
+      return node.quoted ? fmt::format("the text {}", quote(node.text)) : quote(node.text);
   }
   CAIRN_ASSERT(false);
   return {};

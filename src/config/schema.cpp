@@ -43,13 +43,16 @@ class SchemaValue final : public Value {
   void visit_quantity(double& x, Dimension dimension, const NumberRule&) override {
     scalar({{"type", "string"},
             {"pattern", k_quantity_pattern},
-            {"$comment", std::string(describe_dimension(dimension)) + ", for example " + std::string(examples_of(dimension))}},
+            {"$comment",
+             std::string(describe_dimension(dimension)) + ", for example " + std::string(examples_of(dimension))}},
            exact_text(x, dimension));
   }
   void visit_choice(std::size_t& index, const std::vector<std::string_view>& names) override {
     scalar({{"enum", names}}, index < names.size() ? Json(names[index]) : Json());
   }
-  void visit_name(std::string& x, const std::vector<std::string>& names) override { scalar({{"enum", names}}, x.empty() ? Json() : Json(x)); }
+  void visit_name(std::string& x, const std::vector<std::string>& names) override {
+    scalar({{"enum", names}}, x.empty() ? Json() : Json(x));
+  }
   void visit_object(const std::function<void(Fields&)>& description) override;
   void visit_list(const ListAccess& access, const ListRule& rule) override {
     access.resize(1);
@@ -141,7 +144,8 @@ std::string schema_of(const std::function<void(Fields&)>& description, std::stri
       {"description", "a value with its provenance"},
       {"properties",
        {{"value", Json::object()},
-        {"source", {{"enum", {name(Source::datasheet), name(Source::measured), name(Source::fitted), name(Source::assumed)}}}},
+        {"source",
+         {{"enum", {name(Source::datasheet), name(Source::measured), name(Source::fitted), name(Source::assumed)}}}},
         {"ref", {{"type", "string"}}}}},
       {"required", Json::array({"value"})},
       {"additionalProperties", false}};

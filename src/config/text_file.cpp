@@ -36,7 +36,8 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-std::optional<std::string> read_text_file(const std::filesystem::path& file, const Place& naming, core::Diagnostics& diagnostics) {
+std::optional<std::string> read_text_file(const std::filesystem::path& file, const Place& naming,
+                                          core::Diagnostics& diagnostics) {
   const auto refuse = [&](std::string message, std::string hint) {
     Place place = naming;
     if (place.file) {
@@ -70,7 +71,8 @@ std::optional<std::string> read_text_file(const std::filesystem::path& file, con
   if (std::all_of(text.begin(), text.end(), [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; })) {
     return refuse("empty file", "write at least one key: value");
   }
-  if (text.find('\0') != std::string::npos) return refuse("binary file (it holds NUL bytes)", "name a YAML or JSON text");
+  if (text.find('\0') != std::string::npos)
+    return refuse("binary file (it holds NUL bytes)", "name a YAML or JSON text");
   if (!is_utf8(text)) return refuse("not UTF-8 text", "save it as UTF-8");
   return text;
 }

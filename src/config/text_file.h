@@ -9,9 +9,11 @@
 
 namespace cairn::config {
 
-// Missing, a directory, unreadable, beyond k_file_limit (found before reading), empty, binary or not UTF-8: an error that
-// names the file, placed at `naming` when another file asked for it. A read that breaks off: core::InputOutputError.
-std::optional<std::string> read_text_file(const std::filesystem::path& file, const Place& naming, core::Diagnostics& diagnostics);
+// Missing, a directory, unreadable, beyond k_file_limit (found before reading), empty, binary or not UTF-8: an error
+// that names the file, placed at `naming` when another file asked for it. A read that breaks off raises
+// core::InputOutputError.
+std::optional<std::string> read_text_file(const std::filesystem::path& file, const Place& naming,
+                                          core::Diagnostics& diagnostics);
 
 bool is_utf8(std::string_view text);
 

@@ -11,9 +11,9 @@ namespace cairn::config {
 
 namespace {
 
-// A node counts once, and once more for every 256 bytes of text, so that long texts cannot be multiplied either.
+// A node counts once, and once more for every 64 bytes of text, so that long texts cannot be multiplied either.
 std::size_t weight_of(const Node& node) {
-  constexpr std::size_t k_text_per_unit = 256;
+  constexpr std::size_t k_text_per_unit = 64;
   std::size_t weight = 1 + node.text.size() / k_text_per_unit;
   for (const Node& item : node.items) weight += weight_of(item);
   for (const Entry& entry : node.entries) weight += weight_of(entry.value) + entry.key.size() / k_text_per_unit;
@@ -29,7 +29,8 @@ void TreeBuilder::error(int line, int column, std::string message, std::string h
 void TreeBuilder::spend(std::size_t weight, const Place& where) {
   spent_ += weight;
   if (spent_ > k_node_budget) {
-    throw TreeLimit{where, fmt::format("more than {} values, aliases expanded", k_node_budget), "write less, or use fewer aliases (*name)"};
+    throw TreeLimit{where, fmt::format("more than {} values, aliases expanded", k_node_budget),
+                    "write less, or use fewer aliases (*name)"};
   }
 }
 
@@ -52,7 +53,8 @@ void TreeBuilder::take_key(const Node& node) {
   if (!node.is_scalar()) {
     diagnostics_.add(error_at(node.place, key_path({}), "a key must be plain text", "write key: value"));
   } else if (node.text == "<<" && !node.quoted) {
-    diagnostics_.add(error_at(node.place, key_path(node.text), "merge keys are not read", "repeat the keys, or move them to a file named by 'extends'"));
+    diagnostics_.add(error_at(node.place, key_path(node.text), "merge keys are not read",
+                              "repeat the keys, or move them to a file named by 'extends'"));
   } else if (const auto [first, fresh] = map.seen.emplace(node.text, node.place); !fresh) {
     diagnostics_.add(error_at(node.place, key_path(node.text), "duplicate key",
                               fmt::format("first given in line {}; keep one", first->second.line)));
@@ -78,8 +80,10 @@ void TreeBuilder::add(Node node, Anchor anchor) {
   } else {
     parent.has_key = false;
     if (!parent.keep_value) return;
-    if (node.is_null()) node.place = parent.key_place;  // nothing was written: the parser's mark is that of the next key
-    parent.node.entries.push_back(Entry{.key = std::move(parent.key), .key_place = std::move(parent.key_place), .value = std::move(node)});
+    if (node.is_null())
+      node.place = parent.key_place;  // nothing was written: the parser's mark is that of the next key
+    parent.node.entries.push_back(
+        Entry{.key = std::move(parent.key), .key_place = std::move(parent.key_place), .value = std::move(node)});
   }
 }
 
@@ -105,7 +109,8 @@ void TreeBuilder::alias(int line, int column, Anchor anchor) {
 void TreeBuilder::open(NodeKind kind, Place where, Anchor anchor) {
   spend(1, where);
   if (open_.size() >= static_cast<std::size_t>(k_depth_limit)) {
-    throw TreeLimit{where, fmt::format("more than {} maps and lists within each other", k_depth_limit), "flatten the file"};
+    throw TreeLimit{where, fmt::format("more than {} maps and lists within each other", k_depth_limit),
+                    "flatten the file"};
   }
   Open opened{.node = Node{.kind = kind, .place = std::move(where)}, .anchor = anchor};
   open_.push_back(std::move(opened));

@@ -1,8 +1,9 @@
 #include "cairn/config/units.h"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -22,9 +23,10 @@ struct Prefix {
 
 constexpr double k_ki = 1024.0;
 constexpr Prefix k_none[] = {{"", 0, 1}};
-constexpr Prefix k_small[] = {{"", 0, 1}, {"m", -3, 1}, {"u", -6, 1}, {"\u00b5", -6, 1}, {"\u03bc", -6, 1},
-                              {"n", -9, 1}, {"p", -12, 1}};
-constexpr Prefix k_large[] = {{"E", 18, 1}, {"P", 15, 1}, {"T", 12, 1}, {"G", 9, 1}, {"M", 6, 1}, {"k", 3, 1}, {"", 0, 1}};
+constexpr Prefix k_small[] = {{"", 0, 1},        {"m", -3, 1}, {"u", -6, 1}, {"\u00b5", -6, 1},
+                              {"\u03bc", -6, 1}, {"n", -9, 1}, {"p", -12, 1}};
+constexpr Prefix k_large[] = {{"E", 18, 1}, {"P", 15, 1}, {"T", 12, 1}, {"G", 9, 1},
+                              {"M", 6, 1},  {"k", 3, 1},  {"", 0, 1}};
 constexpr Prefix k_both[] = {{"G", 9, 1}, {"M", 6, 1}, {"k", 3, 1}, {"", 0, 1}, {"m", -3, 1}};
 constexpr Prefix k_data[] = {{"E", 18, 1},
                              {"P", 15, 1},
@@ -33,10 +35,10 @@ constexpr Prefix k_data[] = {{"E", 18, 1},
                              {"M", 6, 1},
                              {"k", 3, 1},
                              {"", 0, 1},
-                             {"Pi", 0, k_ki * k_ki * k_ki * k_ki * k_ki},
-                             {"Ti", 0, k_ki * k_ki * k_ki * k_ki},
-                             {"Gi", 0, k_ki * k_ki * k_ki},
-                             {"Mi", 0, k_ki * k_ki},
+                             {"Pi", 0, k_ki* k_ki* k_ki* k_ki* k_ki},
+                             {"Ti", 0, k_ki* k_ki* k_ki* k_ki},
+                             {"Gi", 0, k_ki* k_ki* k_ki},
+                             {"Mi", 0, k_ki* k_ki},
                              {"Ki", 0, k_ki}};
 
 template <std::size_t n>
@@ -102,7 +104,8 @@ std::vector<std::string> spellings(Dimension dimension) {
   std::vector<std::string> all;
   for (const Unit& unit : k_units) {
     if (unit.dimension != dimension) continue;
-    for (const Prefix* p = unit.prefixes.first; p != unit.prefixes.second; ++p) all.push_back(fmt::format("{}{}", p->text, unit.symbol));
+    for (const Prefix* p = unit.prefixes.first; p != unit.prefixes.second; ++p)
+      all.push_back(fmt::format("{}{}", p->text, unit.symbol));
   }
   return all;
 }
@@ -177,15 +180,24 @@ std::string for_example(Dimension dimension) { return fmt::format("for example {
 
 std::string_view describe_dimension(Dimension dimension) {
   switch (dimension) {
-    case Dimension::bytes: return "an amount of data";
-    case Dimension::flops: return "a number of floating-point operations";
-    case Dimension::seconds: return "a time";
-    case Dimension::bytes_per_second: return "a bandwidth";
-    case Dimension::flops_per_second: return "a compute rate";
-    case Dimension::hertz: return "a frequency";
-    case Dimension::watts: return "a power";
-    case Dimension::dollars: return "a price";
-    case Dimension::tokens: return "a number of tokens";
+    case Dimension::bytes:
+      return "an amount of data";
+    case Dimension::flops:
+      return "a number of floating-point operations";
+    case Dimension::seconds:
+      return "a time";
+    case Dimension::bytes_per_second:
+      return "a bandwidth";
+    case Dimension::flops_per_second:
+      return "a compute rate";
+    case Dimension::hertz:
+      return "a frequency";
+    case Dimension::watts:
+      return "a power";
+    case Dimension::dollars:
+      return "a price";
+    case Dimension::tokens:
+      return "a number of tokens";
   }
   CAIRN_ASSERT(false);
   return {};
@@ -193,15 +205,24 @@ std::string_view describe_dimension(Dimension dimension) {
 
 std::string_view examples_of(Dimension dimension) {
   switch (dimension) {
-    case Dimension::bytes: return "'80 GiB' or '40 MB'";
-    case Dimension::flops: return "'2 TFLOP'";
-    case Dimension::seconds: return "'3.5 us' or '30 min'";
-    case Dimension::bytes_per_second: return "'450 GB/s' or '400 Gb/s'";
-    case Dimension::flops_per_second: return "'989 TFLOP/s'";
-    case Dimension::hertz: return "'1.41 GHz'";
-    case Dimension::watts: return "'700 W' or '2.4 kW'";
-    case Dimension::dollars: return "'2.5 USD'";
-    case Dimension::tokens: return "'4 M tokens'";
+    case Dimension::bytes:
+      return "'80 GiB' or '40 MB'";
+    case Dimension::flops:
+      return "'2 TFLOP'";
+    case Dimension::seconds:
+      return "'3.5 us' or '30 min'";
+    case Dimension::bytes_per_second:
+      return "'450 GB/s' or '400 Gb/s'";
+    case Dimension::flops_per_second:
+      return "'989 TFLOP/s'";
+    case Dimension::hertz:
+      return "'1.41 GHz'";
+    case Dimension::watts:
+      return "'700 W' or '2.4 kW'";
+    case Dimension::dollars:
+      return "'2.5 USD'";
+    case Dimension::tokens:
+      return "'4 M tokens'";
   }
   CAIRN_ASSERT(false);
   return {};
@@ -218,16 +239,19 @@ ParsedQuantity parse_quantity(std::string_view text, Dimension dimension) {
   while (text.ends_with(' ')) text.remove_suffix(1);
   const Decimal decimal = scan_decimal(text);
   if (decimal.length == 0) {
-    return {.message = fmt::format("expected {}, a number with a unit", describe_dimension(dimension)), .hint = for_example(dimension)};
+    return {.message = fmt::format("expected {}, a number with a unit", describe_dimension(dimension)),
+            .hint = for_example(dimension)};
   }
   const std::string unit = without_spaces(text.substr(decimal.length));
   if (unit.empty()) {
-    return {.message = fmt::format("the unit is missing: {} is due", describe_dimension(dimension)), .hint = for_example(dimension)};
+    return {.message = fmt::format("the unit is missing: {} is due", describe_dimension(dimension)),
+            .hint = for_example(dimension)};
   }
   const std::optional<Scale> scale = find_unit(unit, dimension);
   if (!scale) {
     if (const std::optional<Scale> other = find_unit(unit, std::nullopt)) {
-      return {.message = fmt::format("'{}' is the unit of {}, but {} is due", unit, describe_dimension(other->dimension), describe_dimension(dimension)),
+      return {.message = fmt::format("'{}' is the unit of {}, but {} is due", unit,
+                                     describe_dimension(other->dimension), describe_dimension(dimension)),
               .hint = for_example(dimension)};
     }
     const std::string near = core::nearest(unit, spellings(dimension));
@@ -235,7 +259,8 @@ ParsedQuantity parse_quantity(std::string_view text, Dimension dimension) {
             .hint = near.empty() ? for_example(dimension) : fmt::format("did you mean '{}'?", near)};
   }
   const std::optional<double> value = to_double(decimal, scale->exponent);
-  if (!value || !std::isfinite(*value * scale->factor)) return {.message = "the number is too large or too small", .hint = for_example(dimension)};
+  if (!value || !std::isfinite(*value * scale->factor))
+    return {.message = "the number is too large or too small", .hint = for_example(dimension)};
   return {.base = *value * scale->factor};
 }
 
@@ -247,16 +272,24 @@ double require_quantity(std::string_view text, Dimension dimension, std::string_
 
 std::string exact_text(double base, Dimension dimension) {
   CAIRN_ASSERT(std::isfinite(base));
-  // Of equally short texts the one without a leading zero: 500 GB/s, not 0.5 TB/s.
-  const auto length = [](const std::string& text) { return text.size() + (text.starts_with("0.") ? 1 : 0); };
+  constexpr std::size_t k_awkward = 3;  // digits that a number outside [1, 1000) must save to be preferred
   std::string best;
+  std::pair<std::size_t, std::size_t> best_cost;
   for (const Unit& unit : k_units) {
     if (unit.dimension != dimension || !unit.canonical) continue;
     for (const Prefix* p = unit.prefixes.first; p != unit.prefixes.second; ++p) {
-      const double scaled = p->exponent >= 0 ? base / p->factor / std::pow(10.0, p->exponent) : base * std::pow(10.0, -p->exponent);
-      const std::string text = fmt::format("{} {}{}", scaled, p->text, unit.symbol);
+      const double scaled =
+          p->exponent >= 0 ? base / p->factor / std::pow(10.0, p->exponent) : base * std::pow(10.0, -p->exponent);
+      const std::string number = fmt::format("{}", scaled);
+      const std::string text = fmt::format("{} {}{}", number, p->text, unit.symbol);
       if (parse_quantity(text, dimension).base != base) continue;
-      if (best.empty() || length(text) < length(best)) best = text;
+      const bool awkward = std::abs(scaled) < 1.0 || std::abs(scaled) >= 1000.0;
+      const auto digits = static_cast<std::size_t>(std::count_if(number.begin(), number.end(), is_digit));
+      const std::pair<std::size_t, std::size_t> cost{digits + (awkward ? k_awkward : 0), text.size()};
+      if (best.empty() || cost < best_cost) {
+        best = text;
+        best_cost = cost;
+      }
     }
   }
   // The unprefixed unit always reads back: fmt writes the shortest exact decimal.

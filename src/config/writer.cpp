@@ -14,7 +14,8 @@ using Json = nlohmann::ordered_json;
 
 Json json_of(const Node& node) {
   switch (node.kind) {
-    case NodeKind::null: return nullptr;
+    case NodeKind::null:
+      return nullptr;
     case NodeKind::list: {
       Json list = Json::array();
       for (const Node& item : node.items) list.push_back(json_of(item));
@@ -25,7 +26,8 @@ Json json_of(const Node& node) {
       for (const Entry& entry : node.entries) map[entry.key] = json_of(entry.value);
       return map;
     }
-    case NodeKind::scalar: break;
+    case NodeKind::scalar:
+      break;
   }
   if (node.quoted) return node.text;
   if (const std::optional<bool> flag = as_flag(node)) return *flag;
@@ -99,7 +101,8 @@ void flatten(const Json& json, const std::string& path, const Origins& origins, 
   const bool nested = json.is_object() || (json.is_array() && !json.empty() && json.front().is_structured());
   if (!nested || json.empty()) {
     const Origin* origin = origins.find(path);
-    leaves.push_back(ResolvedKey{.key_path = path, .value = dump(json, -1), .origin = origin != nullptr ? *origin : Origin{}});
+    leaves.push_back(
+        ResolvedKey{.key_path = path, .value = dump(json, -1), .origin = origin != nullptr ? *origin : Origin{}});
     return;
   }
   if (json.is_array()) {
@@ -111,7 +114,7 @@ void flatten(const Json& json, const std::string& path, const Origins& origins, 
 
 }  // namespace
 
-std::vector<ResolvedKey> resolved_keys(const std::function<void(Fields&)>& description, const Origins& origins) {
+std::vector<ResolvedKey> resolved_fields(const std::function<void(Fields&)>& description, const Origins& origins) {
   WriterFields fields;
   description(fields);
   std::vector<ResolvedKey> leaves;

@@ -25,17 +25,22 @@ class YamlEvents final : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     builder_.null(mark.line + 1, mark.column + 1, anchor);
   }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override { builder_.alias(mark.line + 1, mark.column + 1, anchor); }
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    builder_.alias(mark.line + 1, mark.column + 1, anchor);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
     check_tag(mark, tag);
     builder_.scalar(mark.line + 1, mark.column + 1, value, tag != "?", anchor);
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
     check_tag(mark, tag);
     builder_.start_list(mark.line + 1, mark.column + 1, anchor);
   }
   void OnSequenceEnd() override { builder_.end(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
     check_tag(mark, tag);
     builder_.start_map(mark.line + 1, mark.column + 1, anchor);
   }
@@ -63,13 +68,16 @@ Node read_yaml(std::string_view text, const std::shared_ptr<const std::string>& 
       TreeBuilder rest_builder(file, diagnostics);
       YamlEvents rest(rest_builder);
       if (parser.HandleNextDocument(rest)) {
-        diagnostics.add(error_at(rest_builder.root().place, {}, "a second document in one file", "remove the line '---' and what follows"));
+        diagnostics.add(error_at(rest_builder.root().place, {}, "a second document in one file",
+                                 "remove the line '---' and what follows"));
       }
     }
   } catch (const YAML::Exception& problem) {
     const bool known = !problem.mark.is_null();
-    diagnostics.add(error_at(Place{.file = file, .line = known ? problem.mark.line + 1 : 0, .column = known ? problem.mark.column + 1 : 0}, {},
-                             fmt::format("not YAML: {}", problem.msg), "look at indentation, quotes, brackets and ': ' near this place"));
+    diagnostics.add(error_at(
+        Place{.file = file, .line = known ? problem.mark.line + 1 : 0, .column = known ? problem.mark.column + 1 : 0},
+        {}, fmt::format("not YAML: {}", problem.msg),
+        "look at indentation, quotes, brackets and ': ' near this place"));
     return {};
   } catch (const TreeLimit& limit) {
     diagnostics.add(error_at(limit.place, {}, limit.message, limit.hint));

@@ -18,7 +18,9 @@ struct Scale {
   std::string_view unit;
 };
 
-double rounded(double value, int digits) { return std::strtod(fmt::format("{:.{}e}", value, digits - 1).c_str(), nullptr); }
+double rounded(double value, int digits) {
+  return std::strtod(fmt::format("{:.{}e}", value, digits - 1).c_str(), nullptr);
+}
 
 // `value` at `digits` significant digits: never with an exponent, trailing zeros dropped.
 std::string shown(double value, int digits) {
@@ -53,10 +55,11 @@ constexpr Scale k_byte_scales[] = {{1, "B"},
                                    {k_ki * k_ki * k_ki, "GiB"},
                                    {k_ki * k_ki * k_ki * k_ki, "TiB"},
                                    {k_ki * k_ki * k_ki * k_ki * k_ki, "PiB"}};
-constexpr Scale k_bandwidth_scales[] = {{1, "B/s"}, {1e3, "kB/s"}, {1e6, "MB/s"}, {1e9, "GB/s"}, {1e12, "TB/s"}, {1e15, "PB/s"}};
+constexpr Scale k_bandwidth_scales[] = {{1, "B/s"},    {1e3, "kB/s"},  {1e6, "MB/s"},
+                                        {1e9, "GB/s"}, {1e12, "TB/s"}, {1e15, "PB/s"}};
 constexpr Scale k_flop_scales[] = {{1, "FLOP"},     {1e3, "kFLOP"},  {1e6, "MFLOP"},  {1e9, "GFLOP"},
                                    {1e12, "TFLOP"}, {1e15, "PFLOP"}, {1e18, "EFLOP"}, {1e21, "ZFLOP"}};
-constexpr Scale k_flop_rate_scales[] = {{1, "FLOP/s"},      {1e3, "kFLOP/s"},  {1e6, "MFLOP/s"}, {1e9, "GFLOP/s"},
+constexpr Scale k_flop_rate_scales[] = {{1, "FLOP/s"},     {1e3, "kFLOP/s"},  {1e6, "MFLOP/s"}, {1e9, "GFLOP/s"},
                                         {1e12, "TFLOP/s"}, {1e15, "PFLOP/s"}, {1e18, "EFLOP/s"}};
 constexpr Scale k_hertz_scales[] = {{1, "Hz"}, {1e3, "kHz"}, {1e6, "MHz"}, {1e9, "GHz"}};
 constexpr Scale k_watt_scales[] = {{1e-3, "mW"}, {1, "W"}, {1e3, "kW"}, {1e6, "MW"}, {1e9, "GW"}};

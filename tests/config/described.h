@@ -22,7 +22,8 @@ struct Link {
   std::optional<core::Seconds> latency = {};
 };
 inline void describe(config::Fields& f, Link& link) {
-  f.choice("kind", link.kind, {{"nvswitch", Kind::nvswitch}, {"star", Kind::star}, {"fat-tree", Kind::fat_tree}}, {.doc = "shape"});
+  f.choice("kind", link.kind, {{"nvswitch", Kind::nvswitch}, {"star", Kind::star}, {"fat-tree", Kind::fat_tree}},
+           {.doc = "shape"});
   f.quantity("bandwidth", link.bandwidth, {.doc = "per GPU, per direction", .required = true, .positive = true});
   f.quantity("latency", link.latency, {.doc = "one-way"});
 }
@@ -47,7 +48,9 @@ struct Stages {
 inline void describe(config::Value& v, Stages& stages) {
   v.one_of(stages.sizes.empty() ? 0 : 1,
            {{config::Form::word,
-             [&](config::Value& w) { w.choice(stages.rule, {{"even", StageRule::even}, {"balanced", StageRule::balanced}}); }},
+             [&](config::Value& w) {
+               w.choice(stages.rule, {{"even", StageRule::even}, {"balanced", StageRule::balanced}});
+             }},
             {config::Form::list, [&](config::Value& w) { w.counts(stages.sizes, {.minimum = 1}); }}});
 }
 
@@ -64,7 +67,7 @@ struct Everything {
   core::Dollars price = {};
   std::vector<double> weights = {};
   std::vector<std::string> order = {};
-  Link intra = {};
+  Link intra = {.bandwidth = cairn::core::k_gigabyte_per_second};
   std::vector<Link> levels = {};
   std::vector<std::pair<std::string, Link>> named = {};
   Zero zero = {};
@@ -90,12 +93,13 @@ inline void describe(config::Fields& f, Everything& e) {
   f.value("zero", e.zero);
   f.value("stages", e.stages);
   f.node("extra", e.extra);
-  f.check("nodes", [&] { return e.nodes % 7 != 0; }, "a multiple of 7", "take another");
+  f.check(
+      "nodes", [&] { return e.nodes % 7 != 0; }, "a multiple of 7", "take another");
 }
 
 // What reading `text` into Everything complains about, one line each; empty when nothing.
-inline std::string complaints(const std::string& text, config::Syntax syntax = config::Syntax::yaml, Everything* into = nullptr,
-                              config::Origins* origins = nullptr) {
+inline std::string complaints(const std::string& text, config::Syntax syntax = config::Syntax::yaml,
+                              Everything* into = nullptr, config::Origins* origins = nullptr) {
   core::Diagnostics diagnostics;
   Everything scratch;
   const config::Node node = config::parse_text(text, syntax, "x.yaml", diagnostics);

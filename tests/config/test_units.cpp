@@ -69,12 +69,16 @@ TEST_CASE("a quantity is rounded once") {
 }
 
 TEST_CASE("a bare number, a wrong unit and an unknown unit are told apart") {
-  CHECK(complaint("80", Dimension::bytes) == "the unit is missing: an amount of data is due (for example '80 GiB' or '40 MB')");
+  CHECK(complaint("80", Dimension::bytes) ==
+        "the unit is missing: an amount of data is due (for example '80 GiB' or '40 MB')");
   CHECK(complaint("80 GB", Dimension::bytes_per_second) ==
         "'GB' is the unit of an amount of data, but a bandwidth is due (for example '450 GB/s' or '400 Gb/s')");
-  CHECK(complaint("80 Gbs", Dimension::bytes_per_second) == "unknown unit 'Gbs': a bandwidth is due (did you mean 'Gb/s'?)");
-  CHECK(complaint("80 furlongs", Dimension::seconds) == "unknown unit 'furlongs': a time is due (for example '3.5 us' or '30 min')");
-  CHECK(complaint("GB", Dimension::bytes) == "expected an amount of data, a number with a unit (for example '80 GiB' or '40 MB')");
+  CHECK(complaint("80 Gbs", Dimension::bytes_per_second) ==
+        "unknown unit 'Gbs': a bandwidth is due (did you mean 'Gb/s'?)");
+  CHECK(complaint("80 furlongs", Dimension::seconds) ==
+        "unknown unit 'furlongs': a time is due (for example '3.5 us' or '30 min')");
+  CHECK(complaint("GB", Dimension::bytes) ==
+        "expected an amount of data, a number with a unit (for example '80 GiB' or '40 MB')");
   CHECK(complaint("", Dimension::bytes) != "");
   CHECK(complaint("nan s", Dimension::seconds) != "");
   CHECK(complaint("inf GB/s", Dimension::bytes_per_second) != "");
@@ -82,9 +86,11 @@ TEST_CASE("a bare number, a wrong unit and an unknown unit are told apart") {
   CHECK(complaint("0x10 GB", Dimension::bytes) != "");
   CHECK(complaint("010 GB", Dimension::bytes) != "");
   CHECK(complaint("1,000 GB", Dimension::bytes) != "");
-  CHECK(complaint("1e400 GB", Dimension::bytes) == "the number is too large or too small (for example '80 GiB' or '40 MB')");
+  CHECK(complaint("1e400 GB", Dimension::bytes) ==
+        "the number is too large or too small (for example '80 GiB' or '40 MB')");
   CHECK(complaint("1e290 PiB", Dimension::bytes) == "");
-  CHECK(complaint("1e300 EB", Dimension::bytes) == "the number is too large or too small (for example '80 GiB' or '40 MB')");
+  CHECK(complaint("1e300 EB", Dimension::bytes) ==
+        "the number is too large or too small (for example '80 GiB' or '40 MB')");
   CHECK(complaint("1 KiFLOP", Dimension::flops) != "");
   CHECK(complaint("1 mB", Dimension::bytes) != "");
   CHECK(complaint("1 Ks", Dimension::seconds) != "");
@@ -103,9 +109,19 @@ TEST_CASE("exact text is short and reads back to the same double") {
   CHECK(config::exact_text(3.5e-6, Dimension::seconds) == "3.5 us");
   CHECK(config::exact_text(0.0, Dimension::seconds) == "0 s");
   CHECK(config::exact_text(989e12, Dimension::flops_per_second) == "989 TFLOP/s");
+  CHECK(config::exact_text(15.432e9, Dimension::bytes_per_second) == "15.432 GB/s");
+  CHECK(config::exact_text(0.05, Dimension::seconds) == "50 ms");
+  CHECK(config::exact_text(1024.0, Dimension::bytes) == "1 KiB");
+  CHECK(config::exact_text(-2.5, Dimension::dollars) == "-2.5 USD");
   core::Random random(3);
-  const Dimension dimensions[] = {Dimension::bytes,            Dimension::flops, Dimension::seconds, Dimension::bytes_per_second,
-                                  Dimension::flops_per_second, Dimension::hertz, Dimension::watts,   Dimension::dollars,
+  const Dimension dimensions[] = {Dimension::bytes,
+                                  Dimension::flops,
+                                  Dimension::seconds,
+                                  Dimension::bytes_per_second,
+                                  Dimension::flops_per_second,
+                                  Dimension::hertz,
+                                  Dimension::watts,
+                                  Dimension::dollars,
                                   Dimension::tokens};
   for (int i = 0; i < 2000; ++i) {
     const double value = (random.uniform() - 0.5) * std::pow(10.0, static_cast<double>(random.below(40)) - 15.0);

@@ -1,16 +1,21 @@
 // One declaration of a structure's keys serves three readers: the parser, the JSON Schema writer, the writer of
 // resolved values. A structure says what it holds by a free function beside it, found by its argument's namespace:
 //
-//   struct Link { LinkKind kind = LinkKind::nvswitch; core::BytesPerSecond bandwidth; std::optional<core::Seconds> latency; };
+//   struct Link {
+//     LinkKind kind = LinkKind::nvswitch;
+//     core::BytesPerSecond bandwidth;
+//     std::optional<core::Seconds> latency;
+//   };
 //   void describe(config::Fields& f, Link& link) {
 //     f.choice("kind", link.kind, {{"nvswitch", LinkKind::nvswitch}, {"star", LinkKind::star}}, {.doc = "shape"});
 //     f.quantity("bandwidth", link.bandwidth, {.doc = "per GPU, per direction", .required = true, .positive = true});
 //     f.quantity("latency", link.latency, {.doc = "one-way, of a zero-byte send"});
-//     f.check("latency", [&] { return !link.latency || *link.latency < core::k_second; }, "beyond a second", "give it in us");
+//     f.check("latency", [&] { return link.latency < core::k_second; }, "beyond a second", "give it in us");
 //   }
 //
 // A key that is absent leaves the member as it is: the initializer in the struct is the default, its only owner.
 // A std::optional member stays empty when its key is absent. Every function takes T& or std::optional<T>&.
+// A map that holds required keys is itself required or a std::optional: else its default could not be read back.
 //
 // A value of several forms describes itself to a Value instead, and is used with f.value:
 //
@@ -139,7 +144,9 @@ class Value {
   // The raw tree, for what another module reads later.
   void node(Node& x) { visit_node(x); }
   // Several forms; `current` is the one the value holds now (used when writing).
-  void one_of(std::size_t current, const std::vector<Alternative>& alternatives) { visit_one_of(current, alternatives); }
+  void one_of(std::size_t current, const std::vector<Alternative>& alternatives) {
+    visit_one_of(current, alternatives);
+  }
   // A scalar that stands for a map: written back as the map.
   template <class T>
   void shorthand(Form form, T& x, std::function<void(Value&)> scalar) {
@@ -191,7 +198,8 @@ class Fields {
     member(key, x, rule, [&choices](Value& v, E& y) { v.choice(y, choices); });
   }
   template <class E>
-  void choice(std::string_view key, std::optional<E>& x, const Choices<std::type_identity_t<E>>& choices, Rule rule = {}) {
+  void choice(std::string_view key, std::optional<E>& x, const Choices<std::type_identity_t<E>>& choices,
+              Rule rule = {}) {
     member(key, x, rule, [&choices](Value& v, E& y) { v.choice(y, choices); });
   }
   template <class T>
@@ -253,7 +261,8 @@ class Fields {
   }
 
  protected:
-  virtual void visit(std::string_view key, const Rule& rule, bool has_value, const std::function<void(Value&)>& body) = 0;
+  virtual void visit(std::string_view key, const Rule& rule, bool has_value,
+                     const std::function<void(Value&)>& body) = 0;
   virtual bool checks() const { return false; }
   virtual void refuse(std::string_view /*key*/, std::string_view /*message*/, std::string_view /*hint*/) {}
 
@@ -317,12 +326,13 @@ template <class T, class Body>
 void Value::map(std::vector<std::pair<std::string, T>>& xs, Body body) {
   MapAccess access{.keys = {},
                    .clear = [&xs] { xs.clear(); },
-                   .visit = [&xs, &body](const std::string& key, Value& v) {
-                     for (auto& [name, x] : xs) {
-                       if (name == key) return body(v, x);
-                     }
-                     body(v, xs.emplace_back(key, T{}).second);
-                   }};
+                   .visit =
+                       [&xs, &body](const std::string& key, Value& v) {
+                         for (auto& [name, x] : xs) {
+                           if (name == key) return body(v, x);
+                         }
+                         body(v, xs.emplace_back(key, T{}).second);
+                       }};
   for (const auto& [name, x] : xs) access.keys.push_back(name);
   visit_map(access);
 }

@@ -1,8 +1,8 @@
 // Files to Nodes: strict YAML and JSON, `extends`, named references, and overrides typed on the command line.
 //
-// YAML is read more strictly than the language allows: duplicate keys, merge keys (<<), tags, several documents, keys that
-// are not plain text, invalid UTF-8 and NUL bytes are errors. Aliases are expanded, within k_node_budget nodes.
-// A file whose name ends in .json is read as JSON.
+// YAML is read more strictly than the language allows: duplicate keys, merge keys (<<), tags, several documents, keys
+// that are not plain text, invalid UTF-8 and NUL bytes are errors. Aliases are expanded, within k_node_budget nodes. A
+// file whose name ends in .json is read as JSON.
 //
 // `extends: other` at the top of a file lays the file over another: maps are merged key by key, everything else (lists,
 // scalars, {value: ...} forms) is replaced, and a null removes an inherited key.
@@ -46,8 +46,8 @@ class Loader {
   // The file `name` means: as a path relative to the folder of `naming_file` (the working folder when empty), then
   // relative to each search folder, then as a bare name of `kind` ("clusters"). Empty, and an error at `place`, when
   // there is none; the error names the nearest known name.
-  std::filesystem::path find(std::string_view name, std::string_view kind, const Place& place, std::string_view key_path,
-                             core::Diagnostics& diagnostics) const;
+  std::filesystem::path find(std::string_view name, std::string_view kind, const Place& place,
+                             std::string_view key_path, core::Diagnostics& diagnostics) const;
 
   // Reads a file with everything it extends. A null Node, and errors, when that fails.
   Node load(const std::filesystem::path& file, core::Diagnostics& diagnostics) const;
@@ -56,7 +56,8 @@ class Loader {
 
   // What `cluster:` or `model:` may hold: a name, `{file: name, overriding keys}`, or the whole block inline.
   // Gives the block, overriding keys laid over the file.
-  Node resolve(const Node& reference, std::string_view kind, std::string_view key_path, core::Diagnostics& diagnostics) const;
+  Node resolve(const Node& reference, std::string_view kind, std::string_view key_path,
+               core::Diagnostics& diagnostics) const;
 
   // Every bare name of `kind` in the search folders, sorted.
   std::vector<std::string> names(std::string_view kind) const;

@@ -29,7 +29,7 @@ struct Entry;
 
 struct Node {
   NodeKind kind = NodeKind::null;
-  bool quoted = false;   // a scalar written in quotes (every JSON string): text, whatever it looks like
+  bool quoted = false;    // a scalar written in quotes (every JSON string): text, whatever it looks like
   std::string text = {};  // scalars only
   Place place = {};
   std::vector<Node> items = {};     // lists only

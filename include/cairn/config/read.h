@@ -53,7 +53,8 @@ Origins read_value(const Node& node, const std::function<void(Value&)>& descript
                    std::string_view path = {});
 
 // The resolved values as JSON: keys in the order described, absent optionals left out, quantities as text with unit
-// that reads back to the same double, shorthands as their maps. What it writes can be read again. `indent` < 0: one line.
+// that reads back to the same double, shorthands as their maps. What it writes can be read again. A negative `indent`
+// gives one line.
 std::string write_fields(const std::function<void(Fields&)>& description, int indent = 2);
 
 // One leaf of the resolved values: a scalar, or a list of scalars in one line.
@@ -63,7 +64,7 @@ struct ResolvedKey {
   Origin origin = {};
 };
 // Every leaf with where it came from, in the order described: what `cairn config show --origin` prints.
-std::vector<ResolvedKey> resolved_keys(const std::function<void(Fields&)>& description, const Origins& origins);
+std::vector<ResolvedKey> resolved_fields(const std::function<void(Fields&)>& description, const Origins& origins);
 
 // JSON Schema, draft 2020-12, with documentation, defaults and ranges. The description runs on a scratch object.
 // Recursive structures are not supported.
@@ -74,7 +75,8 @@ std::string to_json(const Node& node, int indent = 2);
 
 template <class T>
 Origins read(const Node& node, T& x, core::Diagnostics& diagnostics, std::string_view path = {}) {
-  return read_fields(node, [&x](Fields& fields) { describe(fields, x); }, diagnostics, path);
+  return read_fields(
+      node, [&x](Fields& fields) { describe(fields, x); }, diagnostics, path);
 }
 
 // Throws core::ConfigurationError with everything wrong.
@@ -96,7 +98,7 @@ std::string to_json(const T& x, int indent = 2) {
 template <class T>
 std::vector<ResolvedKey> resolved_keys(const T& x, const Origins& origins) {
   T copy = x;
-  return resolved_keys([&copy](Fields& fields) { describe(fields, copy); }, origins);
+  return resolved_fields([&copy](Fields& fields) { describe(fields, copy); }, origins);
 }
 
 template <class T>

@@ -29,10 +29,10 @@ template <class Q>
 inline constexpr bool k_has_dimension = false;
 template <class Q>
 inline constexpr Dimension k_dimension_of = Dimension::bytes;
-#define CAIRN_DIMENSION(type, dimension)                        \
-  template <>                                                   \
-  inline constexpr bool k_has_dimension<core::type> = true;     \
-  template <>                                                   \
+#define CAIRN_DIMENSION(type, dimension)                    \
+  template <>                                               \
+  inline constexpr bool k_has_dimension<core::type> = true; \
+  template <>                                               \
   inline constexpr Dimension k_dimension_of<core::type> = Dimension::dimension
 CAIRN_DIMENSION(Bytes, bytes);
 CAIRN_DIMENSION(Flops, flops);
@@ -67,7 +67,8 @@ Q require_quantity(std::string_view text, std::string_view what) {
   return Q::from_base(require_quantity(text, k_dimension_of<Q>, what));
 }
 
-// The shortest text that parse_quantity reads back as exactly `base`: 5e10 byte/s = "50 GB/s", 85899345920 byte = "80 GiB".
+// A short text that parse_quantity reads back as exactly `base`: 5e10 byte/s = "50 GB/s", 85899345920 byte = "80 GiB".
+// Of all prefixes the one with the fewest digits, numbers in [1, 1000) preferred.
 std::string exact_text(double base, Dimension dimension);
 
 // A decimal number as in JSON, also with a leading '+' or '.': no leading zeros, no hexadecimal, no nan or inf.
