@@ -1,0 +1,45 @@
+// Event evaluation: the same Program executed in simulated time on the event kernel.
+//
+// Ranks that cannot differ are simulated as one. Along each mesh axis the coordinates are folded into classes: one class for all that
+// nothing distinguishes, one for every coordinate of a rank with a fault of its own; with jitter every coordinate is its own
+// class. An actor is one (stage, tensor class, data class); a collective along an axis joins the actors that differ in that
+// axis's class only, starts when the last of them is ready, and ends for all together.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cairn/predict/analytic.h"
+#include "cairn/predict/price.h"
+#include "cairn/predict/timeline.h"
+
+namespace cairn::predict {
+
+// A rank whose computation runs at `speed` (1: as priced) during [from, until).
+struct SlowRank {
+  std::int64_t rank = 0;
+  double speed = 1.0;
+  core::Picoseconds from = 0;
+  core::Picoseconds until = std::numeric_limits<core::Picoseconds>::max();
+};
+
+struct EventOptions {
+  std::vector<SlowRank> slow_ranks;
+  // Every computation's duration is multiplied by exp(sigma z - sigma^2/2), z standard normal: mean 1.
+  double jitter_sigma = 0.0;
+  std::uint64_t seed = 1;
+  bool all_timelines = false;  // of one actor per stage, for traces
+};
+
+struct EventResult {
+  Makespan makespan;
+  std::int64_t events = 0;
+  std::int64_t actors = 0;
+  StageTimeline last;                     // of the actor that ends last
+  std::vector<StageTimeline> timelines;   // with all_timelines: by stage, the first actor of each
+};
+
+// Throws core::ConfigurationError for a rank outside the mesh, a speed that is not positive, or more actors than can be simulated.
+EventResult simulate(const plan::Program& program, PriceTable& prices, const EventOptions& options = {});
+
+}  // namespace cairn::predict

@@ -1,0 +1,47 @@
+// Prices: how long each piece of work takes, made apart from the Program that asks for it.
+//
+// A price is int64 picoseconds, rounded once. `launch` is the part of a kernel's duration in which the device only waits for
+// the next kernel to start; it is reported apart.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "cairn/core/time.h"
+#include "cairn/plan/program.h"
+
+namespace cairn::predict {
+
+struct Price {
+  core::Picoseconds duration = 0;
+  core::Picoseconds launch = 0;
+};
+
+class Pricer {
+ public:
+  virtual ~Pricer() = default;
+  virtual Price shard(const ir::Shard& shard) = 0;
+  virtual Price transfer(const plan::Transfer& transfer) = 0;
+  virtual Price host(plan::HostWork work) = 0;
+  // Time the host takes to issue one kernel.
+  virtual core::Picoseconds host_per_kernel() const = 0;
+};
+
+// Prices of a block, parallel to its works.
+using BlockPrices = std::vector<Price>;
+
+// Remembers the prices of every block it has seen. Blocks must outlive it or be forgotten together with it.
+class PriceTable {
+ public:
+  explicit PriceTable(Pricer& pricer) : pricer_(pricer), host_per_kernel_(pricer.host_per_kernel()) {}
+  const BlockPrices& of(const plan::Block& block);
+  core::Picoseconds host_per_kernel() const { return host_per_kernel_; }
+
+ private:
+  Pricer& pricer_;
+  core::Picoseconds host_per_kernel_;
+  std::unordered_map<const plan::Block*, std::unique_ptr<BlockPrices>> blocks_;
+};
+
+}  // namespace cairn::predict

@@ -1,0 +1,56 @@
+// When everything happened on one stage, and what its time was spent on.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "cairn/core/time.h"
+#include "cairn/plan/program.h"
+#include "cairn/predict/price.h"
+
+namespace cairn::predict {
+
+struct Span {
+  core::Picoseconds start = 0;
+  core::Picoseconds end = 0;
+};
+
+// The passes of a stage in execution order: its schedule row, then the end of the step.
+std::vector<const plan::Pass*> passes_of(const plan::Program& program, std::int32_t stage);
+
+// For every pass of every stage: which pass of which stage its arrival comes from.
+struct PassId {
+  std::int32_t stage = -1;  // -1: nothing arrives
+  std::int32_t position = 0;
+};
+std::vector<std::vector<PassId>> producers(const plan::Program& program);
+
+// The times of one stage (of one of the ranks it stands for). Steps of a stream in stream order; `arrivals` by pass: the send it waits
+// for, zero where nothing arrives.
+struct StageTimeline {
+  std::int32_t stage = 0;
+  std::array<std::vector<Span>, plan::k_streams> steps;
+  std::vector<Span> arrivals;
+  core::Picoseconds end = 0;
+};
+
+// Parts of the step, by instant of the compute stream of the rank that ends last; they add up to the step time.
+struct Breakdown {
+  core::Picoseconds compute = 0;
+  core::Picoseconds recompute = 0;
+  core::Picoseconds optimizer = 0;
+  core::Picoseconds launch = 0;
+  std::array<core::Picoseconds, plan::k_axes> exposed{};  // by the label of the awaited transfer
+  core::Picoseconds bubble = 0;                           // awaiting a peer's computation
+  core::Picoseconds host = 0;
+  core::Picoseconds other = 0;                            // 0 by construction; tested
+  core::Picoseconds total() const;
+};
+
+// Attribution: busy instants go to the running step's term; a gap before a step is walked back along whatever the step waited
+// for: a transfer (its label), an arrival (pipeline label while the message was under way, bubble before), the host, and, where a
+// transfer itself started later than this rank was ready for it, a peer (bubble).
+Breakdown attribute(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline);
+
+}  // namespace cairn::predict
