@@ -88,7 +88,6 @@ TEST_CASE("the tree names no place of one machine") {
 TEST_CASE("the module graph keeps structure and prices apart") {
   const ModuleGraph graph = real_graph();
   CHECK_FALSE(graph.at("plan").contains("cost"));
-  CHECK_FALSE(graph.at("plan").contains("hardware"));
   CHECK_FALSE(graph.at("cost").contains("plan"));
   CHECK_FALSE(graph.at("predict").contains("models"));
   CHECK(graph.at("core") == std::set<std::string>{"core"});
