@@ -217,7 +217,7 @@ double FairShare::load(LinkId link) const {
   return load;
 }
 
-void FairShare::set_rate(FlowId id, double rate) {
+inline void FairShare::set_rate(FlowId id, double rate) {
   if (flows_[id].rate == rate) return;
   flows_[id].rate = rate;
   changed_.push_back(id);
@@ -238,14 +238,28 @@ void FairShare::fill(const Group& group) {
     filling_[id] = {.left = link.capacity, .pull = link.pull, .growing = growing};
     moments_.push_back({.level = link.capacity / link.pull, .link = id});
   }
-  std::make_heap(moments_.begin(), moments_.end(), later);
+  std::make_heap(moments_.begin(), moments_.end(), Later());
   level_ = 0.0;
   while (!moments_.empty()) {
-    std::pop_heap(moments_.begin(), moments_.end(), later);
+    std::pop_heap(moments_.begin(), moments_.end(), Later());
     const Moment moment = moments_.back();
     moments_.pop_back();
     if (filling_[moment.link].growing > 0) settle_link(moment);
   }
+}
+
+inline void FairShare::settle(const Member& member, LinkId full) {
+  Flow& flow = flows_[member.flow];
+  flow.settled = solve_;
+  const double rate = flow.weight * level_;
+  for (const Use& use : uses(flow)) {
+    if (use.link == full) continue;  // no flow will grow on it any more
+    Filling& filling = filling_[use.link];
+    filling.left -= use.amount * rate;
+    filling.pull -= use.amount * flow.weight;
+    --filling.growing;
+  }
+  set_rate(member.flow, rate);
 }
 
 // A link fills later than foreseen when some of its flows have settled at a lower level: then it waits again.
@@ -266,24 +280,13 @@ void FairShare::settle_link(const Moment& moment) {
   const double level = std::max(filling.left, 0.0) / filling.pull;
   if (level > moment.level * (1.0 + k_same_moment)) {
     moments_.push_back({.level = level, .link = moment.link});
-    std::push_heap(moments_.begin(), moments_.end(), later);
+    std::push_heap(moments_.begin(), moments_.end(), Later());
     return;
   }
   level_ = std::max(level_, level);
   for (const Member& member : link.members)
-    if (const Flow& flow = flows_[member.flow]; flow.settled != solve_) settle(member.flow, flow.weight * level_);
-}
-
-void FairShare::settle(FlowId id, double rate) {
-  Flow& flow = flows_[id];
-  flow.settled = solve_;
-  for (const Use& use : uses(flow)) {
-    Filling& filling = filling_[use.link];
-    filling.left -= use.amount * rate;
-    filling.pull -= use.amount * flow.weight;
-    --filling.growing;
-  }
-  set_rate(id, rate);
+    if (flows_[member.flow].settled != solve_) settle(member, moment.link);
+  filling.growing = 0;
 }
 
 }  // namespace cairn::sim

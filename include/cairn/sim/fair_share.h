@@ -103,9 +103,11 @@ class FairShare {
     double level;
     LinkId link;
   };
-  static bool later(const Moment& a, const Moment& b) {
-    return a.level != b.level ? a.level > b.level : a.link > b.link;
-  }
+  struct Later {
+    bool operator()(const Moment& a, const Moment& b) const {
+      return a.level != b.level ? a.level > b.level : a.link > b.link;
+    }
+  };
 
   std::span<Use> uses(const Flow& flow) { return std::span(uses_).subspan(flow.first_use, flow.uses); }
   FlowId allocate_flow(std::uint32_t uses);
@@ -121,7 +123,7 @@ class FairShare {
   void run_alone(FlowId id);
   void fill(const Group& group);
   void settle_link(const Moment& moment);
-  void settle(FlowId id, double rate);
+  void settle(const Member& member, LinkId full);
   void set_rate(FlowId id, double rate);
 
   std::vector<Link> links_;

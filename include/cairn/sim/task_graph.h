@@ -5,12 +5,12 @@
 //   end(t)   = start(t) + duration(t)
 //
 // A resource serves its tasks either
-//   in program order: in the order of their ids, fixed beforehand (a stream of an accelerator). This is a chain of
+//   in program order: in the order of their ids, fixed beforehand (a stream of a device). This is a chain of
 //     dependencies and is stored as such; it needs no decision at run time.
 //   in arrival order: first come, first served, by (ready time, sequence), where sequence is the order in which
 //     the tasks became ready: completions of one instant count in the order in which they were started, the successors
 //     of one completion in the order of their edges.
-// Ids are 32-bit and everything lies in flat arrays: about 20 bytes per task and 4 per edge.
+// Ids are 32-bit and everything lies in flat arrays: 12 bytes per task (16 with arrival order) and 4 per edge.
 #pragma once
 
 #include <cstdint>
