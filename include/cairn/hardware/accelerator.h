@@ -1,0 +1,77 @@
+// One accelerator as its data sheet describes it, and what of its memory a training program cannot have.
+//
+//   usable memory = memory of the first level - (driver + context + communicators)
+//   peak(format)  = tensor rate where the machine has tensor units for the format, else the vector rate
+//
+// Rates are dense (no structured sparsity). Fitted efficiencies are relative to exactly these numbers.
+// Files: configs/accelerators/<name>.yaml.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cairn/config/fields.h"
+#include "cairn/core/quantity.h"
+#include "cairn/numerics/format.h"
+
+namespace cairn::hardware {
+
+// Which copies of a memory level exist: one for the whole device, or one in every multiprocessor.
+enum class Scope : std::uint8_t { device, multiprocessor };
+
+struct MemoryLevel {
+  std::string name = {};                             // hbm, l2, shared
+  core::Bytes capacity = {};                         // of one copy
+  std::optional<core::BytesPerSecond> bandwidth = {};  // of all copies together
+  Scope scope = Scope::device;
+};
+
+// Memory the training program cannot allocate. A plain quantity in the file counts wholly as `driver`.
+struct ReservedMemory {
+  core::Bytes driver = {};         // error correction and driver: data-sheet capacity minus what the device reports as total
+  core::Bytes context = {};        // one process's context: kernels, stack, library handles
+  core::Bytes communicators = {};  // buffers of the collective library, about three communicators
+
+  core::Bytes total() const { return driver + context + communicators; }
+};
+
+struct PeakRates {
+  using Rates = std::vector<std::pair<std::string, core::FlopsPerSecond>>;  // number format -> dense rate
+  Rates tensor = {};
+  Rates vector = {};
+};
+
+struct Accelerator {
+  std::string name = {};
+  PeakRates peak = {};
+  std::int64_t multiprocessors = 0;
+  core::Hertz clock = {};                  // boost clock of the data sheet
+  double exponentials_per_clock = 16.0;    // special-function results per clock and multiprocessor
+  std::vector<MemoryLevel> memory = {};    // the first is device memory
+  ReservedMemory reserved_memory = {};
+  core::Watts power = {};                  // board limit
+  core::Seconds launch_floor = {};         // shortest time of an empty kernel in a stream
+
+  const MemoryLevel& device_memory() const { return memory.front(); }
+  // Null when there is no such level.
+  const MemoryLevel* find_memory(std::string_view level) const;
+  core::Bytes usable_memory() const { return device_memory().capacity - reserved_memory.total(); }
+
+  // Dense rate of a matrix product with operands of `format` [FLOP/s]. Empty when the data sheet names none: the machine has
+  // no units for the format. Block-scaled FP8 runs on the FP8 units.
+  std::optional<core::FlopsPerSecond> matrix_peak(numerics::Format format) const;
+  // Rate of the ordinary lanes; formats that are not listed are computed in fp32.
+  core::FlopsPerSecond vector_peak(numerics::Format format) const;
+};
+
+void describe(config::Fields& fields, MemoryLevel& level);
+void describe(config::Value& value, ReservedMemory& reserved);
+void describe(config::Fields& fields, ReservedMemory& reserved);
+void describe(config::Fields& fields, PeakRates& peak);
+void describe(config::Fields& fields, Accelerator& accelerator);
+
+}  // namespace cairn::hardware

@@ -1,0 +1,171 @@
+// A cluster as users write it: nodes of equal accelerators on a hierarchy of networks.
+//
+// Short form, two levels:            General form, inner to outer:
+//   gpus_per_node: 8                   gpus_per_node: 4
+//   nodes: 4                           levels:
+//   intra: {kind: nvswitch, ...}         - {name: rack, kind: nvswitch, size: 72, bandwidth: 900 GB/s, latency: 1 us}
+//   inter: {kind: fat-tree, ...}         - {name: fabric, kind: rail-optimized, size: 8, nics_per_node: 72, ...}
+//
+// A level joins `size` units of the level below (accelerators at the innermost). Bandwidths are per direction: of one accelerator
+// (or of one of its `nics_per_node` links) at the innermost level, of one NIC further out. `network()` gives either form as one list of levels with everything derived:
+//
+//   domain          = accelerators within one domain of the level            = product of the sizes up to it
+//   unit_bandwidth  = what one unit of the level below can send              = NICs per unit x bandwidth
+//   gpu_bandwidth   = one accelerator's share when all its unit sends        = unit_bandwidth / accelerators in the unit
+//   latency         = one way, endpoint to endpoint, of a zero-byte send     = as given, or hop_latency x links of the longest
+//                                                                              minimal route
+// Files: configs/clusters/<name>.yaml.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cairn/config/fields.h"
+#include "cairn/config/node.h"
+#include "cairn/core/quantity.h"
+
+namespace cairn::hardware {
+
+enum class LevelKind : std::uint8_t {
+  nvswitch,
+  pcie_tree,
+  hybrid_cube_mesh,
+  star,
+  fat_tree,
+  rail_optimized,
+  rail_only,
+  dragonfly,
+  torus,
+  mesh,
+  hyperx,
+  hammingmesh,
+  graph
+};
+std::string_view name(LevelKind kind);
+
+// A direct link between accelerators 2i and 2i+1 of a PCIe tree.
+struct PairLink {
+  core::BytesPerSecond bandwidth = {};
+  core::Seconds latency = {};
+};
+
+// One level as written. Keys that a kind does not have are errors.
+struct LevelSpec {
+  std::string name = {};                     // general form only
+  LevelKind kind = LevelKind::nvswitch;
+  std::optional<std::int64_t> size = {};     // general form only; of the outermost level it may follow from `nodes`
+  core::BytesPerSecond bandwidth = {};
+  std::optional<core::Seconds> latency = {};
+  std::optional<core::Seconds> hop_latency = {};
+  std::optional<std::int64_t> nics_per_node = {};  // per unit of the level below; default one per accelerator
+  std::optional<double> oversubscription = {};     // downward over upward bandwidth of a leaf; 1 = none
+  std::string fabric = {};                         // an entry of the calibrated fabrics: infiniband, efa-h100, ...
+  // pcie-tree
+  std::optional<std::int64_t> switches = {};
+  std::optional<PairLink> pairs = {};
+  // fat-tree
+  std::optional<std::int64_t> radix = {};  // ports of a switch, or
+  std::optional<std::int64_t> leaf = {};   // endpoints under a leaf switch
+  std::optional<std::int64_t> levels = {};
+  // rail-optimized: nodes under one set of leaf switches
+  std::optional<std::int64_t> pod = {};
+  // dragonfly
+  std::optional<std::int64_t> routers_per_group = {};
+  std::optional<std::int64_t> hosts_per_router = {};
+  std::optional<std::int64_t> global_links = {};
+  // torus, mesh, hyperx
+  std::optional<std::vector<std::int64_t>> dims = {};
+  // hammingmesh: boards of a x b, x by y of them
+  std::optional<std::int64_t> a = {};
+  std::optional<std::int64_t> b = {};
+  std::optional<std::int64_t> x = {};
+  std::optional<std::int64_t> y = {};
+  std::optional<std::int64_t> planes = {};
+  // graph
+  std::optional<std::string> file = {};
+};
+
+struct HostLink {
+  std::string kind = {};              // pcie5-x16: a label
+  core::BytesPerSecond bandwidth = {};  // one accelerator's link, per direction
+  std::int64_t shared_by = 1;         // accelerators on one link
+};
+struct Nvme {
+  core::BytesPerSecond bandwidth = {};  // of the node
+};
+struct Host {
+  core::Bytes memory = {};
+  core::BytesPerSecond memory_bandwidth = {};
+  HostLink link = {};
+  std::optional<Nvme> nvme = {};
+};
+
+struct Price {
+  std::optional<core::Dollars> accelerator_hour = {};
+};
+struct Power {
+  std::optional<core::Watts> accelerator = {};  // default: the accelerator's own limit
+  core::Watts node_overhead = {};
+  double pue = 1.0;
+};
+
+struct Cluster {
+  std::string name = {};
+  config::Node accelerator = {};                  // a name, {file: name, overriding keys} or a whole block
+  std::optional<std::int64_t> nodes = {};         // short form: default 1
+  std::optional<std::int64_t> gpus_per_node = {};  // short form: required; general form: default the innermost level's size
+  std::optional<LevelSpec> intra = {};
+  std::optional<LevelSpec> inter = {};
+  std::vector<LevelSpec> levels = {};
+  config::Node groups = {};  // mixed clusters: read, not modelled
+  std::optional<Host> host = {};
+  Price price = {};
+  Power power = {};
+};
+
+void describe(config::Fields& fields, PairLink& pair);
+void describe(config::Fields& fields, LevelSpec& level);
+void describe(config::Fields& fields, HostLink& link);
+void describe(config::Fields& fields, Nvme& nvme);
+void describe(config::Fields& fields, Host& host);
+void describe(config::Fields& fields, Price& price);
+void describe(config::Fields& fields, Power& power);
+void describe(config::Fields& fields, Cluster& cluster);
+
+struct NetworkLevel {
+  std::string name = {};
+  std::string key_path = {};  // where the file describes it: intra, inter, levels[1]
+  LevelKind kind = LevelKind::nvswitch;
+  std::int64_t size = 1;       // units of the level below that it joins
+  std::int64_t unit = 1;       // accelerators in one such unit
+  std::int64_t domain = 1;     // accelerators within one domain of this level = size x unit
+  std::int64_t nics = 1;       // ports of one unit into this level
+  core::BytesPerSecond nic_bandwidth = {};
+  core::Seconds latency = {};
+  double oversubscription = 1.0;
+  std::string fabric = {};  // calibration entry; empty: none
+
+  core::BytesPerSecond unit_bandwidth() const { return nic_bandwidth * static_cast<double>(nics); }
+  core::BytesPerSecond gpu_bandwidth() const { return unit_bandwidth() / static_cast<double>(unit); }
+};
+
+struct Network {
+  std::vector<NetworkLevel> levels = {};  // inner to outer; never empty
+  std::int64_t gpus_per_node = 1;         // accelerators that share a host
+  std::int64_t nodes = 1;
+
+  std::int64_t gpus() const { return levels.back().domain; }
+};
+
+// Everything derived. Throws core::ConfigurationError (key paths below `cluster`) for sizes that do not fit together, a
+// hop_latency on a kind whose routes have no closed form, and mixed groups.
+// Valid: any sizes whose product fits 2^40.
+Network network(const Cluster& cluster);
+
+// Links of the longest minimal route between two endpoints of the level; empty for kinds without a closed form.
+std::optional<std::int64_t> longest_route(const LevelSpec& level, std::int64_t size);
+
+}  // namespace cairn::hardware

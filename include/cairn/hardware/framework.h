@@ -1,0 +1,162 @@
+// What a training framework does around the mathematics: facts that can be read in its source (semantics), and four numbers
+// that can only be fitted. The four are the same for every framework; `ideal` has all of them at 0.
+//
+//   host time of a step = kernels x host_per_kernel + micro-batches x host_per_micro_batch + host_per_step
+//   exposed             = what the schedule leaves exposed + exposed_share x what it hides
+// Files: configs/frameworks/<name>.yaml; a release (megatron@2021) lays its entry under `releases:` over the file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cairn/config/fields.h"
+#include "cairn/config/node.h"
+#include "cairn/core/quantity.h"
+#include "cairn/hardware/precision.h"
+#include "cairn/numerics/format.h"
+
+namespace cairn::hardware {
+
+enum class AttentionKernel : std::uint8_t { unfused, fused_softmax, flash1, flash2, flash3, cudnn };
+enum class NormKernel : std::uint8_t { fused, unfused };
+enum class LossKernel : std::uint8_t { fused, unfused };
+std::string_view name(AttentionKernel kernel);
+std::string_view name(NormKernel kernel);
+std::string_view name(LossKernel kernel);
+
+// Defaults of `training.kernels`.
+struct Kernels {
+  AttentionKernel attention = AttentionKernel::flash2;
+  NormKernel norm = NormKernel::fused;
+  LossKernel loss = LossKernel::unfused;
+  bool compiled = false;
+};
+
+// Where a fused softmax kernel exists: least < s <= longest, s and (micro-batch x local heads) multiples of `multiple`.
+// Elsewhere the scores go through separate kernels.
+struct FusedSoftmax {
+  std::int64_t least = 16;
+  std::int64_t longest = 4096;
+  std::int64_t multiple = 4;
+
+  bool applies(std::int64_t s, std::int64_t local_heads, std::int64_t micro_batch) const {
+    return s > least && s <= longest && s % multiple == 0 && (local_heads * micro_batch) % multiple == 0;
+  }
+};
+
+enum class BucketedStages : std::uint8_t { first, all };
+
+// Gradients are reduced in buckets of max(elements, elements_per_rank x dp) parameters, or of `bytes`.
+struct Bucket {
+  std::optional<core::Bytes> bytes = {};
+  std::int64_t elements = 40'000'000;
+  std::int64_t elements_per_rank = 0;
+  BucketedStages stages = BucketedStages::all;  // first: later pipeline stages reduce everything at once
+
+  // [bytes] of one bucket on `dp` ranks.
+  core::Bytes size(std::int64_t dp, numerics::Format gradients) const;
+};
+
+// Which communication runs beside computation by default. An experiment's `overlap` overrides the flags.
+struct OverlapDefaults {
+  bool dp_reduce = false;    // gradient reduction beside the backward pass of the last micro-batch
+  bool dp_gather = false;    // parameter gathers (ZeRO) beside the forward pass of the first
+  bool tp_backward = false;  // all-reduce or gather of an input gradient beside the weight gradient's product
+  bool tp_forward = false;
+  bool pp = false;
+  bool cp = true;
+  bool ep = false;
+  Bucket bucket = {};
+};
+
+enum class HostWaits : std::uint8_t { never, unless_interleaved, always };
+
+struct PointToPoint {
+  bool scatter_gather = true;   // each tensor-parallel rank sends its 1/tp of an activation, gathered again on arrival
+  HostWaits host_waits = HostWaits::unless_interleaved;  // the host synchronises after a transfer, so it cannot run ahead
+};
+
+// recipe: as the precision recipe says; parameters: accumulated and reduced in the parameters' own format.
+enum class GradientFormat : std::uint8_t { recipe, parameters };
+
+struct Accumulation {
+  bool fused = true;  // the weight gradient's product adds into the gradient buffer
+  GradientFormat format = GradientFormat::recipe;
+};
+
+// Passes of the optimizer step over memory. Reads and writes of Adam itself follow from the recipe.
+struct OptimizerStep {
+  bool multi_tensor = true;               // few kernels for all tensors; else a handful of kernels per tensor
+  std::int64_t gradient_reads = 1;        // passes over the gradients before the update (norm, finite check)
+  bool gradient_copy = true;              // gradients narrower than the master copy are first widened into a buffer of its format
+  bool separate_parameter_copy = true;    // the new parameters are written by a pass of their own, which reads the master copy
+
+  // Bytes the step moves per parameter it updates, under `recipe` with `moments` tensors (Adam 2):
+  //   update: read gradient, master, moments; write master, moments; write parameters (reading the master copy once more when
+  //   separate); widening: read gradient, write it in the master's format; gradient_reads x gradient.
+  double bytes_per_parameter(const PrecisionRecipe& recipe, int moments) const;
+  // Bytes per parameter of the widened gradients, which live during the step only.
+  double gradient_copy_bytes(const PrecisionRecipe& recipe) const;
+};
+
+struct Recompute {
+  bool repeats_communication = true;  // full recomputation runs the forward collectives of the layer again
+  bool gathers_saved_input = false;   // a layer's saved input is split over tensor-parallel ranks and gathered when needed
+};
+
+// What the release can do at all; a plan that asks for more gets a warning.
+struct Capabilities {
+  bool sequence_parallel = true;
+  bool selective_recompute = true;
+  std::int64_t zero = 1;  // highest stage
+  bool interleaved = true;
+  bool context_parallel = true;
+};
+
+struct Allocator {
+  double reserve_factor = 1.0;  // reserved over allocated memory at the peak: caching and fragmentation
+};
+
+struct FittedNumbers {
+  core::Seconds host_per_kernel = {};
+  core::Seconds host_per_micro_batch = {};
+  core::Seconds host_per_step = {};
+  double exposed_share = 0.0;  // of nominally overlapped communication
+};
+
+struct FrameworkProfile {
+  std::string name = {};
+  Kernels kernels = {};
+  FusedSoftmax fused_softmax = {};
+  Accumulation accumulation = {};
+  OverlapDefaults overlap = {};
+  PointToPoint p2p = {};
+  OptimizerStep optimizer = {};
+  Recompute recompute = {};
+  Allocator allocator = {};
+  Capabilities capabilities = {};
+  FittedNumbers fitted = {};
+  std::vector<std::pair<std::string, config::Node>> releases = {};  // empty once a release has been laid over the file
+
+  // The recipe with the framework's own choices; keys the experiment set itself are the caller's to restore.
+  PrecisionRecipe adjust(PrecisionRecipe recipe) const;
+};
+
+void describe(config::Fields& fields, Kernels& kernels);
+void describe(config::Fields& fields, FusedSoftmax& softmax);
+void describe(config::Fields& fields, Bucket& bucket);
+void describe(config::Fields& fields, OverlapDefaults& overlap);
+void describe(config::Fields& fields, PointToPoint& p2p);
+void describe(config::Fields& fields, Accumulation& accumulation);
+void describe(config::Fields& fields, OptimizerStep& optimizer);
+void describe(config::Fields& fields, Recompute& recompute);
+void describe(config::Fields& fields, Allocator& allocator);
+void describe(config::Fields& fields, Capabilities& capabilities);
+void describe(config::Fields& fields, FittedNumbers& fitted);
+void describe(config::Fields& fields, FrameworkProfile& profile);
+
+}  // namespace cairn::hardware
