@@ -8,12 +8,12 @@
 namespace cairn::cost {
 namespace {
 
-constexpr double k_block = 128.0;               // rows of a query tile, keys of a score block
-constexpr double k_flops_per_score = 4.0;       // two products, multiply and add, per element of the head
-constexpr double k_backward_products = 2.5;     // five products instead of two
-constexpr double k_unit_exponent = 3.0;         // overlap of the tensor and the exponential units
-constexpr double k_pass_threshold = 1024.0;     // the batch-independent pass is absent up to this length
-constexpr double k_tensors_per_side = 2.0;      // Q and O; K and V
+constexpr double k_block = 128.0;            // rows of a query tile, keys of a score block
+constexpr double k_flops_per_score = 4.0;    // two products, multiply and add, per element of the head
+constexpr double k_backward_products = 2.5;  // five products instead of two
+constexpr double k_unit_exponent = 3.0;      // overlap of the tensor and the exponential units
+constexpr double k_pass_threshold = 1024.0;  // the batch-independent pass is absent up to this length
+constexpr double k_tensors_per_side = 2.0;   // Q and O; K and V
 
 // Pairs counted in blocks of 128: a causal diagonal block is computed whole, 127/2 extra keys per row.
 double block_pairs(const AttentionShape& shape) {
@@ -59,7 +59,8 @@ double AttentionShape::pairs() const {
   return rows() * (keys - (static_cast<double>(s_q) - 1.0) / 2.0);
 }
 
-KernelTime attention_time(const AttentionShape& shape, const AttentionParameters& parameters, const MachineRates& rates) {
+KernelTime attention_time(const AttentionShape& shape, const AttentionParameters& parameters,
+                          const MachineRates& rates) {
   const double batch = static_cast<double>(shape.b);
   const double dim = static_cast<double>(shape.head_dim);
   const double keys = static_cast<double>(shape.s_kv);

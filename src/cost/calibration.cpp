@@ -69,8 +69,9 @@ Calibration load_calibration(const config::Loader& loader, std::string_view name
     std::vector<std::string> names;
     for (const auto& [known, laws] : fabrics.all) names.push_back(known);
     const std::string near = core::nearest(calibration.fabric, names);
-    throw core::ConfigurationError("transfers.fabric", "unknown fabric '" + calibration.fabric + "'",
-                                   near.empty() ? "name one of configs/calibration/fabrics.yaml" : "did you mean '" + near + "'?");
+    throw core::ConfigurationError(
+        "transfers.fabric", "unknown fabric '" + calibration.fabric + "'",
+        near.empty() ? "name one of configs/calibration/fabrics.yaml" : "did you mean '" + near + "'?");
   }
   calibration.transfers.fabric = fabric->laws;
   return calibration;

@@ -10,12 +10,10 @@ using config::Fields;
 using config::Value;
 
 const config::Choices<Evidence> k_evidence{{"fitted", Evidence::fitted}, {"assumed", Evidence::assumed}};
-const config::Choices<Collective> k_collectives{{"all-reduce", Collective::all_reduce},
-                                                {"all-gather", Collective::all_gather},
-                                                {"reduce-scatter", Collective::reduce_scatter},
-                                                {"all-to-all", Collective::all_to_all},
-                                                {"broadcast", Collective::broadcast},
-                                                {"send-recv", Collective::send_recv}};
+const config::Choices<Collective> k_collectives{
+    {"all-reduce", Collective::all_reduce},         {"all-gather", Collective::all_gather},
+    {"reduce-scatter", Collective::reduce_scatter}, {"all-to-all", Collective::all_to_all},
+    {"broadcast", Collective::broadcast},           {"send-recv", Collective::send_recv}};
 constexpr double k_nano = 1e-9;
 
 struct Needed {
@@ -24,9 +22,8 @@ struct Needed {
 };
 
 void quantity(Fields& f, std::string_view key, double& x, Dimension dimension, std::string_view doc, Needed needed) {
-  f.value(key, x, {.doc = doc, .required = needed.required}, [&](Value& v, double& y) {
-    v.quantity(y, dimension, {.positive = needed.positive});
-  });
+  f.value(key, x, {.doc = doc, .required = needed.required},
+          [&](Value& v, double& y) { v.quantity(y, dimension, {.positive = needed.positive}); });
 }
 void seconds(Fields& f, std::string_view key, double& x, std::string_view doc, Needed needed = {.positive = false}) {
   quantity(f, key, x, Dimension::seconds, doc, needed);
@@ -36,7 +33,8 @@ void bandwidth(Fields& f, std::string_view key, double& x, std::string_view doc,
 }
 
 void provenance(Fields& f, Provenance& x) {
-  f.choice("evidence", x.evidence, k_evidence, {.doc = "fitted to this accelerator, or assumed from a neighbour", .required = true});
+  f.choice("evidence", x.evidence, k_evidence,
+           {.doc = "fitted to this accelerator, or assumed from a neighbour", .required = true});
   f.text("source", x.source, {.doc = "what was measured, by whom, how well it fits", .required = true});
 }
 
@@ -51,9 +49,11 @@ void machine(Fields& f, MachineRates& x) {
 
 void gemm_parameters(Fields& f, GemmParameters& x) {
   f.number("tensor_efficiency", x.tensor_efficiency, {.doc = "eP", .required = true, .maximum = 1.0, .positive = true});
-  f.number("memory_efficiency", x.memory_efficiency, {.doc = "eB; above 1 a fit's artefact", .required = true, .positive = true});
+  f.number("memory_efficiency", x.memory_efficiency,
+           {.doc = "eB; above 1 a fit's artefact", .required = true, .positive = true});
   seconds(f, "launch_floor", x.launch_floor_s, "t0, as the benchmark timed it");
-  seconds(f, "tile_overhead", x.tile_overhead_s, "tpe: fill and drain per tile", {.required = false, .positive = false});
+  seconds(f, "tile_overhead", x.tile_overhead_s, "tpe: fill and drain per tile",
+          {.required = false, .positive = false});
   seconds(f, "step_floor", x.step_floor_s, "tk: shortest K step");
   f.number("epilogue", x.epilogue, {.doc = "o: share of the output write not hidden", .required = true});
   seconds(f, "split_cost", x.split_cost_s, "ck: price of split-K", {.required = false, .positive = false});
@@ -79,13 +79,14 @@ void attention_parameters(Fields& f, AttentionParameters& x) {
 }
 
 void flash_table(Fields& f, std::string_view key, std::vector<FlashPoint>& points) {
-  f.list(key, points, {.doc = "by ascending head_dim", .required = true, .minimum_size = 1}, [](Value& v, FlashPoint& point) {
-    v.object([&point](Fields& g) {
-      g.count("head_dim", point.head_dim, {.required = true, .minimum = 1});
-      g.number("efficiency", point.efficiency, {.required = true, .maximum = 1.0, .positive = true});
-      g.number("row_keys", point.row_keys, {.doc = "S0: extra keys per query row, twice", .required = true});
-    });
-  });
+  f.list(key, points, {.doc = "by ascending head_dim", .required = true, .minimum_size = 1},
+         [](Value& v, FlashPoint& point) {
+           v.object([&point](Fields& g) {
+             g.count("head_dim", point.head_dim, {.required = true, .minimum = 1});
+             g.number("efficiency", point.efficiency, {.required = true, .maximum = 1.0, .positive = true});
+             g.number("row_keys", point.row_keys, {.doc = "S0: extra keys per query row, twice", .required = true});
+           });
+         });
 }
 
 // [ns per square root of a byte] in the file, seconds in the structure.
@@ -122,18 +123,21 @@ void domain_fit(Fields& f, DomainFit& x) {
 void transfers(Fields& f, Calibration& x) {
   provenance(f, x.transfer_provenance);
   DomainLaws& laws = x.transfers.domain;
-  bandwidth(f, "link_bandwidth", laws.link_bandwidth, "of the links measured, per rank and direction", {.required = false});
+  bandwidth(f, "link_bandwidth", laws.link_bandwidth, "of the links measured, per rank and direction",
+            {.required = false});
   bandwidth(f, "ring_bandwidth", laws.ring_bandwidth, "busbw limit of the ring all-reduce", {.required = false});
   bandwidth(f, "switch_bandwidth", laws.switch_bandwidth, "B_sw of in-switch reduction", {.required = false});
-  f.number("assumed_efficiency", laws.assumed_efficiency,
-           {.doc = "of stated bandwidth, where nothing was measured", .required = true, .maximum = 1.0, .positive = true});
+  f.number(
+      "assumed_efficiency", laws.assumed_efficiency,
+      {.doc = "of stated bandwidth, where nothing was measured", .required = true, .maximum = 1.0, .positive = true});
   f.list("fits", laws.fits, {.required = true},
          [](Value& v, DomainFit& fit) { v.object([&fit](Fields& g) { domain_fit(g, fit); }); });
   f.choice("form", x.transfers.form,
            {{"three-protocols", TransferForm::three_protocols}, {"short", TransferForm::short_form}});
   f.text("fabric", x.fabric, {.doc = "network between domains, a name of fabrics.yaml", .required = true});
-  f.check("link_bandwidth", [&] { return laws.fits.empty() || laws.link_bandwidth > 0.0; }, "is missing although there are fits",
-          "name the links the fits were measured on");
+  f.check(
+      "link_bandwidth", [&] { return laws.fits.empty() || laws.link_bandwidth > 0.0; },
+      "is missing although there are fits", "name the links the fits were measured on");
 }
 
 template <class T>
@@ -150,7 +154,8 @@ void describe(config::Fields& f, Calibration& x) {
   f.text("accelerator", x.accelerator, {.doc = "a name of configs/accelerators", .required = true});
   section(f, "machine", x.machine, {.doc = "rates the efficiencies are relative to", .required = true}, machine);
   seconds(f, "gap", x.gap_s, "device-side gap between kernels of a training step");
-  f.number("sustained", x.sustained, {.doc = "clock of training over short runs", .required = true, .maximum = 1.0, .positive = true});
+  f.number("sustained", x.sustained,
+           {.doc = "clock of training over short runs", .required = true, .maximum = 1.0, .positive = true});
   f.value("memory_bound", x.memory_bound, {.required = true}, [](Value& v, MemoryBoundParameters& y) {
     v.object([&y](Fields& g) {
       g.number("efficiency", y.memory_efficiency, {.required = true, .maximum = 1.0, .positive = true});

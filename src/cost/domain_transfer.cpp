@@ -44,7 +44,8 @@ double latency_at(const Bracket& fits, Collective collective, std::int64_t ranks
   return std::max(line(steps(ranks), steps(fits.low->ranks), low, steps(fits.high->ranks), high), std::min(low, high));
 }
 
-// 1/n of the rank count, kept within the measured counts: the bandwidth of slow protocols would pass infinity beyond them.
+// 1/n of the rank count, kept within the measured counts: the bandwidth of slow protocols would pass infinity beyond
+// them.
 double inverse_ranks(const Bracket& fits, std::int64_t ranks) {
   return 1.0 / static_cast<double>(std::clamp(ranks, fits.low->ranks, fits.high->ranks));
 }
@@ -99,9 +100,8 @@ TransferTime three_protocol_time(const DomainFit& fit, double wire, double scale
 }
 
 TransferTime short_form_time(const DomainFit& fit, double wire, double scale) {
-  TransferTime time{.latency_s = fit.alpha_s,
-                    .ramp_s = fit.gamma * std::sqrt(wire),
-                    .bandwidth_s = wire / (fit.bandwidth * scale)};
+  TransferTime time{
+      .latency_s = fit.alpha_s, .ramp_s = fit.gamma * std::sqrt(wire), .bandwidth_s = wire / (fit.bandwidth * scale)};
   time.total_s = time.latency_s + time.ramp_s + time.bandwidth_s;
   return time;
 }

@@ -17,11 +17,11 @@ struct Tile {
 constexpr std::array<Tile, GemmPricer::k_tile_count> k_tiles{
     {{64, 64}, {128, 64}, {64, 128}, {128, 128}, {256, 128}, {128, 256}, {256, 256}}};
 
-constexpr double k_step_bytes = 128.0;         // bytes of K per pipeline step and row
-constexpr double k_least_steps = 4.0;          // a split leaves at least this many K steps
-constexpr double k_partial_bytes = 4.0;        // split-K partial sums are fp32
-constexpr double k_rotated_weights = 6.0;      // weight matrices between two uses in the benchmark
-constexpr double k_quantise_bytes = 3.0;       // read 2 B, write 1 B per element
+constexpr double k_step_bytes = 128.0;     // bytes of K per pipeline step and row
+constexpr double k_least_steps = 4.0;      // a split leaves at least this many K steps
+constexpr double k_partial_bytes = 4.0;    // split-K partial sums are fp32
+constexpr double k_rotated_weights = 6.0;  // weight matrices between two uses in the benchmark
+constexpr double k_quantise_bytes = 3.0;   // read 2 B, write 1 B per element
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 double fourth_power(double x) { return (x * x) * (x * x); }

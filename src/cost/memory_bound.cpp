@@ -4,8 +4,8 @@
 
 namespace cairn::cost {
 
-KernelTime memory_bound_time(double bytes, double flops, const MemoryBoundParameters& parameters, const MachineRates& rates,
-                             double cached_bytes) {
+KernelTime memory_bound_time(double bytes, double flops, const MemoryBoundParameters& parameters,
+                             const MachineRates& rates, double cached_bytes) {
   CAIRN_ASSERT(bytes >= 0.0 && flops >= 0.0 && cached_bytes >= 0.0);
   CAIRN_ASSERT(parameters.memory_efficiency > 0.0 && parameters.vector_efficiency > 0.0 && rates.vector_flops > 0.0);
   KernelTime time;

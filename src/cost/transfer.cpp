@@ -21,18 +21,24 @@ std::int64_t ceil_log2(std::int64_t n) { return std::bit_width(static_cast<std::
 // Bytes one rank sends to other domains; m domains of r ranks.
 double outward_bytes(Collective collective, double bytes, double m, double r) {
   switch (collective) {
-    case Collective::all_reduce: return 2.0 * (m - 1.0) / m * bytes / r;
+    case Collective::all_reduce:
+      return 2.0 * (m - 1.0) / m * bytes / r;
     case Collective::all_gather:
-    case Collective::reduce_scatter: return (m - 1.0) / m * bytes / r;
-    case Collective::all_to_all: return (m - 1.0) / m * bytes;
-    case Collective::broadcast: return bytes / r;
-    case Collective::send_recv: return bytes;
+    case Collective::reduce_scatter:
+      return (m - 1.0) / m * bytes / r;
+    case Collective::all_to_all:
+      return (m - 1.0) / m * bytes;
+    case Collective::broadcast:
+      return bytes / r;
+    case Collective::send_recv:
+      return bytes;
   }
   CAIRN_ASSERT(false);
   return bytes;
 }
 
-double outward_latency(Collective collective, const GroupBinding& group, const LinkLevel& link, const FabricLaws& fabric) {
+double outward_latency(Collective collective, const GroupBinding& group, const LinkLevel& link,
+                       const FabricLaws& fabric) {
   const std::int64_t m = group.domains();
   if (collective == Collective::all_to_all) {
     return link.latency + fabric.step_s + fabric.peer_s * static_cast<double>(group.size - group.ranks_per_domain);
@@ -49,7 +55,8 @@ double fabric_efficiency(const FabricLaws& fabric, double domains) {
   return fabric.efficiency / (1.0 + (domains - 1.0) / fabric.congestion_domains);
 }
 
-// The bytes an all-to-all keeps inside the domain are the share of its inside peers; other collectives pass everything on.
+// The bytes an all-to-all keeps inside the domain are the share of its inside peers; other collectives pass everything
+// on.
 double inward_bytes(Collective collective, double bytes, const GroupBinding& group) {
   if (collective != Collective::all_to_all) return bytes;
   return bytes * static_cast<double>(group.ranks_per_domain) / static_cast<double>(group.size);
@@ -100,8 +107,8 @@ TransferTime transfer_time(Collective collective, double bytes, const GroupBindi
   time.ramp_s = laws.fabric.ramp * std::sqrt(outward);
   time.bandwidth_s = std::max(inside.total_s - inside_latency_s, across_s);
   time.total_s = time.latency_s + time.ramp_s + time.bandwidth_s;
-  time.algorithm = collective == Collective::send_recv ? Algorithm::point_to_point
-                   : inner > 1                         ? Algorithm::hierarchical
+  time.algorithm = collective == Collective::send_recv    ? Algorithm::point_to_point
+                   : inner > 1                            ? Algorithm::hierarchical
                    : collective == Collective::all_to_all ? Algorithm::pairwise
                                                           : Algorithm::ring;
   time.basis = Basis::assumed;

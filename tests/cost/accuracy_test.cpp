@@ -1,5 +1,5 @@
-// The forms with the shipped parameters against the public measurements they were fitted on. Runs where the environment variable
-// CAIRN_DATA names a folder with calibration/{gemm,attention,nccl}.csv.
+// The forms with the shipped parameters against the public measurements they were fitted on. Runs where the environment
+// variable CAIRN_DATA names a folder with calibration/{gemm,attention,nccl}.csv.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -56,12 +56,14 @@ struct Scores {
 Scores scores(std::vector<double> errors) {
   if (errors.empty()) return {};
   std::sort(errors.begin(), errors.end());
-  const auto at = [&](double q) { return 100.0 * errors[static_cast<std::size_t>(q * static_cast<double>(errors.size() - 1))]; };
+  const auto at = [&](double q) {
+    return 100.0 * errors[static_cast<std::size_t>(q * static_cast<double>(errors.size() - 1))];
+  };
   return {at(0.5), at(0.9), errors.size()};
 }
 
-Scores gemm_scores(const std::filesystem::path& file, const Calibration& calibration, const char* type, const std::string& gpu,
-                   const std::string& dtype) {
+Scores gemm_scores(const std::filesystem::path& file, const Calibration& calibration, const char* type,
+                   const std::string& gpu, const std::string& dtype) {
   const GemmSet& set = *calibration.find_gemm(type);
   const GemmPricer pricer(set.parameters, calibration.rates(set));
   const double input_bytes = std::string_view(type) == "bf16" ? 2.0 : 1.0;
@@ -96,8 +98,8 @@ Scores attention_scores(const std::filesystem::path& file, const Calibration& ca
 }
 
 // Errors over the message sizes of one collective, against the median of the repeats.
-Scores transfer_scores(const std::filesystem::path& file, const TransferLaws& laws, Collective collective, const std::string& gpu,
-                       const std::string& label, long ranks, double link_bandwidth) {
+Scores transfer_scores(const std::filesystem::path& file, const TransferLaws& laws, Collective collective,
+                       const std::string& gpu, const std::string& label, long ranks, double link_bandwidth) {
   std::ifstream in(file);
   std::map<double, std::vector<double>> repeats;
   for (std::string line; std::getline(in, line);) {
@@ -177,20 +179,21 @@ TEST_CASE("collectives inside a node: the published in-sample scores", "[cost][a
     long ranks;
     double median, short_median;
   };
-  const Case cases[] = {
-      {"a100-sxm4-80gb", "A100-SXM4-80GB", "all_reduce", Collective::all_reduce, 2, 1.8, 4.1},
-      {"a100-sxm4-80gb", "A100-SXM4-80GB", "all_reduce", Collective::all_reduce, 8, 2.8, 3.6},
-      {"a100-sxm4-80gb", "A100-SXM4-80GB", "all_gather", Collective::all_gather, 8, 2.2, 3.6},
-      {"h100-sxm5-80gb", "H100 80GB HBM3", "all_reduce", Collective::all_reduce, 8, 1.1, 2.4},
-      {"h100-sxm5-80gb", "H100 80GB HBM3", "reduce_scatter", Collective::reduce_scatter, 8, 1.7, 2.8},
-      {"h200-sxm-141gb", "H200", "alltoall", Collective::all_to_all, 8, 2.5, 4.5},
-      {"b200-sxm-180gb", "B200", "all_reduce", Collective::all_reduce, 8, 2.5, 3.6}};
+  const Case cases[] = {{"a100-sxm4-80gb", "A100-SXM4-80GB", "all_reduce", Collective::all_reduce, 2, 1.8, 4.1},
+                        {"a100-sxm4-80gb", "A100-SXM4-80GB", "all_reduce", Collective::all_reduce, 8, 2.8, 3.6},
+                        {"a100-sxm4-80gb", "A100-SXM4-80GB", "all_gather", Collective::all_gather, 8, 2.2, 3.6},
+                        {"h100-sxm5-80gb", "H100 80GB HBM3", "all_reduce", Collective::all_reduce, 8, 1.1, 2.4},
+                        {"h100-sxm5-80gb", "H100 80GB HBM3", "reduce_scatter", Collective::reduce_scatter, 8, 1.7, 2.8},
+                        {"h200-sxm-141gb", "H200", "alltoall", Collective::all_to_all, 8, 2.5, 4.5},
+                        {"b200-sxm-180gb", "B200", "all_reduce", Collective::all_reduce, 8, 2.5, 3.6}};
   for (const Case& expected : cases) {
     TransferLaws laws = shipped(expected.calibration).transfers;
     const double link = laws.domain.link_bandwidth;
-    const Scores full = transfer_scores(*file, laws, expected.collective, expected.gpu, expected.label, expected.ranks, link);
+    const Scores full =
+        transfer_scores(*file, laws, expected.collective, expected.gpu, expected.label, expected.ranks, link);
     laws.form = TransferForm::short_form;
-    const Scores brief = transfer_scores(*file, laws, expected.collective, expected.gpu, expected.label, expected.ranks, link);
+    const Scores brief =
+        transfer_scores(*file, laws, expected.collective, expected.gpu, expected.label, expected.ranks, link);
     CAPTURE(expected.gpu, expected.label, expected.ranks, full.median, full.p90, brief.median, brief.p90);
     CHECK(full.rows >= 20);
     CHECK(std::abs(full.median - expected.median) <= 0.5);
@@ -199,8 +202,8 @@ TEST_CASE("collectives inside a node: the published in-sample scores", "[cost][a
 }
 
 TEST_CASE("collectives at unmeasured rank counts", "[cost][accuracy]") {
-  // All-reduce of 1 MiB to 1 GiB on an A100 node of another source (vTrain). Its level differs from the fitted sample by 4-5 %
-  // already at the fitted counts 2 and 8; interpolating the parameters to 3, 5, 6, 7 must add nothing to that.
+  // All-reduce of 1 MiB to 1 GiB on an A100 node of another source (vTrain). Its level differs from the fitted sample
+  // by 4-5 % already at the fitted counts 2 and 8; interpolating the parameters to 3, 5, 6, 7 must add nothing to that.
   const auto file = data_file("nccl.csv");
   if (!file) return;
   TransferLaws laws = shipped("a100-sxm4-80gb").transfers;

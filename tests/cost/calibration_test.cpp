@@ -13,8 +13,8 @@ namespace {
 
 config::Loader shipped() { return config::Loader({std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"}); }
 
-const char* const k_shipped[] = {"a100-sxm4-80gb", "h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb",
-                                 "v100-sxm2-32gb", "p100-pcie-16gb"};
+const char* const k_shipped[] = {"a100-sxm4-80gb", "h100-sxm5-80gb", "h200-sxm-141gb",
+                                 "b200-sxm-180gb", "v100-sxm2-32gb", "p100-pcie-16gb"};
 
 }  // namespace
 
@@ -47,7 +47,8 @@ TEST_CASE("the H100 file reproduces the worked values", "[cost][calibration]") {
   CHECK(product.total_s * 1e6 == Approx(175.77).margin(0.005));
 
   REQUIRE(h100.attention_operator.has_value());
-  const AttentionShape shape{.b = 4, .s_q = 4096, .s_kv = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .harness = true};
+  const AttentionShape shape{
+      .b = 4, .s_q = 4096, .s_kv = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .harness = true};
   CHECK(attention_time(shape, h100.attention_operator->parameters, h100.rates(*bf16)).total_s * 1e6 ==
         Approx(1292.68).margin(0.005));
 
@@ -57,8 +58,8 @@ TEST_CASE("the H100 file reproduces the worked values", "[cost][calibration]") {
 }
 
 TEST_CASE("training kernels reproduce the published throughput", "[cost][calibration]") {
-  // Figures of the FlashAttention-3 paper, H100, causal, 16k tokens, hidden 2048 [TFLOP/s]; the curve is within 5 % of each.
-  // Published TFLOP/s count 2 B H S^2 D forward and 3.5 times that forward + backward.
+  // Figures of the FlashAttention-3 paper, H100, causal, 16k tokens, hidden 2048 [TFLOP/s]; the curve is within 5 % of
+  // each. Published TFLOP/s count 2 B H S^2 D forward and 3.5 times that forward + backward.
   const Calibration h100 = load_calibration(shipped(), "h100-sxm5-80gb");
   const auto rate = [&](std::string_view kernel, std::int64_t s, std::int64_t dim, bool both) {
     const AttentionShape shape{
@@ -94,15 +95,15 @@ TEST_CASE("carried-over parameters are marked", "[cost][calibration]") {
 
 TEST_CASE("what is wrong in a calibration file is named", "[cost][calibration]") {
   core::Diagnostics diagnostics;
-  const config::Node node = config::parse_text("version: 1\nname: x\naccelerator: y\ngap: 3\ntenser: 1\n", config::Syntax::yaml,
-                                               "x.yaml", diagnostics);
+  const config::Node node = config::parse_text("version: 1\nname: x\naccelerator: y\ngap: 3\ntenser: 1\n",
+                                               config::Syntax::yaml, "x.yaml", diagnostics);
   Calibration calibration;
   config::read(node, calibration, diagnostics);
   std::string all;
   for (const core::Diagnostic& diagnostic : diagnostics.all()) all += diagnostic.to_string() + "\n";
-  CHECK(all.find("x.yaml:4") != std::string::npos);    // gap without a unit
-  CHECK(all.find("tenser") != std::string::npos);      // unknown key
-  CHECK(all.find("machine") != std::string::npos);     // missing section
+  CHECK(all.find("x.yaml:4") != std::string::npos);  // gap without a unit
+  CHECK(all.find("tenser") != std::string::npos);    // unknown key
+  CHECK(all.find("machine") != std::string::npos);   // missing section
   CHECK_THROWS_AS(load_calibration(shipped(), "no-such-accelerator"), core::ConfigurationError);
 }
 

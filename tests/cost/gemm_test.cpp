@@ -26,8 +26,13 @@ TEST_CASE("worked values of the fitted form, to the printed digits", "[cost][gem
       {{.m = 256, .n = 1024, .k = 51200, .harness = true}, test::h100_bf16(), test::h100(), 128, 64, 4, 57.05},
       {{.m = 2048, .n = 2048, .k = 5120, .harness = true}, test::a100_bf16(), test::a100(), 128, 128, 2, 182.87},
       {{.m = 16384, .n = 8192, .k = 8192, .harness = true}, test::b200_bf16(), test::b200(), 256, 256, 1, 1419.92},
-      {{.m = 4096, .n = 4096, .k = 4096, .input_bytes = 1, .harness = true}, test::h100_fp8_tensor(), test::h100_fp8(), 256,
-       256, 1, 145.37},
+      {{.m = 4096, .n = 4096, .k = 4096, .input_bytes = 1, .harness = true},
+       test::h100_fp8_tensor(),
+       test::h100_fp8(),
+       256,
+       256,
+       1,
+       145.37},
   };
   for (const WorkedValue& value : worked) {
     const KernelTime time = gemm_time(value.shape, value.parameters, value.rates);
@@ -69,8 +74,7 @@ TEST_CASE("training reads both operands from memory unless told otherwise", "[co
   const KernelTime warm = gemm_time(shape, test::h100_bf16(), test::h100());
   // miss = 1/(1 + (35/25.166)^4) = 0.2109; A: 0.2109/0.84 + 0.7891/2.5 of 8388608/3.35e12.
   const double miss = 1.0 / (1.0 + std::pow(35e6 / 25165824.0, 4));
-  CHECK(warm.memory_s ==
-        Approx(8388608.0 / 3.35e12 * ((2.0 + miss) / 0.84 + (1.0 - miss) / 2.5)).epsilon(1e-12));
+  CHECK(warm.memory_s == Approx(8388608.0 / 3.35e12 * ((2.0 + miss) / 0.84 + (1.0 - miss) / 2.5)).epsilon(1e-12));
 }
 
 TEST_CASE("quantisation and the benchmark's floor stay out of training prices", "[cost][gemm]") {
@@ -93,7 +97,8 @@ TEST_CASE("no training price beats the memory, whatever the fit says", "[cost][g
 }
 
 TEST_CASE("a batch multiplies tiles and operands", "[cost][gemm]") {
-  // Two independent products fill the waves one product leaves empty: never slower than two calls, never faster than one.
+  // Two independent products fill the waves one product leaves empty: never slower than two calls, never faster than
+  // one.
   const GemmPricer pricer(test::a100_bf16(), test::a100());
   const KernelTime one = pricer.time({.m = 2048, .n = 2048, .k = 128});
   const KernelTime two = pricer.time({.m = 2048, .n = 2048, .k = 128, .batch = 2});
@@ -104,7 +109,8 @@ TEST_CASE("a batch multiplies tiles and operands", "[cost][gemm]") {
 
 TEST_CASE("a larger product is never faster", "[cost][gemm]") {
   // In m, n and batch. Not in k: a longer k admits more splits, as in the libraries.
-  for (const auto& [parameters, rates] : {std::pair{test::a100_bf16(), test::a100()}, {test::b200_bf16(), test::b200()}}) {
+  for (const auto& [parameters, rates] :
+       {std::pair{test::a100_bf16(), test::a100()}, {test::b200_bf16(), test::b200()}}) {
     const GemmPricer pricer(parameters, rates);
     for (std::int64_t m = 32; m <= 16384; m *= 4) {
       for (std::int64_t n = 48; n <= 20000; n *= 5) {
@@ -129,7 +135,8 @@ TEST_CASE("kernels without split-K keep one part", "[cost][gemm]") {
 }
 
 TEST_CASE("the larger of droop and sustained clock counts, never both", "[cost][gemm]") {
-  // 5 ms at droop 0.17: 5 x 0.17 x 5/15 = 0.2833 ms; sustained 0.9: 5 x (1/0.9 - 1) = 0.5556 ms; half bound: a quarter of it.
+  // 5 ms at droop 0.17: 5 x 0.17 x 5/15 = 0.2833 ms; sustained 0.9: 5 x (1/0.9 - 1) = 0.5556 ms; half bound: a quarter
+  // of it.
   CHECK(droop_time(5e-3, 0.17, 1.0, 1.0) == Approx(0.17 / 3.0 * 5e-3));
   CHECK(droop_time(5e-3, 0.17, 0.9, 1.0) == Approx(5e-3 / 9.0));
   CHECK(droop_time(5e-3, 0.17, 0.9, 0.5) == Approx(5e-3 / 36.0));

@@ -9,8 +9,8 @@ namespace {
 
 constexpr double k_mebibyte = 1048576.0;
 
-DomainFit fit(Collective collective, std::int64_t ranks, ProtocolLine a, ProtocolLine b, ProtocolLine c, double alpha_us,
-              double gamma_ns, double bandwidth_gb) {
+DomainFit fit(Collective collective, std::int64_t ranks, ProtocolLine a, ProtocolLine b, ProtocolLine c,
+              double alpha_us, double gamma_ns, double bandwidth_gb) {
   return {.collective = collective,
           .ranks = ranks,
           .protocols = {a, b, c},
@@ -23,13 +23,14 @@ ProtocolLine protocol(double us, double gb) { return {.latency_s = us * 1e-6, .b
 // Fitted lines of an eight-way node with 450 GB/s links, and its network of one 50 GB/s adapter per rank.
 TransferLaws laws() {
   const Collective ar = Collective::all_reduce;
-  return {.domain = {.link_bandwidth = 450e9,
-                     .ring_bandwidth = 365e9,
-                     .switch_bandwidth = 306e9,
-                     .fits = {fit(ar, 2, protocol(6.2, 9.3), protocol(7.0, 115), protocol(20.8, 294), 6.1, 6.2, 334),
-                              fit(ar, 8, protocol(15.5, 16.8), protocol(18.7, 246), protocol(50.1, 396), 15.6, 6.4, 433)},
-                     .assumed_efficiency = 0.8},
-          .fabric = {.efficiency = 0.84, .step_s = 8e-6, .peer_s = 0.4e-6}};
+  return {
+      .domain = {.link_bandwidth = 450e9,
+                 .ring_bandwidth = 365e9,
+                 .switch_bandwidth = 306e9,
+                 .fits = {fit(ar, 2, protocol(6.2, 9.3), protocol(7.0, 115), protocol(20.8, 294), 6.1, 6.2, 334),
+                          fit(ar, 8, protocol(15.5, 16.8), protocol(18.7, 246), protocol(50.1, 396), 15.6, 6.4, 433)},
+                 .assumed_efficiency = 0.8},
+      .fabric = {.efficiency = 0.84, .step_s = 8e-6, .peer_s = 0.4e-6}};
 }
 TransferLinks links() {
   return {.intra = {.bandwidth = 450e9, .latency = 0.6e-6}, .inter = {.bandwidth = 50e9, .latency = 5e-6}};
@@ -52,10 +53,10 @@ TEST_CASE("worked values of the all-reduce laws, to the printed digits", "[cost]
 }
 
 TEST_CASE("wire bytes and steps", "[cost][transfer]") {
-  CHECK(wire_bytes(Collective::all_reduce, 800, 8) == 1400);      // 2 x 7/8
-  CHECK(wire_bytes(Collective::all_gather, 800, 8) == 700);       // 7/8
-  CHECK(wire_bytes(Collective::reduce_scatter, 800, 4) == 600);   // 3/4
-  CHECK(wire_bytes(Collective::all_to_all, 800, 2) == 400);       // 1/2
+  CHECK(wire_bytes(Collective::all_reduce, 800, 8) == 1400);     // 2 x 7/8
+  CHECK(wire_bytes(Collective::all_gather, 800, 8) == 700);      // 7/8
+  CHECK(wire_bytes(Collective::reduce_scatter, 800, 4) == 600);  // 3/4
+  CHECK(wire_bytes(Collective::all_to_all, 800, 2) == 400);      // 1/2
   CHECK(wire_bytes(Collective::broadcast, 800, 8) == 800);
   CHECK(wire_bytes(Collective::send_recv, 800, 2) == 800);
   CHECK(step_count(Collective::all_reduce, 8) == 14);
@@ -89,7 +90,8 @@ TEST_CASE("in-switch reduction overtakes the ring at five ranks", "[cost][transf
   // 2 (n-1)/(n+1) 306: n = 4: 367 against 365 is a tie in practice; n = 3: 306 < 365.
   CHECK(in_switch_bus_bandwidth(4, 306e9) == Approx(367.2e9));
   const auto algorithm = [](std::int64_t n) {
-    return transfer_time(Collective::all_reduce, k_mebibyte, {.size = n, .ranks_per_domain = 8}, links(), laws()).algorithm;
+    return transfer_time(Collective::all_reduce, k_mebibyte, {.size = n, .ranks_per_domain = 8}, links(), laws())
+        .algorithm;
   };
   CHECK(algorithm(3) == Algorithm::ring);
   CHECK(algorithm(5) == Algorithm::in_switch);
@@ -129,14 +131,15 @@ TEST_CASE("one accelerator per node: everything crosses the network", "[cost][tr
         Approx(8e-6 + 18.75e-3).epsilon(1e-12));
   CHECK(transfer_time(Collective::all_gather, 80e6, group, network, assumed).total_s ==
         Approx(15e-6 + 9.375e-3).epsilon(1e-12));
-  CHECK(transfer_time(Collective::broadcast, 80e6, group, network, assumed).total_s == Approx(4e-6 + 10e-3).epsilon(1e-12));
+  CHECK(transfer_time(Collective::broadcast, 80e6, group, network, assumed).total_s ==
+        Approx(4e-6 + 10e-3).epsilon(1e-12));
   CHECK(transfer_time(Collective::all_to_all, 80e6, group, network, assumed).total_s ==
         Approx(1e-6 + 9.375e-3).epsilon(1e-12));
 }
 
 TEST_CASE("a group over two nodes is ruled by the slower of links and network", "[cost][transfer]") {
-  // 16 ranks, 2 nodes of 8, 50 GB/s per rank: each rank sends 2 x 1/2 x S/8 at 0.84 x 50 GB/s. With a node total of 400 GB/s,
-  // busbw = 1.875/(1/(0.84 x 400)) = 630 GB/s is above what the node does inside: the inside rules.
+  // 16 ranks, 2 nodes of 8, 50 GB/s per rank: each rank sends 2 x 1/2 x S/8 at 0.84 x 50 GB/s. With a node total of 400
+  // GB/s, busbw = 1.875/(1/(0.84 x 400)) = 630 GB/s is above what the node does inside: the inside rules.
   const double s = 4096 * k_mebibyte;
   const GroupBinding group{.size = 16, .ranks_per_domain = 8};
   const TransferTime fast = transfer_time(Collective::all_reduce, s, group, links(), laws());
@@ -152,8 +155,8 @@ TEST_CASE("a group over two nodes is ruled by the slower of links and network", 
 }
 
 TEST_CASE("an all-to-all over nodes keeps the inside share inside", "[cost][transfer]") {
-  // 16 ranks on 2 nodes: half of each rank's 160 MB buffer goes out at 42 GB/s: 1.905 ms; inside, 8 ranks exchange 80 MB:
-  // 7/8 x 80 MB/(0.8 x 450 GB/s) = 0.194 ms and 7 x 0.6 us; outside latency 5 + 8 us and 8 peers x 0.4 us.
+  // 16 ranks on 2 nodes: half of each rank's 160 MB buffer goes out at 42 GB/s: 1.905 ms; inside, 8 ranks exchange 80
+  // MB: 7/8 x 80 MB/(0.8 x 450 GB/s) = 0.194 ms and 7 x 0.6 us; outside latency 5 + 8 us and 8 peers x 0.4 us.
   TransferLaws assumed = laws();
   assumed.domain.fits.clear();
   const TransferTime time =
@@ -163,14 +166,16 @@ TEST_CASE("an all-to-all over nodes keeps the inside share inside", "[cost][tran
 }
 
 TEST_CASE("a congested fabric loses rate with the number of domains", "[cost][transfer]") {
-  TransferLaws congested{.domain = {.assumed_efficiency = 0.8}, .fabric = {.efficiency = 0.78, .congestion_domains = 14}};
+  TransferLaws congested{.domain = {.assumed_efficiency = 0.8},
+                         .fabric = {.efficiency = 0.78, .congestion_domains = 14}};
   // 29 domains: 0.78/(1 + 28/14) = 0.26.
   const TransferTime time = transfer_time(Collective::all_gather, 29e9, {29, 1}, links(), congested);
   CHECK(time.bandwidth_s == Approx(28e9 / (0.26 * 50e9)).epsilon(1e-12));
 }
 
 TEST_CASE("a fabric may start slowly", "[cost][transfer]") {
-  // 2 domains of 1, all-gather of 200 MB: 100 MB across, ramp 1 us per sqrt(B): 1 us x 10,000 = 10 ms; 100 MB/(0.5 x 50 GB/s) = 4 ms.
+  // 2 domains of 1, all-gather of 200 MB: 100 MB across, ramp 1 us per sqrt(B): 1 us x 10,000 = 10 ms; 100 MB/(0.5 x 50
+  // GB/s) = 4 ms.
   TransferLaws slow{.domain = {.assumed_efficiency = 0.8}, .fabric = {.efficiency = 0.5, .ramp = 1e-6}};
   const TransferTime time = transfer_time(Collective::all_gather, 200e6, {2, 1}, links(), slow);
   CHECK(time.ramp_s == Approx(10e-3).epsilon(1e-12));

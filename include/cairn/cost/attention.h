@@ -10,16 +10,18 @@
 //            + (cq 4 D B s_q Hq + ck 4 D B s_kv Hkv)/H
 //            + [harness, s_kv > 1024] cx s_kv Hq
 //      T     = T1 + droop(T1) + t0
-//    The cx pass is independent of the batch and unexplained; it belongs to the benchmark and never enters a training price.
+//    The cx pass is independent of the batch and unexplained; it belongs to the benchmark and never enters a training
+//    price.
 //    Source: fit of 2026-11 to 4800 public timings. Valid: causal, D in 64..256, 1024 <= S.
 //
 // 2. Kernel form: published forward and backward throughput of stand-alone training kernels:
 //      F     = g 4 D (pairs + rows S0/2)      g = 1 forward, 2.5 backward (five products instead of two)
 //      T     = max(F/(e P) w / sustained, traffic/(eB H)) + gap
 //      w     = (ceil(x)/x)^u (1 + l/x)/(1 + l/x0),   x = B Hq ceil(s_q/128)/SM waves of query tiles
-//    For a causal square this is the familiar rate e P/(1 + S0/S) on half the scores: every query row costs as much as S0/2
-//    further keys (prologue, softmax statistics, the masked part of the diagonal block). x0 is the number of waves in the
-//    published table (16k tokens, heads x D = 2048), so that the form returns the table. e and S0 are tabulated by head size.
+//    For a causal square this is the familiar rate e P/(1 + S0/S) on half the scores: every query row costs as much as
+//    S0/2 further keys (prologue, softmax statistics, the masked part of the diagonal block). x0 is the number of waves
+//    in the published table (16k tokens, heads x D = 2048), so that the form returns the table. e and S0 are tabulated
+//    by head size.
 //    Source: FlashAttention repository benchmark figures (A100 and H100, 2023-2024). Valid: 512 <= S <= 16k.
 #pragma once
 
@@ -32,20 +34,20 @@
 namespace cairn::cost {
 
 struct AttentionShape {
-  std::int64_t b = 1;              // sequences
-  std::int64_t s_q = 0;            // query positions
-  std::int64_t s_kv = 0;           // key positions
-  std::int64_t heads = 0;          // query heads
+  std::int64_t b = 1;      // sequences
+  std::int64_t s_q = 0;    // query positions
+  std::int64_t s_kv = 0;   // key positions
+  std::int64_t heads = 0;  // query heads
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
-  bool causal = true;              // query i sees the keys up to i + s_kv - s_q
+  bool causal = true;  // query i sees the keys up to i + s_kv - s_q
   double bytes_per_element = 2.0;
-  double score_pairs = 0.0;        // unmasked (query, key) pairs of all sequences and heads; 0: from the lines above
-  bool harness = false;            // operator form only: as the benchmark ran it
+  double score_pairs = 0.0;  // unmasked (query, key) pairs of all sequences and heads; 0: from the lines above
+  bool harness = false;      // operator form only: as the benchmark ran it
 
   double rows() const { return static_cast<double>(b) * static_cast<double>(heads) * static_cast<double>(s_q); }
-  // Unmasked pairs of all sequences and heads: score_pairs where given, else s_q s_kv, or for a causal mask with s_q <= s_kv
-  // s_q (s_kv - (s_q - 1)/2), each times b heads.
+  // Unmasked pairs of all sequences and heads: score_pairs where given, else s_q s_kv, or for a causal mask with s_q <=
+  // s_kv s_q (s_kv - (s_q - 1)/2), each times b heads.
   double pairs() const;
 };
 
@@ -62,31 +64,33 @@ struct AttentionParameters {
   double sustained = 1.0;
 };
 
-KernelTime attention_time(const AttentionShape& shape, const AttentionParameters& parameters, const MachineRates& rates);
+KernelTime attention_time(const AttentionShape& shape, const AttentionParameters& parameters,
+                          const MachineRates& rates);
 
 enum class AttentionPass : std::uint8_t { forward, backward };
 
 // One line of a kernel's table.
 struct FlashPoint {
   std::int64_t head_dim = 0;
-  double efficiency = 0.0;    // e: asymptotic rate over the tensor peak
-  double row_keys = 0.0;      // S0 [keys]
+  double efficiency = 0.0;  // e: asymptotic rate over the tensor peak
+  double row_keys = 0.0;    // S0 [keys]
 };
 
 struct FlashParameters {
   std::string kernel{};               // flash1 | flash2 | flash3 | cudnn | triton
   std::vector<FlashPoint> forward{};  // ascending head_dim, at least one; linear between, constant outside
   std::vector<FlashPoint> backward{};
-  double wave_exponent = 0.0;         // u: 1 = the last wave costs a whole one
-  double tail = 0.0;                  // l
-  double table_tokens = 16384.0;      // tokens and heads x head_dim of the published table: fix x0
+  double wave_exponent = 0.0;     // u: 1 = the last wave costs a whole one
+  double tail = 0.0;              // l
+  double table_tokens = 16384.0;  // tokens and heads x head_dim of the published table: fix x0
   double table_width = 2048.0;
-  double memory_efficiency = 0.85;    // of the operand traffic
+  double memory_efficiency = 0.85;  // of the operand traffic
   double gap_s = 0.0;
   double sustained = 1.0;
 };
 
-// Whether the table of this pass covers the head size; outside it the nearest line is used and the price is extrapolated.
+// Whether the table of this pass covers the head size; outside it the nearest line is used and the price is
+// extrapolated.
 bool covers(const FlashParameters& parameters, AttentionPass pass, std::int64_t head_dim);
 
 KernelTime flash_attention_time(const AttentionShape& shape, AttentionPass pass, const FlashParameters& parameters,

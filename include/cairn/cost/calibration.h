@@ -1,8 +1,8 @@
 // Everything that was measured, or had to be assumed, about the kernels and transfers of one accelerator.
 //
-// Files: configs/calibration/<accelerator>.yaml, and fabrics.yaml for the networks between domains. Each set says whether its
-// numbers were fitted to measurements of this accelerator or carried over from a neighbour, and from where; a prediction that
-// rests on an assumed set says so.
+// Files: configs/calibration/<accelerator>.yaml, and fabrics.yaml for the networks between domains. Each set says
+// whether its numbers were fitted to measurements of this accelerator or carried over from a neighbour, and from where;
+// a prediction that rests on an assumed set says so.
 #pragma once
 
 #include <optional>
@@ -32,8 +32,8 @@ struct Provenance {
 };
 
 struct GemmSet {
-  std::string type = {};     // bf16 (all 16-bit types) | fp8 (one scale per tensor) | fp8-block
-  double peak_flops = 0.0;   // the tensor peak the efficiency is relative to
+  std::string type = {};    // bf16 (all 16-bit types) | fp8 (one scale per tensor) | fp8-block
+  double peak_flops = 0.0;  // the tensor peak the efficiency is relative to
   Provenance provenance = {};
   GemmParameters parameters = {};
 };
@@ -51,15 +51,15 @@ struct FlashSet {
 struct Calibration {
   std::string name = {};
   std::string accelerator = {};
-  MachineRates machine = {};   // the rates all efficiencies are relative to; tensor_flops belongs to each GemmSet
-  double gap_s = 0.0;          // device-side gap between kernels of a training step
-  double sustained = 1.0;      // clock of a training step over that of short runs
+  MachineRates machine = {};  // the rates all efficiencies are relative to; tensor_flops belongs to each GemmSet
+  double gap_s = 0.0;         // device-side gap between kernels of a training step
+  double sustained = 1.0;     // clock of a training step over that of short runs
   std::vector<GemmSet> gemm = {};
   std::optional<AttentionSet> attention_operator = {};
   std::vector<FlashSet> flash_attention = {};
   MemoryBoundParameters memory_bound = {};
   Provenance transfer_provenance = {};
-  std::string fabric = {};     // a name of fabrics.yaml
+  std::string fabric = {};  // a name of fabrics.yaml
   TransferLaws transfers = {};
 
   // Null when the accelerator has no such set. fp16 is priced as bf16.

@@ -3,8 +3,8 @@
 //   b = bytes per input element, kb = 128/b elements of K per pipeline step
 //   P = eP * tensor peak,  H = memory bandwidth,  A = b M K,  W = b N K,  C = bo M N        [bytes]
 //
-//   candidates (tm, tn, s): tm x tn in {64x64, 128x64, 128x128, 256x128, 256x256} and transposes; split-K s in 1, 2, 4 .. 64
-//                           that leaves at least 4 steps of K
+//   candidates (tm, tn, s): tm x tn in {64x64, 128x64, 128x128, 256x128, 256x256} and transposes; split-K s in
+//                           1, 2, 4 .. 64 that leaves at least 4 steps of K
 //   n_tiles = batch ceil(M/tm) ceil(N/tn) s
 //   waves   = max(1, sigma ceil(n_tiles/SM) + (1 - sigma) n_tiles/SM)
 //   t_step  = ((2 tm tn kb SM/P)^4 + tk^4)^(1/4)
@@ -14,14 +14,17 @@
 //   T2      = T1 + q 3 M K/H                                  quantising A, only when priced as the benchmark ran it
 //   T       = T2 + droop(T2) + t0
 //
-// mA, mW are the shares of A and W that come from device memory rather than the cache. A training graph reads both from memory
-// (1, 1) unless the producer has just written A and it fits. The benchmark behind the fits reuses A and rotates weights:
+// mA, mW are the shares of A and W that come from device memory rather than the cache. A training graph reads both from
+// memory (1, 1) unless the producer has just written A and it fits. The benchmark behind the fits reuses A and rotates
+// weights:
 //   mA = miss(A + W + C),  mW = miss(A + 6 W + C),  miss(x) = 1/(1 + (kappa L2/x)^4)
 //
-// A fitted eB above 1 (block scales on Hopper) describes the benchmark's cache, not the memory: training prices stop at 1.
+// A fitted eB above 1 (block scales on Hopper) describes the benchmark's cache, not the memory: training prices stop at
+// 1.
 //
-// Source: fits of 2026-11 to 19500 public operator timings (aiconfigurator samples of A100, H100, H200, B200, GB200; see the
-// calibration files for the scores). Valid: M >= 128 a power of two, N, K multiples of 32; elsewhere extrapolated.
+// Source: fits of 2026-11 to 19500 public operator timings (aiconfigurator samples of A100, H100, H200, B200, GB200;
+// see the calibration files for the scores). Valid: M >= 128 a power of two, N, K multiples of 32; elsewhere
+// extrapolated.
 #pragma once
 
 #include <array>
@@ -39,27 +42,27 @@ struct GemmShape {
   double input_bytes = 2.0;   // per element of A and W
   double output_bytes = 2.0;  // per element of C
   bool a_in_cache = false;    // the producer has just written A: the share that fits is read from the cache
-  bool harness = false;       // price as the benchmark ran it: cached A, rotated W, quantisation of A and its launch floor inside
+  bool harness = false;  // as the benchmark ran it: cached A, rotated W, quantisation of A and its launch floor inside
 };
 
 // One set per accelerator and kernel family (bf16, fp8 with per-tensor scales, fp8 with block scales).
 struct GemmParameters {
-  double tensor_efficiency = 0.0;    // eP: fraction of the tensor peak in short runs
-  double memory_efficiency = 0.0;    // eB: fraction of the memory bandwidth
-  double launch_floor_s = 0.0;       // t0: floor of the operator as the benchmark timed it
-  double gap_s = 0.0;                // floor on the device inside a training step (no quantise kernels, no host time)
-  double tile_overhead_s = 0.0;      // tpe: pipeline fill and drain per tile
-  double step_floor_s = 0.0;         // tk: shortest K step (load latency over stages)
-  double epilogue = 0.0;             // o: share of the output write that the main loop does not hide
-  double split_cost_s = 0.0;         // ck: second kernel or semaphore of split-K
-  double overlap_exponent = 3.0;     // p: overlap of compute and memory, 1 = none
-  double droop = 0.0;                // d: extra time of long compute-bound kernels, up to 1 + d
-  double quantise_passes = 0.0;      // q: in units of reading 2 B and writing 1 B per element of A
-  double wave_quantisation = 1.0;    // sigma: 1 = hard waves, 0 = none
-  double sustained = 1.0;            // clock of a training step over the clock of short runs; benchmarks use 1
-  double cache_share = 0.7;          // kappa: effective share of the last-level cache
-  double cache_speed = 2.5;          // eL: cache bandwidth over memory bandwidth
-  std::int64_t max_split = 64;       // 1: the kernel family has no split-K
+  double tensor_efficiency = 0.0;  // eP: fraction of the tensor peak in short runs
+  double memory_efficiency = 0.0;  // eB: fraction of the memory bandwidth
+  double launch_floor_s = 0.0;     // t0: floor of the operator as the benchmark timed it
+  double gap_s = 0.0;              // floor on the device inside a training step (no quantise kernels, no host time)
+  double tile_overhead_s = 0.0;    // tpe: pipeline fill and drain per tile
+  double step_floor_s = 0.0;       // tk: shortest K step (load latency over stages)
+  double epilogue = 0.0;           // o: share of the output write that the main loop does not hide
+  double split_cost_s = 0.0;       // ck: second kernel or semaphore of split-K
+  double overlap_exponent = 3.0;   // p: overlap of compute and memory, 1 = none
+  double droop = 0.0;              // d: extra time of long compute-bound kernels, up to 1 + d
+  double quantise_passes = 0.0;    // q: in units of reading 2 B and writing 1 B per element of A
+  double wave_quantisation = 1.0;  // sigma: 1 = hard waves, 0 = none
+  double sustained = 1.0;          // clock of a training step over the clock of short runs; benchmarks use 1
+  double cache_share = 0.7;        // kappa: effective share of the last-level cache
+  double cache_speed = 2.5;        // eL: cache bandwidth over memory bandwidth
+  std::int64_t max_split = 64;     // 1: the kernel family has no split-K
 };
 
 // Everything about a (parameters, machine) pair that does not depend on the shape, worked out once.
@@ -84,7 +87,7 @@ class GemmPricer {
 
   GemmParameters parameters_;
   MachineRates rates_;
-  std::array<double, k_tile_count> byte_step_s_{};       // 256 tm tn SM/P: seconds of a K step times bytes per element
+  std::array<double, k_tile_count> byte_step_s_{};        // 256 tm tn SM/P: seconds of a K step times bytes per element
   std::array<double, k_tile_count> epilogue_per_byte_{};  // o tm tn SM/H
   double step_floor_4_ = 0.0;                             // tk^4
   double fitted_s_per_byte_ = 0.0;

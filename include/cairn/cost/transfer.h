@@ -6,30 +6,32 @@
 //   reduce_scatter  the tensor before scattering (input); every rank keeps S/n
 //   all_to_all      the send buffer of one rank; it keeps S/n and sends S/n to every other rank
 //   broadcast       the tensor;  send_recv  the message
-// Wire bytes per rank x = c(n) S:  c = 2(n-1)/n all_reduce; (n-1)/n all_gather, reduce_scatter, all_to_all; 1 the others.
+// Wire bytes per rank x = c(n) S:  c = 2(n-1)/n all_reduce; (n-1)/n all_gather, reduce_scatter, all_to_all; else 1.
 // Steps: 2(n-1) all_reduce, n-1 others.
 //
 // Inside a domain (ranks joined by the fast links), two measured forms:
 //   three protocols  T = min(a1 + x/B1, a2 + x/B2, a3 + x/B3)         a1 < a2 < a3, B1 < B2 < B3
 //   short form       T = alpha + gamma sqrt(x) + x/B                  safest to extrapolate
-// measured at some rank counts. For others the parameters are interpolated, never the times: latencies linearly in the steps,
-// 1/B and gamma linearly in 1/n; above the largest measured count latencies go on, bandwidths stay, except that an all-reduce
-// in the switch follows busbw(n) = 2(n-1)/(n+1) B_sw (a rank moves S(1 + 1/n): S reduced in the switch, S/n multicast).
-// Without measurements: T = steps latency + x/(efficiency bandwidth), a ring over the links as the cluster file states them.
+// measured at some rank counts. For others the parameters are interpolated, never the times: latencies linearly in the
+// steps, 1/B and gamma linearly in 1/n; above the largest measured count latencies go on, bandwidths stay, except that
+// an all-reduce in the switch follows busbw(n) = 2(n-1)/(n+1) B_sw (a rank moves S(1 + 1/n): S reduced in the switch,
+// S/n multicast). Without measurements: T = steps latency + x/(efficiency bandwidth), a ring over the links as the
+// cluster file states them.
 // A price is never below its wire bytes over the link's stated bandwidth.
 //
-// Across m domains with r ranks in each, hierarchically: inside and across are pipelined, so latencies add and the slower rate
-// rules.
-//   across per rank  all_reduce 2(m-1)/m S/r; all_gather, reduce_scatter (m-1)/m S/r; all_to_all (m-1)/m S; broadcast S/r
-//   rate             efficiency(m) W, W = the rank's share of its node's network links; efficiency/(1 + (m-1)/m0) where the
-//                    fabric is known to congest
-//   steps            all_reduce 2 ceil(log2 m) (double binary trees), broadcast ceil(log2 m), all_gather and reduce_scatter m-1,
-//                    each latency + step_s; all_to_all one latency and peer_s per outside peer
+// Across m domains with r ranks in each, hierarchically: inside and across are pipelined, so latencies add and the
+// slower rate rules.
+//   across per rank  all_reduce 2(m-1)/m S/r; all_gather, reduce_scatter (m-1)/m S/r; all_to_all (m-1)/m S;
+//                    broadcast S/r
+//   rate             efficiency(m) W, W = the rank's share of its node's network links; efficiency/(1 + (m-1)/m0) where
+//                    the fabric is known to congest
+//   steps            all_reduce 2 ceil(log2 m) (double binary trees), broadcast ceil(log2 m), all_gather and
+//                    reduce_scatter m-1, each latency + step_s; all_to_all one of them and peer_s per outside peer
 //   T = L_in + L_out + ramp sqrt(bytes) + max(T_in - L_in, bytes/rate),  L_in = the inner price of an empty message
 // bytes = those across per rank. All sibling groups are taken to communicate at once, as ranks of one program do.
 //
-// Source: fits of 2026-11 to public nccl-tests style samples (NCCL 2.27-2.29); Thakur, Rabenseifner, Gropp 2005 for the step
-// counts; Sanders, Speck, Traeff 2009 for the trees. Valid: 512 B to 512 MiB, 2 to 8 ranks inside a domain.
+// Source: fits of 2026-11 to public nccl-tests style samples (NCCL 2.27-2.29); Thakur, Rabenseifner, Gropp 2005 for the
+// step counts; Sanders, Speck, Traeff 2009 for the trees. Valid: 512 B to 512 MiB, 2 to 8 ranks inside a domain.
 #pragma once
 
 #include <array>
@@ -78,24 +80,24 @@ struct DomainFit {
   std::int64_t ranks = 0;
   std::array<ProtocolLine, 3> protocols{};
   double alpha_s = 0.0;
-  double gamma = 0.0;       // [s per sqrt(B)]
-  double bandwidth = 0.0;   // B of the short form
+  double gamma = 0.0;      // [s per sqrt(B)]
+  double bandwidth = 0.0;  // B of the short form
 };
 
 struct DomainLaws {
   double link_bandwidth = 0.0;    // the links the fits were measured on; other links scale the bandwidths in proportion
   double ring_bandwidth = 0.0;    // busbw limit of the ring all-reduce; 0: unknown
   double switch_bandwidth = 0.0;  // B_sw; 0: the switch does not reduce
-  std::vector<DomainFit> fits{};    // ascending ranks per collective; empty: alpha-beta
+  std::vector<DomainFit> fits{};  // ascending ranks per collective; empty: alpha-beta
   double assumed_efficiency = 0.0;  // of the stated link bandwidth where nothing was measured
 };
 
 struct FabricLaws {
-  double efficiency = 0.0;        // achieved over stated bandwidth between two domains
+  double efficiency = 0.0;          // achieved over stated bandwidth between two domains
   double congestion_domains = 0.0;  // m0; 0: flat
-  double step_s = 0.0;            // software cost of one step over the network
-  double ramp = 0.0;              // slow start of messages [s per square root of a byte across]
-  double peer_s = 0.0;            // per peer of an all-to-all
+  double step_s = 0.0;              // software cost of one step over the network
+  double ramp = 0.0;                // slow start of messages [s per square root of a byte across]
+  double peer_s = 0.0;              // per peer of an all-to-all
 };
 
 struct TransferLaws {

@@ -1,0 +1,60 @@
+// From an operator shard to its price: which form applies follows from the loop nest.
+//
+//   contraction of two factors   dims in (A, C) -> M, (W, C) -> N, (A, W) -> K, in all three -> batch; GEMM form.
+//                                A convolution is the product of its implicit matrices.
+//   contraction that merges by softmax, and its derivative: attention form; pairs counted exactly from the guarded domain. Its dims
+//                                "query", "key" and "head_dim" are found by name.
+//   everything else              memory-bound form on the bytes of its accesses.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "cairn/cost/calibration.h"
+#include "cairn/hardware/accelerator.h"
+#include "cairn/ir/graph.h"
+
+namespace cairn::cost {
+
+// Whether an operator, or the operator it is the derivative of, merges its partial results by softmax.
+bool is_attention(const ir::Shard& shard);
+
+// The product a plain contraction computes; sizes from the shard's box. Throws core::InternalError for other than two factors.
+GemmShape gemm_shape(const ir::Shard& shard);
+AttentionShape attention_shape(const ir::Shard& shard);
+
+// No execution of the shard on its own takes less: FLOPs at the data-sheet peak, distinct bytes that cannot all be cached at the
+// memory's bandwidth.
+struct ShardFloor {
+  double compute_s = 0.0;
+  double memory_s = 0.0;
+};
+
+class ShardPricer {
+ public:
+  ShardPricer(const Calibration& calibration, const hardware::Accelerator& accelerator);
+
+  // Throws core::ConfigurationError when the calibration lacks the kernel asked for, or the accelerator the number type.
+  KernelTime price(const ir::Shard& shard);
+  ShardFloor floor(const ir::Shard& shard) const;
+
+  // What the prices given so far rest on, beyond fitted parameters: one sentence each.
+  const std::set<std::string>& assumptions() const { return assumptions_; }
+
+ private:
+  struct Gemm {
+    GemmPricer pricer;
+  };
+  const GemmPricer& gemm(numerics::Format format);
+  MachineRates rates(numerics::Format format) const;
+  KernelTime price_attention(const ir::Shard& shard);
+
+  const Calibration& calibration_;
+  const hardware::Accelerator& accelerator_;
+  std::array<std::optional<GemmPricer>, 32> gemm_{};
+  std::set<std::string> assumptions_;
+};
+
+}  // namespace cairn::cost

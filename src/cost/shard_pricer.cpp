@@ -1,0 +1,156 @@
+#include "cairn/cost/shard_pricer.h"
+
+#include <algorithm>
+
+#include <boost/container/static_vector.hpp>
+#include <fmt/format.h>
+
+#include "cairn/core/assert.h"
+#include "cairn/core/diagnostics.h"
+
+namespace cairn::cost {
+namespace {
+
+const ir::Operator& forward_of(const ir::Shard& shard) {
+  return shard.op->forward >= 0 ? shard.graph->op(shard.op->forward) : *shard.op;
+}
+
+std::int64_t extent_of(const ir::Shard& shard, const char* name) {
+  const int dim = shard.op->domain.find(name);
+  CAIRN_ASSERT(dim >= 0 && "attention names its dimensions query, key and head_dim");
+  return shard.box[static_cast<std::size_t>(dim)].extent();
+}
+
+numerics::Format format_of(const ir::Shard& shard, const ir::Access& access) { return shard.graph->tensor(access.tensor).format; }
+
+}  // namespace
+
+bool is_attention(const ir::Shard& shard) {
+  const ir::Operator& op = forward_of(shard);
+  return shard.op->kind == ir::Kind::contraction && op.kind == ir::Kind::contraction && !op.is_plain_contraction();
+}
+
+GemmShape gemm_shape(const ir::Shard& shard) {
+  boost::container::static_vector<const ir::Access*, 4> factors;
+  const ir::Access* output = nullptr;
+  for (const ir::Access& access : shard.op->accesses) {
+    if (access.mode != ir::Mode::read) output = &access;
+    else if (!access.addend) factors.push_back(&access);
+  }
+  CAIRN_ASSERT(factors.size() == 2 && output != nullptr && "a plain contraction has two factors and one result");
+  GemmShape shape{.m = 1, .n = 1, .k = 1};
+  for (std::size_t dim = 0; dim < shard.box.size(); ++dim) {
+    const auto id = static_cast<loopnest::DimId>(dim);
+    const bool in_a = uses(factors[0]->projection, id);
+    const bool in_w = uses(factors[1]->projection, id);
+    const bool in_c = uses(output->projection, id);
+    std::int64_t& role = !in_c ? shape.k : in_a && in_w ? shape.batch : in_a ? shape.m : shape.n;
+    role *= shard.box[dim].extent();
+  }
+  shape.input_bytes = numerics::bytes_per_element(format_of(shard, *factors[0]));
+  const double elements = static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.batch);
+  shape.output_bytes = ir::bytes(shard, *output) / elements;
+  return shape;
+}
+
+AttentionShape attention_shape(const ir::Shard& shard) {
+  AttentionShape shape;
+  shape.s_q = extent_of(shard, "query");
+  shape.s_kv = extent_of(shard, "key");
+  shape.head_dim = extent_of(shard, "head_dim");
+  shape.b = 1;
+  shape.heads = 1;
+  shape.kv_heads = 1;
+  // Keys and values are the accesses that the key dimension indexes.
+  const auto key = static_cast<loopnest::DimId>(shard.op->domain.find("key"));
+  const ir::Access* keys = nullptr;
+  for (const ir::Access& access : shard.op->accesses)
+    if (uses(access.projection, key)) keys = &access;
+  CAIRN_ASSERT(keys != nullptr);
+  for (std::size_t dim = 0; dim < shard.box.size(); ++dim) {
+    const std::string& name = shard.op->domain.dims()[dim].name;
+    if (name == "query" || name == "key" || name == "head_dim") continue;
+    (uses(keys->projection, static_cast<loopnest::DimId>(dim)) ? shape.b : shape.heads) *= shard.box[dim].extent();
+  }
+  shape.causal = !shard.op->domain.guards().empty();
+  shape.bytes_per_element = numerics::bytes_per_element(format_of(shard, *keys));
+  shape.score_pairs = static_cast<double>(shard.op->domain.points(shard.box)) / static_cast<double>(shape.head_dim);
+  return shape;
+}
+
+ShardPricer::ShardPricer(const Calibration& calibration, const hardware::Accelerator& accelerator)
+    : calibration_(calibration), accelerator_(accelerator) {}
+
+MachineRates ShardPricer::rates(numerics::Format format) const {
+  MachineRates rates = calibration_.machine;
+  const auto peak = accelerator_.matrix_peak(format);
+  rates.tensor_flops = (peak ? *peak : accelerator_.vector_peak(format)).base();
+  return rates;
+}
+
+const GemmPricer& ShardPricer::gemm(numerics::Format format) {
+  auto& slot = gemm_[static_cast<std::size_t>(format)];
+  if (slot) return *slot;
+  const GemmSet* set = calibration_.find_gemm(numerics::name(format));
+  if (set) {
+    slot.emplace(set->parameters, calibration_.rates(*set));
+    if (set->provenance.evidence == Evidence::assumed)
+      assumptions_.insert(fmt::format("matrix products in {}: efficiencies assumed ({})", numerics::name(format), set->provenance.source));
+    return *slot;
+  }
+  if (!accelerator_.matrix_peak(format) && numerics::bits_per_element(format) < 16)
+    throw core::ConfigurationError("training.precision",
+                                   fmt::format("{} has no matrix units for {}", accelerator_.name, numerics::name(format)),
+                                   "choose a recipe the accelerator supports, such as bf16 or fp16");
+  set = calibration_.find_gemm("bf16");
+  CAIRN_ASSERT(set != nullptr && "every calibration has a 16-bit set");
+  slot.emplace(set->parameters, rates(format));
+  assumptions_.insert(fmt::format("matrix products in {}: efficiencies of the 16-bit ones", numerics::name(format)));
+  return *slot;
+}
+
+KernelTime ShardPricer::price_attention(const ir::Shard& shard) {
+  const FlashSet* set = calibration_.find_flash(shard.op->variant);
+  if (!set) {
+    std::string known;
+    for (const FlashSet& each : calibration_.flash_attention) known += (known.empty() ? "" : ", ") + each.parameters.kernel;
+    throw core::ConfigurationError("training.kernels.attention",
+                                   fmt::format("no timings of attention kernel '{}' on {}", shard.op->variant, calibration_.accelerator),
+                                   known.empty() ? "use unfused or fused_softmax" : "known here: " + known);
+  }
+  const AttentionShape shape = attention_shape(shard);
+  const AttentionPass pass = shard.op->phase == ir::Phase::forward ? AttentionPass::forward : AttentionPass::backward;
+  if (set->provenance.evidence == Evidence::assumed)
+    assumptions_.insert(fmt::format("attention kernel {}: speed assumed ({})", shard.op->variant, set->provenance.source));
+  if (!covers(set->parameters, pass, shape.head_dim))
+    assumptions_.insert(fmt::format("attention kernel {}: head size {} outside the measured table", shard.op->variant, shape.head_dim));
+  MachineRates machine = calibration_.machine;
+  const GemmSet* products = calibration_.find_gemm("bf16");
+  machine.tensor_flops = products->peak_flops;
+  return flash_attention_time(shape, pass, set->parameters, machine);
+}
+
+KernelTime ShardPricer::price(const ir::Shard& shard) {
+  if (is_attention(shard)) return price_attention(shard);
+  if (shard.op->is_plain_contraction()) {
+    for (const ir::Access& access : shard.op->accesses)
+      if (access.mode == ir::Mode::read) return gemm(format_of(shard, access)).time(gemm_shape(shard));
+  }
+  return memory_bound_time(ir::bytes(shard), ir::flops(shard), calibration_.memory_bound, calibration_.machine);
+}
+
+ShardFloor ShardPricer::floor(const ir::Shard& shard) const {
+  ShardFloor result;
+  double peak = accelerator_.vector_peak(numerics::Format::fp32).base();
+  if (shard.op->kind == ir::Kind::contraction)
+    for (const ir::Access& access : shard.op->accesses)
+      if (access.mode == ir::Mode::read) {
+        peak = std::max(peak, rates(format_of(shard, access)).tensor_flops);
+        break;
+      }
+  result.compute_s = ir::flops(shard) / peak;
+  result.memory_s = std::max(0.0, ir::bytes(shard) - calibration_.machine.l2_bytes) / calibration_.machine.memory_bandwidth;
+  return result;
+}
+
+}  // namespace cairn::cost
