@@ -1,0 +1,99 @@
+#include "cairn/predict/cost_pricer.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cairn/core/assert.h"
+
+namespace cairn::predict {
+namespace {
+
+cost::Collective kind(plan::Collective collective) {
+  switch (collective) {
+    case plan::Collective::all_gather: return cost::Collective::all_gather;
+    case plan::Collective::reduce_scatter: return cost::Collective::reduce_scatter;
+    case plan::Collective::all_reduce: return cost::Collective::all_reduce;
+    case plan::Collective::all_to_all: return cost::Collective::all_to_all;
+    case plan::Collective::send: return cost::Collective::send_recv;
+    case plan::Collective::none: break;
+  }
+  CAIRN_ASSERT(!"a transfer moves something");
+  return cost::Collective::send_recv;
+}
+
+// The cost model counts an all-to-all by one rank's buffer, the plan by the whole tensor.
+double counted_bytes(const plan::Transfer& transfer) {
+  return transfer.collective == plan::Collective::all_to_all ? transfer.bytes / static_cast<double>(transfer.group.size) : transfer.bytes;
+}
+
+}  // namespace
+
+CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator, const hardware::Network& network,
+                       const hardware::FittedNumbers& host)
+    : calibration_(calibration), network_(network), host_(host), shards_(calibration, accelerator) {
+  const hardware::NetworkLevel& inner = network.levels.front();
+  links_.intra = {.bandwidth = inner.gpu_bandwidth().base(), .latency = inner.latency / core::k_second};
+  if (network.levels.size() > 1) {
+    const hardware::NetworkLevel& outer = network.levels[1];
+    links_.inter = {.bandwidth = outer.gpu_bandwidth().base() / outer.oversubscription, .latency = outer.latency / core::k_second};
+  }
+}
+
+Price CostPricer::shard(const ir::Shard& shard) {
+  const cost::KernelTime time = shards_.price(shard);
+  return {.duration = core::to_picoseconds(time.total_s), .launch = core::to_picoseconds(time.launch_s)};
+}
+
+cost::GroupBinding CostPricer::binding(const plan::Group& group) {
+  const auto [slot, fresh] = bindings_.try_emplace({group.size, group.stride});
+  if (fresh) {
+    const std::int64_t domain = network_.levels.front().domain;
+    // A group that straddles domains unevenly is priced by its fullest domain.
+    const std::int64_t inside = group.stride >= domain ? 1 : std::min(group.size, (domain + group.stride - 1) / group.stride);
+    slot->second = {.size = group.size, .ranks_per_domain = std::max<std::int64_t>(inside, 1)};
+    if (inside > 1 && inside < group.size && group.size % inside != 0)
+      assumptions_.insert(fmt::format("a group of {} ranks does not fill whole domains of {}: priced as if it did", group.size, inside));
+  }
+  return slot->second;
+}
+
+cost::TransferTime CostPricer::transfer_time(const plan::Transfer& transfer) {
+  const cost::TransferTime time =
+      cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), binding(transfer.group), links_, calibration_.transfers);
+  if (time.basis == cost::Basis::assumed)
+    assumptions_.insert(fmt::format("{} over {} ranks: no measurements of these links, latency and a share of the stated bandwidth",
+                                    plan::name(transfer.collective), transfer.group.size));
+  return time;
+}
+
+Price CostPricer::transfer(const plan::Transfer& transfer) {
+  return {.duration = core::to_picoseconds(transfer_time(transfer).total_s), .launch = 0};
+}
+
+CostPricer::Sent CostPricer::sent(const plan::Transfer& transfer) {
+  const cost::GroupBinding where = binding(transfer.group);
+  const double total = plan::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
+  if (where.domains() == 1) return {.scale_up = total, .scale_out = 0.0};
+  if (where.ranks_per_domain == 1) return {.scale_up = 0.0, .scale_out = total};
+  // Hierarchical: whole inside the domain, a rank's share across.
+  const auto inside = static_cast<double>(where.ranks_per_domain);
+  const double across = plan::bytes_sent(transfer.collective, where.domains(), transfer.bytes / inside);
+  return {.scale_up = std::max(0.0, total - across), .scale_out = across};
+}
+
+double CostPricer::transfer_floor_s(const plan::Transfer& transfer) {
+  const Sent bytes = sent(transfer);
+  double floor = bytes.scale_up / links_.intra.bandwidth;
+  if (bytes.scale_out > 0.0) floor = std::max(floor, bytes.scale_out / links_.inter.bandwidth);
+  return floor;
+}
+
+Price CostPricer::host(plan::HostWork work) {
+  const core::Seconds time = work == plan::HostWork::per_step ? host_.host_per_step : host_.host_per_micro_batch;
+  return {.duration = core::to_picoseconds(time / core::k_second), .launch = 0};
+}
+
+core::Picoseconds CostPricer::host_per_kernel() const { return core::to_picoseconds(host_.host_per_kernel / core::k_second); }
+
+}  // namespace cairn::predict
