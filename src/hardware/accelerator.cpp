@@ -11,7 +11,8 @@ namespace {
 const config::Choices<Scope> k_scopes{{"device", Scope::device}, {"multiprocessor", Scope::multiprocessor}};
 
 std::optional<core::FlopsPerSecond> find_rate(const PeakRates::Rates& rates, numerics::Format format) {
-  const auto found = std::find_if(rates.begin(), rates.end(), [format](const auto& rate) { return rate.first == name(format); });
+  const auto found =
+      std::find_if(rates.begin(), rates.end(), [format](const auto& rate) { return rate.first == name(format); });
   if (found == rates.end()) return std::nullopt;
   return found->second;
 }
@@ -21,22 +22,30 @@ numerics::Format unit_format(numerics::Format format) {
   switch (format) {
     case numerics::Format::fp8_e5m2:
     case numerics::Format::fp8_block:
-    case numerics::Format::mxfp8: return numerics::Format::fp8_e4m3;
-    default: return format;
+    case numerics::Format::mxfp8:
+      return numerics::Format::fp8_e4m3;
+    default:
+      return format;
   }
 }
 
 void describe_rates(config::Fields& fields, std::string_view key, PeakRates::Rates& rates, config::Rule rule) {
-  fields.map(key, rates, rule, [](config::Value& value, core::FlopsPerSecond& rate) { value.quantity(rate, {.positive = true}); });
+  fields.map(key, rates, rule,
+             [](config::Value& value, core::FlopsPerSecond& rate) { value.quantity(rate, {.positive = true}); });
   fields.check(
-      key, [&rates] { return std::all_of(rates.begin(), rates.end(), [](const auto& rate) { return find_format(rate.first).has_value(); }); },
+      key,
+      [&rates] {
+        return std::all_of(rates.begin(), rates.end(),
+                           [](const auto& rate) { return find_format(rate.first).has_value(); });
+      },
       "not a number format among the keys", "known: " + format_names());
 }
 
 }  // namespace
 
 const MemoryLevel* Accelerator::find_memory(std::string_view level) const {
-  const auto found = std::find_if(memory.begin(), memory.end(), [level](const MemoryLevel& m) { return m.name == level; });
+  const auto found =
+      std::find_if(memory.begin(), memory.end(), [level](const MemoryLevel& m) { return m.name == level; });
   return found == memory.end() ? nullptr : &*found;
 }
 
@@ -64,14 +73,17 @@ void describe(config::Fields& fields, ReservedMemory& reserved) {
 }
 
 void describe(config::Value& value, ReservedMemory& reserved) {
-  value.shorthand(config::Form::word, reserved, [&reserved](config::Value& scalar) { scalar.quantity(reserved.driver); });
+  value.shorthand(config::Form::word, reserved,
+                  [&reserved](config::Value& scalar) { scalar.quantity(reserved.driver); });
 }
 
 void describe(config::Fields& fields, PeakRates& peak) {
   describe_rates(fields, "tensor", peak.tensor, {.doc = "dense rate of the matrix units by number format"});
-  describe_rates(fields, "vector", peak.vector, {.doc = "rate of the ordinary lanes by number format", .required = true});
-  fields.check("vector", [&peak] { return find_rate(peak.vector, numerics::Format::fp32).has_value(); }, "no rate for fp32",
-               "give the fp32 rate of the ordinary lanes");
+  describe_rates(fields, "vector", peak.vector,
+                 {.doc = "rate of the ordinary lanes by number format", .required = true});
+  fields.check(
+      "vector", [&peak] { return find_rate(peak.vector, numerics::Format::fp32).has_value(); }, "no rate for fp32",
+      "give the fp32 rate of the ordinary lanes");
 }
 
 void describe(config::Fields& fields, Accelerator& accelerator) {
@@ -83,14 +95,18 @@ void describe(config::Fields& fields, Accelerator& accelerator) {
   fields.quantity("clock", accelerator.clock, {.doc = "boost clock", .required = true, .positive = true});
   fields.number("exponentials_per_clock", accelerator.exponentials_per_clock,
                 {.doc = "special-function results per clock and multiprocessor", .positive = true});
-  fields.objects("memory", accelerator.memory, {.doc = "levels, device memory first", .required = true, .minimum_size = 1});
-  fields.check("memory", [&accelerator] { return accelerator.device_memory().bandwidth.has_value(); },
-               "the first level, device memory, has no bandwidth", "give memory[0].bandwidth");
+  fields.objects("memory", accelerator.memory,
+                 {.doc = "levels, device memory first", .required = true, .minimum_size = 1});
+  fields.check(
+      "memory", [&accelerator] { return accelerator.device_memory().bandwidth.has_value(); },
+      "the first level, device memory, has no bandwidth", "give memory[0].bandwidth");
   fields.value("reserved_memory", accelerator.reserved_memory, {.doc = "memory a training program cannot allocate"});
-  fields.check("reserved_memory", [&accelerator] { return accelerator.usable_memory() > core::Bytes{}; }, "nothing is left of the memory",
-               "reserve less than memory[0].capacity");
+  fields.check(
+      "reserved_memory", [&accelerator] { return accelerator.usable_memory() > core::Bytes{}; },
+      "nothing is left of the memory", "reserve less than memory[0].capacity");
   fields.quantity("power", accelerator.power, {.doc = "board limit", .required = true, .positive = true});
-  fields.quantity("launch_floor", accelerator.launch_floor, {.doc = "shortest time of a kernel in a stream", .required = true});
+  fields.quantity("launch_floor", accelerator.launch_floor,
+                  {.doc = "shortest time of a kernel in a stream", .required = true});
 }
 
 }  // namespace cairn::hardware

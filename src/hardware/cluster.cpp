@@ -8,12 +8,19 @@
 namespace cairn::hardware {
 namespace {
 
-const config::Choices<LevelKind> k_kinds{
-    {"nvswitch", LevelKind::nvswitch},         {"pcie-tree", LevelKind::pcie_tree},     {"hybrid-cube-mesh", LevelKind::hybrid_cube_mesh},
-    {"star", LevelKind::star},                 {"fat-tree", LevelKind::fat_tree},       {"rail-optimized", LevelKind::rail_optimized},
-    {"rail-only", LevelKind::rail_only},       {"dragonfly", LevelKind::dragonfly},     {"torus", LevelKind::torus},
-    {"mesh", LevelKind::mesh},                 {"hyperx", LevelKind::hyperx},           {"hammingmesh", LevelKind::hammingmesh},
-    {"graph", LevelKind::graph}};
+const config::Choices<LevelKind> k_kinds{{"nvswitch", LevelKind::nvswitch},
+                                         {"pcie-tree", LevelKind::pcie_tree},
+                                         {"hybrid-cube-mesh", LevelKind::hybrid_cube_mesh},
+                                         {"star", LevelKind::star},
+                                         {"fat-tree", LevelKind::fat_tree},
+                                         {"rail-optimized", LevelKind::rail_optimized},
+                                         {"rail-only", LevelKind::rail_only},
+                                         {"dragonfly", LevelKind::dragonfly},
+                                         {"torus", LevelKind::torus},
+                                         {"mesh", LevelKind::mesh},
+                                         {"hyperx", LevelKind::hyperx},
+                                         {"hammingmesh", LevelKind::hammingmesh},
+                                         {"graph", LevelKind::graph}};
 
 struct KindKey {
   std::string_view key;
@@ -50,30 +57,34 @@ std::array<KindKey, 17> kind_keys(const LevelSpec& level) {
 
 // Keys without which a kind has no shape.
 bool is_required(std::string_view key) {
-  return key != "switches" && key != "pairs" && key != "radix" && key != "leaf" && key != "levels" && key != "oversubscription" &&
-         key != "pod" && key != "planes";
+  return key != "switches" && key != "pairs" && key != "radix" && key != "leaf" && key != "levels" &&
+         key != "oversubscription" && key != "pod" && key != "planes";
 }
 
 void check_kind_keys(config::Fields& fields, const LevelSpec& level) {
   const auto belongs = [&level](const KindKey& key) { return (key.kinds & kinds(level.kind)) != 0; };
   for (const KindKey& key : kind_keys(level)) {
-    fields.check(key.key, [&] { return !key.present || belongs(key); },
-                 "kind '" + std::string(name(level.kind)) + "' has no such key", "remove it, or choose another kind");
-    fields.check(key.key, [&] { return key.present || !belongs(key) || !is_required(key.key); },
-                 "kind '" + std::string(name(level.kind)) + "' needs this key", "add it");
+    fields.check(
+        key.key, [&] { return !key.present || belongs(key); },
+        "kind '" + std::string(name(level.kind)) + "' has no such key", "remove it, or choose another kind");
+    fields.check(
+        key.key, [&] { return key.present || !belongs(key) || !is_required(key.key); },
+        "kind '" + std::string(name(level.kind)) + "' needs this key", "add it");
   }
 }
 
 }  // namespace
 
 std::string_view name(LevelKind kind) {
-  const auto found = std::find_if(k_kinds.begin(), k_kinds.end(), [kind](const auto& choice) { return choice.second == kind; });
+  const auto found =
+      std::find_if(k_kinds.begin(), k_kinds.end(), [kind](const auto& choice) { return choice.second == kind; });
   CAIRN_ASSERT(found != k_kinds.end());
   return found->first;
 }
 
 void describe(config::Fields& fields, PairLink& pair) {
-  fields.quantity("bandwidth", pair.bandwidth, {.doc = "per accelerator, per direction", .required = true, .positive = true});
+  fields.quantity("bandwidth", pair.bandwidth,
+                  {.doc = "per accelerator, per direction", .required = true, .positive = true});
   fields.quantity("latency", pair.latency, {.doc = "one way, of a zero-byte send", .required = true});
 }
 
@@ -87,26 +98,31 @@ void describe(config::Fields& fields, LevelSpec& level) {
   fields.text("name", level.name, {.doc = "label of a level of the general form"});
   fields.choice("kind", level.kind, k_kinds, {.doc = "shape of the network", .required = true});
   count("size", level.size, "units of the level below that one domain joins");
-  fields.quantity("bandwidth", level.bandwidth,
-                  {.doc = "per direction, of one accelerator (innermost level) or one NIC", .required = true, .positive = true});
+  fields.quantity(
+      "bandwidth", level.bandwidth,
+      {.doc = "per direction, of one accelerator (innermost level) or one NIC", .required = true, .positive = true});
   fields.quantity("latency", level.latency, {.doc = "one way, endpoint to endpoint, of a zero-byte send"});
   fields.quantity("hop_latency", level.hop_latency, {.doc = "per link, summed over the route; in place of latency"});
-  fields.check("latency", [&] { return level.latency.has_value() != level.hop_latency.has_value(); },
-               level.latency ? "given beside hop_latency" : "missing", "give either latency or hop_latency");
+  fields.check(
+      "latency", [&] { return level.latency.has_value() != level.hop_latency.has_value(); },
+      level.latency ? "given beside hop_latency" : "missing", "give either latency or hop_latency");
   count("nics_per_node", level.nics_per_node, "NICs of one unit of the level below; default one per accelerator");
-  fields.number("oversubscription", level.oversubscription, {.doc = "downward over upward bandwidth of a leaf; 1 = none", .minimum = 1.0});
+  fields.number("oversubscription", level.oversubscription,
+                {.doc = "downward over upward bandwidth of a leaf; 1 = none", .minimum = 1.0});
   fields.text("fabric", level.fabric, {.doc = "its entry among the calibrated fabrics"});
   count("switches", level.switches, "pcie-tree: switches the accelerators are spread over");
   fields.object("pairs", level.pairs, {.doc = "pcie-tree: direct links between accelerators 2i and 2i+1"});
   count("radix", level.radix, "fat-tree: ports of a switch");
   count("leaf", level.leaf, "fat-tree: endpoints under a leaf switch");
   count("levels", level.levels, "fat-tree: switch levels");
-  fields.check("leaf", [&] { return !(level.radix && level.leaf); }, "given beside radix", "give either radix or leaf");
+  fields.check(
+      "leaf", [&] { return !(level.radix && level.leaf); }, "given beside radix", "give either radix or leaf");
   count("pod", level.pod, "rail-optimized: nodes under one set of leaf switches");
   count("routers_per_group", level.routers_per_group, "dragonfly");
   count("hosts_per_router", level.hosts_per_router, "dragonfly");
   count("global_links", level.global_links, "dragonfly: of one router to other groups");
-  fields.counts("dims", level.dims, {.doc = "torus, mesh, hyperx: extents", .minimum = 1, .maximum = 1 << 20}, {.minimum_size = 1, .maximum_size = 8});
+  fields.counts("dims", level.dims, {.doc = "torus, mesh, hyperx: extents", .minimum = 1, .maximum = 1 << 20},
+                {.minimum_size = 1, .maximum_size = 8});
   count("a", level.a, "hammingmesh: rows of a board");
   count("b", level.b, "hammingmesh: columns of a board");
   count("x", level.x, "hammingmesh: boards in a row");
@@ -148,9 +164,11 @@ void describe(config::Fields& fields, Cluster& cluster) {
   std::int64_t version = 1;
   fields.count("version", version, {.doc = "of the file format", .minimum = 1, .maximum = 1});
   fields.text("name", cluster.name, {.required = true});
-  fields.node("accelerator", cluster.accelerator, {.doc = "a name, {file: name, overriding keys} or a whole block", .required = true});
+  fields.node("accelerator", cluster.accelerator,
+              {.doc = "a name, {file: name, overriding keys} or a whole block", .required = true});
   fields.count("nodes", cluster.nodes, {.minimum = 1, .maximum = 1 << 24});
-  fields.count("gpus_per_node", cluster.gpus_per_node, {.doc = "accelerators that share a host", .minimum = 1, .maximum = 1 << 20});
+  fields.count("gpus_per_node", cluster.gpus_per_node,
+               {.doc = "accelerators that share a host", .minimum = 1, .maximum = 1 << 20});
   fields.object("intra", cluster.intra, {.doc = "the network inside a node"});
   fields.object("inter", cluster.inter, {.doc = "the network between nodes"});
   fields.objects("levels", cluster.levels, {.doc = "general form: networks, inner to outer", .maximum_size = 8});
@@ -158,10 +176,15 @@ void describe(config::Fields& fields, Cluster& cluster) {
   fields.object("host", cluster.host);
   fields.object("price", cluster.price);
   fields.object("power", cluster.power);
-  fields.check("groups", [&] { return cluster.groups.is_null(); }, "mixed clusters are not modelled yet", "describe one kind of accelerator");
-  fields.check("levels", [&] { return short_form() == cluster.levels.empty(); },
-               short_form() ? "given beside intra or inter" : "no network", "give either intra and inter, or levels");
-  fields.check("gpus_per_node", [&] { return !short_form() || cluster.gpus_per_node.has_value(); }, "missing", "give the accelerators of a node");
+  fields.check(
+      "groups", [&] { return cluster.groups.is_null(); }, "mixed clusters are not modelled yet",
+      "describe one kind of accelerator");
+  fields.check(
+      "levels", [&] { return short_form() == cluster.levels.empty(); },
+      short_form() ? "given beside intra or inter" : "no network", "give either intra and inter, or levels");
+  fields.check(
+      "gpus_per_node", [&] { return !short_form() || cluster.gpus_per_node.has_value(); }, "missing",
+      "give the accelerators of a node");
 }
 
 }  // namespace cairn::hardware

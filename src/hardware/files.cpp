@@ -10,10 +10,12 @@ namespace {
 using config::Node;
 
 // A named file is its own root; an inline block lies below the key that holds it.
-std::string root_path(const Node& reference, std::string_view key_path) { return reference.is_scalar() ? std::string() : std::string(key_path); }
+std::string root_path(const Node& reference, std::string_view key_path) {
+  return reference.is_scalar() ? std::string() : std::string(key_path);
+}
 
-Node named(const config::Loader& loader, const std::string& name, std::string_view kind, const Node& naming, std::string_view key_path,
-           core::Diagnostics& diagnostics) {
+Node named(const config::Loader& loader, const std::string& name, std::string_view kind, const Node& naming,
+           std::string_view key_path, core::Diagnostics& diagnostics) {
   const std::filesystem::path file = loader.find(name, kind, naming.place, key_path, diagnostics);
   return file.empty() ? Node{} : loader.load(file, diagnostics);
 }
@@ -26,7 +28,8 @@ Loaded<T> read_node(const Node& node, std::string_view path, core::Diagnostics& 
 }
 
 // Lays the entry of `release` over the profile and drops the other entries.
-Node with_release(Node profile, const std::string& release, const Node& naming, std::string_view key_path, core::Diagnostics& diagnostics) {
+Node with_release(Node profile, const std::string& release, const Node& naming, std::string_view key_path,
+                  core::Diagnostics& diagnostics) {
   const Node* releases = profile.find("releases");
   const Node* overlay = releases != nullptr ? releases->find(release) : nullptr;
   if (overlay == nullptr) {
@@ -74,7 +77,8 @@ Loaded<Accelerator> read_accelerator(const config::Loader& loader, const Node& r
   return read_node<Accelerator>(node, root_path(reference, key_path), diagnostics);
 }
 
-Machine read_machine(const config::Loader& loader, const Node& reference, std::string_view key_path, core::Diagnostics& diagnostics) {
+Machine read_machine(const config::Loader& loader, const Node& reference, std::string_view key_path,
+                     core::Diagnostics& diagnostics) {
   Machine machine;
   const Node node = loader.resolve(reference, "clusters", key_path, diagnostics);
   if (node.is_null()) return machine;
@@ -83,14 +87,16 @@ Machine read_machine(const config::Loader& loader, const Node& reference, std::s
   machine.cluster = read_node<Cluster>(node, root, diagnostics);
   const Cluster& cluster = machine.cluster.value;
   if (!cluster.accelerator.is_null()) {
-    machine.accelerator = read_accelerator(loader, cluster.accelerator, config::join_path(root, "accelerator"), diagnostics);
+    machine.accelerator =
+        read_accelerator(loader, cluster.accelerator, config::join_path(root, "accelerator"), diagnostics);
   }
   if (diagnostics.error_count() != errors_before) return machine;
   try {
     machine.network = network(cluster);
   } catch (const core::ConfigurationError& error) {
     for (const core::Diagnostic& found : error.diagnostics()) {
-      diagnostics.add(machine.cluster.origins.error(config::join_path(root, found.key_path), found.message, found.hint));
+      diagnostics.add(
+          machine.cluster.origins.error(config::join_path(root, found.key_path), found.message, found.hint));
     }
   }
   return machine;
@@ -100,13 +106,14 @@ Loaded<PrecisionRecipe> read_precision(const config::Loader& loader, const Node&
                                        core::Diagnostics& diagnostics) {
   static const std::string default_recipe = "bf16";
   if (!reference.is_scalar() && !reference.is_map()) {
-    diagnostics.add(config::error_at(reference.place, std::string(key_path), "expected a recipe's name or a map", "for example bf16"));
+    diagnostics.add(config::error_at(reference.place, std::string(key_path), "expected a recipe's name or a map",
+                                     "for example bf16"));
     return {};
   }
   const Node* recipe = reference.is_scalar() ? &reference : reference.find("recipe");
   const std::string recipe_path = reference.is_scalar() ? std::string(key_path) : config::join_path(key_path, "recipe");
-  Node node = named(loader, recipe != nullptr ? recipe->text : default_recipe, "precision", recipe != nullptr ? *recipe : reference, recipe_path,
-                    diagnostics);
+  Node node = named(loader, recipe != nullptr ? recipe->text : default_recipe, "precision",
+                    recipe != nullptr ? *recipe : reference, recipe_path, diagnostics);
   if (node.is_null()) return {};
   if (reference.is_map()) {
     Node over = reference;
@@ -124,22 +131,33 @@ Loaded<FrameworkProfile> read_framework(const config::Loader& loader, const Node
   }
   const std::size_t at = reference.text.find('@');
   Node node = named(loader, reference.text.substr(0, at), "frameworks", reference, key_path, diagnostics);
-  if (!node.is_null() && at != std::string::npos) node = with_release(std::move(node), reference.text.substr(at + 1), reference, key_path, diagnostics);
+  if (!node.is_null() && at != std::string::npos)
+    node = with_release(std::move(node), reference.text.substr(at + 1), reference, key_path, diagnostics);
   if (node.is_null()) return {};
   return read_node<FrameworkProfile>(node, {}, diagnostics);
 }
 
 Machine load_machine(const config::Loader& loader, std::string_view name) {
-  return load([&](core::Diagnostics& diagnostics) { return read_machine(loader, scalar(name), "cluster", diagnostics); });
+  return load(
+      [&](core::Diagnostics& diagnostics) { return read_machine(loader, scalar(name), "cluster", diagnostics); });
 }
 Accelerator load_accelerator(const config::Loader& loader, std::string_view name) {
-  return load([&](core::Diagnostics& diagnostics) { return read_accelerator(loader, scalar(name), "accelerator", diagnostics); }).value;
+  return load([&](core::Diagnostics& diagnostics) {
+           return read_accelerator(loader, scalar(name), "accelerator", diagnostics);
+         })
+      .value;
 }
 PrecisionRecipe load_precision(const config::Loader& loader, std::string_view name) {
-  return load([&](core::Diagnostics& diagnostics) { return read_precision(loader, scalar(name), "precision", diagnostics); }).value;
+  return load([&](core::Diagnostics& diagnostics) {
+           return read_precision(loader, scalar(name), "precision", diagnostics);
+         })
+      .value;
 }
 FrameworkProfile load_framework(const config::Loader& loader, std::string_view name) {
-  return load([&](core::Diagnostics& diagnostics) { return read_framework(loader, scalar(name), "framework", diagnostics); }).value;
+  return load([&](core::Diagnostics& diagnostics) {
+           return read_framework(loader, scalar(name), "framework", diagnostics);
+         })
+      .value;
 }
 
 }  // namespace cairn::hardware

@@ -8,8 +8,8 @@ const config::Choices<numerics::Format>& format_choices() {
   using numerics::Format;
   static const config::Choices<Format> choices = [] {
     config::Choices<Format> all;
-    for (const Format format : {Format::fp64, Format::fp32, Format::tf32, Format::bf16, Format::fp16, Format::fp8_e4m3, Format::fp8_e5m2,
-                                Format::fp8_block, Format::mxfp8, Format::nvfp4, Format::int8}) {
+    for (const Format format : {Format::fp64, Format::fp32, Format::tf32, Format::bf16, Format::fp16, Format::fp8_e4m3,
+                                Format::fp8_e5m2, Format::fp8_block, Format::mxfp8, Format::nvfp4, Format::int8}) {
       all.emplace_back(numerics::name(format), format);
     }
     return all;
@@ -19,7 +19,8 @@ const config::Choices<numerics::Format>& format_choices() {
 
 std::optional<numerics::Format> find_format(std::string_view text) {
   const auto& choices = format_choices();
-  const auto found = std::find_if(choices.begin(), choices.end(), [text](const auto& choice) { return choice.first == text; });
+  const auto found =
+      std::find_if(choices.begin(), choices.end(), [text](const auto& choice) { return choice.first == text; });
   if (found == choices.end()) return std::nullopt;
   return found->second;
 }

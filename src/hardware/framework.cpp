@@ -8,23 +8,28 @@ namespace cairn::hardware {
 namespace {
 
 const config::Choices<AttentionKernel> k_attention_kernels{
-    {"unfused", AttentionKernel::unfused}, {"fused-softmax", AttentionKernel::fused_softmax}, {"flash1", AttentionKernel::flash1},
-    {"flash2", AttentionKernel::flash2},   {"flash3", AttentionKernel::flash3},               {"cudnn", AttentionKernel::cudnn}};
+    {"unfused", AttentionKernel::unfused}, {"fused-softmax", AttentionKernel::fused_softmax},
+    {"flash1", AttentionKernel::flash1},   {"flash2", AttentionKernel::flash2},
+    {"flash3", AttentionKernel::flash3},   {"cudnn", AttentionKernel::cudnn}};
 const config::Choices<NormKernel> k_norm_kernels{{"fused", NormKernel::fused}, {"unfused", NormKernel::unfused}};
 const config::Choices<LossKernel> k_loss_kernels{{"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}};
 const config::Choices<BucketedStages> k_bucketed_stages{{"first", BucketedStages::first}, {"all", BucketedStages::all}};
-const config::Choices<GradientFormat> k_gradient_formats{{"recipe", GradientFormat::recipe}, {"parameters", GradientFormat::parameters}};
+const config::Choices<GradientFormat> k_gradient_formats{{"recipe", GradientFormat::recipe},
+                                                         {"parameters", GradientFormat::parameters}};
 const config::Choices<HostWaits> k_host_waits{
     {"never", HostWaits::never}, {"unless-interleaved", HostWaits::unless_interleaved}, {"always", HostWaits::always}};
 
 template <class E>
 std::string_view name_of(const config::Choices<E>& choices, E value) {
-  const auto found = std::find_if(choices.begin(), choices.end(), [value](const auto& choice) { return choice.second == value; });
+  const auto found =
+      std::find_if(choices.begin(), choices.end(), [value](const auto& choice) { return choice.second == value; });
   CAIRN_ASSERT(found != choices.end());
   return found->first;
 }
 
-double master_bytes(const PrecisionRecipe& recipe) { return numerics::bytes_per_element(recipe.master.value_or(recipe.parameters)); }
+double master_bytes(const PrecisionRecipe& recipe) {
+  return numerics::bytes_per_element(recipe.master.value_or(recipe.parameters));
+}
 
 // Whether the gradients are narrower than what the optimizer computes in.
 bool widens(const OptimizerStep& step, const PrecisionRecipe& recipe) {
@@ -43,14 +48,17 @@ core::Bytes Bucket::size(std::int64_t dp, numerics::Format gradients) const {
   return core::Bytes::from_base(static_cast<double>(parameters) * numerics::bytes_per_element(gradients));
 }
 
-double OptimizerStep::gradient_copy_bytes(const PrecisionRecipe& recipe) const { return widens(*this, recipe) ? master_bytes(recipe) : 0.0; }
+double OptimizerStep::gradient_copy_bytes(const PrecisionRecipe& recipe) const {
+  return widens(*this, recipe) ? master_bytes(recipe) : 0.0;
+}
 
 double OptimizerStep::bytes_per_parameter(const PrecisionRecipe& recipe, int moments) const {
   const double master = master_bytes(recipe);
   const double narrow = numerics::bytes_per_element(recipe.gradients);
   const double gradient = widens(*this, recipe) ? master : narrow;
   const double widening = widens(*this, recipe) ? narrow + master : 0.0;
-  const double update = gradient + 2.0 * (master + static_cast<double>(moments) * numerics::bytes_per_element(recipe.moments));
+  const double update =
+      gradient + 2.0 * (master + static_cast<double>(moments) * numerics::bytes_per_element(recipe.moments));
   const double copy_out =
       recipe.master ? numerics::bytes_per_element(recipe.parameters) + (separate_parameter_copy ? master : 0.0) : 0.0;
   return widening + static_cast<double>(gradient_reads) * gradient + update + copy_out;
@@ -74,7 +82,8 @@ void describe(config::Fields& fields, Kernels& kernels) {
 void describe(config::Fields& fields, FusedSoftmax& softmax) {
   fields.count("least", softmax.least, {.doc = "sequences up to this length have no kernel"});
   fields.count("longest", softmax.longest, {.doc = "sequences beyond this length have no kernel"});
-  fields.count("multiple", softmax.multiple, {.doc = "sequence and micro-batch x heads are multiples of it", .minimum = 1});
+  fields.count("multiple", softmax.multiple,
+               {.doc = "sequence and micro-batch x heads are multiples of it", .minimum = 1});
 }
 
 void describe(config::Fields& fields, Bucket& bucket) {
@@ -87,7 +96,8 @@ void describe(config::Fields& fields, Bucket& bucket) {
 void describe(config::Fields& fields, OverlapDefaults& overlap) {
   fields.flag("dp_reduce", overlap.dp_reduce, {.doc = "gradient reduction beside the backward pass"});
   fields.flag("dp_gather", overlap.dp_gather, {.doc = "parameter gathers beside the forward pass"});
-  fields.flag("tp_backward", overlap.tp_backward, {.doc = "communication of an input gradient beside the weight gradient"});
+  fields.flag("tp_backward", overlap.tp_backward,
+              {.doc = "communication of an input gradient beside the weight gradient"});
   fields.flag("tp_forward", overlap.tp_forward);
   fields.flag("pp", overlap.pp);
   fields.flag("cp", overlap.cp);
@@ -96,7 +106,8 @@ void describe(config::Fields& fields, OverlapDefaults& overlap) {
 }
 
 void describe(config::Fields& fields, PointToPoint& p2p) {
-  fields.flag("scatter_gather", p2p.scatter_gather, {.doc = "tensor-parallel ranks each send their share of an activation"});
+  fields.flag("scatter_gather", p2p.scatter_gather,
+              {.doc = "tensor-parallel ranks each send their share of an activation"});
   fields.choice("host_waits", p2p.host_waits, k_host_waits, {.doc = "whether the host synchronises after a transfer"});
 }
 
@@ -107,18 +118,23 @@ void describe(config::Fields& fields, Accumulation& accumulation) {
 
 void describe(config::Fields& fields, OptimizerStep& optimizer) {
   fields.flag("multi_tensor", optimizer.multi_tensor, {.doc = "few kernels for all tensors"});
-  fields.count("gradient_reads", optimizer.gradient_reads, {.doc = "passes over the gradients before the update", .maximum = 16});
+  fields.count("gradient_reads", optimizer.gradient_reads,
+               {.doc = "passes over the gradients before the update", .maximum = 16});
   fields.flag("gradient_copy", optimizer.gradient_copy, {.doc = "narrow gradients are widened into a buffer"});
-  fields.flag("separate_parameter_copy", optimizer.separate_parameter_copy, {.doc = "the new parameters are written by their own pass"});
+  fields.flag("separate_parameter_copy", optimizer.separate_parameter_copy,
+              {.doc = "the new parameters are written by their own pass"});
 }
 
 void describe(config::Fields& fields, Recompute& recompute) {
-  fields.flag("repeats_communication", recompute.repeats_communication, {.doc = "full recomputation repeats the forward collectives"});
-  fields.flag("gathers_saved_input", recompute.gathers_saved_input, {.doc = "a layer's saved input is split over tensor-parallel ranks"});
+  fields.flag("repeats_communication", recompute.repeats_communication,
+              {.doc = "full recomputation repeats the forward collectives"});
+  fields.flag("gathers_saved_input", recompute.gathers_saved_input,
+              {.doc = "a layer's saved input is split over tensor-parallel ranks"});
 }
 
 void describe(config::Fields& fields, Allocator& allocator) {
-  fields.number("reserve_factor", allocator.reserve_factor, {.doc = "reserved over allocated memory at the peak", .minimum = 1.0, .maximum = 4.0});
+  fields.number("reserve_factor", allocator.reserve_factor,
+                {.doc = "reserved over allocated memory at the peak", .minimum = 1.0, .maximum = 4.0});
 }
 
 void describe(config::Fields& fields, Capabilities& capabilities) {
@@ -130,10 +146,12 @@ void describe(config::Fields& fields, Capabilities& capabilities) {
 }
 
 void describe(config::Fields& fields, FittedNumbers& fitted) {
-  fields.quantity("host_per_kernel", fitted.host_per_kernel, {.doc = "host time to issue one kernel", .required = true});
+  fields.quantity("host_per_kernel", fitted.host_per_kernel,
+                  {.doc = "host time to issue one kernel", .required = true});
   fields.quantity("host_per_micro_batch", fitted.host_per_micro_batch, {.required = true});
   fields.quantity("host_per_step", fitted.host_per_step, {.required = true});
-  fields.number("exposed_share", fitted.exposed_share, {.doc = "of nominally overlapped communication", .required = true, .maximum = 1.0});
+  fields.number("exposed_share", fitted.exposed_share,
+                {.doc = "of nominally overlapped communication", .required = true, .maximum = 1.0});
 }
 
 void describe(config::Fields& fields, FrameworkProfile& profile) {

@@ -26,7 +26,8 @@ std::vector<Described> short_form(const Cluster& cluster) {
   std::vector<Described> levels;
   const std::int64_t gpus_per_node = *cluster.gpus_per_node;
   const std::int64_t nodes = cluster.nodes.value_or(1);
-  const auto add = [&levels](const std::optional<LevelSpec>& level, const std::string& key, std::int64_t size, std::string_view missing) {
+  const auto add = [&levels](const std::optional<LevelSpec>& level, const std::string& key, std::int64_t size,
+                             std::string_view missing) {
     if (!level) {
       if (size > 1) fail(key, "missing: " + std::string(missing), "describe the network, or leave one");
       return;
@@ -47,13 +48,15 @@ std::vector<Described> general_form(const Cluster& cluster) {
     const LevelSpec& spec = cluster.levels[i];
     const std::string key = "levels[" + std::to_string(i) + "]";
     const bool outermost = i + 1 == cluster.levels.size();
-    if (!spec.size && !(outermost && cluster.nodes)) fail(key + ".size", "missing", outermost ? "give it, or nodes" : "give it");
+    if (!spec.size && !(outermost && cluster.nodes))
+      fail(key + ".size", "missing", outermost ? "give it, or nodes" : "give it");
     const std::int64_t host = cluster.gpus_per_node.value_or(i == 0 ? 1 : levels.front().size);
     std::int64_t size = spec.size.value_or(0);
     if (!spec.size) {
       const std::int64_t gpus = *cluster.nodes * host;
       if (gpus % inner != 0) {
-        fail("nodes", std::to_string(gpus) + " accelerators do not fill units of " + std::to_string(inner), "choose a multiple");
+        fail("nodes", std::to_string(gpus) + " accelerators do not fill units of " + std::to_string(inner),
+             "choose a multiple");
       }
       size = gpus / inner;
     }
@@ -87,7 +90,8 @@ void check_shape(const Described& level) {
     std::int64_t points = 1;
     for (const std::int64_t extent : *spec.dims) points *= extent;
     if (points != level.size) {
-      fail(level.key_path + ".dims", "dims have " + std::to_string(points) + " points, the level joins " + std::to_string(level.size),
+      fail(level.key_path + ".dims",
+           "dims have " + std::to_string(points) + " points, the level joins " + std::to_string(level.size),
            "make them equal");
     }
   }
@@ -95,7 +99,8 @@ void check_shape(const Described& level) {
     fail(level.key_path, "a b x y is not the size " + std::to_string(level.size), "make them equal");
   }
   if (spec.switches && level.size % *spec.switches != 0) {
-    fail(level.key_path + ".switches", std::to_string(level.size) + " accelerators do not spread evenly", "choose a divisor");
+    fail(level.key_path + ".switches", std::to_string(level.size) + " accelerators do not spread evenly",
+         "choose a divisor");
   }
 }
 
@@ -103,8 +108,8 @@ core::Seconds latency(const Described& level) {
   if (level.spec.latency) return *level.spec.latency;
   const std::optional<std::int64_t> links = longest_route(level.spec, level.size);
   if (!links) {
-    fail(level.key_path + ".hop_latency", "the routes of kind '" + std::string(name(level.spec.kind)) + "' have no closed form",
-         "give latency instead");
+    fail(level.key_path + ".hop_latency",
+         "the routes of kind '" + std::string(name(level.spec.kind)) + "' have no closed form", "give latency instead");
   }
   return *level.spec.hop_latency * static_cast<double>(*links);
 }
@@ -119,27 +124,37 @@ std::optional<std::int64_t> longest_route(const LevelSpec& level, std::int64_t s
   switch (level.kind) {
     case LevelKind::nvswitch:
     case LevelKind::star:
-    case LevelKind::rail_only: return 2;  // up, down
-    case LevelKind::pcie_tree: return level.switches.value_or(1) > 1 ? 4 : 2;
-    case LevelKind::rail_optimized: return level.pod.value_or(size) < size ? 4 : 2;
+    case LevelKind::rail_only:
+      return 2;  // up, down
+    case LevelKind::pcie_tree:
+      return level.switches.value_or(1) > 1 ? 4 : 2;
+    case LevelKind::rail_optimized:
+      return level.pod.value_or(size) < size ? 4 : 2;
     case LevelKind::fat_tree: {
       if (level.levels) return 2 * *level.levels;
       if (level.leaf) return size > *level.leaf ? 4 : 2;
       return std::nullopt;
     }
-    case LevelKind::dragonfly: return 5;  // host, local, global, local, host
-    case LevelKind::torus: return over_dims([](std::int64_t extent) { return extent / 2; });
-    case LevelKind::mesh: return over_dims([](std::int64_t extent) { return extent - 1; });
-    case LevelKind::hyperx: return 2 + over_dims([](std::int64_t extent) { return extent > 1 ? std::int64_t{1} : std::int64_t{0}; });
-    case LevelKind::hybrid_cube_mesh: return 2;
+    case LevelKind::dragonfly:
+      return 5;  // host, local, global, local, host
+    case LevelKind::torus:
+      return over_dims([](std::int64_t extent) { return extent / 2; });
+    case LevelKind::mesh:
+      return over_dims([](std::int64_t extent) { return extent - 1; });
+    case LevelKind::hyperx:
+      return 2 + over_dims([](std::int64_t extent) { return extent > 1 ? std::int64_t{1} : std::int64_t{0}; });
+    case LevelKind::hybrid_cube_mesh:
+      return 2;
     case LevelKind::hammingmesh:
-    case LevelKind::graph: return std::nullopt;
+    case LevelKind::graph:
+      return std::nullopt;
   }
   return std::nullopt;
 }
 
 Network network(const Cluster& cluster) {
-  if (!cluster.groups.is_null()) fail("groups", "mixed clusters are not modelled yet", "describe one kind of accelerator");
+  if (!cluster.groups.is_null())
+    fail("groups", "mixed clusters are not modelled yet", "describe one kind of accelerator");
   const bool general = !cluster.levels.empty();
   if (!general && !cluster.gpus_per_node) fail("gpus_per_node", "missing", "give the accelerators of a node");
   std::vector<Described> levels = general ? general_form(cluster) : short_form(cluster);
@@ -168,7 +183,9 @@ Network network(const Cluster& cluster) {
   const std::int64_t gpus = result.gpus();
   result.gpus_per_node = cluster.gpus_per_node.value_or(innermost);
   if (gpus % result.gpus_per_node != 0) {
-    fail("gpus_per_node", std::to_string(result.gpus_per_node) + " does not divide the " + std::to_string(gpus) + " accelerators", "choose a divisor");
+    fail("gpus_per_node",
+         std::to_string(result.gpus_per_node) + " does not divide the " + std::to_string(gpus) + " accelerators",
+         "choose a divisor");
   }
   result.nodes = gpus / result.gpus_per_node;
   if (cluster.nodes && *cluster.nodes != result.nodes) {

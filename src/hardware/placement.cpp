@@ -13,25 +13,30 @@ namespace cairn::hardware {
 namespace {
 
 std::int64_t members_of(const std::vector<Axis>& axes) {
-  return std::accumulate(axes.begin(), axes.end(), std::int64_t{1}, [](std::int64_t n, const Axis& axis) { return n * axis.size; });
+  return std::accumulate(axes.begin(), axes.end(), std::int64_t{1},
+                         [](std::int64_t n, const Axis& axis) { return n * axis.size; });
 }
 
 void check_axes(const std::vector<Axis>& axes, std::int64_t world, const Network& network) {
   std::int64_t extent = 1;
   for (const Axis& axis : axes) {
     if (axis.size < 1 || axis.stride < 1 || axis.stride % extent != 0) {
-      throw core::ConfigurationError("strategy.order", "a group of extent " + std::to_string(axis.size) + " and stride " +
-                                     std::to_string(axis.stride) + " is no digit of the rank", "order the axes inner to outer");
+      throw core::ConfigurationError("strategy.order",
+                                     "a group of extent " + std::to_string(axis.size) + " and stride " +
+                                         std::to_string(axis.stride) + " is no digit of the rank",
+                                     "order the axes inner to outer");
     }
     extent = axis.size * axis.stride;
   }
   if (world < 1 || world % extent != 0) {
-    throw core::ConfigurationError("strategy", "groups of extent " + std::to_string(extent) + " do not tile " + std::to_string(world) + " ranks",
-                                   "make the degrees multiply to the number of accelerators");
+    throw core::ConfigurationError(
+        "strategy", "groups of extent " + std::to_string(extent) + " do not tile " + std::to_string(world) + " ranks",
+        "make the degrees multiply to the number of accelerators");
   }
   if (world > network.gpus()) {
-    throw core::ConfigurationError("cluster.nodes", std::to_string(world) + " ranks on " + std::to_string(network.gpus()) + " accelerators",
-                                   "add nodes or lower a degree");
+    throw core::ConfigurationError(
+        "cluster.nodes", std::to_string(world) + " ranks on " + std::to_string(network.gpus()) + " accelerators",
+        "add nodes or lower a degree");
   }
 }
 
@@ -54,7 +59,10 @@ std::optional<LevelPlacement> place_evenly(const std::vector<Axis>& axes, std::i
     if (!part) return std::nullopt;
     inside *= *part;
   }
-  return LevelPlacement{.domains = size / inside, .fewest = inside, .most = inside, .leaving_groups = inside == size ? 0 : domain / inside};
+  return LevelPlacement{.domains = size / inside,
+                        .fewest = inside,
+                        .most = inside,
+                        .leaving_groups = inside == size ? 0 : domain / inside};
 }
 
 // The lowest rank of the group of `rank`: its coordinates along the axes removed.

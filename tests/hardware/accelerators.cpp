@@ -22,8 +22,10 @@ double rate(const Accelerator& a, Format format) {
 }  // namespace
 
 TEST_CASE("machine constants of the 2026-11 fits", "[hardware]") {
-  const Constants table[] = {{"a100-sxm4-80gb", 108, 1.41, 312, 0, 2.04, 40},     {"h100-sxm5-80gb", 132, 1.83, 989, 1979, 3.35, 50},
-                             {"h200-sxm-141gb", 132, 1.83, 989, 1979, 4.8, 50},   {"b200-sxm-180gb", 148, 1.85, 2250, 4500, 8.0, 126},
+  const Constants table[] = {{"a100-sxm4-80gb", 108, 1.41, 312, 0, 2.04, 40},
+                             {"h100-sxm5-80gb", 132, 1.83, 989, 1979, 3.35, 50},
+                             {"h200-sxm-141gb", 132, 1.83, 989, 1979, 4.8, 50},
+                             {"b200-sxm-180gb", 148, 1.85, 2250, 4500, 8.0, 126},
                              {"gb200-186gb", 148, 1.90, 2450, 4900, 8.0, 126}};
   for (const Constants& row : table) {
     CAPTURE(row.name);
@@ -54,13 +56,15 @@ TEST_CASE("peaks follow from the units a generation has", "[hardware]") {
 }
 
 TEST_CASE("vector peaks agree with lanes and clock", "[hardware]") {
-  // fp32: 2 FLOP x lanes per multiprocessor (64; 128 from H100 on) x multiprocessors x clock. The H100's vector rate is quoted
-  // at 1.98 GHz, 8 % above the clock of its tensor rates, so only the older ones agree.
-  const std::pair<const char*, double> lanes[] = {{"p100-pcie-16gb", 64}, {"v100-sxm2-32gb", 64}, {"a100-sxm4-80gb", 64}, {"h100-pcie-80gb", 128}};
+  // fp32: 2 FLOP x lanes per multiprocessor (64; 128 from H100 on) x multiprocessors x clock. The H100's vector rate is
+  // quoted at 1.98 GHz, 8 % above the clock of its tensor rates, so only the older ones agree.
+  const std::pair<const char*, double> lanes[] = {
+      {"p100-pcie-16gb", 64}, {"v100-sxm2-32gb", 64}, {"a100-sxm4-80gb", 64}, {"h100-pcie-80gb", 128}};
   for (const auto& [name, per_sm] : lanes) {
     CAPTURE(name);
     const Accelerator a = load_accelerator(test::shipped(), name);
-    CHECK(a.vector_peak(Format::fp32).base() == Approx(2 * per_sm * static_cast<double>(a.multiprocessors) * a.clock.base()).epsilon(0.01));
+    CHECK(a.vector_peak(Format::fp32).base() ==
+          Approx(2 * per_sm * static_cast<double>(a.multiprocessors) * a.clock.base()).epsilon(0.01));
   }
 }
 
@@ -89,7 +93,7 @@ TEST_CASE("what can be wrong in an accelerator file", "[hardware]") {
   std::string text;
   for (const auto& found : diagnostics.all()) text += found.to_string() + "\n";
   CHECK(text.find("test.yaml:2:") != std::string::npos);
-  CHECK(text.find("peak.vector.fp32") != std::string::npos);     // a bandwidth is no rate of operations
+  CHECK(text.find("peak.vector.fp32") != std::string::npos);  // a bandwidth is no rate of operations
   CHECK(text.find("test.yaml:3:18: error: multiprocessors") != std::string::npos);
   CHECK(text.find("test.yaml:4:8: error: clock") != std::string::npos);  // no unit
   CHECK(text.find("lunch: unknown key") != std::string::npos);

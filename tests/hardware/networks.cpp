@@ -73,7 +73,8 @@ TEST_CASE("the general form: a rack of 72 with hosts of 4", "[hardware][network]
 }
 
 TEST_CASE("bridges between neighbours become a level of pairs", "[hardware][network]") {
-  const Network net = network_of("{file: workstation-4x-a100-pcie, intra: {pairs: {bandwidth: 300 GB/s, latency: 0.6 us}}}");
+  const Network net =
+      network_of("{file: workstation-4x-a100-pcie, intra: {pairs: {bandwidth: 300 GB/s, latency: 0.6 us}}}");
   REQUIRE(net.levels.size() == 2);
   CHECK(net.levels[0].domain == 2);
   CHECK(gigabytes(net.levels[0].gpu_bandwidth()) == Approx(300));
@@ -85,17 +86,26 @@ TEST_CASE("bridges between neighbours become a level of pairs", "[hardware][netw
 TEST_CASE("hop latency is summed over the longest route", "[hardware][network]") {
   // A 4 x 4 x 4 torus: at most 2 + 2 + 2 = 6 links. A mesh of the same: 9. Two-level fat tree: 4.
   const std::string head = "{name: t, accelerator: a100-sxm4-80gb, gpus_per_node: 1, nodes: 64, inter: ";
-  CHECK(microseconds(network_of(head + "{kind: torus, dims: [4, 4, 4], bandwidth: 50 GB/s, hop_latency: 0.5 us}}").levels[0].latency) == Approx(3.0));
-  CHECK(microseconds(network_of(head + "{kind: mesh, dims: [4, 4, 4], bandwidth: 50 GB/s, hop_latency: 0.5 us}}").levels[0].latency) == Approx(4.5));
-  CHECK(microseconds(network_of(head + "{kind: fat-tree, leaf: 16, bandwidth: 50 GB/s, hop_latency: 0.5 us}}").levels[0].latency) == Approx(2.0));
-  CHECK(test::complaints(head + "{kind: graph, file: g.txt, bandwidth: 50 GB/s, hop_latency: 0.5 us}}").find("no closed form") != std::string::npos);
+  CHECK(microseconds(network_of(head + "{kind: torus, dims: [4, 4, 4], bandwidth: 50 GB/s, hop_latency: 0.5 us}}")
+                         .levels[0]
+                         .latency) == Approx(3.0));
+  CHECK(microseconds(network_of(head + "{kind: mesh, dims: [4, 4, 4], bandwidth: 50 GB/s, hop_latency: 0.5 us}}")
+                         .levels[0]
+                         .latency) == Approx(4.5));
+  CHECK(microseconds(network_of(head + "{kind: fat-tree, leaf: 16, bandwidth: 50 GB/s, hop_latency: 0.5 us}}")
+                         .levels[0]
+                         .latency) == Approx(2.0));
+  CHECK(test::complaints(head + "{kind: graph, file: g.txt, bandwidth: 50 GB/s, hop_latency: 0.5 us}}")
+            .find("no closed form") != std::string::npos);
 }
 
 TEST_CASE("every kind is read with its keys", "[hardware][network]") {
-  const std::string head = "{name: t, accelerator: a100-sxm4-80gb, gpus_per_node: 1, nodes: 64, inter: {bandwidth: 50 GB/s, latency: 1 us, ";
-  for (const char* level : {"kind: nvswitch", "kind: pcie-tree, switches: 4", "kind: hybrid-cube-mesh", "kind: star", "kind: fat-tree",
-                            "kind: fat-tree, radix: 16, levels: 2, oversubscription: 2", "kind: rail-optimized, nics_per_node: 2, pod: 16",
-                            "kind: rail-only, nics_per_node: 1", "kind: dragonfly, routers_per_group: 8, hosts_per_router: 4, global_links: 4",
+  const std::string head =
+      "{name: t, accelerator: a100-sxm4-80gb, gpus_per_node: 1, nodes: 64, inter: {bandwidth: 50 GB/s, latency: 1 us, ";
+  for (const char* level : {"kind: nvswitch", "kind: pcie-tree, switches: 4", "kind: hybrid-cube-mesh", "kind: star",
+                            "kind: fat-tree", "kind: fat-tree, radix: 16, levels: 2, oversubscription: 2",
+                            "kind: rail-optimized, nics_per_node: 2, pod: 16", "kind: rail-only, nics_per_node: 1",
+                            "kind: dragonfly, routers_per_group: 8, hosts_per_router: 4, global_links: 4",
                             "kind: torus, dims: [8, 8]", "kind: mesh, dims: [64]", "kind: hyperx, dims: [4, 4, 4]",
                             "kind: hammingmesh, a: 2, b: 2, x: 4, y: 4, planes: 1", "kind: graph, file: net.txt"}) {
     CAPTURE(level);
@@ -111,22 +121,36 @@ TEST_CASE("what can be wrong in a cluster file", "[hardware][network]") {
     CHECK(text.find(part) != std::string::npos);
   };
   has(test::complaints(head + intra), "error: inter: missing: 2 nodes");
-  has(test::complaints(head + intra + "inter: {kind: star, bandwdith: 1 GB/s, latency: 1 us}\n"), "test.yaml:6:21: error: inter.bandwdith: unknown key (did you mean 'bandwidth'?)");
-  has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 400, latency: 1 us}\n"), "test.yaml:6:32: error: inter.bandwidth");
+  has(test::complaints(head + intra + "inter: {kind: star, bandwdith: 1 GB/s, latency: 1 us}\n"),
+      "test.yaml:6:21: error: inter.bandwdith: unknown key (did you mean 'bandwidth'?)");
+  has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 400, latency: 1 us}\n"),
+      "test.yaml:6:32: error: inter.bandwidth");
   has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 400 GB, latency: 1 us}\n"), "inter.bandwidth");
   has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 400 Gb/s, latency: 1 GB}\n"), "inter.latency");
   has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 0 Gb/s, latency: 1 us}\n"), "inter.bandwidth");
-  has(test::complaints(head + intra + "inter: {kind: fat-trea, bandwidth: 1 GB/s, latency: 1 us}\n"), "did you mean 'fat-tree'?");
-  has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 1 GB/s, latency: 1 us, radix: 4}\n"), "inter.radix: kind 'star' has no such key");
-  has(test::complaints(head + intra + "inter: {kind: torus, bandwidth: 1 GB/s, latency: 1 us}\n"), "inter.dims: kind 'torus' needs this key");
-  has(test::complaints(head + intra + "inter: {kind: torus, dims: [3], bandwidth: 1 GB/s, latency: 1 us}\n"), "error: inter.dims: dims have 3 points, the level joins 2");
-  has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 1 GB/s}\n"), "give either latency or hop_latency");
-  has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 1 GB/s, latency: 1 us, hop_latency: 1 us}\n"), "given beside hop_latency");
-  has(test::complaints(head + "levels: [{kind: star, size: 16, bandwidth: 1 GB/s, latency: 1 us}]\n" + intra), "levels: given beside intra or inter");
-  has(test::complaints(head + "levels: [{kind: star, size: 24, bandwidth: 1 GB/s, latency: 1 us}]\n"), "nodes: 2 nodes given, the levels make 3");
+  has(test::complaints(head + intra + "inter: {kind: fat-trea, bandwidth: 1 GB/s, latency: 1 us}\n"),
+      "did you mean 'fat-tree'?");
+  has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 1 GB/s, latency: 1 us, radix: 4}\n"),
+      "inter.radix: kind 'star' has no such key");
+  has(test::complaints(head + intra + "inter: {kind: torus, bandwidth: 1 GB/s, latency: 1 us}\n"),
+      "inter.dims: kind 'torus' needs this key");
+  has(test::complaints(head + intra + "inter: {kind: torus, dims: [3], bandwidth: 1 GB/s, latency: 1 us}\n"),
+      "error: inter.dims: dims have 3 points, the level joins 2");
+  has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 1 GB/s}\n"),
+      "give either latency or hop_latency");
+  has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 1 GB/s, latency: 1 us, hop_latency: 1 us}\n"),
+      "given beside hop_latency");
+  has(test::complaints(head + "levels: [{kind: star, size: 16, bandwidth: 1 GB/s, latency: 1 us}]\n" + intra),
+      "levels: given beside intra or inter");
+  has(test::complaints(head + "levels: [{kind: star, size: 24, bandwidth: 1 GB/s, latency: 1 us}]\n"),
+      "nodes: 2 nodes given, the levels make 3");
   has(test::complaints(head), "levels: no network");
-  has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 1 GB/s, latency: 1 us}\ngroups: [{count: 2, accelerator: h100-sxm5-80gb}]\n"), "not modelled yet");
-  has(test::complaints("name: t\naccelerator: a100-sxm4-80gbb\ngpus_per_node: 8\n" + intra), "did you mean 'a100-sxm4-80gb'?");
+  has(test::complaints(
+          head + intra +
+          "inter: {kind: star, bandwidth: 1 GB/s, latency: 1 us}\ngroups: [{count: 2, accelerator: h100-sxm5-80gb}]\n"),
+      "not modelled yet");
+  has(test::complaints("name: t\naccelerator: a100-sxm4-80gbb\ngpus_per_node: 8\n" + intra),
+      "did you mean 'a100-sxm4-80gb'?");
   has(test::complaints("{file: dgx-h100, nodes: 0}"), "nodes");
 }
 

@@ -1,10 +1,11 @@
-// Group placement against enumeration: the groups are listed as base + combinations of strides, and counted domain by domain.
+// Group placement against enumeration: the groups are listed as base + combinations of strides, and counted domain by
+// domain.
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "catch.h"
 #include "cairn/hardware/placement.h"
+#include "catch.h"
 #include "hardware/support.h"
 
 namespace cairn::hardware {
@@ -45,7 +46,8 @@ std::vector<std::vector<std::int64_t>> list_groups(const std::vector<Axis>& axes
 }
 
 LevelPlacement enumerate(const std::vector<std::vector<std::int64_t>>& groups, std::int64_t domain) {
-  LevelPlacement result{.domains = 0, .fewest = static_cast<std::int64_t>(groups.front().size()), .most = 0, .leaving_groups = 0};
+  LevelPlacement result{
+      .domains = 0, .fewest = static_cast<std::int64_t>(groups.front().size()), .most = 0, .leaving_groups = 0};
   std::map<std::int64_t, std::int64_t> leaving;
   for (const auto& group : groups) {
     std::map<std::int64_t, std::int64_t> inside;
@@ -64,7 +66,8 @@ LevelPlacement enumerate(const std::vector<std::vector<std::int64_t>>& groups, s
 }  // namespace
 
 TEST_CASE("tensor, data and pipeline groups of four nodes of eight", "[hardware][placement]") {
-  // Order tp 2, dp 4, pp 4. One node holds tp x dp = 8 ranks: both groups stay inside; each pipeline group has one rank per node.
+  // Order tp 2, dp 4, pp 4. One node holds tp x dp = 8 ranks: both groups stay inside; each pipeline group has one rank
+  // per node.
   const Network net = hierarchy({8, 4});
   CHECK(place({{2, 1}}, 32, net).levels == std::vector<LevelPlacement>{{1, 2, 2, 0}, {1, 2, 2, 0}});
   CHECK(place({{4, 2}}, 32, net).levels == std::vector<LevelPlacement>{{1, 4, 4, 0}, {1, 4, 4, 0}});
@@ -97,9 +100,11 @@ TEST_CASE("placement equals enumeration for every small mesh", "[hardware][place
         for (std::int64_t size = 1; size * stride <= world; ++size) {
           if (world % (size * stride) != 0) continue;
           std::vector<std::vector<Axis>> choices{{{size, stride}}};
-          for (std::int64_t outer = 2; size * stride * outer <= world; ++outer) {  // a second axis, next to it or with a gap
+          for (std::int64_t outer = 2; size * stride * outer <= world;
+               ++outer) {  // a second axis, next to it or with a gap
             for (const std::int64_t gap : {1, 2, 3}) {
-              if (world % (size * stride * gap * outer) == 0) choices.push_back({{size, stride}, {outer, size * stride * gap}});
+              if (world % (size * stride * gap * outer) == 0)
+                choices.push_back({{size, stride}, {outer, size * stride * gap}});
             }
           }
           for (const auto& axes : choices) {

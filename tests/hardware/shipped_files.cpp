@@ -8,7 +8,9 @@ namespace {
 bool needs_source(const config::Origin& origin) {
   if (origin.is_default()) return false;
   const std::string& path = origin.key_path;
-  if (path.empty() || path == "version" || path == "name" || path == "accelerator" || path == "nodes" || path == "gpus_per_node") return false;
+  if (path.empty() || path == "version" || path == "name" || path == "accelerator" || path == "nodes" ||
+      path == "gpus_per_node")
+    return false;
   const std::string_view last = std::string_view(path).substr(path.find_last_of('.') + 1);
   if (last == "kind" || last == "name" || last == "fabric") return false;
   return path.rfind("releases", 0) != 0;
@@ -20,7 +22,8 @@ std::string unsourced(const config::Origins& origins) {
   const auto& all = origins.all();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::string& path = all[i].key_path;
-    const bool is_leaf = i + 1 == all.size() || (all[i + 1].key_path.rfind(path + ".", 0) != 0 && all[i + 1].key_path.rfind(path + "[", 0) != 0);
+    const bool is_leaf = i + 1 == all.size() || (all[i + 1].key_path.rfind(path + ".", 0) != 0 &&
+                                                 all[i + 1].key_path.rfind(path + "[", 0) != 0);
     if (!is_leaf || !needs_source(all[i])) continue;
     const config::Origin* basis = provenance(origins, path);
     if (basis == nullptr || basis->reference.empty()) text += path + " ";

@@ -10,7 +10,8 @@ namespace {
 
 PrecisionRecipe recipe_of(std::string_view reference) {
   core::Diagnostics diagnostics;
-  const Loaded<PrecisionRecipe> loaded = read_precision(test::shipped(), test::parse(reference), "training.precision", diagnostics);
+  const Loaded<PrecisionRecipe> loaded =
+      read_precision(test::shipped(), test::parse(reference), "training.precision", diagnostics);
   diagnostics.raise_if_errors();
   return loaded.value;
 }
@@ -18,13 +19,13 @@ PrecisionRecipe recipe_of(std::string_view reference) {
 }  // namespace
 
 TEST_CASE("bytes per parameter", "[hardware][precision]") {
-  CHECK(bytes_per_parameter(recipe_of("bf16"), 2).total() == 18.0);                     // 2 + 4 + 4 + 8
+  CHECK(bytes_per_parameter(recipe_of("bf16"), 2).total() == 18.0);  // 2 + 4 + 4 + 8
   CHECK(bytes_per_parameter(recipe_of("bf16"), 2).optimizer() == 12.0);
   CHECK(bytes_per_parameter(recipe_of("{recipe: bf16, gradients: bf16}"), 2).total() == 16.0);
-  CHECK(bytes_per_parameter(recipe_of("{gradients: bf16}"), 2).total() == 16.0);        // bf16 is the default recipe
+  CHECK(bytes_per_parameter(recipe_of("{gradients: bf16}"), 2).total() == 16.0);  // bf16 is the default recipe
   CHECK(bytes_per_parameter(recipe_of("fp16"), 2).total() == 16.0);
-  CHECK(bytes_per_parameter(recipe_of("fp32"), 2).total() == 16.0);                     // 4 + 4 + 0 + 8
-  CHECK(bytes_per_parameter(recipe_of("fp32"), 0).total() == 8.0);                      // plain SGD
+  CHECK(bytes_per_parameter(recipe_of("fp32"), 2).total() == 16.0);  // 4 + 4 + 0 + 8
+  CHECK(bytes_per_parameter(recipe_of("fp32"), 0).total() == 8.0);   // plain SGD
   CHECK(bytes_per_parameter(recipe_of("tf32"), 2).total() == 16.0);
   CHECK(recipe_of("tf32").gemm == Format::tf32);
   CHECK_FALSE(recipe_of("{recipe: bf16, master: none}").master.has_value());
@@ -62,11 +63,13 @@ TEST_CASE("releases of Megatron-LM", "[hardware][framework]") {
   CHECK_FALSE(korthikanti.overlap.dp_reduce);
   CHECK(korthikanti.capabilities.selective_recompute);
 
-  CHECK(config::to_json(load_framework(loader, "megatron@2024").kernels) == config::to_json(load_framework(loader, "megatron").kernels));
+  CHECK(config::to_json(load_framework(loader, "megatron@2024").kernels) ==
+        config::to_json(load_framework(loader, "megatron").kernels));
 
   core::Diagnostics diagnostics;
   read_framework(loader, test::parse("megatron@2019"), "training.framework", diagnostics);
-  CHECK(diagnostics.all().front().to_string() == "test.yaml:1:1: error: training.framework: no release '2019' (known: 2021, 2022, 2024)");
+  CHECK(diagnostics.all().front().to_string() ==
+        "test.yaml:1:1: error: training.framework: no release '2019' (known: 2021, 2022, 2024)");
 }
 
 TEST_CASE("the ideal framework has no fitted number", "[hardware][framework]") {
@@ -83,8 +86,10 @@ TEST_CASE("gradients of a framework", "[hardware][framework]") {
   CHECK(deepspeed.adjust(recipe_of("bf16")).reduce == Format::bf16);
   const FrameworkProfile megatron = load_framework(test::shipped(), "megatron");
   CHECK(bytes_per_parameter(megatron.adjust(recipe_of("bf16")), 2).total() == 18.0);
-  // Megatron-LM's documentation counts 20 bytes with fp16 gradients: 16 and a widened copy of 4. 18 in bf16, 16 in fp32.
-  CHECK(bytes_per_parameter(recipe_of("fp16"), 2).total() + megatron.optimizer.gradient_copy_bytes(recipe_of("fp16")) == 20.0);
+  // Megatron-LM's documentation counts 20 bytes with fp16 gradients: 16 and a widened copy of 4. 18 in bf16, 16 in
+  // fp32.
+  CHECK(bytes_per_parameter(recipe_of("fp16"), 2).total() + megatron.optimizer.gradient_copy_bytes(recipe_of("fp16")) ==
+        20.0);
   CHECK(megatron.optimizer.gradient_copy_bytes(recipe_of("bf16")) == 0.0);
   CHECK(megatron.optimizer.gradient_copy_bytes(recipe_of("fp32")) == 0.0);
 }

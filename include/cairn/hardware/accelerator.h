@@ -24,16 +24,16 @@ namespace cairn::hardware {
 enum class Scope : std::uint8_t { device, multiprocessor };
 
 struct MemoryLevel {
-  std::string name = {};                             // hbm, l2, shared
-  core::Bytes capacity = {};                         // of one copy
+  std::string name = {};                               // hbm, l2, shared
+  core::Bytes capacity = {};                           // of one copy
   std::optional<core::BytesPerSecond> bandwidth = {};  // of all copies together
   Scope scope = Scope::device;
 };
 
 // Memory the training program cannot allocate. A plain quantity in the file counts wholly as `driver`.
 struct ReservedMemory {
-  core::Bytes driver = {};         // error correction and driver: data-sheet capacity minus what the device reports as total
-  core::Bytes context = {};        // one process's context: kernels, stack, library handles
+  core::Bytes driver = {};   // error correction and driver: data-sheet capacity minus what the device reports as total
+  core::Bytes context = {};  // one process's context: kernels, stack, library handles
   core::Bytes communicators = {};  // buffers of the collective library, about three communicators
 
   core::Bytes total() const { return driver + context + communicators; }
@@ -49,20 +49,20 @@ struct Accelerator {
   std::string name = {};
   PeakRates peak = {};
   std::int64_t multiprocessors = 0;
-  core::Hertz clock = {};                  // boost clock of the data sheet
-  double exponentials_per_clock = 16.0;    // special-function results per clock and multiprocessor
-  std::vector<MemoryLevel> memory = {};    // the first is device memory
+  core::Hertz clock = {};                // boost clock of the data sheet
+  double exponentials_per_clock = 16.0;  // special-function results per clock and multiprocessor
+  std::vector<MemoryLevel> memory = {};  // the first is device memory
   ReservedMemory reserved_memory = {};
-  core::Watts power = {};                  // board limit
-  core::Seconds launch_floor = {};         // shortest time of an empty kernel in a stream
+  core::Watts power = {};           // board limit
+  core::Seconds launch_floor = {};  // shortest time of an empty kernel in a stream
 
   const MemoryLevel& device_memory() const { return memory.front(); }
   // Null when there is no such level.
   const MemoryLevel* find_memory(std::string_view level) const;
   core::Bytes usable_memory() const { return device_memory().capacity - reserved_memory.total(); }
 
-  // Dense rate of a matrix product with operands of `format` [FLOP/s]. Empty when the data sheet names none: the machine has
-  // no units for the format. Block-scaled FP8 runs on the FP8 units.
+  // Dense rate of a matrix product with operands of `format` [FLOP/s]. Empty when the data sheet names none: the
+  // machine has no units for the format. Block-scaled FP8 runs on the FP8 units.
   std::optional<core::FlopsPerSecond> matrix_peak(numerics::Format format) const;
   // Rate of the ordinary lanes; formats that are not listed are computed in fp32.
   core::FlopsPerSecond vector_peak(numerics::Format format) const;

@@ -6,14 +6,15 @@
 //   intra: {kind: nvswitch, ...}         - {name: rack, kind: nvswitch, size: 72, bandwidth: 900 GB/s, latency: 1 us}
 //   inter: {kind: fat-tree, ...}         - {name: fabric, kind: rail-optimized, size: 8, nics_per_node: 72, ...}
 //
-// A level joins `size` units of the level below (accelerators at the innermost). Bandwidths are per direction: of one accelerator
-// (or of one of its `nics_per_node` links) at the innermost level, of one NIC further out. `network()` gives either form as one list of levels with everything derived:
+// A level joins `size` units of the level below (accelerators at the innermost). Bandwidths are per direction: of one
+// accelerator (or of one of its `nics_per_node` links) at the innermost level, of one NIC further out. `network()`
+// gives either form as one list of levels with everything derived:
 //
-//   domain          = accelerators within one domain of the level            = product of the sizes up to it
-//   unit_bandwidth  = what one unit of the level below can send              = NICs per unit x bandwidth
-//   gpu_bandwidth   = one accelerator's share when all its unit sends        = unit_bandwidth / accelerators in the unit
-//   latency         = one way, endpoint to endpoint, of a zero-byte send     = as given, or hop_latency x links of the longest
-//                                                                              minimal route
+//   domain          accelerators within one domain of the level = product of the sizes up to it
+//   unit_bandwidth  what one unit of the level below can send = NICs per unit x bandwidth
+//   gpu_bandwidth   one accelerator's share when all its unit sends = unit_bandwidth / accelerators in the unit
+//   latency         one way, endpoint to endpoint, of a zero-byte send: as given, or hop_latency x links of the longest
+//                   minimal route
 // Files: configs/clusters/<name>.yaml.
 #pragma once
 
@@ -54,9 +55,9 @@ struct PairLink {
 
 // One level as written. Keys that a kind does not have are errors.
 struct LevelSpec {
-  std::string name = {};                     // general form only
+  std::string name = {};  // general form only
   LevelKind kind = LevelKind::nvswitch;
-  std::optional<std::int64_t> size = {};     // general form only; of the outermost level it may follow from `nodes`
+  std::optional<std::int64_t> size = {};  // general form only; of the outermost level it may follow from `nodes`
   core::BytesPerSecond bandwidth = {};
   std::optional<core::Seconds> latency = {};
   std::optional<core::Seconds> hop_latency = {};
@@ -89,9 +90,9 @@ struct LevelSpec {
 };
 
 struct HostLink {
-  std::string kind = {};              // pcie5-x16: a label
+  std::string kind = {};                // pcie5-x16: a label
   core::BytesPerSecond bandwidth = {};  // one accelerator's link, per direction
-  std::int64_t shared_by = 1;         // accelerators on one link
+  std::int64_t shared_by = 1;           // accelerators on one link
 };
 struct Nvme {
   core::BytesPerSecond bandwidth = {};  // of the node
@@ -114,9 +115,9 @@ struct Power {
 
 struct Cluster {
   std::string name = {};
-  config::Node accelerator = {};                  // a name, {file: name, overriding keys} or a whole block
-  std::optional<std::int64_t> nodes = {};         // short form: default 1
-  std::optional<std::int64_t> gpus_per_node = {};  // short form: required; general form: default the innermost level's size
+  config::Node accelerator = {};                   // a name, {file: name, overriding keys} or a whole block
+  std::optional<std::int64_t> nodes = {};          // short form: default 1
+  std::optional<std::int64_t> gpus_per_node = {};  // required in the short form; else the innermost size
   std::optional<LevelSpec> intra = {};
   std::optional<LevelSpec> inter = {};
   std::vector<LevelSpec> levels = {};
@@ -139,10 +140,10 @@ struct NetworkLevel {
   std::string name = {};
   std::string key_path = {};  // where the file describes it: intra, inter, levels[1]
   LevelKind kind = LevelKind::nvswitch;
-  std::int64_t size = 1;       // units of the level below that it joins
-  std::int64_t unit = 1;       // accelerators in one such unit
-  std::int64_t domain = 1;     // accelerators within one domain of this level = size x unit
-  std::int64_t nics = 1;       // ports of one unit into this level
+  std::int64_t size = 1;    // units of the level below that it joins
+  std::int64_t unit = 1;    // accelerators in one such unit
+  std::int64_t domain = 1;  // accelerators within one domain of this level = size x unit
+  std::int64_t nics = 1;    // ports of one unit into this level
   core::BytesPerSecond nic_bandwidth = {};
   core::Seconds latency = {};
   double oversubscription = 1.0;

@@ -1,7 +1,7 @@
 // From the configuration files to machines, recipes and profiles.
 //
-// Every function adds what is wrong to `diagnostics` and returns what it could read; the caller raises. `key_path` is where
-// the experiment names the thing ("cluster").
+// Every function adds what is wrong to `diagnostics` and returns what it could read; the caller raises. `key_path` is
+// where the experiment names the thing ("cluster").
 #pragma once
 
 #include <string_view>
@@ -33,17 +33,17 @@ struct Machine {
 };
 
 // `reference`: a name, {file: name, overriding keys} or the whole block.
-Loaded<Accelerator> read_accelerator(const config::Loader& loader, const config::Node& reference, std::string_view key_path,
-                                     core::Diagnostics& diagnostics);
+Loaded<Accelerator> read_accelerator(const config::Loader& loader, const config::Node& reference,
+                                     std::string_view key_path, core::Diagnostics& diagnostics);
 // The cluster with its accelerator and derived network.
 Machine read_machine(const config::Loader& loader, const config::Node& reference, std::string_view key_path,
                      core::Diagnostics& diagnostics);
 // A recipe's name, or {recipe: name, overriding keys}; without `recipe` the overrides are over bf16.
-Loaded<PrecisionRecipe> read_precision(const config::Loader& loader, const config::Node& reference, std::string_view key_path,
-                                       core::Diagnostics& diagnostics);
+Loaded<PrecisionRecipe> read_precision(const config::Loader& loader, const config::Node& reference,
+                                       std::string_view key_path, core::Diagnostics& diagnostics);
 // A framework's name, with or without a release: megatron, megatron@2024.
-Loaded<FrameworkProfile> read_framework(const config::Loader& loader, const config::Node& reference, std::string_view key_path,
-                                        core::Diagnostics& diagnostics);
+Loaded<FrameworkProfile> read_framework(const config::Loader& loader, const config::Node& reference,
+                                        std::string_view key_path, core::Diagnostics& diagnostics);
 
 // By name; throw core::ConfigurationError with everything wrong.
 Machine load_machine(const config::Loader& loader, std::string_view name);

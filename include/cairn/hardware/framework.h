@@ -1,5 +1,5 @@
-// What a training framework does around the mathematics: facts that can be read in its source (semantics), and four numbers
-// that can only be fitted. The four are the same for every framework; `ideal` has all of them at 0.
+// What a training framework does around the mathematics: facts that can be read in its source (semantics), and four
+// numbers that can only be fitted. The four are the same for every framework; `ideal` has all of them at 0.
 //
 //   host time of a step = kernels x host_per_kernel + micro-batches x host_per_micro_batch + host_per_step
 //   exposed             = what the schedule leaves exposed + exposed_share x what it hides
@@ -76,8 +76,8 @@ struct OverlapDefaults {
 enum class HostWaits : std::uint8_t { never, unless_interleaved, always };
 
 struct PointToPoint {
-  bool scatter_gather = true;   // each tensor-parallel rank sends its 1/tp of an activation, gathered again on arrival
-  HostWaits host_waits = HostWaits::unless_interleaved;  // the host synchronises after a transfer, so it cannot run ahead
+  bool scatter_gather = true;  // each tensor-parallel rank sends its 1/tp of an activation, gathered again on arrival
+  HostWaits host_waits = HostWaits::unless_interleaved;  // a host that synchronises cannot run ahead
 };
 
 // recipe: as the precision recipe says; parameters: accumulated and reduced in the parameters' own format.
@@ -90,14 +90,14 @@ struct Accumulation {
 
 // Passes of the optimizer step over memory. Reads and writes of Adam itself follow from the recipe.
 struct OptimizerStep {
-  bool multi_tensor = true;               // few kernels for all tensors; else a handful of kernels per tensor
-  std::int64_t gradient_reads = 1;        // passes over the gradients before the update (norm, finite check)
-  bool gradient_copy = true;              // gradients narrower than the master copy are first widened into a buffer of its format
-  bool separate_parameter_copy = true;    // the new parameters are written by a pass of their own, which reads the master copy
+  bool multi_tensor = true;         // few kernels for all tensors; else a handful of kernels per tensor
+  std::int64_t gradient_reads = 1;  // passes over the gradients before the update (norm, finite check)
+  bool gradient_copy = true;  // gradients narrower than the master copy are first widened into a buffer of its format
+  bool separate_parameter_copy = true;  // a pass of its own reads the master copy and writes the new parameters
 
   // Bytes the step moves per parameter it updates, under `recipe` with `moments` tensors (Adam 2):
-  //   update: read gradient, master, moments; write master, moments; write parameters (reading the master copy once more when
-  //   separate); widening: read gradient, write it in the master's format; gradient_reads x gradient.
+  //   update: read gradient, master, moments; write master, moments; write parameters (reading the master copy once
+  //   more when separate); widening: read gradient, write it in the master's format; gradient_reads x gradient.
   double bytes_per_parameter(const PrecisionRecipe& recipe, int moments) const;
   // Bytes per parameter of the widened gradients, which live during the step only.
   double gradient_copy_bytes(const PrecisionRecipe& recipe) const;
@@ -105,7 +105,7 @@ struct OptimizerStep {
 
 struct Recompute {
   bool repeats_communication = true;  // full recomputation runs the forward collectives of the layer again
-  bool gathers_saved_input = false;   // a layer's saved input is split over tensor-parallel ranks and gathered when needed
+  bool gathers_saved_input = false;   // a layer's saved input is split over tensor-parallel ranks
 };
 
 // What the release can do at all; a plan that asks for more gets a warning.
