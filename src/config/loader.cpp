@@ -28,7 +28,7 @@ bool is_folder(const fs::path& path) {
 
 // `name` below `folder`, as written or as a bare name; empty when not there.
 fs::path in_folder(const fs::path& folder, std::string_view name) {
-  const fs::path plain = (folder / name).lexically_normal();
+  fs::path plain = (folder / name).lexically_normal();
   if (holds_file(plain)) return plain;
   fs::path with_extension = plain;
   with_extension += ".yaml";

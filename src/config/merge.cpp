@@ -70,16 +70,16 @@ Node* descend(Node& node, const Step& step, const std::string& parent, const std
     return &node.items[*step.index];
   }
   if (node.is_scalar() && !shorthand.empty()) {
-    Node map{.kind = NodeKind::map, .place = node.place};
+    Node map = make_node(NodeKind::map, node.place);
     map.put(shorthand, std::move(node));
     node = std::move(map);
   }
-  if (node.is_null()) node = Node{.kind = NodeKind::map, .place = place};
+  if (node.is_null()) node = make_node(NodeKind::map, place);
   if (!node.is_map())
     return refuse(node.is_list() ? "is a list" : "is a single value",
                   fmt::format("give the whole of it: --set '{}={{...}}'", parent));
   if (Node* present = node.find(step.key)) return present;
-  node.put(step.key, Node{.kind = NodeKind::null, .place = place});
+  node.put(step.key, make_node(NodeKind::null, place));
   return node.find(step.key);
 }
 

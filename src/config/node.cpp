@@ -34,8 +34,18 @@ void Node::remove(std::string_view key) {
   std::erase_if(entries, [key](const Entry& entry) { return entry.key == key; });
 }
 
+Node make_node(NodeKind kind, Place place) {
+  Node node;
+  node.kind = kind;
+  node.place = std::move(place);
+  return node;
+}
+
 Node make_scalar(std::string text, Place place, bool quoted) {
-  return Node{.kind = NodeKind::scalar, .quoted = quoted, .text = std::move(text), .place = std::move(place)};
+  Node node = make_node(NodeKind::scalar, std::move(place));
+  node.quoted = quoted;
+  node.text = std::move(text);
+  return node;
 }
 
 std::string join_path(std::string_view path, std::string_view key) {

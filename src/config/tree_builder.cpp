@@ -89,7 +89,7 @@ void TreeBuilder::add(Node node, Anchor anchor) {
 
 void TreeBuilder::null(int line, int column, Anchor anchor) {
   spend(1, place(line, column));
-  add(Node{.kind = NodeKind::null, .place = place(line, column)}, anchor);
+  add(make_node(NodeKind::null, place(line, column)), anchor);
 }
 
 void TreeBuilder::scalar(int line, int column, std::string_view text, bool quoted, Anchor anchor) {
@@ -112,7 +112,7 @@ void TreeBuilder::open(NodeKind kind, Place where, Anchor anchor) {
     throw TreeLimit{where, fmt::format("more than {} maps and lists within each other", k_depth_limit),
                     "flatten the file"};
   }
-  Open opened{.node = Node{.kind = kind, .place = std::move(where)}, .anchor = anchor};
+  Open opened{.node = make_node(kind, std::move(where)), .anchor = anchor};
   open_.push_back(std::move(opened));
 }
 

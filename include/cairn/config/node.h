@@ -32,8 +32,8 @@ struct Node {
   bool quoted = false;    // a scalar written in quotes (every JSON string): text, whatever it looks like
   std::string text = {};  // scalars only
   Place place = {};
-  std::vector<Node> items = {};     // lists only
-  std::vector<Entry> entries = {};  // maps only, in the order written
+  std::vector<Node> items = {};  // lists only
+  std::vector<Entry> entries;    // maps only, in the order written; no initializer: Entry is incomplete here
 
   bool is_null() const { return kind == NodeKind::null; }
   bool is_scalar() const { return kind == NodeKind::scalar; }
@@ -56,6 +56,8 @@ struct Entry {
   Node value = {};
 };
 
+// An empty node of a kind.
+Node make_node(NodeKind kind, Place place);
 // A scalar as if written plain (quoted = false) or in quotes.
 Node make_scalar(std::string text, Place place, bool quoted = false);
 
