@@ -5,7 +5,8 @@
 namespace cairn::models {
 namespace {
 
-// Scores and context: a multiply-add each per (query, key, head_dim). Backward recomputes the scores and makes dV, dP, dQ, dK.
+// Scores and context: a multiply-add each per (query, key, head_dim). Backward recomputes the scores and makes dV, dP,
+// dQ, dK.
 constexpr double k_flash_forward = 4, k_flash_backward = 10;
 // Per element: two products and a sum, rotation and its inverse alike.
 constexpr double k_rotation = 3;
@@ -21,12 +22,18 @@ constexpr const char* k_region = "attention";
 
 const char* kernel_name(AttentionKernel kernel) {
   switch (kernel) {
-    case AttentionKernel::unfused: return "unfused";
-    case AttentionKernel::fused_softmax: return "fused_softmax";
-    case AttentionKernel::flash1: return "flash1";
-    case AttentionKernel::flash2: return "flash2";
-    case AttentionKernel::flash3: return "flash3";
-    case AttentionKernel::cudnn: return "cudnn";
+    case AttentionKernel::unfused:
+      return "unfused";
+    case AttentionKernel::fused_softmax:
+      return "fused_softmax";
+    case AttentionKernel::flash1:
+      return "flash1";
+    case AttentionKernel::flash2:
+      return "flash2";
+    case AttentionKernel::flash3:
+      return "flash3";
+    case AttentionKernel::cudnn:
+      return "cudnn";
   }
   return "";
 }
@@ -57,8 +64,9 @@ class SelfAttention {
 
   ir::TensorId project(ir::TensorId y) {
     const ir::TensorId weight = layer_.parameter("qkv.weight", {a_.kv_heads, a_.qkv, a_.head_dim, a_.hidden});
-    const ir::TensorId bias = layer_.config.has_qkv_bias() ? layer_.parameter("qkv.bias", {a_.kv_heads, a_.qkv, a_.head_dim})
-                                                           : ir::k_no_tensor;
+    const ir::TensorId bias = layer_.config.has_qkv_bias()
+                                  ? layer_.parameter("qkv.bias", {a_.kv_heads, a_.qkv, a_.head_dim})
+                                  : ir::k_no_tensor;
     const ir::TensorId out = layer_.activation("qkv.out", {a_.batch, a_.sequence, a_.kv_heads, a_.qkv, a_.head_dim});
     const auto [b, s, n, o, d, h] = axes<6>();
     Op(layer_, "qkv", ir::Kind::contraction, {a_.batch, a_.sequence, a_.kv_heads, a_.qkv, a_.head_dim, a_.hidden})
@@ -75,7 +83,8 @@ class SelfAttention {
     const std::string prefix(name);
     const ir::TensorId gain = layer_.parameter(prefix + ".gain", {a_.head_dim});
     const Axis heads = is_key ? Axis{"group", loopnest::Extent::of(1)} : a_.group;
-    const ir::TensorId out = layer_.activation(prefix + ".out", {a_.batch, a_.sequence, a_.kv_heads, heads, a_.head_dim});
+    const ir::TensorId out =
+        layer_.activation(prefix + ".out", {a_.batch, a_.sequence, a_.kv_heads, heads, a_.head_dim});
     const ir::TensorId scale = layer_.statistic(prefix + ".scale", {a_.batch, a_.sequence, a_.kv_heads, heads});
     const auto [b, s, n, g, d] = axes<5>();
     const At slot = is_key ? At::fixed(key_slot()) : At(g);
@@ -100,7 +109,8 @@ class SelfAttention {
     k_ = rotate_in_place("k_rope", k_, Axis{"group", loopnest::Extent::of(1)});
   }
 
-  // Fused: one pass. Eager, x' = x cos + half(x) sin: half copies, two products, a sum; the first product and the sum in place.
+  // Fused: one pass. Eager, x' = x cos + half(x) sin: half copies, two products, a sum; the first product and the sum
+  // in place.
   ir::TensorId rotate_in_place(const char* name, ir::TensorId x, const Axis& heads) {
     const std::string prefix(name);
     const auto operation = [&](const std::string& full_name) {
@@ -131,8 +141,10 @@ class SelfAttention {
 
   void read_query(Op& op, int b, int token, int n, int g, int d) { op.read(apart() ? q_ : qkv_, {b, token, n, g, d}); }
   void read_key(Op& op, int b, int token, int n, int d) {
-    if (apart()) op.read(k_, {b, token, n, At::fixed(0), d});
-    else op.read(qkv_, {b, token, n, At::fixed(key_slot()), d});
+    if (apart())
+      op.read(k_, {b, token, n, At::fixed(0), d});
+    else
+      op.read(qkv_, {b, token, n, At::fixed(key_slot()), d});
   }
   void read_value(Op& op, int b, int token, int n, int d) { op.read(qkv_, {b, token, n, At::fixed(value_slot()), d}); }
 
@@ -149,14 +161,21 @@ class SelfAttention {
     read_query(op, b, q, n, g, d);
     read_key(op, b, k, n, d);
     read_value(op, b, k, n, d);
-    op.merge(context, {b, q, n, g, d}, ir::Monoid::softmax_merge).merge(logsumexp, {b, n, g, q}, ir::Monoid::softmax_merge);
-    if (apart()) op.keep({q_, k_, qkv_, context, logsumexp});
-    else op.keep({qkv_, context, logsumexp});
+    op.merge(context, {b, q, n, g, d}, ir::Monoid::softmax_merge)
+        .merge(logsumexp, {b, n, g, q}, ir::Monoid::softmax_merge);
+    if (apart())
+      op.keep({q_, k_, qkv_, context, logsumexp});
+    else
+      op.keep({qkv_, context, logsumexp});
     const auto query = static_cast<loopnest::DimId>(q);
     const auto key = static_cast<loopnest::DimId>(k);
     op.guard({.terms = {{query, 1}, {key, -1}}, .offset = 0});
-    if (pattern_.kind == AttentionKind::sliding) op.guard({.terms = {{query, -1}, {key, 1}}, .offset = pattern_.window - 1});
-    op.variant(kernel_name(layer_.options.kernels.attention)).region(k_region).flops(k_flash_forward, k_flash_backward).add();
+    if (pattern_.kind == AttentionKind::sliding)
+      op.guard({.terms = {{query, -1}, {key, 1}}, .offset = pattern_.window - 1});
+    op.variant(kernel_name(layer_.options.kernels.attention))
+        .region(k_region)
+        .flops(k_flash_forward, k_flash_backward)
+        .add();
     return context;
   }
 
@@ -172,8 +191,9 @@ class SelfAttention {
   // Scores in memory. Masked scores are computed and moved like the others, so no operator is guarded.
   ir::TensorId append_unfused() {
     const ir::TensorId scores = append_scores();
-    ir::TensorId probabilities =
-        layer_.options.kernels.attention == AttentionKernel::unfused ? append_eager_softmax(scores) : append_fused_softmax(scores);
+    ir::TensorId probabilities = layer_.options.kernels.attention == AttentionKernel::unfused
+                                     ? append_eager_softmax(scores)
+                                     : append_fused_softmax(scores);
     if (layer_.config.probability_dropout() > 0.0) probabilities = append_score_dropout(probabilities);
     return append_transpose(append_context(probabilities));
   }
@@ -199,7 +219,8 @@ class SelfAttention {
     return probabilities;
   }
 
-  // scale, mask, softmax in fp32, cast; the fp32 probabilities are kept for the derivative, the cast ones for the product.
+  // scale, mask, softmax in fp32, cast; the fp32 probabilities are kept for the derivative, the cast ones for the
+  // product.
   ir::TensorId append_eager_softmax(ir::TensorId scores) {
     const ir::TensorId scaled = scores_like("scaled", layer_.options.activation);
     over_scores("scale", ir::Kind::pointwise).read(scores, all()).write(scaled, all()).flops(k_scale_mask / 2, 1).add();
@@ -231,7 +252,8 @@ class SelfAttention {
   }
 
   ir::TensorId append_context(ir::TensorId probabilities) {
-    const ir::TensorId by_head = layer_.activation("context.by_head", {a_.batch, a_.kv_heads, a_.group, a_.query, a_.head_dim});
+    const ir::TensorId by_head =
+        layer_.activation("context.by_head", {a_.batch, a_.kv_heads, a_.group, a_.query, a_.head_dim});
     const auto [b, n, g, q, d, k] = axes<6>();
     Op op(layer_, "context", ir::Kind::contraction, {a_.batch, a_.kv_heads, a_.group, a_.query, a_.head_dim, a_.key});
     op.read(probabilities, {b, n, g, q, k});
@@ -240,8 +262,8 @@ class SelfAttention {
     return by_head;
   }
 
-  // Batched products leave heads outside tokens; the output projection wants tokens outside heads: a copy, which also is
-  // what outlives a recomputed region.
+  // Batched products leave heads outside tokens; the output projection wants tokens outside heads: a copy, which also
+  // is what outlives a recomputed region.
   ir::TensorId append_transpose(ir::TensorId by_head) {
     const ir::TensorId context = context_tensor();
     const auto [b, n, g, q, d] = axes<5>();
@@ -269,7 +291,8 @@ ir::TensorId append_attention(Layer& layer, const AttentionPattern& pattern, ir:
 Biased append_projection(Layer& layer, ir::TensorId context) {
   const Axes& a = layer.axis;
   const ir::TensorId weight = layer.parameter("proj.weight", {a.hidden, a.kv_heads, a.group, a.head_dim});
-  const ir::TensorId bias = layer.config.has_projection_bias() ? layer.parameter("proj.bias", {a.hidden}) : ir::k_no_tensor;
+  const ir::TensorId bias =
+      layer.config.has_projection_bias() ? layer.parameter("proj.bias", {a.hidden}) : ir::k_no_tensor;
   const bool bias_later = layer.options.kernels.fused_pointwise();
   const ir::TensorId out = layer.stream("proj.out");
   const auto [b, s, h, n, g, d] = axes<6>();

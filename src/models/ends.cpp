@@ -28,15 +28,16 @@ ir::TensorId append_positions(Layer& layer, ir::TensorId x) {
   return out;
 }
 
-// Cross-entropy of a token: log(sum_v exp(z_v - m)) - (z_label - m), m = max_v z_v. Its derivative: probability minus one-hot.
+// Cross-entropy of a token: log(sum_v exp(z_v - m)) - (z_label - m), m = max_v z_v. Its derivative: probability minus
+// one-hot.
 class Loss {
  public:
-  explicit Loss(Layer& layer)
-      : layer_(layer), a_(layer.axis), labels_(token_indices(layer, "labels")) {}
+  explicit Loss(Layer& layer) : layer_(layer), a_(layer.axis), labels_(token_indices(layer, "labels")) {}
 
   // One kernel reads the logits twice at most; the derivative recomputes the probabilities from the row's log-sum.
   void append_fused(ir::TensorId logits) {
-    constexpr double k_forward = 4, k_backward = 4;  // maximum, subtract, exponential, sum; subtract, exponential, one-hot, scale
+    constexpr double k_forward = 4,
+                     k_backward = 4;  // maximum, subtract, exponential, sum; subtract, exponential, one-hot, scale
     const ir::TensorId loss = per_token("loss");
     const ir::TensorId logsum = per_token("loss.logsumexp");
     over_logits("loss", ir::Kind::reduce)
@@ -50,9 +51,9 @@ class Loss {
         .add();
   }
 
-  // The chain frameworks run, in fp32 and in place over one widened copy, which ends as the probabilities and is kept. Its
-  // derivative, written as one function in all of them, is a pass over the probabilities, then the cast back. Picking the
-  // label's logit and the logarithm are work per token and ride on the row sum and the last pass.
+  // The chain frameworks run, in fp32 and in place over one widened copy, which ends as the probabilities and is kept.
+  // Its derivative, written as one function in all of them, is a pass over the probabilities, then the cast back.
+  // Picking the label's logit and the logarithm are work per token and ride on the row sum and the last pass.
   void append_eager(ir::TensorId logits) {
     const ir::TensorId wide =
         layer_.tensor("logits.wide", {a_.batch, a_.sequence, a_.vocab}, ir::Role::activation, numerics::Format::fp32);
@@ -110,7 +111,7 @@ ir::TensorId append_embedding(Layer& layer) {
       .add();
   if (layer.config.position == PositionEncoding::learned) x = append_positions(layer, x);
   if (layer.config.embedding_norm) x = append_norm(layer, "embedding_norm", x);
-  if (layer.config.dropout > 0.0) x = append_dropout(layer, "dropout", x);
+  if (layer.config.stream_entry_dropout() > 0.0) x = append_dropout(layer, "dropout", x);
   return x;
 }
 
@@ -127,8 +128,10 @@ void append_head(Layer& layer, ir::TensorId x) {
       .flops(k_multiply_add, 0)
       .add();
   Loss loss(layer);
-  if (layer.options.kernels.loss == LossKernel::fused) loss.append_fused(logits);
-  else loss.append_eager(logits);
+  if (layer.options.kernels.loss == LossKernel::fused)
+    loss.append_fused(logits);
+  else
+    loss.append_eager(logits);
 }
 
 }  // namespace cairn::models

@@ -1,5 +1,6 @@
-// What the parts of a transformer share while one layer class is assembled: its graph, its axes, and a terse way to append
-// operators. An operator lists its axes once; an access names, for each dimension of its tensor, the axis that indexes it.
+// What the parts of a transformer share while one layer class is assembled: its graph, its axes, and a terse way to
+// append operators. An operator lists its axes once; an access names, for each dimension of its tensor, the axis that
+// indexes it.
 #pragma once
 
 #include <array>
@@ -66,7 +67,9 @@ class Layer {
   // A tensor like `of` that lives in its storage: the result of an in-place operator.
   ir::TensorId in_place(std::string name, ir::TensorId of);
   // One activation-sized tensor of the residual stream.
-  ir::TensorId stream(std::string name) { return activation(std::move(name), {axis.batch, axis.sequence, axis.hidden}); }
+  ir::TensorId stream(std::string name) {
+    return activation(std::move(name), {axis.batch, axis.sequence, axis.hidden});
+  }
 };
 
 // Appends one operator: described by chained calls, added to the graph by add().
@@ -107,7 +110,8 @@ inline constexpr double k_multiply_add = 2.0;
 // The parts. Each reads the tensors it is given and returns the one it makes.
 ir::TensorId append_norm(Layer& layer, const char* name, ir::TensorId x);
 ir::TensorId append_attention(Layer& layer, const AttentionPattern& pattern, ir::TensorId y);
-// `y` before its bias (k_no_tensor: it has none) joins the residual stream `x`; `place` tells the block's two joints apart.
+// `y` before its bias (k_no_tensor: it has none) joins the residual stream `x`; `place` tells the block's two joints
+// apart.
 ir::TensorId append_residual(Layer& layer, const char* place, ir::TensorId x, ir::TensorId y, ir::TensorId bias);
 // The output of a linear layer and the bias still to be added, k_no_tensor when there is none.
 struct Biased {

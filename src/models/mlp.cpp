@@ -1,4 +1,5 @@
-// The MLP: W_fc2 activation(W_fc1 y), or W_fc2 (activation(W_gate y) * W_up y) with both input projections in one product.
+// The MLP: W_fc2 activation(W_fc1 y), or W_fc2 (activation(W_gate y) * W_up y) with both input projections in one
+// product.
 #include "layer.h"
 
 namespace cairn::models {
@@ -12,10 +13,14 @@ struct Work {
 
 Work work_of(Activation activation) {
   switch (activation) {
-    case Activation::gelu: return {9, 17};        // tanh form: inner polynomial 5, tanh 1, outer 3; derivative 16, product 1
-    case Activation::silu: return {4, 8};         // sigmoid 3, product 1; sigmoid 3, derivative 4, product 1
-    case Activation::relu: return {1, 1};
-    case Activation::squared_relu: return {2, 3};
+    case Activation::gelu:
+      return {9, 17};  // tanh form: inner polynomial 5, tanh 1, outer 3; derivative 16, product 1
+    case Activation::silu:
+      return {4, 8};  // sigmoid 3, product 1; sigmoid 3, derivative 4, product 1
+    case Activation::relu:
+      return {1, 1};
+    case Activation::squared_relu:
+      return {2, 3};
   }
   return {};
 }
@@ -25,10 +30,14 @@ constexpr double k_bias = 1, k_gate_forward = 1;
 
 const char* name_of(Activation activation) {
   switch (activation) {
-    case Activation::gelu: return "gelu";
-    case Activation::silu: return "silu";
-    case Activation::relu: return "relu";
-    case Activation::squared_relu: return "squared_relu";
+    case Activation::gelu:
+      return "gelu";
+    case Activation::silu:
+      return "silu";
+    case Activation::relu:
+      return "relu";
+    case Activation::squared_relu:
+      return "squared_relu";
   }
   return "";
 }
@@ -36,7 +45,10 @@ const char* name_of(Activation activation) {
 class Mlp {
  public:
   explicit Mlp(Layer& layer)
-      : layer_(layer), a_(layer.axis), fused_(layer.options.kernels.fused_pointwise()), kind_(layer.config.activation_function()) {}
+      : layer_(layer),
+        a_(layer.axis),
+        fused_(layer.options.kernels.fused_pointwise()),
+        kind_(layer.config.activation_function()) {}
 
   Biased append(ir::TensorId y) {
     const ir::TensorId wide = layer_.config.gated_mlp ? append_gated(y) : append_plain(y);
@@ -64,15 +76,18 @@ class Mlp {
     Op op = over_ffn("activation");
     op.read(inner, {b, s, f}).bias(later, {f}).write(out, {b, s, f}).flops(work.forward + add, work.backward + add);
     // The sign of a rectifier's output tells where its derivative vanishes; the others need their input again.
-    if (kind_ == Activation::relu) op.keep({out});
-    else op.keep({inner, later});
+    if (kind_ == Activation::relu)
+      op.keep({out});
+    else
+      op.keep({inner, later});
     op.add();
     return out;
   }
 
   ir::TensorId append_gated(ir::TensorId y) {
     const ir::TensorId weight = layer_.parameter("fc1.weight", {a_.gate, a_.ffn, a_.hidden});
-    const ir::TensorId bias = layer_.config.has_mlp_bias() ? layer_.parameter("fc1.bias", {a_.gate, a_.ffn}) : ir::k_no_tensor;
+    const ir::TensorId bias =
+        layer_.config.has_mlp_bias() ? layer_.parameter("fc1.bias", {a_.gate, a_.ffn}) : ir::k_no_tensor;
     const ir::TensorId inner = layer_.activation("fc1.out", {a_.batch, a_.sequence, a_.gate, a_.ffn});
     const auto [b, s, e, f, h] = axes<5>();
     Op(layer_, "fc1", ir::Kind::contraction, {a_.batch, a_.sequence, a_.gate, a_.ffn, a_.hidden})
@@ -123,7 +138,8 @@ class Mlp {
 
   Biased append_second(ir::TensorId wide) {
     const ir::TensorId weight = layer_.parameter("fc2.weight", {a_.hidden, a_.ffn});
-    const ir::TensorId bias = layer_.config.has_mlp_bias() ? layer_.parameter("fc2.bias", {a_.hidden}) : ir::k_no_tensor;
+    const ir::TensorId bias =
+        layer_.config.has_mlp_bias() ? layer_.parameter("fc2.bias", {a_.hidden}) : ir::k_no_tensor;
     const ir::TensorId out = layer_.stream("fc2.out");
     const auto [b, s, h, f] = axes<4>();
     Op(layer_, "fc2", ir::Kind::contraction, {a_.batch, a_.sequence, a_.hidden, a_.ffn})

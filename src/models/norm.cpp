@@ -4,9 +4,9 @@
 namespace cairn::models {
 namespace {
 
-// Per element. Fused layernorm: sum 1, square and add 2, centre 1, divide 1, gain 1, shift 1; backward: centre and divide 2,
-// gain 1, two row sums 3, combine 4. Fused rmsnorm: square and add 2, divide 1, gain 1; backward: divide 1, gain 1, row
-// sum 2, combine 3.
+// Per element. Fused layernorm: sum 1, square and add 2, centre 1, divide 1, gain 1, shift 1; backward: centre and
+// divide 2, gain 1, two row sums 3, combine 4. Fused rmsnorm: square and add 2, divide 1, gain 1; backward: divide 1,
+// gain 1, row sum 2, combine 3.
 constexpr double k_layernorm_forward = 7, k_layernorm_backward = 10, k_rmsnorm_forward = 4, k_rmsnorm_backward = 7;
 
 ir::TensorId append_fused(Layer& layer, const std::string& name, ir::TensorId x, bool centred) {
@@ -25,18 +25,22 @@ ir::TensorId append_fused(Layer& layer, const std::string& name, ir::TensorId x,
   if (centred) op.write(mean, {b, s});
   op.write(scale, {b, s}).keep({x, gain, mean, scale});
   op.variant("fused");
-  if (centred) op.flops(k_layernorm_forward, k_layernorm_backward);
-  else op.flops(k_rmsnorm_forward, k_rmsnorm_backward);
+  if (centred)
+    op.flops(k_layernorm_forward, k_layernorm_backward);
+  else
+    op.flops(k_rmsnorm_forward, k_rmsnorm_backward);
   op.add();
   return y;
 }
 
 // One kernel per elementary operation, in fp32 between two casts, as eager implementations do:
-//   wide = float(x); [centred = wide - mean(wide);] square; scale = 1 / sqrt(mean(square)); normal = wide scale; cast; gain; [shift]
+//   wide = float(x); [centred = wide - mean(wide);] square; scale = 1 / sqrt(mean(square)); normal = wide scale; cast;
+//   gain; [shift]
 // What is done once per row (the reciprocal root) rides on the row's reduction.
 class UnfusedNorm {
  public:
-  UnfusedNorm(Layer& layer, std::string name, bool centred) : layer_(layer), name_(std::move(name)), centred_(centred) {}
+  UnfusedNorm(Layer& layer, std::string name, bool centred)
+      : layer_(layer), name_(std::move(name)), centred_(centred) {}
 
   ir::TensorId append(ir::TensorId x) {
     const Axes& a = layer_.axis;
@@ -47,7 +51,13 @@ class UnfusedNorm {
     const ir::TensorId scale = layer_.statistic(name_ + ".scale", {a.batch, a.sequence});
     op(".mean", ir::Kind::reduce).read(square, {0, 1, 2}).sum(scale, {0, 1}).flops(1, 1).add();
     const ir::TensorId normal = wide_tensor(".normal");
-    op(".divide").read(base, {0, 1, 2}).read(scale, {0, 1}).write(normal, {0, 1, 2}).keep({base, scale}).flops(1, 3).add();
+    op(".divide")
+        .read(base, {0, 1, 2})
+        .read(scale, {0, 1})
+        .write(normal, {0, 1, 2})
+        .keep({base, scale})
+        .flops(1, 3)
+        .add();
     return affine(cast(".narrow", normal, layer_.options.activation));
   }
 

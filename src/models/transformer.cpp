@@ -47,7 +47,8 @@ class TransformerBuilder {
     const ir::TensorId middle = append_residual(layer, "1", x, attended.value, attended.bias);
     const Biased transformed = append_mlp(layer, append_norm(layer, "norm2", middle));
     layer.graph.set_outputs({append_residual(layer, "2", middle, transformed.value, transformed.bias)});
-    return finish(pattern.kind == AttentionKind::sliding ? "block.sliding" : "block", ir::Position::body, std::move(layer.graph));
+    return finish(pattern.kind == AttentionKind::sliding ? "block.sliding" : "block", ir::Position::body,
+                  std::move(layer.graph));
   }
 
   // Equal attention means an equal block: every distinct pattern is built once.
@@ -79,8 +80,10 @@ class TransformerBuilder {
   }
 
   void append_run(std::int32_t layer_class, std::int64_t count) {
-    if (!model_.layers.empty() && model_.layers.back().layer_class == layer_class) model_.layers.back().count += count;
-    else model_.layers.push_back({.layer_class = layer_class, .count = count});
+    if (!model_.layers.empty() && model_.layers.back().layer_class == layer_class)
+      model_.layers.back().count += count;
+    else
+      model_.layers.push_back({.layer_class = layer_class, .count = count});
   }
 
   const TransformerConfig& config_;

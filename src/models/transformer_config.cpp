@@ -44,7 +44,8 @@ constexpr Rule k_rules[] = {
     {"vocab", [](const Config& c) { return c.vocab > 0; }, "must be at least 1", "number of tokens"},
     {"kv_heads", [](const Config& c) { return !c.kv_heads || *c.kv_heads > 0; }, "must be at least 1",
      "leave it out for one key and value head per query head"},
-    {"kv_heads", [](const Config& c) { return c.heads <= 0 || c.kv_head_count() <= 0 || c.heads % c.kv_head_count() == 0; },
+    {"kv_heads",
+     [](const Config& c) { return c.heads <= 0 || c.kv_head_count() <= 0 || c.heads % c.kv_head_count() == 0; },
      "does not divide heads", "every key and value head serves the same number of query heads"},
     {"head_dim", [](const Config& c) { return !c.head_dim || *c.head_dim > 0; }, "must be at least 1",
      "leave it out for hidden / heads"},
@@ -55,6 +56,8 @@ constexpr Rule k_rules[] = {
     {"max_positions", [](const Config& c) { return !c.max_positions || *c.max_positions > 0; }, "must be at least 1",
      "leave it out for the sequence length"},
     {"dropout", [](const Config& c) { return valid_dropout(c.dropout); }, "must lie in [0, 1)", "0.1, or 0 for none"},
+    {"embedding_dropout", [](const Config& c) { return valid_dropout(c.stream_entry_dropout()); }, "must lie in [0, 1)",
+     "leave it out for the value of dropout"},
     {"attention_dropout", [](const Config& c) { return valid_dropout(c.probability_dropout()); }, "must lie in [0, 1)",
      "leave it out for the value of dropout"},
     {"residual", [](const Config& c) { return c.residual == Residual::standard; }, "is not modelled yet",
@@ -122,6 +125,8 @@ void describe_details(config::Fields& f, Config& c) {
   f.flag("qk_norm", c.qk_norm, {.doc = "RMS normalisation of query and key heads"});
   f.flag("embedding_norm", c.embedding_norm, {.doc = "normalisation after the embedding"});
   f.number("dropout", c.dropout, {.doc = "probability of dropping; its masks are kept", .maximum = 1.0});
+  f.number("embedding_dropout", c.embedding_dropout,
+           {.doc = "the same for the embedding; default dropout", .maximum = 1.0});
   f.number("attention_dropout", c.attention_dropout,
            {.doc = "probability of dropping attention probabilities; default dropout", .maximum = 1.0});
   f.choice("activation", c.activation, k_activations, {.doc = "default gelu, silu when gated"});
@@ -132,7 +137,7 @@ void describe_details(config::Fields& f, Config& c) {
 }  // namespace
 
 std::int64_t TransformerConfig::padded_vocab(std::int64_t divisor) const {
-  if (!vocab_multiple) return vocab;
+  if (!vocab_multiple || divisor == 0) return vocab;
   const std::int64_t multiple = *vocab_multiple * divisor;
   return (vocab + multiple - 1) / multiple * multiple;
 }
@@ -176,7 +181,8 @@ void describe(config::Value& value, AttentionPattern& attention) {
 
 void describe(config::Fields& f, BlockPattern& block) {
   f.count("repeat", block.repeat, {.doc = "consecutive equal blocks", .minimum = 1});
-  f.choice("mlp", block.mlp, {{"dense", MlpKind::dense}, {"moe", MlpKind::moe}}, {.doc = "dense or mixture of experts"});
+  f.choice("mlp", block.mlp, {{"dense", MlpKind::dense}, {"moe", MlpKind::moe}},
+           {.doc = "dense or mixture of experts"});
   f.value("attention", block.attention, {.doc = "full, {sliding: N}, mla or linear"});
 }
 
@@ -193,10 +199,13 @@ void describe(config::Fields& f, TransformerConfig& c) {
   config::Node mla;
   f.node("moe", moe, {.doc = "mixture of experts; not modelled yet"});
   f.node("mla", mla, {.doc = "multi-head latent attention; not modelled yet"});
-  f.check("moe", [&] { return moe.is_null(); }, "a mixture of experts is not modelled yet", "remove it for a dense model");
-  f.check("mla", [&] { return mla.is_null(); }, "latent attention is not modelled yet", "remove it for full attention");
+  f.check(
+      "moe", [&] { return moe.is_null(); }, "a mixture of experts is not modelled yet", "remove it for a dense model");
+  f.check(
+      "mla", [&] { return mla.is_null(); }, "latent attention is not modelled yet", "remove it for full attention");
   for (const Rule& rule : k_rules) {
-    f.check(rule.key, [&] { return rule.holds(c); }, rule.message, rule.hint);
+    f.check(
+        rule.key, [&] { return rule.holds(c); }, rule.message, rule.hint);
   }
 }
 

@@ -23,7 +23,8 @@ double saved_bytes(const ir::Graph& graph, const std::vector<char>& recomputed =
   double total = 0.0;
   for (const ir::TensorId id : graph.saved(recomputed)) {
     const ir::Tensor& tensor = graph.tensor(id);
-    if (!tensor.statistic) total += static_cast<double>(tensor.elements(k_sizes)) * numerics::bytes_per_element(tensor.format);
+    if (!tensor.statistic)
+      total += static_cast<double>(tensor.elements(k_sizes)) * numerics::bytes_per_element(tensor.format);
   }
   return total;
 }
@@ -55,15 +56,17 @@ TEST_CASE("saved activations of a GPT block: korthikanti_closed_form", "[models]
     const ir::Graph& block = graph_of(model, ir::Position::body);
 
     CHECK(saved_bytes(block) == sbh * (34.0 + scores));
-    CHECK(saved_bytes(block, flagged(block, [](const ir::Operator& op) { return op.region == "attention"; })) == 34.0 * sbh);
+    CHECK(saved_bytes(block, flagged(block, [](const ir::Operator& op) { return op.region == "attention"; })) ==
+          34.0 * sbh);
     CHECK(saved_bytes(block, flagged(block, [](const ir::Operator&) { return true; })) == 2.0 * sbh);
   }
 }
 
 TEST_CASE("saved activations of the ends: korthikanti_closed_form", "[models]") {
-  // Section 4.3: embedding dropout keeps its mask, sbh; the head keeps the final norm's input and output, 4 sbh, and fp32
-  // logits, 4 sbv.
-  const ir::Model model = build_transformer(testing::gpt(4, k_hidden, k_heads, 1000, 64), options(AttentionKernel::fused_softmax));
+  // Section 4.3: embedding dropout keeps its mask, sbh; the head keeps the final norm's input and output, 4 sbh, and
+  // fp32 logits, 4 sbv.
+  const ir::Model model =
+      build_transformer(testing::gpt(4, k_hidden, k_heads, 1000, 64), options(AttentionKernel::fused_softmax));
   const double sb = 64.0 * 2.0;
   CHECK(saved_bytes(graph_of(model, ir::Position::entry)) == sb * 96.0);
   CHECK(saved_bytes(graph_of(model, ir::Position::exit)) == 4.0 * sb * 96.0 + 4.0 * sb * 1000.0);
@@ -78,8 +81,9 @@ TEST_CASE("without dropout a block keeps no masks", "[models]") {
 }
 
 TEST_CASE("saved activations of a Llama block with flash attention", "[models]") {
-  // Per token, 2 bytes each, h = 96, kv width 2/6 h = 32, ffn 256: norm1 in and out 2h, fused projection h + 2 * 32, context h,
-  // norm2 in and out 2h, both halves 2 * 256, their product 256. The eager variant keeps the activation's result too.
+  // Per token, 2 bytes each, h = 96, kv width 2/6 h = 32, ffn 256: norm1 in and out 2h, fused projection h + 2 * 32,
+  // context h, norm2 in and out 2h, both halves 2 * 256, their product 256. The eager variant keeps the activation's
+  // result too.
   const TransformerConfig config = testing::llama(4, 96, 6, 2, 256, 1000);
   const double tokens = 64.0 * 2.0;
   const double fused = tokens * 2.0 * (2 * 96 + (96 + 64) + 96 + 2 * 96 + 3 * 256);
@@ -101,7 +105,8 @@ TEST_CASE("flash attention keeps one fp32 number per row and head", "[models]") 
   double statistics = 0.0;
   for (const ir::TensorId id : block.saved()) {
     const ir::Tensor& tensor = block.tensor(id);
-    if (tensor.statistic) statistics += static_cast<double>(tensor.elements(k_sizes)) * numerics::bytes_per_element(tensor.format);
+    if (tensor.statistic)
+      statistics += static_cast<double>(tensor.elements(k_sizes)) * numerics::bytes_per_element(tensor.format);
   }
   // log-sum-exp per token and head, one scale per token and norm
   CHECK(statistics == 4.0 * 64.0 * 2.0 * (6.0 + 2.0));

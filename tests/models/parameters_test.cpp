@@ -11,12 +11,13 @@ namespace {
 using testing::gpt;
 using testing::llama;
 
-std::int64_t parameters(const TransformerConfig& config) { return build_transformer(config, BuildOptions{}).parameters(); }
+std::int64_t parameters(const TransformerConfig& config) {
+  return build_transformer(config, BuildOptions{}).parameters();
+}
 
-// Narayanan et al. 2021, equation 2: P = 12 l h^2 (1 + 13/(12h) + (V + s)/(12 l h)). Multiplied out: a block has 12 h^2 weights
-// and 13 h biases and norm vectors,
-// qkv 3h + projection h + fc1 4h + fc2 h + two norms of 2h = 13h; V h tokens and s h positions. It leaves out the final
-// layernorm, 2h, which the exact count has.
+// Narayanan et al. 2021, equation 2: P = 12 l h^2 (1 + 13/(12h) + (V + s)/(12 l h)), multiplied out. A block has 12 h^2
+// weights and 13 h numbers in vectors (qkv bias 3h, projection h, fc1 4h, fc2 h, two layernorms of 2h); tokens V h,
+// positions s h. The equation leaves out the final layernorm, 2h.
 std::int64_t narayanan(std::int64_t l, std::int64_t h, std::int64_t v, std::int64_t s) {
   return 12 * l * h * h + 13 * l * h + (v + s) * h;
 }
@@ -48,7 +49,8 @@ TEST_CASE("kernels do not change the parameters", "[models]") {
   TransformerConfig config = gpt(2, 96, 6, 1000, 64);
   config.qk_norm = true;
   const std::int64_t expected = narayanan(2, 96, 1000, 64) + 2 * 96 + 2 * 2 * 16;
-  for (const AttentionKernel attention : {AttentionKernel::unfused, AttentionKernel::fused_softmax, AttentionKernel::flash3}) {
+  for (const AttentionKernel attention :
+       {AttentionKernel::unfused, AttentionKernel::fused_softmax, AttentionKernel::flash3}) {
     for (const NormKernel norm : {NormKernel::fused, NormKernel::unfused}) {
       for (const PointwiseKernel pointwise : {PointwiseKernel::fused, PointwiseKernel::eager}) {
         BuildOptions options;
@@ -63,8 +65,9 @@ TEST_CASE("padding the vocabulary", "[models]") {
   TransformerConfig config = gpt(2, 96, 6, 50257, 64);
   CHECK(config.padded_vocab(8) == 50257);
   config.vocab_multiple = 128;
-  CHECK(config.padded_vocab(1) == 50304);  // 393 * 128
-  CHECK(config.padded_vocab(8) == 51200);  // 50 * 1024
+  CHECK(config.padded_vocab(1) == 50304);                             // 393 * 128
+  CHECK(config.padded_vocab(8) == 51200);                             // 50 * 1024
+  CHECK(parameters(config) == narayanan(2, 96, 50257, 64) + 2 * 96);  // published counts are of the unpadded table
   BuildOptions options;
   options.vocab_divisor = 8;
   CHECK(build_transformer(config, options).parameters() == narayanan(2, 96, 51200, 64) + 2 * 96);

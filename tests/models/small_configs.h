@@ -1,6 +1,9 @@
 // Published architectures that several tests build.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "cairn/models/transformer.h"
 
 namespace cairn::models::testing {
@@ -36,5 +39,7 @@ inline TransformerConfig llama(std::int64_t layers, std::int64_t hidden, std::in
   c.bias = false;
   return c;
 }
+
+inline bool mentions(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 }  // namespace cairn::models::testing

@@ -5,9 +5,9 @@
 //   y = norm2(x1); x2 = x1 + dropout(W_fc2 activation(W_fc1 y))
 //
 // Operators split and merge along dimensions of these names:
-//   batch, sequence (query, key: the two roles a token plays in attention), hidden, kv_heads, group (query heads of one kv head),
-//   qkv (index inside one kv head of the fused projection's output: group queries, one key, one value), head_dim, ffn,
-//   gate (0: goes through the activation, 1: factor), vocab, positions.
+//   batch, sequence (query, key: the two roles a token plays in attention), hidden, kv_heads, group (query heads of one
+//   kv head), qkv (index inside one kv head of the fused projection's output: group queries, one key, one value),
+//   head_dim, ffn, gate (0: goes through the activation, 1: factor), vocab, positions.
 #pragma once
 
 #include <cstdint>
@@ -49,13 +49,15 @@ struct BuildOptions {
   numerics::Format parameter = numerics::Format::bf16;
   numerics::Format parameter_gradient = numerics::Format::fp32;
   bool fused_accumulation = true;
-  std::int64_t vocab_divisor = 1;  // ranks that share the vocabulary: it is padded to vocab_multiple times this
+  // Ranks that share the vocabulary: it is padded to a multiple of vocab_multiple times this. 0: not padded, as in
+  // published parameter counts.
+  std::int64_t vocab_divisor = 0;
 };
 
 // The model with its backward pass. FLOPs of operators that are no contractions are counts of elementary operations per
 // point, listed beside each operator in the sources; they never decide a price, which bytes do.
-// Not modelled as operators: the rotation and slope tables (b x heads times smaller than what they act on), the scalar mean
-// of the token losses. Errors: core::ConfigurationError, as validate(); learned positions without max_positions.
+// Not modelled as operators: the rotation and slope tables (b x heads times smaller than what they act on), the scalar
+// mean of the token losses. Errors: core::ConfigurationError, as validate(); learned positions without max_positions.
 ir::Model build_transformer(const TransformerConfig& config, const BuildOptions& options);
 
 }  // namespace cairn::models

@@ -1,7 +1,7 @@
 // What a user says about a decoder-only transformer: the `model:` block.
 //
-//   layers: 80, hidden: 8192, heads: 64, kv_heads: 8, ffn: 28672, gated_mlp: true, vocab: 128256, tied_embeddings: false,
-//   norm: rmsnorm, position: rope, bias: false, activation: silu
+//   layers: 80, hidden: 8192, heads: 64, kv_heads: 8, ffn: 28672, gated_mlp: true, vocab: 128256, tied_embeddings:
+//   false, norm: rmsnorm, position: rope, bias: false, activation: silu
 //
 // Architecture only: batch, sequence length, precision and kernels belong to the training setup.
 #pragma once
@@ -33,7 +33,7 @@ struct AttentionPattern {
 struct BlockPattern {
   std::int64_t repeat = 1;
   MlpKind mlp = MlpKind::dense;
-  AttentionPattern attention;
+  AttentionPattern attention = {};
 };
 
 struct TransformerConfig {
@@ -51,13 +51,14 @@ struct TransformerConfig {
   Norm norm = Norm::layernorm;
   PositionEncoding position = PositionEncoding::learned;
   std::optional<std::int64_t> max_positions;  // rows of the learned position table; default: the sequence length
-  bool bias = true;                           // of every linear layer but the head; a layernorm keeps its shift either way
-  std::optional<bool> qkv_bias;               // each default: bias
+  bool bias = true;              // of every linear layer but the head; a layernorm keeps its shift either way
+  std::optional<bool> qkv_bias;  // each default: bias
   std::optional<bool> projection_bias;
   std::optional<bool> mlp_bias;
-  bool qk_norm = false;         // RMS normalisation of every query and key head
-  bool embedding_norm = false;  // normalisation right after the embedding
-  double dropout = 0.0;         // of the embedding and of what joins the residual stream
+  bool qk_norm = false;                     // RMS normalisation of every query and key head
+  bool embedding_norm = false;              // normalisation right after the embedding
+  double dropout = 0.0;                     // of what joins the residual stream
+  std::optional<double> embedding_dropout;  // of the embedding; default: dropout
   std::optional<double> attention_dropout;  // of the attention probabilities; default: dropout
   std::optional<Activation> activation;     // default: gelu, silu when gated
   Residual residual = Residual::standard;
@@ -70,11 +71,13 @@ struct TransformerConfig {
   bool has_qkv_bias() const { return qkv_bias.value_or(bias); }
   bool has_projection_bias() const { return projection_bias.value_or(bias); }
   bool has_mlp_bias() const { return mlp_bias.value_or(bias); }
+  double stream_entry_dropout() const { return embedding_dropout.value_or(dropout); }
   double probability_dropout() const { return attention_dropout.value_or(dropout); }
   Activation activation_function() const {
     return activation.value_or(gated_mlp ? Activation::silu : Activation::gelu);
   }
-  // Rows of the embedding table: vocab, padded to a multiple of vocab_multiple x divisor where a multiple is asked for.
+  // Rows of the embedding table: vocab, padded to a multiple of vocab_multiple x divisor where a multiple is asked for
+  // and divisor is not 0.
   std::int64_t padded_vocab(std::int64_t divisor) const;
 };
 
