@@ -15,6 +15,16 @@ constexpr std::int64_t k_most_gpus = std::int64_t{1} << 40;
   throw core::ConfigurationError(key_path, std::move(message), std::move(hint));
 }
 
+// The product, or k_most_gpus + 1 when it is larger than that.
+std::int64_t product(const std::vector<std::int64_t>& factors) {
+  std::int64_t result = 1;
+  for (const std::int64_t factor : factors) {
+    if (factor > k_most_gpus / result) return k_most_gpus + 1;
+    result *= factor;
+  }
+  return result;
+}
+
 // Levels as written in either form, with the size of each.
 struct Described {
   LevelSpec spec;
@@ -87,15 +97,14 @@ void split_pairs(std::vector<Described>& levels) {
 void check_shape(const Described& level) {
   const LevelSpec& spec = level.spec;
   if (spec.dims) {
-    std::int64_t points = 1;
-    for (const std::int64_t extent : *spec.dims) points *= extent;
+    const std::int64_t points = product(*spec.dims);
     if (points != level.size) {
       fail(level.key_path + ".dims",
            "dims have " + std::to_string(points) + " points, the level joins " + std::to_string(level.size),
            "make them equal");
     }
   }
-  if (spec.kind == LevelKind::hammingmesh && *spec.a * *spec.b * *spec.x * *spec.y != level.size) {
+  if (spec.kind == LevelKind::hammingmesh && product({*spec.a, *spec.b, *spec.x, *spec.y}) != level.size) {
     fail(level.key_path, "a b x y is not the size " + std::to_string(level.size), "make them equal");
   }
   if (spec.switches && level.size % *spec.switches != 0) {

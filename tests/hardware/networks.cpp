@@ -152,6 +152,11 @@ TEST_CASE("what can be wrong in a cluster file", "[hardware][network]") {
   has(test::complaints("name: t\naccelerator: a100-sxm4-80gbb\ngpus_per_node: 8\n" + intra),
       "did you mean 'a100-sxm4-80gb'?");
   has(test::complaints("{file: dgx-h100, nodes: 0}"), "nodes");
+  has(test::complaints(
+          head + intra +
+          "inter: {kind: hammingmesh, a: 1000000000, b: 1000000000, x: 1000000000, y: 3, bandwidth: 1 GB/s, "
+          "latency: 1 us}\n"),
+      "a b x y is not the size 2");
 }
 
 }  // namespace cairn::hardware
