@@ -31,10 +31,10 @@ struct ShapeKeys {
 
 void describe_shape(Fields& f, TransformerConfig& c, const ShapeKeys& keys) {
   f.text("_name_or_path", c.name);
-  f.count(keys.layers, c.layers, {.required = true, .minimum = 1});
-  f.count(keys.hidden, c.hidden, {.required = true, .minimum = 1});
-  f.count(keys.heads, c.heads, {.required = true, .minimum = 1});
-  f.count("vocab_size", c.vocab, {.required = true, .minimum = 1});
+  f.count(keys.layers, c.layers, {.required = true, .minimum = 1, .maximum = k_max_layers});
+  f.count(keys.hidden, c.hidden, {.required = true, .minimum = 1, .maximum = k_max_width});
+  f.count(keys.heads, c.heads, {.required = true, .minimum = 1, .maximum = k_max_heads});
+  f.count("vocab_size", c.vocab, {.required = true, .minimum = 1, .maximum = k_max_vocab});
 }
 
 void describe_activation(Fields& f, std::string_view key, TransformerConfig& c) {
@@ -58,10 +58,10 @@ void describe_gated(Fields& f, const Node& node, TransformerConfig& c, std::int6
   c.bias = false;
   c.activation = Activation::silu;
   describe_shape(f, c, {.layers = "num_hidden_layers", .hidden = "hidden_size", .heads = "num_attention_heads"});
-  f.count("intermediate_size", c.ffn, {.required = true, .minimum = 1});
+  f.count("intermediate_size", c.ffn, {.required = true, .minimum = 1, .maximum = k_max_ffn});
   if (absent_kv_heads > 0 && node.find("num_key_value_heads") == nullptr) c.kv_heads = absent_kv_heads;
-  f.count("num_key_value_heads", c.kv_heads, {.minimum = 1});
-  f.count("head_dim", c.head_dim, {.minimum = 1});
+  f.count("num_key_value_heads", c.kv_heads, {.minimum = 1, .maximum = k_max_heads});
+  f.count("head_dim", c.head_dim, {.minimum = 1, .maximum = k_max_width});
   f.flag("tie_word_embeddings", c.tied_embeddings);
   f.number("attention_dropout", c.attention_dropout, {.maximum = 1.0});
   describe_activation(f, "hidden_act", c);
@@ -80,7 +80,7 @@ void describe_mistral(Fields& f, const Node& node, TransformerConfig& c) {
   describe_gated(f, node, c, k_absent_kv_heads);
   std::optional<std::int64_t> window;
   if (node.find("sliding_window") == nullptr) window = k_absent_window;
-  f.count("sliding_window", window, {.minimum = 1});
+  f.count("sliding_window", window, {.minimum = 1, .maximum = k_max_positions});
   if (window) c.blocks = {{.repeat = c.layers, .attention = {.kind = AttentionKind::sliding, .window = *window}}};
 }
 
@@ -91,7 +91,7 @@ void describe_windows(Fields& f, const Node& node, TransformerConfig& c) {
   f.flag("use_sliding_window", use_window);
   std::optional<std::int64_t> window;
   if (node.find("sliding_window") == nullptr) window = k_absent_window;
-  f.count("sliding_window", window, {.minimum = 1});
+  f.count("sliding_window", window, {.minimum = 1, .maximum = k_max_positions});
   std::int64_t full_layers = k_absent_full_layers;
   f.count("max_window_layers", full_layers);
   std::vector<std::string> types;
@@ -148,9 +148,10 @@ void describe_gpt2(Fields& f, const Node& node, TransformerConfig& c) {
                   .hidden = spelling(node, {"n_embd", "hidden_size"}),
                   .heads = spelling(node, {"n_head", "num_attention_heads"})});
   c.ffn = k_default_widening * c.hidden;
-  f.count("n_inner", c.ffn, {.minimum = 1});
+  f.count("n_inner", c.ffn, {.minimum = 1, .maximum = k_max_ffn});
   c.max_positions = 1024;
-  f.count(spelling(node, {"n_positions", "max_position_embeddings"}), c.max_positions, {.minimum = 1});
+  f.count(spelling(node, {"n_positions", "max_position_embeddings"}), c.max_positions,
+          {.minimum = 1, .maximum = k_max_positions});
   c.dropout = k_default_dropout;
   c.embedding_dropout = c.attention_dropout = k_default_dropout;
   f.number("resid_pdrop", c.dropout, {.maximum = 1.0});
@@ -171,9 +172,9 @@ void describe_opt(Fields& f, const Node& node, TransformerConfig& c) {
                  {.layers = "num_hidden_layers",
                   .hidden = spelling(node, {"hidden_size", "d_model"}),
                   .heads = "num_attention_heads"});
-  f.count("ffn_dim", c.ffn, {.required = true, .minimum = 1});
+  f.count("ffn_dim", c.ffn, {.required = true, .minimum = 1, .maximum = k_max_ffn});
   std::int64_t positions = 2048;
-  f.count("max_position_embeddings", positions, {.minimum = 1});
+  f.count("max_position_embeddings", positions, {.minimum = 1, .maximum = k_max_positions});
   c.max_positions = positions + k_position_offset;
   c.dropout = k_default_dropout;
   c.embedding_dropout = c.attention_dropout = 0.0;
@@ -183,7 +184,7 @@ void describe_opt(Fields& f, const Node& node, TransformerConfig& c) {
   f.flag("tie_word_embeddings", c.tied_embeddings);
   describe_activation(f, "activation_function", c);
   std::int64_t embedding_width = c.hidden;
-  f.count("word_embed_proj_dim", embedding_width, {.minimum = 1});
+  f.count("word_embed_proj_dim", embedding_width, {.minimum = 1, .maximum = k_max_width});
   refuse_if(f, "word_embed_proj_dim", embedding_width != c.hidden,
             "an embedding narrower than the residual stream is not modelled yet");
   bool norm_first = true;

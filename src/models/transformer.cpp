@@ -1,6 +1,9 @@
 #include "cairn/models/transformer.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cairn/core/diagnostics.h"
 #include "layer.h"
@@ -47,8 +50,9 @@ class TransformerBuilder {
     const ir::TensorId middle = append_residual(layer, "1", x, attended.value, attended.bias);
     const Biased transformed = append_mlp(layer, append_norm(layer, "norm2", middle));
     layer.graph.set_outputs({append_residual(layer, "2", middle, transformed.value, transformed.bias)});
-    return finish(pattern.kind == AttentionKind::sliding ? "block.sliding" : "block", ir::Position::body,
-                  std::move(layer.graph));
+    const bool slides = pattern.kind == AttentionKind::sliding;
+    const std::string name = slides ? "block.sliding." + std::to_string(pattern.window) : "block";
+    return finish(name, ir::Position::body, std::move(layer.graph));
   }
 
   // Equal attention means an equal block: every distinct pattern is built once.
@@ -72,10 +76,10 @@ class TransformerBuilder {
     }
   }
 
-  std::int32_t finish(const char* name, ir::Position position, ir::Graph graph) {
+  std::int32_t finish(std::string name, ir::Position position, ir::Graph graph) {
     graph.differentiate(
         {.parameter_gradient = options_.parameter_gradient, .fused_accumulation = options_.fused_accumulation});
-    model_.classes.push_back(ir::LayerClass{.name = name, .position = position, .graph = std::move(graph)});
+    model_.classes.push_back(ir::LayerClass{.name = std::move(name), .position = position, .graph = std::move(graph)});
     return static_cast<std::int32_t>(model_.classes.size()) - 1;
   }
 

@@ -34,26 +34,31 @@ std::int64_t pattern_length(const Config& c) {
   return length;
 }
 
+bool within(std::optional<std::int64_t> count, std::int64_t maximum) {
+  return !count || (*count > 0 && *count <= maximum);
+}
+
 bool valid_dropout(double p) { return p >= 0.0 && p < 1.0; }
 
 constexpr Rule k_rules[] = {
-    {"layers", [](const Config& c) { return c.layers > 0; }, "must be at least 1", "number of blocks"},
-    {"hidden", [](const Config& c) { return c.hidden > 0; }, "must be at least 1", "width of the residual stream"},
-    {"heads", [](const Config& c) { return c.heads > 0; }, "must be at least 1", "number of query heads"},
-    {"ffn", [](const Config& c) { return c.ffn > 0; }, "must be at least 1", "inner width of the MLP"},
-    {"vocab", [](const Config& c) { return c.vocab > 0; }, "must be at least 1", "number of tokens"},
-    {"kv_heads", [](const Config& c) { return !c.kv_heads || *c.kv_heads > 0; }, "must be at least 1",
+    {"layers", [](const Config& c) { return within(c.layers, k_max_layers); }, "is out of range", "number of blocks"},
+    {"hidden", [](const Config& c) { return within(c.hidden, k_max_width); }, "is out of range",
+     "width of the residual stream"},
+    {"heads", [](const Config& c) { return within(c.heads, k_max_heads); }, "is out of range", "number of query heads"},
+    {"ffn", [](const Config& c) { return within(c.ffn, k_max_ffn); }, "is out of range", "inner width of the MLP"},
+    {"vocab", [](const Config& c) { return within(c.vocab, k_max_vocab); }, "is out of range", "number of tokens"},
+    {"kv_heads", [](const Config& c) { return within(c.kv_heads, k_max_heads); }, "is out of range",
      "leave it out for one key and value head per query head"},
     {"kv_heads",
      [](const Config& c) { return c.heads <= 0 || c.kv_head_count() <= 0 || c.heads % c.kv_head_count() == 0; },
      "does not divide heads", "every key and value head serves the same number of query heads"},
-    {"head_dim", [](const Config& c) { return !c.head_dim || *c.head_dim > 0; }, "must be at least 1",
+    {"head_dim", [](const Config& c) { return within(c.head_dim, k_max_width); }, "is out of range",
      "leave it out for hidden / heads"},
     {"head_dim", [](const Config& c) { return c.head_dim || c.heads <= 0 || c.hidden % c.heads == 0; },
      "is needed, because heads does not divide hidden", "give head_dim, or a number of heads that divides hidden"},
-    {"vocab_multiple", [](const Config& c) { return !c.vocab_multiple || *c.vocab_multiple > 0; }, "must be at least 1",
+    {"vocab_multiple", [](const Config& c) { return within(c.vocab_multiple, k_max_vocab); }, "is out of range",
      "leave it out for no padding"},
-    {"max_positions", [](const Config& c) { return !c.max_positions || *c.max_positions > 0; }, "must be at least 1",
+    {"max_positions", [](const Config& c) { return within(c.max_positions, k_max_positions); }, "is out of range",
      "leave it out for the sequence length"},
     {"dropout", [](const Config& c) { return valid_dropout(c.dropout); }, "must lie in [0, 1)", "0.1, or 0 for none"},
     {"embedding_dropout", [](const Config& c) { return valid_dropout(c.stream_entry_dropout()); }, "must lie in [0, 1)",
@@ -62,8 +67,11 @@ constexpr Rule k_rules[] = {
      "leave it out for the value of dropout"},
     {"residual", [](const Config& c) { return c.residual == Residual::standard; }, "is not modelled yet",
      "only 'standard' is"},
-    {"blocks", [](const Config& c) { return every_block(c, [](const BlockPattern& b) { return b.repeat > 0; }); },
-     "has a repeat below 1", "count the consecutive equal blocks"},
+    {"blocks",
+     [](const Config& c) {
+       return every_block(c, [](const BlockPattern& b) { return within(b.repeat, k_max_layers); });
+     },
+     "has a repeat that is out of range", "count the consecutive equal blocks"},
     {"blocks", [](const Config& c) { return pattern_length(c) <= 0 || c.layers % pattern_length(c) == 0; },
      "has repeats whose sum does not divide layers", "the pattern is repeated a whole number of times"},
     {"blocks",
@@ -79,10 +87,10 @@ constexpr Rule k_rules[] = {
     {"blocks",
      [](const Config& c) {
        return every_block(c, [](const BlockPattern& b) {
-         return b.attention.kind != AttentionKind::sliding || b.attention.window > 0;
+         return b.attention.kind != AttentionKind::sliding || within(b.attention.window, k_max_positions);
        });
      },
-     "has a sliding window below 1", "the number of keys that a query sees"},
+     "has a sliding window that is out of range", "the number of keys that a query sees"},
 };
 
 const config::Choices<Norm> k_norms{{"layernorm", Norm::layernorm}, {"rmsnorm", Norm::rmsnorm}};
@@ -100,16 +108,23 @@ const config::Choices<AttentionKind> k_attentions{
     {"full", AttentionKind::full}, {"mla", AttentionKind::mla}, {"linear", AttentionKind::linear}};
 
 void describe_shape(config::Fields& f, Config& c) {
-  f.count("layers", c.layers, {.doc = "blocks", .required = true, .minimum = 1});
-  f.count("hidden", c.hidden, {.doc = "width of the residual stream", .required = true, .minimum = 1});
-  f.count("heads", c.heads, {.doc = "query heads", .required = true, .minimum = 1});
-  f.count("kv_heads", c.kv_heads, {.doc = "key and value heads; default heads", .minimum = 1});
-  f.count("head_dim", c.head_dim, {.doc = "width of one head; default hidden / heads", .minimum = 1});
-  f.count("ffn", c.ffn, {.doc = "inner width of the MLP, of each half when gated", .required = true, .minimum = 1});
+  f.count("layers", c.layers, {.doc = "blocks", .required = true, .minimum = 1, .maximum = k_max_layers});
+  f.count("hidden", c.hidden,
+          {.doc = "width of the residual stream", .required = true, .minimum = 1, .maximum = k_max_width});
+  f.count("heads", c.heads, {.doc = "query heads", .required = true, .minimum = 1, .maximum = k_max_heads});
+  f.count("kv_heads", c.kv_heads, {.doc = "key and value heads; default heads", .minimum = 1, .maximum = k_max_heads});
+  f.count("head_dim", c.head_dim,
+          {.doc = "width of one head; default hidden / heads", .minimum = 1, .maximum = k_max_width});
+  f.count(
+      "ffn", c.ffn,
+      {.doc = "inner width of the MLP, of each half when gated", .required = true, .minimum = 1, .maximum = k_max_ffn});
   f.flag("gated_mlp", c.gated_mlp, {.doc = "two input projections, one through the activation", .required = true});
-  f.count("vocab", c.vocab, {.doc = "tokens in the vocabulary", .required = true, .minimum = 1});
+  f.count("vocab", c.vocab,
+          {.doc = "tokens in the vocabulary", .required = true, .minimum = 1, .maximum = k_max_vocab});
   f.count("vocab_multiple", c.vocab_multiple,
-          {.doc = "pads the vocabulary to a multiple of this times the ranks that share it", .minimum = 1});
+          {.doc = "pads the vocabulary to a multiple of this times the ranks that share it",
+           .minimum = 1,
+           .maximum = k_max_vocab});
   f.flag("tied_embeddings", c.tied_embeddings, {.doc = "the head reuses the embedding table", .required = true});
 }
 
@@ -117,7 +132,9 @@ void describe_details(config::Fields& f, Config& c) {
   f.choice("norm", c.norm, k_norms, {.doc = "normalisation before attention, MLP and head"});
   f.choice("position", c.position, k_positions, {.doc = "how positions enter"});
   f.count("max_positions", c.max_positions,
-          {.doc = "rows of the learned position table; default: the sequence length", .minimum = 1});
+          {.doc = "rows of the learned position table; default: the sequence length",
+           .minimum = 1,
+           .maximum = k_max_positions});
   f.flag("bias", c.bias, {.doc = "biases in the linear layers"});
   f.flag("qkv_bias", c.qkv_bias, {.doc = "bias of the query, key and value projection; default bias"});
   f.flag("projection_bias", c.projection_bias, {.doc = "bias of the attention output projection; default bias"});
@@ -174,13 +191,16 @@ void describe(config::Value& value, AttentionPattern& attention) {
                          v.object([&](config::Fields& f) {
                            attention.kind = AttentionKind::sliding;
                            f.count("sliding", attention.window,
-                                   {.doc = "keys a query sees, itself included", .required = true, .minimum = 1});
+                                   {.doc = "keys a query sees, itself included",
+                                    .required = true,
+                                    .minimum = 1,
+                                    .maximum = k_max_positions});
                          });
                        }}});
 }
 
 void describe(config::Fields& f, BlockPattern& block) {
-  f.count("repeat", block.repeat, {.doc = "consecutive equal blocks", .minimum = 1});
+  f.count("repeat", block.repeat, {.doc = "consecutive equal blocks", .minimum = 1, .maximum = k_max_layers});
   f.choice("mlp", block.mlp, {{"dense", MlpKind::dense}, {"moe", MlpKind::moe}},
            {.doc = "dense or mixture of experts"});
   f.value("attention", block.attention, {.doc = "full, {sliding: N}, mla or linear"});

@@ -193,4 +193,42 @@ TEST_CASE("Hugging Face files that cannot be built", "[models]") {
       "not modelled yet"));
 }
 
+TEST_CASE("absurd sizes are refused, not computed", "[models]") {
+  const std::string huge = "9223372036854775807";
+  for (const std::string key :
+       {"layers", "hidden", "heads", "ffn", "vocab", "kv_heads", "head_dim", "max_positions", "vocab_multiple"}) {
+    CHECK(mentions(read_text("{file: gpt3-175b, " + key + ": " + huge + "}").problems, "model." + key));
+  }
+  for (const std::string key :
+       {"hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size", "intermediate_size"}) {
+    std::string json = R"({"model_type": "qwen2", "use_sliding_window": true)";
+    for (const std::string each :
+         {"hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size", "intermediate_size"}) {
+      json += ", \"" + each + "\": " + (each == key ? huge : "64");
+    }
+    CHECK(mentions(read_text(json + "}", config::Syntax::json).problems, key));
+  }
+  TransformerConfig config = testing::gpt(2, 96, 6, 1000, 64);
+  config.ffn = k_max_ffn + 1;
+  CHECK_THROWS_AS(validate(config), core::ConfigurationError);
+}
+
+TEST_CASE("the kernels block", "[models]") {
+  core::Diagnostics diagnostics;
+  const config::Node node = config::parse_text("{attention: fused-softmax, norm: unfused, compiled: true}",
+                                               config::Syntax::yaml, "kernels", diagnostics);
+  Kernels kernels;
+  config::read(node, kernels, diagnostics);
+  CHECK_FALSE(diagnostics.has_errors());
+  CHECK(kernels.attention == AttentionKernel::fused_softmax);
+  CHECK(kernels.norm == NormKernel::unfused);
+  CHECK(kernels.fused_norm());
+}
+
+TEST_CASE("the schema of a model names its keys", "[models]") {
+  const std::string schema = config::json_schema<TransformerConfig>("model");
+  for (const char* key : {"\"layers\"", "\"kv_heads\"", "\"sliding\"", "\"moe\"", "\"vocab_multiple\""})
+    CHECK(mentions(schema, key));
+}
+
 }  // namespace cairn::models

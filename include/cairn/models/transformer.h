@@ -43,6 +43,9 @@ struct Kernels {
   bool fused_pointwise() const { return compiled || pointwise == PointwiseKernel::fused; }
 };
 
+// The `kernels:` block of an experiment.
+void describe(config::Fields& fields, Kernels& kernels);
+
 struct BuildOptions {
   Kernels kernels;
   numerics::Format activation = numerics::Format::bf16;

@@ -15,6 +15,15 @@
 
 namespace cairn::models {
 
+// The largest sizes accepted: far beyond any model, small enough that counts of parameters and iterations stay exact in
+// 63 bits.
+inline constexpr std::int64_t k_max_layers = std::int64_t{1} << 16;
+inline constexpr std::int64_t k_max_heads = std::int64_t{1} << 16;
+inline constexpr std::int64_t k_max_width = std::int64_t{1} << 20;  // hidden
+inline constexpr std::int64_t k_max_ffn = 4 * k_max_width;
+inline constexpr std::int64_t k_max_vocab = std::int64_t{1} << 24;
+inline constexpr std::int64_t k_max_positions = std::int64_t{1} << 32;  // also of a sliding window
+
 enum class Norm : std::uint8_t { layernorm, rmsnorm };
 enum class PositionEncoding : std::uint8_t { learned, rope, alibi, none };
 enum class Activation : std::uint8_t { gelu, silu, relu, squared_relu };
