@@ -19,6 +19,8 @@ constexpr double k_dropout = 2;
 // RMS normalisation of a head, as of a row: see norm.cpp.
 constexpr double k_rmsnorm_forward = 4, k_rmsnorm_backward = 7;
 constexpr const char* k_region = "attention";
+// Stands where queries have `group`; never split.
+constexpr Axis k_one_key{.name = "key_head", .extent = {.constant = 1}};
 
 const char* kernel_name(AttentionKernel kernel) {
   switch (kernel) {
@@ -82,7 +84,7 @@ class SelfAttention {
   ir::TensorId normalise(const char* name, bool is_key) {
     const std::string prefix(name);
     const ir::TensorId gain = layer_.parameter(prefix + ".gain", {a_.head_dim});
-    const Axis heads = is_key ? Axis{"group", loopnest::Extent::of(1)} : a_.group;
+    const Axis heads = is_key ? k_one_key : a_.group;
     const ir::TensorId out =
         layer_.activation(prefix + ".out", {a_.batch, a_.sequence, a_.kv_heads, heads, a_.head_dim});
     const ir::TensorId scale = layer_.statistic(prefix + ".scale", {a_.batch, a_.sequence, a_.kv_heads, heads});
@@ -106,7 +108,7 @@ class SelfAttention {
       return;
     }
     q_ = rotate_in_place("q_rope", q_, a_.group);
-    k_ = rotate_in_place("k_rope", k_, Axis{"group", loopnest::Extent::of(1)});
+    k_ = rotate_in_place("k_rope", k_, k_one_key);
   }
 
   // Fused: one pass. Eager, x' = x cos + half(x) sin: half copies, two products, a sum; the first product and the sum

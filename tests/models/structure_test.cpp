@@ -113,6 +113,59 @@ TEST_CASE("flash attention moves its inputs and outputs once", "[models]") {
   CHECK(traffic(block, "rope") == 128.0 * 2 * 2 * (96 + 32));
 }
 
+TEST_CASE("traffic of memory-bound operators, in units of one bf16 residual stream", "[models]") {
+  const ir::Model model = build_transformer(gpt(2, 96, 6, 1000, 64), BuildOptions{});
+  const ir::Graph& block = model.classes[1].graph;
+  const double tokens = 128, h = 96, unit = tokens * h * 2;
+  // Norm: in, out; gain and shift; two fp32 numbers per token. Backward: gradient, input, input's gradient; gain;
+  // statistics. Then gradient and input again for those of gain and shift, which fp32 accumulators are read and written
+  // for.
+  CHECK(traffic(block, "norm1") == 2 * unit + 2 * h * 2 + 2 * tokens * 4);
+  CHECK(traffic(block, "norm1.backward") == 3 * unit + h * 2 + 2 * tokens * 4);
+  CHECK(traffic(block, "norm1.parameter_gradient") == 2 * unit + 2 * tokens * 4 + 2 * 2 * h * 4);
+  // Bias, dropout, addition: two in, one out, a mask of half a unit; backward without the residual.
+  CHECK(traffic(block, "residual1") == 3.5 * unit + h * 2);
+  CHECK(traffic(block, "residual1.backward") == 2.5 * unit);
+  CHECK(traffic(block, "residual1.bias_gradient") == unit + 2 * h * 4);
+  // Bias and gelu over four times the width.
+  CHECK(traffic(block, "activation") == 8 * unit + 4 * h * 2);
+  CHECK(traffic(block, "activation.backward") == 12 * unit + 4 * h * 2);
+}
+
+TEST_CASE("whatever the kernels, every parameter and every input gets a gradient", "[models]") {
+  TransformerConfig with_all = gpt(4, 96, 6, 1000, 64);
+  with_all.kv_heads = 2;
+  with_all.qk_norm = true;
+  with_all.embedding_norm = true;
+  with_all.position = PositionEncoding::rope;
+  with_all.gated_mlp = true;
+  for (const TransformerConfig& config : {gpt(4, 96, 6, 1000, 64), llama(4, 96, 6, 2, 256, 1000), with_all}) {
+    for (const AttentionKernel attention :
+         {AttentionKernel::unfused, AttentionKernel::fused_softmax, AttentionKernel::cudnn}) {
+      for (const NormKernel norm : {NormKernel::fused, NormKernel::unfused}) {
+        for (const PointwiseKernel pointwise : {PointwiseKernel::fused, PointwiseKernel::eager}) {
+          for (const LossKernel loss : {LossKernel::fused, LossKernel::eager}) {
+            BuildOptions options;
+            options.kernels = {.attention = attention, .norm = norm, .pointwise = pointwise, .loss = loss};
+            const ir::Model model = build_transformer(config, options);
+            for (const ir::LayerClass& layer : model.classes) {
+              const ir::Graph& graph = layer.graph;
+              for (std::size_t id = 0; id < graph.tensors().size(); ++id) {
+                const auto tensor = static_cast<ir::TensorId>(id);
+                INFO(layer.name << " " << graph.tensor(tensor).name);
+                if (graph.tensor(tensor).role == ir::Role::parameter) CHECK(graph.gradient(tensor) != ir::k_no_tensor);
+              }
+              for (const ir::TensorId input : graph.inputs()) CHECK(graph.gradient(input) != ir::k_no_tensor);
+              for (const ir::Operator& op : graph.operators()) CHECK(ir::bytes(whole(graph, op)) > 0.0);
+              CHECK(ir::topological_order(graph).size() == graph.operators().size());
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("bytes of the cross-entropy chain per logit", "[models]") {
   const ir::Model model = build_transformer(gpt(2, 96, 6, 1000, 64), BuildOptions{});
   const ir::Graph& head = model.classes.back().graph;
