@@ -141,15 +141,15 @@ KernelTime ShardPricer::price(const ir::Shard& shard) {
 
 ShardFloor ShardPricer::floor(const ir::Shard& shard) const {
   ShardFloor result;
-  double peak = accelerator_.vector_peak(numerics::Format::fp32).base();
+  // Operation counts of anything but contractions are nominal and prove nothing.
   if (shard.op->kind == ir::Kind::contraction)
     for (const ir::Access& access : shard.op->accesses)
       if (access.mode == ir::Mode::read) {
-        peak = std::max(peak, rates(format_of(shard, access)).tensor_flops);
+        result.compute_s = ir::flops(shard) / rates(format_of(shard, access)).tensor_flops;
         break;
       }
-  result.compute_s = ir::flops(shard) / peak;
-  result.memory_s = std::max(0.0, ir::bytes(shard) - calibration_.machine.l2_bytes) / calibration_.machine.memory_bandwidth;
+  // The last-level cache may hold inputs when the kernel starts and results when it ends.
+  result.memory_s = std::max(0.0, ir::bytes(shard) - 2.0 * calibration_.machine.l2_bytes) / calibration_.machine.memory_bandwidth;
   return result;
 }
 

@@ -84,8 +84,8 @@ std::vector<std::int64_t> even_stages(std::int64_t body_layers, std::int64_t vir
 
 class Lowering::Implementation {
  public:
-  Implementation(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment)
-      : model_(model), sequence_(sequence), treatment_(treatment), update_(parameter_update(treatment)) {
+  Implementation(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain)
+      : model_(model), sequence_(sequence), treatment_(treatment), domain_(domain), update_(parameter_update(treatment)) {
     for (const ir::LayerRun& run : model.layers) {
       const ir::Position position = model.classes[static_cast<std::size_t>(run.layer_class)].position;
       auto& list = position == ir::Position::entry ? entry_ : position == ir::Position::exit ? exit_ : body_;
@@ -137,6 +137,7 @@ class Lowering::Implementation {
   const ir::Model& model_;
   std::int64_t sequence_;
   ParameterTreatment treatment_;
+  std::int64_t domain_;
 
  private:
   // What a stage's parameters come to on one rank.
@@ -145,6 +146,13 @@ class Lowering::Implementation {
     double partial_tensor_elements = 0.0;
     double tied_elements = 0.0;
     std::string tied;
+  };
+
+  // Devices around a virtual stage that its passes exchange messages with.
+  struct Neighbours {
+    std::int32_t below = k_no_stage;
+    std::int32_t here = 0;
+    std::int32_t above = k_no_stage;
   };
 
   // A stretch of equal layers inside a virtual stage.
@@ -242,10 +250,13 @@ class Lowering::Implementation {
       Stage& stage = program_.stages[static_cast<std::size_t>(device)];
       stage.body_layers += strategy_->stage_layers[static_cast<std::size_t>(index)];
       auto& slot = stage.passes[static_cast<std::size_t>(chunk_of[static_cast<std::size_t>(index)])];
-      slot[0][0] = forward_pass(from_below, to_above, false);
-      slot[0][1] = gathers() ? forward_pass(from_below, to_above, true) : slot[0][0];
-      slot[1][0] = backward_pass(to_above, from_below, false);
-      slot[1][1] = reduces() ? backward_pass(to_above, from_below, true) : slot[1][0];
+      const Neighbours neighbours{.below = from_below ? entry.devices[static_cast<std::size_t>(index - 1)] : k_no_stage,
+                                  .here = device,
+                                  .above = to_above ? entry.devices[static_cast<std::size_t>(index + 1)] : k_no_stage};
+      slot[0][0] = forward_pass(neighbours, false);
+      slot[0][1] = gathers() ? forward_pass(neighbours, true) : slot[0][0];
+      slot[1][0] = backward_pass(neighbours, false);
+      slot[1][1] = reduces() ? backward_pass(neighbours, true) : slot[1][0];
       account(device);
     }
   }
@@ -255,29 +266,29 @@ class Lowering::Implementation {
   }
   bool reduces() const { return strategy_->data > 1 && strategy_->overlap_gradient_reduce; }
 
-  std::int32_t forward_pass(bool receives, bool sends, bool gather) {
+  std::int32_t forward_pass(const Neighbours& neighbours, bool gather) {
     Pass pass;
-    pass.runs.push_back({begin_block(receives, true), 1});
+    pass.runs.push_back({begin_block(neighbours.below != k_no_stage, true), 1});
     for (const Stretch& stretch : stretches_)
       pass.runs.push_back({gather ? gathering(*stretch.layer) : &stretch.layer->forward, stretch.count});
-    if (sends) {
-      pass.runs.push_back({send_block(true), 1});
+    if (neighbours.above != k_no_stage) {
+      pass.runs.push_back({send_block(true, neighbours.here, neighbours.above), 1});
       pass.send = Send::next;
     }
     return add_pass(std::move(pass));
   }
 
-  std::int32_t backward_pass(bool receives, bool sends, bool reduce) {
+  std::int32_t backward_pass(const Neighbours& neighbours, bool reduce) {
     Pass pass;
-    pass.runs.push_back({begin_block(receives, false), 1});
+    pass.runs.push_back({begin_block(neighbours.above != k_no_stage, false), 1});
     for (auto stretch = stretches_.rbegin(); stretch != stretches_.rend(); ++stretch) {
       if (reduce)
         add_reducing(pass, *stretch->layer, stretch->count);
       else
         pass.runs.push_back({&stretch->layer->backward, stretch->count});
     }
-    if (sends) {
-      pass.runs.push_back({send_block(false), 1});
+    if (neighbours.below != k_no_stage) {
+      pass.runs.push_back({send_block(false, neighbours.here, neighbours.below), 1});
       pass.send = Send::previous;
     }
     return add_pass(std::move(pass));
@@ -361,11 +372,22 @@ class Lowering::Implementation {
     return special(key, [&] { return begin(options); });
   }
 
-  const Block* send_block(bool forward) {
+  // Two ranks placed like the sender and the receiver of a message between these stages: inside one domain or not. Where only
+  // some of the mesh's pairs cross, the crossing ones decide.
+  Group send_group(std::int32_t from, std::int32_t to) const {
+    const Group pipeline = program_.mesh.group(Axis::pipeline);
+    const std::int64_t stride = pipeline.stride;
+    const bool aligned = domain_ == 0 || (domain_ % stride == 0 && (stride * pipeline.size) % domain_ == 0) ||
+                         (stride * pipeline.size <= domain_ && domain_ % (stride * pipeline.size) == 0);
+    const bool inside = domain_ == 0 || (aligned && stride < domain_ && from * stride / domain_ == to * stride / domain_);
+    return {.axis = Axis::pipeline, .size = 2, .stride = inside ? std::min(stride, std::max<std::int64_t>(1, domain_ / 2)) : domain_};
+  }
+
+  const Block* send_block(bool forward, std::int32_t from, std::int32_t to) {
     const SendOptions options{.stream = forward ? Stream::next : Stream::previous,
                               .border = border(!forward),
                               .beside_computation = strategy_->overlap_sends,
-                              .pipeline = program_.mesh.group(Axis::pipeline),
+                              .pipeline = send_group(from, to),
                               .tensor = program_.mesh.group(Axis::tensor)};
     const std::array<std::int64_t, 6> key{1 + forward, bits(options.border.bytes), options.border.sliced + 2 * options.beside_computation,
                                           options.pipeline.size * 1'000'003 + options.pipeline.stride, options.tensor.size,
@@ -479,8 +501,8 @@ class Lowering::Implementation {
   bool held_below_ = false;
 };
 
-Lowering::Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment)
-    : implementation_(std::make_unique<Implementation>(model, sequence, treatment)) {}
+Lowering::Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain)
+    : implementation_(std::make_unique<Implementation>(model, sequence, treatment, domain)) {}
 Lowering::~Lowering() = default;
 
 const Program& Lowering::lower(const Strategy& strategy) { return implementation_->lower(strategy); }

@@ -67,6 +67,11 @@ class Analytic::Implementation {
     return result;
   }
 
+  core::Picoseconds alone(const plan::Block& block) {
+    const Frontiers end = stretch(block, 1)(origin());
+    return *std::max_element(end.begin(), end.end());
+  }
+
   StageTimeline timeline(const plan::Program& program, std::int32_t stage) {
     sweep(program);
     const auto sources = producers(program);
@@ -210,6 +215,7 @@ class Analytic::Implementation {
 Analytic::Analytic(PriceTable& prices) : implementation_(std::make_unique<Implementation>(prices)) {}
 Analytic::~Analytic() = default;
 Makespan Analytic::makespan(const plan::Program& program) { return implementation_->makespan(program); }
+core::Picoseconds Analytic::alone(const plan::Block& block) { return implementation_->alone(block); }
 StageTimeline Analytic::timeline(const plan::Program& program, std::int32_t stage) {
   return implementation_->timeline(program, stage);
 }

@@ -15,7 +15,8 @@ namespace cairn::plan {
 
 class Lowering {
  public:
-  Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment);
+  // `domain`: ranks joined by the fastest links; neighbouring stages inside one domain send over them. 0: all ranks.
+  Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain = 0);
   ~Lowering();
   Lowering(const Lowering&) = delete;
   Lowering& operator=(const Lowering&) = delete;

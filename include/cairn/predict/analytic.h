@@ -23,6 +23,8 @@ class Analytic {
   explicit Analytic(PriceTable& prices);
   ~Analytic();
   Makespan makespan(const plan::Program& program);
+  // Time of one block on idle streams.
+  core::Picoseconds alone(const plan::Block& block);
   // The times of one stage, step by step, in the execution makespan() describes.
   StageTimeline timeline(const plan::Program& program, std::int32_t stage);
 

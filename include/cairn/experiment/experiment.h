@@ -1,0 +1,135 @@
+// The experiment file: one model, one cluster, one training setup, one parallel strategy. This is the structure as written; Job is
+// what follows from it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cairn/config/fields.h"
+#include "cairn/config/loader.h"
+#include "cairn/config/node.h"
+#include "cairn/config/read.h"
+#include "cairn/core/quantity.h"
+#include "cairn/hardware/framework.h"
+
+namespace cairn::experiment {
+
+enum class Optimizer : std::uint8_t { adam, sgd, adafactor };
+
+// Keys left out come from the framework.
+struct KernelChoice {
+  std::optional<hardware::AttentionKernel> attention;
+  std::optional<hardware::NormKernel> norm;
+  std::optional<hardware::LossKernel> loss;
+  std::optional<bool> compiled;
+};
+
+// Sequences per optimizer step, or tokens: '4 M tokens'.
+struct GlobalBatch {
+  std::int64_t sequences = 0;  // 0: given in tokens
+  double tokens = 0.0;
+};
+
+struct Training {
+  std::int64_t seq_len = 0;
+  GlobalBatch global_batch;
+  config::Node precision;  // default: bf16
+  Optimizer optimizer = Optimizer::adam;
+  std::string framework = "megatron";
+  KernelChoice kernels;
+};
+
+enum class StageRule : std::uint8_t { even, balanced };
+struct Stages {
+  StageRule rule = StageRule::even;
+  std::vector<std::int64_t> layers;  // one per virtual stage; empty: by the rule
+};
+
+struct Zero {
+  std::int64_t stage = 0;
+};
+
+enum class RecomputeKind : std::uint8_t { none, attention, per_op, full };
+struct Recompute {
+  RecomputeKind kind = RecomputeKind::none;
+};
+
+struct ScheduleChoice {
+  std::string kind = "1f1b";
+  std::int64_t chunks = 1;
+};
+
+struct DataOverlap {
+  std::optional<bool> reduce;
+  std::optional<bool> gather;
+  std::optional<core::Bytes> bucket;
+};
+// Keys left out come from the framework.
+struct Overlap {
+  std::optional<DataOverlap> dp;
+  std::optional<bool> tp;  // input-gradient transfers beside the weight gradient
+  std::optional<bool> pp;
+};
+
+struct StrategyChoice {
+  std::int64_t tp = 1;
+  std::int64_t cp = 1;
+  std::int64_t pp = 1;
+  std::optional<std::int64_t> dp;  // default: what the cluster leaves
+  std::int64_t ep = 1;
+  std::int64_t etp = 1;
+  std::vector<std::string> order{"tp", "cp", "dp", "pp"};  // inner to outer
+  std::int64_t micro_batch = 1;
+  bool sequence_parallel = false;
+  std::optional<bool> vocab_parallel;  // default: tp > 1
+  Stages stages;
+  Zero zero;
+  Recompute recompute;
+  ScheduleChoice schedule;
+  Overlap overlap;
+};
+
+struct Fault {
+  std::int64_t rank = 0;
+  double compute = 1.0;  // speed, 1 = as priced
+  core::Seconds from{};
+  std::optional<core::Seconds> until;
+};
+struct Jitter {
+  std::string distribution = "lognormal";
+  double sigma = 0.0;  // 0: none
+};
+struct Simulation {
+  bool contention = true;
+  bool interference = true;
+  Jitter jitter;
+  std::int64_t seed = 1;
+  std::vector<Fault> faults;
+};
+
+struct Experiment {
+  std::string name;
+  config::Node model;
+  config::Node cluster;
+  Training training;
+  StrategyChoice strategy;
+  std::optional<std::string> calibration;  // default: the accelerator's
+  Simulation simulation;
+};
+
+void describe(config::Fields& fields, Experiment& experiment);
+
+struct LoadedExperiment {
+  Experiment experiment;
+  config::Origins origins;
+};
+
+// Reads a file with its overrides (`strategy.tp=4`). Throws core::ConfigurationError with everything wrong in it.
+LoadedExperiment load(const config::Loader& loader, const std::string& file, const std::vector<std::string>& overrides = {});
+// The same from a tree already read.
+LoadedExperiment read(const config::Node& node, const std::vector<std::string>& overrides = {});
+
+}  // namespace cairn::experiment

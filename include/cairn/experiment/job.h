@@ -1,0 +1,63 @@
+// A job: an experiment with everything resolved - model, machine, recipe, framework, calibration, plan - ready to be predicted.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cairn/cost/calibration.h"
+#include "cairn/experiment/experiment.h"
+#include "cairn/hardware/files.h"
+#include "cairn/ir/model.h"
+#include "cairn/models/transformer.h"
+#include "cairn/models/transformer_config.h"
+#include "cairn/plan/lowering.h"
+#include "cairn/predict/prediction.h"
+
+namespace cairn::experiment {
+
+// Why a plan does not fit, and the least that would make it fit.
+struct WhyNot {
+  std::string term;             // the largest category at the peak
+  std::int32_t stage = 0;
+  double over_by_bytes = 0.0;
+  std::string smallest_change;  // "strategy.zero: 1"; a sentence when no change of one or two settings helps
+};
+
+struct Result {
+  predict::Prediction prediction;
+  std::optional<WhyNot> why_not;
+  std::vector<std::string> assumptions;  // sorted
+};
+
+class Job {
+ public:
+  // Throws core::ConfigurationError with places when the experiment contradicts itself, its model or its cluster.
+  Job(const LoadedExperiment& loaded, const config::Loader& loader);
+  ~Job();
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  Result run(predict::Engine engine, bool all_timelines = false);
+
+  const Experiment& experiment() const;
+  const models::TransformerConfig& transformer() const;
+  const ir::Model& model() const;
+  const hardware::Machine& machine() const;
+  const hardware::PrecisionRecipe& recipe() const;
+  const hardware::FrameworkProfile& framework() const;
+  const plan::Strategy& strategy() const;
+  const plan::Program& program() const;
+  predict::PriceTable& prices();
+  double peak_flops() const;             // of one device, dense, at the recipe's matrix type [FLOP/s]
+  std::int64_t gpus() const;
+  std::int64_t global_batch() const;     // sequences
+  const std::vector<std::string>& warnings() const;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace cairn::experiment

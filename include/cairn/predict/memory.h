@@ -1,0 +1,26 @@
+// Memory of a stage over the step: what is resident, plus what its passes hold, in issue order.
+//
+//   held after pass i = held before + delta(pass i);   peak = resident + max_i ( held before pass i + peak(pass i) )
+//
+// The allocator serves one stream in issue order, so durations do not matter.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cairn/plan/program.h"
+
+namespace cairn::predict {
+
+struct StageMemory {
+  double allocated_peak = 0.0;     // [bytes]
+  plan::CategoryBytes at_peak{};   // adds up to allocated_peak
+  std::string phase;               // what runs at that moment: "backward of micro-batch 3, chunk 0: decoder backward"
+};
+
+StageMemory stage_memory(const plan::Program& program, std::int32_t stage);
+
+// allocated_peak of the fullest stage, without saying why: for searches. [bytes]
+double peak_memory(const plan::Program& program);
+
+}  // namespace cairn::predict

@@ -1,0 +1,89 @@
+// Everything a run reports about one plan, with its parts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cairn/ir/model.h"
+#include "cairn/predict/analytic.h"
+#include "cairn/predict/cost_pricer.h"
+#include "cairn/predict/event.h"
+#include "cairn/predict/memory.h"
+#include "cairn/predict/timeline.h"
+
+namespace cairn::predict {
+
+enum class Engine : std::uint8_t { analytic, event, both };
+
+// Payload of the rank that sends most, by label. [bytes]
+struct Volume {
+  double sent = 0.0;
+  double received = 0.0;
+  double scale_up = 0.0;
+  double scale_out = 0.0;
+};
+
+struct MemoryReport {
+  double allocated_peak = 0.0;
+  double reserved_peak = 0.0;   // what the framework's allocator takes from the device
+  double device_peak = 0.0;     // with what driver, context and communicators take
+  double capacity = 0.0;        // of the device
+  std::int32_t peak_stage = 0;
+  std::vector<StageMemory> stages;
+};
+
+// No execution takes less. Empty where no bound is implemented.
+struct Bounds {
+  std::optional<double> compute_s;
+  std::optional<double> memory_s;
+  std::optional<double> network_s;
+  std::optional<double> best_s() const;
+};
+
+struct PriceLine {
+  std::string name;      // operator or transfer
+  std::string detail;    // shape or bytes
+  double time_s = 0.0;   // of one execution
+  double floor_s = 0.0;  // no execution takes less
+  double total_s = 0.0;  // over the step, on the stage that ends last
+};
+
+struct Prediction {
+  bool fits = true;
+  core::Picoseconds time = 0;  // of the preferred engine: event where it ran, else analytic
+  Makespan analytic;
+  std::optional<EventResult> event;
+  Breakdown breakdown;
+  MemoryReport memory;
+  std::array<Volume, plan::k_axes> volumes{};
+  Bounds plan_bounds;
+  Bounds problem_bounds;
+  double hardware_flops = 0.0;    // executed by contractions on all ranks, recomputation included
+  double model_flops = 0.0;       // 3 x forward, attention counted full
+  double model_flops_causal = 0.0;
+  std::vector<PriceLine> prices;  // most expensive first
+};
+
+struct PredictionInput {
+  const plan::Program& program;
+  const ir::Model& model;
+  loopnest::Sizes sizes;           // of one micro-batch on one rank
+  std::int64_t micro_batches = 1;
+  std::int64_t data = 1;
+  CostPricer& pricer;
+  PriceTable& prices;
+  Analytic& analytic;
+  Engine engine = Engine::both;
+  EventOptions event;
+  double reserve_factor = 1.0;     // reserved over allocated memory
+  double reserved_bytes = 0.0;     // of the device, not available to the program
+  double capacity_bytes = 0.0;
+  double peak_flops = 0.0;         // of one device, at the recipe's matrix type [FLOP/s]
+};
+
+Prediction predict(const PredictionInput& input);
+
+}  // namespace cairn::predict

@@ -1,0 +1,191 @@
+#include "cairn/experiment/experiment.h"
+
+namespace cairn::experiment {
+namespace {
+
+using config::Fields;
+using config::Form;
+using config::Value;
+
+// Outside the namespace's describe overloads so that each stays a plain list of keys.
+const std::vector<std::string>& axis_names() {
+  static const std::vector<std::string> names{"tp", "cp", "dp", "pp"};
+  return names;
+}
+
+}  // namespace
+
+void describe(Value& value, GlobalBatch& batch) {
+  value.one_of(batch.tokens > 0.0 ? 1 : 0,
+               {{Form::number, [&](Value& v) { v.count(batch.sequences, {.minimum = 1}); }},
+                {Form::word, [&](Value& v) { v.quantity(batch.tokens, config::Dimension::tokens, {.positive = true}); }}});
+}
+
+void describe(Fields& fields, KernelChoice& kernels) {
+  using hardware::AttentionKernel;
+  using hardware::LossKernel;
+  using hardware::NormKernel;
+  fields.choice("attention", kernels.attention,
+                {{"unfused", AttentionKernel::unfused},
+                 {"fused-softmax", AttentionKernel::fused_softmax},
+                 {"flash1", AttentionKernel::flash1},
+                 {"flash2", AttentionKernel::flash2},
+                 {"flash3", AttentionKernel::flash3},
+                 {"cudnn", AttentionKernel::cudnn}},
+                {.doc = "attention kernel; default: the framework's"});
+  fields.choice("norm", kernels.norm, {{"fused", NormKernel::fused}, {"unfused", NormKernel::unfused}},
+                {.doc = "normalisation kernel; default: the framework's"});
+  fields.choice("loss", kernels.loss, {{"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}},
+                {.doc = "cross-entropy kernel; default: the framework's"});
+  fields.flag("compiled", kernels.compiled, {.doc = "a compiler fuses pointwise chains; default: the framework's"});
+}
+
+void describe(Fields& fields, Training& training) {
+  fields.count("seq_len", training.seq_len, {.doc = "tokens per sequence", .required = true, .minimum = 1, .maximum = 1 << 26});
+  fields.value("global_batch", training.global_batch,
+               {.doc = "sequences per optimizer step, or tokens as in '4 M tokens'", .required = true});
+  fields.node("precision", training.precision, {.doc = "recipe of configs/precision, or {recipe, overriding keys}; default bf16"});
+  fields.choice("optimizer", training.optimizer,
+                {{"adam", Optimizer::adam}, {"sgd", Optimizer::sgd}, {"adafactor", Optimizer::adafactor}}, {.doc = "optimizer"});
+  fields.text("framework", training.framework, {.doc = "profile of configs/frameworks, with a release as in megatron@2024"});
+  fields.object("kernels", training.kernels, {.doc = "kernels that differ from the framework's"});
+}
+
+void describe(Value& value, Stages& stages) {
+  value.one_of(stages.layers.empty() ? 0 : 1,
+               {{Form::word,
+                 [&](Value& v) { v.choice(stages.rule, {{"even", StageRule::even}, {"balanced", StageRule::balanced}}); }},
+                {Form::list, [&](Value& v) { v.counts(stages.layers, {.minimum = 0}); }}});
+}
+
+void describe(Fields& fields, Zero& zero) {
+  fields.count("stage", zero.stage, {.doc = "0 nothing, 1 optimizer state sharded over dp", .required = true, .maximum = 3});
+}
+void describe(Value& value, Zero& zero) {
+  value.shorthand(Form::number, zero, [&](Value& v) { v.count(zero.stage, {.maximum = 3}); });
+}
+
+const config::Choices<RecomputeKind>& recompute_kinds() {
+  static const config::Choices<RecomputeKind> choices{{"none", RecomputeKind::none},
+                                                      {"attention", RecomputeKind::attention},
+                                                      {"selective", RecomputeKind::attention},
+                                                      {"per-op", RecomputeKind::per_op},
+                                                      {"full", RecomputeKind::full}};
+  return choices;
+}
+void describe(Fields& fields, Recompute& recompute) {
+  fields.choice("kind", recompute.kind, recompute_kinds(), {.doc = "what runs again in backward", .required = true});
+}
+void describe(Value& value, Recompute& recompute) {
+  value.shorthand(Form::word, recompute, [&](Value& v) { v.choice(recompute.kind, recompute_kinds()); });
+}
+
+void describe(Fields& fields, ScheduleChoice& schedule) {
+  fields.text("kind", schedule.kind, {.doc = "gpipe, 1f1b, interleaved-1f1b", .required = true});
+  fields.count("chunks", schedule.chunks, {.doc = "virtual stages per device", .minimum = 1, .maximum = 1 << 16});
+}
+void describe(Value& value, ScheduleChoice& schedule) {
+  value.shorthand(Form::word, schedule, [&](Value& v) { v.text(schedule.kind); });
+}
+
+void describe(Fields& fields, DataOverlap& overlap) {
+  fields.flag("reduce", overlap.reduce, {.doc = "gradient reduction beside the last backward pass"});
+  fields.flag("gather", overlap.gather, {.doc = "parameter gathers beside the first forward pass"});
+  fields.quantity("bucket", overlap.bucket, {.doc = "gradients reduced together", .positive = true});
+}
+void describe(Value& value, DataOverlap& overlap) {
+  value.one_of(1, {{Form::flag,
+                    [&](Value& v) {
+                      bool both = overlap.reduce.value_or(false);
+                      v.flag(both);
+                      overlap.reduce = both;
+                      overlap.gather = both;
+                    }},
+                   {Form::map, [&](Value& v) { v.object(overlap); }}});
+}
+void describe(Fields& fields, Overlap& overlap) {
+  fields.value("dp", overlap.dp, {.doc = "data-parallel collectives beside computation"});
+  fields.flag("tp", overlap.tp, {.doc = "input-gradient transfers beside the weight gradient"});
+  fields.flag("pp", overlap.pp, {.doc = "pipeline messages beside computation"});
+}
+
+void describe(Fields& fields, StrategyChoice& strategy) {
+  constexpr std::int64_t k_most = std::int64_t{1} << 24;
+  fields.count("tp", strategy.tp, {.doc = "tensor-parallel degree", .minimum = 1, .maximum = k_most});
+  fields.count("cp", strategy.cp, {.doc = "context-parallel degree", .minimum = 1, .maximum = k_most});
+  fields.count("pp", strategy.pp, {.doc = "pipeline stages", .minimum = 1, .maximum = k_most});
+  fields.count("dp", strategy.dp, {.doc = "data-parallel degree; default: what the cluster leaves", .minimum = 1, .maximum = k_most});
+  fields.count("ep", strategy.ep, {.doc = "expert-parallel degree", .minimum = 1, .maximum = k_most});
+  fields.count("etp", strategy.etp, {.doc = "tensor-parallel degree inside experts", .minimum = 1, .maximum = k_most});
+  fields.list("order", strategy.order, {.doc = "mesh axes, inner to outer", .minimum_size = 4, .maximum_size = 4},
+              [](Value& v, std::string& axis) { v.name(axis, axis_names()); });
+  fields.count("micro_batch", strategy.micro_batch, {.doc = "sequences per micro-batch", .minimum = 1, .maximum = k_most});
+  fields.flag("sequence_parallel", strategy.sequence_parallel, {.doc = "norms and residuals split along the sequence over tp"});
+  fields.flag("vocab_parallel", strategy.vocab_parallel, {.doc = "embedding and head split over tp; default: tp > 1"});
+  fields.value("stages", strategy.stages, {.doc = "even, balanced, or body layers of every virtual stage as a list"});
+  fields.value("zero", strategy.zero, {.doc = "what is sharded over dp: 0 nothing, 1 optimizer state"});
+  fields.value("recompute", strategy.recompute, {.doc = "none, attention (selective), full"});
+  fields.value("schedule", strategy.schedule, {.doc = "pipeline schedule, or {kind, chunks}"});
+  fields.object("overlap", strategy.overlap, {.doc = "communication beside computation; keys left out come from the framework"});
+}
+
+void describe(Fields& fields, Fault& fault) {
+  fields.count("rank", fault.rank, {.doc = "the rank that is slow", .required = true});
+  fields.number("compute", fault.compute, {.doc = "its speed, 1 = as priced", .required = true, .positive = true});
+  fields.quantity("from", fault.from, {.doc = "since when"});
+  fields.quantity("until", fault.until, {.doc = "until when; default: the end"});
+}
+void describe(Fields& fields, Jitter& jitter) {
+  fields.name("distribution", jitter.distribution, {"lognormal"}, {.doc = "of a computation's duration, mean 1"});
+  fields.number("sigma", jitter.sigma, {.doc = "of the logarithm", .required = true, .maximum = 2.0});
+}
+void describe(Value& value, Jitter& jitter) {
+  value.one_of(1, {{Form::word,
+                    [&](Value& v) {
+                      std::string none = "none";
+                      v.name(none, {"none"});
+                      jitter.sigma = 0.0;
+                    }},
+                   {Form::map, [&](Value& v) { v.object(jitter); }}});
+}
+void describe(Fields& fields, Simulation& simulation) {
+  fields.flag("contention", simulation.contention, {.doc = "transfers that overlap share links"});
+  fields.flag("interference", simulation.interference, {.doc = "computation and transfers share multiprocessors and memory"});
+  fields.value("jitter", simulation.jitter, {.doc = "none, or {distribution: lognormal, sigma}"});
+  fields.count("seed", simulation.seed, {.doc = "of every random choice"});
+  fields.objects("faults", simulation.faults, {.doc = "ranks that are slow for a while"});
+}
+
+void describe(Fields& fields, Experiment& experiment) {
+  std::int64_t version = 1;
+  fields.count("version", version, {.doc = "of this format", .minimum = 1, .maximum = 1});
+  fields.text("name", experiment.name, {.doc = "shown in reports"});
+  fields.node("model", experiment.model, {.doc = "a name, {file | hf: ..., overriding keys}, or the whole block", .required = true});
+  fields.node("cluster", experiment.cluster, {.doc = "a name, {file: ..., overriding keys}, or the whole block", .required = true});
+  fields.object("training", experiment.training, {.doc = "what one step is", .required = true});
+  fields.object("strategy", experiment.strategy, {.doc = "how it is laid out"});
+  fields.text("calibration", experiment.calibration, {.doc = "of configs/calibration; default: the accelerator's"});
+  fields.object("simulation", experiment.simulation, {.doc = "event engine only"});
+}
+
+LoadedExperiment read(const config::Node& node, const std::vector<std::string>& overrides) {
+  core::Diagnostics diagnostics;
+  config::Node root = node;
+  const std::vector<std::pair<std::string, std::string>> shorthands{{"cluster", "file"},          {"model", "file"},
+                                                                    {"strategy.zero", "stage"},   {"strategy.schedule", "kind"},
+                                                                    {"strategy.recompute", "kind"}, {"training.precision", "recipe"}};
+  for (const std::string& assignment : overrides) config::apply_override(root, assignment, diagnostics, shorthands);
+  LoadedExperiment result;
+  result.origins = config::read(root, result.experiment, diagnostics);
+  diagnostics.raise_if_errors();
+  return result;
+}
+
+LoadedExperiment load(const config::Loader& loader, const std::string& file, const std::vector<std::string>& overrides) {
+  core::Diagnostics diagnostics;
+  const config::Node node = loader.load_named(file, "experiments", diagnostics);
+  diagnostics.raise_if_errors();
+  return read(node, overrides);
+}
+
+}  // namespace cairn::experiment

@@ -1,0 +1,235 @@
+#include "cairn/experiment/job.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "cairn/core/assert.h"
+#include "cairn/pipeline/balanced_split.h"
+#include "resolve.h"
+
+namespace cairn::experiment {
+namespace {
+
+using core::Picoseconds;
+
+struct Change {
+  std::string name;
+  std::function<bool(plan::Strategy&, const plan::Strategy&)> apply;  // false: changes nothing
+};
+
+// Ordered by what they cost: memory that is free first, time that is spent last.
+std::vector<Change> memory_changes() {
+  return {
+      {"strategy.sequence_parallel: true",
+       [](plan::Strategy& s, const plan::Strategy&) { return s.tensor > 1 && !std::exchange(s.sequence_parallel, true); }},
+      {"strategy.zero: 1",
+       [](plan::Strategy& s, const plan::Strategy&) {
+         return s.data > 1 && std::exchange(s.sharded, plan::Sharded::optimizer) == plan::Sharded::nothing;
+       }},
+      {"strategy.recompute: attention",
+       [](plan::Strategy& s, const plan::Strategy&) {
+         if (s.recompute != plan::Recompute::none) return false;
+         s.recompute = plan::Recompute::attention;
+         return true;
+       }},
+      {"strategy.micro_batch: 1",
+       [](plan::Strategy& s, const plan::Strategy&) {
+         if (s.micro_batch == 1) return false;
+         s.micro_batches *= s.micro_batch;
+         s.micro_batch = 1;
+         return true;
+       }},
+      {"strategy.recompute: full",
+       [](plan::Strategy& s, const plan::Strategy&) {
+         return std::exchange(s.recompute, plan::Recompute::full) != plan::Recompute::full;
+       }},
+  };
+}
+
+std::string_view category_name(std::size_t category) {
+  constexpr std::array<std::string_view, plan::k_categories> k_names{"parameters", "gradients", "optimizer", "activations", "workspace"};
+  return k_names[category];
+}
+
+}  // namespace
+
+class Job::Implementation {
+ public:
+  Implementation(const LoadedExperiment& loaded, const config::Loader& loader) {
+    r_.experiment = loaded.experiment;
+    r_.origins = loaded.origins;
+    core::Diagnostics diagnostics;
+    read_parts(r_, loader, diagnostics);
+    diagnostics.raise_if_errors();
+    resolve_strategy(r_, diagnostics);
+    diagnostics.raise_if_errors();
+    try {
+      prepare();
+    } catch (const core::ConfigurationError& problem) {
+      add_placed(problem, r_.origins, diagnostics);
+      diagnostics.raise_if_errors();
+    }
+  }
+
+  Result run(predict::Engine engine, bool all_timelines) {
+    predict::EventOptions event = event_options();
+    event.all_timelines = all_timelines;
+    const predict::PredictionInput input{.program = program_,
+                                         .model = model_,
+                                         .sizes = {.batch = r_.strategy.micro_batch, .sequence = r_.experiment.training.seq_len},
+                                         .micro_batches = r_.strategy.micro_batches,
+                                         .data = r_.strategy.data,
+                                         .pricer = *pricer_,
+                                         .prices = *prices_,
+                                         .analytic = *analytic_,
+                                         .engine = engine,
+                                         .event = event,
+                                         .reserve_factor = r_.framework.allocator.reserve_factor,
+                                         .reserved_bytes = r_.machine.accelerator.value.reserved_memory.total().base(),
+                                         .capacity_bytes = r_.machine.accelerator.value.device_memory().capacity.base(),
+                                         .peak_flops = peak_flops()};
+    Result result;
+    result.prediction = predict::predict(input);
+    if (!result.prediction.fits) result.why_not = why_not(result.prediction);
+    result.assumptions = assumptions(engine);
+    return result;
+  }
+
+  double peak_flops() const {
+    const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
+    const auto peak = accelerator.matrix_peak(r_.recipe.gemm);
+    return (peak ? *peak : accelerator.vector_peak(r_.recipe.gemm)).base();
+  }
+
+  Resolved r_;
+  ir::Model model_;
+  std::unique_ptr<plan::Lowering> lowering_;
+  std::unique_ptr<predict::CostPricer> pricer_;
+  std::unique_ptr<predict::PriceTable> prices_;
+  std::unique_ptr<predict::Analytic> analytic_;
+  plan::Program program_;
+
+ private:
+  void prepare() {
+    model_ = models::build_transformer(r_.transformer, r_.build);
+    const std::int64_t domain = r_.machine.network.levels.front().domain;
+    lowering_ = std::make_unique<plan::Lowering>(model_, r_.experiment.training.seq_len, r_.treatment, domain);
+    pricer_ = std::make_unique<predict::CostPricer>(r_.calibration, r_.machine.accelerator.value, r_.machine.network, r_.framework.fitted);
+    prices_ = std::make_unique<predict::PriceTable>(*pricer_);
+    analytic_ = std::make_unique<predict::Analytic>(*prices_);
+    if (r_.strategy.stage_layers.empty()) balance();
+    program_ = lowering_->lower(r_.strategy);
+  }
+
+  // Time of one micro-batch through one layer, forward and backward, alone on its device.
+  Picoseconds layer_time(std::size_t layer_class) {
+    return analytic_->alone(lowering_->forward_block(r_.strategy, layer_class)) +
+           analytic_->alone(lowering_->backward_block(r_.strategy, layer_class));
+  }
+
+  void balance() {
+    std::vector<Picoseconds> body;
+    pipeline::SplitExtras ends;
+    for (const ir::LayerRun& run : model_.layers) {
+      const auto layer_class = static_cast<std::size_t>(run.layer_class);
+      const Picoseconds time = layer_time(layer_class);
+      switch (model_.classes[layer_class].position) {
+        case ir::Position::entry: ends.first += run.count * time; break;
+        case ir::Position::body: body.insert(body.end(), static_cast<std::size_t>(run.count), time); break;
+        case ir::Position::exit: ends.last += run.count * time; break;
+      }
+    }
+    const auto parts = static_cast<std::int32_t>(r_.strategy.pipeline * r_.strategy.chunks);
+    const pipeline::Split split = pipeline::balanced_split(body, parts, ends);
+    r_.strategy.stage_layers.assign(split.counts.begin(), split.counts.end());
+  }
+
+  predict::EventOptions event_options() const {
+    const Simulation& simulation = r_.experiment.simulation;
+    predict::EventOptions options{.slow_ranks = {},
+                                  .jitter_sigma = simulation.jitter.sigma,
+                                  .seed = static_cast<std::uint64_t>(simulation.seed),
+                                  .all_timelines = false};
+    for (const Fault& fault : simulation.faults)
+      options.slow_ranks.push_back({.rank = fault.rank,
+                                    .speed = fault.compute,
+                                    .from = core::to_picoseconds(fault.from / core::k_second),
+                                    .until = fault.until ? core::to_picoseconds(*fault.until / core::k_second)
+                                                         : std::numeric_limits<Picoseconds>::max()});
+    return options;
+  }
+
+  double device_bytes(const plan::Strategy& strategy) {
+    return predict::peak_memory(lowering_->lower(strategy)) * r_.framework.allocator.reserve_factor +
+           r_.machine.accelerator.value.reserved_memory.total().base();
+  }
+
+  bool fits(const plan::Strategy& strategy) {
+    try {
+      return device_bytes(strategy) <= r_.machine.accelerator.value.device_memory().capacity.base();
+    } catch (const core::ConfigurationError&) {
+      return false;  // a change that this model or schedule cannot take is no remedy
+    }
+  }
+
+  WhyNot why_not(const predict::Prediction& prediction) {
+    const predict::StageMemory& worst = prediction.memory.stages[static_cast<std::size_t>(prediction.memory.peak_stage)];
+    const auto largest = std::max_element(worst.at_peak.begin(), worst.at_peak.end()) - worst.at_peak.begin();
+    WhyNot result{.term = std::string(category_name(static_cast<std::size_t>(largest))),
+                  .stage = prediction.memory.peak_stage,
+                  .over_by_bytes = prediction.memory.device_peak - prediction.memory.capacity,
+                  .smallest_change = {}};
+    const std::vector<Change> changes = memory_changes();
+    for (const Change& change : changes) {
+      plan::Strategy changed = r_.strategy;
+      if (change.apply(changed, r_.strategy) && fits(changed)) {
+        result.smallest_change = change.name;
+        return result;
+      }
+    }
+    for (std::size_t i = 0; i < changes.size(); ++i)
+      for (std::size_t j = i + 1; j < changes.size(); ++j) {
+        plan::Strategy changed = r_.strategy;
+        if (changes[i].apply(changed, r_.strategy) && changes[j].apply(changed, r_.strategy) && fits(changed)) {
+          result.smallest_change = changes[i].name + ", " + changes[j].name;
+          return result;
+        }
+      }
+    result.smallest_change = "no one or two settings are enough: raise tp or pp, or use more or larger accelerators";
+    return result;
+  }
+
+  std::vector<std::string> assumptions(predict::Engine engine) const {
+    std::set<std::string> all(pricer_->assumptions());
+    all.insert(pricer_->shards().assumptions().begin(), pricer_->shards().assumptions().end());
+    if (engine != predict::Engine::analytic && (r_.experiment.simulation.contention || r_.experiment.simulation.interference))
+      all.insert("transfers have their links to themselves, and do not slow computation down: contention and interference are not modelled yet");
+    if (r_.calibration.transfer_provenance.evidence == cost::Evidence::assumed)
+      all.insert("transfers: " + r_.calibration.transfer_provenance.source);
+    return {all.begin(), all.end()};
+  }
+};
+
+Job::Job(const LoadedExperiment& loaded, const config::Loader& loader)
+    : implementation_(std::make_unique<Implementation>(loaded, loader)) {}
+Job::~Job() = default;
+
+Result Job::run(predict::Engine engine, bool all_timelines) { return implementation_->run(engine, all_timelines); }
+const Experiment& Job::experiment() const { return implementation_->r_.experiment; }
+const models::TransformerConfig& Job::transformer() const { return implementation_->r_.transformer; }
+const ir::Model& Job::model() const { return implementation_->model_; }
+const hardware::Machine& Job::machine() const { return implementation_->r_.machine; }
+const hardware::PrecisionRecipe& Job::recipe() const { return implementation_->r_.recipe; }
+const hardware::FrameworkProfile& Job::framework() const { return implementation_->r_.framework; }
+const plan::Strategy& Job::strategy() const { return implementation_->r_.strategy; }
+const plan::Program& Job::program() const { return implementation_->program_; }
+predict::PriceTable& Job::prices() { return *implementation_->prices_; }
+double Job::peak_flops() const { return implementation_->peak_flops(); }
+std::int64_t Job::gpus() const { return implementation_->r_.machine.network.gpus(); }
+std::int64_t Job::global_batch() const { return implementation_->r_.global_batch; }
+const std::vector<std::string>& Job::warnings() const { return implementation_->r_.warnings; }
+
+}  // namespace cairn::experiment

@@ -1,0 +1,298 @@
+#include "resolve.h"
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cairn/models/huggingface.h"
+
+namespace cairn::experiment {
+namespace {
+
+models::AttentionKernel attention_kernel(hardware::AttentionKernel kernel) {
+  switch (kernel) {
+    case hardware::AttentionKernel::unfused: return models::AttentionKernel::unfused;
+    case hardware::AttentionKernel::fused_softmax: return models::AttentionKernel::fused_softmax;
+    case hardware::AttentionKernel::flash1: return models::AttentionKernel::flash1;
+    case hardware::AttentionKernel::flash2: return models::AttentionKernel::flash2;
+    case hardware::AttentionKernel::flash3: return models::AttentionKernel::flash3;
+    case hardware::AttentionKernel::cudnn: return models::AttentionKernel::cudnn;
+  }
+  return models::AttentionKernel::flash2;
+}
+
+// The bare name under which configs/ knows the accelerator.
+std::string accelerator_key(const config::Node& accelerator) {
+  const config::Node* named = accelerator.is_map() ? accelerator.find("file") : &accelerator;
+  if (named == nullptr || !named->is_scalar()) return {};
+  return std::filesystem::path(named->text).stem().string();
+}
+
+class Resolver {
+ public:
+  Resolver(Resolved& resolved, core::Diagnostics& diagnostics)
+      : r_(resolved), choice_(resolved.experiment.strategy), training_(resolved.experiment.training), diagnostics_(diagnostics) {}
+
+  void run() {
+    reject_unmodelled();
+    if (diagnostics_.has_errors()) return;
+    degrees();
+    if (diagnostics_.has_errors()) return;
+    batch();
+    if (diagnostics_.has_errors()) return;
+    kernels();
+    overlap();
+    treatment();
+    stages();
+    capabilities();
+  }
+
+ private:
+  void error(const std::string& key, std::string message, std::string hint) {
+    diagnostics_.add(r_.origins.error(key, std::move(message), std::move(hint)));
+  }
+
+  void reject_unmodelled() {
+    const auto only_one = [&](const char* key, std::int64_t value) {
+      if (value != 1) error(fmt::format("strategy.{}", key), fmt::format("{} above 1 is not modelled yet", key), "set it to 1");
+    };
+    only_one("cp", choice_.cp);
+    only_one("ep", choice_.ep);
+    only_one("etp", choice_.etp);
+    if (choice_.zero.stage > 1) error("strategy.zero", "stages 2 and 3 are not modelled yet", "use 0 or 1");
+    if (choice_.recompute.kind == RecomputeKind::per_op)
+      error("strategy.recompute", "per-op recomputation is not modelled yet", "use none, attention or full");
+    if (training_.optimizer == Optimizer::adafactor) error("training.optimizer", "adafactor is not modelled yet", "use adam or sgd");
+  }
+
+  void degrees() {
+    plan::Strategy& strategy = r_.strategy;
+    strategy.tensor = choice_.tp;
+    strategy.pipeline = choice_.pp;
+    strategy.micro_batch = choice_.micro_batch;
+    strategy.chunks = choice_.schedule.chunks;
+    strategy.schedule = choice_.schedule.kind;
+    strategy.sequence_parallel = choice_.sequence_parallel;
+    strategy.vocab_parallel = choice_.vocab_parallel.value_or(choice_.tp > 1);
+    strategy.order.clear();
+    for (const std::string& name : choice_.order) {
+      constexpr std::array<std::pair<std::string_view, plan::Axis>, 4> k_axes{{{"tp", plan::Axis::tensor},
+                                                                               {"cp", plan::Axis::context},
+                                                                               {"dp", plan::Axis::data},
+                                                                               {"pp", plan::Axis::pipeline}}};
+      for (const auto& [text, axis] : k_axes) {
+        if (text != name) continue;
+        if (std::find(strategy.order.begin(), strategy.order.end(), axis) != strategy.order.end())
+          error("strategy.order", fmt::format("{} appears twice", name), "name each of tp, cp, dp, pp once");
+        strategy.order.push_back(axis);
+      }
+    }
+    const std::int64_t gpus = r_.machine.network.gpus();
+    const std::int64_t inner = choice_.tp * choice_.pp;
+    if (choice_.dp) {
+      strategy.data = *choice_.dp;
+      if (inner * *choice_.dp != gpus)
+        error("strategy.dp", fmt::format("tp {} x pp {} x dp {} = {} ranks, but the cluster has {} accelerators", choice_.tp, choice_.pp,
+                                         *choice_.dp, inner * *choice_.dp, gpus),
+              gpus % inner == 0 ? fmt::format("use dp: {}, or leave dp out", gpus / inner)
+                                : fmt::format("choose degrees whose product is {}", gpus));
+    } else if (gpus % inner != 0) {
+      error("strategy.tp", fmt::format("tp {} x pp {} = {} does not divide the cluster's {} accelerators", choice_.tp, choice_.pp, inner, gpus),
+            fmt::format("choose degrees whose product divides {}", gpus));
+    } else {
+      strategy.data = gpus / inner;
+    }
+    if (const std::int64_t heads = r_.transformer.heads; heads % choice_.tp != 0)
+      error("strategy.tp", fmt::format("tp {} does not divide the model's {} attention heads", choice_.tp, heads),
+            fmt::format("choose a divisor of {}", heads));
+    else if (const std::int64_t kv = r_.transformer.kv_head_count(); kv % choice_.tp != 0)
+      error("strategy.tp", fmt::format("tp {} does not divide the model's {} key-value heads", choice_.tp, kv),
+            fmt::format("choose a divisor of {}", kv));
+    if (choice_.sequence_parallel && training_.seq_len % choice_.tp != 0)
+      error("strategy.sequence_parallel", fmt::format("tp {} does not divide the sequence length {}", choice_.tp, training_.seq_len),
+            "choose a divisor, or turn sequence_parallel off");
+  }
+
+  void batch() {
+    const GlobalBatch& given = training_.global_batch;
+    if (given.sequences > 0) {
+      r_.global_batch = given.sequences;
+    } else {
+      const double sequences = given.tokens / static_cast<double>(training_.seq_len);
+      if (sequences < 1.0 || sequences != std::floor(sequences)) {
+        error("training.global_batch",
+              fmt::format("{:.0f} tokens are not a whole number of sequences of {}", given.tokens, training_.seq_len),
+              "give a multiple of seq_len, or sequences");
+        return;
+      }
+      r_.global_batch = static_cast<std::int64_t>(sequences);
+    }
+    const std::int64_t unit = r_.strategy.data * r_.strategy.micro_batch;
+    if (r_.global_batch % unit != 0) {
+      error("training.global_batch",
+            fmt::format("{} sequences do not divide into micro-batches of {} on dp {} ranks", r_.global_batch, r_.strategy.micro_batch,
+                        r_.strategy.data),
+            fmt::format("use a multiple of {}, or another dp or micro_batch", unit));
+      return;
+    }
+    r_.strategy.micro_batches = r_.global_batch / unit;
+  }
+
+  void kernels() {
+    const hardware::Kernels& defaults = r_.framework.kernels;
+    const KernelChoice& chosen = training_.kernels;
+    hardware::AttentionKernel attention = chosen.attention.value_or(defaults.attention);
+    const std::int64_t local_heads = r_.transformer.heads / r_.strategy.tensor;
+    if (attention == hardware::AttentionKernel::fused_softmax &&
+        !r_.framework.fused_softmax.applies(training_.seq_len, local_heads, r_.strategy.micro_batch)) {
+      attention = hardware::AttentionKernel::unfused;
+      r_.warnings.push_back(fmt::format("no fused softmax kernel for {} keys, {} heads per rank and micro-batch {}: unfused kernels",
+                                        training_.seq_len, local_heads, r_.strategy.micro_batch));
+    }
+    models::Kernels& kernels = r_.build.kernels;
+    kernels.attention = attention_kernel(attention);
+    kernels.norm = chosen.norm.value_or(defaults.norm) == hardware::NormKernel::fused ? models::NormKernel::fused
+                                                                                     : models::NormKernel::unfused;
+    kernels.loss = chosen.loss.value_or(defaults.loss) == hardware::LossKernel::fused ? models::LossKernel::fused
+                                                                                     : models::LossKernel::eager;
+    kernels.compiled = chosen.compiled.value_or(defaults.compiled);
+    r_.build.activation = r_.recipe.gemm;
+    r_.build.parameter = r_.recipe.parameters;
+    r_.build.parameter_gradient = r_.recipe.gradients;
+    r_.build.fused_accumulation = r_.framework.accumulation.fused;
+    r_.build.vocab_divisor = r_.strategy.vocab_parallel ? r_.strategy.tensor : 1;
+  }
+
+  void overlap() {
+    const hardware::OverlapDefaults& defaults = r_.framework.overlap;
+    const Overlap& chosen = choice_.overlap;
+    plan::Strategy& strategy = r_.strategy;
+    const DataOverlap data = chosen.dp.value_or(DataOverlap{});
+    strategy.overlap_gradient_reduce = data.reduce.value_or(defaults.dp_reduce);
+    strategy.overlap_parameter_gather = data.gather.value_or(defaults.dp_gather);
+    strategy.bucket_bytes = data.bucket.value_or(defaults.bucket.size(strategy.data, r_.recipe.reduce)).base();
+    strategy.overlap_tensor = chosen.tp.value_or(defaults.tp_backward);
+    strategy.overlap_sends = chosen.pp.value_or(defaults.pp);
+    strategy.scatter_sends = r_.framework.p2p.scatter_gather;
+    const hardware::HostWaits waits = r_.framework.p2p.host_waits;
+    strategy.host_waits_for_arrival =
+        waits == hardware::HostWaits::always || (waits == hardware::HostWaits::unless_interleaved && strategy.chunks == 1);
+  }
+
+  void treatment() {
+    const hardware::OptimizerStep& step = r_.framework.optimizer;
+    r_.treatment = plan::ParameterTreatment{.parameters = r_.recipe.parameters,
+                                            .gradients = r_.recipe.gradients,
+                                            .reduce = r_.recipe.reduce,
+                                            .gather = r_.recipe.dp_gather_wire,
+                                            .master = r_.recipe.master,
+                                            .moments_format = r_.recipe.moments,
+                                            .moments = training_.optimizer == Optimizer::adam ? 2 : 1,
+                                            .gradient_reads = static_cast<int>(step.gradient_reads),
+                                            .gradient_copy = step.gradient_copy,
+                                            .separate_parameter_copy = step.separate_parameter_copy};
+    r_.strategy.sharded = choice_.zero.stage >= 1 ? plan::Sharded::optimizer : plan::Sharded::nothing;
+    r_.strategy.recompute = choice_.recompute.kind == RecomputeKind::full        ? plan::Recompute::full
+                            : choice_.recompute.kind == RecomputeKind::attention ? plan::Recompute::attention
+                                                                                 : plan::Recompute::none;
+  }
+
+  void stages() {
+    const std::int64_t virtual_stages = r_.strategy.pipeline * r_.strategy.chunks;
+    if (virtual_stages > r_.transformer.layers) {
+      error("strategy.pp", fmt::format("{} virtual stages for {} layers", virtual_stages, r_.transformer.layers),
+            fmt::format("use at most {} stages times chunks", r_.transformer.layers));
+      return;
+    }
+    if (!choice_.stages.layers.empty()) {
+      r_.strategy.stage_layers = choice_.stages.layers;
+    } else if (choice_.stages.rule == StageRule::even) {
+      try {
+        r_.strategy.stage_layers = plan::even_stages(r_.transformer.layers, virtual_stages);
+      } catch (const core::ConfigurationError& problem) {
+        add_placed(problem, r_.origins, diagnostics_);
+      }
+    }
+  }
+
+  void capabilities() {
+    const hardware::Capabilities& can = r_.framework.capabilities;
+    const auto warn = [&](bool asked, bool able, const char* what) {
+      if (asked && !able) r_.warnings.push_back(fmt::format("{} has no {}", training_.framework, what));
+    };
+    warn(r_.strategy.sequence_parallel, can.sequence_parallel, "sequence parallelism");
+    warn(r_.strategy.recompute == plan::Recompute::attention, can.selective_recompute, "selective recomputation");
+    warn(choice_.zero.stage > can.zero, false, "such ZeRO stage");
+    warn(r_.strategy.chunks > 1, can.interleaved, "interleaved schedule");
+  }
+
+  Resolved& r_;
+  const StrategyChoice& choice_;
+  const Training& training_;
+  core::Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+void add_placed(const core::ConfigurationError& error, const config::Origins& origins, core::Diagnostics& diagnostics) {
+  for (const core::Diagnostic& each : error.diagnostics()) {
+    if (each.file.empty() && !each.key_path.empty())
+      diagnostics.add(origins.error(each.key_path, each.message, each.hint));
+    else
+      diagnostics.add(each);
+  }
+}
+
+void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& diagnostics) {
+  r.transformer = models::read_model(r.experiment.model, loader, diagnostics);
+  r.machine = hardware::read_machine(loader, r.experiment.cluster, "cluster", diagnostics);
+  const config::Node bf16 = config::make_scalar("bf16", {});
+  const config::Node& precision = r.experiment.training.precision.is_null() ? bf16 : r.experiment.training.precision;
+  r.recipe = hardware::read_precision(loader, precision, "training.precision", diagnostics).value;
+  r.framework = hardware::read_framework(loader, config::make_scalar(r.experiment.training.framework, {}), "training.framework", diagnostics)
+                    .value;
+  if (diagnostics.has_errors()) return;
+  const hardware::PrecisionRecipe asked = r.recipe;
+  r.recipe = r.framework.adjust(r.recipe);
+  if (precision.is_map()) {
+    if (precision.find("gradients")) r.recipe.gradients = asked.gradients;
+    if (precision.find("reduce")) r.recipe.reduce = asked.reduce;
+  }
+  try {
+    models::validate(r.transformer);
+    r.transformer = models::for_sequence(r.transformer, r.experiment.training.seq_len);
+  } catch (const core::ConfigurationError& problem) {
+    add_placed(problem, r.origins, diagnostics);
+    return;
+  }
+  const std::string name = r.experiment.calibration.value_or(accelerator_key(r.machine.cluster.value.accelerator));
+  try {
+    if (name.empty())
+      throw core::ConfigurationError("calibration", "an accelerator written inline has no calibration of its own",
+                                     "name the nearest one, as in calibration: a100-sxm4-80gb");
+    r.calibration = cost::load_calibration(loader, name);
+  } catch (const core::ConfigurationError& problem) {
+    add_placed(problem, r.origins, diagnostics);
+    return;
+  }
+  const std::string& fabric = r.machine.network.levels.size() > 1 ? r.machine.network.levels[1].fabric : std::string();
+  if (fabric.empty() || fabric == r.calibration.fabric) return;
+  try {
+    const cost::Fabrics fabrics = cost::load_fabrics(loader);
+    if (const cost::Fabric* found = fabrics.find(fabric)) {
+      r.calibration.transfers.fabric = found->laws;
+      r.calibration.fabric = fabric;
+    } else {
+      throw core::ConfigurationError("cluster.inter.fabric", fmt::format("no calibrated fabric '{}'", fabric),
+                                     "see configs/calibration/fabrics.yaml");
+    }
+  } catch (const core::ConfigurationError& problem) {
+    add_placed(problem, r.origins, diagnostics);
+  }
+}
+
+void resolve_strategy(Resolved& resolved, core::Diagnostics& diagnostics) { Resolver(resolved, diagnostics).run(); }
+
+}  // namespace cairn::experiment

@@ -1,0 +1,33 @@
+// The steps from an experiment to a plan, each small enough to test by eye.
+#pragma once
+
+#include "cairn/experiment/experiment.h"
+#include "cairn/experiment/job.h"
+
+namespace cairn::experiment {
+
+// Everything resolved before the plan is priced.
+struct Resolved {
+  Experiment experiment;
+  config::Origins origins;
+  models::TransformerConfig transformer;
+  hardware::Machine machine;
+  hardware::PrecisionRecipe recipe;
+  hardware::FrameworkProfile framework;
+  cost::Calibration calibration;
+  plan::Strategy strategy;  // stage_layers empty while they wait for prices
+  plan::ParameterTreatment treatment;
+  std::int64_t global_batch = 0;
+  models::BuildOptions build;
+  std::vector<std::string> warnings;
+};
+
+// Reads the files the experiment names. Errors go to `diagnostics`.
+void read_parts(Resolved& resolved, const config::Loader& loader, core::Diagnostics& diagnostics);
+// Degrees, batch, overlap, treatment of parameters.
+void resolve_strategy(Resolved& resolved, core::Diagnostics& diagnostics);
+
+// Sends `error` to diagnostics with the place of its key in the experiment.
+void add_placed(const core::ConfigurationError& error, const config::Origins& origins, core::Diagnostics& diagnostics);
+
+}  // namespace cairn::experiment

@@ -1,0 +1,101 @@
+#include "cairn/predict/memory.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "cairn/predict/timeline.h"
+
+namespace cairn::predict {
+namespace {
+
+using plan::MemoryProfile;
+
+MemoryProfile profile(const plan::Pass& pass) {
+  MemoryProfile total;
+  for (const plan::BlockRun& run : pass.runs) total = plan::then(total, plan::repeated(run.block->profile, run.count));
+  return total;
+}
+
+double sum(const plan::CategoryBytes& bytes) { return std::accumulate(bytes.begin(), bytes.end(), 0.0); }
+
+std::string name_of(const plan::Program& program, std::int32_t stage, std::size_t position) {
+  const auto row = program.schedule->row(stage);
+  if (position < row.size()) return pipeline::describe(row[position]);
+  return position == row.size() ? "gradient reduction" : "parameter update";
+}
+
+// Replays one pass event by event and keeps the categories of its highest moment.
+class Replay {
+ public:
+  explicit Replay(plan::CategoryBytes held) : held_(held), at_peak_(held) {}
+
+  void run(const plan::Pass& pass) {
+    for (const plan::BlockRun& run : pass.runs)
+      for (std::int64_t repeat = 0; repeat < run.count; ++repeat)
+        for (const plan::MemoryEvent& event : run.block->memory) {
+          held_[static_cast<std::size_t>(event.category)] += event.bytes;
+          if (sum(held_) > sum(at_peak_)) {
+            at_peak_ = held_;
+            block_ = run.block->name;
+          }
+        }
+  }
+  const plan::CategoryBytes& held() const { return held_; }
+  const plan::CategoryBytes& at_peak() const { return at_peak_; }
+  const std::string& block() const { return block_; }
+
+ private:
+  plan::CategoryBytes held_;
+  plan::CategoryBytes at_peak_;
+  std::string block_;
+};
+
+}  // namespace
+
+StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
+  const auto passes = passes_of(program, stage);
+  double held = 0.0;
+  double peak = 0.0;
+  std::size_t where = 0;
+  for (std::size_t position = 0; position < passes.size(); ++position) {
+    const MemoryProfile pass = profile(*passes[position]);
+    if (held + pass.peak > peak) {
+      peak = held + pass.peak;
+      where = position;
+    }
+    held += pass.delta;
+  }
+  plan::CategoryBytes running = program.stages[static_cast<std::size_t>(stage)].resident;
+  for (std::size_t position = 0; position < where; ++position)
+    for (const plan::BlockRun& run : passes[position]->runs)
+      for (const plan::MemoryEvent& event : run.block->memory)
+        running[static_cast<std::size_t>(event.category)] += event.bytes * static_cast<double>(run.count);
+  Replay replay(running);
+  replay.run(*passes[where]);
+  std::string phase = name_of(program, stage, where);
+  if (!replay.block().empty()) phase += ": " + replay.block();
+  return {.allocated_peak = sum(replay.at_peak()), .at_peak = replay.at_peak(), .phase = std::move(phase)};
+}
+
+double peak_memory(const plan::Program& program) {
+  std::vector<MemoryProfile> profiles;
+  profiles.reserve(program.passes.size());
+  for (const plan::Pass& pass : program.passes) profiles.push_back(profile(pass));
+  double most = 0.0;
+  for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
+    double held = 0.0;
+    double peak = 0.0;
+    for (const pipeline::Operation& operation : program.schedule->row(static_cast<std::int32_t>(stage))) {
+      const plan::Pass& pass = program.pass(static_cast<std::int32_t>(stage), operation);
+      const MemoryProfile& p = profiles[static_cast<std::size_t>(&pass - program.passes.data())];
+      peak = std::max(peak, held + p.peak);
+      held += p.delta;
+    }
+    most = std::max(most, sum(program.stages[stage].resident) + peak);
+  }
+  return most;
+}
+
+}  // namespace cairn::predict

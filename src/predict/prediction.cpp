@@ -1,0 +1,166 @@
+#include "cairn/predict/prediction.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace cairn::predict {
+namespace {
+
+// Runs `visit(block, times)` over everything a stage executes in the step.
+template <class Visit>
+void for_each_block(const plan::Program& program, std::int32_t stage, Visit visit) {
+  for (const plan::Pass* pass : passes_of(program, stage))
+    for (const plan::BlockRun& run : pass->runs) visit(*run.block, run.count);
+}
+
+struct StageTotals {
+  double compute_floor_s = 0.0;
+  double network_floor_s = 0.0;  // the busiest communicator
+  double contraction_flops = 0.0;
+  std::array<Volume, plan::k_axes> volumes{};
+  double sent = 0.0;
+};
+
+StageTotals totals(const PredictionInput& input, std::int32_t stage) {
+  StageTotals result;
+  std::array<double, plan::k_axes> floor{};
+  std::map<const plan::Block*, std::int64_t> counts;
+  for_each_block(input.program, stage, [&](const plan::Block& block, std::int64_t count) { counts[&block] += count; });
+  for (const auto& [block, times] : counts) {
+    const auto count = static_cast<double>(times);
+    for (const plan::Step& step : block->steps) {
+      if (step.work < 0) continue;
+      const plan::Work& work = block->works[static_cast<std::size_t>(step.work)];
+      if (const auto* shard = std::get_if<ir::Shard>(&work)) {
+        result.compute_floor_s += count * input.pricer.shards().floor(*shard).compute_s;
+        if (shard->op->kind == ir::Kind::contraction) result.contraction_flops += count * ir::flops_unguarded(*shard);
+      } else if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
+        const auto axis = static_cast<std::size_t>(step.axis);
+        const CostPricer::Sent sent = input.pricer.sent(*transfer);
+        floor[axis] += count * input.pricer.transfer_floor_s(*transfer);
+        result.volumes[axis].scale_up += count * sent.scale_up;
+        result.volumes[axis].scale_out += count * sent.scale_out;
+        result.volumes[axis].sent += count * (sent.scale_up + sent.scale_out);
+        result.sent += count * (sent.scale_up + sent.scale_out);
+      }
+    }
+  }
+  for (Volume& volume : result.volumes) volume.received = volume.sent;
+  result.network_floor_s = *std::max_element(floor.begin(), floor.end());
+  return result;
+}
+
+std::string detail(const plan::Work& work) {
+  if (const auto* transfer = std::get_if<plan::Transfer>(&work))
+    return fmt::format("{:.3g} MB over {} ranks", transfer->bytes / 1e6, transfer->group.size);
+  const auto& shard = std::get<ir::Shard>(work);
+  if (shard.op->is_plain_contraction()) {
+    const cost::GemmShape shape = cost::gemm_shape(shard);
+    const std::string product = fmt::format("{} x {} x {}", shape.m, shape.n, shape.k);
+    return shape.batch > 1 ? fmt::format("{} of {}", shape.batch, product) : product;
+  }
+  return fmt::format("{:.3g} MB", ir::bytes(shard) / 1e6);
+}
+
+std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t stage) {
+  std::map<std::pair<std::string, std::string>, PriceLine> lines;
+  for_each_block(input.program, stage, [&](const plan::Block& block, std::int64_t count) {
+    const BlockPrices& prices = input.prices.of(block);
+    for (const plan::Step& step : block.steps) {
+      if (step.work < 0) continue;
+      const plan::Work& work = block.works[static_cast<std::size_t>(step.work)];
+      if (std::holds_alternative<plan::HostWork>(work)) continue;
+      const auto* shard = std::get_if<ir::Shard>(&work);
+      const auto* transfer = std::get_if<plan::Transfer>(&work);
+      std::string name = shard ? shard->op->name : fmt::format("{} {}", plan::label(step.axis), plan::name(transfer->collective));
+      if (step.term == plan::Term::recompute) name += " (again)";
+      PriceLine& line = lines[{name, detail(work)}];
+      line.name = name;
+      line.detail = detail(work);
+      line.time_s = core::to_seconds(prices[static_cast<std::size_t>(step.work)].duration);
+      if (shard) {
+        const cost::ShardFloor floor = input.pricer.shards().floor(*shard);
+        line.floor_s = std::max(floor.compute_s, floor.memory_s);
+      } else {
+        line.floor_s = input.pricer.transfer_floor_s(*transfer);
+      }
+      line.total_s += static_cast<double>(count) * line.time_s;
+    }
+  });
+  std::vector<PriceLine> result;
+  for (auto& [key, line] : lines) result.push_back(std::move(line));
+  std::stable_sort(result.begin(), result.end(), [](const PriceLine& a, const PriceLine& b) { return a.total_s > b.total_s; });
+  return result;
+}
+
+MemoryReport memory_report(const PredictionInput& input) {
+  MemoryReport report;
+  for (std::size_t stage = 0; stage < input.program.stages.size(); ++stage) {
+    report.stages.push_back(stage_memory(input.program, static_cast<std::int32_t>(stage)));
+    if (report.stages.back().allocated_peak > report.allocated_peak) {
+      report.allocated_peak = report.stages.back().allocated_peak;
+      report.peak_stage = static_cast<std::int32_t>(stage);
+    }
+  }
+  report.reserved_peak = report.allocated_peak * input.reserve_factor;
+  report.device_peak = report.reserved_peak + input.reserved_bytes;
+  report.capacity = input.capacity_bytes;
+  return report;
+}
+
+}  // namespace
+
+std::optional<double> Bounds::best_s() const {
+  std::optional<double> best;
+  for (const std::optional<double>& bound : {compute_s, memory_s, network_s})
+    if (bound && (!best || *bound > *best)) best = bound;
+  return best;
+}
+
+Prediction predict(const PredictionInput& input) {
+  Prediction result;
+  if (input.engine != Engine::event) {
+    result.analytic = input.analytic.makespan(input.program);
+    result.time = result.analytic.time;
+  }
+  std::int32_t last = result.analytic.last_stage;
+  if (input.engine != Engine::analytic) {
+    result.event = simulate(input.program, input.prices, input.event);
+    result.time = result.event->makespan.time;
+    last = result.event->makespan.last_stage;
+    result.breakdown = attribute(input.program, input.prices, result.event->last);
+  } else {
+    result.breakdown = attribute(input.program, input.prices, input.analytic.timeline(input.program, last));
+  }
+  result.memory = memory_report(input);
+  result.fits = result.memory.device_peak <= result.memory.capacity;
+
+  const double passes = static_cast<double>(input.micro_batches) * static_cast<double>(input.data);
+  result.model_flops = 3.0 * passes * input.model.forward_flops(input.sizes, false);
+  result.model_flops_causal = 3.0 * passes * input.model.forward_flops(input.sizes, true);
+  const auto stages = static_cast<std::int32_t>(input.program.stages.size());
+  const double ranks_per_stage = static_cast<double>(input.program.mesh.ranks()) / stages;
+  Bounds& plan = result.plan_bounds;
+  double most_sent = -1.0;
+  for (std::int32_t stage = 0; stage < stages; ++stage) {
+    const StageTotals total = totals(input, stage);
+    plan.compute_s = std::max(plan.compute_s.value_or(0.0), total.compute_floor_s);
+    plan.network_s = std::max(plan.network_s.value_or(0.0), total.network_floor_s);
+    result.hardware_flops += ranks_per_stage * total.contraction_flops;
+    if (total.sent > most_sent) {
+      most_sent = total.sent;
+      result.volumes = total.volumes;
+    }
+  }
+  if (plan.network_s == 0.0) plan.network_s.reset();
+  // Whatever the plan, the model's unmasked contractions run somewhere on the cluster.
+  if (input.peak_flops > 0.0)
+    result.problem_bounds.compute_s =
+        result.model_flops_causal / (input.peak_flops * static_cast<double>(input.program.mesh.ranks()));
+  result.prices = price_lines(input, last);
+  return result;
+}
+
+}  // namespace cairn::predict
