@@ -186,7 +186,7 @@ Excess best_excess(const Cdag& graph, Words fast, std::size_t samples) {
     const std::size_t begin = k * n / positions.size(), end = (k + 1) * n / positions.size();
     positions[k] = begin;
     for (std::size_t i = begin; i < end; ++i) {
-      if (ceiling(i) > ceiling(positions[k])) positions[k] = i;
+      if (ceiling(i) >= ceiling(positions[k])) positions[k] = i;
     }
   }
   std::stable_sort(positions.begin(), positions.end(), [&](std::size_t a, std::size_t b) { return ceiling(a) > ceiling(b); });

@@ -34,7 +34,7 @@ inline constexpr std::size_t k_every_vertex = static_cast<std::size_t>(-1);
 
 // The largest of the bounds over x. Vertices whose live values in the graph's own order cannot beat the best so far are skipped,
 // which loses nothing. With fewer `samples` than vertices, one x is taken from each of that many stretches of the order: the one with
-// most live values there; the bound stays valid.
+// most live values there, the last of equals; the bound stays valid.
 LowerBound wavefront_bound(const Cdag& graph, Words fast, std::size_t samples = k_every_vertex);
 
 // Several wavefronts: the graph's order is cut into `stretches` of equal length, each an induced part with its own x; their bounds add up.
