@@ -51,11 +51,12 @@ class Differentiator {
 
   void visit(OperatorId id, bool seed) {
     boost::container::small_vector<Access, 2> output_gradients;
-    for (const Access& access : graph_.op(id).accesses) {
-      if (access.mode == Mode::read) continue;
-      const TensorId gradient = resolve(access.tensor);
+    // By index: resolving may append an operator, which moves the graph's storage.
+    for (std::size_t i = 0; i < graph_.op(id).accesses.size(); ++i) {
+      if (graph_.op(id).accesses[i].mode == Mode::read) continue;
+      const TensorId gradient = resolve(graph_.op(id).accesses[i].tensor);
       if (gradient != k_no_tensor)
-        output_gradients.push_back(Access{.tensor = gradient, .projection = access.projection});
+        output_gradients.push_back(Access{.tensor = gradient, .projection = graph_.op(id).accesses[i].projection});
     }
     if (output_gradients.empty() && !seed) return;
     if (graph_.op(id).is_plain_contraction())

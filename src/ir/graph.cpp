@@ -18,7 +18,7 @@ bool Operator::is_plain_contraction() const {
 
 TensorId Graph::add_tensor(Tensor tensor) {
   if (tensors_.empty()) {
-    constexpr std::size_t k_typical_layer_tensors = 96;
+    constexpr std::size_t k_typical_layer_tensors = 48;
     tensors_.reserve(k_typical_layer_tensors);
     producers_.reserve(k_typical_layer_tensors);
     gradients_.reserve(k_typical_layer_tensors);
@@ -32,7 +32,7 @@ TensorId Graph::add_tensor(Tensor tensor) {
 OperatorId Graph::add_operator(Operator op) {
   const auto id = static_cast<OperatorId>(operators_.size());
   if (operators_.empty()) {
-    constexpr std::size_t k_typical_layer_operators = 64;
+    constexpr std::size_t k_typical_layer_operators = 32;
     operators_.reserve(k_typical_layer_operators);
   }
   for (const Access& access : op.accesses) {

@@ -370,7 +370,8 @@ class Engine {
     const std::int32_t position = cursor.position;
     ++cursor.index;
     find_next(actor, stream);
-    if (step.kind == plan::StepKind::transfer && step.axis == plan::Axis::pipeline) deliver(actor, position, span);
+    const bool launch = stream == at(Stream::host) && step.stream != Stream::host;
+    if (!launch && step.kind == plan::StepKind::transfer && step.axis == plan::Axis::pipeline) deliver(actor, position, span);
     wake(id);
   }
 

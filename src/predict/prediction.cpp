@@ -56,7 +56,7 @@ std::string detail(const plan::Work& work) {
   if (const auto* transfer = std::get_if<plan::Transfer>(&work))
     return fmt::format("{:.3g} MB over {} ranks", transfer->bytes / 1e6, transfer->group.size);
   const auto& shard = std::get<ir::Shard>(work);
-  if (shard.op->is_plain_contraction()) {
+  if (!cost::is_attention(shard) && shard.op->is_plain_contraction()) {
     const cost::GemmShape shape = cost::gemm_shape(shard);
     const std::string product = fmt::format("{} x {} x {}", shape.m, shape.n, shape.k);
     return shape.batch > 1 ? fmt::format("{} of {}", shape.batch, product) : product;
