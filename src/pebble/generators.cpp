@@ -46,6 +46,18 @@ Grid fma_product(CdagBuilder& builder, Grid& a, Grid& b, MatmulShape shape) {
   return c;
 }
 
+// The same with the results one after the other.
+Grid fma_product_by_result(CdagBuilder& builder, Grid& a, Grid& b, MatmulShape shape) {
+  Grid c(shape.m, shape.n);
+  for (int i = 0; i < shape.m; ++i) {
+    for (int j = 0; j < shape.n; ++j) {
+      c.at(i, j) = builder.compute({a.at(i, 0), b.at(0, j)});
+      for (int k = 1; k < shape.k; ++k) c.at(i, j) = builder.compute({a.at(i, k), b.at(k, j), c.at(i, j)});
+    }
+  }
+  return c;
+}
+
 void label_outputs(CdagBuilder& builder, Grid& grid, int rows, int columns) {
   for (int i = 0; i < rows; ++i) {
     for (int j = 0; j < columns; ++j) builder.label_output(grid.at(i, j));
@@ -72,14 +84,12 @@ Cdag chain_graph(int n) {
 Cdag binary_tree_graph(int leaves) {
   require(leaves >= 2 && std::has_single_bit(static_cast<unsigned>(leaves)), "bintree", "needs a power of two of leaves, at least 2");
   CdagBuilder builder;
-  std::vector<Vertex> level;
-  for (int i = 0; i < leaves; ++i) level.push_back(builder.input());
-  while (level.size() > 1) {
-    std::vector<Vertex> next;
-    for (std::size_t i = 0; i < level.size(); i += 2) next.push_back(builder.compute({level[i], level[i + 1]}));
-    level = std::move(next);
-  }
-  builder.label_output(level[0]);
+  const std::function<Vertex(int)> sum = [&](int width) {
+    if (width == 1) return builder.input();
+    const Vertex left = sum(width / 2), right = sum(width / 2);
+    return builder.compute({left, right});
+  };
+  builder.label_output(sum(leaves));
   return builder.build();
 }
 
@@ -127,7 +137,14 @@ Cdag outer_product_graph(int m, int n) {
 
 Cdag matvec_graph(int m, int n) {
   require(m >= 1 && n >= 1, "matvec", "needs M, N >= 1");
-  return matmul_graph({.m = m, .n = 1, .k = n});
+  CdagBuilder builder;
+  Grid a = input_grid(builder, m, n), x = input_grid(builder, n, 1);
+  for (int i = 0; i < m; ++i) {
+    Vertex sum = builder.compute({a.at(i, 0), x.at(0, 0)});
+    for (int j = 1; j < n; ++j) sum = builder.compute({a.at(i, j), x.at(j, 0), sum});
+    builder.label_output(sum);
+  }
+  return builder.build();
 }
 
 Cdag conv1d_graph(int n, int taps) {
@@ -267,26 +284,19 @@ Cdag attention_graph(int n, int d) {
   require(n >= 1 && d >= 1, "attention_nomax", "needs N, d >= 1");
   CdagBuilder builder;
   Grid q = input_grid(builder, n, d), k = input_grid(builder, n, d), v = input_grid(builder, n, d);
-  Grid e(n, n);
   for (int i = 0; i < n; ++i) {
+    std::vector<Vertex> e;
     for (int j = 0; j < n; ++j) {
       Vertex score = builder.compute({q.at(i, 0), k.at(j, 0)});
       for (int c = 1; c < d; ++c) score = builder.compute({q.at(i, c), k.at(j, c), score});
-      e.at(i, j) = score;
+      e.push_back(builder.compute({score}));
     }
-  }
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) e.at(i, j) = builder.compute({e.at(i, j)});
-  }
-  std::vector<Vertex> row_sum;
-  for (int i = 0; i < n; ++i) {
-    Vertex sum = e.at(i, 0);
-    for (int j = 1; j < n; ++j) sum = builder.compute({sum, e.at(i, j)});
-    row_sum.push_back(sum);
-  }
-  Grid o = fma_product(builder, e, v, {.m = n, .n = d, .k = n});
-  for (int i = 0; i < n; ++i) {
-    for (int c = 0; c < d; ++c) builder.label_output(builder.compute({o.at(i, c), row_sum[i]}));
+    const Vertex row_sum = chained_sum(builder, e);
+    for (int c = 0; c < d; ++c) {
+      Vertex o = builder.compute({e[0], v.at(0, c)});
+      for (int j = 1; j < n; ++j) o = builder.compute({e[j], v.at(j, c), o});
+      builder.label_output(builder.compute({o, row_sum}));
+    }
   }
   return builder.build();
 }
@@ -295,8 +305,8 @@ Cdag matmul_chain_graph(int m, int k, int n, int l) {
   require(m >= 1 && k >= 1 && n >= 1 && l >= 1, "matmul_chain2", "needs M, K, N, L >= 1");
   CdagBuilder builder;
   Grid a = input_grid(builder, m, k), b = input_grid(builder, k, n), d = input_grid(builder, n, l);
-  Grid t = fma_product(builder, a, b, {.m = m, .n = n, .k = k});
-  Grid out = fma_product(builder, t, d, {.m = m, .n = l, .k = n});
+  Grid t = fma_product_by_result(builder, a, b, {.m = m, .n = n, .k = k});
+  Grid out = fma_product_by_result(builder, t, d, {.m = m, .n = l, .k = n});
   label_outputs(builder, out, m, l);
   return builder.build();
 }

@@ -3,7 +3,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/pebble/generators.h"
 #include "catch.h"
-#include "graphs.h"
+#include "pebble/graphs.h"
 
 using namespace cairn;
 using namespace cairn::pebble;

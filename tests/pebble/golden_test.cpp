@@ -1,4 +1,4 @@
-#include "golden.h"
+#include "pebble/golden.h"
 
 #include "cairn/pebble/exact.h"
 #include "catch.h"

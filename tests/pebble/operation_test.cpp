@@ -4,7 +4,7 @@
 
 #include "cairn/core/diagnostics.h"
 #include "catch.h"
-#include "golden.h"
+#include "pebble/golden.h"
 
 using namespace cairn;
 using namespace cairn::pebble;

@@ -4,8 +4,8 @@
 #include "cairn/pebble/exact.h"
 #include "cairn/pebble/generators.h"
 #include "catch.h"
-#include "golden.h"
-#include "graphs.h"
+#include "pebble/golden.h"
+#include "pebble/graphs.h"
 
 using namespace cairn;
 using namespace cairn::pebble;

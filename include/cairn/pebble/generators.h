@@ -13,12 +13,12 @@
 namespace cairn::pebble {
 
 Cdag chain_graph(int n);                             // x -> v1 -> ... -> vn; vn out
-Cdag binary_tree_graph(int leaves);                  // leaves = 2^k inputs, pairwise sums level by level; root out
+Cdag binary_tree_graph(int leaves);                  // leaves = 2^k inputs, left half, right half, their sum; root out
 Cdag linear_sum_graph(int n);                        // s = x0 + x1; s += x_i; last s out
 Cdag pyramid_graph(int r);                           // r + 1 inputs, each row one shorter than the one below; apex out
 Cdag fft_graph(int n);                               // log2 n levels, vertex i reads i and i xor 2^level; last level out
 Cdag outer_product_graph(int m, int n);              // one vertex per (i, j) reading a_i, b_j; all out
-Cdag matvec_graph(int m, int n);                     // y = A x, FMA chains over the columns
+Cdag matvec_graph(int m, int n);                     // y = A x, row by row, FMA chains over the columns
 Cdag conv1d_graph(int n, int taps);                  // n outputs, n + taps - 1 inputs, FMA chain over the taps
 Cdag jacobi1d_graph(int n, int steps);               // 3-point stencil, 2-point at the ends; last row out
 Cdag diamond_graph(int n);                           // n x n grid reading up and left; (0,0) in, (n-1,n-1) out
@@ -28,8 +28,8 @@ Cdag softmax_graph(int n);                           // e_i <- x_i; s = sum of e
 Cdag ladder_graph(int n, int m);                     // x -> c1..cn -> m more -> n more that read c1..cn again; last out
 Cdag cholesky_graph(int n);                          // right-looking on the lower triangle; all of L out
 Cdag lu_graph(int n);                                // right-looking, no pivoting; all out but the untouched first row
-Cdag attention_graph(int n, int d);                  // Q K^T, exp, row sums, P V, division; no maximum taken
-Cdag matmul_chain_graph(int m, int k, int n, int l); // (A B) D, the product A B neither in nor out
+Cdag attention_graph(int n, int d);                  // row by row: q K^T, exp, their sum, times V, division; no maximum taken
+Cdag matmul_chain_graph(int m, int k, int n, int l); // (A B) D, result by result, A B neither in nor out
 
 struct MatmulShape {
   int m, n, k;
