@@ -90,14 +90,14 @@ class Differentiator {
         if (is_parameter)
           append_weight_gradient(std::move(derived), wanted);
         else
-          append_input_gradient(std::move(derived), op, wanted);
+          append_input_gradient(std::move(derived), op, id, wanted);
       }
     for (const Access& access : op.accesses)
       if (access.addend && access.gradient == InputGradient::computed) reduce_addend(op, id, access, output_gradient);
   }
 
-  void append_input_gradient(Operator derived, const Operator& op, const Access& wanted) {
-    const TensorId target = new_gradient(wanted.tensor, aliased_gradient(op, wanted.tensor));
+  void append_input_gradient(Operator derived, const Operator& op, OperatorId id, const Access& wanted) {
+    const TensorId target = new_gradient(wanted.tensor, aliased_gradient(op, id, wanted.tensor));
     derived.accesses.push_back(
         Access{.tensor = target, .projection = wanted.projection, .mode = Mode::accumulate});
     graph_.add_operator(std::move(derived));
@@ -180,7 +180,7 @@ class Differentiator {
       if (std::find(done.begin(), done.end(), access.tensor) != done.end()) {
         target = contributions_[index(access.tensor)].back();
       } else {
-        target = new_gradient(access.tensor, aliased_gradient(op, access.tensor));
+        target = new_gradient(access.tensor, aliased_gradient(op, id, access.tensor));
         contributions_[index(access.tensor)].push_back(target);
         done.push_back(access.tensor);
       }
@@ -266,11 +266,25 @@ class Differentiator {
     return projection;
   }
 
-  // In-place operators differentiate in place: if an output shares the input's storage, so do their gradients.
-  TensorId aliased_gradient(const Operator& op, TensorId input) const {
+  // In-place operators differentiate in place: if an output shares the input's storage, so do their gradients, unless
+  // the output's gradient was also passed on to a tensor that has yet to use it.
+  TensorId aliased_gradient(const Operator& op, OperatorId id, TensorId input) const {
     for (const Access& access : op.accesses)
-      if (access.mode != Mode::read && graph_.tensor(access.tensor).alias_of == input) return gradients_[index(access.tensor)];
+      if (access.mode != Mode::read && graph_.tensor(access.tensor).alias_of == input) {
+        const TensorId gradient = gradients_[index(access.tensor)];
+        return awaited(gradient, id) ? k_no_tensor : gradient;
+      }
     return k_no_tensor;
+  }
+
+  // True when an operator before `id`, or the layer's border, still wants this gradient.
+  bool awaited(TensorId gradient, OperatorId id) const {
+    for (std::size_t tensor = 0; tensor < contributions_.size(); ++tensor) {
+      const auto& parts = contributions_[tensor];
+      if (graph_.producer(static_cast<TensorId>(tensor)) < id && std::find(parts.begin(), parts.end(), gradient) != parts.end())
+        return true;
+    }
+    return false;
   }
 
   TensorId add(Tensor tensor) {
