@@ -8,6 +8,7 @@
 
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/pebble/schedule.h"
 
 namespace cairn::pebble {
 
@@ -52,6 +53,7 @@ struct State {
   friend bool operator==(const State&, const State&) = default;
 };
 
+constexpr Words k_unknown_cost = std::numeric_limits<Words>::max() / 2;
 constexpr std::uint32_t k_no_parent = std::numeric_limits<std::uint32_t>::max();
 
 struct Node {
@@ -86,13 +88,11 @@ class StateTable {
   static constexpr std::size_t k_first_slots = 1024;
   static constexpr std::uint32_t k_empty = std::numeric_limits<std::uint32_t>::max();
 
-  static Mask mix(Mask x) {  // SplitMix64 finaliser
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-    return x ^ (x >> 31);
-  }
+  // Multiplicative hashing with the odd constants of SplitMix64 and of the golden ratio.
   std::size_t slot_of(const State& state) const {
-    return mix(mix(mix(state.done) + state.red) + state.blue) & (slots_.size() - 1);
+    Mask x = state.done * 0x9E3779B97F4A7C15ULL ^ std::rotl(state.red * 0xBF58476D1CE4E5B9ULL, 21) ^ std::rotl(state.blue * 0x94D049BB133111EBULL, 42);
+    x = (x ^ (x >> 32)) * 0x9E3779B97F4A7C15ULL;
+    return (x ^ (x >> 29)) & (slots_.size() - 1);
   }
   void grow() {
     slots_.assign(slots_.size() * 2, k_empty);
@@ -109,7 +109,9 @@ class StateTable {
 
 class Search {
  public:
-  Search(const Cdag& graph, Game game, Words fast);
+  // Only plays that cost less than `known` are looked for.
+  Search(const Cdag& graph, Game game, Words fast, Cost known);
+  // Without `cost` and with `lower` = the cost known when there is none.
   ExactResult run(std::size_t state_budget);
 
  private:
@@ -136,13 +138,14 @@ class Search {
   void fire_with_evictions(const State& state, Mask alive, Vertex v);
   void choose_victims(Mask rest, Words deficit, Mask chosen);
   void settle(Mask victims);
-  void finish_firing(const State& before, Vertex v, Mask dropped, Mask saved);
+  void finish_firing(const State& before, Mask alive_before, Vertex v, Mask dropped, Mask saved);
   void append_moves(const State& before, const State& after, Vertex v, Play& play) const;
   Play reconstruct(std::uint32_t index) const;
 
   const Cdag& graph_;
   Game game_;
   Words fast_;
+  Cost known_;
   bool unit_weights_;
   Mask all_ = 0, inputs_ = 0, stored_at_end_ = 0, idle_inputs_ = 0;
   std::vector<Mask> reads_, readers_, ancestors_;
@@ -160,8 +163,8 @@ class Search {
   std::uint32_t parent_ = k_no_parent;
 };
 
-Search::Search(const Cdag& graph, Game game, Words fast)
-    : graph_(graph), game_(game), fast_(fast), unit_weights_(graph.has_unit_weights()),
+Search::Search(const Cdag& graph, Game game, Words fast, Cost known)
+    : graph_(graph), game_(game), fast_(fast), known_(known), unit_weights_(graph.has_unit_weights()),
       reads_(graph.size()), readers_(graph.size()), ancestors_(graph.size()), weight_(graph.size()) {
   for (Vertex v : graph.order()) {
     all_ |= bit(v);
@@ -217,6 +220,7 @@ Cost Search::estimate(const State& state) const {
 }
 
 void Search::reach(const State& state, Cost cost, std::uint32_t parent, Vertex fired) {
+  if (cost + store_of(words(unstored_outputs(state))) >= known_) return;
   const auto [index, fresh] = table_.find_or_add(state);
   Node& node = table_.nodes()[index];
   if (!fresh && node.cost <= cost) return;
@@ -224,19 +228,22 @@ void Search::reach(const State& state, Cost cost, std::uint32_t parent, Vertex f
   node.parent = parent;
   node.fired = static_cast<std::uint8_t>(fired);
   node.expanded = false;
-  open_[cost + estimate(state)].push_back(index);
+  const Cost bound = cost + estimate(state);
+  if (bound < known_) open_[bound].push_back(index);
 }
 
-void Search::finish_firing(const State& before, Vertex v, Mask dropped, Mask saved) {
+void Search::finish_firing(const State& before, Mask alive_before, Vertex v, Mask dropped, Mask saved) {
   const Mask loaded = reads_[v] & ~before.red;
   State after{.done = before.done, .red = ((before.red | loaded) & ~dropped) | bit(v), .blue = before.blue | saved};
   Cost cost = table_.nodes()[parent_].cost + load_of(words(loaded)) + store_of(words(saved));
   if (!recomputes()) after.done |= bit(v);
-  if ((stored_at_end_ & bit(v) & ~before.blue) != 0) {
+  const bool stored = (stored_at_end_ & bit(v) & ~before.blue) != 0;
+  if (stored) {
     after.blue |= bit(v);
     cost = cost + store_of(weight_[v]);
   }
-  const Mask living = alive(after);
+  // Under hong_kung only a store can end a life.
+  const Mask living = recomputes() && !stored ? alive_before : alive(after);
   after.red &= living;
   after.blue &= recomputes() ? living | stored_at_end_ : living;
   reach(after, cost, parent_, v);
@@ -251,7 +258,7 @@ bool Search::fire_at_once(const State& state, Mask living, Vertex v) {
   const bool recomputed_output = stored && (state.blue & bit(v)) != 0;
   if (recomputed_output) return false;
   if (has_room && (living & bit(v)) == 0) {
-    finish_firing(state, v, 0, 0);
+    finish_firing(state, living, v, 0, 0);
     return true;
   }
   const Mask firable = recomputes() ? living | unstored_outputs(state) : all_ & ~state.done;
@@ -260,7 +267,7 @@ bool Search::fire_at_once(const State& state, Mask living, Vertex v) {
     const bool fits = has_room || (slides() && held - weight_[u] + weight_[v] <= fast_);
     if (!only_reader || !fits || weight_[u] < weight_[v]) continue;
     if (!stored && (state.blue & bit(u)) != 0) continue;
-    finish_firing(state, v, bit(u), 0);
+    finish_firing(state, living, v, bit(u), 0);
     return true;
   }
   return false;
@@ -269,10 +276,10 @@ bool Search::fire_at_once(const State& state, Mask living, Vertex v) {
 // Every way to give up `victims`: blue ones are dropped, others saved, or under hong_kung saved or dropped.
 void Search::settle(Mask victims) {
   const Mask unsaved = victims & ~firing_.state.blue & ~(firing_.slid & ~firing_.alive);
-  if (!recomputes()) return finish_firing(firing_.state, firing_.vertex, victims, unsaved);
+  if (!recomputes()) return finish_firing(firing_.state, firing_.alive, firing_.vertex, victims, unsaved);
   Mask saved = unsaved;
   while (true) {
-    finish_firing(firing_.state, firing_.vertex, victims, saved);
+    finish_firing(firing_.state, firing_.alive, firing_.vertex, victims, saved);
     if (saved == 0) return;
     saved = (saved - 1) & unsaved;
   }
@@ -391,7 +398,16 @@ ExactResult Search::run(std::size_t state_budget) {
     if (table_.nodes().size() > state_budget) return {.lower = bound.io, .cost = {}, .play = {}, .states = table_.nodes().size()};
     expand(index);
   }
-  core::fail_assertion("a playable graph has a play", __FILE__, __LINE__);
+  return {.lower = known_.io, .cost = {}, .play = {}, .states = table_.nodes().size()};
+}
+
+ExactResult solve_below(const Cdag& graph, Game game, Words fast, std::size_t state_budget, ExactResult known) {
+  const Cost cost{.io = known.cost->total(), .stores = known.cost->stores};
+  ExactResult found = Search(graph, game, fast, cost).run(state_budget);
+  if (found.cost || found.lower < cost.io || found.states > state_budget) return found;
+  known.lower = cost.io;
+  known.states = found.states;
+  return known;
 }
 
 }  // namespace
@@ -402,7 +418,19 @@ ExactResult solve_exactly(const Cdag& graph, Game game, Words fast, std::size_t 
                                    "use a smaller size, or the bounds without --exact");
   }
   require_playable(graph, game, fast);
-  return Search(graph, game, fast).run(state_budget);
+  // A play is known before the search: in some good order, and under hong_kung the best without recomputation.
+  UpperBound ordered;
+  if (minimum_fast_words(graph, {Rules::red_blue_white, game.sliding}) <= fast) {
+    ordered = best_ordered_play(graph, game.sliding, fast);
+  } else {
+    return Search(graph, game, fast, {.io = k_unknown_cost, .stores = 0}).run(state_budget);
+  }
+  ExactResult best{.lower = 0, .cost = PlayCost{.loads = ordered.loads, .stores = ordered.stores, .peak = 0}, .play = std::move(ordered.play), .states = 0};
+  if (game.rules == Rules::hong_kung) {
+    ExactResult without = solve_below(graph, {Rules::red_blue_white, game.sliding}, fast, state_budget, best);
+    if (without.cost) best = std::move(without);
+  }
+  return solve_below(graph, game, fast, state_budget, std::move(best));
 }
 
 }  // namespace cairn::pebble

@@ -9,6 +9,7 @@
 // Estimates (never above the remaining cost, and consistent):
 //   red_blue_white  blue, not red, still read  +  outputs not stored
 //   hong_kung       outputs not stored  +  inputs that such an output needs by a path without red or blue in between
+// A play in some good order is known first, and under hong_kung the best one without recomputation; only cheaper ones are searched.
 // Costs are ordered by (loads + stores, stores): among the cheapest plays one with the fewest stores is returned.
 //
 // Method: Hart, Nilsson, Raphael, "A Formal Basis for the Heuristic Determination of Minimum Cost Paths", 1968; the games of game.h.
