@@ -97,10 +97,11 @@ class Lowering::Implementation {
     check(strategy);
     const ScheduleEntry& entry = schedule(strategy);
     strategy_ = &strategy;
+    previous_.slot = nullptr;
+    layers_now_.assign(2 * model_.classes.size(), nullptr);
     program_.mesh = mesh(strategy);
     program_.schedule = entry.schedule;
     program_.order = entry.order;
-    program_.passes.clear();
     program_.tied_stages = {k_no_stage, k_no_stage};
     program_.stages.resize(static_cast<std::size_t>(strategy.pipeline));
     parameters_.assign(static_cast<std::size_t>(strategy.pipeline), StageParameters{});
@@ -114,13 +115,13 @@ class Lowering::Implementation {
   }
 
   Layer& layer(const Strategy& strategy, std::size_t layer_class, bool input_held = false) {
-    const std::array<std::int64_t, 6> key{static_cast<std::int64_t>(layer_class), strategy.micro_batch, strategy.tensor,
-                                          mesh_stride(strategy), static_cast<std::int64_t>(strategy.recompute),
+    const std::int64_t stride = mesh(strategy).group(Axis::tensor).stride;
+    const std::array<std::int64_t, 6> key{static_cast<std::int64_t>(layer_class), strategy.micro_batch, strategy.tensor, stride, static_cast<std::int64_t>(strategy.recompute),
                                           strategy.sequence_parallel + 2 * strategy.vocab_parallel + 4 * strategy.overlap_tensor +
                                               8 * input_held};
     auto& slot = layers_[key];
     if (!slot) {
-      const Group group{.axis = Axis::tensor, .size = strategy.tensor, .stride = mesh_stride(strategy)};
+      const Group group{.axis = Axis::tensor, .size = strategy.tensor, .stride = stride};
       LayerOptions options{.sizes = {.batch = strategy.micro_batch, .sequence = sequence_},
                            .rules = split_rules(strategy),
                            .groups = {group},
@@ -146,6 +147,7 @@ class Lowering::Implementation {
     double partial_tensor_elements = 0.0;
     double tied_elements = 0.0;
     std::string tied;
+    friend bool operator==(const StageParameters&, const StageParameters&) = default;
   };
 
   // Devices around a virtual stage that its passes exchange messages with.
@@ -159,9 +161,15 @@ class Lowering::Implementation {
   struct Stretch {
     Layer* layer;
     std::int64_t count;
+    friend bool operator==(const Stretch&, const Stretch&) = default;
   };
 
-  static std::int64_t mesh_stride(const Strategy& strategy) { return mesh(strategy).group(Axis::tensor).stride; }
+  using PassTable = std::array<std::array<const Pass*, 2>, 2>;
+  struct VirtualStage {
+    Neighbours neighbours;
+    std::vector<Stretch> stretches;
+    const PassTable* slot = nullptr;
+  };
 
   void check(const Strategy& strategy) const {
     if (strategy.tensor < 1 || strategy.pipeline < 1 || strategy.data < 1 || strategy.micro_batch < 1 || strategy.micro_batches < 1 ||
@@ -221,7 +229,9 @@ class Lowering::Implementation {
 
   void add(std::int32_t layer_class, std::int64_t count) {
     if (count == 0) return;
-    Layer& first = layer(*strategy_, static_cast<std::size_t>(layer_class), held_below_);
+    Layer*& known = layers_now_[static_cast<std::size_t>(2 * layer_class + held_below_)];
+    if (known == nullptr) known = &layer(*strategy_, static_cast<std::size_t>(layer_class), held_below_);
+    Layer& first = *known;
     // A layer that keeps its own output holds the next layer's input for it.
     if (first.lowering.state().keeps_output != held_below_ && count > 1) {
       stretches_.push_back({&first, 1});
@@ -253,12 +263,31 @@ class Lowering::Implementation {
       const Neighbours neighbours{.below = from_below ? entry.devices[static_cast<std::size_t>(index - 1)] : k_no_stage,
                                   .here = device,
                                   .above = to_above ? entry.devices[static_cast<std::size_t>(index + 1)] : k_no_stage};
+      if (same_as_before(neighbours, slot)) {
+        account(device);
+        continue;
+      }
       slot[0][0] = forward_pass(neighbours, false);
       slot[0][1] = gathers() ? forward_pass(neighbours, true) : slot[0][0];
       slot[1][0] = backward_pass(neighbours, false);
       slot[1][1] = reduces() ? backward_pass(neighbours, true) : slot[1][0];
+      previous_ = {.neighbours = neighbours, .stretches = stretches_, .slot = &slot};
       account(device);
     }
+  }
+
+  // Stages in the middle of a pipeline often equal the one before them.
+  bool same_as_before(const Neighbours& neighbours, PassTable& slot) {
+    if (previous_.slot == nullptr || previous_.stretches != stretches_) return false;
+    const auto message = [&](const Neighbours& n) {
+      return std::array{n.below == k_no_stage ? Group{} : send_group(n.here, n.below),
+                        n.above == k_no_stage ? Group{} : send_group(n.here, n.above)};
+    };
+    const bool same_ends = (previous_.neighbours.below == k_no_stage) == (neighbours.below == k_no_stage) &&
+                           (previous_.neighbours.above == k_no_stage) == (neighbours.above == k_no_stage);
+    if (!same_ends || message(previous_.neighbours) != message(neighbours)) return false;
+    slot = *previous_.slot;
+    return true;
   }
 
   bool gathers() const {
@@ -266,37 +295,50 @@ class Lowering::Implementation {
   }
   bool reduces() const { return strategy_->data > 1 && strategy_->overlap_gradient_reduce; }
 
-  std::int32_t forward_pass(const Neighbours& neighbours, bool gather) {
-    Pass pass;
-    pass.runs.push_back({begin_block(neighbours.below != k_no_stage, true), 1});
+  const Pass* forward_pass(const Neighbours& neighbours, bool gather) {
+    draft_.runs.clear();
+    draft_.send = Send::none;
+    draft_.runs.push_back({begin_block(neighbours.below != k_no_stage, true), 1});
     for (const Stretch& stretch : stretches_)
-      pass.runs.push_back({gather ? gathering(*stretch.layer) : &stretch.layer->forward, stretch.count});
+      draft_.runs.push_back({gather ? gathering(*stretch.layer) : &stretch.layer->forward, stretch.count});
     if (neighbours.above != k_no_stage) {
-      pass.runs.push_back({send_block(true, neighbours.here, neighbours.above), 1});
-      pass.send = Send::next;
+      draft_.runs.push_back({send_block(true, neighbours.here, neighbours.above), 1});
+      draft_.send = Send::next;
     }
-    return add_pass(std::move(pass));
+    return intern();
   }
 
-  std::int32_t backward_pass(const Neighbours& neighbours, bool reduce) {
-    Pass pass;
-    pass.runs.push_back({begin_block(neighbours.above != k_no_stage, false), 1});
+  const Pass* backward_pass(const Neighbours& neighbours, bool reduce) {
+    draft_.runs.clear();
+    draft_.send = Send::none;
+    draft_.runs.push_back({begin_block(neighbours.above != k_no_stage, false), 1});
     for (auto stretch = stretches_.rbegin(); stretch != stretches_.rend(); ++stretch) {
       if (reduce)
-        add_reducing(pass, *stretch->layer, stretch->count);
+        add_reducing(draft_, *stretch->layer, stretch->count);
       else
-        pass.runs.push_back({&stretch->layer->backward, stretch->count});
+        draft_.runs.push_back({&stretch->layer->backward, stretch->count});
     }
     if (neighbours.below != k_no_stage) {
-      pass.runs.push_back({send_block(false, neighbours.here, neighbours.below), 1});
-      pass.send = Send::previous;
+      draft_.runs.push_back({send_block(false, neighbours.here, neighbours.below), 1});
+      draft_.send = Send::previous;
     }
-    return add_pass(std::move(pass));
+    return intern();
   }
 
-  std::int32_t add_pass(Pass pass) {
-    program_.passes.push_back(std::move(pass));
-    return static_cast<std::int32_t>(program_.passes.size()) - 1;
+  // The one stored copy of the draft.
+  const Pass* intern() {
+    std::uint64_t hash = static_cast<std::uint64_t>(draft_.send);
+    for (const BlockRun& run : draft_.runs) {
+      hash = (hash ^ reinterpret_cast<std::uintptr_t>(run.block)) * 0x9E3779B97F4A7C15ULL;
+      hash = ((hash ^ static_cast<std::uint64_t>(run.count)) * 0xBF58476D1CE4E5B9ULL) ^ (hash >> 29);
+    }
+    const auto [begin, end] = passes_.equal_range(hash);
+    for (auto it = begin; it != end; ++it)
+      if (it->second->send == draft_.send && it->second->runs == draft_.runs) return it->second.get();
+    auto pass = std::make_unique<Pass>(draft_);
+    pass->id = static_cast<std::int32_t>(passes_.size());
+    for (const BlockRun& run : pass->runs) pass->profile = then(pass->profile, repeated(run.block->profile, run.count));
+    return passes_.emplace(hash, std::move(pass))->second.get();
   }
 
   const Block* gathering(Layer& layer) {
@@ -427,6 +469,13 @@ class Lowering::Implementation {
     const StageParameters& parameters = parameters_[static_cast<std::size_t>(device)];
     const bool tied = device == program_.tied_stages[0] || device == program_.tied_stages[1];
     Stage& stage = program_.stages[static_cast<std::size_t>(device)];
+    if (device > 0 && !tied && parameters == parameters_[static_cast<std::size_t>(device) - 1]) {
+      const Stage& before = program_.stages[static_cast<std::size_t>(device) - 1];
+      stage.settle = before.settle;
+      stage.update = before.update;
+      stage.resident = before.resident;
+      return;
+    }
     const Group pipeline = program_.mesh.group(Axis::pipeline);
     const auto apart = static_cast<std::int64_t>(program_.tied_stages[1] - program_.tied_stages[0]);
     const double gradient_bytes = numerics::bytes_per_element(treatment_.gradients);
@@ -457,11 +506,18 @@ class Lowering::Implementation {
     if (!ends.settle) {
       ends.settle = std::make_unique<Block>(settle(options));
       ends.update = std::make_unique<Block>(update(options));
+      ends.settle_pass = single(ends.settle.get(), tied ? Send::next : Send::none);
+      ends.update_pass = single(ends.update.get(), Send::none);
     }
-    stage.begin = -1;
-    stage.settle = add_pass(Pass{.runs = {{ends.settle.get(), 1}}, .send = tied ? Send::next : Send::none});
-    stage.update = add_pass(Pass{.runs = {{ends.update.get(), 1}}, .send = Send::none});
+    stage.settle = ends.settle_pass;
+    stage.update = ends.update_pass;
     resident(stage, parameters.elements, shard);
+  }
+
+  const Pass* single(const Block* block, Send send) {
+    draft_.runs.assign(1, BlockRun{block, 1});
+    draft_.send = send;
+    return intern();
   }
 
   void resident(Stage& stage, double elements, double updated) const {
@@ -482,6 +538,8 @@ class Lowering::Implementation {
   struct StepEnds {
     std::unique_ptr<Block> settle;
     std::unique_ptr<Block> update;
+    const Pass* settle_pass = nullptr;
+    const Pass* update_pass = nullptr;
   };
 
   ir::Graph update_;
@@ -492,11 +550,15 @@ class Lowering::Implementation {
   std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<Block>, WordsHash> special_;
   std::unordered_map<std::array<std::int64_t, 8>, StepEnds, WordsHash> step_ends_;
   std::vector<std::pair<ScheduleKey, std::unique_ptr<ScheduleEntry>>> schedules_;
+  std::unordered_multimap<std::uint64_t, std::unique_ptr<Pass>> passes_;
 
   // The lowering under way.
   const Strategy* strategy_ = nullptr;
   Program program_;
   std::vector<Stretch> stretches_;
+  std::vector<Layer*> layers_now_;  // by class and whether the input is held below
+  VirtualStage previous_;
+  Pass draft_;
   std::vector<StageParameters> parameters_;
   bool held_below_ = false;
 };

@@ -32,7 +32,7 @@ const Pass& Program::pass(std::int32_t stage, const pipeline::Operation& operati
   const bool forward = operation.phase == pipeline::Phase::forward;
   const bool special = operation.micro_batch == (forward ? 0 : schedule->micro_batches - 1);
   const auto& table = stages[static_cast<std::size_t>(stage)].passes[static_cast<std::size_t>(operation.chunk)];
-  return passes[static_cast<std::size_t>(table[forward ? 0 : 1][special ? 1 : 0])];
+  return *table[forward ? 0 : 1][special ? 1 : 0];
 }
 
 }  // namespace cairn::plan

@@ -17,25 +17,85 @@ constexpr std::size_t at(Stream stream) { return static_cast<std::size_t>(stream
 
 constexpr auto ignore = [](std::size_t, const auto&, const auto&) {};
 
-// A pass as the few maxima that are not plain "unchanged": x'_row = max over terms ( weight + x_col ).
+// A pass as the few maxima that are not plain "unchanged": x'_row = max over its terms ( weight + x_column ).
+//
+// Most terms never decide. Between passes every stream i satisfies x_i <= x_compute + slack_i if each pass keeps it so, that is if
+//   M_ij <= M_cj + slack_i   or   M_ij + slack_j <= M_cc + slack_i      for every column j
+// and then a term (r, j) with M_rj + slack_j <= M_rc may go. The slacks below are the least that this pass alone keeps; the short
+// list of terms is valid in a program all of whose passes agree on them.
 struct PassFunction {
   struct Term {
     std::uint8_t row;
     std::uint8_t column;
     core::Picoseconds weight;
   };
-  std::vector<Term> terms;  // by row
   Matrix matrix;
+  std::vector<Term> all;   // by row
+  std::vector<Term> few;
+  std::array<core::Picoseconds, plan::k_streams> slack{};  // k_unbounded: none
+  std::array<bool, plan::k_streams> touched{};
 
-  void apply(Frontiers& x) const {
+  static constexpr core::Picoseconds k_unbounded = -core::k_never;
+
+  explicit PassFunction(const Matrix& m) : matrix(m) {
+    for (std::size_t row = 0; row < plan::k_streams; ++row) {
+      touched[row] = matrix.row[row].c != Form::unit(row).c;
+      if (!touched[row]) continue;
+      for (std::size_t column = 0; column < plan::k_streams; ++column)
+        if (present(row, column)) all.push_back({index(row), index(column), weight(row, column)});
+    }
+    find_slack();
+    for (const Term& term : all) {
+      const bool bounded = term.column != k_compute && term.column != k_arrival && touched[term.column] &&
+                           slack[term.column] != k_unbounded && present(term.row, k_compute);
+      if (!bounded || term.weight + slack[term.column] > weight(term.row, k_compute)) few.push_back(term);
+    }
+  }
+
+  static void apply(const std::vector<Term>& terms, Frontiers& x) {
     Frontiers result = x;
     for (std::size_t i = 0; i < terms.size();) {
       const std::uint8_t row = terms[i].row;
-      core::Picoseconds time = core::k_never;
-      for (; i < terms.size() && terms[i].row == row; ++i) time = std::max(time, terms[i].weight + x[terms[i].column]);
+      core::Picoseconds time = terms[i].weight + x[terms[i].column];
+      for (++i; i < terms.size() && terms[i].row == row; ++i) time = std::max(time, terms[i].weight + x[terms[i].column]);
       result[row] = time;
     }
     x = result;
+  }
+
+ private:
+  static constexpr std::size_t k_compute = at(Stream::compute);
+  static constexpr std::size_t k_arrival = at(Stream::arrival);
+  static std::uint8_t index(std::size_t i) { return static_cast<std::uint8_t>(i); }
+  core::Picoseconds weight(std::size_t row, std::size_t column) const { return matrix.row[row].c[column]; }
+  bool present(std::size_t row, std::size_t column) const { return weight(row, column) > core::k_never / 2; }
+
+  void find_slack() {
+    for (std::size_t i = 0; i < plan::k_streams; ++i) {
+      if (i == k_compute || i == k_arrival || !touched[i]) continue;
+      for (const std::size_t j : {k_compute, k_arrival}) {
+        if (!present(i, j)) continue;
+        slack[i] = present(k_compute, j) ? std::max(slack[i], weight(i, j) - weight(k_compute, j)) : k_unbounded;
+      }
+    }
+    // The other columns may only confirm; one that does not makes its row unbounded, which may unsettle others.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t i = 0; i < plan::k_streams; ++i) {
+        if (i == k_compute || i == k_arrival || !touched[i] || slack[i] == k_unbounded) continue;
+        for (std::size_t j = 0; j < plan::k_streams; ++j)
+          if (j != k_compute && j != k_arrival && present(i, j) && !confirms(i, j)) {
+            slack[i] = k_unbounded;
+            changed = true;
+            break;
+          }
+      }
+    }
+  }
+
+  bool confirms(std::size_t i, std::size_t j) const {
+    if (present(k_compute, j) && weight(i, j) <= weight(k_compute, j) + slack[i]) return true;
+    return touched[j] && slack[j] != k_unbounded && weight(i, j) + slack[j] <= weight(k_compute, k_compute) + slack[i];
   }
 };
 
@@ -142,48 +202,79 @@ class Analytic::Implementation {
     return 0;
   }
 
+  // The functions of a program's passes, and whether their short forms are valid together.
+  void bind(const plan::Program& program) {
+    const auto chunks = static_cast<std::size_t>(program.schedule->chunks);
+    table_.resize(program.stages.size() * chunks);
+    ends_.resize(program.stages.size());
+    used_.clear();
+    last_pass_ = nullptr;
+    for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
+      for (std::size_t chunk = 0; chunk < chunks; ++chunk)
+        for (std::size_t phase = 0; phase < 2; ++phase)
+          for (std::size_t variant = 0; variant < 2; ++variant)
+            table_[stage * chunks + chunk][phase][variant] = use(*program.stages[stage].passes[chunk][phase][variant]);
+      ends_[stage] = {use(*program.stages[stage].settle), use(*program.stages[stage].update)};
+    }
+    std::array<core::Picoseconds, plan::k_streams> slack{};
+    for (const PassFunction* function : used_)
+      for (std::size_t i = 0; i < plan::k_streams; ++i) slack[i] = std::max(slack[i], function->slack[i]);
+    short_ = true;
+    for (const PassFunction* function : used_)
+      for (std::size_t i = 0; i < plan::k_streams; ++i)
+        if (function->touched[i] && function->slack[i] != slack[i]) short_ = false;
+  }
+
+  const PassFunction* use(const plan::Pass& pass) {
+    if (&pass == last_pass_ && last_function_) return last_function_;
+    const PassFunction& found = function(pass);
+    used_.push_back(&found);
+    last_pass_ = &pass;
+    last_function_ = &found;
+    return &found;
+  }
+
+  void apply(const PassFunction& function, Frontiers& state) const { PassFunction::apply(short_ ? function.few : function.all, state); }
+
   void sweep(const plan::Program& program) {
-    functions_.clear();
-    for (const plan::Pass& pass : program.passes) functions_.push_back(&function(pass));
+    bind(program);
     states_.assign(program.stages.size(), origin());
-    sent_.resize(program.order->steps.size());
-    for (std::size_t index = 0; index < program.order->steps.size(); ++index) {
-      const pipeline::SweepStep& step = program.order->steps[index];
+    const auto& steps = program.order->steps;
+    sent_.resize(steps.size());
+    const auto chunks = static_cast<std::size_t>(program.schedule->chunks);
+    const std::int32_t last_micro_batch = program.schedule->micro_batches - 1;
+    for (std::size_t index = 0; index < steps.size(); ++index) {
+      const pipeline::SweepStep& step = steps[index];
+      const bool backward = step.operation.phase != pipeline::Phase::forward;
+      const bool special = step.operation.micro_batch == (backward ? last_micro_batch : 0);
+      const PassFunction& function = *table_[at(step.device) * chunks + at(step.operation.chunk)][backward][special];
       Frontiers& state = states_[at(step.device)];
       state[at(Stream::arrival)] = step.producer >= 0 ? sent_[at(step.producer)] : 0;
-      const plan::Pass& pass = program.pass(step.device, step.operation);
-      functions_[static_cast<std::size_t>(&pass - program.passes.data())]->apply(state);
-      sent_[index] = pass.send == plan::Send::next       ? state[at(Stream::next)]
-                     : pass.send == plan::Send::previous ? state[at(Stream::previous)]
-                                                         : 0;
+      apply(function, state);
+      sent_[index] = state[at(backward ? Stream::previous : Stream::next)];
     }
     for (std::size_t stage = 0; stage < states_.size(); ++stage) {
       states_[stage][at(Stream::arrival)] = 0;
-      functions_[at(program.stages[stage].settle)]->apply(states_[stage]);
+      apply(*ends_[stage][0], states_[stage]);
     }
     settled_ = states_;
     for (std::size_t stage = 0; stage < states_.size(); ++stage) {
       states_[stage][at(Stream::arrival)] = tied_arrival(program, static_cast<std::int32_t>(stage));
-      functions_[at(program.stages[stage].update)]->apply(states_[stage]);
+      apply(*ends_[stage][1], states_[stage]);
       states_[stage][at(Stream::arrival)] = 0;
     }
   }
 
+  // Dense by the pass's id; a pass of another lowering with the same id takes its place.
   const PassFunction& function(const plan::Pass& pass) {
-    key_.clear();
-    for (const plan::BlockRun& run : pass.runs) key_.emplace_back(run.block, run.count);
-    auto& slot = passes_[key_];
-    if (slot) return *slot;
-    slot = std::make_unique<PassFunction>();
-    slot->matrix = Matrix::identity();
-    for (const plan::BlockRun& run : pass.runs) slot->matrix = compose(slot->matrix, stretch(*run.block, run.count));
-    for (std::size_t row = 0; row < plan::k_streams; ++row) {
-      const Form& form = slot->matrix.row[row];
-      if (form.c == Form::unit(row).c) continue;
-      for (std::size_t column = 0; column < plan::k_streams; ++column)
-        if (form.c[column] > core::k_never / 2)
-          slot->terms.push_back({static_cast<std::uint8_t>(row), static_cast<std::uint8_t>(column), form.c[column]});
-    }
+    const std::size_t id = at(pass.id);
+    if (id >= passes_.size()) passes_.resize(id + 1);
+    auto& [known, slot] = passes_[id];
+    if (known == &pass) return *slot;
+    Matrix matrix = Matrix::identity();
+    for (const plan::BlockRun& run : pass.runs) matrix = compose(matrix, stretch(*run.block, run.count));
+    slot = std::make_unique<PassFunction>(matrix);
+    known = &pass;
     return *slot;
   }
 
@@ -203,10 +294,14 @@ class Analytic::Implementation {
 
   using Runs = std::vector<std::pair<const plan::Block*, std::int64_t>>;
   PriceTable& prices_;
-  std::unordered_map<Runs, std::unique_ptr<PassFunction>, RunsHash> passes_;
+  std::vector<std::pair<const plan::Pass*, std::unique_ptr<PassFunction>>> passes_;
   std::unordered_map<Runs, std::unique_ptr<Matrix>, RunsHash> stretches_;
-  Runs key_;
-  std::vector<const PassFunction*> functions_;
+  std::vector<std::array<std::array<const PassFunction*, 2>, 2>> table_;  // by stage and chunk
+  std::vector<std::array<const PassFunction*, 2>> ends_;                  // settle, update
+  std::vector<const PassFunction*> used_;
+  const plan::Pass* last_pass_ = nullptr;
+  const PassFunction* last_function_ = nullptr;
+  bool short_ = false;
   std::vector<Frontiers> states_;
   std::vector<Frontiers> settled_;
   std::vector<core::Picoseconds> sent_;

@@ -12,12 +12,6 @@ namespace {
 
 using plan::MemoryProfile;
 
-MemoryProfile profile(const plan::Pass& pass) {
-  MemoryProfile total;
-  for (const plan::BlockRun& run : pass.runs) total = plan::then(total, plan::repeated(run.block->profile, run.count));
-  return total;
-}
-
 double sum(const plan::CategoryBytes& bytes) { return std::accumulate(bytes.begin(), bytes.end(), 0.0); }
 
 std::string name_of(const plan::Program& program, std::int32_t stage, std::size_t position) {
@@ -60,7 +54,7 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
   double peak = 0.0;
   std::size_t where = 0;
   for (std::size_t position = 0; position < passes.size(); ++position) {
-    const MemoryProfile pass = profile(*passes[position]);
+    const MemoryProfile& pass = passes[position]->profile;
     if (held + pass.peak > peak) {
       peak = held + pass.peak;
       where = position;
@@ -80,16 +74,12 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
 }
 
 double peak_memory(const plan::Program& program) {
-  std::vector<MemoryProfile> profiles;
-  profiles.reserve(program.passes.size());
-  for (const plan::Pass& pass : program.passes) profiles.push_back(profile(pass));
   double most = 0.0;
   for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
     double held = 0.0;
     double peak = 0.0;
     for (const pipeline::Operation& operation : program.schedule->row(static_cast<std::int32_t>(stage))) {
-      const plan::Pass& pass = program.pass(static_cast<std::int32_t>(stage), operation);
-      const MemoryProfile& p = profiles[static_cast<std::size_t>(&pass - program.passes.data())];
+      const MemoryProfile& p = program.pass(static_cast<std::int32_t>(stage), operation).profile;
       peak = std::max(peak, held + p.peak);
       held += p.delta;
     }

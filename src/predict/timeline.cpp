@@ -151,8 +151,8 @@ std::vector<const plan::Pass*> passes_of(const plan::Program& program, std::int3
   std::vector<const plan::Pass*> passes;
   for (const pipeline::Operation& operation : program.schedule->row(stage)) passes.push_back(&program.pass(stage, operation));
   const plan::Stage& description = program.stages[at(stage)];
-  passes.push_back(&program.passes[at(description.settle)]);
-  passes.push_back(&program.passes[at(description.update)]);
+  passes.push_back(description.settle);
+  passes.push_back(description.update);
   return passes;
 }
 

@@ -109,6 +109,7 @@ struct Block {
 struct BlockRun {
   const Block* block = nullptr;
   std::int64_t count = 1;
+  friend bool operator==(const BlockRun&, const BlockRun&) = default;
 };
 
 // Which neighbour a pass sends its result to.
@@ -117,16 +118,17 @@ enum class Send : std::uint8_t { none, next, previous };
 struct Pass {
   std::vector<BlockRun> runs;
   Send send = Send::none;
+  MemoryProfile profile;  // of the whole pass
+  std::int32_t id = -1;   // dense among the passes of one lowering
 };
 
 struct Stage {
   // Pass of (chunk, phase, variant), phase 0 forward, 1 backward; variant 0: plain, 1: the first forward or last backward of a
   // chunk, which carry the data-parallel collectives that overlap.
-  std::vector<std::array<std::array<std::int32_t, 2>, 2>> passes;
-  std::int32_t begin = -1;    // pass before the first operation; -1: none
-  std::int32_t settle = -1;   // pass after the last operation: gradients made whole
-  std::int32_t update = -1;   // pass that updates the parameters
-  CategoryBytes resident{};   // held for the whole step
+  std::vector<std::array<std::array<const Pass*, 2>, 2>> passes;
+  const Pass* settle = nullptr;  // after the last operation: gradients made whole
+  const Pass* update = nullptr;  // parameters updated
+  CategoryBytes resident{};      // held for the whole step
   std::int64_t body_layers = 0;
 };
 
@@ -137,7 +139,6 @@ struct Program {
   Mesh mesh;
   std::shared_ptr<const pipeline::Schedule> schedule;
   std::shared_ptr<const pipeline::SweepOrder> order;  // of the schedule's operations
-  std::vector<Pass> passes;
   std::vector<Stage> stages;
   // Stages that hold the same tied parameter and exchange its gradient; both k_no_stage when one stage holds it alone.
   std::array<std::int32_t, 2> tied_stages{k_no_stage, k_no_stage};
