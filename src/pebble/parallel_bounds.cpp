@@ -1,0 +1,104 @@
+#include "cairn/pebble/parallel_bounds.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "cairn/core/diagnostics.h"
+
+namespace cairn::pebble {
+
+namespace {
+
+void check(double devices) {
+  if (!(devices >= 1.0)) throw core::ConfigurationError("devices", std::to_string(devices) + " devices", "give at least 1");
+}
+
+}  // namespace
+
+ParallelWords matmul_memory_independent(const ParallelMatmul& problem) {
+  check(problem.devices);
+  std::array<double, 3> side = {problem.m, problem.n, problem.k};
+  std::sort(side.begin(), side.end(), std::greater<>());
+  const auto [m, n, k] = side;
+  const double p = problem.devices;
+  const double owned = (m * n + m * k + n * k) / p;
+  double touched = 0.0;
+  std::string shape;
+  if (p <= m / n) {
+    touched = (m * n + m * k) / p + n * k;
+    shape = "one side cut";
+  } else if (p <= m * n / (k * k)) {
+    touched = 2.0 * std::sqrt(m * n * k * k / p) + m * n / p;
+    shape = "two sides cut";
+  } else {
+    touched = 3.0 * std::pow(m * n * k / p, 2.0 / 3.0);
+    shape = "three sides cut";
+  }
+  return {.words = std::max(0.0, touched - owned), .method = "memory-independent, " + shape, .premise = "balanced work, one copy of the data"};
+}
+
+ParallelWords matmul_memory_dependent(const ParallelMatmul& problem, double memory) {
+  check(problem.devices);
+  const double p = problem.devices;
+  const double words = 2.0 * problem.m * problem.n * problem.k / (p * std::sqrt(memory)) - 2.0 * memory - problem.m * problem.n / p;
+  return {.words = std::max(0.0, words), .method = "memory-dependent", .premise = "some device does its share of the products"};
+}
+
+ParallelWords matmul_bound(const ParallelMatmul& problem, double memory) {
+  ParallelWords independent = matmul_memory_independent(problem), dependent = matmul_memory_dependent(problem, memory);
+  return dependent.words > independent.words ? dependent : independent;
+}
+
+std::vector<ParallelAlgorithm> matmul_algorithms(double n, double devices, double copies) {
+  check(devices);
+  const double square = n * n, p = devices, cube = std::cbrt(p);
+  // 2.5-d on a grid q x q x c, q = sqrt(p / c): each layer does 1/c of the steps of a 2-d algorithm on blocks of n/q; A and B are copied to
+  // the c layers first, C summed over them last, 1 - 1/c of a block each.
+  const double q = std::sqrt(p / copies), block = square / (q * q);
+  return {{.name = "1d", .words = square * (1.0 - 1.0 / p), .memory = square + 2.0 * square / p},
+          {.name = "2d", .words = 2.0 * square * (std::sqrt(p) - 1.0) / p, .memory = 3.0 * square / p},
+          {.name = "2.5d", .words = 2.0 * block * std::max(0.0, q / copies - 1.0) + 3.0 * block * (1.0 - 1.0 / copies), .memory = 3.0 * block},
+          {.name = "3d", .words = 3.0 * square / (cube * cube) * (1.0 - 1.0 / cube), .memory = 3.0 * square / (cube * cube)}};
+}
+
+ParallelWords exchange_words(Exchange exchange, double n, double devices) {
+  check(devices);
+  const double others = (devices - 1.0) / devices;
+  const std::string premise = "no reduction in the network";
+  switch (exchange) {
+    case Exchange::all_gather: return {.words = n * others, .method = "all-gather", .premise = premise};
+    case Exchange::reduce_scatter: return {.words = n * others, .method = "reduce-scatter", .premise = premise};
+    case Exchange::all_reduce: return {.words = 2.0 * n * others, .method = "all-reduce", .premise = premise};
+    case Exchange::broadcast: return {.words = devices > 1.0 ? n : 0.0, .method = "broadcast, received", .premise = premise};
+    case Exchange::reduce: return {.words = devices > 1.0 ? n : 0.0, .method = "reduce, sent", .premise = premise};
+    case Exchange::all_to_all: return {.words = n * others, .method = "all-to-all", .premise = premise};
+    case Exchange::gather: return {.words = n * others, .method = "gather, received by the root", .premise = premise};
+  }
+  throw core::ConfigurationError("exchange", "unknown exchange", "see the list");
+}
+
+double ring_attention_words(const ParallelAttention& a) { return 2.0 * (a.devices - 1.0) * a.tokens * a.kv_width / a.devices; }
+
+double ulysses_attention_words(const ParallelAttention& a) {
+  return (2.0 * a.width + 2.0 * a.kv_width) * (a.devices - 1.0) * a.tokens / (a.devices * a.devices);
+}
+
+double grid_attention_words(const ParallelAttention& a, double query_side) {
+  const double key_side = a.devices / query_side, rows = a.tokens / a.devices;
+  // Q gathered over the key side, K and V over the query side, O reduced over the key side.
+  return (2.0 * (key_side - 1.0) * a.width + 2.0 * (query_side - 1.0) * a.kv_width) * rows;
+}
+
+ParallelWords attention_exchange_bound(const ParallelAttention& a, bool causal) {
+  check(a.devices);
+  const double pairs = a.tokens * a.tokens / a.devices / (causal ? 2.0 : 1.0);
+  // min of 2 d r + 2 d_kv c over r c >= pairs, r and c at most N.
+  const double r = std::clamp(std::sqrt(pairs * a.kv_width / a.width), pairs / a.tokens, a.tokens);
+  const double touched = 2.0 * a.width * r + 2.0 * a.kv_width * pairs / r;
+  const double owned = 2.0 * (a.width + a.kv_width) * a.tokens / a.devices;
+  return {.words = std::max(0.0, touched - owned), .method = causal ? "pairs of rows, causal" : "pairs of rows", .premise = "forward, whole heads, one copy of the data, balanced pairs"};
+}
+
+}  // namespace cairn::pebble
