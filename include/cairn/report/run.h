@@ -1,0 +1,60 @@
+// What `cairn run` answers, as JSON (cairn.run/1) and as text.
+//
+//   tokens/s = global batch x seq_len / step time
+//   MFU      = model FLOPs / (step time x accelerators x dense peak of the recipe's matrix type)
+//   HFU      = the same with the FLOPs that are executed, recomputation included
+//   USD/step = step time [h] x accelerators x price of an accelerator hour
+//   J/step   = step time x (accelerators x power + nodes x overhead of a node) x PUE
+// Model FLOPs are 3 x forward, attention counted full; the causal MFU counts unmasked pairs only.
+//
+// The text, from top to bottom: the answer, where the time goes, what is most expensive and how far each piece is from its
+// floor, memory at the peak, lower bounds, and what to distrust.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cairn/experiment/job.h"
+#include "cairn/predict/prediction.h"
+
+namespace cairn::report {
+
+struct Tool {
+  std::string version;
+  std::string build;
+};
+
+// A finished run. The text and the JSON are functions of it alone: equal input gives equal bytes.
+struct Run {
+  const experiment::Job& job;
+  const experiment::Result& result;
+  Tool tool;
+};
+
+struct RunFigures {
+  double time_s = 0.0;
+  double tokens_per_s = 0.0;
+  double tokens_per_s_per_gpu = 0.0;
+  double model_flop_per_s_per_gpu = 0.0;
+  double mfu = 0.0;  // 1 = peak
+  double mfu_causal = 0.0;
+  double hfu = 0.0;
+  std::optional<double> usd_per_step;    // where the cluster names a price
+  std::optional<double> joule_per_step;  // where the cluster names its power
+};
+RunFigures figures(const Run& run);
+
+// One cairn.run/1 document. A negative `indent` gives one line. Every number in it is finite.
+std::string json(const Run& run, int indent = 2);
+
+struct TextStyle {
+  bool color = false;
+};
+// For people, at most 100 columns wide, ends with a line break.
+std::string text(const Run& run, const TextStyle& style = {});
+
+// Names of memory categories in reports, parallel to plan::Category.
+std::string_view category_name(plan::Category category);
+
+}  // namespace cairn::report

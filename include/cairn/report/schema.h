@@ -1,0 +1,11 @@
+// JSON Schema, draft 2020-12, of the result documents. Readers must ignore keys they do not know.
+#pragma once
+
+#include <string>
+
+namespace cairn::report {
+
+std::string run_schema();    // cairn.run/1
+std::string error_schema();  // cairn.error/1
+
+}  // namespace cairn::report

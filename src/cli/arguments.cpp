@@ -1,0 +1,180 @@
+#include "arguments.h"
+
+#include <map>
+
+#include <CLI/CLI.hpp>
+
+#include "cairn/core/diagnostics.h"
+#include "schemas.h"
+
+namespace cairn::cli {
+namespace {
+
+constexpr const char* k_file = "FILE";
+
+class Parser {
+ public:
+  Parser() : app_("How long one training step takes, whether it fits, and what holds it back.", "cairn") {
+    app_.set_version_flag("--version", std::string("cairn ") + CAIRN_VERSION);
+    app_.require_subcommand(1);
+    app_.fallthrough();
+    app_.footer("Example: cairn run llama3-70b-64xdgx-h100 --set strategy.tp=4");
+    common();
+    run();
+    config();
+    schema();
+    completion();
+  }
+
+  Arguments parse(int argc, const char* const* argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+      result_.help = asked_command()->help();
+    } catch (const CLI::CallForVersion& version) {
+      result_.help = std::string(version.what()) + "\n";
+    } catch (const CLI::ParseError& error) {
+      throw core::ConfigurationError("", error.what(), "see " + asked_command_name() + " --help");
+    }
+    if (!result_.help) check();
+    if (std::holds_alternative<CompletionArguments>(result_.command)) result_.tree = tree(app_);
+    return std::move(result_);
+  }
+
+ private:
+  template <class Command>
+  CLI::App* command(CLI::App& parent, const char* name, const char* description, Command& target) {
+    CLI::App* sub = parent.add_subcommand(name, description);
+    sub->callback([this, &target] { result_.command = target; });
+    return sub;
+  }
+  static void add_result(CLI::App& sub, ResultArguments& result) {
+    sub.add_flag("--json", result.json, "one JSON document instead of text");
+    sub.add_option("-o,--output", result.output, "write the result to a file")->type_name(k_file);
+  }
+  static void add_overrides(CLI::App& sub, std::vector<std::string>& overrides) {
+    sub.add_option("--set", overrides, "override a key, as in strategy.tp=4; may be repeated")->type_name("KEY=VALUE");
+  }
+
+  void common() {
+    app_.add_flag("-q,--quiet", result_.common.quiet, "no remarks on standard error, errors only");
+    app_.add_flag("-v,--verbose", result_.common.verbose, "say what is being done on standard error");
+    app_.add_flag("--stats", result_.common.stats, "wall time, events and memory on standard error");
+    app_.add_option("--color", result_.common.color, "colour: auto (when a terminal reads it), always, never")
+        ->transform(CLI::CheckedTransformer(colors_))
+        ->type_name("WHEN");
+  }
+
+  void run() {
+    CLI::App* sub = command(app_, "run", "predict one training step of an experiment", run_);
+    sub->add_option("experiment", run_.file, "an experiment: a file, or a name of `cairn config list experiments`")->type_name(k_file);
+    sub->add_option("--engine", run_.engine, "analytic, event, or both")
+        ->transform(CLI::CheckedTransformer(engines_))
+        ->type_name("ENGINE");
+    add_overrides(*sub, run_.overrides);
+    sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result")
+        ->type_name(k_file);
+    sub->add_option("--trace", run_.trace, "write a timeline that Perfetto and chrome://tracing load")->type_name(k_file);
+    add_result(*sub, run_.result);
+  }
+
+  void config() {
+    CLI::App* group = app_.add_subcommand("config", "look at configuration files");
+    group->require_subcommand(1);
+    CLI::App* show = command(*group, "show", "an experiment with everything it names, resolved", show_);
+    show->add_option("experiment", show_.experiment, "an experiment file or name")->required()->type_name(k_file);
+    show->add_flag("--origin", show_.origin, "where each value comes from");
+    add_overrides(*show, show_.overrides);
+    add_result(*show, show_.result);
+    CLI::App* model = command(*group, "model", "size and shape of a model", model_);
+    model->add_option("model", model_.name, "a model file, a Hugging Face config.json, or a name")->required()->type_name("NAME");
+    add_result(*model, model_.result);
+    CLI::App* list = command(*group, "list", "the names that configurations can refer to", list_);
+    list->add_option("kind", list_.kind, "one kind only, such as clusters")->type_name("KIND");
+    add_result(*list, list_.result);
+  }
+
+  void schema() {
+    CLI::App* sub = command(app_, "schema", "JSON Schema of a file that Cairn reads or writes; without a name, the names", schema_);
+    sub->add_option("name", schema_.name, "such as experiment or cairn.run/1")->type_name("NAME");
+    sub->add_option("-o,--output", schema_.output, "write the result to a file")->type_name(k_file);
+  }
+
+  void completion() {
+    CLI::App* sub = command(app_, "completion", "a completion script for a shell", completion_);
+    sub->add_option("shell", completion_.shell, "bash, zsh or fish")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+        ->type_name("SHELL");
+  }
+
+  // What single options cannot say.
+  void check() const {
+    const auto* run = std::get_if<RunArguments>(&result_.command);
+    if (run == nullptr) return;
+    if (run->file.empty() == run->batch.empty())
+      throw core::ConfigurationError("cairn run", run->file.empty() ? "no experiment was named" : "both an experiment and --batch were given",
+                                     "give a file, a name of `cairn config list experiments`, or --batch FILE.jsonl");
+    if (!run->trace.empty() && !run->batch.empty())
+      throw core::ConfigurationError("--trace", "a trace shows one experiment", "run it without --batch");
+    if (!run->trace.empty() && run->engine == predict::Engine::analytic)
+      throw core::ConfigurationError("--trace", "the analytic engine keeps no timeline", "use --engine event or both");
+  }
+
+  const CLI::App* asked_command() const {
+    const CLI::App* app = &app_;
+    while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+    return app;
+  }
+  std::string asked_command_name() const {
+    std::string name;
+    for (const CLI::App* app = asked_command(); app != nullptr; app = app->get_parent())
+      name = name.empty() ? app->get_name() : app->get_name() + " " + name;
+    return name;
+  }
+
+  CommandTree tree(CLI::App& app) const {
+    CommandTree result{.name = app.get_name(), .description = app.get_description(), .options = {}, .words = {}, .takes_file = false, .commands = {}};
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->get_positional()) {
+        result.takes_file = option->get_type_name() == k_file;
+        if (option->get_single_name() == "shell") result.words = {"bash", "zsh", "fish"};
+        if (option->get_single_name() == "name") result.words = schema_names();
+        continue;
+      }
+      OptionWords words{.names = {},
+                        .choices = {},
+                        .description = option->get_description(),
+                        .takes_value = option->get_items_expected_max() > 0,
+                        .takes_file = option->get_type_name() == k_file};
+      for (const std::string& name : option->get_lnames()) words.names.push_back("--" + name);
+      for (const std::string& name : option->get_snames()) words.names.push_back("-" + name);
+      if (option->check_lname("engine"))
+        for (const auto& [name, engine] : engines_) words.choices.push_back(name);
+      if (option->check_lname("color"))
+        for (const auto& [name, color] : colors_) words.choices.push_back(name);
+      result.options.push_back(std::move(words));
+    }
+    for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) result.commands.push_back(tree(*sub));
+    return result;
+  }
+
+  const std::map<std::string, ColorChoice> colors_{
+      {"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}};
+  const std::map<std::string, predict::Engine> engines_{
+      {"analytic", predict::Engine::analytic}, {"event", predict::Engine::event}, {"both", predict::Engine::both}};
+  CLI::App app_;
+  Arguments result_;
+  RunArguments run_;
+  ConfigShowArguments show_;
+  ConfigModelArguments model_;
+  ConfigListArguments list_;
+  SchemaArguments schema_;
+  CompletionArguments completion_;
+};
+
+}  // namespace
+
+Arguments parse(int argc, const char* const* argv) { return Parser().parse(argc, argv); }
+
+}  // namespace cairn::cli

@@ -1,0 +1,78 @@
+// What was typed, as structures. The options of a command stand beside their descriptions in arguments.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cairn/predict/prediction.h"
+#include "command_tree.h"
+
+namespace cairn::cli {
+
+enum class ColorChoice : std::uint8_t { automatic, always, never };
+
+// Options of every command.
+struct CommonArguments {
+  bool quiet = false;
+  bool verbose = false;
+  bool stats = false;
+  ColorChoice color = ColorChoice::automatic;
+};
+
+struct ResultArguments {
+  bool json = false;
+  std::string output;  // a file; empty: standard output
+};
+
+struct RunArguments {
+  std::string file;
+  std::string batch;
+  predict::Engine engine = predict::Engine::both;
+  std::string trace;
+  std::vector<std::string> overrides;
+  ResultArguments result;
+};
+
+struct ConfigShowArguments {
+  std::string experiment;
+  std::vector<std::string> overrides;
+  bool origin = false;
+  ResultArguments result;
+};
+
+struct ConfigModelArguments {
+  std::string name;
+  ResultArguments result;
+};
+
+struct ConfigListArguments {
+  std::string kind;  // empty: all
+  ResultArguments result;
+};
+
+struct SchemaArguments {
+  std::string name;  // empty: the list of names
+  std::string output;
+};
+
+struct CompletionArguments {
+  std::string shell;
+};
+
+using CommandArguments = std::variant<std::monostate, RunArguments, ConfigShowArguments, ConfigModelArguments,
+                                      ConfigListArguments, SchemaArguments, CompletionArguments>;
+
+struct Arguments {
+  CommonArguments common;
+  CommandArguments command;
+  CommandTree tree;                 // filled for `completion` only
+  std::optional<std::string> help;  // help or version was asked for: print this and end well
+};
+
+// Throws core::ConfigurationError for a command line that cannot be understood.
+Arguments parse(int argc, const char* const* argv);
+
+}  // namespace cairn::cli

@@ -1,0 +1,162 @@
+#include <array>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cairn/config/read.h"
+#include "cairn/experiment/experiment.h"
+#include "cairn/hardware/files.h"
+#include "cairn/models/huggingface.h"
+#include "cairn/models/transformer.h"
+#include "context.h"
+#include "exit_code.h"
+
+namespace cairn::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int k_indent = 2;
+constexpr std::array<std::string_view, 7> k_kinds{"accelerators", "calibration", "clusters", "experiments",
+                                                  "frameworks",   "models",      "precision"};
+
+void write_document(const Json& document, Output& output) { output.write(document.dump(k_indent) + "\n"); }
+
+// One block of an experiment with everything it names laid in.
+struct Block {
+  std::string name;
+  Json values;
+  std::vector<config::ResolvedKey> keys;
+};
+
+template <class T>
+Block block(std::string name, const T& value, const config::Origins& origins) {
+  return {std::move(name), Json::parse(config::to_json(value, -1)), config::resolved_keys(value, origins)};
+}
+
+std::vector<Block> read_blocks(const ConfigShowArguments& arguments, const Context& context) {
+  const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.experiment, arguments.overrides);
+  core::Diagnostics diagnostics;
+  const experiment::Experiment& e = loaded.experiment;
+  const config::Node bf16 = config::make_scalar("bf16", {});
+  const models::TransformerConfig model = models::read_model(e.model, context.loader, diagnostics);
+  const hardware::Machine machine = hardware::read_machine(context.loader, e.cluster, "cluster", diagnostics);
+  const auto precision = hardware::read_precision(
+      context.loader, e.training.precision.is_null() ? bf16 : e.training.precision, "training.precision", diagnostics);
+  const auto framework = hardware::read_framework(context.loader, config::make_scalar(e.training.framework, {}),
+                                                  "training.framework", diagnostics);
+  diagnostics.raise_if_errors();
+  std::vector<Block> blocks;
+  blocks.push_back(block("experiment", e, loaded.origins));
+  blocks.push_back(block("model", model, config::Origins{}));
+  blocks.push_back(block("cluster", machine.cluster.value, machine.cluster.origins));
+  blocks.push_back(block("accelerator", machine.accelerator.value, machine.accelerator.origins));
+  blocks.push_back(block("precision", precision.value, precision.origins));
+  blocks.push_back(block("framework", framework.value, framework.origins));
+  return blocks;
+}
+
+Json origin_document(const std::vector<Block>& blocks) {
+  Json document{{"schema", "cairn.config/1"}, {"keys", Json::array()}};
+  for (const Block& block : blocks)
+    for (const config::ResolvedKey& key : block.keys)
+      document["keys"].push_back({{"block", block.name},
+                                  {"key", key.key_path},
+                                  {"value", Json::parse(key.value)},
+                                  {"from", key.origin.to_string()},
+                                  {"source", std::string(config::name(key.origin.source))},
+                                  {"ref", key.origin.reference}});
+  return document;
+}
+
+std::string origin_text(const std::vector<Block>& blocks) {
+  constexpr std::size_t k_key_width = 40;
+  constexpr std::size_t k_value_width = 28;
+  std::string text;
+  for (const Block& block : blocks) {
+    text += fmt::format("{}{}:\n", text.empty() ? "" : "\n", block.name);
+    for (const config::ResolvedKey& key : block.keys) {
+      const std::string source =
+          key.origin.source == config::Source::unstated ? "" : fmt::format("  ({})", config::name(key.origin.source));
+      text += fmt::format("  {:<{}} {:<{}} {}{}\n", key.key_path, k_key_width, key.value, k_value_width,
+                          block.name == "model" ? "the model's file" : key.origin.to_string(), source);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+int command(const ConfigShowArguments& arguments, Context& context) {
+  const std::vector<Block> blocks = read_blocks(arguments, context);
+  Output output(arguments.result.output);
+  if (arguments.origin && !arguments.result.json) {
+    output.write(origin_text(blocks));
+  } else if (arguments.origin) {
+    write_document(origin_document(blocks), output);
+  } else {
+    Json document = Json::object();
+    for (const Block& block : blocks) document[block.name] = block.values;
+    write_document(document, output);
+  }
+  output.finish();
+  return k_ok;
+}
+
+int command(const ConfigModelArguments& arguments, Context& context) {
+  core::Diagnostics diagnostics;
+  const models::TransformerConfig config =
+      models::read_model(config::make_scalar(arguments.name, {}), context.loader, diagnostics);
+  diagnostics.raise_if_errors();
+  models::validate(config);
+  const std::int64_t parameters = models::build_transformer(config, models::BuildOptions{}).parameters();
+  Output output(arguments.result.output);
+  if (arguments.result.json) {
+    write_document(Json{{"schema", "cairn.model/1"},
+                        {"name", config.name},
+                        {"parameters", {{"total", parameters}, {"active", parameters}}},
+                        {"model", Json::parse(config::to_json(config, -1))}},
+                   output);
+  } else {
+    output.write(fmt::format(fmt::runtime("{}\n"), config.name.empty() ? arguments.name : config.name));
+    const auto row = [&](std::string_view name, const std::string& value) {
+      output.write(fmt::format("  {:<14}{}\n", name, value));
+    };
+    row("parameters", fmt::format("{} total, {} active", parameters, parameters));
+    row("layers", fmt::format("{} of width {}", config.layers, config.hidden));
+    row("attention", fmt::format("{} heads of {}, {} key-value heads", config.heads, config.head_size(), config.kv_head_count()));
+    row("MLP", fmt::format("{} inner width{}", config.ffn, config.gated_mlp ? ", gated" : ""));
+    row("vocabulary", fmt::format("{}{}", config.vocab, config.tied_embeddings ? ", embedding and head tied" : ""));
+  }
+  output.finish();
+  return k_ok;
+}
+
+int command(const ConfigListArguments& arguments, Context& context) {
+  std::vector<std::string> kinds(k_kinds.begin(), k_kinds.end());
+  if (!arguments.kind.empty()) {
+    if (std::find(kinds.begin(), kinds.end(), arguments.kind) == kinds.end()) {
+      const std::string near = core::nearest(arguments.kind, kinds);
+      throw core::ConfigurationError("cairn config list", fmt::format("no kind is called '{}'", arguments.kind),
+                                     near.empty() ? fmt::format("one of {}", fmt::join(kinds, ", "))
+                                                  : fmt::format("did you mean '{}'?", near));
+    }
+    kinds = {arguments.kind};
+  }
+  Output output(arguments.result.output);
+  Json document = Json::object();
+  for (const std::string& kind : kinds) {
+    const std::vector<std::string> names = context.loader.names(kind);
+    if (arguments.result.json) {
+      document[kind] = names;
+      continue;
+    }
+    if (kinds.size() > 1) output.write(fmt::format("{}\n", kind));
+    for (const std::string& name : names) output.write(fmt::format("{}{}\n", kinds.size() > 1 ? "  " : "", name));
+  }
+  if (arguments.result.json) write_document(document, output);
+  output.finish();
+  return k_ok;
+}
+
+}  // namespace cairn::cli

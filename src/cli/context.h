@@ -1,0 +1,42 @@
+// What every command needs, and the commands.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "arguments.h"
+#include "cairn/config/loader.h"
+#include "cairn/core/diagnostics.h"
+#include "cairn/report/run.h"
+#include "output.h"
+
+namespace cairn::cli {
+
+struct Context {
+  CommonArguments common;
+  config::Loader loader;
+  report::Tool tool;
+  CommandTree tree;  // for completion
+
+  bool color(const Output& output) const;
+};
+
+// The folders that hold configs/<kind>/<name>, in the order they are asked: CAIRN_CONFIGS, the installed ones beside this
+// program, those of the source tree it was built from.
+std::vector<std::filesystem::path> search_folders();
+
+// Remarks on standard error.
+void set_verbosity(const CommonArguments& common);
+void say(const std::string& text);      // with -v
+void warn(const std::string& text);     // unless -q
+void print(const std::vector<core::Diagnostic>& diagnostics);  // always
+
+// Each returns the exit code.
+int command(const RunArguments& arguments, Context& context);
+int command(const ConfigShowArguments& arguments, Context& context);
+int command(const ConfigModelArguments& arguments, Context& context);
+int command(const ConfigListArguments& arguments, Context& context);
+int command(const SchemaArguments& arguments, Context& context);
+int command(const CompletionArguments& arguments, Context& context);
+
+}  // namespace cairn::cli

@@ -1,0 +1,40 @@
+#include "output.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include <unistd.h>
+
+#include "cairn/core/diagnostics.h"
+
+namespace cairn::cli {
+
+Output::Output(const std::string& file) : name_(file), stream_(file.empty() ? stdout : std::fopen(file.c_str(), "wb")) {
+  if (stream_ == nullptr) fail();
+}
+
+Output::~Output() {
+  if (stream_ != nullptr && stream_ != stdout) std::fclose(stream_);
+}
+
+void Output::write(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stream_) != text.size()) fail();
+}
+
+void Output::finish() {
+  if (std::fflush(stream_) != 0) fail();
+  if (stream_ == stdout) return;
+  std::FILE* closing = std::exchange(stream_, nullptr);
+  if (std::fclose(closing) != 0) fail();
+}
+
+bool Output::is_terminal() const { return stream_ != nullptr && isatty(fileno(stream_)) == 1; }
+
+void Output::fail() const {
+  const std::string reason = std::strerror(errno);
+  throw core::InputOutputError((name_.empty() ? "standard output" : name_) + ": cannot be written: " + reason);
+}
+
+}  // namespace cairn::cli

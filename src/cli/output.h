@@ -1,0 +1,30 @@
+// Where results go. Every write is checked: a result that did not arrive is an error, never an exit code 0.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace cairn::cli {
+
+class Output {
+ public:
+  // Standard output when `file` is empty. Throws core::InputOutputError when the file cannot be written.
+  explicit Output(const std::string& file);
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void write(std::string_view text);
+  // Everything written has arrived. Throws core::InputOutputError otherwise.
+  void finish();
+
+  bool is_terminal() const;
+
+ private:
+  [[noreturn]] void fail() const;
+  std::string name_;
+  std::FILE* stream_;
+};
+
+}  // namespace cairn::cli

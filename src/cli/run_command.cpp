@@ -1,0 +1,55 @@
+#include <chrono>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include "cairn/core/format_units.h"
+#include "cairn/experiment/job.h"
+#include "context.h"
+#include "exit_code.h"
+
+namespace cairn::cli {
+namespace {
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+void print_stats(double loading_s, double running_s, const predict::Prediction& prediction) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  constexpr double k_unit = 1024.0;  // ru_maxrss is in KiB
+  const auto time = [](double s) { return core::format(core::Seconds::from_base(s)); };
+  fmt::print(stderr, "cairn: read and planned in {}, predicted in {}, {} events, {} of memory\n", time(loading_s), time(running_s),
+             prediction.event ? prediction.event->events : 0,
+             core::format(core::Bytes::from_base(k_unit * static_cast<double>(usage.ru_maxrss))));
+}
+
+int run_one(const RunArguments& arguments, Context& context) {
+  const Stopwatch loading;
+  const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, arguments.overrides);
+  experiment::Job job(loaded, context.loader);
+  const double loading_s = loading.seconds();
+  const Stopwatch running;
+  const experiment::Result result = job.run(arguments.engine, !arguments.trace.empty());
+  const double running_s = running.seconds();
+
+  const report::Run run{.job = job, .result = result, .tool = context.tool};
+  Output output(arguments.result.output);
+  output.write(arguments.result.json ? report::json(run) + "\n" : report::text(run, {.color = context.color(output)}));
+  output.finish();
+  if (arguments.result.json)
+    for (const std::string& warning : job.warnings()) warn(warning);
+  if (context.common.stats) print_stats(loading_s, running_s, result.prediction);
+  return result.prediction.fits ? k_ok : k_negative;
+}
+
+}  // namespace
+
+int command(const RunArguments& arguments, Context& context) { return run_one(arguments, context); }
+
+}  // namespace cairn::cli

@@ -1,0 +1,71 @@
+#include <array>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cairn/config/read.h"
+#include "cairn/cost/calibration.h"
+#include "cairn/experiment/experiment.h"
+#include "cairn/hardware/files.h"
+#include "cairn/models/transformer_config.h"
+#include "cairn/report/schema.h"
+#include "context.h"
+#include "exit_code.h"
+#include "schemas.h"
+
+namespace cairn::cli {
+namespace {
+
+template <class T>
+std::string schema_of(std::string_view title) {
+  const auto scratch = std::make_unique<T>();
+  return config::schema_of([&](config::Fields& fields) { describe(fields, *scratch); }, title);
+}
+
+constexpr std::array k_schemas{
+    Schema{"experiment", "an experiment: model, cluster, training, strategy",
+           [] { return schema_of<experiment::Experiment>("experiment"); }},
+    Schema{"model", "a decoder-only transformer", [] { return schema_of<models::TransformerConfig>("model"); }},
+    Schema{"cluster", "nodes of equal accelerators and their networks",
+           [] { return schema_of<hardware::Cluster>("cluster"); }},
+    Schema{"accelerator", "one accelerator by its data sheet",
+           [] { return schema_of<hardware::Accelerator>("accelerator"); }},
+    Schema{"precision", "the number format of everything a step stores and sends",
+           [] { return schema_of<hardware::PrecisionRecipe>("precision"); }},
+    Schema{"framework", "what a training framework does around the mathematics",
+           [] { return schema_of<hardware::FrameworkProfile>("framework"); }},
+    Schema{"calibration", "what was measured about an accelerator's kernels and transfers",
+           [] { return schema_of<cost::Calibration>("calibration"); }},
+    Schema{"cairn.run/1", "the result of cairn run", [] { return report::run_schema(); }},
+    Schema{"cairn.error/1", "a line of cairn run --batch that could not be run", [] { return report::error_schema(); }},
+};
+
+}  // namespace
+
+std::span<const Schema> schemas() { return k_schemas; }
+
+std::vector<std::string> schema_names() {
+  std::vector<std::string> names;
+  for (const Schema& schema : k_schemas) names.emplace_back(schema.name);
+  return names;
+}
+
+int command(const SchemaArguments& arguments, Context& /*context*/) {
+  Output output(arguments.output);
+  if (arguments.name.empty()) {
+    for (const Schema& schema : k_schemas) output.write(fmt::format("{:<16}{}\n", schema.name, schema.summary));
+    output.finish();
+    return k_ok;
+  }
+  for (const Schema& schema : k_schemas) {
+    if (schema.name != arguments.name) continue;
+    output.write(schema.text() + "\n");
+    output.finish();
+    return k_ok;
+  }
+  const std::string near = core::nearest(arguments.name, schema_names());
+  throw core::ConfigurationError("cairn schema", fmt::format("no document is called '{}'", arguments.name),
+                                 near.empty() ? "`cairn schema` lists them" : fmt::format("did you mean '{}'?", near));
+}
+
+}  // namespace cairn::cli

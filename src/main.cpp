@@ -1,0 +1,3 @@
+#include "cairn/cli/cli.h"
+
+int main(int argc, char** argv) { return cairn::cli::run(argc, argv); }

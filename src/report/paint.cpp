@@ -1,0 +1,55 @@
+#include "paint.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace cairn::report {
+
+std::string Paint::in(std::string_view code, std::string_view text) const {
+  return color_ && !text.empty() ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+}
+
+std::string bar(double share, std::size_t width) {
+  constexpr std::array<std::string_view, 8> k_partial{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const double eighths = std::clamp(share, 0.0, 1.0) * static_cast<double>(width) * 8.0;
+  const auto filled = static_cast<std::size_t>(std::lround(eighths));
+  std::string result;
+  for (std::size_t i = 0; i < filled / 8; ++i) result += "█";
+  result += k_partial[filled % 8];
+  const std::size_t used = filled / 8 + (filled % 8 > 0 ? 1 : 0);
+  return result.append(width - used, ' ');
+}
+
+std::string clipped(std::string_view text, std::size_t width) {
+  if (text.size() <= width) return std::string(text);
+  return fmt::format("{}..", text.substr(0, width - 2));
+}
+
+std::string wrapped(std::string_view text, std::string_view first, std::string_view next) {
+  std::string result(first);
+  std::size_t column = first.size();
+  bool fresh = true;
+  while (!text.empty()) {
+    const std::size_t blank = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, blank);
+    if (!fresh && column + 1 + word.size() > k_text_width) {
+      result += fmt::format("\n{}", next);
+      column = next.size();
+      fresh = true;
+    }
+    if (!fresh) {
+      result += ' ';
+      ++column;
+    }
+    result += word;
+    column += word.size();
+    fresh = false;
+    text.remove_prefix(std::min(blank + 1, text.size()));
+  }
+  return result + '\n';
+}
+
+}  // namespace cairn::report

@@ -1,0 +1,172 @@
+#include <cmath>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "cairn/config/read.h"
+#include "cairn/core/assert.h"
+#include "cairn/numerics/format.h"
+#include "cairn/report/run.h"
+
+namespace cairn::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+bool all_finite(const Json& value) {
+  if (value.is_number_float()) return std::isfinite(value.get<double>());
+  if (!value.is_structured()) return true;
+  for (const Json& each : value)
+    if (!all_finite(each)) return false;
+  return true;
+}
+
+// An absolute path says where somebody's files lie; the document names them from the folder of the experiment's file.
+void make_paths_relative(Json& value, const std::filesystem::path& folder) {
+  if (value.is_structured()) {
+    for (Json& each : value) make_paths_relative(each, folder);
+  } else if (value.is_string()) {
+    const std::filesystem::path path(value.get_ref<const std::string&>());
+    if (path.is_absolute()) value = path.lexically_relative(folder).generic_string();
+  }
+}
+
+Json experiment(const Run& run) {
+  const experiment::Experiment& input = run.job.experiment();
+  Json document = Json::parse(config::to_json(input, -1));
+  const std::string file = input.model.place.file_name();
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  make_paths_relative(document["model"], folder);
+  make_paths_relative(document["cluster"], folder);
+
+  const plan::Strategy& strategy = run.job.strategy();
+  Json& resolved = document["strategy"];
+  resolved["dp"] = strategy.data;
+  resolved["micro_batches"] = strategy.micro_batches;
+  resolved["vocab_parallel"] = strategy.vocab_parallel;
+  resolved["stages"] = strategy.stage_layers;
+  document["training"]["global_batch"] = run.job.global_batch();
+  document["training"]["precision"] = run.job.recipe().recipe;
+  return document;
+}
+
+Json times(const predict::Breakdown& breakdown) {
+  using plan::Axis;
+  const auto exposed = [&](Axis axis) { return core::to_seconds(breakdown.exposed[static_cast<std::size_t>(axis)]); };
+  return Json{{"compute", core::to_seconds(breakdown.compute)},
+              {"recompute", core::to_seconds(breakdown.recompute)},
+              {"launch", core::to_seconds(breakdown.launch)},
+              {"tp_exposed", exposed(Axis::tensor)},
+              {"cp_exposed", exposed(Axis::context)},
+              {"ep_exposed", exposed(Axis::expert)},
+              {"pp_exposed", exposed(Axis::pipeline)},
+              {"dp_exposed", exposed(Axis::data)},
+              {"offload_exposed", 0.0},
+              {"bubble", core::to_seconds(breakdown.bubble)},
+              {"optimizer", core::to_seconds(breakdown.optimizer)},
+              {"host", core::to_seconds(breakdown.host)},
+              {"other", core::to_seconds(breakdown.other)}};
+}
+
+Json communication(const Run& run) {
+  Json result = Json::object();
+  for (std::size_t i = 0; i < plan::k_axes; ++i) {
+    const auto axis = static_cast<plan::Axis>(i);
+    if (run.job.program().mesh.size(axis) == 1) continue;
+    const predict::Volume& volume = run.result.prediction.volumes[i];
+    result[std::string(plan::label(axis))] = {{"sent", volume.sent},
+                                              {"received", volume.received},
+                                              {"scale_up", volume.scale_up},
+                                              {"scale_out", volume.scale_out}};
+  }
+  return result;
+}
+
+void add_categories(Json& target, const plan::CategoryBytes& bytes) {
+  for (std::size_t i = 0; i < plan::k_categories; ++i)
+    target[std::string(category_name(static_cast<plan::Category>(i)))] = bytes[i];
+}
+
+Json memory(const predict::MemoryReport& report) {
+  Json result{{"allocated_peak", report.allocated_peak},
+              {"reserved_peak", report.reserved_peak},
+              {"device_peak", report.device_peak},
+              {"capacity", report.capacity}};
+  const predict::StageMemory& fullest = report.stages[static_cast<std::size_t>(report.peak_stage)];
+  add_categories(result, fullest.at_peak);
+  result["peak_at"] = {{"stage", report.peak_stage}, {"phase", fullest.phase}};
+  result["stages"] = Json::array();
+  for (const predict::StageMemory& stage : report.stages) {
+    Json row{{"allocated_peak", stage.allocated_peak}};
+    add_categories(row, stage.at_peak);
+    row["phase"] = stage.phase;
+    result["stages"].push_back(std::move(row));
+  }
+  return result;
+}
+
+Json bounds(const predict::Bounds& bounds) {
+  return Json{{"compute", or_null(bounds.compute_s)},
+              {"memory", or_null(bounds.memory_s)},
+              {"network", or_null(bounds.network_s)},
+              {"best", or_null(bounds.best_s())}};
+}
+
+Json why_not(const std::optional<experiment::WhyNot>& reason) {
+  if (!reason) return Json();
+  return Json{{"term", reason->term},
+              {"stage", reason->stage},
+              {"over_by_bytes", reason->over_by_bytes},
+              {"smallest_change", reason->smallest_change}};
+}
+
+Json result(const Run& run) {
+  const predict::Prediction& p = run.result.prediction;
+  const RunFigures f = figures(run);
+  const std::int64_t parameters = run.job.model().parameters();
+  const bool has_cost = f.usd_per_step || f.joule_per_step;
+  return Json{
+      {"fits", p.fits},
+      {"iteration_time_s", f.time_s},
+      {"interval", nullptr},
+      {"tokens_per_s", f.tokens_per_s},
+      {"tokens_per_s_per_gpu", f.tokens_per_s_per_gpu},
+      {"model_flops", p.model_flops},
+      {"model_flops_causal", p.model_flops_causal},
+      {"model_flop_per_s_per_gpu", f.model_flop_per_s_per_gpu},
+      {"mfu", f.mfu},
+      {"mfu_causal", f.mfu_causal},
+      {"hfu", f.hfu},
+      {"peak", {{"type", std::string(numerics::name(run.job.recipe().gemm))}, {"flop_per_s", run.job.peak_flops()}}},
+      {"time_s", times(p.breakdown)},
+      {"communication_bytes", communication(run)},
+      {"memory_bytes", memory(p.memory)},
+      {"why_not", why_not(run.result.why_not)},
+      {"lower_bounds_s", {{"plan", bounds(p.plan_bounds)}, {"problem", bounds(p.problem_bounds)}}},
+      {"analytic", p.analytic.time > 0 ? Json{{"iteration_time_s", core::to_seconds(p.analytic.time)}} : Json()},
+      {"event", p.event ? Json{{"iteration_time_s", core::to_seconds(p.event->makespan.time)}, {"events", p.event->events}}
+                        : Json()},
+      {"parameters", {{"total", parameters}, {"active", parameters}}},
+      {"cost", has_cost ? Json{{"usd_per_step", or_null(f.usd_per_step)}, {"joule_per_step", or_null(f.joule_per_step)}}
+                        : Json()}};
+}
+
+}  // namespace
+
+std::string json(const Run& run, int indent) {
+  const Json document{{"schema", "cairn.run/1"},
+                      {"tool", {{"version", run.tool.version}, {"build", run.tool.build}}},
+                      {"experiment", experiment(run)},
+                      {"result", result(run)},
+                      {"assumptions", run.result.assumptions},
+                      {"warnings", run.job.warnings()}};
+  CAIRN_ASSERT(all_finite(document));
+  return document.dump(indent);
+}
+
+}  // namespace cairn::report

@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "cairn/core/format_units.h"
+#include "cairn/numerics/format.h"
+#include "cairn/report/run.h"
+#include "paint.h"
+
+namespace cairn::report {
+namespace {
+
+constexpr std::size_t k_bar_width = 32;      // columns of a bar at 100 %
+constexpr std::size_t k_price_lines = 10;    // most expensive pieces shown
+constexpr std::size_t k_name_width = 28;
+constexpr std::size_t k_shape_width = 26;
+constexpr double k_hidden_share = 0.0005;    // terms below 0.05 % of the step are added up in one line
+
+std::string percent(double share, int decimals = 1) { return fmt::format("{:.{}f} %", 100.0 * share, decimals); }
+std::string seconds(double value) { return core::format(core::Seconds::from_base(value)); }
+std::string bytes(double value) { return core::format(core::Bytes::from_base(value)); }
+
+struct Term {
+  std::string_view name;
+  double time_s;
+  std::string_view meaning;
+};
+
+class RunText {
+ public:
+  RunText(const Run& run, const TextStyle& style) : run_(run), paint_(style.color), figures_(figures(run)) {}
+
+  std::string write() {
+    title();
+    answer();
+    times();
+    prices();
+    memory();
+    bounds();
+    notes();
+    return std::move(out_);
+  }
+
+ private:
+  template <class... Arguments>
+  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
+    while (out_.ends_with(' ')) out_.pop_back();
+    out_ += '\n';
+  }
+  void heading(std::string_view name, std::string_view remark = {}) {
+    line("");
+    line("{}  {}", paint_.bold(name), paint_.dim(remark));
+  }
+
+  const predict::Prediction& prediction() const { return run_.result.prediction; }
+
+  void title() {
+    const plan::Strategy& s = run_.job.strategy();
+    const hardware::Machine& machine = run_.job.machine();
+    const std::string& given = run_.job.experiment().name;
+    const std::string& accelerator = machine.accelerator.value.name;
+    line("{}", paint_.bold(given.empty() ? run_.job.transformer().name : given));
+    line("{} parameters on {} x {} ({} nodes), {} {}, {}", core::format_count(static_cast<double>(run_.job.model().parameters())),
+         run_.job.gpus(), accelerator, machine.network.nodes, run_.job.recipe().recipe, "training",
+         run_.job.framework().name);
+    line("tp {}, pp {}, dp {}; {} sequences of {} tokens in {} micro-batches of {}; {}{}", s.tensor, s.pipeline, s.data,
+         run_.job.global_batch(), run_.job.experiment().training.seq_len, s.micro_batches, s.micro_batch, s.schedule,
+         s.chunks > 1 ? fmt::format(" with {} chunks", s.chunks) : std::string());
+  }
+
+  void answer() {
+    const predict::MemoryReport& m = prediction().memory;
+    line("");
+    line("  {:<12}{:<22}{} tokens/s, {} per GPU", "step time", paint_.bold(fmt::format("{:<22}", seconds(figures_.time_s))),
+         core::format_count(figures_.tokens_per_s), core::format_count(figures_.tokens_per_s_per_gpu));
+    line("  {:<12}{}of {} {} per GPU; {} counting unmasked attention only", "MFU",
+         paint_.bold(fmt::format("{:<22}", percent(figures_.mfu))),
+         core::format(core::FlopsPerSecond::from_base(run_.job.peak_flops())), numerics::name(run_.job.recipe().gemm),
+         percent(figures_.mfu_causal));
+    const std::string used = fmt::format("{:<22}", fmt::format("{} of {}", bytes(m.device_peak), bytes(m.capacity)));
+    if (prediction().fits)
+      line("  {:<12}{}{}, {} to spare on the fullest GPU", "memory", paint_.bold(used), paint_.good("fits"),
+           bytes(m.capacity - m.device_peak));
+    else
+      line("  {:<12}{}{}, {} too much on stage {}", "memory", paint_.bold(used), paint_.bad("does not fit"),
+           bytes(m.device_peak - m.capacity), m.peak_stage);
+    if (const auto& reason = run_.result.why_not) {
+      line("  {:<12}mostly {}; smallest change that helps: {}", "", reason->term, paint_.bold(reason->smallest_change));
+    }
+    if (figures_.usd_per_step || figures_.joule_per_step) cost();
+  }
+
+  void cost() {
+    std::string text;
+    if (figures_.usd_per_step) text += core::format(core::Dollars::from_base(*figures_.usd_per_step));
+    if (figures_.joule_per_step)
+      text += fmt::format("{}{:.3g} MJ", text.empty() ? "" : ", ", *figures_.joule_per_step / 1e6);
+    line("  {:<12}{:<22}per step", "cost", text);
+  }
+
+  void times() {
+    using plan::Axis;
+    const predict::Breakdown& b = prediction().breakdown;
+    const auto exposed = [&](Axis axis) { return core::to_seconds(b.exposed[static_cast<std::size_t>(axis)]); };
+    std::vector<Term> terms{{"compute", core::to_seconds(b.compute), "forward and backward kernels"},
+                            {"recompute", core::to_seconds(b.recompute), "forward kernels run again in backward"},
+                            {"optimizer", core::to_seconds(b.optimizer), "update of the parameters"},
+                            {"launch", core::to_seconds(b.launch), "the device waits for its next kernel"},
+                            {"tp exposed", exposed(Axis::tensor), "waiting for tensor-parallel transfers"},
+                            {"cp exposed", exposed(Axis::context), "waiting for context-parallel transfers"},
+                            {"ep exposed", exposed(Axis::expert), "waiting for expert-parallel transfers"},
+                            {"pp exposed", exposed(Axis::pipeline), "waiting for messages between stages"},
+                            {"dp exposed", exposed(Axis::data), "waiting for gradients and parameters"},
+                            {"bubble", core::to_seconds(b.bubble), "waiting for another stage or rank"},
+                            {"host", core::to_seconds(b.host), "waiting for the processor that issues kernels"},
+                            {"other", core::to_seconds(b.other), ""}};
+    std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& z) { return a.time_s > z.time_s; });
+    heading("Where the time goes", "on the rank that ends last");
+    double rest = 0.0;
+    for (const Term& term : terms) {
+      const double share = term.time_s / figures_.time_s;
+      if (share < k_hidden_share) {
+        rest += term.time_s;
+        continue;
+      }
+      line("  {:<12}{:>10} {:>7}  {} {}", term.name, seconds(term.time_s), percent(share),
+           paint_.accent(bar(share, k_bar_width)), paint_.dim(term.meaning));
+    }
+    if (rest > 0.0) line("  {:<12}{:>10} {:>7}", "the rest", seconds(rest), percent(rest / figures_.time_s));
+  }
+
+  void prices() {
+    const std::vector<predict::PriceLine>& all = prediction().prices;
+    if (all.empty()) return;
+    heading("Most expensive pieces", "x floor: times what the data sheet allows; in all: over the step, overlapped or not");
+    line("  {}", paint_.dim(fmt::format("{:<{}}{:<{}}{:>10}{:>10}{:>9}{:>11}", "", k_name_width, "", k_shape_width, "each",
+                                        "floor", "x floor", "in all")));
+    for (std::size_t i = 0; i < std::min(k_price_lines, all.size()); ++i) {
+      const predict::PriceLine& p = all[i];
+      const std::string ratio = p.floor_s > 0.0 ? fmt::format("{:.2f}", p.time_s / p.floor_s) : std::string("-");
+      line("  {:<{}}{:<{}}{:>10}{:>10}{:>9}{:>11}", clipped(p.name, k_name_width - 1), k_name_width,
+           clipped(p.detail, k_shape_width - 1), k_shape_width, seconds(p.time_s), seconds(p.floor_s), ratio,
+           seconds(p.total_s));
+    }
+  }
+
+  void memory() {
+    const predict::MemoryReport& m = prediction().memory;
+    const predict::StageMemory& fullest = m.stages[static_cast<std::size_t>(m.peak_stage)];
+    heading("Memory at the peak", fmt::format("stage {} of {}, {}", m.peak_stage, m.stages.size(), fullest.phase));
+    const auto row = [&](std::string_view name, double amount) {
+      if (amount > 0.0)
+        line("  {:<12}{:>10} {:>7}  {}", name, bytes(amount), percent(amount / m.capacity),
+             paint_.accent(bar(amount / m.capacity, k_bar_width)));
+    };
+    for (std::size_t i = 0; i < plan::k_categories; ++i)
+      row(category_name(static_cast<plan::Category>(i)), fullest.at_peak[i]);
+    row("allocator", m.reserved_peak - m.allocated_peak);
+    row("system", m.device_peak - m.reserved_peak);
+    line("  {}", paint_.dim(fmt::format("{:<12}{:>10} {:>7}", "in all", bytes(m.device_peak), percent(m.device_peak / m.capacity))));
+  }
+
+  void bounds() {
+    heading("Lower bounds", "a bound need not be attainable: the gap is not waste");
+    bound("this plan", "no execution of it takes less", prediction().plan_bounds);
+    bound("any plan", "no layout of this batch on this cluster takes less", prediction().problem_bounds);
+  }
+  void bound(std::string_view name, std::string_view meaning, const predict::Bounds& bounds) {
+    const std::optional<double> best = bounds.best_s();
+    if (!best) return line("  {:<12}{:>10}", name, "none known");
+    const std::string_view by = bounds.compute_s == best ? "compute" : bounds.network_s == best ? "network" : "memory";
+    line("  {:<12}{:>10} {:>7} gap  {}", name, seconds(*best), percent(1.0 - *best / figures_.time_s),
+         paint_.dim(fmt::format("{} ({})", meaning, by)));
+  }
+
+  void notes() {
+    note("Assumptions", run_.result.assumptions);
+    note("Warnings", run_.job.warnings());
+  }
+  void note(std::string_view name, const std::vector<std::string>& texts) {
+    if (texts.empty()) return;
+    heading(name);
+    for (const std::string& each : texts) out_ += wrapped(each, "  - ", "    ");
+  }
+
+  const Run& run_;
+  Paint paint_;
+  RunFigures figures_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string text(const Run& run, const TextStyle& style) { return RunText(run, style).write(); }
+
+}  // namespace cairn::report

@@ -1,0 +1,139 @@
+#include "cairn/report/schema.h"
+
+#include <initializer_list>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace cairn::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Members = std::initializer_list<std::pair<const char*, Json>>;
+
+// An object in which every named member is present.
+Json object(Members members) {
+  Json result{{"type", "object"}, {"properties", Json::object()}, {"required", Json::array()}};
+  for (const auto& [key, value] : members) {
+    result["properties"][key] = value;
+    result["required"].push_back(key);
+  }
+  return result;
+}
+Json object_of(const Json& each) { return Json{{"type", "object"}, {"additionalProperties", each}}; }
+Json list_of(const Json& each) { return Json{{"type", "array"}, {"items", each}}; }
+Json amount(const char* unit) { return Json{{"type", "number"}, {"minimum", 0}, {"description", unit}}; }
+Json ratio(const char* of) { return Json{{"type", "number"}, {"minimum", 0}, {"description", of}}; }
+Json count() { return Json{{"type", "integer"}, {"minimum", 0}}; }
+Json text() { return Json{{"type", "string"}}; }
+Json flag() { return Json{{"type", "boolean"}}; }
+Json or_null(Json schema) { return Json{{"anyOf", {std::move(schema), {{"type", "null"}}}}}; }
+
+Json document(const char* name, Json body) {
+  Json result{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", name}};
+  result.update(body);
+  result["properties"]["schema"] = Json{{"const", name}};
+  return result;
+}
+
+Json bounds() {
+  const Json bound = or_null(amount("s; null: no such bound is implemented"));
+  return object({{"compute", bound}, {"memory", bound}, {"network", bound}, {"best", bound}});
+}
+
+Json time_parts() {
+  const Json s = amount("s");
+  return object({{"compute", s},
+                 {"recompute", s},
+                 {"launch", s},
+                 {"tp_exposed", s},
+                 {"cp_exposed", s},
+                 {"ep_exposed", s},
+                 {"pp_exposed", s},
+                 {"dp_exposed", s},
+                 {"offload_exposed", s},
+                 {"bubble", s},
+                 {"optimizer", s},
+                 {"host", s},
+                 {"other", s}});
+}
+
+Json memory() {
+  const Json b = amount("bytes");
+  const Json stage = object({{"allocated_peak", b},
+                             {"parameters", b},
+                             {"gradients", b},
+                             {"optimizer", b},
+                             {"activations", b},
+                             {"workspace", b},
+                             {"phase", text()}});
+  return object({{"allocated_peak", b},
+                 {"reserved_peak", b},
+                 {"device_peak", b},
+                 {"capacity", b},
+                 {"parameters", b},
+                 {"gradients", b},
+                 {"optimizer", b},
+                 {"activations", b},
+                 {"workspace", b},
+                 {"peak_at", object({{"stage", count()}, {"phase", text()}})},
+                 {"stages", list_of(stage)}});
+}
+
+Json result() {
+  const Json s = amount("s");
+  const Json b = amount("bytes");
+  return object(
+      {{"fits", flag()},
+       {"iteration_time_s", s},
+       {"interval", or_null(object({{"p10", s}, {"p90", s}, {"basis", text()}}))},
+       {"tokens_per_s", amount("1/s")},
+       {"tokens_per_s_per_gpu", amount("1/s")},
+       {"model_flops", amount("FLOP of the whole job: 3 x forward, attention counted full")},
+       {"model_flops_causal", amount("FLOP, unmasked attention pairs only")},
+       {"model_flop_per_s_per_gpu", amount("FLOP/s")},
+       {"mfu", ratio("of the dense peak")},
+       {"mfu_causal", ratio("of the dense peak")},
+       {"hfu", ratio("of the dense peak, recomputation included")},
+       {"peak", object({{"type", text()}, {"flop_per_s", amount("FLOP/s")}})},
+       {"time_s", time_parts()},
+       {"communication_bytes",
+        object_of(object({{"sent", b}, {"received", b}, {"scale_up", b}, {"scale_out", b}}))},
+       {"memory_bytes", memory()},
+       {"why_not",
+        or_null(object({{"term", text()}, {"stage", count()}, {"over_by_bytes", b}, {"smallest_change", text()}}))},
+       {"lower_bounds_s", object({{"plan", bounds()}, {"problem", bounds()}})},
+       {"analytic", or_null(object({{"iteration_time_s", s}}))},
+       {"event", or_null(object({{"iteration_time_s", s}, {"events", count()}}))},
+       {"parameters", object({{"total", count()}, {"active", count()}})},
+       {"cost", or_null(object({{"usd_per_step", or_null(amount("USD"))}, {"joule_per_step", or_null(amount("J"))}}))}});
+}
+
+constexpr int k_indent = 2;
+
+}  // namespace
+
+std::string run_schema() {
+  return document("cairn.run/1", object({{"schema", text()},
+                                         {"tool", object({{"version", text()}, {"build", text()}})},
+                                         {"experiment", Json{{"type", "object"}}},
+                                         {"result", result()},
+                                         {"assumptions", list_of(text())},
+                                         {"warnings", list_of(text())}}))
+      .dump(k_indent);
+}
+
+std::string error_schema() {
+  const Json diagnostic = object({{"severity", text()},
+                                  {"file", text()},
+                                  {"line", count()},
+                                  {"column", count()},
+                                  {"key_path", text()},
+                                  {"message", text()},
+                                  {"hint", text()}});
+  return document("cairn.error/1",
+                  object({{"schema", text()}, {"line", count()}, {"diagnostics", list_of(diagnostic)}}))
+      .dump(k_indent);
+}
+
+}  // namespace cairn::report
