@@ -19,8 +19,7 @@ BlockBuilder::BlockBuilder(const LayerLowering& layer, std::string name, bool ba
       ready_(graph_.tensors().size(), -1),
       last_use_(graph_.tensors().size(), -1),
       held_(graph_.tensors().size(), 0.0),
-      held_as_(graph_.tensors().size(), Category::workspace),
-      gradient_counted_(graph_.tensors().size(), 0) {
+      held_as_(graph_.tensors().size(), Category::workspace) {
   block_.name = std::move(name);
   block_.steps.reserve(graph_.operators().size() + 8);
   // What the layer below left in flight on the tensor-parallel communicators must have arrived.
@@ -164,17 +163,14 @@ void BlockBuilder::emit(ir::OperatorId id, Term term) {
   boost::container::small_vector<Dependency, 4> waits;
   for (const ir::Access& access : op.accesses) {
     if (access.mode != ir::Mode::read || graph_.tensor(access.tensor).role == ir::Role::parameter) continue;
-    if (graph_.tensor(access.tensor).role == ir::Role::index) continue;
+    if (graph_.tensor(access.tensor).role == ir::Role::index || is_fresh_gradient(graph_.tensor(access.tensor))) continue;
     const std::int32_t step = obtain(access.tensor, wanted(op, access));
     if (step >= 0) waits.push_back(step);
   }
   for (const Dependency dependency : blocking_) waits.push_back(dependency);
   blocking_.clear();
   for (const ir::Access& access : op.accesses) {
-    const ir::Tensor& tensor = graph_.tensor(access.tensor);
-    const bool accumulator = tensor.role == ir::Role::gradient && tensor.of != ir::k_no_tensor &&
-                             graph_.tensor(tensor.of).role == ir::Role::parameter;
-    if (access.mode == ir::Mode::read || accumulator) continue;
+    if (access.mode == ir::Mode::read || is_accumulator(access.tensor)) continue;
     const Placements produced = wanted(op, access);
     placements_[at(access.tensor)] = produced;
     ready_[at(access.tensor)] = -1;
@@ -206,13 +202,10 @@ void BlockBuilder::overlap_weight_gradient(std::size_t position, const std::vect
 
 void BlockBuilder::resolve_partials(const ir::Operator& op, std::size_t position, const std::vector<ir::OperatorId>& order) {
   for (const ir::Access& written : op.accesses) {
-    const ir::Tensor& tensor = graph_.tensor(written.tensor);
     if (written.mode == ir::Mode::read) continue;
     const Placements& have = placements_[at(written.tensor)];
     const bool partial = std::any_of(have.begin(), have.end(), [](const Placement& p) { return p.kind == Placement::Kind::partial; });
-    const bool accumulator = tensor.role == ir::Role::gradient && tensor.of != ir::k_no_tensor &&
-                             graph_.tensor(tensor.of).role == ir::Role::parameter;
-    if (!partial || accumulator) continue;
+    if (!partial || is_accumulator(written.tensor) || is_fresh_gradient(graph_.tensor(written.tensor))) continue;
     bool consumed = false;
     for (std::size_t later = position + 1; later < order.size() && !consumed; ++later)
       for (const ir::Access& read : graph_.op(order[later]).accesses)
@@ -243,18 +236,20 @@ void BlockBuilder::release_dead(const ir::Operator& op, std::size_t position) {
   }
 }
 
-void BlockBuilder::gradients_ready(const ir::Operator& op, const GradientSync& sync) {
+bool BlockBuilder::is_accumulator(ir::TensorId tensor) const {
+  const ir::Tensor& gradient = graph_.tensor(tensor);
+  return gradient.role == ir::Role::gradient && gradient.of != ir::k_no_tensor &&
+         graph_.tensor(gradient.of).role == ir::Role::parameter;
+}
+
+void BlockBuilder::gradients_ready(const ir::Operator& op, std::size_t position, const GradientSync& sync) {
   if (sync.collective == Collective::none) return;
-  for (const ir::Access& access : op.accesses) {
-    const ir::Tensor& tensor = graph_.tensor(access.tensor);
-    if (access.mode == ir::Mode::read || tensor.role != ir::Role::gradient || tensor.of == ir::k_no_tensor) continue;
-    if (graph_.tensor(tensor.of).role != ir::Role::parameter || gradient_counted_[at(tensor.of)]) continue;
-    gradient_counted_[at(tensor.of)] = 1;
-    unsent_elements_ += layer_.parameter_local_[at(tensor.of)];
-  }
-  if (sync.hold) return;
+  for (const ir::Access& access : op.accesses)
+    if (access.mode != ir::Mode::read && is_accumulator(access.tensor) &&
+        last_use_[at(access.tensor)] == static_cast<std::int32_t>(position))
+      unsent_elements_ += layer_.parameter_local_[at(graph_.tensor(access.tensor).of)];
   const double bucket = sync.bucket_bytes / sync.bytes_per_element;
-  if (unsent_elements_ >= bucket) send_gradients(sync);
+  if (!sync.hold && unsent_elements_ > 0.0 && unsent_elements_ >= bucket) send_gradients(sync);
 }
 
 void BlockBuilder::send_gradients(const GradientSync& sync) {
@@ -277,7 +272,7 @@ void BlockBuilder::run(const std::vector<ir::OperatorId>& order, const std::vect
     emit(order[position], terms[position]);
     resolve_partials(op, position, order);
     release_dead(op, position);
-    if (backward_) gradients_ready(op, sync);
+    if (backward_) gradients_ready(op, position, sync);
   }
   if (backward_ && sync.collective != Collective::none && !sync.hold && unsent_elements_ > 0.0) send_gradients(sync);
 }
@@ -287,6 +282,11 @@ void BlockBuilder::hand_over(ir::TensorId tensor) {
   Placements border;
   for (const SplitRule& rule : layer_.options_.rules) border.push_back(border_placement(graph_.tensor(shape), rule));
   obtain(tensor, border);
+  for (Copy& copy : copies_)
+    if (copy.tensor == tensor && copy.bytes > 0.0) {
+      memory(true, Category::workspace, -copy.bytes);
+      copy.bytes = 0.0;
+    }
   const bool keep = !backward_ && saved(storage(tensor));
   if (!keep) release(tensor);
 }

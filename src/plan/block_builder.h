@@ -9,6 +9,9 @@
 
 namespace cairn::plan {
 
+// A weight gradient on its own, before it is added to the accumulator.
+inline bool is_fresh_gradient(const ir::Tensor& tensor) { return tensor.role == ir::Role::gradient && tensor.of == ir::k_no_tensor; }
+
 class BlockBuilder {
  public:
   using Placements = boost::container::static_vector<Placement, k_axes>;
@@ -48,7 +51,9 @@ class BlockBuilder {
                         const boost::container::small_vector<Dependency, 4>& after);
   std::int32_t add_step(Step step, const boost::container::small_vector<Dependency, 4>& dependencies);
   void send_gradients(const GradientSync& sync);
-  void gradients_ready(const ir::Operator& op, const GradientSync& sync);
+  void gradients_ready(const ir::Operator& op, std::size_t position, const GradientSync& sync);
+  // Gradients of parameters accumulate part by part and are made whole once per step, not by the layer.
+  bool is_accumulator(ir::TensorId tensor) const;
 
   Placements wanted(const ir::Operator& op, const ir::Access& access) const;
   double bytes_at(ir::TensorId tensor, const Placements& placement) const;
@@ -71,7 +76,6 @@ class BlockBuilder {
   boost::container::small_vector<Dependency, 4> blocking_;  // the next compute step waits for these
   Dependency last_compute_ = entry_of(Stream::compute);
   double unsent_elements_ = 0.0;
-  std::vector<char> gradient_counted_;
 };
 
 }  // namespace cairn::plan

@@ -26,6 +26,7 @@ LayerLowering::LayerLowering(const ir::LayerClass& layer, LayerOptions options)
   for (std::size_t id = 0; id < recomputed_.size(); ++id) recomputed_[id] = recomputes(layer.graph.operators()[id]) ? 1 : 0;
   find_parameters();
   for (const ir::TensorId id : layer.graph.saved(recomputed_)) saved_[at(id)] = 1;
+  find_fed();
   forward({}, &settled_);
   find_saved();
 }
@@ -60,23 +61,56 @@ void LayerLowering::find_parameters() {
       const ir::Tensor& tensor = graph.tensor(access.tensor);
       if (tensor.role != ir::Role::parameter || parameter_local_[at(access.tensor)] > 0.0) continue;
       double elements = static_cast<double>(tensor.elements(options_.sizes));
-      std::vector<bool> partial(options_.rules.size(), false);
-      for (std::size_t rule = 0; rule < options_.rules.size(); ++rule) {
-        const int dim = split_dim(graph.operators()[id], options_.rules[rule]);
-        const Placement where = placement(access, dim);
-        if (where.kind == Placement::Kind::shard)
-          elements /= static_cast<double>(options_.rules[rule].size);
-        else
-          partial[rule] = dim >= 0;  // each rank sees a part of what the gradient sums over
-      }
+      for (const SplitRule& rule : options_.rules)
+        if (placement(access, split_dim(graph.operators()[id], rule)).kind == Placement::Kind::shard)
+          elements /= static_cast<double>(rule.size);
       parameter_local_[at(access.tensor)] = elements;
       state_.parameter_elements += elements;
-      for (std::size_t rule = 0; rule < partial.size(); ++rule)
-        if (partial[rule]) state_.partial_elements[rule] += elements;
+      for (std::size_t rule = 0; rule < options_.rules.size(); ++rule)
+        if (gradient_is_partial(access.tensor, rule)) state_.partial_elements[rule] += elements;
       if (!tensor.tied.empty()) {
         state_.tied = tensor.tied;
         state_.tied_elements += elements;
       }
+    }
+}
+
+bool LayerLowering::gradient_is_partial(ir::TensorId parameter, std::size_t rule) const {
+  const ir::Graph& graph = layer_.graph;
+  const auto sums_parts = [&](ir::OperatorId id, ir::TensorId written) {
+    const ir::Operator& op = graph.op(id);
+    const int dim = split_dim(op, options_.rules[rule]);
+    return std::any_of(op.accesses.begin(), op.accesses.end(), [&](const ir::Access& access) {
+      return access.tensor == written && access.mode != ir::Mode::read && placement(access, dim).kind == Placement::Kind::partial;
+    });
+  };
+  const ir::TensorId gradient = graph.gradient(parameter);
+  if (gradient == ir::k_no_tensor) return false;
+  for (std::size_t id = graph.forward_count(); id < graph.operators().size(); ++id) {
+    if (sums_parts(static_cast<ir::OperatorId>(id), gradient)) return true;
+    const auto& accesses = graph.operators()[id].accesses;
+    const bool adds_to_it = std::any_of(accesses.begin(), accesses.end(), [&](const ir::Access& access) {
+      return access.tensor == gradient && access.mode != ir::Mode::read;
+    });
+    if (!adds_to_it) continue;
+    // A gradient first written on its own and then added: what was written decides.
+    for (const ir::Access& access : accesses)
+      if (access.mode == ir::Mode::read && is_fresh_gradient(graph.tensor(access.tensor)) &&
+          sums_parts(graph.producer(access.tensor), access.tensor))
+        return true;
+  }
+  return false;
+}
+
+void LayerLowering::find_fed() {
+  const ir::Graph& graph = layer_.graph;
+  std::vector<char> known(graph.tensors().size(), 0);
+  for (std::size_t id = 0; id < graph.forward_count(); ++id)
+    for (const ir::Access& access : graph.operators()[id].accesses) {
+      if (access.mode != ir::Mode::read || graph.tensor(access.tensor).role != ir::Role::activation) continue;
+      if (known[at(access.tensor)] || graph.producer(access.tensor) >= 0 || is_input(access.tensor)) continue;
+      known[at(access.tensor)] = 1;
+      fed_.push_back(access.tensor);
     }
 }
 
@@ -88,8 +122,14 @@ void LayerLowering::find_saved() {
     if (is_input(tensor) && options_.input_held_by_producer) continue;
     state_.saved_bytes += local_bytes(tensor);
     if (graph.tensor(tensor).statistic) state_.saved_statistic_bytes += local_bytes(tensor);
-    if (std::find(graph.outputs().begin(), graph.outputs().end(), tensor) != graph.outputs().end()) state_.keeps_output = true;
+    for (const ir::TensorId output : graph.outputs())
+      if (storage(output) == tensor) state_.keeps_output = true;
   }
+}
+
+ir::TensorId LayerLowering::storage(ir::TensorId tensor) const {
+  while (layer_.graph.tensor(tensor).alias_of != ir::k_no_tensor) tensor = layer_.graph.tensor(tensor).alias_of;
+  return tensor;
 }
 
 bool LayerLowering::is_input(ir::TensorId tensor) const {
@@ -125,6 +165,7 @@ Block LayerLowering::forward(const GradientSync& parameter_gather, Settled* sett
   if (parameter_gather.collective != Collective::none && state_.parameter_elements > 0.0)
     builder.gather_parameters(parameter_gather, state_.parameter_elements);
   for (const ir::TensorId input : graph.inputs()) builder.receive(input, options_.input_held_by_producer);
+  for (const ir::TensorId data : fed_) builder.receive(data, false);
   std::vector<ir::OperatorId> order(graph.forward_count());
   for (std::size_t id = 0; id < order.size(); ++id) order[id] = static_cast<ir::OperatorId>(id);
   builder.run(order, std::vector<Term>(order.size(), Term::compute), {});

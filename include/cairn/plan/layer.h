@@ -76,7 +76,12 @@ class LayerLowering {
   // With `settled`: also records where every tensor ends up.
   Block forward(const GradientSync& parameter_gather, Settled* settled) const;
   void find_parameters();
+  void find_fed();
   void find_saved();
+  // Whether ranks along the rule's axis hold parts of the parameter's gradient that are still to be summed.
+  bool gradient_is_partial(ir::TensorId parameter, std::size_t rule) const;
+  // The tensor whose memory this one lives in.
+  ir::TensorId storage(ir::TensorId tensor) const;
   bool recomputes(const ir::Operator& op) const;
   bool is_input(ir::TensorId tensor) const;
 
@@ -84,6 +89,7 @@ class LayerLowering {
   LayerOptions options_;
   std::vector<char> recomputed_;  // by forward operator
   std::vector<char> saved_;       // by tensor (storage)
+  std::vector<ir::TensorId> fed_; // activations that come from outside the model: data
   Settled settled_;
   std::vector<double> parameter_local_;  // elements on this rank, by tensor
   LayerState state_;

@@ -1,0 +1,157 @@
+// One Program, two evaluators: with nothing shared and nothing disturbed they agree bit for bit.
+#include "catch.h"
+#include "cairn/predict/analytic.h"
+#include "cairn/predict/event.h"
+#include "cairn/predict/memory.h"
+#include "support/prices.h"
+#include "support/random_plans.h"
+
+using namespace cairn;
+using namespace cairn::testing;
+
+namespace {
+
+bool same(const predict::Span& a, const predict::Span& b) { return a.start == b.start && a.end == b.end; }
+
+void require_same(const predict::StageTimeline& a, const predict::StageTimeline& b) {
+  REQUIRE(a.stage == b.stage);
+  REQUIRE(a.end == b.end);
+  REQUIRE(std::equal(a.arrivals.begin(), a.arrivals.end(), b.arrivals.begin(), b.arrivals.end(), same));
+  for (std::size_t stream = 0; stream < plan::k_streams; ++stream) {
+    INFO("stream " << stream);
+    REQUIRE(std::equal(a.steps[stream].begin(), a.steps[stream].end(), b.steps[stream].begin(), b.steps[stream].end(), same));
+  }
+}
+
+void require_same(const predict::Breakdown& a, const predict::Breakdown& b) {
+  REQUIRE(a.compute == b.compute);
+  REQUIRE(a.recompute == b.recompute);
+  REQUIRE(a.optimizer == b.optimizer);
+  REQUIRE(a.launch == b.launch);
+  REQUIRE(a.exposed == b.exposed);
+  REQUIRE(a.bubble == b.bubble);
+  REQUIRE(a.host == b.host);
+}
+
+void require_in_order(const predict::StageTimeline& timeline) {
+  for (const auto& stream : timeline.steps)
+    for (std::size_t i = 0; i < stream.size(); ++i) {
+      REQUIRE(stream[i].start <= stream[i].end);
+      if (i > 0) REQUIRE(stream[i - 1].end <= stream[i].start);
+    }
+}
+
+void require_adds_up(const plan::Program& program, predict::PriceTable& prices, const predict::StageTimeline& timeline) {
+  const predict::Breakdown parts = predict::attribute(program, prices, timeline);
+  REQUIRE(parts.other == 0);
+  REQUIRE(parts.total() == timeline.end);
+  for (const core::Picoseconds part : parts.exposed) REQUIRE(part >= 0);
+  REQUIRE(std::min({parts.compute, parts.recompute, parts.optimizer, parts.launch, parts.bubble, parts.host}) >= 0);
+}
+
+// A rank of speed 1 is like any other, but it is named, so nothing is folded into it.
+std::vector<predict::SlowRank> every_rank(const plan::Program& program) {
+  std::vector<predict::SlowRank> result;
+  for (std::int64_t rank = 0; rank < program.mesh.ranks(); ++rank) result.push_back({.rank = rank, .speed = 1.0});
+  return result;
+}
+
+struct Case {
+  explicit Case(std::uint64_t seed)
+      : random(seed),
+        model(random_model(random)),
+        lowering(model, k_random_plan_sequence, random_treatment(random)),
+        strategy(random_strategy(random, model.body_layers())),
+        program(lowering.lower(strategy)),
+        pricer(seed, coin(random) ? 1000 : 5, random.below(4), coin(random) ? 0 : between(random, 1, 200)),
+        prices(pricer) {}
+  core::Random random;
+  ir::Model model;
+  plan::Lowering lowering;
+  plan::Strategy strategy;
+  const plan::Program& program;
+  RandomPricer pricer;
+  predict::PriceTable prices;
+};
+
+}  // namespace
+
+TEST_CASE("Analytical and event evaluation agree in every picosecond on random plans") {
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+    Case c(seed);
+    INFO("seed " << seed << ", " << c.model.name << ", " << c.strategy.schedule << ", p " << c.strategy.pipeline << ", v "
+                 << c.strategy.chunks << ", m " << c.strategy.micro_batches);
+    predict::Analytic analytic(c.prices);
+    const predict::Makespan expected = analytic.makespan(c.program);
+    const predict::EventResult event = predict::simulate(c.program, c.prices, {.slow_ranks = {}, .all_timelines = true});
+    REQUIRE(event.makespan.time == expected.time);
+    REQUIRE(event.makespan.last_stage == expected.last_stage);
+    require_same(event.last, analytic.timeline(c.program, expected.last_stage));
+    require_same(predict::attribute(c.program, c.prices, event.last),
+                 predict::attribute(c.program, c.prices, analytic.timeline(c.program, expected.last_stage)));
+    REQUIRE(event.last.end == expected.time);
+    require_adds_up(c.program, c.prices, event.last);
+    REQUIRE(event.timelines.size() == c.program.stages.size());
+    for (const predict::StageTimeline& timeline : event.timelines) {
+      require_in_order(timeline);
+      require_same(timeline, analytic.timeline(c.program, timeline.stage));
+      require_adds_up(c.program, c.prices, timeline);
+    }
+  }
+}
+
+TEST_CASE("Folding equal ranks together changes nothing") {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    Case c(seed);
+    INFO("seed " << seed);
+    const predict::EventResult folded = predict::simulate(c.program, c.prices);
+    const predict::EventResult unfolded = predict::simulate(c.program, c.prices, {.slow_ranks = every_rank(c.program)});
+    REQUIRE(folded.actors == static_cast<std::int64_t>(c.program.stages.size()));
+    REQUIRE(unfolded.actors == c.program.mesh.ranks());
+    REQUIRE(folded.makespan.time == unfolded.makespan.time);
+    REQUIRE(folded.makespan.last_stage == unfolded.makespan.last_stage);
+
+    // With stragglers, too: the same ranks slow, once alone and once among named ones.
+    std::vector<predict::SlowRank> slow;
+    for (int i = 0; i < 2; ++i)
+      slow.push_back({.rank = between(c.random, 0, c.program.mesh.ranks() - 1),
+                      .speed = coin(c.random) ? 0.5 : 0.25,
+                      .from = between(c.random, 0, folded.makespan.time),
+                      .until = between(c.random, 0, 2 * folded.makespan.time)});
+    std::vector<predict::SlowRank> named = every_rank(c.program);
+    named.insert(named.end(), slow.begin(), slow.end());
+    const predict::EventResult few = predict::simulate(c.program, c.prices, {.slow_ranks = slow});
+    const predict::EventResult all = predict::simulate(c.program, c.prices, {.slow_ranks = named});
+    REQUIRE(few.makespan.time == all.makespan.time);
+    REQUIRE(few.makespan.time >= folded.makespan.time);
+    require_in_order(few.last);
+    require_adds_up(c.program, c.prices, few.last);
+    require_adds_up(c.program, c.prices, all.last);
+  }
+}
+
+TEST_CASE("Memory returns to where it began, and the cheap peak is the replayed one") {
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    Case c(seed);
+    INFO("seed " << seed << ", " << c.model.name);
+    double most = 0.0;
+    for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(c.program.stages.size()); ++stage) {
+      plan::MemoryProfile total;
+      for (const plan::Pass* pass : predict::passes_of(c.program, stage))
+        for (const plan::BlockRun& run : pass->runs) {
+          REQUIRE(run.block->profile.peak >= run.block->profile.delta);
+          total = plan::then(total, plan::repeated(run.block->profile, run.count));
+        }
+      REQUIRE(total.delta == 0.0);
+      const predict::StageMemory memory = predict::stage_memory(c.program, stage);
+      double sum = 0.0;
+      for (const double part : memory.at_peak) {
+        REQUIRE(part >= 0.0);
+        sum += part;
+      }
+      REQUIRE(sum == memory.allocated_peak);
+      most = std::max(most, memory.allocated_peak);
+    }
+    REQUIRE(predict::peak_memory(c.program) == most);
+  }
+}

@@ -1,0 +1,47 @@
+// Prices for tests: random ones, and ones a test states itself.
+#pragma once
+
+#include <cmath>
+#include <functional>
+
+#include "cairn/core/random.h"
+#include "cairn/predict/price.h"
+
+namespace cairn::testing {
+
+// Every piece of work gets a price of its own; one in `zero_in` takes no time (0: none).
+class RandomPricer final : public predict::Pricer {
+ public:
+  RandomPricer(std::uint64_t seed, std::uint64_t longest, std::uint64_t zero_in, core::Picoseconds host_per_kernel)
+      : random_(seed), longest_(longest), zero_in_(zero_in), host_per_kernel_(host_per_kernel) {}
+  predict::Price shard(const ir::Shard&) override { return price(); }
+  predict::Price transfer(const plan::Transfer&) override { return {.duration = price().duration, .launch = 0}; }
+  predict::Price host(plan::HostWork) override { return {.duration = price().duration, .launch = 0}; }
+  core::Picoseconds host_per_kernel() const override { return host_per_kernel_; }
+
+ private:
+  predict::Price price() {
+    if (zero_in_ > 0 && random_.below(zero_in_) == 0) return {};
+    const auto duration = static_cast<core::Picoseconds>(random_.below(longest_));
+    return {.duration = duration, .launch = static_cast<core::Picoseconds>(random_.below(static_cast<std::uint64_t>(duration) + 1))};
+  }
+
+  core::Random random_;
+  std::uint64_t longest_, zero_in_;
+  core::Picoseconds host_per_kernel_;
+};
+
+// Prices as functions; what is left out is free.
+struct StatedPricer final : public predict::Pricer {
+  std::function<core::Picoseconds(const ir::Shard&)> of_shard = [](const ir::Shard&) { return 0; };
+  std::function<core::Picoseconds(const plan::Transfer&)> of_transfer = [](const plan::Transfer&) { return 0; };
+  std::function<core::Picoseconds(plan::HostWork)> of_host = [](plan::HostWork) { return 0; };
+  core::Picoseconds per_kernel = 0;
+
+  predict::Price shard(const ir::Shard& shard) override { return {.duration = of_shard(shard), .launch = 0}; }
+  predict::Price transfer(const plan::Transfer& transfer) override { return {.duration = of_transfer(transfer), .launch = 0}; }
+  predict::Price host(plan::HostWork work) override { return {.duration = of_host(work), .launch = 0}; }
+  core::Picoseconds host_per_kernel() const override { return per_kernel; }
+};
+
+}  // namespace cairn::testing

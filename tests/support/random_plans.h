@@ -1,0 +1,95 @@
+// Random models and random settings that fit them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cairn/core/random.h"
+#include "cairn/plan/lowering.h"
+#include "support/spine_models.h"
+
+namespace cairn::testing {
+
+inline std::int64_t between(core::Random& random, std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(high - low + 1)));
+}
+inline bool coin(core::Random& random) { return random.below(2) == 0; }
+
+inline ir::Model random_model(core::Random& random) {
+  const std::int64_t body = between(random, 1, 9);
+  const bool fused = coin(random);
+  switch (random.below(6)) {
+    case 0: return multilayer_perceptron(8, 16, 4, {.body_layers = body, .fused_accumulation = fused});
+    case 1: return convolutional_network(8, 4, 4, {.body_layers = body, .fused_accumulation = fused});
+    default:
+      return small_transformer({.body_layers = body,
+                                .hidden = 16,
+                                .heads = 4,
+                                .ffn = 32,
+                                .vocab = 64,
+                                .tied = coin(random),
+                                .row_bias = coin(random),
+                                .in_place = coin(random),
+                                .fused_accumulation = fused});
+  }
+}
+
+inline plan::ParameterTreatment random_treatment(core::Random& random) {
+  plan::ParameterTreatment treatment;
+  if (coin(random)) treatment.gradients = numerics::Format::bf16;
+  if (coin(random)) treatment.master.reset();
+  treatment.moments = static_cast<int>(between(random, 0, 2));
+  treatment.gradient_reads = static_cast<int>(between(random, 0, 2));
+  treatment.gradient_copy = coin(random);
+  treatment.separate_parameter_copy = coin(random);
+  return treatment;
+}
+
+// `layers` cut into `parts` at random places; parts in the middle are never empty.
+inline std::vector<std::int64_t> random_cut(core::Random& random, std::int64_t layers, std::int64_t parts) {
+  std::vector<std::int64_t> result(static_cast<std::size_t>(parts), 1);
+  if (parts > 1) result.front() = result.back() = 0;
+  if (parts == 1) result.front() = 0;
+  for (std::int64_t left = layers - std::max<std::int64_t>(0, parts - 2); left > 0; --left)
+    ++result[static_cast<std::size_t>(between(random, 0, parts - 1))];
+  return result;
+}
+
+inline plan::Strategy random_strategy(core::Random& random, std::int64_t body_layers) {
+  plan::Strategy s;
+  s.tensor = std::int64_t{1} << random.below(3);
+  s.data = between(random, 1, 4);
+  s.micro_batch = between(random, 1, 2);
+  const char* kinds[] = {"gpipe", "1f1b", "interleaved-1f1b"};
+  s.schedule = kinds[random.below(3)];
+  s.pipeline = between(random, 1, std::min<std::int64_t>(4, body_layers + 2));
+  s.micro_batches = between(random, 1, 8);
+  if (s.schedule == "interleaved-1f1b") {
+    const std::int64_t most = (body_layers + 2) / s.pipeline;
+    if (s.pipeline < 2 || most < 2) {
+      s.schedule = "1f1b";
+    } else {
+      s.chunks = between(random, 2, std::min<std::int64_t>(3, most));
+      s.micro_batches = s.pipeline * between(random, 1, 3);
+    }
+  }
+  s.stage_layers = random_cut(random, body_layers, s.pipeline * s.chunks);
+  if (coin(random)) s.order = {plan::Axis::pipeline, plan::Axis::data, plan::Axis::context, plan::Axis::tensor};
+  s.sequence_parallel = coin(random);
+  s.vocab_parallel = coin(random);
+  s.sharded = coin(random) ? plan::Sharded::optimizer : plan::Sharded::nothing;
+  s.recompute = static_cast<plan::Recompute>(random.below(3));
+  s.overlap_gradient_reduce = coin(random);
+  s.overlap_parameter_gather = coin(random);
+  s.overlap_tensor = coin(random);
+  s.overlap_sends = coin(random);
+  const double buckets[] = {0.0, 1.0, 2048.0, 8192.0, 1e6};
+  s.bucket_bytes = buckets[random.below(5)];
+  s.scatter_sends = coin(random);
+  s.host_waits_for_arrival = coin(random);
+  return s;
+}
+
+inline constexpr std::int64_t k_random_plan_sequence = 8;
+
+}  // namespace cairn::testing
