@@ -1,0 +1,53 @@
+// A measured run: one row of a measurement table as an experiment that Cairn can predict, with what was measured.
+//
+// The schema's columns (any subset, in any order; words as in experiments, yes/no for booleans):
+//   where    source ref notes assumed(columns the source does not state)
+//   outcome  status: ok | oom | failed (crash or out of memory, not told apart) | memory (a memory figure only)
+//            iter_time_s tokens_per_s_per_gpu tflops_per_gpu mfu_pct mem_gib
+//   machine  accelerator num_gpus gpus_per_node nvlink_gb_s(GB/s per GPU and direction) nics_per_node nic_gbit_s(per
+//   NIC) model    model params_b layers hidden heads kv_heads ffn gated_mlp vocab tied_embeddings norm position bias
+//   dropout training framework(with or without @release) seq_len global_batch micro_batch precision gradients
+//   attention_kernel
+//            compiled
+//   plan     tp pp vpp(chunks of the interleaved schedule) dp cp ep sequence_parallel zero recompute tp_overlap
+//   schedule
+//
+// An empty field is unknown, not 0: a run whose layers, batch or degrees are unknown is not run, and says so.
+//   step time = iter_time_s, else global_batch seq_len / (tokens_per_s_per_gpu num_gpus), else by the family's
+//   convention
+//               from tflops_per_gpu
+//   memory    = mem_gib GiB, held against what the program allocates
+//   stages    = even; balanced by time where the layers do not divide (86 timed runs of one public file)
+//   gradients = as stored and reduced, whatever the precision recipe says
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cairn/config/node.h"
+#include "cairn/validation/csv.h"
+#include "cairn/validation/family.h"
+
+namespace cairn::validation {
+
+enum class Status : std::uint8_t { ok, out_of_memory, failed, memory_only };
+std::string_view name(Status status);
+
+struct MeasuredRun {
+  int line = 0;
+  std::string label;  // model, GPUs and plan in a few words
+  Status status = Status::ok;
+  std::optional<double> time_s;
+  std::optional<double> memory_bytes;
+  std::int64_t gpus = 0;
+  config::Node experiment;  // every node placed at the row
+  std::string reason;       // why it is not run; empty: it is
+};
+
+// The rows of a table. Throws core::ConfigurationError for what no table may hold: unknown columns, fields that are not
+// the numbers or words they must be.
+std::vector<MeasuredRun> measured_runs(const CsvTable& table, const Family& family, const Families& families);
+
+}  // namespace cairn::validation

@@ -1,0 +1,92 @@
+// Predictions held against published and measured runs.
+//
+// Every row of a table that can be run is predicted by the analytic engine and scored; every other is listed with the
+// reason. Beside the errors of a family stands what the best constant FLOP/s per GPU would have scored on the same rows
+// (baseline_mape), so that a model's worth shows.
+//
+//   korthikanti2022_table5: 8 rows, mean error 3.1 %, median 2.8 %, p90 6.0 %, max 7.4 %, bias -1.2 %, rank correlation
+//   1.000; best constant rate 11.5 %; band mean 3.5 %, max 8 %: passed
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cairn/config/loader.h"
+#include "cairn/predict/timeline.h"
+#include "cairn/validation/family.h"
+#include "cairn/validation/measured_run.h"
+#include "cairn/validation/statistics.h"
+
+namespace cairn::validation {
+
+struct ValidateOptions {
+  // Families to run; empty: all published ones and all of `data`.
+  std::vector<std::string> names;
+  // A folder of tables, or one that holds such a folder named `measured`.
+  std::optional<std::filesystem::path> data;
+  // The folder of the published tables; default: validate/published beside the configuration folders.
+  std::optional<std::filesystem::path> published;
+};
+
+struct SkippedRow {
+  int line = 0;
+  std::string reason;
+};
+
+// One row that was run. Errors are predicted / measured - 1.
+struct ValidatedRow {
+  std::string family;
+  int line = 0;
+  std::string label;
+  Status status = Status::ok;
+  std::optional<double> measured_s;
+  double predicted_s = 0.0;
+  std::optional<double> error;
+  predict::Breakdown breakdown;  // adds up to the predicted time
+  bool fits = true;
+  std::optional<double> measured_bytes;
+  double predicted_bytes = 0.0;  // allocated at the peak of the fullest stage
+  std::optional<double> memory_error;
+  double achieved_flops = 0.0;  // executed work per GPU over the measured time [FLOP/s]; 0 without a time
+  std::vector<std::string> warnings;
+};
+
+struct FamilyResult {
+  std::string name;
+  std::string title;
+  std::int64_t rows = 0;   // run
+  std::int64_t timed = 0;  // of them with a measured time
+  std::vector<SkippedRow> skipped;
+  std::optional<ErrorSummary> errors;  // over timed rows
+  std::optional<double> spearman;
+  std::int64_t outcomes = 0;            // rows known to have run or to have run out of memory
+  std::int64_t false_fit = 0;           // ran out of memory, predicted to fit
+  std::int64_t false_oom = 0;           // ran, predicted not to fit
+  std::optional<double> memory_median;  // of absolute memory errors
+  std::optional<ConstantRate> baseline;
+  Band band;
+  std::optional<bool> passed;  // empty: no band, or no timed row
+};
+
+struct Report {
+  std::vector<FamilyResult> families;
+  std::vector<ValidatedRow> rows;
+  bool passed() const;  // no family failed its band
+};
+
+// Throws core::ConfigurationError for unknown names and tables that cannot be read.
+Report validate(const config::Loader& loader, const ValidateOptions& options);
+
+// A table of families, then one of rows for each family of at most `rows_up_to` rows, then why rows were skipped.
+struct TextOptions {
+  std::size_t rows_up_to = 40;
+};
+std::string text(const Report& report, const TextOptions& options = {});
+
+// cairn.validate/1; shares and errors as fractions, times in seconds, memory in bytes.
+std::string json(const Report& report);
+
+}  // namespace cairn::validation

@@ -1,0 +1,47 @@
+#include "cairn/validation/family.h"
+
+namespace cairn::validation {
+
+using config::Fields;
+using config::Value;
+
+namespace {
+
+void describe_words(Fields& fields, std::string_view key, std::vector<std::pair<std::string, std::string>>& words,
+                    std::string_view doc) {
+  fields.map(key, words, {.doc = doc}, [](Value& value, std::string& text) { value.text(text); });
+}
+
+}  // namespace
+
+void describe(Fields& fields, Band& band) {
+  fields.number("mean", band.mean, {.doc = "largest mean error that passes, 0.05 = 5 %", .positive = true});
+  fields.number("max", band.max, {.doc = "largest error of a row that passes", .positive = true});
+}
+
+void describe(Fields& fields, Family& family) {
+  fields.text("title", family.title, {.doc = "what was measured"});
+  fields.text("release", family.release, {.doc = "of the framework, where rows name none"});
+  fields.number("dropout", family.dropout, {.doc = "where the file has no such column", .maximum = 1.0});
+  fields.count("vocab_multiple", family.vocab_multiple,
+               {.doc = "vocabulary padded to a multiple of this times the tensor-parallel degree", .minimum = 1});
+  fields.choice("flops", family.flops,
+                {{"none", FlopConvention::none},
+                 {"recomputed-gpt", FlopConvention::recomputed_gpt},
+                 {"model", FlopConvention::model}},
+                {.doc = "what a published FLOP/s counts"});
+  describe_words(fields, "attention", family.attention, "attention kernel of the file -> of an experiment");
+  describe_words(fields, "skip", family.skip, "word in a row's notes -> why it is not run");
+  fields.object("band", family.band, {.doc = "errors that pass; absent: nothing is judged"});
+}
+
+void describe(Fields& fields, Families& families) {
+  std::int64_t version = 1;
+  fields.count("version", version, {.doc = "of this format", .minimum = 1, .maximum = 1});
+  describe_words(fields, "clusters", families.clusters,
+                 "accelerator -> cluster whose latencies and fabric a row takes");
+  fields.map("families", families.families, {.doc = "file name without .csv -> what holds for its rows"},
+             [](Value& value, Family& family) { value.object(family); });
+}
+
+}  // namespace cairn::validation

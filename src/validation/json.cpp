@@ -1,0 +1,84 @@
+#include <nlohmann/json.hpp>
+
+#include "cairn/plan/mesh.h"
+#include "cairn/validation/validate.h"
+
+namespace cairn::validation {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int k_indent = 2;
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json band(const Band& band) {
+  if (!band.mean && !band.max) return nullptr;
+  return {{"mean", or_null(band.mean)}, {"max", or_null(band.max)}};
+}
+
+Json family(const FamilyResult& result) {
+  Json skipped = Json::array();
+  for (const SkippedRow& row : result.skipped) skipped.push_back({{"line", row.line}, {"reason", row.reason}});
+  const auto error = [&](double ErrorSummary::*part) {
+    return result.errors ? Json((*result.errors).*part) : Json(nullptr);
+  };
+  return {{"name", result.name},
+          {"rows", result.rows},
+          {"timed", result.timed},
+          {"skipped", std::move(skipped)},
+          {"mape", error(&ErrorSummary::mape)},
+          {"median", error(&ErrorSummary::median)},
+          {"p90", error(&ErrorSummary::p90)},
+          {"max", error(&ErrorSummary::max)},
+          {"bias", error(&ErrorSummary::bias)},
+          {"spearman", or_null(result.spearman)},
+          {"outcomes", result.outcomes},
+          {"false_fit", result.false_fit},
+          {"false_oom", result.false_oom},
+          {"memory_median", or_null(result.memory_median)},
+          {"baseline_mape", result.baseline ? Json(result.baseline->mape) : Json(nullptr)},
+          {"baseline_flop_per_s_per_gpu", result.baseline ? Json(result.baseline->rate) : Json(nullptr)},
+          {"band", band(result.band)},
+          {"passed", result.passed ? Json(*result.passed) : Json(nullptr)}};
+}
+
+Json parts(const predict::Breakdown& breakdown) {
+  const auto exposed = [&](plan::Axis axis) {
+    return core::to_seconds(breakdown.exposed[static_cast<std::size_t>(axis)]);
+  };
+  return {{"compute", core::to_seconds(breakdown.compute)}, {"recompute", core::to_seconds(breakdown.recompute)},
+          {"launch", core::to_seconds(breakdown.launch)},   {"tp_exposed", exposed(plan::Axis::tensor)},
+          {"cp_exposed", exposed(plan::Axis::context)},     {"ep_exposed", exposed(plan::Axis::expert)},
+          {"pp_exposed", exposed(plan::Axis::pipeline)},    {"dp_exposed", exposed(plan::Axis::data)},
+          {"bubble", core::to_seconds(breakdown.bubble)},   {"optimizer", core::to_seconds(breakdown.optimizer)},
+          {"host", core::to_seconds(breakdown.host)},       {"other", core::to_seconds(breakdown.other)}};
+}
+
+Json row(const ValidatedRow& row) {
+  return {{"family", row.family},
+          {"line", row.line},
+          {"run", row.label},
+          {"status", name(row.status)},
+          {"measured_s", or_null(row.measured_s)},
+          {"predicted_s", row.predicted_s},
+          {"error", or_null(row.error)},
+          {"time_s", parts(row.breakdown)},
+          {"fits", row.fits},
+          {"measured_bytes", or_null(row.measured_bytes)},
+          {"predicted_bytes", row.predicted_bytes},
+          {"memory_error", or_null(row.memory_error)},
+          {"warnings", row.warnings}};
+}
+
+}  // namespace
+
+std::string json(const Report& report) {
+  Json families = Json::array();
+  for (const FamilyResult& result : report.families) families.push_back(family(result));
+  Json rows = Json::array();
+  for (const ValidatedRow& each : report.rows) rows.push_back(row(each));
+  const Json document = {{"schema", "cairn.validate/1"}, {"families", std::move(families)}, {"rows", std::move(rows)}};
+  return document.dump(k_indent) + "\n";
+}
+
+}  // namespace cairn::validation

@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cairn/plan/mesh.h"
+#include "cairn/validation/validate.h"
+
+namespace cairn::validation {
+namespace {
+
+constexpr double k_percent = 100.0;
+constexpr double k_gib = 1024.0 * 1024.0 * 1024.0;
+
+std::string percent(const std::optional<double>& fraction, bool is_signed = false) {
+  if (!fraction) return "-";
+  return is_signed ? fmt::format("{:+.1f} %", *fraction * k_percent) : fmt::format("{:.1f} %", *fraction * k_percent);
+}
+
+template <class Get>
+std::string error_cell(const FamilyResult& family, Get get, bool is_signed = false) {
+  return family.errors ? percent(get(*family.errors), is_signed) : "-";
+}
+
+std::string verdict(const FamilyResult& family) {
+  if (!family.passed) return "-";
+  return *family.passed ? "passed" : "beyond its band";
+}
+
+void append_families(const Report& report, std::string& out) {
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "{:32} {:>5} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6} {:>9} {:>10} {:>9} {:>8}  {}\n", "family",
+                 "timed", "skipped", "mean", "median", "p90", "max", "bias", "rank", "constant", "false fit",
+                 "false oom", "memory", "band");
+  for (const FamilyResult& family : report.families) {
+    fmt::format_to(to, "{:32} {:>5} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6} {:>9} {:>10} {:>9} {:>8}  {}\n",
+                   family.name, family.timed, family.skipped.size(),
+                   error_cell(family, [](const auto& e) { return e.mape; }),
+                   error_cell(family, [](const auto& e) { return e.median; }),
+                   error_cell(family, [](const auto& e) { return e.p90; }),
+                   error_cell(family, [](const auto& e) { return e.max; }),
+                   error_cell(
+                       family, [](const auto& e) { return e.bias; }, true),
+                   family.spearman ? fmt::format("{:.3f}", *family.spearman) : "-",
+                   family.baseline ? percent(family.baseline->mape) : "-", family.false_fit, family.false_oom,
+                   percent(family.memory_median), verdict(family));
+  }
+}
+
+void append_rows(const Report& report, const FamilyResult& family, std::string& out) {
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "\n{}{}{}: seconds\n", family.name, family.title.empty() ? "" : ", ", family.title);
+  fmt::format_to(to,
+                 "{:>5} {:48} {:>9} {:>9} {:>8} | {:>8} {:>8} {:>7} {:>7} {:>7} {:>7} {:>8} {:>7} {:>7} {:>7} {:>9}\n",
+                 "line", "run", "measured", "predicted", "error", "compute", "recomp", "tp", "dp", "pp", "bubble",
+                 "optimizer", "host", "launch", "other", "memory");
+  for (const ValidatedRow& row : report.rows) {
+    if (row.family != family.name) continue;
+    const predict::Breakdown& parts = row.breakdown;
+    const auto seconds = [](core::Picoseconds time) { return core::to_seconds(time); };
+    const auto exposed = [&](plan::Axis axis) { return seconds(parts.exposed[static_cast<std::size_t>(axis)]); };
+    fmt::format_to(to,
+                   "{:>5} {:48} {:>9} {:>9.4g} {:>8} | {:>8.4g} {:>8.4g} {:>7.3g} {:>7.3g} {:>7.3g} {:>7.3g} {:>8.3g} "
+                   "{:>7.3g} {:>7.3g} "
+                   "{:>7.3g} {:>5.1f} GiB{}\n",
+                   row.line, row.label,
+                   row.measured_s ? fmt::format("{:.4g}", *row.measured_s) : std::string(name(row.status)),
+                   row.predicted_s, percent(row.error, true), seconds(parts.compute), seconds(parts.recompute),
+                   exposed(plan::Axis::tensor), exposed(plan::Axis::data), exposed(plan::Axis::pipeline),
+                   seconds(parts.bubble), seconds(parts.optimizer), seconds(parts.host), seconds(parts.launch),
+                   seconds(parts.other) + exposed(plan::Axis::context) + exposed(plan::Axis::expert),
+                   row.predicted_bytes / k_gib, row.fits ? "" : ", does not fit");
+  }
+}
+
+void append_skipped(const FamilyResult& family, std::string& out) {
+  if (family.skipped.empty()) return;
+  std::map<std::string, std::vector<int>> reasons;
+  for (const SkippedRow& row : family.skipped) reasons[row.reason].push_back(row.line);
+  constexpr std::size_t k_lines_named = 8;
+  fmt::format_to(std::back_inserter(out), "\n{}: not run\n", family.name);
+  for (const auto& [reason, lines] : reasons) {
+    const std::size_t named = std::min(lines.size(), k_lines_named);
+    fmt::format_to(std::back_inserter(out), "  {:>4} rows: {} (line {}{})\n", lines.size(), reason,
+                   fmt::join(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+                   lines.size() > named ? ", ..." : "");
+  }
+}
+
+}  // namespace
+
+std::string text(const Report& report, const TextOptions& options) {
+  std::string out;
+  append_families(report, out);
+  for (const FamilyResult& family : report.families)
+    if (family.rows > 0 && static_cast<std::size_t>(family.rows) <= options.rows_up_to)
+      append_rows(report, family, out);
+  for (const FamilyResult& family : report.families) append_skipped(family, out);
+  return out;
+}
+
+}  // namespace cairn::validation

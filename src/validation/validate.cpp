@@ -1,0 +1,203 @@
+#include "cairn/validation/validate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "cairn/config/read.h"
+#include "cairn/core/diagnostics.h"
+#include "cairn/experiment/experiment.h"
+#include "cairn/experiment/job.h"
+
+namespace cairn::validation {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* k_families_file = "families.yaml";
+// From a configuration folder, in the source tree and installed alike.
+constexpr const char* k_published_beside_configs = "../validate/published/families.yaml";
+constexpr const char* k_measured_folder = "measured";
+
+struct Source {
+  std::string name;
+  fs::path file;
+  const Families* families = nullptr;
+};
+
+fs::path published_folder(const config::Loader& loader, const ValidateOptions& options) {
+  if (options.published) return *options.published;
+  core::Diagnostics diagnostics;
+  const fs::path found = loader.find(k_published_beside_configs, "validate", {}, "validate", diagnostics);
+  if (diagnostics.has_errors() || found.empty())
+    throw core::ConfigurationError("validate", "the published tables are not beside the configuration folders",
+                                   "name their folder");
+  return found.parent_path();
+}
+
+Families read_families(const config::Loader& loader, const fs::path& folder) {
+  core::Diagnostics diagnostics;
+  const config::Node node = loader.load(folder / k_families_file, diagnostics);
+  diagnostics.raise_if_errors();
+  return config::read<Families>(node);
+}
+
+void add_tables(const fs::path& folder, const Families& families, std::vector<Source>& sources) {
+  std::error_code problem;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, problem))
+    if (entry.path().extension() == ".csv") files.push_back(entry.path());
+  if (problem)
+    throw core::ConfigurationError("data", fmt::format("{}: {}", folder.filename().string(), problem.message()),
+                                   "name a folder of CSV tables");
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files)
+    sources.push_back({.name = file.stem().string(), .file = file, .families = &families});
+}
+
+std::vector<Source> chosen(std::vector<Source> sources, const std::vector<std::string>& names) {
+  if (names.empty()) return sources;
+  std::vector<std::string> known;
+  for (const Source& source : sources) known.push_back(source.name);
+  core::Diagnostics diagnostics;
+  std::vector<Source> result;
+  for (const std::string& name : names) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found != known.end()) {
+      result.push_back(sources[static_cast<std::size_t>(found - known.begin())]);
+      continue;
+    }
+    const std::string near = core::nearest(name, known);
+    core::Diagnostic diagnostic;
+    diagnostic.message = fmt::format("no measured runs named '{}'", name);
+    diagnostic.hint =
+        near.empty() ? fmt::format("known: {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", near);
+    diagnostics.add(std::move(diagnostic));
+  }
+  diagnostics.raise_if_errors();
+  return result;
+}
+
+Family family_of(const Source& source) {
+  Family family;
+  for (const auto& [name, known] : source.families->families)
+    if (name == source.name) family = known;
+  family.name = source.name;
+  return family;
+}
+
+// What is wrong, without the place: the row is named beside it.
+std::string short_reason(const core::ConfigurationError& error) {
+  const core::Diagnostic& first = error.diagnostics().front();
+  const std::string key = first.key_path.empty() ? "" : first.key_path + ": ";
+  const std::size_t more = error.diagnostics().size() - 1;
+  return key + first.message + (more > 0 ? fmt::format(" (and {} more)", more) : "");
+}
+
+ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, const config::Loader& loader) {
+  experiment::Job job(experiment::read(run.experiment), loader);
+  const predict::Prediction prediction = job.run(predict::Engine::analytic).prediction;
+  ValidatedRow row;
+  row.family = family;
+  row.line = run.line;
+  row.label = run.label;
+  row.status = run.status;
+  row.predicted_s = core::to_seconds(prediction.time);
+  row.breakdown = prediction.breakdown;
+  row.fits = prediction.fits;
+  row.predicted_bytes = prediction.memory.allocated_peak;
+  row.warnings = job.warnings();
+  if (run.time_s && run.status == Status::ok) {
+    row.measured_s = run.time_s;
+    row.error = row.predicted_s / *run.time_s - 1.0;
+    row.achieved_flops = prediction.hardware_flops / (static_cast<double>(run.gpus) * *run.time_s);
+  }
+  if (run.memory_bytes) {
+    row.measured_bytes = run.memory_bytes;
+    row.memory_error = row.predicted_bytes / *run.memory_bytes - 1.0;
+  }
+  return row;
+}
+
+bool within(const Band& band, const ErrorSummary& errors) {
+  return (!band.mean || errors.mape <= *band.mean) && (!band.max || errors.max <= *band.max);
+}
+
+void score(FamilyResult& result, std::span<const ValidatedRow> rows) {
+  std::vector<double> errors;
+  std::vector<double> measured;
+  std::vector<double> predicted;
+  std::vector<double> achieved;
+  std::vector<double> memory;
+  for (const ValidatedRow& row : rows) {
+    if (row.error) {
+      errors.push_back(*row.error);
+      measured.push_back(*row.measured_s);
+      predicted.push_back(row.predicted_s);
+      achieved.push_back(row.achieved_flops);
+    }
+    if (row.memory_error) memory.push_back(std::abs(*row.memory_error));
+    if (row.status == Status::memory_only) continue;
+    ++result.outcomes;
+    if (row.status == Status::out_of_memory && row.fits) ++result.false_fit;
+    if (row.status == Status::ok && !row.fits) ++result.false_oom;
+  }
+  result.rows = static_cast<std::int64_t>(rows.size());
+  result.timed = static_cast<std::int64_t>(errors.size());
+  result.errors = summarize(errors);
+  result.spearman = spearman(measured, predicted);
+  result.baseline = best_constant_rate(achieved);
+  if (!memory.empty()) result.memory_median = quantile(memory, 0.5);
+  if (result.errors && (result.band.mean || result.band.max)) result.passed = within(result.band, *result.errors);
+}
+
+void validate_family(const Source& source, const config::Loader& loader, Report& report) {
+  const Family family = family_of(source);
+  FamilyResult result;
+  result.name = family.name;
+  result.title = family.title;
+  result.band = family.band;
+  const std::size_t first = report.rows.size();
+  for (const MeasuredRun& run : measured_runs(read_csv(source.file), family, *source.families)) {
+    std::string reason = run.reason;
+    if (reason.empty()) {
+      try {
+        report.rows.push_back(predict_row(run, family.name, loader));
+      } catch (const core::ConfigurationError& problem) {
+        reason = short_reason(problem);
+      }
+    }
+    if (!reason.empty()) result.skipped.push_back({.line = run.line, .reason = std::move(reason)});
+  }
+  score(result, std::span<const ValidatedRow>(report.rows).subspan(first));
+  report.families.push_back(std::move(result));
+}
+
+}  // namespace
+
+bool Report::passed() const {
+  return std::all_of(families.begin(), families.end(),
+                     [](const FamilyResult& family) { return family.passed.value_or(true); });
+}
+
+Report validate(const config::Loader& loader, const ValidateOptions& options) {
+  const fs::path published = published_folder(loader, options);
+  const Families shipped = read_families(loader, published);
+  Families own = shipped;
+  std::vector<Source> sources;
+  add_tables(published, shipped, sources);
+  if (options.data) {
+    const fs::path inner = *options.data / k_measured_folder;
+    const fs::path folder = fs::is_directory(inner) ? inner : *options.data;
+    if (fs::exists(folder / k_families_file)) own = read_families(loader, folder);
+    add_tables(folder, own, sources);
+  }
+  Report report;
+  for (const Source& source : chosen(std::move(sources), options.names)) validate_family(source, loader, report);
+  return report;
+}
+
+}  // namespace cairn::validation
