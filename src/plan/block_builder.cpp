@@ -246,7 +246,8 @@ void BlockBuilder::gradients_ready(const ir::Operator& op, std::size_t position,
   if (sync.collective == Collective::none) return;
   for (const ir::Access& access : op.accesses)
     if (access.mode != ir::Mode::read && is_accumulator(access.tensor) &&
-        last_use_[at(access.tensor)] == static_cast<std::int32_t>(position))
+        last_use_[at(access.tensor)] == static_cast<std::int32_t>(position) &&
+        !(sync.without_tied && !graph_.tensor(graph_.tensor(access.tensor).of).tied.empty()))
       unsent_elements_ += layer_.parameter_local_[at(graph_.tensor(access.tensor).of)];
   const double bucket = sync.bucket_bytes / sync.bytes_per_element;
   if (!sync.hold && unsent_elements_ > 0.0 && unsent_elements_ >= bucket) send_gradients(sync);

@@ -69,7 +69,7 @@ void LayerLowering::find_parameters() {
       for (std::size_t rule = 0; rule < options_.rules.size(); ++rule)
         if (gradient_is_partial(access.tensor, rule)) state_.partial_elements[rule] += elements;
       if (!tensor.tied.empty()) {
-        state_.tied = tensor.tied;
+        state_.tied.push_back({.tag = tensor.tied, .elements = elements});
         state_.tied_elements += elements;
       }
     }
@@ -119,11 +119,11 @@ void LayerLowering::find_saved() {
   for (std::size_t id = 0; id < saved_.size(); ++id) {
     if (!saved_[id]) continue;
     const auto tensor = static_cast<ir::TensorId>(id);
-    if (is_input(tensor) && options_.input_held_by_producer) continue;
+    if (input_held(tensor)) continue;
     state_.saved_bytes += local_bytes(tensor);
     if (graph.tensor(tensor).statistic) state_.saved_statistic_bytes += local_bytes(tensor);
-    for (const ir::TensorId output : graph.outputs())
-      if (storage(output) == tensor) state_.keeps_output = true;
+    for (std::size_t output = 0; output < graph.outputs().size(); ++output)
+      if (storage(graph.outputs()[output]) == tensor) state_.kept_outputs |= 1U << output;
   }
 }
 
@@ -135,6 +135,12 @@ ir::TensorId LayerLowering::storage(ir::TensorId tensor) const {
 bool LayerLowering::is_input(ir::TensorId tensor) const {
   const auto& inputs = layer_.graph.inputs();
   return std::find(inputs.begin(), inputs.end(), tensor) != inputs.end();
+}
+
+bool LayerLowering::input_held(ir::TensorId tensor) const {
+  const auto& inputs = layer_.graph.inputs();
+  const auto input = std::find(inputs.begin(), inputs.end(), tensor);
+  return input != inputs.end() && ((options_.inputs_held >> (input - inputs.begin())) & 1U) != 0;
 }
 
 Placement LayerLowering::settled(ir::TensorId tensor, std::size_t rule) const { return settled_[at(tensor)][rule]; }
@@ -162,9 +168,9 @@ double LayerLowering::border_bytes(ir::TensorId tensor) const {
 Block LayerLowering::forward(const GradientSync& parameter_gather, Settled* settled) const {
   const ir::Graph& graph = layer_.graph;
   BlockBuilder builder(*this, layer_.name + " forward", false);
-  if (parameter_gather.collective != Collective::none && state_.parameter_elements > 0.0)
-    builder.gather_parameters(parameter_gather, state_.parameter_elements);
-  for (const ir::TensorId input : graph.inputs()) builder.receive(input, options_.input_held_by_producer);
+  const double gathered = state_.parameter_elements - (parameter_gather.without_tied ? state_.tied_elements : 0.0);
+  if (parameter_gather.collective != Collective::none && gathered > 0.0) builder.gather_parameters(parameter_gather, gathered);
+  for (const ir::TensorId input : graph.inputs()) builder.receive(input, input_held(input));
   for (const ir::TensorId data : fed_) builder.receive(data, false);
   std::vector<ir::OperatorId> order(graph.forward_count());
   for (std::size_t id = 0; id < order.size(); ++id) order[id] = static_cast<ir::OperatorId>(id);
@@ -205,8 +211,7 @@ Block LayerLowering::backward(const GradientSync& gradient_sync) const {
     const ir::OperatorId producer = graph.producer(static_cast<ir::TensorId>(id));
     const bool comes_again = producer >= 0 && static_cast<std::size_t>(producer) < recomputed_.size() && recomputed_[at(producer)];
     const auto tensor = static_cast<ir::TensorId>(id);
-    const bool elsewhere = options_.input_held_by_producer && is_input(tensor);
-    if (graph.tensors()[id].role == ir::Role::activation && !comes_again) builder.restore(tensor, elsewhere);
+    if (graph.tensors()[id].role == ir::Role::activation && !comes_again) builder.restore(tensor, input_held(tensor));
   }
   for (const ir::TensorId output : graph.outputs())
     if (graph.gradient(output) != ir::k_no_tensor) builder.receive(graph.border_gradient(output), false);

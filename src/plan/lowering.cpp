@@ -41,6 +41,7 @@ struct ScheduleEntry {
   std::shared_ptr<const pipeline::Schedule> schedule;
   std::shared_ptr<const pipeline::SweepOrder> order;
   std::vector<std::int32_t> devices;  // of virtual stages
+  std::vector<std::int32_t> chunks;   // of virtual stages, on their devices
 };
 
 std::int64_t bits(double value) {
@@ -97,12 +98,11 @@ class Lowering::Implementation {
     check(strategy);
     const ScheduleEntry& entry = schedule(strategy);
     strategy_ = &strategy;
-    previous_.slot = nullptr;
     layers_now_.assign(2 * model_.classes.size(), nullptr);
     program_.mesh = mesh(strategy);
     program_.schedule = entry.schedule;
     program_.order = entry.order;
-    program_.tied_stages = {k_no_stage, k_no_stage};
+    ties_.clear();
     program_.stages.resize(static_cast<std::size_t>(strategy.pipeline));
     parameters_.assign(static_cast<std::size_t>(strategy.pipeline), StageParameters{});
     for (Stage& stage : program_.stages) {
@@ -110,15 +110,16 @@ class Lowering::Implementation {
       stage.body_layers = 0;
     }
     lower_virtual_stages(entry);
+    find_tied_stages();
     for (std::int32_t device = 0; device < strategy.pipeline; ++device) finish_stage(device);
     return program_;
   }
 
-  Layer& layer(const Strategy& strategy, std::size_t layer_class, bool input_held = false) {
+  Layer& layer(const Strategy& strategy, std::size_t layer_class, std::uint32_t inputs_held = 0) {
     const std::int64_t stride = mesh(strategy).group(Axis::tensor).stride;
     const std::array<std::int64_t, 6> key{static_cast<std::int64_t>(layer_class), strategy.micro_batch, strategy.tensor, stride, static_cast<std::int64_t>(strategy.recompute),
                                           strategy.sequence_parallel + 2 * strategy.vocab_parallel + 4 * strategy.overlap_tensor +
-                                              8 * input_held};
+                                              8 * static_cast<std::int64_t>(inputs_held)};
     auto& slot = layers_[key];
     if (!slot) {
       const Group group{.axis = Axis::tensor, .size = strategy.tensor, .stride = stride};
@@ -128,7 +129,7 @@ class Lowering::Implementation {
                            .recompute = {},
                            .recompute_all = strategy.recompute == Recompute::full,
                            .tensor_overlap = strategy.overlap_tensor,
-                           .input_held_by_producer = input_held};
+                           .inputs_held = inputs_held};
       if (strategy.recompute == Recompute::attention) options.recompute.emplace_back("attention");
       slot = std::make_unique<Layer>(model_.classes[layer_class], std::move(options));
     }
@@ -145,8 +146,6 @@ class Lowering::Implementation {
   struct StageParameters {
     double elements = 0.0;
     double partial_tensor_elements = 0.0;
-    double tied_elements = 0.0;
-    std::string tied;
     friend bool operator==(const StageParameters&, const StageParameters&) = default;
   };
 
@@ -161,16 +160,17 @@ class Lowering::Implementation {
   struct Stretch {
     Layer* layer;
     std::int64_t count;
-    friend bool operator==(const Stretch&, const Stretch&) = default;
+    bool owns_ties = true;  // the first of the device to hold its tied parameters: the one that gathers and sends them
+  };
+
+  // Parameters stored once, and the devices that hold them.
+  struct Tie {
+    std::string tag;
+    double elements = 0.0;
+    std::vector<std::int32_t> devices;
   };
 
   using PassTable = std::array<std::array<const Pass*, 2>, 2>;
-  struct VirtualStage {
-    Neighbours neighbours;
-    std::vector<Stretch> stretches;
-    const PassTable* slot = nullptr;
-  };
-
   void check(const Strategy& strategy) const {
     if (strategy.tensor < 1 || strategy.pipeline < 1 || strategy.data < 1 || strategy.micro_batch < 1 || strategy.micro_batches < 1 ||
         strategy.chunks < 1)
@@ -189,10 +189,11 @@ class Lowering::Implementation {
   }
 
   const ScheduleEntry& schedule(const Strategy& strategy) {
-    for (const auto& [key, entry] : schedules_)
-      if (key.kind == strategy.schedule && key.stages == strategy.pipeline && key.micro_batches == strategy.micro_batches &&
-          key.chunks == strategy.chunks)
-        return *entry;
+    const auto known = std::find(kinds_.begin(), kinds_.end(), strategy.schedule);
+    const std::array<std::int64_t, 4> key{known - kinds_.begin(), strategy.pipeline, strategy.micro_batches, strategy.chunks};
+    if (known == kinds_.end()) kinds_.push_back(strategy.schedule);
+    auto& slot = schedules_[key];
+    if (slot) return *slot;
     const pipeline::Settings settings{.stages = static_cast<std::int32_t>(strategy.pipeline),
                                       .micro_batches = static_cast<std::int32_t>(strategy.micro_batches),
                                       .chunks = static_cast<std::int32_t>(strategy.chunks)};
@@ -200,9 +201,12 @@ class Lowering::Implementation {
     entry->schedule = std::make_shared<const pipeline::Schedule>(pipeline::generate(strategy.schedule, settings));
     entry->order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*entry->schedule));
     entry->devices = pipeline::devices_of_virtual_stages(*entry->schedule);
-    schedules_.emplace_back(ScheduleKey{strategy.schedule, strategy.pipeline, strategy.micro_batches, strategy.chunks},
-                            std::move(entry));
-    return *schedules_.back().second;
+    entry->chunks.resize(entry->devices.size());
+    for (std::int32_t device = 0; device < entry->schedule->stages; ++device)
+      for (std::int32_t chunk = 0; chunk < entry->schedule->chunks; ++chunk)
+        entry->chunks[static_cast<std::size_t>(entry->schedule->virtual_stage(device, chunk))] = chunk;
+    slot = std::move(entry);
+    return *slot;
   }
 
   // The layers of virtual stage `index`, in execution order.
@@ -229,65 +233,82 @@ class Lowering::Implementation {
 
   void add(std::int32_t layer_class, std::int64_t count) {
     if (count == 0) return;
-    Layer*& known = layers_now_[static_cast<std::size_t>(2 * layer_class + held_below_)];
-    if (known == nullptr) known = &layer(*strategy_, static_cast<std::size_t>(layer_class), held_below_);
-    Layer& first = *known;
+    Layer& first = layer_now(layer_class);
     // A layer that keeps its own output holds the next layer's input for it.
-    if (first.lowering.state().keeps_output != held_below_ && count > 1) {
-      stretches_.push_back({&first, 1});
-      held_below_ = first.lowering.state().keeps_output;
-      add(layer_class, count - 1);
-      return;
-    }
-    stretches_.push_back({&first, count});
-    held_below_ = first.lowering.state().keeps_output;
+    const std::uint32_t kept = first.lowering.state().kept_outputs;
+    const bool changes = kept != held_below_ && count > 1;
+    stretches_.push_back({&first, changes ? 1 : count});
+    held_below_ = kept;
+    if (changes) add(layer_class, count - 1);
+  }
+
+  Layer& layer_now(std::int32_t layer_class) {
+    if (held_below_ > 1) return layer(*strategy_, static_cast<std::size_t>(layer_class), held_below_);
+    Layer*& known = layers_now_[2 * static_cast<std::size_t>(layer_class) + held_below_];
+    if (known == nullptr) known = &layer(*strategy_, static_cast<std::size_t>(layer_class), held_below_);
+    return *known;
   }
 
   void lower_virtual_stages(const ScheduleEntry& entry) {
     const auto count = static_cast<std::int64_t>(strategy_->stage_layers.size());
     std::int64_t run = 0;
     std::int64_t used = 0;
-    std::vector<std::int32_t> chunk_of(static_cast<std::size_t>(count));
-    for (std::int32_t device = 0; device < entry.schedule->stages; ++device)
-      for (std::int32_t chunk = 0; chunk < entry.schedule->chunks; ++chunk)
-        chunk_of[static_cast<std::size_t>(entry.schedule->virtual_stage(device, chunk))] = chunk;
     for (std::int64_t index = 0; index < count; ++index) {
       const std::int32_t device = entry.devices[static_cast<std::size_t>(index)];
-      held_below_ = false;  // what arrives from another stage is this stage's own copy
+      held_below_ = 0;  // what arrives from another stage is this stage's own copy
       collect(index, run, used);
+      if (stretches_.empty())
+        throw wrong("stages", fmt::format("virtual stage {} of {} would hold no layer", index + 1, count),
+                    "give each at least one; only the ends, which hold embedding and head, may have none");
+      account(device);
       const bool from_below = index > 0 && entry.devices[static_cast<std::size_t>(index - 1)] != device;
       const bool to_above = index + 1 < count && entry.devices[static_cast<std::size_t>(index + 1)] != device;
       Stage& stage = program_.stages[static_cast<std::size_t>(device)];
       stage.body_layers += strategy_->stage_layers[static_cast<std::size_t>(index)];
-      auto& slot = stage.passes[static_cast<std::size_t>(chunk_of[static_cast<std::size_t>(index)])];
+      auto& slot = stage.passes[static_cast<std::size_t>(entry.chunks[static_cast<std::size_t>(index)])];
       const Neighbours neighbours{.below = from_below ? entry.devices[static_cast<std::size_t>(index - 1)] : k_no_stage,
                                   .here = device,
                                   .above = to_above ? entry.devices[static_cast<std::size_t>(index + 1)] : k_no_stage};
-      if (same_as_before(neighbours, slot)) {
-        account(device);
-        continue;
-      }
-      slot[0][0] = forward_pass(neighbours, false);
-      slot[0][1] = gathers() ? forward_pass(neighbours, true) : slot[0][0];
-      slot[1][0] = backward_pass(neighbours, false);
-      slot[1][1] = reduces() ? backward_pass(neighbours, true) : slot[1][0];
-      previous_ = {.neighbours = neighbours, .stretches = stretches_, .slot = &slot};
-      account(device);
+      slot = pass_table(neighbours);
     }
   }
 
-  // Stages in the middle of a pipeline often equal the one before them.
-  bool same_as_before(const Neighbours& neighbours, PassTable& slot) {
-    if (previous_.slot == nullptr || previous_.stretches != stretches_) return false;
-    const auto message = [&](const Neighbours& n) {
-      return std::array{n.below == k_no_stage ? Group{} : send_group(n.here, n.below),
-                        n.above == k_no_stage ? Group{} : send_group(n.here, n.above)};
-    };
-    const bool same_ends = (previous_.neighbours.below == k_no_stage) == (neighbours.below == k_no_stage) &&
-                           (previous_.neighbours.above == k_no_stage) == (neighbours.above == k_no_stage);
-    if (!same_ends || message(previous_.neighbours) != message(neighbours)) return false;
-    slot = *previous_.slot;
-    return true;
+  // The four passes of the layers collected. Stages in the middle of a pipeline equal each other, and those of other plans.
+  PassTable pass_table(const Neighbours& neighbours) {
+    constexpr std::size_t k_stretches = 4;
+    if (stretches_.size() > k_stretches) return make_pass_table(neighbours);
+    const Group data = program_.mesh.group(Axis::data);
+    const Group none{};
+    const Group below = neighbours.below == k_no_stage ? none : send_group(neighbours.here, neighbours.below);
+    const Group above = neighbours.above == k_no_stage ? none : send_group(neighbours.here, neighbours.above);
+    const bool collective = gathers() || reduces();
+    std::array<std::int64_t, 6 + 2 * k_stretches> key{
+        below.size * 1'000'003 + below.stride,
+        above.size * 1'000'003 + above.stride,
+        strategy_->host_waits_for_arrival + 2 * strategy_->scatter_sends + 4 * strategy_->overlap_sends + 8 * gathers() + 16 * reduces() +
+            32 * (strategy_->sharded == Sharded::optimizer),
+        collective ? data.size : 0,
+        collective ? data.stride : 0,
+        collective ? bits(strategy_->bucket_bytes) : 0};
+    for (std::size_t i = 0; i < stretches_.size(); ++i) {
+      key[6 + 2 * i] = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(stretches_[i].layer));
+      key[7 + 2 * i] = 2 * stretches_[i].count + stretches_[i].owns_ties;
+    }
+    if (key == last_key_) return last_table_;
+    const auto [slot, fresh] = tables_.try_emplace(key);
+    if (fresh) slot->second = make_pass_table(neighbours);
+    last_key_ = key;
+    last_table_ = slot->second;
+    return last_table_;
+  }
+
+  PassTable make_pass_table(const Neighbours& neighbours) {
+    PassTable table{};
+    table[0][0] = forward_pass(neighbours, false);
+    table[0][1] = gathers() ? forward_pass(neighbours, true) : table[0][0];
+    table[1][0] = backward_pass(neighbours, false);
+    table[1][1] = reduces() ? backward_pass(neighbours, true) : table[1][0];
+    return table;
   }
 
   bool gathers() const {
@@ -299,8 +320,12 @@ class Lowering::Implementation {
     draft_.runs.clear();
     draft_.send = Send::none;
     draft_.runs.push_back({begin_block(neighbours.below != k_no_stage, true), 1});
-    for (const Stretch& stretch : stretches_)
-      draft_.runs.push_back({gather ? gathering(*stretch.layer) : &stretch.layer->forward, stretch.count});
+    for (const Stretch& stretch : stretches_) {
+      if (gather)
+        add_gathering(draft_, stretch);
+      else
+        draft_.runs.push_back({&stretch.layer->forward, stretch.count});
+    }
     if (neighbours.above != k_no_stage) {
       draft_.runs.push_back({send_block(true, neighbours.here, neighbours.above), 1});
       draft_.send = Send::next;
@@ -314,7 +339,7 @@ class Lowering::Implementation {
     draft_.runs.push_back({begin_block(neighbours.above != k_no_stage, false), 1});
     for (auto stretch = stretches_.rbegin(); stretch != stretches_.rend(); ++stretch) {
       if (reduce)
-        add_reducing(draft_, *stretch->layer, stretch->count);
+        add_reducing(draft_, *stretch);
       else
         draft_.runs.push_back({&stretch->layer->backward, stretch->count});
     }
@@ -341,17 +366,34 @@ class Lowering::Implementation {
     return passes_.emplace(hash, std::move(pass))->second.get();
   }
 
-  const Block* gathering(Layer& layer) {
+  const Block* gathering(Layer& layer, bool without_tied) {
     const GradientSync sync{.collective = Collective::all_gather,
                             .group = program_.mesh.group(Axis::data),
-                            .bytes_per_element = numerics::bytes_per_element(treatment_.gather)};
+                            .bytes_per_element = numerics::bytes_per_element(treatment_.gather),
+                            .without_tied = without_tied};
     return synchronised(layer, true, sync);
   }
 
+  static bool has_ties(const Layer& layer) { return !layer.lowering.state().tied.empty(); }
+
+  // Of layers that share parameters the first to run gathers them, and the last to finish its gradient, the same one, sends it.
+  void add_gathering(Pass& pass, const Stretch& stretch) {
+    const std::int64_t owners = !has_ties(*stretch.layer) ? stretch.count : stretch.owns_ties ? 1 : 0;
+    if (owners > 0) pass.runs.push_back({gathering(*stretch.layer, false), owners});
+    if (owners < stretch.count) pass.runs.push_back({gathering(*stretch.layer, true), stretch.count - owners});
+  }
+  void add_reducing(Pass& pass, const Stretch& stretch) {
+    const std::int64_t owners = !has_ties(*stretch.layer) ? stretch.count : stretch.owns_ties ? 1 : 0;
+    add_reducing(pass, *stretch.layer, stretch.count - owners, true);
+    add_reducing(pass, *stretch.layer, owners, false);
+  }
+
   // Layers smaller than a bucket share one: all but the last of them hold their gradients back.
-  void add_reducing(Pass& pass, Layer& layer, std::int64_t count) {
+  void add_reducing(Pass& pass, Layer& layer, std::int64_t count, bool without_tied) {
+    if (count == 0) return;
     GradientSync sync = gradient_sync();
-    const double elements = layer.lowering.state().parameter_elements;
+    sync.without_tied = without_tied;
+    const double elements = layer.lowering.state().parameter_elements - (without_tied ? layer.lowering.state().tied_elements : 0.0);
     const double layer_bytes = elements * sync.bytes_per_element;
     const std::int64_t together =
         layer_bytes > 0.0 ? std::clamp(static_cast<std::int64_t>(sync.bucket_bytes / layer_bytes), std::int64_t{1}, count) : count;
@@ -382,7 +424,7 @@ class Lowering::Implementation {
   const Block* synchronised(Layer& layer, bool forward, const GradientSync& sync) {
     const std::array<std::int64_t, 8> key{forward,        static_cast<std::int64_t>(sync.collective), sync.group.size,
                                           sync.group.stride, bits(sync.bytes_per_element),            bits(sync.bucket_bytes),
-                                          bits(sync.carried_elements), sync.hold};
+                                          bits(sync.carried_elements), sync.hold + 2 * sync.without_tied};
     auto& slot = layer.synchronised[key];
     if (!slot) slot = std::make_unique<Block>(forward ? layer.lowering.forward(sync) : layer.lowering.backward(sync));
     return slot.get();
@@ -447,29 +489,52 @@ class Lowering::Implementation {
   // Adds the parameters of the collected layers to their device.
   void account(std::int32_t device) {
     StageParameters& parameters = parameters_[static_cast<std::size_t>(device)];
-    for (const Stretch& stretch : stretches_) {
+    for (Stretch& stretch : stretches_) {
       const LayerState& state = stretch.layer->lowering.state();
       const auto count = static_cast<double>(stretch.count);
-      const bool shared_here = !state.tied.empty() && parameters.tied == state.tied;
-      parameters.elements += count * state.parameter_elements - (shared_here ? state.tied_elements : 0.0);
+      parameters.elements += count * (state.parameter_elements - state.tied_elements);
       if (!state.partial_elements.empty()) parameters.partial_tensor_elements += count * state.partial_elements.front();
-      if (state.tied.empty()) continue;
-      parameters.tied = state.tied;
-      parameters.tied_elements = state.tied_elements;
-      auto& [first, second] = program_.tied_stages;
-      if (first == k_no_stage)
-        first = device;
-      else if (first != device)
-        second = device;
+      if (!state.tied.empty()) stretch.owns_ties = false;
+      for (const Tied& tied : state.tied)
+        if (first_holder(tied, device)) {
+          parameters.elements += tied.elements;
+          stretch.owns_ties = true;
+        }
     }
   }
 
+  bool first_holder(const Tied& tied, std::int32_t device) {
+    auto tie = std::find_if(ties_.begin(), ties_.end(), [&](const Tie& t) { return t.tag == tied.tag; });
+    if (tie == ties_.end()) tie = ties_.insert(tie, Tie{.tag = tied.tag, .elements = tied.elements, .devices = {}});
+    if (std::find(tie->devices.begin(), tie->devices.end(), device) != tie->devices.end()) return false;
+    tie->devices.push_back(device);
+    return true;
+  }
+
+  void find_tied_stages() {
+    program_.tied_stages = {k_no_stage, k_no_stage};
+    exchanged_elements_ = 0.0;
+    for (const Tie& tie : ties_) {
+      if (tie.devices.size() == 1) continue;
+      const std::array<std::int32_t, 2> pair{std::min(tie.devices[0], tie.devices[1]), std::max(tie.devices[0], tie.devices[1])};
+      if (tie.devices.size() > 2 || (program_.tied_stages[0] != k_no_stage && program_.tied_stages != pair))
+        throw wrong("pp",
+                    fmt::format("'{}' and other shared parameters live on more than two stages; their gradients are exchanged "
+                                "between two at most",
+                                tie.tag),
+                    "use fewer stages, or list stages so that the layers that share parameters lie on one or two of them");
+      program_.tied_stages = pair;
+      exchanged_elements_ += tie.elements;
+    }
+  }
+
+  bool is_tied(std::int32_t device) const { return device == program_.tied_stages[0] || device == program_.tied_stages[1]; }
+
   void finish_stage(std::int32_t device) {
-    if (device == 0 && program_.tied_stages[1] == k_no_stage) program_.tied_stages[0] = k_no_stage;
     const StageParameters& parameters = parameters_[static_cast<std::size_t>(device)];
-    const bool tied = device == program_.tied_stages[0] || device == program_.tied_stages[1];
+    const bool tied = is_tied(device);
     Stage& stage = program_.stages[static_cast<std::size_t>(device)];
-    if (device > 0 && !tied && parameters == parameters_[static_cast<std::size_t>(device) - 1]) {
+    if (device > 0 && !tied && !is_tied(device - 1) && parameters == parameters_[static_cast<std::size_t>(device) - 1]) {
       const Stage& before = program_.stages[static_cast<std::size_t>(device) - 1];
       stage.settle = before.settle;
       stage.update = before.update;
@@ -488,7 +553,7 @@ class Lowering::Implementation {
                            .tensor = program_.mesh.group(Axis::tensor),
                            .partial_bytes = parameters.partial_tensor_elements * gradient_bytes,
                            .tied = {.axis = Axis::pipeline, .size = tied ? 2 : 1, .stride = tied ? pipeline.stride * apart : 1},
-                           .tied_bytes = tied ? parameters.tied_elements * gradient_bytes : 0.0,
+                           .tied_bytes = tied ? exchanged_elements_ * gradient_bytes : 0.0,
                            .update = &update_,
                            .updated_elements = static_cast<std::int64_t>(shard),
                            .gather = strategy_->sharded == Sharded::optimizer && strategy_->data > 1 && !gathers(),
@@ -529,12 +594,6 @@ class Lowering::Implementation {
     stage.resident[static_cast<std::size_t>(Category::optimizer)] = updated * states;
   }
 
-  struct ScheduleKey {
-    std::string kind;
-    std::int64_t stages;
-    std::int64_t micro_batches;
-    std::int64_t chunks;
-  };
   struct StepEnds {
     std::unique_ptr<Block> settle;
     std::unique_ptr<Block> update;
@@ -549,7 +608,11 @@ class Lowering::Implementation {
   std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<Layer>, WordsHash> layers_;
   std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<Block>, WordsHash> special_;
   std::unordered_map<std::array<std::int64_t, 8>, StepEnds, WordsHash> step_ends_;
-  std::vector<std::pair<ScheduleKey, std::unique_ptr<ScheduleEntry>>> schedules_;
+  std::vector<std::string> kinds_;
+  std::unordered_map<std::array<std::int64_t, 4>, std::unique_ptr<ScheduleEntry>, WordsHash> schedules_;  // by kind, p, m, chunks
+  std::unordered_map<std::array<std::int64_t, 14>, PassTable, WordsHash> tables_;
+  std::array<std::int64_t, 14> last_key_{};
+  PassTable last_table_{};
   std::unordered_multimap<std::uint64_t, std::unique_ptr<Pass>> passes_;
 
   // The lowering under way.
@@ -557,10 +620,11 @@ class Lowering::Implementation {
   Program program_;
   std::vector<Stretch> stretches_;
   std::vector<Layer*> layers_now_;  // by class and whether the input is held below
-  VirtualStage previous_;
   Pass draft_;
   std::vector<StageParameters> parameters_;
-  bool held_below_ = false;
+  std::vector<Tie> ties_;
+  double exchanged_elements_ = 0.0;  // of tied parameters that live on two stages
+  std::uint32_t held_below_ = 0;     // outputs that the layer below keeps
 };
 
 Lowering::Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain)

@@ -61,7 +61,7 @@ struct Case {
       : random(seed),
         model(random_model(random)),
         lowering(model, k_random_plan_sequence, random_treatment(random)),
-        strategy(random_strategy(random, model.body_layers())),
+        strategy(random_strategy(random, model)),
         program(lowering.lower(strategy)),
         pricer(seed, coin(random) ? 1000 : 5, random.below(4), coin(random) ? 0 : between(random, 1, 200)),
         prices(pricer) {}

@@ -20,6 +20,7 @@ inline ir::Model random_model(core::Random& random) {
   const bool fused = coin(random);
   switch (random.below(6)) {
     case 0: return multilayer_perceptron(8, 16, 4, {.body_layers = body, .fused_accumulation = fused});
+    case 2: return recurrent_network(4, 8, 4, {.body_layers = body, .fused_accumulation = fused});
     case 1: return convolutional_network(8, 4, 4, {.body_layers = body, .fused_accumulation = fused});
     default:
       return small_transformer({.body_layers = body,
@@ -55,14 +56,17 @@ inline std::vector<std::int64_t> random_cut(core::Random& random, std::int64_t l
   return result;
 }
 
-inline plan::Strategy random_strategy(core::Random& random, std::int64_t body_layers) {
+inline plan::Strategy random_strategy(core::Random& random, const ir::Model& model) {
+  const std::int64_t body_layers = model.body_layers();
+  // Layers that all share their weights can live on two stages at most.
+  const std::int64_t most_stages = model.name == "recurrent network" ? 2 : 4;
   plan::Strategy s;
   s.tensor = std::int64_t{1} << random.below(3);
   s.data = between(random, 1, 4);
   s.micro_batch = between(random, 1, 2);
   const char* kinds[] = {"gpipe", "1f1b", "interleaved-1f1b"};
   s.schedule = kinds[random.below(3)];
-  s.pipeline = between(random, 1, std::min<std::int64_t>(4, body_layers + 2));
+  s.pipeline = between(random, 1, std::min<std::int64_t>(most_stages, body_layers + 2));
   s.micro_batches = between(random, 1, 8);
   if (s.schedule == "interleaved-1f1b") {
     const std::int64_t most = (body_layers + 2) / s.pipeline;

@@ -6,6 +6,7 @@
 // backward operator that reads one of their results.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct GradientSync {
   double bucket_bytes = 0.0;       // a transfer starts as soon as this much is ready
   double carried_elements = 0.0;   // ready from layers before this one and not yet sent
   bool hold = false;               // send nothing yet: a later layer carries it
+  bool without_tied = false;       // leave tied parameters out: another layer of the stage sends them
 };
 
 struct LayerOptions {
@@ -32,19 +34,25 @@ struct LayerOptions {
   std::vector<std::string> recompute;   // regions to recompute
   bool recompute_all = false;
   bool tensor_overlap = true;           // in backward, transfers of the input's gradient run beside the weight's gradient
-  bool input_held_by_producer = false;  // the layer below keeps its own output for its backward pass
+  std::uint32_t inputs_held = 0;        // bit i: the layer below keeps this layer's input i, its output i, for its own backward pass
+};
+
+// Parameters stored once together with those of other layers.
+struct Tied {
+  std::string tag;
+  double elements = 0.0;  // on one rank
 };
 
 // What a layer keeps on one rank, independent of any execution.
 struct LayerState {
   double parameter_elements = 0.0;       // on this rank, tied ones included
-  double tied_elements = 0.0;            // of these, tied to another layer
-  std::string tied;                      // the tag, if any
+  double tied_elements = 0.0;            // of these, tied
+  std::vector<Tied> tied;
   // Elements whose gradient is Partial over a rule's axis (by rule): summed once per step.
   std::vector<double> partial_elements;
   double saved_bytes = 0.0;              // per micro-batch, statistics included
   double saved_statistic_bytes = 0.0;
-  bool keeps_output = false;
+  std::uint32_t kept_outputs = 0;        // bit i: output i is saved
 };
 
 // The lowering of one class under one set of options. Blocks refer to the class's operators, so the model must outlive them.
@@ -84,6 +92,7 @@ class LayerLowering {
   ir::TensorId storage(ir::TensorId tensor) const;
   bool recomputes(const ir::Operator& op) const;
   bool is_input(ir::TensorId tensor) const;
+  bool input_held(ir::TensorId tensor) const;
 
   const ir::LayerClass& layer_;
   LayerOptions options_;
