@@ -22,13 +22,13 @@ constexpr std::size_t k_named_in_cycle = 8;
 std::string name_of(Vertex v, std::span<const std::string> names) { return names.empty() ? std::to_string(v) : names[v]; }
 
 // Walks backwards among the vertices that never became ready until one repeats.
-std::string describe_cycle(const std::vector<std::vector<Vertex>>& predecessors, const std::vector<std::size_t>& waiting, std::span<const std::string> names) {
+std::string describe_cycle(const Cdag& graph, const std::vector<std::size_t>& waiting, std::span<const std::string> names) {
   Vertex at = 0;
   while (waiting[at] == 0) ++at;
   std::vector<Vertex> walk;
   while (std::find(walk.begin(), walk.end(), at) == walk.end()) {
     walk.push_back(at);
-    for (Vertex p : predecessors[at]) {
+    for (Vertex p : graph.predecessors(at)) {
       if (waiting[p] > 0) {
         at = p;
         break;
@@ -52,7 +52,6 @@ std::size_t Cdag::max_in_degree() const {
 }
 
 Vertex CdagBuilder::vertex(Words weight) {
-  predecessors_.emplace_back();
   labels_.push_back(0);
   weights_.push_back(weight);
   return static_cast<Vertex>(weights_.size() - 1);
@@ -72,8 +71,7 @@ Vertex CdagBuilder::compute(std::span<const Vertex> predecessors, Words weight) 
 
 void CdagBuilder::edge(Vertex from, Vertex to) {
   CAIRN_ASSERT(from < size() && to < size());
-  auto& list = predecessors_[to];
-  if (std::find(list.begin(), list.end(), from) == list.end()) list.push_back(from);
+  edges_.push_back({.from = from, .to = to});
 }
 
 void CdagBuilder::label_input(Vertex v) {
@@ -88,14 +86,73 @@ void CdagBuilder::label_output(Vertex v) {
 
 void CdagBuilder::check_labels_and_weights(std::span<const std::string> names) const {
   if (size() == 0) refuse("the graph has no vertices", "declare at least one vertex");
+  for (const Edge& edge : edges_) {
+    if (is_labelled_input(edge.to)) refuse("input " + name_of(edge.to, names) + " has predecessors", "an input is a source; drop the label or the edges into it");
+  }
   Words total = 0;
   for (Vertex v = 0; v < size(); ++v) {
-    if ((labels_[v] & Cdag::k_input) != 0 && !predecessors_[v].empty()) {
-      refuse("input " + name_of(v, names) + " has predecessors", "an input is a source; drop the label or the edges into it");
-    }
     if (weights_[v] < 1) refuse("vertex " + name_of(v, names) + " weighs less than one word", "weights are counts of words, at least 1");
     if (weights_[v] > k_max_total_words - total) refuse("the vertices weigh more than 2^62 words together", "use smaller weights");
     total += weights_[v];
+  }
+}
+
+// Predecessors by target in the order given, each once; successors by source, increasing.
+void CdagBuilder::connect(Cdag& graph) const {
+  const auto sum_up = [](std::vector<std::size_t>& counts) {
+    for (std::size_t v = 1; v < counts.size(); ++v) counts[v] += counts[v - 1];
+  };
+  std::vector<std::size_t> begin(size() + 1, 0);
+  for (const Edge& edge : edges_) ++begin[edge.to + 1];
+  sum_up(begin);
+  std::vector<Vertex> by_target(edges_.size());
+  std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
+  for (const Edge& edge : edges_) by_target[next[edge.to]++] = edge.from;
+
+  std::vector<Vertex> last_target(size(), static_cast<Vertex>(size()));
+  graph.predecessor_begin_.assign(1, 0);
+  graph.successor_begin_.assign(size() + 1, 0);
+  graph.predecessors_.reserve(edges_.size());
+  for (Vertex v = 0; v < size(); ++v) {
+    for (std::size_t i = begin[v]; i < begin[v + 1]; ++i) {
+      const Vertex from = by_target[i];
+      if (last_target[from] == v) continue;
+      last_target[from] = v;
+      graph.predecessors_.push_back(from);
+      ++graph.successor_begin_[from + 1];
+    }
+    graph.predecessor_begin_.push_back(graph.predecessors_.size());
+  }
+  sum_up(graph.successor_begin_);
+  graph.successors_.resize(graph.predecessors_.size());
+  next.assign(graph.successor_begin_.begin(), graph.successor_begin_.end() - 1);
+  for (Vertex v = 0; v < size(); ++v) {
+    for (Vertex p : graph.predecessors(v)) graph.successors_[next[p]++] = v;
+  }
+}
+
+void CdagBuilder::sort_topologically(Cdag& graph, std::span<const std::string> names) const {
+  graph.order_.reserve(size());
+  if (std::all_of(edges_.begin(), edges_.end(), [](const Edge& edge) { return edge.from < edge.to; })) {
+    for (Vertex v = 0; v < size(); ++v) graph.order_.push_back(v);
+    return;
+  }
+  std::vector<std::size_t> waiting(size());
+  std::priority_queue<Vertex, std::vector<Vertex>, std::greater<>> ready;
+  for (Vertex v = 0; v < size(); ++v) {
+    waiting[v] = graph.predecessors(v).size();
+    if (waiting[v] == 0) ready.push(v);
+  }
+  while (!ready.empty()) {
+    const Vertex v = ready.top();
+    ready.pop();
+    graph.order_.push_back(v);
+    for (Vertex s : graph.successors(v)) {
+      if (--waiting[s] == 0) ready.push(s);
+    }
+  }
+  if (graph.order_.size() != size()) {
+    refuse("the graph has a cycle: " + describe_cycle(graph, waiting, names), "a value cannot depend on itself; give each new value its own vertex");
   }
 }
 
@@ -106,40 +163,8 @@ Cdag CdagBuilder::build(std::span<const std::string> names) const {
   graph.weights_ = weights_;
   graph.unit_weights_ = std::all_of(weights_.begin(), weights_.end(), [](Words w) { return w == 1; });
 
-  std::vector<std::size_t> out_degree(size() + 1, 0);
-  graph.predecessor_begin_.push_back(0);
-  for (const auto& list : predecessors_) {
-    graph.predecessors_.insert(graph.predecessors_.end(), list.begin(), list.end());
-    graph.predecessor_begin_.push_back(graph.predecessors_.size());
-    for (Vertex p : list) ++out_degree[p];
-  }
-  graph.successor_begin_.assign(size() + 1, 0);
-  for (std::size_t v = 0; v < size(); ++v) graph.successor_begin_[v + 1] = graph.successor_begin_[v] + out_degree[v];
-  graph.successors_.resize(graph.predecessors_.size());
-  std::vector<std::size_t> next(graph.successor_begin_.begin(), graph.successor_begin_.end() - 1);
-  for (Vertex v = 0; v < size(); ++v) {
-    for (Vertex p : predecessors_[v]) graph.successors_[next[p]++] = v;
-  }
-
-  std::vector<std::size_t> waiting(size());
-  std::priority_queue<Vertex, std::vector<Vertex>, std::greater<>> ready;
-  for (Vertex v = 0; v < size(); ++v) {
-    waiting[v] = predecessors_[v].size();
-    if (waiting[v] == 0) ready.push(v);
-  }
-  graph.order_.reserve(size());
-  while (!ready.empty()) {
-    const Vertex v = ready.top();
-    ready.pop();
-    graph.order_.push_back(v);
-    for (Vertex s : graph.successors(v)) {
-      if (--waiting[s] == 0) ready.push(s);
-    }
-  }
-  if (graph.order_.size() != size()) {
-    refuse("the graph has a cycle: " + describe_cycle(predecessors_, waiting, names), "a value cannot depend on itself; give each new value its own vertex");
-  }
-
+  connect(graph);
+  sort_topologically(graph, names);
   for (Vertex v = 0; v < size(); ++v) {
     graph.input_count_ += graph.is_input(v) ? 1 : 0;
     graph.output_count_ += graph.is_output(v) ? 1 : 0;

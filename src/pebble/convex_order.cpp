@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 #include "cairn/pebble/schedule.h"
 
@@ -11,10 +12,10 @@ namespace {
 class ConvexPartition {
  public:
   ConvexPartition(const Cdag& graph, Words fast)
-      : graph_(graph), fast_(fast), waiting_(graph.size()), readers_left_(graph.size()), done_(graph.size(), 0), at_hand_(graph.size(), 0) {
+      : graph_(graph), fast_(fast), waiting_(graph.size()), readers_left_(graph.size()), sibling_(graph.size(), 0), done_(graph.size(), 0), at_hand_(graph.size(), 0) {
     for (Vertex v = 0; v < graph.size(); ++v) {
-      waiting_[v] = graph.predecessors(v).size();
-      readers_left_[v] = graph.successors(v).size();
+      waiting_[v] = static_cast<std::uint32_t>(graph.predecessors(v).size());
+      readers_left_[v] = static_cast<std::uint32_t>(graph.successors(v).size());
     }
   }
 
@@ -67,10 +68,17 @@ class ConvexPartition {
       const auto readers = graph_.successors(v);
       frontier.insert(frontier.begin(), readers.begin(), readers.end());
       for (Vertex p : graph_.predecessors(v)) {
-        const auto siblings = graph_.successors(p);
-        frontier.insert(frontier.end(), siblings.begin(), siblings.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(siblings.size(), k_siblings)));
+        if (const auto sibling = next_sibling(p)) frontier.push_back(*sibling);
       }
     }
+  }
+
+  // The first reader of p that is not done; each is passed over once, so that a value which everything reads costs no more than its edges.
+  std::optional<Vertex> next_sibling(Vertex p) {
+    const auto readers = graph_.successors(p);
+    while (sibling_[p] < readers.size() && done_[readers[sibling_[p]]] != 0) ++sibling_[p];
+    if (sibling_[p] == readers.size()) return std::nullopt;
+    return readers[sibling_[p]];
   }
 
   void fire(Vertex v) {
@@ -83,11 +91,9 @@ class ConvexPartition {
     if (readers_left_[v] == 0) live_ -= graph_.weight(v);
   }
 
-  static constexpr std::size_t k_siblings = 16;  // per operand: a value that everything reads must not make the search quadratic
-
   const Cdag& graph_;
   Words fast_;
-  std::vector<std::size_t> waiting_, readers_left_;
+  std::vector<std::uint32_t> waiting_, readers_left_, sibling_;
   std::vector<char> done_, at_hand_;
   std::vector<Vertex> held_, order_;
   Words live_ = 0;

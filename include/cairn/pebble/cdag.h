@@ -75,6 +75,7 @@ class CdagBuilder {
   void edge(Vertex from, Vertex to);
   void label_input(Vertex v);
   void label_output(Vertex v);
+  bool is_labelled_input(Vertex v) const { return (labels_[v] & Cdag::k_input) != 0; }
   std::size_t size() const { return weights_.size(); }
 
   // Errors (core::ConfigurationError): an empty graph, a cycle (its vertices are named), an input with predecessors, a weight
@@ -85,7 +86,13 @@ class CdagBuilder {
  private:
   void check_labels_and_weights(std::span<const std::string> names) const;
 
-  std::vector<std::vector<Vertex>> predecessors_;
+  struct Edge {
+    Vertex from, to;
+  };
+  void connect(Cdag& graph) const;
+  void sort_topologically(Cdag& graph, std::span<const std::string> names) const;
+
+  std::vector<Edge> edges_;  // in the order given; repeated ones are dropped when building
   std::vector<std::uint8_t> labels_;
   std::vector<Words> weights_;
 };
