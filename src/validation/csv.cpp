@@ -46,6 +46,7 @@ class CsvParser {
     core::Diagnostic diagnostic;
     diagnostic.file = file_;
     diagnostic.line = line;
+    diagnostic.column = 1;
     diagnostic.message = std::move(message);
     diagnostic.hint = std::move(hint);
     diagnostics_.add(std::move(diagnostic));

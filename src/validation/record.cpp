@@ -80,6 +80,7 @@ void check_columns(const CsvTable& table) {
     core::Diagnostic diagnostic;
     diagnostic.file = table.file;
     diagnostic.line = 1;
+    diagnostic.column = 1;
     diagnostic.message = fmt::format("unknown column '{}'", column);
     diagnostic.hint = near.empty() ? "see the schema of measured runs" : fmt::format("did you mean '{}'?", near);
     diagnostics.add(std::move(diagnostic));
@@ -107,6 +108,7 @@ void Record::error(std::string_view column, std::string message, std::string hin
   core::Diagnostic diagnostic;
   diagnostic.file = table_.file;
   diagnostic.line = record_.line;
+  diagnostic.column = 1;
   diagnostic.key_path = std::string(column);
   diagnostic.message = std::move(message);
   diagnostic.hint = std::move(hint);

@@ -3,23 +3,21 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "cairn/core/diagnostics.h"
 #include "cairn/validation/validate.h"
 #include "catch.h"
+#include "support.h"
 
 namespace cairn::validation {
 namespace {
 
-config::Loader shipped() { return config::Loader({std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"}); }
-
-TEST_CASE("published runs, row by row", "[.][table]") { std::cout << text(validate(shipped(), {})); }
+TEST_CASE("published runs, row by row", "[.][table]") { std::cout << text(validate(test::shipped(), {})); }
 
 TEST_CASE("measured runs of CAIRN_DATA", "[.][tables]") {
   const char* folder = std::getenv("CAIRN_DATA");
   REQUIRE(folder != nullptr);
   ValidateOptions options;
   options.data = folder;
-  std::cout << text(validate(shipped(), options));
+  std::cout << text(validate(test::shipped(), options));
 }
 
 }  // namespace

@@ -1,0 +1,206 @@
+#include "cairn/validation/measured_run.h"
+
+#include <map>
+
+#include "cairn/experiment/experiment.h"
+#include "catch.h"
+#include "support.h"
+
+namespace cairn::validation {
+namespace {
+
+using test::contains;
+using Row = std::map<std::string, std::string>;
+
+Row complete() {
+  return {{"status", "ok"},
+          {"framework", "megatron"},
+          {"accelerator", "a100-sxm4-80gb"},
+          {"num_gpus", "16"},
+          {"gpus_per_node", "8"},
+          {"nvlink_gb_s", "300"},
+          {"nics_per_node", "4"},
+          {"nic_gbit_s", "100"},
+          {"model", "tiny"},
+          {"layers", "4"},
+          {"hidden", "1024"},
+          {"heads", "16"},
+          {"ffn", "4096"},
+          {"gated_mlp", "no"},
+          {"vocab", "50257"},
+          {"tied_embeddings", "yes"},
+          {"norm", "layernorm"},
+          {"position", "learned"},
+          {"bias", "yes"},
+          {"seq_len", "1024"},
+          {"global_batch", "32"},
+          {"micro_batch", "2"},
+          {"tp", "2"},
+          {"pp", "2"},
+          {"vpp", "2"},
+          {"dp", "4"},
+          {"cp", "1"},
+          {"sequence_parallel", "no"},
+          {"zero", "1"},
+          {"recompute", "full"},
+          {"precision", "fp16"},
+          {"gradients", "fp16"},
+          {"attention_kernel", "unfused"},
+          {"compiled", "no"},
+          {"iter_time_s", "1.5"}};
+}
+
+MeasuredRun run_of(const Row& row, const Family& family = {}) {
+  CsvTable table{.file = "t.csv", .header = {}, .records = {CsvRecord{.line = 7, .fields = {}}}};
+  for (const auto& [column, field] : row) {
+    table.header.push_back(column);
+    table.records.front().fields.push_back(field);
+  }
+  const Families families{.clusters = {{"a100-sxm4-80gb", "dgx-a100"}}, .families = {}};
+  return measured_runs(table, family, families).front();
+}
+
+MeasuredRun changed(const Row& changes, const Family& family = {}) {
+  Row row = complete();
+  for (const auto& [column, field] : changes) row[column] = field;
+  return run_of(row, family);
+}
+
+std::string at(const MeasuredRun& run, std::initializer_list<const char*> path) {
+  const config::Node* node = &run.experiment;
+  for (const char* key : path) {
+    node = node->find(key);
+    if (node == nullptr) return "(absent)";
+  }
+  return node->text;
+}
+
+TEST_CASE("a complete row becomes an experiment") {
+  const MeasuredRun run = run_of(complete());
+  CHECK(run.reason.empty());
+  CHECK(run.line == 7);
+  CHECK(run.time_s == 1.5);
+  CHECK_FALSE(run.memory_bytes);
+  CHECK(run.label == "tiny 16 GPUs tp2 pp2x2 dp4 mb2 zero1 full");
+  CHECK(at(run, {"cluster", "file"}) == "dgx-a100");
+  CHECK(at(run, {"cluster", "nodes"}) == "2");
+  CHECK(at(run, {"cluster", "gpus_per_node"}) == "8");
+  CHECK(at(run, {"cluster", "intra", "bandwidth"}) == "300 GB/s");
+  CHECK(at(run, {"cluster", "inter", "nics_per_node"}) == "4");
+  CHECK(at(run, {"cluster", "inter", "bandwidth"}) == "100 Gb/s");
+  CHECK(at(run, {"training", "precision", "gradients"}) == "fp16");
+  CHECK(at(run, {"training", "precision", "reduce"}) == "fp16");
+
+  const experiment::Experiment read = experiment::read(run.experiment).experiment;
+  CHECK(read.training.seq_len == 1024);
+  CHECK(read.training.global_batch.sequences == 32);
+  CHECK(read.training.framework == "megatron");
+  CHECK(read.strategy.schedule.kind == "interleaved-1f1b");
+  CHECK(read.strategy.schedule.chunks == 2);
+  CHECK(read.strategy.recompute.kind == experiment::RecomputeKind::full);
+  CHECK(read.strategy.zero.stage == 1);
+  CHECK(read.strategy.stages.rule == experiment::StageRule::even);
+}
+
+TEST_CASE("what no row states comes from the family") {
+  Family family;
+  family.release = "2022";
+  family.dropout = 0.1;
+  family.vocab_multiple = 128;
+  family.attention = {{"unfused", "fused-softmax"}};
+  const MeasuredRun run = run_of(complete(), family);
+  CHECK(at(run, {"training", "framework"}) == "megatron@2022");
+  CHECK(at(run, {"training", "kernels", "attention"}) == "fused-softmax");
+  CHECK(at(run, {"model", "dropout"}) == "0.1");
+  CHECK(at(run, {"model", "vocab_multiple"}) == "128");
+  CHECK(at(changed({{"framework", "megatron@2021"}, {"dropout", "0"}}, family), {"training", "framework"}) ==
+        "megatron@2021");
+  CHECK(at(changed({{"dropout", "0"}}, family), {"model", "dropout"}) == "0");
+}
+
+TEST_CASE("nodes that are not full, one node, one stage") {
+  const MeasuredRun four = changed({{"num_gpus", "4"}, {"dp", "1"}});
+  CHECK(at(four, {"cluster", "gpus_per_node"}) == "4");
+  CHECK(at(four, {"cluster", "nodes"}) == "1");
+  CHECK(at(four, {"cluster", "inter"}) == "(absent)");
+  CHECK(changed({{"num_gpus", "12"}}).reason == "12 GPUs do not fill nodes of 8");
+  const MeasuredRun flat = changed({{"pp", "1"}, {"dp", "8"}, {"schedule", "interleaved-1f1b"}});
+  CHECK(at(flat, {"strategy", "schedule", "kind"}) == "1f1b");
+  CHECK(at(flat, {"strategy", "schedule", "chunks"}) == "1");
+}
+
+TEST_CASE("layers that do not divide are balanced") {
+  CHECK(at(changed({{"layers", "6"}}), {"strategy", "stages"}) == "balanced");  // 2 stages x 2 chunks
+  CHECK(at(changed({{"layers", "6"}, {"vpp", "1"}}), {"strategy", "stages"}) == "(absent)");
+}
+
+TEST_CASE("a fused normalisation named with the attention kernel") {
+  const MeasuredRun run = changed({{"attention_kernel", "flash2+rms"}});
+  CHECK(at(run, {"training", "kernels", "attention"}) == "flash2");
+  CHECK(at(run, {"training", "kernels", "norm"}) == "fused");
+  CHECK(at(changed({{"attention_kernel", "flash2"}}), {"training", "kernels", "norm"}) == "(absent)");
+}
+
+TEST_CASE("step times by every convention") {
+  // 32 sequences of 1024 tokens at 1024 tokens/s on each of 16 GPUs: 2 s. A stated time goes first.
+  CHECK(changed({{"iter_time_s", ""}, {"tokens_per_s_per_gpu", "1024"}}).time_s == Approx(2.0).epsilon(1e-14));
+  CHECK(changed({{"tokens_per_s_per_gpu", "1024"}}).time_s == 1.5);
+
+  // 96 B s l h^2 (1 + s/6h + V/16lh) with B 1, s 36, l 1, h 6, V 96: 96 x 36 x 36 x 3 = 373248, at as many FLOP/s.
+  Family gpt;
+  gpt.flops = FlopConvention::recomputed_gpt;
+  Row small{{"iter_time_s", ""}, {"global_batch", "1"}, {"seq_len", "36"}, {"layers", "1"},
+            {"hidden", "6"},     {"vocab", "96"},       {"num_gpus", "1"}, {"tflops_per_gpu", "3.73248e-7"}};
+  CHECK(changed(small, gpt).time_s.value() == Approx(1.0).epsilon(1e-14));
+
+  // Layer 2 h^2 + 2 h^2 kv/heads + 3 h ffn = 8 + 4 + 18 = 30; per token 6 (30 + V h = 10) + 12 h s = 240 + 96 = 336;
+  // 4 tokens: 1344.
+  Family model;
+  model.flops = FlopConvention::model;
+  small = {{"iter_time_s", ""},  {"global_batch", "1"}, {"seq_len", "4"},  {"layers", "1"},
+           {"hidden", "2"},      {"heads", "2"},        {"kv_heads", "1"}, {"ffn", "3"},
+           {"gated_mlp", "yes"}, {"vocab", "5"},        {"num_gpus", "1"}, {"tflops_per_gpu", "1.344e-9"}};
+  CHECK(changed(small, model).time_s.value() == Approx(1.0).epsilon(1e-14));
+  CHECK_FALSE(changed(small).time_s);  // no convention: no time, and that is the reason
+  CHECK(changed(small).reason == "no step time and no memory in a form that is understood");
+}
+
+TEST_CASE("memory") {
+  const MeasuredRun run = changed({{"status", "memory"}, {"iter_time_s", ""}, {"mem_gib", "2"}});
+  CHECK(run.memory_bytes == 2147483648.0);
+  CHECK(run.reason.empty());
+}
+
+TEST_CASE("rows that cannot be run say why") {
+  CHECK(changed({{"layers", ""}, {"pp", ""}}).reason == "unknown layers, pp");
+  CHECK(changed({{"cp", ""}}).reason == "unknown cp");
+  Row without_cp = complete();
+  without_cp.erase("cp");
+  CHECK(run_of(without_cp).reason.empty());
+  CHECK(changed({{"status", "failed"}}).reason == "failed: crash and out of memory are not told apart");
+  CHECK(changed({{"status", "oom"}, {"iter_time_s", ""}}).reason.empty());
+  CHECK(changed({{"iter_time_s", ""}}).reason == "no step time and no memory in a form that is understood");
+  CHECK(changed({{"accelerator", "abacus"}}).reason == "no reference cluster for accelerator abacus");
+  CHECK(changed({{"schedule", "interleaved-1f1b"}, {"vpp", ""}}).reason == "interleaved, but vpp is unknown");
+  CHECK(changed({{"tp_overlap", "yes"}}).reason == "overlapped tensor-parallel collectives are not modelled yet");
+  Family family;
+  family.skip = {{"SFT", "packed short samples"}};
+  CHECK(changed({{"notes", "7B SFT run"}}, family).reason == "SFT: packed short samples");
+}
+
+std::string refusal(const Row& changes) {
+  return test::complaints([&] { changed(changes); });
+}
+
+TEST_CASE("tables that are wrong are refused") {
+  CHECK(contains(refusal({{"layer", "4"}}), "did you mean 'layers'"));
+  CHECK(contains(refusal({{"layers", "four"}}), "t.csv:7:1: error: layers: 'four' is no whole number"));
+  CHECK(contains(refusal({{"layers", "4.5"}}), "whole number"));
+  CHECK(contains(refusal({{"tp", "-2"}}), "tp: '-2'"));
+  CHECK(contains(refusal({{"iter_time_s", "nan"}}), "iter_time_s: 'nan'"));
+  CHECK(contains(refusal({{"bias", "maybe"}}), "neither yes nor no"));
+  CHECK(contains(refusal({{"status", "fine"}}), "use ok, oom, failed or memory"));
+}
+
+}  // namespace
+}  // namespace cairn::validation

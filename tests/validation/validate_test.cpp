@@ -1,0 +1,171 @@
+#include "cairn/validation/validate.h"
+
+#include <cmath>
+
+#include "catch.h"
+#include "support.h"
+
+namespace cairn::validation {
+namespace {
+
+using test::contains;
+using test::Folder;
+using test::shipped;
+
+constexpr const char* k_header =
+    "status,framework,accelerator,num_gpus,gpus_per_node,nvlink_gb_s,model,layers,hidden,heads,ffn,gated_mlp,vocab,"
+    "tied_embeddings,norm,position,bias,seq_len,global_batch,micro_batch,tp,pp,sequence_parallel,zero,recompute,"
+    "precision,"
+    "iter_time_s,mem_gib,notes\n";
+
+// A small model on two GPUs of one node.
+std::string row(const char* status, const char* layers, const char* micro_batch, const char* time, const char* memory,
+                const char* framework = "ideal") {
+  return std::string(status) + "," + framework + ",a100-sxm4-80gb,2,8,300,small," + layers +
+         ",1024,16,4096,no,51200,yes,layernorm,learned,yes,1024,256," + micro_batch + ",2,1,no,0,none,bf16," + time +
+         "," + memory + ",\n";
+}
+
+constexpr const char* k_families =
+    "version: 1\nclusters: {a100-sxm4-80gb: dgx-a100}\nfamilies:\n"
+    "  tight: {title: Tight, band: {mean: 0.001}}\n  wide: {band: {mean: 1000, max: 2000}}\n";
+
+Report report_of(const Folder& folder, const std::vector<std::string>& names = {}) {
+  folder.write("families.yaml", k_families);
+  return validate(shipped(), {.names = names, .data = {}, .published = folder.path()});
+}
+
+TEST_CASE("the published tables are found, run whole, and predicted within their bands") {
+  const Report report = validate(shipped(), {});
+  REQUIRE(report.families.size() == 2);
+  CHECK(report.families[0].name == "korthikanti2022_table5");
+  CHECK(report.families[0].timed == 8);
+  CHECK(report.families[1].name == "narayanan2021_table1");
+  CHECK(report.families[1].timed == 10);
+  for (const FamilyResult& family : report.families) {
+    CAPTURE(family.name, family.errors->mape, family.errors->max);
+    CHECK(family.skipped.empty());
+    CHECK(family.false_oom == 0);
+    CHECK(family.passed == true);
+    CHECK(family.baseline->mape > family.errors->mape);
+  }
+  CHECK(report.passed());
+}
+
+TEST_CASE("step times of the table that publishes FLOP/s") {
+  const Report report = validate(shipped(), {.names = {"narayanan2021_table1"}, .data = {}, .published = {}});
+  // 96 x 512 x 2048 x 24 x 2304^2 (1 + 2048 / 13824 + 51200 / 884736) / (137e12 x 32)
+  // = 1.282470e16 x 1.206019 / 4.384e15
+  CHECK(report.rows.front().measured_s.value() == Approx(3.52802).epsilon(1e-5));
+}
+
+TEST_CASE("parts of a row add up, errors are relative to the measurement") {
+  const Report report = validate(shipped(), {.names = {"korthikanti2022_table5"}, .data = {}, .published = {}});
+  for (const ValidatedRow& each : report.rows) {
+    CHECK(core::to_seconds(each.breakdown.total()) == each.predicted_s);
+    CHECK(each.breakdown.other == 0);
+    CHECK(each.error.value() == each.predicted_s / each.measured_s.value() - 1.0);
+  }
+}
+
+TEST_CASE("rows that are not run are counted with their reason and line") {
+  const Folder folder;
+  folder.write("table.csv", k_header + row("ok", "4", "1", "1", "") + row("ok", "", "1", "1", "") +
+                                row("ok", "4", "1", "", "") + row("failed", "4", "1", "", "") +
+                                row("ok", "4", "3", "1", "") + row("ok", "4", "1", "1", "", "no-such-framework"));
+  const Report report = report_of(folder);
+  REQUIRE(report.families.size() == 1);
+  const FamilyResult& family = report.families.front();
+  CHECK(family.rows == 1);
+  CHECK(family.timed == 1);
+  REQUIRE(family.skipped.size() == 5);
+  CHECK(family.skipped[0].line == 3);
+  CHECK(family.skipped[0].reason == "unknown layers");
+  CHECK(contains(family.skipped[1].reason, "no step time"));
+  CHECK(contains(family.skipped[2].reason, "failed"));
+  CHECK(family.skipped[3].line == 6);
+  CHECK(contains(family.skipped[3].reason, "training.global_batch"));  // 256 in micro-batches of 3
+  CHECK(contains(family.skipped[4].reason, "no-such-framework"));
+  CHECK_FALSE(family.passed);
+  CHECK(contains(text(report), "unknown layers (line 3)"));
+}
+
+TEST_CASE("what fits and what does not") {
+  const Folder folder;
+  // Two layers at micro-batch 1 take a few GB of 80. Logits of micro-batch 256 alone are 256 x 1024 x 25600 values of 2
+  // and of 4 bytes: 40 GB.
+  folder.write("table.csv", k_header + row("oom", "2", "1", "", "") + row("ok", "2", "1", "1", "") +
+                                row("ok", "96", "256", "1", "") + row("oom", "96", "256", "", "") +
+                                row("memory", "2", "1", "", "1000"));
+  const Report report = report_of(folder);
+  const FamilyResult& family = report.families.front();
+  CHECK(family.rows == 5);
+  CHECK(family.outcomes == 4);
+  CHECK(family.false_fit == 1);
+  CHECK(family.false_oom == 1);
+  CHECK(family.timed == 2);  // rows that ran
+  const double predicted = report.rows.back().predicted_bytes;
+  CHECK(family.memory_median.value() == Approx(std::abs(predicted / (1000.0 * 1073741824.0) - 1.0)).epsilon(1e-12));
+}
+
+TEST_CASE("bands") {
+  const Folder folder;
+  folder.write("tight.csv", k_header + row("ok", "4", "1", "1000", ""));
+  folder.write("wide.csv", k_header + row("ok", "4", "1", "1000", ""));
+  const Report report = report_of(folder);
+  REQUIRE(report.families.size() == 2);
+  CHECK(report.families[0].passed == false);
+  CHECK(report.families[0].title == "Tight");
+  CHECK(report.families[1].passed == true);
+  CHECK_FALSE(report.passed());
+  CHECK(report_of(folder, {"wide"}).passed());
+}
+
+TEST_CASE("names choose families; a slip names the nearest") {
+  const Folder folder;
+  folder.write("wide.csv", k_header + row("ok", "4", "1", "1000", ""));
+  CHECK(contains(test::complaints([&] { report_of(folder, {"wild"}); }), "did you mean 'wide'"));
+}
+
+TEST_CASE("a folder of measurements, itself or with a folder named measured") {
+  const Folder folder;
+  folder.write("families.yaml", k_families);
+  folder.write("mine.csv", k_header + row("ok", "4", "1", "1", ""));
+  const ValidateOptions direct{.names = {"mine"}, .data = folder.path(), .published = {}};
+  CHECK(validate(shipped(), direct).rows.size() == 1);
+  const Folder outer;
+  outer.write("other.csv", "not,a,table,of,runs\n");
+  outer.write("measured/mine.csv", k_header + row("ok", "4", "1", "1", ""));
+  const ValidateOptions nested{.names = {"mine"}, .data = outer.path(), .published = {}};
+  CHECK(validate(shipped(), nested).rows.size() == 1);
+  const ValidateOptions missing{.names = {}, .data = outer.path() / "no-such-folder", .published = {}};
+  CHECK_THROWS_AS(validate(shipped(), missing), core::ConfigurationError);
+}
+
+TEST_CASE("the JSON document") {
+  const Folder folder;
+  folder.write("tight.csv", k_header + row("ok", "4", "1", "1000", "") + row("ok", "", "1", "1", ""));
+  const std::string document = json(report_of(folder));
+  core::Diagnostics diagnostics;
+  const config::Node root = config::parse_text(document, config::Syntax::json, "report.json", diagnostics);
+  REQUIRE_FALSE(diagnostics.has_errors());
+  CHECK(root.find("schema")->text == "cairn.validate/1");
+  REQUIRE(root.find("families")->items.size() == 1);
+  const config::Node& family = root.find("families")->items.front();
+  CHECK(family.find("name")->text == "tight");
+  CHECK(family.find("rows")->text == "1");
+  CHECK(family.find("skipped")->items.front().find("line")->text == "3");
+  CHECK(family.find("skipped")->items.front().find("reason")->text == "unknown layers");
+  for (const char* key : {"mape", "median", "p90", "max", "bias", "false_fit", "false_oom", "baseline_mape"})
+    CHECK(family.find(key)->is_scalar());
+  CHECK(family.find("spearman")->is_null());  // one row has no rank correlation
+  CHECK(family.find("memory_median")->is_null());
+  CHECK(family.find("band")->find("mean")->text == "0.001");
+  CHECK(family.find("band")->find("max")->is_null());
+  CHECK(family.find("passed")->text == "false");
+  CHECK(root.find("rows")->items.front().find("measured_s")->text == "1000.0");
+  CHECK(document == json(report_of(folder)));
+}
+
+}  // namespace
+}  // namespace cairn::validation
