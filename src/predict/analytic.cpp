@@ -22,7 +22,7 @@ constexpr auto ignore = [](std::size_t, const auto&, const auto&) {};
 // Most terms never decide. Between passes every stream i satisfies x_i <= x_compute + slack_i if each pass keeps it so, that is if
 //   M_ij <= M_cj + slack_i   or   M_ij + slack_j <= M_cc + slack_i      for every column j
 // and then a term (r, j) with M_rj + slack_j <= M_rc may go. The slacks below are the least that this pass alone keeps; the short
-// list of terms is valid in a program all of whose passes agree on them.
+// list of terms is valid on a stage all of whose passes agree on the slacks it relies on.
 struct PassFunction {
   struct Term {
     std::uint8_t row;
@@ -34,6 +34,7 @@ struct PassFunction {
   std::vector<Term> few;
   std::array<core::Picoseconds, plan::k_streams> slack{};  // k_unbounded: none
   std::array<bool, plan::k_streams> touched{};
+  std::array<bool, plan::k_streams> relied_on{};  // streams whose slack the short list rests on
 
   static constexpr core::Picoseconds k_unbounded = -core::k_never;
 
@@ -48,19 +49,38 @@ struct PassFunction {
     for (const Term& term : all) {
       const bool bounded = term.column != k_compute && term.column != k_arrival && touched[term.column] &&
                            slack[term.column] != k_unbounded && present(term.row, k_compute);
-      if (!bounded || term.weight + slack[term.column] > weight(term.row, k_compute)) few.push_back(term);
+      if (bounded && term.weight + slack[term.column] <= weight(term.row, k_compute))
+        relied_on[term.column] = true;
+      else
+        few.push_back(term);
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t i = 0; i < plan::k_streams; ++i)
+        for (std::size_t j = 0; j < plan::k_streams; ++j)
+          if (relied_on[i] && !relied_on[j] && j != k_compute && j != k_arrival && i != j && present(i, j)) {
+            relied_on[j] = true;
+            changed = true;
+          }
     }
   }
 
-  static void apply(const std::vector<Term>& terms, Frontiers& x) {
-    Frontiers result = x;
-    for (std::size_t i = 0; i < terms.size();) {
-      const std::uint8_t row = terms[i].row;
-      core::Picoseconds time = terms[i].weight + x[terms[i].column];
-      for (++i; i < terms.size() && terms[i].row == row; ++i) time = std::max(time, terms[i].weight + x[terms[i].column]);
-      result[row] = time;
+  // Rows outside `live` are left as they are: nothing reads them.
+  static void apply(const std::vector<Term>& terms, std::uint32_t live, Frontiers& x) {
+    std::array<core::Picoseconds, plan::k_streams> value;
+    std::array<std::uint8_t, plan::k_streams> changed;
+    std::size_t rows = 0;
+    const Term* term = terms.data();
+    const Term* const end = term + terms.size();
+    while (term != end) {
+      const std::uint8_t row = term->row;
+      core::Picoseconds time = term->weight + x[term->column];
+      for (++term; term != end && term->row == row; ++term) time = std::max(time, term->weight + x[term->column]);
+      value[rows] = time;
+      changed[rows] = row;
+      rows += (live >> row) & 1U;
     }
-    x = result;
+    for (std::size_t i = 0; i < rows; ++i) x[changed[i]] = value[i];
   }
 
  private:
@@ -202,39 +222,66 @@ class Analytic::Implementation {
     return 0;
   }
 
-  // The functions of a program's passes, and whether their short forms are valid together.
+  // The functions of a program's passes, and for every stage whether their short lists are valid together.
   void bind(const plan::Program& program) {
     const auto chunks = static_cast<std::size_t>(program.schedule->chunks);
-    table_.resize(program.stages.size() * chunks);
+    terms_.resize(program.stages.size() * chunks);
     ends_.resize(program.stages.size());
-    used_.clear();
-    last_pass_ = nullptr;
+    stages_.resize(program.stages.size());
     for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
-      for (std::size_t chunk = 0; chunk < chunks; ++chunk)
-        for (std::size_t phase = 0; phase < 2; ++phase)
-          for (std::size_t variant = 0; variant < 2; ++variant)
-            table_[stage * chunks + chunk][phase][variant] = use(*program.stages[stage].passes[chunk][phase][variant]);
-      ends_[stage] = {use(*program.stages[stage].settle), use(*program.stages[stage].update)};
+      const plan::Stage& description = program.stages[stage];
+      ends_[stage] = {&function(*description.settle), &function(*description.update)};
+      if (stage > 0 && description.passes == program.stages[stage - 1].passes && ends_[stage] == ends_[stage - 1]) {
+        stages_[stage] = stages_[stage - 1];
+        std::copy_n(terms_.begin() + static_cast<std::ptrdiff_t>((stage - 1) * chunks), chunks,
+                    terms_.begin() + static_cast<std::ptrdiff_t>(stage * chunks));
+        continue;
+      }
+      used_.clear();
+      for (const auto& table : description.passes)
+        for (const auto& variants : table)
+          for (const plan::Pass* pass : variants) used_.push_back(&function(*pass));
+      const std::size_t row_functions = used_.size();
+      used_.push_back(ends_[stage][0]);
+      used_.push_back(ends_[stage][1]);
+      stages_[stage].agreed = agree();
+      stages_[stage].live = stages_[stage].agreed ? live() : ~0U;
+      for (std::size_t i = 0; i < row_functions; ++i)
+        terms_[stage * chunks + i / 4][i / 2 % 2][i % 2] = stages_[stage].agreed ? &used_[i]->few : &used_[i]->all;
     }
-    std::array<core::Picoseconds, plan::k_streams> slack{};
-    for (const PassFunction* function : used_)
-      for (std::size_t i = 0; i < plan::k_streams; ++i) slack[i] = std::max(slack[i], function->slack[i]);
-    short_ = true;
-    for (const PassFunction* function : used_)
+  }
+
+  // Streams whose time some pass reads, that leave the stage, or that may end last.
+  std::uint32_t live() const {
+    std::uint32_t mask = 1U << at(Stream::compute) | 1U << at(Stream::next) | 1U << at(Stream::previous);
+    for (const PassFunction* function : used_) {
+      for (const PassFunction::Term& term : function->few) mask |= 1U << term.column;
       for (std::size_t i = 0; i < plan::k_streams; ++i)
-        if (function->touched[i] && function->slack[i] != slack[i]) short_ = false;
+        if (function->touched[i] && function->slack[i] > 0) mask |= 1U << i;
+    }
+    return mask;
   }
 
-  const PassFunction* use(const plan::Pass& pass) {
-    if (&pass == last_pass_ && last_function_) return last_function_;
-    const PassFunction& found = function(pass);
-    used_.push_back(&found);
-    last_pass_ = &pass;
-    last_function_ = &found;
-    return &found;
+  bool agree() const {
+    for (std::size_t i = 0; i < plan::k_streams; ++i) {
+      bool matters = false;
+      core::Picoseconds slack = -1;
+      bool differ = false;
+      for (const PassFunction* function : used_) {
+        matters = matters || function->relied_on[i];
+        if (!function->touched[i]) continue;
+        differ = differ || (slack >= 0 && function->slack[i] != slack);
+        slack = function->slack[i];
+      }
+      if (matters && (differ || slack == PassFunction::k_unbounded)) return false;
+    }
+    return true;
   }
 
-  void apply(const PassFunction& function, Frontiers& state) const { PassFunction::apply(short_ ? function.few : function.all, state); }
+  void finish(std::size_t stage, std::size_t end) {
+    const PassFunction& function = *ends_[stage][end];
+    PassFunction::apply(stages_[stage].agreed ? function.few : function.all, stages_[stage].live, states_[stage]);
+  }
 
   void sweep(const plan::Program& program) {
     bind(program);
@@ -247,20 +294,20 @@ class Analytic::Implementation {
       const pipeline::SweepStep& step = steps[index];
       const bool backward = step.operation.phase != pipeline::Phase::forward;
       const bool special = step.operation.micro_batch == (backward ? last_micro_batch : 0);
-      const PassFunction& function = *table_[at(step.device) * chunks + at(step.operation.chunk)][backward][special];
+      const auto& terms = *terms_[at(step.device) * chunks + at(step.operation.chunk)][backward][special];
       Frontiers& state = states_[at(step.device)];
       state[at(Stream::arrival)] = step.producer >= 0 ? sent_[at(step.producer)] : 0;
-      apply(function, state);
+      PassFunction::apply(terms, stages_[at(step.device)].live, state);
       sent_[index] = state[at(backward ? Stream::previous : Stream::next)];
     }
     for (std::size_t stage = 0; stage < states_.size(); ++stage) {
       states_[stage][at(Stream::arrival)] = 0;
-      apply(*ends_[stage][0], states_[stage]);
+      finish(stage, 0);
     }
     settled_ = states_;
     for (std::size_t stage = 0; stage < states_.size(); ++stage) {
       states_[stage][at(Stream::arrival)] = tied_arrival(program, static_cast<std::int32_t>(stage));
-      apply(*ends_[stage][1], states_[stage]);
+      finish(stage, 1);
       states_[stage][at(Stream::arrival)] = 0;
     }
   }
@@ -296,12 +343,14 @@ class Analytic::Implementation {
   PriceTable& prices_;
   std::vector<std::pair<const plan::Pass*, std::unique_ptr<PassFunction>>> passes_;
   std::unordered_map<Runs, std::unique_ptr<Matrix>, RunsHash> stretches_;
-  std::vector<std::array<std::array<const PassFunction*, 2>, 2>> table_;  // by stage and chunk
-  std::vector<std::array<const PassFunction*, 2>> ends_;                  // settle, update
+  std::vector<std::array<std::array<const std::vector<PassFunction::Term>*, 2>, 2>> terms_;  // by stage and chunk
+  std::vector<std::array<const PassFunction*, 2>> ends_;                                    // settle, update
+  struct StageForm {
+    bool agreed = false;      // the short lists are valid
+    std::uint32_t live = 0;   // streams worth computing
+  };
+  std::vector<StageForm> stages_;
   std::vector<const PassFunction*> used_;
-  const plan::Pass* last_pass_ = nullptr;
-  const PassFunction* last_function_ = nullptr;
-  bool short_ = false;
   std::vector<Frontiers> states_;
   std::vector<Frontiers> settled_;
   std::vector<core::Picoseconds> sent_;

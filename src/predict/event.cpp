@@ -203,7 +203,8 @@ class Engine {
           actor.arrived.assign(stages_[stage].passes.size(), 0);
           for (const SlowRank& slow : options_.slow_ranks)
             if (slow.rank == actor.rank) actor.slow.push_back(slow);
-          actor.random = core::Random(options_.seed * 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(actor.rank));
+          // The seed is hashed first: generators whose seeds lie close together would walk through each other's numbers.
+          actor.random = core::Random(core::Random(options_.seed).next() + static_cast<std::uint64_t>(actor.rank));
           for (std::size_t stream = 0; stream < plan::k_streams; ++stream) find_next(actor, stream);
           actors_.push_back(std::move(actor));
         }

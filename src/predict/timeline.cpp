@@ -19,7 +19,7 @@ struct Node {
   const plan::Step* step = nullptr;
   Span span;
   Cause cause = Cause::stream;
-  std::int32_t before = -1;   // the node that decided, for causes stream and step
+  std::int32_t before = -1;   // the node that decided; for the host, its last step of its own
   core::Picoseconds ready = 0;  // when this rank could have started it
   std::int32_t pass = 0;
 };
@@ -36,7 +36,7 @@ class Attribution {
       for (const plan::BlockRun& run : passes_[position]->runs)
         for (std::int64_t repeat = 0; repeat < run.count; ++repeat) walk_block(*run.block, static_cast<std::int32_t>(position));
     // The rank ends with its last step; what follows the last computation is awaited as if by one more.
-    if (free_ < timeline_.end) gap_until(timeline_.end, last_ending());
+    if (free_ < timeline_.end) gap_until(timeline_.end, last_ending(), /*ended=*/true);
     return breakdown_;
   }
 
@@ -48,6 +48,7 @@ class Attribution {
     for (const plan::Step& step : block.steps) {
       Node node{.step = &step, .span = {}, .cause = Cause::stream, .before = latest_[at(step.stream)], .ready = 0, .pass = pass};
       if (node.before >= 0) node.ready = nodes_[at(node.before)].span.end;
+      if (step.stream == Stream::host) node.ready = host_free_;  // it issued kernels in between
       const auto consider = [&](core::Picoseconds time, Cause cause, std::int32_t before) {
         if (time <= node.ready) return;
         node.ready = time;
@@ -66,9 +67,11 @@ class Attribution {
       }
       if (step.launches > 0) {
         const Span& issued = timeline_.steps[at(Stream::host)][next_[at(Stream::host)]++];
-        consider(issued.end, Cause::host, -1);
+        host_free_ = issued.end;
+        consider(issued.end, Cause::host, latest_[at(Stream::host)]);
       }
       node.span = timeline_.steps[at(step.stream)][next_[at(step.stream)]++];
+      if (step.stream == Stream::host) host_free_ = node.span.end;
       const auto id = static_cast<std::int32_t>(nodes_.size());
       nodes_.push_back(node);
       latest_[at(step.stream)] = id;
@@ -89,8 +92,8 @@ class Attribution {
     if (node.step->term == plan::Term::optimizer) breakdown_.optimizer += rest;
   }
 
-  // Attributes [free_, until), the wait of node `id`, from its end backwards.
-  void gap_until(core::Picoseconds until, std::int32_t id) {
+  // Attributes [free_, until), the wait of node `id` (if `ended`: also the node itself), from its end backwards.
+  void gap_until(core::Picoseconds until, std::int32_t id, bool ended = false) {
     const core::Picoseconds from = free_;
     core::Picoseconds now = until;
     const auto spend = [&](core::Picoseconds back_to, core::Picoseconds& term) {
@@ -98,7 +101,7 @@ class Attribution {
       term += now - back_to;
       now = back_to;
     };
-    bool waiting = true;  // the node itself has not started; afterwards we stand at its cause's end
+    bool waiting = !ended;  // the node itself has not started; afterwards we stand at its cause's end
     while (now > from && id >= 0) {
       const Node& node = nodes_[at(id)];
       if (!waiting) {
@@ -114,8 +117,9 @@ class Attribution {
       if (node.cause == Cause::arrival) {
         spend(timeline_.arrivals[at(node.pass)].start, breakdown_.exposed[static_cast<std::size_t>(plan::Axis::pipeline)]);
         spend(from, breakdown_.bubble);
-      } else if (node.cause == Cause::host) {
-        spend(from, breakdown_.host);
+      } else if (node.cause == Cause::host || (node.cause == Cause::stream && node.step->stream == Stream::host)) {
+        // Issuing without a pause since its last step of its own, which may have waited.
+        spend(node.before >= 0 ? nodes_[at(node.before)].span.end : from, breakdown_.host);
       }
       id = node.before;
     }
@@ -136,6 +140,7 @@ class Attribution {
   std::array<std::int32_t, plan::k_streams> latest_{};
   std::array<std::size_t, plan::k_streams> next_{};
   core::Picoseconds free_ = 0;
+  core::Picoseconds host_free_ = 0;
   Breakdown breakdown_;
 };
 
