@@ -69,9 +69,7 @@ void BlockBuilder::release(ir::TensorId tensor) {
 }
 
 void BlockBuilder::receive(ir::TensorId tensor, bool held_elsewhere) {
-  const ir::TensorId shape = graph_.tensor(tensor).role == ir::Role::gradient ? graph_.tensor(tensor).of : tensor;
-  for (std::size_t rule = 0; rule < layer_.options_.rules.size(); ++rule)
-    placements_[at(tensor)][rule] = border_placement(graph_.tensor(shape), layer_.options_.rules[rule]);
+  placements_[at(tensor)] = border(tensor);
   if (!held_elsewhere)
     hold(tensor, !backward_ && saved(tensor) ? Category::activations : Category::workspace, bytes_at(tensor, placements_[at(tensor)]));
 }
@@ -214,7 +212,24 @@ void BlockBuilder::resolve_partials(const ir::Operator& op, std::size_t position
           consumed = true;
           break;
         }
+    if (!consumed && leaves(written.tensor)) obtain(written.tensor, border(written.tensor));
   }
+}
+
+// What the block hands over: outputs forward, gradients of inputs backward.
+bool BlockBuilder::leaves(ir::TensorId tensor) const {
+  const auto& boundary = backward_ ? graph_.inputs() : graph_.outputs();
+  return std::any_of(boundary.begin(), boundary.end(), [&](ir::TensorId id) {
+    const ir::TensorId handed_over = backward_ ? graph_.gradient(id) : id;
+    return handed_over != ir::k_no_tensor && storage(handed_over) == storage(tensor);
+  });
+}
+
+BlockBuilder::Placements BlockBuilder::border(ir::TensorId tensor) const {
+  const ir::TensorId shape = graph_.tensor(tensor).role == ir::Role::gradient ? graph_.tensor(tensor).of : tensor;
+  Placements result;
+  for (const SplitRule& rule : layer_.options_.rules) result.push_back(border_placement(graph_.tensor(shape), rule));
+  return result;
 }
 
 void BlockBuilder::release_dead(const ir::Operator& op, std::size_t position) {
@@ -227,12 +242,7 @@ void BlockBuilder::release_dead(const ir::Operator& op, std::size_t position) {
         copy.bytes = 0.0;
       }
     const bool keep = !backward_ && saved(root);
-    const auto& outputs = backward_ ? graph_.inputs() : graph_.outputs();
-    const bool leaves = std::any_of(outputs.begin(), outputs.end(), [&](ir::TensorId output) {
-      const ir::TensorId boundary = backward_ ? graph_.gradient(output) : output;
-      return boundary != ir::k_no_tensor && storage(boundary) == root;
-    });
-    if (!keep && !leaves) release(root);
+    if (!keep && !leaves(root)) release(root);
   }
 }
 
@@ -279,10 +289,7 @@ void BlockBuilder::run(const std::vector<ir::OperatorId>& order, const std::vect
 }
 
 void BlockBuilder::hand_over(ir::TensorId tensor) {
-  const ir::TensorId shape = graph_.tensor(tensor).role == ir::Role::gradient ? graph_.tensor(tensor).of : tensor;
-  Placements border;
-  for (const SplitRule& rule : layer_.options_.rules) border.push_back(border_placement(graph_.tensor(shape), rule));
-  obtain(tensor, border);
+  obtain(tensor, border(tensor));
   for (Copy& copy : copies_)
     if (copy.tensor == tensor && copy.bytes > 0.0) {
       memory(true, Category::workspace, -copy.bytes);

@@ -55,6 +55,8 @@ class BlockBuilder {
   // Gradients of parameters accumulate part by part and are made whole once per step, not by the layer.
   bool is_accumulator(ir::TensorId tensor) const;
 
+  bool leaves(ir::TensorId tensor) const;
+  Placements border(ir::TensorId tensor) const;
   Placements wanted(const ir::Operator& op, const ir::Access& access) const;
   double bytes_at(ir::TensorId tensor, const Placements& placement) const;
   ir::TensorId storage(ir::TensorId tensor) const;

@@ -1,0 +1,187 @@
+// Whole steps whose time is known in closed form.
+#include "catch.h"
+#include "cairn/pipeline/generators.h"
+#include "cairn/pipeline/sweep.h"
+#include "predict/timed.h"
+#include "support/two_products.h"
+
+using namespace cairn;
+using namespace cairn::testing;
+
+namespace {
+
+// Forward 200, backward 400 per layer.
+const std::map<std::string, Picoseconds> k_kernels{{"fc1", 100}, {"fc2", 100},
+                                                   {"fc2.input_gradient", 100}, {"fc2.weight_gradient", 100},
+                                                   {"fc1.input_gradient", 100}, {"fc1.weight_gradient", 100}};
+constexpr Picoseconds k_forward = 200;
+constexpr Picoseconds k_backward = 400;
+
+plan::Strategy pipeline_of(std::int64_t p, std::int64_t m, const char* kind, std::int64_t chunks = 1) {
+  plan::Strategy s;
+  s.pipeline = p;
+  s.micro_batches = m;
+  s.schedule = kind;
+  s.chunks = chunks;
+  s.stage_layers.assign(static_cast<std::size_t>(p * chunks), 1);
+  return s;
+}
+
+constexpr auto k_pp = static_cast<std::size_t>(plan::Axis::pipeline);
+constexpr auto k_tp = static_cast<std::size_t>(plan::Axis::tensor);
+constexpr auto k_dp = static_cast<std::size_t>(plan::Axis::data);
+
+}  // namespace
+
+TEST_CASE("Equal stages and free messages: (p - 1 + m)(F + B)") {
+  for (const char* kind : {"gpipe", "1f1b"})
+    for (std::int64_t p = 1; p <= 4; ++p)
+      for (std::int64_t m = 1; m <= 6; ++m) {
+        const ir::Model model = two_products({.layers = p});
+        Timed timed(model, pipeline_of(p, m, kind), {.kernels = k_kernels, .transfers = {}});
+        INFO(kind << " p " << p << " m " << m);
+        const Picoseconds textbook_closed_form = (p - 1 + m) * (k_forward + k_backward);
+        REQUIRE(timed.analytic().time == textbook_closed_form);
+        const predict::EventResult event = timed.event();
+        REQUIRE(event.makespan.time == textbook_closed_form);
+        // The stage that ends last works m (F + B) and idles the rest.
+        const predict::Breakdown parts = timed.parts(event.last);
+        REQUIRE(parts.compute == m * (k_forward + k_backward));
+        REQUIRE(parts.bubble == (p - 1) * (k_forward + k_backward));
+      }
+}
+
+TEST_CASE("Interleaving divides the bubble by the number of chunks") {
+  for (std::int64_t p = 2; p <= 4; ++p)
+    for (std::int64_t v = 2; v <= 3; ++v)
+      for (std::int64_t m = p; m <= 3 * p; m += p) {
+        const ir::Model model = two_products({.layers = p * v});
+        Timed timed(model, pipeline_of(p, m, "interleaved-1f1b", v), {.kernels = k_kernels, .transfers = {}});
+        INFO("p " << p << " v " << v << " m " << m);
+        REQUIRE(timed.analytic().time == (m * v + p - 1) * (k_forward + k_backward));
+        REQUIRE(timed.event().makespan.time == (m * v + p - 1) * (k_forward + k_backward));
+      }
+}
+
+TEST_CASE("With messages beside computation, the schedule's own sweep gives the time") {
+  for (const char* kind : {"gpipe", "1f1b"})
+    for (std::int64_t p = 2; p <= 4; ++p)
+      for (std::int64_t m = 1; m <= 6; ++m)
+        for (const Picoseconds message : {20, 60, 200}) {
+          const ir::Model model = two_products({.layers = p});
+          Timed timed(model, pipeline_of(p, m, kind), {.kernels = k_kernels, .transfers = {{plan::Axis::pipeline, message}}});
+          const auto schedule =
+              pipeline::generate(kind, {.stages = static_cast<std::int32_t>(p), .micro_batches = static_cast<std::int32_t>(m)});
+          pipeline::StageTimes times(static_cast<std::int32_t>(p));
+          times.set_duration(pipeline::Phase::forward, k_forward);
+          times.set_duration(pipeline::Phase::backward, k_backward);
+          times.set_delay(message);
+          INFO(kind << " p " << p << " m " << m << " message " << message);
+          REQUIRE(timed.analytic().time == pipeline::sweep(schedule, times).makespan);
+        }
+}
+
+TEST_CASE("Two stages, two micro-batches, messages of 10: beside computation and in its way") {
+  const ir::Model model = two_products({.layers = 2});
+  plan::Strategy s = pipeline_of(2, 2, "gpipe");
+  // Stage 0: F 0-200, F 200-400; messages arrive 210, 410. Stage 1: F 210-410, F 410-610, B 610-1010, B 1010-1410; messages
+  // arrive 1020, 1420. Stage 0: B 1020-1420, B 1420-1820. Idle 400-1020: the message 1010-1020, before it the peer's work.
+  Timed beside(model, s, {.kernels = k_kernels, .transfers = {{plan::Axis::pipeline, 10}}});
+  REQUIRE(beside.analytic().time == 1820);
+  REQUIRE(beside.analytic().last_stage == 0);
+  const predict::Breakdown parts = beside.parts(beside.event().last);
+  REQUIRE(parts.compute == 1200);
+  REQUIRE(parts.exposed[k_pp] == 10);
+  REQUIRE(parts.bubble == 610);
+  REQUIRE(parts.total() == 1820);
+  // In the way: F 0-200, message to 210, F 210-410, to 420. Stage 1: F 210-410, F 420-620, B 620-1020, to 1030, B 1030-1430, to
+  // 1440. Stage 0: B 1030-1430, B 1440-1840.
+  s.overlap_sends = false;
+  Timed in_the_way(model, s, {.kernels = k_kernels, .transfers = {{plan::Axis::pipeline, 10}}});
+  REQUIRE(in_the_way.analytic().time == 1840);
+  REQUIRE(in_the_way.event().makespan.time == 1840);
+}
+
+TEST_CASE("What trails the last computation of a stage is a message under way") {
+  // One micro-batch. Stage 1: message 200-210, F 210-410, B 410-810, message 810-820.
+  const ir::Model model = two_products({.layers = 2});
+  Timed timed(model, pipeline_of(2, 1, "1f1b"), {.kernels = k_kernels, .transfers = {{plan::Axis::pipeline, 10}}});
+  const predict::StageTimeline stage = predict::Analytic(timed.table()).timeline(timed.program(), 1);
+  REQUIRE(stage.end == 820);
+  const predict::Breakdown parts = timed.parts(stage);
+  REQUIRE(parts.compute == 600);
+  REQUIRE(parts.bubble == 200);
+  REQUIRE(parts.exposed[k_pp] == 20);
+  REQUIRE(parts.total() == 820);
+}
+
+TEST_CASE("A processor that waits for a message does not turn the wait into its own work") {
+  // Two stages, one micro-batch; 5 to issue a kernel, 20 of work per micro-batch, the processor blocks until a message has come.
+  // Stage 0: work 0-20, issues fc1 20-25; fc1 25-125, fc2 125-225; message 225-235.
+  // Stage 1: processor waits until 235, works 235-255, issues fc1 255-260; F 260-460, B 460-860; message 860-870.
+  // Stage 0: processor waits until 870, works 870-890, issues 890-895; B 895-1295.
+  const ir::Model model = two_products({.layers = 2});
+  plan::Strategy s = pipeline_of(2, 1, "1f1b");
+  s.host_waits_for_arrival = true;
+  Timed timed(model, s,
+              {.kernels = k_kernels, .transfers = {{plan::Axis::pipeline, 10}}, .per_kernel = 5, .per_micro_batch = 20});
+  REQUIRE(timed.analytic().time == 1295);
+  const predict::EventResult event = timed.event();
+  REQUIRE(event.makespan.time == 1295);
+  const predict::Breakdown parts = timed.parts(event.last);
+  REQUIRE(parts.compute == 600);
+  REQUIRE(parts.host == 25 + 25);
+  REQUIRE(parts.exposed[k_pp] == 10);
+  REQUIRE(parts.bubble == 635);  // 225 to 860
+  REQUIRE(parts.total() == 1295);
+}
+
+TEST_CASE("Launch-bound: short kernels run at the pace they are issued") {
+  // Kernels of 2 issued every 7: the n-th ends at 7 n + 2. Six kernels, then three of the update, all free there: issued at 63.
+  std::map<std::string, Picoseconds> kernels = k_kernels;
+  for (auto& [name, price] : kernels) price = 2;
+  const ir::Model model = two_products();
+  Timed timed(model, pipeline_of(1, 1, "1f1b"), {.kernels = kernels, .transfers = {}, .per_kernel = 7});
+  REQUIRE(timed.analytic().time == 63);
+  const predict::Breakdown parts = timed.parts(timed.event().last);
+  REQUIRE(parts.compute == 12);
+  REQUIRE(parts.host == 63 - 12);
+}
+
+TEST_CASE("Tensor-parallel pair: the forward all-reduce is exposed, the backward one beside the weight gradient") {
+  // fc1 0-100, fc2 100-200, all-reduce 200-230, fc2's gradients 230-430, fc1.input_gradient 430-530, all-reduce 530-560 beside
+  // fc1.weight_gradient 530-630.
+  const ir::Model model = two_products();
+  plan::Strategy s = pipeline_of(1, 1, "1f1b");
+  s.tensor = 2;
+  const Prices prices{.kernels = k_kernels, .transfers = {{plan::Axis::tensor, 30}}};
+  Timed beside(model, s, prices);
+  REQUIRE(beside.analytic().time == 630);
+  REQUIRE(beside.parts(beside.event().last).exposed[k_tp] == 30);
+  // Without overlap the next kernel waits: 660.
+  s.overlap_tensor = false;
+  Timed apart(model, s, prices);
+  REQUIRE(apart.analytic().time == 660);
+  REQUIRE(apart.parts(apart.event().last).exposed[k_tp] == 60);
+}
+
+TEST_CASE("Data-parallel reduction at the end, and beside the last backward pass") {
+  // Two layers, one micro-batch: computation 1200. Reduced at the end: one message of 70.
+  const ir::Model model = two_products({.layers = 2});
+  plan::Strategy s = pipeline_of(1, 1, "1f1b");
+  s.stage_layers = {2};
+  s.data = 2;
+  Prices prices{.kernels = k_kernels, .transfers = {{plan::Axis::data, 70}}};
+  Timed at_end(model, s, prices);
+  REQUIRE(at_end.analytic().time == 1270);
+  REQUIRE(at_end.parts(at_end.event().last).exposed[k_dp] == 70);
+  // Beside it, bucket 0: a message after each weight gradient, at 600, 800 (upper layer), 1000, 1200. All but the last hidden.
+  s.overlap_gradient_reduce = true;
+  Timed beside(model, s, prices);
+  REQUIRE(beside.analytic().time == 1270);
+  // At 300 each they queue: 600, 900, 1200, 1500 to 1800.
+  prices.transfers[plan::Axis::data] = 300;
+  Timed queued(model, s, prices);
+  REQUIRE(queued.analytic().time == 1800);
+  REQUIRE(queued.parts(queued.event().last).exposed[k_dp] == 600);
+}

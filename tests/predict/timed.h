@@ -1,0 +1,61 @@
+// One plan with stated prices: kernels by name, transfers by label.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "cairn/plan/lowering.h"
+#include "cairn/predict/analytic.h"
+#include "cairn/predict/event.h"
+#include "support/prices.h"
+
+namespace cairn::testing {
+
+using core::Picoseconds;
+
+struct Prices {
+  std::map<std::string, Picoseconds> kernels;   // by operator; others are free
+  std::map<plan::Axis, Picoseconds> transfers;  // by label; others are free
+  Picoseconds per_kernel = 0;
+  Picoseconds per_micro_batch = 0;
+  Picoseconds per_step = 0;
+};
+
+class Timed {
+ public:
+  Timed(const ir::Model& model, const plan::Strategy& strategy, const Prices& prices)
+      : lowering_(model, 8, {}), program_(lowering_.lower(strategy)), pricer_(stated(prices)), table_(pricer_) {}
+
+  const plan::Program& program() const { return program_; }
+  predict::PriceTable& table() { return table_; }
+  predict::EventResult event(std::vector<predict::SlowRank> slow = {}) {
+    return predict::simulate(program_, table_, {.slow_ranks = std::move(slow)});
+  }
+  predict::Makespan analytic() { return predict::Analytic(table_).makespan(program_); }
+  predict::Breakdown parts(const predict::StageTimeline& timeline) { return predict::attribute(program_, table_, timeline); }
+
+ private:
+  static StatedPricer stated(const Prices& prices) {
+    StatedPricer result;
+    result.of_shard = [kernels = prices.kernels](const ir::Shard& shard) {
+      const auto known = kernels.find(shard.op->name);
+      return known == kernels.end() ? 0 : known->second;
+    };
+    result.of_transfer = [transfers = prices.transfers](const plan::Transfer& transfer) {
+      const auto known = transfers.find(transfer.group.axis);
+      return known == transfers.end() ? 0 : known->second;
+    };
+    result.of_host = [prices](plan::HostWork work) {
+      return work == plan::HostWork::per_step ? prices.per_step : prices.per_micro_batch;
+    };
+    result.per_kernel = prices.per_kernel;
+    return result;
+  }
+
+  plan::Lowering lowering_;
+  plan::Program program_;
+  StatedPricer pricer_;
+  predict::PriceTable table_;
+};
+
+}  // namespace cairn::testing
