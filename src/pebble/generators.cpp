@@ -311,6 +311,76 @@ Cdag matmul_chain_graph(int m, int k, int n, int l) {
   return builder.build();
 }
 
+namespace {
+
+using Column = std::vector<Vertex>;
+
+// y_i from x_{i-1}, x_i, x_{i+1}.
+Column line_matrix_times(CdagBuilder& builder, const Column& x) {
+  Column y;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    Column reads(x.begin() + static_cast<std::ptrdiff_t>(i == 0 ? 0 : i - 1), x.begin() + static_cast<std::ptrdiff_t>(std::min(i + 2, x.size())));
+    y.push_back(builder.compute(reads));
+  }
+  return y;
+}
+
+Vertex dot(CdagBuilder& builder, const Column& x, const Column& y) {
+  Vertex sum = builder.compute({x[0], y[0]});
+  for (std::size_t i = 1; i < x.size(); ++i) sum = builder.compute({x[i], y[i], sum});
+  return sum;
+}
+
+// z_i from the factor, x_i and y_i.
+Column combined(CdagBuilder& builder, Vertex factor, const Column& x, const Column& y) {
+  Column z;
+  for (std::size_t i = 0; i < x.size(); ++i) z.push_back(builder.compute({factor, x[i], y[i]}));
+  return z;
+}
+
+}  // namespace
+
+Cdag cg_graph(int n, int iterations) {
+  require(n >= 1 && iterations >= 1, "cg", "needs n, T >= 1");
+  CdagBuilder builder;
+  Column x, r;
+  for (int i = 0; i < n; ++i) x.push_back(builder.input());
+  for (int i = 0; i < n; ++i) r.push_back(builder.input());
+  Column p = r;
+  Vertex squares = dot(builder, r, r);
+  for (int k = 0; k < iterations; ++k) {
+    const Column q = line_matrix_times(builder, p);
+    const Vertex step = builder.compute({squares, dot(builder, p, q)});
+    x = combined(builder, step, x, p);
+    r = combined(builder, step, r, q);
+    if (k + 1 == iterations) break;
+    const Vertex squares_after = dot(builder, r, r);
+    p = combined(builder, builder.compute({squares_after, squares}), r, p);
+    squares = squares_after;
+  }
+  for (Vertex v : x) builder.label_output(v);
+  return builder.build();
+}
+
+Cdag gmres_graph(int n, int iterations) {
+  require(n >= 1 && iterations >= 1, "gmres", "needs n, m >= 1");
+  CdagBuilder builder;
+  std::vector<Column> basis(1);
+  for (int i = 0; i < n; ++i) basis[0].push_back(builder.input());
+  for (int j = 0; j < iterations; ++j) {
+    Column w = line_matrix_times(builder, basis.back());
+    Column h;
+    for (const Column& v : basis) h.push_back(dot(builder, w, v));
+    for (std::size_t i = 0; i < basis.size(); ++i) w = combined(builder, h[i], w, basis[i]);
+    const Vertex norm = dot(builder, w, w);
+    Column next;
+    for (Vertex v : w) next.push_back(builder.compute({norm, v}));
+    for (Vertex v : next) builder.label_output(v);
+    basis.push_back(std::move(next));
+  }
+  return builder.build();
+}
+
 Cdag matmul_graph(MatmulShape shape, MatmulForm form) {
   require(shape.m >= 1 && shape.n >= 1 && shape.k >= 1, "matmul", "needs M, N, K >= 1");
   CdagBuilder builder;
@@ -358,6 +428,8 @@ const std::map<std::string, Generator>& registry() {
       {"conv1d", {{"n", "k"}, [](P p) { return conv1d_graph(p[0], p[1]); }}},
       {"jacobi1d", {{"n", "T"}, [](P p) { return jacobi1d_graph(p[0], p[1]); }}},
       {"diamond", {{"n"}, [](P p) { return diamond_graph(p[0]); }}},
+      {"cg", {{"n", "T"}, [](P p) { return cg_graph(p[0], p[1]); }}},
+      {"gmres", {{"n", "m"}, [](P p) { return gmres_graph(p[0], p[1]); }}},
       {"dpgrid", {{"m", "n"}, [](P p) { return dp_grid_graph(p[0], p[1]); }}},
       {"reduce_bcast", {{"n"}, [](P p) { return reduce_broadcast_graph(p[0]); }}},
       {"softmax_nomax", {{"n"}, [](P p) { return softmax_graph(p[0]); }}},

@@ -259,15 +259,4 @@ Operation reduce_broadcast_operation(Words rows, Words columns) {
   return operation;
 }
 
-Operation jacobi_operation(JacobiSizes sizes) {
-  if (sizes.dimensions < 1 || sizes.dimensions > 3) throw core::ConfigurationError("jacobi.d", std::to_string(sizes.dimensions) + " dimensions", "give 1, 2 or 3");
-  Words points = 1;
-  for (int i = 0; i < sizes.dimensions; ++i) points = product({points, sizes.points_per_dimension});
-  product({points, sizes.steps, 4});
-  Operation operation;
-  operation.name = "Jacobi";
-  operation.inputs = operation.outputs = points;
-  return operation;
-}
-
 }  // namespace cairn::pebble

@@ -35,6 +35,8 @@ const std::map<std::string, Recipe>& recipes() {
       {"embedding", {{{"tokens", {}}, {"width", {}}, {"rows", {}}}, [](P p) { return embedding_operation({.tokens = p[0], .width = p[1], .distinct_rows = p[2]}); }}},
       {"softmax", {{{"rows", 1}, {"n", {}}}, [](P p) { return softmax_operation(p[0], p[1]); }}},
       {"layernorm", {{{"rows", 1}, {"n", {}}}, [](P p) { return reduce_broadcast_operation(p[0], p[1]); }}},
+      {"cg", {{{"n", {}}, {"t", {}}}, [](P p) { return cg_operation({.unknowns = p[0], .iterations = p[1]}); }}},
+      {"gmres", {{{"n", {}}, {"m", {}}}, [](P p) { return gmres_operation({.unknowns = p[0], .iterations = p[1]}); }}},
       {"jacobi", {{{"d", {}}, {"n", {}}, {"t", {}}}, [](P p) { return jacobi_operation({.dimensions = static_cast<int>(std::min<Words>(p[0], 99)), .points_per_dimension = p[1], .steps = p[2]}); }}},
   };
   return all;

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/pebble/exact.h"
+#include "cairn/pebble/schedule.h"
 #include "catch.h"
 #include "pebble/golden.h"
 
@@ -168,6 +170,41 @@ TEST_CASE("operation: streaming operators are bracketed exactly") {
   const Bracket lookup = bracket(embedding_operation({.tokens = 100, .width = 64, .distinct_rows = 30}), 200, k_hk);
   CHECK(lookup.lower.words == 100 + 30 * 64 + 100 * 64);
   CHECK(lookup.upper->words == lookup.lower.words);
+}
+
+TEST_CASE("operation: Krylov methods, between the optimum of tiny ones and the schedules of small ones") {
+  const auto lower = [](const Operation& operation, Words fast) { return bracket(operation, fast, k_rbw).lower.words; };
+  for (Words fast : {4, 5, 6}) {
+    CHECK(lower(cg_operation({.unknowns = 2, .iterations = 2}), fast) <= solve_exactly(cg_graph(2, 2), k_rbw, fast).cost->total());
+    CHECK(lower(cg_operation({.unknowns = 4, .iterations = 1}), fast) <= solve_exactly(cg_graph(4, 1), k_rbw, fast).cost->total());
+    CHECK(lower(gmres_operation({.unknowns = 3, .iterations = 2}), fast) <= solve_exactly(gmres_graph(3, 2), k_rbw, fast).cost->total());
+    CHECK(lower(gmres_operation({.unknowns = 4, .iterations = 1}), fast) <= solve_exactly(gmres_graph(4, 1), k_rbw, fast).cost->total());
+  }
+  for (int n : {16, 64}) {
+    for (int iterations : {1, 2, 5, 9}) {
+      for (Words fast : {4, 8, 15, 40, 63, 100}) {
+        INFO("n=" << n << " iterations=" << iterations << " S=" << fast);
+        CHECK(lower(cg_operation({.unknowns = n, .iterations = iterations}), fast) <= best_ordered_play(cg_graph(n, iterations), Sliding::forbidden, fast).words);
+        CHECK(lower(gmres_operation({.unknowns = n, .iterations = iterations}), fast) <= best_ordered_play(gmres_graph(n, iterations), Sliding::forbidden, fast).words);
+      }
+    }
+  }
+  // S small against n: CG 7 words per unknown and iteration, GMRES m^2 and some more per unknown.
+  CHECK(static_cast<double>(lower(cg_operation({.unknowns = 1'000'000, .iterations = 1000}), 100)) == Approx(7e9).epsilon(0.01));
+  CHECK(static_cast<double>(lower(gmres_operation({.unknowns = 1'000'000, .iterations = 1000}), 100)) >= 0.5e12);
+}
+
+TEST_CASE("operation: Jacobi, leading term and no more than the schedules") {
+  // Loads n^d T d / ((d + 1)^{1 + 1/d} S^{1/d}) for n >> T, 1-d n T / (4 S), 2-d 2 n^2 T / (3 sqrt(3) sqrt(S)); and n^d stores.
+  const auto lower = [](const JacobiSizes& sizes, Words fast) { return static_cast<double>(bracket(jacobi_operation(sizes), fast, k_rbw).lower.words); };
+  CHECK(lower({.dimensions = 1, .points_per_dimension = 10'000'000, .steps = 10'000}, 64) == Approx(1e11 / (4 * 64) + 1e7).epsilon(0.002));
+  CHECK(lower({.dimensions = 2, .points_per_dimension = 100'000, .steps = 500}, 64) == Approx(2 * 5e12 / (3 * std::sqrt(3.0) * 8) + 1e10).epsilon(0.01));
+  for (Words fast : {4, 6, 9}) {
+    for (int steps : {10, 60}) {
+      const Cdag graph = jacobi1d_graph(120, steps);
+      CHECK(lower({.dimensions = 1, .points_per_dimension = 120, .steps = steps}, fast) <= static_cast<double>(best_ordered_play(graph, Sliding::forbidden, fast).words));
+    }
+  }
 }
 
 TEST_CASE("operation: sizes that make no sense or overflow are refused") {

@@ -31,6 +31,12 @@ Cdag lu_graph(int n);                                // right-looking, no pivoti
 Cdag attention_graph(int n, int d);                  // row by row: q K^T, exp, their sum, times V, division; no maximum taken
 Cdag matmul_chain_graph(int m, int k, int n, int l); // (A B) D, result by result, A B neither in nor out
 
+// Conjugate gradients on a line of n unknowns with a 3-point matrix: q = A p; a = rr / (p q); x += a p; r -= a q; rr = r r; b; p = r + b p.
+// In: x, r (which is the first p) and rr's start made from r. Out: x. The last iteration ends with x and r.
+Cdag cg_graph(int n, int iterations);
+// GMRES, classical Gram-Schmidt: w = A v_j; h_i = w v_i for all i <= j; w' = w - sum h_i v_i; norm; v_{j+1} = w' / norm. In: v_0; out: all v.
+Cdag gmres_graph(int n, int iterations);
+
 struct MatmulShape {
   int m, n, k;
 };

@@ -66,6 +66,11 @@ struct JacobiSizes {
   int dimensions;
   Words points_per_dimension, steps;
 };
-Operation jacobi_operation(JacobiSizes sizes);             // in and out compulsory; 1-d also a tiled schedule
+Operation jacobi_operation(JacobiSizes sizes);             // star stencil of radius 1, values outside the grid not read
+struct KrylovSizes {
+  Words unknowns, iterations;
+};
+Operation cg_operation(KrylovSizes sizes);                 // vectors only: the matrix is part of the operator
+Operation gmres_operation(KrylovSizes sizes);              // classical Gram-Schmidt, no restart
 
 }  // namespace cairn::pebble
