@@ -71,6 +71,14 @@ class Deriver {
 
   std::vector<LowerBound> bounds() {
     bounds_.push_back(compulsory());
+    if (result_role_ == Role::result_free) {
+      // Cut out of its graph such a part has no output, so with recomputation allowed nothing asks for it.
+      bounds_.front().games = GameSet::with_rules(Rules::red_blue_white);
+      LowerBound nothing;
+      nothing.games = GameSet::with_rules(Rules::hong_kung);
+      nothing.method = "none without outputs";
+      bounds_.push_back(std::move(nothing));
+    }
     if (free_words_ > 0) {
       derive_tagged();
       derive_free();

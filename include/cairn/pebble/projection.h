@@ -54,7 +54,7 @@ struct Contraction {
   std::vector<Access> accesses;
 };
 
-// Every bound that the contraction's projections give with `fast` words, besides the compulsory one; at least one for each game.
+// The compulsory bound and every bound that the contraction's projections give with `fast` words; at least one for each game.
 // A bound that says nothing has 0 words.
 // Errors (core::ConfigurationError): no or several results, a fast memory below 1 word.
 std::vector<LowerBound> projection_bounds(const Contraction& contraction, Words fast);
