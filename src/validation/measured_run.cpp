@@ -144,6 +144,13 @@ class RunBuilder {
     node.put("recompute", plain(std::string(record_.need_text("recompute"))));
     if (record_.flag("tp_overlap").value_or(false))
       because("overlapped tensor-parallel collectives are not modelled yet");
+    if (const auto beside = record_.flag("dp_overlap")) {
+      config::Node data = map();
+      data.put("reduce", flag(*beside));
+      config::Node overlap = map();
+      overlap.put("dp", data);
+      node.put("overlap", overlap);
+    }
     const std::int64_t chunks = schedule(node, pipeline);
     const std::int64_t layers = record_.count("layers").value_or(0);
     if (pipeline > 0 && chunks > 0 && layers % (pipeline * chunks) != 0) node.put("stages", plain("balanced"));

@@ -51,6 +51,7 @@ const std::vector<std::string>& columns() {
                                                   "attention_kernel",
                                                   "compiled",
                                                   "tp_overlap",
+                                                  "dp_overlap",
                                                   "schedule",
                                                   "iter_time_s",
                                                   "tokens_per_s_per_gpu",

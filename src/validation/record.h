@@ -23,7 +23,7 @@ class Record {
   bool has_column(std::string_view column) const;
   // Empty where the column is absent or the field is.
   std::string_view text(std::string_view column) const;
-  std::optional<double> number(std::string_view column);       // > 0, or nothing
+  std::optional<double> number(std::string_view column);       // >= 0, or nothing
   std::optional<std::int64_t> count(std::string_view column);  // >= 0, or nothing
   std::optional<bool> flag(std::string_view column);           // yes, no, or nothing
 

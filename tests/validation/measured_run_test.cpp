@@ -129,6 +129,12 @@ TEST_CASE("nodes that are not full, one node, one stage") {
   CHECK(at(flat, {"strategy", "schedule", "chunks"}) == "1");
 }
 
+TEST_CASE("whether gradients are reduced beside the backward pass") {
+  CHECK(at(run_of(complete()), {"strategy", "overlap"}) == "(absent)");
+  CHECK(experiment::read(changed({{"dp_overlap", "yes"}}).experiment).experiment.strategy.overlap.dp->reduce == true);
+  CHECK(experiment::read(changed({{"dp_overlap", "no"}}).experiment).experiment.strategy.overlap.dp->reduce == false);
+}
+
 TEST_CASE("layers that do not divide are balanced") {
   CHECK(at(changed({{"layers", "6"}}), {"strategy", "stages"}) == "balanced");  // 2 stages x 2 chunks
   CHECK(at(changed({{"layers", "6"}, {"vpp", "1"}}), {"strategy", "stages"}) == "(absent)");

@@ -1,5 +1,6 @@
 #include "cairn/validation/validate.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "catch.h"
@@ -30,13 +31,19 @@ constexpr const char* k_families =
     "version: 1\nclusters: {a100-sxm4-80gb: dgx-a100}\nfamilies:\n"
     "  tight: {title: Tight, band: {mean: 0.001}}\n  wide: {band: {mean: 1000, max: 2000}}\n";
 
+// Run once: it takes most of this program's time.
+const Report& published() {
+  static const Report k_report = validate(shipped(), {});
+  return k_report;
+}
+
 Report report_of(const Folder& folder, const std::vector<std::string>& names = {}) {
   folder.write("families.yaml", k_families);
   return validate(shipped(), {.names = names, .data = {}, .published = folder.path()});
 }
 
 TEST_CASE("the published tables are found, run whole, and predicted within their bands") {
-  const Report report = validate(shipped(), {});
+  const Report& report = published();
   REQUIRE(report.families.size() == 2);
   CHECK(report.families[0].name == "korthikanti2022_table5");
   CHECK(report.families[0].timed == 8);
@@ -53,15 +60,16 @@ TEST_CASE("the published tables are found, run whole, and predicted within their
 }
 
 TEST_CASE("step times of the table that publishes FLOP/s") {
-  const Report report = validate(shipped(), {.names = {"narayanan2021_table1"}, .data = {}, .published = {}});
+  const auto first = std::find_if(published().rows.begin(), published().rows.end(),
+                                  [](const ValidatedRow& each) { return each.family == "narayanan2021_table1"; });
+  REQUIRE(first != published().rows.end());
   // 96 x 512 x 2048 x 24 x 2304^2 (1 + 2048 / 13824 + 51200 / 884736) / (137e12 x 32)
   // = 1.282470e16 x 1.206019 / 4.384e15
-  CHECK(report.rows.front().measured_s.value() == Approx(3.52802).epsilon(1e-5));
+  CHECK(first->measured_s.value() == Approx(3.52802).epsilon(1e-5));
 }
 
 TEST_CASE("parts of a row add up, errors are relative to the measurement") {
-  const Report report = validate(shipped(), {.names = {"korthikanti2022_table5"}, .data = {}, .published = {}});
-  for (const ValidatedRow& each : report.rows) {
+  for (const ValidatedRow& each : published().rows) {
     CHECK(core::to_seconds(each.breakdown.total()) == each.predicted_s);
     CHECK(each.breakdown.other == 0);
     CHECK(each.error.value() == each.predicted_s / each.measured_s.value() - 1.0);

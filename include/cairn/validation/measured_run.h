@@ -1,23 +1,22 @@
 // A measured run: one row of a measurement table as an experiment that Cairn can predict, with what was measured.
 //
 // The schema's columns (any subset, in any order; words as in experiments, yes/no for booleans):
-//   where    source ref notes assumed(columns the source does not state)
+//   where    source ref notes assumed (columns the source does not state)
 //   outcome  status: ok | oom | failed (crash or out of memory, not told apart) | memory (a memory figure only)
 //            iter_time_s tokens_per_s_per_gpu tflops_per_gpu mfu_pct mem_gib
-//   machine  accelerator num_gpus gpus_per_node nvlink_gb_s(GB/s per GPU and direction) nics_per_node nic_gbit_s(per
-//   NIC) model    model params_b layers hidden heads kv_heads ffn gated_mlp vocab tied_embeddings norm position bias
-//   dropout training framework(with or without @release) seq_len global_batch micro_batch precision gradients
-//   attention_kernel
-//            compiled
-//   plan     tp pp vpp(chunks of the interleaved schedule) dp cp ep sequence_parallel zero recompute tp_overlap
-//   schedule
+//   machine  accelerator num_gpus gpus_per_node nvlink_gb_s (GB/s per GPU and direction) nics_per_node
+//            nic_gbit_s (per NIC)
+//   model    model params_b layers hidden heads kv_heads ffn gated_mlp vocab tied_embeddings norm position bias dropout
+//   training framework (with or without @release) seq_len global_batch micro_batch precision gradients
+//            attention_kernel compiled
+//   plan     tp pp vpp (chunks of the interleaved schedule) dp cp ep sequence_parallel zero recompute schedule
+//            tp_overlap dp_overlap (gradients reduced beside the backward pass; unknown: as the framework does)
 //
 // An empty field is unknown, not 0: a run whose layers, batch or degrees are unknown is not run, and says so.
-//   step time = iter_time_s, else global_batch seq_len / (tokens_per_s_per_gpu num_gpus), else by the family's
-//   convention
-//               from tflops_per_gpu
+//   step time = iter_time_s, else global_batch seq_len / (tokens_per_s_per_gpu num_gpus), else from tflops_per_gpu by
+//               the family's convention
 //   memory    = mem_gib GiB, held against what the program allocates
-//   stages    = even; balanced by time where the layers do not divide (86 timed runs of one public file)
+//   stages    = even; balanced by time where the layers do not divide
 //   gradients = as stored and reduced, whatever the precision recipe says
 #pragma once
 

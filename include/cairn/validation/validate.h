@@ -2,10 +2,8 @@
 //
 // Every row of a table that can be run is predicted by the analytic engine and scored; every other is listed with the
 // reason. Beside the errors of a family stands what the best constant FLOP/s per GPU would have scored on the same rows
-// (baseline_mape), so that a model's worth shows.
-//
-//   korthikanti2022_table5: 8 rows, mean error 3.1 %, median 2.8 %, p90 6.0 %, max 7.4 %, bias -1.2 %, rank correlation
-//   1.000; best constant rate 11.5 %; band mean 3.5 %, max 8 %: passed
+// (baseline_mape), so that a model's worth shows. In the text, `rank` is Spearman's correlation, `constant` that best
+// constant rate, `memory` the median memory error; the parts of a row add up to its predicted time.
 #pragma once
 
 #include <cstdint>
