@@ -204,16 +204,28 @@ void BlockBuilder::resolve_partials(const ir::Operator& op, std::size_t position
     const Placements& have = placements_[at(written.tensor)];
     const bool partial = std::any_of(have.begin(), have.end(), [](const Placement& p) { return p.kind == Placement::Kind::partial; });
     if (!partial || is_accumulator(written.tensor) || is_fresh_gradient(graph_.tensor(written.tensor))) continue;
-    bool consumed = false;
-    for (std::size_t later = position + 1; later < order.size() && !consumed; ++later)
-      for (const ir::Access& read : graph_.op(order[later]).accesses)
-        if (read.mode == ir::Mode::read && read.tensor == written.tensor) {
-          obtain(written.tensor, wanted(graph_.op(order[later]), read));
-          consumed = true;
-          break;
-        }
-    if (!consumed && leaves(written.tensor)) obtain(written.tensor, border(written.tensor));
+    if (const auto next = next_wanted(written.tensor, position, order)) obtain(written.tensor, *next);
   }
+}
+
+// Where a result is wanted next: by a later operator of the block, at the border, or by the derivative it is saved for.
+std::optional<BlockBuilder::Placements> BlockBuilder::next_wanted(ir::TensorId tensor, std::size_t position,
+                                                                  const std::vector<ir::OperatorId>& order) const {
+  const auto read_by = [&](const ir::Operator& op) {
+    return std::find_if(op.accesses.begin(), op.accesses.end(),
+                        [&](const ir::Access& access) { return access.mode == ir::Mode::read && access.tensor == tensor; });
+  };
+  for (std::size_t later = position + 1; later < order.size(); ++later) {
+    const ir::Operator& op = graph_.op(order[later]);
+    if (const auto read = read_by(op); read != op.accesses.end()) return wanted(op, *read);
+  }
+  if (leaves(tensor)) return border(tensor);
+  if (backward_ || !saved(storage(tensor))) return std::nullopt;
+  for (std::size_t id = graph_.forward_count(); id < graph_.operators().size(); ++id) {
+    const ir::Operator& op = graph_.operators()[id];
+    if (const auto read = read_by(op); read != op.accesses.end()) return wanted(op, *read);
+  }
+  return std::nullopt;
 }
 
 // What the block hands over: outputs forward, gradients of inputs backward.
@@ -230,6 +242,12 @@ BlockBuilder::Placements BlockBuilder::border(ir::TensorId tensor) const {
   Placements result;
   for (const SplitRule& rule : layer_.options_.rules) result.push_back(border_placement(graph_.tensor(shape), rule));
   return result;
+}
+
+void BlockBuilder::drop_copies(std::size_t from) {
+  for (std::size_t index = from; index < copies_.size(); ++index)
+    if (copies_[index].bytes > 0.0) memory(true, Category::workspace, -copies_[index].bytes);
+  copies_.resize(std::min(from, copies_.size()));
 }
 
 void BlockBuilder::release_dead(const ir::Operator& op, std::size_t position) {
@@ -277,8 +295,16 @@ void BlockBuilder::run(const std::vector<ir::OperatorId>& order, const std::vect
     for (const ir::Access& access : graph_.op(order[position]).accesses)
       last_use_[at(storage(access.tensor))] = static_cast<std::int32_t>(position);
   unsent_elements_ = sync.carried_elements;
+  std::size_t kept_copies = 0;
   for (std::size_t position = 0; position < order.size(); ++position) {
     const ir::Operator& op = graph_.op(order[position]);
+    // What recomputation gathered it does not keep, no more than the forward pass does.
+    if (position > 0 && terms[position] != terms[position - 1]) {
+      if (terms[position] == Term::recompute)
+        kept_copies = copies_.size();
+      else
+        drop_copies(kept_copies);
+    }
     overlap_weight_gradient(position, order);
     emit(order[position], terms[position]);
     resolve_partials(op, position, order);

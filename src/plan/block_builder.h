@@ -1,6 +1,7 @@
 // Emits the steps of one block: operators in order, the transfers they need, and the memory they hold.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <boost/container/small_vector.hpp>
@@ -55,6 +56,8 @@ class BlockBuilder {
   // Gradients of parameters accumulate part by part and are made whole once per step, not by the layer.
   bool is_accumulator(ir::TensorId tensor) const;
 
+  std::optional<Placements> next_wanted(ir::TensorId tensor, std::size_t position, const std::vector<ir::OperatorId>& order) const;
+  void drop_copies(std::size_t from);
   bool leaves(ir::TensorId tensor) const;
   Placements border(ir::TensorId tensor) const;
   Placements wanted(const ir::Operator& op, const ir::Access& access) const;
