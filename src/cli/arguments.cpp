@@ -15,22 +15,28 @@ constexpr const char* k_file = "FILE";
 class Parser {
  public:
   Parser() : app_("How long one training step takes, whether it fits, and what holds it back.", "cairn") {
-    app_.set_version_flag("--version", std::string("cairn ") + CAIRN_VERSION);
+    app_.set_version_flag("--version", std::string("cairn ") + CAIRN_VERSION, "print the version");
+    app_.set_help_flag("-h,--help", "print this help");
     app_.require_subcommand(1);
     app_.fallthrough();
-    app_.footer("Example: cairn run llama3-70b-64xdgx-h100 --set strategy.tp=4");
+    app_.footer("Options of every command: -q, -v, --stats, --color WHEN; see cairn --help.");
     common();
     run();
     config();
+    validate();
     schema();
     completion();
+    app_.footer("Example: cairn run llama3-70b-64xdgx-h100 --set strategy.pp=8 --set strategy.dp=8");
   }
 
   Arguments parse(int argc, const char* const* argv) {
     try {
       app_.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
-      result_.help = asked_command()->help();
+      const CLI::App* asked = asked_command();
+      const std::string name = asked_command_name();
+      const std::size_t cut = name.find_last_of(' ');
+      result_.help = asked->help(cut == std::string::npos ? std::string() : name.substr(0, cut));
     } catch (const CLI::CallForVersion& version) {
       result_.help = std::string(version.what()) + "\n";
     } catch (const CLI::ParseError& error) {
@@ -53,7 +59,9 @@ class Parser {
     sub.add_option("-o,--output", result.output, "write the result to a file")->type_name(k_file);
   }
   static void add_overrides(CLI::App& sub, std::vector<std::string>& overrides) {
-    sub.add_option("--set", overrides, "override a key, as in strategy.tp=4; may be repeated")->type_name("KEY=VALUE");
+    sub.add_option("--set", overrides, "override a key, as in strategy.tp=4; may be repeated")
+        ->allow_extra_args(false)
+        ->type_name("KEY=VALUE");
   }
 
   void common() {
@@ -61,15 +69,15 @@ class Parser {
     app_.add_flag("-v,--verbose", result_.common.verbose, "say what is being done on standard error");
     app_.add_flag("--stats", result_.common.stats, "wall time, events and memory on standard error");
     app_.add_option("--color", result_.common.color, "colour: auto (when a terminal reads it), always, never")
-        ->transform(CLI::CheckedTransformer(colors_))
+        ->transform(CLI::CheckedTransformer(colors_).description(""))
         ->type_name("WHEN");
   }
 
   void run() {
     CLI::App* sub = command(app_, "run", "predict one training step of an experiment", run_);
     sub->add_option("experiment", run_.file, "an experiment: a file, or a name of `cairn config list experiments`")->type_name(k_file);
-    sub->add_option("--engine", run_.engine, "analytic, event, or both")
-        ->transform(CLI::CheckedTransformer(engines_))
+    sub->add_option("--engine", run_.engine, "analytic, event, or both (default)")
+        ->transform(CLI::CheckedTransformer(engines_).description(""))
         ->type_name("ENGINE");
     add_overrides(*sub, run_.overrides);
     sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result")
@@ -92,6 +100,13 @@ class Parser {
     CLI::App* list = command(*group, "list", "the names that configurations can refer to", list_);
     list->add_option("kind", list_.kind, "one kind only, such as clusters")->type_name("KIND");
     add_result(*list, list_.result);
+  }
+
+  void validate() {
+    CLI::App* sub = command(app_, "validate", "hold predictions against published and measured runs", validate_);
+    sub->add_option("family", validate_.names, "families of measurements; default: all")->type_name("NAME");
+    sub->add_option("--data", validate_.data, "a folder of further tables (CSV); default: the variable CAIRN_DATA")->type_name("DIR");
+    add_result(*sub, validate_.result);
   }
 
   void schema() {
@@ -170,6 +185,7 @@ class Parser {
   ConfigModelArguments model_;
   ConfigListArguments list_;
   SchemaArguments schema_;
+  ValidateArguments validate_;
   CompletionArguments completion_;
 };
 

@@ -62,8 +62,15 @@ struct CompletionArguments {
   std::string shell;
 };
 
-using CommandArguments = std::variant<std::monostate, RunArguments, ConfigShowArguments, ConfigModelArguments,
-                                      ConfigListArguments, SchemaArguments, CompletionArguments>;
+struct ValidateArguments {
+  std::vector<std::string> names;
+  std::string data;  // empty: as the environment says
+  ResultArguments result;
+};
+
+using CommandArguments =
+    std::variant<std::monostate, RunArguments, ConfigShowArguments, ConfigModelArguments, ConfigListArguments,
+                 ValidateArguments, SchemaArguments, CompletionArguments>;
 
 struct Arguments {
   CommonArguments common;

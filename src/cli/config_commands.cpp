@@ -29,9 +29,19 @@ struct Block {
   std::vector<config::ResolvedKey> keys;
 };
 
+// Origins of a block that was read below `path` of another, by its own keys.
+config::Origins below(const config::Origins& origins, const std::string& path) {
+  config::Origins result;
+  for (config::Origin origin : origins.all()) {
+    if (origin.key_path.starts_with(path + ".")) origin.key_path.erase(0, path.size() + 1);
+    result.add(std::move(origin));
+  }
+  return result;
+}
+
 template <class T>
-Block block(std::string name, const T& value, const config::Origins& origins) {
-  return {std::move(name), Json::parse(config::to_json(value, -1)), config::resolved_keys(value, origins)};
+Block block(std::string name, const T& value, const config::Origins& origins, const std::string& path = {}) {
+  return {std::move(name), Json::parse(config::to_json(value, -1)), config::resolved_keys(value, below(origins, path))};
 }
 
 std::vector<Block> read_blocks(const ConfigShowArguments& arguments, const Context& context) {
@@ -49,10 +59,10 @@ std::vector<Block> read_blocks(const ConfigShowArguments& arguments, const Conte
   std::vector<Block> blocks;
   blocks.push_back(block("experiment", e, loaded.origins));
   blocks.push_back(block("model", model, config::Origins{}));
-  blocks.push_back(block("cluster", machine.cluster.value, machine.cluster.origins));
-  blocks.push_back(block("accelerator", machine.accelerator.value, machine.accelerator.origins));
-  blocks.push_back(block("precision", precision.value, precision.origins));
-  blocks.push_back(block("framework", framework.value, framework.origins));
+  blocks.push_back(block("cluster", machine.cluster.value, machine.cluster.origins, "cluster"));
+  blocks.push_back(block("accelerator", machine.accelerator.value, machine.accelerator.origins, "cluster.accelerator"));
+  blocks.push_back(block("precision", precision.value, precision.origins, "training.precision"));
+  blocks.push_back(block("framework", framework.value, framework.origins, "training.framework"));
   return blocks;
 }
 
@@ -118,7 +128,7 @@ int command(const ConfigModelArguments& arguments, Context& context) {
                         {"model", Json::parse(config::to_json(config, -1))}},
                    output);
   } else {
-    output.write(fmt::format(fmt::runtime("{}\n"), config.name.empty() ? arguments.name : config.name));
+    output.write(fmt::format("{}\n", config.name.empty() ? arguments.name : config.name));
     const auto row = [&](std::string_view name, const std::string& value) {
       output.write(fmt::format("  {:<14}{}\n", name, value));
     };

@@ -36,6 +36,7 @@ int command(const RunArguments& arguments, Context& context);
 int command(const ConfigShowArguments& arguments, Context& context);
 int command(const ConfigModelArguments& arguments, Context& context);
 int command(const ConfigListArguments& arguments, Context& context);
+int command(const ValidateArguments& arguments, Context& context);
 int command(const SchemaArguments& arguments, Context& context);
 int command(const CompletionArguments& arguments, Context& context);
 

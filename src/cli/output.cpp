@@ -23,8 +23,12 @@ void Output::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stream_) != text.size()) fail();
 }
 
-void Output::finish() {
+void Output::flush() {
   if (std::fflush(stream_) != 0) fail();
+}
+
+void Output::finish() {
+  flush();
   if (stream_ == stdout) return;
   std::FILE* closing = std::exchange(stream_, nullptr);
   if (std::fclose(closing) != 0) fail();

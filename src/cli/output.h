@@ -16,6 +16,7 @@ class Output {
   Output& operator=(const Output&) = delete;
 
   void write(std::string_view text);
+  void flush();
   // Everything written has arrived. Throws core::InputOutputError otherwise.
   void finish();
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "batch.h"
 #include "cairn/core/format_units.h"
 #include "cairn/experiment/job.h"
+#include "cairn/trace/chrome.h"
 #include "context.h"
 #include "exit_code.h"
 
@@ -38,6 +40,12 @@ int run_one(const RunArguments& arguments, Context& context) {
   const experiment::Result result = job.run(arguments.engine, !arguments.trace.empty());
   const double running_s = running.seconds();
 
+  if (!arguments.trace.empty()) {
+    Output trace(arguments.trace);
+    trace::write_chrome(job.program(), result.prediction.event->timelines, [&](std::string_view text) { trace.write(text); });
+    trace.finish();
+    say(fmt::format("timeline written to {}", arguments.trace));
+  }
   const report::Run run{.job = job, .result = result, .tool = context.tool};
   Output output(arguments.result.output);
   output.write(arguments.result.json ? report::json(run) + "\n" : report::text(run, {.color = context.color(output)}));
@@ -50,6 +58,8 @@ int run_one(const RunArguments& arguments, Context& context) {
 
 }  // namespace
 
-int command(const RunArguments& arguments, Context& context) { return run_one(arguments, context); }
+int command(const RunArguments& arguments, Context& context) {
+  return arguments.batch.empty() ? run_one(arguments, context) : run_batch(arguments, context);
+}
 
 }  // namespace cairn::cli

@@ -8,9 +8,11 @@ namespace {
 
 constexpr double k_seconds_per_hour = 3600.0;
 
+// [W] of the whole cluster; empty when its file says nothing about power.
 std::optional<double> power(const hardware::Machine& machine) {
   const hardware::Power& given = machine.cluster.value.power;
-  if (machine.cluster.origins.find("power") == nullptr || machine.cluster.origins.find("power")->is_default()) return {};
+  const bool stated = given.accelerator || given.node_overhead.base() > 0.0 || given.pue != 1.0;
+  if (!stated) return {};
   const core::Watts accelerator = given.accelerator.value_or(machine.accelerator.value.power);
   return given.pue * (static_cast<double>(machine.network.gpus()) * accelerator.base() +
                       static_cast<double>(machine.network.nodes) * given.node_overhead.base());

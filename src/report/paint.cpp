@@ -9,7 +9,9 @@
 namespace cairn::report {
 
 std::string Paint::in(std::string_view code, std::string_view text) const {
-  return color_ && !text.empty() ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+  const std::size_t shown = text.find_last_not_of(' ') + 1;  // blanks at the end stay plain
+  return color_ && shown > 0 ? fmt::format("\033[{}m{}\033[0m{}", code, text.substr(0, shown), text.substr(shown))
+                             : std::string(text);
 }
 
 std::string bar(double share, std::size_t width) {
@@ -21,6 +23,20 @@ std::string bar(double share, std::size_t width) {
   result += k_partial[filled % 8];
   const std::size_t used = filled / 8 + (filled % 8 > 0 ? 1 : 0);
   return result.append(width - used, ' ');
+}
+
+std::string aligned_time(double seconds) {
+  struct Unit {
+    double seconds;
+    std::string_view name;
+  };
+  constexpr std::array<Unit, 5> k_units{{{1.0, "s "}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}, {1e-12, "ps"}}};
+  constexpr double k_rounds_up = 0.99995;  // of a unit: four digits show it as 1.000
+  const auto unit = std::find_if(k_units.begin(), k_units.end() - 1,
+                                 [&](const Unit& each) { return seconds >= k_rounds_up * each.seconds; });
+  const double value = seconds / unit->seconds;
+  const int decimals = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95 ? 1 : 0;
+  return fmt::format("{:.{}f} {}", value, decimals, unit->name);
 }
 
 std::string clipped(std::string_view text, std::size_t width) {

@@ -26,6 +26,9 @@ class Paint {
 // A horizontal bar of `share` (0 to 1) of `width` columns, in eighths of a column, padded with blanks to `width`.
 std::string bar(double share, std::size_t width);
 
+// A time with four significant digits whatever they are, so that columns of times line up: 522.0 us, 1.070 s.
+std::string aligned_time(double seconds);
+
 // `text` cut to `width` bytes with an ellipsis of dots.
 std::string clipped(std::string_view text, std::size_t width);
 

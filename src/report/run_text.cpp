@@ -12,15 +12,26 @@
 namespace cairn::report {
 namespace {
 
-constexpr std::size_t k_bar_width = 32;      // columns of a bar at 100 %
+constexpr std::size_t k_indent = 14;         // columns before an answer
+constexpr std::size_t k_bar_width = 26;      // columns of a bar at 100 %
 constexpr std::size_t k_price_lines = 10;    // most expensive pieces shown
-constexpr std::size_t k_name_width = 28;
-constexpr std::size_t k_shape_width = 26;
+constexpr std::size_t k_name_width = 27;
+constexpr std::size_t k_shape_width = 29;
 constexpr double k_hidden_share = 0.0005;    // terms below 0.05 % of the step are added up in one line
 
 std::string percent(double share, int decimals = 1) { return fmt::format("{:.{}f} %", 100.0 * share, decimals); }
 std::string seconds(double value) { return core::format(core::Seconds::from_base(value)); }
+// Below 10,000 core::format_count writes a count out; a rate is no count.
+std::string rate(double value) {
+  return value < 1e4 ? fmt::format("{:.0f}", value) : core::format_count(value);
+}
 std::string bytes(double value) { return core::format(core::Bytes::from_base(value)); }
+
+std::string energy(double joule) {
+  if (joule < 1e3) return fmt::format("{:.3g} J", joule);
+  if (joule < 1e6) return fmt::format("{:.3g} kJ", joule / 1e3);
+  return joule < 1e9 ? fmt::format("{:.3g} MJ", joule / 1e6) : fmt::format("{:.4g} GJ", joule / 1e9);
+}
 
 struct Term {
   std::string_view name;
@@ -50,6 +61,7 @@ class RunText {
     while (out_.ends_with(' ')) out_.pop_back();
     out_ += '\n';
   }
+  void paragraph(std::string_view text) { out_ += wrapped(text, "", ""); }
   void heading(std::string_view name, std::string_view remark = {}) {
     line("");
     line("{}  {}", paint_.bold(name), paint_.dim(remark));
@@ -63,23 +75,24 @@ class RunText {
     const std::string& given = run_.job.experiment().name;
     const std::string& accelerator = machine.accelerator.value.name;
     line("{}", paint_.bold(given.empty() ? run_.job.transformer().name : given));
-    line("{} parameters on {} x {} ({} nodes), {} {}, {}", core::format_count(static_cast<double>(run_.job.model().parameters())),
-         run_.job.gpus(), accelerator, machine.network.nodes, run_.job.recipe().recipe, "training",
-         run_.job.framework().name);
-    line("tp {}, pp {}, dp {}; {} sequences of {} tokens in {} micro-batches of {}; {}{}", s.tensor, s.pipeline, s.data,
-         run_.job.global_batch(), run_.job.experiment().training.seq_len, s.micro_batches, s.micro_batch, s.schedule,
-         s.chunks > 1 ? fmt::format(" with {} chunks", s.chunks) : std::string());
+    paragraph(fmt::format("{} parameters on {} x {}, {} node{}; {}, {}",
+                          core::format_count(static_cast<double>(run_.job.model().parameters())), run_.job.gpus(), accelerator,
+                          machine.network.nodes, machine.network.nodes == 1 ? "" : "s", run_.job.recipe().recipe,
+                          run_.job.framework().name));
+    paragraph(fmt::format("tp {}, pp {}, dp {}; {}{}; {} sequences of {} tokens, {} micro-batch{} of {} on each rank", s.tensor,
+                          s.pipeline, s.data, s.schedule, s.chunks > 1 ? fmt::format(" with {} chunks", s.chunks) : std::string(),
+                          run_.job.global_batch(), run_.job.experiment().training.seq_len, s.micro_batches,
+                          s.micro_batches == 1 ? "" : "es", s.micro_batch));
   }
 
   void answer() {
     const predict::MemoryReport& m = prediction().memory;
     line("");
-    line("  {:<12}{:<22}{} tokens/s, {} per GPU", "step time", paint_.bold(fmt::format("{:<22}", seconds(figures_.time_s))),
-         core::format_count(figures_.tokens_per_s), core::format_count(figures_.tokens_per_s_per_gpu));
-    line("  {:<12}{}of {} {} per GPU; {} counting unmasked attention only", "MFU",
-         paint_.bold(fmt::format("{:<22}", percent(figures_.mfu))),
+    line("  {:<12}{}{} tokens/s, {} per GPU", "step time", paint_.bold(fmt::format("{:<22}", seconds(figures_.time_s))),
+         rate(figures_.tokens_per_s), rate(figures_.tokens_per_s_per_gpu));
+    line("  {:<12}{}of {} {}; causal {}, executed (HFU) {}", "MFU", paint_.bold(fmt::format("{:<22}", percent(figures_.mfu))),
          core::format(core::FlopsPerSecond::from_base(run_.job.peak_flops())), numerics::name(run_.job.recipe().gemm),
-         percent(figures_.mfu_causal));
+         percent(figures_.mfu_causal), percent(figures_.hfu));
     const std::string used = fmt::format("{:<22}", fmt::format("{} of {}", bytes(m.device_peak), bytes(m.capacity)));
     if (prediction().fits)
       line("  {:<12}{}{}, {} to spare on the fullest GPU", "memory", paint_.bold(used), paint_.good("fits"),
@@ -88,7 +101,8 @@ class RunText {
       line("  {:<12}{}{}, {} too much on stage {}", "memory", paint_.bold(used), paint_.bad("does not fit"),
            bytes(m.device_peak - m.capacity), m.peak_stage);
     if (const auto& reason = run_.result.why_not) {
-      line("  {:<12}mostly {}; smallest change that helps: {}", "", reason->term, paint_.bold(reason->smallest_change));
+      out_ += wrapped(fmt::format("mostly {}; smallest change that helps: {}", reason->term, reason->smallest_change),
+                      std::string(k_indent, ' '), std::string(k_indent, ' '));
     }
     if (figures_.usd_per_step || figures_.joule_per_step) cost();
   }
@@ -97,8 +111,8 @@ class RunText {
     std::string text;
     if (figures_.usd_per_step) text += core::format(core::Dollars::from_base(*figures_.usd_per_step));
     if (figures_.joule_per_step)
-      text += fmt::format("{}{:.3g} MJ", text.empty() ? "" : ", ", *figures_.joule_per_step / 1e6);
-    line("  {:<12}{:<22}per step", "cost", text);
+      text += (text.empty() ? "" : ", ") + energy(*figures_.joule_per_step);
+    line("  {:<12}{} per step", "cost", text);
   }
 
   void times() {
@@ -115,7 +129,7 @@ class RunText {
                             {"pp exposed", exposed(Axis::pipeline), "waiting for messages between stages"},
                             {"dp exposed", exposed(Axis::data), "waiting for gradients and parameters"},
                             {"bubble", core::to_seconds(b.bubble), "waiting for another stage or rank"},
-                            {"host", core::to_seconds(b.host), "waiting for the processor that issues kernels"},
+                            {"host", core::to_seconds(b.host), "waiting for the host to issue kernels"},
                             {"other", core::to_seconds(b.other), ""}};
     std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& z) { return a.time_s > z.time_s; });
     heading("Where the time goes", "on the rank that ends last");
@@ -126,24 +140,24 @@ class RunText {
         rest += term.time_s;
         continue;
       }
-      line("  {:<12}{:>10} {:>7}  {} {}", term.name, seconds(term.time_s), percent(share),
+      line("  {:<12}{:>10} {:>7}  {} {}", term.name, aligned_time(term.time_s), percent(share),
            paint_.accent(bar(share, k_bar_width)), paint_.dim(term.meaning));
     }
-    if (rest > 0.0) line("  {:<12}{:>10} {:>7}", "the rest", seconds(rest), percent(rest / figures_.time_s));
+    if (rest > 0.0) line("  {:<12}{:>10} {:>7}", "the rest", aligned_time(rest), percent(rest / figures_.time_s));
   }
 
   void prices() {
     const std::vector<predict::PriceLine>& all = prediction().prices;
     if (all.empty()) return;
-    heading("Most expensive pieces", "x floor: times what the data sheet allows; in all: over the step, overlapped or not");
-    line("  {}", paint_.dim(fmt::format("{:<{}}{:<{}}{:>10}{:>10}{:>9}{:>11}", "", k_name_width, "", k_shape_width, "each",
+    heading("Most expensive pieces", "x floor: over what the data sheet allows; in all: over the step");
+    line("  {}", paint_.dim(fmt::format("{:<{}}{:<{}}{:>10}{:>10}{:>9}{:>10}", "", k_name_width, "", k_shape_width, "each",
                                         "floor", "x floor", "in all")));
     for (std::size_t i = 0; i < std::min(k_price_lines, all.size()); ++i) {
       const predict::PriceLine& p = all[i];
       const std::string ratio = p.floor_s > 0.0 ? fmt::format("{:.2f}", p.time_s / p.floor_s) : std::string("-");
-      line("  {:<{}}{:<{}}{:>10}{:>10}{:>9}{:>11}", clipped(p.name, k_name_width - 1), k_name_width,
-           clipped(p.detail, k_shape_width - 1), k_shape_width, seconds(p.time_s), seconds(p.floor_s), ratio,
-           seconds(p.total_s));
+      line("  {:<{}}{:<{}}{:>10}{:>10}{:>9}{:>10}", clipped(p.name, k_name_width - 1), k_name_width,
+           clipped(p.detail, k_shape_width - 1), k_shape_width, aligned_time(p.time_s), aligned_time(p.floor_s), ratio,
+           aligned_time(p.total_s));
     }
   }
 
@@ -172,7 +186,7 @@ class RunText {
     const std::optional<double> best = bounds.best_s();
     if (!best) return line("  {:<12}{:>10}", name, "none known");
     const std::string_view by = bounds.compute_s == best ? "compute" : bounds.network_s == best ? "network" : "memory";
-    line("  {:<12}{:>10} {:>7} gap  {}", name, seconds(*best), percent(1.0 - *best / figures_.time_s),
+    line("  {:<12}{:>10} {:>7} gap  {}", name, aligned_time(*best), percent(1.0 - *best / figures_.time_s),
          paint_.dim(fmt::format("{} ({})", meaning, by)));
   }
 

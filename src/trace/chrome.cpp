@@ -1,0 +1,197 @@
+#include "cairn/trace/chrome.h"
+
+#include <array>
+#include <string>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cairn/core/assert.h"
+
+namespace cairn::trace {
+namespace {
+
+using core::Picoseconds;
+using plan::Stream;
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, plan::k_streams> k_threads{
+    "compute", "host", "tensor parallel", "context parallel", "data parallel", "to the next stage", "to the previous stage", "arrivals"};
+constexpr std::size_t k_chunk = std::size_t{1} << 16;  // bytes handed to the sink at once
+constexpr Picoseconds k_picoseconds_per_microsecond = 1'000'000;
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+std::size_t at(Stream stream) { return static_cast<std::size_t>(stream); }
+
+std::string microseconds(Picoseconds time) {
+  return fmt::format("{}.{:06}", time / k_picoseconds_per_microsecond, time % k_picoseconds_per_microsecond);
+}
+
+// What a step shows wherever it runs.
+struct Label {
+  std::string name;  // as JSON, in quotes
+  std::string_view category;
+  std::string arguments;  // JSON members, after which those of the pass follow
+};
+
+Label label_of(const plan::Block& block, const plan::Step& step) {
+  Label label;
+  Json arguments{{"block", block.name}};
+  std::string name = "wait";
+  label.category = "wait";
+  if (step.work >= 0) {
+    const plan::Work& work = block.works[at(step.work)];
+    if (const auto* shard = std::get_if<ir::Shard>(&work)) {
+      name = shard->op->name;
+      label.category = step.term == plan::Term::recompute   ? "recompute"
+                       : step.term == plan::Term::optimizer ? "optimizer"
+                                                            : "compute";
+      if (step.term == plan::Term::recompute) name += " (again)";
+      arguments["bytes"] = ir::bytes(*shard);
+      arguments["flops"] = ir::flops(*shard);
+    } else if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
+      name = fmt::format("{} {}", plan::label(step.axis), plan::name(transfer->collective));
+      label.category = plan::label(step.axis);
+      arguments["bytes"] = transfer->bytes;
+      arguments["ranks"] = transfer->group.size;
+      arguments["stride"] = transfer->group.stride;
+    } else if (const auto* host = std::get_if<plan::HostWork>(&work)) {
+      name = *host == plan::HostWork::per_step ? "per step" : "per micro-batch";
+      label.category = "host";
+    }
+  }
+  label.name = Json(name).dump();
+  label.arguments = arguments.dump();
+  label.arguments.pop_back();  // the closing brace
+  return label;
+}
+
+class Writer {
+ public:
+  Writer(const plan::Program& program, const Sink& sink) : program_(program), sink_(sink), producers_(predict::producers(program)) {
+    consumed_.resize(producers_.size());
+    for (std::size_t stage = 0; stage < producers_.size(); ++stage) consumed_[stage].resize(producers_[stage].size());
+    for (const auto& row : producers_)
+      for (const predict::PassId& from : row)
+        if (from.stage >= 0) consumed_[at(from.stage)][at(from.position)] = true;
+  }
+
+  void write(const std::vector<predict::StageTimeline>& timelines) {
+    text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
+    for (const predict::StageTimeline& timeline : timelines) stage(timeline);
+    text_ += "\n]}\n";
+    sink_(text_);
+  }
+
+ private:
+  void event(std::string_view body) {
+    text_ += first_ ? "\n{" : ",\n{";
+    first_ = false;
+    text_ += body;
+    text_ += '}';
+    if (text_.size() < k_chunk) return;
+    sink_(text_);
+    text_.clear();
+  }
+
+  void stage(const predict::StageTimeline& timeline) {
+    stage_ = timeline.stage;
+    timeline_ = &timeline;
+    next_.fill(0);
+    named_.fill(false);
+    event(fmt::format(R"("name":"process_name","ph":"M","pid":{},"args":{{"name":"stage {}"}})", stage_, stage_));
+    event(fmt::format(R"("name":"process_sort_index","ph":"M","pid":{},"args":{{"sort_index":{}}})", stage_, stage_));
+    const auto row = program_.schedule->row(stage_);
+    const std::vector<const plan::Pass*> passes = predict::passes_of(program_, stage_);
+    for (std::size_t position = 0; position < passes.size(); ++position) {
+      pass_ = static_cast<std::int32_t>(position);
+      if (position < row.size())
+        pass_arguments_ = fmt::format(R"(,"pass":"{}","micro_batch":{},"chunk":{}}})", pipeline::name(row[position].phase),
+                                      row[position].micro_batch, row[position].chunk);
+      else
+        pass_arguments_ = R"(,"pass":"end of the step"})";
+      arrived_ = producers_[at(stage_)][position].stage < 0;
+      sent_ = {};
+      for (const plan::BlockRun& run : passes[position]->runs)
+        for (std::int64_t repeat = 0; repeat < run.count; ++repeat) block(*run.block);
+      if (consumed_[at(stage_)][position] && sent_.thread >= 0) flow('s', stage_, pass_, sent_.start, sent_.thread);
+    }
+    for (std::size_t stream = 0; stream < plan::k_streams; ++stream) CAIRN_ASSERT(next_[stream] == timeline.steps[stream].size());
+  }
+
+  const std::vector<Label>& labels(const plan::Block& block) {
+    std::vector<Label>& known = labels_[&block];
+    if (known.empty())
+      for (const plan::Step& step : block.steps) known.push_back(label_of(block, step));
+    return known;
+  }
+
+  void block(const plan::Block& block) {
+    const std::vector<Label>& all = labels(block);
+    for (std::size_t i = 0; i < block.steps.size(); ++i) {
+      const plan::Step& step = block.steps[i];
+      if (step.launches > 0) slice(Stream::host, all[i].name, "launch", all[i].arguments);
+      const predict::Span span = slice(step.stream, all[i].name, all[i].category, all[i].arguments);
+      if (step.kind == plan::StepKind::transfer && step.axis == plan::Axis::pipeline)
+        sent_ = {.start = span.start, .thread = static_cast<std::int32_t>(step.stream)};
+      if (!arrived_ && step.stream == Stream::compute && span.end > span.start) {
+        const predict::PassId from = producers_[at(stage_)][at(pass_)];
+        flow('f', from.stage, from.position, span.start, static_cast<std::int32_t>(Stream::compute));
+        arrived_ = true;
+      }
+    }
+  }
+
+  predict::Span slice(Stream stream, std::string_view name, std::string_view category, std::string_view arguments) {
+    const auto& spans = timeline_->steps[at(stream)];
+    CAIRN_ASSERT(next_[at(stream)] < spans.size());
+    const predict::Span span = spans[next_[at(stream)]++];
+    if (span.end == span.start) return span;
+    const auto thread = static_cast<std::int32_t>(stream);
+    if (!named_[at(stream)]) {
+      named_[at(stream)] = true;
+      event(fmt::format(R"("name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}})", stage_, thread, k_threads[at(stream)]));
+      event(fmt::format(R"("name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}})", stage_, thread, thread));
+    }
+    event(fmt::format(R"("name":{},"cat":"{}","ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{}{})", name, category,
+                      microseconds(span.start), microseconds(span.end - span.start), stage_, thread, arguments, pass_arguments_));
+    return span;
+  }
+
+  // One end of the arrow that belongs to what `pass` of `from` sends. Its head binds to the slice that starts at `time`.
+  void flow(char phase, std::int32_t from, std::int32_t pass, Picoseconds time, std::int32_t thread) {
+    event(fmt::format(R"("name":"message","cat":"pp","ph":"{}","id":"{}.{}","ts":{},"pid":{},"tid":{}{})", phase, from, pass,
+                      microseconds(time), stage_, thread, phase == 'f' ? R"(,"bp":"e")" : ""));
+  }
+
+  struct Sent {
+    Picoseconds start = 0;
+    std::int32_t thread = -1;
+  };
+
+  const plan::Program& program_;
+  const Sink& sink_;
+  std::vector<std::vector<predict::PassId>> producers_;
+  std::vector<std::vector<char>> consumed_;  // by stage and pass: somebody waits for what it sends
+  std::unordered_map<const plan::Block*, std::vector<Label>> labels_;
+  std::string text_;
+  bool first_ = true;
+
+  std::int32_t stage_ = 0;
+  std::int32_t pass_ = 0;
+  const predict::StageTimeline* timeline_ = nullptr;
+  std::array<std::size_t, plan::k_streams> next_{};
+  std::array<bool, plan::k_streams> named_{};
+  std::string pass_arguments_;
+  bool arrived_ = false;
+  Sent sent_;
+};
+
+}  // namespace
+
+void write_chrome(const plan::Program& program, const std::vector<predict::StageTimeline>& timelines, const Sink& sink) {
+  Writer(program, sink).write(timelines);
+}
+
+}  // namespace cairn::trace

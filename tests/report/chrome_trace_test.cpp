@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "cairn/experiment/job.h"
+#include "cairn/trace/chrome.h"
+#include "catch.h"
+
+using namespace cairn;
+using nlohmann::json;
+
+namespace {
+
+const char* const k_experiment = R"(
+version: 1
+model: {kind: transformer, layers: 8, hidden: 256, heads: 4, ffn: 1024, gated_mlp: false, vocab: 1024,
+        tied_embeddings: true, position: rope, bias: false}
+cluster: {file: dgx-h100, nodes: 2}
+training: {seq_len: 512, global_batch: 16}
+strategy: {tp: 2, pp: 4, dp: 2, zero: 1}
+)";
+
+struct Traced {
+  json document;
+  core::Picoseconds time = 0;
+};
+
+Traced traced_run(const std::vector<std::string>& overrides) {
+  core::Diagnostics diagnostics;
+  const config::Node node = config::parse_text(k_experiment, config::Syntax::yaml, "small.yaml", diagnostics);
+  experiment::Job job(experiment::read(node, overrides), config::Loader({std::string(CAIRN_SOURCE_DIR) + "/configs"}));
+  const experiment::Result result = job.run(predict::Engine::event, true);
+  std::string text;
+  trace::write_chrome(job.program(), result.prediction.event->timelines, [&](std::string_view piece) { text += piece; });
+  return {json::parse(text), result.prediction.time};
+}
+
+// Microseconds with six decimals, back to picoseconds.
+core::Picoseconds picoseconds(const json& microseconds) { return std::llround(microseconds.get<double>() * 1e6); }
+
+struct Slice {
+  core::Picoseconds start;
+  core::Picoseconds end;
+};
+
+}  // namespace
+
+TEST_CASE("A timeline has one thread per stream, and its slices never overlap") {
+  for (const std::vector<std::string>& overrides :
+       {std::vector<std::string>{}, {"strategy.schedule={kind: interleaved-1f1b, chunks: 2}"}, {"strategy.recompute=full"},
+        {"simulation.jitter={distribution: lognormal, sigma: 0.05}"}, {"training.framework=ideal"}}) {
+    const Traced traced = traced_run(overrides);
+    std::map<std::pair<int, int>, std::vector<Slice>> threads;
+    for (const json& event : traced.document["traceEvents"]) {
+      if (event["ph"] != "X") continue;
+      const core::Picoseconds start = picoseconds(event["ts"]);
+      const core::Picoseconds duration = picoseconds(event["dur"]);
+      CHECK(duration > 0);
+      threads[{event["pid"], event["tid"]}].push_back({start, start + duration});
+    }
+    core::Picoseconds last = 0;
+    std::set<int> stages;
+    for (auto& [thread, slices] : threads) {
+      stages.insert(thread.first);
+      std::sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) { return a.start < b.start; });
+      for (std::size_t i = 1; i < slices.size(); ++i) CHECK(slices[i].start >= slices[i - 1].end);
+      last = std::max(last, slices.back().end);
+    }
+    CHECK(stages == std::set<int>{0, 1, 2, 3});
+    // Jitter makes ranks of a stage differ; the one that ends last need not be the one shown.
+    if (overrides.empty()) CHECK(last == traced.time);
+    CHECK(last <= traced.time);
+  }
+}
+
+TEST_CASE("Every arrow has a tail and a head, and time passes between them") {
+  const Traced traced = traced_run({});
+  std::map<std::string, core::Picoseconds> tails;
+  std::map<std::string, core::Picoseconds> heads;
+  for (const json& event : traced.document["traceEvents"]) {
+    if (event["ph"] == "s") CHECK(tails.emplace(event["id"], picoseconds(event["ts"])).second);
+    if (event["ph"] == "f") CHECK(heads.emplace(event["id"], picoseconds(event["ts"])).second);
+  }
+  // 8 micro-batches go up and come down over three borders between four stages; the tied embedding's gradient crosses once
+  // each way.
+  CHECK(tails.size() == 2 * 3 * 8 + 2);
+  REQUIRE(heads.size() == tails.size());
+  for (const auto& [id, time] : heads) {
+    REQUIRE(tails.count(id) == 1);
+    CHECK(tails[id] < time);
+  }
+}
+
+TEST_CASE("Slices say what they are") {
+  const Traced traced = traced_run({});
+  bool seen = false;
+  for (const json& event : traced.document["traceEvents"]) {
+    if (event["ph"] != "X" || event["name"] != "fc1") continue;
+    if (event["cat"] != "compute") continue;
+    seen = true;
+    // 512 tokens x 256 times 256 x 1024 / tp 2: 2 FLOPs a multiply-add.
+    CHECK(event["args"]["flops"] == 2.0 * 512 * 256 * 512);
+    CHECK(event["args"]["pass"] == "forward");
+    CHECK(event["args"]["micro_batch"].get<int>() < 8);
+    break;
+  }
+  CHECK(seen);
+}

@@ -1,0 +1,176 @@
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "cairn/core/assert.h"
+#include "cairn/report/run.h"
+#include "cairn/report/schema.h"
+#include "catch.h"
+#include "report/small_run.h"
+
+using namespace cairn;
+using nlohmann::json;
+using report_tests::loader;
+using report_tests::small;
+
+namespace {
+
+const report::Tool k_tool{.version = "1", .build = "test"};
+
+std::string document(const std::vector<std::string>& overrides = {}, predict::Engine engine = predict::Engine::both) {
+  experiment::Job job(small(overrides), loader());
+  const experiment::Result result = job.run(engine);
+  return report::json({.job = job, .result = result, .tool = k_tool});
+}
+
+std::string page(const std::vector<std::string>& overrides, bool color) {
+  experiment::Job job(small(overrides), loader());
+  const experiment::Result result = job.run(predict::Engine::both);
+  return report::text({.job = job, .result = result, .tool = k_tool}, {.color = color});
+}
+
+// What the schemas use of JSON Schema. Keys that no schema names are wrong here: the documents are ours.
+void conforms(const json& schema, const json& value, const std::string& path) {
+  INFO(path);
+  if (schema.contains("anyOf")) {
+    if (value.is_null()) {
+      CHECK(schema["anyOf"][1]["type"] == "null");
+      return;
+    }
+    return conforms(schema["anyOf"][0], value, path);
+  }
+  if (schema.contains("const")) {
+    CHECK(value == schema["const"]);
+    return;
+  }
+  const std::string type = schema.at("type");
+  CHECK((type == "object" ? value.is_object()
+         : type == "array" ? value.is_array()
+         : type == "string" ? value.is_string()
+         : type == "boolean" ? value.is_boolean()
+         : type == "integer" ? value.is_number_integer()
+                             : value.is_number()));
+  if (schema.contains("minimum")) CHECK(value.get<double>() >= schema["minimum"].get<double>());
+  if (type == "array")
+    for (const json& each : value) conforms(schema["items"], each, path + "[]");
+  if (type != "object") return;
+  if (schema.contains("additionalProperties"))
+    for (const auto& [key, each] : value.items()) conforms(schema["additionalProperties"], each, path + "." + key);
+  if (!schema.contains("properties")) return;
+  for (const json& key : schema["required"]) CHECK(value.contains(key.get<std::string>()));
+  for (const auto& [key, each] : value.items()) {
+    INFO(key);
+    REQUIRE(schema["properties"].contains(key));
+    conforms(schema["properties"][key], each, path + "." + key);
+  }
+}
+
+// Columns of a line of UTF-8 in which every character is one column wide.
+std::size_t columns(const std::string& line) {
+  std::size_t count = 0;
+  for (const char c : line) count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("A run as JSON is what its schema says") {
+  const json schema = json::parse(report::run_schema());
+  conforms(schema, json::parse(document()), "");
+  conforms(schema, json::parse(document({"training.global_batch=65536", "strategy.micro_batch=8192"})), "");  // does not fit
+  conforms(schema, json::parse(document({report_tests::k_cluster_without_price}, predict::Engine::analytic)), "");
+  conforms(schema, json::parse(document({}, predict::Engine::event)), "");
+}
+
+TEST_CASE("The parts of the step add up to the step") {
+  for (const char* recompute : {"strategy.recompute=none", "strategy.recompute=full"}) {
+    const json result = json::parse(document({recompute}))["result"];
+    double sum = 0.0;
+    for (const json& part : result["time_s"]) sum += part.get<double>();
+    CHECK(sum == Approx(result["iteration_time_s"].get<double>()).epsilon(1e-12));
+    CHECK(result["time_s"]["other"] == 0.0);
+  }
+}
+
+TEST_CASE("Parts of memory add up to what is allocated") {
+  const json memory = json::parse(document())["result"]["memory_bytes"];
+  double sum = 0.0;
+  for (const char* category : {"parameters", "gradients", "optimizer", "activations", "workspace"})
+    sum += memory[category].get<double>();
+  CHECK(sum == Approx(memory["allocated_peak"].get<double>()).epsilon(1e-12));
+  CHECK(memory["stages"].size() == 2);
+  // data sheet of the device
+  CHECK(memory["capacity"] == 80.0 * 1024 * 1024 * 1024);
+}
+
+TEST_CASE("What was resolved stands in the document") {
+  const json strategy = json::parse(document())["experiment"]["strategy"];
+  CHECK(strategy["micro_batches"] == 8);  // 16 sequences over dp 2, one each
+  CHECK(strategy["dp"] == 2);
+  CHECK(strategy["stages"] == json::array({2, 2}));
+  CHECK(strategy["vocab_parallel"] == true);  // the default for tp > 1
+}
+
+TEST_CASE("Engines that did not run are null") {
+  const json analytic = json::parse(document({}, predict::Engine::analytic))["result"];
+  CHECK(analytic["event"].is_null());
+  CHECK(analytic["analytic"]["iteration_time_s"] == analytic["iteration_time_s"]);
+  const json event = json::parse(document({}, predict::Engine::event))["result"];
+  CHECK(event["analytic"].is_null());
+  CHECK(event["event"]["events"].get<std::int64_t>() > 0);
+}
+
+TEST_CASE("No path says where files lie") {
+  const std::string model = std::string(CAIRN_SOURCE_DIR) + "/configs/models/llama-3.1-8b/config.json";
+  const std::string placed = document({"model={hf: " + model + "}", "training.seq_len=4096"});
+  CHECK(placed.find(CAIRN_SOURCE_DIR) == std::string::npos);
+}
+
+TEST_CASE("A number that is not finite is a bug, never null") {
+  experiment::Job job(small(), loader());
+  experiment::Result result = job.run(predict::Engine::analytic);
+  result.prediction.model_flops = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_AS(report::json({.job = job, .result = result, .tool = k_tool}), core::InternalError);
+}
+
+TEST_CASE("The text answers first and stays within its columns") {
+  for (const std::vector<std::string>& overrides :
+       {std::vector<std::string>{}, {"training.global_batch=65536", "strategy.micro_batch=8192"}}) {
+    const std::string text = page(overrides, false);
+    CHECK(text.find('\033') == std::string::npos);
+    const std::size_t answer = text.find("step time");
+    CHECK(answer < text.find("Where the time goes"));
+    CHECK(text.find("Where the time goes") < text.find("Memory at the peak"));
+    CHECK(text.find("Memory at the peak") < text.find("Lower bounds"));
+    for (std::size_t from = 0; from < text.size();) {
+      const std::size_t to = text.find('\n', from);
+      REQUIRE(to != std::string::npos);
+      INFO(text.substr(from, to - from));
+      CHECK(columns(text.substr(from, to - from)) <= 100);
+      CHECK((to == from || text[to - 1] != ' '));
+      from = to + 1;
+    }
+  }
+}
+
+TEST_CASE("A plan that does not fit says so, why, and what would help") {
+  const std::vector<std::string> large{"training.global_batch=65536", "strategy.micro_batch=8192"};
+  const std::string text = page(large, false);
+  CHECK(text.find("does not fit") != std::string::npos);
+  CHECK(text.find("activations") != std::string::npos);
+  const json why = json::parse(document(large))["result"]["why_not"];
+  CHECK(why["term"] == "activations");
+  CHECK(why["over_by_bytes"].get<double>() > 0.0);
+  CHECK_FALSE(why["smallest_change"].get<std::string>().empty());
+}
+
+TEST_CASE("Colour changes nothing but colour") {
+  const std::string plain = page({}, false);
+  std::string colored = page({}, true);
+  CHECK(colored.find('\033') != std::string::npos);
+  for (std::size_t at = colored.find('\033'); at != std::string::npos; at = colored.find('\033'))
+    colored.erase(at, colored.find('m', at) - at + 1);
+  CHECK(colored == plain);
+}
