@@ -31,6 +31,39 @@ class RandomPricer final : public predict::Pricer {
   core::Picoseconds host_per_kernel_;
 };
 
+// Equal work has an equal price, whatever block or program it is met in: a hash of what it is.
+class HashedPricer final : public predict::Pricer {
+ public:
+  HashedPricer(std::uint64_t seed, std::uint64_t longest, core::Picoseconds host_per_kernel, core::Picoseconds scale = 1)
+      : seed_(seed), longest_(longest), host_per_kernel_(host_per_kernel), scale_(scale) {}
+  predict::Price shard(const ir::Shard& shard) override {
+    std::uint64_t hash = seed_;
+    for (const char letter : shard.op->name) mix(hash, static_cast<std::uint64_t>(letter));
+    for (const loopnest::Interval& interval : shard.box) mix(hash, static_cast<std::uint64_t>(interval.extent()));
+    return {.duration = price(hash), .launch = 0};
+  }
+  predict::Price transfer(const plan::Transfer& transfer) override {
+    std::uint64_t hash = seed_ + 1;
+    mix(hash, static_cast<std::uint64_t>(transfer.collective));
+    mix(hash, static_cast<std::uint64_t>(transfer.group.axis));
+    mix(hash, static_cast<std::uint64_t>(transfer.group.size));
+    mix(hash, static_cast<std::uint64_t>(transfer.group.stride));
+    mix(hash, static_cast<std::uint64_t>(transfer.bytes));
+    return {.duration = price(hash), .launch = 0};
+  }
+  predict::Price host(plan::HostWork work) override { return {.duration = price(seed_ + 7 * static_cast<std::uint64_t>(work)), .launch = 0}; }
+  core::Picoseconds host_per_kernel() const override { return scale_ * host_per_kernel_; }
+
+ private:
+  static void mix(std::uint64_t& hash, std::uint64_t word) { hash = core::Random(hash ^ word).next(); }
+  core::Picoseconds price(std::uint64_t hash) const {
+    return scale_ * static_cast<core::Picoseconds>(core::Random(hash).below(longest_));
+  }
+
+  std::uint64_t seed_, longest_;
+  core::Picoseconds host_per_kernel_, scale_;
+};
+
 // Prices as functions; what is left out is free.
 struct StatedPricer final : public predict::Pricer {
   std::function<core::Picoseconds(const ir::Shard&)> of_shard = [](const ir::Shard&) { return 0; };
