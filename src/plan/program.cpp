@@ -28,11 +28,4 @@ MemoryProfile repeated(const MemoryProfile& profile, std::int64_t times) {
   return {n * profile.delta, profile.peak + std::max(0.0, (n - 1.0) * profile.delta)};
 }
 
-const Pass& Program::pass(std::int32_t stage, const pipeline::Operation& operation) const {
-  const bool forward = operation.phase == pipeline::Phase::forward;
-  const bool special = operation.micro_batch == (forward ? 0 : schedule->micro_batches - 1);
-  const auto& table = stages[static_cast<std::size_t>(stage)].passes[static_cast<std::size_t>(operation.chunk)];
-  return *table[forward ? 0 : 1][special ? 1 : 0];
-}
-
 }  // namespace cairn::plan

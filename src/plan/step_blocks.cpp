@@ -92,7 +92,8 @@ Block settle(const StepEndOptions& options) {
 Block update(const StepEndOptions& options) {
   Writer writer("update");
   if (options.tied.size > 1) writer.wait(Stream::compute, {entry_of(Stream::arrival), entry_of(Stream::next)});
-  const std::int32_t host = writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_step, {});
+  // The optimizer reads the gradients' norm (and, in half precision, whether they are finite) back before it goes on.
+  const std::int32_t host = writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_step, {writer.computed()});
   for (const ir::Operator& op : options.update->operators())
     writer.add(Step{.kind = StepKind::compute, .stream = Stream::compute, .term = Term::optimizer, .launches = 1},
                ir::Shard{.op = &op, .graph = options.update, .box = {loopnest::Interval{0, options.updated_elements}}}, {});

@@ -65,8 +65,17 @@ struct PassFunction {
     }
   }
 
-  // Rows outside `live` are left as they are: nothing reads them.
-  static void apply(const std::vector<Term>& terms, std::uint32_t live, Frontiers& x) {
+  // The short list without the rows of streams outside `live`, which nothing reads. Remembers the last answer.
+  const std::vector<Term>& living(std::uint32_t live) {
+    if (live == live_) return living_;
+    live_ = live;
+    living_.clear();
+    for (const Term& term : few)
+      if ((live >> term.row) & 1U) living_.push_back(term);
+    return living_;
+  }
+
+  static void apply(const std::vector<Term>& terms, Frontiers& x) {
     std::array<core::Picoseconds, plan::k_streams> value;
     std::array<std::uint8_t, plan::k_streams> changed;
     std::size_t rows = 0;
@@ -77,13 +86,14 @@ struct PassFunction {
       core::Picoseconds time = term->weight + x[term->column];
       for (++term; term != end && term->row == row; ++term) time = std::max(time, term->weight + x[term->column]);
       value[rows] = time;
-      changed[rows] = row;
-      rows += (live >> row) & 1U;
+      changed[rows++] = row;
     }
     for (std::size_t i = 0; i < rows; ++i) x[changed[i]] = value[i];
   }
 
  private:
+  std::vector<Term> living_;
+  std::uint32_t live_ = 0;
   static constexpr std::size_t k_compute = at(Stream::compute);
   static constexpr std::size_t k_arrival = at(Stream::arrival);
   static std::uint8_t index(std::size_t i) { return static_cast<std::uint8_t>(i); }
@@ -222,32 +232,42 @@ class Analytic::Implementation {
     return 0;
   }
 
-  // The functions of a program's passes, and for every stage whether their short lists are valid together.
+  // The functions of a program's passes; for every stage whether their short lists are valid together; the streams worth computing.
   void bind(const plan::Program& program) {
     const auto chunks = static_cast<std::size_t>(program.schedule->chunks);
     terms_.resize(program.stages.size() * chunks);
     ends_.resize(program.stages.size());
-    stages_.resize(program.stages.size());
+    agreed_.resize(program.stages.size());
+    kinds_.clear();
+    std::uint32_t live_streams = 0;
     for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
       const plan::Stage& description = program.stages[stage];
       ends_[stage] = {&function(*description.settle), &function(*description.update)};
       if (stage > 0 && description.passes == program.stages[stage - 1].passes && ends_[stage] == ends_[stage - 1]) {
-        stages_[stage] = stages_[stage - 1];
-        std::copy_n(terms_.begin() + static_cast<std::ptrdiff_t>((stage - 1) * chunks), chunks,
-                    terms_.begin() + static_cast<std::ptrdiff_t>(stage * chunks));
+        agreed_[stage] = agreed_[stage - 1];
         continue;
       }
+      kinds_.push_back(stage);
       used_.clear();
       for (const auto& table : description.passes)
         for (const auto& variants : table)
           for (const plan::Pass* pass : variants) used_.push_back(&function(*pass));
-      const std::size_t row_functions = used_.size();
       used_.push_back(ends_[stage][0]);
       used_.push_back(ends_[stage][1]);
-      stages_[stage].agreed = agree();
-      stages_[stage].live = stages_[stage].agreed ? live() : ~0U;
-      for (std::size_t i = 0; i < row_functions; ++i)
-        terms_[stage * chunks + i / 4][i / 2 % 2][i % 2] = stages_[stage].agreed ? &used_[i]->few : &used_[i]->all;
+      agreed_[stage] = agree();
+      live_streams |= agreed_[stage] ? live() : ~0U;
+    }
+    live_ = live_streams;
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+      const std::size_t first = kinds_[k];
+      const std::size_t past = k + 1 < kinds_.size() ? kinds_[k + 1] : program.stages.size();
+      for (std::size_t chunk = 0; chunk < chunks; ++chunk)
+        for (std::size_t phase = 0; phase < 2; ++phase)
+          for (std::size_t variant = 0; variant < 2; ++variant) {
+            PassFunction& found = function(*program.stages[first].passes[chunk][phase][variant]);
+            const std::vector<PassFunction::Term>* list = agreed_[first] ? &found.living(live_) : &found.all;
+            for (std::size_t stage = first; stage < past; ++stage) terms_[stage * chunks + chunk][phase][variant] = list;
+          }
     }
   }
 
@@ -279,8 +299,8 @@ class Analytic::Implementation {
   }
 
   void finish(std::size_t stage, std::size_t end) {
-    const PassFunction& function = *ends_[stage][end];
-    PassFunction::apply(stages_[stage].agreed ? function.few : function.all, stages_[stage].live, states_[stage]);
+    PassFunction& function = *ends_[stage][end];
+    PassFunction::apply(agreed_[stage] ? function.living(live_) : function.all, states_[stage]);
   }
 
   void sweep(const plan::Program& program) {
@@ -297,7 +317,7 @@ class Analytic::Implementation {
       const auto& terms = *terms_[at(step.device) * chunks + at(step.operation.chunk)][backward][special];
       Frontiers& state = states_[at(step.device)];
       state[at(Stream::arrival)] = step.producer >= 0 ? sent_[at(step.producer)] : 0;
-      PassFunction::apply(terms, stages_[at(step.device)].live, state);
+      PassFunction::apply(terms, state);
       sent_[index] = state[at(backward ? Stream::previous : Stream::next)];
     }
     for (std::size_t stage = 0; stage < states_.size(); ++stage) {
@@ -313,7 +333,7 @@ class Analytic::Implementation {
   }
 
   // Dense by the pass's id; a pass of another lowering with the same id takes its place.
-  const PassFunction& function(const plan::Pass& pass) {
+  PassFunction& function(const plan::Pass& pass) {
     const std::size_t id = at(pass.id);
     if (id >= passes_.size()) passes_.resize(id + 1);
     auto& [known, slot] = passes_[id];
@@ -344,13 +364,11 @@ class Analytic::Implementation {
   std::vector<std::pair<const plan::Pass*, std::unique_ptr<PassFunction>>> passes_;
   std::unordered_map<Runs, std::unique_ptr<Matrix>, RunsHash> stretches_;
   std::vector<std::array<std::array<const std::vector<PassFunction::Term>*, 2>, 2>> terms_;  // by stage and chunk
-  std::vector<std::array<const PassFunction*, 2>> ends_;                                    // settle, update
-  struct StageForm {
-    bool agreed = false;      // the short lists are valid
-    std::uint32_t live = 0;   // streams worth computing
-  };
-  std::vector<StageForm> stages_;
-  std::vector<const PassFunction*> used_;
+  std::vector<std::array<PassFunction*, 2>> ends_;                                    // settle, update
+  std::vector<char> agreed_;        // by stage: the short lists are valid
+  std::vector<std::size_t> kinds_;  // first stages of runs of equal ones
+  std::uint32_t live_ = 0;          // streams worth computing
+  std::vector<PassFunction*> used_;
   std::vector<Frontiers> states_;
   std::vector<Frontiers> settled_;
   std::vector<core::Picoseconds> sent_;

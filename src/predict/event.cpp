@@ -24,6 +24,7 @@ constexpr std::size_t at(Stream stream) { return static_cast<std::size_t>(stream
 
 constexpr std::int64_t k_most_actors = 1 << 18;
 constexpr std::int64_t k_actors_recorded_at_once = 64;
+constexpr double k_longest_kernel = 1e17;  // picoseconds, a little over a day: beyond it a speed is a mistake
 
 // A block seen stream by stream. The host's list holds its own steps and the launches of all others.
 struct Layout {
@@ -351,6 +352,10 @@ class Engine {
         if (slow.until > now) change = std::min(change, slow.until);
       }
       const double left = work / speed;
+      if (left > k_longest_kernel && change == std::numeric_limits<Picoseconds>::max())
+        throw core::ConfigurationError("simulation.faults",
+                                       fmt::format("rank {} is so slow that one kernel takes more than a day", actor.rank),
+                                       "give it a higher compute speed, or an end");
       if (left <= static_cast<double>(change - now)) return now - begin + std::llround(left);
       work -= static_cast<double>(change - now) * speed;
       now = change;

@@ -12,6 +12,7 @@ if(TARGET cairn)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cairn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/validate/published DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn/validate)
 
 install(EXPORT cairnTargets NAMESPACE cairn:: DESTINATION ${package_dir})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/cairnConfig.cmake.in ${PROJECT_BINARY_DIR}/cairnConfig.cmake

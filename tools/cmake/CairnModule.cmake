@@ -60,6 +60,16 @@ function(cairn_tests name)
   set_tests_properties(${name} PROPERTIES LABELS ${T_LABEL})
 endfunction()
 
+# cairn_bench(NAME SOURCE USES <modules>): a Google Benchmark program, built with the tests and run by hand.
+function(cairn_bench name source)
+  cmake_parse_arguments(B "" "" "USES" ${ARGN})
+  set(target bench_${name})
+  add_executable(${target} ${source})
+  list(TRANSFORM B_USES PREPEND cairn::)
+  target_link_libraries(${target} PRIVATE cairn_flags benchmark::benchmark ${B_USES})
+  target_compile_definitions(${target} PRIVATE CAIRN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+endfunction()
+
 # cairn_module_graph(FILE): writes one line "module: the modules it names" for each, in the order declared.
 function(cairn_module_graph file)
   get_property(modules GLOBAL PROPERTY CAIRN_MODULES)

@@ -144,7 +144,12 @@ struct Program {
   std::array<std::int32_t, 2> tied_stages{k_no_stage, k_no_stage};
 
   // The pass that `stage` runs for an operation of its schedule row.
-  const Pass& pass(std::int32_t stage, const pipeline::Operation& operation) const;
+  const Pass& pass(std::int32_t stage, const pipeline::Operation& operation) const {
+    const bool forward = operation.phase == pipeline::Phase::forward;
+    const bool special = operation.micro_batch == (forward ? 0 : schedule->micro_batches - 1);
+    const auto& table = stages[static_cast<std::size_t>(stage)].passes[static_cast<std::size_t>(operation.chunk)];
+    return *table[forward ? 0 : 1][special ? 1 : 0];
+  }
 };
 
 }  // namespace cairn::plan

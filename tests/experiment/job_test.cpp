@@ -1,0 +1,152 @@
+#include "cairn/experiment/job.h"
+
+#include <chrono>
+#include <ctime>
+#include <string>
+
+#include "cairn/predict/analytic.h"
+#include "catch.h"
+
+namespace {
+
+using namespace cairn;
+using Catch::Matchers::Contains;
+
+config::Loader loader() { return config::Loader({CAIRN_SOURCE_DIR "/configs"}); }
+
+// A GPT of 24 layers on one node of eight A100, small enough to reason about.
+const std::string k_small = R"(
+model: {kind: transformer, layers: 24, hidden: 2048, heads: 16, ffn: 8192, gated_mlp: false, vocab: 51200, tied_embeddings: true}
+cluster: dgx-a100
+training: {seq_len: 2048, global_batch: 64, framework: megatron@2022}
+strategy: {tp: 2, pp: 2}
+)";
+
+experiment::LoadedExperiment small(const std::vector<std::string>& overrides = {}) {
+  core::Diagnostics diagnostics;
+  const config::Node node = config::parse_text(k_small, config::Syntax::yaml, "small.yaml", diagnostics);
+  diagnostics.raise_if_errors();
+  return experiment::read(node, overrides);
+}
+
+core::Diagnostic first_error(const std::vector<std::string>& overrides) {
+  try {
+    experiment::Job job(small(overrides), loader());
+  } catch (const core::ConfigurationError& error) {
+    REQUIRE_FALSE(error.diagnostics().empty());
+    return error.diagnostics().front();
+  }
+  FAIL("accepted");
+  return {};
+}
+
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace
+
+TEST_CASE("every shipped experiment: both engines agree, and the parts add up") {
+  const config::Loader files = loader();
+  REQUIRE(files.names("experiments").size() >= 2);
+  for (const std::string& name : files.names("experiments")) {
+    experiment::Job job(experiment::load(files, name), files);
+    const experiment::Result result = job.run(predict::Engine::both);
+    const predict::Prediction& prediction = result.prediction;
+    CHECK(prediction.event->makespan.time == prediction.analytic.time);
+    CHECK(prediction.event->makespan.last_stage == prediction.analytic.last_stage);
+    CHECK(prediction.breakdown.total() == prediction.time);
+    CHECK(prediction.breakdown.other == 0);
+    CHECK(*prediction.plan_bounds.best_s() <= core::to_seconds(prediction.time));
+    CHECK(*prediction.problem_bounds.best_s() <= core::to_seconds(prediction.time));
+    CHECK(prediction.fits == !result.why_not.has_value());
+  }
+}
+
+TEST_CASE("degrees left out follow from the cluster, the batch from the degrees") {
+  const experiment::Job job(small(), loader());
+  CHECK(job.strategy().data == 2);            // 8 / (2 x 2)
+  CHECK(job.strategy().micro_batches == 32);  // 64 / (2 x 1)
+  CHECK(job.strategy().vocab_parallel);
+  const experiment::Job tokens(small({"training.global_batch=0.131072 M tokens"}), loader());
+  CHECK(tokens.global_batch() == 64);         // 131,072 / 2,048
+}
+
+TEST_CASE("balanced stages give the stage with the head fewer layers than an even split") {
+  const experiment::Job job(small({"strategy.stages=balanced", "strategy.pp=4", "strategy.tp=1"}), loader());
+  const std::vector<std::int64_t>& layers = job.strategy().stage_layers;
+  REQUIRE(layers.size() == 4);
+  CHECK(layers[0] + layers[1] + layers[2] + layers[3] == 24);
+  // The head's product is 51,200 x 2,048 per token, that of a layer 12 x 2,048^2: twice a layer.
+  CHECK(layers[3] < 6);
+}
+
+TEST_CASE("a plan that does not fit says why, and its smallest change does fit") {
+  // 2 stages x 1.3 B / 2 ranks fit; 64 sequences of unsharded materialised attention scores do not.
+  experiment::Job job(small({"strategy.micro_batch=16", "training.kernels.attention=unfused"}), loader());
+  const experiment::Result result = job.run(predict::Engine::analytic);
+  REQUIRE_FALSE(result.prediction.fits);
+  REQUIRE(result.why_not);
+  CHECK(result.why_not->term == "activations");
+  CHECK(result.why_not->over_by_bytes > 0.0);
+  REQUIRE(result.why_not->smallest_change.find(": ") != std::string::npos);
+  std::vector<std::string> overrides{"strategy.micro_batch=16", "training.kernels.attention=unfused"};
+  std::string changes = result.why_not->smallest_change;
+  for (std::size_t begin = 0; begin < changes.size();) {
+    const std::size_t end = std::min(changes.find(", ", begin), changes.size());
+    std::string change = changes.substr(begin, end - begin);
+    change.replace(change.find(": "), 2, "=");
+    overrides.push_back(change);
+    begin = end + 2;
+  }
+  experiment::Job changed(small(overrides), loader());
+  CHECK(changed.run(predict::Engine::analytic).prediction.fits);
+}
+
+TEST_CASE("a slow rank slows the event engine, never the analytic one") {
+  const std::vector<std::string> fault{"simulation.faults=[{rank: 3, compute: 0.5}]"};
+  experiment::Job healthy(small(), loader());
+  experiment::Job faulty(small(fault), loader());
+  const auto normal = healthy.run(predict::Engine::both).prediction;
+  const auto slow = faulty.run(predict::Engine::both).prediction;
+  CHECK(slow.analytic.time == normal.analytic.time);
+  CHECK(slow.event->makespan.time > normal.event->makespan.time);
+  // Half speed on one rank at most doubles the computation of its stage.
+  CHECK(slow.event->makespan.time < 2 * normal.event->makespan.time);
+}
+
+TEST_CASE("contradictions are errors that name the key and a remedy") {
+  const auto check = [](const std::vector<std::string>& overrides, const std::string& key, const std::string& message) {
+    const core::Diagnostic error = first_error(overrides);
+    CHECK_THAT(error.key_path, Contains(key));
+    CHECK_THAT(error.message, Contains(message));
+    CHECK_FALSE(error.hint.empty());
+  };
+  check({"strategy.dp=3"}, "strategy.dp", "8 accelerators");
+  check({"strategy.tp=3"}, "strategy.tp", "does not divide");
+  check({"strategy.pp=8", "strategy.tp=1", "strategy.stages=[3,3,3,3,3,3,3,2]"}, "strategy.stages", "the model has 24");
+  check({"training.global_batch=63"}, "training.global_batch", "do not divide into micro-batches");
+  check({"strategy.cp=2"}, "strategy.cp", "not modelled yet");
+  check({"strategy.zero=3"}, "strategy.zero", "not modelled yet");
+  check({"strategy.schedule=1f1bb"}, "strategy.schedule", "1f1bb");
+}
+
+TEST_CASE("evaluating a plan by algebra is far faster than replaying its steps") {
+  experiment::Job job(experiment::load(loader(), "llama3-405b-2048xdgx-h100"), loader());
+  predict::Analytic analytic(job.prices());
+  const plan::Program& program = job.program();
+  analytic.makespan(program);
+  constexpr int k_evaluations = 200;
+  const double start = processor_seconds();
+  core::Picoseconds sink = 0;
+  for (int i = 0; i < k_evaluations; ++i) sink += analytic.makespan(program).time;
+  const double algebra = (processor_seconds() - start) / k_evaluations;
+  const double middle = processor_seconds();
+  for (std::int32_t stage = 0; stage < 16; ++stage) sink += analytic.timeline(program, stage).end;
+  const double replay = processor_seconds() - middle;
+  CHECK(sink > 0);
+  // Measured 100 to 200; a guard against losing the algebra, not a figure.
+  CHECK(replay > 10.0 * algebra);
+}
