@@ -30,7 +30,8 @@ LowerBound best_for(std::span<const LowerBound> bounds, Game game) {
     if (bound.games.contains(game) && (best == nullptr || bound.words > best->words)) best = &bound;
   }
   if (best == nullptr) {
-    throw core::ConfigurationError("game", "no bound at hand holds in game " + to_string(game), "ask for another game or method");
+    throw core::ConfigurationError("game", "no bound at hand holds in game " + to_string(game),
+                                   "ask for another game or method");
   }
   return *best;
 }
@@ -72,7 +73,8 @@ LowerBound compulsory_bound(const Cdag& graph, Rules rules) {
       if (graph.is_input(*v) && read) inputs += graph.weight(*v);
     }
   }
-  bound.parts = {{.what = "inputs loaded", .words = inputs}, {.what = "outputs stored", .words = graph.stored_output_words()}};
+  bound.parts = {{.what = "inputs loaded", .words = inputs},
+                 {.what = "outputs stored", .words = graph.stored_output_words()}};
   bound.words = inputs + graph.stored_output_words();
   return bound;
 }

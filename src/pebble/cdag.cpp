@@ -19,10 +19,13 @@ constexpr std::size_t k_named_in_cycle = 8;
   throw core::ConfigurationError("cdag", std::move(message), std::move(hint));
 }
 
-std::string name_of(Vertex v, std::span<const std::string> names) { return names.empty() ? std::to_string(v) : names[v]; }
+std::string name_of(Vertex v, std::span<const std::string> names) {
+  return names.empty() ? std::to_string(v) : names[v];
+}
 
 // Walks backwards among the vertices that never became ready until one repeats.
-std::string describe_cycle(const Cdag& graph, const std::vector<std::size_t>& waiting, std::span<const std::string> names) {
+std::string describe_cycle(const Cdag& graph, const std::vector<std::size_t>& waiting,
+                           std::span<const std::string> names) {
   Vertex at = 0;
   while (waiting[at] == 0) ++at;
   std::vector<Vertex> walk;
@@ -87,12 +90,16 @@ void CdagBuilder::label_output(Vertex v) {
 void CdagBuilder::check_labels_and_weights(std::span<const std::string> names) const {
   if (size() == 0) refuse("the graph has no vertices", "declare at least one vertex");
   for (const Edge& edge : edges_) {
-    if (is_labelled_input(edge.to)) refuse("input " + name_of(edge.to, names) + " has predecessors", "an input is a source; drop the label or the edges into it");
+    if (is_labelled_input(edge.to))
+      refuse("input " + name_of(edge.to, names) + " has predecessors",
+             "an input is a source; drop the label or the edges into it");
   }
   Words total = 0;
   for (Vertex v = 0; v < size(); ++v) {
-    if (weights_[v] < 1) refuse("vertex " + name_of(v, names) + " weighs less than one word", "weights are counts of words, at least 1");
-    if (weights_[v] > k_max_total_words - total) refuse("the vertices weigh more than 2^62 words together", "use smaller weights");
+    if (weights_[v] < 1)
+      refuse("vertex " + name_of(v, names) + " weighs less than one word", "weights are counts of words, at least 1");
+    if (weights_[v] > k_max_total_words - total)
+      refuse("the vertices weigh more than 2^62 words together", "use smaller weights");
     total += weights_[v];
   }
 }
@@ -152,7 +159,8 @@ void CdagBuilder::sort_topologically(Cdag& graph, std::span<const std::string> n
     }
   }
   if (graph.order_.size() != size()) {
-    refuse("the graph has a cycle: " + describe_cycle(graph, waiting, names), "a value cannot depend on itself; give each new value its own vertex");
+    refuse("the graph has a cycle: " + describe_cycle(graph, waiting, names),
+           "a value cannot depend on itself; give each new value its own vertex");
   }
 }
 

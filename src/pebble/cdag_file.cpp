@@ -111,7 +111,8 @@ class Reader {
   bool known(const std::string& id, int line) {
     if (ids_.contains(id)) return true;
     const std::string near = core::nearest(id, names_);
-    complain(line, "vertex '" + id + "' is not declared", near.empty() ? "add a line 'v " + id + "'" : "did you mean '" + near + "'?");
+    complain(line, "vertex '" + id + "' is not declared",
+             near.empty() ? "add a line 'v " + id + "'" : "did you mean '" + near + "'?");
     return false;
   }
 
@@ -122,8 +123,10 @@ class Reader {
       const bool to_known = known(edge.to, edge.line);
       if (!from_known || !to_known) continue;
       const Vertex from = ids_.at(edge.from), to = ids_.at(edge.to);
-      if (inputs_.contains(to)) complain(edge.line, "edge into input '" + edge.to + "'", "an input is a source; drop its label or this edge");
-      if (!seen.emplace(from, to).second) complain(edge.line, "edge " + edge.from + " -> " + edge.to + " is repeated", "remove one");
+      if (inputs_.contains(to))
+        complain(edge.line, "edge into input '" + edge.to + "'", "an input is a source; drop its label or this edge");
+      if (!seen.emplace(from, to).second)
+        complain(edge.line, "edge " + edge.from + " -> " + edge.to + " is repeated", "remove one");
       builder_.edge(from, to);
     }
   }

@@ -15,8 +15,10 @@ inline constexpr Words k_max_words = Words{1} << 61;
 inline Words product(std::initializer_list<Words> factors) {
   Words result = 1;
   for (Words factor : factors) {
-    if (factor < 1) throw core::ConfigurationError("size", "a size of " + std::to_string(factor), "sizes are at least 1");
-    if (result > k_max_words / factor) throw core::ConfigurationError("size", "the sizes multiply beyond 2^61", "use smaller sizes");
+    if (factor < 1)
+      throw core::ConfigurationError("size", "a size of " + std::to_string(factor), "sizes are at least 1");
+    if (result > k_max_words / factor)
+      throw core::ConfigurationError("size", "the sizes multiply beyond 2^61", "use smaller sizes");
     result *= factor;
   }
   return result;

@@ -23,11 +23,13 @@ std::int64_t value(const loopnest::Affine& form, const Point& point) {
 
 class GraphOfPoints {
  public:
-  GraphOfPoints(const Contraction& contraction, const TiledOrder& order) : contraction_(contraction), order_(order), box_(contraction.domain.box(contraction.sizes)) {
+  GraphOfPoints(const Contraction& contraction, const TiledOrder& order)
+      : contraction_(contraction), order_(order), box_(contraction.domain.box(contraction.sizes)) {
     const std::size_t loops = box_.size();
     CAIRN_ASSERT(order.tiles.size() == loops && order.inside.size() == loops && order.tile.size() == loops);
     tile_.resize(loops);
-    for (std::size_t i = 0; i < loops; ++i) tile_[i] = order.tile[i] > 0 ? order.tile[i] : std::max<std::int64_t>(1, box_[i].extent());
+    for (std::size_t i = 0; i < loops; ++i)
+      tile_[i] = order.tile[i] > 0 ? order.tile[i] : std::max<std::int64_t>(1, box_[i].extent());
   }
 
   Cdag build() {
@@ -42,8 +44,12 @@ class GraphOfPoints {
  private:
   using Element = std::pair<std::string, Point>;
 
-  static bool is_result(const Access& access) { return access.role == Role::update || access.role == Role::produce || access.role == Role::result_free; }
-  const Access& result() const { return *std::find_if(contraction_.accesses.begin(), contraction_.accesses.end(), is_result); }
+  static bool is_result(const Access& access) {
+    return access.role == Role::update || access.role == Role::produce || access.role == Role::result_free;
+  }
+  const Access& result() const {
+    return *std::find_if(contraction_.accesses.begin(), contraction_.accesses.end(), is_result);
+  }
 
   void walk_tiles(std::size_t depth, Point& corner) {
     if (depth == box_.size()) {
@@ -81,15 +87,19 @@ class GraphOfPoints {
 
   void visit(const Point& point) {
     const auto& guards = contraction_.domain.guards();
-    if (std::any_of(guards.begin(), guards.end(), [&](const loopnest::Guard& guard) { return value(guard, point) < 0; })) return;
+    if (std::any_of(guards.begin(), guards.end(),
+                    [&](const loopnest::Guard& guard) { return value(guard, point) < 0; }))
+      return;
     std::vector<Vertex> reads;
     for (const Access& access : contraction_.accesses) {
       if (!is_result(access)) reads.push_back(operand(access, point));
     }
     const Access& sum_access = result();
     const auto [sum, fresh] = sums_.try_emplace(element(sum_access, point), 0);
-    if (!fresh) reads.push_back(sum->second);
-    else if (sum_access.role == Role::update) reads.push_back(builder_.input());
+    if (!fresh)
+      reads.push_back(sum->second);
+    else if (sum_access.role == Role::update)
+      reads.push_back(builder_.input());
     sum->second = builder_.compute(reads);
   }
 
@@ -115,10 +125,14 @@ TiledOrder program_order(const Contraction& contraction) {
 
 Cdag contraction_graph(const Contraction& contraction, const TiledOrder& order) {
   for (const loopnest::Dim& dim : contraction.domain.dims()) {
-    if (dim.selected > 0) throw core::ConfigurationError("contraction." + contraction.name, "loop " + dim.name + " depends on data", "a graph needs concrete indices");
+    if (dim.selected > 0)
+      throw core::ConfigurationError("contraction." + contraction.name, "loop " + dim.name + " depends on data",
+                                     "a graph needs concrete indices");
   }
   const Words points = contraction.domain.points(contraction.domain.box(contraction.sizes));
-  if (points > k_max_points) throw core::ConfigurationError("contraction." + contraction.name, std::to_string(points) + " points", "a graph of at most 10^7 points can be built");
+  if (points > k_max_points)
+    throw core::ConfigurationError("contraction." + contraction.name, std::to_string(points) + " points",
+                                   "a graph of at most 10^7 points can be built");
   return GraphOfPoints(contraction, order).build();
 }
 

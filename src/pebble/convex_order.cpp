@@ -12,7 +12,13 @@ namespace {
 class ConvexPartition {
  public:
   ConvexPartition(const Cdag& graph, Words fast)
-      : graph_(graph), fast_(fast), waiting_(graph.size()), readers_left_(graph.size()), sibling_(graph.size(), 0), done_(graph.size(), 0), at_hand_(graph.size(), 0) {
+      : graph_(graph),
+        fast_(fast),
+        waiting_(graph.size()),
+        readers_left_(graph.size()),
+        sibling_(graph.size(), 0),
+        done_(graph.size(), 0),
+        at_hand_(graph.size(), 0) {
     for (Vertex v = 0; v < graph.size(); ++v) {
       waiting_[v] = static_cast<std::uint32_t>(graph.predecessors(v).size());
       readers_left_[v] = static_cast<std::uint32_t>(graph.successors(v).size());
@@ -73,7 +79,8 @@ class ConvexPartition {
     }
   }
 
-  // The first reader of p that is not done; each is passed over once, so that a value which everything reads costs no more than its edges.
+  // The first reader of p that is not done; each is passed over once, so that a value which everything reads costs no
+  // more than its edges.
   std::optional<Vertex> next_sibling(Vertex p) {
     const auto readers = graph_.successors(p);
     while (sibling_[p] < readers.size() && done_[readers[sibling_[p]]] != 0) ++sibling_[p];

@@ -90,7 +90,8 @@ class StateTable {
 
   // Multiplicative hashing with the odd constants of SplitMix64 and of the golden ratio.
   std::size_t slot_of(const State& state) const {
-    Mask x = state.done * 0x9E3779B97F4A7C15ULL ^ std::rotl(state.red * 0xBF58476D1CE4E5B9ULL, 21) ^ std::rotl(state.blue * 0x94D049BB133111EBULL, 42);
+    Mask x = state.done * 0x9E3779B97F4A7C15ULL ^ std::rotl(state.red * 0xBF58476D1CE4E5B9ULL, 21) ^
+             std::rotl(state.blue * 0x94D049BB133111EBULL, 42);
     x = (x ^ (x >> 32)) * 0x9E3779B97F4A7C15ULL;
     return (x ^ (x >> 29)) & (slots_.size() - 1);
   }
@@ -164,8 +165,15 @@ class Search {
 };
 
 Search::Search(const Cdag& graph, Game game, Words fast, Cost known)
-    : graph_(graph), game_(game), fast_(fast), known_(known), unit_weights_(graph.has_unit_weights()),
-      reads_(graph.size()), readers_(graph.size()), ancestors_(graph.size()), weight_(graph.size()) {
+    : graph_(graph),
+      game_(game),
+      fast_(fast),
+      known_(known),
+      unit_weights_(graph.has_unit_weights()),
+      reads_(graph.size()),
+      readers_(graph.size()),
+      ancestors_(graph.size()),
+      weight_(graph.size()) {
   for (Vertex v : graph.order()) {
     all_ |= bit(v);
     weight_[v] = graph.weight(v);
@@ -391,11 +399,15 @@ ExactResult Search::run(std::size_t state_budget) {
     if (node.expanded) continue;
     node.expanded = true;
     if (finished(node.state)) {
-      ExactResult result{.lower = node.cost.io, .cost = PlayCost{.loads = node.cost.io - node.cost.stores, .stores = node.cost.stores, .peak = 0},
-                         .play = reconstruct(index), .states = table_.nodes().size()};
+      ExactResult result{
+          .lower = node.cost.io,
+          .cost = PlayCost{.loads = node.cost.io - node.cost.stores, .stores = node.cost.stores, .peak = 0},
+          .play = reconstruct(index),
+          .states = table_.nodes().size()};
       return result;
     }
-    if (table_.nodes().size() > state_budget) return {.lower = bound.io, .cost = {}, .play = {}, .states = table_.nodes().size()};
+    if (table_.nodes().size() > state_budget)
+      return {.lower = bound.io, .cost = {}, .play = {}, .states = table_.nodes().size()};
     expand(index);
   }
   return {.lower = known_.io, .cost = {}, .play = {}, .states = table_.nodes().size()};
@@ -414,7 +426,9 @@ ExactResult solve_below(const Cdag& graph, Game game, Words fast, std::size_t st
 
 ExactResult solve_exactly(const Cdag& graph, Game game, Words fast, std::size_t state_budget) {
   if (graph.size() > k_exact_max_vertices) {
-    throw core::ConfigurationError("exact", "the exact solver takes at most " + std::to_string(k_exact_max_vertices) + " vertices, this graph has " + std::to_string(graph.size()),
+    throw core::ConfigurationError("exact",
+                                   "the exact solver takes at most " + std::to_string(k_exact_max_vertices) +
+                                       " vertices, this graph has " + std::to_string(graph.size()),
                                    "use a smaller size, or the bounds without --exact");
   }
   require_playable(graph, game, fast);
@@ -425,7 +439,10 @@ ExactResult solve_exactly(const Cdag& graph, Game game, Words fast, std::size_t 
   } else {
     return Search(graph, game, fast, {.io = k_unknown_cost, .stores = 0}).run(state_budget);
   }
-  ExactResult best{.lower = 0, .cost = PlayCost{.loads = ordered.loads, .stores = ordered.stores, .peak = 0}, .play = std::move(ordered.play), .states = 0};
+  ExactResult best{.lower = 0,
+                   .cost = PlayCost{.loads = ordered.loads, .stores = ordered.stores, .peak = 0},
+                   .play = std::move(ordered.play),
+                   .states = 0};
   if (game.rules == Rules::hong_kung) {
     ExactResult without = solve_below(graph, {Rules::red_blue_white, game.sliding}, fast, state_budget, best);
     if (without.cost) best = std::move(without);

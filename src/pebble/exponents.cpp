@@ -94,7 +94,8 @@ std::vector<std::vector<double>> exponent_corners(std::size_t accesses, const st
   return Corners(accesses, users).points();
 }
 
-std::vector<std::vector<double>> undominated(const std::vector<std::vector<double>>& corners, const std::vector<std::uint32_t>& users) {
+std::vector<std::vector<double>> undominated(const std::vector<std::vector<double>>& corners,
+                                             const std::vector<std::uint32_t>& users) {
   const auto uncovered = [&](const std::vector<double>& s, std::uint32_t members) {
     double covered = 0.0;
     for (std::size_t j = 0; j < s.size(); ++j) covered += (members >> j & 1U) != 0 ? s[j] : 0.0;
@@ -104,11 +105,13 @@ std::vector<std::vector<double>> undominated(const std::vector<std::vector<doubl
     for (std::size_t j = 0; j < a.size(); ++j) {
       if (a[j] > b[j]) return false;
     }
-    return std::all_of(users.begin(), users.end(), [&](std::uint32_t members) { return uncovered(a, members) <= uncovered(b, members); });
+    return std::all_of(users.begin(), users.end(),
+                       [&](std::uint32_t members) { return uncovered(a, members) <= uncovered(b, members); });
   };
   std::vector<std::vector<double>> kept;
   for (const auto& corner : corners) {
-    const bool beaten = std::any_of(corners.begin(), corners.end(), [&](const auto& other) { return &other != &corner && no_larger(other, corner); });
+    const bool beaten = std::any_of(corners.begin(), corners.end(),
+                                    [&](const auto& other) { return &other != &corner && no_larger(other, corner); });
     if (!beaten) kept.push_back(corner);
   }
   return kept;

@@ -7,7 +7,8 @@
 namespace cairn::pebble {
 
 std::string to_string(Game game) {
-  return std::string(game.rules == Rules::hong_kung ? "HK" : "RBW") + (game.sliding == Sliding::allowed ? "_slide" : "");
+  return std::string(game.rules == Rules::hong_kung ? "HK" : "RBW") +
+         (game.sliding == Sliding::allowed ? "_slide" : "");
 }
 
 Game parse_game(const std::string& text) {
@@ -17,7 +18,9 @@ Game parse_game(const std::string& text) {
     if (names.back() == text) return game;
   }
   const std::string near = core::nearest(text, names);
-  throw core::ConfigurationError("game", "unknown game '" + text + "'", near.empty() ? "games are HK, HK_slide, RBW, RBW_slide" : "did you mean '" + near + "'?");
+  throw core::ConfigurationError(
+      "game", "unknown game '" + text + "'",
+      near.empty() ? "games are HK, HK_slide, RBW, RBW_slide" : "did you mean '" + near + "'?");
 }
 
 std::string to_string(GameSet games) {
@@ -53,19 +56,27 @@ Words minimum_fast_words(const Cdag& graph, Game game) {
 void require_playable(const Cdag& graph, Game game, Words fast) {
   const Words minimum = minimum_fast_words(graph, game);
   if (fast >= minimum) return;
-  throw core::ConfigurationError("fast", "a fast memory of " + std::to_string(fast) + " words cannot hold the operands of every vertex in game " + to_string(game),
+  throw core::ConfigurationError("fast",
+                                 "a fast memory of " + std::to_string(fast) +
+                                     " words cannot hold the operands of every vertex in game " + to_string(game),
                                  "give at least " + std::to_string(minimum) + " words");
 }
 
 std::string to_string(const Move& move) {
   const std::string v = std::to_string(move.vertex);
   switch (move.kind) {
-    case MoveKind::load: return "load " + v;
-    case MoveKind::store: return "store " + v;
-    case MoveKind::compute: return "compute " + v;
-    case MoveKind::slide: return "slide " + std::to_string(move.from) + " -> " + v;
-    case MoveKind::erase: return "erase " + v;
-    case MoveKind::forget: return "forget " + v;
+    case MoveKind::load:
+      return "load " + v;
+    case MoveKind::store:
+      return "store " + v;
+    case MoveKind::compute:
+      return "compute " + v;
+    case MoveKind::slide:
+      return "slide " + std::to_string(move.from) + " -> " + v;
+    case MoveKind::erase:
+      return "erase " + v;
+    case MoveKind::forget:
+      return "forget " + v;
   }
   return {};
 }
@@ -84,12 +95,18 @@ class Referee {
     const Vertex v = move.vertex;
     if (v >= graph_.size() || (move.kind == MoveKind::slide && move.from >= graph_.size())) return "no such vertex";
     switch (move.kind) {
-      case MoveKind::load: return load(v);
-      case MoveKind::store: return store(v);
-      case MoveKind::compute: return compute(v);
-      case MoveKind::slide: return slide(move.from, v);
-      case MoveKind::erase: return remove(red_, v, "it is not in fast memory");
-      case MoveKind::forget: return remove(blue_, v, "it is not in slow memory");
+      case MoveKind::load:
+        return load(v);
+      case MoveKind::store:
+        return store(v);
+      case MoveKind::compute:
+        return compute(v);
+      case MoveKind::slide:
+        return slide(move.from, v);
+      case MoveKind::erase:
+        return remove(red_, v, "it is not in fast memory");
+      case MoveKind::forget:
+        return remove(blue_, v, "it is not in slow memory");
     }
     return "unknown kind of move";
   }
@@ -97,7 +114,8 @@ class Referee {
   std::string finish() const {
     for (Vertex v = 0; v < graph_.size(); ++v) {
       const std::string name = std::to_string(v);
-      if (game_.rules == Rules::red_blue_white && !white_[v]) return (graph_.is_input(v) ? "input " + name + " was never loaded" : "vertex " + name + " was never computed");
+      if (game_.rules == Rules::red_blue_white && !white_[v])
+        return (graph_.is_input(v) ? "input " + name + " was never loaded" : "vertex " + name + " was never computed");
       if (graph_.is_output(v) && !blue_[v]) return "output " + name + " is not in slow memory at the end";
     }
     return {};
@@ -111,7 +129,9 @@ class Referee {
     red_[v] = true;
     white_[v] = true;
     cost_.peak = std::max(cost_.peak, held_);
-    return held_ <= fast_ ? std::string() : "fast memory would hold " + std::to_string(held_) + " of " + std::to_string(fast_) + " words";
+    return held_ <= fast_
+               ? std::string()
+               : "fast memory would hold " + std::to_string(held_) + " of " + std::to_string(fast_) + " words";
   }
 
   std::string load(Vertex v) {
@@ -144,7 +164,8 @@ class Referee {
   std::string slide(Vertex from, Vertex v) {
     if (game_.sliding == Sliding::forbidden) return "the game has no sliding";
     const auto predecessors = graph_.predecessors(v);
-    if (std::find(predecessors.begin(), predecessors.end(), from) == predecessors.end()) return "a pebble slides along an edge only";
+    if (std::find(predecessors.begin(), predecessors.end(), from) == predecessors.end())
+      return "a pebble slides along an edge only";
     const std::string wrong = may_fire(v);
     if (!wrong.empty()) return wrong;
     remove(red_, from, "");
@@ -172,7 +193,8 @@ Verdict verify(const Cdag& graph, Game game, Words fast, const Play& moves) {
   Referee referee(graph, game, fast);
   for (std::size_t i = 0; i < moves.size(); ++i) {
     const std::string wrong = referee.play(moves[i]);
-    if (!wrong.empty()) return {.cost = {}, .illegal = Illegal{.move = i, .reason = to_string(moves[i]) + ": " + wrong}};
+    if (!wrong.empty())
+      return {.cost = {}, .illegal = Illegal{.move = i, .reason = to_string(moves[i]) + ": " + wrong}};
   }
   const std::string wrong = referee.finish();
   if (!wrong.empty()) return {.cost = {}, .illegal = Illegal{.move = moves.size(), .reason = wrong}};

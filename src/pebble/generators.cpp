@@ -39,7 +39,8 @@ Grid fma_product(CdagBuilder& builder, Grid& a, Grid& b, MatmulShape shape) {
   for (int k = 0; k < shape.k; ++k) {
     for (int i = 0; i < shape.m; ++i) {
       for (int j = 0; j < shape.n; ++j) {
-        c.at(i, j) = k == 0 ? builder.compute({a.at(i, k), b.at(k, j)}) : builder.compute({a.at(i, k), b.at(k, j), c.at(i, j)});
+        c.at(i, j) =
+            k == 0 ? builder.compute({a.at(i, k), b.at(k, j)}) : builder.compute({a.at(i, k), b.at(k, j), c.at(i, j)});
       }
     }
   }
@@ -82,7 +83,8 @@ Cdag chain_graph(int n) {
 }
 
 Cdag binary_tree_graph(int leaves) {
-  require(leaves >= 2 && std::has_single_bit(static_cast<unsigned>(leaves)), "bintree", "needs a power of two of leaves, at least 2");
+  require(leaves >= 2 && std::has_single_bit(static_cast<unsigned>(leaves)), "bintree",
+          "needs a power of two of leaves, at least 2");
   CdagBuilder builder;
   const std::function<Vertex(int)> sum = [&](int width) {
     if (width == 1) return builder.input();
@@ -319,7 +321,8 @@ using Column = std::vector<Vertex>;
 Column line_matrix_times(CdagBuilder& builder, const Column& x) {
   Column y;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    Column reads(x.begin() + static_cast<std::ptrdiff_t>(i == 0 ? 0 : i - 1), x.begin() + static_cast<std::ptrdiff_t>(std::min(i + 2, x.size())));
+    Column reads(x.begin() + static_cast<std::ptrdiff_t>(i == 0 ? 0 : i - 1),
+                 x.begin() + static_cast<std::ptrdiff_t>(std::min(i + 2, x.size())));
     y.push_back(builder.compute(reads));
   }
   return y;
@@ -439,8 +442,11 @@ const std::map<std::string, Generator>& registry() {
       {"attention_nomax", {{"N", "d"}, [](P p) { return attention_graph(p[0], p[1]); }}},
       {"matmul_chain2", {{"M", "K", "N", "L"}, [](P p) { return matmul_chain_graph(p[0], p[1], p[2], p[3]); }}},
       {"matmul", {{"M", "N", "K"}, [](P p) { return matmul_graph({.m = p[0], .n = p[1], .k = p[2]}); }}},
-      {"matmul_acc", {{"M", "N", "K"}, [](P p) { return matmul_graph({.m = p[0], .n = p[1], .k = p[2]}, MatmulForm::accumulate); }}},
-      {"matmul_muladd", {{"M", "N", "K"}, [](P p) { return matmul_graph({.m = p[0], .n = p[1], .k = p[2]}, MatmulForm::multiply_add); }}},
+      {"matmul_acc",
+       {{"M", "N", "K"}, [](P p) { return matmul_graph({.m = p[0], .n = p[1], .k = p[2]}, MatmulForm::accumulate); }}},
+      {"matmul_muladd",
+       {{"M", "N", "K"},
+        [](P p) { return matmul_graph({.m = p[0], .n = p[1], .k = p[2]}, MatmulForm::multiply_add); }}},
   };
   return generators;
 }
@@ -457,18 +463,21 @@ Cdag generate(const std::string& name, const Parameters& parameters) {
   const auto found = registry().find(name);
   if (found == registry().end()) {
     const std::string near = core::nearest(name, generator_names());
-    throw core::ConfigurationError("graph", "unknown generator '" + name + "'", near.empty() ? "see the list of generators" : "did you mean '" + near + "'?");
+    throw core::ConfigurationError("graph", "unknown generator '" + name + "'",
+                                   near.empty() ? "see the list of generators" : "did you mean '" + near + "'?");
   }
   std::vector<int> values;
   for (const std::string& key : found->second.parameters) {
     const auto value = parameters.find(key);
-    if (value == parameters.end()) throw core::ConfigurationError("graph." + name, "parameter " + key + " is missing", "give " + key + "=...");
+    if (value == parameters.end())
+      throw core::ConfigurationError("graph." + name, "parameter " + key + " is missing", "give " + key + "=...");
     values.push_back(value->second);
   }
   for (const auto& [key, value] : parameters) {
     const auto& known = found->second.parameters;
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      throw core::ConfigurationError("graph." + name, "unknown parameter " + key, "parameters are those of the generator's declaration");
+      throw core::ConfigurationError("graph." + name, "unknown parameter " + key,
+                                     "parameters are those of the generator's declaration");
     }
   }
   return found->second.make(values);

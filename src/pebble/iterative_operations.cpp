@@ -27,10 +27,11 @@ Words inner_points(Words n, Words height, int d) {
   return steps < 1 ? 0 : static_cast<Words>(power_sum(n - 1, d) - power_sum(n - 1 - steps, d));
 }
 
-// Cut time into slabs of `height` steps; every value at a border gets a twin that is an input of the next slab, which costs at most a load each.
-// In a slab take the points with x_i >= t, t counted from the slab's start. Their lines back along (1, 0) and (1, e_i) stay among them down to the
-// slab's inputs. If W of them are computed in a stretch of T loads, every such line that meets W enters it through a value made outside W: at
-// most X = S + T lines in each of the d + 1 directions, which form a unimodular basis of space-time, so |W| <= X^{(d+1)/d} (Loomis, Whitney).
+// Cut time into slabs of `height` steps; every value at a border gets a twin that is an input of the next slab, which
+// costs at most a load each. In a slab take the points with x_i >= t, t counted from the slab's start. Their lines back
+// along (1, 0) and (1, e_i) stay among them down to the slab's inputs. If W of them are computed in a stretch of T
+// loads, every such line that meets W enters it through a value made outside W: at most X = S + T lines in each of the
+// d + 1 directions, which form a unimodular basis of space-time, so |W| <= X^{(d+1)/d} (Loomis, Whitney).
 LowerBound jacobi_lower(const JacobiSizes& sizes, Words grid, Words fast) {
   const int d = sizes.dimensions;
   const auto capacity = [&](Words t) { return std::pow(static_cast<long double>(fast + t), (d + 1.0L) / d); };
@@ -47,7 +48,9 @@ LowerBound jacobi_lower(const JacobiSizes& sizes, Words grid, Words fast) {
     if (words > best.words) {
       best.words = words;
       best.method = "lines through space-time, slabs of " + std::to_string(height) + " steps";
-      best.parts = {{.what = "values loaded", .words = loads}, {.what = "outputs stored", .words = grid}, {.what = "twins at slab borders", .words = -(slabs - 1) * grid}};
+      best.parts = {{.what = "values loaded", .words = loads},
+                    {.what = "outputs stored", .words = grid},
+                    {.what = "twins at slab borders", .words = -(slabs - 1) * grid}};
     }
     if (height == 1) break;
   }
@@ -69,7 +72,10 @@ LowerBound passage(Words inputs, Words loads, Words stores, Words outputs) {
   LowerBound bound;
   bound.games = GameSet::with_rules(Rules::red_blue_white);
   bound.method = "values that pass from one scalar to the next";
-  bound.parts = {{.what = "inputs loaded for the first scalar", .words = inputs}, {.what = "loads between scalars", .words = loads}, {.what = "stores of what is loaded so", .words = stores}, {.what = "outputs stored", .words = outputs}};
+  bound.parts = {{.what = "inputs loaded for the first scalar", .words = inputs},
+                 {.what = "loads between scalars", .words = loads},
+                 {.what = "stores of what is loaded so", .words = stores},
+                 {.what = "outputs stored", .words = outputs}};
   bound.words = inputs + loads + stores + outputs;
   return bound;
 }
@@ -79,7 +85,8 @@ Words positive(Words words) { return std::max<Words>(0, words); }
 }  // namespace
 
 Operation jacobi_operation(JacobiSizes sizes) {
-  if (sizes.dimensions < 1 || sizes.dimensions > 3) throw core::ConfigurationError("jacobi.d", std::to_string(sizes.dimensions) + " dimensions", "give 1, 2 or 3");
+  if (sizes.dimensions < 1 || sizes.dimensions > 3)
+    throw core::ConfigurationError("jacobi.d", std::to_string(sizes.dimensions) + " dimensions", "give 1, 2 or 3");
   Words grid = 1, plane = 1;
   for (int i = 0; i < sizes.dimensions; ++i) grid = product({grid, sizes.points_per_dimension});
   for (int i = 1; i < sizes.dimensions; ++i) plane = product({plane, sizes.points_per_dimension});
@@ -88,7 +95,8 @@ Operation jacobi_operation(JacobiSizes sizes) {
   operation.name = "Jacobi";
   operation.notes = {"star stencil of radius 1, every step's values made anew"};
   operation.inputs = operation.outputs = grid;
-  operation.proved.push_back([sizes, grid](Words fast) { return std::vector<LowerBound>{jacobi_lower(sizes, grid, fast)}; });
+  operation.proved.push_back(
+      [sizes, grid](Words fast) { return std::vector<LowerBound>{jacobi_lower(sizes, grid, fast)}; });
   // A window of old values from one plane before to one after the point, and the new value.
   operation.schedules.push_back([sizes, grid, plane](Words fast, Sliding) -> std::optional<UpperBound> {
     if (fast < 2 * plane + 2) return std::nullopt;
@@ -103,30 +111,34 @@ Operation jacobi_operation(JacobiSizes sizes) {
 }
 
 // Iteration k: q = A p, the scalar a_k from p q, x += a p, r' = r - a q, the scalar b_k from r' r', p' = r' + b p.
-// From a_k to b_k (or the end) every r_i and q_i, made before a_k, is read: at least 2n - S loads. From b_k to a_{k+1} every r'_i and p_i,
-// made before b_k, is read: at least 2n - S loads. The first loads of r come before a_0, and x is loaded besides. What is loaded and no input was stored: of r' and p after b_k at least 2n - S (n - S in the
-// first iteration, whose p is an input), of q after a_k at least n - S; all these values are different.
+// From a_k to b_k (or the end) every r_i and q_i, made before a_k, is read: at least 2n - S loads. From b_k to a_{k+1}
+// every r'_i and p_i, made before b_k, is read: at least 2n - S loads. The first loads of r come before a_0, and x is
+// loaded besides. What is loaded and no input was stored: of r' and p after b_k at least 2n - S (n - S in the first
+// iteration, whose p is an input), of q after a_k at least n - S; all these values are different.
 Operation cg_operation(KrylovSizes sizes) {
   product({sizes.unknowns, sizes.iterations, 16});
   const Words n = sizes.unknowns, t = sizes.iterations;
   Operation operation;
   operation.name = "conjugate gradients";
-  operation.notes = {"x, r, p and q are vectors of n words; the matrix moves nothing of its own", "every a and b depends on all of its dot product"};
+  operation.notes = {"x, r, p and q are vectors of n words; the matrix moves nothing of its own",
+                     "every a and b depends on all of its dot product"};
   operation.inputs = 2 * n;
   operation.outputs = n;
   operation.proved.push_back([n, t](Words fast) {
     const Words loads = (2 * t - 1) * positive(2 * n - fast);
-    const Words stores = t * positive(n - fast) + (t > 1 ? positive(n - fast) : 0) + (t > 2 ? (t - 2) * positive(2 * n - fast) : 0);
+    const Words stores =
+        t * positive(n - fast) + (t > 1 ? positive(n - fast) : 0) + (t > 2 ? (t - 2) * positive(2 * n - fast) : 0);
     return std::vector<LowerBound>{passage(2 * n, loads, stores, n)};
   });
   return operation;
 }
 
 // Iteration j: w = A v_j, scalars h_0 .. h_j from w and the basis, w' = w - sum h_i v_i, the norm, v_{j+1} = w' / norm.
-// From the last h of an iteration to its norm w is read, and so are all v_i: each w' chain needs every h_i v_i. Only those chain steps that wait
-// for the last h surely come after it: the whole of w_j (or a partial chain in its place) and v of that last h: at least 2n - S loads.
-// From a norm to the next iteration's last h every w'_i and v_0 .. v_j is read: at least (j + 2) n - S loads.
-// Stored among what is loaded: of w' at least n - S per norm, different values each time.
+// From the last h of an iteration to its norm w is read, and so are all v_i: each w' chain needs every h_i v_i. Only
+// those chain steps that wait for the last h surely come after it: the whole of w_j (or a partial chain in its place)
+// and v of that last h: at least 2n - S loads. From a norm to the next iteration's last h every w'_i and v_0 .. v_j is
+// read: at least (j + 2) n - S loads. Stored among what is loaded: of w' at least n - S per norm, different values each
+// time.
 Operation gmres_operation(KrylovSizes sizes) {
   product({sizes.unknowns, sizes.iterations, sizes.iterations + 4, 16});
   const Words n = sizes.unknowns, m = sizes.iterations;
@@ -139,7 +151,9 @@ Operation gmres_operation(KrylovSizes sizes) {
     Words loads = m * positive(2 * n - fast), stores = 0;
     // After the norm of iteration j < m - 1; after the last norm only w' is read.
     const Words first = std::max<Words>(0, ceil_div(fast, n) - 2);  // the least j with (j + 2) n > S
-    if (first < m - 1) loads += n * (static_cast<Words>(power_sum(m, 1)) - static_cast<Words>(power_sum(first + 1, 1))) - (m - 1 - first) * fast;
+    if (first < m - 1)
+      loads += n * (static_cast<Words>(power_sum(m, 1)) - static_cast<Words>(power_sum(first + 1, 1))) -
+               (m - 1 - first) * fast;
     loads += positive(n - fast);
     stores = m * positive(n - fast);
     return std::vector<LowerBound>{passage(n, loads, stores, m * n)};

@@ -21,8 +21,12 @@ Projection at(std::initializer_list<DimId> dims) {
   return projection;
 }
 
-constexpr GameSet sliding_games() { return GameSet::of({Rules::hong_kung, Sliding::allowed}) | GameSet::of({Rules::red_blue_white, Sliding::allowed}); }
-constexpr GameSet games_with(Sliding sliding) { return sliding == Sliding::allowed ? sliding_games() : GameSet::plain(); }
+constexpr GameSet sliding_games() {
+  return GameSet::of({Rules::hong_kung, Sliding::allowed}) | GameSet::of({Rules::red_blue_white, Sliding::allowed});
+}
+constexpr GameSet games_with(Sliding sliding) {
+  return sliding == Sliding::allowed ? sliding_games() : GameSet::plain();
+}
 
 UpperBound schedule_cost(Words loads, Words stores, GameSet games, std::string method) {
   UpperBound upper;
@@ -75,8 +79,8 @@ Contraction value_product(const AttentionSizes& sizes) {
   return part;
 }
 
-// Rows of Q and their sums stay, keys and values pass by. For each block of `rows` query rows: 2 rows d words of Q and O, two words per
-// row for the sum and its like, a row of K and of V, and four for a score on its way.
+// Rows of Q and their sums stay, keys and values pass by. For each block of `rows` query rows: 2 rows d words of Q and
+// O, two words per row for the sum and its like, a row of K and of V, and four for a score on its way.
 constexpr Words k_words_for_one_score = 4;
 
 std::optional<UpperBound> attention_rows_stay(const AttentionSizes& sizes, Words fast, Sliding sliding) {
@@ -88,17 +92,20 @@ std::optional<UpperBound> attention_rows_stay(const AttentionSizes& sizes, Words
   if (!sizes.causal) {
     keys = ceil_div(all_rows, rows) * sizes.sequence;
   } else {
-    // Blocks take the rows in the order of their query, all heads of the group together; a block reads the keys up to its last query.
+    // Blocks take the rows in the order of their query, all heads of the group together; a block reads the keys up to
+    // its last query.
     const Words blocks = ceil_div(all_rows, rows);
     if (blocks > k_max_words / sizes.sequence) return std::nullopt;
     for (Words block = 0; block < blocks; ++block) keys += ceil_div(std::min(all_rows, (block + 1) * rows), group);
   }
   const Words per_head = all_rows * d + 2 * keys * d;
   const Words heads = sizes.batch * sizes.kv_heads;
-  return schedule_cost(heads * per_head, heads * all_rows * d, games_with(sliding), "rows stay: blocks of " + std::to_string(rows) + " query rows, keys and values pass by");
+  return schedule_cost(heads * per_head, heads * all_rows * d, games_with(sliding),
+                       "rows stay: blocks of " + std::to_string(rows) + " query rows, keys and values pass by");
 }
 
-// n words wanted again after their sum: those that do not fit beside the sum and the result in the making move once more.
+// n words wanted again after their sum: those that do not fit beside the sum and the result in the making move once
+// more.
 //   sliding: n + 1 - S, otherwise n + 2 - S, at least 0
 Words unkept(Words columns, Words fast, Sliding sliding) {
   return std::max<Words>(0, columns + (sliding == Sliding::allowed ? 1 : 2) - fast);
@@ -109,22 +116,27 @@ Words unkept(Words columns, Words fast, Sliding sliding) {
 Operation attention_operation(AttentionSizes sizes) {
   product({sizes.batch, sizes.heads, sizes.sequence, sizes.sequence, sizes.head_dim, 4});
   if (sizes.kv_heads < 1 || sizes.heads % sizes.kv_heads != 0) {
-    throw core::ConfigurationError("attention.kv_heads", std::to_string(sizes.heads) + " heads cannot share " + std::to_string(sizes.kv_heads) + " key heads evenly",
-                                   "give a divisor of the heads");
+    throw core::ConfigurationError(
+        "attention.kv_heads",
+        std::to_string(sizes.heads) + " heads cannot share " + std::to_string(sizes.kv_heads) + " key heads evenly",
+        "give a divisor of the heads");
   }
   Operation operation;
   operation.name = "attention";
-  operation.notes = {"softmax without a running maximum; one running sum per score and per output element", "one head width for queries, keys and values"};
+  operation.notes = {"softmax without a running maximum; one running sum per score and per output element",
+                     "one head width for queries, keys and values"};
   operation.contractions = {score_product(sizes), value_product(sizes)};
   const Words row_words = sizes.batch * sizes.sequence * sizes.head_dim;
   operation.inputs = row_words * (sizes.heads + 2 * sizes.kv_heads);
   operation.outputs = row_words * sizes.heads;
-  operation.schedules.push_back([sizes](Words fast, Sliding sliding) { return attention_rows_stay(sizes, fast, sliding); });
+  operation.schedules.push_back(
+      [sizes](Words fast, Sliding sliding) { return attention_rows_stay(sizes, fast, sliding); });
   return operation;
 }
 
 Operation conv2d_operation(ConvSizes sizes) {
-  product({sizes.batch, sizes.in_channels, sizes.out_channels, sizes.height, sizes.width, sizes.filter_height, sizes.filter_width, sizes.stride, 4});
+  product({sizes.batch, sizes.in_channels, sizes.out_channels, sizes.height, sizes.width, sizes.filter_height,
+           sizes.filter_width, sizes.stride, 4});
   Operation operation;
   operation.name = "2-d convolution";
   operation.notes = {"valid positions only: the input holds every element that a filter touches"};
@@ -155,7 +167,8 @@ Operation conv2d_operation(ConvSizes sizes) {
 }
 
 Operation fft_operation(Words n) {
-  if (n < 2 || !std::has_single_bit(static_cast<std::uint64_t>(n))) throw core::ConfigurationError("fft.n", std::to_string(n) + " points", "give a power of two, at least 2");
+  if (n < 2 || !std::has_single_bit(static_cast<std::uint64_t>(n)))
+    throw core::ConfigurationError("fft.n", std::to_string(n) + " points", "give a power of two, at least 2");
   Operation operation;
   operation.name = "fast Fourier transform";
   operation.inputs = operation.outputs = n;
@@ -166,7 +179,8 @@ Operation fft_operation(Words n) {
     const Words levels = std::bit_width(static_cast<std::uint64_t>(n)) - 1;
     const Words at_once = std::bit_width(static_cast<std::uint64_t>(room)) - 1;
     const Words passes = ceil_div(levels, at_once);
-    return schedule_cost(n * passes, n * passes, games_with(sliding), std::to_string(passes) + " passes of up to " + std::to_string(at_once) + " levels");
+    return schedule_cost(n * passes, n * passes, games_with(sliding),
+                         std::to_string(passes) + " passes of up to " + std::to_string(at_once) + " levels");
   });
   return operation;
 }
@@ -174,7 +188,9 @@ Operation fft_operation(Words n) {
 Operation embedding_operation(EmbeddingSizes sizes) {
   product({sizes.tokens, sizes.width, 4});
   product({sizes.distinct_rows, sizes.width, 4});
-  if (sizes.distinct_rows > sizes.tokens) throw core::ConfigurationError("embedding.distinct_rows", "more distinct rows than tokens", "give at most one per token");
+  if (sizes.distinct_rows > sizes.tokens)
+    throw core::ConfigurationError("embedding.distinct_rows", "more distinct rows than tokens",
+                                   "give at most one per token");
   Operation operation;
   operation.name = "embedding";
   operation.inputs = sizes.tokens + sizes.distinct_rows * sizes.width;
@@ -182,20 +198,22 @@ Operation embedding_operation(EmbeddingSizes sizes) {
   // In the order of the tokens every row is read anew.
   operation.schedules.push_back([sizes](Words fast, Sliding) -> std::optional<UpperBound> {
     if (fast < 3) return std::nullopt;
-    return schedule_cost(sizes.tokens + sizes.tokens * sizes.width, sizes.tokens * sizes.width, GameSet::all(), "in the order of the tokens");
+    return schedule_cost(sizes.tokens + sizes.tokens * sizes.width, sizes.tokens * sizes.width, GameSet::all(),
+                         "in the order of the tokens");
   });
-  // Sorted by id each word of a distinct row is read once and copied to every token that wants it; the ids of a row's tokens stay meanwhile,
-  // unless they are read again for each word: all at once when they fit.
+  // Sorted by id each word of a distinct row is read once and copied to every token that wants it; the ids of a row's
+  // tokens stay meanwhile, unless they are read again for each word: all at once when they fit.
   operation.schedules.push_back([sizes](Words fast, Sliding) -> std::optional<UpperBound> {
     if (fast < sizes.tokens + 2) return std::nullopt;
-    return schedule_cost(sizes.tokens + sizes.distinct_rows * sizes.width, sizes.tokens * sizes.width, GameSet::all(), "tokens sorted by id");
+    return schedule_cost(sizes.tokens + sizes.distinct_rows * sizes.width, sizes.tokens * sizes.width, GameSet::all(),
+                         "tokens sorted by id");
   });
   return operation;
 }
 
-// After the sum of a row is made and while its first quotient is made, fast memory holds the sum, that quotient and (without sliding) its
-// exponential; of the other n - 1 exponentials at most S - 3 (sliding: S - 2) are there, each of the rest costs a load and, unless it is made
-// again from its input at the price of a load, a store.
+// After the sum of a row is made and while its first quotient is made, fast memory holds the sum, that quotient and
+// (without sliding) its exponential; of the other n - 1 exponentials at most S - 3 (sliding: S - 2) are there, each of
+// the rest costs a load and, unless it is made again from its input at the price of a load, a store.
 Operation softmax_operation(Words rows, Words columns) {
   product({rows, columns, 8});
   Operation operation;
@@ -214,7 +232,8 @@ Operation softmax_operation(Words rows, Words columns) {
       bound.words = cost(fast, game);
       bound.games = GameSet::of(game);
       bound.method = "row by row: exponentials that do not fit beside the sum";
-      bound.parts = {{.what = "inputs and outputs", .words = 2 * rows * columns}, {.what = "exponentials moved again", .words = bound.words - 2 * rows * columns}};
+      bound.parts = {{.what = "inputs and outputs", .words = 2 * rows * columns},
+                     {.what = "exponentials moved again", .words = bound.words - 2 * rows * columns}};
       bounds.push_back(std::move(bound));
     }
     return bounds;
@@ -223,12 +242,14 @@ Operation softmax_operation(Words rows, Words columns) {
     if (fast < (sliding == Sliding::allowed ? 2 : 3)) return std::nullopt;
     const Words words = cost(fast, {Rules::red_blue_white, sliding});
     const Words again = (words - 2 * rows * columns) / 2;
-    return schedule_cost(rows * columns + again, rows * columns + again, games_with(sliding), "row by row, exponentials that do not fit stored and loaded");
+    return schedule_cost(rows * columns + again, rows * columns + again, games_with(sliding),
+                         "row by row, exponentials that do not fit stored and loaded");
   });
   operation.schedules.push_back([cost, rows, columns](Words fast, Sliding sliding) -> std::optional<UpperBound> {
     if (fast < (sliding == Sliding::allowed ? 2 : 3)) return std::nullopt;
     const Words words = cost(fast, {Rules::hong_kung, sliding});
-    return schedule_cost(words - rows * columns, rows * columns, GameSet::of({Rules::hong_kung, sliding}), "row by row, exponentials that do not fit made again");
+    return schedule_cost(words - rows * columns, rows * columns, GameSet::of({Rules::hong_kung, sliding}),
+                         "row by row, exponentials that do not fit made again");
   });
   return operation;
 }
@@ -239,7 +260,9 @@ Operation reduce_broadcast_operation(Words rows, Words columns) {
   operation.name = "row sum and broadcast";
   operation.inputs = operation.outputs = rows * columns;
   if (columns < 2) return operation;
-  const auto cost = [rows, columns](Words fast, Sliding sliding) { return rows * (2 * columns + unkept(columns, fast, sliding)); };
+  const auto cost = [rows, columns](Words fast, Sliding sliding) {
+    return rows * (2 * columns + unkept(columns, fast, sliding));
+  };
   operation.proved.push_back([cost, rows, columns](Words fast) {
     std::vector<LowerBound> bounds;
     for (Game game : k_all_games) {
@@ -247,14 +270,16 @@ Operation reduce_broadcast_operation(Words rows, Words columns) {
       bound.words = cost(fast, game.sliding);
       bound.games = GameSet::of(game);
       bound.method = "row by row: inputs that do not fit beside the sum";
-      bound.parts = {{.what = "inputs and outputs", .words = 2 * rows * columns}, {.what = "inputs loaded again", .words = bound.words - 2 * rows * columns}};
+      bound.parts = {{.what = "inputs and outputs", .words = 2 * rows * columns},
+                     {.what = "inputs loaded again", .words = bound.words - 2 * rows * columns}};
       bounds.push_back(std::move(bound));
     }
     return bounds;
   });
   operation.schedules.push_back([cost, rows, columns](Words fast, Sliding sliding) -> std::optional<UpperBound> {
     if (fast < (sliding == Sliding::allowed ? 2 : 3)) return std::nullopt;
-    return schedule_cost(cost(fast, sliding) - rows * columns, rows * columns, games_with(sliding), "row by row, inputs that do not fit loaded twice");
+    return schedule_cost(cost(fast, sliding) - rows * columns, rows * columns, games_with(sliding),
+                         "row by row, inputs that do not fit loaded twice");
   });
   return operation;
 }

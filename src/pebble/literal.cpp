@@ -13,7 +13,9 @@ constexpr std::size_t k_max_vertices = 21;  // three masks in one 64-bit key
 
 struct State {
   std::uint32_t red, blue, white;
-  std::uint64_t key() const { return red | std::uint64_t{blue} << k_max_vertices | std::uint64_t{white} << 2 * k_max_vertices; }
+  std::uint64_t key() const {
+    return red | std::uint64_t{blue} << k_max_vertices | std::uint64_t{white} << 2 * k_max_vertices;
+  }
 };
 
 using Cost = std::pair<Words, Words>;  // loads + stores, stores
@@ -97,7 +99,8 @@ class LiteralSearch {
   Game game_;
   Words fast_;
   std::unordered_map<std::uint64_t, Cost> best_;
-  std::priority_queue<std::pair<Cost, std::uint64_t>, std::vector<std::pair<Cost, std::uint64_t>>, std::greater<>> queue_;
+  std::priority_queue<std::pair<Cost, std::uint64_t>, std::vector<std::pair<Cost, std::uint64_t>>, std::greater<>>
+      queue_;
 };
 
 }  // namespace

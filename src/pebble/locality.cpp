@@ -26,8 +26,12 @@ std::uint64_t hashed(std::uint64_t seed, std::uint64_t value) {
 }  // namespace
 
 MissProfiler::MissProfiler(std::size_t words)
-    : tree_(std::max(k_least_positions, 2 * words) + 1, 0), position_(words, k_never), word_at_(tree_.size(), k_never), longest_since_write_(words, -1),
-      read_distances_(words + 1, 0), write_back_distances_(words + 1, 0) {}
+    : tree_(std::max(k_least_positions, 2 * words) + 1, 0),
+      position_(words, k_never),
+      word_at_(tree_.size(), k_never),
+      longest_since_write_(words, -1),
+      read_distances_(words + 1, 0),
+      write_back_distances_(words + 1, 0) {}
 
 void MissProfiler::add(std::size_t position, std::int32_t amount) {
   for (std::size_t i = position + 1; i < tree_.size(); i += i & (~i + 1)) tree_[i] += amount;
@@ -81,18 +85,23 @@ void MissProfiler::touch(std::uint32_t word, Touch kind) {
   std::int64_t& longest = longest_since_write_[word];
   if (longest >= 0) longest = std::max(longest, distance);
   if (kind == Touch::read) {
-    if (distance < 0) ++first_reads_;
-    else ++read_distances_[static_cast<std::size_t>(distance)];
+    if (distance < 0)
+      ++first_reads_;
+    else
+      ++read_distances_[static_cast<std::size_t>(distance)];
     return;
   }
   if (longest >= 0) ++write_back_distances_[static_cast<std::size_t>(longest)];
   longest = 0;
 }
 
-std::int64_t MissProfiler::reads_that_miss(Words memory) const { return first_reads_ + sum_from(read_distances_, memory); }
+std::int64_t MissProfiler::reads_that_miss(Words memory) const {
+  return first_reads_ + sum_from(read_distances_, memory);
+}
 
 std::int64_t MissProfiler::write_backs(Words memory) const {
-  const auto written = std::count_if(longest_since_write_.begin(), longest_since_write_.end(), [](std::int64_t longest) { return longest >= 0; });
+  const auto written = std::count_if(longest_since_write_.begin(), longest_since_write_.end(),
+                                     [](std::int64_t longest) { return longest >= 0; });
   return static_cast<std::int64_t>(written) + sum_from(write_back_distances_, memory);
 }
 

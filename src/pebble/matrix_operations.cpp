@@ -25,7 +25,8 @@ struct Names {
   std::string a, b, c;
 };
 
-Contraction product_contraction(const std::string& name, MatmulSizes sizes, const Names& names, Role a_role, Role c_role) {
+Contraction product_contraction(const std::string& name, MatmulSizes sizes, const Names& names, Role a_role,
+                                Role c_role) {
   Contraction part;
   part.name = name;
   const DimId b = part.domain.add("b", Extent::of(sizes.batch));
@@ -38,8 +39,8 @@ Contraction product_contraction(const std::string& name, MatmulSizes sizes, cons
   return part;
 }
 
-// Words beside the tile, one column of A or row of B in slices, and the sums in place: the other operand's element, and without
-// sliding a place for the new sum.
+// Words beside the tile, one column of A or row of B in slices, and the sums in place: the other operand's element, and
+// without sliding a place for the new sum.
 Words places_beside_tile(Sliding sliding) { return sliding == Sliding::allowed ? 1 : 2; }
 
 struct Tile {
@@ -81,14 +82,14 @@ auto tiled_schedule(MatmulSizes sizes, Role c_role) {
     const auto tile = best_tile(sizes, fast, sliding);
     if (!tile) return std::nullopt;
     UpperBound upper = tile_bound(sizes, *tile, c_role == Role::update ? sizes.m * sizes.n : 0);
-    upper.games = sliding == Sliding::allowed ? GameSet::of({Rules::hong_kung, sliding}) | GameSet::of({Rules::red_blue_white, sliding}) : GameSet::plain();
+    upper.games = sliding == Sliding::allowed
+                      ? GameSet::of({Rules::hong_kung, sliding}) | GameSet::of({Rules::red_blue_white, sliding})
+                      : GameSet::plain();
     return upper;
   };
 }
 
-void check(MatmulSizes sizes) {
-  product({sizes.batch, sizes.m, sizes.n, sizes.k, 4});
-}
+void check(MatmulSizes sizes) { product({sizes.batch, sizes.m, sizes.n, sizes.k, 4}); }
 
 Operation single_product(MatmulSizes sizes, Role c_role) {
   check(sizes);
@@ -103,8 +104,11 @@ Operation single_product(MatmulSizes sizes, Role c_role) {
 }
 
 // Points (i, j, k), i > j, of a sum over A[i,k] A[j,k]: for one k they lie among the pairs of its a_k elements of A, so
-// at most min(a_k^2 / 2, c) <= a_k sqrt(c / 2); over all k at most a sqrt(c / 2), and with a + c <= X that is sqrt(2) (X / 3)^{3/2}.
-long double symmetric_points(Words available) { return std::sqrt(2.0L) * std::pow(static_cast<long double>(available) / 3.0L, 1.5L); }
+// at most min(a_k^2 / 2, c) <= a_k sqrt(c / 2); over all k at most a sqrt(c / 2). With a + c <= X that is at most
+// sqrt(2) (X / 3)^{3/2}.
+long double symmetric_points(Words available) {
+  return std::sqrt(2.0L) * std::pow(static_cast<long double>(available) / 3.0L, 1.5L);
+}
 
 // Loomis-Whitney: sqrt(a b c) with a + b + c <= X.
 long double product_points(Words available) { return std::pow(static_cast<long double>(available) / 3.0L, 1.5L); }
@@ -131,13 +135,15 @@ Operation matmul_chain_operation(ChainSizes sizes) {
   check(second);
   Operation operation;
   operation.name = "f(A B) D";
-  operation.contractions = {product_contraction("first product", first, {.a = "A", .b = "B", .c = "T"}, Role::read, Role::result_free),
-                            product_contraction("second product", second, {.a = "f(T)", .b = "D", .c = "E"}, Role::read_free, Role::produce)};
+  operation.contractions = {
+      product_contraction("first product", first, {.a = "A", .b = "B", .c = "T"}, Role::read, Role::result_free),
+      product_contraction("second product", second, {.a = "f(T)", .b = "D", .c = "E"}, Role::read_free, Role::produce)};
   operation.inputs = sizes.m * sizes.k + sizes.k * sizes.n + sizes.n * sizes.l;
   operation.outputs = sizes.m * sizes.l;
   // One after the other, the intermediate stored and loaded.
   operation.schedules.push_back([first, second](Words fast, Sliding sliding) -> std::optional<UpperBound> {
-    const auto one = tiled_schedule(first, Role::produce)(fast, sliding), two = tiled_schedule(second, Role::produce)(fast, sliding);
+    const auto one = tiled_schedule(first, Role::produce)(fast, sliding),
+               two = tiled_schedule(second, Role::produce)(fast, sliding);
     if (!one || !two) return std::nullopt;
     UpperBound upper = *one;
     upper.loads += two->loads;
@@ -146,8 +152,9 @@ Operation matmul_chain_operation(ChainSizes sizes) {
     upper.method = "one after the other: " + one->method + ", then " + two->method;
     return upper;
   });
-  // Fused: b rows of the intermediate stay. First product with k outermost: b n sums, b elements of a column of A, one of B and a
-  // new sum; then for each column of D: b sums, one element of D and a new sum. b n + b + 3 words hold both, and f in between.
+  // Fused: b rows of the intermediate stay. First product with k outermost: b n sums, b elements of a column of A, one
+  // of B and a new sum; then for each column of D: b sums, one element of D and a new sum. b n + b + 3 words hold both,
+  // and f in between.
   operation.schedules.push_back([sizes](Words fast, Sliding) -> std::optional<UpperBound> {
     const Words rows = std::min(sizes.m, (fast - 3) / (sizes.n + 1));
     if (rows < 1) return std::nullopt;
@@ -176,17 +183,21 @@ Operation syrk_operation(Words n, Words m) {
     for (Sliding sliding : {Sliding::forbidden, Sliding::allowed}) {
       const Words room = fast + (sliding == Sliding::allowed ? 1 : 0);
       const Segments loads = best_segments(points, room, [&](Words t) { return symmetric_points(room + t); });
-      bounds.push_back(stated(GameSet::of({Rules::red_blue_white, sliding}), "symmetric projection, zeros loaded for the stores", {{.what = "operands, sums and results", .words = loads.words}}));
+      bounds.push_back(stated(GameSet::of({Rules::red_blue_white, sliding}),
+                              "symmetric projection, zeros loaded for the stores",
+                              {{.what = "operands, sums and results", .words = loads.words}}));
     }
     const Segments all = best_segments(points, fast, [&](Words t) { return symmetric_points(2 * fast + t); });
-    bounds.push_back(stated(GameSet::all(), "symmetric projection", {{.what = "operands, sums and results", .words = all.words}}));
+    bounds.push_back(
+        stated(GameSet::all(), "symmetric projection", {{.what = "operands, sums and results", .words = all.words}}));
     return bounds;
   });
   return operation;
 }
 
-// The updates alone, with every factor entry they read made an input of its own (its making is left out: fewer vertices and edges
-// never cost more; giving a made value an input label, or a twin that has one, costs at most one load, taken off again).
+// The updates alone, with every factor entry they read made an input of its own (its making is left out: fewer vertices
+// and edges never cost more; giving a made value an input label, or a twin that has one, costs at most one load, taken
+// off again).
 Operation lu_operation(Words n) {
   product({n, n, n, 4});
   Operation operation;
@@ -199,7 +210,8 @@ Operation lu_operation(Words n) {
   operation.proved.push_back([points, made_operands](Words fast) {
     const Segments loads = best_segments(points, fast, [&](Words t) { return product_points(fast + t); });
     return std::vector<LowerBound>{stated(GameSet::with_rules(Rules::red_blue_white), "projection of the updates",
-                                          {{.what = "operands and sums loaded", .words = loads.words}, {.what = "factor entries made on the way", .words = -made_operands}})};
+                                          {{.what = "operands and sums loaded", .words = loads.words},
+                                           {.what = "factor entries made on the way", .words = -made_operands}})};
   });
   return operation;
 }
@@ -215,8 +227,10 @@ Operation cholesky_operation(Words n) {
   const Words made_operands = n * (n - 1) / 2;
   operation.proved.push_back([points, made_operands](Words fast) {
     const Segments loads = best_segments(points, fast, [&](Words t) { return symmetric_points(fast + t); });
-    return std::vector<LowerBound>{stated(GameSet::with_rules(Rules::red_blue_white), "symmetric projection of the updates",
-                                          {{.what = "operands and sums loaded", .words = loads.words}, {.what = "factor entries made on the way", .words = -made_operands}})};
+    return std::vector<LowerBound>{stated(GameSet::with_rules(Rules::red_blue_white),
+                                          "symmetric projection of the updates",
+                                          {{.what = "operands and sums loaded", .words = loads.words},
+                                           {.what = "factor entries made on the way", .words = -made_operands}})};
   });
   return operation;
 }

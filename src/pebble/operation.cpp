@@ -36,7 +36,8 @@ std::vector<LowerBound> lower_bounds(const Operation& operation, Words fast) {
   compulsory.games = GameSet::all();
   compulsory.method = "compulsory";
   compulsory.assumptions = operation.notes;
-  compulsory.parts = {{.what = "inputs loaded", .words = operation.inputs}, {.what = "outputs stored", .words = operation.outputs}};
+  compulsory.parts = {{.what = "inputs loaded", .words = operation.inputs},
+                      {.what = "outputs stored", .words = operation.outputs}};
   all.push_back(std::move(compulsory));
 
   std::vector<std::vector<LowerBound>> by_part;
@@ -63,7 +64,8 @@ Bracket bracket(const Operation& operation, Words fast, Game game) {
   Bracket result{.lower = best_for(lower_bounds(operation, fast), game), .upper = {}};
   for (const auto& schedule : operation.schedules) {
     std::optional<UpperBound> upper = schedule(fast, game.sliding);
-    if (upper && upper->games.contains(game) && (!result.upper || upper->words < result.upper->words)) result.upper = std::move(upper);
+    if (upper && upper->games.contains(game) && (!result.upper || upper->words < result.upper->words))
+      result.upper = std::move(upper);
   }
   return result;
 }

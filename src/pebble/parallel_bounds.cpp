@@ -12,7 +12,8 @@ namespace cairn::pebble {
 namespace {
 
 void check(double devices) {
-  if (!(devices >= 1.0)) throw core::ConfigurationError("devices", std::to_string(devices) + " devices", "give at least 1");
+  if (!(devices >= 1.0))
+    throw core::ConfigurationError("devices", std::to_string(devices) + " devices", "give at least 1");
 }
 
 }  // namespace
@@ -36,14 +37,19 @@ ParallelWords matmul_memory_independent(const ParallelMatmul& problem) {
     touched = 3.0 * std::pow(m * n * k / p, 2.0 / 3.0);
     shape = "three sides cut";
   }
-  return {.words = std::max(0.0, touched - owned), .method = "memory-independent, " + shape, .premise = "balanced work, one copy of the data"};
+  return {.words = std::max(0.0, touched - owned),
+          .method = "memory-independent, " + shape,
+          .premise = "balanced work, one copy of the data"};
 }
 
 ParallelWords matmul_memory_dependent(const ParallelMatmul& problem, double memory) {
   check(problem.devices);
   const double p = problem.devices;
-  const double words = 2.0 * problem.m * problem.n * problem.k / (p * std::sqrt(memory)) - 2.0 * memory - problem.m * problem.n / p;
-  return {.words = std::max(0.0, words), .method = "memory-dependent", .premise = "some device does its share of the products"};
+  const double words =
+      2.0 * problem.m * problem.n * problem.k / (p * std::sqrt(memory)) - 2.0 * memory - problem.m * problem.n / p;
+  return {.words = std::max(0.0, words),
+          .method = "memory-dependent",
+          .premise = "some device does its share of the products"};
 }
 
 ParallelWords matmul_bound(const ParallelMatmul& problem, double memory) {
@@ -54,13 +60,17 @@ ParallelWords matmul_bound(const ParallelMatmul& problem, double memory) {
 std::vector<ParallelAlgorithm> matmul_algorithms(double n, double devices, double copies) {
   check(devices);
   const double square = n * n, p = devices, cube = std::cbrt(p);
-  // 2.5-d on a grid q x q x c, q = sqrt(p / c): each layer does 1/c of the steps of a 2-d algorithm on blocks of n/q; A and B are copied to
-  // the c layers first, C summed over them last, 1 - 1/c of a block each.
+  // 2.5-d on a grid q x q x c, q = sqrt(p / c): each layer does 1/c of the steps of a 2-d algorithm on blocks of n/q; A
+  // and B are copied to the c layers first, C summed over them last, 1 - 1/c of a block each.
   const double q = std::sqrt(p / copies), block = square / (q * q);
   return {{.name = "1d", .words = square * (1.0 - 1.0 / p), .memory = square + 2.0 * square / p},
           {.name = "2d", .words = 2.0 * square * (std::sqrt(p) - 1.0) / p, .memory = 3.0 * square / p},
-          {.name = "2.5d", .words = 2.0 * block * std::max(0.0, q / copies - 1.0) + 3.0 * block * (1.0 - 1.0 / copies), .memory = 3.0 * block},
-          {.name = "3d", .words = 3.0 * square / (cube * cube) * (1.0 - 1.0 / cube), .memory = 3.0 * square / (cube * cube)}};
+          {.name = "2.5d",
+           .words = 2.0 * block * std::max(0.0, q / copies - 1.0) + 3.0 * block * (1.0 - 1.0 / copies),
+           .memory = 3.0 * block},
+          {.name = "3d",
+           .words = 3.0 * square / (cube * cube) * (1.0 - 1.0 / cube),
+           .memory = 3.0 * square / (cube * cube)}};
 }
 
 ParallelWords exchange_words(Exchange exchange, double n, double devices) {
@@ -68,18 +78,27 @@ ParallelWords exchange_words(Exchange exchange, double n, double devices) {
   const double others = (devices - 1.0) / devices;
   const std::string premise = "no reduction in the network";
   switch (exchange) {
-    case Exchange::all_gather: return {.words = n * others, .method = "all-gather", .premise = premise};
-    case Exchange::reduce_scatter: return {.words = n * others, .method = "reduce-scatter", .premise = premise};
-    case Exchange::all_reduce: return {.words = 2.0 * n * others, .method = "all-reduce", .premise = premise};
-    case Exchange::broadcast: return {.words = devices > 1.0 ? n : 0.0, .method = "broadcast, received", .premise = premise};
-    case Exchange::reduce: return {.words = devices > 1.0 ? n : 0.0, .method = "reduce, sent", .premise = premise};
-    case Exchange::all_to_all: return {.words = n * others, .method = "all-to-all", .premise = premise};
-    case Exchange::gather: return {.words = n * others, .method = "gather, received by the root", .premise = premise};
+    case Exchange::all_gather:
+      return {.words = n * others, .method = "all-gather", .premise = premise};
+    case Exchange::reduce_scatter:
+      return {.words = n * others, .method = "reduce-scatter", .premise = premise};
+    case Exchange::all_reduce:
+      return {.words = 2.0 * n * others, .method = "all-reduce", .premise = premise};
+    case Exchange::broadcast:
+      return {.words = devices > 1.0 ? n : 0.0, .method = "broadcast, received", .premise = premise};
+    case Exchange::reduce:
+      return {.words = devices > 1.0 ? n : 0.0, .method = "reduce, sent", .premise = premise};
+    case Exchange::all_to_all:
+      return {.words = n * others, .method = "all-to-all", .premise = premise};
+    case Exchange::gather:
+      return {.words = n * others, .method = "gather, received by the root", .premise = premise};
   }
   throw core::ConfigurationError("exchange", "unknown exchange", "see the list");
 }
 
-double ring_attention_words(const ParallelAttention& a) { return 2.0 * (a.devices - 1.0) * a.tokens * a.kv_width / a.devices; }
+double ring_attention_words(const ParallelAttention& a) {
+  return 2.0 * (a.devices - 1.0) * a.tokens * a.kv_width / a.devices;
+}
 
 double ulysses_attention_words(const ParallelAttention& a) {
   return (2.0 * a.width + 2.0 * a.kv_width) * (a.devices - 1.0) * a.tokens / (a.devices * a.devices);
@@ -98,7 +117,9 @@ ParallelWords attention_exchange_bound(const ParallelAttention& a, bool causal) 
   const double r = std::clamp(std::sqrt(pairs * a.kv_width / a.width), pairs / a.tokens, a.tokens);
   const double touched = 2.0 * a.width * r + 2.0 * a.kv_width * pairs / r;
   const double owned = 2.0 * (a.width + a.kv_width) * a.tokens / a.devices;
-  return {.words = std::max(0.0, touched - owned), .method = causal ? "pairs of rows, causal" : "pairs of rows", .premise = "forward, whole heads, one copy of the data, balanced pairs"};
+  return {.words = std::max(0.0, touched - owned),
+          .method = causal ? "pairs of rows, causal" : "pairs of rows",
+          .premise = "forward, whole heads, one copy of the data, balanced pairs"};
 }
 
 }  // namespace cairn::pebble

@@ -13,21 +13,28 @@ namespace cairn::pebble {
 void Machine::check() const {
   if (levels.empty()) throw core::ConfigurationError("machine", "no memory level", "give at least the registers");
   for (std::size_t l = 0; l < levels.size(); ++l) {
-    if (levels[l].units < 1 || levels[l].capacity < 1) throw core::ConfigurationError("machine", "level " + std::to_string(l + 1) + " has no units or no words", "both are at least 1");
+    if (levels[l].units < 1 || levels[l].capacity < 1)
+      throw core::ConfigurationError("machine", "level " + std::to_string(l + 1) + " has no units or no words",
+                                     "both are at least 1");
     if (l > 0 && levels[l - 1].units % levels[l].units != 0) {
-      throw core::ConfigurationError("machine", "level " + std::to_string(l + 1) + " does not share out the units below evenly", "let its number of units divide theirs");
+      throw core::ConfigurationError("machine",
+                                     "level " + std::to_string(l + 1) + " does not share out the units below evenly",
+                                     "let its number of units divide theirs");
     }
   }
 }
 
-Words ParallelCost::vertical_total(std::size_t level) const { return std::accumulate(vertical[level].begin(), vertical[level].end(), Words{0}); }
+Words ParallelCost::vertical_total(std::size_t level) const {
+  return std::accumulate(vertical[level].begin(), vertical[level].end(), Words{0});
+}
 Words ParallelCost::horizontal_total() const { return std::accumulate(horizontal.begin(), horizontal.end(), Words{0}); }
 
 namespace {
 
 class ParallelReferee {
  public:
-  ParallelReferee(const Cdag& graph, const Machine& machine) : graph_(graph), machine_(machine), white_(graph.size(), 0), blue_(graph.size(), 0) {
+  ParallelReferee(const Cdag& graph, const Machine& machine)
+      : graph_(graph), machine_(machine), white_(graph.size(), 0), blue_(graph.size(), 0) {
     for (const MemoryLevel& level : machine.levels) {
       held_.emplace_back(level.units, 0);
       red_.emplace_back(level.units, std::vector<char>(graph.size(), 0));
@@ -61,8 +68,10 @@ class ParallelReferee {
         cost_.horizontal[move.unit] += w;
         return place(top, move.unit, v);
       case ParallelMoveKind::up:
-      case ParallelMoveKind::down: return cross(move);
-      case ParallelMoveKind::compute: return compute(v, move.unit);
+      case ParallelMoveKind::down:
+        return cross(move);
+      case ParallelMoveKind::compute:
+        return compute(v, move.unit);
       case ParallelMoveKind::erase:
         if (!exists(move.level, move.unit)) return "no such unit";
         if (red_[move.level][move.unit][v] == 0) return "the unit does not hold it";
@@ -76,7 +85,8 @@ class ParallelReferee {
   std::string finish() const {
     for (Vertex v = 0; v < graph_.size(); ++v) {
       if (white_[v] == 0) return "vertex " + std::to_string(v) + " was never computed or taken in";
-      if (graph_.is_output(v) && blue_[v] == 0) return "output " + std::to_string(v) + " is not in slow memory at the end";
+      if (graph_.is_output(v) && blue_[v] == 0)
+        return "output " + std::to_string(v) + " is not in slow memory at the end";
     }
     return {};
   }
@@ -84,21 +94,26 @@ class ParallelReferee {
   const ParallelCost& cost() const { return cost_; }
 
  private:
-  bool exists(std::size_t level, std::uint32_t unit) const { return level < machine_.levels.size() && unit < machine_.levels[level].units; }
+  bool exists(std::size_t level, std::uint32_t unit) const {
+    return level < machine_.levels.size() && unit < machine_.levels[level].units;
+  }
 
   std::string place(std::size_t level, std::uint32_t unit, Vertex v) {
     white_[v] = 1;
     if (red_[level][unit][v] != 0) return {};
     red_[level][unit][v] = 1;
     held_[level][unit] += graph_.weight(v);
-    return held_[level][unit] <= machine_.levels[level].capacity ? std::string() : "the unit would hold more than its " + std::to_string(machine_.levels[level].capacity) + " words";
+    return held_[level][unit] <= machine_.levels[level].capacity
+               ? std::string()
+               : "the unit would hold more than its " + std::to_string(machine_.levels[level].capacity) + " words";
   }
 
   std::string cross(const ParallelMove& move) {
     if (move.level + 1 >= machine_.levels.size() || !exists(move.level, move.unit)) return "no such link";
     const std::uint32_t above = machine_.parent(move.level, move.unit);
     const bool up = move.kind == ParallelMoveKind::up;
-    const bool held = up ? red_[move.level + 1][above][move.vertex] != 0 : red_[move.level][move.unit][move.vertex] != 0;
+    const bool held =
+        up ? red_[move.level + 1][above][move.vertex] != 0 : red_[move.level][move.unit][move.vertex] != 0;
     if (!held) return up ? "the parent does not hold it" : "the unit does not hold it";
     cost_.vertical[move.level][move.unit] += graph_.weight(move.vertex);
     return up ? place(move.level, move.unit, move.vertex) : place(move.level + 1, above, move.vertex);

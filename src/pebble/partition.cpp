@@ -66,7 +66,8 @@ class LargestParts {
   Words computed() const { return static_cast<Words>(computed_.size()); }
 
   Words most(Words in, Words out) const {
-    const std::size_t i = std::min(static_cast<std::size_t>(in), rows_ - 1), o = std::min(static_cast<std::size_t>(out), columns_ - 1);
+    const std::size_t i = std::min(static_cast<std::size_t>(in), rows_ - 1),
+                      o = std::min(static_cast<std::size_t>(out), columns_ - 1);
     return most_[i * columns_ + o];
   }
 
@@ -81,7 +82,9 @@ class LargestParts {
 LowerBound partition_bound(const Cdag& graph, Words fast) {
   const std::size_t computed = graph.size() - graph.input_count();
   if (computed > k_partition_max_computed || !graph.has_unit_weights()) {
-    throw core::ConfigurationError("partition", "the largest part is sought among at most " + std::to_string(k_partition_max_computed) + " computed vertices of one word",
+    throw core::ConfigurationError("partition",
+                                   "the largest part is sought among at most " +
+                                       std::to_string(k_partition_max_computed) + " computed vertices of one word",
                                    "use the wavefront or projection bound for larger graphs");
   }
   const LargestParts parts(graph);
@@ -90,7 +93,8 @@ LowerBound partition_bound(const Cdag& graph, Words fast) {
   bound.method = "partition";
   for (Words transfers = 1; transfers <= static_cast<Words>(graph.size()); ++transfers) {
     Words largest = 0;
-    for (Words loads = 0; loads <= transfers; ++loads) largest = std::max(largest, parts.most(fast + loads, fast + transfers - loads));
+    for (Words loads = 0; loads <= transfers; ++loads)
+      largest = std::max(largest, parts.most(fast + loads, fast + transfers - loads));
     if (largest == 0 || largest >= parts.computed()) continue;
     const Words stretches = (parts.computed() + largest - 1) / largest;
     const Words words = transfers * (stretches - 1) + 1;

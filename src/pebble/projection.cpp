@@ -29,7 +29,8 @@ long double most_points(const ProjectionShape& shape, const std::vector<double>&
 }
 
 // The least of `value` over the corners and over mixtures of the best one with the others.
-long double least(const std::vector<std::vector<double>>& corners, const std::function<long double(const std::vector<double>&)>& value) {
+long double least(const std::vector<std::vector<double>>& corners,
+                  const std::function<long double(const std::vector<double>&)>& value) {
   const std::vector<double>* best_corner = &corners.front();
   long double best = value(*best_corner);
   for (const auto& corner : corners) {
@@ -85,22 +86,26 @@ class Deriver {
     } else if (result_role_ == Role::update) {
       const Segments loads = stretches_of_loads(fast_);
       add(GameSet::all(), "projection, stretches of " + std::to_string(loads.transfers) + " loads",
-          {{.what = "operands and sums loaded", .words = loads.words}, {.what = "results stored", .words = result_words_}});
+          {{.what = "operands and sums loaded", .words = loads.words},
+           {.what = "results stored", .words = result_words_}});
     } else {
       for (Sliding sliding : {Sliding::forbidden, Sliding::allowed}) {
         const Segments loads = stretches_of_loads(fast_ + (sliding == Sliding::allowed ? 1 : 0));
-        add(GameSet::of({Rules::red_blue_white, sliding}), "projection, stretches of " + std::to_string(loads.transfers) + " loads, zeros loaded for the stores",
+        add(GameSet::of({Rules::red_blue_white, sliding}),
+            "projection, stretches of " + std::to_string(loads.transfers) + " loads, zeros loaded for the stores",
             {{.what = "operands, sums and results", .words = loads.words}});
       }
       const Segments all = best_segments(shape_.points, fast_, [&](Words t) { return capacity(2 * fast_ + t); });
-      add(GameSet::all(), "projection, stretches of " + std::to_string(all.transfers) + " transfers", {{.what = "operands, sums and results", .words = all.words}});
+      add(GameSet::all(), "projection, stretches of " + std::to_string(all.transfers) + " transfers",
+          {{.what = "operands, sums and results", .words = all.words}});
     }
     return std::move(bounds_);
   }
 
  private:
   long double capacity(Words available) const {
-    return least(corners_, [&](const std::vector<double>& s) { return most_points(shape_, s, static_cast<double>(available)); });
+    return least(corners_,
+                 [&](const std::vector<double>& s) { return most_points(shape_, s, static_cast<double>(available)); });
   }
 
   Segments stretches_of_loads(Words fast) const {
@@ -136,9 +141,12 @@ class Deriver {
       }
       // An array read twice counts once, at the larger of its footprints.
       const std::string what = access.array + " loaded";
-      const auto earlier = std::find_if(bound.parts.begin(), bound.parts.end(), [&](const Part& part) { return part.what == what; });
-      if (earlier == bound.parts.end()) bound.parts.push_back({.what = what, .words = words});
-      else earlier->words = std::max(earlier->words, words);
+      const auto earlier =
+          std::find_if(bound.parts.begin(), bound.parts.end(), [&](const Part& part) { return part.what == what; });
+      if (earlier == bound.parts.end())
+        bound.parts.push_back({.what = what, .words = words});
+      else
+        earlier->words = std::max(earlier->words, words);
     }
     for (const Part& part : bound.parts) bound.words += part.words;
     return bound;
@@ -152,7 +160,9 @@ class Deriver {
       std::vector<Part> parts = {{.what = "operands, sums and results", .words = loads.words}};
       if (update) parts.push_back({.what = "results stored", .words = result_words_});
       parts.push_back({.what = "values of neighbours", .words = -free_words_});
-      add(GameSet::of({Rules::red_blue_white, sliding}), "projection, stretches of " + std::to_string(loads.transfers) + " loads, neighbours' values taken off", std::move(parts));
+      add(GameSet::of({Rules::red_blue_white, sliding}),
+          "projection, stretches of " + std::to_string(loads.transfers) + " loads, neighbours' values taken off",
+          std::move(parts));
     }
   }
 
@@ -170,15 +180,18 @@ class Deriver {
     for (Sliding sliding : {Sliding::forbidden, Sliding::allowed}) {
       const Words fast = fast_ + (sliding == Sliding::allowed && zeros ? 1 : 0);
       const WholeRows rows = whole_rows(free, reused);
-      const Segments all = best_segments(shape_.points, fast, [&](Words t) { return free_capacity(rows, free, fast, t); });
+      const Segments all =
+          best_segments(shape_.points, fast, [&](Words t) { return free_capacity(rows, free, fast, t); });
       std::vector<Part> parts = {{.what = "operands, sums and results", .words = all.words}};
       if (zeros) parts.push_back({.what = "zeros loaded in the argument", .words = -result_words_});
-      add(GameSet::of({Rules::red_blue_white, sliding}), "projection, stretches of " + std::to_string(all.transfers) + " transfers, whole rows and partial sums",
+      add(GameSet::of({Rules::red_blue_white, sliding}),
+          "projection, stretches of " + std::to_string(all.transfers) + " transfers, whole rows and partial sums",
           std::move(parts));
     }
   }
 
-  // The smaller problem "which free elements have all their points in this stretch": the others' rows, one per element of the free access.
+  // The smaller problem "which free elements have all their points in this stretch": the others' rows, one per element
+  // of the free access.
   struct WholeRows {
     ProjectionShape shape;
     std::vector<std::vector<double>> corners;
@@ -189,7 +202,8 @@ class Deriver {
     WholeRows rows{.shape = shape_, .corners = {}, .points_each = 1.0};
     rows.shape.operands.clear();
     rows.shape.loops = shape_.operands[free].loops;
-    for (std::size_t i = 0; i < shape_.extents.size(); ++i) rows.points_each *= (reused >> i & 1U) != 0 ? shape_.extents[i] : 1.0;
+    for (std::size_t i = 0; i < shape_.extents.size(); ++i)
+      rows.points_each *= (reused >> i & 1U) != 0 ? shape_.extents[i] : 1.0;
     for (std::size_t j = 0; j < shape_.operands.size(); ++j) {
       if (j == free) continue;
       Operand row = shape_.operands[j];
@@ -212,11 +226,15 @@ class Deriver {
     long double worst = 0.0L;
     for (int step = 0; step < k_budget_intervals; ++step) {
       const double low = most * step / k_budget_intervals, high = most * (step + 1) / k_budget_intervals;
-      const long double whole = rows.points_each * least_corner(rows.corners, [&](const std::vector<double>& s) { return most_points(rows.shape, s, high); });
+      const long double whole = rows.points_each * least_corner(rows.corners, [&](const std::vector<double>& s) {
+                                  return most_points(rows.shape, s, high);
+                                });
       const long double cut = least_corner(corners_, [&](const std::vector<double>& s) {
         Shares shares;
         for (std::size_t j = 0; j < s.size(); ++j) {
-          if (j != free) shares.push_back({.exponent = s[j], .charge = shape_.operands[j].charge, .limit = shape_.operands[j].elements});
+          if (j != free)
+            shares.push_back(
+                {.exponent = s[j], .charge = shape_.operands[j].charge, .limit = shape_.operands[j].elements});
         }
         const double pieces = std::min(shape_.operands[free].elements, both - low);
         return loop_factor(shape_, s) * largest_product(std::move(shares), high) * power(pieces, s[free]);
@@ -226,7 +244,8 @@ class Deriver {
     return worst;
   }
 
-  static long double least_corner(const std::vector<std::vector<double>>& corners, const std::function<long double(const std::vector<double>&)>& value) {
+  static long double least_corner(const std::vector<std::vector<double>>& corners,
+                                  const std::function<long double(const std::vector<double>&)>& value) {
     long double best = value(corners.front());
     for (const auto& corner : corners) best = std::min(best, value(corner));
     return best;
@@ -256,7 +275,9 @@ Words footprint(const Contraction& contraction, const Access& access) {
 }
 
 std::vector<LowerBound> projection_bounds(const Contraction& contraction, Words fast) {
-  if (fast < 1) throw core::ConfigurationError("fast", "a fast memory of " + std::to_string(fast) + " words", "give at least 1 word");
+  if (fast < 1)
+    throw core::ConfigurationError("fast", "a fast memory of " + std::to_string(fast) + " words",
+                                   "give at least 1 word");
   return Deriver(contraction, fast).bounds();
 }
 
@@ -280,7 +301,8 @@ LeadingTerm leading_term(const Contraction& contraction) {
     double coefficient = 0.0;
     if (sum > 1.0) {
       double points = shape.image ? std::pow(shape.window_reuse, std::max(0.0, 1.0 - filters)) : 1.0;
-      for (std::size_t j = 0; j < s.size(); ++j) points *= std::pow(s[j] / (shape.operands[j].charge * (sum - 1.0)), s[j]);
+      for (std::size_t j = 0; j < s.size(); ++j)
+        points *= std::pow(s[j] / (shape.operands[j].charge * (sum - 1.0)), s[j]);
       coefficient = (sum / (sum - 1.0) - 1.0) / points;
     }
     if (sum == least_sum && coefficient <= best.coefficient) continue;
@@ -294,7 +316,8 @@ LeadingTerm leading_term(const Contraction& contraction) {
     if (shape.extents[i] > 1.0) points += (points.empty() ? "" : "*") + contraction.domain.dims()[i].name;
   }
   if (!contraction.domain.guards().empty()) points = "points";
-  best.expression = best.coefficient == 0.0 ? "compulsory" : number(best.coefficient) + "*" + points + "/S^" + number(best.exponent);
+  best.expression =
+      best.coefficient == 0.0 ? "compulsory" : number(best.coefficient) + "*" + points + "/S^" + number(best.exponent);
   return best;
 }
 

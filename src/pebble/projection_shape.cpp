@@ -24,7 +24,8 @@ struct Split {
   bool clear = true;  // false when the forms share loops in a way the bound does not use
 };
 
-Split split(const Contraction& contraction, const loopnest::Projection& index, std::uint32_t result_loops, std::uint32_t selective) {
+Split split(const Contraction& contraction, const loopnest::Projection& index, std::uint32_t result_loops,
+            std::uint32_t selective) {
   Split found;
   const auto box = contraction.domain.box(contraction.sizes);
   const auto take = [&](std::uint32_t& set, loopnest::DimId dim) {
@@ -37,7 +38,8 @@ Split split(const Contraction& contraction, const loopnest::Projection& index, s
     std::erase_if(terms, [](const loopnest::Term& term) { return term.stride == 0; });
     if (terms.empty()) continue;
     // The coordinate is the loop that the result also uses; the others slide.
-    const auto main = std::find_if(terms.begin(), terms.end(), [&](const loopnest::Term& term) { return (result_loops >> term.dim & 1U) != 0; });
+    const auto main = std::find_if(terms.begin(), terms.end(),
+                                   [&](const loopnest::Term& term) { return (result_loops >> term.dim & 1U) != 0; });
     const loopnest::Term coordinate = main == terms.end() ? terms.front() : *main;
     take(found.coordinates, coordinate.dim);
     for (const loopnest::Term& term : terms) {
@@ -83,8 +85,10 @@ ProjectionShape shape_of(const Contraction& contraction) {
   for (const loopnest::Guard& guard : domain.guards()) shape.guarded |= loops_in(guard);
   shape.points = domain.points(box);
 
-  const auto result = std::find_if(contraction.accesses.begin(), contraction.accesses.end(), [](const Access& access) { return is_result(access.role); });
-  if (result == contraction.accesses.end()) refuse(contraction, "no access is the result", "give one access the role update, produce or result_free");
+  const auto result = std::find_if(contraction.accesses.begin(), contraction.accesses.end(),
+                                   [](const Access& access) { return is_result(access.role); });
+  if (result == contraction.accesses.end())
+    refuse(contraction, "no access is the result", "give one access the role update, produce or result_free");
   std::uint32_t result_loops = 0;
   for (const loopnest::Affine& form : result->index) result_loops |= loops_in(form);
 
@@ -93,8 +97,11 @@ ProjectionShape shape_of(const Contraction& contraction) {
   for (std::size_t at = 0; at < contraction.accesses.size(); ++at) {
     const Access& access = contraction.accesses[at];
     const bool here = &access == &*result;
-    if (!here && is_result(access.role)) refuse(contraction, "two accesses are results", "one part of the computation has one result");
-    if (!here && access.array == result->array) refuse(contraction, "array " + access.array + " is both read and result", "name the values read and the sums apart");
+    if (!here && is_result(access.role))
+      refuse(contraction, "two accesses are results", "one part of the computation has one result");
+    if (!here && access.array == result->array)
+      refuse(contraction, "array " + access.array + " is both read and result",
+             "name the values read and the sums apart");
     const Split parts = split(contraction, access.index, result_loops, selective);
     const bool second_image = parts.window != 0 && shape.image.has_value();
     if (!parts.clear || second_image || (here && parts.window != 0)) {
@@ -107,8 +114,12 @@ ProjectionShape shape_of(const Contraction& contraction) {
       shape.window_reuse = parts.reuse;
     }
     if (here) shape.result = shape.operands.size();
-    const auto uses = std::count_if(contraction.accesses.begin(), contraction.accesses.end(), [&](const Access& other) { return other.array == access.array; });
-    shape.operands.push_back({.access = at, .loops = parts.coordinates, .spans_window = false, .charge = 1.0 / static_cast<double>(uses),
+    const auto uses = std::count_if(contraction.accesses.begin(), contraction.accesses.end(),
+                                    [&](const Access& other) { return other.array == access.array; });
+    shape.operands.push_back({.access = at,
+                              .loops = parts.coordinates,
+                              .spans_window = false,
+                              .charge = 1.0 / static_cast<double>(uses),
                               .elements = static_cast<double>(footprint(contraction, access))});
   }
   for (Operand& operand : shape.operands) {
@@ -116,8 +127,10 @@ ProjectionShape shape_of(const Contraction& contraction) {
     operand.loops &= ~window;
   }
   for (std::size_t i = 0; i < shape.extents.size(); ++i) {
-    if ((window >> i & 1U) != 0) shape.window_positions *= shape.extents[i];
-    else if (shape.extents[i] > 1.0) shape.loops |= 1U << i;
+    if ((window >> i & 1U) != 0)
+      shape.window_positions *= shape.extents[i];
+    else if (shape.extents[i] > 1.0)
+      shape.loops |= 1U << i;
   }
   for (Operand& operand : shape.operands) operand.loops &= shape.loops;  // a loop of one step neither limits nor helps
   return shape;
@@ -147,13 +160,15 @@ long double power(long double base, double exponent) {
 
 long double largest_product(Shares shares, double budget) {
   long double product = 1.0L;
-  shares.erase(std::remove_if(shares.begin(), shares.end(), [](const Share& share) { return share.exponent <= 0.0; }), shares.end());
+  shares.erase(std::remove_if(shares.begin(), shares.end(), [](const Share& share) { return share.exponent <= 0.0; }),
+               shares.end());
   // Fill in proportion to the exponents; whoever reaches its limit stays there and leaves the rest to the others.
   while (!shares.empty()) {
     double exponents = 0.0;
     for (const Share& share : shares) exponents += share.exponent;
     const auto amount = [&](const Share& share) { return share.exponent / exponents * budget / share.charge; };
-    const auto full = std::find_if(shares.begin(), shares.end(), [&](const Share& share) { return amount(share) >= share.limit; });
+    const auto full =
+        std::find_if(shares.begin(), shares.end(), [&](const Share& share) { return amount(share) >= share.limit; });
     if (full == shares.end()) {
       for (const Share& share : shares) product *= power(std::max(0.0, amount(share)), share.exponent);
       return product;

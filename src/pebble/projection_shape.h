@@ -1,5 +1,5 @@
-// A contraction as the projection bound sees it: which loops each access uses, how large it can be, and the largest number of points
-// that given amounts of elements allow.
+// A contraction as the projection bound sees it: which loops each access uses, how large it can be, and the largest
+// number of points that given amounts of elements allow.
 #pragma once
 
 #include <optional>
@@ -14,22 +14,22 @@ namespace cairn::pebble {
 inline constexpr std::size_t k_max_accesses = 8;
 
 struct Operand {
-  std::size_t access = 0;       // position in the contraction
-  std::uint32_t loops = 0;      // coordinate loops, those of the window left out
-  bool spans_window = false;    // uses every loop of the window: a filter
-  double charge = 1.0;          // words charged per element: one over the number of accesses of its array
-  double elements = 0.0;        // footprint
+  std::size_t access = 0;     // position in the contraction
+  std::uint32_t loops = 0;    // coordinate loops, those of the window left out
+  bool spans_window = false;  // uses every loop of the window: a filter
+  double charge = 1.0;        // words charged per element: one over the number of accesses of its array
+  double elements = 0.0;      // footprint
 };
 
 struct ProjectionShape {
-  std::vector<Operand> operands;             // without those that constrain nothing
-  std::size_t result = 0;                    // among operands
-  std::vector<double> extents;               // by loop
-  std::uint32_t loops = 0;                   // those that are not in the window
-  std::uint32_t guarded = 0;                 // loops in some guard or data-dependent
-  std::optional<std::size_t> image;          // the operand that is read through the window
-  double window_positions = 1.0;             // product of the extents of the window's loops
-  double window_reuse = 1.0;                 // filter positions that read the same image elements
+  std::vector<Operand> operands;     // without those that constrain nothing
+  std::size_t result = 0;            // among operands
+  std::vector<double> extents;       // by loop
+  std::uint32_t loops = 0;           // those that are not in the window
+  std::uint32_t guarded = 0;         // loops in some guard or data-dependent
+  std::optional<std::size_t> image;  // the operand that is read through the window
+  double window_positions = 1.0;     // product of the extents of the window's loops
+  double window_reuse = 1.0;         // filter positions that read the same image elements
   Words points = 0;
 
   std::vector<std::uint32_t> users() const;  // by loop, the window as one more at the end

@@ -17,8 +17,16 @@ constexpr std::int64_t k_no_use = std::numeric_limits<std::int64_t>::max();
 class Player {
  public:
   Player(const Cdag& graph, Sliding sliding, Words fast, const OrderedPlay& plan)
-      : graph_(graph), sliding_(sliding), fast_(fast), plan_(plan), position_(graph.size(), -1), next_(graph.size(), 0), uses_(graph.size()),
-        red_(graph.size(), 0), blue_(graph.size(), 0), key_(graph.size(), 0) {
+      : graph_(graph),
+        sliding_(sliding),
+        fast_(fast),
+        plan_(plan),
+        position_(graph.size(), -1),
+        next_(graph.size(), 0),
+        uses_(graph.size()),
+        red_(graph.size(), 0),
+        blue_(graph.size(), 0),
+        key_(graph.size(), 0) {
     CAIRN_ASSERT(plan.order.size() == graph.size());
     for (std::size_t i = 0; i < plan.order.size(); ++i) position_[plan.order[i]] = static_cast<std::int64_t>(i);
     for (Vertex v : plan.order) {
@@ -40,12 +48,16 @@ class Player {
       }
     }
     bound_.words = bound_.loads + bound_.stores;
-    bound_.games = slid_ ? GameSet::of({Rules::hong_kung, Sliding::allowed}) | GameSet::of({Rules::red_blue_white, Sliding::allowed}) : GameSet::all();
+    bound_.games = slid_ ? GameSet::of({Rules::hong_kung, Sliding::allowed}) |
+                               GameSet::of({Rules::red_blue_white, Sliding::allowed})
+                         : GameSet::all();
     return std::move(bound_);
   }
 
  private:
-  void record(MoveKind kind, Vertex v, Vertex from = 0) { bound_.play.push_back({.kind = kind, .vertex = v, .from = from}); }
+  void record(MoveKind kind, Vertex v, Vertex from = 0) {
+    bound_.play.push_back({.kind = kind, .vertex = v, .from = from});
+  }
   std::int64_t next_use(Vertex v) const { return next_[v] < uses_[v].size() ? uses_[v][next_[v]] : k_no_use; }
   bool dead(Vertex v) const { return next_use(v) == k_no_use; }
 
@@ -153,8 +165,10 @@ class Player {
     if (graph_.is_output(v)) save(v);
     for (Vertex p : graph_.predecessors(v)) {
       if (red_[p] == 0) continue;
-      if (dead(p)) erase(p);
-      else rekey(p);
+      if (dead(p))
+        erase(p);
+      else
+        rekey(p);
     }
     if (dead(v)) erase(v);
   }
@@ -183,8 +197,8 @@ class Player {
   Words fast_;
   OrderedPlay plan_;
   std::vector<std::int64_t> position_;
-  std::vector<std::size_t> next_;                  // of uses_: the first still to come
-  std::vector<std::vector<std::int64_t>> uses_;    // positions of the readers, increasing
+  std::vector<std::size_t> next_;                // of uses_: the first still to come
+  std::vector<std::vector<std::int64_t>> uses_;  // positions of the readers, increasing
   std::vector<char> red_, blue_;
   std::vector<std::int64_t> key_;
   std::set<std::pair<std::int64_t, Vertex>> by_key_;  // what is in fast memory
@@ -236,13 +250,15 @@ std::vector<Vertex> greedy_order(const Cdag& graph) {
     waiting[v] = graph.predecessors(v).size();
     readers_left[v] = graph.successors(v).size();
   }
-  // Words that v adds when fired now, less those that die; and how old its newest operand is. Recomputed when taken: only ever gets better
-  // as other readers of its operands are fired.
+  // Words that v adds when fired now, less those that die; and how old its newest operand is. Recomputed when taken:
+  // only ever gets better as other readers of its operands are fired.
   struct Choice {
     Words growth;
     std::int64_t age;
     Vertex v;
-    bool operator>(const Choice& other) const { return std::tie(growth, age, v) > std::tie(other.growth, other.age, other.v); }
+    bool operator>(const Choice& other) const {
+      return std::tie(growth, age, v) > std::tie(other.growth, other.age, other.v);
+    }
   };
   const auto judge = [&](Vertex v) {
     Choice choice{.growth = readers_left[v] > 0 ? graph.weight(v) : 0, .age = 0, .v = v};

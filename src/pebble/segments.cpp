@@ -15,7 +15,7 @@ __extension__ using Wide = __int128;
 
 constexpr long double k_rounding_up = 1.0L + 1e-12L;  // covers the rounding of a few dozen long double operations
 constexpr double k_coarse_step = 1.15;
-constexpr int k_coarse_steps = 60;   // T from S / 60 to 70 S
+constexpr int k_coarse_steps = 60;  // T from S / 60 to 70 S
 constexpr int k_refinements = 16;
 constexpr double k_narrowing = 0.6;
 

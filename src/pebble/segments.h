@@ -1,4 +1,5 @@
-// T * (ceil(points / U(T)) - 1), the best over T: the step from "a stretch of T transfers computes at most U(T) points" to a bound.
+// T * (ceil(points / U(T)) - 1), the best over T: the step from "a stretch of T transfers computes at most U(T) points"
+// to a bound.
 #pragma once
 
 #include <functional>
@@ -8,8 +9,8 @@
 namespace cairn::pebble {
 
 struct Segments {
-  Words words = 0;     // the bound
-  Words transfers = 0; // the T that gives it
+  Words words = 0;      // the bound
+  Words transfers = 0;  // the T that gives it
 };
 
 // `capacity` must never be below the true most points of a stretch of that many transfers; it need not be an integer.

@@ -34,7 +34,8 @@ class Recorder {
   explicit Recorder(std::string file) : file_(std::move(file)) {}
 
   void read(Address address, std::int64_t line) {
-    if (writes_ > 0) refuse(file_, line, "a read after a write of the same operation", "end the operation with 'op' before");
+    if (writes_ > 0)
+      refuse(file_, line, "a read after a write of the same operation", "end the operation with 'op' before");
     ++reads_;
     trace_.read(address);
   }
@@ -45,7 +46,8 @@ class Recorder {
   }
 
   void end_operation(std::int64_t line) {
-    if (reads_ > 0 && writes_ == 0) refuse(file_, line, "an operation that reads and writes nothing", "give it a 'w ADDR' for its result");
+    if (reads_ > 0 && writes_ == 0)
+      refuse(file_, line, "an operation that reads and writes nothing", "give it a 'w ADDR' for its result");
     reads_ = writes_ = 0;
     trace_.end_operation();
   }
@@ -72,9 +74,11 @@ Address parse_address(std::string_view text, const std::string& file, std::int64
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   const std::string_view digits = hexadecimal ? text.substr(2) : text;
   Address address = 0;
-  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), address, hexadecimal ? 16 : 10);
+  const auto [end, status] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), address, hexadecimal ? 16 : 10);
   if (status != std::errc() || end != digits.data() + digits.size() || address > k_max_address) {
-    refuse(file, line, "'" + std::string(text) + "' is no address", "write a whole number below 2^62, decimal or after 0x");
+    refuse(file, line, "'" + std::string(text) + "' is no address",
+           "write a whole number below 2^62, decimal or after 0x");
   }
   return address;
 }
@@ -82,7 +86,8 @@ Address parse_address(std::string_view text, const std::string& file, std::int64
 }  // namespace
 
 void Trace::end_operation() {
-  const std::uint64_t reads = read_end_.empty() ? 0 : read_end_.back(), writes = write_end_.empty() ? 0 : write_end_.back();
+  const std::uint64_t reads = read_end_.empty() ? 0 : read_end_.back(),
+                      writes = write_end_.empty() ? 0 : write_end_.back();
   if (reads_.size() == reads && writes_.size() == writes) return;
   read_end_.push_back(reads_.size());
   write_end_.push_back(writes_.size());
@@ -123,10 +128,14 @@ Trace read_binary_trace(std::istream& stream, const std::string& file) {
     for (std::size_t i = bytes.size(); i-- > 0;) word = word << 8 | static_cast<unsigned char>(bytes[i]);
     const Address address = word & k_max_address;
     const std::uint64_t kind = word >> k_kind_shift;
-    if (kind == k_read) recorder.read(address, event);
-    else if (kind == k_write) recorder.write(address);
-    else if (kind == k_operation) recorder.end_operation(event);
-    else refuse(file, event, "unknown kind of event " + std::to_string(kind), "kinds are 0, 1 and 2");
+    if (kind == k_read)
+      recorder.read(address, event);
+    else if (kind == k_write)
+      recorder.write(address);
+    else if (kind == k_operation)
+      recorder.end_operation(event);
+    else
+      refuse(file, event, "unknown kind of event " + std::to_string(kind), "kinds are 0, 1 and 2");
   }
   if (stream.gcount() != 0) refuse(file, event + 1, "the trace ends within an event", "events are 8 bytes each");
   return recorder.finish(event);
@@ -171,8 +180,11 @@ Cdag cdag_of(const Trace& trace) {
     for (Address address : trace.reads(i)) {
       const auto value = holds.find(address);
       if (value == holds.end()) {
-        throw core::ConfigurationError("trace", "operation " + std::to_string(i + 1) + " reads address " + std::to_string(address) + ", which nothing was written to",
-                                       "place inputs by an operation that only writes: 'w " + std::to_string(address) + "', 'op'");
+        throw core::ConfigurationError(
+            "trace",
+            "operation " + std::to_string(i + 1) + " reads address " + std::to_string(address) +
+                ", which nothing was written to",
+            "place inputs by an operation that only writes: 'w " + std::to_string(address) + "', 'op'");
       }
       reads.push_back(value->second);
     }

@@ -17,14 +17,18 @@ namespace {
 
 constexpr Words k_infinite = std::numeric_limits<Words>::max() / 4;
 
-using Network = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property, boost::no_property, std::uint32_t, std::uint32_t>;
+using Network = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property,
+                                                   boost::no_property, std::uint32_t, std::uint32_t>;
 using NetworkEdge = boost::graph_traits<Network>::edge_descriptor;
 using ArcId = std::uint32_t;
 
 class WavefrontNetwork {
  public:
   explicit WavefrontNetwork(const Cdag& graph)
-      : graph_(graph), sink_(static_cast<std::uint32_t>(2 * graph.size())), through_(graph.size()), to_sink_(graph.size()) {
+      : graph_(graph),
+        sink_(static_cast<std::uint32_t>(2 * graph.size())),
+        through_(graph.size()),
+        to_sink_(graph.size()) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> arcs;
     const auto connect = [&](std::uint32_t from, std::uint32_t to) {
       arcs.emplace_back(from, to);
@@ -43,7 +47,8 @@ class WavefrontNetwork {
     // Arc 2i+1 is the reverse of arc 2i; the graph stores arcs by source, so remember where each went.
     std::vector<ArcId> by_source(arcs.size());
     std::iota(by_source.begin(), by_source.end(), ArcId{0});
-    std::stable_sort(by_source.begin(), by_source.end(), [&](ArcId a, ArcId b) { return arcs[a].first < arcs[b].first; });
+    std::stable_sort(by_source.begin(), by_source.end(),
+                     [&](ArcId a, ArcId b) { return arcs[a].first < arcs[b].first; });
     std::vector<std::pair<std::uint32_t, std::uint32_t>> sorted;
     sorted.reserve(arcs.size());
     for (ArcId arc : by_source) sorted.push_back(arcs[arc]);
@@ -76,11 +81,13 @@ class WavefrontNetwork {
     if (!mark_descendants(x)) return 0;
     const auto arc_index = boost::get(boost::edge_index, network_);
     const auto node_index = boost::get(boost::vertex_index, network_);
-    return boost::boykov_kolmogorov_max_flow(
-        network_, boost::make_iterator_property_map(capacity_.begin(), arc_index), boost::make_iterator_property_map(residual_.begin(), arc_index),
-        boost::make_iterator_property_map(reverse_.begin(), arc_index), boost::make_iterator_property_map(predecessor_.begin(), node_index),
-        boost::make_iterator_property_map(color_.begin(), node_index), boost::make_iterator_property_map(distance_.begin(), node_index), node_index,
-        in(x), sink_);
+    return boost::boykov_kolmogorov_max_flow(network_, boost::make_iterator_property_map(capacity_.begin(), arc_index),
+                                             boost::make_iterator_property_map(residual_.begin(), arc_index),
+                                             boost::make_iterator_property_map(reverse_.begin(), arc_index),
+                                             boost::make_iterator_property_map(predecessor_.begin(), node_index),
+                                             boost::make_iterator_property_map(color_.begin(), node_index),
+                                             boost::make_iterator_property_map(distance_.begin(), node_index),
+                                             node_index, in(x), sink_);
   }
 
   // After cut(x): the nodes that residual arcs reach from x are the done side.
@@ -140,7 +147,7 @@ class WavefrontNetwork {
 
 // Words alive right after each vertex in the graph's own order: a convex cut, so at least the minimum cut there.
 struct Liveness {
-  std::vector<Words> plain;   // every word once
+  std::vector<Words> plain;            // every word once
   std::vector<Words> double_interior;  // words that are neither input nor output twice
 };
 
@@ -180,7 +187,9 @@ struct Excess {
 Excess best_excess(const Cdag& graph, Words fast, std::size_t samples) {
   const std::size_t n = graph.size();
   const Liveness live = liveness_along_order(graph);
-  const auto ceiling = [&](std::size_t i) { return std::max(live.plain[i] - fast, live.double_interior[i] - 2 * fast); };
+  const auto ceiling = [&](std::size_t i) {
+    return std::max(live.plain[i] - fast, live.double_interior[i] - 2 * fast);
+  };
   std::vector<std::size_t> positions(std::min(samples, n));
   for (std::size_t k = 0; k < positions.size(); ++k) {
     const std::size_t begin = k * n / positions.size(), end = (k + 1) * n / positions.size();
@@ -189,7 +198,8 @@ Excess best_excess(const Cdag& graph, Words fast, std::size_t samples) {
       if (ceiling(i) >= ceiling(positions[k])) positions[k] = i;
     }
   }
-  std::stable_sort(positions.begin(), positions.end(), [&](std::size_t a, std::size_t b) { return ceiling(a) > ceiling(b); });
+  std::stable_sort(positions.begin(), positions.end(),
+                   [&](std::size_t a, std::size_t b) { return ceiling(a) > ceiling(b); });
   Excess best;
   if (positions.empty() || ceiling(positions.front()) <= 0) return best;
   WavefrontNetwork network(graph);
@@ -209,7 +219,8 @@ LowerBound with_excess(const Cdag& graph, const Excess& excess) {
   LowerBound bound = compulsory_bound(graph, Rules::red_blue_white);
   bound.method = "wavefront";
   if (excess.words > 0) {
-    bound.parts.push_back({.what = "live values beyond fast memory after vertex " + std::to_string(excess.at), .words = excess.words});
+    bound.parts.push_back(
+        {.what = "live values beyond fast memory after vertex " + std::to_string(excess.at), .words = excess.words});
     bound.words += excess.words;
   }
   return bound;
@@ -229,14 +240,16 @@ LowerBound wavefront_bound(const Cdag& graph, Words fast, std::size_t samples) {
   return with_excess(graph, best_excess(graph, fast, samples));
 }
 
-LowerBound wavefront_bound_by_stretches(const Cdag& graph, Words fast, std::size_t stretches, std::size_t samples_each) {
+LowerBound wavefront_bound_by_stretches(const Cdag& graph, Words fast, std::size_t stretches,
+                                        std::size_t samples_each) {
   CAIRN_ASSERT(stretches >= 1);
   const std::size_t n = graph.size();
   LowerBound bound = compulsory_bound(graph, Rules::red_blue_white);
   bound.method = "wavefronts in " + std::to_string(stretches) + " stretches of the order";
   for (std::size_t k = 0; k < stretches; ++k) {
     const auto begin = graph.order().begin();
-    std::vector<Vertex> part(begin + static_cast<std::ptrdiff_t>(k * n / stretches), begin + static_cast<std::ptrdiff_t>((k + 1) * n / stretches));
+    std::vector<Vertex> part(begin + static_cast<std::ptrdiff_t>(k * n / stretches),
+                             begin + static_cast<std::ptrdiff_t>((k + 1) * n / stretches));
     if (part.empty()) continue;
     std::sort(part.begin(), part.end());
     const Words excess = best_excess(induced_part(graph, part), fast, samples_each).words;

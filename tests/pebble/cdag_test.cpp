@@ -72,7 +72,8 @@ TEST_CASE("edges may come before their vertices, comments and weights are read")
 
 TEST_CASE("a bad graph file is refused with file and line") {
   CHECK(mentions(complaint("v a in\nv a\n"), "g.cdag:2:1: error: vertex 'a' is declared twice"));
-  CHECK(mentions(complaint("v alpha in\nv b\ne alpah b\n"), "g.cdag:3:1: error: vertex 'alpah' is not declared (did you mean 'alpha'?)"));
+  CHECK(mentions(complaint("v alpha in\nv b\ne alpah b\n"),
+                 "g.cdag:3:1: error: vertex 'alpah' is not declared (did you mean 'alpha'?)"));
   CHECK(mentions(complaint("v a in\nv b in\ne a b\n"), "g.cdag:3:1: error: edge into input 'b'"));
   CHECK(mentions(complaint("v a in\nv b\ne a b\ne a b\n"), "g.cdag:4:1: error: edge a -> b is repeated"));
   CHECK(mentions(complaint("v a inn\n"), "g.cdag:1:1: error: unknown label 'inn'"));
@@ -88,7 +89,8 @@ TEST_CASE("a bad graph file is refused with file and line") {
 }
 
 TEST_CASE("generators have the sizes of their definitions") {
-  // fft: n inputs and n per level; matmul: MK + KN inputs and MNK multiply-adds; Cholesky of 3: 6 entries, 3 + 1 updates, 3 roots, 3 quotients.
+  // fft: n inputs and n per level; matmul: MK + KN inputs and MNK multiply-adds; Cholesky of 3: 6 entries, 3 + 1
+  // updates, 3 roots, 3 quotients.
   CHECK(fft_graph(8).size() == 8 + 8 * 3);
   CHECK(matmul_graph({.m = 2, .n = 3, .k = 4}).size() == 2 * 4 + 4 * 3 + 24);
   CHECK(cholesky_graph(3).size() == 6 + 4 + 3 + 3);

@@ -19,19 +19,22 @@ Words optimum(const Cdag& graph, Game game, Words fast) {
   const ExactResult result = solve_exactly(graph, game, fast);
   REQUIRE(result.cost.has_value());
   const Verdict verdict = verify(graph, game, fast, result.play);
-  if (verdict.illegal) FAIL(to_string(game) << " S=" << fast << ": move " << verdict.illegal->move << ": " << verdict.illegal->reason);
+  if (verdict.illegal)
+    FAIL(to_string(game) << " S=" << fast << ": move " << verdict.illegal->move << ": " << verdict.illegal->reason);
   CHECK(verdict.cost->loads == result.cost->loads);
   CHECK(verdict.cost->stores == result.cost->stores);
   return result.cost->total();
 }
 
-// Solvers agree in both costs on `count` random graphs, each in every game, at a memory between the minimum and the minimum + 3.
+// Solvers agree in both costs on `count` random graphs, each in every game, at a memory between the minimum and the
+// minimum + 3.
 void compare_solvers(std::uint64_t seed, int count, std::size_t max_vertices, Words max_weight) {
   core::Random random(seed);
   for (int i = 0; i < count; ++i) {
     const std::size_t vertices = 2 + random.below(max_vertices - 1);
     const Labels labels = random.below(2) == 0 ? Labels::compulsory : Labels::flexible;
-    const Cdag graph = random_graph(random, {.vertices = vertices, .max_in_degree = 3, .labels = labels, .max_weight = max_weight});
+    const Cdag graph =
+        random_graph(random, {.vertices = vertices, .max_in_degree = 3, .labels = labels, .max_weight = max_weight});
     for (Game game : k_all_games) {
       const Words fast = std::max<Words>(1, minimum_fast_words(graph, game)) + static_cast<Words>(random.below(4));
       const Words found = optimum(graph, game, fast);
@@ -47,13 +50,14 @@ void compare_solvers(std::uint64_t seed, int count, std::size_t max_vertices, Wo
 }  // namespace
 
 TEST_CASE("exact: costs that follow by hand") {
-  CHECK(optimum(chain_graph(5), k_rbw, 2) == 2);        // one load, one store
-  CHECK(optimum(linear_sum_graph(6), k_rbw, 3) == 7);   // every term once, the sum once
+  CHECK(optimum(chain_graph(5), k_rbw, 2) == 2);       // one load, one store
+  CHECK(optimum(linear_sum_graph(6), k_rbw, 3) == 7);  // every term once, the sum once
   // Binary tree of 2^k leaves: 2^k + 1 + 2 max(0, 2^(k-S+2) - 1).
   CHECK(optimum(binary_tree_graph(8), k_rbw, 3) == 8 + 1 + 2 * 3);
   CHECK(optimum(binary_tree_graph(8), k_hk, 4) == 8 + 1 + 2 * 1);
   CHECK(optimum(binary_tree_graph(8), k_hk, 5) == 8 + 1);
-  // y_i = f(sum, x_i): n loads, n stores, and of n + 2 words wanted at the end of the sum those beyond S are read again.
+  // y_i = f(sum, x_i): n loads, n stores, and of n + 2 words wanted at the end of the sum those beyond S are read
+  // again.
   CHECK(optimum(reduce_broadcast_graph(5), k_rbw, 4) == 2 * 5 + (5 + 2 - 4));
   // Without recomputation an unkept exponential is stored and reloaded; with it, its input is reloaded.
   CHECK(optimum(softmax_graph(4), k_rbw, 4) == 2 * 4 + 2 * (4 + 2 - 4));

@@ -44,20 +44,24 @@ TEST_CASE("sliding saves one word of memory") {
   const Play play = {load(0), load(1), slide(0, 3), erase(1), load(2), slide(2, 4), store(4)};
   CHECK(verify(graph, k_rbw_slide, 2, play).cost->total() == 4);
   CHECK(illegal(graph, k_rbw, 3, play, 2) == "slide 0 -> 3: the game has no sliding");
-  CHECK(illegal(graph, k_rbw_slide, 2, {load(0), load(1), slide(2, 3)}, 2) == "slide 2 -> 3: a pebble slides along an edge only");
+  CHECK(illegal(graph, k_rbw_slide, 2, {load(0), load(1), slide(2, 3)}, 2) ==
+        "slide 2 -> 3: a pebble slides along an edge only");
 }
 
 TEST_CASE("the first illegal move is named") {
   const Cdag graph = linear_sum_graph(3);
   CHECK(illegal(graph, k_rbw, 3, {load(3)}, 0) == "load 3: it is not in slow memory");
   CHECK(illegal(graph, k_rbw, 3, {load(0), compute(3)}, 1) == "compute 3: its predecessor 1 is not in fast memory");
-  CHECK(illegal(graph, k_rbw, 2, {load(0), load(1), compute(3)}, 2) == "compute 3: fast memory would hold 3 of 2 words");
+  CHECK(illegal(graph, k_rbw, 2, {load(0), load(1), compute(3)}, 2) ==
+        "compute 3: fast memory would hold 3 of 2 words");
   CHECK(illegal(graph, k_rbw, 3, {store(0)}, 0) == "store 0: it is not in fast memory");
   CHECK(illegal(graph, k_rbw, 3, {compute(0)}, 0) == "compute 0: an input is loaded, not computed");
   CHECK(illegal(graph, k_rbw, 3, {erase(0)}, 0) == "erase 0: it is not in fast memory");
   CHECK(illegal(graph, k_rbw, 3, {load(17)}, 0) == "load 17: no such vertex");
-  CHECK(illegal(graph, k_rbw, 3, {load(0), load(1), compute(3), erase(0), erase(1), load(2)}, 6) == "vertex 4 was never computed");
-  CHECK(illegal(graph, k_hk, 3, {load(0), load(1), compute(3), erase(0), erase(1), load(2), compute(4)}, 7) == "output 4 is not in slow memory at the end");
+  CHECK(illegal(graph, k_rbw, 3, {load(0), load(1), compute(3), erase(0), erase(1), load(2)}, 6) ==
+        "vertex 4 was never computed");
+  CHECK(illegal(graph, k_hk, 3, {load(0), load(1), compute(3), erase(0), erase(1), load(2), compute(4)}, 7) ==
+        "output 4 is not in slow memory at the end");
 }
 
 TEST_CASE("only Hong-Kung allows computing twice") {
@@ -91,7 +95,7 @@ TEST_CASE("weights count in memory and in cost") {
 
 TEST_CASE("too small a fast memory is refused with the minimum") {
   const Cdag graph = matmul_graph({.m = 2, .n = 2, .k = 2});
-  CHECK(minimum_fast_words(graph, k_rbw) == 4);        // a, b, running sum, new sum
+  CHECK(minimum_fast_words(graph, k_rbw) == 4);  // a, b, running sum, new sum
   CHECK(minimum_fast_words(graph, k_rbw_slide) == 3);
   try {
     require_playable(graph, k_rbw, 3);

@@ -18,14 +18,15 @@ struct RandomGraph {
   Words max_weight = 1;
 };
 
-// Each vertex reads up to max_in_degree earlier ones. compulsory: all sources are inputs, all sinks outputs (and some others
-// outputs too); flexible: any source may be an input, any vertex an output, at least one output in all.
+// Each vertex reads up to max_in_degree earlier ones. compulsory: all sources are inputs, all sinks outputs (and some
+// others outputs too); flexible: any source may be an input, any vertex an output, at least one output in all.
 inline Cdag random_graph(core::Random& random, const RandomGraph& shape) {
   CdagBuilder builder;
   std::vector<char> has_reader(shape.vertices, 0);
   std::vector<char> is_source(shape.vertices, 0);
   for (std::size_t v = 0; v < shape.vertices; ++v) {
-    const Vertex mine = builder.vertex(1 + static_cast<Words>(random.below(static_cast<std::uint64_t>(shape.max_weight))));
+    const Vertex mine =
+        builder.vertex(1 + static_cast<Words>(random.below(static_cast<std::uint64_t>(shape.max_weight))));
     const std::size_t reads = v == 0 ? 0 : random.below(std::min(v, shape.max_in_degree) + 1);
     is_source[v] = reads == 0 ? 1 : 0;
     for (std::size_t i = 0; i < reads; ++i) {

@@ -25,7 +25,8 @@ std::pair<std::int64_t, std::int64_t> simulate_lru(const std::vector<Touched>& t
   std::list<std::pair<std::uint32_t, bool>> lines;
   std::int64_t misses = 0, write_backs = 0;
   for (const Touched& touch : touches) {
-    const auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& held) { return held.first == touch.word; });
+    const auto line =
+        std::find_if(lines.begin(), lines.end(), [&](const auto& held) { return held.first == touch.word; });
     bool dirty = touch.kind == MissProfiler::Touch::write;
     if (line != lines.end()) {
       dirty = dirty || line->second;
@@ -65,7 +66,8 @@ TEST_CASE("locality: the profile equals a simulated memory at every size") {
     std::vector<Touched> touches;
     for (int t = 0; t < 3000; ++t) {  // more touches than the profiler has positions, so that it renumbers
       const std::uint32_t word = static_cast<std::uint32_t>(std::min(random.below(words), random.below(words)));
-      touches.push_back({.word = word, .kind = random.below(3) == 0 ? MissProfiler::Touch::write : MissProfiler::Touch::read});
+      touches.push_back(
+          {.word = word, .kind = random.below(3) == 0 ? MissProfiler::Touch::write : MissProfiler::Touch::read});
       profile.touch(touches.back().word, touches.back().kind);
     }
     for (std::size_t memory = 1; memory <= words; ++memory) {
@@ -82,7 +84,9 @@ TEST_CASE("locality: reordering moves fewer words and computes the same bits") {
     Trace trace;
     Words memory;  // between one row and the whole array, as a second-level cache is
   };
-  const Program programs[] = {{"Jacobi 2-d", testing::jacobi2d_trace(48, 24), 512}, {"Floyd-Warshall", testing::floyd_warshall_trace(40), 256}, {"LU", testing::lu_trace(48), 256}};
+  const Program programs[] = {{"Jacobi 2-d", testing::jacobi2d_trace(48, 24), 512},
+                              {"Floyd-Warshall", testing::floyd_warshall_trace(40), 256},
+                              {"LU", testing::lu_trace(48), 256}};
   for (const Program& program : programs) {
     INFO(program.name);
     const Cdag graph = cdag_of(program.trace);
@@ -95,7 +99,8 @@ TEST_CASE("locality: reordering moves fewer words and computes the same bits") {
 
 TEST_CASE("locality: a wrong order is noticed in the results") {
   // x0 + x1 and x1 * x2 in swapped words: exchanging two inputs' roles changes the fingerprint.
-  std::istringstream first("w 0\nw 1\nw 2\nop\nr 0\nr 1\nw 3\nop\nr 1\nr 2\nw 4\n"), second("w 0\nw 1\nw 2\nop\nr 0\nr 1\nw 3\nop\nr 2\nr 1\nw 4\n");
+  std::istringstream first("w 0\nw 1\nw 2\nop\nr 0\nr 1\nw 3\nop\nr 1\nr 2\nw 4\n"),
+      second("w 0\nw 1\nw 2\nop\nr 0\nr 1\nw 3\nop\nr 2\nr 1\nw 4\n");
   const Cdag a = cdag_of(read_trace(first, "a")), b = cdag_of(read_trace(second, "b"));
   CHECK(replay(a, a.order()).fingerprint != replay(b, b.order()).fingerprint);
 }

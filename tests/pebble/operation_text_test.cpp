@@ -69,6 +69,12 @@ TEST_CASE("text: what is wrong is said") {
   CHECK(mentions(complaint([] { einsum_operation("ii,ij->ij", {}); }), "'i' repeats within 'ii'"));
   CHECK(mentions(complaint([] { einsum_operation("ik,kj->iq", {}); }), "'q' of the result stands in no operand"));
   CHECK(mentions(complaint([] { einsum_operation("ik,kj->ij", {{"i", 2}, {"k", 2}}); }), "the size of 'j' is missing"));
-  CHECK(mentions(complaint([] { einsum_operation("ik,kj->ij", {{"i", 2}, {"k", 2}, {"j", 2}, {"z", 1}}); }), "stands for no letter"));
-  CHECK(mentions(complaint([] { einsum_operation("ik,kj->ij", {{"i", Words{1} << 31}, {"k", Words{1} << 31}, {"j", 2}}); }), "beyond 2^61"));
+  CHECK(mentions(complaint([] {
+                   einsum_operation("ik,kj->ij", {{"i", 2}, {"k", 2}, {"j", 2}, {"z", 1}});
+                 }),
+                 "stands for no letter"));
+  CHECK(mentions(complaint([] {
+                   einsum_operation("ik,kj->ij", {{"i", Words{1} << 31}, {"k", Words{1} << 31}, {"j", 2}});
+                 }),
+                 "beyond 2^61"));
 }

@@ -23,8 +23,9 @@ TEST_CASE("parallel game: vertical per link and horizontal per node are told apa
   // x0 + x1 on processor 0 of node 0; x1 starts in node 1.
   const Cdag graph = linear_sum_graph(2);
   const Machine machine{.levels = {{.units = 2, .capacity = 3}, {.units = 2, .capacity = 4}}};
-  const ParallelPlay play = {at(Kind::input, 0, 0), at(Kind::input, 1, 1), at(Kind::get, 1, 0, 0, 1), at(Kind::up, 0, 0), at(Kind::up, 1, 0),
-                             at(Kind::compute, 2, 0), at(Kind::down, 2, 0), at(Kind::output, 2, 0)};
+  const ParallelPlay play = {at(Kind::input, 0, 0), at(Kind::input, 1, 1), at(Kind::get, 1, 0, 0, 1),
+                             at(Kind::up, 0, 0),    at(Kind::up, 1, 0),    at(Kind::compute, 2, 0),
+                             at(Kind::down, 2, 0),  at(Kind::output, 2, 0)};
   const ParallelVerdict verdict = verify(graph, machine, play);
   REQUIRE(verdict.cost.has_value());
   CHECK(verdict.cost->horizontal == std::vector<Words>{1, 0});
@@ -40,9 +41,12 @@ TEST_CASE("parallel game: the first illegal move is named") {
   const auto reason = [&](const ParallelPlay& play) { return verify(graph, machine, play).illegal.value().reason; };
   CHECK(reason({at(Kind::up, 0, 0)}) == "the parent does not hold it");
   CHECK(reason({at(Kind::get, 0, 0, 0, 0)}) == "no other node of that number holds it");
-  CHECK(reason({at(Kind::input, 0, 0), at(Kind::up, 0, 0), at(Kind::compute, 2, 0)}) == "its predecessor 1 is not with the processor");
-  CHECK(reason({at(Kind::input, 0, 0), at(Kind::input, 1, 0), at(Kind::up, 0, 0), at(Kind::up, 1, 1), at(Kind::compute, 2, 0)}) == "its predecessor 1 is not with the processor");
-  CHECK(reason({at(Kind::input, 0, 0), at(Kind::input, 1, 0), at(Kind::up, 0, 0), at(Kind::up, 1, 0), at(Kind::compute, 2, 0)}) == "the unit would hold more than its 2 words");
+  CHECK(reason({at(Kind::input, 0, 0), at(Kind::up, 0, 0), at(Kind::compute, 2, 0)}) ==
+        "its predecessor 1 is not with the processor");
+  CHECK(reason({at(Kind::input, 0, 0), at(Kind::input, 1, 0), at(Kind::up, 0, 0), at(Kind::up, 1, 1),
+                at(Kind::compute, 2, 0)}) == "its predecessor 1 is not with the processor");
+  CHECK(reason({at(Kind::input, 0, 0), at(Kind::input, 1, 0), at(Kind::up, 0, 0), at(Kind::up, 1, 0),
+                at(Kind::compute, 2, 0)}) == "the unit would hold more than its 2 words");
   CHECK(reason({at(Kind::input, 0, 0)}) == "vertex 1 was never computed or taken in");
   const Machine uneven{.levels = {{.units = 3, .capacity = 2}, {.units = 2, .capacity = 4}}};
   CHECK_THROWS_AS(verify(graph, uneven, {}), core::ConfigurationError);
@@ -59,9 +63,12 @@ TEST_CASE("parallel game: horizontal words of a placement") {
 }
 
 TEST_CASE("parallel bounds: the three cases of matmul meet, and known algorithms attain them") {
-  const auto bound = [](double m, double n, double k, double p) { return matmul_memory_independent({.m = m, .n = n, .k = k, .devices = p}).words; };
+  const auto bound = [](double m, double n, double k, double p) {
+    return matmul_memory_independent({.m = m, .n = n, .k = k, .devices = p}).words;
+  };
   for (const auto& [m, n, k] : {std::array<double, 3>{4096, 512, 64}, {1000, 1000, 10}, {8192, 64, 64}}) {
-    for (double border : {m / n, m * n / (k * k)}) CHECK(bound(m, n, k, border * (1 + 1e-9)) == Approx(bound(m, n, k, border)).epsilon(1e-6).margin(1e-3));
+    for (double border : {m / n, m * n / (k * k)})
+      CHECK(bound(m, n, k, border * (1 + 1e-9)) == Approx(bound(m, n, k, border)).epsilon(1e-6).margin(1e-3));
     CHECK(bound(k, m, n, 16) == bound(m, n, k, 16));  // order of sides does not matter
   }
   // Case 1: rows cut, the small matrix gathered: nk (1 - 1/P). Case 3: the cube.
@@ -70,7 +77,8 @@ TEST_CASE("parallel bounds: the three cases of matmul meet, and known algorithms
   CHECK(bound(1024, 1024, 1024, 64) == Approx(algorithms[3].words));
   for (const ParallelAlgorithm& algorithm : matmul_algorithms(1024, 64, 4)) {
     INFO(algorithm.name);
-    CHECK(algorithm.words >= matmul_bound({.m = 1024, .n = 1024, .k = 1024, .devices = 64}, algorithm.memory).words * (1 - 1e-12));
+    CHECK(algorithm.words >=
+          matmul_bound({.m = 1024, .n = 1024, .k = 1024, .devices = 64}, algorithm.memory).words * (1 - 1e-12));
   }
 }
 
@@ -78,8 +86,8 @@ TEST_CASE("parallel bounds: attention schemes") {
   const ParallelAttention full{.tokens = 65536, .width = 4096, .kv_width = 4096, .devices = 64};
   const double bound = attention_exchange_bound(full, false).words;
   CHECK(bound == Approx(4.0 * (8 - 1) * 65536 * 4096 / 64));
-  CHECK(grid_attention_words(full, 8) == Approx(bound));                    // the square grid is optimal
-  CHECK(ring_attention_words(full) / bound == Approx((8 + 1) / 2.0));       // (sqrt(p) + 1) / 2
+  CHECK(grid_attention_words(full, 8) == Approx(bound));               // the square grid is optimal
+  CHECK(ring_attention_words(full) / bound == Approx((8 + 1) / 2.0));  // (sqrt(p) + 1) / 2
   // Grouped queries: the best grid is not square, 2 d p_kv + 2 d_kv p_q is least at p_q = sqrt(p d / d_kv).
   const ParallelAttention grouped{.tokens = 65536, .width = 4096, .kv_width = 1024, .devices = 64};
   CHECK(grid_attention_words(grouped, 16) < grid_attention_words(grouped, 8));

@@ -11,8 +11,9 @@ using namespace cairn;
 using namespace cairn::pebble;
 
 TEST_CASE("partition: worked example") {
-  // Four sums of two inputs each, all out. S = 3: T transfers allow parts of w vertices with 2 w <= 3 + loads and w <= 3 + stores.
-  // T = 3: w = 3 needs 3 loads; w = 4 needs 5 loads and 1 store. So two stretches: Q >= 4. T = 5: w = 4 needs 6 in all: Q >= 6.
+  // Four sums of two inputs each, all out. S = 3: T transfers allow parts of w vertices with 2 w <= 3 + loads and w <=
+  // 3 + stores. T = 3: w = 3 needs 3 loads; w = 4 needs 5 loads and 1 store. So two stretches: Q >= 4. T = 5: w = 4
+  // needs 6 in all: Q >= 6.
   CdagBuilder builder;
   std::vector<Vertex> inputs;
   for (int i = 0; i < 8; ++i) inputs.push_back(builder.input());
@@ -38,4 +39,6 @@ TEST_CASE("partition: never above the optimum") {
   }
 }
 
-TEST_CASE("partition: large graphs are refused") { CHECK_THROWS_AS(partition_bound(fft_graph(16), 8), core::ConfigurationError); }
+TEST_CASE("partition: large graphs are refused") {
+  CHECK_THROWS_AS(partition_bound(fft_graph(16), 8), core::ConfigurationError);
+}

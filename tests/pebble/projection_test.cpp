@@ -20,12 +20,15 @@ namespace {
 
 constexpr std::size_t k_states = 200'000;
 
-// Two or three operands over random subsets of two to four short loops, sometimes a window, a triangle, one array read twice.
+// Two or three operands over random subsets of two to four short loops, sometimes a window, a triangle, one array read
+// twice.
 Contraction random_contraction(core::Random& random, std::uint64_t largest) {
   Contraction contraction;
   contraction.name = "random";
   const std::size_t loops = 2 + random.below(3);
-  for (std::size_t i = 0; i < loops; ++i) contraction.domain.add(std::string(1, static_cast<char>('i' + i)), Extent::of(1 + static_cast<std::int64_t>(random.below(largest))));
+  for (std::size_t i = 0; i < loops; ++i)
+    contraction.domain.add(std::string(1, static_cast<char>('i' + i)),
+                           Extent::of(1 + static_cast<std::int64_t>(random.below(largest))));
   if (random.below(4) == 0) {
     loopnest::Guard guard;
     guard.terms = {{.dim = 0, .stride = 1}, {.dim = 1, .stride = -1}};
@@ -44,7 +47,9 @@ Contraction random_contraction(core::Random& random, std::uint64_t largest) {
   for (std::size_t j = 0; j < operands; ++j) masks.push_back(1 + random.below(all));
   const bool free_operand = random.below(4) == 0;
   for (std::size_t j = 0; j < operands; ++j) {
-    contraction.accesses.push_back({.array = std::string(1, static_cast<char>('A' + j)), .index = subset(masks[j]), .role = free_operand && j == 0 ? Role::read_free : Role::read});
+    contraction.accesses.push_back({.array = std::string(1, static_cast<char>('A' + j)),
+                                    .index = subset(masks[j]),
+                                    .role = free_operand && j == 0 ? Role::read_free : Role::read});
   }
   // Same array read through two loops of equal extent would need equal extents: only when they are.
   if (loops >= 3 && random.below(4) == 0) {
@@ -55,7 +60,8 @@ Contraction random_contraction(core::Random& random, std::uint64_t largest) {
     }
   }
   const Role roles[] = {Role::produce, Role::produce, Role::update, Role::result_free};
-  contraction.accesses.push_back({.array = "R", .index = subset(1 + random.below(all)), .role = roles[random.below(4)]});
+  contraction.accesses.push_back(
+      {.array = "R", .index = subset(1 + random.below(all)), .role = roles[random.below(4)]});
   return contraction;
 }
 
@@ -69,13 +75,15 @@ TEST_CASE("projection: never above the optimum, on random contractions with ever
     const Cdag graph = contraction_graph(contraction, program_order(contraction));
     if (graph.size() > 22) continue;
     for (Game game : k_all_games) {
-      const Words fast = minimum_fast_words(graph, {Rules::red_blue_white, game.sliding}) + static_cast<Words>(random.below(3));
+      const Words fast =
+          minimum_fast_words(graph, {Rules::red_blue_white, game.sliding}) + static_cast<Words>(random.below(3));
       const ExactResult exact = solve_exactly(graph, game, fast, k_states);
       if (!exact.cost) continue;
       ++solved;
       for (const LowerBound& bound : projection_bounds(contraction, fast)) {
         if (!bound.games.contains(game)) continue;
-        INFO(to_string(game) << " S=" << fast << " " << bound.method << " " << bound.words << " exact " << exact.lower << " vertices " << graph.size());
+        INFO(to_string(game) << " S=" << fast << " " << bound.method << " " << bound.words << " exact " << exact.lower
+                             << " vertices " << graph.size());
         REQUIRE(bound.words <= exact.lower);
       }
     }
@@ -97,7 +105,8 @@ TEST_CASE("projection: never above a play, where the bounds go beyond the compul
     for (const LowerBound& bound : projection_bounds(contraction, fast)) {
       if (bound.method == "compulsory") compulsory = bound.words;
       if (!bound.games.contains({})) continue;
-      INFO("S=" << fast << " " << bound.method << " " << bound.words << " play " << play << " vertices " << graph.size());
+      INFO("S=" << fast << " " << bound.method << " " << bound.words << " play " << play << " vertices "
+                << graph.size());
       REQUIRE(bound.words <= play);
       if (bound.words <= compulsory) continue;
       ++beyond_compulsory;
@@ -109,7 +118,8 @@ TEST_CASE("projection: never above a play, where the bounds go beyond the compul
 }
 
 TEST_CASE("projection: a tiled product costs what its formula says, played move by move") {
-  // Tile 4 x 4, k = 8, m = n = 8: k (m n/4 + n m/4) loads and m n stores; 4 * 4 sums, 4 of a column, one of a row and a new sum: S = 22.
+  // Tile 4 x 4, k = 8, m = n = 8: k (m n/4 + n m/4) loads and m n stores; 4 * 4 sums, 4 of a column, one of a row and a
+  // new sum: S = 22.
   Contraction product = matmul_operation({.m = 8, .n = 8, .k = 8}).contractions[0];
   const DimId b = 0, m = 1, n = 2, k = 3;
   const TiledOrder tiled{.tiles = {b, m, n, k}, .inside = {b, k, n, m}, .tile = {1, 4, 4, 0}};
@@ -137,7 +147,9 @@ TEST_CASE("projection: a chain of three products, the middle one between two val
   };
   Operation chain;
   chain.name = "A B D E";
-  chain.contractions = {part("A", Role::read, "B", "T", Role::result_free), part("T ", Role::read_free, "D", "U", Role::result_free), part("U ", Role::read_free, "E", "F", Role::produce)};
+  chain.contractions = {part("A", Role::read, "B", "T", Role::result_free),
+                        part("T ", Role::read_free, "D", "U", Role::result_free),
+                        part("U ", Role::read_free, "E", "F", Role::produce)};
   chain.inputs = 4 * 9;
   chain.outputs = 9;
   const Bracket both = bracket(chain, 4, {});
@@ -156,7 +168,8 @@ TEST_CASE("projection: two reads of one array are charged half each") {
   // SYRK without its symmetric argument: n^2 m / (2 sqrt S) leading instead of n^2 m / sqrt S.
   Contraction syrk;
   syrk.name = "syrk";
-  const DimId i = syrk.domain.add("i", Extent::of(2000)), j = syrk.domain.add("j", Extent::of(2000)), k = syrk.domain.add("k", Extent::of(2000));
+  const DimId i = syrk.domain.add("i", Extent::of(2000)), j = syrk.domain.add("j", Extent::of(2000)),
+              k = syrk.domain.add("k", Extent::of(2000));
   loopnest::Guard guard;
   guard.terms = {{.dim = i, .stride = 1}, {.dim = j, .stride = -1}};
   guard.offset = -1;

@@ -1,7 +1,7 @@
 #include "pebble/properties.h"
 
-#include "catch.h"
 #include "cairn/pebble/generators.h"
+#include "catch.h"
 
 using namespace cairn;
 using namespace cairn::pebble;
@@ -48,7 +48,8 @@ TEST_CASE("properties: tagging fails under Hong-Kung rules, as published") {
   builder.label_output(v3);
   builder.label_output(v5);
   const Cdag tagged = builder.build();
-  const Cdag free = relabelled(tagged, {.add_inputs = {}, .remove_inputs = {v0, v1}, .add_outputs = {}, .remove_outputs = {}});
+  const Cdag free =
+      relabelled(tagged, {.add_inputs = {}, .remove_inputs = {v0, v1}, .add_outputs = {}, .remove_outputs = {}});
   CHECK(solve_exactly(tagged, k_hk, 3).cost->total() == 5);
   CHECK(solve_exactly(free, k_hk, 3).cost->total() == 2);  // below 5 - 2
   CHECK(solve_exactly(free, k_rbw, 3).cost->total() >= solve_exactly(tagged, k_rbw, 3).cost->total() - 2);
@@ -58,7 +59,8 @@ TEST_CASE("properties: tagging fails under Hong-Kung rules, as published") {
   const Vertex s1 = small.compute({s0});
   for (Vertex v : {s1, small.compute({s1}), small.compute({s1})}) small.label_output(v);
   const Cdag small_tagged = small.build();
-  const Cdag small_free = relabelled(small_tagged, {.add_inputs = {}, .remove_inputs = {s0}, .add_outputs = {}, .remove_outputs = {}});
+  const Cdag small_free =
+      relabelled(small_tagged, {.add_inputs = {}, .remove_inputs = {s0}, .add_outputs = {}, .remove_outputs = {}});
   CHECK(solve_exactly(small_tagged, k_hk_slide, 1).cost->total() == 5);
   CHECK(solve_exactly(small_free, k_hk_slide, 1).cost->total() == 3);
   // Hence untagged() gives up the Hong-Kung games.

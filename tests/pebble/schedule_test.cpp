@@ -40,12 +40,15 @@ TEST_CASE("schedule: index order with farthest next use, on every tabulated row"
 TEST_CASE("schedule: every order gives a legal play that costs at least the optimum") {
   core::Random random(21);
   for (int i = 0; i < 150; ++i) {
-    const Cdag graph = testing::random_graph(random, {.vertices = 6 + random.below(6), .max_in_degree = 3, .max_weight = 1 + static_cast<Words>(random.below(2))});
+    const Cdag graph = testing::random_graph(
+        random,
+        {.vertices = 6 + random.below(6), .max_in_degree = 3, .max_weight = 1 + static_cast<Words>(random.below(2))});
     for (Sliding sliding : {Sliding::forbidden, Sliding::allowed}) {
       const Game game{Rules::red_blue_white, sliding};
       const Words fast = std::max<Words>(1, minimum_fast_words(graph, game)) + static_cast<Words>(random.below(3));
       const Words exact = solve_exactly(graph, game, fast).cost->total();
-      for (const auto& order : {graph.order(), depth_first_order(graph), greedy_order(graph), convex_partition_order(graph, fast)}) {
+      for (const auto& order :
+           {graph.order(), depth_first_order(graph), greedy_order(graph), convex_partition_order(graph, fast)}) {
         for (Replacement rule : {Replacement::farthest_next_use, Replacement::least_recently_used}) {
           const UpperBound bound = play_in_order(graph, sliding, fast, {.order = order, .replacement = rule});
           require_verified(graph, fast, bound);
@@ -67,10 +70,12 @@ TEST_CASE("schedule: the depth-first order of a binary tree is best") {
 }
 
 TEST_CASE("schedule: convex parts move less than sweep by sweep") {
-  // 64 points, 32 sweeps, 16 words: a sweep reads and writes all 64 points; parts skewed through time keep most of them.
+  // 64 points, 32 sweeps, 16 words: a sweep reads and writes all 64 points; parts skewed through time keep most of
+  // them.
   const Cdag sweeps = jacobi1d_graph(64, 32);
   const Words by_sweep = play_in_order(sweeps, Sliding::forbidden, 16, {.order = sweeps.order()}).words;
-  const Words by_part = play_in_order(sweeps, Sliding::forbidden, 16, {.order = convex_partition_order(sweeps, 16)}).words;
+  const Words by_part =
+      play_in_order(sweeps, Sliding::forbidden, 16, {.order = convex_partition_order(sweeps, 16)}).words;
   CHECK(by_sweep >= 2 * 64 * 32 - 2 * 16 * 32);
   CHECK(2 * by_part <= by_sweep);
 }

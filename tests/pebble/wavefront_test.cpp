@@ -52,7 +52,8 @@ TEST_CASE("wavefront: the cut is convex, separates, and its values add up to the
 }
 
 TEST_CASE("wavefront: softmax keeps all exponentials and their sum alive") {
-  // n = 6, S = 4: after the last addition e_1..e_6 and s are alive, 7 interior words; 7 * 2 - 2 * 4 = 6 beyond the 12 compulsory.
+  // n = 6, S = 4: after the last addition e_1..e_6 and s are alive, 7 interior words; 7 * 2 - 2 * 4 = 6 beyond the 12
+  // compulsory.
   CHECK(wavefront_bound(softmax_graph(6), 4).words == 12 + 6);
 }
 
@@ -72,6 +73,7 @@ TEST_CASE("wavefront: sampled and stretched bounds never exceed the optimum") {
     const Words exact = solve_exactly(graph, k_rbw, fast).cost->total();
     REQUIRE(wavefront_bound(graph, fast, 3).words <= wavefront_bound(graph, fast).words);
     REQUIRE(wavefront_bound(graph, fast).words <= exact);
-    for (std::size_t stretches : {2, 3, 5}) REQUIRE(wavefront_bound_by_stretches(graph, fast, stretches).words <= exact);
+    for (std::size_t stretches : {2, 3, 5})
+      REQUIRE(wavefront_bound_by_stretches(graph, fast, stretches).words <= exact);
   }
 }

@@ -12,9 +12,10 @@ TEST_CASE("locality: ten million operations, each program moves fewer words afte
     Trace (*record)();
     Words memory;
   };
-  const Program programs[] = {{"Jacobi 2-d, 500 x 500, 40 steps", [] { return testing::jacobi2d_trace(500, 40); }, 32768},
-                              {"Floyd-Warshall, 215", [] { return testing::floyd_warshall_trace(215); }, 8192},
-                              {"LU, 310", [] { return testing::lu_trace(310); }, 8192}};
+  const Program programs[] = {
+      {"Jacobi 2-d, 500 x 500, 40 steps", [] { return testing::jacobi2d_trace(500, 40); }, 32768},
+      {"Floyd-Warshall, 215", [] { return testing::floyd_warshall_trace(215); }, 8192},
+      {"LU, 310", [] { return testing::lu_trace(310); }, 8192}};
   for (const Program& program : programs) {
     INFO(program.name);
     const Trace trace = program.record();

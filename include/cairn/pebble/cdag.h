@@ -36,8 +36,8 @@ class Cdag {
   std::size_t output_count() const { return output_count_; }
   std::size_t max_in_degree() const;
 
-  // Sum of the weights of all inputs, and of all outputs that are no inputs. In the red-blue-white game no play costs less
-  // than the sum of the two.
+  // Sum of the weights of all inputs, and of all outputs that are no inputs. In the red-blue-white game no play costs
+  // less than the sum of the two.
   Words input_words() const { return input_words_; }
   Words stored_output_words() const { return stored_output_words_; }
 
@@ -45,7 +45,8 @@ class Cdag {
   friend class CdagBuilder;
   static constexpr std::uint8_t k_input = 1;
   static constexpr std::uint8_t k_output = 2;
-  static std::span<const Vertex> slice(const std::vector<Vertex>& all, const std::vector<std::size_t>& begin, Vertex v) {
+  static std::span<const Vertex> slice(const std::vector<Vertex>& all, const std::vector<std::size_t>& begin,
+                                       Vertex v) {
     return std::span(all).subspan(begin[v], begin[v + 1] - begin[v]);
   }
 
@@ -78,9 +79,8 @@ class CdagBuilder {
   bool is_labelled_input(Vertex v) const { return (labels_[v] & Cdag::k_input) != 0; }
   std::size_t size() const { return weights_.size(); }
 
-  // Errors (core::ConfigurationError): an empty graph, a cycle (its vertices are named), an input with predecessors, a weight
-  // below one word, a total weight beyond 2^62 words.
-  // `names` by vertex, for the messages; ids when empty.
+  // Errors (core::ConfigurationError): an empty graph, a cycle (its vertices are named), an input with predecessors, a
+  // weight below one word, a total weight beyond 2^62 words. `names` by vertex, for the messages; ids when empty.
   Cdag build(std::span<const std::string> names = {}) const;
 
  private:
@@ -97,9 +97,10 @@ class CdagBuilder {
   std::vector<Words> weights_;
 };
 
-// The part of `graph` induced by `vertices` (increasing ids): labels are inherited, edges that cross the cut are dropped, so the
-// values that enter become sources without a load cost (the decomposition theorem: the optima of disjoint parts, each played
-// with the whole fast memory, never add up to more than the optimum of the whole, in every game of game.h).
+// The part of `graph` induced by `vertices` (increasing ids): labels are inherited, edges that cross the cut are
+// dropped, so the values that enter become sources without a load cost (the decomposition theorem: the optima of
+// disjoint parts, each played with the whole fast memory, never add up to more than the optimum of the whole, in every
+// game of game.h).
 Cdag induced_part(const Cdag& graph, std::span<const Vertex> vertices);
 
 // The same graph with the input label set on (sources) or removed from vertices, and the output label likewise.

@@ -18,7 +18,8 @@ struct NamedCdag {
 };
 
 // Reads the whole stream; `file` only names it in diagnostics (file:line). All errors of the file are raised at once
-// (core::ConfigurationError): unknown items or labels, vertices declared twice or never, repeated edges, edges into an input, cycles.
+// (core::ConfigurationError): unknown items or labels, vertices declared twice or never, repeated edges, edges into an
+// input, cycles.
 NamedCdag read_cdag(std::istream& stream, const std::string& file);
 
 // Writes what read_cdag reads; vertices are named by their ids.

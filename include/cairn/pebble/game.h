@@ -1,16 +1,17 @@
 // The games whose cheapest play is the least data movement of a computation with a fast memory of S words.
 //
-// Red pebble = value in fast memory (weights of all reds <= S), blue pebble = value in slow memory. Start: blue on inputs.
-//   load     red on a vertex with blue            costs its weight
-//   store    blue on a vertex with red            costs its weight
+// Red pebble = value in fast memory (weights of all reds <= S), blue pebble = value in slow memory. Start: blue on
+// inputs. End: blue on every output.
+//   load     red on a vertex with blue                                       costs its weight
+//   store    blue on a vertex with red                                       costs its weight
 //   compute  red on a non-input vertex whose predecessors are all red        free
 //   slide    as compute, but the red pebble of one predecessor moves to v    free; only in the sliding variants
-//   erase    removes red; forget removes blue     free
-// End: blue on every output.
+//   erase    removes red; forget removes blue                                free
 //
-// hong_kung        (Hong, Kung, STOC 1981): a value may be computed any number of times.
-// red_blue_white   (Elango et al., arXiv 1411.2286): every vertex is computed exactly once; an input counts as computed when
-//                  it is first loaded, and at the end all are. Hence every input is loaded, and an unsaved live value is never lost.
+// hong_kung (Hong, Kung, STOC 1981): a value may be computed any number of times.
+// red_blue_white (Elango et al., arXiv 1411.2286): every vertex is computed exactly once; an input counts as computed
+// when it is first loaded, and at the end all are. Hence every input is loaded, and an unsaved live value is never
+// lost.
 // Sliding models update in place (an accumulator register). With Q the least cost, at equal graph:
 //   Q_hk <= Q_rbw,   Q_plain(S + 1) <= Q_sliding(S) <= Q_plain(S).
 #pragma once
@@ -38,8 +39,8 @@ inline constexpr Game k_all_games[] = {{Rules::hong_kung, Sliding::forbidden},
                                        {Rules::red_blue_white, Sliding::forbidden},
                                        {Rules::red_blue_white, Sliding::allowed}};
 
-std::string to_string(Game game);            // HK, HK_slide, RBW, RBW_slide
-Game parse_game(const std::string& text);    // throws core::ConfigurationError
+std::string to_string(Game game);          // HK, HK_slide, RBW, RBW_slide
+Game parse_game(const std::string& text);  // throws core::ConfigurationError
 
 // A set of games, for saying where a bound holds.
 class GameSet {
@@ -71,8 +72,9 @@ class GameSet {
 
 std::string to_string(GameSet games);  // comma separated
 
-// The least fast memory with which the graph can be played at all [words]. Unit weights: the largest in-degree + 1 without
-// sliding, the largest in-degree with it, at least 1. Under Hong-Kung rules only vertices that an output needs count.
+// The least fast memory with which the graph can be played at all [words]. Unit weights: the largest in-degree + 1
+// without sliding, the largest in-degree with it, at least 1. Under Hong-Kung rules only vertices that an output needs
+// count.
 Words minimum_fast_words(const Cdag& graph, Game game);
 
 // Throws core::ConfigurationError naming the minimum when `fast` is below it.
@@ -98,7 +100,8 @@ struct PlayCost {
   Words total() const { return loads + stores; }
 };
 
-// The first thing wrong with a play: the index of the illegal move, or the number of moves when the end is not a legal one.
+// The first thing wrong with a play: the index of the illegal move, or the number of moves when the end is not a legal
+// one.
 struct Illegal {
   std::size_t move;
   std::string reason;

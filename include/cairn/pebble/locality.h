@@ -1,8 +1,8 @@
 // What a reordering of a computation saves in caches of every size.
 //
-// trace -> CDAG -> convex partition -> order -> addresses -> misses of least-recently-used memories of all sizes in one pass.
-// Source: Fauzia, Elango, Ravishankar, Ramanujam, Rastello, Rountree, Pouchet, Sadayappan, "Beyond reuse distance analysis",
-// TACO 2013 (arXiv 1401.5024).
+// trace -> CDAG -> convex partition -> order -> addresses -> misses of least-recently-used memories of all sizes in one
+// pass. Source: Fauzia, Elango, Ravishankar, Ramanujam, Rastello, Rountree, Pouchet, Sadayappan, "Beyond reuse distance
+// analysis", TACO 2013 (arXiv 1401.5024).
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@
 namespace cairn::pebble {
 
 // Misses of a fully associative least-recently-used memory of S words, for every S at once.
-// Model: the stack distance of a touch is the number of distinct words touched since the last touch of its own word; a read misses when
-// S <= distance, and always the first time; a write needs nothing from below. A written word goes back below once for every write after
-// which, up to the next write, some distance reaches S, and once at the end.
-// Source: Mattson, Gecsei, Slutz, Traiger 1970; positions counted by a Fenwick tree that is renumbered when full, O(log words) per touch.
+// Model: the stack distance of a touch is the number of distinct words touched since the last touch of its own word; a
+// read misses when S <= distance, and always the first time; a write needs nothing from below. A written word goes back
+// below once for every write after which, up to the next write, some distance reaches S, and once at the end. Source:
+// Mattson, Gecsei, Slutz, Traiger 1970; positions counted by a Fenwick tree that is renumbered when full, O(log words)
+// per touch.
 class MissProfiler {
  public:
   enum class Touch : std::uint8_t { read, write };
@@ -44,11 +45,13 @@ class MissProfiler {
   std::int64_t active_ = 0, first_reads_ = 0;
 };
 
-// A computation replayed in an order, its values in words that are given to new values once dead (the word freed last is taken first).
+// A computation replayed in an order, its values in words that are given to new values once dead (the word freed last
+// is taken first).
 struct Replay {
   MissProfiler profile;
-  std::size_t words;           // of memory used
-  std::uint64_t fingerprint;   // of all outputs: each value is a hash of its vertex and of what was read, from the words where it was read
+  std::size_t words;          // of memory used
+  std::uint64_t fingerprint;  // of all outputs: each value is a hash of its vertex and of what was read, from the words
+                              // where it was read
 };
 Replay replay(const Cdag& graph, std::span<const Vertex> order);
 

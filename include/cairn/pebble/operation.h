@@ -1,9 +1,10 @@
-// Textbook and deep-learning operators as groups of contractions, with the bracket [lower, upper] of their data movement in words.
+// Textbook and deep-learning operators as groups of contractions, with the bracket [lower, upper] of their data
+// movement in words.
 //
 // Lower bound: the largest of
 //   compulsory     every distinct input loaded, every output stored
-//   projections    sum over the contractions of their best bound; they are vertex-disjoint parts of one graph, a value passed from
-//                  one to the next is free in both, an input that several read is charged in the first only
+//   projections    sum over the contractions of their best bound: they are vertex-disjoint parts of one graph; a value
+//                  passed from one to the next is free in both, an input that several read is charged in the first
 //   proved         bounds special to the operator, proved where they are made
 // Fusing is a matter of the upper bound: no choice of fusion lies below the lower bound.
 #pragma once
@@ -20,7 +21,8 @@ struct Operation {
   Words inputs = 0;   // distinct words that lie in slow memory at the start
   Words outputs = 0;  // distinct words that must lie there at the end, beyond those updated in place
   std::vector<std::function<std::vector<LowerBound>(Words fast)>> proved;
-  std::vector<std::function<std::optional<UpperBound>(Words fast, Sliding sliding)>> schedules;  // empty when they need more memory
+  std::vector<std::function<std::optional<UpperBound>(Words fast, Sliding sliding)>>
+      schedules;                   // empty when they need more memory
   std::vector<std::string> notes;  // what the operator stands for
 };
 
@@ -35,42 +37,43 @@ struct MatmulSizes {
   Words m, n, k;
   Words batch = 1;
 };
-Operation matmul_operation(MatmulSizes sizes);             // C = A B, every matrix of the batch its own
-Operation matmul_update_operation(MatmulSizes sizes);      // C += A B
+Operation matmul_operation(MatmulSizes sizes);         // C = A B, every matrix of the batch its own
+Operation matmul_update_operation(MatmulSizes sizes);  // C += A B
 struct ChainSizes {
   Words m, k, n, l;
 };
-Operation matmul_chain_operation(ChainSizes sizes);        // f(A B) D, f elementwise
+Operation matmul_chain_operation(ChainSizes sizes);  // f(A B) D, f elementwise
 struct AttentionSizes {
   Words sequence, head_dim;
   Words heads = 1, kv_heads = 1, batch = 1;
   bool causal = false;
 };
-Operation attention_operation(AttentionSizes sizes);       // exp(Q K^T) V with row sums, heads / kv_heads queries per key
+Operation attention_operation(AttentionSizes sizes);  // exp(Q K^T) V with row sums, heads / kv_heads queries per key
 struct ConvSizes {
-  Words batch, in_channels, out_channels, height, width;   // of the output
+  Words batch, in_channels, out_channels, height, width;  // of the output
   Words filter_height, filter_width, stride = 1;
 };
 Operation conv2d_operation(ConvSizes sizes);
-Operation syrk_operation(Words n, Words m);                // lower triangle of A A^T, A n x m, without the diagonal
-Operation lu_operation(Words n);                           // no pivoting
+Operation syrk_operation(Words n, Words m);  // lower triangle of A A^T, A n x m, without the diagonal
+Operation lu_operation(Words n);             // no pivoting
 Operation cholesky_operation(Words n);
-Operation fft_operation(Words n);                          // n = 2^k; lower side compulsory only
+Operation fft_operation(Words n);  // n = 2^k; lower side compulsory only
 struct EmbeddingSizes {
   Words tokens, width, distinct_rows;
 };
-Operation embedding_operation(EmbeddingSizes sizes);       // ids, distinct rows, one output row per token
-Operation softmax_operation(Words rows, Words columns);    // sum then divide, the exponentials of a row its interior values
+Operation embedding_operation(EmbeddingSizes sizes);  // ids, distinct rows, one output row per token
+Operation softmax_operation(Words rows,
+                            Words columns);  // sum then divide, the exponentials of a row its interior values
 Operation reduce_broadcast_operation(Words rows, Words columns);  // layernorm-like: a row sum, then y_i = f(sum, x_i)
 struct JacobiSizes {
   int dimensions;
   Words points_per_dimension, steps;
 };
-Operation jacobi_operation(JacobiSizes sizes);             // star stencil of radius 1, values outside the grid not read
+Operation jacobi_operation(JacobiSizes sizes);  // star stencil of radius 1, values outside the grid not read
 struct KrylovSizes {
   Words unknowns, iterations;
 };
-Operation cg_operation(KrylovSizes sizes);                 // vectors only: the matrix is part of the operator
-Operation gmres_operation(KrylovSizes sizes);              // classical Gram-Schmidt, no restart
+Operation cg_operation(KrylovSizes sizes);     // vectors only: the matrix is part of the operator
+Operation gmres_operation(KrylovSizes sizes);  // classical Gram-Schmidt, no restart
 
 }  // namespace cairn::pebble

@@ -1,5 +1,5 @@
-// Words that devices must exchange, and what known algorithms exchange, for p devices with balanced work and one copy of the data at the
-// start. Counts of words are real numbers here: shares like n (p - 1) / p need not be whole.
+// Words that devices must exchange, and what known algorithms exchange, for p devices with balanced work and one copy
+// of the data at the start. Counts of words are real numbers here: shares like n (p - 1) / p need not be whole.
 #pragma once
 
 #include <string>
@@ -21,7 +21,8 @@ struct ParallelMatmul {
 };
 
 // Words that some device sends and receives, whatever its memory.
-// Model: with m >= n >= k, a device that does mnk/P products touches x, y, z words of the three matrices, xyz >= (mnk/P)^2, and
+// Model: with m >= n >= k, a device that does mnk/P products touches x, y, z words of the three matrices, xyz >=
+// (mnk/P)^2, and
 //   at least its share of each: D = (mn + mk)/P + nk                 P <= m/n
 //                               D = 2 sqrt(mnk^2 / P) + mn/P         m/n <= P <= mn/k^2
 //                               D = 3 (mnk/P)^{2/3}                  mn/k^2 <= P
@@ -44,24 +45,26 @@ struct ParallelAlgorithm {
 };
 std::vector<ParallelAlgorithm> matmul_algorithms(double n, double devices, double copies);
 
-// Words each device sends (and receives) for a full vector of n words; all are attained and none can be beaten without computing in the
-// network. all-to-all: n is one device's buffer. p >= 1.
+// Words each device sends (and receives) for a full vector of n words; all are attained and none can be beaten without
+// computing in the network. all-to-all: n is one device's buffer. p >= 1.
 enum class Exchange : std::uint8_t { all_gather, reduce_scatter, all_reduce, broadcast, reduce, all_to_all, gather };
 ParallelWords exchange_words(Exchange exchange, double n, double devices);
 
-// Forward attention, N tokens, d words per token of each of Q, K, V over all heads, d_kv of K and of V, devices p = p_q * p_kv.
-// Words received per device.
+// Forward attention, N tokens, d words per token of each of Q, K, V over all heads, d_kv of K and of V, devices p = p_q
+// * p_kv. Words received per device.
 struct ParallelAttention {
   double tokens, width, kv_width;
   double devices;
 };
-double ring_attention_words(const ParallelAttention& problem);                    // 2 (p - 1) N d_kv / p
-double ulysses_attention_words(const ParallelAttention& problem);                 // (2 d + 2 d_kv) (p - 1) N / p^2
-double grid_attention_words(const ParallelAttention& problem, double query_side); // p_q = query_side, without statistics
+double ring_attention_words(const ParallelAttention& problem);     // 2 (p - 1) N d_kv / p
+double ulysses_attention_words(const ParallelAttention& problem);  // (2 d + 2 d_kv) (p - 1) N / p^2
+double grid_attention_words(const ParallelAttention& problem,
+                            double query_side);  // p_q = query_side, without statistics
 
-// No balanced scheme with whole heads and one copy of the data receives and sends less, forward: a device that does N^2 / p pairs touches r
-// query rows and c key rows with r c >= N^2 / p (causal: N^2 / (2 p)), so the words are min 2 d r + 2 d_kv c less what it owns.
-// For d = d_kv and full masks 4 (sqrt(p) - 1) N d / p. Valid: forward, whole heads, one copy; schemes that split heads lie outside.
+// No balanced scheme with whole heads and one copy of the data receives and sends less, forward: a device that does N^2
+// / p pairs touches r query rows and c key rows with r c >= N^2 / p (causal: N^2 / (2 p)), so the words are min 2 d r +
+// 2 d_kv c less what it owns. For d = d_kv and full masks 4 (sqrt(p) - 1) N d / p. Valid: forward, whole heads, one
+// copy; schemes that split heads lie outside.
 ParallelWords attention_exchange_bound(const ParallelAttention& problem, bool causal);
 
 }  // namespace cairn::pebble

@@ -1,10 +1,12 @@
-// Upper bounds by playing: a firing order and a replacement rule give a legal play, and its cost is what a program in that order pays.
+// Upper bounds by playing: a firing order and a replacement rule give a legal play, and its cost is what a program in
+// that order pays.
 //
-// Before v is fired its missing operands are loaded; what must make room is chosen by the rule and stored first when it is live and not
-// yet in slow memory; dead values are dropped, outputs stored when made. Nothing is computed twice, so the play is legal under both rules,
-// and without slides in the sliding games too.
-//   farthest_next_use   Belady 1966: fewest loads for a given order; not fewest transfers, since a victim may have to be stored
-//   least_recently_used what a cache without foresight does
+// Before v is fired its missing operands are loaded; what must make room is chosen by the rule and stored first when it
+// is live and not yet in slow memory; dead values are dropped, outputs stored when made. Nothing is computed twice, so
+// the play is legal under both rules, and without slides in the sliding games too.
+//   farthest_next_use    Belady 1966: fewest loads for a given order; not fewest transfers, since a victim may have
+//                        to be stored
+//   least_recently_used  what a cache without foresight does
 #pragma once
 
 #include <span>
@@ -16,7 +18,8 @@ namespace cairn::pebble {
 enum class Replacement : std::uint8_t { farthest_next_use, least_recently_used };
 
 struct OrderedPlay {
-  std::span<const Vertex> order;  // every vertex once, after its predecessors; inputs are loaded when first read, wherever they stand
+  std::span<const Vertex>
+      order;  // every vertex once, after its predecessors; inputs are loaded when first read, wherever they stand
   Replacement replacement = Replacement::farthest_next_use;
 };
 
@@ -29,9 +32,9 @@ std::vector<Vertex> depth_first_order(const Cdag& graph);
 // Always the vertex that adds least to the live words, of those the one whose operands were made last.
 std::vector<Vertex> greedy_order(const Cdag& graph);
 
-// Convex parts grown along the order as long as their live words fit in `fast`, each then executed on its own: from a ready vertex, its
-// successors and the other operands' siblings are preferred to going on in the order.
-// Source of the idea: Fauzia et al., "Beyond reuse distance analysis", TACO 2013 (arXiv 1401.5024).
+// Convex parts grown along the order as long as their live words fit in `fast`, each then executed on its own: from a
+// ready vertex, its successors and the other operands' siblings are preferred to going on in the order. Source of the
+// idea: Fauzia et al., "Beyond reuse distance analysis", TACO 2013 (arXiv 1401.5024).
 std::vector<Vertex> convex_partition_order(const Cdag& graph, Words fast);
 
 // The cheapest play of all the orders above and the graph's own.

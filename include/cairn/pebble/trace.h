@@ -4,10 +4,14 @@
 //   r ADDR      the operation reads the value last written there
 //   w ADDR      the operation writes its result there; an operation's reads come before its writes
 //   op          ends the operation (the last one ends with the file)
-// An operation without reads places inputs: every address it writes holds one from then on. Any other operation makes one new value, which
-// all its writes name. Binary twin: the 8 bytes "CAIRNTR1", then one little-endian 64-bit word per event, its kind in the two top bits
+// An operation without reads places inputs: every address it writes holds one from then on. Any other operation makes
+// one new value, which all its writes name.
+//
+// Binary twin: the 8 bytes "CAIRNTR1", then one little-endian 64-bit word per event, its kind in the two top bits
 // (0 read, 1 write, 2 op), the address below.
-// Worked example, a = x + y: "w 0 / w 8 / op / r 0 / r 8 / w 16" is a graph of two inputs and one vertex that reads both.
+//
+// Worked example, a = x + y: "w 0 / w 8 / op / r 0 / r 8 / w 16" is a graph of two inputs and one vertex that reads
+// both.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +39,8 @@ class Trace {
   void end_operation();
 
  private:
-  static std::span<const Address> slice(const std::vector<Address>& all, const std::vector<std::uint64_t>& end, std::size_t i) {
+  static std::span<const Address> slice(const std::vector<Address>& all, const std::vector<std::uint64_t>& end,
+                                        std::size_t i) {
     const std::uint64_t begin = i == 0 ? 0 : end[i - 1];
     return std::span(all).subspan(begin, end[i] - begin);
   }
@@ -43,16 +48,16 @@ class Trace {
   std::vector<std::uint64_t> read_end_, write_end_;
 };
 
-// Errors (core::ConfigurationError, file:line or event): unknown events, addresses that are none, a read after a write within one operation,
-// reads without a write, a file that is empty or cut short.
+// Errors (core::ConfigurationError, file:line or event): unknown events, addresses that are none, a read after a write
+// within one operation, reads without a write, a file that is empty or cut short.
 Trace read_trace(std::istream& stream, const std::string& file);
 Trace read_binary_trace(std::istream& stream, const std::string& file);
 void write_trace(const Trace& trace, std::ostream& stream);
 void write_binary_trace(const Trace& trace, std::ostream& stream);
 
-// One vertex per input placed and per computing operation, in execution order; outputs: what the written addresses hold at the end, inputs
-// that nobody overwrote not among them.
-// Errors (core::ConfigurationError): a read of an address that nothing was written to, more than 2^32 values.
+// One vertex per input placed and per computing operation, in execution order; outputs: what the written addresses hold
+// at the end, inputs that nobody overwrote not among them. Errors (core::ConfigurationError): a read of an address that
+// nothing was written to, more than 2^32 values.
 Cdag cdag_of(const Trace& trace);
 
 }  // namespace cairn::pebble
