@@ -261,6 +261,35 @@ TEST_CASE("Messages between stages") {
   REQUIRE(sent(Axis::pipeline, 0, 0) == Sent{{Collective::send, 128}});
 }
 
+TEST_CASE("A message between stages inside a domain goes over its links, others cross") {
+  const ir::Model model = small_transformer({.body_layers = 8, .tied = false});
+  const auto stride_from = [&](std::int64_t domain, std::int64_t t, std::int64_t p, std::int64_t dp, std::size_t stage) {
+    plan::Lowering lowering(model, 8, {}, domain);
+    plan::Strategy s;
+    s.tensor = t;
+    s.pipeline = p;
+    s.data = dp;
+    s.stage_layers.assign(static_cast<std::size_t>(p), 8 / p);
+    const plan::Pass& pass = *lowering.lower(s).stages[stage].passes[0][0][0];
+    for (const plan::Work& work : pass.runs.back().block->works)
+      if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
+        REQUIRE(transfer->group.size == 2);
+        return transfer->group.stride;
+      }
+    return std::int64_t{0};
+  };
+  // Stages of 4 ranks in domains of 8: 0 and 1 share one, 1 and 2 do not.
+  REQUIRE(stride_from(8, 4, 4, 1, 0) == 4);
+  REQUIRE(stride_from(8, 4, 4, 1, 1) == 8);
+  REQUIRE(stride_from(8, 4, 4, 1, 2) == 4);
+  // Each stage a domain: all cross.
+  REQUIRE(stride_from(8, 4, 4, 2, 0) == 8);
+  // The whole pipeline inside one domain.
+  REQUIRE(stride_from(8, 2, 4, 1, 2) == 2);
+  // One domain: every rank is as near as any other, two neighbours stand for all.
+  REQUIRE(stride_from(0, 4, 4, 2, 0) == 1);
+}
+
 TEST_CASE("Stages: even, uneven, interleaved; embedding and head with the ends") {
   const ir::Model model = small_transformer({.body_layers = 8, .tied = false});
   REQUIRE(plan::even_stages(8, 4) == std::vector<std::int64_t>{2, 2, 2, 2});

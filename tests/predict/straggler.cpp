@@ -157,6 +157,7 @@ TEST_CASE("Ranks and speeds that cannot be are refused with place and remedy") {
   REQUIRE(message({.rank = 0, .speed = 0.0}) == "rank 0 has compute speed 0");
   REQUIRE_FALSE(message({.rank = 0, .speed = -1.0}).empty());
   REQUIRE_FALSE(message({.rank = 0, .speed = std::nan("")}).empty());
+  REQUIRE(message({.rank = 0, .speed = 1e-30}) == "rank 0 is so slow that one kernel takes more than a day");
 }
 
 TEST_CASE("Jitter: repeatable by seed, different between seeds and ranks, and of mean one") {
@@ -196,4 +197,27 @@ TEST_CASE("Jitter: repeatable by seed, different between seeds and ranks, and of
   const predict::Breakdown parts = pair.parts(two.last);
   REQUIRE(parts.other == 0);
   REQUIRE(parts.total() == two.makespan.time);
+}
+
+TEST_CASE("More ranks than are recorded at once: the one that ends last is the same") {
+  const ir::Model model = two_products();
+  plan::Strategy s = single();
+  s.data = 100;
+  s.micro_batches = 2;
+  std::map<std::string, Picoseconds> kernels = k_kernels;
+  for (auto& [name, price] : kernels) price = 100'000;
+  Timed timed(model, s, {.kernels = kernels, .transfers = {{plan::Axis::data, 50}}});
+  const predict::EventOptions jitter{.slow_ranks = {}, .jitter_sigma = 0.1, .seed = 3, .all_timelines = false};
+  const predict::EventResult found = predict::simulate(timed.program(), timed.table(), jitter);
+  predict::EventOptions recorded = jitter;
+  recorded.all_timelines = true;
+  const predict::EventResult all = predict::simulate(timed.program(), timed.table(), recorded);
+  REQUIRE(found.actors == 100);
+  REQUIRE(found.makespan.time == all.makespan.time);
+  REQUIRE(found.last.end == found.makespan.time);
+  const predict::Breakdown a = timed.parts(found.last);
+  const predict::Breakdown b = timed.parts(all.last);
+  REQUIRE(a.compute == b.compute);
+  REQUIRE(a.bubble == b.bubble);
+  REQUIRE(a.total() == found.makespan.time);
 }
