@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cairn/core/diagnostics.h"
+#include "checked.h"
 #include "exponents.h"
 #include "projection_shape.h"
 #include "segments.h"
@@ -100,6 +101,20 @@ class Deriver {
           {{.what = "operands, sums and results", .words = all.words}});
     }
     return std::move(bounds_);
+  }
+
+  LowerBound of_share(Words units) {
+    if (free_words_ > 0) {
+      throw core::ConfigurationError("contraction." + contraction_.name,
+                                     "a share of work on values that move for nothing",
+                                     "give every access the role read, update or produce");
+    }
+    const Words share = ceil_div(shape_.points, units);
+    const Segments all = best_segments(share, fast_, [&](Words t) { return capacity(2 * fast_ + t); });
+    add(GameSet::with_rules(Rules::red_blue_white),
+        "projection of one unit's share, stretches of " + std::to_string(all.transfers) + " transfers",
+        {{.what = "words across the link of the busiest unit", .words = all.words}});
+    return bounds_.back();
   }
 
  private:
@@ -279,6 +294,14 @@ std::vector<LowerBound> projection_bounds(const Contraction& contraction, Words 
     throw core::ConfigurationError("fast", "a fast memory of " + std::to_string(fast) + " words",
                                    "give at least 1 word");
   return Deriver(contraction, fast).bounds();
+}
+
+LowerBound projection_bound_of_share(const Contraction& contraction, Words units, Words fast) {
+  if (units < 1 || fast < 1) {
+    throw core::ConfigurationError("units", std::to_string(units) + " units of " + std::to_string(fast) + " words",
+                                   "give at least 1 of each");
+  }
+  return Deriver(contraction, fast).of_share(units);
 }
 
 LeadingTerm leading_term(const Contraction& contraction) {

@@ -1,7 +1,9 @@
 #include <array>
+#include <cmath>
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/pebble/generators.h"
+#include "cairn/pebble/operation.h"
 #include "cairn/pebble/parallel_bounds.h"
 #include "cairn/pebble/parallel_game.h"
 #include "catch.h"
@@ -95,4 +97,21 @@ TEST_CASE("parallel bounds: attention schemes") {
   CHECK(attention_exchange_bound(full, true).words < bound);
   CHECK(exchange_words(Exchange::all_reduce, 100, 4).words == Approx(150));
   CHECK(exchange_words(Exchange::all_reduce, 100, 1).words == 0);
+}
+
+TEST_CASE("parallel bounds: a unit's share of a product") {
+  // mnk/P points and X = 2 S + T: T = 4 S, U = (2 S)^{3/2}, so sqrt(2) mnk / (P sqrt(S)) to lower order, -4 S.
+  const Contraction product = matmul_operation({.m = 4096, .n = 4096, .k = 4096}).contractions[0];
+  const double points = 4096.0 * 4096 * 4096, s = 16384;
+  for (Words units : {1, 16, 128}) {
+    const LowerBound bound = projection_bound_of_share(product, units, 16384);
+    CHECK(static_cast<double>(bound.words) >=
+          std::sqrt(2.0) * points / static_cast<double>(units) / std::sqrt(s) - 4 * s - 1);
+    CHECK_FALSE(bound.games.contains({Rules::hong_kung, Sliding::forbidden}));
+  }
+  // More units than work: nothing is proved, and nothing is claimed.
+  CHECK(projection_bound_of_share(product, Words{1} << 40, 16384).words == 0);
+  CHECK_THROWS_AS(projection_bound_of_share(product, 0, 16384), core::ConfigurationError);
+  const Contraction scores = attention_operation({.sequence = 64, .head_dim = 8}).contractions[0];
+  CHECK_THROWS_AS(projection_bound_of_share(scores, 4, 64), core::ConfigurationError);
 }

@@ -73,6 +73,13 @@ struct Contraction {
 // below 1 word.
 std::vector<LowerBound> projection_bounds(const Contraction& contraction, Words fast);
 
+// Words that cross the link above the busiest of `units` equal units of one memory level, each with `fast` words at and
+// below it: one of them computes at least its share of the points, whatever the others do, and in a stretch of T
+// transfers has X = 2 S + T elements at hand. The divided share, not the divided bound: the latter would be wrong.
+// Vertical for a level of an accelerator, horizontal (received and sent) for the node memories.
+// Valid: no recomputation (P-RBW, Elango et al., arXiv 1404.4767), words in both directions, any placement of the data.
+LowerBound projection_bound_of_share(const Contraction& contraction, Words units, Words fast);
+
 // Words of the distinct elements of one access.
 Words footprint(const Contraction& contraction, const Access& access);
 
