@@ -22,8 +22,10 @@ int dispatch(Arguments& arguments) {
     return k_ok;
   }
   set_verbosity(arguments.common);
+  const std::vector<std::filesystem::path> folders = search_folders();
+  for (const std::filesystem::path& folder : folders) say("configurations in " + folder.string());
   Context context{.common = arguments.common,
-                  .loader = config::Loader(search_folders()),
+                  .loader = config::Loader(folders),
                   .tool = {.version = CAIRN_VERSION, .build = CAIRN_BUILD},
                   .tree = std::move(arguments.tree)};
   return std::visit(

@@ -79,17 +79,10 @@ std::string bash_completion(const CommandTree& tree) {
   return text + "  esac\n}\ncomplete -o filenames -F _cairn cairn\n";
 }
 
+// zsh runs the functions of bash.
 std::string zsh_completion(const CommandTree& tree) {
-  std::string text = "#compdef cairn\n# zsh completion of cairn: source <(cairn completion zsh)\n_cairn() {\n  local path= word\n";
-  text += fmt::format("  for word in ${{words[2,CURRENT-1]}}; do\n    case $word in\n      {}) path=\"$path $word\" ;;\n    esac\n  done\n", commands_pattern(tree));
-  text += "  case $path in\n";
-  for_each_command(tree, {}, [&](const CommandTree& command, const Path& path) {
-    text += fmt::format("    {})\n", path.empty() ? "''" : fmt::format("' {}'", fmt::join(path, " ")));
-    text += fmt::format("      compadd -- {}\n", words_of(command, tree));
-    if (command.takes_file) text += "      _files\n";
-    text += "      ;;\n";
-  });
-  return text + "  esac\n}\ncompdef _cairn cairn\n";
+  return "#compdef cairn\n# zsh completion of cairn: source <(cairn completion zsh)\nautoload -U +X bashcompinit && bashcompinit\n" +
+         bash_completion(tree);
 }
 
 std::string fish_completion(const CommandTree& tree) {

@@ -66,6 +66,11 @@ std::vector<Block> read_blocks(const ConfigShowArguments& arguments, const Conte
   return blocks;
 }
 
+// Where a value comes from. A model may have been translated from a file of others, so its keys have no lines.
+std::string origin_of(const Block& block, const config::ResolvedKey& key) {
+  return block.name == "model" ? std::string("the model's file") : key.origin.to_string();
+}
+
 Json origin_document(const std::vector<Block>& blocks) {
   Json document{{"schema", "cairn.config/1"}, {"keys", Json::array()}};
   for (const Block& block : blocks)
@@ -73,7 +78,7 @@ Json origin_document(const std::vector<Block>& blocks) {
       document["keys"].push_back({{"block", block.name},
                                   {"key", key.key_path},
                                   {"value", Json::parse(key.value)},
-                                  {"from", key.origin.to_string()},
+                                  {"from", origin_of(block, key)},
                                   {"source", std::string(config::name(key.origin.source))},
                                   {"ref", key.origin.reference}});
   return document;
@@ -89,7 +94,7 @@ std::string origin_text(const std::vector<Block>& blocks) {
       const std::string source =
           key.origin.source == config::Source::unstated ? "" : fmt::format("  ({})", config::name(key.origin.source));
       text += fmt::format("  {:<{}} {:<{}} {}{}\n", key.key_path, k_key_width, key.value, k_value_width,
-                          block.name == "model" ? "the model's file" : key.origin.to_string(), source);
+                          origin_of(block, key), source);
     }
   }
   return text;

@@ -92,7 +92,13 @@ class Job::Implementation {
                                          .capacity_bytes = r_.machine.accelerator.value.device_memory().capacity.base(),
                                          .peak_flops = peak_flops()};
     Result result;
-    result.prediction = predict::predict(input);
+    try {
+      result.prediction = predict::predict(input);
+    } catch (const core::ConfigurationError& problem) {
+      core::Diagnostics diagnostics;
+      add_placed(problem, r_.origins, diagnostics);
+      diagnostics.raise_if_errors();
+    }
     if (!result.prediction.fits) result.why_not = why_not(result.prediction);
     result.assumptions = assumptions(engine);
     return result;

@@ -238,8 +238,10 @@ class Resolver {
 
 void add_placed(const core::ConfigurationError& error, const config::Origins& origins, core::Diagnostics& diagnostics) {
   for (const core::Diagnostic& each : error.diagnostics()) {
+    // What knows no experiment names a schedule or stages without saying whose.
+    const bool of_strategy = each.key_path.starts_with("schedule") || each.key_path.starts_with("stages");
     if (each.file.empty() && !each.key_path.empty())
-      diagnostics.add(origins.error(each.key_path, each.message, each.hint));
+      diagnostics.add(origins.error((of_strategy ? "strategy." : "") + each.key_path, each.message, each.hint));
     else
       diagnostics.add(each);
   }
@@ -251,8 +253,10 @@ void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& di
   const config::Node bf16 = config::make_scalar("bf16", {});
   const config::Node& precision = r.experiment.training.precision.is_null() ? bf16 : r.experiment.training.precision;
   r.recipe = hardware::read_precision(loader, precision, "training.precision", diagnostics).value;
-  r.framework = hardware::read_framework(loader, config::make_scalar(r.experiment.training.framework, {}), "training.framework", diagnostics)
-                    .value;
+  const config::Origin* named = r.origins.find("training.framework");
+  const config::Place place = named != nullptr ? named->place : config::Place{};
+  r.framework =
+      hardware::read_framework(loader, config::make_scalar(r.experiment.training.framework, place), "training.framework", diagnostics).value;
   if (diagnostics.has_errors()) return;
   const hardware::PrecisionRecipe asked = r.recipe;
   r.recipe = r.framework.adjust(r.recipe);

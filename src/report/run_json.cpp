@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/config/read.h"
+#include "cairn/config/units.h"
 #include "cairn/core/assert.h"
 #include "cairn/numerics/format.h"
 #include "cairn/report/run.h"
@@ -41,8 +42,8 @@ Json experiment(const Run& run) {
   Json document = Json::parse(config::to_json(input, -1));
   const std::string file = input.model.place.file_name();
   const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
-  make_paths_relative(document["model"], folder);
-  make_paths_relative(document["cluster"], folder);
+  for (const char* key : {"model", "cluster", "training", "calibration"})
+    if (document.contains(key)) make_paths_relative(document[key], folder);
 
   const plan::Strategy& strategy = run.job.strategy();
   Json& resolved = document["strategy"];
@@ -50,8 +51,14 @@ Json experiment(const Run& run) {
   resolved["micro_batches"] = strategy.micro_batches;
   resolved["vocab_parallel"] = strategy.vocab_parallel;
   resolved["stages"] = strategy.stage_layers;
+  resolved["overlap"] = {{"dp",
+                          {{"reduce", strategy.overlap_gradient_reduce},
+                           {"gather", strategy.overlap_parameter_gather},
+                           {"bucket", config::exact_text(strategy.bucket_bytes, config::Dimension::bytes)}}},
+                         {"tp", strategy.overlap_tensor},
+                         {"pp", strategy.overlap_sends}};
   document["training"]["global_batch"] = run.job.global_batch();
-  document["training"]["precision"] = run.job.recipe().recipe;
+  document["training"]["precision"] = Json::parse(config::to_json(run.job.recipe(), -1));
   return document;
 }
 

@@ -111,6 +111,9 @@ TEST_CASE("What was resolved stands in the document") {
   CHECK(strategy["dp"] == 2);
   CHECK(strategy["stages"] == json::array({2, 2}));
   CHECK(strategy["vocab_parallel"] == true);  // the default for tp > 1
+  const json precision = json::parse(document({"training.precision={recipe: bf16, gradients: bf16}"}))["experiment"]["training"]["precision"];
+  CHECK(precision["recipe"] == "bf16");
+  CHECK(precision["gradients"] == "bf16");
 }
 
 TEST_CASE("Engines that did not run are null") {

@@ -1,0 +1,169 @@
+// Streams and exit codes.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "catch.h"
+#include "cli/program.h"
+
+using namespace cairn::cli_tests;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* k_fits = "llama3-70b-64xdgx-h100";
+
+std::string content(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::vector<json> lines_of(const std::string& text) {
+  std::vector<json> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(json::parse(line));
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("JSON stands alone on standard output, the same bytes every time") {
+  const Outcome first = run({"run", k_fits, "--json"});
+  CHECK(first.code == 0);
+  CHECK(first.err.empty());
+  CHECK(json::parse(first.out)["schema"] == "cairn.run/1");
+  CHECK(first.out.back() == '\n');
+  CHECK(run({"run", k_fits, "--json"}).out == first.out);
+}
+
+TEST_CASE("Both engines name the same time where nothing is shared") {
+  const json both = json::parse(run({"run", k_fits, "--json"}).out)["result"];
+  CHECK(both["analytic"]["iteration_time_s"] == both["event"]["iteration_time_s"]);
+  const json analytic = json::parse(run({"run", k_fits, "--json", "--engine", "analytic"}).out)["result"];
+  CHECK(analytic["iteration_time_s"] == both["iteration_time_s"]);
+  CHECK(analytic["event"].is_null());
+}
+
+TEST_CASE("A plan that does not fit is an answer: exit code 1 and why") {
+  const Outcome outcome = run({"run", k_fits, "--json", "--set", "strategy.micro_batch=8"});
+  CHECK(outcome.code == 1);
+  const json result = json::parse(outcome.out)["result"];
+  CHECK(result["fits"] == false);
+  CHECK(result["why_not"]["over_by_bytes"].get<double>() > 0.0);
+  CHECK(run({"run", k_fits, "--set", "strategy.micro_batch=8"}).code == 1);
+}
+
+TEST_CASE("A command line that cannot be understood is refused") {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{}, {"fly"}, {"run"}, {"run", k_fits, "--fast"}, {"run", k_fits, "--engine", "steam"}, {"run", k_fits, "again"},
+        {"config"}, {"config", "list", "clutsers"}, {"schema", "experimnet"}, {"completion", "tcsh"}, {"run", k_fits, "--color", "red"},
+        {"run", k_fits, "--batch", "x.jsonl"}, {"run", k_fits, "--engine", "analytic", "--trace", scratch() + "/t.json"},
+        {"run", "--batch", scratch() + "/nowhere.jsonl"}, {"config", "model", "llama-3.1-9b"}}) {
+    const Outcome outcome = run(arguments);
+    INFO(outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    CHECK_FALSE(outcome.err.empty());
+  }
+}
+
+TEST_CASE("Help and version are results") {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--help"}, {"--version"}, {"run", "--help"}, {"config", "show", "-h"}}) {
+    const Outcome outcome = run(arguments);
+    CHECK(outcome.code == 0);
+    CHECK(outcome.err.empty());
+    CHECK_FALSE(outcome.out.empty());
+  }
+}
+
+TEST_CASE("A result that cannot be written is never a success") {
+  CHECK(run({.arguments = {"run", k_fits}, .environment = {}, .out_file = "/dev/full", .folder = {}}).code == 3);
+  CHECK(run({.arguments = {"run", k_fits, "--json"}, .environment = {}, .out_file = "/dev/full", .folder = {}}).code == 3);
+  CHECK(run({.arguments = {"schema", "experiment"}, .environment = {}, .out_file = "/dev/full", .folder = {}}).code == 3);
+  CHECK(run({.arguments = {"--help"}, .environment = {}, .out_file = "/dev/full", .folder = {}}).code == 3);
+  const Outcome full = run({"run", k_fits, "-o", "/dev/full"});
+  CHECK(full.code == 3);
+  CHECK(full.err.find("/dev/full") != std::string::npos);
+  CHECK(run({"run", k_fits, "-o", scratch() + "/no/such/folder/out.json"}).code == 3);
+  CHECK(run({"run", k_fits, "--trace", "/dev/full"}).code == 3);
+}
+
+TEST_CASE("Interrupted is 130") {
+  const std::string pipe = scratch() + "/pipe.jsonl";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  const int process = start({"run", "--batch", pipe});
+  const int held_open = open(pipe.c_str(), O_WRONLY);  // returns once the program reads
+  REQUIRE(held_open >= 0);
+  REQUIRE(kill(process, SIGINT) == 0);
+  CHECK(wait_for(process) == 130);
+  close(held_open);
+}
+
+TEST_CASE("-o takes the result, and standard output stays empty") {
+  const std::string file = scratch() + "/result.json";
+  const Outcome outcome = run({"run", k_fits, "--json", "-o", file});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out.empty());
+  CHECK(json::parse(content(file))["schema"] == "cairn.run/1");
+}
+
+TEST_CASE("Remarks go to standard error") {
+  const Outcome outcome = run({"run", k_fits, "--stats", "--json"});
+  CHECK(outcome.err.find("events") != std::string::npos);
+  CHECK(json::parse(outcome.out)["schema"] == "cairn.run/1");
+}
+
+TEST_CASE("Colour only where asked for, or on a terminal") {
+  CHECK(run({"run", k_fits}).out.find('\033') == std::string::npos);
+  CHECK(run({"run", k_fits, "--color", "always"}).out.find('\033') != std::string::npos);
+  CHECK(run({.arguments = {"run", k_fits, "--color", "always"}, .environment = {{"NO_COLOR", "1"}}, .out_file = {}, .folder = {}})
+            .out.find('\033') != std::string::npos);
+}
+
+TEST_CASE("A batch answers line by line, and goes on after a bad one") {
+  const std::string batch = write_file("batch.jsonl", R"({"file": "llama3-70b-64xdgx-h100"}
+{"file": "llama3-70b-64xdgx-h100", "set": {"strategy.tp": 3}}
+
+{"file": "llama3-70b-64xdgx-h100", "set": {"strategy.recompute": "full", "strategy.schedule": {"kind": "1f1b"}}}
+{"file":
+{"version": 1, "model": "llama-3.1-8b", "cluster": "dgx-h100", "training": {"seq_len": 4096, "global_batch": 8}, "strategy": {"tp": 8}}
+{"version": 1, "modle": "llama-3.1-8b", "cluster": "dgx-h100", "training": {"seq_len": 4096, "global_batch": 8}}
+)");
+  const Outcome outcome = run({"run", "--batch", batch, "--engine", "analytic"});
+  CHECK(outcome.code == 2);
+  const std::vector<json> lines = lines_of(outcome.out);
+  REQUIRE(lines.size() == 6);
+  const std::vector<std::string> schemas{"cairn.run/1", "cairn.error/1", "cairn.run/1", "cairn.error/1", "cairn.run/1", "cairn.error/1"};
+  for (std::size_t i = 0; i < lines.size(); ++i) CHECK(lines[i]["schema"] == schemas[i]);
+  CHECK(lines[1]["line"] == 2);
+  CHECK(lines[3]["line"] == 5);
+  CHECK(lines[5]["line"] == 7);
+  CHECK(lines[5]["diagnostics"].dump().find("did you mean 'model'") != std::string::npos);
+  CHECK(outcome.err.find("batch.jsonl:7:") != std::string::npos);
+  // Each line is what a run of its own says.
+  const json alone = json::parse(run({"run", k_fits, "--json", "--engine", "analytic", "--set", "strategy.recompute=full"}).out);
+  CHECK(lines[2]["result"]["iteration_time_s"] == alone["result"]["iteration_time_s"]);
+}
+
+TEST_CASE("A batch without mistakes ends by its answers") {
+  const std::string good = write_file("good.jsonl", "{\"file\": \"llama3-70b-64xdgx-h100\"}\n");
+  CHECK(run({"run", "--batch", good}).code == 0);
+  const std::string large = write_file("large.jsonl", "{\"file\": \"llama3-70b-64xdgx-h100\", \"set\": {\"strategy.micro_batch\": 8}}\n");
+  CHECK(run({"run", "--batch", large}).code == 1);
+}
+
+TEST_CASE("A timeline is written beside the result") {
+  const std::string file = scratch() + "/trace.json";
+  const Outcome outcome = run({"run", k_fits, "--trace", file, "--json"});
+  CHECK(outcome.code == 0);
+  CHECK(json::parse(outcome.out)["schema"] == "cairn.run/1");
+  CHECK(json::parse(content(file))["traceEvents"].size() > 1000);
+}

@@ -1,0 +1,75 @@
+// `cairn run NAME --json` of every shipped experiment against the document it gave when it was last blessed.
+//
+// Numbers may differ by what another mathematical library rounds differently; everything else must be equal. After a change
+// that is meant: tests/golden/bless, and read the difference.
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "catch.h"
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double k_rounding = 1e-9;
+
+json output_of(const fs::path& experiment) {
+  const std::string command = "'" + std::string(CAIRN_PROGRAM) + "' run '" + experiment.string() + "' --json";
+  std::FILE* pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string text;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
+  pclose(pipe);
+  return json::parse(text);
+}
+
+void same(const json& expected, const json& actual, const std::string& path) {
+  INFO(path);
+  if (expected.is_number() && actual.is_number()) {
+    const double e = expected.get<double>();
+    CHECK(std::abs(actual.get<double>() - e) <= k_rounding * std::abs(e));
+  } else if (expected.is_object() && actual.is_object()) {
+    std::set<std::string> keys;
+    for (const auto& [key, value] : expected.items()) keys.insert(key);
+    for (const auto& [key, value] : actual.items()) keys.insert(key);
+    for (const std::string& key : keys) {
+      INFO(key);
+      REQUIRE(expected.contains(key));
+      REQUIRE(actual.contains(key));
+      same(expected[key], actual[key], path + "." + key);
+    }
+  } else if (expected.is_array() && actual.is_array()) {
+    REQUIRE(expected.size() == actual.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) same(expected[i], actual[i], path + "[" + std::to_string(i) + "]");
+  } else {
+    CHECK(expected == actual);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Shipped experiments give what was blessed") {
+  const fs::path folder = fs::path(CAIRN_SOURCE_DIR) / "tests" / "golden" / "expected";
+  const fs::path experiments = fs::path(CAIRN_SOURCE_DIR) / "configs" / "experiments";
+  std::set<std::string> shipped;
+  std::set<std::string> blessed;
+  for (const auto& file : fs::directory_iterator(experiments))
+    if (file.path().extension() == ".yaml") shipped.insert(file.path().stem().string());
+  for (const auto& file : fs::directory_iterator(folder)) blessed.insert(file.path().stem().string());
+  CHECK(shipped == blessed);
+  for (const std::string& name : blessed) {
+    INFO(name);
+    json expected = json::parse(std::ifstream(folder / (name + ".json")));
+    json actual = output_of(experiments / (name + ".yaml"));
+    expected.erase("tool");  // the build that ran
+    actual.erase("tool");
+    same(expected, actual, "");
+  }
+}
