@@ -6,69 +6,83 @@ using namespace cairn;
 using namespace cairn::testing;
 using plan::Stream;
 
-TEST_CASE("Streams are first in, first out; dependencies and the host order the rest") {
-  // compute:  a [10..30)            c [37..47): waits for the transfer
-  // tensor:              t [30..37)
-  // compute:             b [30..35) beside the transfer
-  HandMade hand;
+namespace {
+
+using Times = std::vector<std::pair<core::Picoseconds, core::Picoseconds>>;
+
+Times on(const predict::StageTimeline& timeline, Stream stream) {
+  Times result;
+  for (const predict::Span& span : timeline.steps[static_cast<std::size_t>(stream)]) result.emplace_back(span.start, span.end);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("Streams are first in, first out; dependencies order the rest") {
+  // compute:  a 0-20, b 20-25 beside the transfer, c 27-37 after it
+  // tensor:   t 20-27
+  HandMadeBlock hand;
   const auto a = hand.compute(20);
-  const auto t = hand.transfer(Stream::tensor, plan::Axis::tensor, 7, {a});
-  const auto b = hand.compute(5);
-  const auto c = hand.compute(10, {t});
-  std::array<core::Picoseconds, plan::k_streams> frontier{};
-  frontier[0] = 10;
-  const auto spans = hand.run(frontier, 0);
-  REQUIRE(spans[a] == std::pair<core::Picoseconds, core::Picoseconds>{10, 30});
-  REQUIRE(spans[t] == std::pair<core::Picoseconds, core::Picoseconds>{30, 37});
-  REQUIRE(spans[b] == std::pair<core::Picoseconds, core::Picoseconds>{30, 35});
-  REQUIRE(spans[c] == std::pair<core::Picoseconds, core::Picoseconds>{37, 47});
-  REQUIRE(frontier[static_cast<std::size_t>(Stream::compute)] == 47);
-  REQUIRE(frontier[static_cast<std::size_t>(Stream::tensor)] == 37);
+  const auto t = hand.transfer(Stream::tensor, 7, {a});
+  hand.compute(5);
+  hand.compute(10, {t});
+  HandMadeProgram program({{&hand.block(), 1}}, 0);
+  REQUIRE(on(program.timeline(), Stream::compute) == Times{{0, 20}, {20, 25}, {27, 37}});
+  REQUIRE(on(program.timeline(), Stream::tensor) == Times{{20, 27}});
+  REQUIRE(on(program.event().last, Stream::compute) == Times{{0, 20}, {20, 25}, {27, 37}});
+  REQUIRE(program.analytic() == 37);
 }
 
 TEST_CASE("The host issues kernels one after the other") {
-  // 4 per kernel: issued at 4, 8, 12 (and the transfer at 16); kernels of 1 wait for it.
-  HandMade hand;
-  const auto a = hand.compute(1);
+  // 4 to issue each, at 4, 8, 12, 16: short kernels wait for it, long ones let it run ahead.
+  HandMadeBlock hand;
+  hand.compute(1);
   const auto b = hand.compute(9);
-  const auto c = hand.compute(1);
-  const auto t = hand.transfer(Stream::tensor, plan::Axis::tensor, 2, {b});
-  std::array<core::Picoseconds, plan::k_streams> frontier{};
-  const auto spans = hand.run(frontier, 4);
-  REQUIRE(spans[a] == std::pair<core::Picoseconds, core::Picoseconds>{4, 5});
-  REQUIRE(spans[b] == std::pair<core::Picoseconds, core::Picoseconds>{8, 17});
-  REQUIRE(spans[c] == std::pair<core::Picoseconds, core::Picoseconds>{17, 18});
-  REQUIRE(spans[t] == std::pair<core::Picoseconds, core::Picoseconds>{17, 19});
-  REQUIRE(frontier[static_cast<std::size_t>(Stream::host)] == 16);
+  hand.compute(1);
+  hand.transfer(Stream::tensor, 2, {b});
+  HandMadeProgram program({{&hand.block(), 1}}, 4);
+  REQUIRE(on(program.timeline(), Stream::compute) == Times{{4, 5}, {8, 17}, {17, 18}});
+  REQUIRE(on(program.timeline(), Stream::tensor) == Times{{17, 19}});
+  REQUIRE(on(program.timeline(), Stream::host) == Times{{0, 4}, {4, 8}, {8, 12}, {12, 16}});
+  REQUIRE(program.analytic() == 19);
 }
 
-TEST_CASE("A dependency on an entry frontier sees the stream as it was on entry") {
-  HandMade hand;
-  const auto early = hand.transfer(Stream::data, plan::Axis::data, 100, {});
-  const auto a = hand.compute(5, {plan::entry_of(Stream::data)});  // not the transfer above
-  const auto b = hand.compute(5, {early});
-  std::array<core::Picoseconds, plan::k_streams> frontier{};
-  frontier[static_cast<std::size_t>(Stream::data)] = 30;
-  const auto spans = hand.run(frontier, 0);
-  REQUIRE(spans[early].second == 130);
-  REQUIRE(spans[a].first == 30);
-  REQUIRE(spans[b].first == 130);
+TEST_CASE("A dependency on an entry frontier sees the stream as it was when the block was entered") {
+  // First block: a transfer until 30. Second: one more until 130; the first kernel waits for the former only.
+  HandMadeBlock before;
+  before.transfer(Stream::data, 30, {});
+  HandMadeBlock block;
+  const auto later = block.transfer(Stream::data, 100, {});
+  block.compute(5, {plan::entry_of(Stream::data)});
+  block.compute(5, {later});
+  HandMadeProgram program({{&before.block(), 1}, {&block.block(), 1}}, 0);
+  REQUIRE(on(program.timeline(), Stream::data) == Times{{0, 30}, {30, 130}});
+  REQUIRE(on(program.timeline(), Stream::compute) == Times{{30, 35}, {130, 135}});
+  REQUIRE(on(program.event().last, Stream::compute) == Times{{30, 35}, {130, 135}});
 }
 
-TEST_CASE("Symbolic execution is numeric execution for every entry") {
+TEST_CASE("Sends that queue across equal layers: 126 of them") {
+  // Compute for 3, then send for 5 beside the next layer: 3 + 126 x 5. At 2 the sends hide, all but the last: 126 x 3 + 2.
+  for (const auto& [send, expected] : {std::pair{5, 3 + 126 * 5}, std::pair{2, 126 * 3 + 2}}) {
+    HandMadeBlock layer;
+    const auto computed = layer.compute(3);
+    layer.transfer(Stream::data, send, {computed});
+    HandMadeProgram program({{&layer.block(), 126}}, 0);
+    REQUIRE(program.analytic() == expected);
+    REQUIRE(program.event().makespan.time == expected);
+  }
+}
+
+TEST_CASE("Random blocks in random repetition: the power of a matrix is step-by-step execution") {
   core::Random random(5);
-  for (int trial = 0; trial < 300; ++trial) {
-    const HandMade hand = HandMade::random(random);
-    const auto host = static_cast<core::Picoseconds>(random.below(20));
-    predict::Matrix matrix = predict::Matrix::identity();
-    std::vector<predict::Form> forms;
-    predict::execute(hand.block(), hand.prices(), host, matrix.row, forms, [](std::size_t, const auto&, const auto&) {});
-    for (int entry = 0; entry < 5; ++entry) {
-      predict::Frontiers x;
-      for (core::Picoseconds& time : x) time = static_cast<core::Picoseconds>(random.below(500));
-      predict::Frontiers y = x;
-      (void)hand.run(y, host);
-      REQUIRE(matrix(x) == y);
-    }
+  for (int trial = 0; trial < 500; ++trial) {
+    const HandMadeBlock a = HandMadeBlock::random(random);
+    const HandMadeBlock b = HandMadeBlock::random(random);
+    const auto times = [&] { return static_cast<std::int64_t>(1 + random.below(random.below(2) == 0 ? 4 : 126)); };
+    HandMadeProgram program({{&a.block(), times()}, {&b.block(), times()}, {&a.block(), times()}},
+                            static_cast<core::Picoseconds>(random.below(40)));
+    const core::Picoseconds expected = program.timeline().end;  // executed number by number
+    REQUIRE(program.analytic() == expected);
+    REQUIRE(program.event().makespan.time == expected);
   }
 }

@@ -1,69 +1,96 @@
-// A block put together step by step, with its prices.
+// Programs of one stage put together step by step; the price of a step is written beside it.
 #pragma once
 
 #include <utility>
 #include <vector>
 
 #include "cairn/core/random.h"
-#include "cairn/plan/program.h"
-#include "cairn/predict/price.h"
-#include "../../src/predict/execute.h"
+#include "cairn/pipeline/generators.h"
+#include "cairn/predict/analytic.h"
+#include "cairn/predict/event.h"
+#include "support/prices.h"
 
 namespace cairn::testing {
 
-class HandMade {
+class HandMadeBlock {
  public:
-  using Times = std::pair<core::Picoseconds, core::Picoseconds>;
-
-  plan::Dependency compute(core::Picoseconds price, std::vector<plan::Dependency> after = {}) {
+  plan::Dependency compute(core::Picoseconds price, const std::vector<plan::Dependency>& after = {}) {
     return add({.kind = plan::StepKind::compute, .stream = plan::Stream::compute, .launches = 1}, price, after);
   }
-  plan::Dependency transfer(plan::Stream stream, plan::Axis axis, core::Picoseconds price, std::vector<plan::Dependency> after) {
-    return add({.kind = plan::StepKind::transfer, .stream = stream, .axis = axis, .launches = 1}, price, after);
+  plan::Dependency transfer(plan::Stream stream, core::Picoseconds price, const std::vector<plan::Dependency>& after) {
+    return add({.kind = plan::StepKind::transfer, .stream = stream, .axis = plan::Axis::tensor, .launches = 1}, price, after);
   }
-
   const plan::Block& block() const { return block_; }
-  const predict::BlockPrices& prices() const { return prices_; }
 
-  std::vector<Times> run(predict::Frontiers& frontier, core::Picoseconds host_per_kernel) const {
-    std::vector<Times> spans;
-    std::vector<core::Picoseconds> ends;
-    predict::execute(block_, prices_, host_per_kernel, frontier, ends,
-                     [&](std::size_t, core::Picoseconds start, core::Picoseconds end) { spans.emplace_back(start, end); });
-    return spans;
-  }
-
-  static HandMade random(core::Random& random) {
-    HandMade result;
+  static HandMadeBlock random(core::Random& random) {
+    HandMadeBlock result;
     const std::uint64_t steps = 1 + random.below(20);
     for (std::uint64_t i = 0; i < steps; ++i) {
       std::vector<plan::Dependency> after;
       for (std::uint64_t d = random.below(3); d > 0; --d)
-        after.push_back(i > 0 && random.below(2) == 0 ? static_cast<plan::Dependency>(random.below(i))
-                                                      : plan::entry_of(static_cast<plan::Stream>(random.below(plan::k_streams))));
+        after.push_back(i > 0 && random.below(2) == 0 ? static_cast<plan::Dependency>(random.below(i)) : any_entry(random));
       const auto price = static_cast<core::Picoseconds>(random.below(100));
       const plan::Stream streams[] = {plan::Stream::tensor, plan::Stream::data, plan::Stream::next};
       if (random.below(2) == 0)
         result.compute(price, after);
       else
-        result.transfer(streams[random.below(3)], plan::Axis::tensor, price, after);
+        result.transfer(streams[random.below(3)], price, after);
     }
     return result;
   }
 
  private:
+  static plan::Dependency any_entry(core::Random& random) {
+    return plan::entry_of(static_cast<plan::Stream>(random.below(static_cast<std::uint64_t>(plan::Stream::arrival))));
+  }
   plan::Dependency add(plan::Step step, core::Picoseconds price, const std::vector<plan::Dependency>& after) {
-    step.work = static_cast<std::int32_t>(prices_.size());
+    step.work = static_cast<std::int32_t>(block_.works.size());
     step.first_dependency = static_cast<std::uint32_t>(block_.dependencies.size());
     step.dependencies = static_cast<std::uint16_t>(after.size());
     block_.dependencies.insert(block_.dependencies.end(), after.begin(), after.end());
     block_.steps.push_back(step);
-    prices_.push_back({.duration = price, .launch = 0});
+    block_.works.emplace_back(plan::Transfer{.collective = plan::Collective::none, .group = {}, .bytes = static_cast<double>(price)});
     return static_cast<plan::Dependency>(block_.steps.size()) - 1;
   }
 
   plan::Block block_;
-  predict::BlockPrices prices_;
+};
+
+// One micro-batch whose forward pass runs the blocks given; nothing happens backward and at the end of the step.
+class HandMadeProgram {
+ public:
+  HandMadeProgram(const std::vector<plan::BlockRun>& runs, core::Picoseconds host_per_kernel)
+      : pricer_(priced_by_bytes(host_per_kernel)), table_(pricer_) {
+    forward_.runs = runs;
+    forward_.id = 0;
+    nothing_.id = 1;
+    program_.schedule = std::make_shared<const pipeline::Schedule>(pipeline::generate("1f1b", {}));
+    program_.order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*program_.schedule));
+    plan::Stage stage;
+    stage.passes = {{{{&forward_, &forward_}, {&nothing_, &nothing_}}}};
+    stage.settle = stage.update = &nothing_;
+    program_.stages.push_back(stage);
+  }
+  HandMadeProgram(const HandMadeProgram&) = delete;
+  HandMadeProgram& operator=(const HandMadeProgram&) = delete;
+
+  core::Picoseconds analytic() { return predict::Analytic(table_).makespan(program_).time; }
+  predict::StageTimeline timeline() { return predict::Analytic(table_).timeline(program_, 0); }
+  predict::EventResult event() { return predict::simulate(program_, table_); }
+
+ private:
+  static StatedPricer priced_by_bytes(core::Picoseconds host_per_kernel) {
+    StatedPricer result;
+    result.of_transfer = [](const plan::Transfer& transfer) { return static_cast<core::Picoseconds>(transfer.bytes); };
+    result.per_kernel = host_per_kernel;
+    return result;
+  }
+
+  StatedPricer pricer_;
+  predict::PriceTable table_;
+  plan::Pass forward_;
+  plan::Pass nothing_;
+  plan::Program program_;
 };
 
 }  // namespace cairn::testing

@@ -8,6 +8,7 @@
 #include "small_models.h"
 
 namespace cairn::testing {
+namespace small_models {
 
 struct TransformerOptions {
   std::int64_t body_layers = 4;
@@ -50,7 +51,6 @@ class SmallTransformer {
   Extent head_dim() const { return Extent::of(o_.hidden / o_.heads); }
   Extent ffn() const { return Extent::of(o_.ffn); }
   Extent vocab() const { return Extent::of(o_.vocab); }
-  static small_models::Affine at(int dim) { return small_models::at(dim); }
 
   void add(ir::Model& model, const char* name, ir::Position position, ir::Graph graph, std::int64_t count) const {
     graph.differentiate({.parameter_gradient = numerics::Format::fp32, .fused_accumulation = o_.fused_accumulation});
@@ -61,13 +61,13 @@ class SmallTransformer {
   ir::TensorId stream(ir::Graph& graph, const std::string& name) const {
     return activation(graph, name, {{"batch", batch()}, {"sequence", sequence()}, {"hidden", hidden()}});
   }
-  ir::TensorId activation(ir::Graph& graph, const std::string& name, small_models::Dims dims) const {
-    return small_models::tensor(graph, name, dims, ir::Role::activation, o_.format);
+  ir::TensorId activation(ir::Graph& graph, const std::string& name, Dims dims) const {
+    return tensor(graph, name, dims, ir::Role::activation, o_.format);
   }
-  ir::TensorId parameter(ir::Graph& graph, const std::string& name, small_models::Dims dims, const char* tied = "") const {
-    return small_models::tensor(graph, name, dims, ir::Role::parameter, o_.format, tied);
+  ir::TensorId parameter(ir::Graph& graph, const std::string& name, Dims dims, const char* tied = "") const {
+    return tensor(graph, name, dims, ir::Role::parameter, o_.format, tied);
   }
-  static ir::TensorId statistic(ir::Graph& graph, const std::string& name, small_models::Dims dims) {
+  static ir::TensorId statistic(ir::Graph& graph, const std::string& name, Dims dims) {
     ir::Tensor tensor;
     tensor.name = name;
     for (const auto& [dim, size] : dims) tensor.dims.push_back(ir::TensorDim{.name = dim, .extent = size});
@@ -76,13 +76,12 @@ class SmallTransformer {
     return graph.add_tensor(std::move(tensor));
   }
   static ir::TensorId tokens(ir::Graph& graph, const std::string& name) {
-    return small_models::tensor(graph, name, {{"batch", batch()}, {"sequence", sequence()}}, ir::Role::index,
+    return tensor(graph, name, {{"batch", batch()}, {"sequence", sequence()}}, ir::Role::index,
                                 numerics::Format::int64);
   }
   const char* tag() const { return o_.tied ? "table" : ""; }
 
   void append_embedding(ir::Graph& graph) const {
-    using namespace small_models;
     const ir::TensorId ids = tokens(graph, "tokens");
     const ir::TensorId table = parameter(graph, "embedding", {{"vocab", vocab()}, {"hidden", hidden()}}, tag());
     const ir::TensorId x = stream(graph, "embedding.out");
@@ -96,7 +95,6 @@ class SmallTransformer {
   }
 
   ir::TensorId append_norm(ir::Graph& graph, const std::string& name, ir::TensorId x) const {
-    using namespace small_models;
     const ir::TensorId gain = parameter(graph, name + ".gain", {{"hidden", hidden()}});
     const ir::TensorId y = stream(graph, name + ".out");
     const ir::TensorId scale = statistic(graph, name + ".scale", {{"batch", batch()}, {"sequence", sequence()}});
@@ -108,7 +106,6 @@ class SmallTransformer {
   }
 
   void append_attention(ir::Graph& graph, ir::TensorId qkv, ir::TensorId context) const {
-    using namespace small_models;
     const ir::TensorId logsum =
         statistic(graph, "logsumexp", {{"batch", batch()}, {"kv_heads", heads()}, {"query", sequence()}});
     ir::Operator op = operation("attention", ir::Kind::contraction,
@@ -126,7 +123,6 @@ class SmallTransformer {
   }
 
   ir::TensorId append_residual(ir::Graph& graph, const std::string& name, ir::TensorId x, ir::TensorId y) const {
-    using namespace small_models;
     const ir::TensorId out = stream(graph, name);
     append(graph, operation(name, ir::Kind::pointwise, {{"batch", batch()}, {"sequence", sequence()}, {"hidden", hidden()}}, 1.0),
            {read(y, {at(0), at(1), at(2)}, ir::InputGradient::passed), read(x, {at(0), at(1), at(2)}, ir::InputGradient::passed),
@@ -135,7 +131,6 @@ class SmallTransformer {
   }
 
   ir::TensorId append_mlp(ir::Graph& graph, ir::TensorId y) const {
-    using namespace small_models;
     const Dims wide{{"batch", batch()}, {"sequence", sequence()}, {"ffn", ffn()}};
     const ir::TensorId w1 = parameter(graph, "fc1.weight", {{"ffn", ffn()}, {"hidden", hidden()}});
     const ir::TensorId inner = activation(graph, "fc1.out", wide);
@@ -160,7 +155,6 @@ class SmallTransformer {
   }
 
   void append_body(ir::Graph& graph) const {
-    using namespace small_models;
     const ir::TensorId x = stream(graph, "x");
     graph.set_inputs({x});
     const ir::TensorId y = append_norm(graph, "norm1", x);
@@ -196,7 +190,6 @@ class SmallTransformer {
   }
 
   void append_head(ir::Graph& graph) const {
-    using namespace small_models;
     const ir::TensorId x = stream(graph, "x");
     graph.set_inputs({x});
     const ir::TensorId y = append_norm(graph, "final_norm", x);
@@ -221,5 +214,10 @@ class SmallTransformer {
 };
 
 inline ir::Model small_transformer(const TransformerOptions& options = {}) { return SmallTransformer(options).build(); }
+
+}  // namespace small_models
+
+using small_models::small_transformer;
+using small_models::TransformerOptions;
 
 }  // namespace cairn::testing

@@ -4,6 +4,7 @@
 #include "small_models.h"
 
 namespace cairn::testing {
+namespace small_models {
 
 struct TwoProductsOptions {
   std::int64_t layers = 1;
@@ -14,7 +15,6 @@ struct TwoProductsOptions {
 };
 
 inline ir::Model two_products(const TwoProductsOptions& options = {}) {
-  using namespace small_models;
   const loopnest::Extent sequence = loopnest::Extent::of(loopnest::Symbol::sequence);
   const loopnest::Extent h = extent(options.hidden);
   const loopnest::Extent f = extent(options.ffn);
@@ -34,7 +34,7 @@ inline ir::Model two_products(const TwoProductsOptions& options = {}) {
       operation("fc2", ir::Kind::contraction, {{"batch", batch()}, {"sequence", sequence}, {"hidden", h}, {"ffn", f}}, 2.0);
   fc2.accesses = {read(inner, {at(0), at(1), at(3)}), read(w2, {at(2), at(3)}), accumulate(y, {at(0), at(1), at(2)})};
   if (options.bias)
-    fc2.accesses.push_back(small_models::bias(tensor(graph, "bias", {{"hidden", h}}, ir::Role::parameter, k_format), {at(2)}));
+    fc2.accesses.push_back(bias(tensor(graph, "bias", {{"hidden", h}}, ir::Role::parameter, k_format), {at(2)}));
   graph.add_operator(std::move(fc2));
   graph.set_outputs({y});
   graph.differentiate({.parameter_gradient = numerics::Format::fp32, .fused_accumulation = options.fused_accumulation});
@@ -44,5 +44,9 @@ inline ir::Model two_products(const TwoProductsOptions& options = {}) {
   model.classes.push_back(ir::LayerClass{.name = "body", .position = ir::Position::body, .graph = std::move(graph)});
   return model;
 }
+
+}  // namespace small_models
+
+using small_models::two_products;
 
 }  // namespace cairn::testing
