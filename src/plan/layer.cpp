@@ -66,10 +66,13 @@ void LayerLowering::find_parameters() {
           elements /= static_cast<double>(rule.size);
       parameter_local_[at(access.tensor)] = elements;
       state_.parameter_elements += elements;
-      for (std::size_t rule = 0; rule < options_.rules.size(); ++rule)
-        if (gradient_is_partial(access.tensor, rule)) state_.partial_elements[rule] += elements;
+      std::vector<double> partial(options_.rules.size(), 0.0);
+      for (std::size_t rule = 0; rule < options_.rules.size(); ++rule) {
+        if (gradient_is_partial(access.tensor, rule)) partial[rule] = elements;
+        state_.partial_elements[rule] += partial[rule];
+      }
       if (!tensor.tied.empty()) {
-        state_.tied.push_back({.tag = tensor.tied, .elements = elements});
+        state_.tied.push_back({.tag = tensor.tied, .elements = elements, .partial_elements = std::move(partial)});
         state_.tied_elements += elements;
       }
     }

@@ -495,11 +495,14 @@ class Lowering::Implementation {
       parameters.elements += count * (state.parameter_elements - state.tied_elements);
       if (!state.partial_elements.empty()) parameters.partial_tensor_elements += count * state.partial_elements.front();
       if (!state.tied.empty()) stretch.owns_ties = false;
-      for (const Tied& tied : state.tied)
-        if (first_holder(tied, device)) {
-          parameters.elements += tied.elements;
-          stretch.owns_ties = true;
-        }
+      for (const Tied& tied : state.tied) {
+        const bool first = first_holder(tied, device);
+        const double partial = tied.partial_elements.empty() ? 0.0 : tied.partial_elements.front();
+        parameters.partial_tensor_elements -= (first ? count - 1.0 : count) * partial;
+        if (!first) continue;
+        parameters.elements += tied.elements;
+        stretch.owns_ties = true;
+      }
     }
   }
 

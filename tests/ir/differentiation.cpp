@@ -1,8 +1,8 @@
 // What differentiation appends, derived by hand.
 #include <set>
 
-#include "catch.h"
 #include "cairn/ir/model.h"
+#include "catch.h"
 #include "support/spine_models.h"
 
 using namespace cairn;
@@ -18,7 +18,8 @@ const ir::Operator& find(const ir::Graph& graph, const std::string& name) {
   return graph.operators().front();
 }
 bool has(const ir::Graph& graph, const std::string& name) {
-  return std::any_of(graph.operators().begin(), graph.operators().end(), [&](const ir::Operator& op) { return op.name == name; });
+  return std::any_of(graph.operators().begin(), graph.operators().end(),
+                     [&](const ir::Operator& op) { return op.name == name; });
 }
 ir::TensorId tensor_of(const ir::Graph& graph, const std::string& name) {
   for (std::size_t id = 0; id < graph.tensors().size(); ++id)
@@ -52,8 +53,8 @@ TEST_CASE("Backward of a perceptron layer") {
   const ir::Model model = multilayer_perceptron(10, 6, 4);
   const ir::Graph& body = model.classes[1].graph;
   REQUIRE(body.forward_count() == 2);
-  REQUIRE(names_of(body, 2) ==
-          std::vector<std::string>{"rectifier.backward", "fc.input_gradient", "fc.weight_gradient", "fc.bias_gradient"});
+  REQUIRE(names_of(body, 2) == std::vector<std::string>{"rectifier.backward", "fc.input_gradient", "fc.weight_gradient",
+                                                        "fc.bias_gradient"});
   // Batch 2, width 6: forward 2 x 2 x 6 x 6 = 144; each of the two gradients the same; the bias 2 x 6 additions.
   REQUIRE(flops_of(body, find(body, "fc"), k_sizes) == 144.0);
   REQUIRE(flops_of(body, find(body, "fc.input_gradient"), k_sizes) == 144.0);
@@ -67,7 +68,8 @@ TEST_CASE("Backward of a perceptron layer") {
   REQUIRE(bytes_of(body, find(body, "fc.bias_gradient"), k_sizes) == 4.0 * (12 + 2 * 6));
   // Data has no gradient, so the entry has no input gradient.
   const ir::Graph& entry = model.classes[0].graph;
-  REQUIRE(names_of(entry, 2) == std::vector<std::string>{"rectifier.backward", "fc.weight_gradient", "fc.bias_gradient"});
+  REQUIRE(names_of(entry, 2) ==
+          std::vector<std::string>{"rectifier.backward", "fc.weight_gradient", "fc.bias_gradient"});
   REQUIRE(entry.gradient(tensor_of(entry, "data")) == ir::k_no_tensor);
   // A loss has no output: its backward is seeded by nothing.
   const ir::Graph& exit = model.classes[2].graph;
@@ -105,12 +107,14 @@ TEST_CASE("Saved activations of the perceptron") {
 TEST_CASE("Backward of a transformer block") {
   const ir::Model model = small_transformer();
   const ir::Graph& body = model.classes[1].graph;
-  // residual2 passes its gradient to both sides and has no operator of its own; so do residual1. Where two gradients meet, a sum.
+  // residual2 passes its gradient to both sides and has no operator of its own; so do residual1. Where two gradients
+  // meet, a sum.
   REQUIRE(names_of(body, body.forward_count()) ==
-          std::vector<std::string>{"fc2.input_gradient", "fc2.weight_gradient", "activation.backward", "fc1.input_gradient",
-                                   "fc1.weight_gradient", "norm2.backward", "norm2.parameter_gradient", "residual1.gradient_sum",
-                                   "proj.input_gradient", "proj.weight_gradient", "attention.backward", "qkv.input_gradient",
-                                   "qkv.weight_gradient", "norm1.backward", "norm1.parameter_gradient", "x.gradient_sum"});
+          std::vector<std::string>{
+              "fc2.input_gradient", "fc2.weight_gradient", "activation.backward", "fc1.input_gradient",
+              "fc1.weight_gradient", "norm2.backward", "norm2.parameter_gradient", "residual1.gradient_sum",
+              "proj.input_gradient", "proj.weight_gradient", "attention.backward", "qkv.input_gradient",
+              "qkv.weight_gradient", "norm1.backward", "norm1.parameter_gradient", "x.gradient_sum"});
   // The gradient of residual2 itself is what fc2 reads: nothing stands between.
   const ir::TensorId border = body.border_gradient(body.outputs().front());
   REQUIRE(body.gradient(body.outputs().front()) == border);
@@ -130,7 +134,8 @@ TEST_CASE("Backward of a transformer block") {
   REQUIRE(flops_of(body, find(body, "attention"), k_sizes) == 4.0 * pairs);
   REQUIRE(flops_of(body, find(body, "attention.backward"), k_sizes) == 10.0 * pairs);
   const ir::Operator& attention = find(body, "attention");
-  REQUIRE(ir::flops_unguarded({.op = &attention, .graph = &body, .box = attention.domain.box(k_sizes)}) == 4.0 * 2 * 4 * 64 * 4);
+  REQUIRE(ir::flops_unguarded({.op = &attention, .graph = &body, .box = attention.domain.box(k_sizes)}) ==
+          4.0 * 2 * 4 * 64 * 4);
   // One gradient tensor for the three slices of qkv.
   const ir::Operator& derived = find(body, "attention.backward");
   std::set<ir::TensorId> written;
@@ -142,14 +147,15 @@ TEST_CASE("Backward of a transformer block") {
 TEST_CASE("Saved activations of a transformer block, with regions recomputed") {
   const ir::Model model = small_transformer();
   const ir::Graph& body = model.classes[1].graph;
-  REQUIRE(names_of(body, body.saved()) ==
-          std::set<std::string>{"x", "norm1.out", "norm1.scale", "qkv.out", "context", "logsumexp", "residual1", "norm2.out",
-                                "norm2.scale", "fc1.out", "activation.out"});
+  REQUIRE(names_of(body, body.saved()) == std::set<std::string>{"x", "norm1.out", "norm1.scale", "qkv.out", "context",
+                                                                "logsumexp", "residual1", "norm2.out", "norm2.scale",
+                                                                "fc1.out", "activation.out"});
   std::vector<char> attention(body.forward_count(), 0);
   for (std::size_t id = 0; id < body.forward_count(); ++id) attention[id] = body.operators()[id].region == "attention";
   // The context is made again from qkv; all else stays.
-  REQUIRE(names_of(body, body.saved(attention)) == std::set<std::string>{"x", "norm1.out", "norm1.scale", "qkv.out", "residual1",
-                                                                         "norm2.out", "norm2.scale", "fc1.out", "activation.out"});
+  REQUIRE(names_of(body, body.saved(attention)) == std::set<std::string>{"x", "norm1.out", "norm1.scale", "qkv.out",
+                                                                         "residual1", "norm2.out", "norm2.scale",
+                                                                         "fc1.out", "activation.out"});
   REQUIRE(names_of(body, body.saved(std::vector<char>(body.forward_count(), 1))) == std::set<std::string>{"x"});
 }
 
@@ -168,7 +174,8 @@ TEST_CASE("An in-place operator is differentiated in place and saves one storage
 }
 
 TEST_CASE("A gradient that others still read is not overwritten in place") {
-  // r = x + y, y = f(z) in the storage of z: the gradient of r goes to x as it is, so the gradient of z needs storage of its own.
+  // r = x + y, y = f(z) in the storage of z: the gradient of r goes to x as it is, so the gradient of z needs storage
+  // of its own.
   ir::Graph graph;
   const auto shape = [&](const char* name) {
     return tensor(graph, name, {{"n", extent(4)}}, ir::Role::activation, numerics::Format::fp32);
@@ -179,7 +186,8 @@ TEST_CASE("A gradient that others still read is not overwritten in place") {
   ir::Tensor in_place = graph.tensor(shape("y"));
   in_place.alias_of = z;
   const ir::TensorId y = graph.add_tensor(in_place);
-  append(graph, operation("f", ir::Kind::pointwise, {{"n", extent(4)}}, 1.0, 1.0), {read(z, {at(0)}), write(y, {at(0)})}, {y});
+  append(graph, operation("f", ir::Kind::pointwise, {{"n", extent(4)}}, 1.0, 1.0),
+         {read(z, {at(0)}), write(y, {at(0)})}, {y});
   const ir::TensorId r = shape("r");
   append(graph, operation("add", ir::Kind::pointwise, {{"n", extent(4)}}, 1.0),
          {read(x, {at(0)}, ir::InputGradient::passed), read(y, {at(0)}, ir::InputGradient::passed), write(r, {at(0)})});
@@ -232,8 +240,10 @@ TEST_CASE("Recurrent cell: gradients of the state, of shared weights and of gate
   REQUIRE_FALSE(has(body, "from_x.input_gradient"));
   REQUIRE(body.gradient(tensor_of(body, "from_x.out")) == body.gradient(tensor_of(body, "gate.sum")));
   REQUIRE(body.gradient(tensor_of(body, "from_h.out")) == body.gradient(tensor_of(body, "gate.sum")));
-  // 2 x 4 x 3 x (5 + 3) multiply-adds forward; without the input gradient of from_x backward is short of twice that by 2 2 4 3 5.
-  REQUIRE(flops_of(body, find(body, "from_x"), k_sizes) + flops_of(body, find(body, "from_h"), k_sizes) == 2.0 * 2 * 12 * 8);
+  // 2 x 4 x 3 x (5 + 3) multiply-adds forward; without the input gradient of from_x backward is short of twice that by
+  // 2 2 4 3 5.
+  REQUIRE(flops_of(body, find(body, "from_x"), k_sizes) + flops_of(body, find(body, "from_h"), k_sizes) ==
+          2.0 * 2 * 12 * 8);
   REQUIRE(flops_of(body, find(body, "gate.sum.bias_gradient"), k_sizes) == 2.0 * 12);
   // Shared by all steps: counted once, however many steps.
   REQUIRE(model.parameters() == 2 * 3 + 12 * (5 + 3 + 1) + (3 + 1) * 2);

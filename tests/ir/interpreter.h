@@ -1,4 +1,5 @@
-// Runs small graphs of contractions and additions in exact integers, so that derivatives can be compared with differences.
+// Runs small graphs of contractions and additions in exact integers, so that derivatives can be compared with
+// differences.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +58,8 @@ class Interpreter {
     return of(access.tensor).at(static_cast<std::size_t>(index));
   }
 
-  // Contractions multiply what they read; everything else here adds. An addend of a contraction is added once per result.
+  // Contractions multiply what they read; everything else here adds. An addend of a contraction is added once per
+  // result.
   void visit(const ir::Operator& op, const std::vector<std::int64_t>& point) {
     const ir::Access* written = nullptr;
     for (const ir::Access& access : op.accesses)

@@ -3,8 +3,8 @@
 // holds without remainder, in integers.
 #include <fmt/format.h>
 
-#include "catch.h"
 #include "cairn/core/random.h"
+#include "catch.h"
 #include "ir/interpreter.h"
 #include "support/small_models.h"
 
@@ -20,7 +20,8 @@ constexpr auto k_format = numerics::Format::fp32;
 ir::TensorId named(ir::Graph& graph, const std::string& name, ir::Role role, std::vector<std::int64_t> extents) {
   ir::Tensor result;
   result.name = name;
-  for (const std::int64_t size : extents) result.dims.push_back({fmt::format("{}{}", name, result.dims.size()), extent(size)});
+  for (const std::int64_t size : extents)
+    result.dims.push_back({fmt::format("{}{}", name, result.dims.size()), extent(size)});
   result.role = role;
   result.format = k_format;
   return graph.add_tensor(std::move(result));
@@ -47,10 +48,13 @@ class Check {
     for (std::size_t id = 0; id < graph_.tensors().size(); ++id) {
       const auto tensor = static_cast<ir::TensorId>(id);
       const ir::TensorId gradient = graph_.gradient(tensor);
-      if (graph_.producer(tensor) >= 0 || graph_.tensors()[id].role == ir::Role::gradient || gradient == ir::k_no_tensor) continue;
+      if (graph_.producer(tensor) >= 0 || graph_.tensors()[id].role == ir::Role::gradient ||
+          gradient == ir::k_no_tensor)
+        continue;
       for (std::size_t element = 0; element < start_[id].size(); ++element) {
         INFO(graph_.tensors()[id].name << " element " << element);
-        const std::int64_t twelfth = value(id, element, -2) - 8 * value(id, element, -1) + 8 * value(id, element, 1) - value(id, element, 2);
+        const std::int64_t twelfth =
+            value(id, element, -2) - 8 * value(id, element, -1) + 8 * value(id, element, 1) - value(id, element, 2);
         REQUIRE(twelfth % 12 == 0);
         REQUIRE(whole.of(gradient)[element] == twelfth / 12);
         ++compared;
@@ -86,8 +90,8 @@ class Check {
 };
 
 // y[t, n] += x[t, k] w[n, k] (+ v[n])
-ir::TensorId product(ir::Graph& graph, ir::TensorId x, ir::TensorId w, const std::string& name, std::int64_t t, std::int64_t n,
-                     std::int64_t k, ir::TensorId v = ir::k_no_tensor) {
+ir::TensorId product(ir::Graph& graph, ir::TensorId x, ir::TensorId w, const std::string& name, std::int64_t t,
+                     std::int64_t n, std::int64_t k, ir::TensorId v = ir::k_no_tensor) {
   const ir::TensorId y = named(graph, name, ir::Role::activation, {t, n});
   ir::Operator op = operation(name, ir::Kind::contraction, {{"t", extent(t)}, {"n", extent(n)}, {"k", extent(k)}}, 2.0);
   op.accesses = {read(x, {at(0), at(2)}), read(w, {at(1), at(2)}), accumulate(y, {at(0), at(1)})};
@@ -96,7 +100,8 @@ ir::TensorId product(ir::Graph& graph, ir::TensorId x, ir::TensorId w, const std
   return y;
 }
 
-ir::TensorId sum_of(ir::Graph& graph, ir::TensorId a, ir::TensorId b, const std::string& name, std::int64_t t, std::int64_t n) {
+ir::TensorId sum_of(ir::Graph& graph, ir::TensorId a, ir::TensorId b, const std::string& name, std::int64_t t,
+                    std::int64_t n) {
   const ir::TensorId y = named(graph, name, ir::Role::activation, {t, n});
   append(graph, operation(name, ir::Kind::pointwise, {{"t", extent(t)}, {"n", extent(n)}}, 1.0),
          {read(a, {at(0), at(1)}, ir::InputGradient::passed), read(b, {at(0), at(1)}, ir::InputGradient::passed),
@@ -145,7 +150,8 @@ TEST_CASE("A product of two activations that share an ancestor") {
   const ir::TensorId k = product(graph, x, wk, "k", 3, 2, 4);
   // scores[i, j] over j <= i, then scores x x: of degree 3 in x.
   const ir::TensorId scores = named(graph, "scores", ir::Role::activation, {3, 3});
-  ir::Operator causal = operation("scores", ir::Kind::contraction, {{"i", extent(3)}, {"j", extent(3)}, {"d", extent(2)}}, 2.0);
+  ir::Operator causal =
+      operation("scores", ir::Kind::contraction, {{"i", extent(3)}, {"j", extent(3)}, {"d", extent(2)}}, 2.0);
   causal.domain.add_guard(loopnest::Affine{.terms = {{0, 1}, {1, -1}}, .offset = 0});
   append(graph, std::move(causal),
          {read(q, {at(0), at(2)}), read(k, {at(1), at(2)}), accumulate(scores, {at(0), at(1)})});
@@ -164,12 +170,14 @@ TEST_CASE("A strided convolution with padding by guards") {
   graph.set_inputs({in});
   const ir::TensorId w = named(graph, "w", ir::Role::parameter, {3, 2, 3});
   const ir::TensorId out = named(graph, "out", ir::Role::activation, {2, 3, 3});
-  ir::Operator op = operation("conv", ir::Kind::contraction,
-                              {{"b", extent(2)}, {"o", extent(3)}, {"y", extent(3)}, {"i", extent(2)}, {"r", extent(3)}}, 2.0);
+  ir::Operator op =
+      operation("conv", ir::Kind::contraction,
+                {{"b", extent(2)}, {"o", extent(3)}, {"y", extent(3)}, {"i", extent(2)}, {"r", extent(3)}}, 2.0);
   op.domain.add_guard(loopnest::Affine{.terms = {{2, 2}, {4, 1}}, .offset = -1});
   op.domain.add_guard(loopnest::Affine{.terms = {{2, -2}, {4, -1}}, .offset = 6});
   append(graph, std::move(op),
-         {read(in, {at(0), at(3), window(2, 2, 4, -1)}), read(w, {at(1), at(3), at(4)}), accumulate(out, {at(0), at(1), at(2)})});
+         {read(in, {at(0), at(3), window(2, 2, 4, -1)}), read(w, {at(1), at(3), at(4)}),
+          accumulate(out, {at(0), at(1), at(2)})});
   graph.set_outputs({out});
   graph.differentiate({.parameter_gradient = k_format});
   Check(graph).run();
@@ -189,7 +197,8 @@ TEST_CASE("Random chains of products and sums, longer than any reserved storage"
       const ir::TensorId a = made[made.size() - 1 - random.below(std::min<std::size_t>(made.size(), 3))];
       const std::string name = fmt::format("t{}", i);
       if (random.below(2) == 0) {
-        made.push_back(product(graph, a, named(graph, name + ".w", ir::Role::parameter, {k_width, k_width}), name, 1, k_width, k_width));
+        made.push_back(product(graph, a, named(graph, name + ".w", ir::Role::parameter, {k_width, k_width}), name, 1,
+                               k_width, k_width));
       } else {
         const ir::TensorId b = made[random.below(made.size())];
         made.push_back(sum_of(graph, a, b, name, 1, k_width));

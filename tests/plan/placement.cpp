@@ -1,7 +1,7 @@
 #include "cairn/plan/placement.h"
 
-#include "catch.h"
 #include "cairn/plan/lowering.h"
+#include "catch.h"
 #include "plan/transfers.h"
 #include "support/two_products.h"
 
@@ -39,7 +39,8 @@ TEST_CASE("Bytes sent by one of n ranks") {
   REQUIRE(plan::bytes_sent(Collective::all_reduce, 8, 800.0) == 1400.0);
   REQUIRE(plan::bytes_sent(Collective::all_to_all, 8, 800.0) == 87.5);  // 100 bytes each, 7/8 of them leave
   REQUIRE(plan::bytes_sent(Collective::send, 2, 800.0) == 800.0);
-  for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter, Collective::all_reduce, Collective::all_to_all})
+  for (const Collective collective :
+       {Collective::all_gather, Collective::reduce_scatter, Collective::all_reduce, Collective::all_to_all})
     REQUIRE(plan::bytes_sent(collective, 1, 800.0) == 0.0);
 }
 
@@ -65,7 +66,8 @@ TEST_CASE("Placements follow from projections") {
   REQUIRE(plan::split_dim(fc1, {.axis = Axis::tensor, .size = 4, .dims = {"vocab"}}) == -1);
   // At a border a tensor is split along what it is itself indexed by.
   REQUIRE(plan::border_placement(graph.tensor(graph.inputs()[0]), rule) == Placement{Kind::shard, 1, ir::Monoid::sum});
-  REQUIRE(plan::border_placement(graph.tensor(graph.inputs()[0]), {.axis = Axis::tensor, .size = 4, .dims = {"ffn"}}) == k_whole);
+  REQUIRE(plan::border_placement(graph.tensor(graph.inputs()[0]), {.axis = Axis::tensor, .size = 4, .dims = {"ffn"}}) ==
+          k_whole);
 }
 
 TEST_CASE("Mesh: strides from the inside out, coordinates back") {
@@ -79,7 +81,8 @@ TEST_CASE("Mesh: strides from the inside out, coordinates back") {
   REQUIRE(mesh.group(Axis::data).stride == 2);
   REQUIRE(mesh.group(Axis::pipeline).stride == 6);
   for (std::int64_t rank = 0; rank < 24; ++rank)
-    REQUIRE(rank == mesh.coordinate(rank, Axis::tensor) + 2 * mesh.coordinate(rank, Axis::data) + 6 * mesh.coordinate(rank, Axis::pipeline));
+    REQUIRE(rank == mesh.coordinate(rank, Axis::tensor) + 2 * mesh.coordinate(rank, Axis::data) +
+                        6 * mesh.coordinate(rank, Axis::pipeline));
   s.order = {Axis::pipeline, Axis::tensor, Axis::context, Axis::data};
   REQUIRE(plan::mesh(s).group(Axis::pipeline).stride == 1);
   REQUIRE(plan::mesh(s).group(Axis::tensor).stride == 4);

@@ -53,7 +53,8 @@ TEST_CASE("The same split along the sequence in between: gather and scatter, and
   const ir::Model model = two_products({.hidden = 16});
   const auto layer = lowered(model, 0, options(4, true));
   REQUIRE(transfers(layer.forward()) == Sent{{k_gather, k_stream}, {k_scatter, k_stream}});
-  // The gradient of y is gathered for both gradients of fc2; x again for fc1's weights; the gradient of x leaves as a shard.
+  // The gradient of y is gathered for both gradients of fc2; x again for fc1's weights; the gradient of x leaves as a
+  // shard.
   REQUIRE(transfers(layer.backward()) == Sent{{k_gather, k_stream}, {k_gather, k_stream}, {k_scatter, k_stream}});
 }
 
@@ -68,11 +69,15 @@ TEST_CASE("A transformer block sends 8 b s h (t-1)/t elements, 10 with sequence 
     // Forward as much as before: a gather and a scatter in place of each all-reduce.
     REQUIRE(volume(split.forward(), Axis::tensor) == volume(plain.forward(), Axis::tensor));
     // Backward the input of both column-parallel products once more.
-    REQUIRE(volume(split.backward(), Axis::tensor) == volume(plain.backward(), Axis::tensor) + 2 * (t - 1) / t * k_stream);
+    REQUIRE(volume(split.backward(), Axis::tensor) ==
+            volume(plain.backward(), Axis::tensor) + 2 * (t - 1) / t * k_stream);
   }
-  REQUIRE(transfers(lowered(model, 1, options(4, true)).backward()) ==
-          Sent{{k_gather, k_stream}, {k_gather, k_stream}, {k_scatter, k_stream}, {k_gather, k_stream}, {k_gather, k_stream},
-               {k_scatter, k_stream}});
+  REQUIRE(transfers(lowered(model, 1, options(4, true)).backward()) == Sent{{k_gather, k_stream},
+                                                                            {k_gather, k_stream},
+                                                                            {k_scatter, k_stream},
+                                                                            {k_gather, k_stream},
+                                                                            {k_gather, k_stream},
+                                                                            {k_scatter, k_stream}});
 }
 
 TEST_CASE("Recomputation repeats the forward transfers") {
@@ -115,8 +120,10 @@ TEST_CASE("Vocabulary-parallel embedding and loss") {
   const double per_token = 4 * k_b * k_s;
   REQUIRE(transfers(lowered(model, 2, options(4, false, true)).forward()) == Sent{{k_reduce, per_token}});
   REQUIRE(transfers(lowered(model, 2, options(4, false, true)).backward()) == Sent{{k_reduce, k_stream}});
-  REQUIRE(transfers(lowered(model, 2, options(4, true, true)).forward()) == Sent{{k_gather, k_stream}, {k_reduce, per_token}});
-  REQUIRE(transfers(lowered(model, 2, options(4, true, true)).backward()) == Sent{{k_gather, k_stream}, {k_scatter, k_stream}});
+  REQUIRE(transfers(lowered(model, 2, options(4, true, true)).forward()) ==
+          Sent{{k_gather, k_stream}, {k_reduce, per_token}});
+  REQUIRE(transfers(lowered(model, 2, options(4, true, true)).backward()) ==
+          Sent{{k_gather, k_stream}, {k_scatter, k_stream}});
   // Not vocabulary-parallel: whole tables, and along the sequence each token's loss is a rank's own.
   for (const bool sequence_parallel : {false, true})
     for (const std::size_t end : {0, 2}) {
@@ -144,7 +151,8 @@ TEST_CASE("Gradients that tensor-parallel ranks hold in parts") {
     REQUIRE(partial(biased, 0, options(4, false)) == 0);
     REQUIRE(partial(biased, 0, options(4, true)) == k_h);
   }
-  // A weight that no rule splits, its gradient written on its own first: still summed once per step, not per micro-batch.
+  // A weight that no rule splits, its gradient written on its own first: still summed once per step, not per
+  // micro-batch.
   TransformerOptions apart;
   apart.fused_accumulation = false;
   const ir::Model unfused = small_transformer(apart);
@@ -177,15 +185,17 @@ TEST_CASE("Saved bytes of a transformer block") {
     // Held by the layer below, which keeps its own output: nothing but this layer's own.
     o.recompute_all = false;
     o.inputs_held = 1;
-    REQUIRE(lowered(model, 1, o).state().saved_bytes == (whole - k_stream + token_statistics + split + head_statistics) / t);
+    REQUIRE(lowered(model, 1, o).state().saved_bytes ==
+            (whole - k_stream + token_statistics + split + head_statistics) / t);
   }
 }
 
 TEST_CASE("Forward holds what is saved, backward gives it back, for every class and option") {
-  std::vector<ir::Model> models{multilayer_perceptron(8, 16, 4), convolutional_network(8, 4, 4), recurrent_network(5, 3, 2),
-                                two_products({.hidden = 16, .bias = true})};
+  std::vector<ir::Model> models{multilayer_perceptron(8, 16, 4), convolutional_network(8, 4, 4),
+                                recurrent_network(5, 3, 2), two_products({.hidden = 16, .bias = true})};
   for (const bool in_place : {false, true})
-    for (const bool fused : {false, true}) models.push_back(small_transformer({.in_place = in_place, .fused_accumulation = fused}));
+    for (const bool fused : {false, true})
+      models.push_back(small_transformer({.in_place = in_place, .fused_accumulation = fused}));
   for (const ir::Model& model : models)
     for (std::size_t layer = 0; layer < model.classes.size(); ++layer)
       for (const std::int64_t t : {1, 2, 4})

@@ -1,8 +1,8 @@
 // Programs of whole strategies: stages, parameters, what the data axis moves, and the errors.
 #include <cmath>
 
-#include "catch.h"
 #include "cairn/core/diagnostics.h"
+#include "catch.h"
 #include "plan/transfers.h"
 #include "support/spine_models.h"
 #include "support/two_products.h"
@@ -15,7 +15,9 @@ using plan::Collective;
 
 namespace {
 
-double resident(const plan::Stage& stage, Category category) { return stage.resident[static_cast<std::size_t>(category)]; }
+double resident(const plan::Stage& stage, Category category) {
+  return stage.resident[static_cast<std::size_t>(category)];
+}
 
 plan::Strategy single(std::int64_t layers) {
   plan::Strategy s;
@@ -31,13 +33,15 @@ Sent of_pass(const plan::Pass& pass, Axis axis) {
 }
 // What a stage moves over the data axis in one step: forward and backward once with their collectives, then the end.
 double data_bytes(const plan::Stage& stage, Collective collective) {
-  double total = whole_bytes(*stage.settle, Axis::data, collective) + whole_bytes(*stage.update, Axis::data, collective);
+  double total =
+      whole_bytes(*stage.settle, Axis::data, collective) + whole_bytes(*stage.update, Axis::data, collective);
   for (const auto& chunk : stage.passes)
     for (const auto& phase : chunk) total += whole_bytes(*phase[1], Axis::data, collective);
   return total;
 }
 
-void require_error(const plan::Strategy& strategy, const ir::Model& model, const std::string& place, const std::string& said) {
+void require_error(const plan::Strategy& strategy, const ir::Model& model, const std::string& place,
+                   const std::string& said) {
   plan::Lowering lowering(model, 8, {});
   try {
     (void)lowering.lower(strategy);
@@ -54,7 +58,9 @@ void require_error(const plan::Strategy& strategy, const ir::Model& model, const
 
 }  // namespace
 
-TEST_CASE("Bytes per parameter: 2 + 4 + 12 / dp with a sharded optimizer, 18 without; 2 + 2 + 12 / dp with narrow gradients") {
+TEST_CASE(
+    "Bytes per parameter: 2 + 4 + 12 / dp with a sharded optimizer, 18 without; 2 + 2 + 12 / dp with narrow "
+    "gradients") {
   for (const std::int64_t layers : {1, 2, 5, 9})
     for (const std::int64_t dp : {1, 2, 3, 4, 8, 64})
       for (const bool narrow : {false, true}) {
@@ -184,7 +190,8 @@ TEST_CASE("Tied embeddings: one table on one stage, exchanged between two") {
     total += resident(four.stages[stage], Category::parameters) / 2;
     const bool end = stage == 0 || stage == 3;
     // 64 x 16 gradients in fp32.
-    REQUIRE(of_pass(*four.stages[stage].settle, Axis::pipeline) == (end ? Sent{{Collective::all_reduce, 4096}} : Sent{}));
+    REQUIRE(of_pass(*four.stages[stage].settle, Axis::pipeline) ==
+            (end ? Sent{{Collective::all_reduce, 4096}} : Sent{}));
   }
   REQUIRE(total == n + 64 * 16);  // the table twice
   // Split over the vocabulary, each tensor rank exchanges its rows.
@@ -229,7 +236,12 @@ TEST_CASE("Partial gradients are summed over the tensor axis once, at the end of
   REQUIRE(of_pass(*lowering.lower(s).stages[0].settle, Axis::tensor).empty());
   s.sequence_parallel = s.vocab_parallel = true;
   // Two gains of 16 in each of 4 blocks, one in the head, fp32.
-  REQUIRE(of_pass(*lowering.lower(s).stages[0].settle, Axis::tensor) == Sent{{Collective::all_reduce, 4 * (8 + 1) * 16}});
+  REQUIRE(of_pass(*lowering.lower(s).stages[0].settle, Axis::tensor) ==
+          Sent{{Collective::all_reduce, 4 * (8 + 1) * 16}});
+  // With whole tables their gradient is partial, too; the shared one is summed once.
+  s.vocab_parallel = false;
+  REQUIRE(of_pass(*lowering.lower(s).stages[0].settle, Axis::tensor) ==
+          Sent{{Collective::all_reduce, 4 * (9 * 16 + 64 * 16)}});
 }
 
 TEST_CASE("Messages between stages") {
@@ -263,7 +275,8 @@ TEST_CASE("Messages between stages") {
 
 TEST_CASE("A message between stages inside a domain goes over its links, others cross") {
   const ir::Model model = small_transformer({.body_layers = 8, .tied = false});
-  const auto stride_from = [&](std::int64_t domain, std::int64_t t, std::int64_t p, std::int64_t dp, std::size_t stage) {
+  const auto stride_from = [&](std::int64_t domain, std::int64_t t, std::int64_t p, std::int64_t dp,
+                               std::size_t stage) {
     plan::Lowering lowering(model, 8, {}, domain);
     plan::Strategy s;
     s.tensor = t;
@@ -299,7 +312,9 @@ TEST_CASE("Stages: even, uneven, interleaved; embedding and head with the ends")
   plan::Strategy s;
   s.pipeline = 4;
   s.stage_layers = {1, 3, 3, 1};
-  const auto elements = [&](std::size_t stage) { return resident(lowering.lower(s).stages[stage], Category::parameters) / 2; };
+  const auto elements = [&](std::size_t stage) {
+    return resident(lowering.lower(s).stages[stage], Category::parameters) / 2;
+  };
   REQUIRE(elements(0) == block + table);
   REQUIRE(elements(1) == 3 * block);
   REQUIRE(elements(2) == 3 * block);

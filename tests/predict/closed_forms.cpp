@@ -1,7 +1,7 @@
 // Whole steps whose time is known in closed form.
-#include "catch.h"
 #include "cairn/pipeline/generators.h"
 #include "cairn/pipeline/sweep.h"
+#include "catch.h"
 #include "predict/timed.h"
 #include "support/two_products.h"
 
@@ -11,9 +11,12 @@ using namespace cairn::testing;
 namespace {
 
 // Forward 200, backward 400 per layer.
-const std::map<std::string, Picoseconds> k_kernels{{"fc1", 100}, {"fc2", 100},
-                                                   {"fc2.input_gradient", 100}, {"fc2.weight_gradient", 100},
-                                                   {"fc1.input_gradient", 100}, {"fc1.weight_gradient", 100}};
+const std::map<std::string, Picoseconds> k_kernels{{"fc1", 100},
+                                                   {"fc2", 100},
+                                                   {"fc2.input_gradient", 100},
+                                                   {"fc2.weight_gradient", 100},
+                                                   {"fc1.input_gradient", 100},
+                                                   {"fc1.weight_gradient", 100}};
 constexpr Picoseconds k_forward = 200;
 constexpr Picoseconds k_backward = 400;
 
@@ -69,9 +72,10 @@ TEST_CASE("With messages beside computation, the schedule's own sweep gives the 
       for (std::int64_t m = 1; m <= 6; ++m)
         for (const Picoseconds message : {20, 60, 200}) {
           const ir::Model model = two_products({.layers = p});
-          Timed timed(model, pipeline_of(p, m, kind), {.kernels = k_kernels, .transfers = {{plan::Axis::pipeline, message}}});
-          const auto schedule =
-              pipeline::generate(kind, {.stages = static_cast<std::int32_t>(p), .micro_batches = static_cast<std::int32_t>(m)});
+          Timed timed(model, pipeline_of(p, m, kind),
+                      {.kernels = k_kernels, .transfers = {{plan::Axis::pipeline, message}}});
+          const auto schedule = pipeline::generate(
+              kind, {.stages = static_cast<std::int32_t>(p), .micro_batches = static_cast<std::int32_t>(m)});
           pipeline::StageTimes times(static_cast<std::int32_t>(p));
           times.set_duration(pipeline::Phase::forward, k_forward);
           times.set_duration(pipeline::Phase::backward, k_backward);
@@ -84,8 +88,9 @@ TEST_CASE("With messages beside computation, the schedule's own sweep gives the 
 TEST_CASE("Two stages, two micro-batches, messages of 10: beside computation and in its way") {
   const ir::Model model = two_products({.layers = 2});
   plan::Strategy s = pipeline_of(2, 2, "gpipe");
-  // Stage 0: F 0-200, F 200-400; messages arrive 210, 410. Stage 1: F 210-410, F 410-610, B 610-1010, B 1010-1410; messages
-  // arrive 1020, 1420. Stage 0: B 1020-1420, B 1420-1820. Idle 400-1020: the message 1010-1020, before it the peer's work.
+  // Stage 0: F 0-200, F 200-400; messages arrive 210, 410. Stage 1: F 210-410, F 410-610, B 610-1010, B 1010-1410;
+  // messages arrive 1020, 1420. Stage 0: B 1020-1420, B 1420-1820. Idle 400-1020: the message 1010-1020, before it the
+  // peer's work.
   Timed beside(model, s, {.kernels = k_kernels, .transfers = {{plan::Axis::pipeline, 10}}});
   REQUIRE(beside.analytic().time == 1820);
   REQUIRE(beside.analytic().last_stage == 0);
@@ -94,8 +99,8 @@ TEST_CASE("Two stages, two micro-batches, messages of 10: beside computation and
   REQUIRE(parts.exposed[k_pp] == 10);
   REQUIRE(parts.bubble == 610);
   REQUIRE(parts.total() == 1820);
-  // In the way: F 0-200, message to 210, F 210-410, to 420. Stage 1: F 210-410, F 420-620, B 620-1020, to 1030, B 1030-1430, to
-  // 1440. Stage 0: B 1030-1430, B 1440-1840.
+  // In the way: F 0-200, message to 210, F 210-410, to 420. Stage 1: F 210-410, F 420-620, B 620-1020, to 1030, B
+  // 1030-1430, to 1440. Stage 0: B 1030-1430, B 1440-1840.
   s.overlap_sends = false;
   Timed in_the_way(model, s, {.kernels = k_kernels, .transfers = {{plan::Axis::pipeline, 10}}});
   REQUIRE(in_the_way.analytic().time == 1840);
@@ -116,16 +121,17 @@ TEST_CASE("What trails the last computation of a stage is a message under way") 
 }
 
 TEST_CASE("A processor that waits for a message does not turn the wait into its own work") {
-  // Two stages, one micro-batch; 5 to issue a kernel, 20 of work per micro-batch, the processor blocks until a message has come.
-  // Stage 0: work 0-20, issues fc1 20-25; fc1 25-125, fc2 125-225; message 225-235.
-  // Stage 1: processor waits until 235, works 235-255, issues fc1 255-260; F 260-460, B 460-860; message 860-870.
-  // Stage 0: processor waits until 870, works 870-890, issues 890-895; B 895-1295. Then it reads the norm and issues the three free
-  // kernels of the update, 1295-1310.
+  // Two stages, one micro-batch; 5 to issue a kernel, 20 of work per micro-batch, the processor blocks until a message
+  // has come. Stage 0: work 0-20, issues fc1 20-25; fc1 25-125, fc2 125-225; message 225-235. Stage 1: processor waits
+  // until 235, works 235-255, issues fc1 255-260; F 260-460, B 460-860; message 860-870. Stage 0: processor waits until
+  // 870, works 870-890, issues 890-895; B 895-1295. Then it reads the norm and issues the three free kernels of the
+  // update, 1295-1310.
   const ir::Model model = two_products({.layers = 2});
   plan::Strategy s = pipeline_of(2, 1, "1f1b");
   s.host_waits_for_arrival = true;
-  Timed timed(model, s,
-              {.kernels = k_kernels, .transfers = {{plan::Axis::pipeline, 10}}, .per_kernel = 5, .per_micro_batch = 20});
+  Timed timed(
+      model, s,
+      {.kernels = k_kernels, .transfers = {{plan::Axis::pipeline, 10}}, .per_kernel = 5, .per_micro_batch = 20});
   REQUIRE(timed.analytic().time == 1310);
   const predict::EventResult event = timed.event();
   REQUIRE(event.makespan.time == 1310);
@@ -138,7 +144,8 @@ TEST_CASE("A processor that waits for a message does not turn the wait into its 
 }
 
 TEST_CASE("Launch-bound: short kernels run at the pace they are issued") {
-  // Kernels of 2 issued every 7: the sixth ends at 44. The processor reads the norm, then issues the update's three, free here: 65.
+  // Kernels of 2 issued every 7: the sixth ends at 44. The processor reads the norm, then issues the update's three,
+  // free here: 65.
   std::map<std::string, Picoseconds> kernels = k_kernels;
   for (auto& [name, price] : kernels) price = 2;
   const ir::Model model = two_products();
@@ -150,8 +157,8 @@ TEST_CASE("Launch-bound: short kernels run at the pace they are issued") {
 }
 
 TEST_CASE("Tensor-parallel pair: the forward all-reduce is exposed, the backward one beside the weight gradient") {
-  // fc1 0-100, fc2 100-200, all-reduce 200-230, fc2's gradients 230-430, fc1.input_gradient 430-530, all-reduce 530-560 beside
-  // fc1.weight_gradient 530-630.
+  // fc1 0-100, fc2 100-200, all-reduce 200-230, fc2's gradients 230-430, fc1.input_gradient 430-530, all-reduce 530-560
+  // beside fc1.weight_gradient 530-630.
   const ir::Model model = two_products();
   plan::Strategy s = pipeline_of(1, 1, "1f1b");
   s.tensor = 2;
@@ -176,7 +183,8 @@ TEST_CASE("Data-parallel reduction at the end, and beside the last backward pass
   Timed at_end(model, s, prices);
   REQUIRE(at_end.analytic().time == 1270);
   REQUIRE(at_end.parts(at_end.event().last).exposed[k_dp] == 70);
-  // Beside it, bucket 0: a message after each weight gradient, at 600, 800 (upper layer), 1000, 1200. All but the last hidden.
+  // Beside it, bucket 0: a message after each weight gradient, at 600, 800 (upper layer), 1000, 1200. All but the last
+  // hidden.
   s.overlap_gradient_reduce = true;
   Timed beside(model, s, prices);
   REQUIRE(beside.analytic().time == 1270);

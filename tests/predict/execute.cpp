@@ -12,7 +12,8 @@ using Times = std::vector<std::pair<core::Picoseconds, core::Picoseconds>>;
 
 Times on(const predict::StageTimeline& timeline, Stream stream) {
   Times result;
-  for (const predict::Span& span : timeline.steps[static_cast<std::size_t>(stream)]) result.emplace_back(span.start, span.end);
+  for (const predict::Span& span : timeline.steps[static_cast<std::size_t>(stream)])
+    result.emplace_back(span.start, span.end);
   return result;
 }
 
@@ -62,7 +63,8 @@ TEST_CASE("A dependency on an entry frontier sees the stream as it was when the 
 }
 
 TEST_CASE("Sends that queue across equal layers: 126 of them") {
-  // Compute for 3, then send for 5 beside the next layer: 3 + 126 x 5. At 2 the sends hide, all but the last: 126 x 3 + 2.
+  // Compute for 3, then send for 5 beside the next layer: 3 + 126 x 5. At 2 the sends hide, all but the last: 126 x 3
+  // + 2.
   for (const auto& [send, expected] : {std::pair{5, 3 + 126 * 5}, std::pair{2, 126 * 3 + 2}}) {
     HandMadeBlock layer;
     const auto computed = layer.compute(3);

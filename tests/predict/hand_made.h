@@ -18,7 +18,8 @@ class HandMadeBlock {
     return add({.kind = plan::StepKind::compute, .stream = plan::Stream::compute, .launches = 1}, price, after);
   }
   plan::Dependency transfer(plan::Stream stream, core::Picoseconds price, const std::vector<plan::Dependency>& after) {
-    return add({.kind = plan::StepKind::transfer, .stream = stream, .axis = plan::Axis::tensor, .launches = 1}, price, after);
+    return add({.kind = plan::StepKind::transfer, .stream = stream, .axis = plan::Axis::tensor, .launches = 1}, price,
+               after);
   }
   const plan::Block& block() const { return block_; }
 
@@ -28,7 +29,8 @@ class HandMadeBlock {
     for (std::uint64_t i = 0; i < steps; ++i) {
       std::vector<plan::Dependency> after;
       for (std::uint64_t d = random.below(3); d > 0; --d)
-        after.push_back(i > 0 && random.below(2) == 0 ? static_cast<plan::Dependency>(random.below(i)) : any_entry(random));
+        after.push_back(i > 0 && random.below(2) == 0 ? static_cast<plan::Dependency>(random.below(i))
+                                                      : any_entry(random));
       const auto price = static_cast<core::Picoseconds>(random.below(100));
       const plan::Stream streams[] = {plan::Stream::tensor, plan::Stream::data, plan::Stream::next};
       if (random.below(2) == 0)
@@ -49,7 +51,8 @@ class HandMadeBlock {
     step.dependencies = static_cast<std::uint16_t>(after.size());
     block_.dependencies.insert(block_.dependencies.end(), after.begin(), after.end());
     block_.steps.push_back(step);
-    block_.works.emplace_back(plan::Transfer{.collective = plan::Collective::none, .group = {}, .bytes = static_cast<double>(price)});
+    block_.works.emplace_back(
+        plan::Transfer{.collective = plan::Collective::none, .group = {}, .bytes = static_cast<double>(price)});
     return static_cast<plan::Dependency>(block_.steps.size()) - 1;
   }
 

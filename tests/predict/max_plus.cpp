@@ -1,7 +1,7 @@
 #include "cairn/predict/max_plus.h"
 
-#include "catch.h"
 #include "cairn/core/random.h"
+#include "catch.h"
 
 using namespace cairn;
 using predict::Frontiers;

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <set>
 
-#include "catch.h"
 #include "cairn/core/diagnostics.h"
+#include "catch.h"
 #include "predict/timed.h"
 #include "support/two_products.h"
 
@@ -14,9 +14,12 @@ using predict::SlowRank;
 namespace {
 
 // Six kernels of 100: fc1, fc2; fc2.input, fc2.weight, fc1.input, fc1.weight gradient.
-const std::map<std::string, Picoseconds> k_kernels{{"fc1", 100}, {"fc2", 100},
-                                                   {"fc2.input_gradient", 100}, {"fc2.weight_gradient", 100},
-                                                   {"fc1.input_gradient", 100}, {"fc1.weight_gradient", 100},
+const std::map<std::string, Picoseconds> k_kernels{{"fc1", 100},
+                                                   {"fc2", 100},
+                                                   {"fc2.input_gradient", 100},
+                                                   {"fc2.weight_gradient", 100},
+                                                   {"fc1.input_gradient", 100},
+                                                   {"fc1.weight_gradient", 100},
                                                    {"update", 7}};
 
 plan::Strategy single(std::int64_t layers = 1) {
@@ -33,7 +36,8 @@ plan::Strategy tensor_pair() {
 }  // namespace
 
 TEST_CASE("A slow rank of a tensor group delays its own kernels until they join, then everyone") {
-  // As priced: fc1 0-100, fc2 100-200, all-reduce 200-210, backward 210-510, all-reduce 510-520 beside 510-610, update 610-617.
+  // As priced: fc1 0-100, fc2 100-200, all-reduce 200-210, backward 210-510, all-reduce 510-520 beside 510-610, update
+  // 610-617.
   const ir::Model model = two_products();
   Timed timed(model, tensor_pair(), {.kernels = k_kernels, .transfers = {{plan::Axis::tensor, 10}}});
   REQUIRE(timed.analytic().time == 617);
@@ -59,10 +63,12 @@ TEST_CASE("Delays of ranks that meet do not add, they overlap") {
   // Rank 0 loses 50 in fc1 (0-100 at half speed), rank 1 loses 50 in fc2 (100-200): both reach the all-reduce at 250.
   const ir::Model model = two_products();
   Timed timed(model, tensor_pair(), {.kernels = k_kernels, .transfers = {{plan::Axis::tensor, 10}}});
-  const std::vector<SlowRank> both{{.rank = 0, .speed = 0.5, .until = 100}, {.rank = 1, .speed = 0.5, .from = 100, .until = 200}};
+  const std::vector<SlowRank> both{{.rank = 0, .speed = 0.5, .until = 100},
+                                   {.rank = 1, .speed = 0.5, .from = 100, .until = 200}};
   REQUIRE(timed.event(both).makespan.time == 617 + 50);
   // Before and after the join they do add: rank 1 loses 50 between 260 and 360.
-  const std::vector<SlowRank> apart{{.rank = 0, .speed = 0.5, .until = 100}, {.rank = 1, .speed = 0.5, .from = 260, .until = 360}};
+  const std::vector<SlowRank> apart{{.rank = 0, .speed = 0.5, .until = 100},
+                                    {.rank = 1, .speed = 0.5, .from = 260, .until = 360}};
   REQUIRE(timed.event(apart).makespan.time == 617 + 100);
 }
 
@@ -76,8 +82,8 @@ TEST_CASE("Window edges, several windows of one rank, and fast ranks") {
   REQUIRE(timed.event({{.rank = 0, .speed = 0.5, .from = 607}}).makespan.time == 607);
   REQUIRE(timed.event({{.rank = 0, .speed = 0.5, .from = 50, .until = 50}}).makespan.time == 607);
   // Windows that overlap multiply: by 200 fc1 has done 40/2 + 40/4 + 120/2 = 90 and ends at 210.
-  REQUIRE(timed.event({{.rank = 0, .speed = 0.5, .until = 200}, {.rank = 0, .speed = 0.5, .from = 40, .until = 80}}).makespan.time ==
-          607 + 110);
+  REQUIRE(timed.event({{.rank = 0, .speed = 0.5, .until = 200}, {.rank = 0, .speed = 0.5, .from = 40, .until = 80}})
+              .makespan.time == 607 + 110);
   // Twice as fast until 50: fc1 ends there.
   REQUIRE(timed.event({{.rank = 0, .speed = 2.0, .until = 50}}).makespan.time == 557);
   // For ever at a quarter: computation takes four times as long.
@@ -104,8 +110,8 @@ TEST_CASE("A slow data-parallel replica holds the others up only at the gradient
 }
 
 TEST_CASE("A slow pipeline stage sets the pace of the others") {
-  // Two stages, three micro-batches, all forwards first. Stage 1 at half speed: F 400, B 800: F 200-600-1000-1400, B to 2200, 3000,
-  // 3800; stage 0 follows the last gradient with B 400. As priced: (2 - 1 + 3) 600.
+  // Two stages, three micro-batches, all forwards first. Stage 1 at half speed: F 400, B 800: F 200-600-1000-1400, B to
+  // 2200, 3000, 3800; stage 0 follows the last gradient with B 400. As priced: (2 - 1 + 3) 600.
   const ir::Model model = two_products({.layers = 2});
   plan::Strategy s;
   s.pipeline = 2;
@@ -123,8 +129,9 @@ TEST_CASE("A slow pipeline stage sets the pace of the others") {
 }
 
 TEST_CASE("A slow rank in one tensor group of a pipeline reaches its own replica first") {
-  // tp 2, dp 2, pp 2; rank = tp + 2 dp + 4 pp. Rank 4 (stage 1, replica 0) loses 100 in its forward pass; replica 1 is not touched
-  // until the reduction at the end of the step. One micro-batch: F 0-200, F 200-400, B 400-800 on stage 1, 800-1200 on stage 0.
+  // tp 2, dp 2, pp 2; rank = tp + 2 dp + 4 pp. Rank 4 (stage 1, replica 0) loses 100 in its forward pass; replica 1 is
+  // not touched until the reduction at the end of the step. One micro-batch: F 0-200, F 200-400, B 400-800 on stage 1,
+  // 800-1200 on stage 0.
   const ir::Model model = two_products({.layers = 2});
   plan::Strategy s;
   s.tensor = s.data = s.pipeline = 2;
@@ -134,7 +141,8 @@ TEST_CASE("A slow rank in one tensor group of a pipeline reaches its own replica
   const predict::EventResult slow = timed.event({{.rank = 4, .speed = 0.5, .from = 200, .until = 400}});
   REQUIRE(slow.makespan.time == 1300 + 30 + 7);
   REQUIRE(slow.actors == 2 * 2 * 2);
-  // Rank 0 is of the same replica and waits for the gradient 200 - 900; ranks of replica 1 wait for it at the reduction instead.
+  // Rank 0 is of the same replica and waits for the gradient 200 - 900; ranks of replica 1 wait for it at the reduction
+  // instead.
   REQUIRE(slow.last.stage == 0);
 }
 
@@ -172,8 +180,8 @@ TEST_CASE("Jitter: repeatable by seed, different between seeds and ranks, and of
   REQUIRE(run(5).makespan.time == run(5).makespan.time);
   REQUIRE(run(5).makespan.time != run(6).makespan.time);
 
-  // 400 seeds of 7 kernels: their mean factor has deviation sqrt(e^0.09 - 1) / sqrt(2800) = 0.0058; four of them allowed.
-  // Neighbouring seeds share no number: every duration is met once.
+  // 400 seeds of 7 kernels: their mean factor has deviation sqrt(e^0.09 - 1) / sqrt(2800) = 0.0058; four of them
+  // allowed. Neighbouring seeds share no number: every duration is met once.
   double sum = 0.0;
   std::set<Picoseconds> seen;
   int kernels_run = 0;
@@ -192,7 +200,8 @@ TEST_CASE("Jitter: repeatable by seed, different between seeds and ranks, and of
 
   // Every rank draws its own: with jitter nothing is folded, and a group waits for the slower one.
   Timed pair(model, tensor_pair(), {.kernels = kernels, .transfers = {}});
-  const predict::EventResult two = predict::simulate(pair.program(), pair.table(), {.slow_ranks = {}, .jitter_sigma = 0.3, .seed = 5});
+  const predict::EventResult two =
+      predict::simulate(pair.program(), pair.table(), {.slow_ranks = {}, .jitter_sigma = 0.3, .seed = 5});
   REQUIRE(two.actors == 2);
   const predict::Breakdown parts = pair.parts(two.last);
   REQUIRE(parts.other == 0);

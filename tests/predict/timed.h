@@ -32,7 +32,9 @@ class Timed {
     return predict::simulate(program_, table_, {.slow_ranks = std::move(slow)});
   }
   predict::Makespan analytic() { return predict::Analytic(table_).makespan(program_); }
-  predict::Breakdown parts(const predict::StageTimeline& timeline) { return predict::attribute(program_, table_, timeline); }
+  predict::Breakdown parts(const predict::StageTimeline& timeline) {
+    return predict::attribute(program_, table_, timeline);
+  }
 
  private:
   static StatedPricer stated(const Prices& prices) {

@@ -1,8 +1,8 @@
 // One Program, two evaluators: with nothing shared and nothing disturbed they agree bit for bit.
-#include "catch.h"
 #include "cairn/predict/analytic.h"
 #include "cairn/predict/event.h"
 #include "cairn/predict/memory.h"
+#include "catch.h"
 #include "support/prices.h"
 #include "support/random_plans.h"
 
@@ -19,7 +19,8 @@ void require_same(const predict::StageTimeline& a, const predict::StageTimeline&
   REQUIRE(std::equal(a.arrivals.begin(), a.arrivals.end(), b.arrivals.begin(), b.arrivals.end(), same));
   for (std::size_t stream = 0; stream < plan::k_streams; ++stream) {
     INFO("stream " << stream);
-    REQUIRE(std::equal(a.steps[stream].begin(), a.steps[stream].end(), b.steps[stream].begin(), b.steps[stream].end(), same));
+    REQUIRE(std::equal(a.steps[stream].begin(), a.steps[stream].end(), b.steps[stream].begin(), b.steps[stream].end(),
+                       same));
   }
 }
 
@@ -41,7 +42,8 @@ void require_in_order(const predict::StageTimeline& timeline) {
     }
 }
 
-void require_adds_up(const plan::Program& program, predict::PriceTable& prices, const predict::StageTimeline& timeline) {
+void require_adds_up(const plan::Program& program, predict::PriceTable& prices,
+                     const predict::StageTimeline& timeline) {
   const predict::Breakdown parts = predict::attribute(program, prices, timeline);
   REQUIRE(parts.other == 0);
   REQUIRE(parts.total() == timeline.end);
@@ -79,11 +81,12 @@ struct Case {
 TEST_CASE("Analytical and event evaluation agree in every picosecond on random plans") {
   for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
     Case c(seed);
-    INFO("seed " << seed << ", " << c.model.name << ", " << c.strategy.schedule << ", p " << c.strategy.pipeline << ", v "
-                 << c.strategy.chunks << ", m " << c.strategy.micro_batches);
+    INFO("seed " << seed << ", " << c.model.name << ", " << c.strategy.schedule << ", p " << c.strategy.pipeline
+                 << ", v " << c.strategy.chunks << ", m " << c.strategy.micro_batches);
     predict::Analytic analytic(c.prices);
     const predict::Makespan expected = analytic.makespan(c.program);
-    const predict::EventResult event = predict::simulate(c.program, c.prices, {.slow_ranks = {}, .all_timelines = true});
+    const predict::EventResult event =
+        predict::simulate(c.program, c.prices, {.slow_ranks = {}, .all_timelines = true});
     REQUIRE(event.makespan.time == expected.time);
     REQUIRE(event.makespan.last_stage == expected.last_stage);
     require_same(event.last, analytic.timeline(c.program, expected.last_stage));

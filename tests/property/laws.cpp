@@ -1,8 +1,8 @@
 // Laws every evaluation obeys, on random plans.
-#include "catch.h"
 #include "cairn/predict/analytic.h"
 #include "cairn/predict/event.h"
 #include "cairn/predict/memory.h"
+#include "catch.h"
 #include "support/prices.h"
 #include "support/random_plans.h"
 
@@ -94,7 +94,9 @@ TEST_CASE("A dearer kernel or message never lets the step end earlier") {
   }
 }
 
-TEST_CASE("The step takes at least the computation of any stage, at least each stream's work, and every stage ends within it") {
+TEST_CASE(
+    "The step takes at least the computation of any stage, at least each stream's work, and every stage ends within "
+    "it") {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     core::Random random(seed);
     const ir::Model model = random_model(random);
@@ -124,7 +126,8 @@ TEST_CASE("Jitter on every rank: repeatable, in order, with parts that add up") 
     const plan::Program& program = lowering.lower(random_strategy(random, model));
     HashedPricer pricer(seed, 100'000, between(random, 0, 200));
     predict::PriceTable prices(pricer);
-    const predict::EventOptions options{.slow_ranks = {{.rank = 0, .speed = 0.5}}, .jitter_sigma = 0.2, .seed = seed, .all_timelines = true};
+    const predict::EventOptions options{
+        .slow_ranks = {{.rank = 0, .speed = 0.5}}, .jitter_sigma = 0.2, .seed = seed, .all_timelines = true};
     const predict::EventResult result = predict::simulate(program, prices, options);
     REQUIRE(result.actors == program.mesh.ranks());
     const predict::EventResult again = predict::simulate(program, prices, options);
@@ -151,8 +154,10 @@ TEST_CASE("A slower rank never shortens the step, and one that is slow for ever 
     predict::PriceTable prices(pricer);
     const core::Picoseconds healthy = predict::simulate(program, prices).makespan.time;
     const std::int64_t rank = between(random, 0, program.mesh.ranks() - 1);
-    const core::Picoseconds half = predict::simulate(program, prices, {.slow_ranks = {{.rank = rank, .speed = 0.5}}}).makespan.time;
-    const core::Picoseconds quarter = predict::simulate(program, prices, {.slow_ranks = {{.rank = rank, .speed = 0.25}}}).makespan.time;
+    const core::Picoseconds half =
+        predict::simulate(program, prices, {.slow_ranks = {{.rank = rank, .speed = 0.5}}}).makespan.time;
+    const core::Picoseconds quarter =
+        predict::simulate(program, prices, {.slow_ranks = {{.rank = rank, .speed = 0.25}}}).makespan.time;
     REQUIRE(healthy <= half);
     REQUIRE(half <= quarter);
     REQUIRE(half <= 2 * healthy);

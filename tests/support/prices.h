@@ -23,7 +23,8 @@ class RandomPricer final : public predict::Pricer {
   predict::Price price() {
     if (zero_in_ > 0 && random_.below(zero_in_) == 0) return {};
     const auto duration = static_cast<core::Picoseconds>(random_.below(longest_));
-    return {.duration = duration, .launch = static_cast<core::Picoseconds>(random_.below(static_cast<std::uint64_t>(duration) + 1))};
+    return {.duration = duration,
+            .launch = static_cast<core::Picoseconds>(random_.below(static_cast<std::uint64_t>(duration) + 1))};
   }
 
   core::Random random_;
@@ -34,7 +35,8 @@ class RandomPricer final : public predict::Pricer {
 // Equal work has an equal price, whatever block or program it is met in: a hash of what it is.
 class HashedPricer final : public predict::Pricer {
  public:
-  HashedPricer(std::uint64_t seed, std::uint64_t longest, core::Picoseconds host_per_kernel, core::Picoseconds scale = 1)
+  HashedPricer(std::uint64_t seed, std::uint64_t longest, core::Picoseconds host_per_kernel,
+               core::Picoseconds scale = 1)
       : seed_(seed), longest_(longest), host_per_kernel_(host_per_kernel), scale_(scale) {}
   predict::Price shard(const ir::Shard& shard) override {
     std::uint64_t hash = seed_;
@@ -51,7 +53,9 @@ class HashedPricer final : public predict::Pricer {
     mix(hash, static_cast<std::uint64_t>(transfer.bytes));
     return {.duration = price(hash), .launch = 0};
   }
-  predict::Price host(plan::HostWork work) override { return {.duration = price(seed_ + 7 * static_cast<std::uint64_t>(work)), .launch = 0}; }
+  predict::Price host(plan::HostWork work) override {
+    return {.duration = price(seed_ + 7 * static_cast<std::uint64_t>(work)), .launch = 0};
+  }
   core::Picoseconds host_per_kernel() const override { return scale_ * host_per_kernel_; }
 
  private:
@@ -72,7 +76,9 @@ struct StatedPricer final : public predict::Pricer {
   core::Picoseconds per_kernel = 0;
 
   predict::Price shard(const ir::Shard& shard) override { return {.duration = of_shard(shard), .launch = 0}; }
-  predict::Price transfer(const plan::Transfer& transfer) override { return {.duration = of_transfer(transfer), .launch = 0}; }
+  predict::Price transfer(const plan::Transfer& transfer) override {
+    return {.duration = of_transfer(transfer), .launch = 0};
+  }
   predict::Price host(plan::HostWork work) override { return {.duration = of_host(work), .launch = 0}; }
   core::Picoseconds host_per_kernel() const override { return per_kernel; }
 };

@@ -19,9 +19,12 @@ inline ir::Model random_model(core::Random& random) {
   const std::int64_t body = between(random, 1, 9);
   const bool fused = coin(random);
   switch (random.below(6)) {
-    case 0: return multilayer_perceptron(8, 16, 4, {.body_layers = body, .fused_accumulation = fused});
-    case 2: return recurrent_network(4, 8, 4, {.body_layers = body, .fused_accumulation = fused});
-    case 1: return convolutional_network(8, 4, 4, {.body_layers = body, .fused_accumulation = fused});
+    case 0:
+      return multilayer_perceptron(8, 16, 4, {.body_layers = body, .fused_accumulation = fused});
+    case 2:
+      return recurrent_network(4, 8, 4, {.body_layers = body, .fused_accumulation = fused});
+    case 1:
+      return convolutional_network(8, 4, 4, {.body_layers = body, .fused_accumulation = fused});
     default:
       return small_transformer({.body_layers = body,
                                 .hidden = 16,

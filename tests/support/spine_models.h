@@ -17,8 +17,8 @@ struct TransformerOptions {
   std::int64_t ffn = 32;
   std::int64_t vocab = 64;
   bool tied = true;
-  bool row_bias = false;       // fc2 adds its bias inside the product that is split along what it sums over
-  bool in_place = false;       // the activation function overwrites fc1's output
+  bool row_bias = false;  // fc2 adds its bias inside the product that is split along what it sums over
+  bool in_place = false;  // the activation function overwrites fc1's output
   bool fused_accumulation = true;
   numerics::Format format = numerics::Format::bf16;
 };
@@ -77,7 +77,7 @@ class SmallTransformer {
   }
   static ir::TensorId tokens(ir::Graph& graph, const std::string& name) {
     return tensor(graph, name, {{"batch", batch()}, {"sequence", sequence()}}, ir::Role::index,
-                                numerics::Format::int64);
+                  numerics::Format::int64);
   }
   const char* tag() const { return o_.tied ? "table" : ""; }
 
@@ -89,7 +89,8 @@ class SmallTransformer {
                                 {{"batch", batch()}, {"sequence", sequence()}, {"hidden", hidden()}}, 0.0);
     op.domain.add("vocab", vocab(), 1);
     append(graph, std::move(op),
-           {read(ids, {at(0), at(1)}, ir::InputGradient::none), read(table, {at(3), at(2)}), write(x, {at(0), at(1), at(2)})},
+           {read(ids, {at(0), at(1)}, ir::InputGradient::none), read(table, {at(3), at(2)}),
+            write(x, {at(0), at(1), at(2)})},
            {ids});
     graph.set_outputs({x});
   }
@@ -99,8 +100,10 @@ class SmallTransformer {
     const ir::TensorId y = stream(graph, name + ".out");
     const ir::TensorId scale = statistic(graph, name + ".scale", {{"batch", batch()}, {"sequence", sequence()}});
     append(graph,
-           operation(name, ir::Kind::reduce, {{"batch", batch()}, {"sequence", sequence()}, {"hidden", hidden()}}, 4.0, 7.0),
-           {read(x, {at(0), at(1), at(2)}), read(gain, {at(2)}), write(y, {at(0), at(1), at(2)}), write(scale, {at(0), at(1)})},
+           operation(name, ir::Kind::reduce, {{"batch", batch()}, {"sequence", sequence()}, {"hidden", hidden()}}, 4.0,
+                     7.0),
+           {read(x, {at(0), at(1), at(2)}), read(gain, {at(2)}), write(y, {at(0), at(1), at(2)}),
+            write(scale, {at(0), at(1)})},
            {x, gain, scale});
     return y;
   }
@@ -109,7 +112,10 @@ class SmallTransformer {
     const ir::TensorId logsum =
         statistic(graph, "logsumexp", {{"batch", batch()}, {"kv_heads", heads()}, {"query", sequence()}});
     ir::Operator op = operation("attention", ir::Kind::contraction,
-                                {{"batch", batch()}, {"kv_heads", heads()}, {"query", sequence()}, {"key", sequence()},
+                                {{"batch", batch()},
+                                 {"kv_heads", heads()},
+                                 {"query", sequence()},
+                                 {"key", sequence()},
                                  {"head_dim", head_dim()}},
                                 4.0, 10.0);
     op.region = "attention";
@@ -124,9 +130,11 @@ class SmallTransformer {
 
   ir::TensorId append_residual(ir::Graph& graph, const std::string& name, ir::TensorId x, ir::TensorId y) const {
     const ir::TensorId out = stream(graph, name);
-    append(graph, operation(name, ir::Kind::pointwise, {{"batch", batch()}, {"sequence", sequence()}, {"hidden", hidden()}}, 1.0),
-           {read(y, {at(0), at(1), at(2)}, ir::InputGradient::passed), read(x, {at(0), at(1), at(2)}, ir::InputGradient::passed),
-            write(out, {at(0), at(1), at(2)})});
+    append(
+        graph,
+        operation(name, ir::Kind::pointwise, {{"batch", batch()}, {"sequence", sequence()}, {"hidden", hidden()}}, 1.0),
+        {read(y, {at(0), at(1), at(2)}, ir::InputGradient::passed),
+         read(x, {at(0), at(1), at(2)}, ir::InputGradient::passed), write(out, {at(0), at(1), at(2)})});
     return out;
   }
 
@@ -146,9 +154,11 @@ class SmallTransformer {
            {read(inner, {at(0), at(1), at(2)}), write(out, {at(0), at(1), at(2)})}, {o_.in_place ? out : inner});
     const ir::TensorId w2 = parameter(graph, "fc2.weight", {{"hidden", hidden()}, {"ffn", ffn()}});
     const ir::TensorId result = stream(graph, "fc2.out");
-    ir::Operator op = operation("fc2", ir::Kind::contraction,
-                                {{"batch", batch()}, {"sequence", sequence()}, {"hidden", hidden()}, {"ffn", ffn()}}, 2.0);
-    op.accesses = {read(out, {at(0), at(1), at(3)}), read(w2, {at(2), at(3)}), accumulate(result, {at(0), at(1), at(2)})};
+    ir::Operator op =
+        operation("fc2", ir::Kind::contraction,
+                  {{"batch", batch()}, {"sequence", sequence()}, {"hidden", hidden()}, {"ffn", ffn()}}, 2.0);
+    op.accesses = {read(out, {at(0), at(1), at(3)}), read(w2, {at(2), at(3)}),
+                   accumulate(result, {at(0), at(1), at(2)})};
     if (o_.row_bias) op.accesses.push_back(bias(parameter(graph, "fc2.bias", {{"hidden", hidden()}}), {at(2)}));
     graph.add_operator(std::move(op));
     return result;
@@ -159,27 +169,38 @@ class SmallTransformer {
     graph.set_inputs({x});
     const ir::TensorId y = append_norm(graph, "norm1", x);
     const Extent three = Extent::of(3);
-    const ir::TensorId w = parameter(graph, "qkv.weight",
-                                     {{"kv_heads", heads()}, {"qkv", three}, {"head_dim", head_dim()}, {"hidden", hidden()}});
-    const ir::TensorId qkv = activation(
-        graph, "qkv.out",
-        {{"batch", batch()}, {"sequence", sequence()}, {"kv_heads", heads()}, {"qkv", three}, {"head_dim", head_dim()}});
+    const ir::TensorId w = parameter(
+        graph, "qkv.weight", {{"kv_heads", heads()}, {"qkv", three}, {"head_dim", head_dim()}, {"hidden", hidden()}});
+    const ir::TensorId qkv = activation(graph, "qkv.out",
+                                        {{"batch", batch()},
+                                         {"sequence", sequence()},
+                                         {"kv_heads", heads()},
+                                         {"qkv", three},
+                                         {"head_dim", head_dim()}});
     append(graph,
            operation("qkv", ir::Kind::contraction,
-                     {{"batch", batch()}, {"sequence", sequence()}, {"kv_heads", heads()}, {"qkv", three},
-                      {"head_dim", head_dim()}, {"hidden", hidden()}},
+                     {{"batch", batch()},
+                      {"sequence", sequence()},
+                      {"kv_heads", heads()},
+                      {"qkv", three},
+                      {"head_dim", head_dim()},
+                      {"hidden", hidden()}},
                      2.0),
            {read(y, {at(0), at(1), at(5)}), read(w, {at(2), at(3), at(4), at(5)}),
             accumulate(qkv, {at(0), at(1), at(2), at(3), at(4)})});
-    const ir::TensorId context = activation(
-        graph, "context", {{"batch", batch()}, {"sequence", sequence()}, {"kv_heads", heads()}, {"head_dim", head_dim()}});
+    const ir::TensorId context =
+        activation(graph, "context",
+                   {{"batch", batch()}, {"sequence", sequence()}, {"kv_heads", heads()}, {"head_dim", head_dim()}});
     append_attention(graph, qkv, context);
     const ir::TensorId wo =
         parameter(graph, "proj.weight", {{"hidden", hidden()}, {"kv_heads", heads()}, {"head_dim", head_dim()}});
     const ir::TensorId projected = stream(graph, "proj.out");
     append(graph,
            operation("proj", ir::Kind::contraction,
-                     {{"batch", batch()}, {"sequence", sequence()}, {"hidden", hidden()}, {"kv_heads", heads()},
+                     {{"batch", batch()},
+                      {"sequence", sequence()},
+                      {"hidden", hidden()},
+                      {"kv_heads", heads()},
                       {"head_dim", head_dim()}},
                      2.0),
            {read(context, {at(0), at(1), at(3), at(4)}), read(wo, {at(2), at(3), at(4)}),
@@ -204,7 +225,8 @@ class SmallTransformer {
     const ir::TensorId value = statistic(graph, "loss", {{"batch", batch()}, {"sequence", sequence()}});
     const ir::TensorId logsum = statistic(graph, "loss.logsumexp", {{"batch", batch()}, {"sequence", sequence()}});
     append(graph,
-           operation("loss", ir::Kind::reduce, {{"batch", batch()}, {"sequence", sequence()}, {"vocab", vocab()}}, 4.0, 4.0),
+           operation("loss", ir::Kind::reduce, {{"batch", batch()}, {"sequence", sequence()}, {"vocab", vocab()}}, 4.0,
+                     4.0),
            {read(logits, {at(0), at(1), at(2)}), read(labels, {at(0), at(1)}, ir::InputGradient::none),
             write(value, {at(0), at(1)}), write(logsum, {at(0), at(1)})},
            {logits, labels, logsum});

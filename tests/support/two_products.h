@@ -1,4 +1,5 @@
-// Layers of two products, x[b, s, h] -> W1 over ffn -> W2 back to h: one column-parallel and one row-parallel contraction.
+// Layers of two products, x[b, s, h] -> W1 over ffn -> W2 back to h: one column-parallel and one row-parallel
+// contraction.
 #pragma once
 
 #include "small_models.h"
@@ -26,12 +27,14 @@ inline ir::Model two_products(const TwoProductsOptions& options = {}) {
   const ir::TensorId w1 = tensor(graph, "w1", {{"ffn", f}, {"hidden", h}}, ir::Role::parameter, k_format);
   const ir::TensorId inner =
       tensor(graph, "inner", {{"batch", batch()}, {"sequence", sequence}, {"ffn", f}}, ir::Role::activation, k_format);
-  append(graph, operation("fc1", ir::Kind::contraction, {{"batch", batch()}, {"sequence", sequence}, {"ffn", f}, {"hidden", h}}, 2.0),
+  append(graph,
+         operation("fc1", ir::Kind::contraction,
+                   {{"batch", batch()}, {"sequence", sequence}, {"ffn", f}, {"hidden", h}}, 2.0),
          {read(x, {at(0), at(1), at(3)}), read(w1, {at(2), at(3)}), accumulate(inner, {at(0), at(1), at(2)})});
   const ir::TensorId w2 = tensor(graph, "w2", {{"hidden", h}, {"ffn", f}}, ir::Role::parameter, k_format);
   const ir::TensorId y = tensor(graph, "y", stream, ir::Role::activation, k_format);
-  ir::Operator fc2 =
-      operation("fc2", ir::Kind::contraction, {{"batch", batch()}, {"sequence", sequence}, {"hidden", h}, {"ffn", f}}, 2.0);
+  ir::Operator fc2 = operation("fc2", ir::Kind::contraction,
+                               {{"batch", batch()}, {"sequence", sequence}, {"hidden", h}, {"ffn", f}}, 2.0);
   fc2.accesses = {read(inner, {at(0), at(1), at(3)}), read(w2, {at(2), at(3)}), accumulate(y, {at(0), at(1), at(2)})};
   if (options.bias)
     fc2.accesses.push_back(bias(tensor(graph, "bias", {{"hidden", h}}, ir::Role::parameter, k_format), {at(2)}));

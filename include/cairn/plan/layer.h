@@ -40,7 +40,8 @@ struct LayerOptions {
 // Parameters stored once together with those of other layers.
 struct Tied {
   std::string tag;
-  double elements = 0.0;  // on one rank
+  double elements = 0.0;                 // on one rank
+  std::vector<double> partial_elements;  // of these, by rule, as in LayerState
 };
 
 // What a layer keeps on one rank, independent of any execution.
