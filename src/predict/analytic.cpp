@@ -22,7 +22,8 @@ constexpr auto ignore = [](std::size_t, const auto&, const auto&) {};
 // Most terms never decide. Between passes every stream i satisfies x_i <= x_compute + slack_i if each pass keeps it so, that is if
 //   M_ij <= M_cj + slack_i   or   M_ij + slack_j <= M_cc + slack_i      for every column j
 // and then a term (r, j) with M_rj + slack_j <= M_rc may go. The slacks below are the least that this pass alone keeps; the short
-// list of terms is valid on a stage all of whose passes agree on the slacks it relies on.
+// list of terms is valid on a stage all of whose passes agree on the slacks it relies on; a pass that leaves a stream alone counts on
+// slack 0, as at the start.
 struct PassFunction {
   struct Term {
     std::uint8_t row;
@@ -47,7 +48,7 @@ struct PassFunction {
     }
     find_slack();
     for (const Term& term : all) {
-      const bool bounded = term.column != k_compute && term.column != k_arrival && touched[term.column] &&
+      const bool bounded = term.column != k_compute && term.column != k_arrival && term.column != k_data &&
                            slack[term.column] != k_unbounded && present(term.row, k_compute);
       if (bounded && term.weight + slack[term.column] <= weight(term.row, k_compute))
         relied_on[term.column] = true;
@@ -58,7 +59,7 @@ struct PassFunction {
       changed = false;
       for (std::size_t i = 0; i < plan::k_streams; ++i)
         for (std::size_t j = 0; j < plan::k_streams; ++j)
-          if (relied_on[i] && !relied_on[j] && j != k_compute && j != k_arrival && i != j && present(i, j)) {
+          if (relied_on[i] && !relied_on[j] && j != k_compute && j != k_arrival && i != j && present(i, j) && !below_compute(i, j)) {
             relied_on[j] = true;
             changed = true;
           }
@@ -96,6 +97,8 @@ struct PassFunction {
   std::uint32_t live_ = 0;
   static constexpr std::size_t k_compute = at(Stream::compute);
   static constexpr std::size_t k_arrival = at(Stream::arrival);
+  // Gathers are waited for at once, reductions run on: passes never agree on this stream, so nothing rests on it.
+  static constexpr std::size_t k_data = at(Stream::data);
   static std::uint8_t index(std::size_t i) { return static_cast<std::uint8_t>(i); }
   core::Picoseconds weight(std::size_t row, std::size_t column) const { return matrix.row[row].c[column]; }
   bool present(std::size_t row, std::size_t column) const { return weight(row, column) > core::k_never / 2; }
@@ -123,8 +126,11 @@ struct PassFunction {
     }
   }
 
+  bool below_compute(std::size_t i, std::size_t j) const {
+    return present(k_compute, j) && weight(i, j) <= weight(k_compute, j) + slack[i];
+  }
   bool confirms(std::size_t i, std::size_t j) const {
-    if (present(k_compute, j) && weight(i, j) <= weight(k_compute, j) + slack[i]) return true;
+    if (below_compute(i, j)) return true;
     return touched[j] && slack[j] != k_unbounded && weight(i, j) + slack[j] <= weight(k_compute, k_compute) + slack[i];
   }
 };
@@ -285,11 +291,11 @@ class Analytic::Implementation {
   bool agree() const {
     for (std::size_t i = 0; i < plan::k_streams; ++i) {
       bool matters = false;
-      core::Picoseconds slack = -1;
       bool differ = false;
+      core::Picoseconds slack = -1;
       for (const PassFunction* function : used_) {
         matters = matters || function->relied_on[i];
-        if (!function->touched[i]) continue;
+        if (!function->touched[i] && !function->relied_on[i]) continue;
         differ = differ || (slack >= 0 && function->slack[i] != slack);
         slack = function->slack[i];
       }
