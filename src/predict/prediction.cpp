@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include <fmt/format.h>
+
+#include "cairn/core/format_units.h"
 
 namespace cairn::predict {
 namespace {
@@ -26,8 +29,14 @@ struct StageTotals {
 StageTotals totals(const PredictionInput& input, std::int32_t stage) {
   StageTotals result;
   std::array<double, plan::k_axes> floor{};
-  std::map<const plan::Block*, std::int64_t> counts;
-  for_each_block(input.program, stage, [&](const plan::Block& block, std::int64_t count) { counts[&block] += count; });
+  // In the order of first execution: sums of doubles must not depend on where blocks lie in memory.
+  std::vector<std::pair<const plan::Block*, std::int64_t>> counts;
+  std::unordered_map<const plan::Block*, std::size_t> known;
+  for_each_block(input.program, stage, [&](const plan::Block& block, std::int64_t count) {
+    const auto [at, fresh] = known.emplace(&block, counts.size());
+    if (fresh) counts.emplace_back(&block, 0);
+    counts[at->second].second += count;
+  });
   for (const auto& [block, times] : counts) {
     const auto count = static_cast<double>(times);
     for (const plan::Step& step : block->steps) {
@@ -54,14 +63,14 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
 
 std::string detail(const plan::Work& work) {
   if (const auto* transfer = std::get_if<plan::Transfer>(&work))
-    return fmt::format("{:.3g} MB over {} ranks", transfer->bytes / 1e6, transfer->group.size);
+    return fmt::format("{} over {} ranks", core::format(core::Bytes::from_base(transfer->bytes)), transfer->group.size);
   const auto& shard = std::get<ir::Shard>(work);
   if (!cost::is_attention(shard) && shard.op->is_plain_contraction()) {
     const cost::GemmShape shape = cost::gemm_shape(shard);
     const std::string product = fmt::format("{} x {} x {}", shape.m, shape.n, shape.k);
     return shape.batch > 1 ? fmt::format("{} of {}", shape.batch, product) : product;
   }
-  return fmt::format("{:.3g} MB", ir::bytes(shard) / 1e6);
+  return core::format(core::Bytes::from_base(ir::bytes(shard)));
 }
 
 std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t stage) {

@@ -41,6 +41,9 @@ TEST_CASE("JSON stands alone on standard output, the same bytes every time") {
   CHECK(json::parse(first.out)["schema"] == "cairn.run/1");
   CHECK(first.out.back() == '\n');
   CHECK(run({"run", k_fits, "--json"}).out == first.out);
+  // The same from another folder, and by path instead of by name.
+  const std::string path = std::string(CAIRN_SOURCE_DIR) + "/configs/experiments/" + k_fits + ".yaml";
+  CHECK(run({.arguments = {"run", path, "--json"}, .environment = {}, .out_file = {}, .folder = scratch()}).out == first.out);
 }
 
 TEST_CASE("Both engines name the same time where nothing is shared") {
@@ -112,7 +115,7 @@ TEST_CASE("-o takes the result, and standard output stays empty") {
   const Outcome outcome = run({"run", k_fits, "--json", "-o", file});
   CHECK(outcome.code == 0);
   CHECK(outcome.out.empty());
-  CHECK(json::parse(content(file))["schema"] == "cairn.run/1");
+  CHECK(content(file) == run({"run", k_fits, "--json"}).out);
 }
 
 TEST_CASE("Remarks go to standard error") {
@@ -150,7 +153,7 @@ TEST_CASE("A batch answers line by line, and goes on after a bad one") {
   CHECK(outcome.err.find("batch.jsonl:7:") != std::string::npos);
   // Each line is what a run of its own says.
   const json alone = json::parse(run({"run", k_fits, "--json", "--engine", "analytic", "--set", "strategy.recompute=full"}).out);
-  CHECK(lines[2]["result"]["iteration_time_s"] == alone["result"]["iteration_time_s"]);
+  CHECK(lines[2]["result"] == alone["result"]);
 }
 
 TEST_CASE("A batch without mistakes ends by its answers") {

@@ -78,6 +78,7 @@ std::size_t columns(const std::string& line) {
 
 TEST_CASE("A run as JSON is what its schema says") {
   const json schema = json::parse(report::run_schema());
+  CHECK(document() == document());
   conforms(schema, json::parse(document()), "");
   conforms(schema, json::parse(document({"training.global_batch=65536", "strategy.micro_batch=8192"})), "");  // does not fit
   conforms(schema, json::parse(document({report_tests::k_cluster_without_price}, predict::Engine::analytic)), "");
