@@ -17,33 +17,33 @@ using core::Picoseconds;
 
 struct Change {
   std::string name;
-  std::function<bool(plan::Strategy&, const plan::Strategy&)> apply;  // false: changes nothing
+  std::function<bool(plan::Strategy&)> apply;  // false: changes nothing
 };
 
 // Ordered by what they cost: memory that is free first, time that is spent last.
 std::vector<Change> memory_changes() {
   return {
       {"strategy.sequence_parallel: true",
-       [](plan::Strategy& s, const plan::Strategy&) { return s.tensor > 1 && !std::exchange(s.sequence_parallel, true); }},
+       [](plan::Strategy& s) { return s.tensor > 1 && !std::exchange(s.sequence_parallel, true); }},
       {"strategy.zero: 1",
-       [](plan::Strategy& s, const plan::Strategy&) {
+       [](plan::Strategy& s) {
          return s.data > 1 && std::exchange(s.sharded, plan::Sharded::optimizer) == plan::Sharded::nothing;
        }},
       {"strategy.recompute: attention",
-       [](plan::Strategy& s, const plan::Strategy&) {
+       [](plan::Strategy& s) {
          if (s.recompute != plan::Recompute::none) return false;
          s.recompute = plan::Recompute::attention;
          return true;
        }},
       {"strategy.micro_batch: 1",
-       [](plan::Strategy& s, const plan::Strategy&) {
+       [](plan::Strategy& s) {
          if (s.micro_batch == 1) return false;
          s.micro_batches *= s.micro_batch;
          s.micro_batch = 1;
          return true;
        }},
       {"strategy.recompute: full",
-       [](plan::Strategy& s, const plan::Strategy&) {
+       [](plan::Strategy& s) {
          return std::exchange(s.recompute, plan::Recompute::full) != plan::Recompute::full;
        }},
   };
@@ -191,7 +191,7 @@ class Job::Implementation {
     const std::vector<Change> changes = memory_changes();
     for (const Change& change : changes) {
       plan::Strategy changed = r_.strategy;
-      if (change.apply(changed, r_.strategy) && fits(changed)) {
+      if (change.apply(changed) && fits(changed)) {
         result.smallest_change = change.name;
         return result;
       }
@@ -199,7 +199,7 @@ class Job::Implementation {
     for (std::size_t i = 0; i < changes.size(); ++i)
       for (std::size_t j = i + 1; j < changes.size(); ++j) {
         plan::Strategy changed = r_.strategy;
-        if (changes[i].apply(changed, r_.strategy) && changes[j].apply(changed, r_.strategy) && fits(changed)) {
+        if (changes[i].apply(changed) && changes[j].apply(changed) && fits(changed)) {
           result.smallest_change = changes[i].name + ", " + changes[j].name;
           return result;
         }

@@ -135,15 +135,11 @@ struct PassFunction {
   }
 };
 
-struct RunsHash {
-  std::size_t operator()(const std::vector<std::pair<const plan::Block*, std::int64_t>>& runs) const {
-    std::uint64_t h = runs.size();
-    for (const auto& [block, count] : runs) {
-      h = (h ^ reinterpret_cast<std::uintptr_t>(block)) * 0x9E3779B97F4A7C15ULL;
-      h = (h ^ static_cast<std::uint64_t>(count)) * 0xBF58476D1CE4E5B9ULL;
-      h ^= h >> 29;
-    }
-    return h;
+struct RunHash {
+  std::size_t operator()(const plan::BlockRun& run) const {
+    const std::uint64_t h = (reinterpret_cast<std::uintptr_t>(run.block) ^ static_cast<std::uint64_t>(run.count) << 48) *
+                            0x9E3779B97F4A7C15ULL;
+    return h ^ h >> 29;
   }
 };
 
@@ -352,7 +348,7 @@ class Analytic::Implementation {
   }
 
   const Matrix& stretch(const plan::Block& block, std::int64_t count) {
-    auto& slot = stretches_[{{&block, count}}];
+    auto& slot = stretches_[plan::BlockRun{&block, count}];
     if (!slot) slot = std::make_unique<Matrix>(power(count == 1 ? symbolic(block) : stretch(block, 1), count));
     return *slot;
   }
@@ -365,10 +361,9 @@ class Analytic::Implementation {
     return matrix;
   }
 
-  using Runs = std::vector<std::pair<const plan::Block*, std::int64_t>>;
   PriceTable& prices_;
   std::vector<std::pair<const plan::Pass*, std::unique_ptr<PassFunction>>> passes_;
-  std::unordered_map<Runs, std::unique_ptr<Matrix>, RunsHash> stretches_;
+  std::unordered_map<plan::BlockRun, std::unique_ptr<Matrix>, RunHash> stretches_;
   std::vector<std::array<std::array<const std::vector<PassFunction::Term>*, 2>, 2>> terms_;  // by stage and chunk
   std::vector<std::array<PassFunction*, 2>> ends_;                                    // settle, update
   std::vector<char> agreed_;        // by stage: the short lists are valid

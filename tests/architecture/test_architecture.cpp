@@ -186,7 +186,7 @@ TEST_CASE("a planted place of one machine is found") {
   const std::string home = std::string("/ho") + "me/someone/cairn";
   const std::string beside = std::string("../sha") + "red/data";
   tree.plant(".ci/run", "cd " + beside + "\n");
-  tree.plant("README.md", "https://example.org/home/page, framework/work/share, data split\n");
+  tree.plant("README.md", "https://example.org/home/page, framework/wo" "rk/share, data split\n");
   REQUIRE(to_string(check_places(tree.root())) == "");
   SECTION("in a source") {
     tree.plant("src/core/a.cpp", "// see " + home + "\n");

@@ -44,9 +44,6 @@ class ShardPricer {
   const std::set<std::string>& assumptions() const { return assumptions_; }
 
  private:
-  struct Gemm {
-    GemmPricer pricer;
-  };
   const GemmPricer& gemm(numerics::Format format);
   MachineRates rates(numerics::Format format) const;
   KernelTime price_attention(const ir::Shard& shard);
