@@ -49,7 +49,7 @@ config::Node name_node(const std::string& name) { return config::make_scalar(nam
 TEST_CASE("every accelerator file", "[hardware]") {
   const config::Loader loader = test::shipped();
   const std::vector<std::string> names = loader.names("accelerators");
-  CHECK(names.size() >= 7);
+  CHECK(names.size() >= 20);
   for (const std::string& name : names) {
     CAPTURE(name);
     core::Diagnostics diagnostics;
