@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/pebble/operation_text.h"
 #include "schemas.h"
 
 namespace cairn::cli {
@@ -22,6 +23,7 @@ class Parser {
     app_.footer("Options of every command: -q, -v, --stats, --color WHEN; see cairn --help.");
     common();
     run();
+    bound();
     config();
     validate();
     schema();
@@ -86,6 +88,30 @@ class Parser {
     add_result(*sub, run_.result);
   }
 
+  void bound() {
+    CLI::App* sub = command(app_, "bound", "what is provably the least data movement of a computation", bound_);
+    sub->add_option("operation", bound_.operation,
+                    "an operator with its sizes, as in 'matmul m=8192 n=8192 k=8192', or: einsum 'ik,kj->ij'")
+        ->type_name("OPERATION");
+    sub->add_option("--sizes", bound_.sizes, "sizes of an einsum's letters, as in i=64,j=64,k=64")->type_name("SIZES");
+    sub->add_option("--fast", bound_.fast, "fast memory: 228KiB, or a bare number of words")->type_name("AMOUNT");
+    sub->add_option("--dtype", bound_.format, "number format of a word")->type_name("FORMAT")->capture_default_str();
+    sub->add_option("--game", bound_.rules, "rbw: every value computed once; hk: recomputation allowed")
+        ->check(CLI::IsMember(rules_).description(""))
+        ->type_name("GAME")
+        ->capture_default_str();
+    sub->add_flag("--slide", bound_.slide, "a result may take the place of one of its operands");
+    sub->add_flag("--exact", bound_.exact, "search the cheapest play of all; at most 64 vertices");
+    sub->add_option("--states", bound_.states, "states the exact search may look at")->check(CLI::PositiveNumber)->type_name("N");
+    sub->add_option("--cdag", bound_.cdag, "a graph: lines 'v ID [in] [out]' and 'e FROM TO'")->type_name(k_file);
+    sub->add_option("--trace", bound_.trace, "an execution: lines 'r ADDR', 'w ADDR', 'op', or its binary form")->type_name(k_file);
+    sub->add_flag("--locality", bound_.locality, "of a trace: what a better order moves, for memories of many sizes");
+    sub->add_option("--accelerator", bound_.accelerator, "compare with its memory; its on-chip memory is the default of --fast")
+        ->type_name("NAME");
+    add_result(*sub, bound_.result);
+    sub->footer(operators_text());
+  }
+
   void config() {
     CLI::App* group = app_.add_subcommand("config", "look at configuration files");
     group->require_subcommand(1);
@@ -125,6 +151,27 @@ class Parser {
 
   // What single options cannot say.
   void check() const {
+    check_run();
+    if (const auto* bound = std::get_if<BoundArguments>(&result_.command)) check_bound(*bound);
+  }
+  static void check_bound(const BoundArguments& bound) {
+    const std::string example = "for example 'matmul m=1024 n=1024 k=1024', einsum 'ik,kj->ij', --cdag FILE or --trace FILE";
+    const int sources = (bound.operation.empty() ? 0 : 1) + (bound.cdag.empty() ? 0 : 1) + (bound.trace.empty() ? 0 : 1);
+    if (sources != 1)
+      throw core::ConfigurationError("cairn bound", sources == 0 ? "nothing to bound was named" : "several things to bound were named",
+                                     "give one: " + example);
+    const bool einsum = !bound.operation.empty() && bound.operation.front() == "einsum";
+    if (!bound.sizes.empty() && !einsum)
+      throw core::ConfigurationError("--sizes", "only an einsum takes its sizes so", "write operator sizes behind the operator's name");
+    if (bound.locality && bound.trace.empty())
+      throw core::ConfigurationError("--locality", "needs an execution to reorder", "give --trace FILE");
+    if (bound.states > 0 && !bound.exact)
+      throw core::ConfigurationError("--states", "limits the exact search, which was not asked for", "add --exact");
+    if (bound.fast.empty() && bound.accelerator.empty())
+      throw core::ConfigurationError("--fast", "the size of the fast memory is missing",
+                                     "give --fast 228KiB, a number of words, or --accelerator NAME");
+  }
+  void check_run() const {
     const auto* run = std::get_if<RunArguments>(&result_.command);
     if (run == nullptr) return;
     if (run->file.empty() == run->batch.empty())
@@ -155,6 +202,7 @@ class Parser {
         result.takes_file = option->get_type_name() == k_file;
         if (option->get_single_name() == "shell") result.words = {"bash", "zsh", "fish"};
         if (option->get_single_name() == "name") result.words = schema_names();
+        if (option->get_single_name() == "operation") result.words = operator_names();
         continue;
       }
       OptionWords words{.names = {},
@@ -168,12 +216,30 @@ class Parser {
         for (const auto& [name, engine] : engines_) words.choices.push_back(name);
       if (option->check_lname("color"))
         for (const auto& [name, color] : colors_) words.choices.push_back(name);
+      if (option->check_lname("game")) words.choices = rules_;
       result.options.push_back(std::move(words));
     }
     for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) result.commands.push_back(tree(*sub));
     return result;
   }
 
+  // Every operator with its sizes; those that may be left out in brackets.
+  static std::string operators_text() {
+    std::string text = "Operators:\n";
+    for (const pebble::OperatorKind& kind : pebble::operator_kinds()) {
+      text += "  " + kind.name;
+      for (const pebble::OperatorKey& key : kind.keys) text += key.fallback ? " [" + key.name + "]" : " " + key.name;
+      text += "\n";
+    }
+    return text;
+  }
+  static std::vector<std::string> operator_names() {
+    std::vector<std::string> names{"einsum"};
+    for (const pebble::OperatorKind& kind : pebble::operator_kinds()) names.push_back(kind.name);
+    return names;
+  }
+
+  const std::vector<std::string> rules_{"rbw", "hk"};
   const std::map<std::string, ColorChoice> colors_{
       {"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}};
   const std::map<std::string, predict::Engine> engines_{
@@ -181,6 +247,7 @@ class Parser {
   CLI::App app_;
   Arguments result_;
   RunArguments run_;
+  BoundArguments bound_;
   ConfigShowArguments show_;
   ConfigModelArguments model_;
   ConfigListArguments list_;

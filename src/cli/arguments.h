@@ -36,6 +36,22 @@ struct RunArguments {
   ResultArguments result;
 };
 
+struct BoundArguments {
+  std::vector<std::string> operation;  // its words; "einsum" and an expression; empty: a file
+  std::string sizes;                   // of an einsum's letters
+  std::string fast;                    // bytes with a unit, else words; empty: all on-chip memory of the accelerator
+  std::string format = "bf16";
+  std::string rules = "rbw";
+  bool slide = false;
+  bool exact = false;
+  std::uint64_t states = 0;  // of the exact search; 0: the default
+  std::string cdag;
+  std::string trace;
+  bool locality = false;
+  std::string accelerator;
+  ResultArguments result;
+};
+
 struct ConfigShowArguments {
   std::string experiment;
   std::vector<std::string> overrides;
@@ -69,7 +85,7 @@ struct ValidateArguments {
 };
 
 using CommandArguments =
-    std::variant<std::monostate, RunArguments, ConfigShowArguments, ConfigModelArguments, ConfigListArguments,
+    std::variant<std::monostate, RunArguments, BoundArguments, ConfigShowArguments, ConfigModelArguments, ConfigListArguments,
                  ValidateArguments, SchemaArguments, CompletionArguments>;
 
 struct Arguments {

@@ -33,6 +33,7 @@ void print(const std::vector<core::Diagnostic>& diagnostics);  // always
 
 // Each returns the exit code.
 int command(const RunArguments& arguments, Context& context);
+int command(const BoundArguments& arguments, Context& context);
 int command(const ConfigShowArguments& arguments, Context& context);
 int command(const ConfigModelArguments& arguments, Context& context);
 int command(const ConfigListArguments& arguments, Context& context);

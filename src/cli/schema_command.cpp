@@ -37,6 +37,7 @@ constexpr std::array k_schemas{
     Schema{"calibration", "what was measured about an accelerator's kernels and transfers",
            [] { return schema_of<cost::Calibration>("calibration"); }},
     Schema{"cairn.run/1", "the result of cairn run", [] { return report::run_schema(); }},
+    Schema{"cairn.bound/1", "the result of cairn bound", [] { return report::bound_schema(); }},
     Schema{"cairn.error/1", "a line of cairn run --batch that could not be run", [] { return report::error_schema(); }},
 };
 

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cairn/pebble/generators.h"
 #include "cairn/pebble/operation.h"
 #include "checked.h"
+#include "operation_graphs.h"
 #include "segments.h"
 
 namespace cairn::pebble {
@@ -95,6 +97,11 @@ Operation jacobi_operation(JacobiSizes sizes) {
   operation.name = "Jacobi";
   operation.notes = {"star stencil of radius 1, every step's values made anew"};
   operation.inputs = operation.outputs = grid;
+  const Words along = std::min<Words>(2, sizes.points_per_dimension - 1);  // neighbours in one dimension, at most
+  const Words reads = grid + 2 * sizes.dimensions * (grid - plane);        // of one step: itself and its neighbours
+  operation.flops = sizes.steps * reads;
+  operation.max_operands = 1 + sizes.dimensions * along;
+  operation.graph = [sizes] { return star_stencil_graph(sizes); };
   operation.proved.push_back(
       [sizes, grid](Words fast) { return std::vector<LowerBound>{jacobi_lower(sizes, grid, fast)}; });
   // A window of old values from one plane before to one after the point, and the new value.
@@ -124,6 +131,9 @@ Operation cg_operation(KrylovSizes sizes) {
                      "every a and b depends on all of its dot product"};
   operation.inputs = 2 * n;
   operation.outputs = n;
+  operation.flops = t * 10 * n;  // two dot products and three vector updates an iteration, the matrix apart
+  operation.max_operands = 3;
+  operation.graph = [n, t] { return cg_graph(static_cast<int>(n), static_cast<int>(t)); };
   operation.proved.push_back([n, t](Words fast) {
     const Words loads = (2 * t - 1) * positive(2 * n - fast);
     const Words stores =
@@ -147,6 +157,9 @@ Operation gmres_operation(KrylovSizes sizes) {
   operation.notes = {"classical Gram-Schmidt without restart; the matrix moves nothing of its own"};
   operation.inputs = n;
   operation.outputs = m * n;
+  operation.flops = 2 * m * (m + 1) * n + 3 * m * n;  // j + 1 products and updates in iteration j, norms, scaling
+  operation.max_operands = 3;
+  operation.graph = [n, m] { return gmres_graph(static_cast<int>(n), static_cast<int>(m)); };
   operation.proved.push_back([n, m](Words fast) {
     Words loads = m * positive(2 * n - fast), stores = 0;
     // After the norm of iteration j < m - 1; after the last norm only w' is read.

@@ -3,8 +3,11 @@
 #include <bit>
 #include <cmath>
 
+#include "cairn/pebble/contraction_graph.h"
+#include "cairn/pebble/generators.h"
 #include "cairn/pebble/operation.h"
 #include "checked.h"
+#include "operation_graphs.h"
 
 namespace cairn::pebble {
 
@@ -129,6 +132,12 @@ Operation attention_operation(AttentionSizes sizes) {
   const Words row_words = sizes.batch * sizes.sequence * sizes.head_dim;
   operation.inputs = row_words * (sizes.heads + 2 * sizes.kv_heads);
   operation.outputs = row_words * sizes.heads;
+  const Words pairs =
+      operation.contractions.front().domain.points(operation.contractions.front().domain.box({})) / sizes.head_dim;
+  operation.flops =
+      4 * pairs * sizes.head_dim + 2 * pairs + operation.outputs;  // products; exponentials, sums; divisions
+  operation.max_operands = sizes.head_dim > 1 || sizes.sequence > 1 ? 3 : 2;
+  operation.graph = [sizes] { return attention_graph(sizes); };
   operation.schedules.push_back(
       [sizes](Words fast, Sliding sliding) { return attention_rows_stay(sizes, fast, sliding); });
   return operation;
@@ -162,6 +171,10 @@ Operation conv2d_operation(ConvSizes sizes) {
                    {.array = "output", .index = at({b, co, y, x}), .role = Role::produce}};
   operation.inputs = footprint(part, part.accesses[0]) + footprint(part, part.accesses[1]);
   operation.outputs = footprint(part, part.accesses[2]);
+  const Words products = sizes.in_channels * sizes.filter_height * sizes.filter_width;  // of one result
+  operation.flops = 2 * operation.outputs * products;
+  operation.max_operands = products > 1 ? 3 : 2;
+  operation.graph = [part] { return contraction_graph(part, program_order(part)); };
   operation.contractions = {std::move(part)};
   return operation;
 }
@@ -171,7 +184,12 @@ Operation fft_operation(Words n) {
     throw core::ConfigurationError("fft.n", std::to_string(n) + " points", "give a power of two, at least 2");
   Operation operation;
   operation.name = "fast Fourier transform";
+  operation.notes = {"a word holds a complex number"};
   operation.inputs = operation.outputs = n;
+  constexpr Words k_flops_per_butterfly_output = 5;  // complex numbers: half a product of 6, a sum of 2
+  operation.flops = k_flops_per_butterfly_output * n * (std::bit_width(static_cast<std::uint64_t>(n)) - 1);
+  operation.max_operands = 2;
+  operation.graph = [n] { return fft_graph(static_cast<int>(n)); };
   // q levels at a time on 2^q points: each pass loads and stores everything once.
   operation.schedules.push_back([n](Words fast, Sliding sliding) -> std::optional<UpperBound> {
     const Words room = fast - (sliding == Sliding::allowed ? 1 : 2);
@@ -195,6 +213,8 @@ Operation embedding_operation(EmbeddingSizes sizes) {
   operation.name = "embedding";
   operation.inputs = sizes.tokens + sizes.distinct_rows * sizes.width;
   operation.outputs = sizes.tokens * sizes.width;
+  operation.max_operands = 2;
+  operation.graph = [sizes] { return embedding_graph(sizes); };
   // In the order of the tokens every row is read anew.
   operation.schedules.push_back([sizes](Words fast, Sliding) -> std::optional<UpperBound> {
     if (fast < 3) return std::nullopt;
@@ -220,6 +240,9 @@ Operation softmax_operation(Words rows, Words columns) {
   operation.name = "softmax";
   operation.notes = {"no maximum taken; the exponentials are values of their own"};
   operation.inputs = operation.outputs = rows * columns;
+  operation.flops = rows * (3 * columns - 1);  // exponentials, sum, quotients
+  operation.max_operands = columns > 1 ? 2 : 1;
+  operation.graph = [rows, columns] { return copies(softmax_graph(static_cast<int>(columns)), rows); };
   if (columns < 2) return operation;
   const auto cost = [rows, columns](Words fast, Game game) {
     const Words again = unkept(columns, fast, game.sliding);
@@ -259,6 +282,9 @@ Operation reduce_broadcast_operation(Words rows, Words columns) {
   Operation operation;
   operation.name = "row sum and broadcast";
   operation.inputs = operation.outputs = rows * columns;
+  operation.flops = rows * (2 * columns - 1);
+  operation.max_operands = columns > 1 ? 2 : 1;
+  operation.graph = [rows, columns] { return copies(reduce_broadcast_graph(static_cast<int>(columns)), rows); };
   if (columns < 2) return operation;
   const auto cost = [rows, columns](Words fast, Sliding sliding) {
     return rows * (2 * columns + unkept(columns, fast, sliding));

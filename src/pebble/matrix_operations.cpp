@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cairn/pebble/contraction_graph.h"
+#include "cairn/pebble/generators.h"
 #include "cairn/pebble/operation.h"
 #include "checked.h"
+#include "operation_graphs.h"
 #include "segments.h"
 
 namespace cairn::pebble {
@@ -100,6 +103,9 @@ Operation single_product(MatmulSizes sizes, Role c_role) {
   operation.inputs = sizes.batch * (sizes.m * sizes.k + sizes.k * sizes.n + (c_role == Role::update ? c : 0));
   operation.outputs = sizes.batch * c;
   operation.schedules = {tiled_schedule(sizes, c_role)};
+  operation.flops = 2 * sizes.batch * c * sizes.k;
+  operation.max_operands = c_role == Role::update || sizes.k > 1 ? 3 : 2;
+  operation.graph = [part = operation.contractions.front()] { return contraction_graph(part, program_order(part)); };
   return operation;
 }
 
@@ -140,6 +146,12 @@ Operation matmul_chain_operation(ChainSizes sizes) {
       product_contraction("second product", second, {.a = "f(T)", .b = "D", .c = "E"}, Role::read_free, Role::produce)};
   operation.inputs = sizes.m * sizes.k + sizes.k * sizes.n + sizes.n * sizes.l;
   operation.outputs = sizes.m * sizes.l;
+  operation.flops = 2 * sizes.m * sizes.n * (sizes.k + sizes.l);
+  operation.max_operands = sizes.k > 1 || sizes.n > 1 ? 3 : 2;
+  operation.graph = [sizes] {
+    return matmul_chain_graph(static_cast<int>(sizes.m), static_cast<int>(sizes.k), static_cast<int>(sizes.n),
+                              static_cast<int>(sizes.l));
+  };
   // One after the other, the intermediate stored and loaded.
   operation.schedules.push_back([first, second](Words fast, Sliding sliding) -> std::optional<UpperBound> {
     const auto one = tiled_schedule(first, Role::produce)(fast, sliding),
@@ -177,6 +189,9 @@ Operation syrk_operation(Words n, Words m) {
   operation.notes = {"strictly lower triangle, each entry one running sum"};
   operation.inputs = n * m;
   operation.outputs = n * (n - 1) / 2;
+  operation.flops = n * (n - 1) * m;
+  operation.max_operands = n < 2 ? 1 : m > 1 ? 3 : 2;
+  operation.graph = [n, m] { return syrk_graph(n, m); };
   const Words points = m * (n * (n - 1) / 2);
   operation.proved.push_back([points](Words fast) {
     std::vector<LowerBound> bounds;
@@ -205,6 +220,9 @@ Operation lu_operation(Words n) {
   operation.notes = {"right-looking: each entry one running difference; the first row is input only"};
   operation.inputs = n * n;
   operation.outputs = n * (n - 1);
+  operation.flops = n * (n - 1) / 2 + n * (n - 1) * (2 * n - 1) / 3;  // divisions and updates
+  operation.max_operands = n > 1 ? 3 : 1;
+  operation.graph = [n] { return lu_graph(static_cast<int>(n)); };
   const Words points = (n - 1) * n * (2 * n - 1) / 6;
   const Words made_operands = (n - 1) * (n - 1);  // n(n-1)/2 of L, and of U all but the first row's: (n-1)(n-2)/2
   operation.proved.push_back([points, made_operands](Words fast) {
@@ -223,6 +241,9 @@ Operation cholesky_operation(Words n) {
   operation.notes = {"right-looking: each entry of the lower triangle one running difference"};
   operation.inputs = n * (n + 1) / 2;
   operation.outputs = n * (n + 1) / 2;
+  operation.flops = n + n * (n - 1) / 2 + (n + 1) * n * (n - 1) / 3;  // roots, divisions, updates
+  operation.max_operands = n > 2 ? 3 : n;
+  operation.graph = [n] { return cholesky_graph(static_cast<int>(n)); };
   const Words points = n * (n - 1) * (n - 2) / 6;
   const Words made_operands = n * (n - 1) / 2;
   operation.proved.push_back([points, made_operands](Words fast) {

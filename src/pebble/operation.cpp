@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/pebble/exact.h"
 
 namespace cairn::pebble {
 
@@ -58,6 +59,26 @@ std::vector<LowerBound> lower_bounds(const Operation& operation, Words fast) {
     }
   }
   return all;
+}
+
+Words minimum_fast_words(const Operation& operation, Game game) {
+  return operation.max_operands + (game.sliding == Sliding::allowed ? 0 : 1);
+}
+
+Cdag small_graph(const Operation& operation) {
+  const std::string limit = "an exact search takes at most " + std::to_string(k_exact_max_vertices) + " vertices";
+  if (!operation.graph)
+    throw core::ConfigurationError("bound.exact", "no graph is known of " + operation.name,
+                                   "leave the exact search out");
+  // Operands and results are vertices, and a vertex is at most one operation per operand and one more.
+  const Words most = k_exact_max_vertices;
+  if (operation.inputs + operation.outputs > most || operation.flops > 2 * most * most)
+    throw core::ConfigurationError("bound.exact", operation.name + " at these sizes is larger", limit);
+  Cdag graph = operation.graph();
+  if (graph.size() > k_exact_max_vertices)
+    throw core::ConfigurationError(
+        "bound.exact", operation.name + " at these sizes has " + std::to_string(graph.size()) + " vertices", limit);
+  return graph;
 }
 
 Bracket bracket(const Operation& operation, Words fast, Game game) {

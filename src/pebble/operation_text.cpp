@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "cairn/pebble/contraction_graph.h"
 #include "checked.h"
 
 namespace cairn::pebble {
@@ -230,6 +231,10 @@ Operation einsum_operation(const std::string& expression, const SizeMap& sizes) 
     size *= sizes.at(std::string(1, c));
   }
   if (sizes_as_product.batch > 0) operation.schedules = matmul_operation(sizes_as_product).schedules;
+  const Words products = points / 4;
+  operation.flops = 2 * products;
+  operation.max_operands = products > operation.outputs ? 3 : 2;
+  operation.graph = [contraction] { return contraction_graph(contraction, program_order(contraction)); };
   operation.contractions = {std::move(contraction)};
   return operation;
 }

@@ -123,6 +123,35 @@ std::string run_schema() {
       .dump(k_indent);
 }
 
+std::string bound_schema() {
+  const Json words = Json{{"type", "integer"}, {"minimum", 0}, {"description", "words"}};
+  Json body = object({{"schema", text()},
+                      {"tool", object({{"version", text()}, {"build", text()}})},
+                      {"what", text()},
+                      {"fast", words},
+                      {"game", text()},
+                      {"lower", words},
+                      {"upper", or_null(words)},
+                      {"exact", or_null(words)},
+                      {"loads", or_null(words)},
+                      {"stores", or_null(words)},
+                      {"method", text()},
+                      {"upper_method", or_null(text())},
+                      {"assumptions", list_of(text())},
+                      {"format", text()},
+                      {"lower_bytes", amount("bytes")},
+                      {"upper_bytes", or_null(amount("bytes"))},
+                      {"operations", amount("FLOP, or computed vertices of a graph")},
+                      {"intensity", or_null(amount("FLOP/B: operations over lower_bytes"))},
+                      {"balance", or_null(amount("FLOP/B of the machine"))},
+                      {"asymptotic", list_of(text())},
+                      {"parts", list_of(object({{"what", text()}, {"words", Json{{"type", "integer"}}}}))},
+                      {"bounds", list_of(object({{"method", text()}, {"words", words}, {"games", text()}}))}});
+  body["properties"]["machine"] = object({{"name", text()}, {"lower_s", amount("s")}});
+  body["properties"]["locality"] = list_of(object({{"fast", words}, {"before", words}, {"after", words}}));
+  return document("cairn.bound/1", std::move(body)).dump(k_indent);
+}
+
 std::string error_schema() {
   const Json diagnostic = object({{"severity", text()},
                                   {"file", text()},

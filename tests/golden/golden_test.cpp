@@ -1,4 +1,5 @@
-// `cairn run NAME --json` of every shipped experiment against the document it gave when it was last blessed.
+// `cairn run NAME --json` of every shipped experiment, and `cairn bound` of every line of bounds.txt, against the document
+// each gave when it was last blessed.
 //
 // Numbers may differ by what another mathematical library rounds differently; everything else must be equal. After a change
 // that is meant: tests/golden/bless, and read the difference.
@@ -20,8 +21,8 @@ namespace {
 
 constexpr double k_rounding = 1e-9;
 
-json output_of(const fs::path& experiment) {
-  const std::string command = "'" + std::string(CAIRN_PROGRAM) + "' run '" + experiment.string() + "' --json";
+json output_of(const std::string& arguments) {
+  const std::string command = "'" + std::string(CAIRN_PROGRAM) + "' " + arguments + " --json";
   std::FILE* pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
   std::string text;
@@ -67,9 +68,29 @@ TEST_CASE("Shipped experiments give what was blessed") {
   for (const std::string& name : blessed) {
     INFO(name);
     json expected = json::parse(std::ifstream(folder / (name + ".json")));
-    json actual = output_of(experiments / (name + ".yaml"));
+    json actual = output_of("run '" + (experiments / (name + ".yaml")).string() + "'");
     expected.erase("tool");  // the build that ran
     actual.erase("tool");
     same(expected, actual, "");
   }
+}
+
+TEST_CASE("Bounds give what was blessed") {
+  const fs::path golden = fs::path(CAIRN_SOURCE_DIR) / "tests" / "golden";
+  std::set<std::string> listed;
+  std::ifstream list(golden / "bounds.txt");
+  std::string name;
+  std::string arguments;
+  while (list >> name && std::getline(list >> std::ws, arguments)) {
+    listed.insert(name);
+    INFO(name << ": " << arguments);
+    json expected = json::parse(std::ifstream(golden / "bounds" / (name + ".json")));
+    json actual = output_of("bound " + arguments);
+    expected.erase("tool");
+    actual.erase("tool");
+    same(expected, actual, "");
+  }
+  std::set<std::string> blessed;
+  for (const auto& file : fs::directory_iterator(golden / "bounds")) blessed.insert(file.path().stem().string());
+  CHECK(listed == blessed);
 }

@@ -24,7 +24,17 @@ struct Operation {
   std::vector<std::function<std::optional<UpperBound>(Words fast, Sliding sliding)>>
       schedules;                   // empty when they need more memory
   std::vector<std::string> notes;  // what the operator stands for
+  Words flops = 0;         // arithmetic on its values: a multiply-add is two
+  Words max_operands = 1;  // that one value is made of
+  std::function<Cdag()> graph;  // at these sizes, in one order; each value a vertex
 };
+
+// Least fast memory that any play needs: the operands of one value, and without sliding its own place. [words]
+Words minimum_fast_words(const Operation& operation, Game game);
+
+// The operation as a graph to be searched exactly. Errors (core::ConfigurationError): more than 64 vertices, or none is
+// known.
+Cdag small_graph(const Operation& operation);
 
 // Every lower bound at hand, each with where it holds.
 std::vector<LowerBound> lower_bounds(const Operation& operation, Words fast);

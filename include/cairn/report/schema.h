@@ -6,6 +6,7 @@
 namespace cairn::report {
 
 std::string run_schema();    // cairn.run/1
+std::string bound_schema();  // cairn.bound/1
 std::string error_schema();  // cairn.error/1
 
 }  // namespace cairn::report

@@ -1,0 +1,181 @@
+// `cairn bound`: an operator, an einsum, a graph or an execution, and the provable bracket of its data movement.
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "cairn/config/units.h"
+#include "cairn/core/assert.h"
+#include "cairn/hardware/files.h"
+#include "cairn/numerics/format.h"
+#include "cairn/pebble/cdag_file.h"
+#include "cairn/pebble/graph_bracket.h"
+#include "cairn/pebble/locality.h"
+#include "cairn/pebble/operation_text.h"
+#include "cairn/pebble/schedule.h"
+#include "cairn/pebble/trace.h"
+#include "cairn/report/bound.h"
+#include "context.h"
+#include "exit_code.h"
+
+namespace cairn::cli {
+namespace {
+
+using pebble::Cdag;
+using pebble::Operation;
+using pebble::Words;
+
+constexpr std::string_view k_binary_trace = "CAIRNTR1";
+constexpr double k_most_words = 1e18;
+constexpr Words k_first_memory = 16;  // words, in the table of localities; each next is four times as large
+constexpr Words k_memory_step = 4;
+
+std::ifstream opened(const std::string& option, const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream || stream.peek() == std::ifstream::traits_type::eof())
+    throw core::ConfigurationError(option, fmt::format("'{}' cannot be read, or holds nothing", file), "name a file");
+  return stream;
+}
+
+Cdag graph_of_trace(const std::string& file) {
+  std::ifstream stream = opened("--trace", file);
+  std::string start(k_binary_trace.size(), '\0');
+  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+  stream.clear();
+  stream.seekg(0);
+  return cdag_of(start == k_binary_trace ? pebble::read_binary_trace(stream, file) : pebble::read_trace(stream, file));
+}
+
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
+
+Operation named_operation(const BoundArguments& arguments) {
+  if (arguments.operation.front() != "einsum") return pebble::parse_operation(joined(arguments.operation));
+  if (arguments.operation.size() != 2)
+    throw core::ConfigurationError("bound.einsum", "an einsum is one expression",
+                                   "write einsum 'ik,kj->ij' --sizes i=64,j=64,k=64");
+  return pebble::einsum_operation(arguments.operation[1], pebble::parse_sizes(arguments.sizes));
+}
+
+std::variant<Operation, Cdag> source(const BoundArguments& arguments) {
+  if (!arguments.cdag.empty()) {
+    std::ifstream stream = opened("--cdag", arguments.cdag);
+    return pebble::read_cdag(stream, arguments.cdag).graph;
+  }
+  if (!arguments.trace.empty()) return graph_of_trace(arguments.trace);
+  return named_operation(arguments);
+}
+
+Words whole_words(double bytes, double bytes_per_word) {
+  const double words = std::floor(bytes / bytes_per_word);
+  if (words >= 1.0 && words < k_most_words) return static_cast<Words>(words);
+  throw core::ConfigurationError("--fast", fmt::format("{:.3g} bytes are no number of words", bytes),
+                                 "give at least one word");
+}
+
+// All copies of every level beyond the device's memory.
+double on_chip_bytes(const hardware::Accelerator& accelerator) {
+  double sum = 0.0;
+  for (std::size_t i = 1; i < accelerator.memory.size(); ++i) {
+    const hardware::MemoryLevel& level = accelerator.memory[i];
+    const bool in_each = level.scope == hardware::Scope::multiprocessor;
+    sum += level.capacity.base() * (in_each ? static_cast<double>(accelerator.multiprocessors) : 1.0);
+  }
+  return sum;
+}
+
+Words fast_words(const BoundArguments& arguments, double bytes_per_word,
+                 const std::optional<hardware::Accelerator>& accelerator) {
+  const std::string& text = arguments.fast;
+  if (text.empty()) return whole_words(on_chip_bytes(*accelerator), bytes_per_word);
+  Words words = 0;
+  const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), words);
+  if (status == std::errc() && stop == text.data() + text.size()) {
+    if (words >= 1 && static_cast<double>(words) < k_most_words) return words;
+    throw core::ConfigurationError("--fast", fmt::format("{} words", words), "give at least 1");
+  }
+  return whole_words(config::require_quantity(text, config::Dimension::bytes, "--fast"), bytes_per_word);
+}
+
+void solve(report::BoundAnswer& answer, const Cdag& graph, const BoundArguments& arguments) {
+  const std::size_t budget = arguments.states > 0 ? arguments.states : pebble::k_default_state_budget;
+  answer.exact = pebble::solve_exactly(graph, answer.game, answer.fast, budget);
+  pebble::UpperBound play = best_ordered_play(graph, answer.game.sliding, answer.fast);
+  if (!answer.upper || play.words < answer.upper->words) answer.upper = std::move(play);
+}
+
+void bound(report::BoundAnswer& answer, const Operation& operation, const BoundArguments& arguments) {
+  const Words minimum = minimum_fast_words(operation, answer.game);
+  if (answer.fast < minimum)
+    throw core::ConfigurationError(
+        "--fast", fmt::format("{} words cannot hold what one value of {} is made of", answer.fast, operation.name),
+        fmt::format("give at least {} words", minimum));
+  const std::string words = joined(arguments.operation);
+  answer.what = arguments.sizes.empty() ? words : fmt::format("{} {}", words, arguments.sizes);
+  answer.operations = static_cast<double>(operation.flops);
+  for (pebble::LowerBound& each : lower_bounds(operation, answer.fast))
+    if (each.games.contains(answer.game)) answer.lower.push_back(std::move(each));
+  answer.upper = bracket(operation, answer.fast, answer.game).upper;
+  for (const pebble::Contraction& part : operation.contractions)
+    answer.asymptotic.push_back(fmt::format("{}: {}", part.name, leading_term(part).expression));
+  if (arguments.exact) solve(answer, small_graph(operation), arguments);
+}
+
+void reorder(report::BoundAnswer& answer, const Cdag& graph) {
+  const pebble::Replay before = pebble::replay(graph, graph.order());
+  const pebble::Replay after = pebble::replay(graph, pebble::convex_partition_order(graph, answer.fast));
+  CAIRN_ASSERT(before.fingerprint == after.fingerprint);
+  const auto add = [&](Words fast) {
+    answer.locality.push_back(
+        {.fast = fast, .before = before.profile.traffic(fast), .after = after.profile.traffic(fast)});
+  };
+  const auto words = static_cast<Words>(before.words);
+  for (Words fast = k_first_memory; fast < words; fast *= k_memory_step) {
+    if (fast > answer.fast && fast / k_memory_step < answer.fast) add(answer.fast);
+    add(fast);
+  }
+  if (answer.locality.empty() || answer.locality.back().fast < answer.fast) add(answer.fast);
+}
+
+void bound(report::BoundAnswer& answer, const Cdag& graph, const BoundArguments& arguments) {
+  const std::filesystem::path file = arguments.cdag.empty() ? arguments.trace : arguments.cdag;
+  answer.what = fmt::format("{}: {} values, {} inputs, {} outputs", file.filename().string(), graph.size(),
+                            graph.input_count(), graph.output_count());
+  answer.operations = static_cast<double>(graph.size() - graph.input_count());
+  answer.lower = lower_bounds(graph, answer.fast, answer.game);
+  answer.upper = best_ordered_play(graph, answer.game.sliding, answer.fast);
+  if (arguments.exact) solve(answer, graph, arguments);
+  if (arguments.locality) reorder(answer, graph);
+}
+
+}  // namespace
+
+int command(const BoundArguments& arguments, Context& context) {
+  const numerics::Format format = numerics::parse_format(arguments.format);
+  std::optional<hardware::Accelerator> accelerator;
+  if (!arguments.accelerator.empty()) accelerator = hardware::load_accelerator(context.loader, arguments.accelerator);
+
+  report::BoundAnswer answer;
+  answer.format = std::string(numerics::name(format));
+  answer.bytes_per_word = numerics::bytes_per_element(format);
+  answer.fast = fast_words(arguments, answer.bytes_per_word, accelerator);
+  answer.game = {.rules = arguments.rules == "hk" ? pebble::Rules::hong_kung : pebble::Rules::red_blue_white,
+                 .sliding = arguments.slide ? pebble::Sliding::allowed : pebble::Sliding::forbidden};
+  if (accelerator) {
+    const auto peak = accelerator->matrix_peak(format);
+    answer.machine = {.name = accelerator->name,
+                      .bytes_per_s = accelerator->device_memory().bandwidth->base(),
+                      .flop_per_s = peak ? std::optional(peak->base()) : std::nullopt};
+  }
+  std::visit([&](const auto& what) { bound(answer, what, arguments); }, source(arguments));
+
+  Output output(arguments.result.output);
+  output.write(arguments.result.json ? report::json(answer, context.tool) + "\n"
+                                     : report::text(answer, {.color = context.color(output)}));
+  output.finish();
+  return k_ok;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,225 @@
+#include "cairn/report/bound.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cairn/core/assert.h"
+#include "cairn/core/format_units.h"
+#include "paint.h"
+
+namespace cairn::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using pebble::Words;
+
+double bytes(const BoundAnswer& answer, Words words) { return static_cast<double>(words) * answer.bytes_per_word; }
+
+std::optional<double> intensity(const BoundAnswer& answer) {
+  const double moved = bytes(answer, answer.lower_words());
+  if (moved <= 0.0 || answer.operations <= 0.0) return {};
+  return answer.operations / moved;
+}
+
+std::optional<double> balance(const BoundAnswer& answer) {
+  if (!answer.machine || !answer.machine->flop_per_s) return {};
+  return *answer.machine->flop_per_s / answer.machine->bytes_per_s;
+}
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+// 1234567 as 1,234,567, whatever the locale.
+std::string grouped(Words words) {
+  std::string digits = std::to_string(words);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::string exact_method(const pebble::ExactResult& exact) {
+  return fmt::format("exact search, {} states", exact.states);
+}
+
+Json upper_method(const BoundAnswer& answer) {
+  if (answer.exact && answer.exact->cost) return exact_method(*answer.exact);
+  return answer.upper ? Json(answer.upper->method) : Json();
+}
+
+std::string lower_method(const BoundAnswer& answer) {
+  if (answer.exact && answer.exact->lower > answer.best().words) return exact_method(*answer.exact);
+  return answer.best().method;
+}
+
+}  // namespace
+
+const pebble::LowerBound& BoundAnswer::best() const {
+  CAIRN_ASSERT(!lower.empty());
+  return *std::max_element(lower.begin(), lower.end(), [](const auto& a, const auto& b) { return a.words < b.words; });
+}
+
+Words BoundAnswer::lower_words() const { return std::max(best().words, exact ? exact->lower : Words{0}); }
+
+std::optional<pebble::PlayCost> BoundAnswer::play() const {
+  if (exact && exact->cost) return exact->cost;
+  if (upper) return pebble::PlayCost{.loads = upper->loads, .stores = upper->stores, .peak = 0};
+  return {};
+}
+
+std::string json(const BoundAnswer& answer, const Tool& tool, int indent) {
+  const auto play = answer.play();
+  const bool solved = answer.exact && answer.exact->cost;
+  Json document{{"schema", "cairn.bound/1"},
+                {"tool", {{"version", tool.version}, {"build", tool.build}}},
+                {"what", answer.what},
+                {"fast", answer.fast},
+                {"game", pebble::to_string(answer.game)},
+                {"lower", answer.lower_words()},
+                {"upper", play ? Json(play->total()) : Json()},
+                {"exact", solved ? Json(answer.exact->cost->total()) : Json()},
+                {"loads", play ? Json(play->loads) : Json()},
+                {"stores", play ? Json(play->stores) : Json()},
+                {"method", lower_method(answer)},
+                {"upper_method", upper_method(answer)},
+                {"assumptions", answer.best().assumptions},
+                {"format", answer.format},
+                {"lower_bytes", bytes(answer, answer.lower_words())},
+                {"upper_bytes", play ? Json(bytes(answer, play->total())) : Json()},
+                {"operations", answer.operations},
+                {"intensity", or_null(intensity(answer))},
+                {"balance", or_null(balance(answer))},
+                {"asymptotic", answer.asymptotic},
+                {"parts", Json::array()},
+                {"bounds", Json::array()}};
+  for (const pebble::Part& part : answer.best().parts)
+    document["parts"].push_back({{"what", part.what}, {"words", part.words}});
+  for (const pebble::LowerBound& bound : answer.lower)
+    document["bounds"].push_back(
+        {{"method", bound.method}, {"words", bound.words}, {"games", pebble::to_string(bound.games)}});
+  if (answer.machine)
+    document["machine"] = {{"name", answer.machine->name},
+                           {"lower_s", bytes(answer, answer.lower_words()) / answer.machine->bytes_per_s}};
+  for (const LocalityRow& row : answer.locality)
+    document["locality"].push_back({{"fast", row.fast}, {"before", row.before}, {"after", row.after}});
+  return document.dump(indent);
+}
+
+namespace {
+
+class BoundText {
+ public:
+  BoundText(const BoundAnswer& answer, const TextStyle& style) : answer_(answer), paint_(style.color) {}
+
+  std::string write() {
+    line("{}", paint_.bold(answer_.what));
+    line("fast memory of {} words ({}), {}", grouped(answer_.fast), amount(answer_.fast), rules());
+    line("");
+    bracket();
+    operations();
+    lower_bounds();
+    locality();
+    notes();
+    return std::move(out_);
+  }
+
+ private:
+  template <class... Arguments>
+  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
+    while (out_.ends_with(' ')) out_.pop_back();
+    out_ += '\n';
+  }
+  std::string amount(Words words) const { return core::format(core::Bytes::from_base(bytes(answer_, words))); }
+  std::string rules() const {
+    const bool slide = answer_.game.sliding == pebble::Sliding::allowed;
+    return fmt::format(
+        "{}, {}",
+        answer_.game.rules == pebble::Rules::hong_kung ? "recomputation allowed" : "every value computed once",
+        slide ? "results may take an operand's place" : "no sliding");
+  }
+  void row(std::string_view name, Words words, std::string_view method) {
+    constexpr std::size_t k_method = 46;  // columns before a method
+    const std::string head = fmt::format("  {:<12}{:>16} {:>10}  ", name, grouped(words), amount(words));
+    out_ += wrapped(method, head, std::string(k_method, ' '));
+  }
+
+  void bracket() {
+    const auto play = answer_.play();
+    const bool solved = answer_.exact && answer_.exact->cost;
+    row("at least", answer_.lower_words(), lower_method(answer_));
+    if (solved) row("exactly", answer_.exact->cost->total(), exact_method(*answer_.exact));
+    if (answer_.upper) row("at most", answer_.upper->words, answer_.upper->method);
+    if (!play) line("  {:<12}{:>16}", "at most", "no schedule known");
+    if (play) {
+      line("  {:<12}{:>16} {:>10}  {} stores", "loads", grouped(play->loads), amount(play->loads),
+           grouped(play->stores));
+      if (answer_.lower_words() > 0)
+        line("  {:<12}{:>16.4f}", "upper/lower",
+             static_cast<double>(play->total()) / static_cast<double>(answer_.lower_words()));
+    }
+    if (answer_.exact && !solved)
+      line("  the exact search ran out of states: it proves at least {} words", grouped(answer_.exact->lower));
+  }
+
+  void operations() {
+    const auto most = intensity(answer_);
+    if (!most) return;
+    line("");
+    line("  {:<12}{:>16} {:>10}  operations per byte at most", "intensity", core::format_count(answer_.operations),
+         fmt::format("{:.4g}", *most));
+    if (!answer_.machine) return;
+    const double time_s = bytes(answer_, answer_.lower_words()) / answer_.machine->bytes_per_s;
+    line("  {:<12}{:>16} {:>10}  {}", "machine", "", aligned_time(time_s),
+         fmt::format("to move the lower bound on {}", answer_.machine->name));
+    if (const auto at = balance(answer_))
+      line("  {:<12}{:>16} {:>10}  operations per byte: {}", "balance", "", fmt::format("{:.4g}", *at),
+           *most < *at ? "limited by memory, whatever the schedule" : "a good schedule is limited by arithmetic");
+  }
+
+  void lower_bounds() {
+    const pebble::LowerBound& best = answer_.best();
+    line("");
+    line("{}", paint_.bold("The lower bound"));
+    for (const pebble::Part& part : best.parts) row("", part.words, part.what);
+    for (const std::string& term : answer_.asymptotic) line("  {:<13}{}", "leading term", term);
+    bool headed = false;
+    for (const pebble::LowerBound& bound : answer_.lower) {
+      if (&bound == &best || bound.words == 0) continue;
+      if (!headed) line("{}", paint_.bold("Other lower bounds"));
+      headed = true;
+      row("", bound.words, bound.method);
+    }
+  }
+
+  void locality() {
+    if (answer_.locality.empty()) return;
+    line("");
+    line("{}  {}", paint_.bold("Locality"), paint_.dim("words moved by a least-recently-used memory"));
+    line("  {:>14}{:>18}{:>18}{:>10}", "memory", "as it ran", "reordered", "ratio");
+    for (const LocalityRow& each : answer_.locality)
+      line("  {:>14}{:>18}{:>18}{:>10.3f}", grouped(each.fast), grouped(each.before), grouped(each.after),
+           each.before > 0 ? static_cast<double>(each.after) / static_cast<double>(each.before) : 1.0);
+  }
+
+  void notes() {
+    const auto& texts = answer_.best().assumptions;
+    if (texts.empty()) return;
+    line("");
+    line("{}", paint_.bold("Assumptions"));
+    for (const std::string& each : texts) out_ += wrapped(each, "  - ", "    ");
+  }
+
+  const BoundAnswer& answer_;
+  Paint paint_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string text(const BoundAnswer& answer, const TextStyle& style) { return BoundText(answer, style).write(); }
+
+}  // namespace cairn::report

@@ -1,0 +1,148 @@
+// cairn bound, as a user would ask it.
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "catch.h"
+#include "cli/program.h"
+
+using namespace cairn::cli_tests;
+using nlohmann::json;
+
+namespace {
+
+json answer(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "bound");
+  arguments.emplace_back("--json");
+  const Outcome outcome = run(arguments);
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  return json::parse(outcome.out);
+}
+
+void refused(std::vector<std::string> arguments, const std::string& remedy) {
+  arguments.insert(arguments.begin(), "bound");
+  const Outcome outcome = run(arguments);
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK(outcome.out.empty());
+  CHECK(outcome.err.find(remedy) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("bound: a product in 228 KiB of bf16") {
+  // 228 KiB are 116,736 words of two bytes. 2 n^3 / sqrt(S) - 2 S = 3,217,876,512, and a bracket of at most 15 percent.
+  const json document = answer({"matmul m=8192 n=8192 k=8192", "--fast", "228KiB", "--dtype", "bf16"});
+  CHECK(document["schema"] == "cairn.bound/1");
+  CHECK(document["fast"] == 116'736);
+  const double lower = document["lower"], upper = document["upper"];
+  CHECK(lower >= 2.0 * 8192.0 * 8192.0 * 8192.0 / std::sqrt(116'736.0) - 2.0 * 116'736.0 - 1.0);
+  CHECK(upper >= lower);
+  CHECK(upper <= 1.15 * lower);
+  CHECK(document["loads"].get<double>() + document["stores"].get<double>() == upper);
+  CHECK(document["lower_bytes"] == 2.0 * lower);
+  CHECK(document["intensity"].get<double>() == Approx(2.0 * 8192.0 * 8192.0 * 8192.0 / (2.0 * lower)));
+  CHECK(document["exact"].is_null());
+  CHECK(document["asymptotic"][0] == "matmul: 2*m*n*k/S^0.5");
+}
+
+TEST_CASE("bound: sizes may stand apart, and a bare amount is words") {
+  const json joined = answer({"matmul m=64 n=64 k=64", "--fast", "100"});
+  const json apart = answer({"matmul", "m=64", "n=64", "k=64", "--fast", "100"});
+  CHECK(joined == apart);
+  CHECK(joined["fast"] == 100);
+  CHECK(answer({"matmul m=64 n=64 k=64", "--fast", "400 B", "--dtype", "fp32"})["lower"] == joined["lower"]);
+}
+
+TEST_CASE("bound: an einsum is the product it says") {
+  const json einsum = answer({"einsum", "bshd,bthd->bhst", "--sizes", "b=2,s=512,t=256,h=4,d=64", "--fast", "1024"});
+  const json product = answer({"batched-matmul b=8 m=512 n=256 k=64", "--fast", "1024"});
+  CHECK(einsum["lower"] == product["lower"]);
+  CHECK(einsum["upper"] == product["upper"]);
+}
+
+TEST_CASE("bound: games and exact optima") {
+  // Exact optima of the 8-point transform without sliding: 31 transfers at S = 4; 18 at S = 9, with recomputation 17.
+  CHECK(answer({"fft n=8", "--fast", "4", "--exact"})["exact"] == 31);
+  CHECK(answer({"fft n=8", "--fast", "9", "--exact"})["exact"] == 18);
+  const json again = answer({"fft n=8", "--fast", "9", "--exact", "--game", "hk"});
+  CHECK(again["exact"] == 17);
+  CHECK(again["game"] == "HK");
+  CHECK(answer({"fft n=8", "--fast", "9", "--slide"})["game"] == "RBW_slide");
+  // Out of states: no optimum, and still a bound.
+  const json cut_short = answer({"fft n=8", "--fast", "4", "--exact", "--states", "1000"});
+  CHECK(cut_short["exact"].is_null());
+  CHECK(cut_short["lower"] <= 31);
+  CHECK(cut_short["lower"] >= 16);
+}
+
+TEST_CASE("bound: a graph from a file") {
+  // y = a b + c: three loads and a store.
+  const std::string file =
+      write_file("fma.cdag", "# y = a * b + c\nv a in\nv b in\nv c in\nv p\nv y out\ne a p\ne b p\ne p y\ne c y\n");
+  const json document = answer({"--cdag", file, "--fast", "3", "--exact"});
+  CHECK(document["lower"] == 4);
+  CHECK(document["exact"] == 4);
+  CHECK(document["upper"] == 4);
+  CHECK(document["what"] == "fma.cdag: 5 values, 3 inputs, 1 outputs");
+}
+
+TEST_CASE("bound: an execution, and what a better order moves") {
+  // Two sweeps over 64 words: b_i = f(a_i), c_i = g(b_i), all of b and c left in memory: 192 words at least. As it ran
+  // every b goes out and comes back through a small memory, 256 in all; c_i right after b_i needs no more than 192.
+  std::string trace;
+  for (int i = 0; i < 64; ++i) trace += "w " + std::to_string(i) + "\nop\n";
+  for (int i = 0; i < 64; ++i) trace += "r " + std::to_string(i) + "\nw " + std::to_string(100 + i) + "\nop\n";
+  for (int i = 0; i < 64; ++i) trace += "r " + std::to_string(100 + i) + "\nw " + std::to_string(200 + i) + "\nop\n";
+  const std::string file = write_file("sweeps.trace", trace);
+  const json document = answer({"--trace", file, "--fast", "16", "--locality"});
+  CHECK(document["lower"] == 192);
+  bool seen = false;
+  for (const json& row : document["locality"]) {
+    if (row["fast"] != 16) continue;
+    seen = true;
+    CHECK(row["before"] == 256);
+    CHECK(row["after"] == 192);
+  }
+  CHECK(seen);
+}
+
+TEST_CASE("bound: an accelerator gives the memory, the balance and a time") {
+  const json document = answer({"matmul m=4096 n=4096 k=4096", "--accelerator", "h100-sxm5-80gb"});
+  CHECK(document["balance"].get<double>() == Approx(989e12 / 3.35e12));
+  CHECK(document["machine"]["lower_s"].get<double>() == Approx(document["lower_bytes"].get<double>() / 3.35e12));
+  CHECK(document["fast"].get<double>() > 25e6);  // more than its 50 MB of second-level cache
+}
+
+TEST_CASE("bound: text") {
+  const Outcome outcome = run({"bound", "softmax n=1000", "--fast", "500", "--dtype", "fp32"});
+  CHECK(outcome.code == 0);
+  // 2 n words, and 1000 + 2 - 500 exponentials stored and loaded again.
+  CHECK(outcome.out.find("3,004") != std::string::npos);
+  CHECK(outcome.out.find("at least") != std::string::npos);
+}
+
+TEST_CASE("bound: what is wrong is said") {
+  refused({"--fast", "4"}, "for example 'matmul");
+  refused({"matmul m=8 n=8 k=8"}, "--accelerator NAME");
+  refused({"matmul m=8 n=8 k=8", "--fast", "3"}, "give at least 4 words");
+  refused({"matmul m=8 n=8 k=8", "--fast", "0"}, "give at least 1");
+  refused({"matmul m=8 n=8 k=8", "--fast", "3 GB/s"}, "--fast");
+  refused({"matmull m=8 n=8 k=8", "--fast", "30"}, "did you mean 'matmul'?");
+  refused({"matmul m=8 n=8", "--fast", "30"}, "give k=");
+  refused({"matmul m=9000000000 n=9000000000 k=9", "--fast", "30"}, "2^61");
+  refused({"matmul m=8 n=8 k=8", "--fast", "30", "--exact"}, "64 vertices");
+  refused({"matmul m=8 n=8 k=8", "--fast", "30", "--dtype", "bf17"}, "did you mean 'bf16'?");
+  refused({"matmul m=8 n=8 k=8", "--fast", "30", "--game", "go"}, "rbw");
+  refused({"einsum", "ij", "--fast", "30"}, "ik,kj->ij");
+  refused({"einsum", "--fast", "30"}, "--sizes");
+  refused({"matmul m=8 n=8 k=8", "--sizes", "m=8", "--fast", "30"}, "behind the operator's name");
+  refused({"matmul m=8 n=8 k=8", "--locality", "--fast", "30"}, "--trace FILE");
+  refused({"matmul m=8 n=8 k=8", "--states", "5", "--fast", "30"}, "add --exact");
+  refused({"--cdag", "/nowhere/at/all", "--fast", "30"}, "cannot be read");
+  refused({"--cdag", write_file("cycle.cdag", "v a\nv b\ne a b\ne b a\n"), "--fast", "30"}, "cycle");
+  refused({"--cdag", write_file("empty.cdag", "# nothing\n"), "--fast", "30"}, "empty");
+  refused({"--trace", write_file("early.trace", "r 5\nw 6\nop\n"), "--fast", "30"}, "5");
+  refused({"--cdag", write_file("one.cdag", "v a in out\n"), "matmul m=8 n=8 k=8", "--fast", "30"}, "give one");
+}

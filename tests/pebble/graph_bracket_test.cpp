@@ -1,0 +1,111 @@
+// Operators as graphs, and graphs in brackets.
+#include "cairn/pebble/graph_bracket.h"
+
+#include "cairn/core/diagnostics.h"
+#include "cairn/pebble/exact.h"
+#include "cairn/pebble/generators.h"
+#include "cairn/pebble/operation_text.h"
+#include "catch.h"
+
+using namespace cairn;
+using namespace cairn::pebble;
+
+namespace {
+
+constexpr Game k_rbw{Rules::red_blue_white, Sliding::forbidden};
+
+// Small enough to be searched, large enough that every loop turns at least twice where it can.
+const std::vector<std::string> k_small{"matmul m=2 n=2 k=2",
+                                       "matmul-update m=2 n=2 k=2",
+                                       "batched-matmul b=2 m=2 n=2 k=1",
+                                       "matmul-chain m=2 k=1 n=2 l=1",
+                                       "attention n=2 d=1",
+                                       "attention n=2 d=1 heads=2 kv_heads=1",
+                                       "attention n=2 d=1 causal=1",
+                                       "conv2d ci=1 co=1 h=1 w=3 r=1 s=2",
+                                       "conv2d ci=1 co=1 h=1 w=2 r=1 s=2 stride=2",
+                                       "syrk n=3 m=2",
+                                       "lu n=3",
+                                       "cholesky n=3",
+                                       "fft n=4",
+                                       "embedding tokens=3 width=2 rows=2",
+                                       "softmax rows=2 n=3",
+                                       "layernorm rows=2 n=3",
+                                       "cg n=2 t=1",
+                                       "gmres n=2 m=1",
+                                       "jacobi d=1 n=4 t=2",
+                                       "jacobi d=2 n=2 t=2"};
+
+}  // namespace
+
+TEST_CASE("operator graphs: every operator at small sizes lies in its own bracket") {
+  for (const std::string& text : k_small) {
+    const Operation operation = parse_operation(text);
+    const Cdag graph = small_graph(operation);
+    INFO(text << ", " << graph.size() << " vertices");
+    REQUIRE(static_cast<Words>(graph.input_count()) == operation.inputs);
+    REQUIRE(graph.stored_output_words() == operation.outputs);
+    for (Game game : k_all_games) {
+      const Words least = minimum_fast_words(operation, game);
+      REQUIRE(least == minimum_fast_words(graph, game));
+      for (Words fast : {least, least + 1, least + 3}) {
+        const ExactResult exact = solve_exactly(graph, game, fast, 300'000);
+        INFO(to_string(game) << " S = " << fast);
+        for (const LowerBound& bound : lower_bounds(operation, fast)) {
+          INFO(bound.method << " " << bound.words);
+          if (bound.games.contains(game) && exact.cost) REQUIRE(bound.words <= exact.cost->total());
+        }
+        const Bracket both = bracket(operation, fast, game);
+        if (both.upper) REQUIRE(exact.lower <= both.upper->words);
+        const Bracket of_graph = bracket(graph, fast, game);
+        if (exact.cost) REQUIRE(of_graph.lower.words <= exact.cost->total());
+        REQUIRE(exact.lower <= of_graph.upper->words);
+        if (exact.cost) REQUIRE(exact.cost->total() <= of_graph.upper->words);
+      }
+    }
+  }
+}
+
+TEST_CASE("operator graphs: arithmetic by hand") {
+  CHECK(parse_operation("matmul m=2 n=3 k=5").flops == 2 * 30);
+  CHECK(parse_operation("batched-matmul b=7 m=2 n=3 k=5").flops == 7 * 60);
+  CHECK(parse_operation("matmul-chain m=2 k=3 n=5 l=7").flops == 2 * 2 * 3 * 5 + 2 * 2 * 5 * 7);
+  // 9 pairs, 2 d each in both products, an exponential and an addition; n d divisions.
+  CHECK(parse_operation("attention n=3 d=2").flops == 9 * 8 + 2 * 9 + 6);
+  CHECK(parse_operation("attention n=3 d=2 causal=1").flops == 6 * 8 + 2 * 6 + 6);
+  CHECK(parse_operation("conv2d b=2 ci=3 co=5 h=4 w=4 r=3 s=3").flops == 2 * 2 * 3 * 5 * 16 * 9);
+  CHECK(parse_operation("syrk n=4 m=3").flops == 2 * 6 * 3);
+  // n = 3: column 0: 2 divisions, 4 updates; column 1: 1 and 1.
+  CHECK(parse_operation("lu n=3").flops == 3 + 2 * 5);
+  // n = 3: 3 roots, 3 divisions; updates of the lower triangle: 3 after column 0, 1 after column 1.
+  CHECK(parse_operation("cholesky n=3").flops == 3 + 3 + 2 * 4);
+  CHECK(parse_operation("softmax rows=2 n=5").flops == 2 * (5 + 4 + 5));
+  CHECK(parse_operation("layernorm rows=2 n=5").flops == 2 * (4 + 5));
+  CHECK(parse_operation("jacobi d=1 n=4 t=2").flops == 2 * (2 + 3 + 3 + 2));
+  CHECK(parse_operation("jacobi d=2 n=3 t=1").flops == 9 + 4 * 6);
+}
+
+TEST_CASE("operator graphs: one head is the generator's attention") {
+  const Cdag ours = small_graph(parse_operation("attention n=2 d=2")), theirs = attention_graph(2, 2);
+  CHECK(ours.size() == theirs.size());
+  CHECK(ours.edge_count() == theirs.edge_count());
+  const Cdag heads = small_graph(parse_operation("attention n=2 d=1 heads=2 kv_heads=1"));
+  // 4 query words, 2 of K, 2 of V; per query row 2 scores, 2 exponentials, 1 sum, 2 products, 1 quotient.
+  CHECK(heads.size() == 8 + 4 * 8);
+}
+
+TEST_CASE("operator graphs: what is too large is refused before it is built") {
+  CHECK_THROWS_AS(small_graph(parse_operation("matmul m=8192 n=8192 k=8192")), core::ConfigurationError);
+  CHECK_THROWS_AS(small_graph(parse_operation("fft n=1073741824")), core::ConfigurationError);
+  CHECK_THROWS_AS(small_graph(parse_operation("cg n=1 t=1000000000")), core::ConfigurationError);
+  CHECK_THROWS_AS(small_graph(parse_operation("matmul m=4 n=4 k=3")), core::ConfigurationError);
+}
+
+TEST_CASE("graph bracket: methods that recomputation refutes stay out of its game") {
+  // Red-blue-white needs 8 transfers at S = 3, Hong-Kung 2: a wavefront bound would exceed the latter.
+  const Cdag ladder = ladder_graph(6, 1);
+  const Game hong_kung{Rules::hong_kung, Sliding::forbidden};
+  CHECK(bracket(ladder, 3, hong_kung).lower.words <= solve_exactly(ladder, hong_kung, 3).cost->total());
+  CHECK(bracket(ladder, 3, k_rbw).lower.words > bracket(ladder, 3, hong_kung).lower.words);
+  CHECK_THROWS_AS(bracket(ladder, 1, k_rbw), core::ConfigurationError);
+}
