@@ -40,6 +40,7 @@ struct Layer {
 struct ScheduleEntry {
   std::shared_ptr<const pipeline::Schedule> schedule;
   std::shared_ptr<const pipeline::SweepOrder> order;
+  std::shared_ptr<const PassOrder> pass_order;
   std::vector<std::int32_t> devices;  // of virtual stages
   std::vector<std::int32_t> chunks;   // of virtual stages, on their devices
 };
@@ -102,6 +103,7 @@ class Lowering::Implementation {
     program_.mesh = mesh(strategy);
     program_.schedule = entry.schedule;
     program_.order = entry.order;
+    program_.pass_order = entry.pass_order;
     ties_.clear();
     program_.stages.resize(static_cast<std::size_t>(strategy.pipeline));
     parameters_.assign(static_cast<std::size_t>(strategy.pipeline), StageParameters{});
@@ -200,6 +202,7 @@ class Lowering::Implementation {
     auto entry = std::make_unique<ScheduleEntry>();
     entry->schedule = std::make_shared<const pipeline::Schedule>(pipeline::generate(strategy.schedule, settings));
     entry->order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*entry->schedule));
+    entry->pass_order = std::make_shared<const PassOrder>(PassOrder::of(*entry->schedule, *entry->order));
     entry->devices = pipeline::devices_of_virtual_stages(*entry->schedule);
     entry->chunks.resize(entry->devices.size());
     for (std::int32_t device = 0; device < entry->schedule->stages; ++device)

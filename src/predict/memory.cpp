@@ -74,14 +74,19 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
 }
 
 double peak_memory(const plan::Program& program) {
+  const pipeline::Schedule& schedule = *program.schedule;
+  std::vector<MemoryProfile> profiles(4 * static_cast<std::size_t>(schedule.chunks));
   double most = 0.0;
   for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
+    for (std::size_t slot = 0; slot < profiles.size(); ++slot)
+      profiles[slot] = program.pass(static_cast<std::int32_t>(stage), static_cast<std::uint16_t>(slot)).profile;
     double held = 0.0;
     double peak = 0.0;
-    for (const pipeline::Operation& operation : program.schedule->row(static_cast<std::int32_t>(stage))) {
-      const MemoryProfile& p = program.pass(static_cast<std::int32_t>(stage), operation).profile;
-      peak = std::max(peak, held + p.peak);
-      held += p.delta;
+    for (auto i = static_cast<std::size_t>(schedule.row_begin[stage]);
+         i < static_cast<std::size_t>(schedule.row_begin[stage + 1]); ++i) {
+      const MemoryProfile& pass = profiles[program.pass_order->rows[i]];
+      peak = std::max(peak, held + pass.peak);
+      held += pass.delta;
     }
     most = std::max(most, sum(program.stages[stage].resident) + peak);
   }

@@ -120,6 +120,10 @@ std::vector<plan::Strategy> search_space() {
   return plans;
 }
 
+[[gnu::noinline]] void evaluate_each(Evaluator& evaluate, const std::vector<plan::Strategy>& plans, std::size_t first, std::size_t last) {
+  for (std::size_t i = first; i < last; ++i) benchmark::DoNotOptimize(evaluate(plans[i]));
+}
+
 void unseen_plans(benchmark::State& state) {
   const Setup setup;
   const ir::Model model = models::build_transformer(model_126(), {});
@@ -131,7 +135,7 @@ void unseen_plans(benchmark::State& state) {
     auto evaluate = std::make_unique<Evaluator>(setup, model);
     for (std::size_t i = 0; i < warm; ++i) (*evaluate)(plans[i]);
     state.ResumeTiming();
-    for (std::size_t i = warm; i < plans.size(); ++i) benchmark::DoNotOptimize((*evaluate)(plans[i]));
+    evaluate_each(*evaluate, plans, warm, plans.size());
     state.PauseTiming();
     evaluated += static_cast<std::int64_t>(plans.size() - warm);
     evaluate.reset();

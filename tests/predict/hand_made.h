@@ -69,6 +69,8 @@ class HandMadeProgram {
     nothing_.id = 1;
     program_.schedule = std::make_shared<const pipeline::Schedule>(pipeline::generate("1f1b", {}));
     program_.order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*program_.schedule));
+    program_.pass_order =
+        std::make_shared<const plan::PassOrder>(plan::PassOrder::of(*program_.schedule, *program_.order));
     plan::Stage stage;
     stage.passes = {{{{&forward_, &forward_}, {&nothing_, &nothing_}}}};
     stage.settle = stage.update = &nothing_;

@@ -135,20 +135,44 @@ struct Stage {
 // A result sent by one stage's settle pass to another's update pass (gradients of parameters that live on two stages).
 inline constexpr std::int32_t k_no_stage = -1;
 
+// Which of its stage's passes an operation runs, as one number: 4 chunk + 2 backward + special.
+struct PassSlot {
+  static std::uint16_t of(const pipeline::Schedule& schedule, const pipeline::Operation& operation) {
+    const bool backward = operation.phase != pipeline::Phase::forward;
+    const bool special = operation.micro_batch == (backward ? schedule.micro_batches - 1 : 0);
+    return static_cast<std::uint16_t>(4 * operation.chunk + 2 * backward + special);
+  }
+};
+
+// The operations of a schedule reduced to what evaluation needs of them; a property of the schedule alone.
+struct PassOrder {
+  struct Step {
+    std::int32_t producer = -1;  // position in `sweep` of the step whose result must arrive; -1: none
+    std::uint16_t device = 0;
+    std::uint16_t slot = 0;
+    Stream sends_to = Stream::next;
+  };
+  std::vector<Step> sweep;          // in the order of pipeline::SweepOrder::steps
+  std::vector<std::uint16_t> rows;  // slots, parallel to Schedule::operations
+
+  static PassOrder of(const pipeline::Schedule& schedule, const pipeline::SweepOrder& order);
+};
+
 struct Program {
   Mesh mesh;
   std::shared_ptr<const pipeline::Schedule> schedule;
   std::shared_ptr<const pipeline::SweepOrder> order;  // of the schedule's operations
+  std::shared_ptr<const PassOrder> pass_order;        // likewise
   std::vector<Stage> stages;
   // Stages that hold the same tied parameter and exchange its gradient; both k_no_stage when one stage holds it alone.
   std::array<std::int32_t, 2> tied_stages{k_no_stage, k_no_stage};
 
+  const Pass& pass(std::int32_t stage, std::uint16_t slot) const {
+    return *stages[static_cast<std::size_t>(stage)].passes[slot / 4][(slot / 2) % 2][slot % 2];
+  }
   // The pass that `stage` runs for an operation of its schedule row.
   const Pass& pass(std::int32_t stage, const pipeline::Operation& operation) const {
-    const bool forward = operation.phase == pipeline::Phase::forward;
-    const bool special = operation.micro_batch == (forward ? 0 : schedule->micro_batches - 1);
-    const auto& table = stages[static_cast<std::size_t>(stage)].passes[static_cast<std::size_t>(operation.chunk)];
-    return *table[forward ? 0 : 1][special ? 1 : 0];
+    return pass(stage, PassSlot::of(*schedule, operation));
   }
 };
 

@@ -1,0 +1,167 @@
+#include "pass_function.h"
+
+#include <algorithm>
+
+namespace cairn::predict {
+namespace {
+
+using plan::Stream;
+
+constexpr std::size_t at(Stream stream) { return static_cast<std::size_t>(stream); }
+constexpr StreamSet bit(std::size_t stream) { return StreamSet{1} << stream; }
+constexpr bool has(StreamSet set, std::size_t stream) { return ((set >> stream) & 1U) != 0; }
+
+constexpr std::size_t k_compute = at(Stream::compute);
+constexpr std::size_t k_arrival = at(Stream::arrival);
+constexpr core::Picoseconds k_unbounded = -core::k_never;
+
+std::uint8_t index(std::size_t i) { return static_cast<std::uint8_t>(i); }
+core::Picoseconds weight(const Matrix& matrix, std::size_t row, std::size_t column) {
+  return matrix.row[row].c[column];
+}
+bool present(const Matrix& matrix, std::size_t row, std::size_t column) {
+  return weight(matrix, row, column) > core::k_never / 2;
+}
+
+}  // namespace
+
+PassFunction::PassFunction(const Matrix& matrix) {
+  for (std::size_t row = 0; row < plan::k_streams; ++row) {
+    if (matrix.row[row].c == Form::unit(row).c) continue;
+    touched_ |= bit(row);
+    for (std::size_t column = 0; column < plan::k_streams; ++column)
+      if (present(matrix, row, column)) all_.push_back({index(row), index(column), weight(matrix, row, column)});
+  }
+  find_slack(matrix);
+  find_relied_on(matrix);
+  full_.terms = &all_;
+}
+
+void PassFunction::find_slack(const Matrix& matrix) {
+  const auto below_compute = [&](std::size_t i, std::size_t j) {
+    return present(matrix, k_compute, j) && weight(matrix, i, j) <= weight(matrix, k_compute, j) + slack_[i];
+  };
+  const auto confirms = [&](std::size_t i, std::size_t j) {
+    if (below_compute(i, j)) return true;
+    return has(touched_, j) && slack_[j] != k_unbounded &&
+           weight(matrix, i, j) + slack_[j] <= weight(matrix, k_compute, k_compute) + slack_[i];
+  };
+  const auto sought = [&](std::size_t i) { return i != k_compute && i != k_arrival && has(touched_, i); };
+  for (std::size_t i = 0; i < plan::k_streams; ++i) {
+    if (!sought(i)) continue;
+    for (const std::size_t j : {k_compute, k_arrival}) {
+      if (!present(matrix, i, j)) continue;
+      slack_[i] = present(matrix, k_compute, j)
+                      ? std::max(slack_[i], weight(matrix, i, j) - weight(matrix, k_compute, j))
+                      : k_unbounded;
+    }
+  }
+  // The other columns may only confirm; one that does not makes its row unbounded, which may unsettle others.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < plan::k_streams; ++i) {
+      if (!sought(i) || slack_[i] == k_unbounded) continue;
+      for (std::size_t j = 0; j < plan::k_streams; ++j)
+        if (j != k_compute && j != k_arrival && present(matrix, i, j) && !confirms(i, j)) {
+          slack_[i] = k_unbounded;
+          changed = true;
+          break;
+        }
+    }
+  }
+}
+
+void PassFunction::find_relied_on(const Matrix& matrix) {
+  for (const PassTerm& term : all_) {
+    // Gathers on the data stream are waited for at once, reductions run on: passes never agree on it, so nothing rests
+    // on it.
+    const bool bounded = term.column != k_compute && term.column != k_arrival && term.column != at(Stream::data) &&
+                         slack_[term.column] != k_unbounded && present(matrix, term.row, k_compute);
+    if (bounded && term.weight + slack_[term.column] <= weight(matrix, term.row, k_compute))
+      relied_on_ |= bit(term.column);
+    else
+      few_.push_back(term);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < plan::k_streams; ++i)
+      for (std::size_t j = 0; j < plan::k_streams; ++j) {
+        const bool rests = has(relied_on_, i) && !has(relied_on_, j) && j != k_compute && j != k_arrival && i != j &&
+                           present(matrix, i, j);
+        if (!rests ||
+            (present(matrix, k_compute, j) && weight(matrix, i, j) <= weight(matrix, k_compute, j) + slack_[i]))
+          continue;
+        relied_on_ |= bit(j);
+        changed = true;
+      }
+  }
+  for (const PassTerm& term : few_) needed_ |= bit(term.column);
+  for (std::size_t i = 0; i < plan::k_streams; ++i)
+    if (has(touched_, i) && slack_[i] > 0) needed_ |= bit(i);
+}
+
+void PassFunction::shorten(StreamSet live) {
+  live_ = live;
+  living_.clear();
+  short_ = {};
+  bool four = true;
+  for (const PassTerm& term : few_) {
+    if (!has(live, term.row)) continue;
+    living_.push_back(term);
+    const bool sends = term.row == at(Stream::next) || term.row == at(Stream::previous);
+    four = four && (term.row == k_compute || (sends && (short_.send == plan::k_streams || short_.send == term.row))) &&
+           (term.column == k_compute || term.column == k_arrival);
+    if (sends) short_.send = term.row;
+  }
+  if (!four) {
+    short_ = {};
+    short_.terms = &living_;
+    return;
+  }
+  if (has(touched_, k_compute)) short_.compute_compute = core::k_never;
+  for (const PassTerm& term : living_) {
+    if (term.row == k_compute)
+      (term.column == k_compute ? short_.compute_compute : short_.compute_arrival) = term.weight;
+    else
+      (term.column == k_compute ? short_.send_compute : short_.send_arrival) = term.weight;
+  }
+}
+
+bool PassFunction::agree(std::span<PassFunction* const> passes) {
+  StreamSet matters = 0;
+  for (const PassFunction* pass : passes) matters |= pass->relied_on_;
+  for (std::size_t i = 0; matters >> i != 0; ++i) {
+    if (!has(matters, i)) continue;
+    core::Picoseconds slack = -1;
+    for (const PassFunction* pass : passes) {
+      if (!has(pass->touched_ | pass->relied_on_, i)) continue;
+      if (pass->slack_[i] == k_unbounded || (slack >= 0 && pass->slack_[i] != slack)) return false;
+      slack = pass->slack_[i];
+    }
+  }
+  return true;
+}
+
+StreamSet PassFunction::live(std::span<PassFunction* const> passes) {
+  StreamSet set = bit(k_compute) | bit(at(Stream::next)) | bit(at(Stream::previous));
+  for (const PassFunction* pass : passes) set |= pass->needed_;
+  return set;
+}
+
+void run_pass(const std::vector<PassTerm>& terms, SweepFrontiers& x) {
+  std::array<core::Picoseconds, plan::k_streams> value;
+  std::array<std::uint8_t, plan::k_streams> changed;
+  std::size_t rows = 0;
+  const PassTerm* term = terms.data();
+  const PassTerm* const end = term + terms.size();
+  while (term != end) {
+    const std::uint8_t row = term->row;
+    core::Picoseconds time = term->weight + x[term->column];
+    for (++term; term != end && term->row == row; ++term) time = std::max(time, term->weight + x[term->column]);
+    value[rows] = time;
+    changed[rows++] = row;
+  }
+  for (std::size_t i = 0; i < rows; ++i) x[changed[i]] = value[i];
+}
+
+}  // namespace cairn::predict
