@@ -38,6 +38,41 @@ void provenance(Fields& f, Provenance& x) {
   f.text("source", x.source, {.doc = "what was measured, by whom, how well it fits", .required = true});
 }
 
+void scores(Fields& f, FitScores& x) {
+  f.number("median", x.median, {.doc = "of absolute errors", .required = true});
+  f.number("p90", x.p90, {.doc = "of absolute errors", .required = true});
+  f.number("bias", x.bias, {.doc = "median signed error", .required = true, .minimum = -1.0});
+}
+
+void residuals(Fields& f, FitRecord& x) {
+  f.number("p10", x.residual_p10, {.required = true, .minimum = -1.0});
+  f.number("p50", x.residual_p50, {.required = true, .minimum = -1.0});
+  f.number("p90", x.residual_p90, {.required = true, .minimum = -1.0});
+}
+
+void range(Value& v, MeasuredRange& x) {
+  v.object([&x](Fields& f) {
+    f.number("from", x.least, {.required = true});
+    f.number("to", x.largest, {.required = true});
+  });
+}
+
+void fit_record(Fields& f, FitRecord& x) {
+  f.count("rows", x.rows, {.required = true, .minimum = 1});
+  f.value("in_sample", x.in_sample, {.required = true},
+          [](Value& v, FitScores& y) { v.object([&y](Fields& g) { scores(g, y); }); });
+  f.text("left_out_by", x.left_out_by, {.doc = "families of which each was left out of the fit that predicts it"});
+  f.value("left_out", x.left_out, {}, [](Value& v, FitScores& y) { v.object([&y](Fields& g) { scores(g, y); }); });
+  f.value("residuals", x, {.doc = "quantiles of measured / predicted - 1", .required = true},
+          [](Value& v, FitRecord& y) { v.object([&y](Fields& g) { residuals(g, y); }); });
+  f.map("ranges", x.ranges, {.doc = "what was measured, by dimension", .required = true}, range);
+}
+
+void fit(Fields& f, std::optional<FitRecord>& x) {
+  f.value("fit", x, {.doc = "scores of the fit, fractions"},
+          [](Value& v, FitRecord& y) { v.object([&y](Fields& g) { fit_record(g, y); }); });
+}
+
 void machine(Fields& f, MachineRates& x) {
   bandwidth(f, "memory_bandwidth", x.memory_bandwidth, "device memory");
   quantity(f, "l2", x.l2_bytes, Dimension::bytes, "last-level cache", {});
@@ -55,6 +90,10 @@ void gemm_parameters(Fields& f, GemmParameters& x) {
   seconds(f, "tile_overhead", x.tile_overhead_s, "tpe: fill and drain per tile",
           {.required = false, .positive = false});
   seconds(f, "step_floor", x.step_floor_s, "tk: shortest K step");
+  f.number("step_bytes", x.step_bytes, {.doc = "bytes of K per pipeline step", .positive = true});
+  quantity(f, "operand_bandwidth", x.operand_bandwidth, Dimension::bytes_per_second,
+           "f: operands into one multiprocessor, not hidden; absent: wholly hidden",
+           {.required = false, .positive = false});
   f.number("epilogue", x.epilogue, {.doc = "o: share of the output write not hidden", .required = true});
   seconds(f, "split_cost", x.split_cost_s, "ck: price of split-K", {.required = false, .positive = false});
   f.number("overlap_exponent", x.overlap_exponent, {.doc = "p", .required = true, .minimum = 1.0});
@@ -90,9 +129,9 @@ void flash_table(Fields& f, std::string_view key, std::vector<FlashPoint>& point
 }
 
 // [ns per square root of a byte] in the file, seconds in the structure.
-void ramp(Fields& f, double& x, bool required) {
+void ramp(Fields& f, double& x, bool required, std::string_view key = "ramp") {
   double nanoseconds = x / k_nano;
-  f.number("ramp", nanoseconds, {.doc = "ns per square root of a byte", .required = required});
+  f.number(key, nanoseconds, {.doc = "ns per square root of a byte", .required = required});
   x = nanoseconds * k_nano;
 }
 
@@ -111,6 +150,7 @@ void domain_fit(Fields& f, DomainFit& x) {
   protocol(f, "low_latency", x.protocols[0]);
   protocol(f, "middle", x.protocols[1]);
   protocol(f, "simple", x.protocols[2]);
+  ramp(f, x.ramp, false, "simple_ramp");
   f.value("short_form", x, {.required = true}, [](Value& v, DomainFit& y) {
     v.object([&y](Fields& g) {
       seconds(g, "latency", y.alpha_s, "alpha");
@@ -118,6 +158,7 @@ void domain_fit(Fields& f, DomainFit& x) {
       bandwidth(g, "bandwidth", y.bandwidth, "B, of wire bytes");
     });
   });
+  fit(f, x.fit);
 }
 
 void transfers(Fields& f, Calibration& x) {
@@ -130,6 +171,8 @@ void transfers(Fields& f, Calibration& x) {
   f.number(
       "assumed_efficiency", laws.assumed_efficiency,
       {.doc = "of stated bandwidth, where nothing was measured", .required = true, .maximum = 1.0, .positive = true});
+  f.number("crossover_exponent", laws.crossover_exponent,
+           {.doc = "k: how sharply the library changes protocol; absent: a hard minimum"});
   f.list("fits", laws.fits, {.required = true},
          [](Value& v, DomainFit& fit) { v.object([&fit](Fields& g) { domain_fit(g, fit); }); });
   f.choice("form", x.transfers.form,
@@ -156,12 +199,13 @@ void describe(config::Fields& f, Calibration& x) {
   seconds(f, "gap", x.gap_s, "device-side gap between kernels of a training step");
   f.number("sustained", x.sustained,
            {.doc = "clock of training over short runs", .required = true, .maximum = 1.0, .positive = true});
-  f.value("memory_bound", x.memory_bound, {.required = true}, [](Value& v, MemoryBoundParameters& y) {
-    v.object([&y](Fields& g) {
+  f.value("memory_bound", x.memory_bound, {.required = true}, [&x](Value& v, MemoryBoundParameters& y) {
+    v.object([&x, &y](Fields& g) {
       g.number("efficiency", y.memory_efficiency, {.required = true, .maximum = 1.0, .positive = true});
       g.number("vector_efficiency", y.vector_efficiency, {.required = true, .maximum = 1.0, .positive = true});
       g.number("cache_speed", y.cache_speed, {.positive = true});
       g.number("overlap_exponent", y.overlap_exponent, {.minimum = 1.0});
+      fit(g, x.memory_bound_fit);
     });
   });
   f.list("gemm", x.gemm, {.required = true, .minimum_size = 1}, [](Value& v, GemmSet& set) {
@@ -170,12 +214,14 @@ void describe(config::Fields& f, Calibration& x) {
       provenance(g, set.provenance);
       quantity(g, "peak", set.peak_flops, Dimension::flops_per_second, "dense tensor peak", {});
       gemm_parameters(g, set.parameters);
+      fit(g, set.fit);
     });
   });
   f.value("attention_operator", x.attention_operator, {}, [](Value& v, AttentionSet& set) {
     v.object([&set](Fields& g) {
       provenance(g, set.provenance);
       attention_parameters(g, set.parameters);
+      fit(g, set.fit);
     });
   });
   f.list("flash_attention", x.flash_attention, {.required = true}, [](Value& v, FlashSet& set) {

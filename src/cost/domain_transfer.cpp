@@ -67,8 +67,12 @@ DomainFit parameters_at(const Bracket& fits, Collective collective, std::int64_t
     result.protocols[i].bandwidth = bandwidth_at(fits, ranks, low.protocols[i].bandwidth, high.protocols[i].bandwidth);
   }
   result.alpha_s = latency_at(fits, collective, ranks, low.alpha_s, high.alpha_s);
-  result.gamma = line(inverse_ranks(fits, ranks), inverse_ranks(fits, low.ranks), low.gamma,
-                      inverse_ranks(fits, high.ranks), high.gamma);
+  const auto ramp_at = [&](double at_low, double at_high) {
+    return line(inverse_ranks(fits, ranks), inverse_ranks(fits, low.ranks), at_low, inverse_ranks(fits, high.ranks),
+                at_high);
+  };
+  result.ramp = ramp_at(low.ramp, high.ramp);
+  result.gamma = ramp_at(low.gamma, high.gamma);
   result.bandwidth = bandwidth_at(fits, ranks, low.bandwidth, high.bandwidth);
   return result;
 }
@@ -88,14 +92,29 @@ Algorithm flat_algorithm(const DomainLaws& laws, Collective collective, std::int
   return reduces_in_switch(laws, collective, ranks) ? Algorithm::in_switch : Algorithm::ring;
 }
 
-TransferTime three_protocol_time(const DomainFit& fit, double wire, double scale) {
+// The fastest protocol's parts, scaled to the blend of the three.
+TransferTime three_protocol_time(const DomainFit& fit, double wire, double scale, double crossover) {
   TransferTime best;
-  for (const ProtocolLine& protocol : fit.protocols) {
-    const double bandwidth_s = wire / (protocol.bandwidth * scale);
-    const double total_s = protocol.latency_s + bandwidth_s;
-    if (&protocol != fit.protocols.data() && total_s >= best.total_s) continue;
-    best = {.total_s = total_s, .latency_s = protocol.latency_s, .bandwidth_s = bandwidth_s};
+  double blend = 0.0;  // sum of (best/t)^k, rescaled whenever a faster protocol is met
+  for (std::size_t i = 0; i < fit.protocols.size(); ++i) {
+    const bool large = i + 1 == fit.protocols.size();
+    TransferTime time{.latency_s = fit.protocols[i].latency_s,
+                      .ramp_s = large ? fit.ramp * std::sqrt(wire) : 0.0,
+                      .bandwidth_s = wire / (fit.protocols[i].bandwidth * scale)};
+    time.total_s = time.latency_s + time.ramp_s + time.bandwidth_s;
+    if (i == 0 || time.total_s < best.total_s) {
+      blend = 1.0 + (i == 0 ? 0.0 : blend * std::pow(time.total_s / best.total_s, crossover));
+      best = time;
+    } else {
+      blend += std::pow(best.total_s / time.total_s, crossover);
+    }
   }
+  if (crossover <= 0.0) return best;
+  const double share = std::pow(blend, -1.0 / crossover);
+  best.latency_s *= share;
+  best.ramp_s *= share;
+  best.bandwidth_s *= share;
+  best.total_s = best.latency_s + best.ramp_s + best.bandwidth_s;
   return best;
 }
 
@@ -134,7 +153,8 @@ TransferTime domain_transfer_time(Collective collective, double bytes, std::int6
     }
     const Algorithm algorithm = time.algorithm;
     const DomainFit fit = parameters_at(fits, collective, ranks);
-    time = form == TransferForm::short_form ? short_form_time(fit, wire, scale) : three_protocol_time(fit, wire, scale);
+    time = form == TransferForm::short_form ? short_form_time(fit, wire, scale)
+                                            : three_protocol_time(fit, wire, scale, laws.crossover_exponent);
     time.algorithm = algorithm;
     const bool exact = fits.low->ranks == ranks || fits.high->ranks == ranks;
     const bool inside = fits.low->ranks <= ranks && ranks <= fits.high->ranks;

@@ -17,7 +17,6 @@ struct Tile {
 constexpr std::array<Tile, GemmPricer::k_tile_count> k_tiles{
     {{64, 64}, {128, 64}, {64, 128}, {128, 128}, {256, 128}, {128, 256}, {256, 256}}};
 
-constexpr double k_step_bytes = 128.0;     // bytes of K per pipeline step and row
 constexpr double k_least_steps = 4.0;      // a split leaves at least this many K steps
 constexpr double k_partial_bytes = 4.0;    // split-K partial sums are fp32
 constexpr double k_rotated_weights = 6.0;  // weight matrices between two uses in the benchmark
@@ -30,25 +29,31 @@ double fourth_root(double x) { return std::sqrt(std::sqrt(x)); }
 // Share of a working set of `bytes` that does not stay in a cache of `cache_bytes`.
 double miss_share(double bytes, double cache_bytes) { return 1.0 / (1.0 + fourth_power(cache_bytes / bytes)); }
 
-double k_steps(const GemmShape& shape, std::int64_t split) {
-  return std::ceil(static_cast<double>(shape.k) * shape.input_bytes / (k_step_bytes * static_cast<double>(split)));
-}
-
 }  // namespace
 
 GemmPricer::GemmPricer(const GemmParameters& parameters, const MachineRates& rates)
     : parameters_(parameters), rates_(rates), step_floor_4_(fourth_power(parameters.step_floor_s)) {
   CAIRN_ASSERT(parameters.tensor_efficiency > 0.0 && parameters.memory_efficiency > 0.0);
   CAIRN_ASSERT(rates.tensor_flops > 0.0 && rates.memory_bandwidth > 0.0 && rates.sm_count > 0.0);
+  CAIRN_ASSERT(parameters.step_bytes > 0.0);
   const double tensor_rate = parameters.tensor_efficiency * rates.tensor_flops;
   for (std::size_t i = 0; i < k_tile_count; ++i) {
     const double outputs = static_cast<double>(k_tiles[i].m) * k_tiles[i].n;
-    byte_step_s_[i] = 2.0 * outputs * k_step_bytes * rates.sm_count / tensor_rate;
+    byte_step_s_[i] = 2.0 * outputs * parameters.step_bytes * rates.sm_count / tensor_rate;
+    if (parameters.operand_bandwidth > 0.0) {
+      const double operand_bytes = static_cast<double>(k_tiles[i].m + k_tiles[i].n) * parameters.step_bytes;
+      feed_s_[i] = operand_bytes / parameters.operand_bandwidth;
+    }
     epilogue_per_byte_[i] = parameters.epilogue * outputs * rates.sm_count / rates.memory_bandwidth;
   }
   fitted_s_per_byte_ = 1.0 / (parameters.memory_efficiency * rates.memory_bandwidth);
   memory_s_per_byte_ = 1.0 / (std::min(1.0, parameters.memory_efficiency) * rates.memory_bandwidth);
   cache_s_per_byte_ = 1.0 / (parameters.cache_speed * rates.memory_bandwidth);
+}
+
+double GemmPricer::k_steps(const GemmShape& shape, std::int64_t split) const {
+  return std::ceil(static_cast<double>(shape.k) * shape.input_bytes /
+                   (parameters_.step_bytes * static_cast<double>(split)));
 }
 
 GemmPricer::Candidate GemmPricer::fastest_tile(const GemmShape& shape, std::int64_t split,
@@ -86,7 +91,7 @@ KernelTime GemmPricer::time(const GemmShape& shape) const {
   std::array<double, k_tile_count> step_s{};
   std::array<double, k_tile_count> tiles{};
   for (std::size_t i = 0; i < k_tile_count; ++i) {
-    step_s[i] = fourth_root(fourth_power(byte_step_s_[i] / shape.input_bytes) + step_floor_4_);
+    step_s[i] = fourth_root(fourth_power(byte_step_s_[i] / shape.input_bytes + feed_s_[i]) + step_floor_4_);
     tiles[i] = static_cast<double>(shape.batch * ceil_div(shape.m, k_tiles[i].m) * ceil_div(shape.n, k_tiles[i].n));
   }
   const double operands_s = operand_traffic_time(shape);

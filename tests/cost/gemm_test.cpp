@@ -150,4 +150,26 @@ TEST_CASE("p-norm lies between the maximum and the sum", "[cost][gemm]") {
   CHECK(p_norm(0.0, 0.0, 2.0) == 0.0);
 }
 
+TEST_CASE("operands that the tensor units wait for, and the depth of a K step", "[cost][gemm]") {
+  // One multiprocessor of 1 TFLOP/s, one tile of 64 x 64, memory free: core = steps (2 64 64 kb/P + (64 + 64) step/f).
+  // f = 32.768 GB/s. K = 128 (256 B): 1.048576 us of products and 128 x 256 B/f = 1 us of operands at either depth.
+  // K = 32 (64 B): one step of 64 B takes a quarter of both, one step of 128 B half of both.
+  const MachineRates rates{.tensor_flops = 1e12,
+                           .vector_flops = 1e12,
+                           .memory_bandwidth = 1e18,
+                           .l2_bytes = 1e6,
+                           .sm_count = 1,
+                           .clock_hz = 1e9};
+  GemmParameters parameters{.tensor_efficiency = 1.0, .memory_efficiency = 1.0, .max_split = 1};
+  const auto microseconds = [&](double step_bytes, std::int64_t k) {
+    parameters.step_bytes = step_bytes;
+    parameters.operand_bandwidth = 32.768e9;
+    return gemm_time({.m = 64, .n = 64, .k = k}, parameters, rates).total_s * 1e6;
+  };
+  CHECK(microseconds(64, 128) == Approx(2.048576).epsilon(1e-6));
+  CHECK(microseconds(128, 128) == Approx(2.048576).epsilon(1e-6));
+  CHECK(microseconds(64, 32) == Approx(0.512144).epsilon(1e-6));
+  CHECK(microseconds(128, 32) == Approx(1.024288).epsilon(1e-6));
+}
+
 }  // namespace cairn::cost

@@ -217,4 +217,28 @@ TEST_CASE("a group of one costs nothing", "[cost][transfer]") {
   CHECK(time.algorithm == Algorithm::none);
 }
 
+TEST_CASE("protocols blend around their crossing, and the last one ramps up", "[cost][transfer]") {
+  // x = 1 MB of wire bytes. Two protocols of 20 us, the third far away: 20 x 2^(-1/10) = 18.6607 us, from half latency
+  // and half bytes (10 + 10), or three quarters and one (15 + 5) for the equal second.
+  const GroupBinding pair{.size = 2, .ranks_per_domain = 2};
+  TransferLaws law{.domain = {.link_bandwidth = 1e12,
+                              .fits = {fit(Collective::all_gather, 2, protocol(10, 100), protocol(15, 200),
+                                           protocol(1e6, 300), 1, 1, 1)},
+                              .crossover_exponent = 10.0}};
+  const TransferLinks fast{.intra = {.bandwidth = 1e12}};
+  const TransferTime blended = transfer_time(Collective::all_gather, 2e6, pair, fast, law);
+  CHECK(blended.total_s * 1e6 == Approx(18.6607).epsilon(1e-5));
+  CHECK(blended.latency_s + blended.bandwidth_s == Approx(blended.total_s));
+  CHECK(blended.latency_s * 1e6 == Approx(9.33033).epsilon(1e-5));
+  law.domain.crossover_exponent = 0.0;
+  CHECK(transfer_time(Collective::all_gather, 2e6, pair, fast, law).total_s * 1e6 == Approx(20.0));
+
+  // 10 us + 5 ns sqrt(1e6) + 1e6 B at 100 GB/s = 10 + 5 + 10.
+  law.domain.fits = {fit(Collective::all_gather, 2, protocol(1e6, 1), protocol(1e6, 1), protocol(10, 100), 1, 1, 1)};
+  law.domain.fits[0].ramp = 5e-9;
+  const TransferTime ramped = transfer_time(Collective::all_gather, 2e6, pair, fast, law);
+  CHECK(ramped.total_s * 1e6 == Approx(25.0));
+  CHECK(ramped.ramp_s * 1e6 == Approx(5.0));
+}
+
 }  // namespace cairn::cost

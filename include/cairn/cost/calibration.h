@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cairn/cost/attention.h"
+#include "cairn/cost/fit_record.h"
 #include "cairn/cost/gemm.h"
 #include "cairn/cost/kernel_time.h"
 #include "cairn/cost/memory_bound.h"
@@ -36,11 +37,13 @@ struct GemmSet {
   double peak_flops = 0.0;  // the tensor peak the efficiency is relative to
   Provenance provenance = {};
   GemmParameters parameters = {};
+  std::optional<FitRecord> fit = {};  // absent where the parameters were not fitted by `cairn calibrate`
 };
 
 struct AttentionSet {
   Provenance provenance = {};
   AttentionParameters parameters = {};
+  std::optional<FitRecord> fit = {};
 };
 
 struct FlashSet {
@@ -58,6 +61,7 @@ struct Calibration {
   std::optional<AttentionSet> attention_operator = {};
   std::vector<FlashSet> flash_attention = {};
   MemoryBoundParameters memory_bound = {};
+  std::optional<FitRecord> memory_bound_fit = {};
   Provenance transfer_provenance = {};
   std::string fabric = {};  // a name of fabrics.yaml
   TransferLaws transfers = {};

@@ -1,13 +1,13 @@
 // Time of a matrix product C[M,N] = A[M,K] W[K,N] on one accelerator.
 //
-//   b = bytes per input element, kb = 128/b elements of K per pipeline step
+//   b = bytes per input element, kb = step_bytes/b elements of K per pipeline step
 //   P = eP * tensor peak,  H = memory bandwidth,  A = b M K,  W = b N K,  C = bo M N        [bytes]
 //
 //   candidates (tm, tn, s): tm x tn in {64x64, 128x64, 128x128, 256x128, 256x256} and transposes; split-K s in
 //                           1, 2, 4 .. 64 that leaves at least 4 steps of K
 //   n_tiles = batch ceil(M/tm) ceil(N/tn) s
 //   waves   = max(1, sigma ceil(n_tiles/SM) + (1 - sigma) n_tiles/SM)
-//   t_step  = ((2 tm tn kb SM/P)^4 + tk^4)^(1/4)
+//   t_step  = ((2 tm tn kb SM/P + (tm + tn) kb b/f)^4 + tk^4)^(1/4)
 //   T_core  = waves (ceil(K/(s kb)) t_step + tpe + o bo tm tn SM/H)
 //   T_mem   = (mA A + mW W + C)/(eB H) + ((1-mA) A + (1-mW) W)/(eL H) + [s > 1] 4 s M N/(eL H)
 //   T1      = min over candidates of (T_core^p + T_mem^p)^(1/p) + [s > 1] ck
@@ -18,6 +18,11 @@
 // memory (1, 1) unless the producer has just written A and it fits. The benchmark behind the fits reuses A and rotates
 // weights:
 //   mA = miss(A + W + C),  mW = miss(A + 6 W + C),  miss(x) = 1/(1 + (kappa L2/x)^4)
+//
+// f is the rate at which one multiprocessor takes in operands, as far as the tensor units wait for it: what makes large
+// tiles better than small ones beyond their count. step_bytes is 128 on Hopper and Blackwell, whose kernels load 128 B
+// of K at once, and 64 on Ampere (32 elements of a 16-bit type, as its library kernels are named): products of
+// K 32..128 show it.
 //
 // A fitted eB above 1 (block scales on Hopper) describes the benchmark's cache, not the memory: training prices stop at
 // 1.
@@ -53,6 +58,8 @@ struct GemmParameters {
   double gap_s = 0.0;              // floor on the device inside a training step (no quantise kernels, no host time)
   double tile_overhead_s = 0.0;    // tpe: pipeline fill and drain per tile
   double step_floor_s = 0.0;       // tk: shortest K step (load latency over stages)
+  double step_bytes = 128.0;       // bytes of K per pipeline step and row
+  double operand_bandwidth = 0.0;  // f: operands into one multiprocessor, not hidden [B/s]; 0: wholly hidden
   double epilogue = 0.0;           // o: share of the output write that the main loop does not hide
   double split_cost_s = 0.0;       // ck: second kernel or semaphore of split-K
   double overlap_exponent = 3.0;   // p: overlap of compute and memory, 1 = none
@@ -84,10 +91,13 @@ class GemmPricer {
   Candidate fastest_tile(const GemmShape& shape, std::int64_t split, const std::array<double, k_tile_count>& step_s,
                          const std::array<double, k_tile_count>& tiles) const;
   double operand_traffic_time(const GemmShape& shape) const;
+  double k_steps(const GemmShape& shape, std::int64_t split) const;
 
   GemmParameters parameters_;
   MachineRates rates_;
-  std::array<double, k_tile_count> byte_step_s_{};        // 256 tm tn SM/P: seconds of a K step times bytes per element
+  std::array<double, k_tile_count>
+      byte_step_s_{};                          // 2 tm tn step_bytes SM/P: seconds of a K step times bytes per element
+  std::array<double, k_tile_count> feed_s_{};  // (tm + tn) step_bytes/f
   std::array<double, k_tile_count> epilogue_per_byte_{};  // o tm tn SM/H
   double step_floor_4_ = 0.0;                             // tk^4
   double fitted_s_per_byte_ = 0.0;

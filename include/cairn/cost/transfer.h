@@ -10,7 +10,10 @@
 // Steps: 2(n-1) all_reduce, n-1 others.
 //
 // Inside a domain (ranks joined by the fast links), two measured forms:
-//   three protocols  T = min(a1 + x/B1, a2 + x/B2, a3 + x/B3)         a1 < a2 < a3, B1 < B2 < B3
+//   three protocols  T = (t1^-k + t2^-k + t3^-k)^(-1/k)                 k = infinity: min(t1, t2, t3)
+//                    t1 = a1 + x/B1, t2 = a2 + x/B2, t3 = a3 + g3 sqrt(x) + x/B3    a1 < a2 < a3, B1 < B2 < B3
+//                    g3: chunks fill the pipeline of the protocol for large messages; k = 10: the library changes
+//                    channels and protocol in steps around the crossing
 //   short form       T = alpha + gamma sqrt(x) + x/B                  safest to extrapolate
 // measured at some rank counts. For others the parameters are interpolated, never the times: latencies linearly in the
 // steps, 1/B and gamma linearly in 1/n; above the largest measured count latencies go on, bandwidths stay, except that
@@ -36,8 +39,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
+
+#include "cairn/cost/fit_record.h"
 
 namespace cairn::cost {
 
@@ -79,9 +85,11 @@ struct DomainFit {
   Collective collective = Collective::all_reduce;
   std::int64_t ranks = 0;
   std::array<ProtocolLine, 3> protocols{};
+  double ramp = 0.0;  // g3 [s per sqrt(B)]
   double alpha_s = 0.0;
   double gamma = 0.0;      // [s per sqrt(B)]
   double bandwidth = 0.0;  // B of the short form
+  std::optional<FitRecord> fit{};
 };
 
 struct DomainLaws {
@@ -89,6 +97,7 @@ struct DomainLaws {
   double ring_bandwidth = 0.0;    // busbw limit of the ring all-reduce; 0: unknown
   double switch_bandwidth = 0.0;  // B_sw; 0: the switch does not reduce
   std::vector<DomainFit> fits{};  // ascending ranks per collective; empty: alpha-beta
+  double crossover_exponent = 0.0;  // k; 0: a hard minimum
   double assumed_efficiency = 0.0;  // of the stated link bandwidth where nothing was measured
 };
 
