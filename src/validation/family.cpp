@@ -22,6 +22,13 @@ void describe(Fields& fields, Band& band) {
 void describe(Fields& fields, Family& family) {
   fields.text("title", family.title, {.doc = "what was measured"});
   fields.text("release", family.release, {.doc = "of the framework, where rows name none"});
+  fields.text("cluster", family.cluster,
+              {.doc = "whose latencies and fabric the rows take; default: the accelerator's"});
+  fields.text("gradients", family.gradients, {.doc = "format in memory, in place of what the rows assume"});
+  fields.text("reduce", family.reduce, {.doc = "format of gradients on the wire, beside gradients; default the same"});
+  fields.check(
+      "reduce", [&family] { return family.reduce.empty() || !family.gradients.empty(); }, "given without gradients",
+      "give both");
   fields.number("dropout", family.dropout, {.doc = "where the file has no such column", .maximum = 1.0});
   fields.count("vocab_multiple", family.vocab_multiple,
                {.doc = "vocabulary padded to a multiple of this times the tensor-parallel degree", .minimum = 1});

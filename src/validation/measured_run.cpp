@@ -74,8 +74,9 @@ class RunBuilder {
     const std::string accelerator(record_.need_text("accelerator"));
     const std::int64_t per_node = record_.need_count("gpus_per_node");
     config::Node node = map();
+    if (!family_.cluster.empty()) node.put("file", plain(family_.cluster));
     for (const auto& [known, reference] : families_.clusters)
-      if (known == accelerator) node.put("file", plain(reference));
+      if (known == accelerator && family_.cluster.empty()) node.put("file", plain(reference));
     if (node.find("file") == nullptr && !accelerator.empty())
       because(fmt::format("no reference cluster for accelerator {}", accelerator));
     if (gpus > per_node && per_node > 0 && gpus % per_node != 0)
@@ -105,9 +106,11 @@ class RunBuilder {
     const std::string_view stated = record_.need_text("precision");
     config::Node precision = map();
     precision.put("recipe", plain(stated == "fp8" ? "fp8-delayed" : std::string(stated)));
-    if (const std::string_view gradients = record_.text("gradients"); !gradients.empty()) {
-      precision.put("gradients", plain(std::string(gradients)));
-      precision.put("reduce", plain(std::string(gradients)));
+    const std::string gradients =
+        family_.gradients.empty() ? std::string(record_.text("gradients")) : family_.gradients;
+    if (!gradients.empty()) {
+      precision.put("gradients", plain(gradients));
+      precision.put("reduce", plain(family_.reduce.empty() ? gradients : family_.reduce));
     }
     node.put("precision", precision);
     node.put("kernels", kernels());

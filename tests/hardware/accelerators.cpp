@@ -55,11 +55,55 @@ TEST_CASE("peaks follow from the units a generation has", "[hardware]") {
   CHECK(a100.vector_peak(Format::tf32) / core::k_teraflop_per_second == Approx(19.5));  // not listed: fp32
 }
 
+TEST_CASE("one device's part of what data sheets give for boards, without sparsity", "[hardware]") {
+  struct Part {
+    const char* name;
+    double devices;         // on the board, die count or rack of the data sheet
+    double bf16, fp8, fp4;  // PFLOP/s of all; bf16 and fp8 with 2:4 sparsity where `sparse`, FP4 dense
+    bool sparse;
+    double bandwidth;  // TB/s of all
+  };
+  // HGX B300: 36 / 72 / 108 PFLOP/s and 62 TB/s. GB300 NVL72: 360 / 720 / 1080 PFLOP/s and 576 TB/s.
+  // MI250X: 0.383 PFLOP/s and 3.2768 TB/s, two dies. MI300X: 1.3074 / 2.6149 PFLOP/s and 5.3 TB/s, dense.
+  for (const Part& part :
+       {Part{"b300-270gb", 8, 36, 72, 108, true, 62}, Part{"gb300-279gb", 72, 360, 720, 1080, true, 576},
+        Part{"mi250x", 2, 0.383, 0, 0, false, 3.2768}, Part{"mi300x", 1, 1.3074, 2.6149, 0, false, 5.3}}) {
+    CAPTURE(part.name);
+    const Accelerator a = load_accelerator(test::shipped(), part.name);
+    const double teras = 1000.0 / part.devices / (part.sparse ? 2.0 : 1.0);
+    CHECK(rate(a, Format::bf16) == Approx(part.bf16 * teras).epsilon(1e-12));
+    CHECK(rate(a, Format::fp8_e4m3) == Approx(part.fp8 * teras).epsilon(1e-12));
+    CHECK(rate(a, Format::nvfp4) == Approx(part.fp4 * 1000.0 / part.devices).epsilon(1e-12));
+    CHECK(a.device_memory().bandwidth->base() == Approx(part.bandwidth * 1e12 / part.devices).epsilon(1e-12));
+  }
+  // Cards: A10 data sheet (125 and 62.5 TFLOP/s), L20 as vendors publish it (119.5, 239, 59.8).
+  const Accelerator a10 = load_accelerator(test::shipped(), "a10-24gb");
+  CHECK(rate(a10, Format::fp16) == Approx(125));
+  CHECK(rate(a10, Format::tf32) == Approx(62.5));
+  CHECK_FALSE(a10.matrix_peak(Format::fp8_e4m3).has_value());
+  const Accelerator l20 = load_accelerator(test::shipped(), "l20-48gb");
+  CHECK(rate(l20, Format::bf16) == Approx(119.5));
+  CHECK(rate(l20, Format::fp8_e4m3) == Approx(239));
+  CHECK(rate(l20, Format::tf32) == Approx(59.8));
+  // P40: no matrix units and no fast half precision: fp32 on the lanes, nothing in 16 bits.
+  const Accelerator p40 = load_accelerator(test::shipped(), "p40-24gb");
+  CHECK(rate(p40, Format::fp32) == Approx(11.76));
+  CHECK_FALSE(p40.matrix_peak(Format::fp16).has_value());
+  CHECK(p40.vector_peak(Format::fp16) == p40.vector_peak(Format::fp32));
+  // The 500 W H100 keeps the chip's rates; its memory is slower and larger.
+  const Accelerator capped = load_accelerator(test::shipped(), "h100-96gb-hbm2e-500w");
+  CHECK(rate(capped, Format::bf16) == Approx(989));
+  CHECK(capped.device_memory().bandwidth->base() == Approx(2.4e12));
+  CHECK(capped.usable_memory() / core::k_gibibyte == Approx(96 - 1.1 - 0.6 - 1.0).epsilon(1e-12));
+}
+
 TEST_CASE("vector peaks agree with lanes and clock", "[hardware]") {
   // fp32: 2 FLOP x lanes per multiprocessor (64; 128 from H100 on) x multiprocessors x clock. The H100's vector rate is
   // quoted at 1.98 GHz, 8 % above the clock of its tensor rates, so only the older ones agree.
   const std::pair<const char*, double> lanes[] = {
-      {"p100-pcie-16gb", 64}, {"v100-sxm2-32gb", 64}, {"a100-sxm4-80gb", 64}, {"h100-pcie-80gb", 128}};
+      {"p100-pcie-16gb", 64},  {"v100-sxm2-32gb", 64}, {"a100-sxm4-80gb", 64},
+      {"h100-pcie-80gb", 128}, {"p40-24gb", 128},      {"a10-24gb", 128},
+      {"l20-48gb", 128},       {"mi250x", 64},         {"mi300x", 128}};
   for (const auto& [name, per_sm] : lanes) {
     CAPTURE(name);
     const Accelerator a = load_accelerator(test::shipped(), name);

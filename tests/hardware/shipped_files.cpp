@@ -67,7 +67,7 @@ TEST_CASE("every accelerator file", "[hardware]") {
 TEST_CASE("every cluster file", "[hardware]") {
   const config::Loader loader = test::shipped();
   const std::vector<std::string> names = loader.names("clusters");
-  CHECK(names.size() >= 6);
+  CHECK(names.size() >= 11);
   for (const std::string& name : names) {
     CAPTURE(name);
     core::Diagnostics diagnostics;
@@ -92,6 +92,7 @@ TEST_CASE("every precision file", "[hardware]") {
 
 TEST_CASE("every framework file and release", "[hardware]") {
   const config::Loader loader = test::shipped();
+  CHECK(loader.names("frameworks").size() >= 10);
   for (const std::string& name : loader.names("frameworks")) {
     const FrameworkProfile profile = load_framework(loader, name);
     CHECK(profile.name == name);

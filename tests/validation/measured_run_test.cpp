@@ -118,6 +118,22 @@ TEST_CASE("what no row states comes from the family") {
   CHECK(at(changed({{"dropout", "0"}}, family), {"model", "dropout"}) == "0");
 }
 
+TEST_CASE("a family's own cluster and formats of gradients go before those of the row") {
+  Family family;
+  family.cluster = "aws-p5";
+  family.gradients = "bf16";
+  MeasuredRun run = run_of(complete(), family);
+  CHECK(at(run, {"cluster", "file"}) == "aws-p5");
+  CHECK(at(run, {"cluster", "inter", "nics_per_node"}) == "4");  // widths stay the row's
+  CHECK(at(run, {"training", "precision", "gradients"}) == "bf16");
+  CHECK(at(run, {"training", "precision", "reduce"}) == "bf16");
+  family.reduce = "fp32";
+  run = changed({{"accelerator", "p40-24gb"}}, family);  // no reference cluster of its own is needed
+  CHECK(run.reason.empty());
+  CHECK(at(run, {"training", "precision", "gradients"}) == "bf16");
+  CHECK(at(run, {"training", "precision", "reduce"}) == "fp32");
+}
+
 TEST_CASE("nodes that are not full, one node, one stage") {
   const MeasuredRun four = changed({{"num_gpus", "4"}, {"dp", "1"}});
   CHECK(at(four, {"cluster", "gpus_per_node"}) == "4");

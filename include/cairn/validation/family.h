@@ -29,10 +29,14 @@ struct Band {
 };
 
 struct Family {
-  std::string name;      // the file's name without .csv
-  std::string title;     // shown beside the name
-  std::string release;   // of the framework where rows do not name one: megatron + 2022 -> megatron@2022
-  double dropout = 0.0;  // where there is no such column
+  std::string name;     // the file's name without .csv
+  std::string title;    // shown beside the name
+  std::string release;  // of the framework where rows do not name one: megatron + 2022 -> megatron@2022
+  std::string cluster;  // of the latencies and fabric, in place of the one of the row's accelerator
+  std::string
+      gradients;  // format in memory, in place of what the rows assume; then `reduce` on the wire, default the same
+  std::string reduce;
+  double dropout = 0.0;                        // where there is no such column
   std::optional<std::int64_t> vocab_multiple;  // the vocabulary column is not padded; see models::TransformerConfig
   FlopConvention flops = FlopConvention::none;
   std::vector<std::pair<std::string, std::string>> attention;  // word of the file -> kernel of an experiment

@@ -17,7 +17,7 @@
 //               the family's convention
 //   memory    = mem_gib GiB, held against what the program allocates
 //   stages    = even; balanced by time where the layers do not divide
-//   gradients = as stored and reduced, whatever the precision recipe says
+//   gradients = as stored and reduced, whatever the precision recipe says; the family's word goes before the row's
 #pragma once
 
 #include <cstdint>
