@@ -5,6 +5,23 @@
 #include "cairn/core/assert.h"
 
 namespace cairn::plan {
+namespace {
+
+void append_stretches(const std::vector<std::uint16_t>& row, std::vector<PassOrder::Stretch>& stretches) {
+  for (std::size_t i = 0; i < row.size();) {
+    std::size_t alone = i + 1;
+    while (alone < row.size() && row[alone] == row[i]) ++alone;
+    std::size_t pairs = i;
+    while (pairs + 1 < row.size() && row[pairs] == row[i] && row[pairs + 1] == row[i + 1]) pairs += 2;
+    const bool in_turn = pairs - i > 2 && alone == i + 1;
+    stretches.push_back({.slot = row[i],
+                         .then = in_turn ? row[i + 1] : PassOrder::k_alone,
+                         .times = static_cast<std::int32_t>(in_turn ? (pairs - i) / 2 : alone - i)});
+    i = in_turn ? pairs : alone;
+  }
+}
+
+}  // namespace
 
 Stream stream_of(Axis axis) {
   switch (axis) {
@@ -27,20 +44,14 @@ PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::Swee
                             .device = static_cast<std::uint16_t>(step.device),
                             .slot = PassSlot::of(schedule, step.operation),
                             .sends_to = step.operation.phase == pipeline::Phase::forward ? Stream::next : Stream::previous});
-  result.rows.reserve(schedule.operations.size());
-  for (const pipeline::Operation& operation : schedule.operations)
-    result.rows.push_back(PassSlot::of(schedule, operation));
+  for (std::int32_t device = 0; device < schedule.stages; ++device) {
+    result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));
+    std::vector<std::uint16_t> row;
+    for (const pipeline::Operation& operation : schedule.row(device)) row.push_back(PassSlot::of(schedule, operation));
+    append_stretches(row, result.stretches);
+  }
+  result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));
   return result;
-}
-
-MemoryProfile then(const MemoryProfile& first, const MemoryProfile& second) {
-  return {first.delta + second.delta, std::max(first.peak, first.delta + second.peak)};
-}
-
-MemoryProfile repeated(const MemoryProfile& profile, std::int64_t times) {
-  if (times == 0) return {};
-  const auto n = static_cast<double>(times);
-  return {n * profile.delta, profile.peak + std::max(0.0, (n - 1.0) * profile.delta)};
 }
 
 }  // namespace cairn::plan

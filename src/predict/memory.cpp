@@ -74,21 +74,20 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
 }
 
 double peak_memory(const plan::Program& program) {
-  const pipeline::Schedule& schedule = *program.schedule;
-  std::vector<MemoryProfile> profiles(4 * static_cast<std::size_t>(schedule.chunks));
+  const plan::PassOrder& order = *program.pass_order;
+  std::vector<MemoryProfile> profiles(4 * static_cast<std::size_t>(program.schedule->chunks));
   double most = 0.0;
   for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
     for (std::size_t slot = 0; slot < profiles.size(); ++slot)
       profiles[slot] = program.pass(static_cast<std::int32_t>(stage), static_cast<std::uint16_t>(slot)).profile;
-    double held = 0.0;
-    double peak = 0.0;
-    for (auto i = static_cast<std::size_t>(schedule.row_begin[stage]);
-         i < static_cast<std::size_t>(schedule.row_begin[stage + 1]); ++i) {
-      const MemoryProfile& pass = profiles[program.pass_order->rows[i]];
-      peak = std::max(peak, held + pass.peak);
-      held += pass.delta;
+    MemoryProfile row;
+    for (std::int32_t i = order.row_begin[stage]; i < order.row_begin[stage + 1]; ++i) {
+      const plan::PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
+      const MemoryProfile& first = profiles[stretch.slot];
+      const MemoryProfile period = stretch.then == plan::PassOrder::k_alone ? first : then(first, profiles[stretch.then]);
+      row = then(row, repeated(period, stretch.times));
     }
-    most = std::max(most, sum(program.stages[stage].resident) + peak);
+    most = std::max(most, sum(program.stages[stage].resident) + row.peak);
   }
   return most;
 }

@@ -12,6 +12,7 @@
 // steps, so a stage stands for all of them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -94,8 +95,14 @@ struct MemoryProfile {
   double delta = 0.0;
   double peak = 0.0;
 };
-MemoryProfile then(const MemoryProfile& first, const MemoryProfile& second);
-MemoryProfile repeated(const MemoryProfile& profile, std::int64_t times);
+inline MemoryProfile then(const MemoryProfile& first, const MemoryProfile& second) {
+  return {first.delta + second.delta, std::max(first.peak, first.delta + second.peak)};
+}
+inline MemoryProfile repeated(const MemoryProfile& profile, std::int64_t times) {
+  if (times == 0) return {};
+  const auto n = static_cast<double>(times);
+  return {n * profile.delta, profile.peak + std::max(0.0, (n - 1.0) * profile.delta)};
+}
 
 struct Block {
   std::string name;
@@ -152,8 +159,17 @@ struct PassOrder {
     std::uint16_t slot = 0;
     Stream sends_to = Stream::next;
   };
-  std::vector<Step> sweep;          // in the order of pipeline::SweepOrder::steps
-  std::vector<std::uint16_t> rows;  // slots, parallel to Schedule::operations
+  // `times` repetitions of one slot, or of two in turn.
+  struct Stretch {
+    std::uint16_t slot = 0;
+    std::uint16_t then = k_alone;
+    std::int32_t times = 1;
+  };
+  static constexpr std::uint16_t k_alone = 0xffff;
+
+  std::vector<Step> sweep;              // in the order of pipeline::SweepOrder::steps
+  std::vector<Stretch> stretches;       // row after row
+  std::vector<std::int32_t> row_begin;  // devices + 1 offsets into stretches
 
   static PassOrder of(const pipeline::Schedule& schedule, const pipeline::SweepOrder& order);
 };
