@@ -71,7 +71,8 @@ void BlockBuilder::release(ir::TensorId tensor) {
 void BlockBuilder::receive(ir::TensorId tensor, bool held_elsewhere) {
   placements_[at(tensor)] = border(tensor);
   if (!held_elsewhere)
-    hold(tensor, !backward_ && saved(tensor) ? Category::activations : Category::workspace, bytes_at(tensor, placements_[at(tensor)]));
+    hold(tensor, !backward_ && saved(tensor) ? Category::activations : Category::workspace,
+         bytes_at(tensor, placements_[at(tensor)]));
 }
 
 void BlockBuilder::restore(ir::TensorId tensor, bool held_elsewhere) {
@@ -97,7 +98,7 @@ std::int32_t BlockBuilder::add_step(Step step, const boost::container::small_vec
 }
 
 std::int32_t BlockBuilder::transfer(Collective collective, const Group& group, double bytes,
-                                     const boost::container::small_vector<Dependency, 4>& after) {
+                                    const boost::container::small_vector<Dependency, 4>& after) {
   block_.works.emplace_back(Transfer{.collective = collective, .group = group, .bytes = bytes});
   return add_step(Step{.kind = StepKind::transfer,
                        .stream = stream_of(group.axis),
@@ -129,8 +130,8 @@ std::int32_t BlockBuilder::obtain(ir::TensorId tensor, const Placements& want) {
         after[rule] = want[rule];
         memory(false, Category::workspace, bytes_at(tensor, after));
       }
-      // A communicator call waits for what its issuer has computed so far, as collective libraries order themselves, and
-      // for the tensor.
+      // A communicator call waits for what its issuer has computed so far, as collective libraries order themselves,
+      // and for the tensor.
       boost::container::small_vector<Dependency, 4> after{last_compute_};
       if (step >= 0) after.push_back(step);
       step = transfer(collective, layer_.options_.groups[rule], bytes, after);
@@ -161,7 +162,8 @@ void BlockBuilder::emit(ir::OperatorId id, Term term) {
   boost::container::small_vector<Dependency, 4> waits;
   for (const ir::Access& access : op.accesses) {
     if (access.mode != ir::Mode::read || graph_.tensor(access.tensor).role == ir::Role::parameter) continue;
-    if (graph_.tensor(access.tensor).role == ir::Role::index || is_fresh_gradient(graph_.tensor(access.tensor))) continue;
+    if (graph_.tensor(access.tensor).role == ir::Role::index || is_fresh_gradient(graph_.tensor(access.tensor)))
+      continue;
     const std::int32_t step = obtain(access.tensor, wanted(op, access));
     if (step >= 0) waits.push_back(step);
   }
@@ -198,11 +200,13 @@ void BlockBuilder::overlap_weight_gradient(std::size_t position, const std::vect
         obtain(access.tensor, wanted(*reader, access));
 }
 
-void BlockBuilder::resolve_partials(const ir::Operator& op, std::size_t position, const std::vector<ir::OperatorId>& order) {
+void BlockBuilder::resolve_partials(const ir::Operator& op, std::size_t position,
+                                    const std::vector<ir::OperatorId>& order) {
   for (const ir::Access& written : op.accesses) {
     if (written.mode == ir::Mode::read) continue;
     const Placements& have = placements_[at(written.tensor)];
-    const bool partial = std::any_of(have.begin(), have.end(), [](const Placement& p) { return p.kind == Placement::Kind::partial; });
+    const bool partial =
+        std::any_of(have.begin(), have.end(), [](const Placement& p) { return p.kind == Placement::Kind::partial; });
     if (!partial || is_accumulator(written.tensor) || is_fresh_gradient(graph_.tensor(written.tensor))) continue;
     if (const auto next = next_wanted(written.tensor, position, order)) obtain(written.tensor, *next);
   }
@@ -212,8 +216,9 @@ void BlockBuilder::resolve_partials(const ir::Operator& op, std::size_t position
 std::optional<BlockBuilder::Placements> BlockBuilder::next_wanted(ir::TensorId tensor, std::size_t position,
                                                                   const std::vector<ir::OperatorId>& order) const {
   const auto read_by = [&](const ir::Operator& op) {
-    return std::find_if(op.accesses.begin(), op.accesses.end(),
-                        [&](const ir::Access& access) { return access.mode == ir::Mode::read && access.tensor == tensor; });
+    return std::find_if(op.accesses.begin(), op.accesses.end(), [&](const ir::Access& access) {
+      return access.mode == ir::Mode::read && access.tensor == tensor;
+    });
   };
   for (std::size_t later = position + 1; later < order.size(); ++later) {
     const ir::Operator& op = graph_.op(order[later]);
@@ -276,21 +281,27 @@ void BlockBuilder::gradients_ready(const ir::Operator& op, std::size_t position,
     if (access.mode != ir::Mode::read && is_accumulator(access.tensor) &&
         last_use_[at(access.tensor)] == static_cast<std::int32_t>(position) &&
         !(sync.without_tied && !graph_.tensor(graph_.tensor(access.tensor).of).tied.empty()))
-      unsent_elements_ += layer_.parameter_local_[at(graph_.tensor(access.tensor).of)];
+      unsent_elements_[layer_.parameter_group_[at(graph_.tensor(access.tensor).of)]] +=
+          layer_.parameter_local_[at(graph_.tensor(access.tensor).of)];
   const double bucket = sync.bucket_bytes / sync.bytes_per_element;
-  if (!sync.hold && unsent_elements_ > 0.0 && unsent_elements_ >= bucket) send_gradients(sync);
+  for (const ParameterGroup group : k_all_parameter_groups)
+    if (unsent_elements_[group] >= bucket) send_gradients(sync, group);
 }
 
-void BlockBuilder::send_gradients(const GradientSync& sync) {
-  transfer(sync.collective, sync.group, unsent_elements_ * sync.bytes_per_element, {last_compute_});
-  unsent_elements_ = 0.0;
+void BlockBuilder::send_gradients(const GradientSync& sync, ParameterGroup group) {
+  if (sync.hold[group] || unsent_elements_[group] <= 0.0 || sync.copies[group].size == 1) return;
+  transfer(sync.collective, sync.copies[group], unsent_elements_[group] * sync.bytes_per_element, {last_compute_});
+  unsent_elements_[group] = 0.0;
 }
 
-void BlockBuilder::gather_parameters(const GradientSync& sync, double elements) {
-  blocking_.push_back(transfer(sync.collective, sync.group, elements * sync.bytes_per_element, {}));
+void BlockBuilder::gather_parameters(const GradientSync& sync, const PerGroup<double>& elements) {
+  for (const ParameterGroup group : k_all_parameter_groups)
+    if (elements[group] > 0.0 && sync.copies[group].size > 1)
+      blocking_.push_back(transfer(sync.collective, sync.copies[group], elements[group] * sync.bytes_per_element, {}));
 }
 
-void BlockBuilder::run(const std::vector<ir::OperatorId>& order, const std::vector<Term>& terms, const GradientSync& sync) {
+void BlockBuilder::run(const std::vector<ir::OperatorId>& order, const std::vector<Term>& terms,
+                       const GradientSync& sync) {
   for (std::size_t position = 0; position < order.size(); ++position)
     for (const ir::Access& access : graph_.op(order[position]).accesses)
       last_use_[at(storage(access.tensor))] = static_cast<std::int32_t>(position);
@@ -311,7 +322,8 @@ void BlockBuilder::run(const std::vector<ir::OperatorId>& order, const std::vect
     release_dead(op, position);
     if (backward_) gradients_ready(op, position, sync);
   }
-  if (backward_ && sync.collective != Collective::none && !sync.hold && unsent_elements_ > 0.0) send_gradients(sync);
+  if (backward_ && sync.collective != Collective::none)
+    for (const ParameterGroup group : k_all_parameter_groups) send_gradients(sync, group);
 }
 
 void BlockBuilder::hand_over(ir::TensorId tensor) {

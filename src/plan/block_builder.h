@@ -11,7 +11,9 @@
 namespace cairn::plan {
 
 // A weight gradient on its own, before it is added to the accumulator.
-inline bool is_fresh_gradient(const ir::Tensor& tensor) { return tensor.role == ir::Role::gradient && tensor.of == ir::k_no_tensor; }
+inline bool is_fresh_gradient(const ir::Tensor& tensor) {
+  return tensor.role == ir::Role::gradient && tensor.of == ir::k_no_tensor;
+}
 
 class BlockBuilder {
  public:
@@ -27,8 +29,9 @@ class BlockBuilder {
   void run(const std::vector<ir::OperatorId>& order, const std::vector<Term>& terms, const GradientSync& sync);
   // Brings a boundary tensor to its border placement and hands its buffer over.
   void hand_over(ir::TensorId tensor);
-  // Gathers parameters over the data axis, as early as that communicator is free; computation waits for it.
-  void gather_parameters(const GradientSync& sync, double elements);
+  // Gathers parameters over the ranks that hold copies, as early as that communicator is free; computation waits for
+  // it.
+  void gather_parameters(const GradientSync& sync, const PerGroup<double>& elements);
 
   Block finish();
   const std::vector<Placements>& placements() const { return placements_; }
@@ -51,12 +54,13 @@ class BlockBuilder {
   std::int32_t transfer(Collective collective, const Group& group, double bytes,
                         const boost::container::small_vector<Dependency, 4>& after);
   std::int32_t add_step(Step step, const boost::container::small_vector<Dependency, 4>& dependencies);
-  void send_gradients(const GradientSync& sync);
+  void send_gradients(const GradientSync& sync, ParameterGroup group);
   void gradients_ready(const ir::Operator& op, std::size_t position, const GradientSync& sync);
   // Gradients of parameters accumulate part by part and are made whole once per step, not by the layer.
   bool is_accumulator(ir::TensorId tensor) const;
 
-  std::optional<Placements> next_wanted(ir::TensorId tensor, std::size_t position, const std::vector<ir::OperatorId>& order) const;
+  std::optional<Placements> next_wanted(ir::TensorId tensor, std::size_t position,
+                                        const std::vector<ir::OperatorId>& order) const;
   void drop_copies(std::size_t from);
   bool leaves(ir::TensorId tensor) const;
   Placements border(ir::TensorId tensor) const;
@@ -72,15 +76,15 @@ class BlockBuilder {
   const ir::Graph& graph_;
   bool backward_;
   Block block_;
-  std::vector<Placements> placements_;          // by tensor
-  std::vector<std::int32_t> ready_;             // by tensor: transfer that completed it, or -1
-  std::vector<std::int32_t> last_use_;          // by tensor storage: position in the order, or -1
-  std::vector<double> held_;                    // by tensor storage: bytes held, 0 when not
+  std::vector<Placements> placements_;  // by tensor
+  std::vector<std::int32_t> ready_;     // by tensor: transfer that completed it, or -1
+  std::vector<std::int32_t> last_use_;  // by tensor storage: position in the order, or -1
+  std::vector<double> held_;            // by tensor storage: bytes held, 0 when not
   std::vector<Category> held_as_;
   std::vector<Copy> copies_;
   boost::container::small_vector<Dependency, 4> blocking_;  // the next compute step waits for these
   Dependency last_compute_ = entry_of(Stream::compute);
-  double unsent_elements_ = 0.0;
+  PerGroup<double> unsent_elements_;
 };
 
 }  // namespace cairn::plan

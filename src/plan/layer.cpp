@@ -21,9 +21,11 @@ LayerLowering::LayerLowering(const ir::LayerClass& layer, LayerOptions options)
       recomputed_(layer.graph.forward_count(), 0),
       saved_(layer.graph.tensors().size(), 0),
       settled_(layer.graph.tensors().size(), std::vector<Placement>(options_.rules.size())),
-      parameter_local_(layer.graph.tensors().size(), 0.0) {
+      parameter_local_(layer.graph.tensors().size(), 0.0),
+      parameter_group_(layer.graph.tensors().size(), ParameterGroup::dense) {
   CAIRN_ASSERT(options_.rules.size() == options_.groups.size());
-  for (std::size_t id = 0; id < recomputed_.size(); ++id) recomputed_[id] = recomputes(layer.graph.operators()[id]) ? 1 : 0;
+  for (std::size_t id = 0; id < recomputed_.size(); ++id)
+    recomputed_[id] = recomputes(layer.graph.operators()[id]) ? 1 : 0;
   find_parameters();
   for (const ir::TensorId id : layer.graph.saved(recomputed_)) saved_[at(id)] = 1;
   find_fed();
@@ -33,7 +35,8 @@ LayerLowering::LayerLowering(const ir::LayerClass& layer, LayerOptions options)
 
 bool LayerLowering::recomputes(const ir::Operator& op) const {
   if (options_.recompute_all) return layer_.position == ir::Position::body;
-  return !op.region.empty() && std::find(options_.recompute.begin(), options_.recompute.end(), op.region) != options_.recompute.end();
+  return !op.region.empty() &&
+         std::find(options_.recompute.begin(), options_.recompute.end(), op.region) != options_.recompute.end();
 }
 
 loopnest::Box LayerLowering::box(const ir::Operator& op) const {
@@ -43,11 +46,11 @@ loopnest::Box LayerLowering::box(const ir::Operator& op) const {
     if (dim < 0) continue;
     loopnest::Interval& interval = box[static_cast<std::size_t>(dim)];
     if (interval.extent() % rule.size != 0)
-      throw core::ConfigurationError(
-          fmt::format("strategy.{}", label(rule.axis)),
-          fmt::format("{} of layer '{}' has extent {}, which {} = {} does not divide", op.domain.dims()[static_cast<std::size_t>(dim)].name,
-                      layer_.name, interval.extent(), label(rule.axis), rule.size),
-          fmt::format("choose a divisor of {}", interval.extent()));
+      throw core::ConfigurationError(fmt::format("strategy.{}", label(rule.axis)),
+                                     fmt::format("{} of layer '{}' has extent {}, which {} = {} does not divide",
+                                                 op.domain.dims()[static_cast<std::size_t>(dim)].name, layer_.name,
+                                                 interval.extent(), label(rule.axis), rule.size),
+                                     fmt::format("choose a divisor of {}", interval.extent()));
     interval.end = interval.begin + interval.extent() / rule.size;
   }
   return box;
@@ -64,18 +67,35 @@ void LayerLowering::find_parameters() {
       for (const SplitRule& rule : options_.rules)
         if (placement(access, split_dim(graph.operators()[id], rule)).kind == Placement::Kind::shard)
           elements /= static_cast<double>(rule.size);
+      const ParameterGroup group = group_of_parameter(graph.operators()[id]);
       parameter_local_[at(access.tensor)] = elements;
-      state_.parameter_elements += elements;
+      parameter_group_[at(access.tensor)] = group;
+      state_.elements[group] += elements;
       std::vector<double> partial(options_.rules.size(), 0.0);
       for (std::size_t rule = 0; rule < options_.rules.size(); ++rule) {
         if (gradient_is_partial(access.tensor, rule)) partial[rule] = elements;
         state_.partial_elements[rule] += partial[rule];
       }
       if (!tensor.tied.empty()) {
-        state_.tied.push_back({.tag = tensor.tied, .elements = elements, .partial_elements = std::move(partial)});
-        state_.tied_elements += elements;
+        state_.tied.push_back(
+            {.tag = tensor.tied, .group = group, .elements = elements, .partial_elements = std::move(partial)});
+        state_.tied_elements[group] += elements;
       }
     }
+}
+
+ParameterGroup LayerLowering::group_of_parameter(const ir::Operator& op) const {
+  const bool expert = std::any_of(options_.rules.begin(), options_.rules.end(), [&](const SplitRule& rule) {
+    return group_of(rule.axis) == ParameterGroup::expert && concerns(rule, op);
+  });
+  return expert ? ParameterGroup::expert : ParameterGroup::dense;
+}
+
+PerGroup<double> LayerState::moved_elements(bool without_tied) const {
+  PerGroup<double> result = elements;
+  if (without_tied)
+    for (const ParameterGroup group : k_all_parameter_groups) result[group] -= tied_elements[group];
+  return result;
 }
 
 bool LayerLowering::gradient_is_partial(ir::TensorId parameter, std::size_t rule) const {
@@ -84,7 +104,8 @@ bool LayerLowering::gradient_is_partial(ir::TensorId parameter, std::size_t rule
     const ir::Operator& op = graph.op(id);
     const int dim = split_dim(op, options_.rules[rule]);
     return std::any_of(op.accesses.begin(), op.accesses.end(), [&](const ir::Access& access) {
-      return access.tensor == written && access.mode != ir::Mode::read && placement(access, dim).kind == Placement::Kind::partial;
+      return access.tensor == written && access.mode != ir::Mode::read &&
+             placement(access, dim).kind == Placement::Kind::partial;
     });
   };
   const ir::TensorId gradient = graph.gradient(parameter);
@@ -152,7 +173,8 @@ double LayerLowering::local_bytes(ir::TensorId tensor) const {
   const ir::Tensor& t = layer_.graph.tensor(tensor);
   double bytes = numerics::bytes_per_element(t.format) * static_cast<double>(t.elements(options_.sizes));
   for (std::size_t rule = 0; rule < options_.rules.size(); ++rule)
-    if (settled_[at(tensor)][rule].kind == Placement::Kind::shard) bytes /= static_cast<double>(options_.rules[rule].size);
+    if (settled_[at(tensor)][rule].kind == Placement::Kind::shard)
+      bytes /= static_cast<double>(options_.rules[rule].size);
   return bytes;
 }
 
@@ -171,8 +193,8 @@ double LayerLowering::border_bytes(ir::TensorId tensor) const {
 Block LayerLowering::forward(const GradientSync& parameter_gather, Settled* settled) const {
   const ir::Graph& graph = layer_.graph;
   BlockBuilder builder(*this, layer_.name + " forward", false);
-  const double gathered = state_.parameter_elements - (parameter_gather.without_tied ? state_.tied_elements : 0.0);
-  if (parameter_gather.collective != Collective::none && gathered > 0.0) builder.gather_parameters(parameter_gather, gathered);
+  if (parameter_gather.collective != Collective::none)
+    builder.gather_parameters(parameter_gather, state_.moved_elements(parameter_gather.without_tied));
   for (const ir::TensorId input : graph.inputs()) builder.receive(input, input_held(input));
   for (const ir::TensorId data : fed_) builder.receive(data, false);
   std::vector<ir::OperatorId> order(graph.forward_count());
@@ -212,7 +234,8 @@ Block LayerLowering::backward(const GradientSync& gradient_sync) const {
   BlockBuilder builder(*this, layer_.name + " backward", true);
   for (std::size_t id = 0; id < graph.tensors().size(); ++id) {
     const ir::OperatorId producer = graph.producer(static_cast<ir::TensorId>(id));
-    const bool comes_again = producer >= 0 && static_cast<std::size_t>(producer) < recomputed_.size() && recomputed_[at(producer)];
+    const bool comes_again =
+        producer >= 0 && static_cast<std::size_t>(producer) < recomputed_.size() && recomputed_[at(producer)];
     const auto tensor = static_cast<ir::TensorId>(id);
     if (graph.tensors()[id].role == ir::Role::activation && !comes_again) builder.restore(tensor, input_held(tensor));
   }

@@ -5,8 +5,14 @@
 namespace cairn::plan {
 
 std::string_view label(Axis axis) {
-  constexpr std::array<std::string_view, k_axes> k_labels{"tp", "cp", "ep", "dp", "pp"};
+  constexpr std::array<std::string_view, k_axes> k_labels{"tp", "cp", "ep", "dp", "pp", "etp", "edp"};
   return k_labels[static_cast<std::size_t>(axis)];
+}
+
+Axis reported_as(Axis axis) {
+  if (axis == Axis::expert_tensor) return Axis::tensor;
+  if (axis == Axis::expert_data) return Axis::data;
+  return axis;
 }
 
 Mesh::Mesh(std::span<const Axis> order, const std::array<std::int64_t, k_axes>& sizes) {

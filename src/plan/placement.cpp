@@ -1,10 +1,16 @@
 #include "cairn/plan/placement.h"
 
+#include <algorithm>
 #include <array>
 
 #include "cairn/core/assert.h"
 
 namespace cairn::plan {
+
+bool concerns(const SplitRule& rule, const ir::Operator& op) {
+  return std::any_of(rule.dims.begin(), rule.dims.end(),
+                     [&](const std::string& name) { return op.domain.find(name) >= 0; });
+}
 
 int split_dim(const ir::Operator& op, const SplitRule& rule) {
   if (rule.size == 1) return -1;
@@ -34,7 +40,8 @@ Placement border_placement(const ir::Tensor& tensor, const SplitRule& rule) {
 }
 
 std::string_view name(Collective collective) {
-  constexpr std::array<std::string_view, 6> k_names{"none", "all-gather", "reduce-scatter", "all-reduce", "all-to-all", "send"};
+  constexpr std::array<std::string_view, 6> k_names{"none",       "all-gather", "reduce-scatter",
+                                                    "all-reduce", "all-to-all", "send"};
   return k_names[static_cast<std::size_t>(collective)];
 }
 
@@ -43,9 +50,12 @@ Collective redistribute(const Placement& from, const Placement& to) {
   CAIRN_ASSERT(to.kind != Kind::partial);
   if (from == to) return Collective::none;
   switch (from.kind) {
-    case Kind::replicate: return Collective::none;
-    case Kind::shard: return to.kind == Kind::shard ? Collective::all_to_all : Collective::all_gather;
-    case Kind::partial: return to.kind == Kind::shard ? Collective::reduce_scatter : Collective::all_reduce;
+    case Kind::replicate:
+      return Collective::none;
+    case Kind::shard:
+      return to.kind == Kind::shard ? Collective::all_to_all : Collective::all_gather;
+    case Kind::partial:
+      return to.kind == Kind::shard ? Collective::reduce_scatter : Collective::all_reduce;
   }
   return Collective::none;
 }
@@ -53,12 +63,17 @@ Collective redistribute(const Placement& from, const Placement& to) {
 double bytes_sent(Collective collective, std::int64_t ranks, double bytes) {
   const auto n = static_cast<double>(ranks);
   switch (collective) {
-    case Collective::none: return 0.0;
+    case Collective::none:
+      return 0.0;
     case Collective::all_gather:
-    case Collective::reduce_scatter: return (n - 1.0) / n * bytes;
-    case Collective::all_reduce: return 2.0 * (n - 1.0) / n * bytes;
-    case Collective::all_to_all: return (n - 1.0) / (n * n) * bytes;
-    case Collective::send: return bytes;
+    case Collective::reduce_scatter:
+      return (n - 1.0) / n * bytes;
+    case Collective::all_reduce:
+      return 2.0 * (n - 1.0) / n * bytes;
+    case Collective::all_to_all:
+      return (n - 1.0) / (n * n) * bytes;
+    case Collective::send:
+      return bytes;
   }
   return 0.0;
 }

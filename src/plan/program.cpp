@@ -25,11 +25,20 @@ void append_stretches(const std::vector<std::uint16_t>& row, std::vector<PassOrd
 
 Stream stream_of(Axis axis) {
   switch (axis) {
-    case Axis::tensor: return Stream::tensor;
-    case Axis::context: return Stream::context;
-    case Axis::data: return Stream::data;
+    case Axis::tensor:
+      return Stream::tensor;
+    case Axis::context:
+      return Stream::context;
+    case Axis::data:
+      return Stream::data;
     case Axis::expert:
-    case Axis::pipeline: break;
+      return Stream::expert;
+    case Axis::expert_tensor:
+      return Stream::expert_tensor;
+    case Axis::expert_data:
+      return Stream::expert_data;
+    case Axis::pipeline:
+      break;
   }
   CAIRN_ASSERT(!"axis has a communicator stream");
   return Stream::tensor;

@@ -39,6 +39,10 @@ class Writer {
   Dependency latest_ = entry_of(Stream::compute);
 };
 
+bool moves(const StepEndOptions& options, ParameterGroup group) {
+  return options.sync.copies[group].size > 1 && (group == ParameterGroup::dense || options.elements[group] > 0.0);
+}
+
 }  // namespace
 
 Block begin(const BeginOptions& options) {
@@ -47,8 +51,8 @@ Block begin(const BeginOptions& options) {
   writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_micro_batch, {});
   if (!options.receives) return writer.finish();
   if (options.border.sliced) {
-    const std::int32_t gathered =
-        writer.transfer(Stream::tensor, Collective::all_gather, options.tensor, options.border.bytes, {entry_of(Stream::arrival)});
+    const std::int32_t gathered = writer.transfer(Stream::tensor, Collective::all_gather, options.tensor,
+                                                  options.border.bytes, {entry_of(Stream::arrival)});
     writer.wait(Stream::compute, {gathered});
   } else {
     writer.wait(Stream::compute, {entry_of(Stream::arrival)});
@@ -58,10 +62,12 @@ Block begin(const BeginOptions& options) {
 
 Block send(const SendOptions& options) {
   Writer writer("send");
-  const double bytes = options.border.sliced ? options.border.bytes / static_cast<double>(options.tensor.size) : options.border.bytes;
+  const double bytes =
+      options.border.sliced ? options.border.bytes / static_cast<double>(options.tensor.size) : options.border.bytes;
   const std::int32_t sent =
       options.tensor.size > 1
-          ? writer.transfer(options.stream, Collective::send, options.pipeline, bytes, {writer.computed(), entry_of(Stream::tensor)})
+          ? writer.transfer(options.stream, Collective::send, options.pipeline, bytes,
+                            {writer.computed(), entry_of(Stream::tensor)})
           : writer.transfer(options.stream, Collective::send, options.pipeline, bytes, {writer.computed()});
   if (!options.beside_computation) writer.wait(Stream::compute, {sent});
   return writer.finish();
@@ -69,19 +75,22 @@ Block send(const SendOptions& options) {
 
 Block settle(const StepEndOptions& options) {
   Writer writer("settle");
-  if (options.sync.group.size > 1) {
+  for (const ParameterGroup group : k_all_parameter_groups) {
+    const Group& copies = options.sync.copies[group];
+    if (!moves(options, group)) continue;
     if (options.already_reduced) {
-      writer.wait(Stream::compute, {entry_of(Stream::data)});
+      writer.wait(Stream::compute, {entry_of(stream_of(copies.axis))});
     } else {
-      const std::int32_t reduced = writer.transfer(Stream::data, options.sync.collective, options.sync.group,
-                                                   options.elements * options.sync.bytes_per_element, {writer.computed()});
+      const std::int32_t reduced =
+          writer.transfer(stream_of(copies.axis), options.sync.collective, copies,
+                          options.elements[group] * options.sync.bytes_per_element, {writer.computed()});
       writer.wait(Stream::compute, {reduced});
     }
   }
   if (options.tensor.size > 1) writer.wait(Stream::compute, {entry_of(Stream::tensor)});
   if (options.partial_bytes > 0.0) {
-    const std::int32_t summed =
-        writer.transfer(Stream::tensor, Collective::all_reduce, options.tensor, options.partial_bytes, {writer.computed()});
+    const std::int32_t summed = writer.transfer(Stream::tensor, Collective::all_reduce, options.tensor,
+                                                options.partial_bytes, {writer.computed()});
     writer.wait(Stream::compute, {summed});
   }
   if (options.tied.size > 1)
@@ -93,13 +102,18 @@ Block update(const StepEndOptions& options) {
   Writer writer("update");
   if (options.tied.size > 1) writer.wait(Stream::compute, {entry_of(Stream::arrival), entry_of(Stream::next)});
   // The optimizer reads the gradients' norm (and, in half precision, whether they are finite) back before it goes on.
-  const std::int32_t host = writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_step, {writer.computed()});
+  const std::int32_t host =
+      writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_step, {writer.computed()});
   for (const ir::Operator& op : options.update->operators())
     writer.add(Step{.kind = StepKind::compute, .stream = Stream::compute, .term = Term::optimizer, .launches = 1},
-               ir::Shard{.op = &op, .graph = options.update, .box = {loopnest::Interval{0, options.updated_elements}}}, {});
-  if (options.gather) {
-    const std::int32_t gathered = writer.transfer(Stream::data, Collective::all_gather, options.sync.group,
-                                                  options.elements * options.gather_bytes_per_element, {writer.computed()});
+               ir::Shard{.op = &op, .graph = options.update, .box = {loopnest::Interval{0, options.updated_elements}}},
+               {});
+  for (const ParameterGroup group : k_all_parameter_groups) {
+    const Group& copies = options.sync.copies[group];
+    if (!options.gather || !moves(options, group)) continue;
+    const std::int32_t gathered =
+        writer.transfer(stream_of(copies.axis), Collective::all_gather, copies,
+                        options.elements[group] * options.gather_bytes_per_element, {writer.computed()});
     writer.wait(Stream::compute, {gathered});
   }
   writer.wait(Stream::compute, {host});

@@ -32,15 +32,15 @@ Block send(const SendOptions& options);
 
 struct StepEndOptions {
   GradientSync sync;
-  bool already_reduced = false;     // by the last backward pass
-  double elements = 0.0;            // parameters on this rank
+  bool already_reduced = false;  // by the last backward pass
+  PerGroup<double> elements;     // parameters on this rank
   Group tensor;
-  double partial_bytes = 0.0;       // gradients to be summed over the tensor axis
-  Group tied;                       // size 2: exchange with the other holder of a tied parameter
+  double partial_bytes = 0.0;  // gradients to be summed over the tensor axis
+  Group tied;                  // size 2: exchange with the other holder of a tied parameter
   double tied_bytes = 0.0;
   const ir::Graph* update = nullptr;
   std::int64_t updated_elements = 0;
-  bool gather = false;              // parameters over the data axis, after the update
+  bool gather = false;  // parameters over the ranks that hold copies, after the update
   double gather_bytes_per_element = 0.0;
 };
 // Gradients made whole: over the data axis, over the tensor axis, between the holders of a tied parameter.

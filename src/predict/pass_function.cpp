@@ -15,6 +15,10 @@ constexpr std::size_t k_compute = at(Stream::compute);
 constexpr std::size_t k_arrival = at(Stream::arrival);
 constexpr core::Picoseconds k_unbounded = -core::k_never;
 
+// Gathers on these streams are waited for at once, reductions run on: passes never agree on them, so nothing rests on
+// them.
+constexpr bool reduces(std::size_t stream) { return stream == at(Stream::data) || stream == at(Stream::expert_data); }
+
 std::uint8_t index(std::size_t i) { return static_cast<std::uint8_t>(i); }
 core::Picoseconds weight(const Matrix& matrix, std::size_t row, std::size_t column) {
   return matrix.row[row].c[column];
@@ -73,9 +77,7 @@ void PassFunction::find_slack(const Matrix& matrix) {
 
 void PassFunction::find_relied_on(const Matrix& matrix) {
   for (const PassTerm& term : all_) {
-    // Gathers on the data stream are waited for at once, reductions run on: passes never agree on it, so nothing rests
-    // on it.
-    const bool bounded = term.column != k_compute && term.column != k_arrival && term.column != at(Stream::data) &&
+    const bool bounded = term.column != k_compute && term.column != k_arrival && !reduces(term.column) &&
                          slack_[term.column] != k_unbounded && present(matrix, term.row, k_compute);
     if (bounded && term.weight + slack_[term.column] <= weight(matrix, term.row, k_compute))
       relied_on_ |= bit(term.column);

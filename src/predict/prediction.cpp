@@ -49,9 +49,10 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
         const auto axis = static_cast<std::size_t>(step.axis);
         const CostPricer::Sent sent = input.pricer.sent(*transfer);
         floor[axis] += count * input.pricer.transfer_floor_s(*transfer);
-        result.volumes[axis].scale_up += count * sent.scale_up;
-        result.volumes[axis].scale_out += count * sent.scale_out;
-        result.volumes[axis].sent += count * (sent.scale_up + sent.scale_out);
+        Volume& volume = result.volumes[static_cast<std::size_t>(plan::reported_as(step.axis))];
+        volume.scale_up += count * sent.scale_up;
+        volume.scale_out += count * sent.scale_out;
+        volume.sent += count * (sent.scale_up + sent.scale_out);
         result.sent += count * (sent.scale_up + sent.scale_out);
       }
     }

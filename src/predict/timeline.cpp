@@ -107,7 +107,7 @@ class Attribution {
       if (!waiting) {
         if (node.step->stream == Stream::compute) break;
         if (node.step->kind == plan::StepKind::transfer)
-          spend(node.span.start, breakdown_.exposed[static_cast<std::size_t>(node.step->axis)]);
+          spend(node.span.start, breakdown_.exposed[static_cast<std::size_t>(plan::reported_as(node.step->axis))]);
         else
           spend(node.span.start, breakdown_.host);
       }

@@ -84,7 +84,8 @@ Json communication(const Run& run) {
   Json result = Json::object();
   for (std::size_t i = 0; i < plan::k_axes; ++i) {
     const auto axis = static_cast<plan::Axis>(i);
-    if (run.job.program().mesh.size(axis) == 1) continue;
+    const bool sends = axis == plan::Axis::expert ? run.job.program().expert_mesh.size(axis) > 1 : run.job.program().mesh.size(axis) > 1;
+    if (!sends && run.result.prediction.volumes[i].sent == 0.0) continue;
     const predict::Volume& volume = run.result.prediction.volumes[i];
     result[std::string(plan::label(axis))] = {{"sent", volume.sent},
                                               {"received", volume.received},

@@ -115,7 +115,7 @@ TEST_CASE("Vocabulary-parallel embedding and loss") {
   REQUIRE(transfers(lowered(model, 0, options(4, false, true)).backward()).empty());
   REQUIRE(transfers(lowered(model, 0, options(4, true, true)).forward()) == Sent{{k_scatter, k_stream}});
   REQUIRE(transfers(lowered(model, 0, options(4, true, true)).backward()) == Sent{{k_gather, k_stream}});
-  REQUIRE(lowered(model, 0, options(4, false, true)).state().parameter_elements == k_v * k_h / 4);
+  REQUIRE(lowered(model, 0, options(4, false, true)).state().parameter_elements() == k_v * k_h / 4);
   // Loss: the logits stay split, only the log-sum of each token (fp32) is made whole.
   const double per_token = 4 * k_b * k_s;
   REQUIRE(transfers(lowered(model, 2, options(4, false, true)).forward()) == Sent{{k_reduce, per_token}});

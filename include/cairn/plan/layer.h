@@ -1,9 +1,9 @@
 // Lowering of one layer class: its graph under split rules becomes one forward and one backward Block.
 //
-// Forward runs the operators in order. Where a tensor is wanted in another placement than it was produced in, a transfer is
-// inserted; results that are Partial are redistributed at once, towards their first consumer. Backward starts from the placements
-// forward left behind: a tensor that was saved as a shard is gathered again. Recomputed regions run again right before the first
-// backward operator that reads one of their results.
+// Forward runs the operators in order. Where a tensor is wanted in another placement than it was produced in, a
+// transfer is inserted; results that are Partial are redistributed at once, towards their first consumer. Backward
+// starts from the placements forward left behind: a tensor that was saved as a shard is gathered again. Recomputed
+// regions run again right before the first backward operator that reads one of their results.
 #pragma once
 
 #include <cstdint>
@@ -11,52 +11,62 @@
 #include <vector>
 
 #include "cairn/ir/model.h"
+#include "cairn/plan/parameter_group.h"
 #include "cairn/plan/placement.h"
 #include "cairn/plan/program.h"
 
 namespace cairn::plan {
 
-// What happens to a layer's parameter gradients over the data axis.
+// What happens to a layer's parameter gradients over the ranks that hold copies, or to the parameters themselves (a
+// gather).
 struct GradientSync {
   Collective collective = Collective::none;
-  Group group;
-  double bytes_per_element = 0.0;  // on the wire
-  double bucket_bytes = 0.0;       // a transfer starts as soon as this much is ready
-  double carried_elements = 0.0;   // ready from layers before this one and not yet sent
-  bool hold = false;               // send nothing yet: a later layer carries it
-  bool without_tied = false;       // leave tied parameters out: another layer of the stage sends them
+  PerGroup<Group> copies;             // the ranks that hold copies; of size 1 nothing is sent
+  double bytes_per_element = 0.0;     // on the wire
+  double bucket_bytes = 0.0;          // a transfer starts as soon as this much is ready
+  PerGroup<double> carried_elements;  // ready from layers before this one and not yet sent
+  PerGroup<bool> hold;                // send nothing yet: a later layer carries it
+  bool without_tied = false;          // leave tied parameters out: another layer of the stage sends them
 };
 
 struct LayerOptions {
-  loopnest::Sizes sizes;                // on one rank: sequences per micro-batch, tokens
-  std::vector<SplitRule> rules;         // at most one per axis
-  std::vector<Group> groups;            // parallel to rules
-  std::vector<std::string> recompute;   // regions to recompute
+  loopnest::Sizes sizes;               // on one rank: sequences per micro-batch, tokens
+  std::vector<SplitRule> rules;        // at most one per axis
+  std::vector<Group> groups;           // parallel to rules
+  std::vector<std::string> recompute;  // regions to recompute
   bool recompute_all = false;
-  bool tensor_overlap = true;           // in backward, transfers of the input's gradient run beside the weight's gradient
-  std::uint32_t inputs_held = 0;        // bit i: the layer below keeps this layer's input i, its output i, for its own backward pass
+  bool tensor_overlap = true;  // in backward, transfers of the input's gradient run beside the weight's gradient
+  std::uint32_t inputs_held =
+      0;  // bit i: the layer below keeps this layer's input i, its output i, for its own backward pass
 };
 
 // Parameters stored once together with those of other layers.
 struct Tied {
   std::string tag;
+  ParameterGroup group = ParameterGroup::dense;
   double elements = 0.0;                 // on one rank
   std::vector<double> partial_elements;  // of these, by rule, as in LayerState
 };
 
 // What a layer keeps on one rank, independent of any execution.
 struct LayerState {
-  double parameter_elements = 0.0;       // on this rank, tied ones included
-  double tied_elements = 0.0;            // of these, tied
+  PerGroup<double> elements;       // of parameters on this rank, tied ones included
+  PerGroup<double> tied_elements;  // of these, tied
   std::vector<Tied> tied;
   // Elements whose gradient is Partial over a rule's axis (by rule): summed once per step.
   std::vector<double> partial_elements;
-  double saved_bytes = 0.0;              // per micro-batch, statistics included
+  double saved_bytes = 0.0;  // per micro-batch, statistics included
   double saved_statistic_bytes = 0.0;
-  std::uint32_t kept_outputs = 0;        // bit i: output i is saved
+  std::uint32_t kept_outputs = 0;  // bit i: output i is saved
+
+  double parameter_elements() const { return sum(elements); }
+  // Elements that a layer moves over the ranks that hold copies: all, or those that it does not share with other
+  // layers.
+  PerGroup<double> moved_elements(bool without_tied) const;
 };
 
-// The lowering of one class under one set of options. Blocks refer to the class's operators, so the model must outlive them.
+// The lowering of one class under one set of options. Blocks refer to the class's operators, so the model must outlive
+// them.
 class LayerLowering {
  public:
   // Throws core::ConfigurationError when a dimension cannot be split evenly.
@@ -87,6 +97,8 @@ class LayerLowering {
   void find_parameters();
   void find_fed();
   void find_saved();
+  // The group of a parameter that `op` reads.
+  ParameterGroup group_of_parameter(const ir::Operator& op) const;
   // Whether ranks along the rule's axis hold parts of the parameter's gradient that are still to be summed.
   bool gradient_is_partial(ir::TensorId parameter, std::size_t rule) const;
   // The tensor whose memory this one lives in.
@@ -97,11 +109,12 @@ class LayerLowering {
 
   const ir::LayerClass& layer_;
   LayerOptions options_;
-  std::vector<char> recomputed_;  // by forward operator
-  std::vector<char> saved_;       // by tensor (storage)
-  std::vector<ir::TensorId> fed_; // activations that come from outside the model: data
+  std::vector<char> recomputed_;   // by forward operator
+  std::vector<char> saved_;        // by tensor (storage)
+  std::vector<ir::TensorId> fed_;  // activations that come from outside the model: data
   Settled settled_;
   std::vector<double> parameter_local_;  // elements on this rank, by tensor
+  std::vector<ParameterGroup> parameter_group_;
   LayerState state_;
 };
 

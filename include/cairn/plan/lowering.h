@@ -1,7 +1,8 @@
 // Lowering: model + strategy -> Program.
 //
-// A Lowering belongs to one model, sequence length and treatment of parameters, and remembers every block it has made, so that
-// lowering the next strategy costs only what is new in it. Programs refer to its blocks and to the model: both must outlive them.
+// A Lowering belongs to one model, sequence length and treatment of parameters, and remembers every block it has made,
+// so that lowering the next strategy costs only what is new in it. Programs refer to its blocks and to the model: both
+// must outlive them.
 #pragma once
 
 #include <memory>
@@ -21,8 +22,8 @@ class Lowering {
   Lowering(const Lowering&) = delete;
   Lowering& operator=(const Lowering&) = delete;
 
-  // Throws core::ConfigurationError for settings that contradict the model (a dimension that does not split evenly, more stages
-  // than layers, stage_layers that do not add up, a schedule's own conditions).
+  // Throws core::ConfigurationError for settings that contradict the model (a dimension that does not split evenly,
+  // more stages than layers, stage_layers that do not add up, a schedule's own conditions).
   const Program& lower(const Strategy& strategy);
 
   // State of one layer class under a strategy: parameters and saved bytes on one rank.
@@ -43,9 +44,18 @@ class Lowering {
 // The split rules of a strategy: which dimensions go over the tensor axis, in order of preference.
 std::vector<SplitRule> split_rules(const Strategy& strategy);
 
+// The dense mesh, and the mesh of the layers with experts: what is left of tensor x data over expert and expert tensor
+// is its data axis.
 Mesh mesh(const Strategy& strategy);
+Mesh expert_mesh(const Strategy& strategy);
 
-// Equal numbers of body layers per virtual stage; throws core::ConfigurationError naming the alternatives if they do not divide.
+// Which dimensions of operators on experts go over the expert axes: tokens by the rank they come from before and after,
+// experts and their width in between.
+std::vector<SplitRule> expert_rules(const Strategy& strategy);
+bool has_experts(const ir::Model& model);
+
+// Equal numbers of body layers per virtual stage; throws core::ConfigurationError naming the alternatives if they do
+// not divide.
 std::vector<std::int64_t> even_stages(std::int64_t body_layers, std::int64_t virtual_stages);
 
 }  // namespace cairn::plan

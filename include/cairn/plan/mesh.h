@@ -3,6 +3,10 @@
 //   rank = sum over axes of coordinate(axis) * stride(axis),  stride(axis) = product of the sizes of the axes inside it
 //
 // The order of the axes, inner to outer, decides which of them stay inside a node.
+//
+// The same ranks are arranged twice: by the dense mesh (tensor, context, data, pipeline) and, for the layers that hold
+// experts, by the expert mesh (expert tensor, expert, expert data, pipeline), so that tensor x context x data = expert
+// tensor x expert x expert data. A rank has the same pipeline coordinate in both.
 #pragma once
 
 #include <array>
@@ -12,11 +16,13 @@
 
 namespace cairn::plan {
 
-// What an axis carries; also the label under which its transfers are reported.
-enum class Axis : std::uint8_t { tensor, context, expert, data, pipeline };
-inline constexpr std::size_t k_axes = 5;
-// "tp", "cp", "ep", "dp", "pp"
+// What an axis carries.
+enum class Axis : std::uint8_t { tensor, context, expert, data, pipeline, expert_tensor, expert_data };
+inline constexpr std::size_t k_axes = 7;
+// "tp", "cp", "ep", "dp", "pp", "etp", "edp"
 std::string_view label(Axis axis);
+// The axis under whose label transfers are reported: experts' tensor and data axes count as tensor and data.
+Axis reported_as(Axis axis);
 
 // One axis as seen by a group of ranks along it: base, base + stride, ..., `size` of them.
 struct Group {
@@ -41,8 +47,10 @@ class Mesh {
   }
 
  private:
-  std::array<Group, k_axes> groups_{Group{Axis::tensor, 1, 1}, Group{Axis::context, 1, 1}, Group{Axis::expert, 1, 1},
-                                    Group{Axis::data, 1, 1}, Group{Axis::pipeline, 1, 1}};
+  std::array<Group, k_axes> groups_{Group{Axis::tensor, 1, 1},     Group{Axis::context, 1, 1},
+                                    Group{Axis::expert, 1, 1},     Group{Axis::data, 1, 1},
+                                    Group{Axis::pipeline, 1, 1},   Group{Axis::expert_tensor, 1, 1},
+                                    Group{Axis::expert_data, 1, 1}};
 };
 
 }  // namespace cairn::plan

@@ -1,7 +1,7 @@
 // How an operator's iterations are split over a mesh axis, and what that makes of each tensor it touches.
 //
-// A rule names, for one axis, the dimensions that may be split over it, in order of preference; the first one an operator has is
-// split in blocks. Placements are never written down, they follow from the projections:
+// A rule names, for one axis, the dimensions that may be split over it, in order of preference; the first one an
+// operator has is split in blocks. Placements are never written down, they follow from the projections:
 //   the split dimension indexes the tensor          -> Shard(that tensor dimension)
 //   it does not, and the tensor is read             -> Replicate
 //   it does not, and the tensor is accumulated into -> Partial(monoid)
@@ -11,8 +11,8 @@
 //                else all-to-all
 //   Replicate    nothing (slice)   nothing
 //   Partial      reduce-scatter    all-reduce
-// Example: rows of X over t ranks, W split by columns, then Y split by rows: the second product leaves Partial(sum) and the
-// consumer's placement decides between all-reduce and reduce-scatter.
+// Example: rows of X over t ranks, W split by columns, then Y split by rows: the second product leaves Partial(sum) and
+// the consumer's placement decides between all-reduce and reduce-scatter.
 #pragma once
 
 #include <cstdint>
@@ -31,18 +31,23 @@ struct SplitRule {
   std::vector<std::string> dims;  // in order of preference
 };
 
+// Whether `op` has a dimension that the rule names: it is laid out on the mesh of the rule's axis, whatever the axis's
+// size.
+bool concerns(const SplitRule& rule, const ir::Operator& op);
+
 // The dimension of `op` that the rule splits, or -1.
 int split_dim(const ir::Operator& op, const SplitRule& rule);
 
 struct Placement {
   enum class Kind : std::uint8_t { replicate, shard, partial };
   Kind kind = Kind::replicate;
-  std::uint8_t dim = 0;                     // shard: which tensor dimension
-  ir::Monoid monoid = ir::Monoid::sum;      // partial: how the parts combine
+  std::uint8_t dim = 0;                 // shard: which tensor dimension
+  ir::Monoid monoid = ir::Monoid::sum;  // partial: how the parts combine
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// Placement of one accessed tensor over the axis whose rule splits `dim` (-1: the operator is replicated over the axis).
+// Placement of one accessed tensor over the axis whose rule splits `dim` (-1: the operator is replicated over the
+// axis).
 Placement placement(const ir::Access& access, int dim);
 
 // Placement of a tensor at a layer's border: as a pointwise operator over its own dimensions would produce it.
@@ -53,9 +58,9 @@ std::string_view name(Collective collective);
 
 Collective redistribute(const Placement& from, const Placement& to);
 
-// Payload bytes that one of n ranks sends (and receives) in a bandwidth-optimal execution; `bytes` is the whole tensor: the
-// gathered output, the reduced input.  all-gather, reduce-scatter (n-1)/n bytes; all-reduce 2(n-1)/n bytes; all-to-all
-// (n-1)/n of each rank's own bytes/n, so (n-1)/n^2 bytes; send: bytes.
+// Payload bytes that one of n ranks sends (and receives) in a bandwidth-optimal execution; `bytes` is the whole tensor:
+// the gathered output, the reduced input.  all-gather, reduce-scatter (n-1)/n bytes; all-reduce 2(n-1)/n bytes;
+// all-to-all (n-1)/n of each rank's own bytes/n, so (n-1)/n^2 bytes; send: bytes.
 double bytes_sent(Collective collective, std::int64_t ranks, double bytes);
 
 }  // namespace cairn::plan

@@ -1,15 +1,15 @@
 // The Program: what is done, on which streams, in which order, holding which buffers. It has no durations.
 //
-// A Block is a small list of steps in issue order. Each step sits on one stream; a stream runs its steps first in, first out; across
-// streams only explicit dependencies order anything. With e(i) the end of step i,
+// A Block is a small list of steps in issue order. Each step sits on one stream; a stream runs its steps first in,
+// first out; across streams only explicit dependencies order anything. With e(i) the end of step i,
 //   start(i) = max( end of the previous step on its stream, e(d) for d in dependencies(i), host ready(i) )
 //   e(i)     = start(i) + price(i)
 // where the host issues kernels one after the other: host ready(i) = host ready(i-1) + launches(i) x time per launch.
 // A dependency points at an earlier step of the block or at the frontier a stream had when the block was entered.
 //
-// A pass is a run-length list of blocks (one forward or backward of one pipeline chunk); a stage is the rank class that executes
-// its passes in the order of its schedule row. Ranks that differ only in their tensor, context or data coordinate execute the same
-// steps, so a stage stands for all of them.
+// A pass is a run-length list of blocks (one forward or backward of one pipeline chunk); a stage is the rank class that
+// executes its passes in the order of its schedule row. Ranks that differ only in their tensor, context or data
+// coordinate execute the same steps, so a stage stands for all of them.
 #pragma once
 
 #include <algorithm>
@@ -31,15 +31,18 @@ namespace cairn::plan {
 
 enum class Stream : std::uint8_t {
   compute,
-  host,      // the processor that issues kernels
-  tensor,    // one communicator each
+  host,    // the processor that issues kernels
+  tensor,  // one communicator each
   context,
   data,
+  expert,
+  expert_tensor,
+  expert_data,
   next,      // sends to the following stage
   previous,  // sends to the preceding stage
   arrival,   // what this pass receives
 };
-inline constexpr std::size_t k_streams = 8;
+inline constexpr std::size_t k_streams = 11;
 Stream stream_of(Axis axis);
 
 // What an instant of the compute stream is spent on.
@@ -66,11 +69,11 @@ struct Step {
   StepKind kind = StepKind::wait;
   Stream stream = Stream::compute;
   Term term = Term::compute;
-  Axis axis = Axis::tensor;      // transfers: the label
-  std::uint16_t launches = 0;    // kernels the host issues for it
+  Axis axis = Axis::tensor;    // transfers: the label
+  std::uint16_t launches = 0;  // kernels the host issues for it
   std::uint16_t dependencies = 0;
   std::uint32_t first_dependency = 0;
-  std::int32_t work = -1;        // index into the block's works; -1 takes no time
+  std::int32_t work = -1;  // index into the block's works; -1 takes no time
 };
 
 // >= 0: a step of the block; < 0: the entry frontier of stream ~dependency.
@@ -130,8 +133,8 @@ struct Pass {
 };
 
 struct Stage {
-  // Pass of (chunk, phase, variant), phase 0 forward, 1 backward; variant 0: plain, 1: the first forward or last backward of a
-  // chunk, which carry the data-parallel collectives that overlap.
+  // Pass of (chunk, phase, variant), phase 0 forward, 1 backward; variant 0: plain, 1: the first forward or last
+  // backward of a chunk, which carry the data-parallel collectives that overlap.
   std::vector<std::array<std::array<const Pass*, 2>, 2>> passes;
   const Pass* settle = nullptr;  // after the last operation: gradients made whole
   const Pass* update = nullptr;  // parameters updated
@@ -176,6 +179,7 @@ struct PassOrder {
 
 struct Program {
   Mesh mesh;
+  Mesh expert_mesh;  // the same ranks as the layers with experts see them; all of size 1 where there are none
   std::shared_ptr<const pipeline::Schedule> schedule;
   std::shared_ptr<const pipeline::SweepOrder> order;  // of the schedule's operations
   std::shared_ptr<const PassOrder> pass_order;        // likewise

@@ -1,4 +1,5 @@
-// The settings of a parallel training plan: everything that decides what is done where, and nothing about how long it takes.
+// The settings of a parallel training plan: everything that decides what is done where, and nothing about how long it
+// takes.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +21,19 @@ struct Strategy {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
   std::int64_t data = 1;
+  std::int64_t expert = 1;         // ranks over which experts are spread
+  std::int64_t expert_tensor = 1;  // ranks over which each expert is split
   std::vector<Axis> order{Axis::tensor, Axis::context, Axis::data, Axis::pipeline};  // inner to outer
-  std::int64_t micro_batch = 1;     // sequences
-  std::int64_t micro_batches = 1;   // per step on one data-parallel rank
-  bool sequence_parallel = false;   // what is not split over tensor-parallel ranks otherwise is split along the sequence
+  std::vector<Axis> expert_order{Axis::expert_tensor, Axis::expert, Axis::expert_data, Axis::pipeline};
+  std::int64_t micro_batch = 1;    // sequences
+  std::int64_t micro_batches = 1;  // per step on one data-parallel rank
+  bool sequence_parallel = false;  // what is not split over tensor-parallel ranks otherwise is split along the sequence
   bool vocab_parallel = false;
   std::vector<std::int64_t> stage_layers;  // body layers of every virtual stage, in the order a micro-batch passes them
   Sharded sharded = Sharded::nothing;
   Recompute recompute = Recompute::none;
   std::string schedule = "1f1b";
-  std::int64_t chunks = 1;          // virtual stages per device
+  std::int64_t chunks = 1;  // virtual stages per device
 
   bool overlap_gradient_reduce = false;   // beside the last backward pass
   bool overlap_parameter_gather = false;  // beside the first forward pass (sharded optimizer)
@@ -37,22 +41,22 @@ struct Strategy {
   bool overlap_sends = true;              // pipeline sends beside computation
   double bucket_bytes = 0.0;              // gradients sent together
 
-  bool scatter_sends = false;             // a replicated activation is sent as 1/tensor slices and gathered on arrival
-  bool host_waits_for_arrival = false;    // the issuing processor blocks until a pipeline message has come
+  bool scatter_sends = false;           // a replicated activation is sent as 1/tensor slices and gathered on arrival
+  bool host_waits_for_arrival = false;  // the issuing processor blocks until a pipeline message has come
 };
 
 // How a step treats parameters, whatever the plan.
 struct ParameterTreatment {
   numerics::Format parameters = numerics::Format::bf16;
   numerics::Format gradients = numerics::Format::fp32;
-  numerics::Format reduce = numerics::Format::fp32;   // gradients on the wire
-  numerics::Format gather = numerics::Format::bf16;   // parameters on the wire
+  numerics::Format reduce = numerics::Format::fp32;  // gradients on the wire
+  numerics::Format gather = numerics::Format::bf16;  // parameters on the wire
   std::optional<numerics::Format> master = numerics::Format::fp32;
   numerics::Format moments_format = numerics::Format::fp32;
   int moments = 2;
-  int gradient_reads = 1;               // passes over the gradients before the update (norm)
-  bool gradient_copy = false;           // narrow gradients are first widened to the master's format
-  bool separate_parameter_copy = false; // the parameters are written by a pass of its own that reads the master copy
+  int gradient_reads = 1;                // passes over the gradients before the update (norm)
+  bool gradient_copy = false;            // narrow gradients are first widened to the master's format
+  bool separate_parameter_copy = false;  // the parameters are written by a pass of its own that reads the master copy
 };
 
 }  // namespace cairn::plan

@@ -1,0 +1,77 @@
+#include "lowered_layer.h"
+
+#include <algorithm>
+
+namespace cairn::plan {
+namespace {
+
+std::int64_t owners(const Stretch& stretch) {
+  if (stretch.layer->lowering.state().tied.empty()) return stretch.count;
+  return stretch.owns_ties ? 1 : 0;
+}
+
+void append(Pass& pass, const Block* block, std::int64_t count) {
+  if (count == 0) return;
+  if (!pass.runs.empty() && pass.runs.back().block == block)
+    pass.runs.back().count += count;
+  else
+    pass.runs.push_back({block, count});
+}
+
+void append_buckets(Pass& pass, LoweredLayer& layer, std::int64_t count, GradientSync sync) {
+  if (count == 0) return;
+  const PerGroup<double> elements = layer.lowering.state().moved_elements(sync.without_tied);
+  PerGroup<std::int64_t> together;  // layers whose gradients share a bucket
+  for (const ParameterGroup group : k_all_parameter_groups) {
+    const double bytes = elements[group] * sync.bytes_per_element;
+    together[group] =
+        bytes > 0.0 ? std::clamp(static_cast<std::int64_t>(sync.bucket_bytes / bytes), std::int64_t{1}, count) : count;
+  }
+  for (std::int64_t index = 0; index < count; ++index) {
+    for (const ParameterGroup group : k_all_parameter_groups) {
+      const std::int64_t before = index % together[group];  // layers of this bucket that have held theirs back
+      sync.hold[group] = elements[group] > 0.0 && before + 1 < together[group] && index + 1 < count;
+      sync.carried_elements[group] = sync.hold[group] ? 0.0 : static_cast<double>(before) * elements[group];
+    }
+    append(pass, layer.reducing(sync), 1);
+  }
+}
+
+}  // namespace
+
+const Block* LoweredLayer::synchronised(bool forwards, const GradientSync& sync) {
+  const auto dense = ParameterGroup::dense;
+  const auto expert = ParameterGroup::expert;
+  const std::array<std::int64_t, 11> key{forwards,
+                                         static_cast<std::int64_t>(sync.collective),
+                                         word(sync.copies[dense]),
+                                         word(sync.copies[expert]),
+                                         bits(sync.bytes_per_element),
+                                         bits(sync.bucket_bytes),
+                                         bits(sync.carried_elements[dense]),
+                                         bits(sync.carried_elements[expert]),
+                                         sync.hold[dense],
+                                         sync.hold[expert],
+                                         sync.without_tied};
+  auto& slot = synchronised_[key];
+  if (!slot) slot = std::make_unique<Block>(forwards ? lowering.forward(sync) : lowering.backward(sync));
+  return slot.get();
+}
+
+void append_gathering(Pass& pass, const Stretch& stretch, const GradientSync& sync) {
+  const std::int64_t owning = owners(stretch);
+  GradientSync own = sync;
+  own.without_tied = true;
+  if (owning > 0) append(pass, stretch.layer->gathering(sync), owning);
+  if (owning < stretch.count) append(pass, stretch.layer->gathering(own), stretch.count - owning);
+}
+
+void append_reducing(Pass& pass, const Stretch& stretch, const GradientSync& sync) {
+  const std::int64_t owning = owners(stretch);
+  GradientSync own = sync;
+  own.without_tied = true;
+  append_buckets(pass, *stretch.layer, stretch.count - owning, own);
+  append_buckets(pass, *stretch.layer, owning, sync);
+}
+
+}  // namespace cairn::plan

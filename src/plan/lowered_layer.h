@@ -1,0 +1,44 @@
+// A layer class lowered under one set of options, with the blocks of it that also move parameters or gradients.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "cairn/plan/layer.h"
+#include "words_hash.h"
+
+namespace cairn::plan {
+
+class LoweredLayer {
+ public:
+  LoweredLayer(const ir::LayerClass& layer_class, LayerOptions options)
+      : lowering(layer_class, std::move(options)), forward(lowering.forward()), backward(lowering.backward()) {}
+
+  // The forward block behind a gather of parameters, the backward block with its gradients' transfers; one stored copy
+  // of each.
+  const Block* gathering(const GradientSync& sync) { return synchronised(true, sync); }
+  const Block* reducing(const GradientSync& sync) { return synchronised(false, sync); }
+
+  LayerLowering lowering;
+  Block forward;
+  Block backward;
+
+ private:
+  const Block* synchronised(bool forwards, const GradientSync& sync);
+  std::unordered_map<std::array<std::int64_t, 11>, std::unique_ptr<Block>, WordsHash> synchronised_;
+};
+
+// A stretch of equal layers inside a virtual stage.
+struct Stretch {
+  LoweredLayer* layer;
+  std::int64_t count;
+  bool owns_ties = true;  // the first of the device to hold its tied parameters: the one that gathers and sends them
+};
+
+// Of layers that share parameters the first to run gathers them, and the last to finish its gradient, the same one,
+// sends it.
+void append_gathering(Pass& pass, const Stretch& stretch, const GradientSync& sync);
+// Layers smaller than a bucket share one: all but the last of them hold their gradients back.
+void append_reducing(Pass& pass, const Stretch& stretch, const GradientSync& sync);
+
+}  // namespace cairn::plan

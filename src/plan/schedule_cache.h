@@ -1,0 +1,36 @@
+// The schedules asked for so far, with what lowering derives from each.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cairn/pipeline/schedule.h"
+#include "cairn/pipeline/sweep.h"
+#include "cairn/plan/program.h"
+#include "cairn/plan/strategy.h"
+#include "words_hash.h"
+
+namespace cairn::plan {
+
+struct ScheduleEntry {
+  std::shared_ptr<const pipeline::Schedule> schedule;
+  std::shared_ptr<const pipeline::SweepOrder> order;
+  std::shared_ptr<const PassOrder> pass_order;
+  std::vector<std::int32_t> devices;  // of virtual stages
+  std::vector<std::int32_t> chunks;   // of virtual stages, on their devices
+};
+
+class ScheduleCache {
+ public:
+  // Throws core::ConfigurationError for settings that the schedule's kind does not take.
+  const ScheduleEntry& of(const Strategy& strategy);
+
+ private:
+  std::vector<std::string> kinds_;
+  std::unordered_map<std::array<std::int64_t, 4>, std::unique_ptr<ScheduleEntry>, WordsHash>
+      entries_;  // by kind, p, m, chunks
+};
+
+}  // namespace cairn::plan

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "cairn/core/diagnostics.h"
+#include "cairn/ir/model.h"
+#include "cairn/plan/strategy.h"
+
+namespace cairn::plan {
+
+core::ConfigurationError wrong(const char* key, std::string message, std::string hint);
+
+// Throws core::ConfigurationError for settings that contradict each other or the model.
+void check(const Strategy& strategy, const ir::Model& model);
+// The same for how experts are spread over the ranks.
+void check_expert_mesh(const Strategy& strategy);
+
+}  // namespace cairn::plan
