@@ -249,11 +249,11 @@ std::string_view name(Status status) {
   return "";
 }
 
-std::vector<MeasuredRun> measured_runs(const CsvTable& table, const Family& family, const Families& families) {
+std::vector<MeasuredRun> measured_runs(const measure::CsvTable& table, const Family& family, const Families& families) {
   check_columns(table);
   core::Diagnostics diagnostics;
   std::vector<MeasuredRun> runs;
-  for (const CsvRecord& each : table.records) {
+  for (const measure::CsvRecord& each : table.records) {
     Record record(table, each, diagnostics);
     runs.push_back(RunBuilder(record, family, families).build(each.line));
   }

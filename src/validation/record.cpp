@@ -73,7 +73,7 @@ std::optional<T> parsed(std::string_view text) {
 
 }  // namespace
 
-void check_columns(const CsvTable& table) {
+void check_columns(const measure::CsvTable& table) {
   core::Diagnostics diagnostics;
   for (const std::string& column : table.header) {
     if (std::find(columns().begin(), columns().end(), column) != columns().end()) continue;
@@ -89,7 +89,7 @@ void check_columns(const CsvTable& table) {
   diagnostics.raise_if_errors();
 }
 
-Record::Record(const CsvTable& table, const CsvRecord& record, core::Diagnostics& diagnostics)
+Record::Record(const measure::CsvTable& table, const measure::CsvRecord& record, core::Diagnostics& diagnostics)
     : table_(table),
       record_(record),
       diagnostics_(diagnostics),

@@ -9,16 +9,16 @@
 
 #include "cairn/config/node.h"
 #include "cairn/core/diagnostics.h"
-#include "cairn/validation/csv.h"
+#include "cairn/measure/csv.h"
 
 namespace cairn::validation {
 
 // Throws core::ConfigurationError when a header names a column that the schema does not have.
-void check_columns(const CsvTable& table);
+void check_columns(const measure::CsvTable& table);
 
 class Record {
  public:
-  Record(const CsvTable& table, const CsvRecord& record, core::Diagnostics& diagnostics);
+  Record(const measure::CsvTable& table, const measure::CsvRecord& record, core::Diagnostics& diagnostics);
 
   bool has_column(std::string_view column) const;
   // Empty where the column is absent or the field is.
@@ -44,8 +44,8 @@ class Record {
     return value.value_or(T{});
   }
 
-  const CsvTable& table_;
-  const CsvRecord& record_;
+  const measure::CsvTable& table_;
+  const measure::CsvRecord& record_;
   core::Diagnostics& diagnostics_;
   config::Place place_;
   std::vector<std::string> unknown_;

@@ -161,7 +161,7 @@ void validate_family(const Source& source, const config::Loader& loader, Report&
   result.title = family.title;
   result.band = family.band;
   const std::size_t first = report.rows.size();
-  for (const MeasuredRun& run : measured_runs(read_csv(source.file), family, *source.families)) {
+  for (const MeasuredRun& run : measured_runs(measure::read_csv(source.file), family, *source.families)) {
     std::string reason = run.reason;
     if (reason.empty()) {
       try {

@@ -51,7 +51,7 @@ Row complete() {
 }
 
 MeasuredRun run_of(const Row& row, const Family& family = {}) {
-  CsvTable table{.file = "t.csv", .header = {}, .records = {CsvRecord{.line = 7, .fields = {}}}};
+  measure::CsvTable table{.file = "t.csv", .header = {}, .records = {measure::CsvRecord{.line = 7, .fields = {}}}};
   for (const auto& [column, field] : row) {
     table.header.push_back(column);
     table.records.front().fields.push_back(field);

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "cairn/config/node.h"
-#include "cairn/validation/csv.h"
+#include "cairn/measure/csv.h"
 #include "cairn/validation/family.h"
 
 namespace cairn::validation {
@@ -47,6 +47,6 @@ struct MeasuredRun {
 
 // The rows of a table. Throws core::ConfigurationError for what no table may hold: unknown columns, fields that are not
 // the numbers or words they must be.
-std::vector<MeasuredRun> measured_runs(const CsvTable& table, const Family& family, const Families& families);
+std::vector<MeasuredRun> measured_runs(const measure::CsvTable& table, const Family& family, const Families& families);
 
 }  // namespace cairn::validation

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cairn::validation {
+namespace cairn::measure {
 
 struct CsvRecord {
   int line = 0;  // 1-based, where the record starts
@@ -28,4 +28,4 @@ CsvTable parse_csv(std::string_view text, const std::string& file_name);
 // Reads a file of at most config::k_file_limit bytes. In messages it goes by its own name, without folders.
 CsvTable read_csv(const std::filesystem::path& file);
 
-}  // namespace cairn::validation
+}  // namespace cairn::measure

@@ -1,17 +1,18 @@
-#include "cairn/validation/csv.h"
+#include "cairn/measure/csv.h"
 
 #include "catch.h"
-#include "support.h"
+#include "support/complaints.h"
+#include "support/temporary_folder.h"
 
-namespace cairn::validation {
+namespace cairn::measure {
 namespace {
 
 using Fields = std::vector<std::string>;
 
-using test::contains;
+using cairn::test::contains;
 
 std::string complaints(std::string_view text) {
-  return test::complaints([&] { parse_csv(text, "t.csv"); });
+  return cairn::test::complaints([&] { parse_csv(text, "t.csv"); });
 }
 
 TEST_CASE("records, their fields and their lines") {
@@ -65,12 +66,12 @@ TEST_CASE("irregular tables are refused with their lines") {
 }
 
 TEST_CASE("files: missing, a folder, and by their own name in messages") {
-  const test::Folder folder;
+  const cairn::test::TemporaryFolder folder;
   CHECK_THROWS_AS(read_csv(folder.path() / "none.csv"), core::ConfigurationError);
   CHECK_THROWS_AS(read_csv(folder.path()), core::ConfigurationError);
   folder.write("t.csv", "a,b\n1\n");
-  CHECK(test::complaints([&] { read_csv(folder.path() / "t.csv"); }).starts_with("t.csv:2:1: error:"));
+  CHECK(cairn::test::complaints([&] { read_csv(folder.path() / "t.csv"); }).starts_with("t.csv:2:1: error:"));
 }
 
 }  // namespace
-}  // namespace cairn::validation
+}  // namespace cairn::measure

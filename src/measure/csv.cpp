@@ -1,15 +1,13 @@
-#include "cairn/validation/csv.h"
+#include "cairn/measure/csv.h"
 
 #include <algorithm>
-#include <fstream>
-#include <system_error>
 
 #include <fmt/format.h>
 
-#include "cairn/config/loader.h"
 #include "cairn/core/diagnostics.h"
+#include "text_file.h"
 
-namespace cairn::validation {
+namespace cairn::measure {
 namespace {
 
 constexpr std::string_view k_byte_order_mark = "\xEF\xBB\xBF";
@@ -133,20 +131,7 @@ class CsvParser {
 CsvTable parse_csv(std::string_view text, const std::string& file_name) { return CsvParser(text, file_name).parse(); }
 
 CsvTable read_csv(const std::filesystem::path& file) {
-  std::error_code problem;
-  const std::uintmax_t size = std::filesystem::file_size(file, problem);
-  if (problem)
-    throw core::ConfigurationError(file.filename().string(), fmt::format("cannot be read: {}", problem.message()),
-                                   "name a CSV file");
-  if (size > config::k_file_limit)
-    throw core::ConfigurationError(
-        file.filename().string(),
-        fmt::format("{} bytes, more than the {} that a file may have", size, config::k_file_limit), "split the table");
-  std::ifstream stream(file, std::ios::binary);
-  std::string text(static_cast<std::size_t>(size), '\0');
-  if (!stream || (size > 0 && !stream.read(text.data(), static_cast<std::streamsize>(size))))
-    throw core::InputOutputError(fmt::format("{}: reading stopped half-way", file.filename().string()));
-  return parse_csv(text, file.filename().string());
+  return parse_csv(read_text(file, "a CSV file"), file.filename().string());
 }
 
-}  // namespace cairn::validation
+}  // namespace cairn::measure
