@@ -62,6 +62,24 @@ double inward_bytes(Collective collective, double bytes, const GroupBinding& gro
   return bytes * static_cast<double>(group.ranks_per_domain) / static_cast<double>(group.size);
 }
 
+// Inside a domain; what crosses from one PCIe switch to another waits for the links to the root complex.
+TransferTime inward_time(Collective collective, double bytes, const GroupBinding& group, const TransferLinks& links,
+                         const TransferLaws& laws) {
+  const std::int64_t ranks = group.ranks_per_domain;
+  TransferTime time = domain_transfer_time(collective, bytes, ranks, links.intra, laws.domain, laws.form);
+  const std::int64_t together = group.ranks_per_switch;
+  if (together == 0 || together >= ranks || links.uplink <= 0.0) return time;
+  CAIRN_ASSERT(laws.domain.assumed_efficiency > 0.0);
+  const auto switches = static_cast<double>((ranks + together - 1) / together);
+  const double crossing = outward_bytes(collective, bytes, switches, static_cast<double>(together));
+  const double crossing_s = crossing / (laws.domain.assumed_efficiency * links.uplink);
+  if (crossing_s <= time.bandwidth_s) return time;
+  time.total_s += crossing_s - time.bandwidth_s;
+  time.bandwidth_s = crossing_s;
+  time.basis = Basis::assumed;
+  return time;
+}
+
 }  // namespace
 
 std::string_view name(Collective collective) { return k_collective_names[static_cast<std::size_t>(collective)]; }
@@ -92,10 +110,10 @@ TransferTime transfer_time(Collective collective, double bytes, const GroupBindi
   TransferTime inside{.basis = Basis::measured};
   double inside_latency_s = 0.0;
   if (inner > 1) {
-    const double kept = inward_bytes(collective, bytes, {group.size, inner});
-    inside = domain_transfer_time(collective, kept, inner, links.intra, laws.domain, laws.form);
+    const GroupBinding within{group.size, inner, group.ranks_per_switch};
+    inside = inward_time(collective, inward_bytes(collective, bytes, within), within, links, laws);
     if (group.domains() == 1) return inside;
-    inside_latency_s = domain_transfer_time(collective, 0.0, inner, links.intra, laws.domain, laws.form).total_s;
+    inside_latency_s = inward_time(collective, 0.0, within, links, laws).total_s;
   }
 
   CAIRN_ASSERT(links.inter.bandwidth > 0.0 && laws.fabric.efficiency > 0.0);

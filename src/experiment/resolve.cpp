@@ -281,7 +281,9 @@ void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& di
     add_placed(problem, r.origins, diagnostics);
     return;
   }
-  const std::string& fabric = r.machine.network.levels.size() > 1 ? r.machine.network.levels[1].fabric : std::string();
+  std::string fabric;  // of the innermost network that names one
+  for (const hardware::NetworkLevel& level : r.machine.network.levels)
+    if (fabric.empty() && level.unit > 1) fabric = level.fabric;
   if (fabric.empty() || fabric == r.calibration.fabric) return;
   try {
     const cost::Fabrics fabrics = cost::load_fabrics(loader);

@@ -34,9 +34,10 @@ constexpr unsigned kinds(Kinds... kind) {
 }
 
 // The keys that only some kinds have.
-std::array<KindKey, 17> kind_keys(const LevelSpec& level) {
+std::array<KindKey, 18> kind_keys(const LevelSpec& level) {
   using enum LevelKind;
   return {{{"switches", level.switches.has_value(), kinds(pcie_tree)},
+           {"uplink", level.uplink.has_value(), kinds(pcie_tree)},
            {"pairs", level.pairs.has_value(), kinds(pcie_tree)},
            {"radix", level.radix.has_value(), kinds(fat_tree)},
            {"leaf", level.leaf.has_value(), kinds(fat_tree)},
@@ -57,7 +58,7 @@ std::array<KindKey, 17> kind_keys(const LevelSpec& level) {
 
 // Keys without which a kind has no shape.
 bool is_required(std::string_view key) {
-  return key != "switches" && key != "pairs" && key != "radix" && key != "leaf" && key != "levels" &&
+  return key != "switches" && key != "uplink" && key != "pairs" && key != "radix" && key != "leaf" && key != "levels" &&
          key != "oversubscription" && key != "pod" && key != "planes";
 }
 
@@ -111,6 +112,12 @@ void describe(config::Fields& fields, LevelSpec& level) {
                 {.doc = "downward over upward bandwidth of a leaf; 1 = none", .minimum = 1.0});
   fields.text("fabric", level.fabric, {.doc = "its entry among the calibrated fabrics"});
   count("switches", level.switches, "pcie-tree: switches the accelerators are spread over");
+  fields.quantity(
+      "uplink", level.uplink,
+      {.doc = "pcie-tree: per direction, of one switch to the root complex; default: bandwidth", .positive = true});
+  fields.check(
+      "uplink", [&] { return !level.uplink || level.kind != LevelKind::pcie_tree || level.switches.value_or(1) > 1; },
+      "given for fewer than two switches", "give switches, or remove it");
   fields.object("pairs", level.pairs, {.doc = "pcie-tree: direct links between accelerators 2i and 2i+1"});
   count("radix", level.radix, "fat-tree: ports of a switch");
   count("leaf", level.leaf, "fat-tree: endpoints under a leaf switch");

@@ -108,7 +108,8 @@ void check_shape(const Described& level) {
     fail(level.key_path, "a b x y is not the size " + std::to_string(level.size), "make them equal");
   }
   if (spec.switches && level.size % *spec.switches != 0) {
-    fail(level.key_path + ".switches", std::to_string(level.size) + " accelerators do not spread evenly",
+    fail(level.key_path + ".switches",
+         std::to_string(level.size) + (spec.pairs ? " pairs" : " accelerators") + " do not spread evenly",
          "choose a divisor");
   }
 }
@@ -185,7 +186,9 @@ Network network(const Cluster& cluster) {
                      .nic_bandwidth = level.spec.bandwidth,
                      .latency = latency(level),
                      .oversubscription = level.spec.oversubscription.value_or(1.0),
-                     .fabric = level.spec.fabric};
+                     .fabric = level.spec.fabric,
+                     .switches = level.spec.switches.value_or(1),
+                     .uplink = level.spec.uplink.value_or(level.spec.bandwidth)};
     unit = out.domain;
     result.levels.push_back(std::move(out));
   }

@@ -32,12 +32,9 @@ double counted_bytes(const plan::Transfer& transfer) {
 CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator, const hardware::Network& network,
                        const hardware::FittedNumbers& host)
     : calibration_(calibration), network_(network), host_(host), shards_(calibration, accelerator) {
-  const hardware::NetworkLevel& inner = network.levels.front();
-  links_.intra = {.bandwidth = inner.gpu_bandwidth().base(), .latency = inner.latency / core::k_second};
-  if (network.levels.size() > 1) {
-    const hardware::NetworkLevel& outer = network.levels[1];
-    links_.inter = {.bandwidth = outer.gpu_bandwidth().base() / outer.oversubscription, .latency = outer.latency / core::k_second};
-  }
+  // PCIe and the like: nothing but a share of the stated bandwidth is known.
+  node_laws_ = calibration.transfers;
+  node_laws_.fabric = {.efficiency = calibration.transfers.domain.assumed_efficiency};
 }
 
 Price CostPricer::shard(const ir::Shard& shard) {
@@ -45,22 +42,50 @@ Price CostPricer::shard(const ir::Shard& shard) {
   return {.duration = core::to_picoseconds(time.total_s), .launch = core::to_picoseconds(time.launch_s)};
 }
 
-cost::GroupBinding CostPricer::binding(const plan::Group& group) {
-  const auto [slot, fresh] = bindings_.try_emplace({group.size, group.stride});
-  if (fresh) {
-    const std::int64_t domain = network_.levels.front().domain;
-    // A group that straddles domains unevenly is priced by its fullest domain.
-    const std::int64_t inside = group.stride >= domain ? 1 : std::min(group.size, (domain + group.stride - 1) / group.stride);
-    slot->second = {.size = group.size, .ranks_per_domain = std::max<std::int64_t>(inside, 1)};
-    if (inside > 1 && inside < group.size && group.size % inside != 0)
-      assumptions_.insert(fmt::format("a group of {} ranks does not fill whole domains of {}: priced as if it did", group.size, inside));
+void CostPricer::connect(const plan::Group& group, Route& route) const {
+  const auto seconds = [](core::Seconds time) { return time / core::k_second; };
+  const std::vector<hardware::NetworkLevel>& levels = network_.levels;
+  const hardware::NetworkLevel& inner = levels.front();
+  cost::TransferLinks& links = route.links;
+  links = {.intra = {.bandwidth = inner.gpu_bandwidth().base(), .latency = seconds(inner.latency)}};
+  if (inner.switches > 1) links.uplink = inner.uplink_share().base();
+  // Beyond the first level: through every level up to the one that joins the whole group, at the rate of the slowest.
+  const std::int64_t extent = group.size * group.stride;
+  for (std::size_t i = 1; i < levels.size(); ++i) {
+    const hardware::NetworkLevel& level = levels[i];
+    double rate = level.gpu_bandwidth().base() / level.oversubscription;
+    if (level.switches > 1 && extent > level.switch_domain()) rate = std::min(rate, level.uplink_share().base());
+    links.inter.bandwidth = i == 1 ? rate : std::min(links.inter.bandwidth, rate);
+    links.inter.latency = seconds(level.latency);
+    route.widest = std::max(route.widest, rate);
+    if (level.domain % extent == 0) break;
   }
-  return slot->second;
+}
+
+const CostPricer::Route& CostPricer::route(const plan::Group& group) {
+  const auto [slot, fresh] = routes_.try_emplace({group.size, group.stride});
+  Route& route = slot->second;
+  if (!fresh) return route;
+  const hardware::NetworkLevel& level = network_.levels.front();
+  // A group that straddles domains unevenly is priced by its fullest domain.
+  const auto members = [&group](std::int64_t domain) {
+    const std::int64_t inside = group.stride >= domain ? 1 : std::min(group.size, (domain + group.stride - 1) / group.stride);
+    return std::max<std::int64_t>(inside, 1);
+  };
+  const std::int64_t inside = members(level.domain);
+  route.binding = {.size = group.size, .ranks_per_domain = inside};
+  if (level.switches > 1) route.binding.ranks_per_switch = members(level.switch_domain());
+  connect(group, route);
+  route.within_node = network_.gpus_per_node % (group.size * group.stride) == 0;
+  if (inside > 1 && inside < group.size && group.size % inside != 0)
+    assumptions_.insert(fmt::format("a group of {} ranks does not fill whole domains of {}: priced as if it did", group.size, inside));
+  return route;
 }
 
 cost::TransferTime CostPricer::transfer_time(const plan::Transfer& transfer) {
-  const cost::TransferTime time =
-      cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), binding(transfer.group), links_, calibration_.transfers);
+  const Route& way = route(transfer.group);
+  const cost::TransferTime time = cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), way.binding, way.links,
+                                                      way.within_node ? node_laws_ : calibration_.transfers);
   if (time.basis == cost::Basis::assumed)
     assumptions_.insert(fmt::format("{} over {} ranks: no measurements of these links, latency and a share of the stated bandwidth",
                                     plan::name(transfer.collective), transfer.group.size));
@@ -72,7 +97,7 @@ Price CostPricer::transfer(const plan::Transfer& transfer) {
 }
 
 CostPricer::Sent CostPricer::sent(const plan::Transfer& transfer) {
-  const cost::GroupBinding where = binding(transfer.group);
+  const cost::GroupBinding where = route(transfer.group).binding;
   const double total = plan::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
   if (where.domains() == 1) return {.scale_up = total, .scale_out = 0.0};
   if (where.ranks_per_domain == 1) return {.scale_up = 0.0, .scale_out = total};
@@ -84,8 +109,9 @@ CostPricer::Sent CostPricer::sent(const plan::Transfer& transfer) {
 
 double CostPricer::transfer_floor_s(const plan::Transfer& transfer) {
   const Sent bytes = sent(transfer);
-  double floor = bytes.scale_up / links_.intra.bandwidth;
-  if (bytes.scale_out > 0.0) floor = std::max(floor, bytes.scale_out / links_.inter.bandwidth);
+  const Route& way = route(transfer.group);
+  double floor = bytes.scale_up / way.links.intra.bandwidth;
+  if (bytes.scale_out > 0.0) floor = std::max(floor, bytes.scale_out / way.widest);
   return floor;
 }
 

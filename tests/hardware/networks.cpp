@@ -44,7 +44,8 @@ TEST_CASE("bandwidths of the shipped clusters", "[hardware][network]") {
   };
   // p4d: 4 x 100 Gb/s = 50 GB/s per node, 6.25 per GPU. p5: 32 x 12.5 = 400, 50. A100: 8 x 25 = 200, 25.
   for (const Row& row : {Row{"dgx-a100", 300, 200, 25}, Row{"dgx-h100", 450, 400, 50}, Row{"aws-p4d", 300, 50, 6.25},
-                         Row{"aws-p5", 450, 400, 50}, Row{"hgx-h800", 200, 400, 50}}) {
+                         Row{"aws-p5", 450, 400, 50}, Row{"hgx-h800", 200, 400, 50}, Row{"hgx-a800", 200, 200, 25},
+                         Row{"dgx-b200", 900, 400, 50}}) {
     CAPTURE(row.name);
     const Network net = load_machine(loader, row.name).network;
     CHECK(gigabytes(net.levels[0].gpu_bandwidth()) == Approx(row.intra));
@@ -81,6 +82,24 @@ TEST_CASE("bridges between neighbours become a level of pairs", "[hardware][netw
   CHECK(net.levels[1].domain == 4);
   CHECK(gigabytes(net.levels[1].gpu_bandwidth()) == Approx(25));  // two links of 25 for a pair
   CHECK(gigabytes(net.levels[1].unit_bandwidth()) == Approx(50));
+}
+
+TEST_CASE("switches of a PCIe tree share the way to the root complex", "[hardware][network]") {
+  const Network server = network_of("{file: pcie-8x-l20}");
+  REQUIRE(server.levels.size() == 1);
+  CHECK(server.levels[0].domain == 8);
+  CHECK(server.levels[0].switch_domain() == 4);
+  CHECK(gigabytes(server.levels[0].gpu_bandwidth()) == Approx(25));
+  CHECK(gigabytes(server.levels[0].uplink_share()) == Approx(25.0 / 4));  // by default one more link like the others
+  CHECK(gigabytes(network_of("{file: pcie-8x-l20, intra: {switches: 4, uplink: 20 GB/s}}").levels[0].uplink_share()) ==
+        Approx(10));
+  CHECK(
+      test::complaints("{file: pcie-8x-l20, intra: {switches: 1, uplink: 20 GB/s}}").find("fewer than two switches") !=
+      std::string::npos);
+  CHECK(test::complaints("{file: pcie-8x-l20, intra: {switches: 3}}").find("do not spread evenly") !=
+        std::string::npos);
+  CHECK(test::complaints("{file: dgx-h100, intra: {uplink: 20 GB/s}}").find("kind 'nvswitch' has no such key") !=
+        std::string::npos);
 }
 
 TEST_CASE("hop latency is summed over the longest route", "[hardware][network]") {

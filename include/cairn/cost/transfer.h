@@ -21,6 +21,10 @@
 // S/n multicast). Without measurements: T = steps latency + x/(efficiency bandwidth), a ring over the links as the
 // cluster file states them.
 // A price is never below its wire bytes over the link's stated bandwidth.
+// Under several PCIe switches, r of the n ranks under each, what leaves a switch shares its one link to the root
+// complex:
+//   bandwidth term = max(that of the domain, b / (efficiency U)), b = the bytes across per rank below with m = n/r and
+//   this r, U = the rank's share of the link, all accelerators under the switch taken to send at once.
 //
 // Across m domains with r ranks in each, hierarchically: inside and across are pipelined, so latencies add and the
 // slower rate rules.
@@ -61,6 +65,7 @@ std::string_view name(Basis basis);
 struct GroupBinding {
   std::int64_t size = 1;
   std::int64_t ranks_per_domain = 1;
+  std::int64_t ranks_per_switch = 0;  // of those in a domain, under one of several PCIe switches; 0: all under one
 
   std::int64_t domains() const { return (size + ranks_per_domain - 1) / ranks_per_domain; }
 };
@@ -72,8 +77,9 @@ struct LinkLevel {
 };
 
 struct TransferLinks {
-  LinkLevel intra{};  // within a domain
-  LinkLevel inter{};  // between domains: the rank's share of its node's network links
+  LinkLevel intra{};    // within a domain
+  LinkLevel inter{};    // between domains: the rank's share of its node's network links
+  double uplink = 0.0;  // the rank's share of its PCIe switch's link to the root complex [B/s]; 0: one switch
 };
 
 struct ProtocolLine {

@@ -15,6 +15,9 @@
 //   gpu_bandwidth   one accelerator's share when all its unit sends = unit_bandwidth / accelerators in the unit
 //   latency         one way, endpoint to endpoint, of a zero-byte send: as given, or hop_latency x links of the longest
 //                   minimal route
+//   uplink_share    pcie-tree of several switches: one accelerator's share of its switch's link to the root complex,
+//   which
+//                   all that leaves the switch passes = uplink / accelerators under the switch
 // Files: configs/clusters/<name>.yaml.
 #pragma once
 
@@ -66,6 +69,8 @@ struct LevelSpec {
   std::string fabric = {};                         // an entry of the calibrated fabrics: infiniband, efa-h100, ...
   // pcie-tree
   std::optional<std::int64_t> switches = {};
+  std::optional<core::BytesPerSecond> uplink =
+      {};  // of one switch to the root complex; default: as an accelerator's link
   std::optional<PairLink> pairs = {};
   // fat-tree
   std::optional<std::int64_t> radix = {};  // ports of a switch, or
@@ -147,8 +152,12 @@ struct NetworkLevel {
   core::BytesPerSecond nic_bandwidth = {};
   core::Seconds latency = {};
   double oversubscription = 1.0;
-  std::string fabric = {};  // calibration entry; empty: none
+  std::string fabric = {};           // calibration entry; empty: none
+  std::int64_t switches = 1;         // pcie-tree: that the domain's accelerators are spread over
+  core::BytesPerSecond uplink = {};  // pcie-tree: of one of several switches, per direction
 
+  std::int64_t switch_domain() const { return domain / switches; }  // accelerators under one switch
+  core::BytesPerSecond uplink_share() const { return uplink / static_cast<double>(switch_domain()); }
   core::BytesPerSecond unit_bandwidth() const { return nic_bandwidth * static_cast<double>(nics); }
   core::BytesPerSecond gpu_bandwidth() const { return unit_bandwidth() / static_cast<double>(unit); }
 };

@@ -41,14 +41,22 @@ class CostPricer final : public Pricer {
   const std::set<std::string>& assumptions() const { return assumptions_; }
 
  private:
-  cost::GroupBinding binding(const plan::Group& group);
+  // Where a group sits, its links, and what is known about the network that joins its domains.
+  struct Route {
+    cost::GroupBinding binding;
+    cost::TransferLinks links;
+    double widest = 0.0;       // rate of the fastest network between the domains [B/s]: nothing passes faster
+    bool within_node = false;  // domains joined inside a node, not by a calibrated fabric
+  };
+  const Route& route(const plan::Group& group);
+  void connect(const plan::Group& group, Route& route) const;
 
   const cost::Calibration& calibration_;
   const hardware::Network& network_;
   const hardware::FittedNumbers& host_;
   cost::ShardPricer shards_;
-  cost::TransferLinks links_{};
-  std::map<std::pair<std::int64_t, std::int64_t>, cost::GroupBinding> bindings_;
+  cost::TransferLaws node_laws_{};  // of transfers whose domains are joined inside a node
+  std::map<std::pair<std::int64_t, std::int64_t>, Route> routes_;
   std::set<std::string> assumptions_;
 };
 

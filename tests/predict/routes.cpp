@@ -1,0 +1,107 @@
+// Transfers on shipped clusters priced by hand: which links a group of ranks passes, and at which share of them.
+#include <string_view>
+
+#include "cairn/config/loader.h"
+#include "cairn/config/read.h"
+#include "cairn/cost/calibration.h"
+#include "cairn/hardware/files.h"
+#include "cairn/predict/cost_pricer.h"
+#include "catch.h"
+
+namespace cairn::predict {
+namespace {
+
+constexpr double k_tensor = 100e6;  // bytes
+
+config::Loader shipped() { return config::Loader({std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"}); }
+
+hardware::Machine machine(std::string_view cluster) {
+  core::Diagnostics diagnostics;
+  const config::Node node = config::parse_text(cluster, config::Syntax::yaml, "test.yaml", diagnostics);
+  hardware::Machine result = hardware::read_machine(shipped(), node, {}, diagnostics);
+  diagnostics.raise_if_errors();
+  return result;
+}
+
+class Priced {
+ public:
+  Priced(std::string_view cluster, std::string_view calibration)
+      : machine_(machine(cluster)),
+        calibration_(cost::load_calibration(shipped(), calibration)),
+        pricer_(calibration_, machine_.accelerator.value, machine_.network, host_) {}
+
+  double microseconds(plan::Collective collective, std::int64_t size, std::int64_t stride, double bytes = k_tensor) {
+    return 1e6 * pricer_.transfer_time(transfer(collective, size, stride, bytes)).total_s;
+  }
+  CostPricer& pricer() { return pricer_; }
+  static plan::Transfer transfer(plan::Collective collective, std::int64_t size, std::int64_t stride, double bytes) {
+    return {.collective = collective, .group = {.size = size, .stride = stride}, .bytes = bytes};
+  }
+
+ private:
+  hardware::Machine machine_;
+  cost::Calibration calibration_;
+  hardware::FittedNumbers host_{};
+  CostPricer pricer_;
+};
+
+using plan::Collective;
+
+}  // namespace
+
+TEST_CASE("eight cards under two PCIe switches", "[predict][routes]") {
+  // Links of 25 GB/s at 0.8, 1.9 us a step. A switch has one such link to the root complex: 25/4 = 6.25 GB/s a card.
+  Priced server("{file: pcie-8x-l20}", "l20-48gb");
+  // Four ranks under one switch: 2 x 3/4 x 100 MB / 20 GB/s and 6 steps.
+  CHECK(server.microseconds(Collective::all_reduce, 4, 1) == Approx(7500 + 6 * 1.9));
+  // All eight: 2 x 7/8 x 100 MB / 20 GB/s in the ring; across, each rank's 2 x 1/2 x 100 MB / 4 = 25 MB at 0.8 x 6.25
+  // GB/s take 5 ms beside it.
+  CHECK(server.microseconds(Collective::all_reduce, 8, 1) == Approx(8750 + 14 * 1.9));
+  // One rank under each switch, four such pairs at once: 2 x 1/2 x 100 MB at 0.8 x 6.25 GB/s, not the 5 ms of the
+  // links.
+  CHECK(server.microseconds(Collective::all_reduce, 2, 4) == Approx(20000 + 2 * 1.9));
+  // All to all of 100 MB a rank: half of it crosses.
+  CHECK(server.microseconds(Collective::all_to_all, 8, 1, 8 * k_tensor) == Approx(10000 + 7 * 1.9));
+  // A message between stages on different switches, and within one.
+  CHECK(server.microseconds(Collective::send, 2, 4) == Approx(20000 + 1.9));
+  CHECK(server.microseconds(Collective::send, 2, 1) == Approx(5000 + 1.9));
+  // A slower way between the switches, such as the link between two sockets.
+  Priced sockets("{file: pcie-8x-l20, intra: {uplink: 12.5 GB/s}}", "l20-48gb");
+  CHECK(sockets.microseconds(Collective::all_reduce, 2, 4) == Approx(40000 + 2 * 1.9));
+  CHECK(sockets.microseconds(Collective::all_reduce, 4, 1) == Approx(7500 + 6 * 1.9));
+  // No price is below its floor.
+  for (const std::int64_t stride : {1, 2, 4}) {
+    const plan::Transfer pair = Priced::transfer(Collective::all_reduce, 2, stride, k_tensor);
+    CHECK(server.pricer().transfer_time(pair).total_s >= server.pricer().transfer_floor_s(pair));
+  }
+}
+
+TEST_CASE("one rank in each of two NVLink domains", "[predict][routes]") {
+  // InfiniBand: 0.92 of 50 GB/s per accelerator; a step is 5 us of latency and 8 us of software.
+  // DGX B200, all-reduce over two nodes: 100 MB / 46 GB/s and two steps.
+  Priced nodes("{file: dgx-b200, nodes: 2}", "b200-sxm-180gb");
+  CHECK(nodes.microseconds(Collective::all_reduce, 2, 8) == Approx(100e6 / 46e3 + 2 * 13.0));
+  // GB200 NVL72, all-gather over two racks of 18 trays: 50 MB / 46 GB/s and one step.
+  Priced racks("{file: gb200-nvl72, nodes: 36}", "gb200-186gb");
+  CHECK(racks.microseconds(Collective::all_gather, 2, 72) == Approx(50e6 / 46e3 + 13.0));
+  // Trays of one rack share its NVLink domain.
+  CHECK(racks.pricer().sent(Priced::transfer(Collective::all_gather, 18, 4, k_tensor)).scale_out == 0.0);
+  CHECK(racks.pricer().sent(Priced::transfer(Collective::all_gather, 36, 4, k_tensor)).scale_out > 0.0);
+}
+
+TEST_CASE("three networks: bridged pairs, the PCIe tree, the machines", "[predict][routes]") {
+  Priced machines(
+      "{file: workstation-4x-a100-pcie, nodes: 2, intra: {pairs: {bandwidth: 300 GB/s, latency: 0.6 us}}, "
+      "inter: {kind: star, nics_per_node: 1, bandwidth: 100 Gb/s, latency: 5 us}}",
+      "a100-pcie-80gb");
+  // Between the pairs of one machine: 50 MB at 0.8 x 25 GB/s and 1.9 us.
+  CHECK(machines.microseconds(Collective::all_gather, 2, 2) == Approx(2500 + 1.9));
+  // Between machines: a quarter of 12.5 GB/s at 0.92 and 13 us.
+  CHECK(machines.microseconds(Collective::all_gather, 2, 4) == Approx(50e6 / (0.92 * 3.125e3) + 13.0));
+  // With two switches a pair that leaves its switch has a quarter of the link to the root complex.
+  Priced bridged("{file: pcie-8x-l20, intra: {pairs: {bandwidth: 300 GB/s, latency: 0.6 us}}}", "l20-48gb");
+  CHECK(bridged.microseconds(Collective::all_gather, 2, 2) == Approx(2500 + 1.9));
+  CHECK(bridged.microseconds(Collective::all_gather, 2, 4) == Approx(10000 + 1.9));
+}
+
+}  // namespace cairn::predict
