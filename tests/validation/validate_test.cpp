@@ -135,6 +135,16 @@ TEST_CASE("names choose families; a slip names the nearest") {
   CHECK(contains(test::complaints([&] { report_of(folder, {"wild"}); }), "did you mean 'wide'"));
 }
 
+TEST_CASE("what can be wrong in a family") {
+  const Folder folder;
+  folder.write("families.yaml", "version: 1\nfamilies:\n  wide:\n    reduce: fp32\n    clustre: dgx-a100\n");
+  const std::string found =
+      test::complaints([&] { validate(shipped(), {.names = {}, .data = {}, .published = folder.path()}); });
+  INFO(found);
+  CHECK(contains(found, "families.yaml:4:13: error: families.wide.reduce: given without gradients"));
+  CHECK(contains(found, "families.yaml:5:5: error: families.wide.clustre: unknown key (did you mean 'cluster'?)"));
+}
+
 TEST_CASE("a folder of measurements, itself or with a folder named measured") {
   const Folder folder;
   folder.write("families.yaml", k_families);
