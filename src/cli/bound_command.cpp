@@ -75,15 +75,10 @@ Words whole_words(double bytes, double bytes_per_word) {
                                  "give at least one word");
 }
 
-// All copies of every level beyond the device's memory.
 double on_chip_bytes(const hardware::Accelerator& accelerator) {
-  double sum = 0.0;
-  for (std::size_t i = 1; i < accelerator.memory.size(); ++i) {
-    const hardware::MemoryLevel& level = accelerator.memory[i];
-    const bool in_each = level.scope == hardware::Scope::multiprocessor;
-    sum += level.capacity.base() * (in_each ? static_cast<double>(accelerator.multiprocessors) : 1.0);
-  }
-  return sum;
+  if (const auto capacity = accelerator.on_chip_capacity()) return capacity->base();
+  throw core::ConfigurationError("--accelerator", fmt::format("the file of {} does not say how large its registers are", accelerator.name),
+                                 "give --fast");
 }
 
 Words fast_words(const BoundArguments& arguments, double bytes_per_word,

@@ -90,7 +90,7 @@ class Job::Implementation {
                                          .reserve_factor = r_.framework.allocator.reserve_factor,
                                          .reserved_bytes = r_.machine.accelerator.value.reserved_memory.total().base(),
                                          .capacity_bytes = r_.machine.accelerator.value.device_memory().capacity.base(),
-                                         .peak_flops = peak_flops()};
+                                         .limits = limits()};
     Result result;
     try {
       result.prediction = predict::predict(input);
@@ -108,6 +108,14 @@ class Job::Implementation {
     const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
     const auto peak = accelerator.matrix_peak(r_.recipe.gemm);
     return (peak ? *peak : accelerator.vector_peak(r_.recipe.gemm)).base();
+  }
+
+  predict::DeviceLimits limits() const {
+    const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
+    const auto on_chip = accelerator.on_chip_capacity();
+    return {.peak_flops = peak_flops(),
+            .memory_bytes_per_s = accelerator.device_memory().bandwidth->base(),
+            .on_chip_bytes = on_chip ? std::optional(on_chip->base()) : std::nullopt};
   }
 
   Resolved r_;

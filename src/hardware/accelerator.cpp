@@ -59,8 +59,18 @@ core::FlopsPerSecond Accelerator::vector_peak(numerics::Format format) const {
   return *find_rate(peak.vector, numerics::Format::fp32);
 }
 
+std::optional<core::Bytes> Accelerator::on_chip_capacity() const {
+  if (find_memory("registers") == nullptr) return {};
+  core::Bytes sum;
+  for (std::size_t i = 1; i < memory.size(); ++i) {
+    const double copies = memory[i].scope == Scope::multiprocessor ? static_cast<double>(multiprocessors) : 1.0;
+    sum += copies * memory[i].capacity;
+  }
+  return sum;
+}
+
 void describe(config::Fields& fields, MemoryLevel& level) {
-  fields.text("name", level.name, {.doc = "hbm, l2, shared", .required = true});
+  fields.text("name", level.name, {.doc = "hbm, l2, shared, l1, registers", .required = true});
   fields.quantity("capacity", level.capacity, {.doc = "of one copy", .required = true, .positive = true});
   fields.quantity("bandwidth", level.bandwidth, {.doc = "of all copies together", .positive = true});
   fields.choice("scope", level.scope, k_scopes, {.doc = "one copy for the device, or one per multiprocessor"});

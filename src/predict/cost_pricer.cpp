@@ -107,12 +107,42 @@ CostPricer::Sent CostPricer::sent(const plan::Transfer& transfer) {
   return {.scale_up = std::max(0.0, total - across), .scale_out = across};
 }
 
-double CostPricer::transfer_floor_s(const plan::Transfer& transfer) {
-  const Sent bytes = sent(transfer);
-  const Route& way = route(transfer.group);
-  double floor = bytes.scale_up / way.links.intra.bandwidth;
-  if (bytes.scale_out > 0.0) floor = std::max(floor, bytes.scale_out / way.widest);
+LinkBytes CostPricer::least_bytes(const plan::Transfer& transfer) {
+  const cost::GroupBinding where = route(transfer.group).binding;
+  const bool switch_adds = calibration_.transfers.domain.switch_bandwidth > 0.0;
+  const bool added_on_the_way =
+      transfer.collective == plan::Collective::all_reduce && switch_adds && transfer.group.size > 1;
+  const double total =
+      added_on_the_way ? transfer.bytes : plan::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
+  if (where.domains() == 1) return {.inside = total, .either = 0.0, .across = 0.0};
+  // What leaves a domain is known where every domain holds equally many ranks of the group.
+  const bool even = transfer.collective == plan::Collective::send ? where.ranks_per_domain == 1
+                                                                  : where.size % where.ranks_per_domain == 0;
+  if (!even) return {.inside = 0.0, .either = total, .across = 0.0};
+  const auto ranks = static_cast<double>(where.ranks_per_domain);
+  return {.inside = 0.0,
+          .either = total,
+          .across = plan::bytes_sent(transfer.collective, where.domains(), transfer.bytes / ranks)};
+}
+
+double CostPricer::link_floor_s(const LinkBytes& bytes) const {
+  double outer = 0.0;  // nothing leaves a domain faster, whatever network it takes
+  double all = network_.levels.front().gpu_bandwidth().base();
+  double floor = bytes.inside / all;
+  for (std::size_t i = 1; i < network_.levels.size(); ++i) {
+    const double rate = network_.levels[i].gpu_bandwidth().base() / network_.levels[i].oversubscription;
+    outer = std::max(outer, rate);
+    all += rate;
+  }
+  floor = std::max(floor, (bytes.inside + bytes.either) / all);
+  if (bytes.across > 0.0) floor = std::max(floor, bytes.across / outer);
   return floor;
+}
+
+double CostPricer::transfer_floor_s(const plan::Transfer& transfer) {
+  const LinkBytes bytes = least_bytes(transfer);
+  const double across_s = bytes.across > 0.0 ? bytes.across / route(transfer.group).widest : 0.0;
+  return std::max(link_floor_s(bytes), across_s);
 }
 
 Price CostPricer::host(plan::HostWork work) {

@@ -19,8 +19,6 @@ void for_each_block(const plan::Program& program, std::int32_t stage, Visit visi
 }
 
 struct StageTotals {
-  double compute_floor_s = 0.0;
-  double network_floor_s = 0.0;  // the busiest communicator
   double contraction_flops = 0.0;
   std::array<Volume, plan::k_axes> volumes{};
   double sent = 0.0;
@@ -28,7 +26,6 @@ struct StageTotals {
 
 StageTotals totals(const PredictionInput& input, std::int32_t stage) {
   StageTotals result;
-  std::array<double, plan::k_axes> floor{};
   // In the order of first execution: sums of doubles must not depend on where blocks lie in memory.
   std::vector<std::pair<const plan::Block*, std::int64_t>> counts;
   std::unordered_map<const plan::Block*, std::size_t> known;
@@ -43,12 +40,9 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
       if (step.work < 0) continue;
       const plan::Work& work = block->works[static_cast<std::size_t>(step.work)];
       if (const auto* shard = std::get_if<ir::Shard>(&work)) {
-        result.compute_floor_s += count * input.pricer.shards().floor(*shard).compute_s;
         if (shard->op->kind == ir::Kind::contraction) result.contraction_flops += count * ir::flops_unguarded(*shard);
       } else if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
-        const auto axis = static_cast<std::size_t>(step.axis);
         const CostPricer::Sent sent = input.pricer.sent(*transfer);
-        floor[axis] += count * input.pricer.transfer_floor_s(*transfer);
         Volume& volume = result.volumes[static_cast<std::size_t>(plan::reported_as(step.axis))];
         volume.scale_up += count * sent.scale_up;
         volume.scale_out += count * sent.scale_out;
@@ -58,7 +52,6 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
     }
   }
   for (Volume& volume : result.volumes) volume.received = volume.sent;
-  result.network_floor_s = *std::max_element(floor.begin(), floor.end());
   return result;
 }
 
@@ -84,7 +77,8 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
       if (std::holds_alternative<plan::HostWork>(work)) continue;
       const auto* shard = std::get_if<ir::Shard>(&work);
       const auto* transfer = std::get_if<plan::Transfer>(&work);
-      std::string name = shard ? shard->op->name : fmt::format("{} {}", plan::label(step.axis), plan::name(transfer->collective));
+      std::string name =
+          shard ? shard->op->name : fmt::format("{} {}", plan::label(step.axis), plan::name(transfer->collective));
       if (step.term == plan::Term::recompute) name += " (again)";
       PriceLine& line = lines[{name, detail(work)}];
       line.name = name;
@@ -101,7 +95,8 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
   });
   std::vector<PriceLine> result;
   for (auto& [key, line] : lines) result.push_back(std::move(line));
-  std::stable_sort(result.begin(), result.end(), [](const PriceLine& a, const PriceLine& b) { return a.total_s > b.total_s; });
+  std::stable_sort(result.begin(), result.end(),
+                   [](const PriceLine& a, const PriceLine& b) { return a.total_s > b.total_s; });
   return result;
 }
 
@@ -121,13 +116,6 @@ MemoryReport memory_report(const PredictionInput& input) {
 }
 
 }  // namespace
-
-std::optional<double> Bounds::best_s() const {
-  std::optional<double> best;
-  for (const std::optional<double>& bound : {compute_s, memory_s, network_s})
-    if (bound && (!best || *bound > *best)) best = bound;
-  return best;
-}
 
 Prediction predict(const PredictionInput& input) {
   Prediction result;
@@ -152,23 +140,18 @@ Prediction predict(const PredictionInput& input) {
   result.model_flops_causal = 3.0 * passes * input.model.forward_flops(input.sizes, true);
   const auto stages = static_cast<std::int32_t>(input.program.stages.size());
   const double ranks_per_stage = static_cast<double>(input.program.mesh.ranks()) / stages;
-  Bounds& plan = result.plan_bounds;
   double most_sent = -1.0;
   for (std::int32_t stage = 0; stage < stages; ++stage) {
     const StageTotals total = totals(input, stage);
-    plan.compute_s = std::max(plan.compute_s.value_or(0.0), total.compute_floor_s);
-    plan.network_s = std::max(plan.network_s.value_or(0.0), total.network_floor_s);
     result.hardware_flops += ranks_per_stage * total.contraction_flops;
     if (total.sent > most_sent) {
       most_sent = total.sent;
       result.volumes = total.volumes;
     }
   }
-  if (plan.network_s == 0.0) plan.network_s.reset();
-  // Whatever the plan, the model's unmasked contractions run somewhere on the cluster.
-  if (input.peak_flops > 0.0)
-    result.problem_bounds.compute_s =
-        result.model_flops_causal / (input.peak_flops * static_cast<double>(input.program.mesh.ranks()));
+  result.plan_bounds = plan_bounds(input.program, input.pricer, input.limits);
+  result.problem_bounds = problem_bounds(input.model, result.model_flops_causal,
+                                         static_cast<double>(input.program.mesh.ranks()), input.limits);
   result.prices = price_lines(input, last);
   return result;
 }

@@ -122,6 +122,7 @@ Json bounds(const predict::Bounds& bounds) {
   return Json{{"compute", or_null(bounds.compute_s)},
               {"memory", or_null(bounds.memory_s)},
               {"network", or_null(bounds.network_s)},
+              {"together", or_null(bounds.together_s)},
               {"best", or_null(bounds.best_s())}};
 }
 

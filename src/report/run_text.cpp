@@ -185,7 +185,10 @@ class RunText {
   void bound(std::string_view name, std::string_view meaning, const predict::Bounds& bounds) {
     const std::optional<double> best = bounds.best_s();
     if (!best) return line("  {:<12}{:>10}", name, "none known");
-    const std::string_view by = bounds.compute_s == best ? "compute" : bounds.network_s == best ? "network" : "memory";
+    const std::string_view by = bounds.compute_s == best   ? "compute"
+                                : bounds.network_s == best ? "network"
+                                : bounds.memory_s == best  ? "memory"
+                                                           : "compute and network";
     line("  {:<12}{:>10} {:>7} gap  {}", name, aligned_time(*best), percent(1.0 - *best / figures_.time_s),
          paint_.dim(fmt::format("{} ({})", meaning, by)));
   }

@@ -38,7 +38,7 @@ Json document(const char* name, Json body) {
 
 Json bounds() {
   const Json bound = or_null(amount("s; null: no such bound is implemented"));
-  return object({{"compute", bound}, {"memory", bound}, {"network", bound}, {"best", bound}});
+  return object({{"compute", bound}, {"memory", bound}, {"network", bound}, {"together", bound}, {"best", bound}});
 }
 
 Json time_parts() {

@@ -39,6 +39,25 @@ TEST_CASE("machine constants of the 2026-11 fits", "[hardware]") {
   }
 }
 
+TEST_CASE("memory on the chip, every level of it", "[hardware]") {
+  // 50 MB of second-level cache, and in each of 132 multiprocessors a data cache of 256 KiB and registers of 256 KiB.
+  const Accelerator h100 = load_accelerator(test::shipped(), "h100-sxm5-80gb");
+  CHECK(h100.on_chip_capacity()->base() == 50e6 + 132.0 * 512.0 * 1024.0);
+  // 40 MB; 108 of 192 KiB and 256 KiB.
+  const Accelerator a100 = load_accelerator(test::shipped(), "a100-sxm4-80gb");
+  CHECK(a100.on_chip_capacity()->base() == 40e6 + 108.0 * 448.0 * 1024.0);
+  // Caches of 256 MB and 32 MiB; 304 of 64 KiB, 32 KiB and 512 KiB.
+  const Accelerator mi300x = load_accelerator(test::shipped(), "mi300x");
+  CHECK(mi300x.on_chip_capacity()->base() == 256e6 + 32.0 * 1048576.0 + 304.0 * 608.0 * 1024.0);
+  for (const std::string& name : test::shipped().names("accelerators")) {
+    CAPTURE(name);
+    CHECK(load_accelerator(test::shipped(), name).on_chip_capacity().has_value());
+  }
+  Accelerator partial = h100;
+  partial.memory.pop_back();  // the registers
+  CHECK_FALSE(partial.on_chip_capacity().has_value());
+}
+
 TEST_CASE("peaks follow from the units a generation has", "[hardware]") {
   const Accelerator p100 = load_accelerator(test::shipped(), "p100-pcie-16gb");
   CHECK(rate(p100, Format::fp16) == Approx(18.7));  // no matrix units: the ordinary lanes

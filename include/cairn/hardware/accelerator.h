@@ -24,7 +24,7 @@ namespace cairn::hardware {
 enum class Scope : std::uint8_t { device, multiprocessor };
 
 struct MemoryLevel {
-  std::string name = {};                               // hbm, l2, shared
+  std::string name = {};                               // hbm, l2, shared, l1, registers
   core::Bytes capacity = {};                           // of one copy
   std::optional<core::BytesPerSecond> bandwidth = {};  // of all copies together
   Scope scope = Scope::device;
@@ -59,6 +59,9 @@ struct Accelerator {
   const MemoryLevel& device_memory() const { return memory.front(); }
   // Null when there is no such level.
   const MemoryLevel* find_memory(std::string_view level) const;
+  // Every copy of every level nearer to the arithmetic than device memory: what a program can keep without moving it.
+  // Empty when the registers are not among the levels, since nothing could be proved from the rest.
+  std::optional<core::Bytes> on_chip_capacity() const;
   core::Bytes usable_memory() const { return device_memory().capacity - reserved_memory.total(); }
 
   // Dense rate of a matrix product with operands of `format` [FLOP/s]. Empty when the data sheet names none: the

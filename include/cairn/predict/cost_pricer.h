@@ -17,6 +17,19 @@
 
 namespace cairn::predict {
 
+// Least bytes of one rank, in one direction.
+struct LinkBytes {
+  double inside = 0.0;  // of transfers that stay inside a domain
+  double either = 0.0;  // of transfers across domains, over either kind of link
+  double across = 0.0;  // of those, what has to leave the domain
+
+  void add(const LinkBytes& other, double times) {
+    inside += times * other.inside;
+    either += times * other.either;
+    across += times * other.across;
+  }
+};
+
 class CostPricer final : public Pricer {
  public:
   CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator, const hardware::Network& network,
@@ -28,7 +41,10 @@ class CostPricer final : public Pricer {
   core::Picoseconds host_per_kernel() const override;
 
   cost::TransferTime transfer_time(const plan::Transfer& transfer);
-  // Payload bytes per rank over the links stated bandwidths: no execution of the transfer takes less.
+  // What a rank must at least send or receive for the transfer, and the time its links need for so much: no execution
+  // takes less. Proofs in lower_bounds.h.
+  LinkBytes least_bytes(const plan::Transfer& transfer);
+  double link_floor_s(const LinkBytes& bytes) const;
   double transfer_floor_s(const plan::Transfer& transfer);
   // Bytes one rank sends inside its domain and across domains.
   struct Sent {

@@ -11,6 +11,7 @@
 #include "cairn/predict/analytic.h"
 #include "cairn/predict/cost_pricer.h"
 #include "cairn/predict/event.h"
+#include "cairn/predict/lower_bounds.h"
 #include "cairn/predict/memory.h"
 #include "cairn/predict/timeline.h"
 
@@ -33,14 +34,6 @@ struct MemoryReport {
   double capacity = 0.0;        // of the device
   std::int32_t peak_stage = 0;
   std::vector<StageMemory> stages;
-};
-
-// No execution takes less. Empty where no bound is implemented.
-struct Bounds {
-  std::optional<double> compute_s;
-  std::optional<double> memory_s;
-  std::optional<double> network_s;
-  std::optional<double> best_s() const;
 };
 
 struct PriceLine {
@@ -81,7 +74,7 @@ struct PredictionInput {
   double reserve_factor = 1.0;     // reserved over allocated memory
   double reserved_bytes = 0.0;     // of the device, not available to the program
   double capacity_bytes = 0.0;
-  double peak_flops = 0.0;         // of one device, at the recipe's matrix type [FLOP/s]
+  DeviceLimits limits;
 };
 
 Prediction predict(const PredictionInput& input);

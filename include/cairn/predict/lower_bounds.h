@@ -1,0 +1,56 @@
+// What no execution can beat, of one plan and of any plan.
+//
+// Of this plan. The Program says which work each rank does, on which stream, in which order; a rank's work never takes
+// less than its floor. The step is the longest path through the Program, which grows with every duration, so under
+// floors in place of prices the evaluator gives a lower bound, pipeline fill and exposed transfers included:
+//   compute   floor of an operator = FLOPs of its contractions / dense peak of its number format; all else 0
+//   network   floor of a transfer, from what its ranks must at least send or receive; all else 0
+//             all-gather, reduce-scatter        x = (n-1)/n bytes        every rank lacks the others' shares
+//             all-reduce                        x = 2 (n-1)/n bytes      one-way gossip takes 2 (n-1) messages per
+//             element;
+//                                               x = bytes                where switches add: a rank's own values must
+//                                               leave
+//             all-to-all, send                  what is asked for
+//             inside one domain x / B1; across domains max( across / B2, x / (B1 + B2) ), across: the same counts with
+//             domains in place of ranks, shared by the ranks of a domain; B1: a rank's stated link inside
+//             its domain, B2: outside (of several networks, the fastest, and the sum of all in B1 + B2)
+//             and per stage the bytes that leave a rank over all its transfers, over B2 and over B1 + B2
+//   memory    the busiest stage's least traffic (traffic.h) / bandwidth of device memory
+//   together  longest path under compute and network floors at once; the largest of all four is the plan's bound
+//
+// Of any plan on this cluster for this batch and recipe, classical products (no Strassen) assumed:
+//   compute   unmasked FLOPs of the model's contractions, forward and twice backward / (devices x dense peak)
+//   memory    every parameter that a contraction uses is new since the last update, so it has to be loaded somewhere
+//             unless it stayed on some chip: (bytes - devices x S) / (devices x bandwidth)
+//   network   none: a single device may do everything, so that nothing needs to be sent
+// Empty where nothing is proved.
+#pragma once
+
+#include <optional>
+
+#include "cairn/ir/model.h"
+#include "cairn/plan/program.h"
+#include "cairn/predict/cost_pricer.h"
+
+namespace cairn::predict {
+
+struct Bounds {
+  std::optional<double> compute_s;
+  std::optional<double> memory_s;
+  std::optional<double> network_s;
+  std::optional<double> together_s;
+  std::optional<double> best_s() const;
+};
+
+struct DeviceLimits {
+  double peak_flops = 0.0;  // at the recipe's matrix type [FLOP/s]
+  double memory_bytes_per_s = 0.0;
+  std::optional<double> on_chip_bytes;  // empty: not known, so nothing is proved about memory
+};
+
+Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const DeviceLimits& limits);
+
+// `contraction_flops`: of the whole job, forward and backward, unmasked pairs only; `devices` in the cluster.
+Bounds problem_bounds(const ir::Model& model, double contraction_flops, double devices, const DeviceLimits& limits);
+
+}  // namespace cairn::predict

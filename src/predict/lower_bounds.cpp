@@ -1,0 +1,135 @@
+#include "cairn/predict/lower_bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "cairn/predict/analytic.h"
+#include "cairn/predict/traffic.h"
+
+namespace cairn::predict {
+namespace {
+
+// Floors as prices, rounded down.
+class FloorPricer final : public Pricer {
+ public:
+  struct Kinds {
+    bool compute;
+    bool transfers;
+  };
+  FloorPricer(CostPricer& pricer, Kinds kinds) : pricer_(pricer), kinds_(kinds) {}
+  Price shard(const ir::Shard& shard) override {
+    return {.duration = kinds_.compute ? whole(pricer_.shards().floor(shard).compute_s) : 0, .launch = 0};
+  }
+  Price transfer(const plan::Transfer& transfer) override {
+    return {.duration = kinds_.transfers ? whole(pricer_.transfer_floor_s(transfer)) : 0, .launch = 0};
+  }
+  Price host(plan::HostWork) override { return {}; }
+  core::Picoseconds host_per_kernel() const override { return 0; }
+
+ private:
+  static core::Picoseconds whole(double seconds) {
+    return static_cast<core::Picoseconds>(std::floor(seconds * core::k_picoseconds_per_second));
+  }
+  CostPricer& pricer_;
+  Kinds kinds_;
+};
+
+double longest_path_s(const plan::Program& program, CostPricer& pricer, FloorPricer::Kinds kinds) {
+  FloorPricer floors(pricer, kinds);
+  PriceTable prices(floors);
+  return core::to_seconds(Analytic(prices).makespan(program).time);
+}
+
+// Seconds that a stage's links need for everything that leaves one of its ranks.
+class LinkLoad {
+ public:
+  explicit LinkLoad(CostPricer& pricer) : pricer_(pricer) {}
+
+  double seconds(const plan::Program& program, std::int32_t stage) {
+    LinkBytes sum;
+    for (const plan::Pass* pass : passes_of(program, stage))
+      for (const plan::BlockRun& run : pass->runs) sum.add(of(*run.block), static_cast<double>(run.count));
+    return pricer_.link_floor_s(sum);
+  }
+
+ private:
+  const LinkBytes& of(const plan::Block& block) {
+    const auto [slot, fresh] = blocks_.try_emplace(&block);
+    if (!fresh) return slot->second;
+    for (const plan::Step& step : block.steps) {
+      if (step.work < 0) continue;
+      const auto* transfer = std::get_if<plan::Transfer>(&block.works[static_cast<std::size_t>(step.work)]);
+      if (transfer != nullptr) slot->second.add(pricer_.least_bytes(*transfer), 1.0);
+    }
+    return slot->second;
+  }
+
+  CostPricer& pricer_;
+  std::unordered_map<const plan::Block*, LinkBytes> blocks_;
+};
+
+// A bound of nothing proves nothing.
+std::optional<double> unless_zero(double seconds) { return seconds > 0.0 ? std::optional(seconds) : std::nullopt; }
+
+// Bytes of the parameters that contractions read, in the narrowest format that any of their factors has.
+double multiplied_parameter_bytes(const ir::Model& model) {
+  double bytes = 0.0;
+  for (const ir::LayerRun& run : model.layers) {
+    const ir::Graph& graph = model.classes[static_cast<std::size_t>(run.layer_class)].graph;
+    std::vector<double> of_tensor(graph.tensors().size(), 0.0);
+    for (const ir::Operator& op : graph.operators()) {
+      if (!op.is_plain_contraction() || op.phase != ir::Phase::forward) continue;
+      double narrowest = numerics::bytes_per_element(numerics::Format::fp64);
+      for (const ir::Access& access : op.accesses)
+        if (access.mode == ir::Mode::read && !access.addend)
+          narrowest = std::min(narrowest, numerics::bytes_per_element(graph.tensor(access.tensor).format));
+      for (const ir::Access& access : op.accesses) {
+        const ir::Tensor& tensor = graph.tensor(access.tensor);
+        if (access.mode != ir::Mode::read || access.addend || tensor.role != ir::Role::parameter ||
+            !tensor.tied.empty())
+          continue;
+        of_tensor[static_cast<std::size_t>(access.tensor)] = narrowest * static_cast<double>(tensor.elements({}));
+      }
+    }
+    for (const double each : of_tensor) bytes += static_cast<double>(run.count) * each;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<double> Bounds::best_s() const {
+  std::optional<double> best;
+  for (const std::optional<double>& bound : {compute_s, memory_s, network_s, together_s})
+    if (bound && (!best || *bound > *best)) best = bound;
+  return best;
+}
+
+Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const DeviceLimits& limits) {
+  Bounds bounds;
+  bounds.compute_s = unless_zero(longest_path_s(program, pricer, {.compute = true, .transfers = false}));
+  bounds.together_s = unless_zero(longest_path_s(program, pricer, {.compute = true, .transfers = true}));
+  double network_s = longest_path_s(program, pricer, {.compute = false, .transfers = true});
+  LinkLoad load(pricer);
+  double traffic = 0.0;
+  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages.size()); ++stage) {
+    network_s = std::max(network_s, load.seconds(program, stage));
+    if (limits.on_chip_bytes) traffic = std::max(traffic, least_traffic(program, stage, *limits.on_chip_bytes).total());
+  }
+  bounds.network_s = unless_zero(network_s);
+  if (limits.memory_bytes_per_s > 0.0) bounds.memory_s = unless_zero(traffic / limits.memory_bytes_per_s);
+  return bounds;
+}
+
+Bounds problem_bounds(const ir::Model& model, double contraction_flops, double devices, const DeviceLimits& limits) {
+  Bounds bounds;
+  if (limits.peak_flops > 0.0) bounds.compute_s = unless_zero(contraction_flops / (limits.peak_flops * devices));
+  if (limits.on_chip_bytes && limits.memory_bytes_per_s > 0.0) {
+    const double loaded = multiplied_parameter_bytes(model) - devices * *limits.on_chip_bytes;
+    bounds.memory_s = unless_zero(std::max(0.0, loaded) / (devices * limits.memory_bytes_per_s));
+  }
+  return bounds;
+}
+
+}  // namespace cairn::predict

@@ -1,0 +1,203 @@
+#include "cairn/predict/traffic.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace cairn::predict {
+namespace {
+
+using plan::Category;
+
+std::size_t at(Category category) { return static_cast<std::size_t>(category); }
+
+// Distinct bytes by what they are. Parameters that several layers share are counted once, by their tag.
+struct Shared {
+  double own = 0.0;
+  std::map<std::string, double> tied;
+
+  void add(const Shared& other, double times) {
+    own += times * other.own;
+    for (const auto& [tag, bytes] : other.tied) {
+      double& here = tied[tag];
+      here = std::max(here, bytes);
+    }
+  }
+  double total() const {
+    double sum = own;
+    for (const auto& [tag, bytes] : tied) sum += bytes;
+    return sum;
+  }
+};
+
+struct Touched {
+  Shared parameters;        // read by arithmetic
+  Shared gradients;         // of parameters, added to
+  double state_read = 0.0;  // optimizer state, gradients and parameters of the update, made before
+  double state_written = 0.0;
+  double kept = 0.0;  // activations left behind; negative: freed
+
+  void add(const Touched& other, double times) {
+    parameters.add(other.parameters, times);
+    gradients.add(other.gradients, times);
+    state_read += times * other.state_read;
+    state_written += times * other.state_written;
+    kept += times * other.kept;
+  }
+};
+
+// What one tensor sees within a block.
+struct Use {
+  const ir::Tensor* tensor = nullptr;
+  const ir::Tensor* of = nullptr;  // gradient of a parameter: that parameter
+  double bytes = 0.0;
+  bool read_first = false;  // its first access is a read
+  bool read = false;
+  bool written = false;
+};
+
+class BlockUses {
+ public:
+  explicit BlockUses(const plan::Block& block) {
+    for (const plan::Step& step : block.steps) {
+      if (step.work < 0) continue;
+      const auto* shard = std::get_if<ir::Shard>(&block.works[static_cast<std::size_t>(step.work)]);
+      if (shard != nullptr) see(*shard);
+    }
+    for (const plan::MemoryEvent& event : block.memory)
+      if (event.category == Category::activations) kept_ += event.bytes;
+  }
+
+  Touched touched() const {
+    Touched result;
+    result.kept = kept_;
+    for (const auto& [key, use] : uses_) {
+      switch (use.tensor->role) {
+        case ir::Role::parameter:
+          if (use.read) shared(result.parameters, *use.tensor, use.bytes);
+          break;
+        case ir::Role::gradient:
+          if (use.of != nullptr && use.written) shared(result.gradients, *use.of, use.bytes);
+          break;
+        case ir::Role::state:
+          if (use.read_first) result.state_read += use.bytes;
+          if (use.written && (use.read_first || !use.read)) result.state_written += use.bytes;
+          break;
+        case ir::Role::activation:
+        case ir::Role::index:
+          break;
+      }
+    }
+    return result;
+  }
+
+ private:
+  static void shared(Shared& target, const ir::Tensor& parameter, double bytes) {
+    if (parameter.tied.empty()) {
+      target.own += bytes;
+    } else {
+      double& here = target.tied[parameter.tied];
+      here = std::max(here, bytes);
+    }
+  }
+
+  void see(const ir::Shard& shard) {
+    const bool lookup = shard.op->kind == ir::Kind::gather || shard.op->kind == ir::Kind::scatter;
+    for (const ir::Access& access : shard.op->accesses) {
+      const ir::Tensor& tensor = shard.graph->tensor(access.tensor);
+      if (lookup && tensor.role != ir::Role::state) continue;
+      Use& use = uses_[{shard.graph, access.tensor}];
+      const bool reads = access.mode == ir::Mode::read;
+      if (use.tensor == nullptr) {
+        use.tensor = &tensor;
+        use.read_first = reads;
+        if (tensor.role == ir::Role::gradient && tensor.of != ir::k_no_tensor &&
+            shard.graph->tensor(tensor.of).role == ir::Role::parameter)
+          use.of = &shard.graph->tensor(tensor.of);
+      }
+      (reads ? use.read : use.written) = true;
+      // A parameter's own gradient may be written in pieces; the largest is surely distinct.
+      const double bytes = static_cast<double>(shard.op->domain.footprint(access.projection, shard.box)) *
+                           numerics::bytes_per_element(tensor.format);
+      use.bytes = std::max(use.bytes, bytes);
+    }
+  }
+
+  std::map<std::pair<const ir::Graph*, ir::TensorId>, Use> uses_;
+  double kept_ = 0.0;
+};
+
+class StagePasses {
+ public:
+  StagePasses(const plan::Program& program, std::int32_t stage)
+      : program_(program), stage_(stage), description_(program.stages[static_cast<std::size_t>(stage)]) {
+    double parameters = 0.0;
+    double gradients = 0.0;
+    for (const auto& chunk : description_.passes) {
+      parameters += touched(chunk[0]).parameters.total();
+      gradients += touched(chunk[1]).gradients.total();
+    }
+    held_parameters_ = share(description_.resident[at(Category::parameters)], parameters);
+    held_gradients_ = share(description_.resident[at(Category::gradients)], gradients);
+  }
+
+  Traffic traffic(double on_chip) {
+    Traffic sum;
+    std::vector<char> begun(description_.passes.size(), 0);
+    for (const pipeline::Operation& operation : program_.schedule->row(stage_)) {
+      const Touched& touched = of(program_.pass(stage_, operation));
+      const double gradients = held_gradients_ * touched.gradients.total();
+      char& added_before = begun[static_cast<std::size_t>(operation.chunk)];
+      const double old = held_parameters_ * touched.parameters.total() + std::max(0.0, -touched.kept) +
+                         (added_before != 0 ? gradients : 0.0);
+      if (gradients > 0.0) added_before = 1;
+      sum.loads += std::max(0.0, old - on_chip);
+      sum.stores += std::max(0.0, gradients + std::max(0.0, touched.kept) - on_chip);
+    }
+    if (description_.update == nullptr) return sum;
+    const Touched& update = of(*description_.update);
+    const auto& held = description_.resident;
+    const double state = held[at(Category::optimizer)] + held[at(Category::parameters)];
+    sum.loads += std::max(0.0, std::min(update.state_read, state + held[at(Category::gradients)]) - on_chip);
+    sum.stores += std::max(0.0, std::min(update.state_written, state) - on_chip);
+    return sum;
+  }
+
+ private:
+  // Both variants of a pass touch the same parameters.
+  Touched touched(const std::array<const plan::Pass*, 2>& variants) {
+    const plan::Pass* pass = variants[0] != nullptr ? variants[0] : variants[1];
+    return pass != nullptr ? of(*pass) : Touched{};
+  }
+  static double share(double held, double touched) { return touched > held ? held / touched : 1.0; }
+
+  const Touched& of(const plan::Pass& pass) {
+    const auto [slot, fresh] = passes_.try_emplace(&pass);
+    if (fresh)
+      for (const plan::BlockRun& run : pass.runs) slot->second.add(of(*run.block), static_cast<double>(run.count));
+    return slot->second;
+  }
+  const Touched& of(const plan::Block& block) {
+    const auto [slot, fresh] = blocks_.try_emplace(&block);
+    if (fresh) slot->second = BlockUses(block).touched();
+    return slot->second;
+  }
+
+  const plan::Program& program_;
+  std::int32_t stage_;
+  const plan::Stage& description_;
+  double held_parameters_ = 1.0;  // share of what passes read that the stage holds all the time
+  double held_gradients_ = 1.0;
+  std::unordered_map<const plan::Pass*, Touched> passes_;
+  std::unordered_map<const plan::Block*, Touched> blocks_;
+};
+
+}  // namespace
+
+Traffic least_traffic(const plan::Program& program, std::int32_t stage, double on_chip_bytes) {
+  return StagePasses(program, stage).traffic(on_chip_bytes);
+}
+
+}  // namespace cairn::predict

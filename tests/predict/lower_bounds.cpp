@@ -1,0 +1,142 @@
+// Lower bounds by hand.
+#include "cairn/predict/lower_bounds.h"
+
+#include "cairn/hardware/files.h"
+#include "cairn/plan/lowering.h"
+#include "cairn/predict/traffic.h"
+#include "catch.h"
+#include "support/two_products.h"
+
+using namespace cairn;
+using namespace cairn::testing;
+
+namespace {
+
+struct Machine {
+  explicit Machine(const std::string& cluster, const std::string& calibration_name)
+      : loader({CAIRN_SOURCE_DIR "/configs"}),
+        machine(hardware::load_machine(loader, cluster)),
+        calibration(cost::load_calibration(loader, calibration_name)),
+        pricer(calibration, machine.accelerator.value, machine.network, fitted) {}
+  config::Loader loader;
+  hardware::Machine machine;
+  cost::Calibration calibration;
+  hardware::FittedNumbers fitted;
+  predict::CostPricer pricer;
+};
+
+plan::Strategy stages(std::int64_t p, std::int64_t m) {
+  plan::Strategy s;
+  s.pipeline = p;
+  s.micro_batches = m;
+  s.stage_layers.assign(static_cast<std::size_t>(p), 1);
+  return s;
+}
+
+plan::Transfer transfer(plan::Collective collective, std::int64_t size, std::int64_t stride, double bytes) {
+  plan::Transfer result;
+  result.collective = collective;
+  result.group.size = size;
+  result.group.stride = stride;
+  result.bytes = bytes;
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("Traffic of two layers of two products, by hand") {
+  // Per layer 2 x 8 x 16 weights of two bytes: 512 bytes; gradients of four bytes: 1,024; saved x (4 x 8) and inner
+  // (4 x 16) of two bytes: 192. Update of 512 parameters: gradient, master and two moments of four bytes read, the last
+  // three and two bytes of each parameter written.
+  const ir::Model model = two_products({.layers = 2});
+  plan::Lowering lowering(model, 4, {});
+  plan::Strategy strategy;
+  strategy.micro_batches = 3;
+  strategy.stage_layers = {2};
+  const plan::Program& program = lowering.lower(strategy);
+  const double weights = 1024, saved = 384, gradients = 2048, update_read = 4 * 2048, update_written = 3 * 2048 + 1024;
+
+  const predict::Traffic all = predict::least_traffic(program, 0, 0.0);
+  CHECK(all.loads == 3 * weights + 3 * (weights + saved) + 2 * gradients + update_read);
+  CHECK(all.stores == 3 * saved + 3 * gradients + update_written);
+
+  const double chip = 1000;
+  const predict::Traffic some = predict::least_traffic(program, 0, chip);
+  CHECK(some.loads == 3 * (weights - chip) + 3 * (weights + saved - chip) + 2 * gradients + update_read - chip);
+  CHECK(some.stores == 3 * (gradients - chip) + update_written - chip);  // what is saved stays on the chip
+
+  CHECK(predict::least_traffic(program, 0, 1e9).total() == 0.0);
+}
+
+TEST_CASE("Traffic: weights that are split or held in part count for what the stage holds") {
+  const ir::Model model = two_products({.layers = 2});
+  plan::Lowering lowering(model, 4, {});
+  plan::Strategy strategy;
+  strategy.tensor = 2;
+  strategy.stage_layers = {2};
+  // One micro-batch, half of the weights and gradients: forward 512, backward 512 and what was saved.
+  const plan::Program& program = lowering.lower(strategy);
+  double saved = 0.0;
+  for (const plan::BlockRun& run : program.stages[0].passes[0][0][0]->runs)
+    for (const plan::MemoryEvent& event : run.block->memory)
+      if (event.category == plan::Category::activations) saved += static_cast<double>(run.count) * event.bytes;
+  CHECK(saved > 0.0);
+  CHECK(predict::least_traffic(program, 0, 0.0).loads == 512 + 512 + saved + 4 * 1024);
+}
+
+TEST_CASE("Compute bound: fill and drain of a pipeline at peak") {
+  // Sizes at which a product takes whole microseconds: forward 2 x 2 x 4096^3 FLOP at 989 TFLOP/s, backward twice that.
+  Machine h100("dgx-h100", "h100-sxm5-80gb");
+  const ir::Model model = two_products({.layers = 4, .hidden = 4096, .ffn = 4096});
+  plan::Lowering lowering(model, 4096, {});
+  predict::CostPricer& pricer = h100.pricer;
+  for (std::int64_t m : {1, 2, 7}) {
+    const predict::Bounds bounds = predict::plan_bounds(lowering.lower(stages(4, m)), pricer, {});
+    const double forward_s = 4.0 * 4096.0 * 4096.0 * 4096.0 / 989e12;
+    CHECK(*bounds.compute_s == Approx(static_cast<double>(4 - 1 + m) * 3.0 * forward_s).epsilon(1e-6));
+    CHECK(*bounds.together_s >= *bounds.compute_s);
+    CHECK(*bounds.network_s > 0.0);
+    CHECK_FALSE(bounds.memory_s.has_value());  // nothing is known about the chip
+    CHECK(*bounds.best_s() == *bounds.together_s);
+  }
+}
+
+TEST_CASE("Least bytes of transfers") {
+  using plan::Collective;
+  // Eight ranks in a domain; 450 GB/s inside, 50 GB/s across; the switch inside adds.
+  Machine h100("dgx-h100", "h100-sxm5-80gb");
+  const auto least = [&](const plan::Transfer& t) { return h100.pricer.least_bytes(t); };
+  CHECK(least(transfer(Collective::all_gather, 8, 1, 800)).inside == 700);
+  CHECK(least(transfer(Collective::all_reduce, 8, 1, 800)).inside == 800);
+  // 32 ranks of four domains: a domain lacks three quarters, which its eight links share.
+  const predict::LinkBytes gather = least(transfer(Collective::all_gather, 32, 1, 3200));
+  CHECK(gather.either == 3100);
+  CHECK(gather.across == 3.0 / 4.0 * 3200 / 8);
+  // One rank in each of four domains: everything crosses, and no switch adds on the way.
+  CHECK(least(transfer(Collective::all_reduce, 4, 8, 800)).across == 2.0 * 3.0 / 4.0 * 800);
+  // 12 ranks fill no whole number of domains: only what both kinds of links carry is proved.
+  CHECK(least(transfer(Collective::all_gather, 12, 1, 1200)).across == 0.0);
+  CHECK(least(transfer(Collective::all_gather, 12, 1, 1200)).either == 1100);
+  CHECK(least(transfer(Collective::send, 4, 8, 64)).across == 64);
+
+  CHECK(h100.pricer.link_floor_s({.inside = 450e9, .either = 0.0, .across = 0.0}) == Approx(1.0));
+  CHECK(h100.pricer.link_floor_s({.inside = 0.0, .either = 0.0, .across = 50e9}) == Approx(1.0));
+  CHECK(h100.pricer.link_floor_s({.inside = 100e9, .either = 900e9, .across = 0.0}) == Approx(2.0));
+
+  // No switch that adds: 2 (n-1)/n.
+  Machine a100("dgx-a100", "a100-sxm4-80gb");
+  CHECK(a100.pricer.least_bytes(transfer(Collective::all_reduce, 8, 1, 800)).inside == 1400);
+}
+
+TEST_CASE("Bounds of the problem") {
+  // 2 layers of 2 products of 8 x 16 weights in bf16: 1,024 bytes; 3 devices that keep 100 bytes each.
+  const ir::Model model = two_products({.layers = 2});
+  const predict::DeviceLimits limits{.peak_flops = 10.0, .memory_bytes_per_s = 2.0, .on_chip_bytes = 100.0};
+  const predict::Bounds bounds = predict::problem_bounds(model, 600.0, 3.0, limits);
+  CHECK(*bounds.compute_s == 600.0 / 30.0);
+  CHECK(*bounds.memory_s == (1024.0 - 300.0) / 6.0);
+  CHECK_FALSE(bounds.network_s.has_value());
+  CHECK(*bounds.best_s() == (1024.0 - 300.0) / 6.0);
+  // Everything stays on the chips: nothing is proved, which is not the same as nothing to do.
+  CHECK_FALSE(predict::problem_bounds(model, 600.0, 30.0, limits).memory_s.has_value());
+}

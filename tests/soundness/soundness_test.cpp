@@ -1,0 +1,206 @@
+// No prediction lies below its lower bound: shipped experiments and random plans of random models on real machines.
+#include "cairn/experiment/job.h"
+#include "cairn/hardware/files.h"
+#include "cairn/models/transformer.h"
+#include "catch.h"
+#include "support/random_plans.h"
+
+using namespace cairn;
+using namespace cairn::testing;
+
+namespace {
+
+constexpr int k_machines_and_models = 200;
+constexpr int k_plans_each = 60;
+constexpr int k_least_plans = 10'000;
+
+// The prices a prediction rests on, or the same with a planted fault.
+class FaultyPricer final : public predict::Pricer {
+ public:
+  FaultyPricer(predict::CostPricer& pricer, double kernels, double transfers)
+      : pricer_(pricer), kernels_(kernels), transfers_(transfers) {}
+  predict::Price shard(const ir::Shard& shard) override { return scaled(pricer_.shard(shard), kernels_); }
+  predict::Price transfer(const plan::Transfer& transfer) override {
+    return scaled(pricer_.transfer(transfer), transfers_);
+  }
+  predict::Price host(plan::HostWork work) override { return pricer_.host(work); }
+  core::Picoseconds host_per_kernel() const override { return pricer_.host_per_kernel(); }
+
+ private:
+  static predict::Price scaled(predict::Price price, double factor) {
+    return {.duration = core::to_picoseconds(core::to_seconds(price.duration) * factor), .launch = 0};
+  }
+  predict::CostPricer& pricer_;
+  double kernels_, transfers_;
+};
+
+models::TransformerConfig random_transformer(core::Random& random) {
+  models::TransformerConfig config;
+  config.layers = between(random, 1, 24);
+  config.heads = std::int64_t{8} << random.below(4);
+  config.head_dim = std::int64_t{64} << random.below(2);
+  config.hidden = config.heads * *config.head_dim;
+  config.kv_heads = coin(random) ? config.heads : 8;
+  config.ffn = config.hidden * between(random, 1, 4);
+  config.gated_mlp = coin(random);
+  config.vocab = std::int64_t{1} << between(random, 10, 17);
+  config.tied_embeddings = coin(random);
+  config.norm = coin(random) ? models::Norm::rmsnorm : models::Norm::layernorm;
+  config.position = models::PositionEncoding::rope;
+  config.bias = coin(random);
+  return config;
+}
+
+struct Tally {
+  int plans = 0;
+  int below = 0;          // predictions below the bound
+  int below_compute = 0;  // below its parts
+  int below_network = 0;
+  int below_memory = 0;
+  double closest = 0.0;  // largest bound over prediction
+  std::string first;     // the first plan that lies below
+};
+
+struct Fault {
+  double bound = 1.0;      // factor on every bound
+  double kernels = 1.0;    // factor on the times of kernels
+  double transfers = 1.0;  // factor on the times of transfers
+};
+
+class Checker {
+ public:
+  explicit Checker(Fault fault) : fault_(fault), loader_({CAIRN_SOURCE_DIR "/configs"}) {}
+
+  Tally check(int models, int plans) {
+    // 144 nodes of eight and of 72, a single box of four.
+    const std::pair<const char*, const char*> machines[] = {
+        {"{file: dgx-a100, nodes: 144}", "a100-sxm4-80gb"}, {"{file: dgx-h100, nodes: 144}", "h100-sxm5-80gb"},
+        {"{file: dgx-b200, nodes: 144}", "b200-sxm-180gb"}, {"{file: gb200-nvl72, nodes: 288}", "b200-sxm-180gb"},
+        {"{file: aws-p4d, nodes: 144}", "a100-sxm4-80gb"},  {"workstation-4x-a100-pcie", "a100-sxm4-80gb"}};
+    for (int seed = 0; seed < models; ++seed) {
+      core::Random random(static_cast<std::uint64_t>(seed) + 1);
+      const auto& [cluster, calibration] = machines[random.below(6)];
+      const hardware::Machine machine = read(cluster);
+      check_model(random, machine, calibrated(calibration, machine), plans);
+    }
+    return tally_;
+  }
+
+ private:
+  hardware::Machine read(const char* cluster) const {
+    core::Diagnostics diagnostics;
+    const config::Node node = config::parse_text(cluster, config::Syntax::yaml, "cluster", diagnostics);
+    hardware::Machine machine = hardware::read_machine(loader_, node, "cluster", diagnostics);
+    diagnostics.raise_if_errors();
+    return machine;
+  }
+  cost::Calibration calibrated(const char* name, const hardware::Machine& machine) const {
+    cost::Calibration calibration = cost::load_calibration(loader_, name);
+    if (machine.network.levels.size() > 1) {
+      const cost::Fabrics fabrics = cost::load_fabrics(loader_);
+      if (const cost::Fabric* found = fabrics.find(machine.network.levels[1].fabric))
+        calibration.transfers.fabric = found->laws;
+    }
+    return calibration;
+  }
+
+  void check_model(core::Random& random, const hardware::Machine& machine, const cost::Calibration& calibration,
+                   int plans) {
+    models::BuildOptions options;
+    options.vocab_divisor = 4;
+    const models::TransformerConfig config = random_transformer(random);
+    const ir::Model model = models::build_transformer(config, options);
+    const std::int64_t sequence = std::int64_t{128} << random.below(7);
+    const bool one_domain = machine.network.levels.size() < 2;
+    const std::int64_t domain = one_domain ? 0 : machine.network.levels.front().domain;
+    plan::Lowering lowering(model, sequence, random_treatment(random), domain);
+    const hardware::FittedNumbers fitted{};
+    predict::CostPricer pricer(calibration, machine.accelerator.value, machine.network, fitted);
+    FaultyPricer faulty(pricer, fault_.kernels, fault_.transfers);
+    predict::PriceTable prices(faulty);
+    predict::Analytic analytic(prices);
+    const hardware::Accelerator& accelerator = machine.accelerator.value;
+    const predict::DeviceLimits limits{.peak_flops = accelerator.matrix_peak(numerics::Format::bf16)->base(),
+                                       .memory_bytes_per_s = accelerator.device_memory().bandwidth->base(),
+                                       .on_chip_bytes = accelerator.on_chip_capacity()->base()};
+    for (int i = 0; i < plans; ++i) {
+      plan::Strategy strategy = random_strategy(random, model);
+      strategy.data = std::int64_t{1} << random.below(8);
+      const plan::Program* program = nullptr;
+      try {
+        program = &lowering.lower(strategy);
+      } catch (const core::ConfigurationError&) {
+        continue;  // a split that this model does not allow
+      }
+      if (program->mesh.ranks() > machine.network.gpus()) continue;
+      const double time_s = core::to_seconds(analytic.makespan(*program).time);
+      const loopnest::Sizes sizes{.batch = strategy.micro_batch, .sequence = sequence};
+      const double flops =
+          3.0 * static_cast<double>(strategy.micro_batches * strategy.data) * model.forward_flops(sizes, true);
+      compare(predict::plan_bounds(*program, pricer, limits), time_s, cluster_text(machine, strategy));
+      compare(predict::problem_bounds(model, flops, static_cast<double>(program->mesh.ranks()), limits), time_s,
+              "problem of " + cluster_text(machine, strategy));
+      ++tally_.plans;
+    }
+  }
+
+  static std::string cluster_text(const hardware::Machine& machine, const plan::Strategy& s) {
+    return machine.accelerator.value.name + " t " + std::to_string(s.tensor) + " p " + std::to_string(s.pipeline) +
+           " d " + std::to_string(s.data) + " m " + std::to_string(s.micro_batches) + " " + s.schedule;
+  }
+
+  void compare(const predict::Bounds& bounds, double time_s, const std::string& what) {
+    const auto beyond = [&](const std::optional<double>& bound) { return bound && fault_.bound * *bound > time_s; };
+    tally_.below_compute += beyond(bounds.compute_s) ? 1 : 0;
+    tally_.below_network += beyond(bounds.network_s) ? 1 : 0;
+    tally_.below_memory += beyond(bounds.memory_s) ? 1 : 0;
+    if (const auto best = bounds.best_s()) tally_.closest = std::max(tally_.closest, fault_.bound * *best / time_s);
+    if (!beyond(bounds.best_s())) return;
+    if (tally_.below++ == 0) tally_.first = what;
+  }
+
+  Fault fault_;
+  config::Loader loader_;
+  Tally tally_;
+};
+
+}  // namespace
+
+TEST_CASE("soundness: random plans") {
+  const Tally tally = Checker({}).check(k_machines_and_models, k_plans_each);
+  INFO(tally.first);
+  CHECK(tally.plans >= k_least_plans);
+  CHECK(tally.below == 0);
+  CHECK(tally.below_compute == 0);
+  CHECK(tally.below_network == 0);
+  CHECK(tally.below_memory == 0);
+  // A bound that is nowhere near would be sound for nothing.
+  CHECK(tally.closest > 0.5);
+  WARN(tally.plans << " plans, the bound comes to " << tally.closest << " of the prediction");
+}
+
+TEST_CASE("soundness: planted faults are found") {
+  constexpr int k_models = 20;
+  const auto found = [](Fault fault) { return Checker(fault).check(k_models, k_plans_each); };
+  CHECK(found({.bound = 2.0}).below > 0);
+  CHECK(found({.kernels = 0.5}).below_compute > 0);
+  CHECK(found({.transfers = 0.5}).below > 0);
+  CHECK(found({.kernels = 0.5, .transfers = 0.5}).below_network > 0);
+}
+
+TEST_CASE("soundness: shipped experiments, both engines") {
+  const config::Loader files({CAIRN_SOURCE_DIR "/configs"});
+  for (const std::string& name : files.names("experiments")) {
+    experiment::Job job(experiment::load(files, name), files);
+    for (const predict::Engine engine : {predict::Engine::analytic, predict::Engine::event}) {
+      const predict::Prediction prediction = job.run(engine).prediction;
+      const double time_s = core::to_seconds(prediction.time);
+      INFO(name);
+      for (const predict::Bounds& bounds : {prediction.plan_bounds, prediction.problem_bounds})
+        for (const auto& bound : {bounds.compute_s, bounds.network_s, bounds.memory_s, bounds.together_s})
+          if (bound) CHECK(*bound <= time_s);
+      CHECK(prediction.plan_bounds.memory_s.has_value());
+      CHECK(*prediction.plan_bounds.best_s() > 0.4 * time_s);
+    }
+  }
+}
