@@ -8,6 +8,8 @@ option(CAIRN_ASSERTIONS "Check invariants in every build type" ON)
 option(CAIRN_WERROR "Treat warnings as errors" OFF)
 option(CAIRN_TIDY "Run clang-tidy on every source; findings are errors" OFF)
 option(CAIRN_COVERAGE "Instrument for gcov" OFF)
+set(CAIRN_PROBE AUTO CACHE STRING "Build cairn-probe, which measures GPUs: ON, OFF, or AUTO (where nvcc is found)")
+set_property(CACHE CAIRN_PROBE PROPERTY STRINGS AUTO ON OFF)
 set(CAIRN_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize= (for example address,undefined)")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
