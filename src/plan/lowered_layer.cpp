@@ -27,17 +27,39 @@ void append_buckets(Pass& pass, LoweredLayer& layer, std::int64_t count, Gradien
     together[group] =
         bytes > 0.0 ? std::clamp(static_cast<std::int64_t>(sync.bucket_bytes / bytes), std::int64_t{1}, count) : count;
   }
+  const Block* block = nullptr;
   for (std::int64_t index = 0; index < count; ++index) {
+    bool changed = block == nullptr;
     for (const ParameterGroup group : k_all_parameter_groups) {
       const std::int64_t before = index % together[group];  // layers of this bucket that have held theirs back
-      sync.hold[group] = elements[group] > 0.0 && before + 1 < together[group] && index + 1 < count;
-      sync.carried_elements[group] = sync.hold[group] ? 0.0 : static_cast<double>(before) * elements[group];
+      const bool hold = elements[group] > 0.0 && before + 1 < together[group] && index + 1 < count;
+      const double carried = hold ? 0.0 : static_cast<double>(before) * elements[group];
+      changed = changed || hold != sync.hold[group] || carried != sync.carried_elements[group];
+      sync.hold[group] = hold;
+      sync.carried_elements[group] = carried;
     }
-    append(pass, layer.reducing(sync), 1);
+    if (changed) block = layer.reducing(sync);
+    append(pass, block, 1);
   }
 }
 
 }  // namespace
+
+LoweredLayer::LoweredLayer(const ir::LayerClass& layer_class, LayerOptions options)
+    : lowering(layer_class, std::move(options)),
+      forward(lowering.forward()),
+      backward(lowering.backward()),
+      below(border(layer_class.graph.inputs())),
+      above(border(layer_class.graph.outputs())) {}
+
+LayerBorder LoweredLayer::border(const std::vector<ir::TensorId>& tensors) const {
+  LayerBorder border;
+  for (const ir::TensorId tensor : tensors) {
+    border.bytes += lowering.border_bytes(tensor);
+    border.replicated = lowering.border_replicated(tensor, 0);
+  }
+  return border;
+}
 
 const Block* LoweredLayer::synchronised(bool forwards, const GradientSync& sync) {
   const auto dense = ParameterGroup::dense;

@@ -9,10 +9,15 @@
 
 namespace cairn::plan {
 
+// The tensors that pass from one layer to the next, on one rank.
+struct LayerBorder {
+  double bytes = 0.0;
+  bool replicated = false;  // the last of them is whole on every rank of the first rule's axis
+};
+
 class LoweredLayer {
  public:
-  LoweredLayer(const ir::LayerClass& layer_class, LayerOptions options)
-      : lowering(layer_class, std::move(options)), forward(lowering.forward()), backward(lowering.backward()) {}
+  LoweredLayer(const ir::LayerClass& layer_class, LayerOptions options);
 
   // The forward block behind a gather of parameters, the backward block with its gradients' transfers; one stored copy
   // of each.
@@ -22,8 +27,11 @@ class LoweredLayer {
   LayerLowering lowering;
   Block forward;
   Block backward;
+  LayerBorder below;  // what it is given
+  LayerBorder above;  // what it hands on
 
  private:
+  LayerBorder border(const std::vector<ir::TensorId>& tensors) const;
   const Block* synchronised(bool forwards, const GradientSync& sync);
   std::unordered_map<std::array<std::int64_t, 11>, std::unique_ptr<Block>, WordsHash> synchronised_;
 };
@@ -33,6 +41,7 @@ struct Stretch {
   LoweredLayer* layer;
   std::int64_t count;
   bool owns_ties = true;  // the first of the device to hold its tied parameters: the one that gathers and sends them
+  friend bool operator==(const Stretch&, const Stretch&) = default;
 };
 
 // Of layers that share parameters the first to run gathers them, and the last to finish its gradient, the same one,

@@ -40,6 +40,7 @@ class Lowering::Implementation {
     const ScheduleEntry& entry = schedules_.of(strategy);
     strategy_ = &strategy;
     layers_now_.assign(2 * model_.classes.size(), nullptr);
+    last_stretches_.clear();
     program_.mesh = mesh(strategy);
     program_.expert_mesh = has_experts_ ? expert_mesh(strategy) : Mesh{};
     copies_[ParameterGroup::dense] = program_.mesh.group(Axis::data);
@@ -53,14 +54,19 @@ class Lowering::Implementation {
       stage.passes.resize(static_cast<std::size_t>(strategy.chunks));
       stage.body_layers = 0;
     }
+    find_send_groups();
     lower_virtual_stages(entry);
     program_.tied_stages = ledger_.tied_stages();
     for (std::int32_t device = 0; device < strategy.pipeline; ++device) finish_stage(device);
     return program_;
   }
 
-  LoweredLayer& layer(const Strategy& strategy, std::size_t layer_class, std::uint32_t inputs_held = 0) {
-    const std::int64_t stride = mesh(strategy).group(Axis::tensor).stride;
+  LoweredLayer& layer(const Strategy& strategy, std::size_t layer_class) {
+    return layer(strategy, mesh(strategy), layer_class, 0);
+  }
+
+  LoweredLayer& layer(const Strategy& strategy, const Mesh& mesh, std::size_t layer_class, std::uint32_t inputs_held) {
+    const std::int64_t stride = mesh.group(Axis::tensor).stride;
     const std::array<std::int64_t, 6> key{static_cast<std::int64_t>(layer_class),
                                           strategy.micro_batch,
                                           strategy.tensor,
@@ -132,9 +138,9 @@ class Lowering::Implementation {
   }
 
   LoweredLayer& layer_now(std::int32_t layer_class) {
-    if (held_below_ > 1) return layer(*strategy_, static_cast<std::size_t>(layer_class), held_below_);
+    if (held_below_ > 1) return layer(*strategy_, program_.mesh, static_cast<std::size_t>(layer_class), held_below_);
     LoweredLayer*& known = layers_now_[2 * static_cast<std::size_t>(layer_class) + held_below_];
-    if (known == nullptr) known = &layer(*strategy_, static_cast<std::size_t>(layer_class), held_below_);
+    if (known == nullptr) known = &layer(*strategy_, program_.mesh, static_cast<std::size_t>(layer_class), held_below_);
     return *known;
   }
 
@@ -168,12 +174,14 @@ class Lowering::Implementation {
     constexpr std::size_t k_stretches = 4;
     if (stretches_.size() > k_stretches) return make_pass_table(neighbours);
     const Group none{};
-    const Group below = neighbours.below == k_no_stage ? none : send_group(neighbours.here, neighbours.below);
-    const Group above = neighbours.above == k_no_stage ? none : send_group(neighbours.here, neighbours.above);
+    const std::array<Group, 2> sends{
+        neighbours.below == k_no_stage ? none : send_group(neighbours.here, neighbours.below),
+        neighbours.above == k_no_stage ? none : send_group(neighbours.here, neighbours.above)};
+    if (sends == last_sends_ && stretches_ == last_stretches_) return last_table_;
     const bool collective = gathers() || reduces();
     std::array<std::int64_t, 6 + 2 * k_stretches> key{
-        word(below),
-        word(above),
+        word(sends[0]),
+        word(sends[1]),
         strategy_->host_waits_for_arrival + 2 * strategy_->scatter_sends + 4 * strategy_->overlap_sends +
             8 * gathers() + 16 * reduces() + 32 * (strategy_->sharded == Sharded::optimizer),
         collective ? word(copies_[ParameterGroup::dense]) : 0,
@@ -183,10 +191,10 @@ class Lowering::Implementation {
       key[6 + 2 * i] = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(stretches_[i].layer));
       key[7 + 2 * i] = 2 * stretches_[i].count + stretches_[i].owns_ties;
     }
-    if (key == last_key_) return last_table_;
     const auto [slot, fresh] = tables_.try_emplace(key);
     if (fresh) slot->second = make_pass_table(neighbours);
-    last_key_ = key;
+    last_sends_ = sends;
+    last_stretches_ = stretches_;
     last_table_ = slot->second;
     return last_table_;
   }
@@ -276,16 +284,10 @@ class Lowering::Implementation {
         .hold = {}};
   }
 
-  // Bytes handed over at the lower (input) or upper (output) border of the layers collected.
+  // What is handed over at the lower (input) or upper (output) border of the layers collected.
   Border border(bool lower) const {
-    const LoweredLayer& layer = lower ? *stretches_.front().layer : *stretches_.back().layer;
-    const ir::Graph& graph = layer.lowering.layer().graph;
-    Border border;
-    for (const ir::TensorId tensor : lower ? graph.inputs() : graph.outputs()) {
-      border.bytes += layer.lowering.border_bytes(tensor);
-      border.sliced = strategy_->scatter_sends && strategy_->tensor > 1 && layer.lowering.border_replicated(tensor, 0);
-    }
-    return border;
+    const LayerBorder& border = lower ? stretches_.front().layer->below : stretches_.back().layer->above;
+    return {.bytes = border.bytes, .sliced = strategy_->scatter_sends && strategy_->tensor > 1 && border.replicated};
   }
 
   const Block* begin_block(bool receives, bool forward) {
@@ -302,18 +304,22 @@ class Lowering::Implementation {
     return special(key, [&] { return begin(options); });
   }
 
-  // Two ranks placed like the sender and the receiver of a message between these stages: inside one domain or not.
-  // Where only some of the mesh's pairs cross, the crossing ones decide.
-  Group send_group(std::int32_t from, std::int32_t to) const {
+  // Two ranks placed like the sender and the receiver of a message between stages: inside one domain or not. Where only
+  // some of the mesh's pairs cross, the crossing ones decide.
+  void find_send_groups() {
     const Group pipeline = program_.mesh.group(Axis::pipeline);
     const std::int64_t stride = pipeline.stride;
-    const bool aligned = domain_ == 0 || (domain_ % stride == 0 && (stride * pipeline.size) % domain_ == 0) ||
-                         (stride * pipeline.size <= domain_ && domain_ % (stride * pipeline.size) == 0);
-    const bool inside =
-        domain_ == 0 || (aligned && stride < domain_ && from * stride / domain_ == to * stride / domain_);
-    return {.axis = Axis::pipeline,
-            .size = 2,
-            .stride = inside ? std::min(stride, std::max<std::int64_t>(1, domain_ / 2)) : domain_};
+    const std::int64_t extent = stride * pipeline.size;
+    const bool aligned = domain_ == 0 || (domain_ % stride == 0 && extent % domain_ == 0) ||
+                         (extent <= domain_ && domain_ % extent == 0);
+    stages_in_domain_ = domain_ == 0 ? pipeline.size : aligned && stride < domain_ ? domain_ / stride : 1;
+    inside_domain_ = {
+        .axis = Axis::pipeline, .size = 2, .stride = std::min(stride, std::max<std::int64_t>(1, domain_ / 2))};
+    across_domains_ = {.axis = Axis::pipeline, .size = 2, .stride = domain_};
+  }
+  const Group& send_group(std::int32_t from, std::int32_t to) const {
+    if (stages_in_domain_ == 1) return across_domains_;
+    return from / stages_in_domain_ == to / stages_in_domain_ ? inside_domain_ : across_domains_;
   }
 
   const Block* send_block(bool forward, std::int32_t from, std::int32_t to) {
@@ -427,18 +433,23 @@ class Lowering::Implementation {
   std::unordered_map<std::array<std::int64_t, 10>, StepEnds, WordsHash> step_ends_;
   ScheduleCache schedules_;
   std::unordered_map<std::array<std::int64_t, 14>, PassTable, WordsHash> tables_;
-  std::array<std::int64_t, 14> last_key_{};
-  PassTable last_table_{};
   std::unordered_multimap<std::uint64_t, std::unique_ptr<Pass>> passes_;
 
   // The lowering under way.
   const Strategy* strategy_ = nullptr;
   Program program_;
   std::vector<Stretch> stretches_;
+  // The pass table made last.
+  std::vector<Stretch> last_stretches_;
+  std::array<Group, 2> last_sends_;
+  PassTable last_table_{};
   std::vector<LoweredLayer*> layers_now_;  // by class and whether the input is held below
   Pass draft_;
   ParameterLedger ledger_;
-  PerGroup<Group> copies_;        // of the parameters of each group
+  PerGroup<Group> copies_;  // of the parameters of each group
+  std::int64_t stages_in_domain_ = 1;
+  Group inside_domain_;
+  Group across_domains_;
   std::uint32_t held_below_ = 0;  // outputs that the layer below keeps
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include <boost/container/small_vector.hpp>
 #include <fmt/format.h>
 
 #include "cairn/predict/timeline.h"
@@ -75,7 +76,7 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
 
 double peak_memory(const plan::Program& program) {
   const plan::PassOrder& order = *program.pass_order;
-  std::vector<MemoryProfile> profiles(4 * static_cast<std::size_t>(program.schedule->chunks));
+  boost::container::small_vector<MemoryProfile, 16> profiles(4 * static_cast<std::size_t>(program.schedule->chunks));
   double most = 0.0;
   for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
     for (std::size_t slot = 0; slot < profiles.size(); ++slot)

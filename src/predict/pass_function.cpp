@@ -1,6 +1,7 @@
 #include "pass_function.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace cairn::predict {
 namespace {
@@ -132,15 +133,16 @@ void PassFunction::shorten(StreamSet live) {
 bool PassFunction::agree(std::span<PassFunction* const> passes) {
   StreamSet matters = 0;
   for (const PassFunction* pass : passes) matters |= pass->relied_on_;
-  for (std::size_t i = 0; matters >> i != 0; ++i) {
-    if (!has(matters, i)) continue;
-    core::Picoseconds slack = -1;
-    for (const PassFunction* pass : passes) {
-      if (!has(pass->touched_ | pass->relied_on_, i)) continue;
-      if (pass->slack_[i] == k_unbounded || (slack >= 0 && pass->slack_[i] != slack)) return false;
-      slack = pass->slack_[i];
+  std::array<core::Picoseconds, plan::k_streams> common;
+  StreamSet known = 0;
+  for (const PassFunction* pass : passes)
+    for (StreamSet left = matters & (pass->touched_ | pass->relied_on_); left != 0; left &= left - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(left));
+      const core::Picoseconds slack = pass->slack_[i];
+      if (slack == k_unbounded || (has(known, i) && common[i] != slack)) return false;
+      common[i] = slack;
+      known |= bit(i);
     }
-  }
   return true;
 }
 

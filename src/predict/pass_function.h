@@ -43,7 +43,7 @@ struct Kernel {
 
 using StreamSet = std::uint32_t;  // bit s: stream s
 
-class PassFunction {
+class alignas(64) PassFunction {
  public:
   explicit PassFunction(const Matrix& matrix);
 
@@ -64,14 +64,15 @@ class PassFunction {
   void find_relied_on(const Matrix& matrix);
   void shorten(StreamSet live);
 
-  Kernel full_;
-  Kernel short_;
+  // What a sweep looks at comes first, within one cache line.
   StreamSet live_ = 0;
   StreamSet touched_ = 0;
   StreamSet relied_on_ = 0;  // streams whose slack the short list rests on
   StreamSet needed_ = 0;     // columns of the short list, and touched streams of positive slack
+  Kernel short_;
   std::array<core::Picoseconds, plan::k_streams> slack_{};  // k_unbounded: none
-  std::vector<PassTerm> all_;                               // by row
+  Kernel full_;
+  std::vector<PassTerm> all_;  // by row
   std::vector<PassTerm> few_;
   std::vector<PassTerm> living_;
 };
