@@ -169,43 +169,53 @@ class Lowering::Implementation {
   }
 
   // The four passes of the layers collected. Stages in the middle of a pipeline equal each other, and those of other
-  // plans.
+  // plans: what a pass does not depend on stays out of its key, so that plans that differ elsewhere share it.
   PassTable pass_table(const Neighbours& neighbours) {
-    constexpr std::size_t k_stretches = 4;
-    if (stretches_.size() > k_stretches) return make_pass_table(neighbours);
     const Group none{};
     const std::array<Group, 2> sends{
         neighbours.below == k_no_stage ? none : send_group(neighbours.here, neighbours.below),
         neighbours.above == k_no_stage ? none : send_group(neighbours.here, neighbours.above)};
     if (sends == last_sends_ && stretches_ == last_stretches_) return last_table_;
-    const bool collective = gathers() || reduces();
-    std::array<std::int64_t, 6 + 2 * k_stretches> key{
-        word(sends[0]),
-        word(sends[1]),
-        strategy_->host_waits_for_arrival + 2 * strategy_->scatter_sends + 4 * strategy_->overlap_sends +
-            8 * gathers() + 16 * reduces() + 32 * (strategy_->sharded == Sharded::optimizer),
-        collective ? word(copies_[ParameterGroup::dense]) : 0,
-        collective ? word(copies_[ParameterGroup::expert]) : 0,
-        collective ? bits(strategy_->bucket_bytes) : 0};
+    PassKey key{word(sends[0]), word(sends[1]),
+                strategy_->host_waits_for_arrival + 2 * strategy_->scatter_sends + 4 * strategy_->overlap_sends};
+    const PassPair plain = remembered(key, [&] {
+      return PassPair{forward_pass(neighbours, false), backward_pass(neighbours, false)};
+    });
+    PassTable table{{{plain[0], plain[0]}, {plain[1], plain[1]}}};
+    key[3] = word(copies_[ParameterGroup::dense]);
+    key[4] = word(copies_[ParameterGroup::expert]);
+    if (gathers()) {
+      key[2] += k_gathers;
+      table[0][1] = remembered(key, [&] { return PassPair{forward_pass(neighbours, true), nullptr}; })[0];
+      key[2] -= k_gathers;
+    }
+    if (reduces()) {
+      key[2] += k_reduces + 2 * k_reduces * (strategy_->sharded == Sharded::optimizer);
+      key[5] = bits(strategy_->bucket_bytes);
+      table[1][1] = remembered(key, [&] { return PassPair{nullptr, backward_pass(neighbours, true)}; })[1];
+    }
+    last_sends_ = sends;
+    last_stretches_ = stretches_;
+    last_table_ = table;
+    return table;
+  }
+
+  using PassPair = std::array<const Pass*, 2>;
+  static constexpr std::size_t k_keyed_stretches = 4;
+  using PassKey = std::array<std::int64_t, 6 + 2 * k_keyed_stretches>;
+  static constexpr std::int64_t k_gathers = 8;
+  static constexpr std::int64_t k_reduces = 16;
+
+  template <class Make>
+  PassPair remembered(PassKey key, Make make) {
+    if (stretches_.size() > k_keyed_stretches) return make();
     for (std::size_t i = 0; i < stretches_.size(); ++i) {
       key[6 + 2 * i] = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(stretches_[i].layer));
       key[7 + 2 * i] = 2 * stretches_[i].count + stretches_[i].owns_ties;
     }
-    const auto [slot, fresh] = tables_.try_emplace(key);
-    if (fresh) slot->second = make_pass_table(neighbours);
-    last_sends_ = sends;
-    last_stretches_ = stretches_;
-    last_table_ = slot->second;
-    return last_table_;
-  }
-
-  PassTable make_pass_table(const Neighbours& neighbours) {
-    PassTable table{};
-    table[0][0] = forward_pass(neighbours, false);
-    table[0][1] = gathers() ? forward_pass(neighbours, true) : table[0][0];
-    table[1][0] = backward_pass(neighbours, false);
-    table[1][1] = reduces() ? backward_pass(neighbours, true) : table[1][0];
-    return table;
+    PassPair& pair = pairs_[key];
+    if (pair == PassPair{}) pair = make();
+    return pair;
   }
 
   bool copied() const {
@@ -432,7 +442,7 @@ class Lowering::Implementation {
   std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<Block>, WordsHash> special_;
   std::unordered_map<std::array<std::int64_t, 10>, StepEnds, WordsHash> step_ends_;
   ScheduleCache schedules_;
-  std::unordered_map<std::array<std::int64_t, 14>, PassTable, WordsHash> tables_;
+  std::unordered_map<PassKey, PassPair, WordsHash> pairs_;
   std::unordered_multimap<std::uint64_t, std::unique_ptr<Pass>> passes_;
 
   // The lowering under way.
