@@ -108,6 +108,17 @@ class Parser {
     sub->add_flag("--locality", bound_.locality, "of a trace: what a better order moves, for memories of many sizes");
     sub->add_option("--accelerator", bound_.accelerator, "compare with its memory; its on-chip memory is the default of --fast")
         ->type_name("NAME");
+    sub->add_option("--model", bound_.model, "the operators of a model's layers instead, whole, as on one device")->type_name("NAME");
+    sub->add_option("--layer", bound_.layer, "one layer of the model: 1 is the first block, 0 the embedding; default: every class once")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("N");
+    sub->add_option("--seq", bound_.sequence, "tokens per sequence")->check(CLI::PositiveNumber)->type_name("TOKENS")->capture_default_str();
+    sub->add_option("--batch", bound_.batch, "sequences")->check(CLI::PositiveNumber)->type_name("N")->capture_default_str();
+    sub->add_flag("--backward", bound_.backward, "the backward pass as well");
+    sub->add_option("--attention", bound_.attention, "unfused, fused_softmax or flash2: what the layer's operators are")
+        ->check(CLI::IsMember(attentions_).description(""))
+        ->type_name("KERNEL")
+        ->capture_default_str();
     add_result(*sub, bound_.result);
     sub->footer(operators_text());
   }
@@ -155,14 +166,18 @@ class Parser {
     if (const auto* bound = std::get_if<BoundArguments>(&result_.command)) check_bound(*bound);
   }
   static void check_bound(const BoundArguments& bound) {
-    const std::string example = "for example 'matmul m=1024 n=1024 k=1024', einsum 'ik,kj->ij', --cdag FILE or --trace FILE";
-    const int sources = (bound.operation.empty() ? 0 : 1) + (bound.cdag.empty() ? 0 : 1) + (bound.trace.empty() ? 0 : 1);
+    const std::string example = "for example 'matmul m=1024 n=1024 k=1024', einsum 'ik,kj->ij', --cdag FILE, --trace FILE or --model NAME";
+    const int sources = (bound.operation.empty() ? 0 : 1) + (bound.cdag.empty() ? 0 : 1) + (bound.trace.empty() ? 0 : 1) + (bound.model.empty() ? 0 : 1);
     if (sources != 1)
       throw core::ConfigurationError("cairn bound", sources == 0 ? "nothing to bound was named" : "several things to bound were named",
                                      "give one: " + example);
     const bool einsum = !bound.operation.empty() && bound.operation.front() == "einsum";
     if (!bound.sizes.empty() && !einsum)
       throw core::ConfigurationError("--sizes", "only an einsum takes its sizes so", "write operator sizes behind the operator's name");
+    if (!bound.model.empty() && (bound.rules != "rbw" || bound.slide || bound.exact))
+      throw core::ConfigurationError("--model", "layers are bounded in the game in which every value is computed once", "leave --game, --slide and --exact out");
+    if (bound.model.empty() && (bound.layer || bound.backward || bound.sequence > 0))
+      throw core::ConfigurationError("--layer", "there is no model to take it from", "give --model NAME");
     if (bound.locality && bound.trace.empty())
       throw core::ConfigurationError("--locality", "needs an execution to reorder", "give --trace FILE");
     if (bound.states > 0 && !bound.exact)
@@ -217,6 +232,7 @@ class Parser {
       if (option->check_lname("color"))
         for (const auto& [name, color] : colors_) words.choices.push_back(name);
       if (option->check_lname("game")) words.choices = rules_;
+      if (option->check_lname("attention")) words.choices = attentions_;
       result.options.push_back(std::move(words));
     }
     for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) result.commands.push_back(tree(*sub));
@@ -240,6 +256,7 @@ class Parser {
   }
 
   const std::vector<std::string> rules_{"rbw", "hk"};
+  const std::vector<std::string> attentions_{"unfused", "fused_softmax", "flash2"};
   const std::map<std::string, ColorChoice> colors_{
       {"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}};
   const std::map<std::string, predict::Engine> engines_{

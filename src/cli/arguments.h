@@ -49,6 +49,12 @@ struct BoundArguments {
   std::string trace;
   bool locality = false;
   std::string accelerator;
+  std::string model;
+  std::optional<std::int64_t> layer;  // 1: the first block, 0: the embedding; none: every class once
+  std::int64_t sequence = 0;  // tokens; 0: 2048 or as many positions as the model has
+  std::int64_t batch = 1;     // sequences
+  bool backward = false;
+  std::string attention = "unfused";
   ResultArguments result;
 };
 

@@ -20,6 +20,7 @@
 #include "cairn/report/bound.h"
 #include "context.h"
 #include "exit_code.h"
+#include "layer_bound.h"
 
 namespace cairn::cli {
 namespace {
@@ -77,8 +78,9 @@ Words whole_words(double bytes, double bytes_per_word) {
 
 double on_chip_bytes(const hardware::Accelerator& accelerator) {
   if (const auto capacity = accelerator.on_chip_capacity()) return capacity->base();
-  throw core::ConfigurationError("--accelerator", fmt::format("the file of {} does not say how large its registers are", accelerator.name),
-                                 "give --fast");
+  throw core::ConfigurationError(
+      "--accelerator", fmt::format("the file of {} does not say how large its registers are", accelerator.name),
+      "give --fast");
 }
 
 Words fast_words(const BoundArguments& arguments, double bytes_per_word,
@@ -156,6 +158,8 @@ int command(const BoundArguments& arguments, Context& context) {
   answer.format = std::string(numerics::name(format));
   answer.bytes_per_word = numerics::bytes_per_element(format);
   answer.fast = fast_words(arguments, answer.bytes_per_word, accelerator);
+  if (!arguments.model.empty())
+    return bound_layers(arguments, accelerator, static_cast<double>(answer.fast) * answer.bytes_per_word, context);
   answer.game = {.rules = arguments.rules == "hk" ? pebble::Rules::hong_kung : pebble::Rules::red_blue_white,
                  .sliding = arguments.slide ? pebble::Sliding::allowed : pebble::Sliding::forbidden};
   if (accelerator) {

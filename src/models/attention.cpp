@@ -171,7 +171,7 @@ class SelfAttention {
       op.keep({qkv_, context, logsumexp});
     const auto query = static_cast<loopnest::DimId>(q);
     const auto key = static_cast<loopnest::DimId>(k);
-    op.guard({.terms = {{query, 1}, {key, -1}}, .offset = 0});
+    if (layer_.config.causal) op.guard({.terms = {{query, 1}, {key, -1}}, .offset = 0});
     if (pattern_.kind == AttentionKind::sliding)
       op.guard({.terms = {{query, -1}, {key, 1}}, .offset = pattern_.window - 1});
     op.variant(kernel_name(layer_.options.kernels.attention))

@@ -139,6 +139,7 @@ void describe_details(config::Fields& f, Config& c) {
   f.flag("qkv_bias", c.qkv_bias, {.doc = "bias of the query, key and value projection; default bias"});
   f.flag("projection_bias", c.projection_bias, {.doc = "bias of the attention output projection; default bias"});
   f.flag("mlp_bias", c.mlp_bias, {.doc = "biases of the MLP; default bias"});
+  f.flag("causal", c.causal, {.doc = "a query sees no later keys; false: all of them, as in encoders"});
   f.flag("qk_norm", c.qk_norm, {.doc = "RMS normalisation of query and key heads"});
   f.flag("embedding_norm", c.embedding_norm, {.doc = "normalisation after the embedding"});
   f.number("dropout", c.dropout, {.doc = "probability of dropping; its masks are kept", .maximum = 1.0});

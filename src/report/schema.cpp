@@ -148,6 +148,28 @@ std::string bound_schema() {
                       {"parts", list_of(object({{"what", text()}, {"words", Json{{"type", "integer"}}}}))},
                       {"bounds", list_of(object({{"method", text()}, {"words", words}, {"games", text()}}))}});
   body["properties"]["machine"] = object({{"name", text()}, {"lower_s", amount("s")}});
+  const Json b = amount("bytes");
+  const Json flops = amount("FLOP");
+  const Json operators = object({{"name", text()},
+                                 {"class", text()},
+                                 {"phase", text()},
+                                 {"flops", flops},
+                                 {"alone_bytes", b},
+                                 {"lower_bytes", b},
+                                 {"method", text()},
+                                 {"time_s", or_null(amount("s"))},
+                                 {"mue", or_null(ratio("of the least time of its data movement to its predicted time"))}});
+  const Json layer = object({{"name", text()},
+                             {"count", count()},
+                             {"flops", flops},
+                             {"separate_bytes", b},
+                             {"fused_bytes", b},
+                             {"lower_bytes", b},
+                             {"method", text()},
+                             {"classes", object_of(object({{"flops", flops}, {"lower_bytes", b}}))},
+                             {"groups", list_of(object({{"operators", list_of(count())}, {"bytes", b}, {"row_bytes", b}}))},
+                             {"operators", list_of(operators)}});
+  body["properties"]["layers"] = list_of(layer);
   body["properties"]["locality"] = list_of(object({{"fast", words}, {"before", words}, {"after", words}}));
   return document("cairn.bound/1", std::move(body)).dump(k_indent);
 }

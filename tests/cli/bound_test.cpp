@@ -146,3 +146,62 @@ TEST_CASE("bound: what is wrong is said") {
   refused({"--trace", write_file("early.trace", "r 5\nw 6\nop\n"), "--fast", "30"}, "5");
   refused({"--cdag", write_file("one.cdag", "v a in out\n"), "matmul m=8 n=8 k=8", "--fast", "30"}, "give one");
 }
+
+TEST_CASE("bound: an encoder layer of BERT large, as Ivanov et al. 2021 count it") {
+  // 8 x 512 tokens, width 1,024, 16 heads of 64, inner width 4,096, in FLOP:
+  //   queries, keys, values  2 x 4,096 x 1,024 x 3,072     scores and context  2 x 2 x 8 x 16 x 512 x 512 x 64
+  //   output                 2 x 4,096 x 1,024 x 1,024     linear layers       2 x 2 x 4,096 x 1,024 x 4,096
+  const double contractions =
+      2.0 * 4096 * 1024 * (3072 + 1024) + 4.0 * 8 * 16 * 512 * 512 * 64 + 4.0 * 4096 * 1024 * 4096;
+  const std::vector<std::string> layer{"--model", "bert-large", "--layer",       "1",
+                                       "--batch", "8",          "--accelerator", "v100-sxm2-32gb",
+                                       "--dtype", "fp16",       "--attention",   "fused_softmax"};
+  const json forward = answer(layer)["layers"][0];
+  CHECK(forward["classes"]["contraction"]["flops"] == contractions);
+  CHECK(contractions == Approx(111.67e9).epsilon(1e-4));
+
+  std::vector<std::string> both = layer;
+  both.emplace_back("--backward");
+  const json document = answer(both);
+  const json whole = document["layers"][0];
+  const auto share = [&](const char* name) {
+    return whole["classes"][name]["flops"].get<double>() / whole["flops"].get<double>();
+  };
+  CHECK(whole["classes"]["contraction"]["flops"] == 3.0 * contractions);
+  CHECK(share("contraction") == Approx(0.9980).margin(0.003));     // published
+  CHECK(share("normalization") == Approx(0.0017).margin(0.0003));  // published
+  CHECK(share("elementwise") < 0.003);                             // published 0.0003, with a cheaper activation
+  CHECK(whole["fused_bytes"] < whole["separate_bytes"]);
+  CHECK(whole["lower_bytes"] < whole["fused_bytes"]);
+  for (const json& op : whole["operators"]) {
+    CHECK(op["lower_bytes"] >= op["alone_bytes"]);
+    CHECK(op["mue"].get<double>() <= 1.0);
+  }
+  // A layer has 12,596,224 parameters.
+  const std::string shorter = write_file("models/shorter.yaml", "extends: bert-large\nlayers: 23\n");
+  const auto parameters = [](const std::string& model) {
+    return json::parse(run({"config", "model", model, "--json"}).out)["parameters"]["total"].get<std::int64_t>();
+  };
+  CHECK(parameters("bert-large") - parameters(shorter) == 12'596'224);
+  // The published 335,141,888 have a pooler of 1,024 x 1,024 and 1,024 and two token types besides.
+  CHECK(parameters("bert-large") + 1024 * 1025 + 2 * 1024 == 335'141'888);
+}
+
+TEST_CASE("bound: layers of a model") {
+  // Embedding, 126 blocks and head; one of each class by default, each alone when asked for.
+  const json all = answer({"--model", "llama-3.1-405b", "--seq", "4096", "--fast", "50MB"});
+  REQUIRE(all["layers"].size() == 3);
+  CHECK(all["layers"][1]["count"] == 126);
+  double lower = 0.0;
+  for (const json& layer : all["layers"]) lower += layer["count"].get<double>() * layer["lower_bytes"].get<double>();
+  CHECK(all["lower_bytes"] == Approx(lower));
+  CHECK(answer({"--model", "llama-3.1-405b", "--seq", "4096", "--fast", "50MB", "--layer", "0"})["layers"][0]["name"] ==
+        all["layers"][0]["name"]);
+  CHECK(answer({"--model", "llama-3.1-405b", "--seq", "4096", "--fast", "50MB", "--layer",
+                "127"})["layers"][0]["name"] == all["layers"][2]["name"]);
+  refused({"--model", "llama-3.1-405b", "--layer", "128", "--fast", "50MB"}, "give 0 to 127");
+  refused({"--model", "llama-3.1-405c", "--fast", "50MB"}, "did you mean");
+  refused({"--model", "bert-large", "--seq", "4096", "--fast", "50MB"}, "shorten the sequence");
+  refused({"--model", "bert-large", "--exact", "--fast", "50MB"}, "--exact out");
+  refused({"matmul m=4 n=4 k=4", "--layer", "1", "--fast", "50"}, "give --model NAME");
+}

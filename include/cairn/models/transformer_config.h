@@ -64,6 +64,7 @@ struct TransformerConfig {
   std::optional<bool> qkv_bias;  // each default: bias
   std::optional<bool> projection_bias;
   std::optional<bool> mlp_bias;
+  bool causal = true;                       // false: every query sees every key, as in encoders
   bool qk_norm = false;                     // RMS normalisation of every query and key head
   bool embedding_norm = false;              // normalisation right after the embedding
   double dropout = 0.0;                     // of what joins the residual stream
