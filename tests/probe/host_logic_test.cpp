@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cairn/measure/read.h"
 #include "case.h"
 #include "catalogue.h"
 #include "catch.h"
@@ -256,6 +257,29 @@ TEST_CASE("the document is JSON and keeps its promises", "[probe]") {
   CHECK(json["rows"][1]["state"].is_null());
   CHECK(json["rows"][1]["time_s"]["p90"].is_null());  // JSON has no infinity
   CHECK(json["skipped"][0]["reason"] == "out of memory");
+}
+
+TEST_CASE("the reader of measurements takes the document", "[probe]") {
+  Document document{.version = "0.1.0", .date = "2026-11-21", .complete = true};
+  document.device.name = "NVIDIA H100 80GB HBM3";
+  document.software = {"13.0", "13.0", "13.0.88", "13.1.0", "2.28.9"};
+  const std::vector<Case> all = catalogue({.gpus = 2});
+  for (const Case& row : all) document.rows.push_back({row, {2e-6, 1e-6, 3e-6, 20}, 1, 0, {}});
+  document.skipped.push_back({all.front(), "out of memory"});
+  const measure::MeasurementFile read = measure::parse_measurements(to_text(document), "probe.json");
+  CHECK(read.device == document.device.name);
+  CHECK(read.warnings.empty());
+  REQUIRE(read.rows.size() == all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK(read.rows[i].kind == all[i].kind);
+    CHECK(read.rows[i].shape == all[i].shape.extents());
+    CHECK(read.rows[i].bytes == static_cast<double>(bytes(all[i])));
+    CHECK(read.rows[i].ranks == all[i].ranks);
+    CHECK(read.rows[i].time.median_s == 2e-6);
+  }
+}
+
+TEST_CASE("versions as the libraries count them", "[probe]") {
   CHECK(cuda_version(13000) == "13.0");
   CHECK(cuda_version(12080) == "12.8");
   CHECK(nccl_version(22809) == "2.28.9");
