@@ -99,7 +99,8 @@ class Arrays {
 
   Selected head_rows(int heads, int batch, int head, std::int64_t first, std::int64_t count) const {
     const std::int64_t stride = static_cast<std::int64_t>(heads) * shape_.size;
-    const std::int64_t start = (static_cast<std::int64_t>(batch) * shape_.length + first) * stride + head * shape_.size;
+    const std::int64_t start =
+        (static_cast<std::int64_t>(batch) * shape_.length + first) * stride + std::int64_t{head} * shape_.size;
     return {.start = start, .count = count * shape_.size, .stride = stride, .run = shape_.size};
   }
   Selected key_rows(int batch, int head, std::int64_t first, std::int64_t count) const {

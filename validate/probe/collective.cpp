@@ -50,6 +50,7 @@ struct Rank {
 std::vector<Rank> open_ranks(int count) {
   std::vector<ncclComm_t> communicators(static_cast<std::size_t>(count));
   std::vector<int> devices;
+  devices.reserve(communicators.size());
   for (int device = 0; device < count; ++device) devices.push_back(device);
   check(ncclCommInitAll(communicators.data(), count, devices.data()), "ncclCommInitAll");
   std::vector<Rank> ranks;

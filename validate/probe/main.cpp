@@ -112,8 +112,7 @@ std::string measure_row(Context& context, const Sampler& sampler, const Case& ro
     if (!run.cache.empty()) measured.cache = run.cache;
     if (!run.comparison.passed()) {
       wrong = true;
-      const std::string reason =
-          "wrong result: off by " + std::to_string(run.comparison.worst()) + " times the tolerance";
+      std::string reason = "wrong result: off by " + std::to_string(run.comparison.worst()) + " times the tolerance";
       document.skipped.push_back({measured, reason});
       return reason;
     }
@@ -150,6 +149,9 @@ int measure_all(const Options& options, const std::vector<Case>& rows, Document&
     }
   }
   document.complete = true;
+  if (document.rows.empty())
+    std::cerr << "cairn-probe: nothing could be measured"
+              << (rows.empty() ? ": collectives need two visible GPUs\n" : ": the document says why\n");
   return wrong || document.rows.empty() ? k_negative : k_ok;
 }
 

@@ -30,7 +30,7 @@ struct NormArrays {
         rstd(mean.stride(), sets),
         weight_gradient(c * size_of(Type::fp32), sets),
         bias_gradient(weight_gradient.stride(), sets),
-        parts(backward ? 2 * norm_blocks() * c * size_of(Type::fp32) : 0) {}
+        parts(backward ? 2 * c * norm_blocks() * size_of(Type::fp32) : 0) {}
 
   NormBuffers buffers(int set) const {
     const auto real = [&](const Operands& from) { return reinterpret_cast<float*>(from[set]); };
@@ -47,7 +47,7 @@ struct NormArrays {
             reinterpret_cast<float*>(parts.at(0))};
   }
   void fill(int set, bool backward, cudaStream_t stream) const {
-    const auto seed = static_cast<std::uint64_t>(4 * set * rows * columns);
+    const auto seed = 4 * static_cast<std::uint64_t>(set * rows * columns);
     const auto step = static_cast<std::uint64_t>(rows * columns);
     fill_normal(x[set], Type::bf16, rows * columns, seed, 1, 0.5F, stream);
     fill_normal(weight[set], Type::bf16, columns, seed + step, 0.1F, 1, stream);
@@ -128,7 +128,7 @@ Run run_softmax(Context& context, const Case& row, bool backward) {
   const int sets = context.sets(row, bytes(row));
   const Operands in(size, sets), dy(backward ? size : 0, sets), out(size, sets);
   for (int set = 0; set < sets; ++set) {
-    const auto seed = static_cast<std::uint64_t>(2 * set * n);
+    const auto seed = 2 * static_cast<std::uint64_t>(set * n);
     fill_normal(out[set], row.type, n, seed, 1, 0, context.stream);
     if (backward) {  // its input is a softmax
       launch_softmax(out[set], in[set], rows, columns, context.stream);

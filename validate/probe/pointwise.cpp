@@ -150,7 +150,7 @@ struct AdamArrays {
         stored(n * size_of(Type::bf16), sets) {}
 
   void fill(int set, std::int64_t n, cudaStream_t stream) const {
-    const auto seed = static_cast<std::uint64_t>(4 * set * n);
+    const auto seed = 4 * static_cast<std::uint64_t>(set * n);
     const auto step = static_cast<std::uint64_t>(n);
     fill_normal(weight[set], Type::fp32, n, seed, 0.02F, 0, stream);
     fill_normal(first[set], Type::fp32, n, seed + step, 0.01F, 0, stream);
@@ -189,6 +189,7 @@ Run run_adam(Context& context, const Case& row) {
             "cudaMemset");
       context.stream.wait();
       std::vector<AdamExpected> expected;
+      expected.reserve(sampled.size());
       for (const std::int64_t i : sampled)
         expected.push_back(adam(arrays.state(set, i), element(arrays.gradient[set], Type::fp32, i)));
       launch_adam(arrays.buffers(set), n, context.stream);

@@ -1,17 +1,15 @@
 #include "smi.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <charconv>
+#include <csignal>
 
 #include "statistics.h"
-
-extern char** environ;  // POSIX: handed on to the child
 
 namespace cairn::probe {
 
@@ -60,6 +58,7 @@ Child start(std::vector<std::string> arguments) {
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   arguments.insert(arguments.begin(), "nvidia-smi");
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   Child child;
