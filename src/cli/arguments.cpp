@@ -26,6 +26,7 @@ class Parser {
     bound();
     config();
     validate();
+    calibrate();
     schema();
     completion();
     app_.footer("Example: cairn run llama3-70b-64xdgx-h100 --set strategy.pp=8 --set strategy.dp=8");
@@ -144,6 +145,25 @@ class Parser {
     sub->add_option("family", validate_.names, "families of measurements; default: all")->type_name("NAME");
     sub->add_option("--data", validate_.data, "a folder of further tables (CSV); default: the variable CAIRN_DATA")->type_name("DIR");
     add_result(*sub, validate_.result);
+  }
+
+  void calibrate() {
+    CLI::App* sub = command(app_, "calibrate", "fit the prices of kernels and transfers to measurements of one accelerator",
+                            calibrate_);
+    sub->add_option("files", calibrate_.files, "documents of cairn-probe, output or JSON of nccl-tests, tables (CSV)")
+        ->required()
+        ->type_name(k_file);
+    sub->add_option("-o,--output", calibrate_.output, "write the calibration to a file; the report goes to standard output")
+        ->type_name(k_file);
+    sub->add_option("--gpu", calibrate_.gpu, "the accelerator, a name of `cairn config list accelerators`; default: the one measured")
+        ->type_name("NAME");
+    sub->add_option("--base", calibrate_.base,
+                    "the calibration that supplies what is not measured; default: the accelerator's own")
+        ->type_name("NAME");
+    sub->add_flag("--json", calibrate_.json, "one JSON document instead of text");
+    sub->footer(
+        "Example: cairn calibrate probe.json all_reduce_perf.txt -o configs/calibration/h100-sxm5-80gb.yaml\n"
+        "Errors are predicted / measured - 1, in sample and of whole groups that the fit did not see.");
   }
 
   void schema() {
@@ -270,6 +290,7 @@ class Parser {
   ConfigListArguments list_;
   SchemaArguments schema_;
   ValidateArguments validate_;
+  CalibrateArguments calibrate_;
   CompletionArguments completion_;
 };
 

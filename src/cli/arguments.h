@@ -90,9 +90,17 @@ struct ValidateArguments {
   ResultArguments result;
 };
 
+struct CalibrateArguments {
+  std::vector<std::string> files;
+  std::string output;  // the calibration file; empty: none is written
+  std::string gpu;
+  std::string base;
+  bool json = false;
+};
+
 using CommandArguments =
     std::variant<std::monostate, RunArguments, BoundArguments, ConfigShowArguments, ConfigModelArguments, ConfigListArguments,
-                 ValidateArguments, SchemaArguments, CompletionArguments>;
+                 ValidateArguments, CalibrateArguments, SchemaArguments, CompletionArguments>;
 
 struct Arguments {
   CommonArguments common;

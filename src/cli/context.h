@@ -38,6 +38,7 @@ int command(const ConfigShowArguments& arguments, Context& context);
 int command(const ConfigModelArguments& arguments, Context& context);
 int command(const ConfigListArguments& arguments, Context& context);
 int command(const ValidateArguments& arguments, Context& context);
+int command(const CalibrateArguments& arguments, Context& context);
 int command(const SchemaArguments& arguments, Context& context);
 int command(const CompletionArguments& arguments, Context& context);
 

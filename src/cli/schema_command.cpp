@@ -7,7 +7,9 @@
 #include "cairn/cost/calibration.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/hardware/files.h"
+#include "cairn/measure/read.h"
 #include "cairn/models/transformer_config.h"
+#include "cairn/report/calibration.h"
 #include "cairn/report/schema.h"
 #include "context.h"
 #include "exit_code.h"
@@ -38,6 +40,8 @@ constexpr std::array k_schemas{
            [] { return schema_of<cost::Calibration>("calibration"); }},
     Schema{"cairn.run/1", "the result of cairn run", [] { return report::run_schema(); }},
     Schema{"cairn.bound/1", "the result of cairn bound", [] { return report::bound_schema(); }},
+    Schema{"cairn.calibrate/1", "the result of cairn calibrate", [] { return report::calibrate_schema(); }},
+    Schema{"cairn.measurement/1", "what cairn-probe measured", [] { return measure::probe_document_schema(); }},
     Schema{"cairn.error/1", "a line of cairn run --batch that could not be run", [] { return report::error_schema(); }},
 };
 
@@ -54,7 +58,7 @@ std::vector<std::string> schema_names() {
 int command(const SchemaArguments& arguments, Context& /*context*/) {
   Output output(arguments.output);
   if (arguments.name.empty()) {
-    for (const Schema& schema : k_schemas) output.write(fmt::format("{:<16}{}\n", schema.name, schema.summary));
+    for (const Schema& schema : k_schemas) output.write(fmt::format("{:<22}{}\n", schema.name, schema.summary));
     output.finish();
     return k_ok;
   }

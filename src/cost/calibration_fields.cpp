@@ -1,4 +1,6 @@
 // The keys of the calibration files.
+#include <cmath>
+
 #include "cairn/config/fields.h"
 #include "cairn/cost/calibration.h"
 
@@ -30,6 +32,14 @@ void seconds(Fields& f, std::string_view key, double& x, std::string_view doc, N
 }
 void bandwidth(Fields& f, std::string_view key, double& x, std::string_view doc, Needed needed = {}) {
   quantity(f, key, x, Dimension::bytes_per_second, doc, needed);
+}
+
+// Zero in the structure is an absent key.
+void optional_bandwidth(Fields& f, std::string_view key, double& x, std::string_view doc) {
+  std::optional<double> given = x > 0.0 ? std::optional<double>(x) : std::nullopt;
+  f.value(key, given, {.doc = doc},
+          [](Value& v, double& y) { v.quantity(y, Dimension::bytes_per_second, {.positive = true}); });
+  x = given.value_or(0.0);
 }
 
 void provenance(Fields& f, Provenance& x) {
@@ -91,9 +101,8 @@ void gemm_parameters(Fields& f, GemmParameters& x) {
           {.required = false, .positive = false});
   seconds(f, "step_floor", x.step_floor_s, "tk: shortest K step");
   f.number("step_bytes", x.step_bytes, {.doc = "bytes of K per pipeline step", .positive = true});
-  quantity(f, "operand_bandwidth", x.operand_bandwidth, Dimension::bytes_per_second,
-           "f: operands into one multiprocessor, not hidden; absent: wholly hidden",
-           {.required = false, .positive = false});
+  optional_bandwidth(f, "operand_bandwidth", x.operand_bandwidth,
+                     "f: operands into one multiprocessor, not hidden; absent: wholly hidden");
   f.number("epilogue", x.epilogue, {.doc = "o: share of the output write not hidden", .required = true});
   seconds(f, "split_cost", x.split_cost_s, "ck: price of split-K", {.required = false, .positive = false});
   f.number("overlap_exponent", x.overlap_exponent, {.doc = "p", .required = true, .minimum = 1.0});
@@ -130,7 +139,8 @@ void flash_table(Fields& f, std::string_view key, std::vector<FlashPoint>& point
 
 // [ns per square root of a byte] in the file, seconds in the structure.
 void ramp(Fields& f, double& x, bool required, std::string_view key = "ramp") {
-  double nanoseconds = x / k_nano;
+  constexpr double k_digits = 1e9;  // a picosecond's millionth: what division leaves behind is not written
+  double nanoseconds = std::round(x / k_nano * k_digits) / k_digits;
   f.number(key, nanoseconds, {.doc = "ns per square root of a byte", .required = required});
   x = nanoseconds * k_nano;
 }
@@ -164,10 +174,9 @@ void domain_fit(Fields& f, DomainFit& x) {
 void transfers(Fields& f, Calibration& x) {
   provenance(f, x.transfer_provenance);
   DomainLaws& laws = x.transfers.domain;
-  bandwidth(f, "link_bandwidth", laws.link_bandwidth, "of the links measured, per rank and direction",
-            {.required = false});
-  bandwidth(f, "ring_bandwidth", laws.ring_bandwidth, "busbw limit of the ring all-reduce", {.required = false});
-  bandwidth(f, "switch_bandwidth", laws.switch_bandwidth, "B_sw of in-switch reduction", {.required = false});
+  optional_bandwidth(f, "link_bandwidth", laws.link_bandwidth, "of the links measured, per rank and direction");
+  optional_bandwidth(f, "ring_bandwidth", laws.ring_bandwidth, "busbw limit of the ring all-reduce");
+  optional_bandwidth(f, "switch_bandwidth", laws.switch_bandwidth, "B_sw of in-switch reduction");
   f.number(
       "assumed_efficiency", laws.assumed_efficiency,
       {.doc = "of stated bandwidth, where nothing was measured", .required = true, .maximum = 1.0, .positive = true});

@@ -11,10 +11,20 @@ constexpr double k_micro = 1e-6;
 constexpr double k_giga = 1e9;
 constexpr double k_least_bandwidth = 0.5;  // GB/s; the columns are rounded to 0.01
 
+// "...; dtype=half; ..." of a reference; empty when it names none.
+std::string type_in(std::string_view reference) {
+  constexpr std::string_view k_key = "dtype=";
+  const std::size_t at = reference.find(k_key);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = reference.substr(at + k_key.size());
+  return type_name(rest.substr(0, rest.find_first_of("; ,")));
+}
+
 void read_row(const TableRow& record, Reading& reading) {
   Measurement row;
   row.line = record.line();
   row.kind = collective_kind(record.text("collective"));
+  row.type = type_in(record.text("ref"));
   row.device = record.text("gpu");
   row.source = record.text("source");
   row.implementation = record.text("net");

@@ -112,7 +112,7 @@ MeasurementFile read_nccl_json(const config::Node& node, const std::string& file
   reading.diagnostics().raise_if_errors();
 
   Measurement common;
-  common.source = file_name;
+  common.source = "nccl-tests";
   for (const std::string& argument : document.arguments) {
     const std::size_t slash = argument.rfind('/');
     common.kind = collective_kind(slash == std::string::npos ? argument : argument.substr(slash + 1));

@@ -183,7 +183,7 @@ class NcclText {
     row.bytes = static_cast<double>(bytes);
     row.time = single_time(microseconds * k_micro);
     row.device = device_;
-    row.source = file_;
+    row.source = "nccl-tests";
     row.line = line_;
     if (bytes == 0) return reading_.skip(line_, "a message of 0 bytes");
     if (row.kind.empty())

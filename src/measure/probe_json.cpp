@@ -116,7 +116,7 @@ MeasurementFile read_probe(const config::Node& node, const std::string& file_nam
                                                 : CacheState::unstated,
                  .implementation = row.implementation,
                  .device = document.device.name,
-                 .source = file_name,
+                 .source = "cairn-probe",
                  .line = origin != nullptr ? origin->place.line : 0});
   }
   return reading.finish();

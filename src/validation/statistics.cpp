@@ -34,16 +34,6 @@ std::vector<double> ranks(std::span<const double> values) {
 
 }  // namespace
 
-double quantile(std::span<const double> values, double q) {
-  CAIRN_ASSERT(!values.empty() && q >= 0.0 && q <= 1.0);
-  std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
-  const double position = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
 std::optional<ErrorSummary> summarize(std::span<const double> errors) {
   if (errors.empty()) return std::nullopt;
   std::vector<double> absolute(errors.size());

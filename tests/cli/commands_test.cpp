@@ -68,7 +68,7 @@ TEST_CASE("Folders of the environment come first") {
 }
 
 TEST_CASE("Every schema is JSON Schema") {
-  for (const char* name : {"experiment", "model", "cluster", "accelerator", "precision", "framework", "calibration", "cairn.run/1", "cairn.bound/1", "cairn.error/1"}) {
+  for (const char* name : {"experiment", "model", "cluster", "accelerator", "precision", "framework", "calibration", "cairn.run/1", "cairn.bound/1", "cairn.calibrate/1", "cairn.measurement/1", "cairn.error/1"}) {
     const Outcome outcome = run({"schema", name});
     INFO(name);
     CHECK(outcome.code == 0);
@@ -81,7 +81,7 @@ TEST_CASE("Completion knows the commands and their options") {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = run({"completion", shell}).out;
     INFO(shell);
-    for (const char* word : {"run", "bound", "config", "validate", "schema", "engine", "analytic", "trace", "matmul", "rbw"})
+    for (const char* word : {"run", "bound", "config", "validate", "calibrate", "schema", "calibrate", "engine", "analytic", "trace", "matmul", "rbw"})
       CHECK(script.find(word) != std::string::npos);
   }
   // A shell reads the script and completes.

@@ -34,25 +34,36 @@ TEST_CASE("shipped calibrations load and price", "[cost][calibration]") {
   }
 }
 
-TEST_CASE("the H100 file reproduces the worked values", "[cost][calibration]") {
+TEST_CASE("the H100 file prices what was measured on one", "[cost][calibration]") {
+  // Rows of the public aiconfigurator samples of H100 SXM (2026-11); the 90th percentile of the fits' errors is 10 %
+  // for products, 6 % for attention and collectives.
   const Calibration h100 = load_calibration(shipped(), "h100-sxm5-80gb");
   const GemmSet* bf16 = h100.find_gemm("bf16");
   REQUIRE(bf16 != nullptr);
   CHECK(h100.find_gemm("fp16") == bf16);
   CHECK(h100.find_gemm("int4") == nullptr);
-  const KernelTime product =
-      gemm_time({.m = 4096, .n = 4096, .k = 4096, .harness = true}, bf16->parameters, h100.rates(*bf16));
-  CHECK(product.total_s * 1e6 == Approx(175.77).margin(0.005));
+  const auto product_us = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return gemm_time({.m = m, .n = n, .k = k, .harness = true}, bf16->parameters, h100.rates(*bf16)).total_s * 1e6;
+  };
+  CHECK(product_us(4096, 4096, 2048) == Approx(92.263).epsilon(0.10));
+  CHECK(product_us(4096, 4096, 4096) == Approx(178.368).epsilon(0.10));
+  CHECK(product_us(4096, 8192, 8192) == Approx(670.869).epsilon(0.10));
 
   REQUIRE(h100.attention_operator.has_value());
   const AttentionShape shape{
-      .b = 4, .s_q = 4096, .s_kv = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .harness = true};
+      .b = 4, .s_q = 8192, .s_kv = 8192, .heads = 32, .kv_heads = 4, .head_dim = 128, .harness = true};
   CHECK(attention_time(shape, h100.attention_operator->parameters, h100.rates(*bf16)).total_s * 1e6 ==
-        Approx(1292.68).margin(0.005));
+        Approx(4595.675).epsilon(0.06));
 
+  // The median of three releases of the library, 16-bit floating point.
   const TransferLinks links{.intra = {.bandwidth = 450e9, .latency = 0.6e-6}};
   CHECK(transfer_time(Collective::all_reduce, 64.0 * 1048576.0, {8, 8}, links, h100.transfers).total_s * 1e6 ==
-        Approx(346.67).margin(0.005));
+        Approx(323.99).epsilon(0.06));
+  for (const GemmSet& set : h100.gemm) {
+    REQUIRE(set.fit.has_value());
+    CHECK(set.fit->rows == 1500);
+    CHECK(set.fit->left_out->median >= set.fit->in_sample.median);
+  }
 }
 
 TEST_CASE("training kernels reproduce the published throughput", "[cost][calibration]") {
@@ -114,9 +125,11 @@ TEST_CASE("a calibration written is read back equal", "[cost][calibration]") {
   for (const core::Diagnostic& diagnostic : diagnostics.all()) UNSCOPED_INFO(diagnostic.to_string());
   REQUIRE_FALSE(diagnostics.has_errors());
   CHECK(after.gemm.size() == before.gemm.size());
-  CHECK(after.find_gemm("fp8")->parameters.quantise_passes == 2.72);
+  CHECK(after.find_gemm("fp8")->parameters.quantise_passes == before.find_gemm("fp8")->parameters.quantise_passes);
+  CHECK(after.find_gemm("fp8")->fit->residual_p10 == before.find_gemm("fp8")->fit->residual_p10);
+  CHECK(after.transfers.domain.fits[0].ramp == Approx(before.transfers.domain.fits[0].ramp).epsilon(1e-9));
   CHECK(after.transfers.domain.fits.size() == before.transfers.domain.fits.size());
-  CHECK(after.transfers.domain.fits[0].gamma == Approx(before.transfers.domain.fits[0].gamma).epsilon(1e-15));
+  CHECK(after.transfers.domain.fits[0].gamma == Approx(before.transfers.domain.fits[0].gamma).epsilon(1e-9));
   CHECK(after.find_flash("flash3")->parameters.forward[2].row_keys == 685.0);
 }
 

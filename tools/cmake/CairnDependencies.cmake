@@ -5,6 +5,16 @@ find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Boost 1.74 REQUIRED)
 
+# Optional: without it `cairn calibrate` says so and exits with 4.
+find_package(Eigen3 3.3 QUIET NO_MODULE)
+set(CAIRN_EIGEN "")
+if(TARGET Eigen3::Eigen)
+  add_library(cairn_eigen INTERFACE)
+  target_link_libraries(cairn_eigen INTERFACE Eigen3::Eigen)
+  target_compile_definitions(cairn_eigen INTERFACE CAIRN_HAS_EIGEN=1)
+  set(CAIRN_EIGEN $<BUILD_INTERFACE:cairn_eigen>)
+endif()
+
 add_library(cairn_yaml INTERFACE)
 target_link_libraries(cairn_yaml INTERFACE $<IF:$<TARGET_EXISTS:yaml-cpp::yaml-cpp>,yaml-cpp::yaml-cpp,yaml-cpp>)
 

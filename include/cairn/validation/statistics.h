@@ -4,6 +4,8 @@
 #include <optional>
 #include <span>
 
+#include "cairn/core/quantile.h"
+
 namespace cairn::validation {
 
 // Summary over rows; absolute errors except bias. All as fractions: 0.05 = 5 %.
@@ -18,9 +20,7 @@ struct ErrorSummary {
 // Empty without errors.
 std::optional<ErrorSummary> summarize(std::span<const double> errors);
 
-// The q-quantile by linear interpolation between order statistics: position q (n - 1). Valid: values not empty,
-// 0 <= q <= 1.
-double quantile(std::span<const double> values, double q);
+using core::quantile;
 
 // Spearman's rank correlation: Pearson's over ranks, tied values sharing the mean of theirs. Empty where it is not
 // defined: fewer than two pairs, or all values of one side equal.

@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <set>
+
+#include "cairn/cost/attention.h"
+#include "families.h"
+
+namespace cairn::calibrate {
+namespace {
+
+using cost::AttentionParameters;
+using Free = FreeParameter<AttentionParameters>;
+
+constexpr double k_us = 1e-6;
+constexpr double k_ns = 1e-9;
+
+std::vector<Free> free_parameters(std::size_t rows) {
+  std::vector<Free> free{{{"tensor_efficiency", 0.65, 0.2, 1.0, 0.3}, &AttentionParameters::tensor_efficiency},
+                         {{"exp_efficiency", 0.8, 0.2, 2.0, 0.3}, &AttentionParameters::exp_efficiency},
+                         {{"launch_floor", 15 * k_us, k_us, 60 * k_us, 1.0}, &AttentionParameters::launch_floor_s},
+                         {{"row", 40 * k_ns, k_ns, 300 * k_ns, 1.0}, &AttentionParameters::row_s}};
+  if (rows < k_full_rows) return free;
+  free.push_back({{"tail", 0.55, 0.05, 3.0, 1.0}, &AttentionParameters::tail});
+  free.push_back({{"query_traffic", 1.0, 0.01, 10.0, 1.0}, &AttentionParameters::query_traffic});
+  free.push_back({{"kv_traffic", 1.0, 0.01, 10.0, 1.0}, &AttentionParameters::kv_traffic});
+  free.push_back({{"pass", 0.4 * k_ns, 0.01 * k_ns, 5 * k_ns, 1.0}, &AttentionParameters::pass_s});
+  free.push_back({{"droop", 0.15, 0.01, 1.0, 1.0}, &AttentionParameters::droop});
+  return free;
+}
+
+cost::AttentionShape shape_of(const measure::Measurement& row) {
+  return {.b = row.extent("b"),
+          .s_q = row.extent("s"),
+          .s_kv = row.extent("s"),
+          .heads = row.extent("hq"),
+          .kv_heads = row.extent("hkv"),
+          .head_dim = row.extent("d"),
+          .causal = row.extent("causal") != 0,
+          .harness = true};
+}
+
+bool is_whole(const cost::AttentionShape& shape) {
+  return shape.b > 0 && shape.s_q > 0 && shape.heads > 0 && shape.kv_heads > 0 && shape.head_dim > 0;
+}
+
+}  // namespace
+
+void fit_attention(const Rows& rows, Result& result) {
+  Rows serving;
+  std::vector<cost::AttentionShape> shapes;
+  FamilyProblem problem{.groupings = {{}, {}, {}, {}},
+                        .grouped_by = "octaves of S, decades of B Hq, octaves of Hq/Hkv, head sizes"};
+  cost::FitRecord ranges;
+  for (const measure::Measurement* row : rows) {
+    const cost::AttentionShape shape = shape_of(*row);
+    if (row->method != measure::Method::serving_operator || !is_whole(shape)) continue;
+    serving.push_back(row);
+    shapes.push_back(shape);
+    problem.measured_s.push_back(row->time.median_s);
+    problem.groupings[0].push_back(octave(static_cast<double>(shape.s_q)));
+    problem.groupings[1].push_back(decade(static_cast<double>(shape.b * shape.heads)));
+    problem.groupings[2].push_back(
+        octave(static_cast<double>(std::max<std::int64_t>(1, shape.heads / shape.kv_heads))));
+    problem.groupings[3].push_back(static_cast<int>(shape.head_dim));
+    for (const char* extent : {"b", "s", "hq", "hkv", "d"})
+      widen(ranges.ranges, extent, static_cast<double>(row->extent(extent)));
+  }
+  const cost::GemmSet* products = result.calibration.find_gemm("bf16");
+  if (serving.size() < k_least_rows || products == nullptr) {
+    result.families.push_back(too_few("attention", "bf16", serving.size(), k_least_rows));
+    if (serving.size() < rows.size())
+      *result.families.back().skipped += "; kernels without their framework's call do not count here";
+    return;
+  }
+  // A form of two units needs two head sizes to tell them apart.
+  const AttentionParameters held =
+      result.calibration.attention_operator ? result.calibration.attention_operator->parameters : AttentionParameters{};
+  const std::vector<Free> free = free_parameters(serving.size());
+  const cost::MachineRates rates = result.calibration.rates(*products);
+  problem.parameters = parameters_of(free);
+  problem.price = [&](std::span<const double> values, std::span<const std::size_t> which, std::span<double> seconds) {
+    const AttentionParameters parameters = with_values(held, free, values);
+    for (std::size_t i = 0; i < which.size(); ++i)
+      seconds[i] = cost::attention_time(shapes[which[i]], parameters, rates).total_s;
+  };
+  if (std::set<int>(problem.groupings[3].begin(), problem.groupings[3].end()).size() < 2) problem.groupings.pop_back();
+  FamilyFit fit = fit_family(problem);
+  fit.record.ranges = std::move(ranges.ranges);
+  result.calibration.attention_operator = cost::AttentionSet{
+      .provenance = measured_by(serving), .parameters = with_values(held, free, fit.values), .fit = fit.record};
+  result.families.push_back(result_of("attention", "bf16", problem.parameters, std::move(fit)));
+}
+
+}  // namespace cairn::calibrate

@@ -1,0 +1,215 @@
+#include "cairn/calibrate/calibrate.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cairn/calibrate/robust_fit.h"
+#include "cairn/config/loader.h"
+#include "cairn/config/read.h"
+#include "cairn/config/yaml.h"
+#include "cairn/hardware/files.h"
+#include "families.h"
+
+namespace cairn::calibrate {
+namespace {
+
+constexpr std::string_view k_calibrations = "calibration";
+
+// Which accelerator each device name of the files means; "" for none.
+using Devices = std::map<std::string, std::string>;
+
+Devices devices_of(const config::Loader& loader, std::span<const measure::MeasurementFile> files) {
+  Devices devices;
+  for (const measure::MeasurementFile& file : files) {
+    for (const measure::Measurement& row : file.rows) {
+      if (!devices.contains(row.device)) devices[row.device] = accelerator_of(loader, row.device);
+    }
+  }
+  return devices;
+}
+
+std::string chosen_accelerator(const config::Loader& loader, const Devices& devices, const std::string& named) {
+  const std::vector<std::string> known = loader.names("accelerators");
+  if (!named.empty()) {
+    if (std::find(known.begin(), known.end(), named) != known.end()) return named;
+    const std::string meant = accelerator_of(loader, named);
+    if (!meant.empty()) return meant;
+    const std::string near = core::nearest(named, known);
+    throw core::ConfigurationError(
+        "--gpu", fmt::format("no accelerator is called '{}'", named),
+        near.empty() ? "`cairn config list accelerators` lists them" : fmt::format("did you mean '{}'?", near));
+  }
+  std::set<std::string> found;
+  std::vector<std::string> unknown;
+  for (const auto& [device, accelerator] : devices) {
+    if (accelerator.empty())
+      unknown.push_back(device.empty() ? "(unnamed)" : device);
+    else
+      found.insert(accelerator);
+  }
+  if (found.size() == 1) return *found.begin();
+  if (found.empty())
+    throw core::ConfigurationError("--gpu", fmt::format("none of the devices is known: {}", fmt::join(unknown, ", ")),
+                                   "say which accelerator it is, as in --gpu h100-sxm5-80gb");
+  throw core::ConfigurationError("--gpu",
+                                 fmt::format("the files measure several accelerators: {}", fmt::join(found, ", ")),
+                                 "choose one, as in --gpu " + *found.begin());
+}
+
+// Rows of the accelerator. A single device that no name is known for is the one that was named.
+Rows rows_of(std::span<const measure::MeasurementFile> files, const Devices& devices, const Options& options,
+             const std::string& accelerator) {
+  const bool lone = !options.accelerator.empty() && devices.size() == 1 && devices.begin()->second.empty();
+  Rows rows;
+  for (const measure::MeasurementFile& file : files) {
+    for (const measure::Measurement& row : file.rows) {
+      if (lone || devices.at(row.device) == accelerator) rows.push_back(&row);
+    }
+  }
+  if (!rows.empty()) return rows;
+  std::vector<std::string> names;
+  for (const auto& [device, known] : devices) names.push_back(device.empty() ? "(unnamed)" : device);
+  throw core::ConfigurationError(
+      "--gpu", fmt::format("no row was measured on {}; the files name {}", accelerator, fmt::join(names, ", ")),
+      "name the accelerator of these devices, or other files");
+}
+
+void mark_carried_over(cost::Provenance& provenance, const std::string& from) {
+  if (provenance.source.empty()) return;
+  provenance = {.evidence = cost::Evidence::assumed, .source = fmt::format("carried over from {}", from)};
+}
+
+cost::MachineRates machine_of(const hardware::Accelerator& accelerator, const cost::MachineRates& base) {
+  cost::MachineRates rates = base;
+  rates.vector_flops = accelerator.vector_peak(numerics::Format::fp32).base();
+  rates.memory_bandwidth = accelerator.device_memory().bandwidth->base();
+  if (const hardware::MemoryLevel* l2 = accelerator.find_memory("l2")) rates.l2_bytes = l2->capacity.base();
+  rates.sm_count = static_cast<double>(accelerator.multiprocessors);
+  rates.clock_hz = accelerator.clock.base();
+  rates.exp_per_clock_per_sm = accelerator.exponentials_per_clock;
+  return rates;
+}
+
+// The accelerator's own calibration, or another's under this one's name, with everything in it marked as assumed.
+cost::Calibration base_calibration(const config::Loader& loader, const Options& options, const std::string& name,
+                                   const hardware::Accelerator& accelerator) {
+  const std::vector<std::string> known = loader.names(k_calibrations);
+  const std::string base = options.base.empty() ? name : options.base;
+  if (std::find(known.begin(), known.end(), base) == known.end()) {
+    throw core::ConfigurationError("--base", fmt::format("there is no calibration '{}'", base),
+                                   "name the calibration of the nearest accelerator, as in --base h100-sxm5-80gb: it "
+                                   "supplies what is not measured");
+  }
+  cost::Calibration calibration = cost::load_calibration(loader, base);
+  if (calibration.accelerator == name) return calibration;
+  for (cost::GemmSet& set : calibration.gemm) {
+    mark_carried_over(set.provenance, base);
+    set.fit.reset();
+  }
+  if (calibration.attention_operator) {
+    mark_carried_over(calibration.attention_operator->provenance, base);
+    calibration.attention_operator->fit.reset();
+  }
+  for (cost::FlashSet& set : calibration.flash_attention) mark_carried_over(set.provenance, base);
+  mark_carried_over(calibration.transfer_provenance, base);
+  calibration.memory_bound_fit.reset();
+  calibration.name = accelerator.name;
+  calibration.accelerator = name;
+  calibration.machine = machine_of(accelerator, calibration.machine);
+  return calibration;
+}
+
+std::function<double(std::string_view)> peaks_of(const hardware::Accelerator& accelerator) {
+  return [&accelerator](std::string_view type) {
+    const numerics::Format format = type.starts_with("fp8") ? numerics::Format::fp8_e4m3
+                                    : type == "fp32"        ? numerics::Format::fp32
+                                                            : numerics::Format::bf16;
+    const bool known = type.starts_with("fp8") || type == "fp32" || type == "bf16";
+    const auto peak = known ? accelerator.matrix_peak(format) : std::nullopt;
+    return peak ? peak->base() : 0.0;
+  };
+}
+
+void fit_all(const Rows& rows, const hardware::Accelerator& accelerator, Result& result) {
+  std::map<std::string, Rows> by;
+  for (const measure::Measurement* row : rows) {
+    const std::string& kind = row->kind;
+    const bool launch = kind == "launch" || kind == "graph";
+    by[kind == "gemm" || kind == "attention" || launch ? kind
+       : is_memory_bound(kind)                         ? "memory"
+       : is_collective(kind)                           ? "collective"
+                                                       : "other"]
+        .push_back(row);
+  }
+  if (by.contains("gemm")) fit_gemm(by["gemm"], peaks_of(accelerator), result);
+  if (by.contains("attention")) fit_attention(by["attention"], result);
+  if (by.contains("memory")) fit_memory_bound(by["memory"], result);
+  if (by.contains("launch")) fit_launch(by["launch"], result);
+  if (by.contains("collective")) fit_collectives(by["collective"], result);
+  // The gap between kernels: of launches; else of memory-bound kernels; else the floor of 16-bit products.
+  const auto fitted = [&](std::string_view kind, std::string_view type) {
+    return std::any_of(result.families.begin(), result.families.end(), [&](const FamilyResult& family) {
+      return family.kind == kind && family.type == type && !family.skipped;
+    });
+  };
+  if (!fitted("launch", "none")) {
+    if (fitted("memory-bound", "any"))
+      result.calibration.gap_s = result.calibration.memory_bound.gap_s;
+    else if (fitted("gemm", "bf16"))
+      result.calibration.gap_s = result.calibration.find_gemm("bf16")->parameters.launch_floor_s;
+  }
+}
+
+void require_something(const Result& result, std::span<const measure::MeasurementFile> files) {
+  std::vector<core::Diagnostic> why;
+  for (const FamilyResult& family : result.families) {
+    if (!family.skipped) return;
+    core::Diagnostic diagnostic;
+    diagnostic.file = files.front().file;
+    diagnostic.line = files.front().rows.empty() ? 1 : files.front().rows.front().line;
+    diagnostic.column = 1;
+    diagnostic.message = fmt::format("{} {}: {}", family.kind, family.type, *family.skipped);
+    diagnostic.hint = "measure more shapes";
+    why.push_back(std::move(diagnostic));
+  }
+  if (why.empty())
+    throw core::ConfigurationError("", "none of the rows is of a kind that is fitted",
+                                   "gemm, attention, memory-bound kernels, launches and collectives inside a node are");
+  throw core::ConfigurationError(std::move(why));
+}
+
+}  // namespace
+
+Result calibrate(const config::Loader& loader, std::span<const measure::MeasurementFile> files,
+                 const Options& options) {
+  if (!can_fit()) throw core::CapabilityError("calibrating needs Eigen, which this build was made without");
+  const Devices devices = devices_of(loader, files);
+  Result result;
+  result.accelerator = chosen_accelerator(loader, devices, options.accelerator);
+  const Rows rows = rows_of(files, devices, options, result.accelerator);
+  const hardware::Accelerator accelerator = hardware::load_accelerator(loader, result.accelerator);
+  result.calibration = base_calibration(loader, options, result.accelerator, accelerator);
+  for (const measure::MeasurementFile& file : files)
+    result.warnings.insert(result.warnings.end(), file.warnings.begin(), file.warnings.end());
+  fit_all(rows, accelerator, result);
+  require_something(result, files);
+  return result;
+}
+
+std::string calibration_yaml(const Result& result) {
+  core::Diagnostics diagnostics;
+  const config::Node node =
+      config::parse_text(config::to_json(result.calibration), config::Syntax::json, "calibration", diagnostics);
+  diagnostics.raise_if_errors();
+  return "# Written by `cairn calibrate`. The forms are in "
+         "include/cairn/cost/{gemm,attention,memory_bound,transfer}.h;\n"
+         "# efficiencies are relative to the rates under `machine`. `fit`: scores as fractions, in sample and of\n"
+         "# predictions of groups that the fit did not see; quantiles of measured / predicted - 1.\n" +
+         config::to_yaml(node);
+}
+
+}  // namespace cairn::calibrate

@@ -1,0 +1,202 @@
+// Messages inside one domain. Both forms of transfer.h are fitted; the three protocols as
+//   a2 = a1 (1 + r2), a3 = a2 (1 + r3), B1 = f1 B3, B2 = f2 B3
+// with priors of the width seen over accelerators: the few sizes of one protocol leave its line free otherwise.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "cairn/core/quantile.h"
+#include "cairn/cost/transfer.h"
+#include "families.h"
+
+namespace cairn::calibrate {
+namespace {
+
+using cost::Collective;
+using cost::DomainFit;
+
+constexpr double k_us = 1e-6;
+constexpr double k_ns = 1e-9;
+constexpr double k_crossover = 10.0;  // sharper or softer (8 to 16) describes the public samples equally well
+
+constexpr std::array<std::pair<std::string_view, Collective>, 6> k_collectives{
+    {{"all_reduce", Collective::all_reduce},
+     {"all_gather", Collective::all_gather},
+     {"reduce_scatter", Collective::reduce_scatter},
+     {"all_to_all", Collective::all_to_all},
+     {"broadcast", Collective::broadcast},
+     {"send_recv", Collective::send_recv}}};
+
+// Times of equal messages are repeats: their median is what is fitted.
+struct Sizes {
+  std::vector<double> bytes = {};
+  std::vector<double> seconds = {};
+};
+Sizes medians(const Rows& rows) {
+  std::map<double, std::vector<double>> repeats;
+  for (const measure::Measurement* row : rows) repeats[row->bytes].push_back(row->time.median_s);
+  Sizes sizes;
+  for (const auto& [bytes, times] : repeats) {
+    sizes.bytes.push_back(bytes);
+    sizes.seconds.push_back(core::quantile(times, 0.5));
+  }
+  return sizes;
+}
+
+bool is_integer(std::string_view type) { return type.starts_with("int") || type.starts_with("uint"); }
+
+// One curve has one origin. Sources differ in level by several percent (firmware, library, switch settings), so the one
+// with the most rows speaks. Integers are reduced by other means than the floating-point numbers of training (never in
+// the switch; 15 % slower at 64 MiB on eight H100): they count only where nothing else was measured.
+Rows of_one_origin(const Rows& rows, Collective collective) {
+  const bool reduces = collective == Collective::all_reduce || collective == Collective::reduce_scatter;
+  const bool floating = std::any_of(rows.begin(), rows.end(), [](const auto* row) { return !is_integer(row->type); });
+  std::map<std::string, Rows> sources;
+  for (const measure::Measurement* row : rows)
+    if (!reduces || !floating || !is_integer(row->type)) sources[row->source].push_back(row);
+  return std::max_element(sources.begin(), sources.end(),
+                          [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); })
+      ->second;
+}
+
+std::vector<FitParameter> protocol_parameters(double link) {
+  return {{"low_latency", 10 * k_us, 0.5 * k_us, 200 * k_us, 1.0},
+          {"r2", 0.2, 0.01, 5.0, 0.28},
+          {"r3", 1.6, 0.01, 10.0, 0.16},
+          {"simple_bandwidth", 0.75 * link, 0.02 * link, 2.0 * link, 0.12},
+          {"f1", 0.03, 0.001, 0.5, 0.32},
+          {"f2", 0.5, 0.05, 2.0, 0.2},
+          // The square root of the message grows with the square root of what the links carry.
+          {"simple_ramp", k_ns * std::sqrt(450e9 / link), 0.01 * k_ns, 100 * k_ns, 0.4}};
+}
+
+DomainFit three_protocols(DomainFit fit, std::span<const double> v) {
+  const double a2 = v[0] * (1.0 + v[1]);
+  fit.protocols = {{{v[0], v[4] * v[3]}, {a2, v[5] * v[3]}, {a2 * (1.0 + v[2]), v[3]}}};
+  fit.ramp = v[6];
+  return fit;
+}
+
+// As it is written: to four digits.
+void round_lines(DomainFit& fit) {
+  for (cost::ProtocolLine& line : fit.protocols) line = {rounded(line.latency_s), rounded(line.bandwidth)};
+  fit.ramp = rounded(fit.ramp);
+}
+
+std::vector<FitParameter> short_parameters(double link) {
+  return {{"latency", 10 * k_us, 0.5 * k_us, 200 * k_us, 1.0},
+          {"ramp", 6 * k_ns, 0.05 * k_ns, 200 * k_ns, 1.0},
+          {"bandwidth", 0.75 * link, 0.02 * link, 2.0 * link, 1.0}};
+}
+
+DomainFit short_form(DomainFit fit, std::span<const double> v) {
+  fit.alpha_s = v[0];
+  fit.gamma = v[1];
+  fit.bandwidth = v[2];
+  return fit;
+}
+
+using Build = DomainFit (*)(DomainFit, std::span<const double>);
+
+FamilyProblem problem_of(const Sizes& sizes, std::vector<FitParameter> parameters) {
+  FamilyProblem problem{.parameters = std::move(parameters),
+                        .measured_s = sizes.seconds,
+                        .groupings = {{}},
+                        .grouped_by = "decades of the message size"};
+  for (const double bytes : sizes.bytes) problem.groupings[0].push_back(decade(std::max(1.0, bytes)));
+  return problem;
+}
+
+// Prices `sizes` by cost with one measured rank count.
+auto price_with(const Sizes& sizes, const DomainFit& empty, double link, cost::TransferForm form, Build build) {
+  return [&sizes, empty, link, form, build](std::span<const double> values, std::span<const std::size_t> which,
+                                            std::span<double> seconds) {
+    cost::TransferLaws laws{
+        .domain = {.link_bandwidth = link, .fits = {build(empty, values)}, .crossover_exponent = k_crossover},
+        .form = form};
+    const cost::TransferLinks links{.intra = {.bandwidth = link}};
+    const cost::GroupBinding group{.size = empty.ranks, .ranks_per_domain = empty.ranks};
+    for (std::size_t i = 0; i < which.size(); ++i)
+      seconds[i] = cost::transfer_time(empty.collective, sizes.bytes[which[i]], group, links, laws).total_s;
+  };
+}
+
+FamilyResult fit_one(DomainFit fit, const Sizes& sizes, double link, Result& result) {
+  FamilyProblem brief = problem_of(sizes, short_parameters(link));
+  brief.groupings.clear();
+  brief.price = price_with(sizes, fit, link, cost::TransferForm::short_form, short_form);
+  fit = short_form(fit, fit_family(brief).values);
+
+  FamilyProblem full = problem_of(sizes, protocol_parameters(link));
+  full.price = price_with(sizes, fit, link, cost::TransferForm::three_protocols, three_protocols);
+  FamilyFit found = fit_family(full);
+  for (const double bytes : sizes.bytes) widen(found.record.ranges, "bytes", bytes);
+  fit = three_protocols(fit, found.values);
+  round_lines(fit);
+  fit.fit = found.record;
+
+  FamilyResult family{.kind = std::string(cost::name(fit.collective)),
+                      .type = fmt::format("{} ranks", fit.ranks),
+                      .parameters = {{"low_latency", fit.protocols[0].latency_s},
+                                     {"low_bandwidth", fit.protocols[0].bandwidth},
+                                     {"middle_latency", fit.protocols[1].latency_s},
+                                     {"middle_bandwidth", fit.protocols[1].bandwidth},
+                                     {"simple_latency", fit.protocols[2].latency_s},
+                                     {"simple_bandwidth", fit.protocols[2].bandwidth},
+                                     {"simple_ramp", fit.ramp}},
+                      .at_bound = found.at_bound,
+                      .record = found.record,
+                      .left_out_errors = found.left_out_errors};
+  std::vector<DomainFit>& fits = result.calibration.transfers.domain.fits;
+  std::erase_if(fits,
+                [&](const DomainFit& each) { return each.collective == fit.collective && each.ranks == fit.ranks; });
+  fits.push_back(std::move(fit));
+  return family;
+}
+
+}  // namespace
+
+bool is_collective(std::string_view kind) {
+  return std::any_of(k_collectives.begin(), k_collectives.end(), [&](const auto& each) { return each.first == kind; });
+}
+
+void fit_collectives(const Rows& rows, Result& result) {
+  std::map<std::pair<std::size_t, std::int64_t>, Rows> groups;
+  for (const measure::Measurement* row : rows) {
+    if (row->nodes != 1 || row->ranks < 2 || row->bytes <= 0.0) continue;  // networks between nodes are fabrics
+    const auto found = std::find_if(k_collectives.begin(), k_collectives.end(),
+                                    [&](const auto& each) { return each.first == row->kind; });
+    groups[{static_cast<std::size_t>(found - k_collectives.begin()), row->ranks}].push_back(row);
+  }
+  cost::DomainLaws& laws = result.calibration.transfers.domain;
+  Rows used;
+  for (const auto& [key, measured] : groups) {
+    const DomainFit empty{.collective = k_collectives[key.first].second, .ranks = key.second};
+    const Rows group = of_one_origin(measured, empty.collective);
+    const Sizes sizes = medians(group);
+    const std::string type = fmt::format("{} ranks", key.second);
+    if (laws.link_bandwidth <= 0.0) {
+      result.families.push_back(
+          too_few(std::string(cost::name(empty.collective)), type, sizes.bytes.size(), k_least_sizes));
+      result.families.back().skipped = "the base states no transfers.link_bandwidth, which bandwidths are relative to";
+    } else if (sizes.bytes.size() < k_least_sizes) {
+      result.families.push_back(
+          too_few(std::string(cost::name(empty.collective)), type, sizes.bytes.size(), k_least_sizes));
+      *result.families.back().skipped += " message sizes";
+    } else {
+      result.families.push_back(fit_one(empty, sizes, laws.link_bandwidth, result));
+      used.insert(used.end(), group.begin(), group.end());
+    }
+  }
+  if (used.empty()) return;
+  laws.crossover_exponent = k_crossover;
+  result.calibration.transfer_provenance = measured_by(used);
+  std::stable_sort(laws.fits.begin(), laws.fits.end(), [](const DomainFit& a, const DomainFit& b) {
+    return std::pair(a.collective, a.ranks) < std::pair(b.collective, b.ranks);
+  });
+}
+
+}  // namespace cairn::calibrate

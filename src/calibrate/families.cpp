@@ -1,0 +1,33 @@
+#include "families.h"
+
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace cairn::calibrate {
+
+FamilyResult result_of(std::string kind, std::string type, const std::vector<FitParameter>& parameters, FamilyFit fit) {
+  FamilyResult result{.kind = std::move(kind), .type = std::move(type)};
+  for (std::size_t i = 0; i < parameters.size(); ++i) result.parameters.emplace_back(parameters[i].name, fit.values[i]);
+  result.at_bound = std::move(fit.at_bound);
+  result.record = std::move(fit.record);
+  result.left_out_errors = std::move(fit.left_out_errors);
+  return result;
+}
+
+FamilyResult too_few(std::string kind, std::string type, std::size_t rows, std::size_t needed) {
+  FamilyResult result{.kind = std::move(kind), .type = std::move(type)};
+  result.record.rows = static_cast<std::int64_t>(rows);
+  result.skipped = fmt::format("{} rows, a fit needs {}", rows, needed);
+  return result;
+}
+
+cost::Provenance measured_by(const Rows& rows) {
+  std::set<std::string> sources;
+  for (const measure::Measurement* row : rows) sources.insert(row->source);
+  return {.evidence = cost::Evidence::fitted,
+          .source = fmt::format("{} timings: {}", rows.size(), fmt::join(sources, ", "))};
+}
+
+}  // namespace cairn::calibrate

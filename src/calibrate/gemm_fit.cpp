@@ -1,0 +1,128 @@
+// The free parameters of a product, their physical defaults and bounds; weak priors after the published fits.
+#include <algorithm>
+#include <map>
+
+#include "cairn/cost/gemm.h"
+#include "families.h"
+
+namespace cairn::calibrate {
+namespace {
+
+using cost::GemmParameters;
+using Free = FreeParameter<GemmParameters>;
+
+constexpr double k_half = 0.5;
+constexpr double k_us = 1e-6;
+
+double bytes_per_element(std::string_view type) { return type.starts_with("fp8") ? 1.0 : 2.0; }
+
+// 16-bit products share a set.
+std::string set_type(const std::string& type) { return type == "fp16" ? "bf16" : type; }
+
+// What is not fitted: the shape of the kernels (waves, depth of a step, splits) from the base, else as on Hopper.
+GemmParameters held_parameters(const cost::Calibration& base, const std::string& type) {
+  const cost::GemmSet* set = base.find_gemm(type);
+  if (set == nullptr) set = base.find_gemm("bf16");
+  GemmParameters held = set != nullptr ? set->parameters : GemmParameters{.wave_quantisation = 0.1};
+  held.sustained = 1.0;  // benchmarks run short
+  if (type == "fp8-block") held.max_split = 1;
+  if (type == "bf16") held.quantise_passes = 0.0;
+  return held;
+}
+
+std::vector<Free> free_parameters(const std::string& type, const GemmParameters& held, std::size_t rows,
+                                  measure::Method method) {
+  const bool serving = method == measure::Method::serving_operator;
+  std::vector<Free> free{
+      {{"tensor_efficiency", 0.8, 0.3, 1.0, 0.3}, &GemmParameters::tensor_efficiency},
+      {{"memory_efficiency", 0.85, 0.3, serving ? 1.1 : 1.0, 0.3}, &GemmParameters::memory_efficiency},
+      {{serving ? "launch_floor" : "gap", 3 * k_us, 0.3 * k_us, 40 * k_us, 1.0},
+       serving ? &GemmParameters::launch_floor_s : &GemmParameters::gap_s}};
+  if (serving && type != "bf16")
+    free.push_back({{"quantise_passes", 2.5, 0.1, 10.0, 1.0}, &GemmParameters::quantise_passes});
+  if (rows < k_full_rows) return free;
+  free.push_back({{"step_floor", 0.1 * k_us, 0.005 * k_us, k_us, 1.0}, &GemmParameters::step_floor_s});
+  free.push_back({{"operand_bandwidth", 1e12, 1e11, 1e14, 1.0}, &GemmParameters::operand_bandwidth});
+  free.push_back({{"epilogue", 0.4, 0.01, 3.0, 1.0}, &GemmParameters::epilogue});
+  free.push_back({{"overlap_exponent", 2.5, 1.2, 6.0, 0.4}, &GemmParameters::overlap_exponent});
+  free.push_back({{"droop", 0.15, 0.01, 1.0, 1.0}, &GemmParameters::droop});
+  if (held.max_split > 1)
+    free.push_back({{"split_cost", 2.8 * k_us, 0.2 * k_us, 20 * k_us, 1.0}, &GemmParameters::split_cost_s});
+  // Kernels that do not stay resident fill and drain for every tile.
+  if (held.wave_quantisation > k_half)
+    free.push_back({{"tile_overhead", 1.5 * k_us, 0.05 * k_us, 10 * k_us, 1.0}, &GemmParameters::tile_overhead_s});
+  return free;
+}
+
+cost::GemmShape shape_of(const measure::Measurement& row, const std::string& type) {
+  return {.m = row.extent("m"),
+          .n = row.extent("n"),
+          .k = row.extent("k"),
+          .input_bytes = bytes_per_element(type),
+          .harness = row.method == measure::Method::serving_operator};
+}
+
+FamilyResult fit_type(const std::string& type, double peak, const Rows& rows, Result& result) {
+  cost::GemmSet set{.type = type, .peak_flops = peak, .provenance = measured_by(rows)};
+  const measure::Method method = rows.front()->method;
+  const GemmParameters held = held_parameters(result.calibration, type);
+  const std::vector<Free> free = free_parameters(type, held, rows.size(), method);
+  const cost::MachineRates rates = result.calibration.rates(set);
+  std::vector<cost::GemmShape> shapes;
+  FamilyProblem problem{
+      .parameters = parameters_of(free), .groupings = {{}, {}, {}}, .grouped_by = "decades of M, N, K"};
+  cost::FitRecord ranges;
+  for (const measure::Measurement* row : rows) {
+    const cost::GemmShape shape = shape_of(*row, type);
+    shapes.push_back(shape);
+    problem.measured_s.push_back(row->time.median_s);
+    const std::pair<const char*, std::int64_t> extents[] = {{"m", shape.m}, {"n", shape.n}, {"k", shape.k}};
+    for (std::size_t i = 0; i < std::size(extents); ++i) {
+      const auto extent = static_cast<double>(extents[i].second);
+      problem.groupings[i].push_back(decade(extent));
+      widen(ranges.ranges, extents[i].first, extent);
+    }
+  }
+  problem.price = [&](std::span<const double> values, std::span<const std::size_t> which, std::span<double> seconds) {
+    const cost::GemmPricer pricer(with_values(held, free, values), rates);
+    for (std::size_t i = 0; i < which.size(); ++i) seconds[i] = pricer.time(shapes[which[i]]).total_s;
+  };
+  FamilyFit fit = fit_family(problem);
+  fit.record.ranges = std::move(ranges.ranges);
+  set.parameters = with_values(held, free, fit.values);
+  set.parameters.sustained = result.calibration.sustained;
+  if (method == measure::Method::kernel) set.parameters.launch_floor_s = set.parameters.gap_s;
+  set.fit = fit.record;
+  std::vector<cost::GemmSet>& sets = result.calibration.gemm;
+  const auto same =
+      std::find_if(sets.begin(), sets.end(), [&](const cost::GemmSet& each) { return each.type == type; });
+  same == sets.end() ? sets.push_back(set) : void(*same = set);
+  return result_of("gemm", type, problem.parameters, std::move(fit));
+}
+
+}  // namespace
+
+void fit_gemm(const Rows& rows, const std::function<double(std::string_view type)>& peak_flops, Result& result) {
+  // Serving operators and kernels are timed differently; the operators' rows are many and rule where both exist.
+  std::map<std::string, std::pair<Rows, Rows>> by_type;
+  for (const measure::Measurement* row : rows) {
+    if (row->extent("m") < 1 || row->extent("n") < 1 || row->extent("k") < 1) continue;
+    if (row->cache == measure::CacheState::warm) continue;  // the form prices operands from memory
+    auto& [serving, kernels] = by_type[set_type(row->type)];
+    (row->method == measure::Method::serving_operator ? serving : kernels).push_back(row);
+  }
+  for (const auto& [type, both] : by_type) {
+    const Rows& chosen = both.first.size() >= k_least_rows ? both.first : both.second;
+    const double peak = peak_flops(type);
+    if (peak <= 0.0) {
+      result.families.push_back(too_few("gemm", type, both.first.size() + both.second.size(), k_least_rows));
+      result.families.back().skipped = "the accelerator's file names no peak for this type";
+    } else if (chosen.size() < k_least_rows) {
+      result.families.push_back(too_few("gemm", type, std::max(both.first.size(), both.second.size()), k_least_rows));
+    } else {
+      result.families.push_back(fit_type(type, peak, chosen, result));
+    }
+  }
+}
+
+}  // namespace cairn::calibrate

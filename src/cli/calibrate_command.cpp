@@ -1,0 +1,55 @@
+#include <fmt/format.h>
+
+#include "cairn/calibrate/calibrate.h"
+#include "cairn/calibrate/robust_fit.h"
+#include "cairn/measure/read.h"
+#include "cairn/report/calibration.h"
+#include "context.h"
+#include "exit_code.h"
+
+namespace cairn::cli {
+namespace {
+
+// Everything wrong with every file at once.
+std::vector<measure::MeasurementFile> read_all(const std::vector<std::string>& names) {
+  std::vector<measure::MeasurementFile> files;
+  std::vector<core::Diagnostic> wrong;
+  for (const std::string& name : names) {
+    try {
+      files.push_back(measure::read_measurements(name));
+    } catch (const core::ConfigurationError& error) {
+      wrong.insert(wrong.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+  }
+  if (!wrong.empty()) throw core::ConfigurationError(std::move(wrong));
+  return files;
+}
+
+}  // namespace
+
+int command(const CalibrateArguments& arguments, Context& context) {
+  if (!calibrate::can_fit())
+    throw core::CapabilityError(
+        "`cairn calibrate` needs Eigen, which this build was made without: install libeigen3-dev "
+        "and build again");
+  const std::vector<measure::MeasurementFile> files = read_all(arguments.files);
+  for (const measure::MeasurementFile& file : files) {
+    say(fmt::format("{}: {}, {} rows, {} of no use", file.file, measure::name(file.format), file.rows.size(),
+                    file.skipped.size()));
+    for (const measure::Skipped& row : file.skipped) say(fmt::format("{}:{}: {}", file.file, row.line, row.reason));
+  }
+  const calibrate::Result result =
+      calibrate::calibrate(context.loader, files, {.accelerator = arguments.gpu, .base = arguments.base});
+  for (const core::Diagnostic& warning : result.warnings) warn(warning.to_string());
+  if (!arguments.output.empty()) {
+    Output file(arguments.output);
+    file.write(calibrate::calibration_yaml(result));
+    file.finish();
+  }
+  Output output("");
+  output.write(arguments.json ? report::json(result) : report::text(result));
+  output.finish();
+  return k_ok;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,102 @@
+// `cairn calibrate` from outside: files in, a calibration and a report out, every kind of bad file.
+#include <filesystem>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "catch.h"
+#include "cli/program.h"
+
+using namespace cairn::cli_tests;
+using nlohmann::json;
+
+namespace {
+
+// All-gathers of four ranks: 12 us + x/300 GB/s with x = 3/4 of the buffer, as nccl-tests prints them.
+std::string measured_gathers() {
+  std::string text =
+      "# Collective test starting: all_gather_perf\n"
+      "# nThread 1 nGpus 4 minBytes 1024 maxBytes 1073741824 step: 4(factor) iters: 20\n";
+  for (int rank = 0; rank < 4; ++rank)
+    text += "#  Rank  " + std::to_string(rank) + " Group  0 Pid  1 on node device  0 [0x07] NVIDIA H100 80GB HBM3\n";
+  text +=
+      "#       size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong\n"
+      "#        (B)  (elements)  (us)  (GB/s)  (GB/s)  (us)  (GB/s)  (GB/s)\n";
+  for (double bytes = 1024.0; bytes < 2e9; bytes *= 4.0) {
+    const double us = 12.0 + 0.75 * bytes / 300e3;
+    char line[200];
+    std::snprintf(line, sizeof line, " %.0f %.0f float none -1 %.2f %.2f %.2f 0 %.2f %.2f %.2f 0\n", bytes, bytes / 4,
+                  us, bytes / us / 1e3, 0.75 * bytes / us / 1e3, us, bytes / us / 1e3, 0.75 * bytes / us / 1e3);
+    text += line;
+  }
+  return text + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 100\n";
+}
+
+bool can_fit() { return run({"calibrate", write_file("probe-of-eigen.txt", measured_gathers())}).code != 4; }
+
+std::string read_file(const std::string& path) {
+  std::ifstream stream(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+}  // namespace
+
+TEST_CASE("A calibration is written, its report read, and both used", "[calibrate]") {
+  if (!can_fit()) return;
+  const std::string measured = write_file("gathers.txt", measured_gathers());
+  const std::string written = scratch() + "/mine.yaml";
+  const Outcome text = run({"calibrate", measured, "-o", written});
+  CHECK(text.code == 0);
+  CHECK(text.out.find("calibration of h100-sxm5-80gb") == 0);
+  CHECK(text.out.find("all-gather 4 ranks") != std::string::npos);
+  CHECK(text.err.empty());
+
+  const Outcome document = run({"calibrate", measured, "--json", "--gpu", "h100-sxm5-80gb"});
+  CHECK(document.code == 0);
+  const json result = json::parse(document.out);
+  CHECK(result["schema"] == "cairn.calibrate/1");
+  CHECK(result["gpu"] == "h100-sxm5-80gb");
+  REQUIRE(result["families"].size() == 1);
+  const json& family = result["families"][0];
+  CHECK(family["kind"] == "all-gather");
+  CHECK(family["rows"] == 11);  // 1 KiB to 1 GiB in steps of four
+  CHECK(family["in_sample"]["median"] < 0.03);
+  CHECK(family["left_out"]["by"] == "decades of the message size");
+  CHECK(family["ranges"]["bytes"] == json::array({1024.0, 1073741824.0}));
+  // The same files give the same bytes.
+  CHECK(run({"calibrate", measured, "--json", "--gpu", "h100-sxm5-80gb"}).out == document.out);
+
+  // The file is a calibration like the shipped ones.
+  CHECK(read_file(written).find("ranks: 4") != std::string::npos);
+  const Outcome used =
+      run({"run", "llama3-70b-64xdgx-h100", "--engine", "analytic", "--json", "--set", "calibration=" + written});
+  CHECK((used.code == 0 || used.code == 1));
+  CHECK(json::parse(used.out)["schema"] == "cairn.run/1");
+}
+
+TEST_CASE("Files that cannot be used are refused with place and remedy", "[calibrate]") {
+  if (!can_fit()) return;
+  const auto refused = [](const std::string& name, const std::string& text, const char* said) {
+    const Outcome outcome = run({"calibrate", write_file(name, text)});
+    CAPTURE(name, outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err.find(said) != std::string::npos);
+  };
+  const std::string good = measured_gathers();
+  refused("cut.txt", good.substr(0, good.find("# Out of")), "cut.txt:");
+  refused("cut.json", "{\"schema\": \"cairn.measurement/1\", \"rows\": [", "cut.json:1:");
+  refused("units.csv",
+          "source,gpu,kernel,dtype,shape,ms,tflops,gbps\nlab,H200,gemm,bf16,M512 N768 K10240,42.351,190.15,\n",
+          "units.csv:2:1: error: M512 N768 K10240 in 42.351 ms");
+  refused("columns.csv", "source,gpu,kernel,dtype,shape,milliseconds\nlab,H200,gemm,bf16,M1 N1 K1,1\n",
+          "unknown column 'milliseconds'");
+  refused("few.csv", "source,gpu,kernel,dtype,shape,ms\nlab,H200,gemm x,bf16,M512 N768 K1024,0.01\n",
+          "few.csv:2:1: error: gemm bf16: 1 rows, a fit needs 12");
+  refused("device.csv", "source,gpu,kernel,dtype,shape,ms\nlab,Abacus,gemm x,bf16,M512 N768 K1024,0.01\n",
+          "none of the devices is known: Abacus");
+  CHECK(run({"calibrate", scratch() + "/none.txt"}).code == 2);
+  CHECK(run({"calibrate"}).code == 2);
+  CHECK(run({"calibrate", write_file("good.txt", good), "--gpu", "h100-sxm5"}).code == 2);
+  CHECK(run({"calibrate", write_file("good.txt", good), "-o", "/nowhere/at/all.yaml"}).code == 3);
+}
