@@ -8,6 +8,7 @@
 #include "cairn/pebble/operation.h"
 #include "checked.h"
 #include "operation_graphs.h"
+#include "stationary_schedules.h"
 
 namespace cairn::pebble {
 
@@ -175,6 +176,8 @@ Operation conv2d_operation(ConvSizes sizes) {
   operation.flops = 2 * operation.outputs * products;
   operation.max_operands = products > 1 ? 3 : 2;
   operation.graph = [part] { return contraction_graph(part, program_order(part)); };
+  operation.schedules.push_back(
+      [sizes](Words fast, Sliding sliding) { return conv2d_schedule(sizes, fast, sliding); });
   operation.contractions = {std::move(part)};
   return operation;
 }

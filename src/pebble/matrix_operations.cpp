@@ -8,6 +8,7 @@
 #include "checked.h"
 #include "operation_graphs.h"
 #include "segments.h"
+#include "stationary_schedules.h"
 
 namespace cairn::pebble {
 
@@ -192,6 +193,7 @@ Operation syrk_operation(Words n, Words m) {
   operation.flops = n * (n - 1) * m;
   operation.max_operands = n < 2 ? 1 : m > 1 ? 3 : 2;
   operation.graph = [n, m] { return syrk_graph(n, m); };
+  operation.schedules.push_back([n, m](Words fast, Sliding sliding) { return syrk_schedule(n, m, fast, sliding); });
   const Words points = m * (n * (n - 1) / 2);
   operation.proved.push_back([points](Words fast) {
     std::vector<LowerBound> bounds;
@@ -223,6 +225,7 @@ Operation lu_operation(Words n) {
   operation.flops = n * (n - 1) / 2 + n * (n - 1) * (2 * n - 1) / 3;  // divisions and updates
   operation.max_operands = n > 1 ? 3 : 1;
   operation.graph = [n] { return lu_graph(static_cast<int>(n)); };
+  operation.schedules.push_back([n](Words fast, Sliding sliding) { return lu_schedule(n, fast, sliding); });
   const Words points = (n - 1) * n * (2 * n - 1) / 6;
   const Words made_operands = (n - 1) * (n - 1);  // n(n-1)/2 of L, and of U all but the first row's: (n-1)(n-2)/2
   operation.proved.push_back([points, made_operands](Words fast) {
@@ -244,6 +247,7 @@ Operation cholesky_operation(Words n) {
   operation.flops = n + n * (n - 1) / 2 + (n + 1) * n * (n - 1) / 3;  // roots, divisions, updates
   operation.max_operands = n > 2 ? 3 : n;
   operation.graph = [n] { return cholesky_graph(static_cast<int>(n)); };
+  operation.schedules.push_back([n](Words fast, Sliding sliding) { return cholesky_schedule(n, fast, sliding); });
   const Words points = n * (n - 1) * (n - 2) / 6;
   const Words made_operands = n * (n - 1) / 2;
   operation.proved.push_back([points, made_operands](Words fast) {
