@@ -15,6 +15,7 @@
 #include "cairn/pebble/graph_bracket.h"
 #include "cairn/pebble/locality.h"
 #include "cairn/pebble/operation_text.h"
+#include "cairn/pebble/parallel_bounds.h"
 #include "cairn/pebble/schedule.h"
 #include "cairn/pebble/trace.h"
 #include "cairn/report/bound.h"
@@ -120,6 +121,70 @@ void bound(report::BoundAnswer& answer, const Operation& operation, const BoundA
   if (arguments.exact) solve(answer, small_graph(operation), arguments);
 }
 
+// The links of an accelerator: from device memory through its caches to each multiprocessor. Registers are left out,
+// since tensor units read operands past them; the time of a multiprocessor's link, since neighbours may pass words on.
+void add_levels(report::BoundAnswer& answer, const Operation& operation, const hardware::Accelerator& accelerator) {
+  if (operation.contractions.size() != 1 || !accelerator.on_chip_capacity()) return;
+  const auto& memory = accelerator.memory;
+  const auto in_each = [&](std::size_t i) { return memory[i].scope == hardware::Scope::multiprocessor; };
+  for (std::size_t i = 1; i < memory.size(); ++i) {
+    if (in_each(i) && in_each(i - 1)) continue;  // memories of one multiprocessor lie beside each other
+    const std::int64_t units = in_each(i) ? accelerator.multiprocessors : 1;
+    double bytes = 0.0;
+    for (std::size_t below = i; below < memory.size(); ++below)
+      bytes += memory[below].capacity.base() *
+               (in_each(below) && units == 1 ? static_cast<double>(accelerator.multiprocessors) : 1.0);
+    const Words fast = whole_words(bytes, answer.bytes_per_word);
+    pebble::LowerBound bound = projection_bound_of_share(operation.contractions.front(), units, fast);
+    constexpr pebble::Game k_game{pebble::Rules::red_blue_white, pebble::Sliding::allowed};
+    if (units == 1) bound = larger(best_for(lower_bounds(operation, fast), k_game), bound);
+    report::LevelRow row{.name = units == 1 ? memory[i].name : "multiprocessor",
+                         .units = units,
+                         .fast = fast,
+                         .words = bound.words,
+                         .method = bound.method,
+                         .bytes_per_s = {}};
+    if (units == 1 && memory[i - 1].bandwidth) row.bytes_per_s = memory[i - 1].bandwidth->base();
+    answer.levels.push_back(std::move(row));
+  }
+}
+
+void add_devices(report::BoundAnswer& answer, const BoundArguments& arguments) {
+  const std::string words = joined(arguments.operation);
+  const std::string kind = words.substr(0, words.find(' '));
+  const pebble::SizeMap sizes = pebble::parse_sizes(words.substr(std::min(words.size(), kind.size())));
+  const auto size = [&](const char* name, Words fallback) {
+    const auto found = sizes.find(name);
+    return static_cast<double>(found == sizes.end() ? fallback : found->second);
+  };
+  const auto devices = static_cast<double>(arguments.devices);
+  report::DevicesRow row{.devices = devices, .words = 0.0, .method = {}, .premise = {}, .algorithms = {}};
+  pebble::ParallelWords bound;
+  if (kind == "matmul") {
+    const pebble::ParallelMatmul problem{.m = size("m", 1), .n = size("n", 1), .k = size("k", 1), .devices = devices};
+    bound = pebble::matmul_bound(problem, static_cast<double>(answer.fast));
+    if (problem.m == problem.n && problem.n == problem.k)
+      for (const pebble::ParallelAlgorithm& each : pebble::matmul_algorithms(problem.m, devices, 1.0))
+        row.algorithms.emplace_back(each.name, each.words);
+  } else if (kind == "attention") {
+    const double heads = size("heads", 1), kv_heads = size("kv_heads", static_cast<Words>(heads)), d = size("d", 1);
+    const pebble::ParallelAttention problem{
+        .tokens = size("n", 1), .width = heads * d, .kv_width = kv_heads * d, .devices = devices};
+    bound = pebble::attention_exchange_bound(problem, size("causal", 0) > 0.0);
+    row.algorithms = {{"ring of keys and values", ring_attention_words(problem)},
+                      {"heads split, no such premise", ulysses_attention_words(problem)}};
+    const double side = std::floor(std::sqrt(devices));
+    if (side * side == devices) row.algorithms.emplace_back("square grid", grid_attention_words(problem, side));
+  } else {
+    throw core::ConfigurationError("--devices", fmt::format("nothing is known of {} over several devices", kind),
+                                   "give matmul or attention");
+  }
+  row.words = bound.words;
+  row.method = bound.method;
+  row.premise = bound.premise;
+  answer.devices = std::move(row);
+}
+
 void reorder(report::BoundAnswer& answer, const Cdag& graph) {
   const pebble::Replay before = pebble::replay(graph, graph.order());
   const pebble::Replay after = pebble::replay(graph, pebble::convex_partition_order(graph, answer.fast));
@@ -168,7 +233,11 @@ int command(const BoundArguments& arguments, Context& context) {
                       .bytes_per_s = accelerator->device_memory().bandwidth->base(),
                       .flop_per_s = peak ? std::optional(peak->base()) : std::nullopt};
   }
-  std::visit([&](const auto& what) { bound(answer, what, arguments); }, source(arguments));
+  const std::variant<Operation, Cdag> what = source(arguments);
+  std::visit([&](const auto& each) { bound(answer, each, arguments); }, what);
+  if (const auto* operation = std::get_if<Operation>(&what); operation != nullptr && accelerator)
+    add_levels(answer, *operation, *accelerator);
+  if (arguments.devices > 0) add_devices(answer, arguments);
 
   Output output(arguments.result.output);
   output.write(arguments.result.json ? report::json(answer, context.tool) + "\n"

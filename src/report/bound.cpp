@@ -103,6 +103,21 @@ std::string json(const BoundAnswer& answer, const Tool& tool, int indent) {
   if (answer.machine)
     document["machine"] = {{"name", answer.machine->name},
                            {"lower_s", bytes(answer, answer.lower_words()) / answer.machine->bytes_per_s}};
+  for (const LevelRow& row : answer.levels)
+    document["levels"].push_back({{"name", row.name},
+                                  {"units", row.units},
+                                  {"fast", row.fast},
+                                  {"words", row.words},
+                                  {"method", row.method},
+                                  {"lower_s", or_null(row.least_s(answer.bytes_per_word))}});
+  if (answer.devices) {
+    document["devices"] = {{"devices", answer.devices->devices},
+                           {"words", answer.devices->words},
+                           {"method", answer.devices->method},
+                           {"premise", answer.devices->premise},
+                           {"algorithms", Json::object()}};
+    for (const auto& [name, words] : answer.devices->algorithms) document["devices"]["algorithms"][name] = words;
+  }
   for (const LocalityRow& row : answer.locality)
     document["locality"].push_back({{"fast", row.fast}, {"before", row.before}, {"after", row.after}});
   return document.dump(indent);
@@ -121,6 +136,8 @@ class BoundText {
     bracket();
     operations();
     lower_bounds();
+    levels();
+    devices();
     locality();
     notes();
     return std::move(out_);
@@ -195,6 +212,35 @@ class BoundText {
     }
   }
 
+  void levels() {
+    if (answer_.levels.empty()) return;
+    line("");
+    line("{}  {}", paint_.bold("Levels of memory"),
+         paint_.dim("across the link above the busiest unit, every value computed once"));
+    line("  {:<16}{:>6}{:>14}{:>18}{:>12}{:>12}", "level", "units", "one holds", "at least", "", "takes");
+    for (const LevelRow& each : answer_.levels) {
+      const auto time_s = each.least_s(answer_.bytes_per_word);
+      line("  {:<16}{:>6}{:>14}{:>18}{:>12}{:>12}", each.name, each.units, amount(each.fast), grouped(each.words),
+           amount(each.words), time_s ? aligned_time(*time_s) : "");
+    }
+  }
+
+  void devices() {
+    if (!answer_.devices) return;
+    const DevicesRow& row = *answer_.devices;
+    const auto moved = [&](std::string_view name, double words, std::string_view what) {
+      const std::string head =
+          fmt::format("  {:<28}{:>12} {:>10}  ", clipped(name, k_algorithm), core::format_count(words),
+                      core::format(core::Bytes::from_base(words * answer_.bytes_per_word)));
+      out_ += wrapped(what, head, std::string(head.size(), ' '));
+    };
+    line("");
+    line("{}  {}", paint_.bold(fmt::format("Over {:.0f} devices", row.devices)),
+         paint_.dim("words that some device sends and receives"));
+    moved("at least", row.words, fmt::format("{}; {}", row.method, row.premise));
+    for (const auto& [name, words] : row.algorithms) moved(name, words, "");
+  }
+
   void locality() {
     if (answer_.locality.empty()) return;
     line("");
@@ -213,6 +259,7 @@ class BoundText {
     for (const std::string& each : texts) out_ += wrapped(each, "  - ", "    ");
   }
 
+  static constexpr std::size_t k_algorithm = 27;  // columns of an algorithm's name
   const BoundAnswer& answer_;
   Paint paint_;
   std::string out_;

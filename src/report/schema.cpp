@@ -170,6 +170,17 @@ std::string bound_schema() {
                              {"groups", list_of(object({{"operators", list_of(count())}, {"bytes", b}, {"row_bytes", b}}))},
                              {"operators", list_of(operators)}});
   body["properties"]["layers"] = list_of(layer);
+  body["properties"]["levels"] = list_of(object({{"name", text()},
+                                                 {"units", count()},
+                                                 {"fast", words},
+                                                 {"words", words},
+                                                 {"method", text()},
+                                                 {"lower_s", or_null(amount("s"))}}));
+  body["properties"]["devices"] = object({{"devices", amount("1")},
+                                          {"words", amount("words")},
+                                          {"method", text()},
+                                          {"premise", text()},
+                                          {"algorithms", object_of(amount("words"))}});
   body["properties"]["locality"] = list_of(object({{"fast", words}, {"before", words}, {"after", words}}));
   return document("cairn.bound/1", std::move(body)).dump(k_indent);
 }

@@ -205,3 +205,34 @@ TEST_CASE("bound: layers of a model") {
   refused({"--model", "bert-large", "--exact", "--fast", "50MB"}, "--exact out");
   refused({"matmul m=4 n=4 k=4", "--layer", "1", "--fast", "50"}, "give --model NAME");
 }
+
+TEST_CASE("bound: levels of an accelerator's memory") {
+  const json document = answer({"matmul m=8192 n=8192 k=8192", "--accelerator", "h100-sxm5-80gb"});
+  REQUIRE(document["levels"].size() == 2);
+  const json& chip = document["levels"][0];
+  CHECK(chip["units"] == 1);
+  CHECK(chip["words"] == 3 * 8192 * 8192);  // everything once
+  CHECK(chip["lower_s"].get<double>() == Approx(2.0 * 3 * 8192 * 8192 / 3.35e12));
+  // One of 132 has a share of n^3 / 132 products and 256 Ki words: stretches of T with 2 S + T elements at hand, at the
+  // best T = 4 S: 4 S (share / (2 S)^1.5 - 1).
+  const json& each = document["levels"][1];
+  CHECK(each["units"] == 132);
+  CHECK(each["fast"] == 256 * 1024);
+  const double s = 256.0 * 1024.0, share = 8192.0 * 8192.0 * 8192.0 / 132.0;
+  CHECK(each["words"].get<double>() >= 4.0 * s * (share / std::pow(2.0 * s, 1.5) - 1.0) - 1.0);
+  CHECK(each["words"].get<double>() <= 4.0 * s * (share / std::pow(2.0 * s, 1.5) + 1.0));
+  CHECK(answer({"softmax n=64", "--accelerator", "h100-sxm5-80gb"})["levels"].is_null());
+}
+
+TEST_CASE("bound: several devices") {
+  // 64 devices in a cube meet the bound of a square product exactly; a square grid that of attention.
+  const json product = answer({"matmul m=8192 n=8192 k=8192", "--devices", "64", "--fast", "100MB"})["devices"];
+  CHECK(product["words"].get<double>() == Approx(3.0 * 8192 * 8192 / 16.0 * 0.75));
+  CHECK(product["algorithms"]["3d"].get<double>() == Approx(product["words"].get<double>()));
+  CHECK(product["algorithms"]["2d"].get<double>() > product["words"].get<double>());
+  const json attention = answer({"attention n=131072 d=128 heads=32", "--devices", "64", "--fast", "100MB"})["devices"];
+  CHECK(attention["words"].get<double>() == Approx(4.0 * 7.0 * 131072.0 * 4096.0 / 64.0));
+  CHECK(attention["algorithms"]["square grid"].get<double>() == Approx(attention["words"].get<double>()));
+  refused({"fft n=8", "--devices", "3", "--fast", "5"}, "give matmul or attention");
+  refused({"--cdag", "none", "--devices", "3", "--fast", "5"}, "known of matmul and attention");
+}

@@ -1,4 +1,5 @@
-// What `cairn bound` answers: the provable bracket of a computation's data movement, as JSON (cairn.bound/1) and as text.
+// What `cairn bound` answers: the provable bracket of a computation's data movement, as JSON (cairn.bound/1) and as
+// text.
 //
 //   intensity = operations / bytes of the lower bound: no schedule does more operations per byte moved      [FLOP/B]
 //   balance   = peak rate / memory bandwidth of an accelerator, where one is named                          [FLOP/B]
@@ -28,19 +29,45 @@ struct LocalityRow {
   pebble::Words after = 0;
 };
 
+// The link above one level of an accelerator's memory: what crosses it at the busiest of the level's units, in both
+// directions, whatever the others do. `fast`: at and below one unit. The units' bandwidths together are the link's.
+struct LevelRow {
+  std::string name;
+  std::int64_t units = 1;
+  pebble::Words fast = 0;
+  pebble::Words words = 0;
+  std::string method;
+  std::optional<double> bytes_per_s;
+  std::optional<double> least_s(double bytes_per_word) const {
+    if (!bytes_per_s) return {};
+    return static_cast<double>(words) * bytes_per_word * static_cast<double>(units) / *bytes_per_s;
+  }
+};
+
+// What some device of several must send and receive.
+struct DevicesRow {
+  double devices = 1.0;
+  double words = 0.0;
+  std::string method;
+  std::string premise;
+  std::vector<std::pair<std::string, double>> algorithms;  // words each device moves in known ones
+};
+
 struct BoundAnswer {
   std::string what;
   pebble::Words fast = 0;
   pebble::Game game;
-  std::string format;           // of a word
+  std::string format;  // of a word
   double bytes_per_word = 0.0;
-  double operations = 0.0;      // FLOP, or vertices of a graph
+  double operations = 0.0;                // FLOP, or vertices of a graph
   std::vector<pebble::LowerBound> lower;  // every one at hand in this game; at least one
   std::optional<pebble::UpperBound> upper;
   std::optional<pebble::ExactResult> exact;  // when it was asked for
   std::vector<std::string> asymptotic;       // leading terms, one for each contraction
   std::optional<BoundMachine> machine;
   std::vector<LocalityRow> locality;
+  std::vector<LevelRow> levels;
+  std::optional<DevicesRow> devices;
 
   const pebble::LowerBound& best() const;
   // The better of the method's bound and what the exact search proved.
