@@ -21,6 +21,18 @@ std::int64_t extent_of(const ir::Shard& shard, const char* name) {
   return shard.box[static_cast<std::size_t>(dim)].extent();
 }
 
+// The calibrated family of products with operands of this format.
+std::string_view gemm_family(numerics::Format format) {
+  switch (format) {
+    case numerics::Format::fp8_e4m3:
+    case numerics::Format::fp8_e5m2: return "fp8";
+    case numerics::Format::fp8_block:
+    case numerics::Format::fp8_block_2d:
+    case numerics::Format::mxfp8: return "fp8-block";
+    default: return numerics::name(format);
+  }
+}
+
 numerics::Format format_of(const ir::Shard& shard, const ir::Access& access) { return shard.graph->tensor(access.tensor).format; }
 
 }  // namespace
@@ -47,7 +59,8 @@ GemmShape gemm_shape(const ir::Shard& shard) {
     std::int64_t& role = !in_c ? shape.k : in_a && in_w ? shape.batch : in_a ? shape.m : shape.n;
     role *= shard.box[dim].extent();
   }
-  shape.input_bytes = numerics::bytes_per_element(format_of(shard, *factors[0]));
+  // Fits count elements; scales are part of what they found.
+  shape.input_bytes = numerics::element_bits(format_of(shard, *factors[0])) / 8.0;
   const double elements = static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.batch);
   shape.output_bytes = ir::bytes(shard, *output) / elements;
   return shape;
@@ -91,9 +104,11 @@ MachineRates ShardPricer::rates(numerics::Format format) const {
 const GemmPricer& ShardPricer::gemm(numerics::Format format) {
   auto& slot = gemm_[static_cast<std::size_t>(format)];
   if (slot) return *slot;
-  const GemmSet* set = calibration_.find_gemm(numerics::name(format));
+  const GemmSet* set = calibration_.find_gemm(gemm_family(format));
   if (set) {
     slot.emplace(set->parameters, calibration_.rates(*set));
+    if (format == numerics::Format::mxfp8)
+      assumptions_.insert("matrix products in mxfp8: efficiencies of the fp8-block products measured, whose scales are applied outside the units");
     if (set->provenance.evidence == Evidence::assumed)
       assumptions_.insert(fmt::format("matrix products in {}: efficiencies assumed ({})", numerics::name(format), set->provenance.source));
     return *slot;

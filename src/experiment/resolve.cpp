@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cairn/models/huggingface.h"
+#include "narrow.h"
 
 namespace cairn::experiment {
 namespace {
@@ -158,7 +159,8 @@ class Resolver {
     kernels.loss = chosen.loss.value_or(defaults.loss) == hardware::LossKernel::fused ? models::LossKernel::fused
                                                                                      : models::LossKernel::eager;
     kernels.compiled = chosen.compiled.value_or(defaults.compiled);
-    r_.build.activation = r_.recipe.gemm;
+    r_.build.activation = hardware::activation_format(r_.recipe);
+    if (r_.recipe.narrow) r_.build.narrow = narrow_products(r_);
     r_.build.parameter = r_.recipe.parameters;
     r_.build.parameter_gradient = r_.recipe.gradients;
     r_.build.fused_accumulation = r_.framework.accumulation.fused;
@@ -257,6 +259,8 @@ void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& di
   const config::Place place = named != nullptr ? named->place : config::Place{};
   r.framework =
       hardware::read_framework(loader, config::make_scalar(r.experiment.training.framework, place), "training.framework", diagnostics).value;
+  if (diagnostics.has_errors()) return;
+  check_units(r, loader, diagnostics);
   if (diagnostics.has_errors()) return;
   const hardware::PrecisionRecipe asked = r.recipe;
   r.recipe = r.framework.adjust(r.recipe);

@@ -22,7 +22,7 @@ numerics::Format unit_format(numerics::Format format) {
   switch (format) {
     case numerics::Format::fp8_e5m2:
     case numerics::Format::fp8_block:
-    case numerics::Format::mxfp8:
+    case numerics::Format::fp8_block_2d:
       return numerics::Format::fp8_e4m3;
     default:
       return format;
@@ -105,6 +105,8 @@ void describe(config::Fields& fields, Accelerator& accelerator) {
   fields.quantity("clock", accelerator.clock, {.doc = "boost clock", .required = true, .positive = true});
   fields.number("exponentials_per_clock", accelerator.exponentials_per_clock,
                 {.doc = "special-function results per clock and multiprocessor", .positive = true});
+  fields.flag("fp8_summed_innermost", accelerator.fp8_summed_innermost,
+              {.doc = "FP8 matrix units take operands only with the summed dimension innermost"});
   fields.objects("memory", accelerator.memory,
                  {.doc = "levels, device memory first", .required = true, .minimum_size = 1});
   fields.check(

@@ -9,7 +9,7 @@ const config::Choices<numerics::Format>& format_choices() {
   static const config::Choices<Format> choices = [] {
     config::Choices<Format> all;
     for (const Format format : {Format::fp64, Format::fp32, Format::tf32, Format::bf16, Format::fp16, Format::fp8_e4m3,
-                                Format::fp8_e5m2, Format::fp8_block, Format::mxfp8, Format::nvfp4, Format::int8}) {
+                                Format::fp8_e5m2, Format::fp8_block, Format::fp8_block_2d, Format::mxfp8, Format::nvfp4, Format::int8}) {
       all.emplace_back(numerics::name(format), format);
     }
     return all;

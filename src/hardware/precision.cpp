@@ -1,9 +1,28 @@
 #include "cairn/hardware/precision.h"
 
+#include <algorithm>
+
+#include "cairn/config/loader.h"
+#include "cairn/core/diagnostics.h"
+#include "cairn/hardware/files.h"
 #include "formats.h"
 
 namespace cairn::hardware {
 namespace {
+
+constexpr double k_narrow_bits = 16.0;  // narrower formats need scales
+
+const config::Choices<Product> k_products{{"forward", Product::forward},
+                                          {"input-gradient", Product::input_gradient},
+                                          {"weight-gradient", Product::weight_gradient}};
+const config::Choices<Scaling> k_scalings{{"delayed", Scaling::delayed},
+                                          {"current", Scaling::current},
+                                          {"block", Scaling::block},
+                                          {"block-and-tensor", Scaling::block_and_tensor}};
+const config::Choices<NormOutput> k_norm_outputs{
+    {"wide", NormOutput::wide}, {"maximum", NormOutput::maximum}, {"narrow", NormOutput::narrow}};
+
+bool is_narrow(numerics::Format format) { return numerics::element_bits(format) < k_narrow_bits; }
 
 // Always written, also when there is none: an absent key means the default.
 struct MasterCopy {
@@ -18,12 +37,27 @@ void describe_master(config::Value& value, MasterCopy& master) {
 
 }  // namespace
 
+void describe(config::Fields& fields, NarrowOperands& narrow) {
+  const auto& formats = format_choices();
+  fields.choice("weights", narrow.weights, formats, {.doc = "copy of the weights that products read"});
+  fields.choice("gradients", narrow.gradients, formats, {.doc = "gradients of products' results, as operands"});
+  fields.list("products", narrow.products,
+              {.doc = "which products: forward, input-gradient, weight-gradient", .minimum_size = 1},
+              [](config::Value& value, Product& product) { value.choice(product, k_products); });
+  fields.choice("scaling", narrow.scaling, k_scalings, {.doc = "where scales come from"});
+  fields.choice("norm", narrow.norm, k_norm_outputs,
+                {.doc = "what the kernel of a normalisation before a product writes"});
+  fields.count("history", narrow.history, {.doc = "delayed: maxima kept of each tensor", .maximum = 1 << 20});
+}
+
 void describe(config::Fields& fields, PrecisionRecipe& recipe) {
   const auto& formats = format_choices();
   std::int64_t version = 1;
   fields.count("version", version, {.doc = "of the file format", .minimum = 1, .maximum = 1});
   fields.text("recipe", recipe.recipe, {.doc = "its name"});
   fields.choice("gemm", recipe.gemm, formats, {.doc = "operands of matrix products"});
+  fields.object("narrow", recipe.narrow, {.doc = "operands narrower than the activations: how they are made"});
+  fields.choice("activations", recipe.activations, formats, {.doc = "results between operators; default: gemm"});
   fields.choice("parameters", recipe.parameters, formats, {.doc = "the copy the forward pass reads"});
   fields.choice("gradients", recipe.gradients, formats, {.doc = "accumulated over micro-batches"});
   fields.choice("reduce", recipe.reduce, formats, {.doc = "gradients on the wire"});
@@ -34,10 +68,48 @@ void describe(config::Fields& fields, PrecisionRecipe& recipe) {
   fields.choice("saved", recipe.saved, formats, {.doc = "activations kept for the backward pass"});
   fields.choice("tp_wire", recipe.tp_wire, formats, {.doc = "activations on the wire"});
   fields.choice("dp_gather_wire", recipe.dp_gather_wire, formats, {.doc = "gathered parameters on the wire"});
+  fields.check(
+      "narrow", [&] { return is_narrow(recipe.gemm) == recipe.narrow.has_value(); },
+      "products in a format of less than 16 bits are described by it, others are not",
+      "start from a recipe of that format, as in precision: {recipe: fp8-delayed}");
+  fields.check(
+      "activations", [&] { return !is_narrow(activation_format(recipe)); }, "less than 16 bits between operators",
+      "use bf16 or fp16");
+  const auto of_activations = [&](numerics::Format format) {
+    return format == activation_format(recipe) || format == recipe.gemm;
+  };
+  fields.check(
+      "saved", [&] { return of_activations(recipe.saved); }, "neither the activations' format nor that of products",
+      "name one of the two");
+  fields.check(
+      "tp_wire", [&] { return of_activations(recipe.tp_wire); }, "neither the activations' format nor that of products",
+      "name one of the two");
 }
 
-ParameterBytes bytes_per_parameter(const PrecisionRecipe& recipe, int moments) {
+SecondCopy second_copy(const NarrowOperands& narrow, const Accelerator& accelerator) {
+  if (narrow.scaling == Scaling::block || narrow.scaling == Scaling::block_and_tensor) return SecondCopy::quantised;
+  return accelerator.fp8_summed_innermost ? SecondCopy::transposed : SecondCopy::shared;
+}
+
+bool has_units_for(const Accelerator& accelerator, const PrecisionRecipe& recipe) {
+  return accelerator.matrix_peak(recipe.gemm).has_value();
+}
+
+std::vector<std::string> recipes_of(const config::Loader& loader, const Accelerator& accelerator) {
+  std::vector<std::string> result = loader.names("precision");
+  std::erase_if(result,
+                [&](const std::string& name) { return !has_units_for(accelerator, load_precision(loader, name)); });
+  return result;
+}
+
+ParameterBytes bytes_per_parameter(const PrecisionRecipe& recipe, int moments, SecondCopy second) {
+  double copies = 0.0;
+  if (recipe.narrow) {
+    const double one = numerics::bytes_per_element(recipe.narrow->weights);
+    copies = (recipe.parameters == recipe.narrow->weights ? 0.0 : one) + (second == SecondCopy::shared ? 0.0 : one);
+  }
   return {.parameters = numerics::bytes_per_element(recipe.parameters),
+          .copies = copies,
           .gradients = numerics::bytes_per_element(recipe.gradients),
           .master = recipe.master ? numerics::bytes_per_element(*recipe.master) : 0.0,
           .moments = static_cast<double>(moments) * numerics::bytes_per_element(recipe.moments)};

@@ -48,6 +48,24 @@ OperatorId Graph::add_operator(Operator op) {
   return id;
 }
 
+void Graph::replace_operators(std::vector<Operator> operators) {
+  operators_ = std::move(operators);
+  std::fill(producers_.begin(), producers_.end(), -1);
+  forward_count_ = 0;
+  for (std::size_t id = 0; id < operators_.size(); ++id) {
+    const Operator& op = operators_[id];
+    if (op.phase == Phase::forward) {
+      CAIRN_ASSERT(forward_count_ == id && "forward operators come first");
+      ++forward_count_;
+    }
+    for (const Access& access : op.accesses) {
+      CAIRN_ASSERT(access.projection.size() == tensor(access.tensor).dims.size());
+      if (access.mode != Mode::read && producer(access.tensor) < 0)
+        producers_[static_cast<std::size_t>(access.tensor)] = static_cast<OperatorId>(id);
+    }
+  }
+}
+
 std::vector<TensorId> Graph::saved(const std::vector<char>& recomputed) const {
   const auto runs_again = [&](OperatorId id) {
     return id >= 0 && static_cast<std::size_t>(id) < recomputed.size() && recomputed[static_cast<std::size_t>(id)] != 0;
@@ -57,6 +75,7 @@ std::vector<TensorId> Graph::saved(const std::vector<char>& recomputed) const {
     for (const Access& access : op.accesses) {
       const Tensor& read = tensor(access.tensor);
       if (access.mode != Mode::read || read.role != Role::activation || runs_again(producer(access.tensor))) continue;
+      if (producer(access.tensor) >= static_cast<OperatorId>(forward_count_)) continue;  // made by backward itself
       TensorId storage = access.tensor;
       while (tensor(storage).alias_of != k_no_tensor) storage = tensor(storage).alias_of;
       keep[static_cast<std::size_t>(storage)] = 1;

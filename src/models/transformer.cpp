@@ -79,6 +79,11 @@ class TransformerBuilder {
   std::int32_t finish(std::string name, ir::Position position, ir::Graph graph) {
     graph.differentiate(
         {.parameter_gradient = options_.parameter_gradient, .fused_accumulation = options_.fused_accumulation});
+    if (options_.narrow && position == ir::Position::body) {
+      ir::NarrowProducts narrow = *options_.narrow;
+      narrow.own_parts = {axes_.kv_heads.name, axes_.ffn.name};
+      ir::narrow_products(graph, narrow);
+    }
     model_.classes.push_back(ir::LayerClass{.name = std::move(name), .position = position, .graph = std::move(graph)});
     return static_cast<std::int32_t>(model_.classes.size()) - 1;
   }

@@ -24,6 +24,7 @@ constexpr std::array k_formats{
     Entry{Format::mxfp8, "mxfp8", 8.25},     Entry{Format::nvfp4, "nvfp4", 4.5},
     Entry{Format::int64, "int64", 64},       Entry{Format::int32, "int32", 32},
     Entry{Format::int8, "int8", 8},          Entry{Format::mask, "mask", 8},
+    Entry{Format::fp8_block_2d, "fp8_block_2d", 8.0 + 32.0 / (128.0 * 128.0)},
 };
 
 const Entry& entry(Format format) {
@@ -36,6 +37,16 @@ const Entry& entry(Format format) {
 }  // namespace
 
 double bits_per_element(Format format) { return entry(format).bits; }
+double element_bits(Format format) {
+  switch (format) {
+    case Format::fp8_block:
+    case Format::fp8_block_2d:
+    case Format::mxfp8: return 8.0;
+    case Format::nvfp4: return 4.0;
+    default: return bits_per_element(format);
+  }
+}
+
 std::string_view name(Format format) { return entry(format).name; }
 
 Format parse_format(std::string_view text) {

@@ -191,13 +191,21 @@ void BlockBuilder::emit(ir::OperatorId id, Term term) {
 void BlockBuilder::overlap_weight_gradient(std::size_t position, const std::vector<ir::OperatorId>& order) {
   if (!backward_ || !layer_.options_.tensor_overlap || position + 1 >= order.size()) return;
   const ir::Operator& op = graph_.op(order[position]);
-  const ir::Operator& following = graph_.op(order[position + 1]);
-  if (op.forward < 0 || op.forward != following.forward || op.kind != ir::Kind::contraction) return;
-  for (const ir::Operator* reader : {&op, &following})
-    for (const ir::Access& access : reader->accesses)
-      if (access.mode == ir::Mode::read && graph_.tensor(access.tensor).role != ir::Role::parameter &&
-          graph_.tensor(access.tensor).role != ir::Role::index)
-        obtain(access.tensor, wanted(*reader, access));
+  if (op.forward < 0 || op.kind != ir::Kind::contraction) return;
+  // Between the two may stand operators that prepare the second's operands.
+  std::size_t last = position + 1;
+  while (last < order.size() && graph_.op(order[last]).forward == op.forward && graph_.op(order[last]).kind == ir::Kind::pointwise) ++last;
+  if (last == order.size() || graph_.op(order[last]).forward != op.forward) return;
+  for (std::size_t reader = position; reader <= last; ++reader)
+    for (const ir::Access& access : graph_.op(order[reader]).accesses) {
+      const bool moved = access.mode == ir::Mode::read && graph_.tensor(access.tensor).role != ir::Role::parameter &&
+                         graph_.tensor(access.tensor).role != ir::Role::index;
+      const auto producer = static_cast<std::int64_t>(graph_.producer(access.tensor));
+      const auto made = [&](std::size_t at) { return order[at] == producer; };
+      bool later = false;  // not there yet
+      for (std::size_t at = position; at < reader; ++at) later = later || made(at);
+      if (moved && !later) obtain(access.tensor, wanted(graph_.op(order[reader]), access));
+    }
 }
 
 void BlockBuilder::resolve_partials(const ir::Operator& op, std::size_t position,

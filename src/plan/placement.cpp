@@ -17,6 +17,7 @@ int split_dim(const ir::Operator& op, const SplitRule& rule) {
   for (const std::string& name : rule.dims) {
     const int dim = op.domain.find(name);
     if (dim >= 0) return dim;
+    if (std::find(op.split_elsewhere.begin(), op.split_elsewhere.end(), name) != op.split_elsewhere.end()) return -1;
   }
   return -1;
 }

@@ -18,6 +18,30 @@ PrecisionRecipe recipe_of(std::string_view reference) {
 
 }  // namespace
 
+TEST_CASE("recipes and the units they need", "[hardware]") {
+  const config::Loader loader = test::shipped();
+  const auto has = [&](const char* accelerator, const char* recipe) {
+    const std::vector<std::string> names = recipes_of(loader, load_accelerator(loader, accelerator));
+    return std::find(names.begin(), names.end(), recipe) != names.end();
+  };
+  CHECK(has("a100-sxm4-80gb", "bf16"));
+  CHECK_FALSE(has("a100-sxm4-80gb", "fp8-delayed"));
+  CHECK(has("h100-sxm5-80gb", "fp8-blockwise"));
+  CHECK_FALSE(has("h100-sxm5-80gb", "mxfp8"));
+  CHECK(has("b200-sxm-180gb", "mxfp8"));
+  CHECK(has("b200-sxm-180gb", "nvfp4"));
+  CHECK_FALSE(has("v100-sxm2-32gb", "bf16"));
+  CHECK(has("v100-sxm2-32gb", "fp16"));
+  // Per-tensor FP8 needs a transposed copy on Hopper, none on Blackwell; blocks are quantised twice everywhere.
+  const auto copy = [&](const char* accelerator, const char* recipe) {
+    return second_copy(*load_precision(loader, recipe).narrow, load_accelerator(loader, accelerator));
+  };
+  CHECK(copy("h100-sxm5-80gb", "fp8-delayed") == SecondCopy::transposed);
+  CHECK(copy("h800-sxm5-80gb", "fp8-current") == SecondCopy::transposed);
+  CHECK(copy("b200-sxm-180gb", "fp8-current") == SecondCopy::shared);
+  CHECK(copy("h100-sxm5-80gb", "fp8-blockwise") == SecondCopy::quantised);
+}
+
 TEST_CASE("bytes per parameter", "[hardware][precision]") {
   CHECK(bytes_per_parameter(recipe_of("bf16"), 2).total() == 18.0);  // 2 + 4 + 4 + 8
   CHECK(bytes_per_parameter(recipe_of("bf16"), 2).optimizer() == 12.0);
@@ -27,6 +51,17 @@ TEST_CASE("bytes per parameter", "[hardware][precision]") {
   CHECK(bytes_per_parameter(recipe_of("fp32"), 2).total() == 16.0);  // 4 + 4 + 0 + 8
   CHECK(bytes_per_parameter(recipe_of("fp32"), 0).total() == 8.0);   // plain SGD
   CHECK(bytes_per_parameter(recipe_of("tf32"), 2).total() == 16.0);
+  CHECK(bytes_per_parameter(recipe_of("bf16-bf16-gradients"), 2).total() == 16.0);
+  CHECK(bytes_per_parameter(recipe_of("fp16-fp32-gradients"), 2).total() == 18.0);
+  // 2 stored, 1 + 1 copied, 4, 4, 8; stored as FP8 alone: 1 and the transposed copy.
+  CHECK(bytes_per_parameter(recipe_of("fp8-delayed"), 2, SecondCopy::transposed).total() == 20.0);
+  CHECK(bytes_per_parameter(recipe_of("fp8-delayed"), 2, SecondCopy::shared).total() == 19.0);
+  CHECK(bytes_per_parameter(recipe_of("{recipe: fp8-delayed, parameters: fp8_e4m3}"), 2, SecondCopy::transposed)
+            .total() == 18.0);
+  CHECK(bytes_per_parameter(recipe_of("mxfp8"), 2, SecondCopy::quantised).copies == 2 * 8.25 / 8);
+  CHECK(bytes_per_parameter(recipe_of("nvfp4"), 2, SecondCopy::quantised).copies == 2 * 4.5 / 8);
+  // 128 x 128 bytes and one fp32 scale.
+  CHECK(bytes_per_parameter(recipe_of("fp8-blockwise"), 2, SecondCopy::quantised).copies == 2 * (16384.0 + 4) / 16384);
   CHECK(recipe_of("tf32").gemm == Format::tf32);
   CHECK_FALSE(recipe_of("{recipe: bf16, master: none}").master.has_value());
 }

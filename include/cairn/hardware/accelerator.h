@@ -51,6 +51,8 @@ struct Accelerator {
   std::int64_t multiprocessors = 0;
   core::Hertz clock = {};                // boost clock of the data sheet
   double exponentials_per_clock = 16.0;  // special-function results per clock and multiprocessor
+  // FP8 matrix units take operands only with the summed dimension innermost: a transposed copy is needed for some products.
+  bool fp8_summed_innermost = false;
   std::vector<MemoryLevel> memory = {};  // the first is device memory
   ReservedMemory reserved_memory = {};
   core::Watts power = {};           // board limit
@@ -65,7 +67,8 @@ struct Accelerator {
   core::Bytes usable_memory() const { return device_memory().capacity - reserved_memory.total(); }
 
   // Dense rate of a matrix product with operands of `format` [FLOP/s]. Empty when the data sheet names none: the
-  // machine has no units for the format. Block-scaled FP8 runs on the FP8 units.
+  // machine has no units for the format. FP8 with scales applied outside the units runs on the FP8 units; MX and NVFP4
+  // blocks need units that apply their scales.
   std::optional<core::FlopsPerSecond> matrix_peak(numerics::Format format) const;
   // Rate of the ordinary lanes; formats that are not listed are computed in fp32.
   core::FlopsPerSecond vector_peak(numerics::Format format) const;

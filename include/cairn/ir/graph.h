@@ -27,6 +27,7 @@ class Graph {
   TensorId add_tensor(Tensor tensor);
   OperatorId add_operator(Operator op);
   void set_format(TensorId tensor, numerics::Format format) { tensors_[static_cast<std::size_t>(tensor)].format = format; }
+  void set_role(TensorId tensor, Role role) { tensors_[static_cast<std::size_t>(tensor)].role = role; }
   // The layer's boundary, in order. An input is produced by the previous layer, an output consumed by the next.
   void set_inputs(std::vector<TensorId> inputs) { inputs_ = std::move(inputs); }
   void set_outputs(std::vector<TensorId> outputs) { outputs_ = std::move(outputs); }
@@ -35,6 +36,9 @@ class Graph {
   // the weight's, so that communication of the former can run beside the latter). Gradients that arrive from several consumers
   // are summed by explicit pointwise operators. Once per graph.
   void differentiate(const DifferentiationOptions& options);
+
+  // Other operators in place of these, forward ones first, each with `forward` as its position in the new list: for rewriting passes.
+  void replace_operators(std::vector<Operator> operators);
 
   const std::vector<Tensor>& tensors() const { return tensors_; }
   const std::vector<Operator>& operators() const { return operators_; }

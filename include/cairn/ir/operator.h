@@ -65,6 +65,12 @@ struct Operator {
 
   OperatorId forward = -1;  // phase backward: the operator it is the derivative of; -1 for gradient sums
 
+  // A contraction that keeps the format of its operands whatever narrow_products() is asked for (a router).
+  bool keeps_format = false;
+  // Dimensions of the operator it prepares an operand for, which it lacks itself: where that one is split along one of
+  // these and needs the operand whole, this one works on the whole, too.
+  boost::container::small_vector<std::string, 1> split_elsewhere;
+
   // A contraction whose partial results merge by plain sums; attention (softmax_merge) is not one.
   bool is_plain_contraction() const;
 };

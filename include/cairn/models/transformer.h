@@ -11,8 +11,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "cairn/ir/model.h"
+#include "cairn/ir/narrow.h"
 #include "cairn/models/transformer_config.h"
 #include "cairn/numerics/format.h"
 
@@ -52,6 +54,7 @@ struct BuildOptions {
   numerics::Format parameter = numerics::Format::bf16;
   numerics::Format parameter_gradient = numerics::Format::fp32;
   bool fused_accumulation = true;
+  std::optional<ir::NarrowProducts> narrow = {};  // products of body layers; own_parts is filled in by the builder
   // Ranks that share the vocabulary: it is padded to a multiple of vocab_multiple times this. 0: not padded, as in
   // published parameter counts.
   std::int64_t vocab_divisor = 0;

@@ -1,0 +1,58 @@
+// Matrix products in a format narrower than the activations': a rewriting pass over a differentiated layer.
+//
+// For every plain contraction of an activation x with a parameter W, and its two derivatives,
+//   y  = x W        forward          reads rows(x),     W
+//   dx = dy W       input gradient   reads rows(dy),    W
+//   dW = dy x       weight gradient  reads columns(dy), columns(x)
+// rows() and columns() are x in the narrow format, laid out (or scaled in blocks) along the summed dimension of the
+// product that reads it. Each is made by a cast: an operator that reads the wide tensor and writes one copy or both, so
+// that its time is that of its bytes. W stays one parameter tensor whose format becomes the narrow one; making it from
+// the stored copy is work per step, not per micro-batch, and not part of the layer.
+//
+//   per-tensor scales  one maximum over the tensor decides the scale. Found from earlier steps it costs nothing here;
+//   found now
+//                      it is a pass of its own over the wide tensor (or a result of the norm before), over the ranks
+//                      that hold parts.
+//   second copy        shared: columns(x) is rows(x), where the units take either layout; transposed: one more copy,
+//   made together with
+//                      the first, or from it once it has been gathered; quantised: made from the wide tensor, block by
+//                      block.
+//
+// What is kept for backward follows: columns(x) where forward makes it, rows(x) where it still has to be gathered and
+// transposed, x itself with `save_wide`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cairn/ir/graph.h"
+
+namespace cairn::ir {
+
+// What a normalisation that feeds a product does itself: nothing, find the maximum, or write the narrow copy in place
+// of the wide one.
+enum class NormWrites : std::uint8_t { wide, maximum, narrow };
+enum class SecondCopy : std::uint8_t { shared, transposed, quantised };
+
+struct NarrowProducts {
+  numerics::Format activations = numerics::Format::fp8_e4m3;
+  numerics::Format weights = numerics::Format::fp8_e4m3;
+  numerics::Format gradients = numerics::Format::fp8_e5m2;
+  bool forward = true;  // which products
+  bool input_gradient = true;
+  bool weight_gradient = true;
+  SecondCopy second_copy = SecondCopy::shared;
+  bool finds_maxima = false;  // of each tensor, before it is cast
+  NormWrites norm = NormWrites::wide;
+  bool save_wide = false;
+  // Dimensions along which a rank's part of an operand is its own: it has its own scale and meets no other rank's part.
+  std::vector<std::string> own_parts;
+  // Operands that have none of these dimensions, of products that have, are gathered from other ranks first ...
+  bool gathered = false;
+  bool gather_narrow = true;  // ... after the cast, or before it
+};
+
+// Rewrites `graph`, which must be differentiated. Contractions flagged keeps_format stay.
+void narrow_products(Graph& graph, const NarrowProducts& options);
+
+}  // namespace cairn::ir

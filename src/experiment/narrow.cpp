@@ -1,0 +1,69 @@
+#include "narrow.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cairn/core/assert.h"
+
+namespace cairn::experiment {
+namespace {
+
+ir::NormWrites norm_writes(hardware::NormOutput output) {
+  switch (output) {
+    case hardware::NormOutput::wide:
+      return ir::NormWrites::wide;
+    case hardware::NormOutput::maximum:
+      return ir::NormWrites::maximum;
+    case hardware::NormOutput::narrow:
+      return ir::NormWrites::narrow;
+  }
+  return ir::NormWrites::wide;
+}
+
+ir::SecondCopy second(hardware::SecondCopy copy) {
+  switch (copy) {
+    case hardware::SecondCopy::shared:
+      return ir::SecondCopy::shared;
+    case hardware::SecondCopy::transposed:
+      return ir::SecondCopy::transposed;
+    case hardware::SecondCopy::quantised:
+      return ir::SecondCopy::quantised;
+  }
+  return ir::SecondCopy::shared;
+}
+
+}  // namespace
+
+void check_units(const Resolved& r, const config::Loader& loader, core::Diagnostics& diagnostics) {
+  const hardware::Accelerator& accelerator = r.machine.accelerator.value;
+  if (has_units_for(accelerator, r.recipe)) return;
+  diagnostics.add(r.origins.error("training.precision",
+                                  fmt::format("{} has no units for {}, the format of recipe '{}'", accelerator.name,
+                                              numerics::name(r.recipe.gemm), r.recipe.recipe),
+                                  fmt::format("recipes it has: {}", fmt::join(recipes_of(loader, accelerator), ", "))));
+}
+
+ir::NarrowProducts narrow_products(const Resolved& r) {
+  CAIRN_ASSERT(r.recipe.narrow.has_value());
+  const hardware::NarrowOperands& narrow = *r.recipe.narrow;
+  const auto has = [&](hardware::Product product) {
+    return std::find(narrow.products.begin(), narrow.products.end(), product) != narrow.products.end();
+  };
+  return {.activations = r.recipe.gemm,
+          .weights = narrow.weights,
+          .gradients = narrow.gradients,
+          .forward = has(hardware::Product::forward),
+          .input_gradient = has(hardware::Product::input_gradient),
+          .weight_gradient = has(hardware::Product::weight_gradient),
+          .second_copy = second(second_copy(narrow, r.machine.accelerator.value)),
+          .finds_maxima =
+              narrow.scaling == hardware::Scaling::current || narrow.scaling == hardware::Scaling::block_and_tensor,
+          .norm = norm_writes(narrow.norm),
+          .save_wide = r.recipe.saved != r.recipe.gemm,
+          .own_parts = {},
+          .gathered = r.strategy.tensor > 1 && r.strategy.sequence_parallel,
+          .gather_narrow = r.recipe.tp_wire == r.recipe.gemm};
+}
+
+}  // namespace cairn::experiment
