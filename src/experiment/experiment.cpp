@@ -74,7 +74,17 @@ const config::Choices<RecomputeKind>& recompute_kinds() {
   return choices;
 }
 void describe(Fields& fields, Recompute& recompute) {
-  fields.choice("kind", recompute.kind, recompute_kinds(), {.doc = "what runs again in backward", .required = true});
+  fields.choice("kind", recompute.kind, recompute_kinds(), {.doc = "what runs again in backward"});
+  fields.texts("operators", recompute.operators, {.doc = "operators that run again, by name or region; in place of kind"});
+  fields.texts("layers", recompute.layers, {.doc = "layers that recompute, counted from 0, as in [0..39, 60]; default: all"});
+  fields.choice("method", recompute.method, {{"uniform", RecomputeMethod::uniform}, {"block", RecomputeMethod::block}},
+                {.doc = "uniform: groups of `count` layers of which only the input is kept; block: the first `count` layers of "
+                        "every virtual stage"});
+  fields.count("count", recompute.count, {.doc = "layers of a group or block", .minimum = 1, .maximum = 1 << 16});
+  fields.flag("share_saved_inputs", recompute.share_saved_inputs,
+              {.doc = "tensor-parallel ranks each keep a share of a layer's input; default: the framework's"});
+  fields.check("kind", [&] { return recompute.kind == RecomputeKind::none || !recompute.operators; }, "beside operators", "leave one of them out");
+  fields.check("count", [&] { return recompute.method || !recompute.count; }, "without a method", "say method: uniform or block");
 }
 void describe(Value& value, Recompute& recompute) {
   value.shorthand(Form::word, recompute, [&](Value& v) { v.choice(recompute.kind, recompute_kinds()); });
@@ -124,7 +134,7 @@ void describe(Fields& fields, StrategyChoice& strategy) {
   fields.flag("vocab_parallel", strategy.vocab_parallel, {.doc = "embedding and head split over tp; default: tp > 1"});
   fields.value("stages", strategy.stages, {.doc = "even, balanced, or body layers of every virtual stage as a list"});
   fields.value("zero", strategy.zero, {.doc = "what is sharded over dp: 0 nothing, 1 optimizer state"});
-  fields.value("recompute", strategy.recompute, {.doc = "none, attention (selective), full"});
+  fields.value("recompute", strategy.recompute, {.doc = "none, attention (selective), per-op, full, or {kind | operators, layers, method, count}"});
   fields.value("schedule", strategy.schedule, {.doc = "pipeline schedule, or {kind, chunks}"});
   fields.object("overlap", strategy.overlap, {.doc = "communication beside computation; keys left out come from the framework"});
 }

@@ -66,4 +66,16 @@ ir::NarrowProducts narrow_products(const Resolved& r) {
           .gather_narrow = r.recipe.tp_wire == r.recipe.gemm};
 }
 
+void narrow_weights(const Resolved& r, plan::ParameterTreatment& treatment) {
+  const hardware::NarrowOperands& narrow = *r.recipe.narrow;
+  const bool stored = r.recipe.parameters == narrow.weights;
+  const bool twice = second_copy(narrow, r.machine.accelerator.value) != hardware::SecondCopy::shared;
+  treatment.narrow = narrow.weights;
+  treatment.narrow_copies = (stored ? 0 : 1) + (twice ? 1 : 0);
+  treatment.narrow_maximum =
+      narrow.scaling == hardware::Scaling::current || narrow.scaling == hardware::Scaling::block_and_tensor;
+  treatment.history = narrow.history;
+  treatment.wide = hardware::activation_format(r.recipe);
+}
+
 }  // namespace cairn::experiment

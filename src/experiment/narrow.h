@@ -13,5 +13,7 @@ void check_units(const Resolved& resolved, const config::Loader& loader, core::D
 
 // How products in a format narrower than the activations get their operands, on this machine under this strategy.
 ir::NarrowProducts narrow_products(const Resolved& resolved);
+// The copies of weights those products read.
+void narrow_weights(const Resolved& resolved, plan::ParameterTreatment& treatment);
 
 }  // namespace cairn::experiment

@@ -8,6 +8,7 @@
 
 #include "cairn/models/huggingface.h"
 #include "narrow.h"
+#include "recompute.h"
 
 namespace cairn::experiment {
 namespace {
@@ -63,8 +64,6 @@ class Resolver {
     only_one("ep", choice_.ep);
     only_one("etp", choice_.etp);
     if (choice_.zero.stage > 1) error("strategy.zero", "stages 2 and 3 are not modelled yet", "use 0 or 1");
-    if (choice_.recompute.kind == RecomputeKind::per_op)
-      error("strategy.recompute", "per-op recomputation is not modelled yet", "use none, attention or full");
     if (training_.optimizer == Optimizer::adafactor) error("training.optimizer", "adafactor is not modelled yet", "use adam or sgd");
   }
 
@@ -196,9 +195,8 @@ class Resolver {
                                             .gradient_copy = step.gradient_copy,
                                             .separate_parameter_copy = step.separate_parameter_copy};
     r_.strategy.sharded = choice_.zero.stage >= 1 ? plan::Sharded::optimizer : plan::Sharded::nothing;
-    r_.strategy.recompute = choice_.recompute.kind == RecomputeKind::full        ? plan::Recompute::full
-                            : choice_.recompute.kind == RecomputeKind::attention ? plan::Recompute::attention
-                                                                                 : plan::Recompute::none;
+    if (r_.recipe.narrow) narrow_weights(r_, r_.treatment);
+    resolve_recompute(r_, diagnostics_);
   }
 
   void stages() {

@@ -32,7 +32,10 @@ ir::TensorId BlockBuilder::storage(ir::TensorId tensor) const {
   return tensor;
 }
 
-bool BlockBuilder::saved(ir::TensorId tensor) const { return layer_.saved_[at(tensor)] != 0; }
+// Kept as it is: of a shared input, its share is.
+bool BlockBuilder::saved(ir::TensorId tensor) const {
+  return layer_.saved_[at(tensor)] != 0 && (backward_ || !layer_.shared_input(tensor));
+}
 
 double BlockBuilder::bytes_at(ir::TensorId tensor, const Placements& placement) const {
   const ir::Tensor& t = graph_.tensor(tensor);
@@ -70,6 +73,7 @@ void BlockBuilder::release(ir::TensorId tensor) {
 
 void BlockBuilder::receive(ir::TensorId tensor, bool held_elsewhere) {
   placements_[at(tensor)] = border(tensor);
+  if (!backward_ && layer_.shared_input(tensor)) memory(false, Category::activations, layer_.local_bytes(tensor));
   if (!held_elsewhere)
     hold(tensor, !backward_ && saved(tensor) ? Category::activations : Category::workspace,
          bytes_at(tensor, placements_[at(tensor)]));
@@ -194,7 +198,9 @@ void BlockBuilder::overlap_weight_gradient(std::size_t position, const std::vect
   if (op.forward < 0 || op.kind != ir::Kind::contraction) return;
   // Between the two may stand operators that prepare the second's operands.
   std::size_t last = position + 1;
-  while (last < order.size() && graph_.op(order[last]).forward == op.forward && graph_.op(order[last]).kind == ir::Kind::pointwise) ++last;
+  while (last < order.size() && graph_.op(order[last]).forward == op.forward &&
+         graph_.op(order[last]).kind == ir::Kind::pointwise)
+    ++last;
   if (last == order.size() || graph_.op(order[last]).forward != op.forward) return;
   for (std::size_t reader = position; reader <= last; ++reader)
     for (const ir::Access& access : graph_.op(order[reader]).accesses) {
@@ -258,9 +264,12 @@ BlockBuilder::Placements BlockBuilder::border(ir::TensorId tensor) const {
 }
 
 void BlockBuilder::drop_copies(std::size_t from) {
+  // An input gathered from its shares stays for the whole layer.
+  const auto stays = [&](const Copy& copy) { return layer_.shared_input(copy.tensor); };
   for (std::size_t index = from; index < copies_.size(); ++index)
-    if (copies_[index].bytes > 0.0) memory(true, Category::workspace, -copies_[index].bytes);
-  copies_.resize(std::min(from, copies_.size()));
+    if (copies_[index].bytes > 0.0 && !stays(copies_[index])) memory(true, Category::workspace, -copies_[index].bytes);
+  const auto first = copies_.begin() + static_cast<std::ptrdiff_t>(std::min(from, copies_.size()));
+  copies_.erase(std::remove_if(first, copies_.end(), [&](const Copy& copy) { return !stays(copy); }), copies_.end());
 }
 
 void BlockBuilder::release_dead(const ir::Operator& op, std::size_t position) {

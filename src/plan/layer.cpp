@@ -11,7 +11,19 @@
 namespace cairn::plan {
 namespace {
 
+constexpr double k_narrow_bits = 16.0;
+
 std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+// "norm1" names the operators norm1, norm1.square, ...; a region names all of its operators.
+bool named(const std::vector<std::string>& names, const ir::Operator& op) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return name == op.region || name == op.name ||
+           (op.name.size() > name.size() && op.name.starts_with(name) && op.name[name.size()] == '.');
+  });
+}
+
+bool is_attention(const ir::Operator& op) { return op.kind == ir::Kind::contraction && !op.is_plain_contraction(); }
 
 }  // namespace
 
@@ -20,23 +32,68 @@ LayerLowering::LayerLowering(const ir::LayerClass& layer, LayerOptions options)
       options_(std::move(options)),
       recomputed_(layer.graph.forward_count(), 0),
       saved_(layer.graph.tensors().size(), 0),
+      shared_(layer.graph.tensors().size(), 0),
       settled_(layer.graph.tensors().size(), std::vector<Placement>(options_.rules.size())),
       parameter_local_(layer.graph.tensors().size(), 0.0),
       parameter_group_(layer.graph.tensors().size(), ParameterGroup::dense) {
   CAIRN_ASSERT(options_.rules.size() == options_.groups.size());
-  for (std::size_t id = 0; id < recomputed_.size(); ++id)
-    recomputed_[id] = recomputes(layer.graph.operators()[id]) ? 1 : 0;
+  find_recomputed();
   find_parameters();
   for (const ir::TensorId id : layer.graph.saved(recomputed_)) saved_[at(id)] = 1;
   find_fed();
   forward({}, &settled_);
+  find_shared_inputs();
   find_saved();
 }
 
 bool LayerLowering::recomputes(const ir::Operator& op) const {
-  if (options_.recompute_all) return layer_.position == ir::Position::body;
-  return !op.region.empty() &&
-         std::find(options_.recompute.begin(), options_.recompute.end(), op.region) != options_.recompute.end();
+  if (layer_.position != ir::Position::body) return false;
+  if (options_.recompute_all) return true;
+  return named(options_.recompute, op);
+}
+
+void LayerLowering::find_recomputed() {
+  const auto& operators = layer_.graph.operators();
+  int products = 0;
+  for (std::size_t id = 0; id < recomputed_.size(); ++id) {
+    const ir::Operator& op = operators[id];
+    const bool product = op.is_plain_contraction();
+    if (product) ++products;
+    const bool second = options_.recompute_second && layer_.position == ir::Position::body && !is_attention(op) &&
+                        (!product || products % 2 == 0);
+    recomputed_[id] = recomputes(op) || second ? 1 : 0;
+  }
+  if (options_.recompute_all) return;
+  // What nobody reads again is not run again.
+  std::vector<char> read(layer_.graph.tensors().size(), 0);
+  for (std::size_t id = operators.size(); id-- > 0;) {
+    const ir::Operator& op = operators[id];
+    if (id < recomputed_.size()) {
+      if (!recomputed_[id]) continue;
+      const bool wanted = std::any_of(op.accesses.begin(), op.accesses.end(), [&](const ir::Access& access) {
+        return access.mode != ir::Mode::read && read[at(access.tensor)] != 0;
+      });
+      if (!wanted && op.region.empty()) recomputed_[id] = 0;
+      if (!recomputed_[id]) continue;
+    }
+    for (const ir::Access& access : op.accesses)
+      if (access.mode == ir::Mode::read) read[at(access.tensor)] = 1;
+  }
+}
+
+void LayerLowering::find_shared_inputs() {
+  if (!options_.share_saved_inputs || options_.rules.empty() || options_.rules.front().size == 1) return;
+  for (const ir::TensorId input : layer_.graph.inputs()) {
+    if (!saved_[at(input)] || input_held(input) || settled_[at(input)].front().kind != Placement::Kind::replicate)
+      continue;
+    const ir::Tensor& tensor = layer_.graph.tensor(input);
+    for (std::size_t dim = 0; dim < tensor.dims.size(); ++dim) {
+      if (tensor.dims[dim].extent.at(options_.sizes) % options_.rules.front().size != 0) continue;
+      shared_[at(input)] = 1;
+      settled_[at(input)].front() = {Placement::Kind::shard, static_cast<std::uint8_t>(dim), ir::Monoid::sum};
+      break;
+    }
+  }
 }
 
 loopnest::Box LayerLowering::box(const ir::Operator& op) const {
@@ -71,6 +128,10 @@ void LayerLowering::find_parameters() {
       parameter_local_[at(access.tensor)] = elements;
       parameter_group_[at(access.tensor)] = group;
       state_.elements[group] += elements;
+      if (numerics::element_bits(tensor.format) < k_narrow_bits) {
+        state_.narrow_elements += elements;
+        ++state_.narrow_tensors;
+      }
       std::vector<double> partial(options_.rules.size(), 0.0);
       for (std::size_t rule = 0; rule < options_.rules.size(); ++rule) {
         if (gradient_is_partial(access.tensor, rule)) partial[rule] = elements;
@@ -190,16 +251,18 @@ double LayerLowering::border_bytes(ir::TensorId tensor) const {
   return bytes;
 }
 
-Block LayerLowering::forward(const GradientSync& parameter_gather, Settled* settled) const {
+Block LayerLowering::again() const { return forward({}, nullptr, Term::recompute); }
+
+Block LayerLowering::forward(const GradientSync& parameter_gather, Settled* settled, Term term) const {
   const ir::Graph& graph = layer_.graph;
-  BlockBuilder builder(*this, layer_.name + " forward", false);
+  BlockBuilder builder(*this, layer_.name + (term == Term::recompute ? " forward again" : " forward"), false);
   if (parameter_gather.collective != Collective::none)
     builder.gather_parameters(parameter_gather, state_.moved_elements(parameter_gather.without_tied));
   for (const ir::TensorId input : graph.inputs()) builder.receive(input, input_held(input));
   for (const ir::TensorId data : fed_) builder.receive(data, false);
   std::vector<ir::OperatorId> order(graph.forward_count());
   for (std::size_t id = 0; id < order.size(); ++id) order[id] = static_cast<ir::OperatorId>(id);
-  builder.run(order, std::vector<Term>(order.size(), Term::compute), {});
+  builder.run(order, std::vector<Term>(order.size(), term), {});
   for (const ir::TensorId output : graph.outputs()) builder.hand_over(output);
   if (settled)
     for (std::size_t id = 0; id < settled->size(); ++id)
@@ -207,30 +270,57 @@ Block LayerLowering::forward(const GradientSync& parameter_gather, Settled* sett
   return builder.finish();
 }
 
-Block LayerLowering::backward(const GradientSync& gradient_sync) const {
-  const ir::Graph& graph = layer_.graph;
-  std::vector<ir::OperatorId> order;
-  std::vector<Term> terms;
-  std::vector<char> again(recomputed_.size(), 0);
-  const auto recompute = [&](const std::string& region) {
-    for (std::size_t id = 0; id < recomputed_.size(); ++id)
-      if (recomputed_[id] && !again[id] && (options_.recompute_all || graph.operators()[id].region == region)) {
-        again[id] = 1;
-        order.push_back(static_cast<ir::OperatorId>(id));
-        terms.push_back(Term::recompute);
-      }
-  };
-  for (std::size_t id = graph.forward_count(); id < graph.operators().size(); ++id) {
-    for (const ir::Access& access : graph.operators()[id].accesses) {
-      const ir::OperatorId producer = graph.producer(access.tensor);
-      if (access.mode == ir::Mode::read && producer >= 0 && static_cast<std::size_t>(producer) < recomputed_.size() &&
-          recomputed_[at(producer)] && !again[at(producer)])
-        recompute(graph.op(producer).region);
+namespace {
+
+// The order of a backward pass with what runs again in it: a region, or a whole layer, as soon as anything of it is
+// read; any other operator when its result is, after those it reads from itself.
+class BackwardOrder {
+ public:
+  BackwardOrder(const ir::Graph& graph, const std::vector<char>& recomputed, bool at_once)
+      : graph_(graph), recomputed_(recomputed), at_once_(at_once), again_(recomputed.size(), 0) {
+    for (std::size_t id = graph.forward_count(); id < graph.operators().size(); ++id) {
+      recompute_reads(graph.operators()[id]);
+      order.push_back(static_cast<ir::OperatorId>(id));
+      terms.push_back(Term::compute);
     }
-    order.push_back(static_cast<ir::OperatorId>(id));
-    terms.push_back(Term::compute);
   }
 
+  std::vector<ir::OperatorId> order;
+  std::vector<Term> terms;
+
+ private:
+  void recompute_reads(const ir::Operator& op) {
+    for (const ir::Access& access : op.accesses) {
+      const ir::OperatorId producer = graph_.producer(access.tensor);
+      if (access.mode != ir::Mode::read || producer < 0 || at(producer) >= recomputed_.size()) continue;
+      if (!recomputed_[at(producer)] || again_[at(producer)]) continue;
+      const std::string& region = graph_.op(producer).region;
+      if (!at_once_ && region.empty()) {
+        again(at(producer));
+        continue;
+      }
+      for (std::size_t id = 0; id < recomputed_.size(); ++id)
+        if (recomputed_[id] && !again_[id] && (at_once_ || graph_.operators()[id].region == region)) again(id);
+    }
+  }
+  void again(std::size_t id) {
+    again_[id] = 1;
+    if (!at_once_) recompute_reads(graph_.operators()[id]);
+    order.push_back(static_cast<ir::OperatorId>(id));
+    terms.push_back(Term::recompute);
+  }
+
+  const ir::Graph& graph_;
+  const std::vector<char>& recomputed_;
+  bool at_once_;
+  std::vector<char> again_;
+};
+
+}  // namespace
+
+Block LayerLowering::backward(const GradientSync& gradient_sync) const {
+  const ir::Graph& graph = layer_.graph;
+  const BackwardOrder backward(graph, recomputed_, options_.recompute_all);
   BlockBuilder builder(*this, layer_.name + " backward", true);
   for (std::size_t id = 0; id < graph.tensors().size(); ++id) {
     const ir::OperatorId producer = graph.producer(static_cast<ir::TensorId>(id));
@@ -241,7 +331,7 @@ Block LayerLowering::backward(const GradientSync& gradient_sync) const {
   }
   for (const ir::TensorId output : graph.outputs())
     if (graph.gradient(output) != ir::k_no_tensor) builder.receive(graph.border_gradient(output), false);
-  builder.run(order, terms, gradient_sync);
+  builder.run(backward.order, backward.terms, gradient_sync);
   for (const ir::TensorId input : graph.inputs())
     if (graph.gradient(input) != ir::k_no_tensor) builder.hand_over(graph.gradient(input));
   return builder.finish();

@@ -23,6 +23,11 @@ class LoweredLayer {
   // of each.
   const Block* gathering(const GradientSync& sync) { return synchronised(true, sync); }
   const Block* reducing(const GradientSync& sync) { return synchronised(false, sync); }
+  // The forward block as recomputation.
+  const Block* again() {
+    if (!again_) again_ = std::make_unique<Block>(lowering.again());
+    return again_.get();
+  }
 
   LayerLowering lowering;
   Block forward;
@@ -33,6 +38,7 @@ class LoweredLayer {
  private:
   LayerBorder border(const std::vector<ir::TensorId>& tensors) const;
   const Block* synchronised(bool forwards, const GradientSync& sync);
+  std::unique_ptr<Block> again_;
   std::unordered_map<std::array<std::int64_t, 11>, std::unique_ptr<Block>, WordsHash> synchronised_;
 };
 

@@ -11,6 +11,7 @@
 #include "cairn/core/diagnostics.h"
 #include "lowered_layer.h"
 #include "parameter_update.h"
+#include "recompute_layers.h"
 #include "schedule_cache.h"
 #include "stage_parameters.h"
 #include "step_blocks.h"
@@ -26,6 +27,7 @@ class Lowering::Implementation {
         treatment_(treatment),
         domain_(domain),
         update_(parameter_update(treatment)),
+        narrow_(narrow_copies(treatment)),
         has_experts_(has_experts(model)) {
     for (const ir::LayerRun& run : model.layers) {
       const ir::Position position = model.classes[static_cast<std::size_t>(run.layer_class)].position;
@@ -39,7 +41,7 @@ class Lowering::Implementation {
     if (has_experts_) check_expert_mesh(strategy);
     const ScheduleEntry& entry = schedules_.of(strategy);
     strategy_ = &strategy;
-    layers_now_.assign(2 * model_.classes.size(), nullptr);
+    layers_now_.assign(4 * model_.classes.size(), nullptr);
     last_stretches_.clear();
     program_.mesh = mesh(strategy);
     program_.expert_mesh = has_experts_ ? expert_mesh(strategy) : Mesh{};
@@ -62,18 +64,23 @@ class Lowering::Implementation {
   }
 
   LoweredLayer& layer(const Strategy& strategy, std::size_t layer_class) {
-    return layer(strategy, mesh(strategy), layer_class, 0);
+    return layer(strategy, mesh(strategy), layer_class, 0, true);
   }
 
-  LoweredLayer& layer(const Strategy& strategy, const Mesh& mesh, std::size_t layer_class, std::uint32_t inputs_held) {
+  // `recomputes`: the strategy's recomputation applies to this layer.
+  LoweredLayer& layer(const Strategy& strategy, const Mesh& mesh, std::size_t layer_class, std::uint32_t inputs_held,
+                      bool recomputes) {
     const std::int64_t stride = mesh.group(Axis::tensor).stride;
-    const std::array<std::int64_t, 6> key{static_cast<std::int64_t>(layer_class),
-                                          strategy.micro_batch,
-                                          strategy.tensor,
-                                          stride,
-                                          static_cast<std::int64_t>(strategy.recompute),
-                                          strategy.sequence_parallel + 2 * strategy.vocab_parallel +
-                                              4 * strategy.overlap_tensor + 8 * static_cast<std::int64_t>(inputs_held)};
+    const Recompute recompute = recomputes ? strategy.recompute : Recompute::none;
+    const std::array<std::int64_t, 7> key{
+        static_cast<std::int64_t>(layer_class),
+        strategy.micro_batch,
+        strategy.tensor,
+        stride,
+        static_cast<std::int64_t>(recompute),
+        recompute == Recompute::operators ? list_index(strategy.recompute_operators) : 0,
+        strategy.share_saved_inputs + 2 * (strategy.sequence_parallel + 2 * strategy.vocab_parallel +
+                                           4 * strategy.overlap_tensor + 8 * static_cast<std::int64_t>(inputs_held))};
     auto& slot = layers_[key];
     if (!slot) {
       const Group group{.axis = Axis::tensor, .size = strategy.tensor, .stride = stride};
@@ -81,10 +88,13 @@ class Lowering::Implementation {
                            .rules = split_rules(strategy),
                            .groups = {group},
                            .recompute = {},
-                           .recompute_all = strategy.recompute == Recompute::full,
+                           .recompute_all = recompute == Recompute::full,
+                           .recompute_second = recompute == Recompute::per_op,
+                           .share_saved_inputs = strategy.share_saved_inputs,
                            .tensor_overlap = strategy.overlap_tensor,
                            .inputs_held = inputs_held};
-      if (strategy.recompute == Recompute::attention) options.recompute.emplace_back("attention");
+      if (recompute == Recompute::attention) options.recompute.emplace_back("attention");
+      if (recompute == Recompute::operators) options.recompute = strategy.recompute_operators;
       slot = std::make_unique<LoweredLayer>(model_.classes[layer_class], std::move(options));
     }
     return *slot;
@@ -103,18 +113,45 @@ class Lowering::Implementation {
     std::int32_t above = k_no_stage;
   };
 
+  std::int64_t list_index(const std::vector<std::string>& list) {
+    const auto known = std::find(lists_.begin(), lists_.end(), list);
+    if (known != lists_.end()) return known - lists_.begin();
+    lists_.push_back(list);
+    return static_cast<std::int64_t>(lists_.size()) - 1;
+  }
+
   using PassTable = std::array<std::array<const Pass*, 2>, 2>;
   // The layers of virtual stage `index`, in execution order.
   void collect(std::int64_t index, std::int64_t& run, std::int64_t& used) {
     stretches_.clear();
+    groups_.clear();
     const auto last = static_cast<std::int64_t>(strategy_->stage_layers.size()) - 1;
+    const std::int64_t below =
+        strategy_->recompute_layers.ranges.empty()
+            ? 0
+            : std::accumulate(strategy_->stage_layers.begin(), strategy_->stage_layers.begin() + index, std::int64_t{0});
     if (index == 0)
       for (const ir::LayerRun& entry : entry_) add(entry.layer_class, entry.count);
     std::int64_t wanted = strategy_->stage_layers[static_cast<std::size_t>(index)];
+    std::vector<std::int32_t> group;  // classes of layers that recompute together
+    while (wanted > 0 && recomputes_in_groups(*strategy_)) {
+      const ir::LayerRun& body = body_[static_cast<std::size_t>(run)];
+      group.push_back(body.layer_class);
+      --wanted;
+      if (++used == body.count) {
+        ++run;
+        used = 0;
+      }
+      if (wanted > 0 && static_cast<std::int64_t>(group.size()) < strategy_->recompute_layers.count) continue;
+      add_group(group);
+      group.clear();
+    }
     while (wanted > 0) {
       const ir::LayerRun& body = body_[static_cast<std::size_t>(run)];
-      const std::int64_t taken = std::min(wanted, body.count - used);
-      add(body.layer_class, taken);
+      const std::int64_t here = strategy_->stage_layers[static_cast<std::size_t>(index)] - wanted;
+      const RecomputeStretch next = recompute_stretch(*strategy_, below + here, here);
+      const std::int64_t taken = std::min({wanted, body.count - used, next.layers});
+      add(body.layer_class, taken, next.recomputes);
       wanted -= taken;
       used += taken;
       if (used == body.count) {
@@ -126,21 +163,34 @@ class Lowering::Implementation {
       for (const ir::LayerRun& exit : exit_) add(exit.layer_class, exit.count);
   }
 
-  void add(std::int32_t layer_class, std::int64_t count) {
+  void add(std::int32_t layer_class, std::int64_t count, bool recomputes = true) {
     if (count == 0) return;
-    LoweredLayer& first = layer_now(layer_class);
+    LoweredLayer& first = layer_now(layer_class, recomputes);
     // A layer that keeps its own output holds the next layer's input for it.
     const std::uint32_t kept = first.lowering.state().kept_outputs;
     const bool changes = kept != held_below_ && count > 1;
     stretches_.push_back({&first, changes ? 1 : count});
     held_below_ = kept;
-    if (changes) add(layer_class, count - 1);
+    if (changes) add(layer_class, count - 1, recomputes);
   }
 
-  LoweredLayer& layer_now(std::int32_t layer_class) {
-    if (held_below_ > 1) return layer(*strategy_, program_.mesh, static_cast<std::size_t>(layer_class), held_below_);
-    LoweredLayer*& known = layers_now_[2 * static_cast<std::size_t>(layer_class) + held_below_];
-    if (known == nullptr) known = &layer(*strategy_, program_.mesh, static_cast<std::size_t>(layer_class), held_below_);
+  void add_group(const std::vector<std::int32_t>& classes) {
+    const LayerOf of = [&](std::int32_t layer_class, std::uint32_t held, bool recomputes) -> LoweredLayer& {
+      return layer(*strategy_, program_.mesh, static_cast<std::size_t>(layer_class), held, recomputes);
+    };
+    groups_.push_back(append_group(classes, held_below_, of, stretches_));
+    held_below_ = 0;
+    for (const Stretch& stretch : groups_.back().backward)
+      if (!stretch.layer->lowering.state().tied.empty())
+        throw wrong("recompute", "layers that share parameters cannot recompute in groups",
+                    "use method: block, or groups of 1");
+  }
+
+  LoweredLayer& layer_now(std::int32_t layer_class, bool recomputes) {
+    const auto index = static_cast<std::size_t>(layer_class);
+    if (held_below_ > 1) return layer(*strategy_, program_.mesh, index, held_below_, recomputes);
+    LoweredLayer*& known = layers_now_[4 * index + 2 * recomputes + held_below_];
+    if (known == nullptr) known = &layer(*strategy_, program_.mesh, index, held_below_, recomputes);
     return *known;
   }
 
@@ -177,7 +227,8 @@ class Lowering::Implementation {
         neighbours.above == k_no_stage ? none : send_group(neighbours.here, neighbours.above)};
     if (sends == last_sends_ && stretches_ == last_stretches_) return last_table_;
     PassKey key{word(sends[0]), word(sends[1]),
-                strategy_->host_waits_for_arrival + 2 * strategy_->scatter_sends + 4 * strategy_->overlap_sends};
+                strategy_->host_waits_for_arrival + 2 * strategy_->scatter_sends + 4 * strategy_->overlap_sends +
+                    k_in_groups * !groups_.empty()};
     const PassPair plain = remembered(key, [&] {
       return PassPair{forward_pass(neighbours, false), backward_pass(neighbours, false)};
     });
@@ -204,7 +255,8 @@ class Lowering::Implementation {
   static constexpr std::size_t k_keyed_stretches = 4;
   using PassKey = std::array<std::int64_t, 6 + 2 * k_keyed_stretches>;
   static constexpr std::int64_t k_gathers = 8;
-  static constexpr std::int64_t k_reduces = 16;
+  static constexpr std::int64_t k_reduces = 16;  // and twice it
+  static constexpr std::int64_t k_in_groups = 64;
 
   template <class Make>
   PassPair remembered(PassKey key, Make make) {
@@ -247,11 +299,20 @@ class Lowering::Implementation {
     draft_.runs.clear();
     draft_.send = Send::none;
     draft_.runs.push_back({begin_block(neighbours.above != k_no_stage, false), 1});
-    for (auto stretch = stretches_.rbegin(); stretch != stretches_.rend(); ++stretch) {
+    const GradientSync sync = reduce ? gradient_sync() : GradientSync{};
+    auto group = groups_.rbegin();
+    for (std::size_t end = stretches_.size(); end > 0;) {
+      if (group != groups_.rend() && group->first_stretch + group->stretches == end) {
+        append_group_backward(draft_, *group, reduce ? &sync : nullptr);
+        end = group->first_stretch;
+        ++group;
+        continue;
+      }
+      const Stretch& stretch = stretches_[--end];
       if (reduce)
-        append_reducing(draft_, *stretch, gradient_sync());
+        append_reducing(draft_, stretch, sync);
       else
-        draft_.runs.push_back({&stretch->layer->backward, stretch->count});
+        draft_.runs.push_back({&stretch.layer->backward, stretch.count});
     }
     if (neighbours.below != k_no_stage) {
       draft_.runs.push_back({send_block(false, neighbours.here, neighbours.below), 1});
@@ -379,7 +440,8 @@ class Lowering::Implementation {
     const StepEndOptions options = step_end(parameters, updated, tied);
     const auto dense = ParameterGroup::dense;
     const auto expert = ParameterGroup::expert;
-    const std::array<std::int64_t, 10> key{
+    const std::array<std::int64_t, 11> key{
+        options.narrow_elements,
         bits(options.elements[dense]),
         bits(options.elements[expert]),
         word(options.sync.copies[dense]),
@@ -417,7 +479,12 @@ class Lowering::Implementation {
             .update = &update_,
             .updated_elements = static_cast<std::int64_t>(sum(updated)),
             .gather = strategy_->sharded == Sharded::optimizer && copied() && !gathers(),
-            .gather_bytes_per_element = numerics::bytes_per_element(treatment_.gather)};
+            .gather_bytes_per_element = numerics::bytes_per_element(treatment_.gather),
+            .narrow = &narrow_,
+            .narrow_elements = static_cast<std::int64_t>(parameters.narrow_elements),
+            .maxima_bytes = treatment_.history > 0 ? parameters.narrow_tensors * k_scaled_per_product *
+                                                         numerics::bytes_per_element(numerics::Format::fp32)
+                                                   : 0.0};
   }
 
   const Pass* single(const Block* block, Send send) {
@@ -434,13 +501,14 @@ class Lowering::Implementation {
   };
 
   ir::Graph update_;
+  ir::Graph narrow_;
   bool has_experts_;
   std::vector<ir::LayerRun> entry_;
   std::vector<ir::LayerRun> body_;
   std::vector<ir::LayerRun> exit_;
-  std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<LoweredLayer>, WordsHash> layers_;
+  std::unordered_map<std::array<std::int64_t, 7>, std::unique_ptr<LoweredLayer>, WordsHash> layers_;
   std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<Block>, WordsHash> special_;
-  std::unordered_map<std::array<std::int64_t, 10>, StepEnds, WordsHash> step_ends_;
+  std::unordered_map<std::array<std::int64_t, 11>, StepEnds, WordsHash> step_ends_;
   ScheduleCache schedules_;
   std::unordered_map<PassKey, PassPair, WordsHash> pairs_;
   std::unordered_multimap<std::uint64_t, std::unique_ptr<Pass>> passes_;
@@ -449,11 +517,13 @@ class Lowering::Implementation {
   const Strategy* strategy_ = nullptr;
   Program program_;
   std::vector<Stretch> stretches_;
+  std::vector<RecomputeGroup> groups_;  // of the stretches that recompute together, in order
   // The pass table made last.
   std::vector<Stretch> last_stretches_;
   std::array<Group, 2> last_sends_;
   PassTable last_table_{};
-  std::vector<LoweredLayer*> layers_now_;  // by class and whether the input is held below
+  std::vector<LoweredLayer*> layers_now_;        // by class, whether it recomputes, and whether the input is held below
+  std::vector<std::vector<std::string>> lists_;  // of operators to recompute met so far
   Pass draft_;
   ParameterLedger ledger_;
   PerGroup<Group> copies_;  // of the parameters of each group

@@ -29,7 +29,8 @@ class Builder {
     op.flops_per_point = flops;
     const loopnest::DimId dim = op.domain.add("elements", loopnest::Extent::of(1));
     for (const Use& use : uses)
-      op.accesses.push_back(ir::Access{.tensor = use.tensor, .projection = {loopnest::Affine::of(dim)}, .mode = use.mode});
+      op.accesses.push_back(
+          ir::Access{.tensor = use.tensor, .projection = {loopnest::Affine::of(dim)}, .mode = use.mode});
     graph_.add_operator(std::move(op));
   }
   ir::Graph finish() { return std::move(graph_); }
@@ -46,7 +47,8 @@ ir::Graph parameter_update(const ParameterTreatment& treatment) {
   ir::TensorId gradient = builder.tensor("gradient", treatment.gradients);
   const ir::TensorId parameter = builder.tensor("parameter", treatment.parameters);
   const ir::TensorId master = treatment.master ? builder.tensor("master", wide) : parameter;
-  for (int read = 0; read < treatment.gradient_reads; ++read) builder.pass("gradient_norm", 2.0, {{gradient, Mode::read}});
+  for (int read = 0; read < treatment.gradient_reads; ++read)
+    builder.pass("gradient_norm", 2.0, {{gradient, Mode::read}});
   if (treatment.gradient_copy && numerics::bits_per_element(treatment.gradients) < numerics::bits_per_element(wide)) {
     const ir::TensorId copy = builder.tensor("wide gradient", wide);
     builder.pass("gradient_copy", 1.0, {{gradient, Mode::read}, {copy, Mode::write}});
@@ -61,11 +63,20 @@ ir::Graph parameter_update(const ParameterTreatment& treatment) {
   constexpr double k_momentum_flops = 4.0;
   if (second >= 0)
     builder.pass("update", k_adam_flops,
-                 {{gradient, Mode::read}, {master, Mode::read}, {master, Mode::write}, {first, Mode::read}, {first, Mode::write},
-                  {second, Mode::read}, {second, Mode::write}});
+                 {{gradient, Mode::read},
+                  {master, Mode::read},
+                  {master, Mode::write},
+                  {first, Mode::read},
+                  {first, Mode::write},
+                  {second, Mode::read},
+                  {second, Mode::write}});
   else if (first >= 0)
     builder.pass("update", k_momentum_flops,
-                 {{gradient, Mode::read}, {master, Mode::read}, {master, Mode::write}, {first, Mode::read}, {first, Mode::write}});
+                 {{gradient, Mode::read},
+                  {master, Mode::read},
+                  {master, Mode::write},
+                  {first, Mode::read},
+                  {first, Mode::write}});
   else
     builder.pass("update", 2.0, {{gradient, Mode::read}, {master, Mode::read}, {master, Mode::write}});
   if (treatment.master) {
@@ -73,6 +84,22 @@ ir::Graph parameter_update(const ParameterTreatment& treatment) {
       builder.pass("parameter_copy", 1.0, {{master, Mode::read}, {parameter, Mode::write}});
     else
       builder.pass("parameter_write", 1.0, {{parameter, Mode::write}});
+  }
+  return builder.finish();
+}
+
+ir::Graph narrow_copies(const ParameterTreatment& treatment) {
+  Builder builder;
+  if (!treatment.narrow || treatment.narrow_copies == 0) return builder.finish();
+  constexpr double k_maximum_flops = 1.0, k_cast_flops = 2.0;
+  const ir::TensorId parameter = builder.tensor("parameter", treatment.parameters);
+  if (treatment.narrow_maximum) builder.pass("weight_maximum", k_maximum_flops, {{parameter, Mode::read}});
+  const ir::TensorId first = builder.tensor("narrow copy", *treatment.narrow);
+  if (treatment.narrow_copies == 1) {
+    builder.pass("weight_cast", k_cast_flops, {{parameter, Mode::read}, {first, Mode::write}});
+  } else {
+    const ir::TensorId second = builder.tensor("second narrow copy", *treatment.narrow);
+    builder.pass("weight_cast", k_cast_flops, {{parameter, Mode::read}, {first, Mode::write}, {second, Mode::write}});
   }
   return builder.finish();
 }

@@ -1,4 +1,5 @@
-// The optimizer step as operators over a rank's parameter elements, so that its traffic follows from accesses like all other.
+// The optimizer step as operators over a rank's parameter elements, so that its traffic follows from accesses like all
+// other.
 #pragma once
 
 #include "cairn/ir/graph.h"
@@ -6,8 +7,12 @@
 
 namespace cairn::plan {
 
-// One pointwise operator per pass over memory: gradient norm, widening, update, parameter copy (as the treatment asks). Each has the
-// single dimension "elements", of extent 1 here: a shard's box gives the number.
+// One pointwise operator per pass over memory: gradient norm, widening, update, parameter copy (as the treatment asks).
+// Each has the single dimension "elements", of extent 1 here: a shard's box gives the number.
 ir::Graph parameter_update(const ParameterTreatment& treatment);
+
+// Narrow copies of weights from the stored parameters, in the same form: one operator or, with a maximum to find first,
+// two. Empty where there are none to make.
+ir::Graph narrow_copies(const ParameterTreatment& treatment);
 
 }  // namespace cairn::plan

@@ -23,7 +23,15 @@ CategoryBytes resident_bytes(const StageParameters& parameters, const PerGroup<d
                         treatment.moments * numerics::bytes_per_element(treatment.moments_format);
   const double elements = sum(parameters.elements);
   CategoryBytes bytes{};
-  bytes[static_cast<std::size_t>(Category::parameters)] = elements * numerics::bytes_per_element(treatment.parameters);
+  const bool narrow_only = treatment.narrow && treatment.parameters == *treatment.narrow;
+  const double wide = numerics::bytes_per_element(narrow_only ? treatment.wide : treatment.parameters);
+  const double stored = numerics::bytes_per_element(treatment.parameters);
+  const double copies =
+      treatment.narrow ? treatment.narrow_copies * numerics::bytes_per_element(*treatment.narrow) : 0.0;
+  const double maxima = parameters.narrow_tensors * k_scaled_per_product * static_cast<double>(treatment.history) *
+                        numerics::bytes_per_element(numerics::Format::fp32);
+  bytes[static_cast<std::size_t>(Category::parameters)] =
+      elements * wide + parameters.narrow_elements * (stored - wide + copies) + maxima;
   bytes[static_cast<std::size_t>(Category::gradients)] = elements * numerics::bytes_per_element(treatment.gradients);
   bytes[static_cast<std::size_t>(Category::optimizer)] = sum(updated) * states;
   return bytes;
@@ -38,6 +46,8 @@ bool ParameterLedger::add(std::int32_t stage, const LayerState& state, std::int6
   StageParameters& parameters = stages_[static_cast<std::size_t>(stage)];
   const auto layers = static_cast<double>(count);
   const PerGroup<double> own = state.moved_elements(true);
+  parameters.narrow_elements += layers * state.narrow_elements;
+  parameters.narrow_tensors += layers * static_cast<double>(state.narrow_tensors);
   for (const ParameterGroup group : k_all_parameter_groups) parameters.elements[group] += layers * own[group];
   if (parameters.partial_elements.size() < state.partial_elements.size())
     parameters.partial_elements.resize(state.partial_elements.size());

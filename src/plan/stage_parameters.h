@@ -17,12 +17,17 @@ struct StageParameters {
   PerGroup<double> elements;  // parameters stored once are counted once
   // Elements whose gradient is Partial over a rule's axis, by rule.
   boost::container::static_vector<double, k_axes> partial_elements;
+  double narrow_elements = 0.0;  // of `elements`: products read them in a narrow format
+  double narrow_tensors = 0.0;
   friend bool operator==(const StageParameters&, const StageParameters&) = default;
 };
 
 // Elements of each group that one rank updates.
 //   sharded optimizer: ceil(elements / copies); otherwise every rank updates its copy: elements
 PerGroup<double> updated_elements(const StageParameters& parameters, Sharded sharded, const PerGroup<Group>& copies);
+
+// Tensors with a scale of their own to a weight: it, what it is multiplied with, and the gradient of the result.
+inline constexpr double k_scaled_per_product = 3.0;
 
 // Bytes held for the whole step: parameters, gradients, and the optimizer state of what the rank updates.
 CategoryBytes resident_bytes(const StageParameters& parameters, const PerGroup<double>& updated,

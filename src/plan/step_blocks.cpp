@@ -116,6 +116,18 @@ Block update(const StepEndOptions& options) {
                         options.elements[group] * options.gather_bytes_per_element, {writer.computed()});
     writer.wait(Stream::compute, {gathered});
   }
+  if (options.narrow != nullptr && options.narrow_elements > 0)
+    for (const ir::Operator& op : options.narrow->operators())
+      writer.add(Step{.kind = StepKind::compute, .stream = Stream::compute, .term = Term::optimizer, .launches = 1},
+                 ir::Shard{.op = &op, .graph = options.narrow, .box = {loopnest::Interval{0, options.narrow_elements}}},
+                 {});
+  if (options.maxima_bytes > 0.0)
+    for (const Group& group : {options.tensor, options.sync.copies[ParameterGroup::dense]}) {
+      if (group.size == 1) continue;
+      const std::int32_t agreed = writer.transfer(stream_of(group.axis), Collective::all_reduce, group,
+                                                  options.maxima_bytes, {writer.computed()});
+      writer.wait(Stream::compute, {agreed});
+    }
   writer.wait(Stream::compute, {host});
   return writer.finish();
 }

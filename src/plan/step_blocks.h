@@ -42,6 +42,9 @@ struct StepEndOptions {
   std::int64_t updated_elements = 0;
   bool gather = false;  // parameters over the ranks that hold copies, after the update
   double gather_bytes_per_element = 0.0;
+  const ir::Graph* narrow = nullptr;  // makes narrow copies of weights, after the gather
+  std::int64_t narrow_elements = 0;
+  double maxima_bytes = 0.0;  // largest values of narrow tensors, agreed on by the tensor and data ranks
 };
 // Gradients made whole: over the data axis, over the tensor axis, between the holders of a tied parameter.
 Block settle(const StepEndOptions& options);

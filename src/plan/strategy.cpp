@@ -85,6 +85,50 @@ void check_expert_mesh(const Strategy& strategy) {
                 "let pp stand at the same end of order and expert_order");
 }
 
+namespace {
+
+// Names of forward operators of body layers and of their regions, in the order met, without what follows a dot.
+std::vector<std::string> operator_names(const ir::Model& model) {
+  std::vector<std::string> names;
+  const auto add = [&](std::string name) {
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  };
+  for (const ir::LayerClass& layer : model.classes) {
+    if (layer.position != ir::Position::body) continue;
+    for (std::size_t id = 0; id < layer.graph.forward_count(); ++id) {
+      const ir::Operator& op = layer.graph.operators()[id];
+      add(op.name.substr(0, op.name.find('.')));
+      add(op.region);
+    }
+  }
+  return names;
+}
+
+void check_recompute(const Strategy& strategy, const ir::Model& model) {
+  const RecomputeLayers& layers = strategy.recompute_layers;
+  if (layers.count < 1) throw wrong("recompute.count", "a group or block of no layer", "use 1 or more");
+  for (const LayerRange& range : layers.ranges)
+    if (range.first < 0 || range.last < range.first || range.last >= model.body_layers())
+      throw wrong("recompute.layers",
+                  fmt::format("{}..{} is no range of layers of this model", range.first, range.last),
+                  fmt::format("layers are counted from 0 to {}", model.body_layers() - 1));
+  if (layers.method == RecomputeMethod::uniform && layers.count > 1 &&
+      (strategy.recompute != Recompute::full || !layers.ranges.empty()))
+    throw wrong("recompute.method", "groups of layers recompute as a whole and all of them",
+                "use kind: full without layers, or groups of 1");
+  if (strategy.recompute != Recompute::operators) return;
+  const std::vector<std::string> known = operator_names(model);
+  for (const std::string& name : strategy.recompute_operators) {
+    if (std::find(known.begin(), known.end(), name.substr(0, name.find('.'))) != known.end()) continue;
+    const std::string near = core::nearest(name, known);
+    throw wrong(
+        "recompute.operators", fmt::format("the layers have no operator '{}'", name),
+        near.empty() ? fmt::format("they have {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", near));
+  }
+}
+
+}  // namespace
+
 void check(const Strategy& strategy, const ir::Model& model) {
   if (strategy.tensor < 1 || strategy.pipeline < 1 || strategy.data < 1 || strategy.micro_batch < 1 ||
       strategy.micro_batches < 1 || strategy.chunks < 1)
@@ -101,6 +145,7 @@ void check(const Strategy& strategy, const ir::Model& model) {
       throw wrong("stages", "a stage cannot have a negative number of layers", "list counts of 0 or more");
     total += layers;
   }
+  check_recompute(strategy, model);
   if (total != model.body_layers())
     throw wrong("stages", fmt::format("lists {} layers, the model has {}", total, model.body_layers()),
                 "make the list add up");

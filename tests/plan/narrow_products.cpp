@@ -81,7 +81,7 @@ TEST_CASE("One scale per tensor, units that want the summed dimension innermost:
   REQUIRE(lowered(model, 1).state().saved_bytes == 128 + 256);
   const ir::Model wide = two_products();
   REQUIRE(lowered(wide, 1).state().saved_bytes == 2 * (128 + 256));
-  REQUIRE(lowered(model, 1).state().parameter_elements == lowered(wide, 1).state().parameter_elements);
+  REQUIRE(lowered(model, 1).state().parameter_elements() == lowered(wide, 1).state().parameter_elements());
 }
 
 TEST_CASE("Units that take any layout: one copy serves forward and weight gradient") {
@@ -127,7 +127,7 @@ TEST_CASE("Only some of the products narrow") {
   const ir::Model other = narrowed(narrow);
   REQUIRE(bytes_of(other, "fc1.input_gradient") == 256 * 2 + 128 * 2 + 128 * 2);  // reads the wide weight
   REQUIRE(bytes_of(other, "fc1") == 128 * 1 + 128 * 1 + 256 * 2);
-  REQUIRE(lowered(other, 1).state().parameter_elements == 256);
+  REQUIRE(lowered(other, 1).state().parameter_elements() == 256);
 }
 
 TEST_CASE("Gathers move the narrow copy; one that is transposed afterwards travels once") {

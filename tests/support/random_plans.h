@@ -59,6 +59,31 @@ inline std::vector<std::int64_t> random_cut(core::Random& random, std::int64_t l
   return result;
 }
 
+inline void random_recompute(core::Random& random, const ir::Model& model, plan::Strategy& s) {
+  s.recompute = static_cast<plan::Recompute>(random.below(5));
+  const ir::Graph& body = model.classes[1].graph;
+  if (s.recompute == plan::Recompute::operators)
+    for (std::size_t id = 0; id < body.forward_count(); ++id)
+      if (coin(random)) s.recompute_operators.push_back(body.operators()[id].name);
+  s.share_saved_inputs = coin(random);
+  s.recompute_layers.count = between(random, 1, 4);
+  const bool shares_weights = model.name == "recurrent network";
+  switch (random.below(4)) {
+    case 0:
+      s.recompute_layers.method = plan::RecomputeMethod::block;
+      break;
+    case 1:
+      if (s.recompute == plan::Recompute::full && !shares_weights)
+        s.recompute_layers.method = plan::RecomputeMethod::uniform;
+      break;
+    case 2:
+      s.recompute_layers.ranges = {{.first = 0, .last = between(random, 0, model.body_layers() - 1)}};
+      break;
+    default:
+      break;
+  }
+}
+
 inline plan::Strategy random_strategy(core::Random& random, const ir::Model& model) {
   const std::int64_t body_layers = model.body_layers();
   // Layers that all share their weights can live on two stages at most.
@@ -85,7 +110,7 @@ inline plan::Strategy random_strategy(core::Random& random, const ir::Model& mod
   s.sequence_parallel = coin(random);
   s.vocab_parallel = coin(random);
   s.sharded = coin(random) ? plan::Sharded::optimizer : plan::Sharded::nothing;
-  s.recompute = static_cast<plan::Recompute>(random.below(3));
+  random_recompute(random, model, s);
   s.overlap_gradient_reduce = coin(random);
   s.overlap_parameter_gather = coin(random);
   s.overlap_tensor = coin(random);

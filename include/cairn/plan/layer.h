@@ -33,9 +33,11 @@ struct LayerOptions {
   loopnest::Sizes sizes;               // on one rank: sequences per micro-batch, tokens
   std::vector<SplitRule> rules;        // at most one per axis
   std::vector<Group> groups;           // parallel to rules
-  std::vector<std::string> recompute;  // regions to recompute
+  std::vector<std::string> recompute;  // operators to recompute, by name or region
   bool recompute_all = false;
-  bool tensor_overlap = true;  // in backward, transfers of the input's gradient run beside the weight's gradient
+  bool recompute_second = false;    // everything but attention and every second product
+  bool share_saved_inputs = false;  // whole saved inputs are kept in shards over the first rule's axis
+  bool tensor_overlap = true;       // in backward, transfers of the input's gradient run beside the weight's gradient
   std::uint32_t inputs_held =
       0;  // bit i: the layer below keeps this layer's input i, its output i, for its own backward pass
 };
@@ -57,7 +59,9 @@ struct LayerState {
   std::vector<double> partial_elements;
   double saved_bytes = 0.0;  // per micro-batch, statistics included
   double saved_statistic_bytes = 0.0;
-  std::uint32_t kept_outputs = 0;  // bit i: output i is saved
+  std::uint32_t kept_outputs = 0;   // bit i: output i is saved
+  double narrow_elements = 0.0;     // of `elements`: products read them in a format of less than 16 bits
+  std::int64_t narrow_tensors = 0;  // parameters of that kind
 
   double parameter_elements() const { return sum(elements); }
   // Elements that a layer moves over the ranks that hold copies: all, or those that it does not share with other
@@ -77,6 +81,8 @@ class LayerLowering {
   // `parameter_gather`: gather the layer's parameters over the data axis first (nothing when none).
   Block forward(const GradientSync& parameter_gather = {}) const { return forward(parameter_gather, nullptr); }
   Block backward(const GradientSync& gradient_sync = {}) const;
+  // The forward block once more, as recomputation, of a layer that kept nothing the first time.
+  Block again() const;
 
   // Placement of a tensor of the graph over rule `rule` once forward has finished with it.
   Placement settled(ir::TensorId tensor, std::size_t rule) const;
@@ -93,7 +99,9 @@ class LayerLowering {
   friend class BlockBuilder;
   using Settled = std::vector<std::vector<Placement>>;
   // With `settled`: also records where every tensor ends up.
-  Block forward(const GradientSync& parameter_gather, Settled* settled) const;
+  Block forward(const GradientSync& parameter_gather, Settled* settled, Term term = Term::compute) const;
+  void find_recomputed();
+  void find_shared_inputs();
   void find_parameters();
   void find_fed();
   void find_saved();
@@ -104,6 +112,8 @@ class LayerLowering {
   // The tensor whose memory this one lives in.
   ir::TensorId storage(ir::TensorId tensor) const;
   bool recomputes(const ir::Operator& op) const;
+  // A saved input of which each rank keeps its share.
+  bool shared_input(ir::TensorId tensor) const { return shared_[static_cast<std::size_t>(tensor)] != 0; }
   bool is_input(ir::TensorId tensor) const;
   bool input_held(ir::TensorId tensor) const;
 
@@ -111,6 +121,7 @@ class LayerLowering {
   LayerOptions options_;
   std::vector<char> recomputed_;   // by forward operator
   std::vector<char> saved_;        // by tensor (storage)
+  std::vector<char> shared_;       // by tensor
   std::vector<ir::TensorId> fed_;  // activations that come from outside the model: data
   Settled settled_;
   std::vector<double> parameter_local_;  // elements on this rank, by tensor

@@ -15,7 +15,26 @@ namespace cairn::plan {
 // What is kept once per data-parallel group instead of on every rank of it.
 enum class Sharded : std::uint8_t { nothing, optimizer };
 
-enum class Recompute : std::uint8_t { none, attention, full };
+// What of a body layer runs again in backward instead of being kept: nothing; the attention core; the whole layer;
+// everything but attention and every second matrix product; a list of operators.
+enum class Recompute : std::uint8_t { none, attention, full, per_op, operators };
+
+// Which layers: all; the first of every virtual stage; all, a group of layers at a time of which only the input is
+// kept.
+enum class RecomputeMethod : std::uint8_t { every, block, uniform };
+
+// Body layers first .. last, counted through the model from 0.
+struct LayerRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  friend bool operator==(const LayerRange&, const LayerRange&) = default;
+};
+
+struct RecomputeLayers {
+  RecomputeMethod method = RecomputeMethod::every;
+  std::int64_t count = 1;          // block: layers of a virtual stage; uniform: layers of a group
+  std::vector<LayerRange> ranges;  // empty: all
+};
 
 struct Strategy {
   std::int64_t tensor = 1;
@@ -32,6 +51,9 @@ struct Strategy {
   std::vector<std::int64_t> stage_layers;  // body layers of every virtual stage, in the order a micro-batch passes them
   Sharded sharded = Sharded::nothing;
   Recompute recompute = Recompute::none;
+  std::vector<std::string> recompute_operators = {};  // names of operators, or of their regions
+  RecomputeLayers recompute_layers = {};
+  bool share_saved_inputs = false;  // a recomputed layer's whole input is kept in shards over the tensor axis
   std::string schedule = "1f1b";
   std::int64_t chunks = 1;  // virtual stages per device
 
@@ -57,6 +79,13 @@ struct ParameterTreatment {
   int gradient_reads = 1;                // passes over the gradients before the update (norm)
   bool gradient_copy = false;            // narrow gradients are first widened to the master's format
   bool separate_parameter_copy = false;  // the parameters are written by a pass of its own that reads the master copy
+  // Weights whose products read a format narrower than 16 bits: copies kept beside the parameters and made once per
+  // step.
+  std::optional<numerics::Format> narrow = {};
+  int narrow_copies = 0;
+  bool narrow_maximum = false;  // the weight's maximum is found before it is cast
+  std::int64_t history = 0;  // maxima kept of each narrow tensor, and summed up over all ranks once per step; 0: none
+  numerics::Format wide = numerics::Format::bf16;  // of the other parameters when `parameters` is narrow
 };
 
 }  // namespace cairn::plan
