@@ -101,4 +101,42 @@ TEST_CASE("collectives in a node, decades of the message size left out", "[calib
   CHECK(found.p90 <= 0.15);
 }
 
+TEST_CASE("ranks between the fitted ones, from parameters interpolated", "[calibrate][accuracy]") {
+  // All-reduce of 1 MiB to 1 GiB on an A100 node at 2 to 8 ranks, of one source: fitted at 2 and 8, predicted at 3, 5,
+  // 6, 7.
+  const char* folder = std::getenv("CAIRN_DATA");
+  if (folder == nullptr || !can_fit()) {
+    WARN("CAIRN_DATA is not set, or Eigen is absent: ranks between fitted ones are not checked");
+    return;
+  }
+  const config::Loader loader({std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"});
+  measure::MeasurementFile fitted =
+      measure::read_measurements(std::filesystem::path(folder) / "calibration" / "nccl.csv");
+  std::erase_if(fitted.rows, [](const measure::Measurement& row) { return row.source != "VIA-Research/vTrain"; });
+  measure::MeasurementFile between = fitted;
+  const auto is_end = [](const measure::Measurement& row) { return row.ranks == 2 || row.ranks == 8; };
+  std::erase_if(fitted.rows, [&](const measure::Measurement& row) { return !is_end(row); });
+  std::erase_if(between.rows, is_end);
+  REQUIRE(fitted.rows.size() == 44);
+  REQUIRE(between.rows.size() == 88);
+  cost::TransferLaws laws =
+      calibrate(loader, {&fitted, 1}, {.accelerator = "a100-sxm4-80gb", .base = ""}).calibration.transfers;
+  const cost::TransferLinks links{.intra = {.bandwidth = laws.domain.link_bandwidth}};
+  for (const cost::TransferForm form : {cost::TransferForm::three_protocols, cost::TransferForm::short_form}) {
+    laws.form = form;
+    std::vector<double> errors;
+    for (const measure::Measurement& row : between.rows) {
+      const cost::TransferTime time =
+          cost::transfer_time(cost::Collective::all_reduce, row.bytes, {row.ranks, row.ranks}, links, laws);
+      CHECK(time.basis == cost::Basis::interpolated);
+      errors.push_back(std::abs(time.total_s / row.time.median_s - 1.0));
+    }
+    const double median = core::quantile(errors, 0.5);
+    const double p90 = core::quantile(errors, 0.9);
+    CAPTURE(form == cost::TransferForm::short_form, median, p90);
+    CHECK(median <= 0.05);
+    CHECK(p90 <= 0.15);
+  }
+}
+
 }  // namespace cairn::calibrate
