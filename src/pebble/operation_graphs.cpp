@@ -70,6 +70,47 @@ Cdag attention_graph(const AttentionSizes& sizes) {
   return builder.build();
 }
 
+Cdag attention_backward_graph(const AttentionSizes& sizes) {
+  CdagBuilder builder;
+  const auto channels = static_cast<std::size_t>(sizes.head_dim);
+  const auto add = [&](Row& sums, std::size_t c, Vertex a, Vertex b) {
+    if (sums.size() == c)
+      sums.push_back(builder.compute({a, b}));
+    else
+      sums[c] = builder.compute({a, b, sums[c]});
+  };
+  const auto finish = [&](const std::vector<Row>& rows) {
+    for (const Row& row : rows)
+      for (Vertex v : row) builder.label_output(v);
+  };
+  const Words group = sizes.heads / sizes.kv_heads;
+  for (Words shared = 0; shared < sizes.batch * sizes.kv_heads; ++shared) {
+    const auto q = input_rows(builder, group * sizes.sequence, sizes.head_dim);
+    const auto d_o = input_rows(builder, group * sizes.sequence, sizes.head_dim);
+    const auto statistics = input_rows(builder, group * sizes.sequence, 2);
+    const auto k = input_rows(builder, sizes.sequence, sizes.head_dim);
+    const auto v = input_rows(builder, sizes.sequence, sizes.head_dim);
+    std::vector<Row> dq(q.size()), dk(k.size()), dv(k.size());
+    for (std::size_t j = 0; j < k.size(); ++j) {
+      for (std::size_t i = 0; i < q.size(); ++i) {
+        if (sizes.causal && i % k.size() < j) continue;
+        const Vertex p = builder.compute({dot_product(builder, q[i], k[j]), statistics[i][0]});
+        const Vertex dp = dot_product(builder, d_o[i], v[j]);
+        const Vertex ds = builder.compute({p, dp, statistics[i][1]});
+        for (std::size_t c = 0; c < channels; ++c) {
+          add(dv[j], c, p, d_o[i][c]);
+          add(dq[i], c, ds, k[j][c]);
+          add(dk[j], c, ds, q[i][c]);
+        }
+      }
+    }
+    finish(dq);
+    finish(dk);
+    finish(dv);
+  }
+  return builder.build();
+}
+
 Cdag embedding_graph(const EmbeddingSizes& sizes) {
   CdagBuilder builder;
   const auto rows = input_rows(builder, sizes.distinct_rows, sizes.width);

@@ -40,6 +40,16 @@ const std::map<std::string, Recipe>& recipes() {
                                       .batch = p[4],
                                       .causal = p[5] > 0});
         }}},
+      {"attention-backward",
+       {{{"n", {}}, {"d", {}}, {"heads", 1}, {"kv_heads", 0}, {"b", 1}, {"causal", 0}},
+        [](P p) {
+          return attention_backward_operation({.sequence = p[0],
+                                               .head_dim = p[1],
+                                               .heads = p[2],
+                                               .kv_heads = p[3] == 0 ? p[2] : p[3],
+                                               .batch = p[4],
+                                               .causal = p[5] > 0});
+        }}},
       {"conv2d",
        {{{"b", 1}, {"ci", {}}, {"co", {}}, {"h", {}}, {"w", {}}, {"r", {}}, {"s", {}}, {"stride", 1}},
         [](P p) {

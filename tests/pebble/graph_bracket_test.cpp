@@ -22,6 +22,10 @@ const std::vector<std::string> k_small{"matmul m=2 n=2 k=2",
                                        "attention n=2 d=1",
                                        "attention n=2 d=1 heads=2 kv_heads=1",
                                        "attention n=2 d=1 causal=1",
+                                       "attention-backward n=1 d=2",
+                                       "attention-backward n=2 d=1",
+                                       "attention-backward n=2 d=1 causal=1",
+                                       "attention-backward n=1 d=1 heads=2 kv_heads=1",
                                        "conv2d ci=1 co=1 h=1 w=3 r=1 s=2",
                                        "conv2d ci=1 co=1 h=1 w=2 r=1 s=2 stride=2",
                                        "syrk n=3 m=2",
@@ -48,8 +52,8 @@ TEST_CASE("operator graphs: every operator at small sizes lies in its own bracke
     for (Game game : k_all_games) {
       const Words least = minimum_fast_words(operation, game);
       REQUIRE(least == minimum_fast_words(graph, game));
-      for (Words fast : {least, least + 1, least + 3}) {
-        const ExactResult exact = solve_exactly(graph, game, fast, 300'000);
+      for (Words fast : {least, least + 1, least + 3, least + 12}) {
+        const ExactResult exact = solve_exactly(graph, game, fast, 100'000);
         INFO(to_string(game) << " S = " << fast);
         for (const LowerBound& bound : lower_bounds(operation, fast)) {
           INFO(bound.method << " " << bound.words);
@@ -83,6 +87,27 @@ TEST_CASE("operator graphs: arithmetic by hand") {
   CHECK(parse_operation("layernorm rows=2 n=5").flops == 2 * (4 + 5));
   CHECK(parse_operation("jacobi d=1 n=4 t=2").flops == 2 * (2 + 3 + 3 + 2));
   CHECK(parse_operation("jacobi d=2 n=3 t=1").flops == 9 + 4 * 6);
+}
+
+TEST_CASE("operator graphs: the derivative of attention") {
+  // 9 pairs, five products of 2 d and four operations besides.
+  CHECK(parse_operation("attention-backward n=3 d=2").flops == 9 * (20 + 4));
+  CHECK(parse_operation("attention-backward n=3 d=2 causal=1").flops == 6 * (20 + 4));
+  // Its schedule at S words: about 4 d words stay for each key row; each block reads Q, dO and dQ and writes dQ. With n
+  // = 4 and two blocks of 2: K, V 2 n d; Q, dO and statistics twice, dQ loaded once and stored twice; dK and dV stored.
+  const Operation operation = parse_operation("attention-backward n=4 d=8");
+  const Words n = 4, d = 8, fast = 4 * 2 * d + 3 * d + 2 + 6;
+  const auto upper = operation.schedules.front()(fast, Sliding::forbidden);
+  REQUIRE(upper.has_value());
+  CHECK(upper->loads == 2 * n * d + 2 * n * (2 * d + 2) + n * d);
+  CHECK(upper->stores == 2 * n * d + 2 * n * d);
+  CHECK_FALSE(operation.schedules.front()(7 * d + 7, Sliding::forbidden).has_value());
+  // Long sequences: a bracket that does not open with their length. Of the five products the bound counts two, those
+  // whose operands nobody else is charged for, with whole rows: 16 n^2 d^2 / S against 2.
+  const Bracket far = bracket(parse_operation("attention-backward n=2097152 d=64"), 300 * 64 * 64, k_rbw);
+  CHECK(static_cast<double>(far.upper->words) / static_cast<double>(far.lower.words) <= 8.1);
+  const Bracket farther = bracket(parse_operation("attention-backward n=8388608 d=64"), 300 * 64 * 64, k_rbw);
+  CHECK(static_cast<double>(farther.upper->words) / static_cast<double>(farther.lower.words) <= 8.1);
 }
 
 TEST_CASE("operator graphs: one head is the generator's attention") {

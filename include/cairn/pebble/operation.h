@@ -59,6 +59,8 @@ struct AttentionSizes {
   bool causal = false;
 };
 Operation attention_operation(AttentionSizes sizes);  // exp(Q K^T) V with row sums, heads / kv_heads queries per key
+// Of Q, K and V from dO, the scores made again; log-sum and row sum of O dO of each query row are inputs.
+Operation attention_backward_operation(AttentionSizes sizes);
 struct ConvSizes {
   Words batch, in_channels, out_channels, height, width;  // of the output
   Words filter_height, filter_width, stride = 1;
