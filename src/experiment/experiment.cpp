@@ -113,9 +113,28 @@ void describe(Value& value, DataOverlap& overlap) {
                     }},
                    {Form::map, [&](Value& v) { v.object(overlap); }}});
 }
+void describe(Fields& fields, TensorOverlap& overlap) {
+  fields.flag("beside", overlap.beside, {.doc = "input-gradient transfers beside the weight gradient; default: the framework's"});
+  fields.choice("kind", overlap.kind,
+                {{"chunked", TensorOverlapKind::chunked}, {"t3", TensorOverlapKind::t3}, {"iso", TensorOverlapKind::iso}},
+                {.doc = "chunked: products and their transfers in pieces; t3: results reduced as the kernel makes them; iso: two "
+                        "halves of the sequence take turns"});
+  fields.count("chunks", overlap.chunks, {.doc = "chunked: pieces of each product; default 4", .minimum = 2, .maximum = 1 << 10});
+  fields.check("chunks", [&] { return !overlap.chunks || overlap.kind == TensorOverlapKind::chunked; }, "without kind: chunked",
+               "say kind: chunked");
+}
+void describe(Value& value, TensorOverlap& overlap) {
+  value.one_of(1, {{Form::flag,
+                    [&](Value& v) {
+                      bool beside = overlap.beside.value_or(false);
+                      v.flag(beside);
+                      overlap.beside = beside;
+                    }},
+                   {Form::map, [&](Value& v) { v.object(overlap); }}});
+}
 void describe(Fields& fields, Overlap& overlap) {
   fields.value("dp", overlap.dp, {.doc = "data-parallel collectives beside computation"});
-  fields.flag("tp", overlap.tp, {.doc = "input-gradient transfers beside the weight gradient"});
+  fields.value("tp", overlap.tp, {.doc = "tensor-parallel transfers beside computation"});
   fields.flag("pp", overlap.pp, {.doc = "pipeline messages beside computation"});
 }
 

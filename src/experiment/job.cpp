@@ -221,6 +221,8 @@ class Job::Implementation {
     all.insert(pricer_->shards().assumptions().begin(), pricer_->shards().assumptions().end());
     if (engine != predict::Engine::analytic && (r_.experiment.simulation.contention || r_.experiment.simulation.interference))
       all.insert("transfers have their links to themselves, and do not slow computation down: contention and interference are not modelled yet");
+    if (r_.strategy.tensor_pieces.kind != plan::TensorPieces::Kind::none)
+      all.insert("tensor-parallel transfers beside products: multiprocessors that communication kernels take from them are not counted");
     if (r_.calibration.transfer_provenance.evidence == cost::Evidence::assumed)
       all.insert("transfers: " + r_.calibration.transfer_provenance.source);
     return {all.begin(), all.end()};

@@ -174,12 +174,29 @@ class Resolver {
     strategy.overlap_gradient_reduce = data.reduce.value_or(defaults.dp_reduce);
     strategy.overlap_parameter_gather = data.gather.value_or(defaults.dp_gather);
     strategy.bucket_bytes = data.bucket.value_or(defaults.bucket.size(strategy.data, r_.recipe.reduce)).base();
-    strategy.overlap_tensor = chosen.tp.value_or(defaults.tp_backward);
+    tensor_overlap(chosen.tp.value_or(TensorOverlap{}), defaults);
     strategy.overlap_sends = chosen.pp.value_or(defaults.pp);
     strategy.scatter_sends = r_.framework.p2p.scatter_gather;
     const hardware::HostWaits waits = r_.framework.p2p.host_waits;
     strategy.host_waits_for_arrival =
         waits == hardware::HostWaits::always || (waits == hardware::HostWaits::unless_interleaved && strategy.chunks == 1);
+  }
+
+  void tensor_overlap(const TensorOverlap& asked, const hardware::OverlapDefaults& defaults) {
+    constexpr std::int64_t k_default_chunks = 4;
+    plan::Strategy& strategy = r_.strategy;
+    strategy.overlap_tensor = asked.beside.value_or(defaults.tp_backward);
+    strategy.asynchronous_tensor = r_.transformer.residual != models::Residual::standard;
+    if (!asked.kind) return;
+    if (strategy.tensor == 1) {
+      r_.warnings.push_back("strategy.overlap.tp: nothing to overlap with tp 1");
+      return;
+    }
+    using Kind = plan::TensorPieces::Kind;
+    strategy.tensor_pieces.kind = *asked.kind == TensorOverlapKind::chunked ? Kind::chunked
+                                  : *asked.kind == TensorOverlapKind::t3    ? Kind::triggered
+                                                                            : Kind::halves;
+    strategy.tensor_pieces.count = *asked.kind == TensorOverlapKind::chunked ? asked.chunks.value_or(k_default_chunks) : 1;
   }
 
   void treatment() {

@@ -3,11 +3,11 @@
 namespace cairn::ir {
 
 double flops(const Shard& shard) {
-  return static_cast<double>(shard.op->domain.points(shard.box)) * shard.op->flops_per_point;
+  return static_cast<double>(shard.op->domain.points(shard.box)) * shard.op->flops_per_point / shard.parts;
 }
 
 double flops_unguarded(const Shard& shard) {
-  return static_cast<double>(shard.op->domain.points_unguarded(shard.box)) * shard.op->flops_per_point;
+  return static_cast<double>(shard.op->domain.points_unguarded(shard.box)) * shard.op->flops_per_point / shard.parts;
 }
 
 double bytes(const Shard& shard, const Access& access) {
@@ -16,7 +16,7 @@ double bytes(const Shard& shard, const Access& access) {
   const bool read_modify_write = access.mode == Mode::accumulate && tensor.role == Role::gradient && tensor.of != k_no_tensor &&
                                  shard.graph->tensor(tensor.of).role == Role::parameter;
   const double elements = static_cast<double>(shard.op->domain.footprint(access.projection, shard.box));
-  return elements * numerics::bytes_per_element(tensor.format) * (read_modify_write ? 2.0 : 1.0);
+  return elements * numerics::bytes_per_element(tensor.format) * (read_modify_write ? 2.0 : 1.0) / shard.parts;
 }
 
 double bytes(const Shard& shard) {

@@ -35,8 +35,14 @@ class TransformerBuilder {
 
   void head() {
     Layer layer(config_, options_, axes_);
-    const ir::TensorId x = layer.stream("x");
-    layer.graph.set_inputs({x});
+    ir::TensorId x = layer.stream("x");
+    if (config_.residual == Residual::ladder) {
+      const ir::TensorId pending = layer.stream("pending");
+      layer.graph.set_inputs({x, pending});
+      x = append_residual(layer, "", x, pending, ir::k_no_tensor);
+    } else {
+      layer.graph.set_inputs({x});
+    }
     append_head(layer, x);
     append_run(finish("head", ir::Position::exit, std::move(layer.graph)), 1);
   }
@@ -55,8 +61,27 @@ class TransformerBuilder {
     return finish(name, ir::Position::body, std::move(layer.graph));
   }
 
+  // Every sub-layer reads the stream without the result of the one before it, which joins afterwards (Ladder-Residual, arXiv
+  // 2501.06589): x' = x + h(x before h's predecessor joined). A block hands on the stream and the MLP's result, still to join.
+  std::int32_t ladder_block(const AttentionPattern& pattern, bool first) {
+    Layer layer(config_, options_, axes_);
+    const ir::TensorId x = layer.stream("x");
+    const ir::TensorId pending = first ? ir::k_no_tensor : layer.stream("pending");
+    layer.graph.set_inputs(first ? std::vector<ir::TensorId>{x} : std::vector<ir::TensorId>{x, pending});
+    const Biased attended = append_projection(layer, append_attention(layer, pattern, append_norm(layer, "norm1", x)));
+    const ir::TensorId middle = first ? x : append_residual(layer, "1", x, pending, ir::k_no_tensor);
+    const Biased transformed = append_mlp(layer, append_norm(layer, "norm2", middle));
+    layer.graph.set_outputs({append_residual(layer, "2", middle, attended.value, attended.bias), transformed.value});
+    return finish(first ? "block.first" : "block", ir::Position::body, std::move(layer.graph));
+  }
+
   // Equal attention means an equal block: every distinct pattern is built once.
   void body() {
+    if (config_.residual == Residual::ladder) {
+      append_run(ladder_block(AttentionPattern{}, true), 1);
+      if (config_.layers > 1) append_run(ladder_block(AttentionPattern{}, false), config_.layers - 1);
+      return;
+    }
     if (config_.blocks.empty()) {
       append_run(block(AttentionPattern{}), config_.layers);
       return;

@@ -65,8 +65,14 @@ constexpr Rule k_rules[] = {
      "leave it out for the value of dropout"},
     {"attention_dropout", [](const Config& c) { return valid_dropout(c.probability_dropout()); }, "must lie in [0, 1)",
      "leave it out for the value of dropout"},
-    {"residual", [](const Config& c) { return c.residual == Residual::standard; }, "is not modelled yet",
-     "only 'standard' is"},
+    {"residual", [](const Config& c) { return c.residual != Residual::kraken; }, "is not modelled yet",
+     "'standard' and 'ladder' are"},
+    {"residual",
+     [](const Config& c) {
+       return c.residual != Residual::ladder || (c.blocks.empty() && !c.has_mlp_bias() && c.dropout == 0.0);
+     },
+     "joins results late, which is modelled without blocks, biases of the MLP and dropout",
+     "set mlp_bias: false and dropout: 0, and leave blocks out"},
     {"blocks",
      [](const Config& c) {
        return every_block(c, [](const BlockPattern& b) { return within(b.repeat, k_max_layers); });

@@ -1,6 +1,7 @@
 #include "block_builder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cairn/core/assert.h"
 
@@ -23,6 +24,7 @@ BlockBuilder::BlockBuilder(const LayerLowering& layer, std::string name, bool ba
   block_.name = std::move(name);
   block_.steps.reserve(graph_.operators().size() + 8);
   // What the layer below left in flight on the tensor-parallel communicators must have arrived.
+  if (layer.options_.asynchronous) return;
   for (const SplitRule& rule : layer.options_.rules)
     if (rule.size > 1) blocking_.push_back(entry_of(stream_of(rule.axis)));
 }
@@ -73,6 +75,7 @@ void BlockBuilder::release(ir::TensorId tensor) {
 
 void BlockBuilder::receive(ir::TensorId tensor, bool held_elsewhere) {
   placements_[at(tensor)] = border(tensor);
+  if (layer_.options_.asynchronous && layer_.arrives(tensor)) ready_[at(tensor)] = entry_of(Stream::tensor);
   if (!backward_ && layer_.shared_input(tensor)) memory(false, Category::activations, layer_.local_bytes(tensor));
   if (!held_elsewhere)
     hold(tensor, !backward_ && saved(tensor) ? Category::activations : Category::workspace,
@@ -103,13 +106,28 @@ std::int32_t BlockBuilder::add_step(Step step, const boost::container::small_vec
 
 std::int32_t BlockBuilder::transfer(Collective collective, const Group& group, double bytes,
                                     const boost::container::small_vector<Dependency, 4>& after) {
-  block_.works.emplace_back(Transfer{.collective = collective, .group = group, .bytes = bytes});
-  return add_step(Step{.kind = StepKind::transfer,
-                       .stream = stream_of(group.axis),
-                       .axis = group.axis,
-                       .launches = 1,
-                       .work = static_cast<std::int32_t>(block_.works.size()) - 1},
-                  after);
+  const std::int32_t count = group.axis == Axis::tensor ? pieces_ : 1;
+  const bool triggered = layer_.options_.pieces.kind == TensorPieces::Kind::triggered;
+  if (count > 1) moved_pieces_.clear();
+  std::int32_t step = -1;
+  for (std::int32_t piece = 0; piece < count; ++piece) {
+    block_.works.emplace_back(Transfer{.collective = collective,
+                                       .group = group,
+                                       .bytes = bytes / count,
+                                       .part = triggered ? piece : 0,
+                                       .parts = triggered ? count : 1});
+    boost::container::small_vector<Dependency, 4> waits = after;
+    if (!piece_steps_.empty()) waits.front() = piece_steps_[static_cast<std::size_t>(piece)];
+    step = add_step(Step{.kind = StepKind::transfer,
+                         .stream = stream_of(group.axis),
+                         .axis = group.axis,
+                         .launches = static_cast<std::uint16_t>(triggered && piece > 0 ? 0 : 1),
+                         .work = static_cast<std::int32_t>(block_.works.size()) - 1},
+                    waits);
+    if (count > 1) moved_pieces_.push_back(step);
+  }
+  if (group.axis == Axis::tensor) last_transfer_ = step;
+  return step;
 }
 
 std::int32_t BlockBuilder::obtain(ir::TensorId tensor, const Placements& want) {
@@ -127,21 +145,22 @@ std::int32_t BlockBuilder::obtain(ir::TensorId tensor, const Placements& want) {
       // bytes: the whole tensor over this axis.
       Placements whole = now;
       whole[rule] = Placement{};
-      const double bytes = bytes_at(tensor, whole);
+      const double bytes = share(tensor) * bytes_at(tensor, whole);
       replaces = replaces || now[rule].kind == Placement::Kind::partial;
       if (!replaces) {
         Placements after = now;
         after[rule] = want[rule];
-        memory(false, Category::workspace, bytes_at(tensor, after));
+        memory(false, Category::workspace, share(tensor) * bytes_at(tensor, after));
       }
       // A communicator call waits for what its issuer has computed so far, as collective libraries order themselves,
       // and for the tensor.
       boost::container::small_vector<Dependency, 4> after{last_compute_};
-      if (step >= 0) after.push_back(step);
-      step = transfer(collective, layer_.options_.groups[rule], bytes, after);
+      if (step != -1) after.push_back(step);
+      step = redistribute_by(collective, layer_.options_.groups[rule], bytes, after);
       moved = true;
-      const bool beside = backward_ && layer_.options_.tensor_overlap;
-      if (!beside) blocking_.push_back(step);
+      const bool beside = layer_.options_.asynchronous || (backward_ && layer_.options_.tensor_overlap);
+      const bool awaited_piecewise = pieces_ > 1 && piece_steps_.empty();
+      if (!beside && !awaited_piecewise) blocking_.push_back(step);
     }
     now[rule] = want[rule];
   }
@@ -149,28 +168,57 @@ std::int32_t BlockBuilder::obtain(ir::TensorId tensor, const Placements& want) {
   if (replaces) {
     const double before = held_[at(storage(tensor))];
     const double bytes = bytes_at(tensor, now);
-    if (before > bytes) {
+    if (before > bytes && last_) {
       memory(true, held_as_[at(storage(tensor))], bytes - before);
       held_[at(storage(tensor))] = bytes;
     }
     have = now;
     ready_[at(tensor)] = step;
   } else {
-    copies_.push_back(Copy{.tensor = tensor, .placement = want, .step = step, .bytes = bytes_at(tensor, now)});
+    copies_.push_back(
+        Copy{.tensor = tensor, .placement = want, .step = step, .bytes = share(tensor) * bytes_at(tensor, now)});
   }
   return step;
 }
 
-void BlockBuilder::emit(ir::OperatorId id, Term term) {
-  const ir::Operator& op = graph_.op(id);
+// A sum that is made whole while the product that makes it still runs: its parts are reduced as they come; gathering
+// them again, where they are wanted whole, is left for the end.
+std::int32_t BlockBuilder::redistribute_by(Collective collective, const Group& group, double bytes,
+                                           const boost::container::small_vector<Dependency, 4>& after) {
+  const bool triggered = layer_.options_.pieces.kind == TensorPieces::Kind::triggered;
+  if (pieces_ == 1 || !triggered || collective != Collective::all_reduce || group.axis != Axis::tensor)
+    return transfer(collective, group, bytes, after);
+  const std::int32_t reduced = transfer(Collective::reduce_scatter, group, bytes, after);
+  const auto products = std::move(piece_steps_);
+  const std::int32_t count = std::exchange(pieces_, 1);
+  piece_steps_.clear();
+  const std::int32_t gathered = transfer(Collective::all_gather, group, bytes, {reduced});
+  pieces_ = count;
+  piece_steps_ = products;
+  return gathered;
+}
+
+void BlockBuilder::emit(std::size_t position, const std::vector<ir::OperatorId>& order, Term term) {
+  const ir::Operator& op = graph_.op(order[position]);
+  const Pieces cut = pieces_of(position, order);
   boost::container::small_vector<Dependency, 4> waits;
+  std::vector<boost::container::small_vector<std::int32_t, 8>> arrivals;  // pieces of each gathered operand
+  piece_steps_.clear();
   for (const ir::Access& access : op.accesses) {
     if (access.mode != ir::Mode::read || graph_.tensor(access.tensor).role == ir::Role::parameter) continue;
     if (graph_.tensor(access.tensor).role == ir::Role::index || is_fresh_gradient(graph_.tensor(access.tensor)))
       continue;
+    const bool chunked = layer_.options_.pieces.kind == TensorPieces::Kind::chunked;
+    if (chunked && cut.dim >= 0 && uses(access.projection, static_cast<loopnest::DimId>(cut.dim))) pieces_ = cut.count;
+    moved_pieces_.clear();
     const std::int32_t step = obtain(access.tensor, wanted(op, access));
-    if (step >= 0) waits.push_back(step);
+    pieces_ = 1;
+    if (!moved_pieces_.empty())
+      arrivals.push_back(moved_pieces_);
+    else if (step != -1)
+      waits.push_back(step);
   }
+  overlap_weight_gradient(position, order);
   for (const Dependency dependency : blocking_) waits.push_back(dependency);
   blocking_.clear();
   for (const ir::Access& access : op.accesses) {
@@ -181,13 +229,34 @@ void BlockBuilder::emit(ir::OperatorId id, Term term) {
     const bool keep = !backward_ && saved(storage(access.tensor));
     hold(access.tensor, keep ? Category::activations : Category::workspace, bytes_at(access.tensor, produced));
   }
-  block_.works.emplace_back(ir::Shard{.op = &op, .graph = &graph_, .box = layer_.box(op)});
-  last_compute_ = add_step(Step{.kind = StepKind::compute,
-                                .stream = Stream::compute,
-                                .term = term,
-                                .launches = 1,
-                                .work = static_cast<std::int32_t>(block_.works.size()) - 1},
-                           waits);
+  const bool triggered = layer_.options_.pieces.kind == TensorPieces::Kind::triggered;
+  loopnest::Box whole = box(op);
+  for (std::int32_t piece = 0; piece < cut.count; ++piece) {
+    for (const auto& operand : arrivals) waits.push_back(operand[static_cast<std::size_t>(piece)]);
+    loopnest::Box part = whole;
+    if (cut.count > 1 && !triggered) {
+      loopnest::Interval& tokens = part[static_cast<std::size_t>(cut.dim)];
+      const std::int64_t length = tokens.extent() / cut.count;
+      tokens.begin += piece * length;
+      tokens.end = tokens.begin + length;
+    }
+    const std::int32_t made = compute(op, part, term, triggered ? piece : 0, triggered ? cut.count : 1, waits);
+    waits.clear();
+    if (cut.count > 1) piece_steps_.push_back(made);
+  }
+}
+
+std::int32_t BlockBuilder::compute(const ir::Operator& op, const loopnest::Box& box, Term term, std::int32_t part,
+                                   std::int32_t parts, const boost::container::small_vector<Dependency, 4>& waits) {
+  block_.works.emplace_back(ir::Shard{.op = &op, .graph = &graph_, .box = box, .part = part, .parts = parts});
+  const std::int32_t step = add_step(Step{.kind = StepKind::compute,
+                                          .stream = Stream::compute,
+                                          .term = term,
+                                          .launches = static_cast<std::uint16_t>(part == 0 ? 1 : 0),
+                                          .work = static_cast<std::int32_t>(block_.works.size()) - 1},
+                                     waits);
+  last_compute_ = step;
+  return step;
 }
 
 // Input and weight gradient of one contraction come in a row. With overlap, what the second still has to gather is
@@ -282,7 +351,7 @@ void BlockBuilder::release_dead(const ir::Operator& op, std::size_t position) {
         copy.bytes = 0.0;
       }
     const bool keep = !backward_ && saved(root);
-    if (!keep && !leaves(root)) release(root);
+    if (!keep && last_ && !leaves(root)) release(root);
   }
 }
 
@@ -323,38 +392,56 @@ void BlockBuilder::run(const std::vector<ir::OperatorId>& order, const std::vect
     for (const ir::Access& access : graph_.op(order[position]).accesses)
       last_use_[at(storage(access.tensor))] = static_cast<std::int32_t>(position);
   unsent_elements_ = sync.carried_elements;
-  std::size_t kept_copies = 0;
-  for (std::size_t position = 0; position < order.size(); ++position) {
-    const ir::Operator& op = graph_.op(order[position]);
-    // What recomputation gathered it does not keep, no more than the forward pass does.
-    if (position > 0 && terms[position] != terms[position - 1]) {
-      if (terms[position] == Term::recompute)
-        kept_copies = copies_.size();
-      else
-        drop_copies(kept_copies);
-    }
-    overlap_weight_gradient(position, order);
-    emit(order[position], terms[position]);
-    resolve_partials(op, position, order);
-    release_dead(op, position);
-    if (backward_) gradients_ready(op, position, sync);
-  }
+  if (halves())
+    run_halves(order, terms, sync);
+  else
+    for (std::size_t position = 0; position < order.size(); ++position) step(position, order, terms, sync);
   if (backward_ && sync.collective != Collective::none)
     for (const ParameterGroup group : k_all_parameter_groups) send_gradients(sync, group);
 }
 
+void BlockBuilder::step(std::size_t position, const std::vector<ir::OperatorId>& order, const std::vector<Term>& terms,
+                        const GradientSync& sync) {
+  const ir::Operator& op = graph_.op(order[position]);
+  // What recomputation gathered it does not keep, no more than the forward pass does.
+  if (position > 0 && terms[position] != terms[position - 1]) {
+    if (terms[position] == Term::recompute)
+      kept_copies_ = copies_.size();
+    else
+      drop_copies(kept_copies_);
+  }
+  if (!has_work(op)) return;
+  emit(position, order, terms[position]);
+  if (!piece_steps_.empty()) pieces_ = static_cast<std::int32_t>(piece_steps_.size());
+  resolve_partials(op, position, order);
+  pieces_ = 1;
+  piece_steps_.clear();
+  release_dead(op, position);
+  if (backward_ && last_) gradients_ready(op, position, sync);
+}
+
 void BlockBuilder::hand_over(ir::TensorId tensor) {
-  obtain(tensor, border(tensor));
-  for (Copy& copy : copies_)
-    if (copy.tensor == tensor && copy.bytes > 0.0) {
-      memory(true, Category::workspace, -copy.bytes);
-      copy.bytes = 0.0;
+  const auto hand = [&] {
+    obtain(tensor, border(tensor));
+    for (Copy& copy : copies_)
+      if (copy.tensor == tensor && copy.bytes > 0.0) {
+        memory(true, Category::workspace, -copy.bytes);
+        copy.bytes = 0.0;
+      }
+  };
+  if (halves())
+    for (const int half : half_order(Term::compute)) {
+      turn_to(half);
+      hand();
     }
+  else
+    hand();
   const bool keep = !backward_ && saved(storage(tensor));
   if (!keep) release(tensor);
 }
 
 Block BlockBuilder::finish() {
+  wait_for_first_half();
   double held = 0.0;
   double peak = 0.0;
   for (const MemoryEvent& event : block_.memory) {

@@ -1,6 +1,7 @@
 // Emits the steps of one block: operators in order, the transfers they need, and the memory they hold.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -35,6 +36,8 @@ class BlockBuilder {
 
   Block finish();
   const std::vector<Placements>& placements() const { return placements_; }
+  // Whether a transfer that the block has issued still has to make the tensor whole.
+  bool in_flight(ir::TensorId tensor) const { return ready_[static_cast<std::size_t>(tensor)] >= 0; }
 
  private:
   struct Copy {
@@ -44,13 +47,43 @@ class BlockBuilder {
     double bytes;
   };
 
-  void emit(ir::OperatorId id, Term term);
+  // One position of the order: the transfers its operands need, the operator, what its results need next.
+  void step(std::size_t position, const std::vector<ir::OperatorId>& order, const std::vector<Term>& terms,
+            const GradientSync& sync);
+  void emit(std::size_t position, const std::vector<ir::OperatorId>& order, Term term);
+  std::int32_t compute(const ir::Operator& op, const loopnest::Box& box, Term term, std::int32_t part,
+                       std::int32_t parts, const boost::container::small_vector<Dependency, 4>& waits);
+
+  // A product and the transfers around it, cut along its tokens.
+  struct Pieces {
+    std::int32_t count = 1;
+    int dim = -1;  // of the operator's domain
+  };
+  Pieces pieces_of(std::size_t position, const std::vector<ir::OperatorId>& order) const;
+  bool leaves_in_pieces(const ir::Operator& op, std::size_t position, const std::vector<ir::OperatorId>& order) const;
+
+  std::int32_t redistribute_by(Collective collective, const Group& group, double bytes,
+                               const boost::container::small_vector<Dependency, 4>& after);
+
+  // Two halves of the tokens, one computing while the other communicates.
+  bool halves() const;
+  void run_halves(const std::vector<ir::OperatorId>& order, const std::vector<Term>& terms, const GradientSync& sync);
+  std::vector<char> segment_starts(const std::vector<ir::OperatorId>& order, const std::vector<Term>& terms,
+                                   const GradientSync& sync) const;
+  std::array<int, 2> half_order(Term term) const;
+  void wait_for_first_half();
+  // False for an operator without tokens while the first half is at work: it runs once, with the second.
+  bool has_work(const ir::Operator& op) const;
+  void turn_to(int half);
+  loopnest::Box box(const ir::Operator& op) const;
+  // Of a tensor's bytes, what the half at work moves.
+  double share(ir::TensorId tensor) const;
   void overlap_weight_gradient(std::size_t position, const std::vector<ir::OperatorId>& order);
   void resolve_partials(const ir::Operator& op, std::size_t position, const std::vector<ir::OperatorId>& order);
   void release_dead(const ir::Operator& op, std::size_t position);
   // Step to wait for before reading the tensor as wanted, or -1.
   std::int32_t obtain(ir::TensorId tensor, const Placements& wanted);
-  // A communicator call waits for `after`.
+  // A communicator call waits for `after`; in pieces, where a product is cut.
   std::int32_t transfer(Collective collective, const Group& group, double bytes,
                         const boost::container::small_vector<Dependency, 4>& after);
   std::int32_t add_step(Step step, const boost::container::small_vector<Dependency, 4>& dependencies);
@@ -76,14 +109,32 @@ class BlockBuilder {
   const ir::Graph& graph_;
   bool backward_;
   Block block_;
-  std::vector<Placements> placements_;  // by tensor
-  std::vector<std::int32_t> ready_;     // by tensor: transfer that completed it, or -1
-  std::vector<std::int32_t> last_use_;  // by tensor storage: position in the order, or -1
-  std::vector<double> held_;            // by tensor storage: bytes held, 0 when not
+  // What each half has of its own.
+  struct Lane {
+    std::vector<BlockBuilder::Placements> placements;
+    std::vector<std::int32_t> ready;
+    std::vector<Copy> copies;
+    boost::container::small_vector<Dependency, 4> blocking;
+    Dependency last_compute = entry_of(Stream::compute);
+    std::int32_t last_transfer = -1;
+    std::size_t kept_copies = 0;
+  };
+  Lane other_;                                                   // the half that is not at work
+  int half_ = -1;                                                // at work, or -1: the whole
+  bool last_ = true;                                             // of the halves, the one that comes to a position last
+  std::int32_t pieces_ = 1;                                      // of the transfers being made
+  boost::container::small_vector<std::int32_t, 8> piece_steps_;  // products they wait for, one each
+  boost::container::small_vector<std::int32_t, 8> moved_pieces_;  // steps of the last transfer made in pieces
+  std::vector<Placements> placements_;                            // by tensor
+  std::vector<Dependency> ready_;                                 // by tensor: transfer that completed it, or -1
+  std::vector<std::int32_t> last_use_;                            // by tensor storage: position in the order, or -1
+  std::vector<double> held_;                                      // by tensor storage: bytes held, 0 when not
   std::vector<Category> held_as_;
   std::vector<Copy> copies_;
   boost::container::small_vector<Dependency, 4> blocking_;  // the next compute step waits for these
   Dependency last_compute_ = entry_of(Stream::compute);
+  std::int32_t last_transfer_ = -1;
+  std::size_t kept_copies_ = 0;
   PerGroup<double> unsent_elements_;
 };
 

@@ -33,6 +33,7 @@ LayerLowering::LayerLowering(const ir::LayerClass& layer, LayerOptions options)
       recomputed_(layer.graph.forward_count(), 0),
       saved_(layer.graph.tensors().size(), 0),
       shared_(layer.graph.tensors().size(), 0),
+      arrives_(layer.graph.tensors().size(), 1),
       settled_(layer.graph.tensors().size(), std::vector<Placement>(options_.rules.size())),
       parameter_local_(layer.graph.tensors().size(), 0.0),
       parameter_group_(layer.graph.tensors().size(), ParameterGroup::dense) {
@@ -41,9 +42,13 @@ LayerLowering::LayerLowering(const ir::LayerClass& layer, LayerOptions options)
   find_parameters();
   for (const ir::TensorId id : layer.graph.saved(recomputed_)) saved_[at(id)] = 1;
   find_fed();
-  forward({}, &settled_);
+  forward_block({}, Term::compute, [&](const BlockBuilder& builder) {
+    for (std::size_t id = 0; id < settled_.size(); ++id)
+      settled_[id].assign(builder.placements()[id].begin(), builder.placements()[id].end());
+  });
   find_shared_inputs();
   find_saved();
+  if (options_.asynchronous) find_arrivals();
 }
 
 bool LayerLowering::recomputes(const ir::Operator& op) const {
@@ -217,6 +222,29 @@ ir::TensorId LayerLowering::storage(ir::TensorId tensor) const {
   return tensor;
 }
 
+bool LayerLowering::arrives(ir::TensorId tensor) const { return arrives_[at(tensor)] != 0; }
+
+// Layers of one kind follow each other: what one leaves under way, the next finds under way.
+void LayerLowering::find_arrivals() {
+  const ir::Graph& graph = layer_.graph;
+  const std::size_t both = std::min(graph.inputs().size(), graph.outputs().size());
+  std::vector<char> forward_flying(both, 0), backward_flying(both, 0);
+  forward_block({}, Term::compute, [&](const BlockBuilder& builder) {
+    for (std::size_t i = 0; i < both; ++i) forward_flying[i] = builder.in_flight(graph.outputs()[i]);
+  });
+  backward_block({}, [&](const BlockBuilder& builder) {
+    for (std::size_t i = 0; i < both; ++i) {
+      const ir::TensorId gradient = graph.gradient(graph.inputs()[i]);
+      backward_flying[i] = gradient != ir::k_no_tensor && builder.in_flight(gradient);
+    }
+  });
+  for (std::size_t i = 0; i < both; ++i) {
+    arrives_[at(graph.inputs()[i])] = forward_flying[i];
+    if (graph.gradient(graph.outputs()[i]) != ir::k_no_tensor)
+      arrives_[at(graph.border_gradient(graph.outputs()[i]))] = backward_flying[i];
+  }
+}
+
 bool LayerLowering::is_input(ir::TensorId tensor) const {
   const auto& inputs = layer_.graph.inputs();
   return std::find(inputs.begin(), inputs.end(), tensor) != inputs.end();
@@ -251,9 +279,13 @@ double LayerLowering::border_bytes(ir::TensorId tensor) const {
   return bytes;
 }
 
-Block LayerLowering::again() const { return forward({}, nullptr, Term::recompute); }
+Block LayerLowering::forward(const GradientSync& parameter_gather) const {
+  return forward_block(parameter_gather, Term::compute, {});
+}
+Block LayerLowering::again() const { return forward_block({}, Term::recompute, {}); }
+Block LayerLowering::backward(const GradientSync& gradient_sync) const { return backward_block(gradient_sync, {}); }
 
-Block LayerLowering::forward(const GradientSync& parameter_gather, Settled* settled, Term term) const {
+Block LayerLowering::forward_block(const GradientSync& parameter_gather, Term term, const Observer& observe) const {
   const ir::Graph& graph = layer_.graph;
   BlockBuilder builder(*this, layer_.name + (term == Term::recompute ? " forward again" : " forward"), false);
   if (parameter_gather.collective != Collective::none)
@@ -264,9 +296,7 @@ Block LayerLowering::forward(const GradientSync& parameter_gather, Settled* sett
   for (std::size_t id = 0; id < order.size(); ++id) order[id] = static_cast<ir::OperatorId>(id);
   builder.run(order, std::vector<Term>(order.size(), term), {});
   for (const ir::TensorId output : graph.outputs()) builder.hand_over(output);
-  if (settled)
-    for (std::size_t id = 0; id < settled->size(); ++id)
-      (*settled)[id].assign(builder.placements()[id].begin(), builder.placements()[id].end());
+  if (observe) observe(builder);
   return builder.finish();
 }
 
@@ -318,7 +348,7 @@ class BackwardOrder {
 
 }  // namespace
 
-Block LayerLowering::backward(const GradientSync& gradient_sync) const {
+Block LayerLowering::backward_block(const GradientSync& gradient_sync, const Observer& observe) const {
   const ir::Graph& graph = layer_.graph;
   const BackwardOrder backward(graph, recomputed_, options_.recompute_all);
   BlockBuilder builder(*this, layer_.name + " backward", true);
@@ -334,6 +364,7 @@ Block LayerLowering::backward(const GradientSync& gradient_sync) const {
   builder.run(backward.order, backward.terms, gradient_sync);
   for (const ir::TensorId input : graph.inputs())
     if (graph.gradient(input) != ir::k_no_tensor) builder.hand_over(graph.gradient(input));
+  if (observe) observe(builder);
   return builder.finish();
 }
 

@@ -72,13 +72,15 @@ class Lowering::Implementation {
                       bool recomputes) {
     const std::int64_t stride = mesh.group(Axis::tensor).stride;
     const Recompute recompute = recomputes ? strategy.recompute : Recompute::none;
-    const std::array<std::int64_t, 7> key{
+    const std::array<std::int64_t, 8> key{
         static_cast<std::int64_t>(layer_class),
         strategy.micro_batch,
         strategy.tensor,
         stride,
         static_cast<std::int64_t>(recompute),
         recompute == Recompute::operators ? list_index(strategy.recompute_operators) : 0,
+        strategy.asynchronous_tensor + 2 * (static_cast<std::int64_t>(strategy.tensor_pieces.kind) +
+                                            4 * strategy.tensor_pieces.count),
         strategy.share_saved_inputs + 2 * (strategy.sequence_parallel + 2 * strategy.vocab_parallel +
                                            4 * strategy.overlap_tensor + 8 * static_cast<std::int64_t>(inputs_held))};
     auto& slot = layers_[key];
@@ -92,6 +94,8 @@ class Lowering::Implementation {
                            .recompute_second = recompute == Recompute::per_op,
                            .share_saved_inputs = strategy.share_saved_inputs,
                            .tensor_overlap = strategy.overlap_tensor,
+                           .asynchronous = strategy.asynchronous_tensor,
+                           .pieces = strategy.tensor_pieces,
                            .inputs_held = inputs_held};
       if (recompute == Recompute::attention) options.recompute.emplace_back("attention");
       if (recompute == Recompute::operators) options.recompute = strategy.recompute_operators;
@@ -506,7 +510,7 @@ class Lowering::Implementation {
   std::vector<ir::LayerRun> entry_;
   std::vector<ir::LayerRun> body_;
   std::vector<ir::LayerRun> exit_;
-  std::unordered_map<std::array<std::int64_t, 7>, std::unique_ptr<LoweredLayer>, WordsHash> layers_;
+  std::unordered_map<std::array<std::int64_t, 8>, std::unique_ptr<LoweredLayer>, WordsHash> layers_;
   std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<Block>, WordsHash> special_;
   std::unordered_map<std::array<std::int64_t, 11>, StepEnds, WordsHash> step_ends_;
   ScheduleCache schedules_;

@@ -115,6 +115,9 @@ inline plan::Strategy random_strategy(core::Random& random, const ir::Model& mod
   s.overlap_parameter_gather = coin(random);
   s.overlap_tensor = coin(random);
   s.overlap_sends = coin(random);
+  s.asynchronous_tensor = coin(random);
+  s.tensor_pieces.kind = static_cast<plan::TensorPieces::Kind>(random.below(4));
+  s.tensor_pieces.count = std::int64_t{1} << between(random, 1, 2);
   const double buckets[] = {0.0, 1.0, 2048.0, 8192.0, 1e6};
   s.bucket_bytes = buckets[random.below(5)];
   s.scatter_sends = coin(random);

@@ -73,10 +73,16 @@ struct DataOverlap {
   std::optional<bool> gather;
   std::optional<core::Bytes> bucket;
 };
+enum class TensorOverlapKind : std::uint8_t { chunked, t3, iso };
+struct TensorOverlap {
+  std::optional<bool> beside;  // input-gradient transfers beside the weight gradient
+  std::optional<TensorOverlapKind> kind;
+  std::optional<std::int64_t> chunks;  // chunked: pieces of each product; default 4
+};
 // Keys left out come from the framework.
 struct Overlap {
   std::optional<DataOverlap> dp;
-  std::optional<bool> tp;  // input-gradient transfers beside the weight gradient
+  std::optional<TensorOverlap> tp;
   std::optional<bool> pp;
 };
 

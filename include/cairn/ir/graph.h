@@ -85,6 +85,9 @@ struct Shard {
   const Operator* op = nullptr;
   const Graph* graph = nullptr;
   loopnest::Box box;
+  // One of `parts` equal shares of the kernel's work, of which results leave as they come.
+  std::int32_t part = 0;
+  std::int32_t parts = 1;
 };
 
 // Floating-point operations of the shard: points x flops_per_point.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "cairn/plan/parameter_group.h"
 #include "cairn/plan/placement.h"
 #include "cairn/plan/program.h"
+#include "cairn/plan/strategy.h"
 
 namespace cairn::plan {
 
@@ -29,6 +31,8 @@ struct GradientSync {
   bool without_tied = false;          // leave tied parameters out: another layer of the stage sends them
 };
 
+class BlockBuilder;
+
 struct LayerOptions {
   loopnest::Sizes sizes;               // on one rank: sequences per micro-batch, tokens
   std::vector<SplitRule> rules;        // at most one per axis
@@ -38,6 +42,8 @@ struct LayerOptions {
   bool recompute_second = false;    // everything but attention and every second product
   bool share_saved_inputs = false;  // whole saved inputs are kept in shards over the first rule's axis
   bool tensor_overlap = true;       // in backward, transfers of the input's gradient run beside the weight's gradient
+  bool asynchronous = false;        // a transfer is awaited by what reads its result alone, also across layers
+  TensorPieces pieces = {};
   std::uint32_t inputs_held =
       0;  // bit i: the layer below keeps this layer's input i, its output i, for its own backward pass
 };
@@ -79,7 +85,7 @@ class LayerLowering {
   const ir::LayerClass& layer() const { return layer_; }
   const LayerState& state() const { return state_; }
   // `parameter_gather`: gather the layer's parameters over the data axis first (nothing when none).
-  Block forward(const GradientSync& parameter_gather = {}) const { return forward(parameter_gather, nullptr); }
+  Block forward(const GradientSync& parameter_gather = {}) const;
   Block backward(const GradientSync& gradient_sync = {}) const;
   // The forward block once more, as recomputation, of a layer that kept nothing the first time.
   Block again() const;
@@ -98,8 +104,10 @@ class LayerLowering {
  private:
   friend class BlockBuilder;
   using Settled = std::vector<std::vector<Placement>>;
-  // With `settled`: also records where every tensor ends up.
-  Block forward(const GradientSync& parameter_gather, Settled* settled, Term term = Term::compute) const;
+  // Sees the builder when all is handed over.
+  using Observer = std::function<void(const BlockBuilder&)>;
+  Block forward_block(const GradientSync& parameter_gather, Term term, const Observer& observe) const;
+  Block backward_block(const GradientSync& gradient_sync, const Observer& observe) const;
   void find_recomputed();
   void find_shared_inputs();
   void find_parameters();
@@ -116,12 +124,17 @@ class LayerLowering {
   bool shared_input(ir::TensorId tensor) const { return shared_[static_cast<std::size_t>(tensor)] != 0; }
   bool is_input(ir::TensorId tensor) const;
   bool input_held(ir::TensorId tensor) const;
+  // Whether a border tensor may still be under way when the layer begins: an output, or an input's gradient, of this
+  // kind is when the layer ends.
+  bool arrives(ir::TensorId tensor) const;
+  void find_arrivals();
 
   const ir::LayerClass& layer_;
   LayerOptions options_;
   std::vector<char> recomputed_;   // by forward operator
   std::vector<char> saved_;        // by tensor (storage)
   std::vector<char> shared_;       // by tensor
+  std::vector<char> arrives_;      // by tensor
   std::vector<ir::TensorId> fed_;  // activations that come from outside the model: data
   Settled settled_;
   std::vector<double> parameter_local_;  // elements on this rank, by tensor

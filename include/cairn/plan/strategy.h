@@ -36,6 +36,16 @@ struct RecomputeLayers {
   std::vector<LayerRange> ranges;  // empty: all
 };
 
+// How products and the tensor-parallel transfers around them run beside each other.
+//   chunked    a product and its gather or reduction in `count` pieces along the tokens, piece by piece
+//   triggered  one kernel whose results are reduced as they come, one share for each rank
+//   halves     two halves of the tokens take turns: one computes while the other communicates
+struct TensorPieces {
+  enum class Kind : std::uint8_t { none, chunked, triggered, halves };
+  Kind kind = Kind::none;
+  std::int64_t count = 1;
+};
+
 struct Strategy {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
@@ -60,6 +70,8 @@ struct Strategy {
   bool overlap_gradient_reduce = false;   // beside the last backward pass
   bool overlap_parameter_gather = false;  // beside the first forward pass (sharded optimizer)
   bool overlap_tensor = true;             // input-gradient transfers beside the weight gradient
+  bool asynchronous_tensor = false;       // nothing waits for a transfer but what reads its result
+  TensorPieces tensor_pieces = {};
   bool overlap_sends = true;              // pipeline sends beside computation
   double bucket_bytes = 0.0;              // gradients sent together
 
