@@ -209,7 +209,7 @@ TEST_CASE("what cannot be built says why", "[models]") {
   config = llama(2, 100, 6, 2, 256, 1000);
   CHECK(mentions(message(config), "model.head_dim"));
   config = llama(2, 96, 6, 2, 256, 1000);
-  config.residual = Residual::ladder;
+  config.residual = Residual::kraken;
   CHECK(mentions(message(config), "model.residual"));
   CHECK(mentions(message(config), "not modelled yet"));
   config.residual = Residual::standard;
