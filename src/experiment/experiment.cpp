@@ -25,6 +25,7 @@ void describe(Fields& fields, KernelChoice& kernels) {
   using hardware::AttentionKernel;
   using hardware::LossKernel;
   using hardware::NormKernel;
+  using hardware::PointwiseKernel;
   fields.choice("attention", kernels.attention,
                 {{"unfused", AttentionKernel::unfused},
                  {"fused-softmax", AttentionKernel::fused_softmax},
@@ -35,6 +36,9 @@ void describe(Fields& fields, KernelChoice& kernels) {
                 {.doc = "attention kernel; default: the framework's"});
   fields.choice("norm", kernels.norm, {{"fused", NormKernel::fused}, {"unfused", NormKernel::unfused}},
                 {.doc = "normalisation kernel; default: the framework's"});
+  fields.choice("pointwise", kernels.pointwise,
+                {{"fused", PointwiseKernel::fused}, {"eager", PointwiseKernel::eager}},
+                {.doc = "kernels of bias, activation, dropout, residual and rotation; default: the framework's"});
   fields.choice("loss", kernels.loss, {{"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}},
                 {.doc = "cross-entropy kernel; default: the framework's"});
   fields.flag("compiled", kernels.compiled, {.doc = "a compiler fuses pointwise chains; default: the framework's"});

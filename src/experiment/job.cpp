@@ -177,7 +177,7 @@ class Job::Implementation {
   }
 
   double device_bytes(const plan::Strategy& strategy) {
-    return predict::peak_memory(lowering_->lower(strategy)) * r_.framework.allocator.reserve_factor +
+    return predict::peak_memory(lowering_->lower(strategy), r_.framework.allocator.reserve_factor) +
            r_.machine.accelerator.value.reserved_memory.total().base();
   }
 

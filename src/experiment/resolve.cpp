@@ -155,8 +155,13 @@ class Resolver {
     kernels.attention = attention_kernel(attention);
     kernels.norm = chosen.norm.value_or(defaults.norm) == hardware::NormKernel::fused ? models::NormKernel::fused
                                                                                      : models::NormKernel::unfused;
+    kernels.pointwise = chosen.pointwise.value_or(defaults.pointwise) == hardware::PointwiseKernel::fused
+                            ? models::PointwiseKernel::fused
+                            : models::PointwiseKernel::eager;
     kernels.loss = chosen.loss.value_or(defaults.loss) == hardware::LossKernel::fused ? models::LossKernel::fused
                                                                                      : models::LossKernel::eager;
+    kernels.wide_scores = defaults.wide_scores;
+    r_.build.gathers_logits = defaults.gathers_logits;
     kernels.compiled = chosen.compiled.value_or(defaults.compiled);
     r_.build.activation = hardware::activation_format(r_.recipe);
     if (r_.recipe.narrow) r_.build.narrow = narrow_products(r_);
@@ -178,6 +183,8 @@ class Resolver {
     strategy.overlap_sends = chosen.pp.value_or(defaults.pp);
     strategy.scatter_sends = r_.framework.p2p.scatter_gather;
     const hardware::HostWaits waits = r_.framework.p2p.host_waits;
+    strategy.reduce_whole_gradients = r_.framework.accumulation.whole_reduce;
+    strategy.host_waits_for_computation = r_.framework.host.synchronises_passes;
     strategy.host_waits_for_arrival =
         waits == hardware::HostWaits::always || (waits == hardware::HostWaits::unless_interleaved && strategy.chunks == 1);
   }

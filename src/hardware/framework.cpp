@@ -13,6 +13,8 @@ const config::Choices<AttentionKernel> k_attention_kernels{
     {"flash3", AttentionKernel::flash3},   {"cudnn", AttentionKernel::cudnn}};
 const config::Choices<NormKernel> k_norm_kernels{{"fused", NormKernel::fused}, {"unfused", NormKernel::unfused}};
 const config::Choices<LossKernel> k_loss_kernels{{"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}};
+const config::Choices<PointwiseKernel> k_pointwise_kernels{{"fused", PointwiseKernel::fused},
+                                                           {"eager", PointwiseKernel::eager}};
 const config::Choices<BucketedStages> k_bucketed_stages{{"first", BucketedStages::first}, {"all", BucketedStages::all}};
 const config::Choices<GradientFormat> k_gradient_formats{{"recipe", GradientFormat::recipe},
                                                          {"parameters", GradientFormat::parameters}};
@@ -41,6 +43,7 @@ bool widens(const OptimizerStep& step, const PrecisionRecipe& recipe) {
 std::string_view name(AttentionKernel kernel) { return name_of(k_attention_kernels, kernel); }
 std::string_view name(NormKernel kernel) { return name_of(k_norm_kernels, kernel); }
 std::string_view name(LossKernel kernel) { return name_of(k_loss_kernels, kernel); }
+std::string_view name(PointwiseKernel kernel) { return name_of(k_pointwise_kernels, kernel); }
 
 core::Bytes Bucket::size(std::int64_t dp, numerics::Format gradients) const {
   if (bytes) return *bytes;
@@ -75,7 +78,12 @@ PrecisionRecipe FrameworkProfile::adjust(PrecisionRecipe recipe) const {
 void describe(config::Fields& fields, Kernels& kernels) {
   fields.choice("attention", kernels.attention, k_attention_kernels);
   fields.choice("norm", kernels.norm, k_norm_kernels);
+  fields.choice("pointwise", kernels.pointwise, k_pointwise_kernels,
+                {.doc = "bias, activation, dropout, residual and rotation fused by hand, or a kernel each"});
   fields.choice("loss", kernels.loss, k_loss_kernels);
+  fields.flag("wide_scores", kernels.wide_scores,
+              {.doc = "unfused attention widens the scores to fp32 before it scales and masks them"});
+  fields.flag("gathers_logits", kernels.gathers_logits, {.doc = "every tensor-parallel rank computes the whole loss"});
   fields.flag("compiled", kernels.compiled, {.doc = "pointwise chains fused by a compiler"});
 }
 
@@ -111,9 +119,16 @@ void describe(config::Fields& fields, PointToPoint& p2p) {
   fields.choice("host_waits", p2p.host_waits, k_host_waits, {.doc = "whether the host synchronises after a transfer"});
 }
 
+void describe(config::Fields& fields, HostBehaviour& host) {
+  fields.flag("synchronises_passes", host.synchronises_passes,
+              {.doc = "the host waits for the device before every forward and backward pass"});
+}
+
 void describe(config::Fields& fields, Accumulation& accumulation) {
   fields.flag("fused", accumulation.fused, {.doc = "the weight gradient's product adds into the gradient buffer"});
   fields.choice("format", accumulation.format, k_gradient_formats, {.doc = "of gradients in memory and on the wire"});
+  fields.flag("whole_reduce", accumulation.whole_reduce,
+              {.doc = "a sharded optimizer's gradients are summed on every rank"});
 }
 
 void describe(config::Fields& fields, OptimizerStep& optimizer) {
@@ -134,7 +149,9 @@ void describe(config::Fields& fields, Recompute& recompute) {
 
 void describe(config::Fields& fields, Allocator& allocator) {
   fields.number("reserve_factor", allocator.reserve_factor,
-                {.doc = "reserved over allocated memory at the peak", .minimum = 1.0, .maximum = 4.0});
+                {.doc = "reserved over allocated memory at the peak, beyond what is held throughout",
+                 .minimum = 1.0,
+                 .maximum = 4.0});
 }
 
 void describe(config::Fields& fields, Capabilities& capabilities) {
@@ -163,6 +180,7 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   fields.object("accumulation", profile.accumulation, {.doc = "of gradients over micro-batches"});
   fields.object("overlap", profile.overlap, {.doc = "defaults of strategy.overlap"});
   fields.object("p2p", profile.p2p, {.doc = "between pipeline stages"});
+  fields.object("host", profile.host, {.doc = "what makes the host wait for the device"});
   fields.object("optimizer", profile.optimizer, {.doc = "passes of the optimizer step over memory"});
   fields.object("recompute", profile.recompute);
   fields.object("allocator", profile.allocator);

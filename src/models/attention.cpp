@@ -224,10 +224,35 @@ class SelfAttention {
   // scale, mask, softmax in fp32, cast; the fp32 probabilities are kept for the derivative, the cast ones for the
   // product.
   ir::TensorId append_eager_softmax(ir::TensorId scores) {
+    if (layer_.options.kernels.wide_scores) return append_wide_softmax(scores);
     const ir::TensorId scaled = scores_like("scaled", layer_.options.activation);
     over_scores("scale", ir::Kind::pointwise).read(scores, all()).write(scaled, all()).flops(k_scale_mask / 2, 1).add();
     const ir::TensorId masked = scores_like("masked", layer_.options.activation);
     over_scores("mask", ir::Kind::pointwise).pass(scaled, all()).write(masked, all()).flops(k_scale_mask / 2, 0).add();
+    return append_fp32_softmax(masked);
+  }
+
+  // Widened, scaled, masked in place, softmax, narrowed, as Megatron-LM (fused_softmax.py, forward_torch_softmax) and
+  // Aleph Alpha Scaling (masked_softmax.py) do.
+  ir::TensorId append_wide_softmax(ir::TensorId scores) {
+    const ir::TensorId widened = scores_like("scores.wide", numerics::Format::fp32);
+    over_scores("softmax.widen", ir::Kind::pointwise).read(scores, all()).write(widened, all()).add();
+    const ir::TensorId scaled = scores_like("scaled", numerics::Format::fp32);
+    over_scores("scale", ir::Kind::pointwise)
+        .read(widened, all())
+        .write(scaled, all())
+        .flops(k_scale_mask / 2, k_scale_mask / 2)
+        .add();
+    const ir::TensorId masked = layer_.in_place("masked", scaled);
+    over_scores("mask", ir::Kind::pointwise)
+        .read(scaled, all())
+        .write(masked, all())
+        .flops(k_scale_mask / 2, k_scale_mask / 2)
+        .add();
+    return append_fp32_softmax(masked);
+  }
+
+  ir::TensorId append_fp32_softmax(ir::TensorId masked) {
     const ir::TensorId wide = scores_like("softmax.wide", numerics::Format::fp32);
     over_scores("softmax", ir::Kind::reduce)
         .read(masked, all())

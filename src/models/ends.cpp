@@ -86,7 +86,7 @@ class Loss {
  private:
   ir::TensorId per_token(const char* name) { return layer_.statistic(name, {a_.batch, a_.sequence}); }
   Op over_logits(const char* name, ir::Kind kind = ir::Kind::pointwise) {
-    return Op(layer_, name, kind, {a_.batch, a_.sequence, a_.vocab});
+    return Op(layer_, name, kind, {a_.batch, a_.sequence, layer_.options.gathers_logits ? a_.classes : a_.vocab});
   }
 
   Layer& layer_;

@@ -35,7 +35,8 @@ Axes::Axes(const TransformerConfig& config, std::int64_t vocab_rows)
       ffn{"ffn", Extent::of(config.ffn)},
       gate{"gate", Extent::of(2)},
       vocab{"vocab", Extent::of(vocab_rows)},
-      positions{"positions", Extent::of(config.max_positions.value_or(0))} {}
+      positions{"positions", Extent::of(config.max_positions.value_or(0))},
+      classes{"classes", Extent::of(vocab_rows)} {}
 
 ir::TensorId Layer::tensor(std::string name, std::initializer_list<Axis> dims, ir::Role role, numerics::Format format) {
   return graph.add_tensor(shaped(std::move(name), dims, role, format));

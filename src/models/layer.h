@@ -42,7 +42,7 @@ constexpr std::array<int, N> axes() {
 }
 
 struct Axes {
-  Axis batch, sequence, query, key, hidden, kv_heads, group, qkv, qk, head_dim, ffn, gate, vocab, positions;
+  Axis batch, sequence, query, key, hidden, kv_heads, group, qkv, qk, head_dim, ffn, gate, vocab, positions, classes;
   Axes(const TransformerConfig& config, std::int64_t vocab_rows);
 };
 

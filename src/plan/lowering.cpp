@@ -130,10 +130,10 @@ class Lowering::Implementation {
     stretches_.clear();
     groups_.clear();
     const auto last = static_cast<std::int64_t>(strategy_->stage_layers.size()) - 1;
-    const std::int64_t below =
-        strategy_->recompute_layers.ranges.empty()
-            ? 0
-            : std::accumulate(strategy_->stage_layers.begin(), strategy_->stage_layers.begin() + index, std::int64_t{0});
+    const std::int64_t below = strategy_->recompute_layers.ranges.empty()
+                                   ? 0
+                                   : std::accumulate(strategy_->stage_layers.begin(),
+                                                     strategy_->stage_layers.begin() + index, std::int64_t{0});
     if (index == 0)
       for (const ir::LayerRun& entry : entry_) add(entry.layer_class, entry.count);
     std::int64_t wanted = strategy_->stage_layers[static_cast<std::size_t>(index)];
@@ -232,7 +232,7 @@ class Lowering::Implementation {
     if (sends == last_sends_ && stretches_ == last_stretches_) return last_table_;
     PassKey key{word(sends[0]), word(sends[1]),
                 strategy_->host_waits_for_arrival + 2 * strategy_->scatter_sends + 4 * strategy_->overlap_sends +
-                    k_in_groups * !groups_.empty()};
+                    k_in_groups * !groups_.empty() + k_synchronises * strategy_->host_waits_for_computation};
     const PassPair plain = remembered(key, [&] {
       return PassPair{forward_pass(neighbours, false), backward_pass(neighbours, false)};
     });
@@ -245,7 +245,8 @@ class Lowering::Implementation {
       key[2] -= k_gathers;
     }
     if (reduces()) {
-      key[2] += k_reduces + 2 * k_reduces * (strategy_->sharded == Sharded::optimizer);
+      key[2] += k_reduces + 2 * k_reduces * (strategy_->sharded == Sharded::optimizer) +
+                k_whole * strategy_->reduce_whole_gradients;
       key[5] = bits(strategy_->bucket_bytes);
       table[1][1] = remembered(key, [&] { return PassPair{nullptr, backward_pass(neighbours, true)}; })[1];
     }
@@ -259,8 +260,10 @@ class Lowering::Implementation {
   static constexpr std::size_t k_keyed_stretches = 4;
   using PassKey = std::array<std::int64_t, 6 + 2 * k_keyed_stretches>;
   static constexpr std::int64_t k_gathers = 8;
-  static constexpr std::int64_t k_reduces = 16;  // and twice it
+  static constexpr std::int64_t k_reduces = 16;  // and twice it when the optimizer's state is sharded
   static constexpr std::int64_t k_in_groups = 64;
+  static constexpr std::int64_t k_synchronises = 128;
+  static constexpr std::int64_t k_whole = 256;
 
   template <class Make>
   PassPair remembered(PassKey key, Make make) {
@@ -350,13 +353,13 @@ class Lowering::Implementation {
   }
 
   GradientSync gradient_sync() const {
-    return GradientSync{
-        .collective = strategy_->sharded == Sharded::optimizer ? Collective::reduce_scatter : Collective::all_reduce,
-        .copies = copies_,
-        .bytes_per_element = numerics::bytes_per_element(treatment_.reduce),
-        .bucket_bytes = strategy_->bucket_bytes,
-        .carried_elements = {},
-        .hold = {}};
+    const bool by_shard = strategy_->sharded == Sharded::optimizer && !strategy_->reduce_whole_gradients;
+    return GradientSync{.collective = by_shard ? Collective::reduce_scatter : Collective::all_reduce,
+                        .copies = copies_,
+                        .bytes_per_element = numerics::bytes_per_element(treatment_.reduce),
+                        .bucket_bytes = strategy_->bucket_bytes,
+                        .carried_elements = {},
+                        .hold = {}};
   }
 
   // What is handed over at the lower (input) or upper (output) border of the layers collected.
@@ -367,11 +370,14 @@ class Lowering::Implementation {
 
   const Block* begin_block(bool receives, bool forward) {
     const BeginOptions options{.receives = receives,
+                               .forward = forward,
                                .host_waits = strategy_->host_waits_for_arrival,
+                               .host_synchronises = strategy_->host_waits_for_computation,
                                .border = receives ? border(forward) : Border{},
                                .tensor = program_.mesh.group(Axis::tensor)};
     const std::array<std::int64_t, 6> key{0,
-                                          receives + 2 * options.host_waits + 4 * options.border.sliced,
+                                          receives + 2 * options.host_waits + 4 * options.border.sliced +
+                                              8 * options.forward + 16 * options.host_synchronises,
                                           bits(options.border.sliced ? options.border.bytes : 0.0),
                                           options.tensor.size,
                                           options.tensor.stride,

@@ -48,7 +48,8 @@ bool moves(const StepEndOptions& options, ParameterGroup group) {
 Block begin(const BeginOptions& options) {
   Writer writer("begin");
   if (options.receives && options.host_waits) writer.wait(Stream::host, {entry_of(Stream::arrival)});
-  writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_micro_batch, {});
+  if (options.host_synchronises) writer.wait(Stream::host, {entry_of(Stream::compute)});
+  if (options.forward) writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_micro_batch, {});
   if (!options.receives) return writer.finish();
   if (options.border.sliced) {
     const std::int32_t gathered = writer.transfer(Stream::tensor, Collective::all_gather, options.tensor,

@@ -14,11 +14,14 @@ struct Border {
 
 struct BeginOptions {
   bool receives = false;
+  bool forward = true;
   bool host_waits = false;
+  bool host_synchronises = false;  // waits for the computation issued so far
   Border border;
   Group tensor;
 };
-// Host work of a micro-batch; with an arrival, computation (and the host, if it blocks) waits for it.
+// Host work of a micro-batch, in its forward pass; with an arrival, computation (and the host, if it blocks) waits for
+// it.
 Block begin(const BeginOptions& options);
 
 struct SendOptions {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include <boost/container/small_vector.hpp>
 #include <fmt/format.h>
+#include <boost/container/small_vector.hpp>
 
 #include "cairn/predict/timeline.h"
 
@@ -74,7 +74,7 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
   return {.allocated_peak = sum(replay.at_peak()), .at_peak = replay.at_peak(), .phase = std::move(phase)};
 }
 
-double peak_memory(const plan::Program& program) {
+double peak_memory(const plan::Program& program, double reserve_factor) {
   const plan::PassOrder& order = *program.pass_order;
   boost::container::small_vector<MemoryProfile, 16> profiles(4 * static_cast<std::size_t>(program.schedule->chunks));
   double most = 0.0;
@@ -85,10 +85,11 @@ double peak_memory(const plan::Program& program) {
     for (std::int32_t i = order.row_begin[stage]; i < order.row_begin[stage + 1]; ++i) {
       const plan::PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
       const MemoryProfile& first = profiles[stretch.slot];
-      const MemoryProfile period = stretch.then == plan::PassOrder::k_alone ? first : then(first, profiles[stretch.then]);
+      const MemoryProfile period =
+          stretch.then == plan::PassOrder::k_alone ? first : then(first, profiles[stretch.then]);
       row = then(row, repeated(period, stretch.times));
     }
-    most = std::max(most, sum(program.stages[stage].resident) + row.peak);
+    most = std::max(most, sum(program.stages[stage].resident) + reserve_factor * row.peak);
   }
   return most;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -108,8 +109,11 @@ MemoryReport memory_report(const PredictionInput& input) {
       report.allocated_peak = report.stages.back().allocated_peak;
       report.peak_stage = static_cast<std::int32_t>(stage);
     }
+    const plan::CategoryBytes& resident = input.program.stages[stage].resident;
+    const double held = std::accumulate(resident.begin(), resident.end(), 0.0);
+    const double passing = report.stages.back().allocated_peak - held;
+    report.reserved_peak = std::max(report.reserved_peak, held + input.reserve_factor * passing);
   }
-  report.reserved_peak = report.allocated_peak * input.reserve_factor;
   report.device_peak = report.reserved_peak + input.reserved_bytes;
   report.capacity = input.capacity_bytes;
   return report;

@@ -23,6 +23,7 @@ enum class Optimizer : std::uint8_t { adam, sgd, adafactor };
 struct KernelChoice {
   std::optional<hardware::AttentionKernel> attention;
   std::optional<hardware::NormKernel> norm;
+  std::optional<hardware::PointwiseKernel> pointwise;
   std::optional<hardware::LossKernel> loss;
   std::optional<bool> compiled;
 };

@@ -24,15 +24,21 @@ namespace cairn::hardware {
 enum class AttentionKernel : std::uint8_t { unfused, fused_softmax, flash1, flash2, flash3, cudnn };
 enum class NormKernel : std::uint8_t { fused, unfused };
 enum class LossKernel : std::uint8_t { fused, unfused };
+// fused: bias, activation, dropout and residual in one kernel per place; eager: one kernel per elementary operation.
+enum class PointwiseKernel : std::uint8_t { fused, eager };
 std::string_view name(AttentionKernel kernel);
 std::string_view name(NormKernel kernel);
 std::string_view name(LossKernel kernel);
+std::string_view name(PointwiseKernel kernel);
 
 // Defaults of `training.kernels`.
 struct Kernels {
   AttentionKernel attention = AttentionKernel::flash2;
   NormKernel norm = NormKernel::fused;
+  PointwiseKernel pointwise = PointwiseKernel::fused;
   LossKernel loss = LossKernel::unfused;
+  bool wide_scores = false;     // unfused attention widens the scores to fp32 before it scales and masks them
+  bool gathers_logits = false;  // every tensor-parallel rank gathers all logits and computes the whole loss
   bool compiled = false;
 };
 
@@ -80,12 +86,18 @@ struct PointToPoint {
   HostWaits host_waits = HostWaits::unless_interleaved;  // a host that synchronises cannot run ahead
 };
 
+// What makes the host wait for the device, beside messages. A host that waits starts the next pass with an empty queue.
+struct HostBehaviour {
+  bool synchronises_passes = false;  // before every forward and backward pass of a micro-batch
+};
+
 // recipe: as the precision recipe says; parameters: accumulated and reduced in the parameters' own format.
 enum class GradientFormat : std::uint8_t { recipe, parameters };
 
 struct Accumulation {
   bool fused = true;  // the weight gradient's product adds into the gradient buffer
   GradientFormat format = GradientFormat::recipe;
+  bool whole_reduce = false;  // ZeRO 1 and 2 sum every gradient on every rank instead of each rank's shard
 };
 
 // Passes of the optimizer step over memory. Reads and writes of Adam itself follow from the recipe.
@@ -118,7 +130,9 @@ struct Capabilities {
 };
 
 struct Allocator {
-  double reserve_factor = 1.0;  // reserved over allocated memory at the peak: caching and fragmentation
+  // Reserved over allocated memory at the peak, of what comes and goes during a step: caching and fragmentation. What
+  // is held throughout is allocated once.
+  double reserve_factor = 1.0;
 };
 
 struct FittedNumbers {
@@ -135,6 +149,7 @@ struct FrameworkProfile {
   Accumulation accumulation = {};
   OverlapDefaults overlap = {};
   PointToPoint p2p = {};
+  HostBehaviour host = {};
   OptimizerStep optimizer = {};
   Recompute recompute = {};
   Allocator allocator = {};
@@ -151,6 +166,7 @@ void describe(config::Fields& fields, FusedSoftmax& softmax);
 void describe(config::Fields& fields, Bucket& bucket);
 void describe(config::Fields& fields, OverlapDefaults& overlap);
 void describe(config::Fields& fields, PointToPoint& p2p);
+void describe(config::Fields& fields, HostBehaviour& host);
 void describe(config::Fields& fields, Accumulation& accumulation);
 void describe(config::Fields& fields, OptimizerStep& optimizer);
 void describe(config::Fields& fields, Recompute& recompute);

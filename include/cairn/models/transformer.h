@@ -7,7 +7,8 @@
 // Operators split and merge along dimensions of these names:
 //   batch, sequence (query, key: the two roles a token plays in attention), hidden, kv_heads, group (query heads of one
 //   kv head), qkv (index inside one kv head of the fused projection's output: group queries, one key, one value),
-//   head_dim, ffn, gate (0: goes through the activation, 1: factor), vocab, positions.
+//   head_dim, ffn, gate (0: goes through the activation, 1: factor), vocab, positions, classes (the vocabulary where
+//   the loss is not split).
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,8 @@ struct Kernels {
   NormKernel norm = NormKernel::fused;
   PointwiseKernel pointwise = PointwiseKernel::fused;
   LossKernel loss = LossKernel::eager;
-  bool compiled = false;  // a compiler fuses norms and pointwise chains, whatever the two say
+  bool wide_scores = false;  // unfused attention widens the scores to fp32 before it scales and masks them
+  bool compiled = false;     // a compiler fuses norms and pointwise chains, whatever the two say
 
   bool fused_norm() const { return compiled || norm == NormKernel::fused; }
   bool fused_pointwise() const { return compiled || pointwise == PointwiseKernel::fused; }
@@ -55,6 +57,7 @@ struct BuildOptions {
   numerics::Format parameter_gradient = numerics::Format::fp32;
   bool fused_accumulation = true;
   std::optional<ir::NarrowProducts> narrow = {};  // products of body layers; own_parts is filled in by the builder
+  bool gathers_logits = false;  // the loss runs over the whole vocabulary on every rank that holds a part of it
   // Ranks that share the vocabulary: it is padded to a multiple of vocab_multiple times this. 0: not padded, as in
   // published parameter counts.
   std::int64_t vocab_divisor = 0;

@@ -73,10 +73,12 @@ struct Strategy {
   bool asynchronous_tensor = false;       // nothing waits for a transfer but what reads its result
   TensorPieces tensor_pieces = {};
   bool overlap_sends = true;              // pipeline sends beside computation
+  bool reduce_whole_gradients = false;    // all-reduced though each rank updates its shard only
   double bucket_bytes = 0.0;              // gradients sent together
 
   bool scatter_sends = false;           // a replicated activation is sent as 1/tensor slices and gathered on arrival
   bool host_waits_for_arrival = false;  // the issuing processor blocks until a pipeline message has come
+  bool host_waits_for_computation = false;  // and, before every pass, until the device has done all it was given
 };
 
 // How a step treats parameters, whatever the plan.

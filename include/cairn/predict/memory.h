@@ -13,14 +13,15 @@
 namespace cairn::predict {
 
 struct StageMemory {
-  double allocated_peak = 0.0;     // [bytes]
-  plan::CategoryBytes at_peak{};   // adds up to allocated_peak
-  std::string phase;               // what runs at that moment: "backward of micro-batch 3, chunk 0: decoder backward"
+  double allocated_peak = 0.0;    // [bytes]
+  plan::CategoryBytes at_peak{};  // adds up to allocated_peak
+  std::string phase;              // what runs at that moment: "backward of micro-batch 3, chunk 0: decoder backward"
 };
 
 StageMemory stage_memory(const plan::Program& program, std::int32_t stage);
 
-// allocated_peak of the fullest stage, without saying why: for searches. [bytes]
-double peak_memory(const plan::Program& program);
+// What the fullest stage holds for the whole step, plus reserve_factor times the rest of its allocated_peak; without
+// saying why: for searches. [bytes]
+double peak_memory(const plan::Program& program, double reserve_factor = 1.0);
 
 }  // namespace cairn::predict

@@ -29,9 +29,9 @@ struct Volume {
 
 struct MemoryReport {
   double allocated_peak = 0.0;
-  double reserved_peak = 0.0;   // what the framework's allocator takes from the device
-  double device_peak = 0.0;     // with what driver, context and communicators take
-  double capacity = 0.0;        // of the device
+  double reserved_peak = 0.0;  // what the framework's allocator takes from the device
+  double device_peak = 0.0;    // with what driver, context and communicators take
+  double capacity = 0.0;       // of the device
   std::int32_t peak_stage = 0;
   std::vector<StageMemory> stages;
 };
@@ -54,8 +54,8 @@ struct Prediction {
   std::array<Volume, plan::k_axes> volumes{};
   Bounds plan_bounds;
   Bounds problem_bounds;
-  double hardware_flops = 0.0;    // executed by contractions on all ranks, recomputation included
-  double model_flops = 0.0;       // 3 x forward, attention counted full
+  double hardware_flops = 0.0;  // executed by contractions on all ranks, recomputation included
+  double model_flops = 0.0;     // 3 x forward, attention counted full
   double model_flops_causal = 0.0;
   std::vector<PriceLine> prices;  // most expensive first
 };
@@ -63,7 +63,7 @@ struct Prediction {
 struct PredictionInput {
   const plan::Program& program;
   const ir::Model& model;
-  loopnest::Sizes sizes;           // of one micro-batch on one rank
+  loopnest::Sizes sizes;  // of one micro-batch on one rank
   std::int64_t micro_batches = 1;
   std::int64_t data = 1;
   CostPricer& pricer;
@@ -71,8 +71,8 @@ struct PredictionInput {
   Analytic& analytic;
   Engine engine = Engine::both;
   EventOptions event;
-  double reserve_factor = 1.0;     // reserved over allocated memory
-  double reserved_bytes = 0.0;     // of the device, not available to the program
+  double reserve_factor = 1.0;  // reserved over allocated memory, beyond what is held for the whole step
+  double reserved_bytes = 0.0;  // of the device, not available to the program
   double capacity_bytes = 0.0;
   DeviceLimits limits;
 };
