@@ -16,9 +16,10 @@ const std::vector<std::string>& axis_names() {
 }  // namespace
 
 void describe(Value& value, GlobalBatch& batch) {
-  value.one_of(batch.tokens > 0.0 ? 1 : 0,
-               {{Form::number, [&](Value& v) { v.count(batch.sequences, {.minimum = 1}); }},
-                {Form::word, [&](Value& v) { v.quantity(batch.tokens, config::Dimension::tokens, {.positive = true}); }}});
+  value.one_of(
+      batch.tokens > 0.0 ? 1 : 0,
+      {{Form::number, [&](Value& v) { v.count(batch.sequences, {.minimum = 1}); }},
+       {Form::word, [&](Value& v) { v.quantity(batch.tokens, config::Dimension::tokens, {.positive = true}); }}});
 }
 
 void describe(Fields& fields, KernelChoice& kernels) {
@@ -44,26 +45,84 @@ void describe(Fields& fields, KernelChoice& kernels) {
   fields.flag("compiled", kernels.compiled, {.doc = "a compiler fuses pointwise chains; default: the framework's"});
 }
 
+const config::Choices<Optimizer>& optimizers() {
+  static const config::Choices<Optimizer> choices{{"adam", Optimizer::adam},
+                                                  {"sgd", Optimizer::sgd},
+                                                  {"adafactor", Optimizer::adafactor},
+                                                  {"adam8bit", Optimizer::adam8bit},
+                                                  {"sgd8bit", Optimizer::sgd8bit}};
+  return choices;
+}
+void describe(Fields& fields, OptimizerChoice& optimizer) {
+  fields.choice("kind", optimizer.kind, optimizers(), {.doc = "optimizer", .required = true});
+  fields.count("block", optimizer.block,
+               {.doc = "8-bit ones: elements that share a scale, 256 or 2048", .minimum = 256, .maximum = 2048});
+  fields.check(
+      "block", [&] { return optimizer.block == 256 || optimizer.block == 2048; }, "no optimizer keeps such blocks",
+      "use 256 or 2048");
+}
+void describe(Value& value, OptimizerChoice& optimizer) {
+  const bool in_blocks = optimizer.kind == Optimizer::adam8bit || optimizer.kind == Optimizer::sgd8bit;
+  value.one_of(in_blocks ? 1 : 0, {{Form::word, [&](Value& v) { v.choice(optimizer.kind, optimizers()); }},
+                                   {Form::map, [&](Value& v) { v.object(optimizer); }}});
+}
+
 void describe(Fields& fields, Training& training) {
-  fields.count("seq_len", training.seq_len, {.doc = "tokens per sequence", .required = true, .minimum = 1, .maximum = 1 << 26});
+  fields.count("seq_len", training.seq_len,
+               {.doc = "tokens per sequence", .required = true, .minimum = 1, .maximum = 1 << 26});
   fields.value("global_batch", training.global_batch,
                {.doc = "sequences per optimizer step, or tokens as in '4 M tokens'", .required = true});
-  fields.node("precision", training.precision, {.doc = "recipe of configs/precision, or {recipe, overriding keys}; default bf16"});
-  fields.choice("optimizer", training.optimizer,
-                {{"adam", Optimizer::adam}, {"sgd", Optimizer::sgd}, {"adafactor", Optimizer::adafactor}}, {.doc = "optimizer"});
-  fields.text("framework", training.framework, {.doc = "profile of configs/frameworks, with a release as in megatron@2024"});
+  fields.node("precision", training.precision,
+              {.doc = "recipe of configs/precision, or {recipe, overriding keys}; default bf16"});
+  fields.value("optimizer", training.optimizer, {.doc = "adam, sgd, adafactor, adam8bit, sgd8bit, or {kind, block}"});
+  fields.text("framework", training.framework,
+              {.doc = "profile of configs/frameworks, with a release as in megatron@2024"});
   fields.object("kernels", training.kernels, {.doc = "kernels that differ from the framework's"});
 }
 
 void describe(Value& value, Stages& stages) {
   value.one_of(stages.layers.empty() ? 0 : 1,
                {{Form::word,
-                 [&](Value& v) { v.choice(stages.rule, {{"even", StageRule::even}, {"balanced", StageRule::balanced}}); }},
+                 [&](Value& v) {
+                   v.choice(stages.rule, {{"even", StageRule::even}, {"balanced", StageRule::balanced}});
+                 }},
                 {Form::list, [&](Value& v) { v.counts(stages.layers, {.minimum = 0}); }}});
 }
 
+void describe(Fields& fields, OffloadChoice& offload) {
+  const config::Choices<Place> places{{"host", Place::host}, {"nvme", Place::nvme}};
+  fields.choice("policy", offload.policy,
+                {{"zero-offload", OffloadPolicy::zero_offload},
+                 {"zero-infinity", OffloadPolicy::zero_infinity},
+                 {"patrickstar", OffloadPolicy::patrickstar},
+                 {"interleaved", OffloadPolicy::interleaved},
+                 {"fuyou", OffloadPolicy::fuyou},
+                 {"superpipeline", OffloadPolicy::superpipeline}},
+                {.doc = "a published system: what it offloads, for keys left out, and how it updates"});
+  fields.choice("optimizer", offload.optimizer, places,
+                {.doc = "home of master copy and moments; the host's cores update"});
+  fields.choice("parameters", offload.parameters, places,
+                {.doc = "home of parameters between their uses: stage 3 or 0"});
+  fields.choice("activations", offload.activations, places, {.doc = "home of what body layers keep for backward"});
+  fields.count("resident", offload.resident,
+               {.doc = "units whose offloaded parameters stay on the device; patrickstar: what fits"});
+  fields.number("subgroup", offload.subgroup, {.doc = "parameters updated together, default 100e6", .minimum = 1.0});
+  fields.count(
+      "every", offload.every,
+      {.doc = "interleaved: of so many subgroups one is updated on the device; default: balanced", .minimum = 1});
+}
+
 void describe(Fields& fields, Zero& zero) {
-  fields.count("stage", zero.stage, {.doc = "0 nothing, 1 optimizer state sharded over dp", .required = true, .maximum = 3});
+  fields.count("stage", zero.stage,
+               {.doc = "kept in shards: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too",
+                .maximum = 3});
+  fields.count("shard", zero.shard, {.doc = "ranks that split a copy among them; default: dp", .minimum = 1});
+  fields.count("replicate", zero.replicate, {.doc = "copies; shard x replicate = dp", .minimum = 1});
+  fields.count("prefetch", zero.prefetch,
+               {.doc = "units fetched ahead of the one that computes; default: the framework's", .maximum = 2});
+  fields.flag("reshard_after_forward", zero.reshard_after_forward,
+              {.doc = "gathered parameters are given up between forward and backward"});
+  fields.object("offload", zero.offload, {.doc = "what lives in the host's memory or on drives between its uses"});
 }
 void describe(Value& value, Zero& zero) {
   value.shorthand(Form::number, zero, [&](Value& v) { v.count(zero.stage, {.maximum = 3}); });
@@ -147,19 +206,25 @@ void describe(Fields& fields, StrategyChoice& strategy) {
   fields.count("tp", strategy.tp, {.doc = "tensor-parallel degree", .minimum = 1, .maximum = k_most});
   fields.count("cp", strategy.cp, {.doc = "context-parallel degree", .minimum = 1, .maximum = k_most});
   fields.count("pp", strategy.pp, {.doc = "pipeline stages", .minimum = 1, .maximum = k_most});
-  fields.count("dp", strategy.dp, {.doc = "data-parallel degree; default: what the cluster leaves", .minimum = 1, .maximum = k_most});
+  fields.count("dp", strategy.dp,
+               {.doc = "data-parallel degree; default: what the cluster leaves", .minimum = 1, .maximum = k_most});
   fields.count("ep", strategy.ep, {.doc = "expert-parallel degree", .minimum = 1, .maximum = k_most});
   fields.count("etp", strategy.etp, {.doc = "tensor-parallel degree inside experts", .minimum = 1, .maximum = k_most});
   fields.list("order", strategy.order, {.doc = "mesh axes, inner to outer", .minimum_size = 4, .maximum_size = 4},
               [](Value& v, std::string& axis) { v.name(axis, axis_names()); });
-  fields.count("micro_batch", strategy.micro_batch, {.doc = "sequences per micro-batch", .minimum = 1, .maximum = k_most});
-  fields.flag("sequence_parallel", strategy.sequence_parallel, {.doc = "norms and residuals split along the sequence over tp"});
+  fields.count("micro_batch", strategy.micro_batch,
+               {.doc = "sequences per micro-batch", .minimum = 1, .maximum = k_most});
+  fields.flag("sequence_parallel", strategy.sequence_parallel,
+              {.doc = "norms and residuals split along the sequence over tp"});
   fields.flag("vocab_parallel", strategy.vocab_parallel, {.doc = "embedding and head split over tp; default: tp > 1"});
   fields.value("stages", strategy.stages, {.doc = "even, balanced, or body layers of every virtual stage as a list"});
-  fields.value("zero", strategy.zero, {.doc = "what is sharded over dp: 0 nothing, 1 optimizer state"});
+  fields.value(
+      "zero", strategy.zero,
+      {.doc = "what is kept in shards over dp: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too"});
   fields.value("recompute", strategy.recompute, {.doc = "none, attention (selective), per-op, full, or {kind | operators, layers, method, count}"});
   fields.value("schedule", strategy.schedule, {.doc = "pipeline schedule, or {kind, chunks}"});
-  fields.object("overlap", strategy.overlap, {.doc = "communication beside computation; keys left out come from the framework"});
+  fields.object("overlap", strategy.overlap,
+                {.doc = "communication beside computation; keys left out come from the framework"});
 }
 
 void describe(Fields& fields, Fault& fault) {
@@ -183,7 +248,8 @@ void describe(Value& value, Jitter& jitter) {
 }
 void describe(Fields& fields, Simulation& simulation) {
   fields.flag("contention", simulation.contention, {.doc = "transfers that overlap share links"});
-  fields.flag("interference", simulation.interference, {.doc = "computation and transfers share multiprocessors and memory"});
+  fields.flag("interference", simulation.interference,
+              {.doc = "computation and transfers share multiprocessors and memory"});
   fields.value("jitter", simulation.jitter, {.doc = "none, or {distribution: lognormal, sigma}"});
   fields.count("seed", simulation.seed, {.doc = "of every random choice"});
   fields.objects("faults", simulation.faults, {.doc = "ranks that are slow for a while"});
@@ -193,8 +259,10 @@ void describe(Fields& fields, Experiment& experiment) {
   std::int64_t version = 1;
   fields.count("version", version, {.doc = "of this format", .minimum = 1, .maximum = 1});
   fields.text("name", experiment.name, {.doc = "shown in reports"});
-  fields.node("model", experiment.model, {.doc = "a name, {file | hf: ..., overriding keys}, or the whole block", .required = true});
-  fields.node("cluster", experiment.cluster, {.doc = "a name, {file: ..., overriding keys}, or the whole block", .required = true});
+  fields.node("model", experiment.model,
+              {.doc = "a name, {file | hf: ..., overriding keys}, or the whole block", .required = true});
+  fields.node("cluster", experiment.cluster,
+              {.doc = "a name, {file: ..., overriding keys}, or the whole block", .required = true});
   fields.object("training", experiment.training, {.doc = "what one step is", .required = true});
   fields.object("strategy", experiment.strategy, {.doc = "how it is laid out"});
   fields.text("calibration", experiment.calibration, {.doc = "of configs/calibration; default: the accelerator's"});
@@ -204,9 +272,12 @@ void describe(Fields& fields, Experiment& experiment) {
 LoadedExperiment read(const config::Node& node, const std::vector<std::string>& overrides) {
   core::Diagnostics diagnostics;
   config::Node root = node;
-  const std::vector<std::pair<std::string, std::string>> shorthands{{"cluster", "file"},          {"model", "file"},
-                                                                    {"strategy.zero", "stage"},   {"strategy.schedule", "kind"},
-                                                                    {"strategy.recompute", "kind"}, {"training.precision", "recipe"}};
+  const std::vector<std::pair<std::string, std::string>> shorthands{{"cluster", "file"},
+                                                                    {"model", "file"},
+                                                                    {"strategy.zero", "stage"},
+                                                                    {"strategy.schedule", "kind"},
+                                                                    {"strategy.recompute", "kind"},
+                                                                    {"training.precision", "recipe"}};
   for (const std::string& assignment : overrides) config::apply_override(root, assignment, diagnostics, shorthands);
   LoadedExperiment result;
   result.origins = config::read(root, result.experiment, diagnostics);
@@ -214,7 +285,8 @@ LoadedExperiment read(const config::Node& node, const std::vector<std::string>& 
   return result;
 }
 
-LoadedExperiment load(const config::Loader& loader, const std::string& file, const std::vector<std::string>& overrides) {
+LoadedExperiment load(const config::Loader& loader, const std::string& file,
+                      const std::vector<std::string>& overrides) {
   core::Diagnostics diagnostics;
   const config::Node node = loader.load_named(file, "experiments", diagnostics);
   diagnostics.raise_if_errors();

@@ -20,37 +20,51 @@ struct Change {
   std::function<bool(plan::Strategy&)> apply;  // false: changes nothing
 };
 
-// Ordered by what they cost: memory that is free first, time that is spent last.
-std::vector<Change> memory_changes() {
-  return {
+bool shard_up_to(plan::Strategy& s, plan::Sharded sharded) {
+  if (s.data == 1 || s.sharded >= sharded) return false;
+  s.sharded = sharded;
+  return true;
+}
+bool off_device(plan::Home& home) { return std::exchange(home, plan::Home::host) == plan::Home::device; }
+
+// Ordered by what they cost: memory that is free first, time that is spent last. What the framework cannot do is left
+// out.
+std::vector<Change> memory_changes(const Resolved& r) {
+  std::vector<Change> changes{
       {"strategy.sequence_parallel: true",
        [](plan::Strategy& s) { return s.tensor > 1 && !std::exchange(s.sequence_parallel, true); }},
-      {"strategy.zero: 1",
-       [](plan::Strategy& s) {
-         return s.data > 1 && std::exchange(s.sharded, plan::Sharded::optimizer) == plan::Sharded::nothing;
-       }},
-      {"strategy.recompute: attention",
-       [](plan::Strategy& s) {
-         if (s.recompute != plan::Recompute::none) return false;
-         s.recompute = plan::Recompute::attention;
-         return true;
-       }},
-      {"strategy.micro_batch: 1",
-       [](plan::Strategy& s) {
-         if (s.micro_batch == 1) return false;
-         s.micro_batches *= s.micro_batch;
-         s.micro_batch = 1;
-         return true;
-       }},
-      {"strategy.recompute: full",
-       [](plan::Strategy& s) {
-         return std::exchange(s.recompute, plan::Recompute::full) != plan::Recompute::full;
-       }},
-  };
+      {"strategy.zero: 1", [](plan::Strategy& s) { return shard_up_to(s, plan::Sharded::optimizer); }}};
+  const bool shards = r.strategy.pipeline == 1 || r.framework.sharding.pipeline;
+  if (r.framework.capabilities.zero >= 2 && shards)
+    changes.push_back({"strategy.zero: 2", [](plan::Strategy& s) { return shard_up_to(s, plan::Sharded::gradients); }});
+  changes.push_back({"strategy.recompute: attention", [](plan::Strategy& s) {
+                       if (s.recompute != plan::Recompute::none) return false;
+                       s.recompute = plan::Recompute::attention;
+                       return true;
+                     }});
+  if (r.framework.capabilities.zero >= 3 && shards)
+    changes.push_back(
+        {"strategy.zero: 3", [](plan::Strategy& s) { return shard_up_to(s, plan::Sharded::parameters); }});
+  changes.push_back({"strategy.micro_batch: 1", [](plan::Strategy& s) {
+                       if (s.micro_batch == 1) return false;
+                       s.micro_batches *= s.micro_batch;
+                       s.micro_batch = 1;
+                       return true;
+                     }});
+  changes.push_back({"strategy.recompute: full", [](plan::Strategy& s) {
+                       return std::exchange(s.recompute, plan::Recompute::full) != plan::Recompute::full;
+                     }});
+  if (!r.machine.cluster.value.host || r.framework.capabilities.zero < 2) return changes;
+  changes.push_back(
+      {"strategy.zero.offload.activations: host", [](plan::Strategy& s) { return off_device(s.offload.activations); }});
+  changes.push_back(
+      {"strategy.zero.offload.optimizer: host", [](plan::Strategy& s) { return off_device(s.offload.optimizer); }});
+  return changes;
 }
 
 std::string_view category_name(std::size_t category) {
-  constexpr std::array<std::string_view, plan::k_categories> k_names{"parameters", "gradients", "optimizer", "activations", "workspace"};
+  constexpr std::array<std::string_view, plan::k_categories> k_names{"parameters", "gradients", "optimizer",
+                                                                     "activations", "workspace"};
   return k_names[category];
 }
 
@@ -77,20 +91,23 @@ class Job::Implementation {
   Result run(predict::Engine engine, bool all_timelines) {
     predict::EventOptions event = event_options();
     event.all_timelines = all_timelines;
-    const predict::PredictionInput input{.program = program_,
-                                         .model = model_,
-                                         .sizes = {.batch = r_.strategy.micro_batch, .sequence = r_.experiment.training.seq_len},
-                                         .micro_batches = r_.strategy.micro_batches,
-                                         .data = r_.strategy.data,
-                                         .pricer = *pricer_,
-                                         .prices = *prices_,
-                                         .analytic = *analytic_,
-                                         .engine = engine,
-                                         .event = event,
-                                         .reserve_factor = r_.framework.allocator.reserve_factor,
-                                         .reserved_bytes = r_.machine.accelerator.value.reserved_memory.total().base(),
-                                         .capacity_bytes = r_.machine.accelerator.value.device_memory().capacity.base(),
-                                         .limits = limits()};
+    const predict::PredictionInput input{
+        .program = program_,
+        .model = model_,
+        .sizes = {.batch = r_.strategy.micro_batch, .sequence = r_.experiment.training.seq_len},
+        .micro_batches = r_.strategy.micro_batches,
+        .data = r_.strategy.data,
+        .pricer = *pricer_,
+        .prices = *prices_,
+        .analytic = *analytic_,
+        .engine = engine,
+        .event = event,
+        .allocator = r_.framework.allocator,
+        .host = r_.machine.cluster.value.host,
+        .gpus_per_node = r_.machine.network.gpus_per_node,
+        .reserved_bytes = r_.machine.accelerator.value.reserved_memory.total().base(),
+        .capacity_bytes = r_.machine.accelerator.value.device_memory().capacity.base(),
+        .limits = limits()};
     Result result;
     try {
       result.prediction = predict::predict(input);
@@ -131,11 +148,47 @@ class Job::Implementation {
     model_ = models::build_transformer(r_.transformer, r_.build);
     const std::int64_t domain = r_.machine.network.levels.front().domain;
     lowering_ = std::make_unique<plan::Lowering>(model_, r_.experiment.training.seq_len, r_.treatment, domain);
-    pricer_ = std::make_unique<predict::CostPricer>(r_.calibration, r_.machine.accelerator.value, r_.machine.network, r_.framework.fitted);
+    pricer_ = std::make_unique<predict::CostPricer>(r_.calibration, r_.machine.accelerator.value, r_.machine.network,
+                                                    r_.framework.fitted, r_.machine.cluster.value.host);
     prices_ = std::make_unique<predict::PriceTable>(*pricer_);
     analytic_ = std::make_unique<predict::Analytic>(*prices_);
     if (r_.strategy.stage_layers.empty()) balance();
+    if (r_.choose_interval) r_.strategy.offload.device_every = best_interval();
+    if (r_.choose_resident) r_.strategy.offload.resident_units = most_resident();
     program_ = lowering_->lower(r_.strategy);
+  }
+
+  // Of how many subgroups of parameters one is best updated on the device; 0: none.
+  std::int64_t best_interval() {
+    constexpr std::int64_t k_most = 12;
+    plan::Strategy tried = r_.strategy;
+    std::int64_t best = 0;
+    Picoseconds shortest = 0;
+    for (std::int64_t every = 0; every <= k_most; ++every) {
+      tried.offload.device_every = every;
+      const Picoseconds time = analytic_->makespan(lowering_->lower(tried)).time;
+      if (every > 0 && time >= shortest) continue;
+      shortest = time;
+      best = every;
+    }
+    return best;
+  }
+
+  // Units whose offloaded parameters find room on the device.
+  std::int64_t most_resident() {
+    std::int64_t units = 0;
+    for (const ir::LayerRun& run : model_.layers) units += run.count;
+    std::int64_t least = 0;
+    while (least < units) {
+      const std::int64_t middle = (least + units + 1) / 2;
+      plan::Strategy tried = r_.strategy;
+      tried.offload.resident_units = middle;
+      if (fits(tried))
+        least = middle;
+      else
+        units = middle - 1;
+    }
+    return least;
   }
 
   // Time of one micro-batch through one layer, forward and backward, alone on its device.
@@ -151,9 +204,15 @@ class Job::Implementation {
       const auto layer_class = static_cast<std::size_t>(run.layer_class);
       const Picoseconds time = layer_time(layer_class);
       switch (model_.classes[layer_class].position) {
-        case ir::Position::entry: ends.first += run.count * time; break;
-        case ir::Position::body: body.insert(body.end(), static_cast<std::size_t>(run.count), time); break;
-        case ir::Position::exit: ends.last += run.count * time; break;
+        case ir::Position::entry:
+          ends.first += run.count * time;
+          break;
+        case ir::Position::body:
+          body.insert(body.end(), static_cast<std::size_t>(run.count), time);
+          break;
+        case ir::Position::exit:
+          ends.last += run.count * time;
+          break;
       }
     }
     const auto parts = static_cast<std::int32_t>(r_.strategy.pipeline * r_.strategy.chunks);
@@ -176,27 +235,40 @@ class Job::Implementation {
     return options;
   }
 
-  double device_bytes(const plan::Strategy& strategy) {
-    return predict::peak_memory(lowering_->lower(strategy), r_.framework.allocator.reserve_factor) +
-           r_.machine.accelerator.value.reserved_memory.total().base();
-  }
-
   bool fits(const plan::Strategy& strategy) {
     try {
-      return device_bytes(strategy) <= r_.machine.accelerator.value.device_memory().capacity.base();
+      const plan::Program& program = lowering_->lower(strategy);
+      const hardware::Allocator& allocator = r_.framework.allocator;
+      const double plan = predict::peak_memory(program, allocator.reserve_factor);
+      const core::Bytes taken = core::Bytes::from_base(plan) + allocator.gemm_workspace;
+      predict::MemoryReport report;
+      report.device_peak =
+          (allocator.reserved(taken, {}) + r_.machine.accelerator.value.reserved_memory.total()).base();
+      report.capacity = r_.machine.accelerator.value.device_memory().capacity.base();
+      const std::optional<hardware::Host>& host = r_.machine.cluster.value.host;
+      for (const plan::Stage& stage : program.stages)
+        report.host = std::max(report.host, stage.host_bytes * static_cast<double>(r_.machine.network.gpus_per_node));
+      if (host) report.host_capacity = host->memory.base();
+      return predict::fits(report);
     } catch (const core::ConfigurationError&) {
       return false;  // a change that this model or schedule cannot take is no remedy
     }
   }
 
   WhyNot why_not(const predict::Prediction& prediction) {
-    const predict::StageMemory& worst = prediction.memory.stages[static_cast<std::size_t>(prediction.memory.peak_stage)];
+    const predict::MemoryReport& memory = prediction.memory;
+    const predict::StageMemory& worst = memory.stages[static_cast<std::size_t>(memory.peak_stage)];
     const auto largest = std::max_element(worst.at_peak.begin(), worst.at_peak.end()) - worst.at_peak.begin();
     WhyNot result{.term = std::string(category_name(static_cast<std::size_t>(largest))),
-                  .stage = prediction.memory.peak_stage,
-                  .over_by_bytes = prediction.memory.device_peak - prediction.memory.capacity,
+                  .stage = memory.peak_stage,
+                  .over_by_bytes = memory.device_peak - memory.capacity,
                   .smallest_change = {}};
-    const std::vector<Change> changes = memory_changes();
+    if (memory.device_peak <= memory.capacity) {
+      const bool host = memory.host > memory.host_capacity;
+      result.term = host ? "host" : "storage";
+      result.over_by_bytes = host ? memory.host - memory.host_capacity : memory.storage - memory.storage_capacity;
+    }
+    const std::vector<Change> changes = memory_changes(r_);
     for (const Change& change : changes) {
       plan::Strategy changed = r_.strategy;
       if (change.apply(changed) && fits(changed)) {
@@ -219,8 +291,11 @@ class Job::Implementation {
   std::vector<std::string> assumptions(predict::Engine engine) const {
     std::set<std::string> all(pricer_->assumptions());
     all.insert(pricer_->shards().assumptions().begin(), pricer_->shards().assumptions().end());
-    if (engine != predict::Engine::analytic && (r_.experiment.simulation.contention || r_.experiment.simulation.interference))
-      all.insert("transfers have their links to themselves, and do not slow computation down: contention and interference are not modelled yet");
+    if (engine != predict::Engine::analytic &&
+        (r_.experiment.simulation.contention || r_.experiment.simulation.interference))
+      all.insert(
+          "transfers have their links to themselves, and do not slow computation down: contention and interference are "
+          "not modelled yet");
     if (r_.strategy.tensor_pieces.kind != plan::TensorPieces::Kind::none)
       all.insert("tensor-parallel transfers beside products: multiprocessors that communication kernels take from them are not counted");
     if (r_.calibration.transfer_provenance.evidence == cost::Evidence::assumed)

@@ -15,12 +15,18 @@ namespace {
 
 models::AttentionKernel attention_kernel(hardware::AttentionKernel kernel) {
   switch (kernel) {
-    case hardware::AttentionKernel::unfused: return models::AttentionKernel::unfused;
-    case hardware::AttentionKernel::fused_softmax: return models::AttentionKernel::fused_softmax;
-    case hardware::AttentionKernel::flash1: return models::AttentionKernel::flash1;
-    case hardware::AttentionKernel::flash2: return models::AttentionKernel::flash2;
-    case hardware::AttentionKernel::flash3: return models::AttentionKernel::flash3;
-    case hardware::AttentionKernel::cudnn: return models::AttentionKernel::cudnn;
+    case hardware::AttentionKernel::unfused:
+      return models::AttentionKernel::unfused;
+    case hardware::AttentionKernel::fused_softmax:
+      return models::AttentionKernel::fused_softmax;
+    case hardware::AttentionKernel::flash1:
+      return models::AttentionKernel::flash1;
+    case hardware::AttentionKernel::flash2:
+      return models::AttentionKernel::flash2;
+    case hardware::AttentionKernel::flash3:
+      return models::AttentionKernel::flash3;
+    case hardware::AttentionKernel::cudnn:
+      return models::AttentionKernel::cudnn;
   }
   return models::AttentionKernel::flash2;
 }
@@ -35,7 +41,10 @@ std::string accelerator_key(const config::Node& accelerator) {
 class Resolver {
  public:
   Resolver(Resolved& resolved, core::Diagnostics& diagnostics)
-      : r_(resolved), choice_(resolved.experiment.strategy), training_(resolved.experiment.training), diagnostics_(diagnostics) {}
+      : r_(resolved),
+        choice_(resolved.experiment.strategy),
+        training_(resolved.experiment.training),
+        diagnostics_(diagnostics) {}
 
   void run() {
     reject_unmodelled();
@@ -58,13 +67,12 @@ class Resolver {
 
   void reject_unmodelled() {
     const auto only_one = [&](const char* key, std::int64_t value) {
-      if (value != 1) error(fmt::format("strategy.{}", key), fmt::format("{} above 1 is not modelled yet", key), "set it to 1");
+      if (value != 1)
+        error(fmt::format("strategy.{}", key), fmt::format("{} above 1 is not modelled yet", key), "set it to 1");
     };
     only_one("cp", choice_.cp);
     only_one("ep", choice_.ep);
     only_one("etp", choice_.etp);
-    if (choice_.zero.stage > 1) error("strategy.zero", "stages 2 and 3 are not modelled yet", "use 0 or 1");
-    if (training_.optimizer == Optimizer::adafactor) error("training.optimizer", "adafactor is not modelled yet", "use adam or sgd");
   }
 
   void degrees() {
@@ -94,12 +102,15 @@ class Resolver {
     if (choice_.dp) {
       strategy.data = *choice_.dp;
       if (inner * *choice_.dp != gpus)
-        error("strategy.dp", fmt::format("tp {} x pp {} x dp {} = {} ranks, but the cluster has {} accelerators", choice_.tp, choice_.pp,
-                                         *choice_.dp, inner * *choice_.dp, gpus),
+        error("strategy.dp",
+              fmt::format("tp {} x pp {} x dp {} = {} ranks, but the cluster has {} accelerators", choice_.tp,
+                          choice_.pp, *choice_.dp, inner * *choice_.dp, gpus),
               gpus % inner == 0 ? fmt::format("use dp: {}, or leave dp out", gpus / inner)
                                 : fmt::format("choose degrees whose product is {}", gpus));
     } else if (gpus % inner != 0) {
-      error("strategy.tp", fmt::format("tp {} x pp {} = {} does not divide the cluster's {} accelerators", choice_.tp, choice_.pp, inner, gpus),
+      error("strategy.tp",
+            fmt::format("tp {} x pp {} = {} does not divide the cluster's {} accelerators", choice_.tp, choice_.pp,
+                        inner, gpus),
             fmt::format("choose degrees whose product divides {}", gpus));
     } else {
       strategy.data = gpus / inner;
@@ -111,7 +122,8 @@ class Resolver {
       error("strategy.tp", fmt::format("tp {} does not divide the model's {} key-value heads", choice_.tp, kv),
             fmt::format("choose a divisor of {}", kv));
     if (choice_.sequence_parallel && training_.seq_len % choice_.tp != 0)
-      error("strategy.sequence_parallel", fmt::format("tp {} does not divide the sequence length {}", choice_.tp, training_.seq_len),
+      error("strategy.sequence_parallel",
+            fmt::format("tp {} does not divide the sequence length {}", choice_.tp, training_.seq_len),
             "choose a divisor, or turn sequence_parallel off");
   }
 
@@ -132,8 +144,8 @@ class Resolver {
     const std::int64_t unit = r_.strategy.data * r_.strategy.micro_batch;
     if (r_.global_batch % unit != 0) {
       error("training.global_batch",
-            fmt::format("{} sequences do not divide into micro-batches of {} on dp {} ranks", r_.global_batch, r_.strategy.micro_batch,
-                        r_.strategy.data),
+            fmt::format("{} sequences do not divide into micro-batches of {} on dp {} ranks", r_.global_batch,
+                        r_.strategy.micro_batch, r_.strategy.data),
             fmt::format("use a multiple of {}, or another dp or micro_batch", unit));
       return;
     }
@@ -148,8 +160,9 @@ class Resolver {
     if (attention == hardware::AttentionKernel::fused_softmax &&
         !r_.framework.fused_softmax.applies(training_.seq_len, local_heads, r_.strategy.micro_batch)) {
       attention = hardware::AttentionKernel::unfused;
-      r_.warnings.push_back(fmt::format("no fused softmax kernel for {} keys, {} heads per rank and micro-batch {}: unfused kernels",
-                                        training_.seq_len, local_heads, r_.strategy.micro_batch));
+      r_.warnings.push_back(
+          fmt::format("no fused softmax kernel for {} keys, {} heads per rank and micro-batch {}: unfused kernels",
+                      training_.seq_len, local_heads, r_.strategy.micro_batch));
     }
     models::Kernels& kernels = r_.build.kernels;
     kernels.attention = attention_kernel(attention);
@@ -189,6 +202,26 @@ class Resolver {
         waits == hardware::HostWaits::always || (waits == hardware::HostWaits::unless_interleaved && strategy.chunks == 1);
   }
 
+  int moments() const {
+    switch (training_.optimizer.kind) {
+      case Optimizer::adam:
+      case Optimizer::adam8bit:
+        return 2;
+      case Optimizer::sgd:
+      case Optimizer::sgd8bit:
+        return 1;
+      case Optimizer::adafactor:
+        return 0;  // beside the factored one
+    }
+    return 2;
+  }
+  numerics::Format moments_format() const {
+    const bool narrow =
+        training_.optimizer.kind == Optimizer::adam8bit || training_.optimizer.kind == Optimizer::sgd8bit;
+    if (!narrow) return r_.recipe.moments;
+    return training_.optimizer.block == 2048 ? numerics::Format::int8_b2048 : numerics::Format::int8_b256;
+  }
+
   void tensor_overlap(const TensorOverlap& asked, const hardware::OverlapDefaults& defaults) {
     constexpr std::int64_t k_default_chunks = 4;
     plan::Strategy& strategy = r_.strategy;
@@ -213,14 +246,15 @@ class Resolver {
                                             .reduce = r_.recipe.reduce,
                                             .gather = r_.recipe.dp_gather_wire,
                                             .master = r_.recipe.master,
-                                            .moments_format = r_.recipe.moments,
-                                            .moments = training_.optimizer == Optimizer::adam ? 2 : 1,
+                                            .moments_format = moments_format(),
+                                            .moments = moments(),
+                                            .factored_moment = training_.optimizer.kind == Optimizer::adafactor,
                                             .gradient_reads = static_cast<int>(step.gradient_reads),
                                             .gradient_copy = step.gradient_copy,
                                             .separate_parameter_copy = step.separate_parameter_copy};
-    r_.strategy.sharded = choice_.zero.stage >= 1 ? plan::Sharded::optimizer : plan::Sharded::nothing;
     if (r_.recipe.narrow) narrow_weights(r_, r_.treatment);
     resolve_recompute(r_, diagnostics_);
+    resolve_zero(r_, diagnostics_);
   }
 
   void stages() {
@@ -279,8 +313,9 @@ void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& di
   r.recipe = hardware::read_precision(loader, precision, "training.precision", diagnostics).value;
   const config::Origin* named = r.origins.find("training.framework");
   const config::Place place = named != nullptr ? named->place : config::Place{};
-  r.framework =
-      hardware::read_framework(loader, config::make_scalar(r.experiment.training.framework, place), "training.framework", diagnostics).value;
+  r.framework = hardware::read_framework(loader, config::make_scalar(r.experiment.training.framework, place),
+                                         "training.framework", diagnostics)
+                    .value;
   if (diagnostics.has_errors()) return;
   check_units(r, loader, diagnostics);
   if (diagnostics.has_errors()) return;

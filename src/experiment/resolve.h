@@ -19,6 +19,8 @@ struct Resolved {
   plan::ParameterTreatment treatment;
   std::int64_t global_batch = 0;
   models::BuildOptions build;
+  bool choose_resident = false;  // units whose parameters stay on the device: as many as fit
+  bool choose_interval = false;  // of how many subgroups one is updated on the device: what prices balance
   std::vector<std::string> warnings;
 };
 
@@ -26,6 +28,8 @@ struct Resolved {
 void read_parts(Resolved& resolved, const config::Loader& loader, core::Diagnostics& diagnostics);
 // Degrees, batch, overlap, treatment of parameters.
 void resolve_strategy(Resolved& resolved, core::Diagnostics& diagnostics);
+// The part of it that is sharded, fetched and offloaded; after treatment and overlap.
+void resolve_zero(Resolved& resolved, core::Diagnostics& diagnostics);
 
 // Sends `error` to diagnostics with the place of its key in the experiment.
 void add_placed(const core::ConfigurationError& error, const config::Origins& origins, core::Diagnostics& diagnostics);

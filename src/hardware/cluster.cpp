@@ -142,16 +142,22 @@ void describe(config::Fields& fields, LevelSpec& level) {
 void describe(config::Fields& fields, HostLink& link) {
   fields.text("kind", link.kind, {.doc = "a label, such as pcie5-x16"});
   fields.quantity("bandwidth", link.bandwidth, {.doc = "per direction", .required = true, .positive = true});
+  fields.quantity("latency", link.latency, {.doc = "of one copy"});
   fields.count("shared_by", link.shared_by, {.doc = "accelerators on one link", .minimum = 1, .maximum = 1 << 20});
 }
 
 void describe(config::Fields& fields, Nvme& nvme) {
-  fields.quantity("bandwidth", nvme.bandwidth, {.doc = "of all drives of a node", .required = true, .positive = true});
+  fields.quantity("bandwidth", nvme.bandwidth,
+                  {.doc = "of all drives of a node, reading", .required = true, .positive = true});
+  fields.quantity("write", nvme.write, {.doc = "writing; default: as reading", .positive = true});
+  fields.quantity("capacity", nvme.capacity, {.doc = "of all drives of a node; default: unlimited", .positive = true});
 }
 
 void describe(config::Fields& fields, Host& host) {
   fields.quantity("memory", host.memory, {.doc = "of a node", .required = true, .positive = true});
   fields.quantity("memory_bandwidth", host.memory_bandwidth, {.doc = "of a node", .required = true, .positive = true});
+  fields.quantity("flops", host.flops,
+                  {.doc = "of a node's processors, fp32; default: memory limits them", .positive = true});
   fields.object("link", host.link, {.doc = "between accelerator and host", .required = true});
   fields.object("nvme", host.nvme);
 }

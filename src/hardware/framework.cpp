@@ -1,6 +1,7 @@
 #include "cairn/hardware/framework.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "cairn/core/assert.h"
 
@@ -18,6 +19,8 @@ const config::Choices<PointwiseKernel> k_pointwise_kernels{{"fused", PointwiseKe
 const config::Choices<BucketedStages> k_bucketed_stages{{"first", BucketedStages::first}, {"all", BucketedStages::all}};
 const config::Choices<GradientFormat> k_gradient_formats{{"recipe", GradientFormat::recipe},
                                                          {"parameters", GradientFormat::parameters}};
+const config::Choices<ReduceWhen> k_reduce_times{{"every-micro-batch", ReduceWhen::every_micro_batch},
+                                                 {"last-micro-batch", ReduceWhen::last_micro_batch}};
 const config::Choices<HostWaits> k_host_waits{
     {"never", HostWaits::never}, {"unless-interleaved", HostWaits::unless_interleaved}, {"always", HostWaits::always}};
 
@@ -65,6 +68,12 @@ double OptimizerStep::bytes_per_parameter(const PrecisionRecipe& recipe, int mom
   const double copy_out =
       recipe.master ? numerics::bytes_per_element(recipe.parameters) + (separate_parameter_copy ? master : 0.0) : 0.0;
   return widening + static_cast<double>(gradient_reads) * gradient + update + copy_out;
+}
+
+core::Bytes Allocator::reserved(core::Bytes held, core::Bytes passing) const {
+  const core::Bytes taken = held + reserve_factor * passing;
+  if (segment.base() <= 0.0) return taken;
+  return core::Bytes::from_base(std::ceil(taken.base() / segment.base()) * segment.base());
 }
 
 PrecisionRecipe FrameworkProfile::adjust(PrecisionRecipe recipe) const {
@@ -140,6 +149,17 @@ void describe(config::Fields& fields, OptimizerStep& optimizer) {
               {.doc = "the new parameters are written by their own pass"});
 }
 
+void describe(config::Fields& fields, Sharding& sharding) {
+  fields.choice("reduce", sharding.reduce, k_reduce_times, {.doc = "when sharded gradients are reduced"});
+  fields.count("prefetch", sharding.prefetch, {.doc = "units whose parameters are gathered ahead", .maximum = 2});
+  fields.flag("reshard_after_forward", sharding.reshard_after_forward,
+              {.doc = "gathered parameters are given up between forward and backward"});
+  fields.flag("narrow_shards", sharding.narrow_shards,
+              {.doc = "stage 3 keeps shards in the parameters' format beside the master copy; else it casts from that"});
+  fields.flag("pipeline", sharding.pipeline,
+              {.doc = "sharded gradients and parameters go together with pipeline stages"});
+}
+
 void describe(config::Fields& fields, Recompute& recompute) {
   fields.flag("repeats_communication", recompute.repeats_communication,
               {.doc = "full recomputation repeats the forward collectives"});
@@ -152,6 +172,8 @@ void describe(config::Fields& fields, Allocator& allocator) {
                 {.doc = "reserved over allocated memory at the peak, beyond what is held throughout",
                  .minimum = 1.0,
                  .maximum = 4.0});
+  fields.quantity("segment", allocator.segment, {.doc = "granularity at which memory is taken from the device"});
+  fields.quantity("gemm_workspace", allocator.gemm_workspace, {.doc = "scratch memory of the matrix library"});
 }
 
 void describe(config::Fields& fields, Capabilities& capabilities) {
@@ -182,6 +204,7 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   fields.object("p2p", profile.p2p, {.doc = "between pipeline stages"});
   fields.object("host", profile.host, {.doc = "what makes the host wait for the device"});
   fields.object("optimizer", profile.optimizer, {.doc = "passes of the optimizer step over memory"});
+  fields.object("sharding", profile.sharding, {.doc = "gradients and parameters kept in shards"});
   fields.object("recompute", profile.recompute);
   fields.object("allocator", profile.allocator);
   fields.object("capabilities", profile.capabilities, {.doc = "what the release can do at all"});

@@ -23,7 +23,8 @@ constexpr std::array k_formats{
     Entry{Format::fp8_e5m2, "fp8_e5m2", 8},  Entry{Format::fp8_block, "fp8_block", 8.25},
     Entry{Format::mxfp8, "mxfp8", 8.25},     Entry{Format::nvfp4, "nvfp4", 4.5},
     Entry{Format::int64, "int64", 64},       Entry{Format::int32, "int32", 32},
-    Entry{Format::int8, "int8", 8},          Entry{Format::mask, "mask", 8},
+    Entry{Format::int8, "int8", 8},          Entry{Format::int8_b256, "int8_b256", 8.125},
+    Entry{Format::int8_b2048, "int8_b2048", 8.015625},          Entry{Format::mask, "mask", 8},
     Entry{Format::fp8_block_2d, "fp8_block_2d", 8.0 + 32.0 / (128.0 * 128.0)},
 };
 

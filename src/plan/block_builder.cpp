@@ -366,18 +366,18 @@ void BlockBuilder::gradients_ready(const ir::Operator& op, std::size_t position,
   for (const ir::Access& access : op.accesses)
     if (access.mode != ir::Mode::read && is_accumulator(access.tensor) &&
         last_use_[at(access.tensor)] == static_cast<std::int32_t>(position) &&
-        !(sync.without_tied && !graph_.tensor(graph_.tensor(access.tensor).of).tied.empty()))
-      unsent_elements_[layer_.parameter_group_[at(graph_.tensor(access.tensor).of)]] +=
-          layer_.parameter_local_[at(graph_.tensor(access.tensor).of)];
+        !(sync.without_tied && !graph_.tensor(graph_.tensor(access.tensor).of).tied.empty())) {
+      const std::size_t parameter = at(graph_.tensor(access.tensor).of);
+      const double elements = layer_.parameter_local_[parameter];
+      unsent_elements_[layer_.parameter_group_[parameter]] += elements;
+      // Gradients of tied parameters grow over the whole pass: the pass holds their memory.
+      const bool own = graph_.tensor(graph_.tensor(access.tensor).of).tied.empty();
+      if (own && sync.holds(layer_.parameter_group_[parameter]))
+        memory(true, Category::gradients, elements * sync.held_bytes);
+    }
   const double bucket = sync.bucket_bytes / sync.bytes_per_element;
   for (const ParameterGroup group : k_all_parameter_groups)
     if (unsent_elements_[group] >= bucket) send_gradients(sync, group);
-}
-
-void BlockBuilder::send_gradients(const GradientSync& sync, ParameterGroup group) {
-  if (sync.hold[group] || unsent_elements_[group] <= 0.0 || sync.copies[group].size == 1) return;
-  transfer(sync.collective, sync.copies[group], unsent_elements_[group] * sync.bytes_per_element, {last_compute_});
-  unsent_elements_[group] = 0.0;
 }
 
 void BlockBuilder::gather_parameters(const GradientSync& sync, const PerGroup<double>& elements) {
@@ -392,6 +392,7 @@ void BlockBuilder::run(const std::vector<ir::OperatorId>& order, const std::vect
     for (const ir::Access& access : graph_.op(order[position]).accesses)
       last_use_[at(storage(access.tensor))] = static_cast<std::int32_t>(position);
   unsent_elements_ = sync.carried_elements;
+  in_flight_ = sync.in_flight;
   if (halves())
     run_halves(order, terms, sync);
   else
@@ -442,13 +443,7 @@ void BlockBuilder::hand_over(ir::TensorId tensor) {
 
 Block BlockBuilder::finish() {
   wait_for_first_half();
-  double held = 0.0;
-  double peak = 0.0;
-  for (const MemoryEvent& event : block_.memory) {
-    held += event.bytes;
-    peak = std::max(peak, held);
-  }
-  block_.profile = MemoryProfile{.delta = held, .peak = peak};
+  block_.profile = profile_of(block_.memory);
   return std::move(block_);
 }
 

@@ -34,7 +34,13 @@ class BlockBuilder {
   // it.
   void gather_parameters(const GradientSync& sync, const PerGroup<double>& elements);
 
+  // What the unit fetches for itself or for a later one; what it gives up and sends away at its end.
+  void open(const UnitTraffic& traffic);
+  void close(const UnitTraffic& traffic);
+
   Block finish();
+  // Elements of the last transfer of gradients, which still hold their memory.
+  const PerGroup<double>& in_flight() const { return in_flight_; }
   const std::vector<Placements>& placements() const { return placements_; }
   // Whether a transfer that the block has issued still has to make the tensor whole.
   bool in_flight(ir::TensorId tensor) const { return ready_[static_cast<std::size_t>(tensor)] >= 0; }
@@ -86,6 +92,13 @@ class BlockBuilder {
   // A communicator call waits for `after`; in pieces, where a product is cut.
   std::int32_t transfer(Collective collective, const Group& group, double bytes,
                         const boost::container::small_vector<Dependency, 4>& after);
+  // The legs one after the other; the last of their steps.
+  std::int32_t travel(const std::vector<Leg>& journey, Dependency after);
+  std::int32_t add_work(const Leg& leg, const boost::container::small_vector<Dependency, 4>& after);
+  // Whatever comes later on the stream starts after these.
+  void wait(Stream stream, const boost::container::small_vector<Dependency, 4>& dependencies);
+  // The way of a reduced shard of `elements` from the device, `before` the shard before it; returns when it has left.
+  Dependency send_onward(const Onward& onward, double elements, double before, Dependency reduced);
   std::int32_t add_step(Step step, const boost::container::small_vector<Dependency, 4>& dependencies);
   void send_gradients(const GradientSync& sync, ParameterGroup group);
   void gradients_ready(const ir::Operator& op, std::size_t position, const GradientSync& sync);
@@ -136,6 +149,8 @@ class BlockBuilder {
   std::int32_t last_transfer_ = -1;
   std::size_t kept_copies_ = 0;
   PerGroup<double> unsent_elements_;
+  PerGroup<double> in_flight_;
+  Dependency last_update_ = entry_of(Stream::processor);
 };
 
 }  // namespace cairn::plan

@@ -42,7 +42,7 @@ LayerLowering::LayerLowering(const ir::LayerClass& layer, LayerOptions options)
   find_parameters();
   for (const ir::TensorId id : layer.graph.saved(recomputed_)) saved_[at(id)] = 1;
   find_fed();
-  forward_block({}, Term::compute, [&](const BlockBuilder& builder) {
+  forward_block({}, {}, Term::compute, [&](const BlockBuilder& builder) {
     for (std::size_t id = 0; id < settled_.size(); ++id)
       settled_[id].assign(builder.placements()[id].begin(), builder.placements()[id].end());
   });
@@ -126,9 +126,22 @@ void LayerLowering::find_parameters() {
       const ir::Tensor& tensor = graph.tensor(access.tensor);
       if (tensor.role != ir::Role::parameter || parameter_local_[at(access.tensor)] > 0.0) continue;
       double elements = static_cast<double>(tensor.elements(options_.sizes));
-      for (const SplitRule& rule : options_.rules)
-        if (placement(access, split_dim(graph.operators()[id], rule)).kind == Placement::Kind::shard)
-          elements /= static_cast<double>(rule.size);
+      std::vector<double> extents;
+      for (const ir::TensorDim& dim : tensor.dims)
+        extents.push_back(static_cast<double>(dim.extent.at(options_.sizes)));
+      for (const SplitRule& rule : options_.rules) {
+        const Placement placed = placement(access, split_dim(graph.operators()[id], rule));
+        if (placed.kind != Placement::Kind::shard) continue;
+        elements /= static_cast<double>(rule.size);
+        extents[placed.dim] /= static_cast<double>(rule.size);
+      }
+      // Means over rows and over columns of the matrix that the dimensions make, cut in two where these are fewest.
+      double factored = elements;
+      double rows = 1.0;
+      for (std::size_t cut = 0; cut + 1 < extents.size(); ++cut) {
+        rows *= extents[cut];
+        factored = std::min(factored, rows + elements / rows);
+      }
       const ParameterGroup group = group_of_parameter(graph.operators()[id]);
       parameter_local_[at(access.tensor)] = elements;
       parameter_group_[at(access.tensor)] = group;
@@ -137,14 +150,18 @@ void LayerLowering::find_parameters() {
         state_.narrow_elements += elements;
         ++state_.narrow_tensors;
       }
+      if (tensor.tied.empty()) state_.factored_elements[group] += factored;
       std::vector<double> partial(options_.rules.size(), 0.0);
       for (std::size_t rule = 0; rule < options_.rules.size(); ++rule) {
         if (gradient_is_partial(access.tensor, rule)) partial[rule] = elements;
         state_.partial_elements[rule] += partial[rule];
       }
       if (!tensor.tied.empty()) {
-        state_.tied.push_back(
-            {.tag = tensor.tied, .group = group, .elements = elements, .partial_elements = std::move(partial)});
+        state_.tied.push_back({.tag = tensor.tied,
+                               .group = group,
+                               .elements = elements,
+                               .factored = factored,
+                               .partial_elements = std::move(partial)});
         state_.tied_elements[group] += elements;
       }
     }
@@ -229,10 +246,10 @@ void LayerLowering::find_arrivals() {
   const ir::Graph& graph = layer_.graph;
   const std::size_t both = std::min(graph.inputs().size(), graph.outputs().size());
   std::vector<char> forward_flying(both, 0), backward_flying(both, 0);
-  forward_block({}, Term::compute, [&](const BlockBuilder& builder) {
+  forward_block({}, {}, Term::compute, [&](const BlockBuilder& builder) {
     for (std::size_t i = 0; i < both; ++i) forward_flying[i] = builder.in_flight(graph.outputs()[i]);
   });
-  backward_block({}, [&](const BlockBuilder& builder) {
+  backward_block({}, {}, [&](const BlockBuilder& builder) {
     for (std::size_t i = 0; i < both; ++i) {
       const ir::TensorId gradient = graph.gradient(graph.inputs()[i]);
       backward_flying[i] = gradient != ir::k_no_tensor && builder.in_flight(gradient);
@@ -279,15 +296,21 @@ double LayerLowering::border_bytes(ir::TensorId tensor) const {
   return bytes;
 }
 
-Block LayerLowering::forward(const GradientSync& parameter_gather) const {
-  return forward_block(parameter_gather, Term::compute, {});
+Block LayerLowering::forward(const GradientSync& parameter_gather, const UnitTraffic& traffic) const {
+  return forward_block(parameter_gather, traffic, Term::compute, {});
 }
-Block LayerLowering::again() const { return forward_block({}, Term::recompute, {}); }
-Block LayerLowering::backward(const GradientSync& gradient_sync) const { return backward_block(gradient_sync, {}); }
+Block LayerLowering::again() const { return forward_block({}, {}, Term::recompute, {}); }
+Block LayerLowering::backward(const GradientSync& gradient_sync, const UnitTraffic& traffic, PerGroup<double>* in_flight) const {
+  return backward_block(gradient_sync, traffic, [&](const BlockBuilder& builder) {
+    if (in_flight != nullptr) *in_flight = builder.in_flight();
+  });
+}
 
-Block LayerLowering::forward_block(const GradientSync& parameter_gather, Term term, const Observer& observe) const {
+Block LayerLowering::forward_block(const GradientSync& parameter_gather, const UnitTraffic& traffic, Term term,
+                                   const Observer& observe) const {
   const ir::Graph& graph = layer_.graph;
   BlockBuilder builder(*this, layer_.name + (term == Term::recompute ? " forward again" : " forward"), false);
+  builder.open(traffic);
   if (parameter_gather.collective != Collective::none)
     builder.gather_parameters(parameter_gather, state_.moved_elements(parameter_gather.without_tied));
   for (const ir::TensorId input : graph.inputs()) builder.receive(input, input_held(input));
@@ -296,6 +319,7 @@ Block LayerLowering::forward_block(const GradientSync& parameter_gather, Term te
   for (std::size_t id = 0; id < order.size(); ++id) order[id] = static_cast<ir::OperatorId>(id);
   builder.run(order, std::vector<Term>(order.size(), term), {});
   for (const ir::TensorId output : graph.outputs()) builder.hand_over(output);
+  builder.close(traffic);
   if (observe) observe(builder);
   return builder.finish();
 }
@@ -348,10 +372,11 @@ class BackwardOrder {
 
 }  // namespace
 
-Block LayerLowering::backward_block(const GradientSync& gradient_sync, const Observer& observe) const {
+Block LayerLowering::backward_block(const GradientSync& gradient_sync, const UnitTraffic& traffic, const Observer& observe) const {
   const ir::Graph& graph = layer_.graph;
   const BackwardOrder backward(graph, recomputed_, options_.recompute_all);
   BlockBuilder builder(*this, layer_.name + " backward", true);
+  builder.open(traffic);
   for (std::size_t id = 0; id < graph.tensors().size(); ++id) {
     const ir::OperatorId producer = graph.producer(static_cast<ir::TensorId>(id));
     const bool comes_again =
@@ -364,6 +389,7 @@ Block LayerLowering::backward_block(const GradientSync& gradient_sync, const Obs
   builder.run(backward.order, backward.terms, gradient_sync);
   for (const ir::TensorId input : graph.inputs())
     if (graph.gradient(input) != ir::k_no_tensor) builder.hand_over(graph.gradient(input));
+  builder.close(traffic);
   if (observe) observe(builder);
   return builder.finish();
 }

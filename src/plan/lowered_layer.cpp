@@ -10,14 +10,6 @@ std::int64_t owners(const Stretch& stretch) {
   return stretch.owns_ties ? 1 : 0;
 }
 
-void append(Pass& pass, const Block* block, std::int64_t count) {
-  if (count == 0) return;
-  if (!pass.runs.empty() && pass.runs.back().block == block)
-    pass.runs.back().count += count;
-  else
-    pass.runs.push_back({block, count});
-}
-
 void append_buckets(Pass& pass, LoweredLayer& layer, std::int64_t count, GradientSync sync) {
   if (count == 0) return;
   const PerGroup<double> elements = layer.lowering.state().moved_elements(sync.without_tied);
@@ -59,6 +51,40 @@ LayerBorder LoweredLayer::border(const std::vector<ir::TensorId>& tensors) const
     border.replicated = lowering.border_replicated(tensor, 0);
   }
   return border;
+}
+
+void append(Pass& pass, const Block* block, std::int64_t count) {
+  if (count == 0) return;
+  if (!pass.runs.empty() && pass.runs.back().block == block)
+    pass.runs.back().count += count;
+  else
+    pass.runs.push_back({block, count});
+}
+
+const LoweredLayer::Moving& LoweredLayer::moving(bool forwards, const GradientSync& sync, const UnitTraffic& traffic) {
+  std::vector<std::int64_t> key{forwards,
+                                static_cast<std::int64_t>(sync.collective),
+                                bits(sync.bytes_per_element),
+                                bits(sync.bucket_bytes),
+                                sync.waits + 2 * sync.without_tied,
+                                bits(sync.held_bytes)};
+  for (const ParameterGroup group : k_all_parameter_groups)
+    key.insert(key.end(), {word(sync.copies[group]), word(sync.replicas[group]), bits(sync.carried_elements[group]),
+                           sync.hold[group], bits(sync.in_flight[group])});
+  if (sync.onward) {
+    const Onward& onward = *sync.onward;
+    key.insert(key.end(), {onward.update != nullptr, bits(onward.gradient_bytes), bits(onward.state_bytes),
+                           bits(onward.stored_parameter_bytes), bits(onward.parameter_bytes)});
+  }
+  append_words(key, traffic);
+  auto& slot = moving_[key];
+  if (slot) return *slot;
+  slot = std::make_unique<Moving>();
+  if (forwards)
+    slot->block = lowering.forward(sync, traffic);
+  else
+    slot->block = lowering.backward(sync, traffic, &slot->in_flight);
+  return *slot;
 }
 
 const Block* LoweredLayer::synchronised(bool forwards, const GradientSync& sync) {

@@ -1,6 +1,7 @@
 // A layer class lowered under one set of options, with the blocks of it that also move parameters or gradients.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <unordered_map>
 
@@ -29,6 +30,13 @@ class LoweredLayer {
     return again_.get();
   }
 
+  // A block with traffic of its own, and the elements whose gradients are on their way at its end.
+  struct Moving {
+    Block block;
+    PerGroup<double> in_flight;
+  };
+  const Moving& moving(bool forwards, const GradientSync& sync, const UnitTraffic& traffic);
+
   LayerLowering lowering;
   Block forward;
   Block backward;
@@ -40,6 +48,7 @@ class LoweredLayer {
   const Block* synchronised(bool forwards, const GradientSync& sync);
   std::unique_ptr<Block> again_;
   std::unordered_map<std::array<std::int64_t, 11>, std::unique_ptr<Block>, WordsHash> synchronised_;
+  std::map<std::vector<std::int64_t>, std::unique_ptr<Moving>> moving_;
 };
 
 // A stretch of equal layers inside a virtual stage.
@@ -50,6 +59,7 @@ struct Stretch {
   friend bool operator==(const Stretch&, const Stretch&) = default;
 };
 
+void append(Pass& pass, const Block* block, std::int64_t count);
 // Of layers that share parameters the first to run gathers them, and the last to finish its gradient, the same one,
 // sends it.
 void append_gathering(Pass& pass, const Stretch& stretch, const GradientSync& sync);

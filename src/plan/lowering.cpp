@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <unordered_map>
 
@@ -16,6 +17,7 @@
 #include "stage_parameters.h"
 #include "step_blocks.h"
 #include "strategy_check.h"
+#include "unit_passes.h"
 #include "words_hash.h"
 
 namespace cairn::plan {
@@ -28,6 +30,7 @@ class Lowering::Implementation {
         domain_(domain),
         update_(parameter_update(treatment)),
         narrow_(narrow_copies(treatment)),
+        host_update_(host_parameter_update(treatment)),
         has_experts_(has_experts(model)) {
     for (const ir::LayerRun& run : model.layers) {
       const ir::Position position = model.classes[static_cast<std::size_t>(run.layer_class)].position;
@@ -57,6 +60,8 @@ class Lowering::Implementation {
       stage.body_layers = 0;
     }
     find_send_groups();
+    settings_ = unit_settings(*entry.schedule);
+    kept_bytes_ = 0.0;
     lower_virtual_stages(entry);
     program_.tied_stages = ledger_.tied_stages();
     for (std::int32_t device = 0; device < strategy.pipeline; ++device) finish_stage(device);
@@ -108,6 +113,9 @@ class Lowering::Implementation {
   std::int64_t sequence_;
   ParameterTreatment treatment_;
   std::int64_t domain_;
+  ir::Graph update_;
+  ir::Graph narrow_;
+  ir::Graph host_update_;
 
  private:
   // Devices around a virtual stage that its passes exchange messages with.
@@ -172,13 +180,17 @@ class Lowering::Implementation {
     LoweredLayer& first = layer_now(layer_class, recomputes);
     // A layer that keeps its own output holds the next layer's input for it.
     const std::uint32_t kept = first.lowering.state().kept_outputs;
-    const bool changes = kept != held_below_ && count > 1;
+    const bool changes = strategy_->offload.activations == Home::device && kept != held_below_ && count > 1;
     stretches_.push_back({&first, changes ? 1 : count});
-    held_below_ = kept;
+    // Layers whose saved activations leave the device cannot share them.
+    if (strategy_->offload.activations == Home::device) held_below_ = kept;
     if (changes) add(layer_class, count - 1, recomputes);
   }
 
   void add_group(const std::vector<std::int32_t>& classes) {
+    if (settings_.apply())
+      throw wrong("recompute", "layers that move their parameters or activations cannot recompute in groups",
+                  "use method: block, or groups of 1");
     const LayerOf of = [&](std::int32_t layer_class, std::uint32_t held, bool recomputes) -> LoweredLayer& {
       return layer(*strategy_, program_.mesh, static_cast<std::size_t>(layer_class), held, recomputes);
     };
@@ -210,6 +222,7 @@ class Lowering::Implementation {
         throw wrong("stages", fmt::format("virtual stage {} of {} would hold no layer", index + 1, count),
                     "give each at least one; only the ends, which hold embedding and head, may have none");
       account(device);
+      if (strategy_->offload.resident_units > 0) kept_bytes_ = units_.kept_bytes(stretches_, settings_);
       const bool from_below = index > 0 && entry.devices[static_cast<std::size_t>(index - 1)] != device;
       const bool to_above = index + 1 < count && entry.devices[static_cast<std::size_t>(index + 1)] != device;
       Stage& stage = program_.stages[static_cast<std::size_t>(device)];
@@ -225,6 +238,9 @@ class Lowering::Implementation {
   // The four passes of the layers collected. Stages in the middle of a pipeline equal each other, and those of other
   // plans: what a pass does not depend on stays out of its key, so that plans that differ elsewhere share it.
   PassTable pass_table(const Neighbours& neighbours) {
+    if (settings_.apply())
+      return {{{forward_pass(neighbours, false), forward_pass(neighbours, true)},
+               {backward_pass(neighbours, false), backward_pass(neighbours, true)}}};
     const Group none{};
     const std::array<Group, 2> sends{
         neighbours.below == k_no_stage ? none : send_group(neighbours.here, neighbours.below),
@@ -289,11 +305,12 @@ class Lowering::Implementation {
     draft_.runs.clear();
     draft_.send = Send::none;
     draft_.runs.push_back({begin_block(neighbours.below != k_no_stage, true), 1});
-    for (const Stretch& stretch : stretches_) {
+    if (settings_.apply()) units_.append_forward(draft_, stretches_, settings_, gather);
+    for (auto stretch = stretches_.begin(); stretch != stretches_.end() && !settings_.apply(); ++stretch) {
       if (gather)
-        append_gathering(draft_, stretch, parameter_gather());
+        append_gathering(draft_, *stretch, parameter_gather());
       else
-        draft_.runs.push_back({&stretch.layer->forward, stretch.count});
+        draft_.runs.push_back({&stretch->layer->forward, stretch->count});
     }
     if (neighbours.above != k_no_stage) {
       draft_.runs.push_back({send_block(true, neighbours.here, neighbours.above), 1});
@@ -306,9 +323,10 @@ class Lowering::Implementation {
     draft_.runs.clear();
     draft_.send = Send::none;
     draft_.runs.push_back({begin_block(neighbours.above != k_no_stage, false), 1});
+    if (settings_.apply()) units_.append_backward(draft_, stretches_, settings_, reduce);
     const GradientSync sync = reduce ? gradient_sync() : GradientSync{};
     auto group = groups_.rbegin();
-    for (std::size_t end = stretches_.size(); end > 0;) {
+    for (std::size_t end = settings_.apply() ? 0 : stretches_.size(); end > 0;) {
       if (group != groups_.rend() && group->first_stretch + group->stretches == end) {
         append_group_backward(draft_, *group, reduce ? &sync : nullptr);
         end = group->first_stretch;
@@ -444,9 +462,11 @@ class Lowering::Implementation {
       stage.settle = before.settle;
       stage.update = before.update;
       stage.resident = before.resident;
+      stage.host_bytes = before.host_bytes;
+      stage.storage_bytes = before.storage_bytes;
       return;
     }
-    const PerGroup<double> updated = updated_elements(parameters, strategy_->sharded, copies_);
+    const PerGroup<double> updated = updated_elements(parameters, strategy_->sharded, settings_.shards);
     const StepEndOptions options = step_end(parameters, updated, tied);
     const auto dense = ParameterGroup::dense;
     const auto expert = ParameterGroup::expert;
@@ -462,39 +482,113 @@ class Lowering::Implementation {
         word(options.tied),
         bits(options.tied_bytes),
         options.updated_elements};
-    auto& ends = step_ends_[key];
+    StepEnds& ends = settings_.apply() ? unit_step_ends_[unit_step_key(options)] : step_ends_[key];
     if (!ends.settle) {
       ends.settle = std::make_unique<Block>(settle(options));
-      ends.update = std::make_unique<Block>(update(options));
+      ends.update = std::make_unique<Block>(step_update(options));
       ends.settle_pass = single(ends.settle.get(), tied ? Send::next : Send::none);
       ends.update_pass = single(ends.update.get(), Send::none);
     }
     stage.settle = ends.settle_pass;
     stage.update = ends.update_pass;
-    stage.resident = resident_bytes(parameters, updated, treatment_);
+    const StageBytes bytes = stage_bytes(parameters, updated, settings_, settings_.apply() ? kept_bytes_ : 0.0);
+    stage.resident = bytes.device;
+    stage.host_bytes = bytes.host;
+    stage.storage_bytes = bytes.storage;
   }
 
   StepEndOptions step_end(const StageParameters& parameters, const PerGroup<double>& updated, bool tied) const {
     const Group pipeline = program_.mesh.group(Axis::pipeline);
     const auto apart = static_cast<std::int64_t>(program_.tied_stages[1] - program_.tied_stages[0]);
-    const double gradient_bytes = numerics::bytes_per_element(treatment_.gradients);
+    const auto dense = ParameterGroup::dense;
+    // Of gradients that exist in shards only, only shards are summed over other axes.
+    const double share =
+        settings_.gradients_pass_through(dense) ? static_cast<double>(settings_.shards[dense].size) : 1.0;
+    const double gradient_bytes = numerics::bytes_per_element(treatment_.gradients) / share;
     const double partial = parameters.partial_elements.empty() ? 0.0 : parameters.partial_elements.front();
-    return {.sync = gradient_sync(),
-            .already_reduced = reduces(),
-            .elements = parameters.elements,
-            .tensor = program_.mesh.group(Axis::tensor),
-            .partial_bytes = partial * gradient_bytes,
-            .tied = {.axis = Axis::pipeline, .size = tied ? 2 : 1, .stride = tied ? pipeline.stride * apart : 1},
-            .tied_bytes = tied ? ledger_.exchanged_elements() * gradient_bytes : 0.0,
-            .update = &update_,
-            .updated_elements = static_cast<std::int64_t>(sum(updated)),
-            .gather = strategy_->sharded == Sharded::optimizer && copied() && !gathers(),
-            .gather_bytes_per_element = numerics::bytes_per_element(treatment_.gather),
-            .narrow = &narrow_,
-            .narrow_elements = static_cast<std::int64_t>(parameters.narrow_elements),
-            .maxima_bytes = treatment_.history > 0 ? parameters.narrow_tensors * k_scaled_per_product *
-                                                         numerics::bytes_per_element(numerics::Format::fp32)
-                                                   : 0.0};
+    const bool units = settings_.apply();
+    StepEndOptions options{
+        .sync = units ? settings_.sync(true) : gradient_sync(),
+        .already_reduced = units ? settings_.reduces_in_passes() : reduces(),
+        .elements = parameters.elements,
+        .tensor = program_.mesh.group(Axis::tensor),
+        .partial_bytes = partial * gradient_bytes,
+        .tied = {.axis = Axis::pipeline, .size = tied ? 2 : 1, .stride = tied ? pipeline.stride * apart : 1},
+        .tied_bytes = tied ? ledger_.exchanged_elements() * gradient_bytes : 0.0,
+        .update = &update_,
+        .updated_elements = static_cast<std::int64_t>(sum(updated)),
+        .gather = strategy_->sharded != Sharded::nothing && !settings_.parameters_move() && settings_.copied() &&
+                  !strategy_->overlap_parameter_gather,
+        .gather_bytes_per_element = numerics::bytes_per_element(treatment_.gather),
+        .narrow = &narrow_,
+        .narrow_elements = static_cast<std::int64_t>(parameters.narrow_elements),
+        .maxima_bytes = treatment_.history > 0 ? parameters.narrow_tensors * k_scaled_per_product *
+                                                     numerics::bytes_per_element(numerics::Format::fp32)
+                                               : 0.0,
+        .leaving = {}};
+    if (strategy_->offload.parameters != Home::device && strategy_->offload.optimizer == Home::device) {
+      const double bytes = sum(updated) * numerics::bytes_per_element(treatment_.parameters);
+      options.leaving.push_back(leg(Copy{.lane = Lane::to_host, .bytes = bytes}));
+      if (strategy_->offload.parameters == Home::storage)
+        options.leaving.push_back(leg(Copy{.lane = Lane::to_storage, .bytes = bytes}));
+    }
+    return options;
+  }
+
+  Block step_update(const StepEndOptions& options) const {
+    if (strategy_->offload.optimizer == Home::device) return update(options);
+    return offloaded_update({.end = options,
+                             .host_update = &host_update_,
+                             .offload = strategy_->offload,
+                             .state_bytes = state_bytes(treatment_),
+                             .parameter_bytes = numerics::bytes_per_element(treatment_.parameters),
+                             .kept_bytes = kept_bytes_,
+                             .done_in_backward = strategy_->offload.update_in_backward});
+  }
+
+  std::vector<std::int64_t> unit_step_key(const StepEndOptions& options) const {
+    const Offload& offload = strategy_->offload;
+    std::vector<std::int64_t> key{options.already_reduced,
+                                  options.gather,
+                                  word(options.tensor),
+                                  bits(options.partial_bytes),
+                                  word(options.tied),
+                                  bits(options.tied_bytes),
+                                  options.updated_elements,
+                                  static_cast<std::int64_t>(options.sync.collective),
+                                  options.sync.onward.has_value(),
+                                  static_cast<std::int64_t>(offload.optimizer),
+                                  static_cast<std::int64_t>(offload.parameters),
+                                  bits(offload.subgroup_elements),
+                                  offload.device_every,
+                                  offload.update_in_backward,
+                                  bits(kept_bytes_),
+                                  options.narrow_elements,
+                                  bits(options.maxima_bytes)};
+    for (const ParameterGroup group : k_all_parameter_groups)
+      key.insert(key.end(),
+                 {bits(options.elements[group]), word(options.sync.copies[group]), word(options.sync.replicas[group])});
+    return key;
+  }
+
+  UnitSettings unit_settings(const pipeline::Schedule& schedule) const {
+    UnitSettings settings{.strategy = strategy_,
+                          .treatment = &treatment_,
+                          .shards = copies_,
+                          .replicas = {},
+                          .host_update = &host_update_};
+    if (!settings.apply()) return settings;
+    check_units(*strategy_);
+    for (const ParameterGroup group : k_all_parameter_groups) {
+      if (strategy_->sharded == Sharded::nothing) continue;
+      // Experts have fewer copies: as many of them share one as both can.
+      const bool fewer = group == ParameterGroup::expert && strategy_->shard != 0;
+      const std::int64_t shard = fewer ? std::gcd(strategy_->shard, copies_[group].size) : strategy_->shard;
+      settings.shards[group] = plan::shards(copies_[group], shard);
+      settings.replicas[group] = plan::replicas(copies_[group], shard);
+    }
+    settings.several_under_way = !strategy_->reshard_after_forward && several_under_way(schedule);
+    return settings;
   }
 
   const Pass* single(const Block* block, Send send) {
@@ -510,8 +604,6 @@ class Lowering::Implementation {
     const Pass* update_pass = nullptr;
   };
 
-  ir::Graph update_;
-  ir::Graph narrow_;
   bool has_experts_;
   std::vector<ir::LayerRun> entry_;
   std::vector<ir::LayerRun> body_;
@@ -519,12 +611,16 @@ class Lowering::Implementation {
   std::unordered_map<std::array<std::int64_t, 8>, std::unique_ptr<LoweredLayer>, WordsHash> layers_;
   std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<Block>, WordsHash> special_;
   std::unordered_map<std::array<std::int64_t, 11>, StepEnds, WordsHash> step_ends_;
+  std::map<std::vector<std::int64_t>, StepEnds> unit_step_ends_;
+  UnitPasses units_;
   ScheduleCache schedules_;
   std::unordered_map<PassKey, PassPair, WordsHash> pairs_;
   std::unordered_multimap<std::uint64_t, std::unique_ptr<Pass>> passes_;
 
   // The lowering under way.
   const Strategy* strategy_ = nullptr;
+  UnitSettings settings_;
+  double kept_bytes_ = 0.0;  // of offloaded parameters, on the device all the same
   Program program_;
   std::vector<Stretch> stretches_;
   std::vector<RecomputeGroup> groups_;  // of the stretches that recompute together, in order
@@ -560,5 +656,6 @@ const Block& Lowering::backward_block(const Strategy& strategy, std::size_t laye
 const ir::Model& Lowering::model() const { return implementation_->model_; }
 std::int64_t Lowering::sequence() const { return implementation_->sequence_; }
 const ParameterTreatment& Lowering::treatment() const { return implementation_->treatment_; }
+
 
 }  // namespace cairn::plan

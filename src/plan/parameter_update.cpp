@@ -54,6 +54,8 @@ ir::Graph parameter_update(const ParameterTreatment& treatment) {
     builder.pass("gradient_copy", 1.0, {{gradient, Mode::read}, {copy, Mode::write}});
     gradient = copy;
   }
+  constexpr double k_factor_flops = 4.0;  // a square, added to the sums of its row and of its column
+  if (treatment.factored_moment) builder.pass("factored_moment", k_factor_flops, {{gradient, Mode::read}});
   // Reading and writing one tensor are two accesses of it.
   ir::TensorId first = -1;
   ir::TensorId second = -1;
@@ -79,7 +81,7 @@ ir::Graph parameter_update(const ParameterTreatment& treatment) {
                   {first, Mode::write}});
   else
     builder.pass("update", 2.0, {{gradient, Mode::read}, {master, Mode::read}, {master, Mode::write}});
-  if (treatment.master) {
+  if (treatment.master && treatment.narrow_shards) {
     if (treatment.separate_parameter_copy)
       builder.pass("parameter_copy", 1.0, {{master, Mode::read}, {parameter, Mode::write}});
     else
@@ -102,6 +104,18 @@ ir::Graph narrow_copies(const ParameterTreatment& treatment) {
     builder.pass("weight_cast", k_cast_flops, {{parameter, Mode::read}, {first, Mode::write}, {second, Mode::write}});
   }
   return builder.finish();
+}
+
+ir::Graph host_parameter_update(ParameterTreatment treatment) {
+  treatment.gradient_reads = 0;
+  treatment.gradient_copy = false;
+  treatment.separate_parameter_copy = false;
+  return parameter_update(treatment);
+}
+
+double state_bytes(const ParameterTreatment& treatment) {
+  return (treatment.master ? numerics::bytes_per_element(*treatment.master) : 0.0) +
+         treatment.moments * numerics::bytes_per_element(treatment.moments_format);
 }
 
 }  // namespace cairn::plan

@@ -10,6 +10,11 @@ namespace cairn::plan {
 // One pointwise operator per pass over memory: gradient norm, widening, update, parameter copy (as the treatment asks).
 // Each has the single dimension "elements", of extent 1 here: a shard's box gives the number.
 ir::Graph parameter_update(const ParameterTreatment& treatment);
+// The same by the host's cores: one fused pass, which also writes the parameters that go back to the device.
+ir::Graph host_parameter_update(ParameterTreatment treatment);
+
+// Bytes per element of what the optimizer keeps: master copy and moments, without a factored one.
+double state_bytes(const ParameterTreatment& treatment);
 
 // Narrow copies of weights from the stored parameters, in the same form: one operator or, with a maximum to find first,
 // two. Empty where there are none to make.

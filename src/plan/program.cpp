@@ -49,10 +49,11 @@ PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::Swee
   PassOrder result;
   result.sweep.reserve(order.steps.size());
   for (const pipeline::SweepStep& step : order.steps)
-    result.sweep.push_back({.producer = step.producer,
-                            .device = static_cast<std::uint16_t>(step.device),
-                            .slot = PassSlot::of(schedule, step.operation),
-                            .sends_to = step.operation.phase == pipeline::Phase::forward ? Stream::next : Stream::previous});
+    result.sweep.push_back(
+        {.producer = step.producer,
+         .device = static_cast<std::uint16_t>(step.device),
+         .slot = PassSlot::of(schedule, step.operation),
+         .sends_to = step.operation.phase == pipeline::Phase::forward ? Stream::next : Stream::previous});
   for (std::int32_t device = 0; device < schedule.stages; ++device) {
     result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));
     std::vector<std::uint16_t> row;
@@ -61,6 +62,25 @@ PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::Swee
   }
   result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));
   return result;
+}
+
+std::string_view name(Lane lane) {
+  constexpr std::array<std::string_view, 4> k_names{"to device", "to host", "read from storage", "write to storage"};
+  return k_names[static_cast<std::size_t>(lane)];
+}
+
+Stream stream_of(Lane lane) {
+  if (lane == Lane::to_device) return Stream::to_device;
+  return lane == Lane::to_host ? Stream::to_host : Stream::storage;
+}
+
+MemoryProfile profile_of(const std::vector<MemoryEvent>& events) {
+  MemoryProfile profile;
+  for (const MemoryEvent& event : events) {
+    profile.delta += event.bytes;
+    profile.peak = std::max(profile.peak, profile.delta);
+  }
+  return profile;
 }
 
 }  // namespace cairn::plan

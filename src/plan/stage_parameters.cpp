@@ -6,23 +6,28 @@
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
+#include "parameter_update.h"
 
 namespace cairn::plan {
 
 PerGroup<double> updated_elements(const StageParameters& parameters, Sharded sharded, const PerGroup<Group>& copies) {
   PerGroup<double> result = parameters.elements;
-  if (sharded == Sharded::optimizer)
+  if (sharded != Sharded::nothing)
     for (const ParameterGroup group : k_all_parameter_groups)
       result[group] = std::ceil(result[group] / static_cast<double>(copies[group].size));
   return result;
 }
 
-CategoryBytes resident_bytes(const StageParameters& parameters, const PerGroup<double>& updated,
-                             const ParameterTreatment& treatment) {
-  const double states = (treatment.master ? numerics::bytes_per_element(*treatment.master) : 0.0) +
-                        treatment.moments * numerics::bytes_per_element(treatment.moments_format);
-  const double elements = sum(parameters.elements);
-  CategoryBytes bytes{};
+StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings,
+                       double kept) {
+  const Strategy& strategy = *settings.strategy;
+  const ParameterTreatment& treatment = *settings.treatment;
+  StageBytes bytes;
+  const auto put = [&](Home home, Category category, double amount) {
+    if (home == Home::device) bytes.device[static_cast<std::size_t>(category)] += amount;
+    if (home == Home::host) bytes.host += amount;
+    if (home == Home::storage) bytes.storage += amount;
+  };
   const bool narrow_only = treatment.narrow && treatment.parameters == *treatment.narrow;
   const double wide = numerics::bytes_per_element(narrow_only ? treatment.wide : treatment.parameters);
   const double stored = numerics::bytes_per_element(treatment.parameters);
@@ -30,10 +35,33 @@ CategoryBytes resident_bytes(const StageParameters& parameters, const PerGroup<d
       treatment.narrow ? treatment.narrow_copies * numerics::bytes_per_element(*treatment.narrow) : 0.0;
   const double maxima = parameters.narrow_tensors * k_scaled_per_product * static_cast<double>(treatment.history) *
                         numerics::bytes_per_element(numerics::Format::fp32);
-  bytes[static_cast<std::size_t>(Category::parameters)] =
-      elements * wide + parameters.narrow_elements * (stored - wide + copies) + maxima;
-  bytes[static_cast<std::size_t>(Category::gradients)] = elements * numerics::bytes_per_element(treatment.gradients);
-  bytes[static_cast<std::size_t>(Category::optimizer)] = sum(updated) * states;
+  const bool whole = strategy.sharded != Sharded::parameters;
+  const double ranks = whole ? 1.0 : static_cast<double>(settings.shards[ParameterGroup::dense].size);
+  double parameter_bytes = 0.0;
+  const double gradient = numerics::bytes_per_element(treatment.gradients);
+  for (const ParameterGroup group : k_all_parameter_groups) {
+    const double elements = parameters.elements[group];
+    const double shard = std::ceil(elements / static_cast<double>(settings.shards[group].size));
+    // Where the optimizer's copy is gathered from, shards of a narrower one are not kept.
+    if (whole || treatment.narrow_shards || !treatment.master)
+      parameter_bytes += (whole ? elements : shard) * wide;
+    const bool offloaded = strategy.offload.optimizer != Home::device;
+    if (!settings.gradients_pass_through(group))
+      put(Home::device, Category::gradients, elements * gradient);
+    else if (!offloaded)
+      put(Home::device, Category::gradients, shard * gradient);
+    if (offloaded && !strategy.offload.gradients_in_place)
+      put(Home::host, Category::gradients, updated[group] * gradient);
+    const double factored =
+        strategy.sharded == Sharded::nothing ? 1.0 : static_cast<double>(settings.shards[group].size);
+    put(strategy.offload.optimizer, Category::optimizer, updated[group] * state_bytes(treatment));
+    if (treatment.factored_moment)
+      put(strategy.offload.optimizer, Category::optimizer,
+          std::ceil(parameters.factored[group] / factored) * numerics::bytes_per_element(numerics::Format::fp32));
+  }
+  parameter_bytes = parameter_bytes + std::ceil(parameters.narrow_elements / ranks) * (stored - wide + copies) + maxima;
+  put(strategy.offload.parameters, Category::parameters, parameter_bytes);
+  put(Home::device, Category::parameters, kept);
   return bytes;
 }
 
@@ -48,7 +76,10 @@ bool ParameterLedger::add(std::int32_t stage, const LayerState& state, std::int6
   const PerGroup<double> own = state.moved_elements(true);
   parameters.narrow_elements += layers * state.narrow_elements;
   parameters.narrow_tensors += layers * static_cast<double>(state.narrow_tensors);
-  for (const ParameterGroup group : k_all_parameter_groups) parameters.elements[group] += layers * own[group];
+  for (const ParameterGroup group : k_all_parameter_groups) {
+    parameters.elements[group] += layers * own[group];
+    parameters.factored[group] += layers * state.factored_elements[group];
+  }
   if (parameters.partial_elements.size() < state.partial_elements.size())
     parameters.partial_elements.resize(state.partial_elements.size());
   for (std::size_t rule = 0; rule < state.partial_elements.size(); ++rule)
@@ -60,6 +91,7 @@ bool ParameterLedger::add(std::int32_t stage, const LayerState& state, std::int6
       parameters.partial_elements[rule] -= (first ? layers - 1.0 : layers) * tied.partial_elements[rule];
     if (!first) continue;
     parameters.elements[tied.group] += tied.elements;
+    parameters.factored[tied.group] += tied.factored;
     owns_ties = true;
   }
   return owns_ties;

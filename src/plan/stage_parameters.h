@@ -10,11 +10,13 @@
 #include "cairn/plan/layer.h"
 #include "cairn/plan/program.h"
 #include "cairn/plan/strategy.h"
+#include "unit_settings.h"
 
 namespace cairn::plan {
 
 struct StageParameters {
   PerGroup<double> elements;  // parameters stored once are counted once
+  PerGroup<double> factored;  // rows and columns of matrices whose second moment is kept as their means
   // Elements whose gradient is Partial over a rule's axis, by rule.
   boost::container::static_vector<double, k_axes> partial_elements;
   double narrow_elements = 0.0;  // of `elements`: products read them in a narrow format
@@ -29,9 +31,17 @@ PerGroup<double> updated_elements(const StageParameters& parameters, Sharded sha
 // Tensors with a scale of their own to a weight: it, what it is multiplied with, and the gradient of the result.
 inline constexpr double k_scaled_per_product = 3.0;
 
-// Bytes held for the whole step: parameters, gradients, and the optimizer state of what the rank updates.
-CategoryBytes resident_bytes(const StageParameters& parameters, const PerGroup<double>& updated,
-                             const ParameterTreatment& treatment);
+// Bytes held for the whole step by one rank: parameters, gradients, and the optimizer state of what the rank updates.
+struct StageBytes {
+  CategoryBytes device{};
+  double host = 0.0;
+  double storage = 0.0;
+};
+// `kept`: parameters on the device although they are offloaded.
+//   p elements, f ranks to a copy: parameters p or p/f, gradients p, p/f, or none once they leave with every pass,
+//   state of `updated`
+StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings,
+                       double kept);
 
 class ParameterLedger {
  public:

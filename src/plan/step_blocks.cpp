@@ -1,52 +1,42 @@
 #include "step_blocks.h"
 
-#include <initializer_list>
+#include "step_writer.h"
 
 namespace cairn::plan {
 namespace {
 
-class Writer {
- public:
-  explicit Writer(const char* name) { block_.name = name; }
+bool present(const StepEndOptions& options, ParameterGroup group) {
+  return group == ParameterGroup::dense || options.elements[group] > 0.0;
+}
 
-  std::int32_t add(Step step, Work work, std::initializer_list<Dependency> dependencies) {
-    if (!std::holds_alternative<std::monostate>(work)) {
-      step.work = static_cast<std::int32_t>(block_.works.size());
-      block_.works.push_back(std::move(work));
-    }
-    step.first_dependency = static_cast<std::uint32_t>(block_.dependencies.size());
-    step.dependencies = static_cast<std::uint16_t>(dependencies.size());
-    block_.dependencies.insert(block_.dependencies.end(), dependencies);
-    block_.steps.push_back(step);
-    const auto index = static_cast<std::int32_t>(block_.steps.size()) - 1;
-    if (step.stream == Stream::compute) latest_ = index;
-    return index;
+// Gradients of one group made whole over the ranks that hold copies, and sent on.
+void settle_group(StepWriter& writer, const StepEndOptions& options, ParameterGroup group) {
+  const Group& copies = options.sync.copies[group];
+  const Group& replicas = options.sync.replicas[group];
+  const bool reduced = copies.size > 1 || replicas.size > 1;
+  if (!present(options, group)) return;
+  if (options.already_reduced) {
+    if (reduced) writer.wait(Stream::compute, {entry_of(stream_of(copies.axis))});
+    return;
   }
-  // The latest step of the compute stream, or its frontier on entry.
-  Dependency computed() const { return latest_; }
-  std::int32_t transfer(Stream stream, Collective collective, const Group& group, double bytes,
-                        std::initializer_list<Dependency> dependencies) {
-    return add(Step{.kind = StepKind::transfer, .stream = stream, .axis = group.axis, .launches = 1},
-               Transfer{.collective = collective, .group = group, .bytes = bytes}, dependencies);
-  }
-  void wait(Stream stream, std::initializer_list<Dependency> dependencies) {
-    add(Step{.kind = StepKind::wait, .stream = stream}, {}, dependencies);
-  }
-  Block finish() { return std::move(block_); }
-
- private:
-  Block block_;
-  Dependency latest_ = entry_of(Stream::compute);
-};
-
-bool moves(const StepEndOptions& options, ParameterGroup group) {
-  return options.sync.copies[group].size > 1 && (group == ParameterGroup::dense || options.elements[group] > 0.0);
+  Dependency last = writer.computed();
+  const double shard = options.elements[group] / static_cast<double>(copies.size);
+  if (copies.size > 1)
+    last = writer.transfer(stream_of(copies.axis), options.sync.collective, copies,
+                           options.elements[group] * options.sync.bytes_per_element, {last});
+  if (replicas.size > 1)
+    last = writer.transfer(stream_of(replicas.axis), Collective::all_reduce, replicas,
+                           shard * options.sync.bytes_per_element, {last});
+  if (options.sync.onward)
+    last =
+        writer.travel({leg(Copy{.lane = Lane::to_host, .bytes = shard * options.sync.onward->gradient_bytes})}, last);
+  if (reduced || options.sync.onward) writer.wait(Stream::compute, {last});
 }
 
 }  // namespace
 
 Block begin(const BeginOptions& options) {
-  Writer writer("begin");
+  StepWriter writer("begin");
   if (options.receives && options.host_waits) writer.wait(Stream::host, {entry_of(Stream::arrival)});
   if (options.host_synchronises) writer.wait(Stream::host, {entry_of(Stream::compute)});
   if (options.forward) writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_micro_batch, {});
@@ -62,7 +52,7 @@ Block begin(const BeginOptions& options) {
 }
 
 Block send(const SendOptions& options) {
-  Writer writer("send");
+  StepWriter writer("send");
   const double bytes =
       options.border.sliced ? options.border.bytes / static_cast<double>(options.tensor.size) : options.border.bytes;
   const std::int32_t sent =
@@ -75,19 +65,8 @@ Block send(const SendOptions& options) {
 }
 
 Block settle(const StepEndOptions& options) {
-  Writer writer("settle");
-  for (const ParameterGroup group : k_all_parameter_groups) {
-    const Group& copies = options.sync.copies[group];
-    if (!moves(options, group)) continue;
-    if (options.already_reduced) {
-      writer.wait(Stream::compute, {entry_of(stream_of(copies.axis))});
-    } else {
-      const std::int32_t reduced =
-          writer.transfer(stream_of(copies.axis), options.sync.collective, copies,
-                          options.elements[group] * options.sync.bytes_per_element, {writer.computed()});
-      writer.wait(Stream::compute, {reduced});
-    }
-  }
+  StepWriter writer("settle");
+  for (const ParameterGroup group : k_all_parameter_groups) settle_group(writer, options, group);
   if (options.tensor.size > 1) writer.wait(Stream::compute, {entry_of(Stream::tensor)});
   if (options.partial_bytes > 0.0) {
     const std::int32_t summed = writer.transfer(Stream::tensor, Collective::all_reduce, options.tensor,
@@ -100,7 +79,7 @@ Block settle(const StepEndOptions& options) {
 }
 
 Block update(const StepEndOptions& options) {
-  Writer writer("update");
+  StepWriter writer("update");
   if (options.tied.size > 1) writer.wait(Stream::compute, {entry_of(Stream::arrival), entry_of(Stream::next)});
   // The optimizer reads the gradients' norm (and, in half precision, whether they are finite) back before it goes on.
   const std::int32_t host =
@@ -109,9 +88,19 @@ Block update(const StepEndOptions& options) {
     writer.add(Step{.kind = StepKind::compute, .stream = Stream::compute, .term = Term::optimizer, .launches = 1},
                ir::Shard{.op = &op, .graph = options.update, .box = {loopnest::Interval{0, options.updated_elements}}},
                {});
+  if (!options.leaving.empty()) {
+    const Dependency left = writer.travel(options.leaving, writer.computed());
+    writer.wait(Stream::compute, {left});
+  }
+  append_parameter_gather(writer, options);
+  writer.wait(Stream::compute, {host});
+  return writer.finish();
+}
+
+void append_parameter_gather(StepWriter& writer, const StepEndOptions& options) {
   for (const ParameterGroup group : k_all_parameter_groups) {
     const Group& copies = options.sync.copies[group];
-    if (!options.gather || !moves(options, group)) continue;
+    if (!options.gather || copies.size == 1 || !present(options, group)) continue;
     const std::int32_t gathered =
         writer.transfer(stream_of(copies.axis), Collective::all_gather, copies,
                         options.elements[group] * options.gather_bytes_per_element, {writer.computed()});
@@ -129,8 +118,6 @@ Block update(const StepEndOptions& options) {
                                                   options.maxima_bytes, {writer.computed()});
       writer.wait(Stream::compute, {agreed});
     }
-  writer.wait(Stream::compute, {host});
-  return writer.finish();
 }
 
 }  // namespace cairn::plan

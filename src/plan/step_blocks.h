@@ -3,6 +3,8 @@
 
 #include "cairn/plan/layer.h"
 #include "cairn/plan/program.h"
+#include "cairn/plan/strategy.h"
+#include "step_writer.h"
 
 namespace cairn::plan {
 
@@ -48,9 +50,26 @@ struct StepEndOptions {
   const ir::Graph* narrow = nullptr;  // makes narrow copies of weights, after the gather
   std::int64_t narrow_elements = 0;
   double maxima_bytes = 0.0;  // largest values of narrow tensors, agreed on by the tensor and data ranks
+  std::vector<Leg> leaving;  // after an update on the device: parameters that live elsewhere
 };
 // Gradients made whole: over the data axis, over the tensor axis, between the holders of a tied parameter.
 Block settle(const StepEndOptions& options);
 Block update(const StepEndOptions& options);
+void append_parameter_gather(StepWriter& writer, const StepEndOptions& options);
+
+struct OffloadedUpdate {
+  StepEndOptions end;                      // `update`: the operators of an update on the device
+  const ir::Graph* host_update = nullptr;  // and of one by the host
+  Offload offload;
+  double state_bytes = 0.0;  // per element: master copy and moments
+  double parameter_bytes = 0.0;
+  double kept_bytes = 0.0;        // of offloaded parameters that stay on the device: they are renewed
+  bool done_in_backward = false;  // only what is under way remains
+};
+// The end of a step whose optimizer state is off the device: the host's cores update subgroup after subgroup, some of
+// them the device.
+//   state on the drives:  read 1, read 2, [update 1] write 1, read 3, [update 2] write 2, ...   one read ahead
+//   parameters:           every updated subgroup's go back to the device (or to the drives) while the next is updated
+Block offloaded_update(const OffloadedUpdate& options);
 
 }  // namespace cairn::plan

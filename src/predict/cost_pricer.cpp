@@ -11,12 +11,18 @@ namespace {
 
 cost::Collective kind(plan::Collective collective) {
   switch (collective) {
-    case plan::Collective::all_gather: return cost::Collective::all_gather;
-    case plan::Collective::reduce_scatter: return cost::Collective::reduce_scatter;
-    case plan::Collective::all_reduce: return cost::Collective::all_reduce;
-    case plan::Collective::all_to_all: return cost::Collective::all_to_all;
-    case plan::Collective::send: return cost::Collective::send_recv;
-    case plan::Collective::none: break;
+    case plan::Collective::all_gather:
+      return cost::Collective::all_gather;
+    case plan::Collective::reduce_scatter:
+      return cost::Collective::reduce_scatter;
+    case plan::Collective::all_reduce:
+      return cost::Collective::all_reduce;
+    case plan::Collective::all_to_all:
+      return cost::Collective::all_to_all;
+    case plan::Collective::send:
+      return cost::Collective::send_recv;
+    case plan::Collective::none:
+      break;
   }
   CAIRN_ASSERT(!"a transfer moves something");
   return cost::Collective::send_recv;
@@ -24,14 +30,20 @@ cost::Collective kind(plan::Collective collective) {
 
 // The cost model counts an all-to-all by one rank's buffer, the plan by the whole tensor.
 double counted_bytes(const plan::Transfer& transfer) {
-  return transfer.collective == plan::Collective::all_to_all ? transfer.bytes / static_cast<double>(transfer.group.size) : transfer.bytes;
+  return transfer.collective == plan::Collective::all_to_all ? transfer.bytes / static_cast<double>(transfer.group.size)
+                                                             : transfer.bytes;
 }
 
 }  // namespace
 
-CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator, const hardware::Network& network,
-                       const hardware::FittedNumbers& host)
-    : calibration_(calibration), network_(network), host_(host), shards_(calibration, accelerator) {
+CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator,
+                       const hardware::Network& network, const hardware::FittedNumbers& host,
+                       std::optional<hardware::Host> machine)
+    : calibration_(calibration),
+      network_(network),
+      host_(host),
+      machine_(std::move(machine)),
+      shards_(calibration, accelerator) {
   // PCIe and the like: nothing but a share of the stated bandwidth is known.
   node_laws_ = calibration.transfers;
   node_laws_.fabric = {.efficiency = calibration.transfers.domain.assumed_efficiency};
@@ -69,7 +81,8 @@ const CostPricer::Route& CostPricer::route(const plan::Group& group) {
   const hardware::NetworkLevel& level = network_.levels.front();
   // A group that straddles domains unevenly is priced by its fullest domain.
   const auto members = [&group](std::int64_t domain) {
-    const std::int64_t inside = group.stride >= domain ? 1 : std::min(group.size, (domain + group.stride - 1) / group.stride);
+    const std::int64_t inside =
+        group.stride >= domain ? 1 : std::min(group.size, (domain + group.stride - 1) / group.stride);
     return std::max<std::int64_t>(inside, 1);
   };
   const std::int64_t inside = members(level.domain);
@@ -78,17 +91,19 @@ const CostPricer::Route& CostPricer::route(const plan::Group& group) {
   connect(group, route);
   route.within_node = network_.gpus_per_node % (group.size * group.stride) == 0;
   if (inside > 1 && inside < group.size && group.size % inside != 0)
-    assumptions_.insert(fmt::format("a group of {} ranks does not fill whole domains of {}: priced as if it did", group.size, inside));
+    assumptions_.insert(
+        fmt::format("a group of {} ranks does not fill whole domains of {}: priced as if it did", group.size, inside));
   return route;
 }
 
 cost::TransferTime CostPricer::transfer_time(const plan::Transfer& transfer) {
   const Route& way = route(transfer.group);
-  const cost::TransferTime time = cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), way.binding, way.links,
-                                                      way.within_node ? node_laws_ : calibration_.transfers);
+  const cost::TransferTime time = cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), way.binding,
+                                                      way.links, way.within_node ? node_laws_ : calibration_.transfers);
   if (time.basis == cost::Basis::assumed)
-    assumptions_.insert(fmt::format("{} over {} ranks: no measurements of these links, latency and a share of the stated bandwidth",
-                                    plan::name(transfer.collective), transfer.group.size));
+    assumptions_.insert(
+        fmt::format("{} over {} ranks: no measurements of these links, latency and a share of the stated bandwidth",
+                    plan::name(transfer.collective), transfer.group.size));
   return time;
 }
 
@@ -139,6 +154,43 @@ double CostPricer::link_floor_s(const LinkBytes& bytes) const {
   return floor;
 }
 
+Price CostPricer::copy(const plan::Copy& copy) {
+  CAIRN_ASSERT(machine_.has_value());
+  const hardware::HostLink& link = machine_->link;
+  if (copy.lane == plan::Lane::to_device || copy.lane == plan::Lane::to_host) {
+    assumptions_.insert(
+        "copies over the host link run at its stated bandwidth, all accelerators on it at once, both directions "
+        "independent");
+    const core::BytesPerSecond share = link.bandwidth / static_cast<double>(link.shared_by);
+    return {.duration = core::to_picoseconds(link.latency / core::k_second + copy.bytes / share.base()), .launch = 0};
+  }
+  CAIRN_ASSERT(machine_->nvme.has_value());
+  assumptions_.insert(
+      "drives run at their stated bandwidth, shared by the accelerators of a node; reads and writes take turns");
+  const hardware::Nvme& drives = *machine_->nvme;
+  const core::BytesPerSecond all =
+      copy.lane == plan::Lane::to_storage ? drives.write.value_or(drives.bandwidth) : drives.bandwidth;
+  return {.duration = core::to_picoseconds(copy.bytes * static_cast<double>(network_.gpus_per_node) / all.base()),
+          .launch = 0};
+}
+
+Price CostPricer::processor(const plan::OnProcessor& work) {
+  CAIRN_ASSERT(machine_.has_value());
+  assumptions_.insert(
+      "the host's cores update parameters at the host's stated memory bandwidth, shared by the accelerators of a node");
+  double bytes = 0.0;
+  double flops = 0.0;
+  for (const ir::Operator& op : work.graph->operators()) {
+    const ir::Shard shard{.op = &op, .graph = work.graph, .box = {loopnest::Interval{0, work.elements}}};
+    bytes += ir::bytes(shard);
+    flops += ir::flops(shard);
+  }
+  const auto sharing = static_cast<double>(network_.gpus_per_node);
+  double time = bytes * sharing / machine_->memory_bandwidth.base();
+  if (machine_->flops) time = std::max(time, flops * sharing / machine_->flops->base());
+  return {.duration = core::to_picoseconds(time), .launch = 0};
+}
+
 double CostPricer::transfer_floor_s(const plan::Transfer& transfer) {
   const LinkBytes bytes = least_bytes(transfer);
   const double across_s = bytes.across > 0.0 ? bytes.across / route(transfer.group).widest : 0.0;
@@ -150,6 +202,8 @@ Price CostPricer::host(plan::HostWork work) {
   return {.duration = core::to_picoseconds(time / core::k_second), .launch = 0};
 }
 
-core::Picoseconds CostPricer::host_per_kernel() const { return core::to_picoseconds(host_.host_per_kernel / core::k_second); }
+core::Picoseconds CostPricer::host_per_kernel() const {
+  return core::to_picoseconds(host_.host_per_kernel / core::k_second);
+}
 
 }  // namespace cairn::predict

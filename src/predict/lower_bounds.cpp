@@ -24,6 +24,9 @@ class FloorPricer final : public Pricer {
   Price transfer(const plan::Transfer& transfer) override {
     return {.duration = kinds_.transfers ? whole(pricer_.transfer_floor_s(transfer)) : 0, .launch = 0};
   }
+  // Copies and the host's cores are priced at stated rates.
+  Price copy(const plan::Copy& copy) override { return kinds_.transfers ? pricer_.copy(copy) : Price{}; }
+  Price processor(const plan::OnProcessor& work) override { return kinds_.compute ? pricer_.processor(work) : Price{}; }
   Price host(plan::HostWork) override { return {}; }
   core::Picoseconds host_per_kernel() const override { return 0; }
 

@@ -71,7 +71,12 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
   replay.run(*passes[where]);
   std::string phase = name_of(program, stage, where);
   if (!replay.block().empty()) phase += ": " + replay.block();
-  return {.allocated_peak = sum(replay.at_peak()), .at_peak = replay.at_peak(), .phase = std::move(phase)};
+  const plan::Stage& description = program.stages[static_cast<std::size_t>(stage)];
+  return {.allocated_peak = sum(replay.at_peak()),
+          .host = description.host_bytes,
+          .storage = description.storage_bytes,
+          .at_peak = replay.at_peak(),
+          .phase = std::move(phase)};
 }
 
 double peak_memory(const plan::Program& program, double reserve_factor) {
@@ -89,6 +94,7 @@ double peak_memory(const plan::Program& program, double reserve_factor) {
           stretch.then == plan::PassOrder::k_alone ? first : then(first, profiles[stretch.then]);
       row = then(row, repeated(period, stretch.times));
     }
+    row = then(then(row, program.stages[stage].settle->profile), program.stages[stage].update->profile);
     most = std::max(most, sum(program.stages[stage].resident) + reserve_factor * row.peak);
   }
   return most;

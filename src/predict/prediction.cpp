@@ -22,8 +22,28 @@ void for_each_block(const plan::Program& program, std::int32_t stage, Visit visi
 struct StageTotals {
   double contraction_flops = 0.0;
   std::array<Volume, plan::k_axes> volumes{};
+  Copies copies;
   double sent = 0.0;
 };
+
+void count(Copies& copies, const plan::Copy& copy, double times) {
+  double* total = nullptr;
+  switch (copy.lane) {
+    case plan::Lane::to_device:
+      total = &copies.to_device;
+      break;
+    case plan::Lane::to_host:
+      total = &copies.to_host;
+      break;
+    case plan::Lane::from_storage:
+      total = &copies.from_storage;
+      break;
+    case plan::Lane::to_storage:
+      total = &copies.to_storage;
+      break;
+  }
+  *total += times * copy.bytes;
+}
 
 StageTotals totals(const PredictionInput& input, std::int32_t stage) {
   StageTotals result;
@@ -49,6 +69,8 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
         volume.scale_out += count * sent.scale_out;
         volume.sent += count * (sent.scale_up + sent.scale_out);
         result.sent += count * (sent.scale_up + sent.scale_out);
+      } else if (const auto* copy = std::get_if<plan::Copy>(&work)) {
+        predict::count(result.copies, *copy, count);
       }
     }
   }
@@ -59,6 +81,9 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
 std::string detail(const plan::Work& work) {
   if (const auto* transfer = std::get_if<plan::Transfer>(&work))
     return fmt::format("{} over {} ranks", core::format(core::Bytes::from_base(transfer->bytes)), transfer->group.size);
+  if (const auto* copy = std::get_if<plan::Copy>(&work)) return core::format(core::Bytes::from_base(copy->bytes));
+  if (const auto* processor = std::get_if<plan::OnProcessor>(&work))
+    return fmt::format("{} parameters", core::format_count(static_cast<double>(processor->elements)));
   const auto& shard = std::get<ir::Shard>(work);
   if (!cost::is_attention(shard) && shard.op->is_plain_contraction()) {
     const cost::GemmShape shape = cost::gemm_shape(shard);
@@ -66,6 +91,14 @@ std::string detail(const plan::Work& work) {
     return shape.batch > 1 ? fmt::format("{} of {}", shape.batch, product) : product;
   }
   return core::format(core::Bytes::from_base(ir::bytes(shard)));
+}
+
+std::string name_of(const plan::Step& step, const plan::Work& work) {
+  if (const auto* shard = std::get_if<ir::Shard>(&work)) return shard->op->name;
+  if (const auto* transfer = std::get_if<plan::Transfer>(&work))
+    return fmt::format("{} {}", plan::label(step.axis), plan::name(transfer->collective));
+  if (const auto* copy = std::get_if<plan::Copy>(&work)) return fmt::format("copy {}", plan::name(copy->lane));
+  return "update by the host";
 }
 
 std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t stage) {
@@ -78,8 +111,7 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
       if (std::holds_alternative<plan::HostWork>(work)) continue;
       const auto* shard = std::get_if<ir::Shard>(&work);
       const auto* transfer = std::get_if<plan::Transfer>(&work);
-      std::string name =
-          shard ? shard->op->name : fmt::format("{} {}", plan::label(step.axis), plan::name(transfer->collective));
+      std::string name = name_of(step, work);
       if (step.term == plan::Term::recompute) name += " (again)";
       PriceLine& line = lines[{name, detail(work)}];
       line.name = name;
@@ -89,7 +121,8 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
         const cost::ShardFloor floor = input.pricer.shards().floor(*shard);
         line.floor_s = std::max(floor.compute_s, floor.memory_s);
       } else {
-        line.floor_s = input.pricer.transfer_floor_s(*transfer);
+        line.floor_s = transfer ? input.pricer.transfer_floor_s(*transfer)
+                                : line.time_s;  // copies and the host run at stated rates
       }
       line.total_s += static_cast<double>(count) * line.time_s;
     }
@@ -103,23 +136,40 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
 
 MemoryReport memory_report(const PredictionInput& input) {
   MemoryReport report;
-  for (std::size_t stage = 0; stage < input.program.stages.size(); ++stage) {
-    report.stages.push_back(stage_memory(input.program, static_cast<std::int32_t>(stage)));
-    if (report.stages.back().allocated_peak > report.allocated_peak) {
-      report.allocated_peak = report.stages.back().allocated_peak;
-      report.peak_stage = static_cast<std::int32_t>(stage);
+  const auto ranks = static_cast<double>(input.gpus_per_node);
+  for (std::size_t index = 0; index < input.program.stages.size(); ++index) {
+    StageMemory stage = stage_memory(input.program, static_cast<std::int32_t>(index));
+    const double workspace = input.allocator.gemm_workspace.base();
+    stage.at_peak[static_cast<std::size_t>(plan::Category::workspace)] += workspace;
+    stage.allocated_peak += workspace;
+    const plan::CategoryBytes& resident = input.program.stages[index].resident;
+    const double held = std::accumulate(resident.begin(), resident.end(), 0.0) + workspace;
+    const core::Bytes passing = core::Bytes::from_base(stage.allocated_peak - held);
+    stage.reserved_peak = input.allocator.reserved(core::Bytes::from_base(held), passing).base();
+    stage.device_peak = stage.reserved_peak + input.reserved_bytes;
+    report.host = std::max(report.host, stage.host * ranks);
+    report.storage = std::max(report.storage, stage.storage * ranks);
+    if (stage.allocated_peak > report.allocated_peak) {
+      report.allocated_peak = stage.allocated_peak;
+      report.peak_stage = static_cast<std::int32_t>(index);
     }
-    const plan::CategoryBytes& resident = input.program.stages[stage].resident;
-    const double held = std::accumulate(resident.begin(), resident.end(), 0.0);
-    const double passing = report.stages.back().allocated_peak - held;
-    report.reserved_peak = std::max(report.reserved_peak, held + input.reserve_factor * passing);
+    report.reserved_peak = std::max(report.reserved_peak, stage.reserved_peak);
+    report.stages.push_back(std::move(stage));
   }
   report.device_peak = report.reserved_peak + input.reserved_bytes;
   report.capacity = input.capacity_bytes;
+  if (input.host) report.host_capacity = input.host->memory.base();
+  if (input.host && input.host->nvme && input.host->nvme->capacity)
+    report.storage_capacity = input.host->nvme->capacity->base();
   return report;
 }
 
 }  // namespace
+
+bool fits(const MemoryReport& report) {
+  return report.device_peak <= report.capacity && (report.host == 0.0 || report.host <= report.host_capacity) &&
+         (report.storage_capacity == 0.0 || report.storage <= report.storage_capacity);
+}
 
 Prediction predict(const PredictionInput& input) {
   Prediction result;
@@ -137,7 +187,7 @@ Prediction predict(const PredictionInput& input) {
     result.breakdown = attribute(input.program, input.prices, input.analytic.timeline(input.program, last));
   }
   result.memory = memory_report(input);
-  result.fits = result.memory.device_peak <= result.memory.capacity;
+  result.fits = fits(result.memory);
 
   const double passes = static_cast<double>(input.micro_batches) * static_cast<double>(input.data);
   result.model_flops = 3.0 * passes * input.model.forward_flops(input.sizes, false);
@@ -151,6 +201,7 @@ Prediction predict(const PredictionInput& input) {
     if (total.sent > most_sent) {
       most_sent = total.sent;
       result.volumes = total.volumes;
+      result.copies = total.copies;
     }
   }
   result.plan_bounds = plan_bounds(input.program, input.pricer, input.limits);

@@ -41,6 +41,10 @@ const BlockPrices& PriceTable::of(const plan::Block& block) {
       slot->push_back(price_of(pricer_, *shard));
     else if (const auto* transfer = std::get_if<plan::Transfer>(&work))
       slot->push_back(price_of(pricer_, *transfer));
+    else if (const auto* copy = std::get_if<plan::Copy>(&work))
+      slot->push_back(pricer_.copy(*copy));
+    else if (const auto* processor = std::get_if<plan::OnProcessor>(&work))
+      slot->push_back(pricer_.processor(*processor));
     else if (const auto* host = std::get_if<plan::HostWork>(&work))
       slot->push_back(pricer_.host(*host));
     else

@@ -108,6 +108,8 @@ class Attribution {
         if (node.step->stream == Stream::compute) break;
         if (node.step->kind == plan::StepKind::transfer)
           spend(node.span.start, breakdown_.exposed[static_cast<std::size_t>(plan::reported_as(node.step->axis))]);
+        else if (node.step->kind == plan::StepKind::copy)
+          spend(node.span.start, breakdown_.offload);
         else
           spend(node.span.start, breakdown_.host);
       }
@@ -147,7 +149,7 @@ class Attribution {
 }  // namespace
 
 core::Picoseconds Breakdown::total() const {
-  core::Picoseconds sum = compute + recompute + optimizer + launch + bubble + host + other;
+  core::Picoseconds sum = compute + recompute + optimizer + launch + offload + bubble + host + other;
   for (const core::Picoseconds part : exposed) sum += part;
   return sum;
 }

@@ -57,6 +57,18 @@ Json experiment(const Run& run) {
                            {"bucket", config::exact_text(strategy.bucket_bytes, config::Dimension::bytes)}}},
                          {"tp", strategy.overlap_tensor},
                          {"pp", strategy.overlap_sends}};
+  if (strategy.sharded >= plan::Sharded::gradients || strategy.offload.any()) {
+    Json& zero = resolved["zero"];
+    const std::int64_t shard = strategy.sharded == plan::Sharded::nothing ? 1
+                               : strategy.shard == 0                      ? strategy.data
+                                                                          : strategy.shard;
+    zero["shard"] = shard;
+    zero["replicate"] = strategy.data / shard;
+    zero["prefetch"] = strategy.prefetch;
+    zero["reshard_after_forward"] = strategy.reshard_after_forward;
+    if (strategy.offload.resident_units > 0) zero["offload"]["resident"] = strategy.offload.resident_units;
+    if (strategy.offload.device_every > 0) zero["offload"]["every"] = strategy.offload.device_every;
+  }
   document["training"]["global_batch"] = run.job.global_batch();
   document["training"]["precision"] = Json::parse(config::to_json(run.job.recipe(), -1));
   return document;
@@ -73,7 +85,7 @@ Json times(const predict::Breakdown& breakdown) {
               {"ep_exposed", exposed(Axis::expert)},
               {"pp_exposed", exposed(Axis::pipeline)},
               {"dp_exposed", exposed(Axis::data)},
-              {"offload_exposed", 0.0},
+              {"offload_exposed", core::to_seconds(breakdown.offload)},
               {"bubble", core::to_seconds(breakdown.bubble)},
               {"optimizer", core::to_seconds(breakdown.optimizer)},
               {"host", core::to_seconds(breakdown.host)},
@@ -84,7 +96,8 @@ Json communication(const Run& run) {
   Json result = Json::object();
   for (std::size_t i = 0; i < plan::k_axes; ++i) {
     const auto axis = static_cast<plan::Axis>(i);
-    const bool sends = axis == plan::Axis::expert ? run.job.program().expert_mesh.size(axis) > 1 : run.job.program().mesh.size(axis) > 1;
+    const bool sends = axis == plan::Axis::expert ? run.job.program().expert_mesh.size(axis) > 1
+                                                  : run.job.program().mesh.size(axis) > 1;
     if (!sends && run.result.prediction.volumes[i].sent == 0.0) continue;
     const predict::Volume& volume = run.result.prediction.volumes[i];
     result[std::string(plan::label(axis))] = {{"sent", volume.sent},
@@ -92,6 +105,14 @@ Json communication(const Run& run) {
                                               {"scale_up", volume.scale_up},
                                               {"scale_out", volume.scale_out}};
   }
+  // Between a rank's own memories: no network.
+  const auto moved = [&](const char* label, double sent, double received) {
+    if (sent + received > 0.0)
+      result[label] = {{"sent", sent}, {"received", received}, {"scale_up", 0.0}, {"scale_out", 0.0}};
+  };
+  const predict::Copies& copies = run.result.prediction.copies;
+  moved("offload", copies.to_host, copies.to_device);
+  moved("storage", copies.to_storage, copies.from_storage);
   return result;
 }
 
@@ -107,11 +128,17 @@ Json memory(const predict::MemoryReport& report) {
               {"capacity", report.capacity}};
   const predict::StageMemory& fullest = report.stages[static_cast<std::size_t>(report.peak_stage)];
   add_categories(result, fullest.at_peak);
+  result["host"] = report.host;
+  result["storage"] = report.storage;
   result["peak_at"] = {{"stage", report.peak_stage}, {"phase", fullest.phase}};
   result["stages"] = Json::array();
   for (const predict::StageMemory& stage : report.stages) {
-    Json row{{"allocated_peak", stage.allocated_peak}};
+    Json row{{"allocated_peak", stage.allocated_peak},
+             {"reserved_peak", stage.reserved_peak},
+             {"device_peak", stage.device_peak}};
     add_categories(row, stage.at_peak);
+    row["host"] = stage.host;
+    row["storage"] = stage.storage;
     row["phase"] = stage.phase;
     result["stages"].push_back(std::move(row));
   }
@@ -158,8 +185,9 @@ Json result(const Run& run) {
       {"why_not", why_not(run.result.why_not)},
       {"lower_bounds_s", {{"plan", bounds(p.plan_bounds)}, {"problem", bounds(p.problem_bounds)}}},
       {"analytic", p.analytic.time > 0 ? Json{{"iteration_time_s", core::to_seconds(p.analytic.time)}} : Json()},
-      {"event", p.event ? Json{{"iteration_time_s", core::to_seconds(p.event->makespan.time)}, {"events", p.event->events}}
-                        : Json()},
+      {"event", p.event
+                    ? Json{{"iteration_time_s", core::to_seconds(p.event->makespan.time)}, {"events", p.event->events}}
+                    : Json()},
       {"parameters", {{"total", parameters}, {"active", parameters}}},
       {"cost", has_cost ? Json{{"usd_per_step", or_null(f.usd_per_step)}, {"joule_per_step", or_null(f.joule_per_step)}}
                         : Json()}};

@@ -12,19 +12,17 @@
 namespace cairn::report {
 namespace {
 
-constexpr std::size_t k_indent = 14;         // columns before an answer
-constexpr std::size_t k_bar_width = 26;      // columns of a bar at 100 %
-constexpr std::size_t k_price_lines = 10;    // most expensive pieces shown
+constexpr std::size_t k_indent = 14;       // columns before an answer
+constexpr std::size_t k_bar_width = 26;    // columns of a bar at 100 %
+constexpr std::size_t k_price_lines = 10;  // most expensive pieces shown
 constexpr std::size_t k_name_width = 27;
 constexpr std::size_t k_shape_width = 29;
-constexpr double k_hidden_share = 0.0005;    // terms below 0.05 % of the step are added up in one line
+constexpr double k_hidden_share = 0.0005;  // terms below 0.05 % of the step are added up in one line
 
 std::string percent(double share, int decimals = 1) { return fmt::format("{:.{}f} %", 100.0 * share, decimals); }
 std::string seconds(double value) { return core::format(core::Seconds::from_base(value)); }
 // Below 10,000 core::format_count writes a count out; a rate is no count.
-std::string rate(double value) {
-  return value < 1e4 ? fmt::format("{:.0f}", value) : core::format_count(value);
-}
+std::string rate(double value) { return value < 1e4 ? fmt::format("{:.0f}", value) : core::format_count(value); }
 std::string bytes(double value) { return core::format(core::Bytes::from_base(value)); }
 
 std::string energy(double joule) {
@@ -76,13 +74,29 @@ class RunText {
     const std::string& accelerator = machine.accelerator.value.name;
     line("{}", paint_.bold(given.empty() ? run_.job.transformer().name : given));
     paragraph(fmt::format("{} parameters on {} x {}, {} node{}; {}, {}",
-                          core::format_count(static_cast<double>(run_.job.model().parameters())), run_.job.gpus(), accelerator,
-                          machine.network.nodes, machine.network.nodes == 1 ? "" : "s", run_.job.recipe().recipe,
-                          run_.job.framework().name));
-    paragraph(fmt::format("tp {}, pp {}, dp {}; {}{}; {} sequences of {} tokens, {} micro-batch{} of {} on each rank", s.tensor,
-                          s.pipeline, s.data, s.schedule, s.chunks > 1 ? fmt::format(" with {} chunks", s.chunks) : std::string(),
+                          core::format_count(static_cast<double>(run_.job.model().parameters())), run_.job.gpus(),
+                          accelerator, machine.network.nodes, machine.network.nodes == 1 ? "" : "s",
+                          run_.job.recipe().recipe, run_.job.framework().name));
+    paragraph(fmt::format("tp {}, pp {}, dp {}{}; {}{}; {} sequences of {} tokens, {} micro-batch{} of {} on each rank",
+                          s.tensor, s.pipeline, s.data, sharding(s), s.schedule,
+                          s.chunks > 1 ? fmt::format(" with {} chunks", s.chunks) : std::string(),
                           run_.job.global_batch(), run_.job.experiment().training.seq_len, s.micro_batches,
                           s.micro_batches == 1 ? "" : "es", s.micro_batch));
+  }
+
+  // What is sharded beyond the optimizer, and what is offloaded.
+  static std::string sharding(const plan::Strategy& s) {
+    std::string text;
+    if (s.sharded >= plan::Sharded::gradients) text += s.sharded == plan::Sharded::gradients ? ", zero 2" : ", zero 3";
+    if (!text.empty() && s.shard != 0) text += fmt::format(" over {}", s.shard);
+    const auto away = [&](plan::Home home, std::string_view what) {
+      if (home != plan::Home::device)
+        text += fmt::format(", {} on {}", what, home == plan::Home::host ? "host" : "drives");
+    };
+    away(s.offload.optimizer, "optimizer");
+    away(s.offload.parameters, "parameters");
+    away(s.offload.activations, "activations");
+    return text;
   }
 
   void answer() {
@@ -90,13 +104,17 @@ class RunText {
     line("");
     line("  {:<12}{}{} tokens/s, {} per GPU", "step time", paint_.bold(fmt::format("{:<22}", seconds(figures_.time_s))),
          rate(figures_.tokens_per_s), rate(figures_.tokens_per_s_per_gpu));
-    line("  {:<12}{}of {} {}; causal {}, executed (HFU) {}", "MFU", paint_.bold(fmt::format("{:<22}", percent(figures_.mfu))),
+    line("  {:<12}{}of {} {}; causal {}, executed (HFU) {}", "MFU",
+         paint_.bold(fmt::format("{:<22}", percent(figures_.mfu))),
          core::format(core::FlopsPerSecond::from_base(run_.job.peak_flops())), numerics::name(run_.job.recipe().gemm),
          percent(figures_.mfu_causal), percent(figures_.hfu));
     const std::string used = fmt::format("{:<22}", fmt::format("{} of {}", bytes(m.device_peak), bytes(m.capacity)));
     if (prediction().fits)
       line("  {:<12}{}{}, {} to spare on the fullest GPU", "memory", paint_.bold(used), paint_.good("fits"),
            bytes(m.capacity - m.device_peak));
+    else if (m.device_peak <= m.capacity)
+      line("  {:<12}{}{}", "memory", paint_.bold(used),
+           paint_.bad("the host's memory or drives do not hold what is offloaded"));
     else
       line("  {:<12}{}{}, {} too much on stage {}", "memory", paint_.bold(used), paint_.bad("does not fit"),
            bytes(m.device_peak - m.capacity), m.peak_stage);
@@ -110,8 +128,7 @@ class RunText {
   void cost() {
     std::string text;
     if (figures_.usd_per_step) text += core::format(core::Dollars::from_base(*figures_.usd_per_step));
-    if (figures_.joule_per_step)
-      text += (text.empty() ? "" : ", ") + energy(*figures_.joule_per_step);
+    if (figures_.joule_per_step) text += (text.empty() ? "" : ", ") + energy(*figures_.joule_per_step);
     line("  {:<12}{} per step", "cost", text);
   }
 
@@ -128,6 +145,7 @@ class RunText {
                             {"ep exposed", exposed(Axis::expert), "waiting for expert-parallel transfers"},
                             {"pp exposed", exposed(Axis::pipeline), "waiting for messages between stages"},
                             {"dp exposed", exposed(Axis::data), "waiting for gradients and parameters"},
+                            {"offload", core::to_seconds(b.offload), "waiting for copies from and to the host"},
                             {"bubble", core::to_seconds(b.bubble), "waiting for another stage or rank"},
                             {"host", core::to_seconds(b.host), "waiting for the host to issue kernels"},
                             {"other", core::to_seconds(b.other), ""}};
@@ -150,8 +168,8 @@ class RunText {
     const std::vector<predict::PriceLine>& all = prediction().prices;
     if (all.empty()) return;
     heading("Most expensive pieces", "x floor: over what the data sheet allows; in all: over the step");
-    line("  {}", paint_.dim(fmt::format("{:<{}}{:<{}}{:>10}{:>10}{:>9}{:>10}", "", k_name_width, "", k_shape_width, "each",
-                                        "floor", "x floor", "in all")));
+    line("  {}", paint_.dim(fmt::format("{:<{}}{:<{}}{:>10}{:>10}{:>9}{:>10}", "", k_name_width, "", k_shape_width,
+                                        "each", "floor", "x floor", "in all")));
     for (std::size_t i = 0; i < std::min(k_price_lines, all.size()); ++i) {
       const predict::PriceLine& p = all[i];
       const std::string ratio = p.floor_s > 0.0 ? fmt::format("{:.2f}", p.time_s / p.floor_s) : std::string("-");
@@ -174,7 +192,21 @@ class RunText {
       row(category_name(static_cast<plan::Category>(i)), fullest.at_peak[i]);
     row("allocator", m.reserved_peak - m.allocated_peak);
     row("system", m.device_peak - m.reserved_peak);
-    line("  {}", paint_.dim(fmt::format("{:<12}{:>10} {:>7}", "in all", bytes(m.device_peak), percent(m.device_peak / m.capacity))));
+    line("  {}", paint_.dim(fmt::format("{:<12}{:>10} {:>7}", "in all", bytes(m.device_peak),
+                                        percent(m.device_peak / m.capacity))));
+    elsewhere(m);
+  }
+
+  // Memory outside the device, only when something lives there; the stages, only when they differ.
+  void elsewhere(const predict::MemoryReport& m) {
+    const auto row = [&](std::string_view name, double amount, double capacity) {
+      if (amount <= 0.0) return;
+      const std::string share =
+          capacity > 0.0 ? fmt::format(" of {} ({})", bytes(capacity), percent(amount / capacity)) : std::string();
+      line("  {:<12}{:>10}{}, per node", name, bytes(amount), share);
+    };
+    row("on the host", m.host, m.host_capacity);
+    row("on drives", m.storage, m.storage_capacity);
   }
 
   void bounds() {

@@ -61,11 +61,15 @@ Json time_parts() {
 Json memory() {
   const Json b = amount("bytes");
   const Json stage = object({{"allocated_peak", b},
+                             {"reserved_peak", b},
+                             {"device_peak", b},
                              {"parameters", b},
                              {"gradients", b},
                              {"optimizer", b},
                              {"activations", b},
                              {"workspace", b},
+                             {"host", b},
+                             {"storage", b},
                              {"phase", text()}});
   return object({{"allocated_peak", b},
                  {"reserved_peak", b},
@@ -76,6 +80,8 @@ Json memory() {
                  {"optimizer", b},
                  {"activations", b},
                  {"workspace", b},
+                 {"host", amount("bytes of offloaded state in the memory of one node")},
+                 {"storage", amount("bytes of offloaded state on the drives of one node")},
                  {"peak_at", object({{"stage", count()}, {"phase", text()}})},
                  {"stages", list_of(stage)}});
 }
@@ -97,8 +103,7 @@ Json result() {
        {"hfu", ratio("of the dense peak, recomputation included")},
        {"peak", object({{"type", text()}, {"flop_per_s", amount("FLOP/s")}})},
        {"time_s", time_parts()},
-       {"communication_bytes",
-        object_of(object({{"sent", b}, {"received", b}, {"scale_up", b}, {"scale_out", b}}))},
+       {"communication_bytes", object_of(object({{"sent", b}, {"received", b}, {"scale_up", b}, {"scale_out", b}}))},
        {"memory_bytes", memory()},
        {"why_not",
         or_null(object({{"term", text()}, {"stage", count()}, {"over_by_bytes", b}, {"smallest_change", text()}}))},
@@ -106,7 +111,8 @@ Json result() {
        {"analytic", or_null(object({{"iteration_time_s", s}}))},
        {"event", or_null(object({{"iteration_time_s", s}, {"events", count()}}))},
        {"parameters", object({{"total", count()}, {"active", count()}})},
-       {"cost", or_null(object({{"usd_per_step", or_null(amount("USD"))}, {"joule_per_step", or_null(amount("J"))}}))}});
+       {"cost",
+        or_null(object({{"usd_per_step", or_null(amount("USD"))}, {"joule_per_step", or_null(amount("J"))}}))}});
 }
 
 constexpr int k_indent = 2;

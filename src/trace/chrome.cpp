@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, plan::k_streams> k_threads{
     "compute", "host", "tensor parallel", "context parallel", "data parallel", "expert parallel", "tensor parallel in experts",
-    "data parallel of experts", "to the next stage", "to the previous stage", "arrivals"};
+    "data parallel of experts", "copies from host", "copies to host", "drives", "host cores", "fetched", "fetched next", "to the next stage", "to the previous stage", "arrivals"};
 constexpr std::size_t k_chunk = std::size_t{1} << 16;  // bytes handed to the sink at once
 constexpr Picoseconds k_picoseconds_per_microsecond = 1'000'000;
 
@@ -57,6 +57,14 @@ Label label_of(const plan::Block& block, const plan::Step& step) {
       arguments["bytes"] = transfer->bytes;
       arguments["ranks"] = transfer->group.size;
       arguments["stride"] = transfer->group.stride;
+    } else if (const auto* copy = std::get_if<plan::Copy>(&work)) {
+      name = fmt::format("copy {}", plan::name(copy->lane));
+      label.category = "offload";
+      arguments["bytes"] = copy->bytes;
+    } else if (const auto* processor = std::get_if<plan::OnProcessor>(&work)) {
+      name = "update by the host";
+      label.category = "offload";
+      arguments["parameters"] = processor->elements;
     } else if (const auto* host = std::get_if<plan::HostWork>(&work)) {
       name = *host == plan::HostWork::per_step ? "per step" : "per micro-batch";
       label.category = "host";

@@ -22,6 +22,8 @@ class OneDearer final : public predict::Pricer {
   OneDearer(HashedPricer& base, int which, core::Picoseconds by) : base_(base), which_(which), by_(by) {}
   predict::Price shard(const ir::Shard& shard) override { return raised(base_.shard(shard)); }
   predict::Price transfer(const plan::Transfer& transfer) override { return raised(base_.transfer(transfer)); }
+  predict::Price copy(const plan::Copy& copy) override { return raised(base_.copy(copy)); }
+  predict::Price processor(const plan::OnProcessor& work) override { return raised(base_.processor(work)); }
   predict::Price host(plan::HostWork work) override { return raised(base_.host(work)); }
   core::Picoseconds host_per_kernel() const override { return base_.host_per_kernel(); }
 

@@ -84,6 +84,26 @@ inline void random_recompute(core::Random& random, const ir::Model& model, plan:
   }
 }
 
+// What is sharded, fetched and offloaded, on top of a strategy.
+inline void random_units(core::Random& random, plan::Strategy& s) {
+  const auto home = [&] { return static_cast<plan::Home>(random.below(3)); };
+  s.sharded = static_cast<plan::Sharded>(random.below(4));
+  if (s.sharded != plan::Sharded::nothing && coin(random)) s.shard = s.data % 2 == 0 ? between(random, 1, 2) : s.data;
+  s.prefetch = between(random, 0, 2);
+  s.reshard_after_forward = coin(random);
+  s.reduce_every_micro_batch = coin(random);
+  if (coin(random)) return;
+  s.offload.activations = home();
+  s.offload.optimizer = home();
+  if (s.sharded == plan::Sharded::nothing || s.sharded == plan::Sharded::parameters) s.offload.parameters = home();
+  if (s.offload.parameters != plan::Home::device) s.reshard_after_forward = true;
+  s.offload.subgroup_elements = coin(random) ? 100.0 : 1e6;
+  s.offload.device_every = between(random, 0, 3);
+  s.offload.update_in_backward = s.offload.optimizer != plan::Home::device && coin(random);
+  s.offload.gradients_in_place = s.offload.optimizer != plan::Home::device && coin(random);
+  if (s.pipeline * s.chunks == 1) s.offload.resident_units = between(random, 0, 3);
+}
+
 inline plan::Strategy random_strategy(core::Random& random, const ir::Model& model) {
   const std::int64_t body_layers = model.body_layers();
   // Layers that all share their weights can live on two stages at most.
@@ -122,6 +142,7 @@ inline plan::Strategy random_strategy(core::Random& random, const ir::Model& mod
   s.bucket_bytes = buckets[random.below(5)];
   s.scatter_sends = coin(random);
   s.host_waits_for_arrival = coin(random);
+  if (coin(random) && s.recompute_layers.method != plan::RecomputeMethod::uniform) random_units(random, s);
   return s;
 }
 

@@ -1,5 +1,5 @@
-// The experiment file: one model, one cluster, one training setup, one parallel strategy. This is the structure as written; Job is
-// what follows from it.
+// The experiment file: one model, one cluster, one training setup, one parallel strategy. This is the structure as
+// written; Job is what follows from it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,13 @@
 
 namespace cairn::experiment {
 
-enum class Optimizer : std::uint8_t { adam, sgd, adafactor };
+enum class Optimizer : std::uint8_t { adam, sgd, adafactor, adam8bit, sgd8bit };
+
+// The 8-bit ones keep their moments as bytes, in blocks of `block` elements with one fp32 maximum each.
+struct OptimizerChoice {
+  Optimizer kind = Optimizer::adam;
+  std::int64_t block = 256;  // 256 or 2048
+};
 
 // Keys left out come from the framework.
 struct KernelChoice {
@@ -38,7 +44,7 @@ struct Training {
   std::int64_t seq_len = 0;
   GlobalBatch global_batch;
   config::Node precision;  // default: bf16
-  Optimizer optimizer = Optimizer::adam;
+  OptimizerChoice optimizer;
   std::string framework = "megatron";
   KernelChoice kernels;
 };
@@ -49,8 +55,28 @@ struct Stages {
   std::vector<std::int64_t> layers;  // one per virtual stage; empty: by the rule
 };
 
+enum class Place : std::uint8_t { host, nvme };
+// Published systems, as defaults for what is left out (resolve_zero.cpp).
+enum class OffloadPolicy : std::uint8_t { zero_offload, zero_infinity, patrickstar, interleaved, fuyou, superpipeline };
+
+struct OffloadChoice {
+  std::optional<OffloadPolicy> policy;
+  std::optional<Place> optimizer;  // master copy and moments, updated by the host's cores
+  std::optional<Place> parameters;
+  std::optional<Place> activations;      // what body layers keep for their backward pass
+  std::optional<std::int64_t> resident;  // units whose offloaded parameters stay on the device
+  std::optional<double> subgroup;        // parameters updated together
+  std::optional<std::int64_t> every;     // of so many subgroups one is updated on the device
+};
+
+// Keys left out come from the framework.
 struct Zero {
   std::int64_t stage = 0;
+  std::optional<std::int64_t> shard;      // ranks that split a copy among them
+  std::optional<std::int64_t> replicate;  // copies; shard x replicate = dp
+  std::optional<std::int64_t> prefetch;
+  std::optional<bool> reshard_after_forward;
+  std::optional<OffloadChoice> offload;
 };
 
 enum class RecomputeKind : std::uint8_t { none, attention, per_op, full };
@@ -141,7 +167,8 @@ struct LoadedExperiment {
 };
 
 // Reads a file with its overrides (`strategy.tp=4`). Throws core::ConfigurationError with everything wrong in it.
-LoadedExperiment load(const config::Loader& loader, const std::string& file, const std::vector<std::string>& overrides = {});
+LoadedExperiment load(const config::Loader& loader, const std::string& file,
+                      const std::vector<std::string>& overrides = {});
 // The same from a tree already read.
 LoadedExperiment read(const config::Node& node, const std::vector<std::string>& overrides = {});
 

@@ -1,4 +1,5 @@
-// A job: an experiment with everything resolved - model, machine, recipe, framework, calibration, plan - ready to be predicted.
+// A job: an experiment with everything resolved - model, machine, recipe, framework, calibration, plan - ready to be
+// predicted.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,7 @@ namespace cairn::experiment {
 
 // Why a plan does not fit, and the least that would make it fit.
 struct WhyNot {
-  std::string term;             // the largest category at the peak
+  std::string term;  // the largest category at the peak
   std::int32_t stage = 0;
   double over_by_bytes = 0.0;
   std::string smallest_change;  // "strategy.zero: 1"; a sentence when no change of one or two settings helps
@@ -50,9 +51,9 @@ class Job {
   const plan::Strategy& strategy() const;
   const plan::Program& program() const;
   predict::PriceTable& prices();
-  double peak_flops() const;             // of one device, dense, at the recipe's matrix type [FLOP/s]
+  double peak_flops() const;  // of one device, dense, at the recipe's matrix type [FLOP/s]
   std::int64_t gpus() const;
-  std::int64_t global_batch() const;     // sequences
+  std::int64_t global_batch() const;  // sequences
   const std::vector<std::string>& warnings() const;
 
  private:

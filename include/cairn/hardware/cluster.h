@@ -96,15 +96,19 @@ struct LevelSpec {
 
 struct HostLink {
   std::string kind = {};                // pcie5-x16: a label
-  core::BytesPerSecond bandwidth = {};  // one accelerator's link, per direction
+  core::BytesPerSecond bandwidth = {};  // of one link, per direction
+  core::Seconds latency = {};           // of one copy
   std::int64_t shared_by = 1;           // accelerators on one link
 };
 struct Nvme {
-  core::BytesPerSecond bandwidth = {};  // of the node
+  core::BytesPerSecond bandwidth = {};             // of the node, reading
+  std::optional<core::BytesPerSecond> write = {};  // default: as reading
+  std::optional<core::Bytes> capacity = {};        // of the node; default: as much as is asked for
 };
 struct Host {
   core::Bytes memory = {};
   core::BytesPerSecond memory_bandwidth = {};
+  std::optional<core::FlopsPerSecond> flops = {};  // of the node's processors, fp32; default: never what limits
   HostLink link = {};
   std::optional<Nvme> nvme = {};
 };

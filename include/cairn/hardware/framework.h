@@ -115,6 +115,20 @@ struct OptimizerStep {
   double gradient_copy_bytes(const PrecisionRecipe& recipe) const;
 };
 
+// every_micro_batch: sharded gradients are reduced as soon as each backward pass makes them, and added up as shards;
+// last: they are added up whole and reduced once (FSDP under no_sync).
+enum class ReduceWhen : std::uint8_t { every_micro_batch, last_micro_batch };
+
+// Gradients and parameters kept in shards (ZeRO 2 and 3, FSDP).
+struct Sharding {
+  ReduceWhen reduce = ReduceWhen::every_micro_batch;
+  std::int64_t prefetch = 1;          // units gathered ahead of the one that computes
+  bool reshard_after_forward = true;  // gathered parameters are given up between forward and backward
+  bool narrow_shards =
+      true;              // stage 3 keeps shards in the parameters' format beside the master copy; else casts from it
+  bool pipeline = true;  // whether sharded gradients and parameters go together with pipeline stages
+};
+
 struct Recompute {
   bool repeats_communication = true;  // full recomputation runs the forward collectives of the layer again
   bool gathers_saved_input = false;   // a layer's saved input is split over tensor-parallel ranks
@@ -129,10 +143,17 @@ struct Capabilities {
   bool context_parallel = true;
 };
 
+// What the framework takes from the device beside the tensors of the plan.
+//   reserved = held + reserve_factor x passing, rounded up to whole segments; held includes the matrix library's workspace
 struct Allocator {
   // Reserved over allocated memory at the peak, of what comes and goes during a step: caching and fragmentation. What
   // is held throughout is allocated once.
   double reserve_factor = 1.0;
+  core::Bytes segment = {};         // granularity at which memory is taken from the device; 0: bytes
+  core::Bytes gemm_workspace = {};  // of the matrix library, for as long as the program runs
+
+  // `held` throughout the step, `passing` beside it at the peak.
+  core::Bytes reserved(core::Bytes held, core::Bytes passing) const;
 };
 
 struct FittedNumbers {
@@ -151,6 +172,7 @@ struct FrameworkProfile {
   PointToPoint p2p = {};
   HostBehaviour host = {};
   OptimizerStep optimizer = {};
+  Sharding sharding = {};
   Recompute recompute = {};
   Allocator allocator = {};
   Capabilities capabilities = {};
@@ -169,6 +191,7 @@ void describe(config::Fields& fields, PointToPoint& p2p);
 void describe(config::Fields& fields, HostBehaviour& host);
 void describe(config::Fields& fields, Accumulation& accumulation);
 void describe(config::Fields& fields, OptimizerStep& optimizer);
+void describe(config::Fields& fields, Sharding& sharding);
 void describe(config::Fields& fields, Recompute& recompute);
 void describe(config::Fields& fields, Allocator& allocator);
 void describe(config::Fields& fields, Capabilities& capabilities);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,20 @@
 #include "cairn/plan/placement.h"
 #include "cairn/plan/program.h"
 #include "cairn/plan/strategy.h"
+#include "cairn/plan/unit_traffic.h"
 
 namespace cairn::plan {
+
+// Where the shard of a reduced gradient goes on to when the optimizer's state is not on the device. Bytes per element
+// of the shard.
+struct Onward {
+  double gradient_bytes = 0.0;          // to the host
+  const ir::Graph* update = nullptr;    // run by the host's cores at once; null: at the end of the step
+  double state_bytes = 0.0;             // read from storage before the update, written after it
+  double stored_parameter_bytes = 0.0;  // written to storage after it
+  double parameter_bytes = 0.0;         // back to the device after it
+  double written_bytes() const { return state_bytes + stored_parameter_bytes; }
+};
 
 // What happens to a layer's parameter gradients over the ranks that hold copies, or to the parameters themselves (a
 // gather).
@@ -28,7 +41,15 @@ struct GradientSync {
   double bucket_bytes = 0.0;          // a transfer starts as soon as this much is ready
   PerGroup<double> carried_elements;  // ready from layers before this one and not yet sent
   PerGroup<bool> hold;                // send nothing yet: a later layer carries it
-  bool without_tied = false;          // leave tied parameters out: another layer of the stage sends them
+  PerGroup<Group> replicas = {};      // ranks that hold equal shards: a reduced shard is summed over them as well
+  bool waits = false;                 // computation waits for every transfer
+  double held_bytes = 0.0;  // per element: memory that lives from a gradient's making until the transfer after its own
+  PerGroup<double> in_flight =
+      {};  // elements of the transfer before this block: their memory is held, their state unwritten
+  std::optional<Onward> onward = {};
+  // Whether the group's gradients hold memory of their own only until they have gone.
+  bool holds(ParameterGroup group) const { return held_bytes > 0.0 && (copies[group].size > 1 || onward); }
+  bool without_tied = false;  // leave tied parameters out: another layer of the stage sends them
 };
 
 class BlockBuilder;
@@ -53,13 +74,15 @@ struct Tied {
   std::string tag;
   ParameterGroup group = ParameterGroup::dense;
   double elements = 0.0;                 // on one rank
+  double factored = 0.0;                 // its rows and columns, or the whole vector
   std::vector<double> partial_elements;  // of these, by rule, as in LayerState
 };
 
 // What a layer keeps on one rank, independent of any execution.
 struct LayerState {
-  PerGroup<double> elements;       // of parameters on this rank, tied ones included
-  PerGroup<double> tied_elements;  // of these, tied
+  PerGroup<double> elements;           // of parameters on this rank, tied ones included
+  PerGroup<double> factored_elements;  // rows and columns of the matrices among them, whole vectors; tied ones apart
+  PerGroup<double> tied_elements;      // of these, tied
   std::vector<Tied> tied;
   // Elements whose gradient is Partial over a rule's axis (by rule): summed once per step.
   std::vector<double> partial_elements;
@@ -85,8 +108,10 @@ class LayerLowering {
   const ir::LayerClass& layer() const { return layer_; }
   const LayerState& state() const { return state_; }
   // `parameter_gather`: gather the layer's parameters over the data axis first (nothing when none).
-  Block forward(const GradientSync& parameter_gather = {}) const;
-  Block backward(const GradientSync& gradient_sync = {}) const;
+  Block forward(const GradientSync& parameter_gather = {}, const UnitTraffic& traffic = {}) const;
+  // `in_flight`: receives the elements whose gradients are still on their way at the end of the block.
+  Block backward(const GradientSync& gradient_sync = {}, const UnitTraffic& traffic = {},
+                 PerGroup<double>* in_flight = nullptr) const;
   // The forward block once more, as recomputation, of a layer that kept nothing the first time.
   Block again() const;
 
@@ -106,8 +131,8 @@ class LayerLowering {
   using Settled = std::vector<std::vector<Placement>>;
   // Sees the builder when all is handed over.
   using Observer = std::function<void(const BlockBuilder&)>;
-  Block forward_block(const GradientSync& parameter_gather, Term term, const Observer& observe) const;
-  Block backward_block(const GradientSync& gradient_sync, const Observer& observe) const;
+  Block forward_block(const GradientSync& parameter_gather, const UnitTraffic& traffic, Term term, const Observer& observe) const;
+  Block backward_block(const GradientSync& gradient_sync, const UnitTraffic& traffic, const Observer& observe) const;
   void find_recomputed();
   void find_shared_inputs();
   void find_parameters();

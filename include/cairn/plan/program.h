@@ -38,11 +38,17 @@ enum class Stream : std::uint8_t {
   expert,
   expert_tensor,
   expert_data,
-  next,      // sends to the following stage
-  previous,  // sends to the preceding stage
-  arrival,   // what this pass receives
+  to_device,     // copies from the host's memory
+  to_host,       // and to it
+  storage,       // the node's drives
+  processor,     // cores of the host that compute
+  fetched,       // no work: when everything the next unit needs has come,
+  fetched_next,  // and what the unit after it needs
+  next,          // sends to the following stage
+  previous,      // sends to the preceding stage
+  arrival,       // what this pass receives
 };
-inline constexpr std::size_t k_streams = 11;
+inline constexpr std::size_t k_streams = 17;
 Stream stream_of(Axis axis);
 
 // What an instant of the compute stream is spent on.
@@ -51,7 +57,8 @@ enum class Term : std::uint8_t { compute, recompute, optimizer };
 enum class StepKind : std::uint8_t {
   compute,   // a shard of an operator
   transfer,  // a collective or a send
-  host,      // work of the issuing processor
+  copy,      // between the memories of one rank
+  host,      // work of the host: the thread that issues kernels, or cores that compute
   wait,      // nothing: later steps of its stream start after its dependencies
 };
 
@@ -64,9 +71,25 @@ struct Transfer {
   std::int32_t parts = 1;
 };
 
+enum class Lane : std::uint8_t { to_device, to_host, from_storage, to_storage };
+std::string_view name(Lane lane);
+Stream stream_of(Lane lane);
+
+// One rank's bytes over the host link or to and from the node's drives.
+struct Copy {
+  Lane lane = Lane::to_device;
+  double bytes = 0.0;
+};
+
+// Operators that the host's cores run in one pass over memory: the parameter update of an offloaded optimizer.
+struct OnProcessor {
+  const ir::Graph* graph = nullptr;
+  std::int64_t elements = 0;
+};
+
 enum class HostWork : std::uint8_t { per_micro_batch, per_step };
 
-using Work = std::variant<std::monostate, ir::Shard, Transfer, HostWork>;
+using Work = std::variant<std::monostate, ir::Shard, Transfer, Copy, OnProcessor, HostWork>;
 
 struct Step {
   StepKind kind = StepKind::wait;
@@ -101,6 +124,7 @@ struct MemoryProfile {
   double delta = 0.0;
   double peak = 0.0;
 };
+MemoryProfile profile_of(const std::vector<MemoryEvent>& events);
 inline MemoryProfile then(const MemoryProfile& first, const MemoryProfile& second) {
   return {first.delta + second.delta, std::max(first.peak, first.delta + second.peak)};
 }
@@ -142,6 +166,8 @@ struct Stage {
   const Pass* settle = nullptr;  // after the last operation: gradients made whole
   const Pass* update = nullptr;  // parameters updated
   CategoryBytes resident{};      // held for the whole step
+  double host_bytes = 0.0;       // of offloaded state in the host's memory, by rank, held for the whole step
+  double storage_bytes = 0.0;    // on the drives
   std::int64_t body_layers = 0;
 };
 

@@ -12,8 +12,26 @@
 
 namespace cairn::plan {
 
-// What is kept once per data-parallel group instead of on every rank of it.
-enum class Sharded : std::uint8_t { nothing, optimizer };
+// What is kept once among the ranks that hold copies instead of on every one of them; each includes those before it.
+enum class Sharded : std::uint8_t { nothing, optimizer, gradients, parameters };
+
+// Where something lives between its uses.
+enum class Home : std::uint8_t { device, host, storage };
+
+struct Offload {
+  Home optimizer = Home::device;  // master copy and moments; off the device the host's cores update
+  Home parameters = Home::device;
+  Home activations = Home::device;  // what body layers keep for their backward pass
+  std::int64_t resident_units =
+      0;  // offloaded parameters of so many units stay on the device: those a pass starts with
+  bool gradients_in_place = false;  // gradients take the memory of the parameters they belong to
+  // The update runs over subgroups of parameters; of every `device_every` one is updated on the device, 0: none.
+  double subgroup_elements = 100e6;
+  std::int64_t device_every = 0;
+  bool update_in_backward = false;  // each unit is updated as soon as its gradients have reached the host
+
+  bool any() const { return optimizer != Home::device || parameters != Home::device || activations != Home::device; }
+};
 
 // What of a body layer runs again in backward instead of being kept: nothing; the attention core; the whole layer;
 // everything but attention and every second matrix product; a list of operators.
@@ -60,6 +78,11 @@ struct Strategy {
   bool vocab_parallel = false;
   std::vector<std::int64_t> stage_layers;  // body layers of every virtual stage, in the order a micro-batch passes them
   Sharded sharded = Sharded::nothing;
+  std::int64_t shard = 0;                // ranks that split one copy among them; the others hold replicas. 0: all
+  std::int64_t prefetch = 1;             // units whose parameters are fetched ahead of the one that computes: 0, 1, 2
+  bool reshard_after_forward = true;     // sharded parameters are given up between forward and backward
+  bool reduce_every_micro_batch = true;  // sharded gradients; else they are added up whole and reduced once
+  Offload offload;
   Recompute recompute = Recompute::none;
   std::vector<std::string> recompute_operators = {};  // names of operators, or of their regions
   RecomputeLayers recompute_layers = {};
@@ -90,8 +113,11 @@ struct ParameterTreatment {
   std::optional<numerics::Format> master = numerics::Format::fp32;
   numerics::Format moments_format = numerics::Format::fp32;
   int moments = 2;
-  int gradient_reads = 1;                // passes over the gradients before the update (norm)
-  bool gradient_copy = false;            // narrow gradients are first widened to the master's format
+  bool narrow_shards =
+      true;  // sharded parameters are kept in their own format beside the master copy; else cast from it
+  bool factored_moment = false;  // one more moment, in fp32, kept of a matrix as its rows' and its columns' means
+  int gradient_reads = 1;        // passes over the gradients before the update (norm)
+  bool gradient_copy = false;    // narrow gradients are first widened to the master's format
   bool separate_parameter_copy = false;  // the parameters are written by a pass of its own that reads the master copy
   // Weights whose products read a format narrower than 16 bits: copies kept beside the parameters and made once per
   // step.

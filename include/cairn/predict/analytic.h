@@ -1,4 +1,5 @@
-// Analytical evaluation: blocks become max-plus matrices, passes their products, and the stages run through their order lists.
+// Analytical evaluation: blocks become max-plus matrices, passes their products, and the stages run through their order
+// lists.
 //
 // Cost: one symbolic execution per distinct block, O(log count) products per distinct stretch of equal layers, and one
 // matrix-vector product per operation of the schedule. Everything but the last is remembered across Programs.

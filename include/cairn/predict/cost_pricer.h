@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -32,11 +33,18 @@ struct LinkBytes {
 
 class CostPricer final : public Pricer {
  public:
-  CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator, const hardware::Network& network,
-             const hardware::FittedNumbers& host);
+  CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator,
+             const hardware::Network& network, const hardware::FittedNumbers& host,
+             std::optional<hardware::Host> machine = {});
 
   Price shard(const ir::Shard& shard) override;
   Price transfer(const plan::Transfer& transfer) override;
+  // Prices of copies and of the host's cores need a description of the host: a plan that offloads has one.
+  //   copy        latency + bytes / (bandwidth / accelerators on the link), drives: bytes / (bandwidth / accelerators
+  //   of the node) processor   max( bytes / memory bandwidth, operations / rate ), each a node's divided among its
+  //   accelerators
+  Price copy(const plan::Copy& copy) override;
+  Price processor(const plan::OnProcessor& work) override;
   Price host(plan::HostWork work) override;
   core::Picoseconds host_per_kernel() const override;
 
@@ -70,6 +78,7 @@ class CostPricer final : public Pricer {
   const cost::Calibration& calibration_;
   const hardware::Network& network_;
   const hardware::FittedNumbers& host_;
+  std::optional<hardware::Host> machine_;
   cost::ShardPricer shards_;
   cost::TransferLaws node_laws_{};  // of transfers whose domains are joined inside a node
   std::map<std::pair<std::int64_t, std::int64_t>, Route> routes_;

@@ -1,9 +1,10 @@
 // Event evaluation: the same Program executed in simulated time on the event kernel.
 //
-// Ranks that cannot differ are simulated as one. Along each mesh axis the coordinates are folded into classes: one class for all that
-// nothing distinguishes, one for every coordinate of a rank with a fault of its own; with jitter every coordinate is its own
-// class. An actor is one (stage, tensor class, data class); a collective along an axis joins the actors that differ in that
-// axis's class only, starts when the last of them is ready, and ends for all together.
+// Ranks that cannot differ are simulated as one. Along each mesh axis the coordinates are folded into classes: one
+// class for all that nothing distinguishes, one for every coordinate of a rank with a fault of its own; with jitter
+// every coordinate is its own class. An actor is one (stage, tensor class, data class); a collective along an axis
+// joins the actors that differ in that axis's class only, starts when the last of them is ready, and ends for all
+// together.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +36,12 @@ struct EventResult {
   Makespan makespan;
   std::int64_t events = 0;
   std::int64_t actors = 0;
-  StageTimeline last;                     // of the actor that ends last
-  std::vector<StageTimeline> timelines;   // with all_timelines: by stage, the first actor of each
+  StageTimeline last;                    // of the actor that ends last
+  std::vector<StageTimeline> timelines;  // with all_timelines: by stage, the first actor of each
 };
 
-// Throws core::ConfigurationError for a rank outside the mesh, a speed that is not positive, or more actors than can be simulated.
+// Throws core::ConfigurationError for a rank outside the mesh, a speed that is not positive, or more actors than can be
+// simulated.
 EventResult simulate(const plan::Program& program, PriceTable& prices, const EventOptions& options = {});
 
 }  // namespace cairn::predict

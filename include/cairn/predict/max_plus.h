@@ -1,7 +1,7 @@
 // Max-plus algebra over the frontiers of a stage's streams: "addition" is max, "multiplication" is +.
 //
-// A block maps the frontiers x (when each stream becomes free) to new ones by a matrix: x'_i = max_j ( M_ij + x_j ). Blocks in a row
-// multiply; n equal ones are a power. Exact in integers, whatever overlaps across their borders.
+// A block maps the frontiers x (when each stream becomes free) to new ones by a matrix: x'_i = max_j ( M_ij + x_j ).
+// Blocks in a row multiply; n equal ones are a power. Exact in integers, whatever overlaps across their borders.
 //   Example, streams (compute, data): a layer that computes for 3 and then sends gradients for 5 beside the next layer:
 //   M = [[3, -], [8, 5]]; two layers: M*M = [[6, -], [13, 10]]: the second send waits for the first, 3 + 5 + 5 = 13.
 #pragma once

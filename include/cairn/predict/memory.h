@@ -14,8 +14,12 @@ namespace cairn::predict {
 
 struct StageMemory {
   double allocated_peak = 0.0;    // [bytes]
+  double reserved_peak = 0.0;     // what the framework's allocator takes from the device
+  double device_peak = 0.0;       // with what driver, context and communicators take
+  double host = 0.0;              // of offloaded state in the host's memory, of one rank
+  double storage = 0.0;           // on the drives
   plan::CategoryBytes at_peak{};  // adds up to allocated_peak
-  std::string phase;              // what runs at that moment: "backward of micro-batch 3, chunk 0: decoder backward"
+  std::string phase = {};         // what runs at that moment: "backward of micro-batch 3, chunk 0: decoder backward"
 };
 
 StageMemory stage_memory(const plan::Program& program, std::int32_t stage);

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cairn/hardware/cluster.h"
+#include "cairn/hardware/framework.h"
 #include "cairn/ir/model.h"
 #include "cairn/predict/analytic.h"
 #include "cairn/predict/cost_pricer.h"
@@ -27,11 +29,23 @@ struct Volume {
   double scale_out = 0.0;
 };
 
+// What the rank that sends most moves between its memories. [bytes]
+struct Copies {
+  double to_device = 0.0;
+  double to_host = 0.0;
+  double from_storage = 0.0;
+  double to_storage = 0.0;
+};
+
 struct MemoryReport {
-  double allocated_peak = 0.0;
-  double reserved_peak = 0.0;  // what the framework's allocator takes from the device
-  double device_peak = 0.0;    // with what driver, context and communicators take
-  double capacity = 0.0;       // of the device
+  double allocated_peak = 0.0;  // of the fullest stage, here and below
+  double reserved_peak = 0.0;
+  double device_peak = 0.0;
+  double capacity = 0.0;  // of the device
+  double host = 0.0;      // offloaded state in the memory of the fullest node, and that node's memory
+  double host_capacity = 0.0;
+  double storage = 0.0;  // the same on its drives; capacity 0: unlimited
+  double storage_capacity = 0.0;
   std::int32_t peak_stage = 0;
   std::vector<StageMemory> stages;
 };
@@ -52,6 +66,7 @@ struct Prediction {
   Breakdown breakdown;
   MemoryReport memory;
   std::array<Volume, plan::k_axes> volumes{};
+  Copies copies;
   Bounds plan_bounds;
   Bounds problem_bounds;
   double hardware_flops = 0.0;  // executed by contractions on all ranks, recomputation included
@@ -71,11 +86,16 @@ struct PredictionInput {
   Analytic& analytic;
   Engine engine = Engine::both;
   EventOptions event;
-  double reserve_factor = 1.0;  // reserved over allocated memory, beyond what is held for the whole step
+  hardware::Allocator allocator;
+  std::optional<hardware::Host> host;  // of a node
+  std::int64_t gpus_per_node = 1;
   double reserved_bytes = 0.0;  // of the device, not available to the program
   double capacity_bytes = 0.0;
   DeviceLimits limits;
 };
+
+// Whether the memories that a report names all hold what is put into them.
+bool fits(const MemoryReport& report);
 
 Prediction predict(const PredictionInput& input);
 

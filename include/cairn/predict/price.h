@@ -1,7 +1,7 @@
 // Prices: how long each piece of work takes, made apart from the Program that asks for it.
 //
-// A price is int64 picoseconds, rounded once. `launch` is the part of a kernel's duration in which the device only waits for
-// the next kernel to start; it is reported apart.
+// A price is int64 picoseconds, rounded once. `launch` is the part of a kernel's duration in which the device only
+// waits for the next kernel to start; it is reported apart.
 #pragma once
 
 #include <memory>
@@ -23,6 +23,8 @@ class Pricer {
   virtual ~Pricer() = default;
   virtual Price shard(const ir::Shard& shard) = 0;
   virtual Price transfer(const plan::Transfer& transfer) = 0;
+  virtual Price copy(const plan::Copy& copy) = 0;
+  virtual Price processor(const plan::OnProcessor& work) = 0;
   virtual Price host(plan::HostWork work) = 0;
   // Time the host takes to issue one kernel.
   virtual core::Picoseconds host_per_kernel() const = 0;

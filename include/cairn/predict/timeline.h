@@ -26,8 +26,8 @@ struct PassId {
 };
 std::vector<std::vector<PassId>> producers(const plan::Program& program);
 
-// The times of one stage (of one of the ranks it stands for). Steps of a stream in stream order; `arrivals` by pass: the send it waits
-// for, zero where nothing arrives.
+// The times of one stage (of one of the ranks it stands for). Steps of a stream in stream order; `arrivals` by pass:
+// the send it waits for, zero where nothing arrives.
 struct StageTimeline {
   std::int32_t stage = 0;
   std::array<std::vector<Span>, plan::k_streams> steps;
@@ -42,15 +42,16 @@ struct Breakdown {
   core::Picoseconds optimizer = 0;
   core::Picoseconds launch = 0;
   std::array<core::Picoseconds, plan::k_axes> exposed{};  // by the label of the awaited transfer
+  core::Picoseconds offload = 0;                          // awaiting copies to and from the host and the drives
   core::Picoseconds bubble = 0;                           // awaiting a peer's computation
   core::Picoseconds host = 0;
-  core::Picoseconds other = 0;                            // 0 by construction; tested
+  core::Picoseconds other = 0;  // 0 by construction; tested
   core::Picoseconds total() const;
 };
 
-// Attribution: busy instants go to the running step's term; a gap before a step is walked back along whatever the step waited
-// for: a transfer (its label), an arrival (pipeline label while the message was under way, bubble before), the host, and, where a
-// transfer itself started later than this rank was ready for it, a peer (bubble).
+// Attribution: busy instants go to the running step's term; a gap before a step is walked back along whatever the step
+// waited for: a transfer (its label), an arrival (pipeline label while the message was under way, bubble before), the
+// host, and, where a transfer itself started later than this rank was ready for it, a peer (bubble).
 Breakdown attribute(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline);
 
 }  // namespace cairn::predict

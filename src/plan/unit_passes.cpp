@@ -1,0 +1,331 @@
+#include "unit_passes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "step_writer.h"
+#include "words_hash.h"
+
+namespace cairn::plan {
+namespace {
+
+struct Unit {
+  LoweredLayer* layer = nullptr;
+  bool owns_ties = true;
+};
+
+std::vector<Unit> units_of(std::span<const Stretch> stretches) {
+  std::vector<Unit> units;
+  for (const Stretch& stretch : stretches) {
+    const bool tied = !stretch.layer->lowering.state().tied.empty();
+    for (std::int64_t index = 0; index < stretch.count; ++index)
+      units.push_back({.layer = stretch.layer, .owns_ties = !tied || (stretch.owns_ties && index == 0)});
+  }
+  return units;
+}
+
+void add(CategoryBytes& bytes, Category category, double more) { bytes[static_cast<std::size_t>(category)] += more; }
+
+// What one pass fetches, unit by unit.
+class Fetches {
+ public:
+  Fetches(const UnitSettings& settings, const std::vector<Unit>& units, bool forward, bool special)
+      : settings_(settings), units_(units), forward_(forward) {
+    const Strategy& strategy = *settings.strategy;
+    const bool kept_long = settings.several_under_way && !strategy.reshard_after_forward;
+    const bool moves = settings.parameters_move();
+    fetches_ = moves && (strategy.reshard_after_forward || (forward && (!kept_long || special)));
+    gives_up_ = moves && (strategy.reshard_after_forward || (!forward && (!kept_long || special)));
+  }
+
+  Fetch of(std::size_t index) const {
+    const LayerState& state = units_[index].layer->lowering.state();
+    Fetch fetch;
+    if (fetches_) parameters(fetch, state.moved_elements(true), resident(index));
+    const Home home = settings_.strategy->offload.activations;
+    if (!forward_ && home != Home::device && offloads(units_[index])) {
+      std::vector<Leg> journey;
+      if (home == Home::storage) journey.push_back(leg(Copy{.lane = Lane::from_storage, .bytes = state.saved_bytes}));
+      journey.push_back(leg(Copy{.lane = Lane::to_device, .bytes = state.saved_bytes}));
+      fetch.journeys.push_back(std::move(journey));
+      add(fetch.bytes, Category::activations, state.saved_bytes);
+    }
+    return fetch;
+  }
+  // Parameters that several layers share are fetched for the whole pass.
+  Fetch shared() const {
+    Fetch fetch;
+    if (fetches_) parameters(fetch, shared_elements(), false);
+    return fetch;
+  }
+  CategoryBytes given_up(std::size_t index) const {
+    Fetch fetched;
+    if (gives_up_) parameters(fetched, units_[index].layer->lowering.state().moved_elements(true), resident(index));
+    return fetched.bytes;
+  }
+  CategoryBytes shared_given_up() const {
+    Fetch fetched;
+    if (gives_up_) parameters(fetched, shared_elements(), false);
+    return fetched.bytes;
+  }
+  PerGroup<double> shared_elements() const {
+    PerGroup<double> result;
+    std::vector<std::string> known;
+    for (const Unit& unit : units_)
+      for (const Tied& tied : unit.layer->lowering.state().tied) {
+        if (std::find(known.begin(), known.end(), tied.tag) != known.end()) continue;
+        known.push_back(tied.tag);
+        result[tied.group] += tied.elements;
+      }
+    return result;
+  }
+  // Only body layers' activations leave: the ends need theirs again at once.
+  static bool offloads(const Unit& unit) {
+    return unit.layer->lowering.layer().position == ir::Position::body &&
+           unit.layer->lowering.state().saved_bytes > 0.0;
+  }
+
+ private:
+  bool resident(std::size_t index) const {
+    return static_cast<std::int64_t>(index) < settings_.strategy->offload.resident_units;
+  }
+
+  void parameters(Fetch& fetch, const PerGroup<double>& elements, bool resident) const {
+    const Home home = resident ? Home::device : settings_.strategy->offload.parameters;
+    const double stored = numerics::bytes_per_element(settings_.treatment->parameters);
+    for (const ParameterGroup group : k_all_parameter_groups) {
+      const Group& ranks = settings_.strategy->sharded == Sharded::parameters ? settings_.shards[group] : k_alone;
+      const double shard = elements[group] / static_cast<double>(ranks.size) * stored;
+      std::vector<Leg> journey;
+      if (home == Home::storage) journey.push_back(leg(Copy{.lane = Lane::from_storage, .bytes = shard}));
+      if (home != Home::device) journey.push_back(leg(Copy{.lane = Lane::to_device, .bytes = shard}));
+      if (ranks.size > 1)
+        journey.push_back(
+            leg(Transfer{.collective = Collective::all_gather,
+                         .group = ranks,
+                         .bytes = elements[group] * numerics::bytes_per_element(settings_.treatment->gather)}));
+      if (elements[group] <= 0.0 || journey.empty()) continue;
+      fetch.journeys.push_back(std::move(journey));
+      const double held = ranks.size > 1 ? numerics::bytes_per_element(settings_.treatment->gather) : stored;
+      add(fetch.bytes, Category::parameters, elements[group] * held);
+    }
+  }
+
+  static constexpr Group k_alone{};
+  const UnitSettings& settings_;
+  const std::vector<Unit>& units_;
+  bool forward_;
+  bool fetches_ = false;
+  bool gives_up_ = false;
+};
+
+// The traffic of every unit of a pass, and of its beginning and end, from what each unit fetches.
+class Itinerary {
+ public:
+  Itinerary(const UnitSettings& settings, const std::vector<Unit>& units, bool forward, bool special)
+      : settings_(settings), units_(units), forward_(forward), fetches_(settings, units, forward, special) {
+    shared_ = fetches_.shared();
+    for (std::size_t index = 0; index < units.size(); ++index) wanted_.push_back(fetches_.of(index));
+    for (const Fetch& fetch : wanted_)
+      for (const std::vector<Leg>& journey : fetch.journeys)
+        if (std::find(streams_.begin(), streams_.end(), journey.front().stream) == streams_.end())
+          streams_.push_back(journey.front().stream);
+  }
+
+  UnitTraffic of(std::size_t index) const {
+    UnitTraffic traffic;
+    traffic.given_up = fetches_.given_up(index);
+    const auto distance = static_cast<std::size_t>(settings_.strategy->prefetch);
+    if (distance == 0) {
+      traffic.fetch = wanted_[index];
+    } else if (!streams_.empty() || !shared_.empty()) {
+      traffic.awaits = !wanted_[index].empty() || (index == 0 && !shared_.empty());
+      traffic.distance = settings_.strategy->prefetch;
+      if (index + distance < wanted_.size())
+        traffic.fetch = wanted_[index + distance];
+      else
+        traffic.closing = streams_;
+    }
+    if (forward_ && settings_.strategy->offload.activations != Home::device) leaves(traffic, index);
+    return traffic;
+  }
+
+  // Asks for what the pass needs first; computation waits for its shared parameters.
+  void begin(StepWriter& writer) const {
+    // What the forward pass sent away last may come back first: it has to have left.
+    if (!forward_ && settings_.strategy->offload.activations != Home::device)
+      writer.wait(Stream::to_device, {entry_of(Stream::to_host)});
+    const auto come_of = [&](const Fetch& fetch, Stream noted) {
+      writer.hold(fetch.bytes, 1.0);
+      for (const std::vector<Leg>& journey : fetch.journeys) {
+        const Dependency free =
+            settings_.strategy->prefetch == 0 ? entry_of(Stream::compute) : entry_of(journey.front().stream);
+        writer.wait(noted, {writer.travel(journey, free)});
+      }
+    };
+    const auto ahead = static_cast<std::size_t>(settings_.strategy->prefetch);
+    come_of(shared_, ahead == 0 ? Stream::compute : Stream::fetched);
+    if (ahead > 0 && !wanted_.empty()) come_of(wanted_[0], Stream::fetched);
+    if (ahead > 1 && wanted_.size() > 1) come_of(wanted_[1], Stream::fetched_next);
+  }
+  void end(StepWriter& writer) const {
+    writer.hold(fetches_.shared_given_up(), -1.0);
+    if (forward_ && !units_.empty()) writer.hold(Category::activations, -left_by(units_.size()));
+  }
+  PerGroup<double> shared_elements() const { return fetches_.shared_elements(); }
+
+ private:
+  // Bytes whose copying to the host the unit before `index` has asked for.
+  double left_by(std::size_t index) const {
+    const bool left =
+        index > 0 && settings_.strategy->offload.activations != Home::device && Fetches::offloads(units_[index - 1]);
+    return left ? units_[index - 1].layer->lowering.state().saved_bytes : 0.0;
+  }
+  void leaves(UnitTraffic& traffic, std::size_t index) const {
+    traffic.left_bytes = left_by(index);
+    if (!Fetches::offloads(units_[index])) return;
+    const double bytes = units_[index].layer->lowering.state().saved_bytes;
+    traffic.leaving.push_back(leg(Copy{.lane = Lane::to_host, .bytes = bytes}));
+    if (settings_.strategy->offload.activations == Home::storage)
+      traffic.leaving.push_back(leg(Copy{.lane = Lane::to_storage, .bytes = bytes}));
+  }
+
+  const UnitSettings& settings_;
+  const std::vector<Unit>& units_;
+  bool forward_;
+  Fetches fetches_;
+  Fetch shared_;
+  std::vector<Fetch> wanted_;
+  std::vector<Stream> streams_;  // that fetches begin on
+};
+
+// What a backward pass still has under way when its last unit is done.
+struct UnderWay {
+  GradientSync sync;
+  PerGroup<double> in_flight;
+  bool waits = false;
+};
+
+void settle_under_way(StepWriter& writer, const UnitSettings& settings, const UnderWay& under_way) {
+  for (const ParameterGroup group : k_all_parameter_groups) {
+    const double elements = under_way.in_flight[group];
+    const Group& ranks = under_way.sync.copies[group];
+    if (under_way.sync.onward && under_way.sync.onward->update != nullptr && elements > 0.0) {
+      const double written = elements / static_cast<double>(ranks.size) * under_way.sync.onward->written_bytes();
+      if (written > 0.0)
+        writer.travel({leg(Copy{.lane = Lane::to_storage, .bytes = written})}, entry_of(Stream::processor));
+    }
+    if (under_way.waits && (ranks.size > 1 || settings.replicas[group].size > 1))
+      writer.wait(Stream::compute, {entry_of(stream_of(ranks.axis))});
+    if (under_way.sync.holds(group)) writer.hold(Category::gradients, -elements * under_way.sync.held_bytes);
+  }
+  if (under_way.waits && under_way.sync.onward) writer.wait(Stream::compute, {entry_of(Stream::to_host)});
+}
+
+// Holds the unit's gradients back while they and those before them do not fill a bucket.
+void fill_buckets(GradientSync& sync, const PerGroup<double>& elements) {
+  for (const ParameterGroup group : k_all_parameter_groups) {
+    const double together = (sync.carried_elements[group] + elements[group]) * sync.bytes_per_element;
+    sync.hold[group] = together < sync.bucket_bytes;
+  }
+}
+
+}  // namespace
+
+void UnitPasses::append_stored(Pass& pass, Block block) {
+  if (block.steps.empty() && block.memory.empty()) return;
+  std::vector<std::int64_t> key;
+  for (const Step& step : block.steps) {
+    key.insert(key.end(), {static_cast<std::int64_t>(step.stream), step.dependencies});
+    for (std::size_t d = 0; d < step.dependencies; ++d) key.push_back(block.dependencies[step.first_dependency + d]);
+    if (step.work >= 0) append_words(key, block.works[static_cast<std::size_t>(step.work)]);
+  }
+  for (const MemoryEvent& event : block.memory)
+    key.insert(key.end(), {event.step, static_cast<std::int64_t>(event.category), bits(event.bytes)});
+  auto& slot = blocks_[key];
+  if (!slot) slot = std::make_unique<Block>(std::move(block));
+  append(pass, slot.get(), 1);
+}
+
+void UnitPasses::append_forward(Pass& pass, std::span<const Stretch> stretches, const UnitSettings& settings,
+                                bool special) {
+  const std::vector<Unit> units = units_of(stretches);
+  const Itinerary itinerary(settings, units, true, special);
+  const Strategy& strategy = *settings.strategy;
+  GradientSync gather;
+  if (special && strategy.overlap_parameter_gather && !settings.parameters_move() &&
+      strategy.sharded != Sharded::nothing) {
+    gather.collective = Collective::all_gather;
+    gather.copies = settings.shards;
+    gather.bytes_per_element = numerics::bytes_per_element(settings.treatment->gather);
+  }
+  StepWriter begin("fetch");
+  itinerary.begin(begin);
+  append_stored(pass, begin.finish());
+  for (std::size_t index = 0; index < units.size(); ++index) {
+    gather.without_tied = !units[index].owns_ties;
+    append(pass, &units[index].layer->moving(true, gather, itinerary.of(index)).block, 1);
+  }
+  StepWriter end("let go");
+  itinerary.end(end);
+  append_stored(pass, end.finish());
+}
+
+void UnitPasses::append_backward(Pass& pass, std::span<const Stretch> stretches, const UnitSettings& settings,
+                                 bool special) {
+  std::vector<Unit> units = units_of(stretches);
+  std::reverse(units.begin(), units.end());
+  const Itinerary itinerary(settings, units, false, special);
+  const bool reduces = settings.reduces_every_pass() || (special && settings.reduces_in_passes());
+  GradientSync sync;
+  if (reduces) sync = settings.sync(special);
+  StepWriter begin("fetch");
+  itinerary.begin(begin);
+  PerGroup<double> shared;
+  if (std::any_of(units.begin(), units.end(),
+                  [](const Unit& unit) { return unit.owns_ties && !unit.layer->lowering.state().tied.empty(); }))
+    shared = itinerary.shared_elements();
+  for (const ParameterGroup group : k_all_parameter_groups)
+    if (reduces && sync.holds(group)) begin.hold(Category::gradients, shared[group] * sync.held_bytes);
+  append_stored(pass, begin.finish());
+  // Sharded parameters have their gradients reduced unit by unit.
+  const bool by_bucket = settings.strategy->sharded != Sharded::parameters;
+  for (std::size_t index = 0; index < units.size(); ++index) {
+    LoweredLayer& layer = *units[index].layer;
+    sync.without_tied = !units[index].owns_ties;
+    const PerGroup<double> elements = layer.lowering.state().moved_elements(sync.without_tied);
+    sync.hold = {};
+    if (reduces && by_bucket && index + 1 < units.size()) fill_buckets(sync, elements);
+    const LoweredLayer::Moving& moving = layer.moving(false, sync, itinerary.of(index));
+    append(pass, &moving.block, 1);
+    sync.in_flight = moving.in_flight;
+    for (const ParameterGroup group : k_all_parameter_groups)
+      sync.carried_elements[group] = sync.hold[group] ? sync.carried_elements[group] + elements[group] : 0.0;
+  }
+  StepWriter end("let go");
+  itinerary.end(end);
+  const bool waits = settings.reduces_every_pass() && settings.strategy->pipeline == 1;
+  if (reduces) settle_under_way(end, settings, {.sync = sync, .in_flight = sync.in_flight, .waits = waits});
+  append_stored(pass, end.finish());
+}
+
+double UnitPasses::kept_bytes(std::span<const Stretch> stretches, const UnitSettings& settings) {
+  std::vector<double> bytes;
+  for (const Unit& unit : units_of(stretches)) {
+    const PerGroup<double> elements = unit.layer->lowering.state().moved_elements(true);
+    double kept = 0.0;
+    for (const ParameterGroup group : k_all_parameter_groups)
+      kept += std::ceil(elements[group] / static_cast<double>(settings.strategy->sharded == Sharded::parameters
+                                                                  ? settings.shards[group].size
+                                                                  : 1)) *
+              numerics::bytes_per_element(settings.treatment->parameters);
+    bytes.push_back(kept);
+  }
+  const auto units = static_cast<std::ptrdiff_t>(
+      std::min(bytes.size(), static_cast<std::size_t>(settings.strategy->offload.resident_units)));
+  return std::max(std::accumulate(bytes.begin(), bytes.begin() + units, 0.0),
+                  std::accumulate(bytes.end() - units, bytes.end(), 0.0));
+}
+
+}  // namespace cairn::plan

@@ -1,0 +1,37 @@
+// Passes whose units move their own parameters, gradients or saved activations: sharded gradients and parameters,
+// replicas of shards, and everything that is offloaded. Unit by unit in the order of execution:
+//
+//   forward    [fetch parameters]  run  [saved activations leave]
+//   backward   [fetch parameters, saved activations]  run  [gradients are reduced, leave the device, are updated]
+//
+// with the fetches of the next units asked for while a unit runs (unit_traffic.h). A pass starts by asking for its
+// first units and ends by letting go of what is still under way.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lowered_layer.h"
+#include "unit_settings.h"
+
+namespace cairn::plan {
+
+class UnitPasses {
+ public:
+  // Appends what a pass does between its beginning and its message. `special`: a chunk's first forward or last backward
+  // pass.
+  void append_forward(Pass& pass, std::span<const Stretch> stretches, const UnitSettings& settings, bool special);
+  void append_backward(Pass& pass, std::span<const Stretch> stretches, const UnitSettings& settings, bool special);
+
+  // Bytes of offloaded parameters that one rank keeps on the device: those of the first resident units of either pass,
+  // whichever are more.
+  static double kept_bytes(std::span<const Stretch> stretches, const UnitSettings& settings);
+
+ private:
+  void append_stored(Pass& pass, Block block);
+  std::map<std::vector<std::int64_t>, std::unique_ptr<Block>> blocks_;  // of passes' beginnings and ends, by content
+};
+
+}  // namespace cairn::plan

@@ -1,0 +1,118 @@
+#include "unit_settings.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "cairn/core/diagnostics.h"
+#include "parameter_update.h"
+
+namespace cairn::plan {
+
+Group shards(const Group& copies, std::int64_t shard) {
+  if (shard == 0 || copies.size == 1) return copies;
+  if (copies.size % shard != 0)
+    throw core::ConfigurationError("strategy.zero.shard",
+                                   fmt::format("{} does not divide the {} ranks that hold copies", shard, copies.size),
+                                   fmt::format("choose a divisor of {}", copies.size));
+  return {.axis = copies.axis, .size = shard, .stride = copies.stride};
+}
+
+Group replicas(const Group& copies, std::int64_t shard) {
+  if (shard == 0 || copies.size == 1) return {.axis = copies.axis, .size = 1, .stride = copies.stride};
+  return {.axis = copies.axis, .size = copies.size / shard, .stride = copies.stride * shard};
+}
+
+void check_units(const Strategy& strategy) {
+  const auto wrong = [](const char* key, std::string message, std::string hint) {
+    return core::ConfigurationError(std::string("strategy.zero.") + key, std::move(message), std::move(hint));
+  };
+  const Offload& offload = strategy.offload;
+  const bool parameters_off = offload.parameters != Home::device;
+  if (strategy.prefetch < 0 || strategy.prefetch > 2)
+    throw wrong("prefetch", fmt::format("{} units ahead", strategy.prefetch), "use 0, 1 or 2");
+  if (strategy.shard != 0 && strategy.sharded == Sharded::nothing)
+    throw wrong("shard", "nothing is sharded", "use stage 1, 2 or 3, or leave shard out");
+  if (parameters_off && (strategy.sharded == Sharded::optimizer || strategy.sharded == Sharded::gradients))
+    throw wrong("offload.parameters", "whole parameters off the device beside a sharded optimizer",
+                "use stage 3, or 0");
+  if (parameters_off && !strategy.reshard_after_forward)
+    throw wrong("reshard_after_forward", "offloaded parameters are always given up after forward", "leave it true");
+  if (offload.update_in_backward && offload.optimizer == Home::device)
+    throw wrong("offload.optimizer", "an update beside the backward pass is the host's",
+                "offload the optimizer to host or nvme");
+  if (offload.resident_units > 0 && strategy.pipeline * strategy.chunks > 1)
+    throw wrong("offload.resident", "parameters that stay on the device are not modelled with pipeline stages",
+                "use pp: 1 without chunks");
+  if (offload.subgroup_elements < 1.0)
+    throw wrong("offload.subgroup", "a subgroup holds at least one parameter", "use 100e6");
+}
+
+bool several_under_way(const pipeline::Schedule& schedule) {
+  for (std::int32_t device = 0; device < schedule.stages; ++device) {
+    std::vector<std::int32_t> under_way(static_cast<std::size_t>(schedule.chunks), 0);
+    for (const pipeline::Operation& operation : schedule.row(device)) {
+      std::int32_t& count = under_way[static_cast<std::size_t>(operation.chunk)];
+      if (operation.phase == pipeline::Phase::forward && ++count > 1) return true;
+      if (operation.phase != pipeline::Phase::forward) count = std::max(0, count - 1);
+    }
+  }
+  return false;
+}
+
+bool UnitSettings::copied() const {
+  const auto more = [](const Group& ranks) { return ranks.size > 1; };
+  return std::any_of(shards.begin(), shards.end(), more) || std::any_of(replicas.begin(), replicas.end(), more);
+}
+bool UnitSettings::parameters_move() const {
+  return strategy->sharded == Sharded::parameters || strategy->offload.parameters != Home::device;
+}
+bool UnitSettings::apply() const {
+  return strategy->sharded >= Sharded::gradients || strategy->offload.any() || strategy->shard != 0;
+}
+bool UnitSettings::reduces_every_pass() const {
+  if (!copied() && strategy->offload.optimizer == Home::device) return false;
+  return strategy->sharded >= Sharded::gradients &&
+         (strategy->reduce_every_micro_batch || strategy->micro_batches == 1);
+}
+bool UnitSettings::reduces_in_passes() const {
+  if (strategy->sharded >= Sharded::gradients) return copied() || strategy->offload.optimizer != Home::device;
+  if (copied()) return strategy->overlap_gradient_reduce;
+  return strategy->offload.optimizer != Home::device;
+}
+bool UnitSettings::gradients_pass_through(ParameterGroup group) const {
+  return reduces_every_pass() && (shards[group].size > 1 || strategy->offload.optimizer != Home::device);
+}
+
+GradientSync UnitSettings::sync(bool last) const {
+  const Offload& offload = strategy->offload;
+  const bool by_unit = strategy->sharded == Sharded::parameters;
+  GradientSync sync{
+      .collective = strategy->sharded == Sharded::nothing ? Collective::all_reduce : Collective::reduce_scatter,
+      .copies = shards,
+      .bytes_per_element = numerics::bytes_per_element(treatment->reduce),
+      .bucket_bytes = by_unit ? std::numeric_limits<double>::max() : strategy->bucket_bytes,
+      .carried_elements = {},
+      .hold = {},
+      .replicas = replicas,
+      .waits = !strategy->overlap_gradient_reduce && copied(),
+      .held_bytes = 0.0,
+      .in_flight = {},
+      .onward = {}};
+  if (reduces_every_pass() && !offload.gradients_in_place)
+    sync.held_bytes = numerics::bytes_per_element(treatment->gradients);
+  if (offload.optimizer == Home::device) return sync;
+  const double parameter = numerics::bytes_per_element(treatment->parameters);
+  Onward onward{.gradient_bytes = numerics::bytes_per_element(treatment->gradients)};
+  if (offload.update_in_backward && last) {
+    onward.update = host_update;
+    onward.state_bytes = offload.optimizer == Home::storage ? state_bytes(*treatment) : 0.0;
+    onward.stored_parameter_bytes = offload.parameters == Home::storage ? parameter : 0.0;
+    onward.parameter_bytes = offload.parameters == Home::device ? parameter : 0.0;
+  }
+  sync.onward = onward;
+  return sync;
+}
+
+}  // namespace cairn::plan
