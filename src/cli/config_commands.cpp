@@ -124,12 +124,13 @@ int command(const ConfigModelArguments& arguments, Context& context) {
       models::read_model(config::make_scalar(arguments.name, {}), context.loader, diagnostics);
   diagnostics.raise_if_errors();
   models::validate(config);
-  const std::int64_t parameters = models::build_transformer(config, models::BuildOptions{}).parameters();
+  const models::ParameterCount parameters =
+      models::count_parameters(config, models::build_transformer(config, models::BuildOptions{}));
   Output output(arguments.result.output);
   if (arguments.result.json) {
     write_document(Json{{"schema", "cairn.model/1"},
                         {"name", config.name},
-                        {"parameters", {{"total", parameters}, {"active", parameters}}},
+                        {"parameters", {{"total", parameters.total}, {"active", parameters.active}}},
                         {"model", Json::parse(config::to_json(config, -1))}},
                    output);
   } else {
@@ -137,9 +138,12 @@ int command(const ConfigModelArguments& arguments, Context& context) {
     const auto row = [&](std::string_view name, const std::string& value) {
       output.write(fmt::format("  {:<14}{}\n", name, value));
     };
-    row("parameters", fmt::format("{} total, {} active", parameters, parameters));
+    row("parameters", fmt::format("{} total, {} active", parameters.total, parameters.active));
     row("layers", fmt::format("{} of width {}", config.layers, config.hidden));
     row("attention", fmt::format("{} heads of {}, {} key-value heads", config.heads, config.head_size(), config.kv_head_count()));
+    if (const auto& moe = config.moe)
+      row("experts", fmt::format("{} of width {}, {} for each token{}", moe->experts, moe->ffn, moe->top_k,
+                                 moe->shared_experts > 0 ? fmt::format(", {} shared", moe->shared_experts) : std::string()));
     row("MLP", fmt::format("{} inner width{}", config.ffn, config.gated_mlp ? ", gated" : ""));
     row("vocabulary", fmt::format("{}{}", config.vocab, config.tied_embeddings ? ", embedding and head tied" : ""));
   }

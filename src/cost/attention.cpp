@@ -98,7 +98,7 @@ KernelTime flash_attention_time(const AttentionShape& shape, AttentionPass pass,
   const double dim = static_cast<double>(shape.head_dim);
   const double products = pass == AttentionPass::forward ? 1.0 : k_backward_products;
   const double scores = shape.pairs() + shape.rows() * point.row_keys / 2.0;
-  const double flops = products * k_flops_per_score * dim * scores;
+  const double flops = shape.work * products * k_flops_per_score * dim * scores;
   const double positions = static_cast<double>(shape.s_q) * static_cast<double>(shape.heads) +
                            static_cast<double>(shape.s_kv) * static_cast<double>(shape.kv_heads);
   // Forward reads Q, K, V and writes O; backward reads those and dO, and writes dQ, dK, dV: twice the forward traffic.

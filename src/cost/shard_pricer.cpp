@@ -87,6 +87,9 @@ AttentionShape attention_shape(const ir::Shard& shard) {
   }
   shape.causal = !shard.op->domain.guards().empty();
   shape.bytes_per_element = numerics::bytes_per_element(format_of(shard, *keys));
+  constexpr double k_forward_flops = 4.0;   // per pair and element of head_dim: scores and context
+  constexpr double k_backward_flops = 10.0;  // scores again and four gradients
+  shape.work = shard.op->flops_per_point / (shard.op->phase == ir::Phase::forward ? k_forward_flops : k_backward_flops);
   shape.score_pairs = static_cast<double>(shard.op->domain.points(shard.box)) / static_cast<double>(shape.head_dim);
   return shape;
 }

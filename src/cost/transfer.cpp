@@ -58,7 +58,7 @@ double fabric_efficiency(const FabricLaws& fabric, double domains) {
 // The bytes an all-to-all keeps inside the domain are the share of its inside peers; other collectives pass everything
 // on.
 double inward_bytes(Collective collective, double bytes, const GroupBinding& group) {
-  if (collective != Collective::all_to_all) return bytes;
+  if (collective != Collective::all_to_all || group.across < 1.0) return bytes;
   return bytes * static_cast<double>(group.ranks_per_domain) / static_cast<double>(group.size);
 }
 
@@ -110,7 +110,7 @@ TransferTime transfer_time(Collective collective, double bytes, const GroupBindi
   TransferTime inside{.basis = Basis::measured};
   double inside_latency_s = 0.0;
   if (inner > 1) {
-    const GroupBinding within{group.size, inner, group.ranks_per_switch};
+    const GroupBinding within{group.size, inner, group.ranks_per_switch, group.across};
     inside = inward_time(collective, inward_bytes(collective, bytes, within), within, links, laws);
     if (group.domains() == 1) return inside;
     inside_latency_s = inward_time(collective, 0.0, within, links, laws).total_s;
@@ -118,7 +118,7 @@ TransferTime transfer_time(Collective collective, double bytes, const GroupBindi
 
   CAIRN_ASSERT(links.inter.bandwidth > 0.0 && laws.fabric.efficiency > 0.0);
   const double m = static_cast<double>(group.domains());
-  const double outward = outward_bytes(collective, bytes, m, static_cast<double>(inner));
+  const double outward = group.across * outward_bytes(collective, bytes, m, static_cast<double>(inner));
   const double across_s = outward / (fabric_efficiency(laws.fabric, m) * links.inter.bandwidth);
   TransferTime time;
   time.latency_s = inside_latency_s + outward_latency(collective, group, links.inter, laws.fabric);

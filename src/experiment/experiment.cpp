@@ -12,6 +12,10 @@ const std::vector<std::string>& axis_names() {
   static const std::vector<std::string> names{"tp", "cp", "dp", "pp"};
   return names;
 }
+const std::vector<std::string>& expert_axis_names() {
+  static const std::vector<std::string> names{"etp", "ep", "edp", "pp"};
+  return names;
+}
 
 }  // namespace
 
@@ -195,10 +199,29 @@ void describe(Value& value, TensorOverlap& overlap) {
                     }},
                    {Form::map, [&](Value& v) { v.object(overlap); }}});
 }
+const config::Choices<ExpertOverlapKind>& expert_overlaps() {
+  static const config::Choices<ExpertOverlapKind> choices{{"none", ExpertOverlapKind::none},
+                                                          {"shared", ExpertOverlapKind::shared},
+                                                          {"two-batch", ExpertOverlapKind::two_batch}};
+  return choices;
+}
+void describe(Fields& fields, ExpertOverlap& overlap) {
+  fields.choice("kind", overlap.kind, expert_overlaps(), {.doc = "beside what routed tokens travel", .required = true});
+}
+void describe(Value& value, ExpertOverlap& overlap) {
+  value.one_of(1, {{Form::flag,
+                    [&](Value& v) {
+                      bool beside = overlap.kind != ExpertOverlapKind::none;
+                      v.flag(beside);
+                      overlap.kind = beside ? ExpertOverlapKind::shared : ExpertOverlapKind::none;
+                    }},
+                   {Form::map, [&](Value& v) { v.object(overlap); }}});
+}
 void describe(Fields& fields, Overlap& overlap) {
   fields.value("dp", overlap.dp, {.doc = "data-parallel collectives beside computation"});
   fields.value("tp", overlap.tp, {.doc = "tensor-parallel transfers beside computation"});
   fields.flag("pp", overlap.pp, {.doc = "pipeline messages beside computation"});
+  fields.value("ep", overlap.ep, {.doc = "routed tokens travel beside shared experts, or {kind: two-batch}"});
 }
 
 void describe(Fields& fields, StrategyChoice& strategy) {
@@ -212,6 +235,9 @@ void describe(Fields& fields, StrategyChoice& strategy) {
   fields.count("etp", strategy.etp, {.doc = "tensor-parallel degree inside experts", .minimum = 1, .maximum = k_most});
   fields.list("order", strategy.order, {.doc = "mesh axes, inner to outer", .minimum_size = 4, .maximum_size = 4},
               [](Value& v, std::string& axis) { v.name(axis, axis_names()); });
+  fields.list("expert_order", strategy.expert_order,
+              {.doc = "axes of the experts' mesh, inner to outer", .minimum_size = 4, .maximum_size = 4},
+              [](Value& v, std::string& axis) { v.name(axis, expert_axis_names()); });
   fields.count("micro_batch", strategy.micro_batch,
                {.doc = "sequences per micro-batch", .minimum = 1, .maximum = k_most});
   fields.flag("sequence_parallel", strategy.sequence_parallel,

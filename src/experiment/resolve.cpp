@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cairn/models/huggingface.h"
+#include "cairn/plan/lowering.h"
 #include "narrow.h"
 #include "recompute.h"
 
@@ -51,6 +52,8 @@ class Resolver {
     if (diagnostics_.has_errors()) return;
     degrees();
     if (diagnostics_.has_errors()) return;
+    experts();
+    if (diagnostics_.has_errors()) return;
     batch();
     if (diagnostics_.has_errors()) return;
     kernels();
@@ -71,8 +74,6 @@ class Resolver {
         error(fmt::format("strategy.{}", key), fmt::format("{} above 1 is not modelled yet", key), "set it to 1");
     };
     only_one("cp", choice_.cp);
-    only_one("ep", choice_.ep);
-    only_one("etp", choice_.etp);
   }
 
   void degrees() {
@@ -84,19 +85,8 @@ class Resolver {
     strategy.schedule = choice_.schedule.kind;
     strategy.sequence_parallel = choice_.sequence_parallel;
     strategy.vocab_parallel = choice_.vocab_parallel.value_or(choice_.tp > 1);
-    strategy.order.clear();
-    for (const std::string& name : choice_.order) {
-      constexpr std::array<std::pair<std::string_view, plan::Axis>, 4> k_axes{{{"tp", plan::Axis::tensor},
-                                                                               {"cp", plan::Axis::context},
-                                                                               {"dp", plan::Axis::data},
-                                                                               {"pp", plan::Axis::pipeline}}};
-      for (const auto& [text, axis] : k_axes) {
-        if (text != name) continue;
-        if (std::find(strategy.order.begin(), strategy.order.end(), axis) != strategy.order.end())
-          error("strategy.order", fmt::format("{} appears twice", name), "name each of tp, cp, dp, pp once");
-        strategy.order.push_back(axis);
-      }
-    }
+    strategy.order = axes("order", choice_.order);
+    strategy.expert_order = axes("expert_order", choice_.expert_order);
     const std::int64_t gpus = r_.machine.network.gpus();
     const std::int64_t inner = choice_.tp * choice_.pp;
     if (choice_.dp) {
@@ -125,6 +115,58 @@ class Resolver {
       error("strategy.sequence_parallel",
             fmt::format("tp {} does not divide the sequence length {}", choice_.tp, training_.seq_len),
             "choose a divisor, or turn sequence_parallel off");
+  }
+
+  std::vector<plan::Axis> axes(const char* key, const std::vector<std::string>& names) {
+    std::vector<plan::Axis> result;
+    for (const std::string& name : names)
+      for (std::size_t i = 0; i < plan::k_axes; ++i) {
+        const auto axis = static_cast<plan::Axis>(i);
+        if (plan::label(axis) != name) continue;
+        if (std::find(result.begin(), result.end(), axis) != result.end())
+          error(fmt::format("strategy.{}", key), fmt::format("{} appears twice", name), "name each axis once");
+        result.push_back(axis);
+      }
+    return result;
+  }
+
+  // How experts are spread: tp x cp x dp = etp x ep x edp.
+  void experts() {
+    plan::Strategy& strategy = r_.strategy;
+    strategy.expert = choice_.ep;
+    strategy.expert_tensor = choice_.etp;
+    const auto& mixture = r_.transformer.moe;
+    if (!mixture) {
+      if (choice_.ep * choice_.etp > 1)
+        error(choice_.ep > 1 ? "strategy.ep" : "strategy.etp", "the model has no experts", "set ep and etp to 1");
+      return;
+    }
+    const std::int64_t ranks = strategy.tensor * strategy.data;
+    if (ranks % (choice_.ep * choice_.etp) != 0)
+      error("strategy.ep", fmt::format("etp {} x ep {} does not divide tp x cp x dp = {}", choice_.etp, choice_.ep, ranks),
+            fmt::format("choose divisors of {}", ranks));
+    if (mixture->experts % choice_.ep != 0)
+      error("strategy.ep", fmt::format("ep {} does not divide the model's {} experts", choice_.ep, mixture->experts),
+            fmt::format("choose a divisor of {}", mixture->experts));
+    if (mixture->ffn % choice_.etp != 0)
+      error("strategy.etp", fmt::format("etp {} does not divide the experts' width {}", choice_.etp, mixture->ffn),
+            fmt::format("choose a divisor of {}", mixture->ffn));
+    if (strategy.tensor > 1 && !strategy.sequence_parallel)
+      error("strategy.sequence_parallel", fmt::format("the {} ranks of tp would route the same tokens to experts", strategy.tensor),
+            "set sequence_parallel: true, so that each routes its own");
+    if (diagnostics_.has_errors()) return;
+    strategy.bilevel_experts = mixture->dispatcher == models::Dispatcher::smile;
+    strategy.expert_copies = mixture->top_k;
+    strategy.expert_domains = mixture->node_limit;
+    const std::int64_t domain = r_.machine.network.levels.front().domain;
+    if (strategy.bilevel_experts) r_.build.expert_domains = strategy.expert / plan::experts_in_domain(strategy, domain);
+    const ExpertOverlapKind overlap = choice_.overlap.ep.value_or(ExpertOverlap{}).kind;
+    r_.build.shared_experts_first = overlap == ExpertOverlapKind::shared;
+    r_.build.parts = overlap == ExpertOverlapKind::two_batch ? 2 : 1;
+    strategy.overlap_experts = overlap != ExpertOverlapKind::none || mixture->shortcut;
+    if (r_.build.parts > 1 && strategy.micro_batch % r_.build.parts != 0)
+      error("strategy.overlap.ep", fmt::format("a micro-batch of {} does not fall in two halves", strategy.micro_batch),
+            "use an even micro_batch");
   }
 
   void batch() {

@@ -35,7 +35,9 @@ double Model::forward_flops(const loopnest::Sizes& sizes, bool guarded) const {
       const Operator& op = graph.operators()[id];
       if (op.kind != Kind::contraction) continue;
       const Shard shard{.op = &op, .graph = &graph, .box = op.domain.box(sizes)};
-      total += static_cast<double>(run.count) * (guarded ? flops(shard) : flops_unguarded(shard));
+      double routed = static_cast<double>(run.count);
+      for (const loopnest::Dim& dim : op.domain.dims()) routed *= dim.extent.useful(sizes);
+      total += routed * (guarded ? flops(shard) : flops_unguarded(shard));
     }
   }
   return total;

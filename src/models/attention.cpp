@@ -5,9 +5,6 @@
 namespace cairn::models {
 namespace {
 
-// Scores and context: a multiply-add each per (query, key, head_dim). Backward recomputes the scores and makes dV, dP,
-// dQ, dK.
-constexpr double k_flash_forward = 4, k_flash_backward = 10;
 // Per element: two products and a sum, rotation and its inverse alike.
 constexpr double k_rotation = 3;
 // Per score: scale 1, mask 1, row maximum 1, subtract 1, exponential 1, row sum 1, divide 1; backward: product with the
@@ -18,9 +15,11 @@ constexpr double k_scale_mask = 2, k_bare_softmax_forward = 5, k_bare_softmax_ba
 constexpr double k_dropout = 2;
 // RMS normalisation of a head, as of a row: see norm.cpp.
 constexpr double k_rmsnorm_forward = 4, k_rmsnorm_backward = 7;
-constexpr const char* k_region = "attention";
+constexpr const char* k_region = k_attention_region;
 // Stands where queries have `group`; never split.
 constexpr Axis k_one_key{.name = "key_head", .extent = {.constant = 1}};
+
+}  // namespace
 
 const char* kernel_name(AttentionKernel kernel) {
   switch (kernel) {
@@ -43,6 +42,8 @@ const char* kernel_name(AttentionKernel kernel) {
 bool keeps_scores(AttentionKernel kernel) {
   return kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
 }
+
+namespace {
 
 class SelfAttention {
  public:
@@ -312,18 +313,20 @@ class SelfAttention {
 }  // namespace
 
 ir::TensorId append_attention(Layer& layer, const AttentionPattern& pattern, ir::TensorId y) {
+  if (pattern.kind == AttentionKind::mla) return append_latent_attention(layer, y);
+  if (pattern.kind == AttentionKind::linear) return append_linear_attention(layer, y);
   return SelfAttention(layer, pattern).append(y);
 }
 
-Biased append_projection(Layer& layer, ir::TensorId context) {
+Biased append_projection(Layer& layer, ir::TensorId context, const Axis& head_dim) {
   const Axes& a = layer.axis;
-  const ir::TensorId weight = layer.parameter("proj.weight", {a.hidden, a.kv_heads, a.group, a.head_dim});
+  const ir::TensorId weight = layer.parameter("proj.weight", {a.hidden, a.kv_heads, a.group, head_dim});
   const ir::TensorId bias =
       layer.config.has_projection_bias() ? layer.parameter("proj.bias", {a.hidden}) : ir::k_no_tensor;
   const bool bias_later = layer.options.kernels.fused_pointwise();
   const ir::TensorId out = layer.stream("proj.out");
   const auto [b, s, h, n, g, d] = axes<6>();
-  Op(layer, "proj", ir::Kind::contraction, {a.batch, a.sequence, a.hidden, a.kv_heads, a.group, a.head_dim})
+  Op(layer, "proj", ir::Kind::contraction, {a.batch, a.sequence, a.hidden, a.kv_heads, a.group, head_dim})
       .read(context, {b, s, n, g, d})
       .read(weight, {h, n, g, d})
       .bias(bias_later ? ir::k_no_tensor : bias, {h})

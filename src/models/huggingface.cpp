@@ -1,5 +1,6 @@
 #include "cairn/models/huggingface.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -81,7 +82,7 @@ void describe_mistral(Fields& f, const Node& node, TransformerConfig& c) {
   std::optional<std::int64_t> window;
   if (node.find("sliding_window") == nullptr) window = k_absent_window;
   f.count("sliding_window", window, {.minimum = 1, .maximum = k_max_positions});
-  if (window) c.blocks = {{.repeat = c.layers, .attention = {.kind = AttentionKind::sliding, .window = *window}}};
+  if (window) c.blocks = {{.repeat = c.layers, .attention = AttentionPattern{AttentionKind::sliding, *window}}};
 }
 
 // Which layers of a qwen model look back only a window: those listed, else all from max_window_layers on.
@@ -218,19 +219,110 @@ void describe_bloom(Fields& f, const Node& node, TransformerConfig& c) {
             "a residual stream taken after normalisation is not modelled yet");
 }
 
+void describe_mixtral(Fields& f, const Node& node, TransformerConfig& c) {
+  constexpr std::int64_t k_absent_kv_heads = 8;
+  describe_gated(f, node, c, k_absent_kv_heads);
+  MixtureConfig mixture{.experts = 8, .top_k = 2, .ffn = c.ffn};
+  f.count("num_local_experts", mixture.experts, {.minimum = 1, .maximum = k_max_experts});
+  f.count("num_experts_per_tok", mixture.top_k, {.minimum = 1, .maximum = k_max_experts});
+  std::optional<std::int64_t> window;
+  f.count("sliding_window", window, {.minimum = 1, .maximum = k_max_positions});
+  c.moe = mixture;
+  if (window) c.blocks = {{.repeat = c.layers, .attention = AttentionPattern{AttentionKind::sliding, *window}}};
+}
+
+// Dense blocks first, then blocks with experts.
+void dense_then_moe(TransformerConfig& c, std::int64_t dense) {
+  c.blocks.clear();
+  if (dense > 0) c.blocks.push_back({.repeat = dense, .mlp = MlpKind::dense});
+  if (c.layers > dense) c.blocks.push_back({.repeat = c.layers - dense, .mlp = MlpKind::moe});
+}
+
+void describe_qwen3_moe(Fields& f, const Node& node, TransformerConfig& c) {
+  constexpr std::int64_t k_absent_kv_heads = 4;
+  c.qk_norm = true;
+  describe_gated(f, node, c, k_absent_kv_heads);
+  bool attention_bias = false;
+  f.flag("attention_bias", attention_bias);
+  c.qkv_bias = c.projection_bias = attention_bias;
+  MixtureConfig mixture{.experts = 128, .top_k = 8, .ffn = 768};
+  f.count("num_experts", mixture.experts, {.minimum = 1, .maximum = k_max_experts});
+  f.count("num_experts_per_tok", mixture.top_k, {.minimum = 1, .maximum = k_max_experts});
+  f.count("moe_intermediate_size", mixture.ffn, {.minimum = 1, .maximum = k_max_ffn});
+  std::int64_t step = 1;
+  f.count("decoder_sparse_step", step, {.minimum = 1, .maximum = k_max_layers});
+  std::vector<std::int64_t> dense;
+  f.counts("mlp_only_layers", dense);
+  bool use_window = false;
+  f.flag("use_sliding_window", use_window);
+  refuse_if(f, "use_sliding_window", use_window, "a window beside experts is not modelled");
+  c.moe = mixture;
+  // Layer l has experts where l + 1 is a multiple of the step, unless listed.
+  if (step == 1 && dense.empty()) return;
+  for (std::int64_t layer = 0; layer < c.layers; ++layer) {
+    const bool listed = std::find(dense.begin(), dense.end(), layer) != dense.end();
+    const MlpKind mlp = !listed && (layer + 1) % step == 0 ? MlpKind::moe : MlpKind::dense;
+    if (!c.blocks.empty() && c.blocks.back().mlp == mlp)
+      ++c.blocks.back().repeat;
+    else
+      c.blocks.push_back({.mlp = mlp});
+  }
+}
+
+void describe_deepseek(Fields& f, const Node& node, TransformerConfig& c, std::int64_t absent_dense) {
+  describe_gated(f, node, c, 0);
+  LatentConfig latent{.q_lora = 1536, .kv_lora = 512, .rope_dim = 64, .nope_dim = 128, .v_dim = 128};
+  if (const Node* q_lora = node.find("q_lora_rank"); q_lora != nullptr && q_lora->is_null())
+    latent.q_lora = 0;
+  else
+    f.count("q_lora_rank", latent.q_lora, {.maximum = k_max_width});
+  f.count("kv_lora_rank", latent.kv_lora, {.minimum = 1, .maximum = k_max_width});
+  f.count("qk_rope_head_dim", latent.rope_dim, {.minimum = 1, .maximum = k_max_width});
+  f.count("qk_nope_head_dim", latent.nope_dim, {.minimum = 1, .maximum = k_max_width});
+  f.count("v_head_dim", latent.v_dim, {.minimum = 1, .maximum = k_max_width});
+  c.mla = latent;
+  c.kv_heads.reset();
+  c.head_dim = latent.v_dim;
+  MixtureConfig mixture{.experts = 256, .top_k = 8, .ffn = 2048};
+  f.count("n_routed_experts", mixture.experts, {.minimum = 1, .maximum = k_max_experts});
+  f.count("num_experts_per_tok", mixture.top_k, {.minimum = 1, .maximum = k_max_experts});
+  f.count("moe_intermediate_size", mixture.ffn, {.minimum = 1, .maximum = k_max_ffn});
+  f.count("n_shared_experts", mixture.shared_experts, {.maximum = k_max_experts});
+  c.moe = mixture;
+  std::int64_t dense = absent_dense;
+  f.count("first_k_dense_replace", dense, {.maximum = k_max_layers});
+  std::int64_t step = 1;
+  f.count("moe_layer_freq", step, {.minimum = 1, .maximum = k_max_layers});
+  refuse_if(f, "moe_layer_freq", step != 1, "experts in every n-th layer only are not modelled");
+  bool attention_bias = false;
+  f.flag("attention_bias", attention_bias);
+  refuse_if(f, "attention_bias", attention_bias, "biases in latent attention are not modelled");
+  dense_then_moe(c, dense);
+}
+void describe_deepseek_v2(Fields& f, const Node& node, TransformerConfig& c) { describe_deepseek(f, node, c, 0); }
+void describe_deepseek_v3(Fields& f, const Node& node, TransformerConfig& c) {
+  constexpr std::int64_t k_absent_dense = 3;
+  describe_deepseek(f, node, c, k_absent_dense);
+}
+
 struct Family {
   std::string_view model_type;
   void (*describe)(Fields&, const Node&, TransformerConfig&);
 };
 
 constexpr Family k_families[] = {
-    {"bloom", describe_bloom}, {"gpt2", describe_gpt2},   {"llama", describe_llama}, {"mistral", describe_mistral},
-    {"opt", describe_opt},     {"qwen2", describe_qwen2}, {"qwen3", describe_qwen3},
+    {"bloom", describe_bloom},
+    {"deepseek_v2", describe_deepseek_v2},
+    {"deepseek_v3", describe_deepseek_v3},
+    {"gpt2", describe_gpt2},
+    {"llama", describe_llama},
+    {"mistral", describe_mistral},
+    {"mixtral", describe_mixtral},
+    {"opt", describe_opt},
+    {"qwen2", describe_qwen2},
+    {"qwen3", describe_qwen3},
+    {"qwen3_moe", describe_qwen3_moe},
 };
-
-constexpr std::string_view k_mixtures[] = {"mixtral",     "qwen2_moe", "qwen3_moe",  "deepseek_v2",
-                                           "deepseek_v3", "dbrx",      "granitemoe", "olmoe",
-                                           "phimoe",      "llama4",    "gpt_oss",    "jamba"};
 
 const Family* find_family(const std::string& model_type, const Node& place, const std::string& key_path,
                           core::Diagnostics& diagnostics) {
@@ -241,13 +333,6 @@ const Family* find_family(const std::string& model_type, const Node& place, cons
   }
   std::string list;
   for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-  for (const std::string_view mixture : k_mixtures) {
-    if (mixture != model_type) continue;
-    diagnostics.add(config::error_at(place.place, key_path,
-                                     config::quote(model_type) + " is a mixture of experts, which is not modelled yet",
-                                     "supported: " + list));
-    return nullptr;
-  }
   const std::string near = core::nearest(model_type, known);
   diagnostics.add(
       config::error_at(place.place, key_path, "unknown model_type " + config::quote(model_type),

@@ -21,8 +21,8 @@ ir::Tensor shaped(std::string name, std::initializer_list<Axis> dims, ir::Role r
 
 }  // namespace
 
-Axes::Axes(const TransformerConfig& config, std::int64_t vocab_rows)
-    : batch{"batch", Extent::of(Symbol::batch)},
+Axes::Axes(const TransformerConfig& config, std::int64_t vocab_rows, std::int64_t parts)
+    : batch{"batch", Extent::share(Symbol::batch, 1, parts)},
       sequence{"sequence", Extent::of(Symbol::sequence)},
       query{"query", Extent::of(Symbol::sequence)},
       key{"key", Extent::of(Symbol::sequence)},
@@ -43,6 +43,11 @@ ir::TensorId Layer::tensor(std::string name, std::initializer_list<Axis> dims, i
 }
 
 ir::TensorId Layer::parameter(std::string name, std::initializer_list<Axis> dims, const char* tied) {
+  // The parts of a batch share their parameters.
+  if (options.parts > 1)
+    for (std::size_t id = 0; id < graph.tensors().size(); ++id)
+      if (graph.tensors()[id].role == ir::Role::parameter && graph.tensors()[id].name == name)
+        return static_cast<ir::TensorId>(id);
   ir::Tensor tensor = shaped(std::move(name), dims, ir::Role::parameter, options.parameter);
   tensor.tied = tied;
   return graph.add_tensor(std::move(tensor));
@@ -80,6 +85,8 @@ Op& Op::access(ir::TensorId tensor, Indices at, ir::Mode mode, ir::InputGradient
   for (const At& index : at) {
     loopnest::Affine& form = access.projection.emplace_back();
     form.offset = index.constant;
+    if (index.block_axis >= 0)
+      form.terms.push_back({.dim = static_cast<loopnest::DimId>(index.block_axis), .stride = index.block});
     if (index.axis >= 0) form.terms.push_back({.dim = static_cast<loopnest::DimId>(index.axis), .stride = 1});
   }
   return *this;

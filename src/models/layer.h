@@ -24,10 +24,19 @@ struct Axis {
 struct At {
   std::int16_t axis = -1;
   std::int64_t constant = 0;
+  std::int16_t block_axis = -1;
+  std::int32_t block = 0;
   At(int of_axis) : axis(static_cast<std::int16_t>(of_axis)) {}  // NOLINT: reads as an index list
   static At fixed(std::int64_t value) {
     At at(-1);
     at.constant = value;
+    return at;
+  }
+  // block x outer + inner: a dimension walked in blocks.
+  static At in_blocks(int outer, std::int64_t block, int inner) {
+    At at(inner);
+    at.block_axis = static_cast<std::int16_t>(outer);
+    at.block = static_cast<std::int32_t>(block);
     return at;
   }
 };
@@ -43,7 +52,8 @@ constexpr std::array<int, N> axes() {
 
 struct Axes {
   Axis batch, sequence, query, key, hidden, kv_heads, group, qkv, qk, head_dim, ffn, gate, vocab, positions, classes;
-  Axes(const TransformerConfig& config, std::int64_t vocab_rows);
+  // `parts`: equal parts that the batch is cut into.
+  Axes(const TransformerConfig& config, std::int64_t vocab_rows, std::int64_t parts);
 };
 
 class Layer {
@@ -104,6 +114,13 @@ class Op {
   ir::Operator op_;
 };
 
+inline constexpr const char* k_attention_region = "attention";
+const char* kernel_name(AttentionKernel kernel);
+bool keeps_scores(AttentionKernel kernel);
+// Scores and context: a multiply-add each per (query, key, head_dim). Backward recomputes the scores and makes dV, dP,
+// dQ, dK.
+inline constexpr double k_flash_forward = 4, k_flash_backward = 10;
+
 // Y[b, s, out...] = sum over in... of X[b, s, in...] W[out..., in...]: 2 FLOPs per point.
 inline constexpr double k_multiply_add = 2.0;
 
@@ -118,8 +135,13 @@ struct Biased {
   ir::TensorId value = ir::k_no_tensor;
   ir::TensorId bias = ir::k_no_tensor;
 };
-Biased append_projection(Layer& layer, ir::TensorId context);
-Biased append_mlp(Layer& layer, ir::TensorId y);
+// `head_dim`: width of one head of the context.
+Biased append_projection(Layer& layer, ir::TensorId context, const Axis& head_dim);
+// `prefix` tells several MLPs of one block apart.
+Biased append_mlp(Layer& layer, ir::TensorId y, const Axis& ffn, const std::string& prefix = {});
+// Latent attention and linear attention, their contexts as append_attention's.
+ir::TensorId append_latent_attention(Layer& layer, ir::TensorId y);
+ir::TensorId append_linear_attention(Layer& layer, ir::TensorId y);
 ir::TensorId append_dropout(Layer& layer, const std::string& name, ir::TensorId x);
 // tokens -> residual stream; residual stream -> loss.
 ir::TensorId append_embedding(Layer& layer);

@@ -1,52 +1,20 @@
 // The MLP: W_fc2 activation(W_fc1 y), or W_fc2 (activation(W_gate y) * W_up y) with both input projections in one
 // product.
+#include "activation_work.h"
 #include "layer.h"
 
 namespace cairn::models {
 namespace {
 
-// Elementary operations per element, forward and backward.
-struct Work {
-  double forward = 0;
-  double backward = 0;
-};
-
-Work work_of(Activation activation) {
-  switch (activation) {
-    case Activation::gelu:
-      return {9, 17};  // tanh form: inner polynomial 5, tanh 1, outer 3; derivative 16, product 1
-    case Activation::silu:
-      return {4, 8};  // sigmoid 3, product 1; sigmoid 3, derivative 4, product 1
-    case Activation::relu:
-      return {1, 1};
-    case Activation::squared_relu:
-      return {2, 3};
-  }
-  return {};
-}
-
-// Extra work of the factor beside a gated activation: one product; two products and the activation once more backward.
-constexpr double k_bias = 1, k_gate_forward = 1;
-
-const char* name_of(Activation activation) {
-  switch (activation) {
-    case Activation::gelu:
-      return "gelu";
-    case Activation::silu:
-      return "silu";
-    case Activation::relu:
-      return "relu";
-    case Activation::squared_relu:
-      return "squared_relu";
-  }
-  return "";
-}
+constexpr double k_bias = 1;
 
 class Mlp {
  public:
-  explicit Mlp(Layer& layer)
+  Mlp(Layer& layer, const Axis& ffn, const std::string& prefix)
       : layer_(layer),
         a_(layer.axis),
+        ffn_(ffn),
+        prefix_(prefix),
         fused_(layer.options.kernels.fused_pointwise()),
         kind_(layer.config.activation_function()) {}
 
@@ -57,11 +25,12 @@ class Mlp {
 
  private:
   ir::TensorId append_plain(ir::TensorId y) {
-    const ir::TensorId weight = layer_.parameter("fc1.weight", {a_.ffn, a_.hidden});
-    const ir::TensorId bias = layer_.config.has_mlp_bias() ? layer_.parameter("fc1.bias", {a_.ffn}) : ir::k_no_tensor;
-    const ir::TensorId inner = layer_.activation("fc1.out", {a_.batch, a_.sequence, a_.ffn});
+    const ir::TensorId weight = layer_.parameter(prefix_ + "fc1.weight", {ffn_, a_.hidden});
+    const ir::TensorId bias =
+        layer_.config.has_mlp_bias() ? layer_.parameter(prefix_ + "fc1.bias", {ffn_}) : ir::k_no_tensor;
+    const ir::TensorId inner = layer_.activation(prefix_ + "fc1.out", {a_.batch, a_.sequence, ffn_});
     const auto [b, s, f, h] = axes<4>();
-    Op(layer_, "fc1", ir::Kind::contraction, {a_.batch, a_.sequence, a_.ffn, a_.hidden})
+    Op(layer_, prefix_ + "fc1", ir::Kind::contraction, {a_.batch, a_.sequence, ffn_, a_.hidden})
         .read(y, {b, s, h})
         .read(weight, {f, h})
         .bias(fused_ ? ir::k_no_tensor : bias, {f})
@@ -70,7 +39,7 @@ class Mlp {
         .add();
 
     const ir::TensorId later = fused_ ? bias : ir::k_no_tensor;
-    const ir::TensorId out = layer_.activation("activation.out", {a_.batch, a_.sequence, a_.ffn});
+    const ir::TensorId out = layer_.activation(prefix_ + "activation.out", {a_.batch, a_.sequence, ffn_});
     const Work work = work_of(kind_);
     const double add = later == ir::k_no_tensor ? 0.0 : k_bias;
     Op op = over_ffn("activation");
@@ -85,12 +54,12 @@ class Mlp {
   }
 
   ir::TensorId append_gated(ir::TensorId y) {
-    const ir::TensorId weight = layer_.parameter("fc1.weight", {a_.gate, a_.ffn, a_.hidden});
+    const ir::TensorId weight = layer_.parameter(prefix_ + "fc1.weight", {a_.gate, ffn_, a_.hidden});
     const ir::TensorId bias =
-        layer_.config.has_mlp_bias() ? layer_.parameter("fc1.bias", {a_.gate, a_.ffn}) : ir::k_no_tensor;
-    const ir::TensorId inner = layer_.activation("fc1.out", {a_.batch, a_.sequence, a_.gate, a_.ffn});
+        layer_.config.has_mlp_bias() ? layer_.parameter(prefix_ + "fc1.bias", {a_.gate, ffn_}) : ir::k_no_tensor;
+    const ir::TensorId inner = layer_.activation(prefix_ + "fc1.out", {a_.batch, a_.sequence, a_.gate, ffn_});
     const auto [b, s, e, f, h] = axes<5>();
-    Op(layer_, "fc1", ir::Kind::contraction, {a_.batch, a_.sequence, a_.gate, a_.ffn, a_.hidden})
+    Op(layer_, prefix_ + "fc1", ir::Kind::contraction, {a_.batch, a_.sequence, a_.gate, ffn_, a_.hidden})
         .read(y, {b, s, h})
         .read(weight, {e, f, h})
         .bias(bias, {e, f})
@@ -101,7 +70,7 @@ class Mlp {
   }
 
   ir::TensorId gate_fused(ir::TensorId inner) {
-    const ir::TensorId out = layer_.activation("activation.out", {a_.batch, a_.sequence, a_.ffn});
+    const ir::TensorId out = layer_.activation(prefix_ + "activation.out", {a_.batch, a_.sequence, ffn_});
     const Work work = work_of(kind_);
     const auto [b, s, f] = axes<3>();
     over_ffn("activation")
@@ -109,15 +78,15 @@ class Mlp {
         .read(inner, {b, s, At::fixed(1), f})
         .write(out, {b, s, f})
         .keep({inner})
-        .flops(work.forward + k_gate_forward, work.backward + k_gate_forward + 2)
+        .flops(work.forward + k_gate_forward, work.backward + k_gate_backward)
         .add();
     return out;
   }
 
   // Activation and product apart: the activation's result is kept too.
   ir::TensorId gate_eager(ir::TensorId inner) {
-    const ir::TensorId gate = layer_.activation("activation.out", {a_.batch, a_.sequence, a_.ffn});
-    const ir::TensorId out = layer_.activation("product.out", {a_.batch, a_.sequence, a_.ffn});
+    const ir::TensorId gate = layer_.activation(prefix_ + "activation.out", {a_.batch, a_.sequence, ffn_});
+    const ir::TensorId out = layer_.activation(prefix_ + "product.out", {a_.batch, a_.sequence, ffn_});
     const Work work = work_of(kind_);
     const auto [b, s, f] = axes<3>();
     over_ffn("activation")
@@ -137,12 +106,12 @@ class Mlp {
   }
 
   Biased append_second(ir::TensorId wide) {
-    const ir::TensorId weight = layer_.parameter("fc2.weight", {a_.hidden, a_.ffn});
+    const ir::TensorId weight = layer_.parameter(prefix_ + "fc2.weight", {a_.hidden, ffn_});
     const ir::TensorId bias =
-        layer_.config.has_mlp_bias() ? layer_.parameter("fc2.bias", {a_.hidden}) : ir::k_no_tensor;
-    const ir::TensorId out = layer_.stream("fc2.out");
+        layer_.config.has_mlp_bias() ? layer_.parameter(prefix_ + "fc2.bias", {a_.hidden}) : ir::k_no_tensor;
+    const ir::TensorId out = layer_.stream(prefix_ + "fc2.out");
     const auto [b, s, h, f] = axes<4>();
-    Op(layer_, "fc2", ir::Kind::contraction, {a_.batch, a_.sequence, a_.hidden, a_.ffn})
+    Op(layer_, prefix_ + "fc2", ir::Kind::contraction, {a_.batch, a_.sequence, a_.hidden, ffn_})
         .read(wide, {b, s, f})
         .read(weight, {h, f})
         .bias(fused_ ? ir::k_no_tensor : bias, {h})
@@ -153,19 +122,23 @@ class Mlp {
   }
 
   Op over_ffn(const char* name) {
-    Op op(layer_, name, ir::Kind::pointwise, {a_.batch, a_.sequence, a_.ffn});
+    Op op(layer_, prefix_ + name, ir::Kind::pointwise, {a_.batch, a_.sequence, ffn_});
     op.variant(name_of(kind_));
     return op;
   }
 
   Layer& layer_;
   const Axes& a_;
+  const Axis& ffn_;
+  const std::string& prefix_;
   bool fused_;
   Activation kind_;
 };
 
 }  // namespace
 
-Biased append_mlp(Layer& layer, ir::TensorId y) { return Mlp(layer).append(y); }
+Biased append_mlp(Layer& layer, ir::TensorId y, const Axis& ffn, const std::string& prefix) {
+  return Mlp(layer, ffn, prefix).append(y);
+}
 
 }  // namespace cairn::models

@@ -7,14 +7,76 @@
 
 #include "cairn/core/diagnostics.h"
 #include "layer.h"
+#include "mixture.h"
 
 namespace cairn::models {
 namespace {
 
+// One part of the batch on its way through a block.
+//   dense            begin: everything
+//   with experts     begin: attention, router, permutation; transform: experts; finish: combination, shared experts
+//   shortcut         the experts read what the block reads, so that tokens travel while attention runs and return while
+//   the
+//                    shared experts run
+class BlockPart {
+ public:
+  BlockPart(Layer& layer, const AttentionPattern& pattern, MlpKind mlp, ir::TensorId x)
+      : layer_(layer), pattern_(pattern), moe_(mlp == MlpKind::moe), x_(x) {}
+
+  void begin() {
+    if (moe_ && mixture().shortcut) routed_ = append_routing(layer_, append_norm(layer_, "shortcut_norm", x_));
+    attend();
+    y_ = append_norm(layer_, "norm2", middle_);
+    if (moe_ && !mixture().shortcut) routed_ = append_routing(layer_, y_);
+    if (!moe_) mlp_ = append_mlp(layer_, y_, layer_.axis.ffn);
+    if (moe_ && !mixture().shortcut && layer_.options.shared_experts_first) append_shared();
+  }
+
+  void transform() {
+    if (moe_) append_experts(layer_, routed_);
+  }
+
+  ir::TensorId finish() {
+    if (!moe_) return append_residual(layer_, "2", middle_, mlp_.value, mlp_.bias);
+    if (mixture().shortcut) append_shared();
+    ir::TensorId y = append_combine(layer_, routed_);
+    append_shared();
+    if (shared_ != ir::k_no_tensor) y = append_sum(layer_, "shared.add", y, shared_);
+    return append_residual(layer_, "2", middle_, y, ir::k_no_tensor);
+  }
+
+ private:
+  const MixtureConfig& mixture() const { return *layer_.config.moe; }
+
+  void attend() {
+    const ir::TensorId context = append_attention(layer_, pattern_, append_norm(layer_, "norm1", x_));
+    const bool latent = pattern_.kind == AttentionKind::mla;
+    const Axis value{"head_dim", loopnest::Extent::of(latent ? layer_.config.mla->v_dim : layer_.config.head_size())};
+    const Biased attended = append_projection(layer_, context, value);
+    middle_ = append_residual(layer_, "1", x_, attended.value, attended.bias);
+  }
+
+  void append_shared() {
+    if (shared_ != ir::k_no_tensor || mixture().shared_experts == 0) return;
+    const Axis width{"ffn", loopnest::Extent::of(mixture().shared_width())};
+    shared_ = append_mlp(layer_, y_, width, "shared.").value;
+  }
+
+  Layer& layer_;
+  AttentionPattern pattern_;
+  bool moe_;
+  ir::TensorId x_;
+  ir::TensorId middle_ = ir::k_no_tensor;
+  ir::TensorId y_ = ir::k_no_tensor;
+  ir::TensorId shared_ = ir::k_no_tensor;
+  Routed routed_;
+  Biased mlp_;
+};
+
 class TransformerBuilder {
  public:
   TransformerBuilder(const TransformerConfig& config, const BuildOptions& options)
-      : config_(config), options_(options), axes_(config, config.padded_vocab(options.vocab_divisor)) {}
+      : config_(config), options_(options), axes_(config, config.padded_vocab(options.vocab_divisor), options.parts) {}
 
   ir::Model build() {
     model_.name = config_.name;
@@ -26,39 +88,64 @@ class TransformerBuilder {
   }
 
  private:
+  using Tensors = std::vector<ir::TensorId>;
+
+  // One tensor of the residual stream per part of the batch.
+  Tensors streams(Layer& layer) const {
+    Tensors result;
+    for (std::int64_t part = 0; part < options_.parts; ++part) result.push_back(layer.stream("x"));
+    return result;
+  }
+
   void embedding() {
     Layer layer(config_, options_, axes_);
-    layer.graph.set_outputs({append_embedding(layer)});
+    Tensors outputs;
+    for (std::int64_t part = 0; part < options_.parts; ++part) {
+      ir::TensorId x = append_embedding(layer);
+      if (config_.moe && config_.moe->dispatcher == Dispatcher::exflow) x = append_shared_context(layer, x);
+      outputs.push_back(x);
+    }
+    layer.graph.set_outputs(outputs);
     finish("embedding", ir::Position::entry, std::move(layer.graph));
     append_run(0, 1);
   }
 
   void head() {
     Layer layer(config_, options_, axes_);
-    ir::TensorId x = layer.stream("x");
     if (config_.residual == Residual::ladder) {
+      const ir::TensorId x = layer.stream("x");
       const ir::TensorId pending = layer.stream("pending");
       layer.graph.set_inputs({x, pending});
-      x = append_residual(layer, "", x, pending, ir::k_no_tensor);
+      append_head(layer, append_residual(layer, "", x, pending, ir::k_no_tensor));
     } else {
-      layer.graph.set_inputs({x});
+      const Tensors inputs = streams(layer);
+      layer.graph.set_inputs(inputs);
+      for (const ir::TensorId x : inputs) append_head(layer, x);
     }
-    append_head(layer, x);
     append_run(finish("head", ir::Position::exit, std::move(layer.graph)), 1);
   }
 
-  std::int32_t block(const AttentionPattern& pattern) {
+  struct Kind {
+    AttentionPattern attention;
+    MlpKind mlp = MlpKind::dense;
+    friend bool operator==(const Kind&, const Kind&) = default;
+  };
+
+  Kind kind_of(const BlockPattern& block) const { return {config_.attention_of(block), config_.mlp_of(block)}; }
+
+  // The parts take turns at the places where tokens travel.
+  std::int32_t block(const Kind& kind) {
     Layer layer(config_, options_, axes_);
-    const ir::TensorId x = layer.stream("x");
-    layer.graph.set_inputs({x});
-    const ir::TensorId context = append_attention(layer, pattern, append_norm(layer, "norm1", x));
-    const Biased attended = append_projection(layer, context);
-    const ir::TensorId middle = append_residual(layer, "1", x, attended.value, attended.bias);
-    const Biased transformed = append_mlp(layer, append_norm(layer, "norm2", middle));
-    layer.graph.set_outputs({append_residual(layer, "2", middle, transformed.value, transformed.bias)});
-    const bool slides = pattern.kind == AttentionKind::sliding;
-    const std::string name = slides ? "block.sliding." + std::to_string(pattern.window) : "block";
-    return finish(name, ir::Position::body, std::move(layer.graph));
+    const Tensors inputs = streams(layer);
+    layer.graph.set_inputs(inputs);
+    std::vector<BlockPart> parts;
+    for (const ir::TensorId x : inputs) parts.emplace_back(layer, kind.attention, kind.mlp, x);
+    for (BlockPart& part : parts) part.begin();
+    for (BlockPart& part : parts) part.transform();
+    Tensors outputs;
+    for (BlockPart& part : parts) outputs.push_back(part.finish());
+    layer.graph.set_outputs(outputs);
+    return finish(name_of(kind), ir::Position::body, std::move(layer.graph));
   }
 
   // Every sub-layer reads the stream without the result of the one before it, which joins afterwards (Ladder-Residual, arXiv
@@ -68,14 +155,23 @@ class TransformerBuilder {
     const ir::TensorId x = layer.stream("x");
     const ir::TensorId pending = first ? ir::k_no_tensor : layer.stream("pending");
     layer.graph.set_inputs(first ? std::vector<ir::TensorId>{x} : std::vector<ir::TensorId>{x, pending});
-    const Biased attended = append_projection(layer, append_attention(layer, pattern, append_norm(layer, "norm1", x)));
+    const Biased attended = append_projection(layer, append_attention(layer, pattern, append_norm(layer, "norm1", x)), axes_.head_dim);
     const ir::TensorId middle = first ? x : append_residual(layer, "1", x, pending, ir::k_no_tensor);
-    const Biased transformed = append_mlp(layer, append_norm(layer, "norm2", middle));
+    const Biased transformed = append_mlp(layer, append_norm(layer, "norm2", middle), axes_.ffn);
     layer.graph.set_outputs({append_residual(layer, "2", middle, attended.value, attended.bias), transformed.value});
     return finish(first ? "block.first" : "block", ir::Position::body, std::move(layer.graph));
   }
 
-  // Equal attention means an equal block: every distinct pattern is built once.
+  std::string name_of(const Kind& kind) const {
+    std::string name = "block";
+    if (kind.attention.kind == AttentionKind::sliding) name += ".sliding." + std::to_string(kind.attention.window);
+    if (kind.attention.kind == AttentionKind::linear) name += ".linear";
+    if (config_.moe && kind.mlp == MlpKind::dense) name += ".dense";
+    if (kind.mlp == MlpKind::moe) name += ".moe";
+    return name;
+  }
+
+  // Every distinct block is built once.
   void body() {
     if (config_.residual == Residual::ladder) {
       append_run(ladder_block(AttentionPattern{}, true), 1);
@@ -83,15 +179,16 @@ class TransformerBuilder {
       return;
     }
     if (config_.blocks.empty()) {
-      append_run(block(AttentionPattern{}), config_.layers);
+      append_run(block(kind_of(BlockPattern{})), config_.layers);
       return;
     }
     std::vector<std::int32_t> class_of(config_.blocks.size());
     for (std::size_t i = 0; i < config_.blocks.size(); ++i) {
       const auto begin = config_.blocks.begin();
-      const auto same = [&](const BlockPattern& other) { return other.attention == config_.blocks[i].attention; };
+      const Kind kind = kind_of(config_.blocks[i]);
+      const auto same = [&](const BlockPattern& other) { return kind_of(other) == kind; };
       const auto first = static_cast<std::size_t>(std::find_if(begin, config_.blocks.end(), same) - begin);
-      class_of[i] = first < i ? class_of[first] : block(config_.blocks[i].attention);
+      class_of[i] = first < i ? class_of[first] : block(kind);
     }
     for (std::int64_t built = 0; built < config_.layers;) {
       for (std::size_t i = 0; i < config_.blocks.size(); ++i) {
@@ -135,6 +232,18 @@ ir::Model build_transformer(const TransformerConfig& config, const BuildOptions&
                                    "give max_positions, or build with for_sequence()");
   }
   return TransformerBuilder(config, options).build();
+}
+
+ParameterCount count_parameters(const TransformerConfig& config, const ir::Model& model) {
+  ParameterCount count{.total = model.parameters(), .active = model.parameters()};
+  if (!config.moe) return count;
+  std::int64_t routed = 0;
+  for (const ir::LayerRun& run : model.layers)
+    for (const ir::Tensor& tensor : model.classes[static_cast<std::size_t>(run.layer_class)].graph.tensors())
+      if (tensor.role == ir::Role::parameter && tensor.dims.front().name == "experts")
+        routed += run.count * tensor.elements(loopnest::Sizes{});
+  count.active -= routed / config.moe->experts * (config.moe->experts - config.moe->top_k);
+  return count;
 }
 
 }  // namespace cairn::models

@@ -28,6 +28,10 @@ bool every_block(const Config& c, Condition holds) {
   return true;
 }
 
+bool uses(const Config& c, AttentionKind kind) {
+  return !every_block(c, [kind](const BlockPattern& b) { return !b.attention || b.attention->kind != kind; });
+}
+
 std::int64_t pattern_length(const Config& c) {
   std::int64_t length = 0;
   for (const BlockPattern& block : c.blocks) length += block.repeat;
@@ -69,9 +73,9 @@ constexpr Rule k_rules[] = {
      "'standard' and 'ladder' are"},
     {"residual",
      [](const Config& c) {
-       return c.residual != Residual::ladder || (c.blocks.empty() && !c.has_mlp_bias() && c.dropout == 0.0);
+       return c.residual != Residual::ladder || (c.blocks.empty() && !c.moe && !c.mla && !c.has_mlp_bias() && c.dropout == 0.0);
      },
-     "joins results late, which is modelled without blocks, biases of the MLP and dropout",
+     "joins results late, which is modelled without experts, latent attention, blocks, biases of the MLP and dropout",
      "set mlp_bias: false and dropout: 0, and leave blocks out"},
     {"blocks",
      [](const Config& c) {
@@ -81,22 +85,50 @@ constexpr Rule k_rules[] = {
     {"blocks", [](const Config& c) { return pattern_length(c) <= 0 || c.layers % pattern_length(c) == 0; },
      "has repeats whose sum does not divide layers", "the pattern is repeated a whole number of times"},
     {"blocks",
-     [](const Config& c) { return every_block(c, [](const BlockPattern& b) { return b.mlp == MlpKind::dense; }); },
-     "uses a mixture of experts, which is not modelled yet", "only 'mlp: dense' is"},
-    {"blocks",
      [](const Config& c) {
-       return every_block(c, [](const BlockPattern& b) {
-         return b.attention.kind == AttentionKind::full || b.attention.kind == AttentionKind::sliding;
-       });
+       return c.moe || every_block(c, [](const BlockPattern& b) { return b.mlp != MlpKind::moe; });
      },
-     "uses an attention that is not modelled yet", "only 'full' and '{sliding: N}' are"},
+     "uses experts, but the model has no moe block", "describe them, as in moe: {experts: 8, top_k: 2, ffn: 14336}"},
+    {"blocks", [](const Config& c) { return c.mla || !uses(c, AttentionKind::mla); },
+     "uses latent attention, but the model has no mla block",
+     "describe it, as in mla: {q_lora: 1536, kv_lora: 512, rope_dim: 64, nope_dim: 128, v_dim: 128}"},
     {"blocks",
      [](const Config& c) {
        return every_block(c, [](const BlockPattern& b) {
-         return b.attention.kind != AttentionKind::sliding || within(b.attention.window, k_max_positions);
+         return !b.attention || b.attention->kind != AttentionKind::sliding ||
+                within(b.attention->window, k_max_positions);
        });
      },
      "has a sliding window that is out of range", "the number of keys that a query sees"},
+    {"blocks", [](const Config& c) { return !uses(c, AttentionKind::linear) || !(c.has_qkv_bias() || c.qk_norm); },
+     "uses linear attention with biases or normalised heads, which is not modelled",
+     "set qkv_bias: false and qk_norm: false"},
+    {"mla", [](const Config& c) { return !c.mla || c.kv_head_count() == c.heads; },
+     "gives every query head a key of its own", "leave kv_heads out"},
+    {"mla",
+     [](const Config& c) {
+       return !c.mla || (c.mla->kv_lora > 0 && c.mla->rope_dim > 0 && c.mla->nope_dim > 0 && c.mla->v_dim > 0);
+     },
+     "needs widths above 0", "only q_lora may be 0, for queries projected directly"},
+    {"moe.experts", [](const Config& c) { return !c.moe || within(c.moe->experts, k_max_experts); }, "is out of range",
+     "number of routed experts of a layer"},
+    {"moe.top_k", [](const Config& c) { return !c.moe || (c.moe->top_k >= 1 && c.moe->top_k <= c.moe->experts); },
+     "is not between 1 and the number of experts", "a token goes to top_k different experts"},
+    {"moe.ffn", [](const Config& c) { return !c.moe || within(c.moe->ffn, k_max_ffn); }, "is out of range",
+     "inner width of one expert"},
+    {"moe.shared_experts",
+     [](const Config& c) { return !c.moe || c.moe->shared_experts == 0 || within(c.moe->shared_width(), k_max_ffn); },
+     "is out of range", "experts that see every token"},
+    {"moe.capacity_factor", [](const Config& c) { return !c.moe || c.moe->capacity_factor >= 0.0; }, "is below 0",
+     "rows per expert over an even spread, or dropless"},
+    {"moe.imbalance", [](const Config& c) { return !c.moe || c.moe->imbalance >= 1.0; }, "is below 1",
+     "rows on the fullest rank over an even spread"},
+    {"moe.node_limit", [](const Config& c) { return !c.moe || c.moe->node_limit >= 0; }, "is below 0",
+     "nodes that a token goes to at most, or none"},
+    {"moe.shortcut", [](const Config& c) { return !c.moe || !c.moe->shortcut || c.moe->shared_experts > 0; },
+     "needs a shared expert, which runs while routed tokens travel", "set shared_experts: 1 or more"},
+    {"moe", [](const Config& c) { return !c.moe || !c.has_mlp_bias(); },
+     "has experts with biases, which is not modelled", "set bias: false, or mlp_bias: false"},
 };
 
 const config::Choices<Norm> k_norms{{"layernorm", Norm::layernorm}, {"rmsnorm", Norm::rmsnorm}};
@@ -213,6 +245,56 @@ void describe(config::Fields& f, BlockPattern& block) {
   f.value("attention", block.attention, {.doc = "full, {sliding: N}, mla or linear"});
 }
 
+void describe(config::Fields& f, MixtureConfig& m) {
+  f.count("experts", m.experts,
+          {.doc = "routed experts of a layer", .required = true, .minimum = 1, .maximum = k_max_experts});
+  f.count("top_k", m.top_k,
+          {.doc = "experts that a token goes to", .required = true, .minimum = 1, .maximum = k_max_experts});
+  f.count("ffn", m.ffn, {.doc = "inner width of one expert", .required = true, .minimum = 1, .maximum = k_max_ffn});
+  f.count("shared_experts", m.shared_experts, {.doc = "experts that every token goes to", .maximum = k_max_experts});
+  f.count("shared_ffn", m.shared_ffn,
+          {.doc = "inner width of the shared experts together; default shared_experts x ffn",
+           .minimum = 1,
+           .maximum = k_max_ffn});
+  f.value("capacity_factor", m.capacity_factor,
+          {.doc = "dropless, or rows per expert over an even spread, padded to that"},
+          [](config::Value& v, double& factor) {
+            std::string dropless = "dropless";
+            v.one_of(factor > 0.0 ? 0 : 1,
+                     {{config::Form::number, [&](config::Value& n) { n.number(factor, {.positive = true}); }},
+                      {config::Form::word, [&](config::Value& w) { w.name(dropless, {"dropless"}); }}});
+          });
+  f.number("imbalance", m.imbalance, {.doc = "rows on the fullest rank over an even spread", .positive = true});
+  f.choice("dispatcher", m.dispatcher,
+           {{"alltoall", Dispatcher::alltoall},
+            {"allgather", Dispatcher::allgather},
+            {"smile", Dispatcher::smile},
+            {"exflow", Dispatcher::exflow}},
+           {.doc = "how tokens reach their experts"});
+  f.value("node_limit", m.node_limit, {.doc = "none, or nodes that a token goes to at most, crossing to each once"},
+          [](config::Value& v, std::int64_t& limit) {
+            std::string none = "none";
+            v.one_of(limit > 0 ? 0 : 1,
+                     {{config::Form::number, [&](config::Value& n) { n.count(limit, {.minimum = 1}); }},
+                      {config::Form::word, [&](config::Value& w) { w.name(none, {"none"}); }}});
+          });
+  f.flag("shortcut", m.shortcut, {.doc = "experts read the block's input, so that tokens travel beside attention"});
+}
+
+void describe(config::Fields& f, LatentConfig& m) {
+  f.count("q_lora", m.q_lora, {.doc = "width of the queries' narrow projection; 0: none", .maximum = k_max_width});
+  f.count("kv_lora", m.kv_lora,
+          {.doc = "width of the keys' and values' narrow projection",
+           .required = true,
+           .minimum = 1,
+           .maximum = k_max_width});
+  f.count("rope_dim", m.rope_dim,
+          {.doc = "rotated dimensions of a query and key", .required = true, .minimum = 1, .maximum = k_max_width});
+  f.count("nope_dim", m.nope_dim,
+          {.doc = "other dimensions of a query and key", .required = true, .minimum = 1, .maximum = k_max_width});
+  f.count("v_dim", m.v_dim, {.doc = "dimensions of a value", .required = true, .minimum = 1, .maximum = k_max_width});
+}
+
 void describe(config::Fields& f, TransformerConfig& c) {
   std::int64_t version = 1;
   f.count("version", version, {.doc = "format of this file", .minimum = 1, .maximum = 1});
@@ -222,14 +304,8 @@ void describe(config::Fields& f, TransformerConfig& c) {
   f.choice("kind", kind, {{"transformer", Kind::transformer}}, {.doc = "the builder"});
   describe_shape(f, c);
   describe_details(f, c);
-  config::Node moe;
-  config::Node mla;
-  f.node("moe", moe, {.doc = "mixture of experts; not modelled yet"});
-  f.node("mla", mla, {.doc = "multi-head latent attention; not modelled yet"});
-  f.check(
-      "moe", [&] { return moe.is_null(); }, "a mixture of experts is not modelled yet", "remove it for a dense model");
-  f.check(
-      "mla", [&] { return mla.is_null(); }, "latent attention is not modelled yet", "remove it for full attention");
+  f.object("moe", c.moe, {.doc = "mixture of experts"});
+  f.object("mla", c.mla, {.doc = "latent attention"});
   for (const Rule& rule : k_rules) {
     f.check(
         rule.key, [&] { return rule.holds(c); }, rule.message, rule.hint);

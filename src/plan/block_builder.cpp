@@ -49,7 +49,8 @@ double BlockBuilder::bytes_at(ir::TensorId tensor, const Placements& placement) 
 
 BlockBuilder::Placements BlockBuilder::wanted(const ir::Operator& op, const ir::Access& access) const {
   Placements result;
-  for (const SplitRule& rule : layer_.options_.rules) result.push_back(placement(access, split_dim(op, rule)));
+  for (std::size_t rule = 0; rule < layer_.options_.rules.size(); ++rule)
+    result.push_back(layer_.stated(op, access, rule));
   return result;
 }
 
@@ -106,6 +107,8 @@ std::int32_t BlockBuilder::add_step(Step step, const boost::container::small_vec
 
 std::int32_t BlockBuilder::transfer(Collective collective, const Group& group, double bytes,
                                     const boost::container::small_vector<Dependency, 4>& after) {
+  const double across =
+      group.axis == Axis::expert && collective == Collective::all_to_all ? layer_.options_.across : 1.0;
   const std::int32_t count = group.axis == Axis::tensor ? pieces_ : 1;
   const bool triggered = layer_.options_.pieces.kind == TensorPieces::Kind::triggered;
   if (count > 1) moved_pieces_.clear();
@@ -115,7 +118,8 @@ std::int32_t BlockBuilder::transfer(Collective collective, const Group& group, d
                                        .group = group,
                                        .bytes = bytes / count,
                                        .part = triggered ? piece : 0,
-                                       .parts = triggered ? count : 1});
+                                       .parts = triggered ? count : 1,
+                                       .across = across});
     boost::container::small_vector<Dependency, 4> waits = after;
     if (!piece_steps_.empty()) waits.front() = piece_steps_[static_cast<std::size_t>(piece)];
     step = add_step(Step{.kind = StepKind::transfer,
@@ -135,6 +139,7 @@ std::int32_t BlockBuilder::obtain(ir::TensorId tensor, const Placements& want) {
   if (have == want) return ready_[at(tensor)];
   for (const Copy& copy : copies_)
     if (copy.tensor == tensor && copy.placement == want) return copy.step;
+  if (layer_.mesh_of(tensor) == ParameterGroup::expert) return move(tensor, want);
   std::int32_t step = ready_[at(tensor)];
   Placements now = have;
   bool replaces = false;
@@ -196,6 +201,30 @@ std::int32_t BlockBuilder::redistribute_by(Collective collective, const Group& g
   pieces_ = count;
   piece_steps_ = products;
   return gathered;
+}
+
+// Reductions first, gathers last: what moves in between is smallest.
+std::int32_t BlockBuilder::move(ir::TensorId tensor, const Placements& want) {
+  Placements& have = placements_[at(tensor)];
+  const ir::TensorId root = storage(tensor);
+  for (const Collective now :
+       {Collective::reduce_scatter, Collective::all_reduce, Collective::all_to_all, Collective::all_gather})
+    for (std::size_t rule = 0; rule < want.size(); ++rule) {
+      if (redistribute(have[rule], want[rule]) != now) continue;
+      Placements whole = have;
+      whole[rule] = Placement{};
+      boost::container::small_vector<Dependency, 4> after{last_compute_};
+      if (ready_[at(tensor)] >= 0) after.push_back(ready_[at(tensor)]);
+      const double before = held_[at(root)];
+      have[rule] = want[rule];
+      held_[at(root)] = bytes_at(tensor, have);
+      memory(false, held_as_[at(root)], held_[at(root)]);
+      ready_[at(tensor)] = transfer(now, layer_.options_.groups[rule], bytes_at(tensor, whole), after);
+      if (before > 0.0) memory(true, held_as_[at(root)], -before);
+      if (!layer_.options_.expert_overlap) blocking_.push_back(ready_[at(tensor)]);
+    }
+  have = want;
+  return ready_[at(tensor)];
 }
 
 void BlockBuilder::emit(std::size_t position, const std::vector<ir::OperatorId>& order, Term term) {
@@ -290,7 +319,9 @@ void BlockBuilder::resolve_partials(const ir::Operator& op, std::size_t position
     const Placements& have = placements_[at(written.tensor)];
     const bool partial =
         std::any_of(have.begin(), have.end(), [](const Placement& p) { return p.kind == Placement::Kind::partial; });
-    if (!partial || is_accumulator(written.tensor) || is_fresh_gradient(graph_.tensor(written.tensor))) continue;
+    const bool routed = layer_.mesh_of(written.tensor) == ParameterGroup::expert;
+    if ((!partial && !routed) || is_accumulator(written.tensor) || is_fresh_gradient(graph_.tensor(written.tensor)))
+      continue;
     if (const auto next = next_wanted(written.tensor, position, order)) obtain(written.tensor, *next);
   }
 }
@@ -369,10 +400,10 @@ void BlockBuilder::gradients_ready(const ir::Operator& op, std::size_t position,
         !(sync.without_tied && !graph_.tensor(graph_.tensor(access.tensor).of).tied.empty())) {
       const std::size_t parameter = at(graph_.tensor(access.tensor).of);
       const double elements = layer_.parameter_local_[parameter];
-      unsent_elements_[layer_.parameter_group_[parameter]] += elements;
+      unsent_elements_[layer_.mesh_of(graph_.tensor(access.tensor).of)] += elements;
       // Gradients of tied parameters grow over the whole pass: the pass holds their memory.
       const bool own = graph_.tensor(graph_.tensor(access.tensor).of).tied.empty();
-      if (own && sync.holds(layer_.parameter_group_[parameter]))
+      if (own && sync.holds(layer_.mesh_of(graph_.tensor(access.tensor).of)))
         memory(true, Category::gradients, elements * sync.held_bytes);
     }
   const double bucket = sync.bucket_bytes / sync.bytes_per_element;

@@ -89,6 +89,8 @@ class BlockBuilder {
   void release_dead(const ir::Operator& op, std::size_t position);
   // Step to wait for before reading the tensor as wanted, or -1.
   std::int32_t obtain(ir::TensorId tensor, const Placements& wanted);
+  // The same for routed tokens, which move instead of being copied.
+  std::int32_t move(ir::TensorId tensor, const Placements& wanted);
   // A communicator call waits for `after`; in pieces, where a product is cut.
   std::int32_t transfer(Collective collective, const Group& group, double bytes,
                         const boost::container::small_vector<Dependency, 4>& after);

@@ -36,9 +36,10 @@ LayerLowering::LayerLowering(const ir::LayerClass& layer, LayerOptions options)
       arrives_(layer.graph.tensors().size(), 1),
       settled_(layer.graph.tensors().size(), std::vector<Placement>(options_.rules.size())),
       parameter_local_(layer.graph.tensors().size(), 0.0),
-      parameter_group_(layer.graph.tensors().size(), ParameterGroup::dense) {
+      mesh_(layer.graph.tensors().size(), ParameterGroup::dense) {
   CAIRN_ASSERT(options_.rules.size() == options_.groups.size());
   find_recomputed();
+  find_meshes();
   find_parameters();
   for (const ir::TensorId id : layer.graph.saved(recomputed_)) saved_[at(id)] = 1;
   find_fed();
@@ -129,11 +130,12 @@ void LayerLowering::find_parameters() {
       std::vector<double> extents;
       for (const ir::TensorDim& dim : tensor.dims)
         extents.push_back(static_cast<double>(dim.extent.at(options_.sizes)));
-      for (const SplitRule& rule : options_.rules) {
-        const Placement placed = placement(access, split_dim(graph.operators()[id], rule));
+      for (std::size_t rule = 0; rule < options_.rules.size(); ++rule) {
+        const Placement placed = stated(graph.operators()[id], access, rule);
         if (placed.kind != Placement::Kind::shard) continue;
-        elements /= static_cast<double>(rule.size);
-        extents[placed.dim] /= static_cast<double>(rule.size);
+        const auto ranks = static_cast<double>(options_.rules[rule].size);
+        elements /= ranks;
+        extents[placed.dim] /= ranks;
       }
       // Means over rows and over columns of the matrix that the dimensions make, cut in two where these are fewest.
       double factored = elements;
@@ -142,9 +144,8 @@ void LayerLowering::find_parameters() {
         rows *= extents[cut];
         factored = std::min(factored, rows + elements / rows);
       }
-      const ParameterGroup group = group_of_parameter(graph.operators()[id]);
+      const ParameterGroup group = mesh_of(access.tensor);
       parameter_local_[at(access.tensor)] = elements;
-      parameter_group_[at(access.tensor)] = group;
       state_.elements[group] += elements;
       if (numerics::element_bits(tensor.format) < k_narrow_bits) {
         state_.narrow_elements += elements;
@@ -167,11 +168,18 @@ void LayerLowering::find_parameters() {
     }
 }
 
-ParameterGroup LayerLowering::group_of_parameter(const ir::Operator& op) const {
-  const bool expert = std::any_of(options_.rules.begin(), options_.rules.end(), [&](const SplitRule& rule) {
-    return group_of(rule.axis) == ParameterGroup::expert && concerns(rule, op);
-  });
-  return expert ? ParameterGroup::expert : ParameterGroup::dense;
+void LayerLowering::find_meshes() {
+  const auto& tensors = layer_.graph.tensors();
+  for (std::size_t id = 0; id < tensors.size(); ++id)
+    for (const SplitRule& rule : options_.rules)
+      if (group_of(rule.axis) == ParameterGroup::expert && concerns(rule, tensors[id]))
+        mesh_[id] = ParameterGroup::expert;
+}
+
+Placement LayerLowering::stated(const ir::Operator& op, const ir::Access& access, std::size_t rule) const {
+  const SplitRule& split = options_.rules[rule];
+  if (mesh_of(access.tensor) != group_of(split.axis)) return {};
+  return placement(access, split_dim(op, split));
 }
 
 PerGroup<double> LayerState::moved_elements(bool without_tied) const {
@@ -185,10 +193,9 @@ bool LayerLowering::gradient_is_partial(ir::TensorId parameter, std::size_t rule
   const ir::Graph& graph = layer_.graph;
   const auto sums_parts = [&](ir::OperatorId id, ir::TensorId written) {
     const ir::Operator& op = graph.op(id);
-    const int dim = split_dim(op, options_.rules[rule]);
     return std::any_of(op.accesses.begin(), op.accesses.end(), [&](const ir::Access& access) {
       return access.tensor == written && access.mode != ir::Mode::read &&
-             placement(access, dim).kind == Placement::Kind::partial;
+             stated(op, access, rule).kind == Placement::Kind::partial;
     });
   };
   const ir::TensorId gradient = graph.gradient(parameter);

@@ -10,6 +10,7 @@
 
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
+#include "layer_options.h"
 #include "lowered_layer.h"
 #include "parameter_update.h"
 #include "recompute_layers.h"
@@ -75,35 +76,30 @@ class Lowering::Implementation {
   // `recomputes`: the strategy's recomputation applies to this layer.
   LoweredLayer& layer(const Strategy& strategy, const Mesh& mesh, std::size_t layer_class, std::uint32_t inputs_held,
                       bool recomputes) {
-    const std::int64_t stride = mesh.group(Axis::tensor).stride;
+    const Group tensor = mesh.group(Axis::tensor);
     const Recompute recompute = recomputes ? strategy.recompute : Recompute::none;
-    const std::array<std::int64_t, 8> key{
+    std::array<std::int64_t, 10> key{
         static_cast<std::int64_t>(layer_class),
         strategy.micro_batch,
-        strategy.tensor,
-        stride,
+        word(tensor),
         static_cast<std::int64_t>(recompute),
         recompute == Recompute::operators ? list_index(strategy.recompute_operators) : 0,
         strategy.asynchronous_tensor + 2 * (static_cast<std::int64_t>(strategy.tensor_pieces.kind) +
                                             4 * strategy.tensor_pieces.count),
         strategy.share_saved_inputs + 2 * (strategy.sequence_parallel + 2 * strategy.vocab_parallel +
                                            4 * strategy.overlap_tensor + 8 * static_cast<std::int64_t>(inputs_held))};
+    if (has_experts_) {
+      const Mesh experts = expert_mesh(strategy);
+      key[7] = word(experts.group(Axis::expert));
+      key[8] = word(experts.group(Axis::expert_tensor));
+      key[9] = strategy.expert_copies + (strategy.expert_domains << 24) +
+               (static_cast<std::int64_t>(strategy.overlap_experts + 2 * strategy.bilevel_experts) << 48);
+    }
     auto& slot = layers_[key];
     if (!slot) {
-      const Group group{.axis = Axis::tensor, .size = strategy.tensor, .stride = stride};
-      LayerOptions options{.sizes = {.batch = strategy.micro_batch, .sequence = sequence_},
-                           .rules = split_rules(strategy),
-                           .groups = {group},
-                           .recompute = {},
-                           .recompute_all = recompute == Recompute::full,
-                           .recompute_second = recompute == Recompute::per_op,
-                           .share_saved_inputs = strategy.share_saved_inputs,
-                           .tensor_overlap = strategy.overlap_tensor,
-                           .asynchronous = strategy.asynchronous_tensor,
-                           .pieces = strategy.tensor_pieces,
-                           .inputs_held = inputs_held};
-      if (recompute == Recompute::attention) options.recompute.emplace_back("attention");
-      if (recompute == Recompute::operators) options.recompute = strategy.recompute_operators;
+      LayerOptions options = layer_options(strategy, recompute, tensor, sequence_);
+      options.inputs_held = inputs_held;
+      if (has_experts_) spread_experts(options, strategy, domain_);
       slot = std::make_unique<LoweredLayer>(model_.classes[layer_class], std::move(options));
     }
     return *slot;
@@ -608,7 +604,7 @@ class Lowering::Implementation {
   std::vector<ir::LayerRun> entry_;
   std::vector<ir::LayerRun> body_;
   std::vector<ir::LayerRun> exit_;
-  std::unordered_map<std::array<std::int64_t, 8>, std::unique_ptr<LoweredLayer>, WordsHash> layers_;
+  std::unordered_map<std::array<std::int64_t, 10>, std::unique_ptr<LoweredLayer>, WordsHash> layers_;
   std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<Block>, WordsHash> special_;
   std::unordered_map<std::array<std::int64_t, 11>, StepEnds, WordsHash> step_ends_;
   std::map<std::vector<std::int64_t>, StepEnds> unit_step_ends_;

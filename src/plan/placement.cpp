@@ -7,9 +7,10 @@
 
 namespace cairn::plan {
 
-bool concerns(const SplitRule& rule, const ir::Operator& op) {
-  return std::any_of(rule.dims.begin(), rule.dims.end(),
-                     [&](const std::string& name) { return op.domain.find(name) >= 0; });
+bool concerns(const SplitRule& rule, const ir::Tensor& tensor) {
+  return std::any_of(tensor.dims.begin(), tensor.dims.end(), [&](const ir::TensorDim& dim) {
+    return std::find(rule.dims.begin(), rule.dims.end(), dim.name) != rule.dims.end();
+  });
 }
 
 int split_dim(const ir::Operator& op, const SplitRule& rule) {

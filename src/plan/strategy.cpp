@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <span>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -20,18 +20,48 @@ std::vector<SplitRule> split_rules(const Strategy& strategy) {
   return {rule};
 }
 
-std::vector<SplitRule> expert_rules(const Strategy& strategy) {
-  return {{.axis = Axis::expert, .size = strategy.expert, .dims = {"source", "experts"}},
-          {.axis = Axis::expert_tensor, .size = strategy.expert_tensor, .dims = {"peer", "expert_ffn"}}};
+std::int64_t experts_in_domain(const Strategy& strategy, std::int64_t domain) {
+  const Group group = expert_mesh(strategy).group(Axis::expert);
+  if (domain == 0) return group.size;
+  const std::int64_t inside = std::clamp<std::int64_t>(domain / group.stride, 1, group.size);
+  return group.size % inside == 0 ? inside : group.size;
+}
+
+ExpertSplit expert_split(const Strategy& strategy, std::int64_t domain) {
+  const Mesh mesh = expert_mesh(strategy);
+  const Group all = mesh.group(Axis::expert);
+  const std::vector<std::string> dims{"source", "experts"};
+  const std::int64_t inside = experts_in_domain(strategy, domain);
+  ExpertSplit result;
+  const auto add = [&](const Group& group) {
+    result.rules.push_back({.axis = Axis::expert, .size = group.size, .dims = dims});
+    result.groups.push_back(group);
+  };
+  if (strategy.bilevel_experts && inside > 1 && inside < all.size) {
+    add({.axis = Axis::expert, .size = all.size / inside, .stride = all.stride * inside});
+    add({.axis = Axis::expert, .size = inside, .stride = all.stride});
+  } else {
+    add(all);
+  }
+  result.rules.push_back({.axis = Axis::expert_tensor, .size = strategy.expert_tensor, .dims = {"peer", "expert_ffn"}});
+  result.groups.push_back(mesh.group(Axis::expert_tensor));
+  return result;
+}
+
+double share_across(const Strategy& strategy, std::int64_t domain) {
+  if (strategy.expert_domains == 0) return 1.0;
+  const auto domains = static_cast<double>(strategy.expert / experts_in_domain(strategy, domain));
+  const auto copies = static_cast<double>(strategy.expert_copies);
+  const double distinct = domains * (1.0 - std::pow(1.0 - 1.0 / domains, copies));
+  return std::min(distinct, static_cast<double>(strategy.expert_domains)) / copies;
 }
 
 namespace {
 
 bool has_experts(const ir::Graph& graph) {
-  const std::vector<SplitRule> rules = expert_rules(Strategy{});
-  const auto operators = std::span(graph.operators()).first(graph.forward_count());
-  return std::any_of(operators.begin(), operators.end(), [&](const ir::Operator& op) {
-    return std::any_of(rules.begin(), rules.end(), [&](const SplitRule& rule) { return concerns(rule, op); });
+  const std::vector<SplitRule> rules = expert_split(Strategy{}, 0).rules;
+  return std::any_of(graph.tensors().begin(), graph.tensors().end(), [&](const ir::Tensor& tensor) {
+    return std::any_of(rules.begin(), rules.end(), [&](const SplitRule& rule) { return concerns(rule, tensor); });
   });
 }
 
@@ -80,6 +110,10 @@ void check_expert_mesh(const Strategy& strategy) {
                 fmt::format("ep x etp = {} x {} does not divide tp x cp x dp = {}", strategy.expert,
                             strategy.expert_tensor, ranks),
                 fmt::format("choose ep x etp among the divisors of {}", ranks));
+  if (strategy.tensor > 1 && !strategy.sequence_parallel)
+    throw wrong("sequence_parallel",
+                fmt::format("the {} ranks of tp would route the same tokens to experts", strategy.tensor),
+                "set strategy.sequence_parallel: true, so that each routes its own");
   if (mesh(strategy).group(Axis::pipeline).stride != expert_mesh(strategy).group(Axis::pipeline).stride)
     throw wrong("expert_order", "puts ranks of different pipeline stages into one group of experts",
                 "let pp stand at the same end of order and expert_order");

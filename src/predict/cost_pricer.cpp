@@ -98,8 +98,10 @@ const CostPricer::Route& CostPricer::route(const plan::Group& group) {
 
 cost::TransferTime CostPricer::transfer_time(const plan::Transfer& transfer) {
   const Route& way = route(transfer.group);
-  const cost::TransferTime time = cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), way.binding,
-                                                      way.links, way.within_node ? node_laws_ : calibration_.transfers);
+  cost::GroupBinding binding = way.binding;
+  binding.across = transfer.across;
+  const cost::TransferTime time = cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), binding, way.links,
+                                                      way.within_node ? node_laws_ : calibration_.transfers);
   if (time.basis == cost::Basis::assumed)
     assumptions_.insert(
         fmt::format("{} over {} ranks: no measurements of these links, latency and a share of the stated bandwidth",
@@ -115,11 +117,14 @@ CostPricer::Sent CostPricer::sent(const plan::Transfer& transfer) {
   const cost::GroupBinding where = route(transfer.group).binding;
   const double total = plan::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
   if (where.domains() == 1) return {.scale_up = total, .scale_out = 0.0};
-  if (where.ranks_per_domain == 1) return {.scale_up = 0.0, .scale_out = total};
+  if (where.ranks_per_domain == 1) return {.scale_up = 0.0, .scale_out = transfer.across * total};
   // Hierarchical: whole inside the domain, a rank's share across.
   const auto inside = static_cast<double>(where.ranks_per_domain);
   const double across = plan::bytes_sent(transfer.collective, where.domains(), transfer.bytes / inside);
-  return {.scale_up = std::max(0.0, total - across), .scale_out = across};
+  if (transfer.across == 1.0) return {.scale_up = std::max(0.0, total - across), .scale_out = across};
+  // What crosses once is handed on inside, so that every row passes the inner links unless it is where it must be.
+  const double rows = counted_bytes(transfer);
+  return {.scale_up = (inside - 1.0) / inside * rows, .scale_out = transfer.across * across};
 }
 
 LinkBytes CostPricer::least_bytes(const plan::Transfer& transfer) {
@@ -133,11 +138,10 @@ LinkBytes CostPricer::least_bytes(const plan::Transfer& transfer) {
   // What leaves a domain is known where every domain holds equally many ranks of the group.
   const bool even = transfer.collective == plan::Collective::send ? where.ranks_per_domain == 1
                                                                   : where.size % where.ranks_per_domain == 0;
-  if (!even) return {.inside = 0.0, .either = total, .across = 0.0};
+  if (!even) return {.inside = 0.0, .either = transfer.across * total, .across = 0.0};
   const auto ranks = static_cast<double>(where.ranks_per_domain);
-  return {.inside = 0.0,
-          .either = total,
-          .across = plan::bytes_sent(transfer.collective, where.domains(), transfer.bytes / ranks)};
+  const double across = plan::bytes_sent(transfer.collective, where.domains(), transfer.bytes / ranks);
+  return {.inside = 0.0, .either = total - (1.0 - transfer.across) * across, .across = transfer.across * across};
 }
 
 double CostPricer::link_floor_s(const LinkBytes& bytes) const {

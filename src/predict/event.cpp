@@ -10,6 +10,7 @@
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/core/random.h"
+#include "cairn/plan/parameter_group.h"
 #include "cairn/sim/event_queue.h"
 
 namespace cairn::predict {
@@ -90,10 +91,13 @@ struct Actor {
 };
 
 // Coordinates along one axis, folded: the coordinate each class stands for.
-std::vector<std::int64_t> fold(const plan::Mesh& mesh, plan::Axis axis, const EventOptions& options) {
+// Groups of experts cut across those of the dense mesh, so where any rank differs all are told apart.
+std::vector<std::int64_t> fold(const plan::Program& program, plan::Axis axis, const EventOptions& options) {
   std::vector<std::int64_t> named;
+  const plan::Mesh& mesh = program.mesh;
   const std::int64_t size = mesh.size(axis);
-  if (options.jitter_sigma > 0.0) {
+  const bool experts = program.expert_mesh.ranks() > 1 && !options.slow_ranks.empty();
+  if (options.jitter_sigma > 0.0 || experts) {
     for (std::int64_t coordinate = 0; coordinate < size; ++coordinate) named.push_back(coordinate);
     return named;
   }
@@ -113,8 +117,8 @@ class Engine {
   Engine(const plan::Program& program, PriceTable& prices, const EventOptions& options)
       : program_(program), prices_(prices), options_(options) {
     check();
-    tensor_ = fold(program.mesh, plan::Axis::tensor, options);
-    data_ = fold(program.mesh, plan::Axis::data, options);
+    tensor_ = fold(program, plan::Axis::tensor, options);
+    data_ = fold(program, plan::Axis::data, options);
     build_stages();
     const auto actors = static_cast<std::int64_t>(program.stages.size() * tensor_.size() * data_.size());
     if (actors > k_most_actors)
@@ -209,7 +213,7 @@ class Engine {
           for (std::size_t stream = 0; stream < plan::k_streams; ++stream) find_next(actor, stream);
           actors_.push_back(std::move(actor));
         }
-    joins_.assign(actors_.size() * plan::k_streams, 0);
+    joins_.assign(2 * actors_.size() * plan::k_streams, 0);
   }
 
   std::int32_t actor_id(std::int32_t stage, std::int32_t tensor, std::int32_t data) const {
@@ -306,23 +310,52 @@ class Engine {
       return;
     }
     const Picoseconds priced = step.work < 0 ? 0 : (*here.prices)[at(step.work)].duration;
-    if (step.kind == plan::StepKind::transfer && (step.axis == plan::Axis::tensor || step.axis == plan::Axis::data))
-      join(id, stream, step.axis, priced);
+    if (step.kind == plan::StepKind::transfer && step.axis != plan::Axis::pipeline)
+      join(id, stream, step.axis, std::get<plan::Transfer>(here.block->works[at(step.work)]).group, priced);
     else
       finish_after(id, stream, step.kind == plan::StepKind::compute ? computed(actor, priced) : priced);
   }
 
   // A collective starts when its last participant is ready.
-  void join(std::int32_t id, std::size_t stream, plan::Axis axis, Picoseconds duration) {
-    const Actor& actor = actors_[at(id)];
-    const auto participants = static_cast<std::int32_t>(axis == plan::Axis::tensor ? tensor_.size() : data_.size());
-    const auto member = [&](std::int32_t k) {
-      return axis == plan::Axis::tensor ? actor_id(actor.stage, k, actor.data) : actor_id(actor.stage, actor.tensor, k);
-    };
-    std::int32_t& waiting = joins_[at(member(0)) * plan::k_streams + stream];
-    if (++waiting < participants) return;
+  void join(std::int32_t id, std::size_t stream, plan::Axis axis, const plan::Group& group, Picoseconds duration) {
+    if (tensor_.size() * data_.size() == 1) {  // one actor stands for all participants
+      finish_after(id, stream, duration);
+      return;
+    }
+    const std::vector<std::int32_t> members =
+        plan::group_of(axis) == plan::ParameterGroup::expert ? experts_of(actors_[at(id)], group)
+                                                             : peers_of(actors_[at(id)], axis);
+    // Groups over domains and inside one may begin with the same rank.
+    const bool expert = plan::group_of(axis) == plan::ParameterGroup::expert;
+    const std::size_t level = expert && group.stride > program_.expert_mesh.group(axis).stride ? 1 : 0;
+    std::int32_t& waiting = joins_[2 * (at(members.front()) * plan::k_streams + stream) + level];
+    if (++waiting < static_cast<std::int32_t>(members.size())) return;
     waiting = 0;
-    for (std::int32_t k = 0; k < participants; ++k) finish_after(member(k), stream, duration);
+    for (const std::int32_t member : members) finish_after(member, stream, duration);
+  }
+
+  std::vector<std::int32_t> peers_of(const Actor& actor, plan::Axis axis) const {
+    std::vector<std::int32_t> members;
+    if (axis == plan::Axis::tensor)
+      for (std::size_t k = 0; k < tensor_.size(); ++k)
+        members.push_back(actor_id(actor.stage, static_cast<std::int32_t>(k), actor.data));
+    else
+      for (std::size_t k = 0; k < data_.size(); ++k)
+        members.push_back(actor_id(actor.stage, actor.tensor, static_cast<std::int32_t>(k)));
+    return members;
+  }
+
+  // Every rank is an actor.
+  std::vector<std::int32_t> experts_of(const Actor& actor, const plan::Group& group) const {
+    const std::int64_t first = actor.rank - actor.rank / group.stride % group.size * group.stride;
+    std::vector<std::int32_t> members;
+    for (std::int64_t k = 0; k < group.size; ++k) {
+      const std::int64_t rank = first + k * group.stride;
+      members.push_back(actor_id(actor.stage,
+                                 static_cast<std::int32_t>(program_.mesh.coordinate(rank, plan::Axis::tensor)),
+                                 static_cast<std::int32_t>(program_.mesh.coordinate(rank, plan::Axis::data))));
+    }
+    return members;
   }
 
   void finish_after(std::int32_t id, std::size_t stream, Picoseconds duration) {

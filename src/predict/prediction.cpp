@@ -45,6 +45,13 @@ void count(Copies& copies, const plan::Copy& copy, double times) {
   *total += times * copy.bytes;
 }
 
+// What an average rank executes of the fullest rank's share.
+double mean_share(const ir::Operator& op) {
+  double share = 1.0;
+  for (const loopnest::Dim& dim : op.domain.dims()) share *= dim.extent.load.mean / dim.extent.load.max;
+  return share;
+}
+
 StageTotals totals(const PredictionInput& input, std::int32_t stage) {
   StageTotals result;
   // In the order of first execution: sums of doubles must not depend on where blocks lie in memory.
@@ -61,7 +68,8 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
       if (step.work < 0) continue;
       const plan::Work& work = block->works[static_cast<std::size_t>(step.work)];
       if (const auto* shard = std::get_if<ir::Shard>(&work)) {
-        if (shard->op->kind == ir::Kind::contraction) result.contraction_flops += count * ir::flops_unguarded(*shard);
+        if (shard->op->kind == ir::Kind::contraction)
+          result.contraction_flops += count * mean_share(*shard->op) * ir::flops_unguarded(*shard);
       } else if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
         const CostPricer::Sent sent = input.pricer.sent(*transfer);
         Volume& volume = result.volumes[static_cast<std::size_t>(plan::reported_as(step.axis))];

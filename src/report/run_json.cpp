@@ -69,6 +69,8 @@ Json experiment(const Run& run) {
     if (strategy.offload.resident_units > 0) zero["offload"]["resident"] = strategy.offload.resident_units;
     if (strategy.offload.device_every > 0) zero["offload"]["every"] = strategy.offload.device_every;
   }
+  if (run.job.transformer().moe)
+    resolved["overlap"]["ep"] = Json::parse(config::to_json(input, -1)).value("/strategy/overlap/ep"_json_pointer, Json(false));
   document["training"]["global_batch"] = run.job.global_batch();
   document["training"]["precision"] = Json::parse(config::to_json(run.job.recipe(), -1));
   return document;
@@ -164,7 +166,7 @@ Json why_not(const std::optional<experiment::WhyNot>& reason) {
 Json result(const Run& run) {
   const predict::Prediction& p = run.result.prediction;
   const RunFigures f = figures(run);
-  const std::int64_t parameters = run.job.model().parameters();
+  const models::ParameterCount parameters = models::count_parameters(run.job.transformer(), run.job.model());
   const bool has_cost = f.usd_per_step || f.joule_per_step;
   return Json{
       {"fits", p.fits},
@@ -188,7 +190,7 @@ Json result(const Run& run) {
       {"event", p.event
                     ? Json{{"iteration_time_s", core::to_seconds(p.event->makespan.time)}, {"events", p.event->events}}
                     : Json()},
-      {"parameters", {{"total", parameters}, {"active", parameters}}},
+      {"parameters", {{"total", parameters.total}, {"active", parameters.active}}},
       {"cost", has_cost ? Json{{"usd_per_step", or_null(f.usd_per_step)}, {"joule_per_step", or_null(f.joule_per_step)}}
                         : Json()}};
 }

@@ -67,6 +67,14 @@ class RunText {
 
   const predict::Prediction& prediction() const { return run_.result.prediction; }
 
+  // The data-parallel degree, and how experts are spread.
+  static std::string experts(const plan::Strategy& s) {
+    std::string text = std::to_string(s.data);
+    if (s.expert > 1) text += fmt::format(", ep {}", s.expert);
+    if (s.expert_tensor > 1) text += fmt::format(", etp {}", s.expert_tensor);
+    return text;
+  }
+
   void title() {
     const plan::Strategy& s = run_.job.strategy();
     const hardware::Machine& machine = run_.job.machine();
@@ -78,7 +86,7 @@ class RunText {
                           accelerator, machine.network.nodes, machine.network.nodes == 1 ? "" : "s",
                           run_.job.recipe().recipe, run_.job.framework().name));
     paragraph(fmt::format("tp {}, pp {}, dp {}{}; {}{}; {} sequences of {} tokens, {} micro-batch{} of {} on each rank",
-                          s.tensor, s.pipeline, s.data, sharding(s), s.schedule,
+                          s.tensor, s.pipeline, experts(s), sharding(s), s.schedule,
                           s.chunks > 1 ? fmt::format(" with {} chunks", s.chunks) : std::string(),
                           run_.job.global_batch(), run_.job.experiment().training.seq_len, s.micro_batches,
                           s.micro_batches == 1 ? "" : "es", s.micro_batch));

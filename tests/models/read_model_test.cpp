@@ -82,7 +82,7 @@ TEST_CASE("an inline block", "[models]") {
   CHECK(config.head_size() == 64);
   REQUIRE(config.blocks.size() == 2);
   CHECK(config.blocks[0].attention == AttentionPattern{.kind = AttentionKind::sliding, .window = 1024});
-  CHECK(config.blocks[1].attention == AttentionPattern{});
+  CHECK(config.attention_of(config.blocks[1]) == AttentionPattern{});
   // Written out and read back, it is the same block.
   core::Diagnostics diagnostics;
   TransformerConfig again;
@@ -100,11 +100,16 @@ TEST_CASE("what is wrong with a block is said with its place", "[models]") {
   CHECK(mentions(read_text(whole + "kv_heads: 5\n").problems, "model:8:"));
   CHECK(mentions(read_text(whole + "kv_heads: 5\n").problems, "does not divide heads"));
   CHECK(mentions(read_text(whole + "residual: kraken\n").problems, "not modelled yet"));
-  CHECK(
-      mentions(read_text(whole + "moe: {experts: 8, top_k: 2}\n").problems, "mixture of experts is not modelled yet"));
-  CHECK(mentions(read_text(whole + "mla: {q_lora: 1536}\n").problems, "not modelled yet"));
-  CHECK(mentions(read_text(whole + "blocks: [{mlp: moe}]\n").problems, "not modelled yet"));
-  CHECK(mentions(read_text(whole + "blocks: [{attention: linear}]\n").problems, "not modelled yet"));
+  const std::string free = whole + "bias: false\n";
+  CHECK(read_text(free + "moe: {experts: 8, top_k: 2, ffn: 64}\n").problems.empty());
+  CHECK(mentions(read_text(free + "moe: {experts: 8, top_k: 2}\n").problems, "model.moe.ffn"));
+  CHECK(mentions(read_text(free + "moe: {experts: 8, top_k: 9, ffn: 64}\n").problems, "number of experts"));
+  CHECK(mentions(read_text(whole + "moe: {experts: 8, top_k: 2, ffn: 64}\n").problems, "biases"));
+  CHECK(mentions(read_text(free + "moe: {experts: 8, top_k: 2, ffn: 64, dispatcher: smle}\n").problems, "smile"));
+  CHECK(mentions(read_text(whole + "mla: {q_lora: 1536}\n").problems, "model.mla.kv_lora"));
+  CHECK(mentions(read_text(whole + "blocks: [{mlp: moe}]\n").problems, "no moe block"));
+  CHECK(mentions(read_text(whole + "blocks: [{attention: mla}]\n").problems, "no mla block"));
+  CHECK(mentions(read_text(whole + "blocks: [{attention: linear}]\n").problems, "linear attention with biases"));
   CHECK(mentions(read_text(whole + "blocks: [{repeat: 5}]\n").problems, "does not divide layers"));
   CHECK(mentions(read_text(whole + "dropout: 1\n").problems, "[0, 1)"));
 }
@@ -152,7 +157,7 @@ TEST_CASE("Hugging Face defaults of absent and null keys", "[models]") {
   CHECK_FALSE(with("llama", R"("attention_bias": true)").has_mlp_bias());
   CHECK(with("mistral").kv_head_count() == 8);
   CHECK(with("mistral", R"("num_key_value_heads": null)").kv_head_count() == 32);
-  CHECK(with("mistral").blocks.at(0).attention.window == 4096);
+  CHECK(with("mistral").blocks.at(0).attention->window == 4096);
   CHECK(with("mistral", R"("sliding_window": null)").blocks.empty());
   CHECK(with("qwen2").kv_head_count() == 32);
   CHECK(with("qwen2").has_qkv_bias());
@@ -161,7 +166,7 @@ TEST_CASE("Hugging Face defaults of absent and null keys", "[models]") {
   const TransformerConfig windowed = with("qwen2", R"("use_sliding_window": true)");
   REQUIRE(windowed.blocks.size() == 2);
   CHECK(windowed.blocks[0].repeat == 28);
-  CHECK(windowed.blocks[1].attention.window == 4096);
+  CHECK(windowed.blocks[1].attention->window == 4096);
   CHECK(with("qwen3").head_size() == 128);
   CHECK(with("qwen3").qk_norm);
   const TransformerConfig gpt2 =
@@ -175,10 +180,11 @@ TEST_CASE("Hugging Face defaults of absent and null keys", "[models]") {
 TEST_CASE("Hugging Face files that cannot be built", "[models]") {
   const auto problems = [](const std::string& json) { return read_text(json, config::Syntax::json).problems; };
   CHECK(mentions(problems(R"({"model_type": "gpt_nex"})"), "unknown model_type"));
-  CHECK(mentions(problems(R"({"model_type": "gpt_nex"})"), "bloom, gpt2, llama, mistral, opt, qwen2, qwen3"));
+  CHECK(mentions(problems(R"({"model_type": "gpt_nex"})"),
+                 "bloom, deepseek_v2, deepseek_v3, gpt2, llama, mistral, mixtral, opt, qwen2, qwen3"));
   CHECK(mentions(problems(R"({"model_type": "llamma"})"), "did you mean 'llama'"));
   for (const std::string type : {"mixtral", "deepseek_v3", "qwen3_moe"}) {
-    CHECK(mentions(problems(R"({"model_type": ")" + type + R"("})"), "mixture of experts, which is not modelled yet"));
+    CHECK(mentions(problems(R"({"model_type": ")" + type + R"("})"), "hidden_size"));
   }
   const std::string missing = problems(R"({"model_type": "llama", "hidden_size": 4096})");
   for (const char* key : {"num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size"})

@@ -214,9 +214,9 @@ TEST_CASE("what cannot be built says why", "[models]") {
   CHECK(mentions(message(config), "not modelled yet"));
   config.residual = Residual::standard;
   config.blocks = {{.repeat = 1, .mlp = MlpKind::moe}};
-  CHECK(mentions(message(config), "mixture of experts"));
-  config.blocks = {{.repeat = 1, .attention = {.kind = AttentionKind::linear}}};
-  CHECK(mentions(message(config), "attention that is not modelled yet"));
+  CHECK(mentions(message(config), "no moe block"));
+  config.blocks = {{.repeat = 1, .attention = AttentionPattern{.kind = AttentionKind::mla}}};
+  CHECK(mentions(message(config), "no mla block"));
   config.blocks = {{.repeat = 3}};
   CHECK(mentions(message(config), "does not divide layers"));
   config = gpt(2, 96, 6, 1000, 64);

@@ -42,6 +42,7 @@ struct AttentionShape {
   std::int64_t head_dim = 0;
   bool causal = true;  // query i sees the keys up to i + s_kv - s_q
   double bytes_per_element = 2.0;
+  double work = 1.0;         // FLOPs over those of values as wide as queries and keys
   double score_pairs = 0.0;  // unmasked (query, key) pairs of all sequences and heads; 0: from the lines above
   bool harness = false;      // operator form only: as the benchmark ran it
 

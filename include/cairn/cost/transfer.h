@@ -66,6 +66,9 @@ struct GroupBinding {
   std::int64_t size = 1;
   std::int64_t ranks_per_domain = 1;
   std::int64_t ranks_per_switch = 0;  // of those in a domain, under one of several PCIe switches; 0: all under one
+  // all-to-all: of the bytes for other domains, the share that crosses. Below 1 copies for several ranks of a domain
+  // cross once and are handed on inside it, so that all of them pass the inner links.
+  double across = 1.0;
 
   std::int64_t domains() const { return (size + ranks_per_domain - 1) / ranks_per_domain; }
 };

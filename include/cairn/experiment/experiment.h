@@ -106,11 +106,18 @@ struct TensorOverlap {
   std::optional<TensorOverlapKind> kind;
   std::optional<std::int64_t> chunks;  // chunked: pieces of each product; default 4
 };
+// Transfers of routed tokens: waited for; beside the shared experts and whatever else does not need them; beside the other
+// half of the micro-batch.
+enum class ExpertOverlapKind : std::uint8_t { none, shared, two_batch };
+struct ExpertOverlap {
+  ExpertOverlapKind kind = ExpertOverlapKind::none;
+};
 // Keys left out come from the framework.
 struct Overlap {
   std::optional<DataOverlap> dp;
   std::optional<TensorOverlap> tp;
   std::optional<bool> pp;
+  std::optional<ExpertOverlap> ep;
 };
 
 struct StrategyChoice {
@@ -121,6 +128,7 @@ struct StrategyChoice {
   std::int64_t ep = 1;
   std::int64_t etp = 1;
   std::vector<std::string> order{"tp", "cp", "dp", "pp"};  // inner to outer
+  std::vector<std::string> expert_order{"etp", "ep", "edp", "pp"};
   std::int64_t micro_batch = 1;
   bool sequence_parallel = false;
   std::optional<bool> vocab_parallel;  // default: tp > 1

@@ -6,7 +6,9 @@
 // form being {terms: (x, stride 2), (r, stride 1), offset 0}. A guard is a form that must not be negative: q - k >= 0.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 
 #include <boost/container/static_vector.hpp>
@@ -53,28 +55,72 @@ inline bool uses(const Projection& projection, DimId dim) {
 }
 
 // What a model leaves open until it is run: sizes chosen by the training setup, not by the architecture.
-enum class Symbol : std::uint8_t { none, batch, sequence };
-inline constexpr std::size_t k_symbols = 3;
+enum class Symbol : std::uint8_t { none, batch, sequence, tokens, source, peer };
 
-// Values of the symbols: sequences per micro-batch on one data-parallel rank, tokens per sequence.
+// Values of the symbols: sequences per micro-batch on one data-parallel rank, tokens per sequence; where tokens are
+// routed by their contents, the tokens that one rank routes and how many ranks exchange them (sources) and share the
+// work on each of them (peers).
 struct Sizes {
   std::int64_t batch = 1;
   std::int64_t sequence = 1;
+  std::int64_t tokens = 0;  // 0: all of batch and sequence
+  std::int64_t source = 1;
+  std::int64_t peer = 1;
   std::int64_t operator[](Symbol symbol) const {
-    return symbol == Symbol::batch ? batch : symbol == Symbol::sequence ? sequence : 0;
+    switch (symbol) {
+      case Symbol::none:
+        return 0;
+      case Symbol::batch:
+        return batch;
+      case Symbol::sequence:
+        return sequence;
+      case Symbol::tokens:
+        return tokens > 0 ? tokens : batch * sequence;
+      case Symbol::source:
+        return source;
+      case Symbol::peer:
+        return peer;
+    }
+    return 0;
   }
   friend bool operator==(const Sizes&, const Sizes&) = default;
 };
 
-// extent = constant + factor * symbol
+// An extent that data decide and that differs from rank to rank, in units of an even spread: on average and on the
+// fullest rank.
+struct Load {
+  double mean = 1.0;
+  double max = 1.0;
+  friend bool operator==(const Load&, const Load&) = default;
+};
+
+// extent = constant + ceil(load * factor * symbol / divisor); the fullest rank's, which the others wait for
 struct Extent {
   std::int64_t constant = 0;
   std::int64_t factor = 0;
   Symbol symbol = Symbol::none;
+  std::int64_t divisor = 1;
+  Load load{};
 
-  static Extent of(std::int64_t constant) { return {constant, 0, Symbol::none}; }
-  static Extent of(Symbol symbol, std::int64_t factor = 1) { return {0, factor, symbol}; }
-  std::int64_t at(const Sizes& sizes) const { return constant + factor * sizes[symbol]; }
+  static Extent of(std::int64_t constant) { return {.constant = constant}; }
+  static Extent of(Symbol symbol, std::int64_t factor = 1) { return {.factor = factor, .symbol = symbol}; }
+  static Extent share(Symbol symbol, std::int64_t factor, std::int64_t divisor, Load load = {}) {
+    return {.factor = factor, .symbol = symbol, .divisor = divisor, .load = load};
+  }
+  std::int64_t at(const Sizes& sizes) const {
+    const std::int64_t scaled = factor * sizes[symbol];
+    if (load.max == 1.0) return constant + (scaled + divisor - 1) / divisor;
+    // What rounding adds to a whole number is not another slot.
+    constexpr double k_rounding = 1e-12;
+    const double spread = load.max * static_cast<double>(scaled) / static_cast<double>(divisor);
+    return constant + static_cast<std::int64_t>(std::ceil(spread * (1.0 - k_rounding)));
+  }
+  // The share of the extent that an even spread fills; 1 where nothing is spread or rounded.
+  double useful(const Sizes& sizes) const {
+    if (divisor == 1 && load == Load{}) return 1.0;
+    const double even = static_cast<double>(factor * sizes[symbol]) / static_cast<double>(divisor);
+    return (static_cast<double>(constant) + std::min(1.0, load.mean) * even) / static_cast<double>(at(sizes));
+  }
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 

@@ -8,7 +8,8 @@
 //   batch, sequence (query, key: the two roles a token plays in attention), hidden, kv_heads, group (query heads of one
 //   kv head), qkv (index inside one kv head of the fused projection's output: group queries, one key, one value),
 //   head_dim, ffn, gate (0: goes through the activation, 1: factor), vocab, positions, classes (the vocabulary where
-//   the loss is not split).
+//   the loss is not split); q_lora, kv_lora (latent attention); chunk (linear attention); peer, source, experts, slots,
+//   expert_ffn (see mixture.h), choices, choice (router).
 #pragma once
 
 #include <cstdint>
@@ -61,6 +62,13 @@ struct BuildOptions {
   // Ranks that share the vocabulary: it is padded to a multiple of vocab_multiple times this. 0: not padded, as in
   // published parameter counts.
   std::int64_t vocab_divisor = 0;
+  // Equal parts of a micro-batch that pass through every layer in turns, so that one's transfers run beside the other's
+  // computation.
+  std::int64_t parts = 1;
+  // Shared experts run while tokens travel to the routed ones, not after them.
+  bool shared_experts_first = false;
+  // Domains that hold experts, for a router in two levels.
+  std::int64_t expert_domains = 1;
 };
 
 // The model with its backward pass. FLOPs of operators that are no contractions are counts of elementary operations per
@@ -68,5 +76,13 @@ struct BuildOptions {
 // Not modelled as operators: the rotation and slope tables (b x heads times smaller than what they act on), the scalar
 // mean of the token losses. Errors: core::ConfigurationError, as validate(); learned positions without max_positions.
 ir::Model build_transformer(const TransformerConfig& config, const BuildOptions& options);
+
+// All parameters, tied ones once; and those that a token meets: of routed experts only the ones it goes to.
+//   active = total - (1 - top_k / experts) x parameters of routed experts
+struct ParameterCount {
+  std::int64_t total = 0;
+  std::int64_t active = 0;
+};
+ParameterCount count_parameters(const TransformerConfig& config, const ir::Model& model);
 
 }  // namespace cairn::models

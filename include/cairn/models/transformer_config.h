@@ -21,6 +21,7 @@ inline constexpr std::int64_t k_max_layers = std::int64_t{1} << 16;
 inline constexpr std::int64_t k_max_heads = std::int64_t{1} << 16;
 inline constexpr std::int64_t k_max_width = std::int64_t{1} << 20;  // hidden
 inline constexpr std::int64_t k_max_ffn = 4 * k_max_width;
+inline constexpr std::int64_t k_max_experts = std::int64_t{1} << 16;
 inline constexpr std::int64_t k_max_vocab = std::int64_t{1} << 24;
 inline constexpr std::int64_t k_max_positions = std::int64_t{1} << 32;  // also of a sliding window
 
@@ -38,11 +39,44 @@ struct AttentionPattern {
   friend bool operator==(const AttentionPattern&, const AttentionPattern&) = default;
 };
 
+// How tokens reach their experts and come back.
+//   alltoall   every rank sends each of its tokens to the ranks that hold its experts, and gets the results back
+//   allgather  every rank sees all tokens and works on those of its experts; results are summed and scattered
+//   smile      alltoall in two steps, to the right domain, then inside it; so does the router choose
+//   exflow     every rank holds the context of all tokens (gathered once per pass): results stay where their experts
+//   are
+enum class Dispatcher : std::uint8_t { alltoall, allgather, smile, exflow };
+
+struct MixtureConfig {
+  std::int64_t experts = 0;
+  std::int64_t top_k = 0;
+  std::int64_t ffn = 0;                    // inner width of one expert
+  std::int64_t shared_experts = 0;         // seen by every token
+  std::optional<std::int64_t> shared_ffn = {};  // inner width of them together; default: shared_experts x ffn
+  double capacity_factor = 0.0;            // rows per expert over an even spread, padded; 0: dropless
+  double imbalance = 1.0;                  // rows on the fullest rank over an even spread
+  Dispatcher dispatcher = Dispatcher::alltoall;
+  std::int64_t node_limit = 0;  // nodes that a token goes to at most; 0: every row crosses by itself
+  bool shortcut = false;        // experts read what the block reads, not what its attention made
+
+  std::int64_t shared_width() const { return shared_ffn.value_or(shared_experts * ffn); }
+};
+
+// Latent attention: queries and keys-values pass through a narrow projection; of each head's query and key `nope`
+// dimensions come from it and `rope` ones are rotated, the latter part of the key common to all heads.
+struct LatentConfig {
+  std::int64_t q_lora = 0;  // 0: queries are projected directly
+  std::int64_t kv_lora = 0;
+  std::int64_t rope_dim = 0;
+  std::int64_t nope_dim = 0;
+  std::int64_t v_dim = 0;
+};
+
 // `repeat` consecutive equal blocks.
 struct BlockPattern {
   std::int64_t repeat = 1;
-  MlpKind mlp = MlpKind::dense;
-  AttentionPattern attention = {};
+  std::optional<MlpKind> mlp = {};                 // default: moe where the model has experts
+  std::optional<AttentionPattern> attention = {};  // default: mla where the model has it, else full
 };
 
 struct TransformerConfig {
@@ -72,8 +106,15 @@ struct TransformerConfig {
   std::optional<double> attention_dropout;  // of the attention probabilities; default: dropout
   std::optional<Activation> activation;     // default: gelu, silu when gated
   Residual residual = Residual::standard;
-  std::vector<BlockPattern> blocks;  // repeated until `layers` is reached; empty: dense blocks with full attention
+  std::optional<MixtureConfig> moe;
+  std::optional<LatentConfig> mla;
+  std::vector<BlockPattern> blocks;  // repeated until `layers` is reached; empty: equal blocks, see default_block()
 
+  // Mixture of experts and latent attention where the model has them.
+  MlpKind mlp_of(const BlockPattern& block) const { return block.mlp.value_or(moe ? MlpKind::moe : MlpKind::dense); }
+  AttentionPattern attention_of(const BlockPattern& block) const {
+    return block.attention.value_or(AttentionPattern{.kind = mla ? AttentionKind::mla : AttentionKind::full});
+  }
   std::int64_t kv_head_count() const { return kv_heads.value_or(heads); }
   // Query heads that share one key and value head.
   std::int64_t group() const { return heads / kv_head_count(); }
@@ -100,6 +141,8 @@ TransformerConfig for_sequence(TransformerConfig config, std::int64_t sequence);
 
 void describe(config::Value& value, AttentionPattern& attention);
 void describe(config::Fields& fields, BlockPattern& block);
+void describe(config::Fields& fields, MixtureConfig& mixture);
+void describe(config::Fields& fields, LatentConfig& latent);
 void describe(config::Fields& fields, TransformerConfig& config);
 
 }  // namespace cairn::models

@@ -62,6 +62,8 @@ struct LayerOptions {
   bool recompute_all = false;
   bool recompute_second = false;    // everything but attention and every second product
   bool share_saved_inputs = false;  // whole saved inputs are kept in shards over the first rule's axis
+  bool expert_overlap = false;      // transfers of routed tokens run beside whatever does not need them
+  double across = 1.0;              // of routed tokens, see Transfer
   bool tensor_overlap = true;       // in backward, transfers of the input's gradient run beside the weight's gradient
   bool asynchronous = false;        // a transfer is awaited by what reads its result alone, also across layers
   TensorPieces pieces = {};
@@ -138,8 +140,11 @@ class LayerLowering {
   void find_parameters();
   void find_fed();
   void find_saved();
-  // The group of a parameter that `op` reads.
-  ParameterGroup group_of_parameter(const ir::Operator& op) const;
+  // The mesh a tensor lives on, named by its group.
+  ParameterGroup mesh_of(ir::TensorId tensor) const { return mesh_[static_cast<std::size_t>(tensor)]; }
+  // Placement of an accessed tensor over a rule's axis.
+  Placement stated(const ir::Operator& op, const ir::Access& access, std::size_t rule) const;
+  void find_meshes();
   // Whether ranks along the rule's axis hold parts of the parameter's gradient that are still to be summed.
   bool gradient_is_partial(ir::TensorId parameter, std::size_t rule) const;
   // The tensor whose memory this one lives in.
@@ -163,7 +168,7 @@ class LayerLowering {
   std::vector<ir::TensorId> fed_;  // activations that come from outside the model: data
   Settled settled_;
   std::vector<double> parameter_local_;  // elements on this rank, by tensor
-  std::vector<ParameterGroup> parameter_group_;
+  std::vector<ParameterGroup> mesh_;     // by tensor
   LayerState state_;
 };
 

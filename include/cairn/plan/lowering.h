@@ -49,9 +49,19 @@ std::vector<SplitRule> split_rules(const Strategy& strategy);
 Mesh mesh(const Strategy& strategy);
 Mesh expert_mesh(const Strategy& strategy);
 
-// Which dimensions of operators on experts go over the expert axes: tokens by the rank they come from before and after,
-// experts and their width in between.
-std::vector<SplitRule> expert_rules(const Strategy& strategy);
+// How experts are split: tokens by the rank they come from before and after, experts and their width in between.
+//   two-level exchange: the rule of the expert axis falls in two, over domains and inside one; both split the same
+//   dimensions
+struct ExpertSplit {
+  std::vector<SplitRule> rules;
+  std::vector<Group> groups;  // parallel to rules
+};
+ExpertSplit expert_split(const Strategy& strategy, std::int64_t domain);
+// Ranks of a group along the expert axis that share a domain.
+std::int64_t experts_in_domain(const Strategy& strategy, std::int64_t domain);
+// Transfer::across of routed tokens: with k copies of a token over N domains, at most L of them,
+//   min(L, N (1 - (1 - 1/N)^k)) / k
+double share_across(const Strategy& strategy, std::int64_t domain);
 bool has_experts(const ir::Model& model);
 
 // Equal numbers of body layers per virtual stage; throws core::ConfigurationError naming the alternatives if they do

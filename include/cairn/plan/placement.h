@@ -31,9 +31,9 @@ struct SplitRule {
   std::vector<std::string> dims;  // in order of preference
 };
 
-// Whether `op` has a dimension that the rule names: it is laid out on the mesh of the rule's axis, whatever the axis's
-// size.
-bool concerns(const SplitRule& rule, const ir::Operator& op);
+// Whether the tensor has a dimension that the rule names: it lives on the mesh of the rule's axis, whatever the axis's
+// size. About tensors of the other mesh a rule says nothing: each rank uses its own.
+bool concerns(const SplitRule& rule, const ir::Tensor& tensor);
 
 // The dimension of `op` that the rule splits, or -1.
 int split_dim(const ir::Operator& op, const SplitRule& rule);

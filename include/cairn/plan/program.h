@@ -69,6 +69,9 @@ struct Transfer {
   // One of `parts` equal shares, of these bytes each, of a transfer that starts before all of it is there.
   std::int32_t part = 0;
   std::int32_t parts = 1;
+  // all-to-all: of what is meant for other domains, the share that crosses to them. Below 1 where copies of one row for
+  // several ranks of a domain cross once and are handed on inside.
+  double across = 1.0;
 };
 
 enum class Lane : std::uint8_t { to_device, to_host, from_storage, to_storage };

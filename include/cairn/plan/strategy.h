@@ -70,6 +70,11 @@ struct Strategy {
   std::int64_t data = 1;
   std::int64_t expert = 1;         // ranks over which experts are spread
   std::int64_t expert_tensor = 1;  // ranks over which each expert is split
+  bool bilevel_experts = false;    // tokens go to other domains first, then to ranks inside, in two exchanges
+  // Domains that a token's copies may go to, each crossing to a domain once: 0 where every copy crosses on its own.
+  std::int64_t expert_domains = 0;
+  std::int64_t expert_copies = 1;  // of a token
+  bool overlap_experts = false;    // transfers of routed tokens beside whatever does not need them
   std::vector<Axis> order{Axis::tensor, Axis::context, Axis::data, Axis::pipeline};  // inner to outer
   std::vector<Axis> expert_order{Axis::expert_tensor, Axis::expert, Axis::expert_data, Axis::pipeline};
   std::int64_t micro_batch = 1;    // sequences

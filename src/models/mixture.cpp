@@ -1,0 +1,266 @@
+#include "mixture.h"
+
+#include "activation_work.h"
+
+namespace cairn::models {
+namespace {
+
+using loopnest::Extent;
+using loopnest::Symbol;
+
+// Per logit and choice: one comparison; backward: one product.
+constexpr double k_top_k_forward = 1, k_top_k_backward = 1;
+
+// Slots per expert and source on one rank: an even spread, and how far the fullest exceeds it. Padding to a capacity
+// spreads evenly whatever the tokens want.
+Extent slot_extent(const MixtureConfig& mixture, std::int64_t parts) {
+  const double capacity = mixture.capacity_factor;
+  const loopnest::Load load = capacity > 0.0 ? loopnest::Load{.mean = capacity, .max = capacity}
+                                             : loopnest::Load{.mean = 1.0, .max = mixture.imbalance};
+  return Extent::share(Symbol::tokens, mixture.top_k, mixture.experts * parts, load);
+}
+
+// Two routers, over domains and inside one, where tokens travel in two steps.
+std::int64_t router_width(const Layer& layer) {
+  const MixtureConfig& mixture = *layer.config.moe;
+  const std::int64_t domains = layer.options.expert_domains;
+  if (mixture.dispatcher != Dispatcher::smile || domains == 1) return mixture.experts;
+  return domains + mixture.experts / domains;
+}
+
+class Mixture {
+ public:
+  explicit Mixture(Layer& layer)
+      : layer_(layer),
+        mixture_(*layer.config.moe),
+        a_(layer.axis),
+        kind_(layer.config.activation_function()),
+        experts_{"experts", Extent::of(mixture_.experts)},
+        slots_{"slots", slot_extent(mixture_, layer.options.parts)},
+        ffn_{"expert_ffn", Extent::of(mixture_.ffn)},
+        choices_{"choices", Extent::of(router_width(layer))},
+        choice_{"choice", Extent::of(mixture_.top_k)},
+        tokens_{"tokens", Extent::share(Symbol::tokens, 1, layer.options.parts)} {}
+
+  Routed route(ir::TensorId y) {
+    const ir::TensorId weights = append_router(y);
+    if (mixture_.dispatcher == Dispatcher::allgather) return permute_everywhere(y, weights);
+    const ir::TensorId rows = rows_like("permute.out");
+    const auto [p, c, e, t, h, b, s] = axes<7>();
+    Op(layer_, "permute", ir::Kind::gather, {k_peer, k_source, experts_, slots_, a_.hidden})
+        .select_one(a_.batch)
+        .select_one(a_.sequence)
+        .read(y, {b, s, h})
+        .write(rows, {p, c, e, t, h})
+        .add();
+    return {.weights = weights, .rows = rows};
+  }
+
+  ir::TensorId transform(ir::TensorId rows) {
+    const ir::TensorId wide = layer_.config.gated_mlp ? append_gated(rows) : append_plain(rows);
+    const ir::TensorId weight = layer_.parameter("experts.fc2.weight", {experts_, a_.hidden, ffn_});
+    const ir::TensorId out = rows_like("experts.fc2.out");
+    const auto [p, c, e, t, h, f] = axes<6>();
+    Op(layer_, "experts.fc2", ir::Kind::contraction, {k_from_peer, k_from, experts_, slots_, a_.hidden, ffn_})
+        .read(wide, {p, c, e, t, f})
+        .read(weight, {e, h, f})
+        .sum(out, {p, c, e, t, h})
+        .flops(k_multiply_add, 0)
+        .add();
+    return out;
+  }
+
+  ir::TensorId combine(const Routed& routed) {
+    if (mixture_.dispatcher == Dispatcher::allgather) return combine_everywhere(routed);
+    // Results that stay with their experts are summed there, others where their tokens come from.
+    const bool stays = mixture_.dispatcher == Dispatcher::exflow;
+    const ir::TensorId out = layer_.stream("combine.out");
+    const auto [p, c, e, t, h, b, s, k] = axes<8>();
+    Op(layer_, "combine", ir::Kind::scatter, {k_peer, stays ? k_from : k_source, experts_, slots_, a_.hidden})
+        .select_one(a_.batch)
+        .select_one(a_.sequence)
+        .select_one(choice_)
+        .read(routed.rows, {p, c, e, t, h})
+        .read(routed.weights, {b, s, k})
+        .sum(out, {b, s, h})
+        .keep({routed.rows, routed.weights})
+        .add();
+    return out;
+  }
+
+ private:
+  // The two origins of a row: split where tokens leave and return, whole where experts work.
+  static constexpr Axis k_peer{"peer", {.factor = 1, .symbol = Symbol::peer}};
+  static constexpr Axis k_source{"source", {.factor = 1, .symbol = Symbol::source}};
+  static constexpr Axis k_from_peer{"from_peer", {.factor = 1, .symbol = Symbol::peer}};
+  static constexpr Axis k_from{"from", {.factor = 1, .symbol = Symbol::source}};
+
+  ir::TensorId rows_like(const char* name) {
+    return layer_.activation(name, {k_peer, k_source, experts_, slots_, a_.hidden});
+  }
+
+  ir::TensorId append_router(ir::TensorId y) {
+    const ir::TensorId weight = layer_.parameter("router.weight", {choices_, a_.hidden});
+    const ir::TensorId logits = layer_.activation("router.logits", {a_.batch, a_.sequence, choices_});
+    const auto [b, s, n, h] = axes<4>();
+    Op(layer_, "router", ir::Kind::contraction, {a_.batch, a_.sequence, choices_, a_.hidden})
+        .read(y, {b, s, h})
+        .read(weight, {n, h})
+        .sum(logits, {b, s, n})
+        .flops(k_multiply_add, 0)
+        .add();
+    const ir::TensorId weights = layer_.statistic("router.weights", {a_.batch, a_.sequence, choice_});
+    const auto [tb, ts, tn, k] = axes<4>();
+    Op(layer_, "router.top_k", ir::Kind::reduce, {a_.batch, a_.sequence, choices_, choice_})
+        .read(logits, {tb, ts, tn})
+        .write(weights, {tb, ts, k})
+        .keep({logits, weights})
+        .flops(k_top_k_forward, k_top_k_backward)
+        .add();
+    return weights;
+  }
+
+  ir::TensorId append_gated(ir::TensorId rows) {
+    const Axis gate = a_.gate;
+    const ir::TensorId weight = layer_.parameter("experts.fc1.weight", {experts_, gate, ffn_, a_.hidden});
+    const ir::TensorId inner = layer_.activation("experts.fc1.out", {k_peer, k_source, experts_, slots_, gate, ffn_});
+    const auto [p, c, e, t, g, f, h] = axes<7>();
+    Op(layer_, "experts.fc1", ir::Kind::contraction, {k_from_peer, k_from, experts_, slots_, gate, ffn_, a_.hidden})
+        .read(rows, {p, c, e, t, h})
+        .read(weight, {e, g, f, h})
+        .sum(inner, {p, c, e, t, g, f})
+        .flops(k_multiply_add, 0)
+        .add();
+    const ir::TensorId out = layer_.activation("experts.activation.out", {k_peer, k_source, experts_, slots_, ffn_});
+    const Work work = work_of(kind_);
+    const auto [ap, ac, ae, at, af] = axes<5>();
+    Op(layer_, "experts.activation", ir::Kind::pointwise, {k_from_peer, k_from, experts_, slots_, ffn_})
+        .read(inner, {ap, ac, ae, at, At::fixed(0), af})
+        .read(inner, {ap, ac, ae, at, At::fixed(1), af})
+        .write(out, {ap, ac, ae, at, af})
+        .keep({inner})
+        .flops(work.forward + k_gate_forward, work.backward + k_gate_backward)
+        .variant(name_of(kind_))
+        .add();
+    return out;
+  }
+
+  ir::TensorId append_plain(ir::TensorId rows) {
+    const ir::TensorId weight = layer_.parameter("experts.fc1.weight", {experts_, ffn_, a_.hidden});
+    const ir::TensorId inner = layer_.activation("experts.fc1.out", {k_peer, k_source, experts_, slots_, ffn_});
+    const auto [p, c, e, t, f, h] = axes<6>();
+    Op(layer_, "experts.fc1", ir::Kind::contraction, {k_from_peer, k_from, experts_, slots_, ffn_, a_.hidden})
+        .read(rows, {p, c, e, t, h})
+        .read(weight, {e, f, h})
+        .sum(inner, {p, c, e, t, f})
+        .flops(k_multiply_add, 0)
+        .add();
+    const ir::TensorId out = layer_.activation("experts.activation.out", {k_peer, k_source, experts_, slots_, ffn_});
+    const Work work = work_of(kind_);
+    Op(layer_, "experts.activation", ir::Kind::pointwise, {k_from_peer, k_from, experts_, slots_, ffn_})
+        .read(inner, {p, c, e, t, f})
+        .write(out, {p, c, e, t, f})
+        .keep({inner})
+        .flops(work.forward, work.backward)
+        .variant(name_of(kind_))
+        .add();
+    return out;
+  }
+
+  // Every rank sees the tokens of all ranks and picks the rows of its own experts.
+  Routed permute_everywhere(ir::TensorId y, ir::TensorId weights) {
+    const ir::TensorId shared = layer_.activation("share.out", {k_peer, k_source, tokens_, a_.hidden});
+    const ir::TensorId shared_weights = layer_.statistic("share.weights", {k_peer, k_source, tokens_, choice_});
+    {
+      const auto [p, c, t, h, k, b, s] = axes<7>();
+      Op(layer_, "share", ir::Kind::pointwise, {k_peer, k_source, tokens_, a_.hidden, choice_})
+          .select_one(a_.batch)
+          .select_one(a_.sequence)
+          .read(y, {b, s, h})
+          .read(weights, {b, s, k})
+          .write(shared, {p, c, t, h})
+          .write(shared_weights, {p, c, t, k})
+          .add();
+    }
+    const ir::TensorId rows = rows_like("permute.out");
+    const auto [p, c, e, t, h, n] = axes<6>();
+    Op(layer_, "permute", ir::Kind::gather, {k_from_peer, k_from, experts_, slots_, a_.hidden})
+        .select_one(tokens_)
+        .read(shared, {p, c, n, h})
+        .write(rows, {p, c, e, t, h})
+        .add();
+    return {.weights = shared_weights, .rows = rows};
+  }
+
+  ir::TensorId combine_everywhere(const Routed& routed) {
+    const ir::TensorId summed = layer_.activation("combine.out", {k_peer, k_source, tokens_, a_.hidden});
+    {
+      const auto [p, c, e, t, h, n, k] = axes<7>();
+      Op(layer_, "combine", ir::Kind::scatter, {k_from_peer, k_from, experts_, slots_, a_.hidden})
+          .select_one(tokens_)
+          .select_one(choice_)
+          .read(routed.rows, {p, c, e, t, h})
+          .read(routed.weights, {p, c, n, k})
+          .sum(summed, {p, c, n, h})
+          .keep({routed.rows, routed.weights})
+          .add();
+    }
+    return collect("collect", summed, k_peer, k_source);
+  }
+
+  ir::TensorId collect(const char* name, ir::TensorId rows, const Axis& peer, const Axis& source) {
+    const ir::TensorId out = layer_.stream(std::string(name) + ".out");
+    const auto [p, c, t, h, b, s] = axes<6>();
+    Op(layer_, name, ir::Kind::gather, {peer, source, tokens_, a_.hidden})
+        .select_one(a_.batch)
+        .select_one(a_.sequence)
+        .read(rows, {p, c, t, h})
+        .sum(out, {b, s, h})
+        .add();
+    return out;
+  }
+
+ public:
+  ir::TensorId share_context(ir::TensorId x) {
+    const ir::TensorId mine = layer_.activation("context.mine", {k_peer, k_source, tokens_, a_.hidden});
+    {
+      const auto [p, c, t, h, b, s] = axes<6>();
+      Op(layer_, "context.share", ir::Kind::gather, {k_peer, k_source, tokens_, a_.hidden})
+          .select_one(a_.batch)
+          .select_one(a_.sequence)
+          .read(x, {b, s, h})
+          .write(mine, {p, c, t, h})
+          .add();
+    }
+    return collect("context", mine, k_peer, k_from);
+  }
+
+ private:
+  Layer& layer_;
+  const MixtureConfig& mixture_;
+  const Axes& a_;
+  Activation kind_;
+  Axis experts_, slots_, ffn_, choices_, choice_, tokens_;
+};
+
+}  // namespace
+
+Routed append_routing(Layer& layer, ir::TensorId y) { return Mixture(layer).route(y); }
+void append_experts(Layer& layer, Routed& routed) { routed.rows = Mixture(layer).transform(routed.rows); }
+ir::TensorId append_combine(Layer& layer, const Routed& routed) { return Mixture(layer).combine(routed); }
+ir::TensorId append_shared_context(Layer& layer, ir::TensorId x) { return Mixture(layer).share_context(x); }
+
+ir::TensorId append_sum(Layer& layer, const char* name, ir::TensorId a, ir::TensorId b) {
+  const Axes& axis = layer.axis;
+  const ir::TensorId out = layer.stream(std::string(name) + ".out");
+  const auto [i, s, h] = axes<3>();
+  Op(layer, name, ir::Kind::pointwise, {axis.batch, axis.sequence, axis.hidden})
+      .pass(a, {i, s, h})
+      .pass(b, {i, s, h})
+      .write(out, {i, s, h})
+      .flops(1, 0)
+      .add();
+  return out;
+}
+
+}  // namespace cairn::models

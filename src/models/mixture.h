@@ -1,0 +1,27 @@
+// The expert part of a block, in three stretches between which tokens travel:
+//   route     logits = W_r y; the top k experts of every token; rows of y sorted by expert      R[peer, source, expert,
+//   slot] transform expert by expert W_2 activation(W_1 R) combine   y'[token] = sum over its k rows of weight x row
+// A row's place says where it comes from: `source` counts the ranks that hold different experts, `peer` those that
+// share one. Routing and combining are split by the place of origin, experts by expert and by their inner width, and
+// the transfers between follow from that. The first two axes of R never appear in the residual stream: each rank routes
+// the tokens it has.
+#pragma once
+
+#include "layer.h"
+
+namespace cairn::models {
+
+struct Routed {
+  ir::TensorId weights = ir::k_no_tensor;  // of the chosen experts, fp32
+  ir::TensorId rows = ir::k_no_tensor;     // before and after the experts
+};
+
+Routed append_routing(Layer& layer, ir::TensorId y);
+void append_experts(Layer& layer, Routed& routed);
+ir::TensorId append_combine(Layer& layer, const Routed& routed);
+// Where results stay with their experts, every rank gets the whole residual stream once, behind the embedding.
+ir::TensorId append_shared_context(Layer& layer, ir::TensorId x);
+// a + b on the residual stream.
+ir::TensorId append_sum(Layer& layer, const char* name, ir::TensorId a, ir::TensorId b);
+
+}  // namespace cairn::models

@@ -1,0 +1,140 @@
+// Random mixtures under random plans: both evaluators agree in every picosecond, memory returns to where it began, and
+// nothing is lost on the way.
+#include "cairn/predict/analytic.h"
+#include "cairn/predict/event.h"
+#include "cairn/predict/memory.h"
+#include "catch.h"
+#include "experts/mixtures.h"
+#include "plan/transfers.h"
+#include "support/prices.h"
+
+using namespace cairn;
+using namespace cairn::testing;
+
+namespace {
+
+struct Case {
+  explicit Case(std::uint64_t seed)
+      : random(seed),
+        config(random_config()),
+        model(models::build_transformer(config, build)),
+        lowering(model, k_mixture_sequence, random_treatment(random), coin(random) ? 4 : 0),
+        strategy(random_plan()),
+        program(lowering.lower(strategy)),
+        pricer(seed, coin(random) ? 1000 : 5, random.below(4), coin(random) ? 0 : between(random, 1, 200)),
+        prices(pricer) {}
+
+  models::TransformerConfig random_config() {
+    models::TransformerConfig result = small_mixture(static_cast<models::Dispatcher>(random.below(4)));
+    result.layers = between(random, 1, 6);
+    models::MixtureConfig& mixture = *result.moe;
+    mixture.top_k = between(random, 1, 4);
+    mixture.shared_experts = between(random, 0, 2);
+    mixture.shortcut = mixture.shared_experts > 0 && coin(random);
+    if (coin(random)) mixture.capacity_factor = 1.25;
+    if (coin(random)) mixture.imbalance = 1.3;
+    if (coin(random))
+      result.mla = models::LatentConfig{
+          .q_lora = coin(random) ? 16 : 0, .kv_lora = 16, .rope_dim = 4, .nope_dim = 8, .v_dim = 8};
+    if (result.layers % 2 == 0 && coin(random))
+      result.blocks = {{.repeat = 1, .mlp = models::MlpKind::dense}, {.repeat = 1, .mlp = models::MlpKind::moe}};
+    build.parts = coin(random) ? 2 : 1;
+    build.shared_experts_first = coin(random);
+    build.fused_accumulation = coin(random);
+    return result;
+  }
+
+  plan::Strategy random_plan() {
+    plan::Strategy s = random_strategy(random, model);
+    s.order = {plan::Axis::tensor, plan::Axis::context, plan::Axis::data, plan::Axis::pipeline};
+    s.sequence_parallel = true;
+    s.micro_batch = build.parts;
+    s.data = std::int64_t{1} << random.below(4);
+    const std::int64_t ranks = s.tensor * s.data;
+    while (s.expert * 2 <= std::min<std::int64_t>(ranks, 16) && coin(random)) s.expert *= 2;
+    if (s.expert * 2 <= ranks && coin(random)) s.expert_tensor = 2;
+    s.bilevel_experts = config.moe->dispatcher == models::Dispatcher::smile;
+    s.overlap_experts = coin(random);
+    s.shard = 0;
+    s.offload = {};
+    return s;
+  }
+
+  core::Random random;
+  models::BuildOptions build;
+  models::TransformerConfig config;
+  ir::Model model;
+  plan::Lowering lowering;
+  plan::Strategy strategy;
+  const plan::Program& program;
+  RandomPricer pricer;
+  predict::PriceTable prices;
+};
+
+}  // namespace
+
+TEST_CASE("Both evaluators agree on random mixtures of experts") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Case c(seed);
+    INFO("seed " << seed << ", tp " << c.strategy.tensor << ", dp " << c.strategy.data << ", ep " << c.strategy.expert);
+    predict::Analytic analytic(c.prices);
+    const predict::Makespan expected = analytic.makespan(c.program);
+    const predict::EventResult event = predict::simulate(c.program, c.prices);
+    REQUIRE(event.makespan.time == expected.time);
+    REQUIRE(event.makespan.last_stage == expected.last_stage);
+    const predict::Breakdown parts = predict::attribute(c.program, c.prices, event.last);
+    REQUIRE(parts.other == 0);
+    REQUIRE(parts.total() == expected.time);
+    // Every rank on its own: the same step.
+    const std::vector<predict::SlowRank> named{{.rank = 0, .speed = 1.0}};
+    const predict::EventResult unfolded = predict::simulate(c.program, c.prices, {.slow_ranks = named});
+    REQUIRE(unfolded.actors == c.program.mesh.ranks());
+    REQUIRE(unfolded.makespan.time == expected.time);
+  }
+}
+
+TEST_CASE("A slow rank holds up its experts' group, and through it everybody") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Case c(seed);
+    const predict::EventResult even = predict::simulate(c.program, c.prices);
+    const std::vector<predict::SlowRank> slow{{.rank = 0, .speed = 0.5}};
+    const predict::EventResult held = predict::simulate(c.program, c.prices, {.slow_ranks = slow});
+    REQUIRE(held.makespan.time >= even.makespan.time);
+  }
+}
+
+TEST_CASE("Memory of random mixtures returns to where it began") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Case c(seed);
+    INFO("seed " << seed);
+    for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(c.program.stages.size()); ++stage) {
+      plan::MemoryProfile total;
+      for (const plan::Pass* pass : predict::passes_of(c.program, stage))
+        for (const plan::BlockRun& run : pass->runs)
+          total = plan::then(total, plan::repeated(run.block->profile, run.count));
+      REQUIRE(total.delta == Approx(0.0).margin(1e-6));
+    }
+  }
+}
+
+TEST_CASE("Gradients of experts are sent once, whatever the buckets") {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Case c(seed);
+    if (c.program.expert_mesh.size(plan::Axis::expert_data) == 1 || c.strategy.sharded > plan::Sharded::optimizer) continue;
+    INFO("seed " << seed);
+    double elements = 0.0;
+    double sent = 0.0;
+    const plan::Collective collective = c.strategy.sharded == plan::Sharded::optimizer
+                                            ? plan::Collective::reduce_scatter
+                                            : plan::Collective::all_reduce;
+    for (const plan::Stage& stage : c.program.stages) {
+      sent += whole_bytes(*stage.settle, plan::Axis::expert_data, collective);
+      for (const auto& chunk : stage.passes) sent += whole_bytes(*chunk[1][1], plan::Axis::expert_data, collective);
+    }
+    for (const ir::LayerRun& run : c.model.layers)
+      elements +=
+          static_cast<double>(run.count) * c.lowering.layer_state(c.strategy, static_cast<std::size_t>(run.layer_class))
+                                               .elements[plan::ParameterGroup::expert];
+    REQUIRE(sent == elements * 4);
+  }
+}
