@@ -1,10 +1,16 @@
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "cairn/core/diagnostics.h"
+
 #include "step_blocks.h"
 #include "step_writer.h"
 
 namespace cairn::plan {
 namespace {
+
+constexpr double k_most_subgroups = 1 << 14;  // each is a few steps of the program
 
 class UpdateWriter {
  public:
@@ -30,6 +36,10 @@ class UpdateWriter {
   void subgroups() {
     const auto all = static_cast<double>(options_.end.updated_elements);
     const double size = options_.offload.subgroup_elements;
+    if (all / size > k_most_subgroups)
+      throw core::ConfigurationError("strategy.zero.offload.subgroup",
+                                     fmt::format("{:.0f} parameters of one rank in subgroups of {:.0f}", all, size),
+                                     fmt::format("use at least {:.0f}", all / k_most_subgroups));
     const auto count = static_cast<std::int64_t>(all / size) +
                        (all > size * static_cast<double>(static_cast<std::int64_t>(all / size)) ? 1 : 0);
     const auto elements = [&](std::int64_t index) { return std::min(size, all - static_cast<double>(index) * size); };

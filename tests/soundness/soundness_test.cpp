@@ -23,6 +23,8 @@ class FaultyPricer final : public predict::Pricer {
   predict::Price transfer(const plan::Transfer& transfer) override {
     return scaled(pricer_.transfer(transfer), transfers_);
   }
+  predict::Price copy(const plan::Copy& copy) override { return scaled(pricer_.copy(copy), transfers_); }
+  predict::Price processor(const plan::OnProcessor& work) override { return scaled(pricer_.processor(work), kernels_); }
   predict::Price host(plan::HostWork work) override { return pricer_.host(work); }
   core::Picoseconds host_per_kernel() const override { return pricer_.host_per_kernel(); }
 
@@ -115,7 +117,13 @@ class Checker {
     const std::int64_t domain = one_domain ? 0 : machine.network.levels.front().domain;
     plan::Lowering lowering(model, sequence, random_treatment(random), domain);
     const hardware::FittedNumbers fitted{};
-    predict::CostPricer pricer(calibration, machine.accelerator.value, machine.network, fitted);
+    // Plans may offload, also on machines whose files say nothing of drives.
+    hardware::Host host = machine.cluster.value.host.value_or(
+        hardware::Host{.memory = core::Bytes::from_base(1e12),
+                       .memory_bandwidth = core::BytesPerSecond::from_base(400e9),
+                       .link = {.bandwidth = core::BytesPerSecond::from_base(25e9)}});
+    if (!host.nvme) host.nvme = hardware::Nvme{.bandwidth = core::BytesPerSecond::from_base(10e9)};
+    predict::CostPricer pricer(calibration, machine.accelerator.value, machine.network, fitted, host);
     FaultyPricer faulty(pricer, fault_.kernels, fault_.transfers);
     predict::PriceTable prices(faulty);
     predict::Analytic analytic(prices);
@@ -126,6 +134,8 @@ class Checker {
     for (int i = 0; i < plans; ++i) {
       plan::Strategy strategy = random_strategy(random, model);
       strategy.data = std::int64_t{1} << random.below(8);
+      if (strategy.shard != 0 && strategy.data % strategy.shard != 0) strategy.shard = 0;
+      strategy.offload.subgroup_elements = 1e8;  // these models are large
       const plan::Program* program = nullptr;
       try {
         program = &lowering.lower(strategy);
