@@ -18,15 +18,30 @@ Frontiers Matrix::operator()(const Frontiers& x) const {
   return result;
 }
 
+// Most streams take no part in a block: their rows are those of the identity, their columns empty elsewhere.
 Matrix compose(const Matrix& first, const Matrix& second) {
+  std::array<std::array<std::uint8_t, plan::k_streams>, plan::k_streams> columns;  // of each row of `first`
+  std::array<std::uint8_t, plan::k_streams> counts;
+  for (std::size_t k = 0; k < plan::k_streams; ++k) {
+    std::uint8_t count = 0;
+    for (std::size_t j = 0; j < plan::k_streams; ++j) {
+      columns[k][count] = static_cast<std::uint8_t>(j);
+      count = static_cast<std::uint8_t>(count + (first.row[k].c[j] != core::k_never));
+    }
+    counts[k] = count;
+  }
   Matrix result;
   for (std::size_t i = 0; i < plan::k_streams; ++i) {
-    Form row = Form::never();
+    Form& row = result.row[i];
+    row = Form::never();
     for (std::size_t k = 0; k < plan::k_streams; ++k) {
-      if (second.row[i].c[k] == core::k_never) continue;
-      row = latest(row, later(first.row[k], second.row[i].c[k]));
+      const core::Picoseconds by = second.row[i].c[k];
+      if (by == core::k_never) continue;
+      for (std::size_t c = 0; c < counts[k]; ++c) {
+        const std::size_t j = columns[k][c];
+        row.c[j] = std::max(row.c[j], plus(first.row[k].c[j], by));
+      }
     }
-    result.row[i] = row;
   }
   return result;
 }
