@@ -135,7 +135,8 @@ TEST_CASE("A token's copies cross to a domain once, to so many domains at most")
   REQUIRE(plan::share_across(s, 4) == 1.75 / 2);
   s.expert_domains = 1;
   REQUIRE(plan::share_across(s, 4) == 0.5);
-  for (const plan::Work& work : Lowered(small_mixture(), s, 4).forward().works)
+  Lowered lowered(small_mixture(), s, 4);
+  for (const plan::Work& work : lowered.forward().works)
     if (const auto* transfer = std::get_if<plan::Transfer>(&work); transfer && transfer->group.axis == Axis::expert)
       REQUIRE(transfer->across == 0.5);
 }
