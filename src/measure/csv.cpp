@@ -41,13 +41,7 @@ class CsvParser {
 
  private:
   void error(int line, std::string message, std::string hint) {
-    core::Diagnostic diagnostic;
-    diagnostic.file = file_;
-    diagnostic.line = line;
-    diagnostic.column = 1;
-    diagnostic.message = std::move(message);
-    diagnostic.hint = std::move(hint);
-    diagnostics_.add(std::move(diagnostic));
+    diagnostics_.add(core::Diagnostic::at_line(file_, line, std::move(message), std::move(hint)));
   }
 
   void check_header(const std::vector<std::string>& header, int line) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cairn/pebble/operation.h"
+#include "attention_sizes.h"
 #include "checked.h"
 #include "operation_graphs.h"
 
@@ -79,13 +80,7 @@ std::optional<UpperBound> keys_stay(const AttentionSizes& sizes, Words fast, Sli
 }  // namespace
 
 Operation attention_backward_operation(AttentionSizes sizes) {
-  product({sizes.batch, sizes.heads, sizes.sequence, sizes.sequence, sizes.head_dim, 10});
-  if (sizes.kv_heads < 1 || sizes.heads % sizes.kv_heads != 0) {
-    throw core::ConfigurationError(
-        "attention.kv_heads",
-        std::to_string(sizes.heads) + " heads cannot share " + std::to_string(sizes.kv_heads) + " key heads evenly",
-        "give a divisor of the heads");
-  }
+  check(sizes, 10);
   Operation operation;
   operation.name = "derivative of attention";
   operation.notes = {"scores made again once, from queries, keys and the logarithm of each row's sum",

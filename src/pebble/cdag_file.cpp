@@ -45,13 +45,7 @@ class Reader {
 
  private:
   void complain(int line, std::string message, std::string hint) {
-    core::Diagnostic diagnostic;
-    diagnostic.file = file_;
-    diagnostic.line = line;
-    diagnostic.column = 1;
-    diagnostic.message = std::move(message);
-    diagnostic.hint = std::move(hint);
-    diagnostics_.add(std::move(diagnostic));
+    diagnostics_.add(core::Diagnostic::at_line(file_, line, std::move(message), std::move(hint)));
   }
 
   std::vector<core::Diagnostic> placed(std::vector<core::Diagnostic> found) const {

@@ -6,6 +6,7 @@
 #include "cairn/pebble/contraction_graph.h"
 #include "cairn/pebble/generators.h"
 #include "cairn/pebble/operation.h"
+#include "attention_sizes.h"
 #include "checked.h"
 #include "operation_graphs.h"
 #include "stationary_schedules.h"
@@ -117,14 +118,17 @@ Words unkept(Words columns, Words fast, Sliding sliding) {
 
 }  // namespace
 
-Operation attention_operation(AttentionSizes sizes) {
-  product({sizes.batch, sizes.heads, sizes.sequence, sizes.sequence, sizes.head_dim, 4});
-  if (sizes.kv_heads < 1 || sizes.heads % sizes.kv_heads != 0) {
+void check(const AttentionSizes& sizes, Words flops_per_pair) {
+  product({sizes.batch, sizes.heads, sizes.sequence, sizes.sequence, sizes.head_dim, flops_per_pair});
+  if (sizes.kv_heads < 1 || sizes.heads % sizes.kv_heads != 0)
     throw core::ConfigurationError(
         "attention.kv_heads",
         std::to_string(sizes.heads) + " heads cannot share " + std::to_string(sizes.kv_heads) + " key heads evenly",
         "give a divisor of the heads");
-  }
+}
+
+Operation attention_operation(AttentionSizes sizes) {
+  check(sizes, 4);
   Operation operation;
   operation.name = "attention";
   operation.notes = {"softmax without a running maximum; one running sum per score and per output element",

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <unordered_map>
 
@@ -12,11 +11,11 @@
 #include "cairn/core/diagnostics.h"
 #include "layer_options.h"
 #include "lowered_layer.h"
-#include "parameter_update.h"
 #include "recompute_layers.h"
 #include "schedule_cache.h"
+#include "stage_messages.h"
 #include "stage_parameters.h"
-#include "step_blocks.h"
+#include "step_ends.h"
 #include "strategy_check.h"
 #include "unit_passes.h"
 #include "words_hash.h"
@@ -29,10 +28,9 @@ class Lowering::Implementation {
         sequence_(sequence),
         treatment_(treatment),
         domain_(domain),
-        update_(parameter_update(treatment)),
-        narrow_(narrow_copies(treatment)),
-        host_update_(host_parameter_update(treatment)),
-        has_experts_(has_experts(model)) {
+        has_experts_(has_experts(model)),
+        messages_(domain),
+        ends_(treatment_) {
     for (const ir::LayerRun& run : model.layers) {
       const ir::Position position = model.classes[static_cast<std::size_t>(run.layer_class)].position;
       auto& list = position == ir::Position::entry ? entry_ : position == ir::Position::exit ? exit_ : body_;
@@ -60,8 +58,9 @@ class Lowering::Implementation {
       stage.passes.resize(static_cast<std::size_t>(strategy.chunks));
       stage.body_layers = 0;
     }
-    find_send_groups();
-    settings_ = unit_settings(*entry.schedule);
+    messages_.start(strategy, program_.mesh);
+    settings_ = unit_settings(strategy, treatment_, copies_, *entry.schedule);
+    settings_.host_update = &ends_.host_update();
     kept_bytes_ = 0.0;
     lower_virtual_stages(entry);
     program_.tied_stages = ledger_.tied_stages();
@@ -84,8 +83,8 @@ class Lowering::Implementation {
         word(tensor),
         static_cast<std::int64_t>(recompute),
         recompute == Recompute::operators ? list_index(strategy.recompute_operators) : 0,
-        strategy.asynchronous_tensor + 2 * (static_cast<std::int64_t>(strategy.tensor_pieces.kind) +
-                                            4 * strategy.tensor_pieces.count),
+        strategy.asynchronous_tensor +
+            2 * (static_cast<std::int64_t>(strategy.tensor_pieces.kind) + 4 * strategy.tensor_pieces.count),
         strategy.share_saved_inputs + 2 * (strategy.sequence_parallel + 2 * strategy.vocab_parallel +
                                            4 * strategy.overlap_tensor + 8 * static_cast<std::int64_t>(inputs_held))};
     if (has_experts_) {
@@ -109,9 +108,6 @@ class Lowering::Implementation {
   std::int64_t sequence_;
   ParameterTreatment treatment_;
   std::int64_t domain_;
-  ir::Graph update_;
-  ir::Graph narrow_;
-  ir::Graph host_update_;
 
  private:
   // Devices around a virtual stage that its passes exchange messages with.
@@ -239,8 +235,8 @@ class Lowering::Implementation {
                {backward_pass(neighbours, false), backward_pass(neighbours, true)}}};
     const Group none{};
     const std::array<Group, 2> sends{
-        neighbours.below == k_no_stage ? none : send_group(neighbours.here, neighbours.below),
-        neighbours.above == k_no_stage ? none : send_group(neighbours.here, neighbours.above)};
+        neighbours.below == k_no_stage ? none : messages_.between(neighbours.here, neighbours.below),
+        neighbours.above == k_no_stage ? none : messages_.between(neighbours.here, neighbours.above)};
     if (sends == last_sends_ && stretches_ == last_stretches_) return last_table_;
     PassKey key{word(sends[0]), word(sends[1]),
                 strategy_->host_waits_for_arrival + 2 * strategy_->scatter_sends + 4 * strategy_->overlap_sends +
@@ -300,7 +296,7 @@ class Lowering::Implementation {
   const Pass* forward_pass(const Neighbours& neighbours, bool gather) {
     draft_.runs.clear();
     draft_.send = Send::none;
-    draft_.runs.push_back({begin_block(neighbours.below != k_no_stage, true), 1});
+    draft_.runs.push_back({messages_.begin(neighbours.below != k_no_stage, true, border(true)), 1});
     if (settings_.apply()) units_.append_forward(draft_, stretches_, settings_, gather);
     for (auto stretch = stretches_.begin(); stretch != stretches_.end() && !settings_.apply(); ++stretch) {
       if (gather)
@@ -309,7 +305,8 @@ class Lowering::Implementation {
         draft_.runs.push_back({&stretch->layer->forward, stretch->count});
     }
     if (neighbours.above != k_no_stage) {
-      draft_.runs.push_back({send_block(true, neighbours.here, neighbours.above), 1});
+      draft_.runs.push_back(
+          {messages_.send(true, messages_.between(neighbours.here, neighbours.above), border(false)), 1});
       draft_.send = Send::next;
     }
     return intern();
@@ -318,7 +315,7 @@ class Lowering::Implementation {
   const Pass* backward_pass(const Neighbours& neighbours, bool reduce) {
     draft_.runs.clear();
     draft_.send = Send::none;
-    draft_.runs.push_back({begin_block(neighbours.above != k_no_stage, false), 1});
+    draft_.runs.push_back({messages_.begin(neighbours.above != k_no_stage, false, border(false)), 1});
     if (settings_.apply()) units_.append_backward(draft_, stretches_, settings_, reduce);
     const GradientSync sync = reduce ? gradient_sync() : GradientSync{};
     auto group = groups_.rbegin();
@@ -336,7 +333,8 @@ class Lowering::Implementation {
         draft_.runs.push_back({&stretch.layer->backward, stretch.count});
     }
     if (neighbours.below != k_no_stage) {
-      draft_.runs.push_back({send_block(false, neighbours.here, neighbours.below), 1});
+      draft_.runs.push_back(
+          {messages_.send(false, messages_.between(neighbours.here, neighbours.below), border(true)), 1});
       draft_.send = Send::previous;
     }
     return intern();
@@ -382,63 +380,6 @@ class Lowering::Implementation {
     return {.bytes = border.bytes, .sliced = strategy_->scatter_sends && strategy_->tensor > 1 && border.replicated};
   }
 
-  const Block* begin_block(bool receives, bool forward) {
-    const BeginOptions options{.receives = receives,
-                               .forward = forward,
-                               .host_waits = strategy_->host_waits_for_arrival,
-                               .host_synchronises = strategy_->host_waits_for_computation,
-                               .border = receives ? border(forward) : Border{},
-                               .tensor = program_.mesh.group(Axis::tensor)};
-    const std::array<std::int64_t, 6> key{0,
-                                          receives + 2 * options.host_waits + 4 * options.border.sliced +
-                                              8 * options.forward + 16 * options.host_synchronises,
-                                          bits(options.border.sliced ? options.border.bytes : 0.0),
-                                          options.tensor.size,
-                                          options.tensor.stride,
-                                          0};
-    return special(key, [&] { return begin(options); });
-  }
-
-  // Two ranks placed like the sender and the receiver of a message between stages: inside one domain or not. Where only
-  // some of the mesh's pairs cross, the crossing ones decide.
-  void find_send_groups() {
-    const Group pipeline = program_.mesh.group(Axis::pipeline);
-    const std::int64_t stride = pipeline.stride;
-    const std::int64_t extent = stride * pipeline.size;
-    const bool aligned = domain_ == 0 || (domain_ % stride == 0 && extent % domain_ == 0) ||
-                         (extent <= domain_ && domain_ % extent == 0);
-    stages_in_domain_ = domain_ == 0 ? pipeline.size : aligned && stride < domain_ ? domain_ / stride : 1;
-    inside_domain_ = {
-        .axis = Axis::pipeline, .size = 2, .stride = std::min(stride, std::max<std::int64_t>(1, domain_ / 2))};
-    across_domains_ = {.axis = Axis::pipeline, .size = 2, .stride = domain_};
-  }
-  const Group& send_group(std::int32_t from, std::int32_t to) const {
-    if (stages_in_domain_ == 1) return across_domains_;
-    return from / stages_in_domain_ == to / stages_in_domain_ ? inside_domain_ : across_domains_;
-  }
-
-  const Block* send_block(bool forward, std::int32_t from, std::int32_t to) {
-    const SendOptions options{.stream = forward ? Stream::next : Stream::previous,
-                              .border = border(!forward),
-                              .beside_computation = strategy_->overlap_sends,
-                              .pipeline = send_group(from, to),
-                              .tensor = program_.mesh.group(Axis::tensor)};
-    const std::array<std::int64_t, 6> key{1 + forward,
-                                          bits(options.border.bytes),
-                                          options.border.sliced + 2 * options.beside_computation,
-                                          word(options.pipeline),
-                                          options.tensor.size,
-                                          options.tensor.stride};
-    return special(key, [&] { return send(options); });
-  }
-
-  template <class Make>
-  const Block* special(const std::array<std::int64_t, 6>& key, Make make) {
-    auto& slot = special_[key];
-    if (!slot) slot = std::make_unique<Block>(make());
-    return slot.get();
-  }
-
   // Adds the parameters of the collected layers to their device.
   void account(std::int32_t device) {
     for (Stretch& stretch : stretches_)
@@ -464,30 +405,14 @@ class Lowering::Implementation {
     }
     const PerGroup<double> updated = updated_elements(parameters, strategy_->sharded, settings_.shards);
     const StepEndOptions options = step_end(parameters, updated, tied);
-    const auto dense = ParameterGroup::dense;
-    const auto expert = ParameterGroup::expert;
-    const std::array<std::int64_t, 11> key{
-        options.narrow_elements,
-        bits(options.elements[dense]),
-        bits(options.elements[expert]),
-        word(options.sync.copies[dense]),
-        word(options.sync.copies[expert]),
-        static_cast<std::int64_t>(options.sync.collective) + 8 * options.already_reduced + 16 * options.gather,
-        word(options.tensor),
-        bits(options.partial_bytes),
-        word(options.tied),
-        bits(options.tied_bytes),
-        options.updated_elements};
-    StepEnds& ends = settings_.apply() ? unit_step_ends_[unit_step_key(options)] : step_ends_[key];
-    if (!ends.settle) {
-      ends.settle = std::make_unique<Block>(settle(options));
-      ends.update = std::make_unique<Block>(step_update(options));
+    StepEnds::Entry& ends = ends_.of(options, strategy_->offload, kept_bytes_);
+    if (ends.settle_pass == nullptr) {
       ends.settle_pass = single(ends.settle.get(), tied ? Send::next : Send::none);
       ends.update_pass = single(ends.update.get(), Send::none);
     }
     stage.settle = ends.settle_pass;
     stage.update = ends.update_pass;
-    const StageBytes bytes = stage_bytes(parameters, updated, settings_, settings_.apply() ? kept_bytes_ : 0.0);
+    const StageBytes bytes = stage_bytes(parameters, updated, settings_, kept_bytes_);
     stage.resident = bytes.device;
     stage.host_bytes = bytes.host;
     stage.storage_bytes = bytes.storage;
@@ -511,12 +436,12 @@ class Lowering::Implementation {
         .partial_bytes = partial * gradient_bytes,
         .tied = {.axis = Axis::pipeline, .size = tied ? 2 : 1, .stride = tied ? pipeline.stride * apart : 1},
         .tied_bytes = tied ? ledger_.exchanged_elements() * gradient_bytes : 0.0,
-        .update = &update_,
+        .update = nullptr,
         .updated_elements = static_cast<std::int64_t>(sum(updated)),
         .gather = strategy_->sharded != Sharded::nothing && !settings_.parameters_move() && settings_.copied() &&
                   !strategy_->overlap_parameter_gather,
         .gather_bytes_per_element = numerics::bytes_per_element(treatment_.gather),
-        .narrow = &narrow_,
+        .narrow = nullptr,
         .narrow_elements = static_cast<std::int64_t>(parameters.narrow_elements),
         .maxima_bytes = treatment_.history > 0 ? parameters.narrow_tensors * k_scaled_per_product *
                                                      numerics::bytes_per_element(numerics::Format::fp32)
@@ -531,83 +456,19 @@ class Lowering::Implementation {
     return options;
   }
 
-  Block step_update(const StepEndOptions& options) const {
-    if (strategy_->offload.optimizer == Home::device) return update(options);
-    return offloaded_update({.end = options,
-                             .host_update = &host_update_,
-                             .offload = strategy_->offload,
-                             .state_bytes = state_bytes(treatment_),
-                             .parameter_bytes = numerics::bytes_per_element(treatment_.parameters),
-                             .kept_bytes = kept_bytes_,
-                             .done_in_backward = strategy_->offload.update_in_backward});
-  }
-
-  std::vector<std::int64_t> unit_step_key(const StepEndOptions& options) const {
-    const Offload& offload = strategy_->offload;
-    std::vector<std::int64_t> key{options.already_reduced,
-                                  options.gather,
-                                  word(options.tensor),
-                                  bits(options.partial_bytes),
-                                  word(options.tied),
-                                  bits(options.tied_bytes),
-                                  options.updated_elements,
-                                  static_cast<std::int64_t>(options.sync.collective),
-                                  options.sync.onward.has_value(),
-                                  static_cast<std::int64_t>(offload.optimizer),
-                                  static_cast<std::int64_t>(offload.parameters),
-                                  bits(offload.subgroup_elements),
-                                  offload.device_every,
-                                  offload.update_in_backward,
-                                  bits(kept_bytes_),
-                                  options.narrow_elements,
-                                  bits(options.maxima_bytes)};
-    for (const ParameterGroup group : k_all_parameter_groups)
-      key.insert(key.end(),
-                 {bits(options.elements[group]), word(options.sync.copies[group]), word(options.sync.replicas[group])});
-    return key;
-  }
-
-  UnitSettings unit_settings(const pipeline::Schedule& schedule) const {
-    UnitSettings settings{.strategy = strategy_,
-                          .treatment = &treatment_,
-                          .shards = copies_,
-                          .replicas = {},
-                          .host_update = &host_update_};
-    if (!settings.apply()) return settings;
-    check_units(*strategy_);
-    for (const ParameterGroup group : k_all_parameter_groups) {
-      if (strategy_->sharded == Sharded::nothing) continue;
-      // Experts have fewer copies: as many of them share one as both can.
-      const bool fewer = group == ParameterGroup::expert && strategy_->shard != 0;
-      const std::int64_t shard = fewer ? std::gcd(strategy_->shard, copies_[group].size) : strategy_->shard;
-      settings.shards[group] = plan::shards(copies_[group], shard);
-      settings.replicas[group] = plan::replicas(copies_[group], shard);
-    }
-    settings.several_under_way = !strategy_->reshard_after_forward && several_under_way(schedule);
-    return settings;
-  }
-
   const Pass* single(const Block* block, Send send) {
     draft_.runs.assign(1, BlockRun{block, 1});
     draft_.send = send;
     return intern();
   }
 
-  struct StepEnds {
-    std::unique_ptr<Block> settle;
-    std::unique_ptr<Block> update;
-    const Pass* settle_pass = nullptr;
-    const Pass* update_pass = nullptr;
-  };
-
   bool has_experts_;
+  StageMessages messages_;
+  StepEnds ends_;
   std::vector<ir::LayerRun> entry_;
   std::vector<ir::LayerRun> body_;
   std::vector<ir::LayerRun> exit_;
   std::unordered_map<std::array<std::int64_t, 10>, std::unique_ptr<LoweredLayer>, WordsHash> layers_;
-  std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<Block>, WordsHash> special_;
-  std::unordered_map<std::array<std::int64_t, 11>, StepEnds, WordsHash> step_ends_;
-  std::map<std::vector<std::int64_t>, StepEnds> unit_step_ends_;
   UnitPasses units_;
   ScheduleCache schedules_;
   std::unordered_map<PassKey, PassPair, WordsHash> pairs_;
@@ -628,10 +489,7 @@ class Lowering::Implementation {
   std::vector<std::vector<std::string>> lists_;  // of operators to recompute met so far
   Pass draft_;
   ParameterLedger ledger_;
-  PerGroup<Group> copies_;  // of the parameters of each group
-  std::int64_t stages_in_domain_ = 1;
-  Group inside_domain_;
-  Group across_domains_;
+  PerGroup<Group> copies_;        // of the parameters of each group
   std::uint32_t held_below_ = 0;  // outputs that the layer below keeps
 };
 
@@ -652,6 +510,5 @@ const Block& Lowering::backward_block(const Strategy& strategy, std::size_t laye
 const ir::Model& Lowering::model() const { return implementation_->model_; }
 std::int64_t Lowering::sequence() const { return implementation_->sequence_; }
 const ParameterTreatment& Lowering::treatment() const { return implementation_->treatment_; }
-
 
 }  // namespace cairn::plan

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -113,6 +114,24 @@ GradientSync UnitSettings::sync(bool last) const {
   }
   sync.onward = onward;
   return sync;
+}
+
+UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment, const PerGroup<Group>& copies,
+                           const pipeline::Schedule& schedule) {
+  UnitSettings settings{
+      .strategy = &strategy, .treatment = &treatment, .shards = copies, .replicas = {}, .host_update = nullptr};
+  if (!settings.apply()) return settings;
+  check_units(strategy);
+  for (const ParameterGroup group : k_all_parameter_groups) {
+    if (strategy.sharded == Sharded::nothing) continue;
+    // Experts have fewer copies: as many of them share one as both can.
+    const bool fewer = group == ParameterGroup::expert && strategy.shard != 0;
+    const std::int64_t shard = fewer ? std::gcd(strategy.shard, copies[group].size) : strategy.shard;
+    settings.shards[group] = shards(copies[group], shard);
+    settings.replicas[group] = replicas(copies[group], shard);
+  }
+  settings.several_under_way = !strategy.reshard_after_forward && several_under_way(schedule);
+  return settings;
 }
 
 }  // namespace cairn::plan

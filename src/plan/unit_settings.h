@@ -38,4 +38,8 @@ struct UnitSettings {
   GradientSync sync(bool last) const;
 };
 
+// Those of a strategy; `copies`: ranks that hold copies of each group's parameters. `host_update` is left out.
+UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment, const PerGroup<Group>& copies,
+                           const pipeline::Schedule& schedule);
+
 }  // namespace cairn::plan

@@ -8,7 +8,7 @@
 
 #include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
-#include "paint.h"
+#include "text_report.h"
 
 namespace cairn::report {
 namespace {
@@ -125,9 +125,9 @@ std::string json(const BoundAnswer& answer, const Tool& tool, int indent) {
 
 namespace {
 
-class BoundText {
+class BoundText : private TextReport {
  public:
-  BoundText(const BoundAnswer& answer, const TextStyle& style) : answer_(answer), paint_(style.color) {}
+  BoundText(const BoundAnswer& answer, const TextStyle& style) : TextReport(style.color), answer_(answer) {}
 
   std::string write() {
     line("{}", paint_.bold(answer_.what));
@@ -144,12 +144,6 @@ class BoundText {
   }
 
  private:
-  template <class... Arguments>
-  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
-    while (out_.ends_with(' ')) out_.pop_back();
-    out_ += '\n';
-  }
   std::string amount(Words words) const { return core::format(core::Bytes::from_base(bytes(answer_, words))); }
   std::string rules() const {
     const bool slide = answer_.game.sliding == pebble::Sliding::allowed;
@@ -261,8 +255,6 @@ class BoundText {
 
   static constexpr std::size_t k_algorithm = 27;  // columns of an algorithm's name
   const BoundAnswer& answer_;
-  Paint paint_;
-  std::string out_;
 };
 
 }  // namespace

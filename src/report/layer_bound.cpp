@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/core/format_units.h"
-#include "paint.h"
+#include "text_report.h"
 
 namespace cairn::report {
 namespace {
@@ -98,9 +98,9 @@ std::string json(const LayersAnswer& answer, const Tool& tool, int indent) {
 
 namespace {
 
-class LayersText {
+class LayersText : private TextReport {
  public:
-  LayersText(const LayersAnswer& answer, const TextStyle& style) : answer_(answer), paint_(style.color) {}
+  LayersText(const LayersAnswer& answer, const TextStyle& style) : TextReport(style.color), answer_(answer) {}
 
   std::string write() {
     line("{}", paint_.bold(answer_.what));
@@ -114,12 +114,6 @@ class LayersText {
   }
 
  private:
-  template <class... Arguments>
-  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
-    while (out_.ends_with(' ')) out_.pop_back();
-    out_ += '\n';
-  }
   static std::string bytes(double amount) { return core::format(core::Bytes::from_base(amount)); }
   static std::string percent(double share) { return fmt::format("{:.2f} %", 100.0 * share); }
 
@@ -159,8 +153,6 @@ class LayersText {
   static constexpr std::size_t k_name = 34;  // columns of an operator's name
   static constexpr int k_flop_digits = 5;
   const LayersAnswer& answer_;
-  Paint paint_;
-  std::string out_;
 };
 
 }  // namespace

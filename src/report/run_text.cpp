@@ -7,7 +7,7 @@
 #include "cairn/core/format_units.h"
 #include "cairn/numerics/format.h"
 #include "cairn/report/run.h"
-#include "paint.h"
+#include "text_report.h"
 
 namespace cairn::report {
 namespace {
@@ -37,9 +37,9 @@ struct Term {
   std::string_view meaning;
 };
 
-class RunText {
+class RunText : private TextReport {
  public:
-  RunText(const Run& run, const TextStyle& style) : run_(run), paint_(style.color), figures_(figures(run)) {}
+  RunText(const Run& run, const TextStyle& style) : TextReport(style.color), run_(run), figures_(figures(run)) {}
 
   std::string write() {
     title();
@@ -53,12 +53,6 @@ class RunText {
   }
 
  private:
-  template <class... Arguments>
-  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
-    while (out_.ends_with(' ')) out_.pop_back();
-    out_ += '\n';
-  }
   void paragraph(std::string_view text) { out_ += wrapped(text, "", ""); }
   void heading(std::string_view name, std::string_view remark = {}) {
     line("");
@@ -244,9 +238,7 @@ class RunText {
   }
 
   const Run& run_;
-  Paint paint_;
   RunFigures figures_;
-  std::string out_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cairn::core {
@@ -23,6 +24,16 @@ struct Diagnostic {
 
   // One line: file:line:column: severity: key path: message (hint)
   std::string to_string() const;
+
+  // An error of a whole line of a text file.
+  static Diagnostic at_line(std::string file, int line, std::string message, std::string hint) {
+    return {.file = std::move(file),
+            .line = line,
+            .column = 1,
+            .key_path = {},
+            .message = std::move(message),
+            .hint = std::move(hint)};
+  }
 };
 
 // The one exception for user errors. Carries every diagnostic found, in the order found.

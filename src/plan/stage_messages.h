@@ -1,0 +1,42 @@
+// What passes begin and end with: host work, the arrival of a message, the send of one. One stored copy of each block.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <unordered_map>
+
+#include "cairn/plan/strategy.h"
+#include "step_blocks.h"
+#include "words_hash.h"
+
+namespace cairn::plan {
+
+class StageMessages {
+ public:
+  // `domain`: ranks joined by the fastest links; 0: all.
+  explicit StageMessages(std::int64_t domain) : domain_(domain) {}
+
+  void start(const Strategy& strategy, const Mesh& mesh);
+  // Two ranks placed like the sender and the receiver of a message between stages: inside one domain or not. Where only
+  // some of the mesh's pairs cross, the crossing ones decide.
+  const Group& between(std::int32_t from, std::int32_t to) const {
+    if (stages_in_domain_ == 1) return across_domains_;
+    return from / stages_in_domain_ == to / stages_in_domain_ ? inside_domain_ : across_domains_;
+  }
+  const Block* begin(bool receives, bool forward, const Border& arriving);
+  const Block* send(bool forward, const Group& pair, const Border& leaving);
+
+ private:
+  template <class Make>
+  const Block* stored(const std::array<std::int64_t, 6>& key, Make make);
+
+  std::int64_t domain_;
+  const Strategy* strategy_ = nullptr;
+  Group tensor_;
+  std::int64_t stages_in_domain_ = 1;
+  Group inside_domain_;
+  Group across_domains_;
+  std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<Block>, WordsHash> blocks_;
+};
+
+}  // namespace cairn::plan

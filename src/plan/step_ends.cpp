@@ -1,0 +1,57 @@
+#include "step_ends.h"
+
+namespace cairn::plan {
+
+StepEnds::StepEnds(const ParameterTreatment& treatment)
+    : state_bytes_(state_bytes(treatment)),
+      parameter_bytes_(numerics::bytes_per_element(treatment.parameters)),
+      update_(parameter_update(treatment)),
+      narrow_(narrow_copies(treatment)),
+      host_update_(host_parameter_update(treatment)) {}
+
+StepEnds::Entry& StepEnds::of(StepEndOptions options, const Offload& offload, double kept_bytes) {
+  Entry& entry = entries_[key(options, offload, kept_bytes)];
+  if (entry.settle) return entry;
+  options.update = &update_;
+  options.narrow = &narrow_;
+  entry.settle = std::make_unique<Block>(settle(options));
+  entry.update = std::make_unique<Block>(offload.optimizer == Home::device
+                                             ? update(options)
+                                             : offloaded_update({.end = options,
+                                                                 .host_update = &host_update_,
+                                                                 .offload = offload,
+                                                                 .state_bytes = state_bytes_,
+                                                                 .parameter_bytes = parameter_bytes_,
+                                                                 .kept_bytes = kept_bytes,
+                                                                 .done_in_backward = offload.update_in_backward}));
+  return entry;
+}
+
+StepEnds::Key StepEnds::key(const StepEndOptions& options, const Offload& offload, double kept_bytes) {
+  const auto dense = ParameterGroup::dense;
+  const auto expert = ParameterGroup::expert;
+  const GradientSync& sync = options.sync;
+  const std::int64_t flags = options.already_reduced + 2 * options.gather + 4 * sync.onward.has_value() +
+                             8 * offload.update_in_backward + 16 * static_cast<std::int64_t>(offload.optimizer) +
+                             64 * static_cast<std::int64_t>(offload.parameters) +
+                             256 * static_cast<std::int64_t>(sync.collective);
+  return {flags,
+          bits(options.elements[dense]),
+          bits(options.elements[expert]),
+          word(sync.copies[dense]),
+          word(sync.copies[expert]),
+          word(sync.replicas[dense]),
+          word(sync.replicas[expert]),
+          word(options.tensor),
+          bits(options.partial_bytes),
+          word(options.tied),
+          bits(options.tied_bytes),
+          options.updated_elements,
+          options.narrow_elements,
+          bits(options.maxima_bytes),
+          bits(offload.subgroup_elements),
+          offload.device_every,
+          bits(kept_bytes)};
+}
+
+}  // namespace cairn::plan

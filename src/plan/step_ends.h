@@ -1,0 +1,41 @@
+// The two blocks that end a step on one stage, gradients made whole and parameters updated: one stored copy of each.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <unordered_map>
+
+#include "parameter_update.h"
+#include "step_blocks.h"
+#include "words_hash.h"
+
+namespace cairn::plan {
+
+class StepEnds {
+ public:
+  struct Entry {
+    std::unique_ptr<Block> settle;
+    std::unique_ptr<Block> update;
+    const Pass* settle_pass = nullptr;  // made of them by the lowering
+    const Pass* update_pass = nullptr;
+  };
+
+  explicit StepEnds(const ParameterTreatment& treatment);
+  // `kept_bytes`: of offloaded parameters, on the device all the same. `options.update` and `options.narrow` are filled
+  // in.
+  Entry& of(StepEndOptions options, const Offload& offload, double kept_bytes);
+  const ir::Graph& host_update() const { return host_update_; }
+
+ private:
+  using Key = std::array<std::int64_t, 17>;
+  static Key key(const StepEndOptions& options, const Offload& offload, double kept_bytes);
+
+  double state_bytes_;      // per element: master copy and moments
+  double parameter_bytes_;  // per element
+  ir::Graph update_;
+  ir::Graph narrow_;
+  ir::Graph host_update_;
+  std::unordered_map<Key, Entry, WordsHash> entries_;
+};
+
+}  // namespace cairn::plan
