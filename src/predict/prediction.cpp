@@ -12,11 +12,19 @@
 namespace cairn::predict {
 namespace {
 
-// Runs `visit(block, times)` over everything a stage executes in the step.
-template <class Visit>
-void for_each_block(const plan::Program& program, std::int32_t stage, Visit visit) {
+// How often a stage executes each block in the step, in the order of first execution: sums of doubles must not depend
+// on where blocks lie in memory.
+std::vector<std::pair<const plan::Block*, std::int64_t>> block_counts(const plan::Program& program,
+                                                                      std::int32_t stage) {
+  std::vector<std::pair<const plan::Block*, std::int64_t>> counts;
+  std::unordered_map<const plan::Block*, std::size_t> known;
   for (const plan::Pass* pass : passes_of(program, stage))
-    for (const plan::BlockRun& run : pass->runs) visit(*run.block, run.count);
+    for (const plan::BlockRun& run : pass->runs) {
+      const auto [at, fresh] = known.emplace(run.block, counts.size());
+      if (fresh) counts.emplace_back(run.block, 0);
+      counts[at->second].second += run.count;
+    }
+  return counts;
 }
 
 struct StageTotals {
@@ -54,15 +62,7 @@ double mean_share(const ir::Operator& op) {
 
 StageTotals totals(const PredictionInput& input, std::int32_t stage) {
   StageTotals result;
-  // In the order of first execution: sums of doubles must not depend on where blocks lie in memory.
-  std::vector<std::pair<const plan::Block*, std::int64_t>> counts;
-  std::unordered_map<const plan::Block*, std::size_t> known;
-  for_each_block(input.program, stage, [&](const plan::Block& block, std::int64_t count) {
-    const auto [at, fresh] = known.emplace(&block, counts.size());
-    if (fresh) counts.emplace_back(&block, 0);
-    counts[at->second].second += count;
-  });
-  for (const auto& [block, times] : counts) {
+  for (const auto& [block, times] : block_counts(input.program, stage)) {
     const auto count = static_cast<double>(times);
     for (const plan::Step& step : block->steps) {
       if (step.work < 0) continue;
@@ -111,19 +111,20 @@ std::string name_of(const plan::Step& step, const plan::Work& work) {
 
 std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t stage) {
   std::map<std::pair<std::string, std::string>, PriceLine> lines;
-  for_each_block(input.program, stage, [&](const plan::Block& block, std::int64_t count) {
-    const BlockPrices& prices = input.prices.of(block);
-    for (const plan::Step& step : block.steps) {
+  for (const auto& [block, count] : block_counts(input.program, stage)) {
+    const BlockPrices& prices = input.prices.of(*block);
+    for (const plan::Step& step : block->steps) {
       if (step.work < 0) continue;
-      const plan::Work& work = block.works[static_cast<std::size_t>(step.work)];
+      const plan::Work& work = block->works[static_cast<std::size_t>(step.work)];
       if (std::holds_alternative<plan::HostWork>(work)) continue;
       const auto* shard = std::get_if<ir::Shard>(&work);
       const auto* transfer = std::get_if<plan::Transfer>(&work);
       std::string name = name_of(step, work);
       if (step.term == plan::Term::recompute) name += " (again)";
-      PriceLine& line = lines[{name, detail(work)}];
-      line.name = name;
-      line.detail = detail(work);
+      std::string shown = detail(work);
+      PriceLine& line = lines[{name, shown}];
+      line.name = std::move(name);
+      line.detail = std::move(shown);
       line.time_s = core::to_seconds(prices[static_cast<std::size_t>(step.work)].duration);
       if (shard) {
         const cost::ShardFloor floor = input.pricer.shards().floor(*shard);
@@ -134,7 +135,7 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
       }
       line.total_s += static_cast<double>(count) * line.time_s;
     }
-  });
+  }
   std::vector<PriceLine> result;
   for (auto& [key, line] : lines) result.push_back(std::move(line));
   std::stable_sort(result.begin(), result.end(),
