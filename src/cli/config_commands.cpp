@@ -140,6 +140,7 @@ int command(const ConfigModelArguments& arguments, Context& context) {
     };
     row("parameters", fmt::format("{} total, {} active", parameters.total, parameters.active));
     row("layers", fmt::format("{} of width {}", config.layers, config.hidden));
+    if (config.ways > 1) row("ways", fmt::format("{} side by side, heads of all together", config.ways));
     row("attention", fmt::format("{} heads of {}, {} key-value heads", config.heads, config.head_size(), config.kv_head_count()));
     if (const auto& moe = config.moe)
       row("experts", fmt::format("{} of width {}, {} for each token{}", moe->experts, moe->ffn, moe->top_k,

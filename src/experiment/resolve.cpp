@@ -105,7 +105,10 @@ class Resolver {
     } else {
       strategy.data = gpus / inner;
     }
-    if (const std::int64_t heads = r_.transformer.heads; heads % choice_.tp != 0)
+    if (const std::int64_t ways = r_.transformer.ways; ways > 1 && ways % choice_.tp != 0)
+      error("strategy.tp", fmt::format("tp {} does not divide the model's {} ways", choice_.tp, ways),
+            fmt::format("choose a divisor of {}: a way stays on one rank", ways));
+    else if (const std::int64_t heads = r_.transformer.heads; heads % choice_.tp != 0)
       error("strategy.tp", fmt::format("tp {} does not divide the model's {} attention heads", choice_.tp, heads),
             fmt::format("choose a divisor of {}", heads));
     else if (const std::int64_t kv = r_.transformer.kv_head_count(); kv % choice_.tp != 0)
@@ -143,7 +146,8 @@ class Resolver {
     }
     const std::int64_t ranks = strategy.tensor * strategy.data;
     if (ranks % (choice_.ep * choice_.etp) != 0)
-      error("strategy.ep", fmt::format("etp {} x ep {} does not divide tp x cp x dp = {}", choice_.etp, choice_.ep, ranks),
+      error("strategy.ep",
+            fmt::format("etp {} x ep {} does not divide tp x cp x dp = {}", choice_.etp, choice_.ep, ranks),
             fmt::format("choose divisors of {}", ranks));
     if (mixture->experts % choice_.ep != 0)
       error("strategy.ep", fmt::format("ep {} does not divide the model's {} experts", choice_.ep, mixture->experts),
@@ -152,7 +156,8 @@ class Resolver {
       error("strategy.etp", fmt::format("etp {} does not divide the experts' width {}", choice_.etp, mixture->ffn),
             fmt::format("choose a divisor of {}", mixture->ffn));
     if (strategy.tensor > 1 && !strategy.sequence_parallel)
-      error("strategy.sequence_parallel", fmt::format("the {} ranks of tp would route the same tokens to experts", strategy.tensor),
+      error("strategy.sequence_parallel",
+            fmt::format("the {} ranks of tp would route the same tokens to experts", strategy.tensor),
             "set sequence_parallel: true, so that each routes its own");
     if (diagnostics_.has_errors()) return;
     strategy.bilevel_experts = mixture->dispatcher == models::Dispatcher::smile;
@@ -209,12 +214,12 @@ class Resolver {
     models::Kernels& kernels = r_.build.kernels;
     kernels.attention = attention_kernel(attention);
     kernels.norm = chosen.norm.value_or(defaults.norm) == hardware::NormKernel::fused ? models::NormKernel::fused
-                                                                                     : models::NormKernel::unfused;
+                                                                                      : models::NormKernel::unfused;
     kernels.pointwise = chosen.pointwise.value_or(defaults.pointwise) == hardware::PointwiseKernel::fused
                             ? models::PointwiseKernel::fused
                             : models::PointwiseKernel::eager;
     kernels.loss = chosen.loss.value_or(defaults.loss) == hardware::LossKernel::fused ? models::LossKernel::fused
-                                                                                     : models::LossKernel::eager;
+                                                                                      : models::LossKernel::eager;
     kernels.wide_scores = defaults.wide_scores;
     r_.build.gathers_logits = defaults.gathers_logits;
     kernels.compiled = chosen.compiled.value_or(defaults.compiled);
@@ -240,8 +245,8 @@ class Resolver {
     const hardware::HostWaits waits = r_.framework.p2p.host_waits;
     strategy.reduce_whole_gradients = r_.framework.accumulation.whole_reduce;
     strategy.host_waits_for_computation = r_.framework.host.synchronises_passes;
-    strategy.host_waits_for_arrival =
-        waits == hardware::HostWaits::always || (waits == hardware::HostWaits::unless_interleaved && strategy.chunks == 1);
+    strategy.host_waits_for_arrival = waits == hardware::HostWaits::always ||
+                                      (waits == hardware::HostWaits::unless_interleaved && strategy.chunks == 1);
   }
 
   int moments() const {
@@ -278,7 +283,8 @@ class Resolver {
     strategy.tensor_pieces.kind = *asked.kind == TensorOverlapKind::chunked ? Kind::chunked
                                   : *asked.kind == TensorOverlapKind::t3    ? Kind::triggered
                                                                             : Kind::halves;
-    strategy.tensor_pieces.count = *asked.kind == TensorOverlapKind::chunked ? asked.chunks.value_or(k_default_chunks) : 1;
+    strategy.tensor_pieces.count =
+        *asked.kind == TensorOverlapKind::chunked ? asked.chunks.value_or(k_default_chunks) : 1;
   }
 
   void treatment() {

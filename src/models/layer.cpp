@@ -1,19 +1,25 @@
 #include "layer.h"
 
+#include "cairn/core/assert.h"
+
 namespace cairn::models {
 namespace {
 
 using loopnest::Extent;
 using loopnest::Symbol;
 
-ir::Tensor shaped(std::string name, std::initializer_list<Axis> dims, ir::Role role, numerics::Format format) {
+void add_dim(ir::Tensor& tensor, const Axis& dim) {
+  ir::TensorDim& added = tensor.dims.emplace_back();
+  added.name = dim.name;
+  added.extent = dim.extent;
+}
+
+ir::Tensor shaped(const Layer& layer, std::string name, std::initializer_list<Axis> dims, ir::Role role,
+                  numerics::Format format) {
   ir::Tensor tensor;
   tensor.name = std::move(name);
-  for (const Axis& dim : dims) {
-    ir::TensorDim& added = tensor.dims.emplace_back();
-    added.name = dim.name;
-    added.extent = dim.extent;
-  }
+  if (layer.each_way) add_dim(tensor, layer.axis.ways);
+  for (const Axis& dim : dims) add_dim(tensor, dim);
   tensor.format = format;
   tensor.role = role;
   return tensor;
@@ -27,7 +33,7 @@ Axes::Axes(const TransformerConfig& config, std::int64_t vocab_rows, std::int64_
       query{"query", Extent::of(Symbol::sequence)},
       key{"key", Extent::of(Symbol::sequence)},
       hidden{"hidden", Extent::of(config.hidden)},
-      kv_heads{"kv_heads", Extent::of(config.kv_head_count())},
+      kv_heads{"kv_heads", Extent::of(config.kv_head_count() / config.ways)},
       group{"group", Extent::of(config.group())},
       qkv{"qkv", Extent::of(config.group() + 2)},
       qk{"qkv", Extent::of(config.group() + 1)},
@@ -36,10 +42,11 @@ Axes::Axes(const TransformerConfig& config, std::int64_t vocab_rows, std::int64_
       gate{"gate", Extent::of(2)},
       vocab{"vocab", Extent::of(vocab_rows)},
       positions{"positions", Extent::of(config.max_positions.value_or(0))},
-      classes{"classes", Extent::of(vocab_rows)} {}
+      classes{"classes", Extent::of(vocab_rows)},
+      ways{"ways", Extent::of(config.ways)} {}
 
 ir::TensorId Layer::tensor(std::string name, std::initializer_list<Axis> dims, ir::Role role, numerics::Format format) {
-  return graph.add_tensor(shaped(std::move(name), dims, role, format));
+  return graph.add_tensor(shaped(*this, std::move(name), dims, role, format));
 }
 
 ir::TensorId Layer::parameter(std::string name, std::initializer_list<Axis> dims, const char* tied) {
@@ -48,13 +55,13 @@ ir::TensorId Layer::parameter(std::string name, std::initializer_list<Axis> dims
     for (std::size_t id = 0; id < graph.tensors().size(); ++id)
       if (graph.tensors()[id].role == ir::Role::parameter && graph.tensors()[id].name == name)
         return static_cast<ir::TensorId>(id);
-  ir::Tensor tensor = shaped(std::move(name), dims, ir::Role::parameter, options.parameter);
+  ir::Tensor tensor = shaped(*this, std::move(name), dims, ir::Role::parameter, options.parameter);
   tensor.tied = tied;
   return graph.add_tensor(std::move(tensor));
 }
 
 ir::TensorId Layer::statistic(std::string name, std::initializer_list<Axis> dims) {
-  ir::Tensor tensor = shaped(std::move(name), dims, ir::Role::activation, numerics::Format::fp32);
+  ir::Tensor tensor = shaped(*this, std::move(name), dims, ir::Role::activation, numerics::Format::fp32);
   tensor.statistic = true;
   return graph.add_tensor(std::move(tensor));
 }
@@ -131,6 +138,23 @@ Op& Op::region(const char* region) {
 Op& Op::guard(loopnest::Guard guard) {
   op_.domain.add_guard(guard);
   return *this;
+}
+
+void Op::add() {
+  if (layer_.each_way) run_each_way();
+  layer_.graph.add_operator(std::move(op_));
+}
+
+// The dimension comes last among the operator's, so that the others keep their places.
+void Op::run_each_way() {
+  const loopnest::DimId way = op_.domain.add(layer_.axis.ways.name, layer_.axis.ways.extent);
+  for (ir::Access& access : op_.accesses) {
+    const auto& dims = layer_.graph.tensor(access.tensor).dims;
+    if (!dims.empty() && dims.front().name == layer_.axis.ways.name)
+      access.projection.insert(access.projection.begin(), loopnest::Affine::of(way));
+    else
+      CAIRN_ASSERT(access.gradient != ir::InputGradient::passed && "gradients of a common tensor add up over the ways");
+  }
 }
 
 }  // namespace cairn::models

@@ -51,7 +51,8 @@ constexpr std::array<int, N> axes() {
 }
 
 struct Axes {
-  Axis batch, sequence, query, key, hidden, kv_heads, group, qkv, qk, head_dim, ffn, gate, vocab, positions, classes;
+  Axis batch, sequence, query, key, hidden, kv_heads, group, qkv, qk, head_dim, ffn, gate, vocab, positions, classes,
+      ways;
   // `parts`: equal parts that the batch is cut into.
   Axes(const TransformerConfig& config, std::int64_t vocab_rows, std::int64_t parts);
 };
@@ -65,6 +66,10 @@ class Layer {
   const BuildOptions& options;
   const Axes& axis;
   ir::Graph graph;
+  // While set, everything made exists once for each of several sub-layers that stand side by side: tensors have `ways`
+  // as their outermost dimension, operators run over it too. A tensor made before, without it, is common to all of
+  // them.
+  bool each_way = false;
 
   ir::TensorId tensor(std::string name, std::initializer_list<Axis> dims, ir::Role role, numerics::Format format);
   // Stored once together with every other parameter of a non-empty tag `tied`.
@@ -106,10 +111,11 @@ class Op {
   Op& variant(const char* kernel);
   Op& region(const char* region);
   Op& guard(loopnest::Guard guard);
-  void add() { layer_.graph.add_operator(std::move(op_)); }
+  void add();
 
  private:
   Op& access(ir::TensorId tensor, Indices at, ir::Mode mode, ir::InputGradient gradient);
+  void run_each_way();
   Layer& layer_;
   ir::Operator op_;
 };
@@ -143,6 +149,9 @@ Biased append_mlp(Layer& layer, ir::TensorId y, const Axis& ffn, const std::stri
 ir::TensorId append_latent_attention(Layer& layer, ir::TensorId y);
 ir::TensorId append_linear_attention(Layer& layer, ir::TensorId y);
 ir::TensorId append_dropout(Layer& layer, const std::string& name, ir::TensorId x);
+// Sub-layers side by side, see kraken.cpp: a block, and what brings their streams together before the head.
+ir::TensorId append_side_by_side(Layer& layer, ir::TensorId x, bool first);
+ir::TensorId append_conjunction(Layer& layer, ir::TensorId x);
 // tokens -> residual stream; residual stream -> loss.
 ir::TensorId append_embedding(Layer& layer);
 void append_head(Layer& layer, ir::TensorId x);

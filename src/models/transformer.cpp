@@ -117,6 +117,11 @@ class TransformerBuilder {
       const ir::TensorId pending = layer.stream("pending");
       layer.graph.set_inputs({x, pending});
       append_head(layer, append_residual(layer, "", x, pending, ir::k_no_tensor));
+    } else if (config_.residual == Residual::kraken) {
+      layer.each_way = true;
+      const ir::TensorId x = layer.stream("x");
+      layer.graph.set_inputs({x});
+      append_head(layer, append_conjunction(layer, x));
     } else {
       const Tensors inputs = streams(layer);
       layer.graph.set_inputs(inputs);
@@ -148,17 +153,28 @@ class TransformerBuilder {
     return finish(name_of(kind), ir::Position::body, std::move(layer.graph));
   }
 
-  // Every sub-layer reads the stream without the result of the one before it, which joins afterwards (Ladder-Residual, arXiv
-  // 2501.06589): x' = x + h(x before h's predecessor joined). A block hands on the stream and the MLP's result, still to join.
+  // Every sub-layer reads the stream without the result of the one before it, which joins afterwards (Ladder-Residual,
+  // arXiv 2501.06589): x' = x + h(x before h's predecessor joined). A block hands on the stream and the MLP's result,
+  // still to join.
   std::int32_t ladder_block(const AttentionPattern& pattern, bool first) {
     Layer layer(config_, options_, axes_);
     const ir::TensorId x = layer.stream("x");
     const ir::TensorId pending = first ? ir::k_no_tensor : layer.stream("pending");
     layer.graph.set_inputs(first ? std::vector<ir::TensorId>{x} : std::vector<ir::TensorId>{x, pending});
-    const Biased attended = append_projection(layer, append_attention(layer, pattern, append_norm(layer, "norm1", x)), axes_.head_dim);
+    const Biased attended =
+        append_projection(layer, append_attention(layer, pattern, append_norm(layer, "norm1", x)), axes_.head_dim);
     const ir::TensorId middle = first ? x : append_residual(layer, "1", x, pending, ir::k_no_tensor);
     const Biased transformed = append_mlp(layer, append_norm(layer, "norm2", middle), axes_.ffn);
     layer.graph.set_outputs({append_residual(layer, "2", middle, attended.value, attended.bias), transformed.value});
+    return finish(first ? "block.first" : "block", ir::Position::body, std::move(layer.graph));
+  }
+
+  std::int32_t side_by_side_block(bool first) {
+    Layer layer(config_, options_, axes_);
+    layer.each_way = !first;
+    const ir::TensorId x = layer.stream("x");
+    layer.graph.set_inputs({x});
+    layer.graph.set_outputs({append_side_by_side(layer, x, first)});
     return finish(first ? "block.first" : "block", ir::Position::body, std::move(layer.graph));
   }
 
@@ -173,9 +189,13 @@ class TransformerBuilder {
 
   // Every distinct block is built once.
   void body() {
-    if (config_.residual == Residual::ladder) {
-      append_run(ladder_block(AttentionPattern{}, true), 1);
-      if (config_.layers > 1) append_run(ladder_block(AttentionPattern{}, false), config_.layers - 1);
+    if (config_.residual != Residual::standard) {
+      const auto build = [&](bool first) {
+        return config_.residual == Residual::ladder ? ladder_block(AttentionPattern{}, first)
+                                                    : side_by_side_block(first);
+      };
+      append_run(build(true), 1);
+      if (config_.layers > 1) append_run(build(false), config_.layers - 1);
       return;
     }
     if (config_.blocks.empty()) {
@@ -204,6 +224,7 @@ class TransformerBuilder {
     if (options_.narrow && position == ir::Position::body) {
       ir::NarrowProducts narrow = *options_.narrow;
       narrow.own_parts = {axes_.kv_heads.name, axes_.ffn.name};
+      if (config_.ways > 1) narrow.own_parts = {axes_.ways.name};
       ir::narrow_products(graph, narrow);
     }
     model_.classes.push_back(ir::LayerClass{.name = std::move(name), .position = position, .graph = std::move(graph)});

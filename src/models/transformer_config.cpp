@@ -58,8 +58,12 @@ constexpr Rule k_rules[] = {
      "does not divide heads", "every key and value head serves the same number of query heads"},
     {"head_dim", [](const Config& c) { return within(c.head_dim, k_max_width); }, "is out of range",
      "leave it out for hidden / heads"},
-    {"head_dim", [](const Config& c) { return c.head_dim || c.heads <= 0 || c.hidden % c.heads == 0; },
+    {"head_dim", [](const Config& c) { return c.head_dim || c.heads <= 0 || c.ways > 1 || c.hidden % c.heads == 0; },
      "is needed, because heads does not divide hidden", "give head_dim, or a number of heads that divides hidden"},
+    {"head_dim",
+     [](const Config& c) { return c.head_dim || c.heads <= 0 || c.ways <= 1 || (c.hidden * c.ways) % c.heads == 0; },
+     "is needed, because the heads of one way do not divide hidden",
+     "give head_dim, or a hidden that heads / ways divides"},
     {"vocab_multiple", [](const Config& c) { return within(c.vocab_multiple, k_max_vocab); }, "is out of range",
      "leave it out for no padding"},
     {"max_positions", [](const Config& c) { return within(c.max_positions, k_max_positions); }, "is out of range",
@@ -69,11 +73,22 @@ constexpr Rule k_rules[] = {
      "leave it out for the value of dropout"},
     {"attention_dropout", [](const Config& c) { return valid_dropout(c.probability_dropout()); }, "must lie in [0, 1)",
      "leave it out for the value of dropout"},
-    {"residual", [](const Config& c) { return c.residual != Residual::kraken; }, "is not modelled yet",
-     "'standard' and 'ladder' are"},
+    {"ways", [](const Config& c) { return within(c.ways, k_max_ways); }, "is out of range",
+     "number of sub-layers side by side"},
+    {"ways", [](const Config& c) { return c.residual != Residual::kraken || c.ways > 1; },
+     "must be given and above 1 with residual: kraken", "sub-layers side by side, as in ways: 4"},
+    {"ways", [](const Config& c) { return c.residual == Residual::kraken || c.ways == 1; },
+     "means something with residual: kraken only", "leave it out, or set residual: kraken"},
+    {"ways", [](const Config& c) { return c.ways < 1 || (c.heads % c.ways == 0 && c.kv_head_count() % c.ways == 0); },
+     "does not divide heads and kv_heads", "every way has the same number of heads"},
+    {"residual",
+     [](const Config& c) { return c.residual != Residual::kraken || (c.blocks.empty() && !c.moe && !c.mla); },
+     "has sub-layers side by side, which is modelled without experts, latent attention and blocks",
+     "leave moe, mla and blocks out"},
     {"residual",
      [](const Config& c) {
-       return c.residual != Residual::ladder || (c.blocks.empty() && !c.moe && !c.mla && !c.has_mlp_bias() && c.dropout == 0.0);
+       return c.residual != Residual::ladder ||
+              (c.blocks.empty() && !c.moe && !c.mla && !c.has_mlp_bias() && c.dropout == 0.0);
      },
      "joins results late, which is modelled without experts, latent attention, blocks, biases of the MLP and dropout",
      "set mlp_bias: false and dropout: 0, and leave blocks out"},
@@ -152,7 +167,9 @@ void describe_shape(config::Fields& f, Config& c) {
   f.count("heads", c.heads, {.doc = "query heads", .required = true, .minimum = 1, .maximum = k_max_heads});
   f.count("kv_heads", c.kv_heads, {.doc = "key and value heads; default heads", .minimum = 1, .maximum = k_max_heads});
   f.count("head_dim", c.head_dim,
-          {.doc = "width of one head; default hidden / heads", .minimum = 1, .maximum = k_max_width});
+          {.doc = "width of one head; default hidden / heads (kraken: hidden x ways / heads)",
+           .minimum = 1,
+           .maximum = k_max_width});
   f.count(
       "ffn", c.ffn,
       {.doc = "inner width of the MLP, of each half when gated", .required = true, .minimum = 1, .maximum = k_max_ffn});
@@ -186,7 +203,15 @@ void describe_details(config::Fields& f, Config& c) {
   f.number("attention_dropout", c.attention_dropout,
            {.doc = "probability of dropping attention probabilities; default dropout", .maximum = 1.0});
   f.choice("activation", c.activation, k_activations, {.doc = "default gelu, silu when gated"});
-  f.choice("residual", c.residual, k_residuals, {.doc = "how block outputs join the residual stream"});
+  f.choice(
+      "residual", c.residual, k_residuals,
+      {.doc = "how block outputs join the residual stream: at once; one sub-layer late (ladder); kraken: in `ways` "
+              "streams side by side, summed once per block"});
+  f.count(
+      "ways", c.ways,
+      {.doc = "kraken: sub-layers side by side; hidden and ffn are those of one, heads and kv_heads of all together",
+       .minimum = 1,
+       .maximum = k_max_ways});
   f.objects("blocks", c.blocks, {.doc = "pattern of unequal blocks, repeated until layers is reached"});
 }
 

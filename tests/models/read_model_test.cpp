@@ -99,7 +99,8 @@ TEST_CASE("what is wrong with a block is said with its place", "[models]") {
   const std::string whole = shape + "tied_embeddings: true\ngated_mlp: false\n";
   CHECK(mentions(read_text(whole + "kv_heads: 5\n").problems, "model:8:"));
   CHECK(mentions(read_text(whole + "kv_heads: 5\n").problems, "does not divide heads"));
-  CHECK(mentions(read_text(whole + "residual: kraken\n").problems, "not modelled yet"));
+  CHECK(mentions(read_text(whole + "residual: kraken\n").problems, "as in ways: 4"));
+  CHECK(mentions(read_text(whole + "ways: 4\n").problems, "residual: kraken only"));
   const std::string free = whole + "bias: false\n";
   CHECK(read_text(free + "moe: {experts: 8, top_k: 2, ffn: 64}\n").problems.empty());
   CHECK(mentions(read_text(free + "moe: {experts: 8, top_k: 2}\n").problems, "model.moe.ffn"));

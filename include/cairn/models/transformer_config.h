@@ -21,6 +21,7 @@ inline constexpr std::int64_t k_max_layers = std::int64_t{1} << 16;
 inline constexpr std::int64_t k_max_heads = std::int64_t{1} << 16;
 inline constexpr std::int64_t k_max_width = std::int64_t{1} << 20;  // hidden
 inline constexpr std::int64_t k_max_ffn = 4 * k_max_width;
+inline constexpr std::int64_t k_max_ways = std::int64_t{1} << 10;
 inline constexpr std::int64_t k_max_experts = std::int64_t{1} << 16;
 inline constexpr std::int64_t k_max_vocab = std::int64_t{1} << 24;
 inline constexpr std::int64_t k_max_positions = std::int64_t{1} << 32;  // also of a sliding window
@@ -50,11 +51,11 @@ enum class Dispatcher : std::uint8_t { alltoall, allgather, smile, exflow };
 struct MixtureConfig {
   std::int64_t experts = 0;
   std::int64_t top_k = 0;
-  std::int64_t ffn = 0;                    // inner width of one expert
-  std::int64_t shared_experts = 0;         // seen by every token
+  std::int64_t ffn = 0;                         // inner width of one expert
+  std::int64_t shared_experts = 0;              // seen by every token
   std::optional<std::int64_t> shared_ffn = {};  // inner width of them together; default: shared_experts x ffn
-  double capacity_factor = 0.0;            // rows per expert over an even spread, padded; 0: dropless
-  double imbalance = 1.0;                  // rows on the fullest rank over an even spread
+  double capacity_factor = 0.0;                 // rows per expert over an even spread, padded; 0: dropless
+  double imbalance = 1.0;                       // rows on the fullest rank over an even spread
   Dispatcher dispatcher = Dispatcher::alltoall;
   std::int64_t node_limit = 0;  // nodes that a token goes to at most; 0: every row crosses by itself
   bool shortcut = false;        // experts read what the block reads, not what its attention made
@@ -85,7 +86,7 @@ struct TransformerConfig {
   std::int64_t hidden = 0;
   std::int64_t heads = 0;
   std::optional<std::int64_t> kv_heads;  // default: heads
-  std::optional<std::int64_t> head_dim;  // default: hidden / heads
+  std::optional<std::int64_t> head_dim;  // default: hidden x ways / heads
   std::int64_t ffn = 0;                  // inner width of the MLP; of each of its two halves when gated
   bool gated_mlp = false;                // no default in files
   std::int64_t vocab = 0;
@@ -106,6 +107,7 @@ struct TransformerConfig {
   std::optional<double> attention_dropout;  // of the attention probabilities; default: dropout
   std::optional<Activation> activation;     // default: gelu, silu when gated
   Residual residual = Residual::standard;
+  std::int64_t ways = 1;  // kraken: sub-layers side by side; hidden and ffn are those of each, heads of all together
   std::optional<MixtureConfig> moe;
   std::optional<LatentConfig> mla;
   std::vector<BlockPattern> blocks;  // repeated until `layers` is reached; empty: equal blocks, see default_block()
@@ -118,7 +120,7 @@ struct TransformerConfig {
   std::int64_t kv_head_count() const { return kv_heads.value_or(heads); }
   // Query heads that share one key and value head.
   std::int64_t group() const { return heads / kv_head_count(); }
-  std::int64_t head_size() const { return head_dim.value_or(hidden / heads); }
+  std::int64_t head_size() const { return head_dim.value_or(hidden * ways / heads); }
   bool has_qkv_bias() const { return qkv_bias.value_or(bias); }
   bool has_projection_bias() const { return projection_bias.value_or(bias); }
   bool has_mlp_bias() const { return mlp_bias.value_or(bias); }
