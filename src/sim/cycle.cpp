@@ -1,13 +1,24 @@
 #include "cycle.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
 
 namespace cairn::sim {
+
+Adjacency invert(std::span<const std::uint32_t> begin, std::span<const std::uint32_t> targets) {
+  const auto nodes = static_cast<std::uint32_t>(begin.size() - 1);
+  Adjacency inverse{.begin = std::vector<std::uint32_t>(nodes + 1, 0),
+                    .targets = std::vector<std::uint32_t>(targets.size())};
+  for (const std::uint32_t target : targets) ++inverse.begin[target];
+  std::uint32_t sum = 0;
+  for (std::uint32_t& offset : inverse.begin)
+    offset = sum += offset;  // of the end of each list, which is filled backwards
+  for (std::uint32_t node = nodes; node-- > 0;)
+    for (std::uint32_t i = begin[node + 1]; i-- > begin[node];) inverse.targets[--inverse.begin[targets[i]]] = node;
+  return inverse;
+}
 
 std::vector<std::uint32_t> predecessor_counts(const TaskGraph& graph) {
   std::vector<std::uint32_t> counts(graph.tasks(), 0);
@@ -15,28 +26,30 @@ std::vector<std::uint32_t> predecessor_counts(const TaskGraph& graph) {
   return counts;
 }
 
-void raise_cycle(const TaskGraph& graph, std::span<const std::uint32_t> remaining) {
-  // Every blocked task has a blocked predecessor: walking back ends in a cycle.
-  constexpr TaskId k_unknown = ~TaskId{0};
-  std::vector<TaskId> blocker(graph.tasks(), k_unknown);
-  TaskId task = k_unknown;
-  for (TaskId before = 0; before < graph.tasks(); ++before) {
+void raise_cycle(const std::string& noun, std::span<const std::uint32_t> begin,
+                 std::span<const std::uint32_t> successors, std::span<const std::uint32_t> remaining) {
+  // Every blocked node has a blocked predecessor: walking back ends in a cycle.
+  constexpr std::uint32_t k_unknown = ~std::uint32_t{0};
+  const auto nodes = static_cast<std::uint32_t>(remaining.size());
+  std::vector<std::uint32_t> blocker(nodes, k_unknown);
+  std::uint32_t node = k_unknown;
+  for (std::uint32_t before = 0; before < nodes; ++before) {
     if (remaining[before] == 0) continue;
-    for (const TaskId after : graph.successors_of(before)) blocker[after] = before;
-    task = before;
+    for (std::uint32_t i = begin[before]; i < begin[before + 1]; ++i) blocker[successors[i]] = before;
+    node = before;
   }
-  CAIRN_ASSERT(task != k_unknown);
-  std::vector<bool> visited(graph.tasks(), false);
-  for (; !visited[task]; task = blocker[task]) visited[task] = true;
-  std::vector<TaskId> cycle{task};
-  for (TaskId before = blocker[task]; before != task; before = blocker[before]) cycle.push_back(before);
-  std::reverse(cycle.begin(), cycle.end());  // ends with `task`, so it reads task -> ... -> task
+  CAIRN_ASSERT(node != k_unknown);
+  std::vector<bool> visited(nodes, false);
+  for (; !visited[node]; node = blocker[node]) visited[node] = true;
+  std::vector<std::uint32_t> cycle{node};
+  for (std::uint32_t before = blocker[node]; before != node; before = blocker[before]) cycle.push_back(before);
+  std::reverse(cycle.begin(), cycle.end());  // ends with `node`, so it reads node -> ... -> node
 
   constexpr std::size_t k_named = 12;
-  std::string text = std::to_string(task);
+  std::string text = std::to_string(node);
   for (std::size_t i = 0; i < std::min(cycle.size(), k_named); ++i) text += " -> " + std::to_string(cycle[i]);
-  if (cycle.size() > k_named) text += " -> ... (" + std::to_string(cycle.size()) + " tasks in all)";
-  throw core::ConfigurationError("tasks", "tasks wait for each other: " + text, "remove one of these dependencies");
+  if (cycle.size() > k_named) text += " -> ... (" + std::to_string(cycle.size()) + " " + noun + " in all)";
+  throw core::ConfigurationError(noun, noun + " wait for each other: " + text, "remove one of these dependencies");
 }
 
 }  // namespace cairn::sim

@@ -66,7 +66,7 @@ class EventLoop {
       if (remaining_[task] == 0) make_ready(task);
     TaskId ended = 0;
     for (; !events_.empty(); ++ended) end(events_.pop());
-    if (ended < graph_.tasks()) raise_cycle(graph_, remaining_);
+    if (ended < graph_.tasks()) raise_cycle("tasks", graph_.successor_begin, graph_.successors, remaining_);
     times_.makespan = events_.now();
     return std::move(times_);
   }

@@ -42,7 +42,7 @@ void sweep_by_readiness(const TaskGraph& graph, TaskTimes& times) {
       if (--remaining[successor] == 0) order.push_back(successor);
     }
   }
-  if (order.size() < graph.tasks()) raise_cycle(graph, remaining);
+  if (order.size() < graph.tasks()) raise_cycle("tasks", graph.successor_begin, graph.successors, remaining);
 }
 
 }  // namespace

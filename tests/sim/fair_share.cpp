@@ -93,7 +93,10 @@ TEST_CASE("the example of the header") {
   const FlowId f1 = system.add_flow(std::vector<Demand>{{a, 1.0}, {b, 1.0}});
   const FlowId f2 = system.add_flow(std::vector<Demand>{{a, 1.0}});
   const FlowId f3 = system.add_flow(std::vector<Demand>{{b, 1.0}});
-  CHECK(system.solve().size() == 3);
+  system.solve();
+  CHECK(system.moved().size() == 3);
+  CHECK(system.bottleneck(f1) == b);
+  CHECK(system.bottleneck(f2) == a);
   CHECK(system.rate(f1) == 2.0);
   CHECK(system.rate(f2) == 8.0);
   CHECK(system.rate(f3) == 2.0);
@@ -108,7 +111,9 @@ TEST_CASE("the example of the header") {
   system.solve();
   CHECK(system.rate(f1) == 3.0);
   CHECK(system.rate(f2) == 3.0);
-  CHECK(system.solve().empty());
+  system.solve();
+  CHECK(system.moved().empty());
+  CHECK(system.solved_groups() == 0);
 }
 
 TEST_CASE("weights and bounds, by hand") {
@@ -146,8 +151,14 @@ TEST_CASE("only what is connected is solved again") {
   const FlowId other = system.add_flow(std::vector<Demand>{{b, 1.0}});
   system.solve();
   const FlowId late = system.add_flow(std::vector<Demand>{{b, 1.0}});
-  const auto changed = system.solve();
-  CHECK(std::vector(changed.begin(), changed.end()) == std::vector{other, late});
+  system.solve();
+  REQUIRE(system.solved_groups() == 1);
+  const auto links = system.solved(0).links;
+  CHECK(std::vector(links.begin(), links.end()) == std::vector{b});
+  REQUIRE(system.moved().size() == 1);
+  CHECK(system.moved()[0].flow == late);
+  CHECK(system.moved()[0].from == sim::k_no_link);
+  CHECK(system.rate(other) == 3.0);
 }
 
 TEST_CASE("a stopped link stops its flows; a flow needs no link if it has a bound") {
@@ -201,13 +212,15 @@ TEST_CASE("random systems under random changes equal the slow reference") {
           system.set_capacity(link, capacities[link] = capacity());
         }
       }
-      std::map<FlowId, double> before;
-      for (const auto& [id, flow] : flows) before[id] = system.rate(id);
-      const auto changed = system.solve();
+      std::map<FlowId, sim::LinkId> before;
+      for (const auto& [id, flow] : flows) before[id] = system.bottleneck(id);
+      system.solve();
+      const auto moved = system.moved();
       for (const auto& [id, rate] : reference(capacities, flows)) {
         REQUIRE(system.rate(id) == Approx(rate).epsilon(k_tolerance).margin(k_tolerance));
-        const bool listed = std::find(changed.begin(), changed.end(), id) != changed.end();
-        REQUIRE(listed == (system.rate(id) != before[id]));
+        const auto entry = std::find_if(moved.begin(), moved.end(), [&](const auto& m) { return m.flow == id; });
+        REQUIRE((entry != moved.end()) == (system.bottleneck(id) != before[id]));
+        if (entry != moved.end()) REQUIRE(entry->from == before[id]);
       }
       check_max_min(system, capacities, flows);
     }

@@ -7,7 +7,7 @@
 // Such rates exist and are unique; they are found by filling. Let all rates grow as x_f = w_f t. When a resource is
 // used up, at t_l = (C_l - what settled flows take of it) / (sum of a_lf w_f over its growing flows), its flows settle;
 // a flow also settles at its bound. The others grow on. So in the end every flow is at its bound or uses a resource
-// that is full and on which no flow has a larger x_f / w_f (its bottleneck).
+// that is full and on which no flow has a larger x_f / w_f: its bottleneck b, and x_f = w_f t_b.
 //
 // Example: resources A of 10 and B of 4; flow 1 uses A and B, flow 2 only A, flow 3 only B (all a = w = 1).
 //   t_A = 10/2 = 5, t_B = 4/2 = 2: B fills first, x_1 = x_3 = 2. Then t_A = (10 - 2)/1 = 8: x_2 = 8.
@@ -20,18 +20,22 @@
 // its links needs no solve. A group joins others when a flow spans them, and is taken apart into its connected
 // components once half of its flows have left, so that searching for components costs O(1) per flow. Source: Bertsekas,
 // Gallager, "Data Networks", 2nd ed. 1992, section 6.5.2.
+//
+// What a solve says is kept by link, not by flow: a level t_l per link and a bottleneck per flow. When one of n flows
+// leaves, the levels of many links change a little but few flows change their bottleneck.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace cairn::sim {
 
 using FlowId = std::uint32_t;
 using LinkId = std::uint32_t;
+using GroupId = std::uint32_t;
+inline constexpr LinkId k_no_link = ~LinkId{0};
 
 struct Demand {
   LinkId link = 0;
@@ -46,51 +50,78 @@ class FairShare {
   LinkId add_link(double capacity);
   void set_capacity(LinkId link, double capacity);
 
-  // Every link at most once; weight > 0, finite; bound >= 0. Without links the bound must be finite. Ids are reused.
+  // weight > 0, finite; bound >= 0. Without links the bound must be finite. A bound is a link of its own. Ids are
+  // reused.
   FlowId add_flow(std::span<const Demand> demands, double weight = 1.0, double bound = k_unbounded);
+  // a = 1 on every link of the route, as often as it occurs; at least one link.
+  FlowId add_routed(std::span<const LinkId> route, double weight = 1.0);
   void remove_flow(FlowId flow);
 
-  // Brings the rates up to date. Returns the flows whose rate differs from before (0 for new ones), in a reproducible
-  // order; valid until the next call.
-  std::span<const FlowId> solve();
+  // Links whose flows were settled together, closed under sharing; reproducible order.
+  struct Solved {
+    GroupId group;                  // who the links are until the next solve; k_alone: those of one flow
+    std::span<const LinkId> links;  // those that are the bottleneck of some flow, in the order in which they filled
+  };
+  static constexpr GroupId k_alone = ~GroupId{0};
+  struct Moved {  // a flow whose bottleneck differs from before
+    FlowId flow;
+    LinkId from;  // k_no_link for a new flow
+  };
+
+  // Brings levels and bottlenecks up to date.
+  void solve();
+  // Of the last solve(); valid until the next call of a function that is not const.
+  std::span<const Moved> moved() const { return moved_; }
+  std::size_t solved_groups() const { return solved_.size(); }
+  Solved solved(std::size_t i) const {
+    return {solved_[i].group, std::span(filled_).subspan(solved_[i].begin, solved_[i].end - solved_[i].begin)};
+  }
 
   // As of the last solve().
-  double rate(FlowId flow) const { return flows_[flow].rate; }
+  LinkId bottleneck(FlowId flow) const { return bottleneck_[flow]; }
+  double level(LinkId link) const { return level_[link]; }  // of a link that is a bottleneck
+  double rate(FlowId flow) const {
+    return bottleneck_[flow] == k_no_link ? 0.0 : weight_[flow] * level_[bottleneck_[flow]];
+  }
+  double weight(FlowId flow) const { return weight_[flow]; }
   // What the flows take of a resource now.
   double load(LinkId link) const;
   double capacity(LinkId link) const { return links_[link].capacity; }
+  // Resources, those that stand for bounds included.
+  std::size_t links() const { return links_.size(); }
+  std::size_t flows_on(LinkId link) const { return links_[link].members.size(); }
+  GroupId group(LinkId link) const { return links_[link].group; }
 
  private:
   struct Use {  // of a link by a flow
     LinkId link;
     std::uint32_t place;  // where the link lists the flow
-    double amount;
+  };
+  struct Uses {  // of a flow
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
   };
   struct Member {  // a flow of a link
     FlowId flow;
     std::uint32_t use;  // where the flow lists the link
   };
-  struct Flow {
-    double rate = 0.0;
-    double weight = 1.0;
-    std::uint32_t first_use = 0;
-    std::uint32_t uses = 0;
-    std::uint32_t settled = 0;  // the solve in which it settled last
-    bool grouped = false;       // its links are in one group; not so while it has always been alone on them
-    bool active = false;        // added and not removed
+  struct Standing {
+    bool grouped = false;  // its links are in one group; not so while it has always been alone on them
+    bool active = false;   // added and not removed
+    bool plain = true;     // weight 1 and every demand 1
   };
   struct Link {
     double capacity = 0.0;
     double pull = 0.0;          // sum of amount x weight over its flows
     std::uint32_t changes = 0;  // of pull since it was last summed afresh
-    std::uint32_t group = 0;
+    GroupId group = 0;
     bool touched = false;
     bool bounds_flow = false;  // stands for the bound of one flow
     std::vector<Member> members;
   };
   struct Filling {  // of a link, while solving
     double left = 0.0;
-    double pull = 0.0;          // of growing flows
+    double pull = 0.0;          // of growing flows; not kept while all flows are plain
     std::uint32_t growing = 0;  // their number
   };
   struct Group {
@@ -98,6 +129,10 @@ class FairShare {
     std::uint32_t flows = 0;
     std::uint32_t departures = 0;  // since it was known to be connected
     std::uint32_t solved = 0;      // the solve that filled it last
+  };
+  struct Filled {
+    GroupId group;
+    std::uint32_t begin, end;  // in filled_
   };
   struct Moment {  // of the filling, at which a link may be full
     double level;
@@ -109,36 +144,47 @@ class FairShare {
     }
   };
 
-  std::span<Use> uses(const Flow& flow) { return std::span(uses_).subspan(flow.first_use, flow.uses); }
-  FlowId allocate_flow(std::uint32_t uses);
+  std::span<Use> uses(FlowId flow) { return std::span(uses_).subspan(spans_[flow].first, spans_[flow].count); }
+  FlowId allocate_flow(std::uint32_t uses, double weight);
   LinkId allocate_bound(double bound);
   void enter(FlowId id, std::uint32_t use, Demand demand);
+  void start(FlowId id);
   void change_pull(Link& link, double change);
   void join_groups(FlowId id);
-  std::uint32_t merge(std::uint32_t a, std::uint32_t b);
-  std::uint32_t allocate_group();
-  void take_apart(std::uint32_t group);
-  void collect_component(LinkId from, std::uint32_t source);
+  GroupId merge(GroupId a, GroupId b);
+  GroupId allocate_group();
+  void take_apart(GroupId group);
+  void collect_component(LinkId from, GroupId source);
   void touch(LinkId link);
   void run_alone(FlowId id);
+  template <bool plain>
   void fill(const Group& group);
+  template <bool plain>
   void settle_link(const Moment& moment);
-  void settle(const Member& member, LinkId full);
-  void set_rate(FlowId id, double rate);
+  void renew(LinkId link);
+  void settle_at(FlowId flow, LinkId link);
 
   std::vector<Link> links_;
   std::vector<Filling> filling_;  // by link
-  std::vector<Flow> flows_;
+  std::vector<double> level_;     // by link
+  std::vector<Uses> spans_;       // by flow, as the next four
+  std::vector<double> weight_;
+  std::vector<std::uint32_t> settled_;  // the solve in which it settled last
+  std::vector<LinkId> bottleneck_;
+  std::vector<Standing> standing_;
   std::vector<Use> uses_;
+  std::vector<double> amounts_;  // by use
   std::vector<Group> groups_;
   std::vector<std::vector<FlowId>> free_flows_;  // by number of uses
   std::vector<LinkId> free_bounds_;
-  std::vector<std::uint32_t> free_groups_;
+  std::vector<GroupId> free_groups_;
   std::vector<LinkId> touched_;
   std::vector<FlowId> alone_;  // flows added since the last solve that were alone on their links
-  std::vector<FlowId> changed_;
+  std::vector<Moved> moved_;
+  std::vector<Filled> solved_;
+  std::vector<LinkId> filled_;
   std::vector<Moment> moments_;  // a heap, earliest first
-  double level_ = 0.0;
+  std::uint32_t uneven_ = 0;     // flows that are not plain
   std::uint32_t solve_ = 0;
 };
 
