@@ -6,16 +6,6 @@
 #include "cairn/core/assert.h"
 
 namespace cairn::sim {
-namespace {
-
-// Two moments of the filling closer than this are one: rounding in sums over thousands of flows stays well below.
-constexpr double k_same_moment = 1e-12;
-
-// A running sum that subtractions have brought down to this share of its start has lost three digits: sum afresh.
-constexpr double k_worn = 1e-3;
-
-}  // namespace
-
 LinkId FairShare::add_link(double capacity) {
   CAIRN_ASSERT(capacity >= 0.0 && std::isfinite(capacity));
   const auto id = static_cast<LinkId>(links_.size());
@@ -25,7 +15,10 @@ LinkId FairShare::add_link(double capacity) {
   link.capacity = capacity;
   link.group = group;
   filling_.emplace_back();
+  pull_.emplace_back();
   level_.emplace_back();
+  if (rank_.empty()) rank_.push_back(k_unfilled);  // of no link
+  rank_.push_back(k_unfilled);
   return id;
 }
 
@@ -34,6 +27,7 @@ void FairShare::set_capacity(LinkId link, double capacity) {
   links_[link].capacity = capacity;
   for (const Member& member : links_[link].members)
     if (!standing_[member.flow].grouped) join_groups(member.flow);
+  groups_[links_[link].group].valid_marks = 0;
   touch(link);
 }
 
@@ -66,11 +60,8 @@ FlowId FairShare::add_routed(std::span<const LinkId> route, double weight) {
 void FairShare::start(FlowId id) {
   if (!standing_[id].plain) ++uneven_;
   const auto list = uses(id);
-  const bool alone = std::all_of(list.begin(), list.end(), [&](const Use& u) {
-    const auto& members = links_[u.link].members;
-    return members.size() == 1 ||
-           std::all_of(members.begin(), members.end(), [&](const Member& m) { return m.flow == id; });
-  });
+  const bool alone =
+      std::all_of(list.begin(), list.end(), [&](const Use& u) { return links_[u.link].members.size() == 1; });
   if (alone) {
     alone_.push_back(id);
     return;
@@ -78,7 +69,6 @@ void FairShare::start(FlowId id) {
   for (const Use& u : list)
     for (const Member& member : links_[u.link].members)
       if (!standing_[member.flow].grouped) join_groups(member.flow);
-  touch(list.front().link);
 }
 
 void FairShare::remove_flow(FlowId id) {
@@ -88,6 +78,7 @@ void FairShare::remove_flow(FlowId id) {
     Group& group = groups_[links_[uses_[spans_[id].first].link].group];
     --group.flows;
     ++group.departures;
+    count(id, ~std::uint32_t{0});
   }
   for (std::uint32_t use = spans_[id].first; use < spans_[id].first + spans_[id].count; ++use) {
     const LinkId number = uses_[use].link;
@@ -115,7 +106,6 @@ FlowId FairShare::allocate_flow(std::uint32_t uses, double weight) {
     uses_.resize(uses_.size() + uses);
     amounts_.resize(uses_.size());
     weight_.emplace_back();
-    settled_.emplace_back();
     bottleneck_.emplace_back();
     standing_.emplace_back();
   } else {
@@ -142,6 +132,7 @@ LinkId FairShare::allocate_bound(double bound) {
 
 void FairShare::enter(FlowId id, std::uint32_t use, Demand demand) {
   Link& link = links_[demand.link];
+  CAIRN_ASSERT(link.members.empty() || link.members.back().flow != id);
   uses_[use] = {.link = demand.link, .place = static_cast<std::uint32_t>(link.members.size())};
   amounts_[use] = demand.amount;
   if (demand.amount != 1.0) standing_[id].plain = false;
@@ -157,190 +148,10 @@ void FairShare::change_pull(Link& link, double change) {
   for (const Member& member : link.members) link.pull += amounts_[member.use] * weight_[member.flow];
 }
 
-GroupId FairShare::allocate_group() {
-  if (free_groups_.empty()) {
-    groups_.emplace_back();
-    return static_cast<std::uint32_t>(groups_.size() - 1);
-  }
-  const GroupId group = free_groups_.back();
-  free_groups_.pop_back();
-  return group;
-}
-
-void FairShare::join_groups(FlowId id) {
-  standing_[id].grouped = true;
-  GroupId group = links_[uses_[spans_[id].first].link].group;
-  for (const Use& use : uses(id)) group = merge(group, links_[use.link].group);
-  ++groups_[group].flows;
-}
-
-GroupId FairShare::merge(GroupId a, GroupId b) {
-  if (a == b) return a;
-  if (groups_[a].links.size() < groups_[b].links.size()) std::swap(a, b);
-  Group& larger = groups_[a];
-  Group& smaller = groups_[b];
-  for (const LinkId link : smaller.links) links_[link].group = a;
-  larger.links.insert(larger.links.end(), smaller.links.begin(), smaller.links.end());
-  larger.flows += smaller.flows;
-  larger.departures += smaller.departures;
-  smaller = {};
-  free_groups_.push_back(b);
-  return a;
-}
-
-void FairShare::take_apart(GroupId source) {
-  const std::vector<LinkId> links = std::move(groups_[source].links);
-  for (const LinkId link : links)
-    if (links_[link].group == source) collect_component(link, source), touch(link);
-  groups_[source] = {};
-  free_groups_.push_back(source);
-}
-
-void FairShare::collect_component(LinkId from, GroupId source) {
-  const GroupId target = allocate_group();
-  std::vector<LinkId> found{from};
-  links_[from].group = target;
-  std::uint32_t flows = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    for (const Member& member : links_[found[i]].members) {
-      if (!standing_[member.flow].grouped) continue;
-      flows += spans_[member.flow].first == member.use ? 1 : 0;  // counted at its first link
-      for (const Use& use : uses(member.flow)) {
-        if (links_[use.link].group != source) continue;
-        links_[use.link].group = target;
-        found.push_back(use.link);
-      }
-    }
-  }
-  groups_[target].links = std::move(found);
-  groups_[target].flows = flows;
-}
-
 void FairShare::touch(LinkId link) {
   if (links_[link].touched) return;
   links_[link].touched = true;
   touched_.push_back(link);
-}
-
-void FairShare::solve() {
-  moved_.clear();
-  solved_.clear();
-  filled_.clear();
-  ++solve_;
-  for (std::size_t i = 0; i < touched_.size(); ++i) {  // taking groups apart adds to the list
-    const LinkId link = touched_[i];
-    links_[link].touched = false;
-    const Group& old = groups_[links_[link].group];
-    if (old.solved == solve_) continue;
-    if (old.departures > 0 && old.departures >= old.flows) take_apart(links_[link].group);
-    Group& group = groups_[links_[link].group];
-    group.solved = solve_;
-    const auto begin = static_cast<std::uint32_t>(filled_.size());
-    if (uneven_ == 0)
-      fill<true>(group);
-    else
-      fill<false>(group);
-    solved_.push_back({links_[link].group, begin, static_cast<std::uint32_t>(filled_.size())});
-  }
-  touched_.clear();
-  for (const FlowId flow : alone_)
-    if (standing_[flow].active && settled_[flow] != solve_) run_alone(flow);
-  alone_.clear();
-}
-
-double FairShare::load(LinkId link) const {
-  double load = 0.0;
-  for (const Member& member : links_[link].members) load += amounts_[member.use] * rate(member.flow);
-  return load;
-}
-
-inline void FairShare::settle_at(FlowId flow, LinkId link) {
-  settled_[flow] = solve_;
-  if (bottleneck_[flow] == link) return;
-  moved_.push_back({flow, bottleneck_[flow]});
-  bottleneck_[flow] = link;
-}
-
-void FairShare::run_alone(FlowId id) {
-  LinkId narrowest = k_no_link;
-  double level = k_unbounded;
-  for (const Use& use : uses(id)) {
-    const double pull = links_[use.link].pull;
-    if (links_[use.link].capacity >= level * pull) continue;
-    level = links_[use.link].capacity / pull;
-    narrowest = use.link;
-  }
-  level_[narrowest] = level;
-  settle_at(id, narrowest);
-  const auto begin = static_cast<std::uint32_t>(filled_.size());
-  filled_.push_back(narrowest);
-  solved_.push_back({k_alone, begin, begin + 1});
-}
-
-template <bool plain>
-void FairShare::fill(const Group& group) {
-  moments_.clear();
-  for (const LinkId id : group.links) {
-    const Link& link = links_[id];
-    const auto growing = static_cast<std::uint32_t>(link.members.size());
-    if (growing == 0 || !standing_[link.members.front().flow].grouped) continue;
-    filling_[id] = {.left = link.capacity, .pull = link.pull, .growing = growing};
-    moments_.push_back({.level = link.capacity / (plain ? growing : link.pull), .link = id});
-  }
-  std::make_heap(moments_.begin(), moments_.end(), Later());
-  while (!moments_.empty()) {
-    std::pop_heap(moments_.begin(), moments_.end(), Later());
-    const Moment moment = moments_.back();
-    moments_.pop_back();
-    if (filling_[moment.link].growing > 0) settle_link<plain>(moment);
-  }
-}
-
-// What is left for the growing flows, afresh.
-void FairShare::renew(LinkId id) {
-  const Link& link = links_[id];
-  Filling& filling = filling_[id];
-  filling.left = link.capacity;
-  filling.pull = 0.0;
-  for (const Member& member : link.members) {
-    if (settled_[member.flow] == solve_)
-      filling.left -= amounts_[member.use] * rate(member.flow);
-    else
-      filling.pull += amounts_[member.use] * weight_[member.flow];
-  }
-}
-
-// A link fills later than foreseen when some of its flows have settled at a lower level: then it waits again.
-template <bool plain>
-void FairShare::settle_link(const Moment& moment) {
-  const Link& link = links_[moment.link];
-  Filling& filling = filling_[moment.link];
-  if (!plain && filling.pull <= k_worn * link.pull) renew(moment.link);
-  const double level = std::max(std::max(filling.left, 0.0) / (plain ? filling.growing : filling.pull), moment.level);
-  if (level > moment.level * (1.0 + k_same_moment)) {
-    moments_.push_back({.level = level, .link = moment.link});
-    std::push_heap(moments_.begin(), moments_.end(), Later());
-    return;
-  }
-  level_[moment.link] = level;
-  filled_.push_back(moment.link);
-  filling.growing = 0;
-  for (const Member& member : link.members) {
-    if (settled_[member.flow] == solve_) continue;
-    settle_at(member.flow, moment.link);
-    const Uses list = spans_[member.flow];
-    for (std::uint32_t use = list.first; use < list.first + list.count; ++use) {
-      Filling& other = filling_[uses_[use].link];
-      if constexpr (plain) {
-        other.left -= level;
-      } else {
-        other.left -= amounts_[use] * weight_[member.flow] * level;
-        other.pull -= amounts_[use] * weight_[member.flow];
-      }
-      --other.growing;
-    }
-  }
-  filling.growing = 0;  // no flow will grow on it any more
 }
 
 }  // namespace cairn::sim

@@ -107,10 +107,8 @@ inline void SharedWork::foresee(LinkId link, core::Picoseconds now) {
 
 void SharedWork::watch(const FairShare::Solved& solved, core::Picoseconds now) {
   core::Picoseconds next = k_no_wake;
-  for (const LinkId link : solved.links) {
-    foresee(link, now);
-    next = std::min(next, clocks_[link].next);
-  }
+  for (const LinkId link : solved.renewed) foresee(link, now);
+  for (const LinkId link : solved.links) next = std::min(next, clocks_[link].next);
   if (solved.group == FairShare::k_alone) {
     if (next != k_no_wake) wakes_.push_back({next, slot_of_link(solved.links.front())});
     return;

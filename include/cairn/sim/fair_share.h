@@ -21,6 +21,17 @@
 // components once half of its flows have left, so that searching for components costs O(1) per flow. Source: Bertsekas,
 // Gallager, "Data Networks", 2nd ed. 1992, section 6.5.2.
 //
+// Within a group, a change shows only from the level on at which a link of a flow that came or went fills; what filled
+// before stays. So a group remembers the order in which its links filled and, at a few places of it, how full all of
+// them were (a plain number of growing flows and what is left, which need no correction but the count of the flow that
+// came or went). Filling goes on from the last such mark that every touched link had reached unfilled, and whose level
+// none of them now fills below.
+//
+// Which link fills next is guessed: the lowest of the next few in the order of before. The guess need not be checked
+// against the other links, for when the levels turn out not to fall from link to link, and no link is overfull, the
+// rates are max-min: every flow then settles on a full link on which nobody is faster. Otherwise a heap finds the
+// order.
+//
 // What a solve says is kept by link, not by flow: a level t_l per link and a bottleneck per flow. When one of n flows
 // leaves, the levels of many links change a little but few flows change their bottleneck.
 #pragma once
@@ -50,17 +61,18 @@ class FairShare {
   LinkId add_link(double capacity);
   void set_capacity(LinkId link, double capacity);
 
-  // weight > 0, finite; bound >= 0. Without links the bound must be finite. A bound is a link of its own. Ids are
-  // reused.
+  // Every link at most once; weight > 0, finite; bound >= 0. Without links the bound must be finite. A bound is a link
+  // of its own. Ids are reused.
   FlowId add_flow(std::span<const Demand> demands, double weight = 1.0, double bound = k_unbounded);
-  // a = 1 on every link of the route, as often as it occurs; at least one link.
+  // a = 1 on every link of the route; at least one link.
   FlowId add_routed(std::span<const LinkId> route, double weight = 1.0);
   void remove_flow(FlowId flow);
 
   // Links whose flows were settled together, closed under sharing; reproducible order.
   struct Solved {
-    GroupId group;                  // who the links are until the next solve; k_alone: those of one flow
-    std::span<const LinkId> links;  // those that are the bottleneck of some flow, in the order in which they filled
+    GroupId group;                    // who the links are until the next solve; k_alone: those of one flow
+    std::span<const LinkId> links;    // those that are the bottleneck of some flow, in the order in which they filled
+    std::span<const LinkId> renewed;  // the last of these, whose level may differ from before
   };
   static constexpr GroupId k_alone = ~GroupId{0};
   struct Moved {  // a flow whose bottleneck differs from before
@@ -73,9 +85,7 @@ class FairShare {
   // Of the last solve(); valid until the next call of a function that is not const.
   std::span<const Moved> moved() const { return moved_; }
   std::size_t solved_groups() const { return solved_.size(); }
-  Solved solved(std::size_t i) const {
-    return {solved_[i].group, std::span(filled_).subspan(solved_[i].begin, solved_[i].end - solved_[i].begin)};
-  }
+  Solved solved(std::size_t i) const;
 
   // As of the last solve().
   LinkId bottleneck(FlowId flow) const { return bottleneck_[flow]; }
@@ -115,24 +125,34 @@ class FairShare {
     double pull = 0.0;          // sum of amount x weight over its flows
     std::uint32_t changes = 0;  // of pull since it was last summed afresh
     GroupId group = 0;
+    std::uint32_t slot = 0;  // where the group lists it
     bool touched = false;
     bool bounds_flow = false;  // stands for the bound of one flow
     std::vector<Member> members;
   };
   struct Filling {  // of a link, while solving
     double left = 0.0;
-    double pull = 0.0;          // of growing flows; not kept while all flows are plain
-    std::uint32_t growing = 0;  // their number
+    std::uint32_t growing = 0;  // flows
+  };
+  struct Mark {                  // a place in the order of filling
+    std::uint32_t filled = 0;    // links of the order before it
+    std::uint32_t passed = 0;    // links of the sequence before it
+    double level = 0.0;          // of the last of them
+    std::vector<Filling> links;  // by slot, then
   };
   struct Group {
     std::vector<LinkId> links;
+    std::vector<LinkId> order;     // in which they filled
+    std::vector<LinkId> sequence;  // all links as they filled or turned out to have no growing flow; empty: not known
+    std::vector<Mark> marks;
+    std::uint32_t valid_marks = 0;
     std::uint32_t flows = 0;
     std::uint32_t departures = 0;  // since it was known to be connected
     std::uint32_t solved = 0;      // the solve that filled it last
   };
   struct Filled {
     GroupId group;
-    std::uint32_t begin, end;  // in filled_
+    std::uint32_t kept;  // of its order; of one flow: its link
   };
   struct Moment {  // of the filling, at which a link may be full
     double level;
@@ -143,6 +163,8 @@ class FairShare {
       return a.level != b.level ? a.level > b.level : a.link > b.link;
     }
   };
+
+  static constexpr std::uint32_t k_unfilled = ~std::uint32_t{0};
 
   std::span<Use> uses(FlowId flow) { return std::span(uses_).subspan(spans_[flow].first, spans_[flow].count); }
   FlowId allocate_flow(std::uint32_t uses, double weight);
@@ -155,21 +177,36 @@ class FairShare {
   GroupId allocate_group();
   void take_apart(GroupId group);
   void collect_component(LinkId from, GroupId source);
+  void forget(Group& group);
   void touch(LinkId link);
   void run_alone(FlowId id);
+  void count(FlowId flow, std::uint32_t change);
+  void check_marks(LinkId touched);
+  std::size_t rewind(Group& group);
+  void fill(Group& group);
   template <bool plain>
-  void fill(const Group& group);
+  bool fill_as_before(Group& group, std::size_t begin);
   template <bool plain>
-  void settle_link(const Moment& moment);
+  void fill_by_heap(Group& group, std::size_t begin);
+  void plan_marks(const Group& group, std::size_t begin);
+  void mark(Group& group, std::size_t passed);
+  template <bool plain>
+  double level_now(LinkId link);
+  template <bool plain>
+  void settle_link(Group& group, LinkId link, double level);
   void renew(LinkId link);
+  void take_back(std::size_t moves);
+  // While filling: whether a link of the flow has filled. Then its bottleneck has, be it that of before.
+  bool settled(FlowId flow) const { return rank_[LinkId{bottleneck_[flow] + 1}] != k_unfilled; }
   void settle_at(FlowId flow, LinkId link);
 
   std::vector<Link> links_;
-  std::vector<Filling> filling_;  // by link
-  std::vector<double> level_;     // by link
-  std::vector<Uses> spans_;       // by flow, as the next four
+  std::vector<Filling> filling_;     // by link
+  std::vector<double> pull_;         // by link: of growing flows, while solving; not kept while all flows are plain
+  std::vector<double> level_;        // by link
+  std::vector<std::uint32_t> rank_;  // by link + 1, so that k_no_link comes first: in the order of its group
+  std::vector<Uses> spans_;          // by flow, as the next three
   std::vector<double> weight_;
-  std::vector<std::uint32_t> settled_;  // the solve in which it settled last
   std::vector<LinkId> bottleneck_;
   std::vector<Standing> standing_;
   std::vector<Use> uses_;
@@ -180,10 +217,13 @@ class FairShare {
   std::vector<GroupId> free_groups_;
   std::vector<LinkId> touched_;
   std::vector<FlowId> alone_;  // flows added since the last solve that were alone on their links
+  std::vector<FlowId> settling_;
   std::vector<Moved> moved_;
   std::vector<Filled> solved_;
-  std::vector<LinkId> filled_;
   std::vector<Moment> moments_;  // a heap, earliest first
+  std::uint32_t kept_ = 0;       // links of the order of the group being filled that stay as they were
+  std::uint32_t mark_spacing_ = 0;
+  std::uint32_t next_mark_ = 0;  // when so many links have filled
   std::uint32_t uneven_ = 0;     // flows that are not plain
   std::uint32_t solve_ = 0;
 };

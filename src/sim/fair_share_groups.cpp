@@ -1,0 +1,95 @@
+// Links in groups closed under sharing: joined when a flow spans them, taken apart when half of its flows have left.
+#include <algorithm>
+#include <utility>
+
+#include "cairn/sim/fair_share.h"
+
+namespace cairn::sim {
+
+GroupId FairShare::allocate_group() {
+  if (free_groups_.empty()) {
+    groups_.emplace_back();
+    return static_cast<std::uint32_t>(groups_.size() - 1);
+  }
+  const GroupId group = free_groups_.back();
+  free_groups_.pop_back();
+  return group;
+}
+
+void FairShare::join_groups(FlowId id) {
+  standing_[id].grouped = true;
+  GroupId group = links_[uses_[spans_[id].first].link].group;
+  for (const Use& use : uses(id)) {
+    group = merge(group, links_[use.link].group);
+    touch(use.link);
+  }
+  ++groups_[group].flows;
+  count(id, 1);
+}
+
+// One flow more or less grows on its links, at every mark of their group.
+void FairShare::count(FlowId flow, std::uint32_t change) {
+  Group& group = groups_[links_[uses_[spans_[flow].first].link].group];
+  for (std::uint32_t i = 0; i < group.valid_marks; ++i)
+    for (const Use& use : uses(flow)) group.marks[i].links[links_[use.link].slot].growing += change;
+}
+
+// How its links filled.
+void FairShare::forget(Group& group) {
+  for (const LinkId link : group.order) rank_[link + 1] = k_unfilled;
+  group.order.clear();
+  group.sequence.clear();
+  group.valid_marks = 0;
+}
+
+GroupId FairShare::merge(GroupId a, GroupId b) {
+  if (a == b) return a;
+  if (groups_[a].links.size() < groups_[b].links.size()) std::swap(a, b);
+  Group& larger = groups_[a];
+  Group& smaller = groups_[b];
+  forget(larger);
+  forget(smaller);
+  auto slot = static_cast<std::uint32_t>(larger.links.size());
+  for (const LinkId link : smaller.links) {
+    links_[link].group = a;
+    links_[link].slot = slot++;
+  }
+  larger.links.insert(larger.links.end(), smaller.links.begin(), smaller.links.end());
+  larger.flows += smaller.flows;
+  larger.departures += smaller.departures;
+  smaller = {};
+  free_groups_.push_back(b);
+  return a;
+}
+
+void FairShare::take_apart(GroupId source) {
+  forget(groups_[source]);
+  const std::vector<LinkId> links = std::move(groups_[source].links);
+  for (const LinkId link : links)
+    if (links_[link].group == source) collect_component(link, source), touch(link);
+  groups_[source] = {};
+  free_groups_.push_back(source);
+}
+
+void FairShare::collect_component(LinkId from, GroupId source) {
+  const GroupId target = allocate_group();
+  std::vector<LinkId> found{from};
+  links_[from].group = target;
+  std::uint32_t flows = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const Member& member : links_[found[i]].members) {
+      if (!standing_[member.flow].grouped) continue;
+      flows += spans_[member.flow].first == member.use ? 1 : 0;  // counted at its first link
+      for (const Use& use : uses(member.flow)) {
+        if (links_[use.link].group != source) continue;
+        links_[use.link].group = target;
+        found.push_back(use.link);
+      }
+    }
+  }
+  for (std::uint32_t slot = 0; slot < found.size(); ++slot) links_[found[slot]].slot = slot;
+  groups_[target].links = std::move(found);
+  groups_[target].flows = flows;
+}
+
+}  // namespace cairn::sim
