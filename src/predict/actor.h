@@ -1,0 +1,110 @@
+// One simulated rank: streams that run their tasks first in, first out, each with a clock of its own.
+//
+// A task starts when the task before it on its stream and everything it needs have ended. Inside an actor nothing but
+// the Program decides that, so a stream runs ahead of the others as soon as the instants it needs are known, in the
+// past or in the future, and needs no queue: what it awaits from a stream that lags is pulled from there first. A
+// stream stops only at news from outside: an arrival that no other stage has sent yet, or a collective for which
+// another actor is not ready. This is conservative simulation with unlimited look-ahead; an instant once known never
+// changes, so the order in which actors and streams run does not show in any of them. Source: Chandy, Misra,
+// "Distributed Simulation: A Case Study in Design and Verification of Distributed Programs", IEEE Trans. Software
+// Engineering 5(5), 1979.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "cairn/predict/timeline.h"
+#include "rank_speed.h"
+#include "stage_script.h"
+
+namespace cairn::predict {
+
+inline constexpr core::Picoseconds k_unknown = std::numeric_limits<core::Picoseconds>::max();
+
+class Actor;
+
+// What reaches an actor from outside, and what leaves it.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+  // `actor` is ready for a task that joins: when the task starts, k_unknown while others are not ready for it. Asked
+  // once for each task; later the answer comes through Actor::joined.
+  virtual core::Picoseconds join(const Actor& actor, std::size_t stream, const Task& task, core::Picoseconds ready) = 0;
+  virtual void sent(const Actor& actor, std::int32_t pass, Span span) = 0;
+};
+
+class Actor {
+ public:
+  Actor(std::int64_t id, std::int64_t rank, const StageScript& script, const EventOptions& options);
+
+  // Runs every stream as far as it comes.
+  void run(Surroundings& surroundings);
+  // News. The actor goes on with its next run().
+  void arrived(std::int32_t pass, Span message);
+  void joined(std::size_t stream, core::Picoseconds start);
+  // Keeps the times of all tasks from now on, streams by streams.
+  void record() { recording_ = true; }
+
+  std::int64_t id() const { return id_; }
+  std::int64_t rank() const { return rank_; }
+  bool done() const;
+  core::Picoseconds end() const { return end_; }
+  // Tasks that took time and have ended.
+  std::int64_t events() const { return events_; }
+  StageTimeline timeline(std::int32_t stage) const;
+  const std::vector<Span>& arrivals() const { return arrivals_; }
+
+ private:
+  // One execution of a block, and the instants known of it.
+  struct Instance {
+    const BlockLayout* block = nullptr;
+    std::int32_t pass = 0;
+    std::vector<core::Picoseconds> known;  // by slot
+  };
+  // Where a stream stands: before task `task` of block instance `instance`, -1 before the first.
+  struct Cursor {
+    std::int64_t instance = -1;
+    std::int32_t task = 0;
+    bool running = false;                 // further up the stack of pulls
+    bool joining = false;                 // asked, not told yet
+    core::Picoseconds free = 0;           // end of the task before
+    core::Picoseconds start = k_unknown;  // of the task it joins, once told
+    bool past(std::int64_t index, std::int32_t last) const {
+      return instance > index || (instance == index && task > last);
+    }
+  };
+
+  std::size_t place(std::int64_t index) const { return static_cast<std::size_t>(index) & (ring_.size() - 1); }
+  Instance& instance(std::int64_t index) { return ring_[place(index)]; }
+  const Instance& instance(std::int64_t index) const { return ring_[place(index)]; }
+  void make_instance();
+  void make_room();
+  bool has_left(const Cursor& cursor, std::size_t stream) const;
+  bool enter_next(std::size_t stream);
+  bool advance(std::size_t stream, std::int64_t index, std::int32_t task, Surroundings& surroundings);
+  bool run_to(std::size_t stream, std::int64_t index, std::int32_t task, Surroundings& surroundings);
+  bool pull(const Need& need, std::int64_t index, Surroundings& surroundings);
+  bool execute(std::size_t stream, const BlockLayout& block, core::Picoseconds* known, std::int32_t pass,
+               Surroundings& surroundings);
+
+  std::int64_t id_;
+  std::int64_t rank_;
+  const StageScript* script_;
+  RankSpeed speed_;
+  bool steady_;
+  bool recording_ = false;
+  std::array<Cursor, plan::k_streams> cursors_{};
+  std::vector<Instance> ring_;  // instances made and not yet left by every stream
+  std::int64_t made_ = 0;
+  std::int64_t oldest_ = 0;
+  std::size_t stretch_ = 0;  // of the next instance to make
+  std::int64_t repeat_ = 0;
+  std::vector<Span> arrivals_;  // by pass; end k_unknown: not yet
+  core::Picoseconds end_ = 0;
+  std::int64_t events_ = 0;
+  std::array<std::vector<Span>, plan::k_streams> spans_;
+};
+
+}  // namespace cairn::predict

@@ -1,0 +1,87 @@
+#include "rank_classes.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cairn/core/diagnostics.h"
+#include "cairn/plan/parameter_group.h"
+
+namespace cairn::predict {
+namespace {
+
+constexpr std::int64_t k_most_actors = 1 << 18;
+
+std::vector<std::int64_t> fold(const plan::Program& program, plan::Axis axis, const EventOptions& options) {
+  std::vector<std::int64_t> named;
+  const plan::Mesh& mesh = program.mesh;
+  const std::int64_t size = mesh.size(axis);
+  const bool experts = program.expert_mesh.ranks() > 1 && !options.slow_ranks.empty();
+  if (options.jitter_sigma > 0.0 || experts) {
+    for (std::int64_t coordinate = 0; coordinate < size; ++coordinate) named.push_back(coordinate);
+    return named;
+  }
+  for (const SlowRank& slow : options.slow_ranks) named.push_back(mesh.coordinate(slow.rank, axis));
+  std::sort(named.begin(), named.end());
+  named.erase(std::unique(named.begin(), named.end()), named.end());
+  for (std::int64_t coordinate = 0; coordinate < size; ++coordinate)
+    if (!std::binary_search(named.begin(), named.end(), coordinate)) {
+      named.push_back(coordinate);
+      break;
+    }
+  return named;
+}
+
+}  // namespace
+
+RankClasses::RankClasses(const plan::Program& program, const EventOptions& options)
+    : program_(program),
+      stages_(static_cast<std::int64_t>(program.stages.size())),
+      tensor_(fold(program, plan::Axis::tensor, options)),
+      data_(fold(program, plan::Axis::data, options)) {
+  if (actors() > k_most_actors)
+    throw core::ConfigurationError(
+        "simulation", fmt::format("{} ranks that all differ are more than the event engine takes", actors()),
+        fmt::format("use a smaller cluster, or at most {} distinct ranks", k_most_actors));
+}
+
+std::int64_t RankClasses::rank(std::int64_t actor) const {
+  const auto data = static_cast<std::int64_t>(data_.size());
+  const std::int64_t tensor_class = actor % per_stage() / data;
+  return stage(actor) * program_.mesh.group(plan::Axis::pipeline).stride +
+         tensor_[static_cast<std::size_t>(tensor_class)] * program_.mesh.group(plan::Axis::tensor).stride +
+         data_[static_cast<std::size_t>(actor % data)] * program_.mesh.group(plan::Axis::data).stride;
+}
+
+Circle RankClasses::circle(std::int64_t actor, plan::Axis axis, const plan::Group& group) const {
+  if (plan::group_of(axis) == plan::ParameterGroup::expert) {
+    const std::int64_t own = rank(actor);
+    return {.first = own - own / group.stride % group.size * group.stride,
+            .stride = group.stride,
+            .size = group.size,
+            .by_rank = true,
+            // Groups over domains and inside one may begin with the same rank.
+            .level = group.stride > program_.expert_mesh.group(axis).stride ? 1 : 0};
+  }
+  const auto data = static_cast<std::int64_t>(data_.size());
+  if (axis == plan::Axis::tensor)
+    return {.first = actor - actor % per_stage() + actor % data,
+            .stride = data,
+            .size = static_cast<std::int64_t>(tensor_.size())};
+  return {.first = actor - actor % data, .stride = 1, .size = data};
+}
+
+std::int64_t RankClasses::member(const Circle& circle, std::int64_t index) const {
+  const std::int64_t at = circle.first + index * circle.stride;
+  return circle.by_rank ? actor_of(at) : at;
+}
+
+// Every rank is an actor.
+std::int64_t RankClasses::actor_of(std::int64_t rank) const {
+  const plan::Mesh& mesh = program_.mesh;
+  const auto data = static_cast<std::int64_t>(data_.size());
+  return mesh.coordinate(rank, plan::Axis::pipeline) * per_stage() + mesh.coordinate(rank, plan::Axis::tensor) * data +
+         mesh.coordinate(rank, plan::Axis::data);
+}
+
+}  // namespace cairn::predict

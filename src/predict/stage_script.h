@@ -1,0 +1,39 @@
+// What every actor of a stage executes: its passes in the order of its schedule row, as a run-length list of laid-out
+// blocks, and who awaits what they send.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "block_layout.h"
+#include "cairn/plan/program.h"
+#include "cairn/predict/price.h"
+#include "cairn/predict/timeline.h"
+
+namespace cairn::predict {
+
+struct StageScript {
+  struct Stretch {
+    const BlockLayout* block = nullptr;
+    std::int32_t pass = 0;  // position in the stage's list of passes
+    std::int64_t times = 1;
+  };
+  std::vector<Stretch> stretches;
+  std::vector<std::size_t> busy;  // streams that ever run a task, the host's last
+  std::vector<std::size_t> idle;  // the others
+  std::vector<PassId> consumers;  // of what each pass sends; stage -1: nobody
+};
+
+// The scripts of all stages. Blocks are laid out once, however often they occur.
+class StageScripts {
+ public:
+  StageScripts(const plan::Program& program, PriceTable& prices, bool together);
+  const StageScript& operator[](std::int32_t stage) const { return scripts_[static_cast<std::size_t>(stage)]; }
+
+ private:
+  std::vector<std::unique_ptr<BlockLayout>> layouts_;
+  std::vector<StageScript> scripts_;
+};
+
+}  // namespace cairn::predict
