@@ -116,10 +116,11 @@ Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const Devic
   double network_s = longest_path_s(program, pricer, {.compute = false, .transfers = true});
   LinkLoad load(pricer);
   double traffic = 0.0;
-  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages.size()); ++stage) {
+  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages.size()); ++stage)
     network_s = std::max(network_s, load.seconds(program, stage));
-    if (limits.on_chip_bytes) traffic = std::max(traffic, least_traffic(program, stage, *limits.on_chip_bytes).total());
-  }
+  if (limits.on_chip_bytes)
+    for (const Traffic& stage : least_traffic(program, *limits.on_chip_bytes))
+      traffic = std::max(traffic, stage.total());
   bounds.network_s = unless_zero(network_s);
   if (limits.memory_bytes_per_s > 0.0) bounds.memory_s = unless_zero(traffic / limits.memory_bytes_per_s);
   return bounds;

@@ -129,10 +129,31 @@ class BlockUses {
   double kept_ = 0.0;
 };
 
+// Remembers passes and blocks: stages share them.
+class Memo {
+ public:
+  const Touched& of(const plan::Pass& pass) {
+    const auto [slot, fresh] = passes_.try_emplace(&pass);
+    if (fresh)
+      for (const plan::BlockRun& run : pass.runs) slot->second.add(of(*run.block), static_cast<double>(run.count));
+    return slot->second;
+  }
+
+ private:
+  const Touched& of(const plan::Block& block) {
+    const auto [slot, fresh] = blocks_.try_emplace(&block);
+    if (fresh) slot->second = BlockUses(block).touched();
+    return slot->second;
+  }
+
+  std::unordered_map<const plan::Pass*, Touched> passes_;
+  std::unordered_map<const plan::Block*, Touched> blocks_;
+};
+
 class StagePasses {
  public:
-  StagePasses(const plan::Program& program, std::int32_t stage)
-      : program_(program), stage_(stage), description_(program.stages[static_cast<std::size_t>(stage)]) {
+  StagePasses(const plan::Program& program, std::int32_t stage, Memo& memo)
+      : program_(program), stage_(stage), description_(program.stages[static_cast<std::size_t>(stage)]), memo_(memo) {
     double parameters = 0.0;
     double gradients = 0.0;
     for (const auto& chunk : description_.passes) {
@@ -147,7 +168,7 @@ class StagePasses {
     Traffic sum;
     std::vector<char> begun(description_.passes.size(), 0);
     for (const pipeline::Operation& operation : program_.schedule->row(stage_)) {
-      const Touched& touched = of(program_.pass(stage_, operation));
+      const Touched& touched = memo_.of(program_.pass(stage_, operation));
       const double gradients = held_gradients_ * touched.gradients.total();
       char& added_before = begun[static_cast<std::size_t>(operation.chunk)];
       const double old = held_parameters_ * touched.parameters.total() + std::max(0.0, -touched.kept) +
@@ -157,7 +178,7 @@ class StagePasses {
       sum.stores += std::max(0.0, gradients + std::max(0.0, touched.kept) - on_chip);
     }
     if (description_.update == nullptr) return sum;
-    const Touched& update = of(*description_.update);
+    const Touched& update = memo_.of(*description_.update);
     const auto& held = description_.resident;
     const double state = held[at(Category::optimizer)] + held[at(Category::parameters)];
     sum.loads += std::max(0.0, std::min(update.state_read, state + held[at(Category::gradients)]) - on_chip);
@@ -169,35 +190,26 @@ class StagePasses {
   // Both variants of a pass touch the same parameters.
   Touched touched(const std::array<const plan::Pass*, 2>& variants) {
     const plan::Pass* pass = variants[0] != nullptr ? variants[0] : variants[1];
-    return pass != nullptr ? of(*pass) : Touched{};
+    return pass != nullptr ? memo_.of(*pass) : Touched{};
   }
   static double share(double held, double touched) { return touched > held ? held / touched : 1.0; }
-
-  const Touched& of(const plan::Pass& pass) {
-    const auto [slot, fresh] = passes_.try_emplace(&pass);
-    if (fresh)
-      for (const plan::BlockRun& run : pass.runs) slot->second.add(of(*run.block), static_cast<double>(run.count));
-    return slot->second;
-  }
-  const Touched& of(const plan::Block& block) {
-    const auto [slot, fresh] = blocks_.try_emplace(&block);
-    if (fresh) slot->second = BlockUses(block).touched();
-    return slot->second;
-  }
 
   const plan::Program& program_;
   std::int32_t stage_;
   const plan::Stage& description_;
   double held_parameters_ = 1.0;  // share of what passes read that the stage holds all the time
   double held_gradients_ = 1.0;
-  std::unordered_map<const plan::Pass*, Touched> passes_;
-  std::unordered_map<const plan::Block*, Touched> blocks_;
+  Memo& memo_;
 };
 
 }  // namespace
 
-Traffic least_traffic(const plan::Program& program, std::int32_t stage, double on_chip_bytes) {
-  return StagePasses(program, stage).traffic(on_chip_bytes);
+std::vector<Traffic> least_traffic(const plan::Program& program, double on_chip_bytes) {
+  std::vector<Traffic> result;
+  Memo memo;
+  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages.size()); ++stage)
+    result.push_back(StagePasses(program, stage, memo).traffic(on_chip_bytes));
+  return result;
 }
 
 }  // namespace cairn::predict

@@ -167,6 +167,18 @@ void replay_baseline(benchmark::State& state) {
 }
 BENCHMARK(replay_baseline)->Unit(benchmark::kMicrosecond);
 
+// The same plan in simulated time, all stages at once; items are events.
+void event_engine(benchmark::State& state) {
+  const Setup setup;
+  const ir::Model model = models::build_transformer(model_126(), {});
+  Evaluator evaluate(setup, model);
+  const plan::Program& program = evaluate.lowering.lower(strategy(8, 16, 128, 16));
+  std::int64_t events = 0;
+  for (auto _ : state) events += predict::simulate(program, evaluate.prices).events;
+  state.SetItemsProcessed(events);
+}
+BENCHMARK(event_engine)->Unit(benchmark::kMicrosecond);
+
 }  // namespace
 
 BENCHMARK_MAIN();

@@ -51,6 +51,8 @@ TEST_CASE("Equal stages and free messages: (p - 1 + m)(F + B)") {
         const predict::Breakdown parts = timed.parts(event.last);
         REQUIRE(parts.compute == m * (k_forward + k_backward));
         REQUIRE(parts.bubble == (p - 1) * (k_forward + k_backward));
+        // Six kernels for each layer and micro-batch; messages, launches and the update are free and count as nothing.
+        REQUIRE(event.events == p * m * 6);
       }
 }
 

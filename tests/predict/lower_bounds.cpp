@@ -56,16 +56,16 @@ TEST_CASE("Traffic of two layers of two products, by hand") {
   const plan::Program& program = lowering.lower(strategy);
   const double weights = 1024, saved = 384, gradients = 2048, update_read = 4 * 2048, update_written = 3 * 2048 + 1024;
 
-  const predict::Traffic all = predict::least_traffic(program, 0, 0.0);
+  const predict::Traffic all = predict::least_traffic(program, 0.0)[0];
   CHECK(all.loads == 3 * weights + 3 * (weights + saved) + 2 * gradients + update_read);
   CHECK(all.stores == 3 * saved + 3 * gradients + update_written);
 
   const double chip = 1000;
-  const predict::Traffic some = predict::least_traffic(program, 0, chip);
+  const predict::Traffic some = predict::least_traffic(program, chip)[0];
   CHECK(some.loads == 3 * (weights - chip) + 3 * (weights + saved - chip) + 2 * gradients + update_read - chip);
   CHECK(some.stores == 3 * (gradients - chip) + update_written - chip);  // what is saved stays on the chip
 
-  CHECK(predict::least_traffic(program, 0, 1e9).total() == 0.0);
+  CHECK(predict::least_traffic(program, 1e9)[0].total() == 0.0);
 }
 
 TEST_CASE("Traffic: weights that are split or held in part count for what the stage holds") {
@@ -81,7 +81,7 @@ TEST_CASE("Traffic: weights that are split or held in part count for what the st
     for (const plan::MemoryEvent& event : run.block->memory)
       if (event.category == plan::Category::activations) saved += static_cast<double>(run.count) * event.bytes;
   CHECK(saved > 0.0);
-  CHECK(predict::least_traffic(program, 0, 0.0).loads == 512 + 512 + saved + 4 * 1024);
+  CHECK(predict::least_traffic(program, 0.0)[0].loads == 512 + 512 + saved + 4 * 1024);
 }
 
 TEST_CASE("Compute bound: fill and drain of a pipeline at peak") {

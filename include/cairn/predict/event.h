@@ -1,10 +1,14 @@
-// Event evaluation: the same Program executed in simulated time on the event kernel.
+// Event evaluation: the same Program executed rank by rank in simulated time.
 //
 // Ranks that cannot differ are simulated as one. Along each mesh axis the coordinates are folded into classes: one
 // class for all that nothing distinguishes, one for every coordinate of a rank with a fault of its own; with jitter
 // every coordinate is its own class. An actor is one (stage, tensor class, data class); a collective along an axis
 // joins the actors that differ in that axis's class only, starts when the last of them is ready, and ends for all
 // together.
+//
+// Every stream of an actor has a clock of its own and runs ahead until it needs what no one knows yet: a message that
+// another stage has not sent, a collective for which another actor is not ready. Only these events pass between actors;
+// all other ends of work are known when the work starts.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +38,7 @@ struct EventOptions {
 
 struct EventResult {
   Makespan makespan;
-  std::int64_t events = 0;
+  std::int64_t events = 0;  // ends of work that took time: kernels, launches, transfers, copies
   std::int64_t actors = 0;
   StageTimeline last;                    // of the actor that ends last
   std::vector<StageTimeline> timelines;  // with all_timelines: by stage, the first actor of each

@@ -9,8 +9,7 @@
 // decomposition of a pebble game into the parts that the passes are (pebble/bound.h): the larger S is, the less is
 // proved, and nothing is assumed about what a cache keeps or which kernels are fused within a pass.
 //   old  parameters that the pass multiplies by, saved activations that it frees, gradients that it adds to (not the
-//   first
-//        pass of a chunk, which may start from nothing), optimizer state
+//        first pass of a chunk, which may start from nothing), optimizer state
 //   new  activations that it leaves behind, gradients, optimizer state and parameters that it writes
 // Left out, which only lowers the bound: tables that are looked up, traffic of transfers, and everything within a pass.
 // Parameters and gradients count for no more than what of them the stage holds all the time: the rest comes and goes by
@@ -23,6 +22,8 @@
 // recomputed is so within the backward pass that needs it).
 #pragma once
 
+#include <vector>
+
 #include "cairn/plan/program.h"
 
 namespace cairn::predict {
@@ -33,6 +34,7 @@ struct Traffic {
   double total() const { return loads + stores; }
 };
 
-Traffic least_traffic(const plan::Program& program, std::int32_t stage, double on_chip_bytes);
+// Of every stage. on_chip_bytes: S.
+std::vector<Traffic> least_traffic(const plan::Program& program, double on_chip_bytes);
 
 }  // namespace cairn::predict
