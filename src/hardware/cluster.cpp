@@ -34,7 +34,7 @@ constexpr unsigned kinds(Kinds... kind) {
 }
 
 // The keys that only some kinds have.
-std::array<KindKey, 18> kind_keys(const LevelSpec& level) {
+std::array<KindKey, 20> kind_keys(const LevelSpec& level) {
   using enum LevelKind;
   return {{{"switches", level.switches.has_value(), kinds(pcie_tree)},
            {"uplink", level.uplink.has_value(), kinds(pcie_tree)},
@@ -52,14 +52,17 @@ std::array<KindKey, 18> kind_keys(const LevelSpec& level) {
            {"b", level.b.has_value(), kinds(hammingmesh)},
            {"x", level.x.has_value(), kinds(hammingmesh)},
            {"y", level.y.has_value(), kinds(hammingmesh)},
-           {"planes", level.planes.has_value(), kinds(hammingmesh)},
+           {"planes", level.planes.has_value(),
+            kinds(star, fat_tree, rail_optimized, rail_only, dragonfly, torus, mesh, hyperx, hammingmesh)},
+           {"routing", level.routing.has_value(), kinds(fat_tree, rail_optimized, dragonfly)},
+           {"seed", level.seed.has_value(), kinds(fat_tree, rail_optimized, dragonfly)},
            {"file", level.file.has_value(), kinds(graph)}}};
 }
 
 // Keys without which a kind has no shape.
 bool is_required(std::string_view key) {
   return key != "switches" && key != "uplink" && key != "pairs" && key != "radix" && key != "leaf" && key != "levels" &&
-         key != "oversubscription" && key != "pod" && key != "planes";
+         key != "oversubscription" && key != "pod" && key != "planes" && key != "routing" && key != "seed";
 }
 
 void check_kind_keys(config::Fields& fields, const LevelSpec& level) {
@@ -130,11 +133,25 @@ void describe(config::Fields& fields, LevelSpec& level) {
   count("global_links", level.global_links, "dragonfly: of one router to other groups");
   fields.counts("dims", level.dims, {.doc = "torus, mesh, hyperx: extents", .minimum = 1, .maximum = 1 << 20},
                 {.minimum_size = 1, .maximum_size = 8});
-  count("a", level.a, "hammingmesh: rows of a board");
-  count("b", level.b, "hammingmesh: columns of a board");
-  count("x", level.x, "hammingmesh: boards in a row");
-  count("y", level.y, "hammingmesh: boards in a column");
-  count("planes", level.planes, "hammingmesh");
+  count("a", level.a, "hammingmesh: accelerators of a board side by side");
+  count("b", level.b, "hammingmesh: accelerators of a board above one another");
+  count("x", level.x, "hammingmesh: boards side by side");
+  count("y", level.y, "hammingmesh: boards above one another");
+  count("planes", level.planes, "equal copies of the network, over which traffic is spread evenly");
+  fields.choice("routing", level.routing,
+                {{"d-mod-k", Routing::d_mod_k},
+                 {"ecmp", Routing::ecmp},
+                 {"minimal", Routing::minimal},
+                 {"valiant", Routing::valiant}},
+                {.doc = "fat-tree, rail-optimized: d-mod-k (default) or ecmp; dragonfly: minimal (default) or valiant"});
+  fields.check(
+      "routing",
+      [&] {
+        const bool direct = level.routing == Routing::minimal || level.routing == Routing::valiant;
+        return !level.routing || direct == (level.kind == LevelKind::dragonfly);
+      },
+      "not a way through this kind of network", "fat trees take d-mod-k or ecmp, a dragonfly minimal or valiant");
+  fields.count("seed", level.seed, {.doc = "of ecmp and valiant; default 0"});
   fields.text("file", level.file, {.doc = "graph: the file that holds it"});
   check_kind_keys(fields, level);
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 
@@ -142,8 +143,15 @@ std::optional<std::int64_t> longest_route(const LevelSpec& level, std::int64_t s
       return level.pod.value_or(size) < size ? 4 : 2;
     case LevelKind::fat_tree: {
       if (level.levels) return 2 * *level.levels;
-      if (level.leaf) return size > *level.leaf ? 4 : 2;
-      return std::nullopt;
+      const std::int64_t ends = size * level.nics_per_node.value_or(1);
+      if (level.leaf) return ends > *level.leaf ? 4 : 2;
+      if (!level.radix) return std::nullopt;
+      // Leaves of the radix's lower ports; the levels above turn half of theirs down, the topmost all.
+      const auto up = static_cast<double>(*level.radix) / (1.0 + level.oversubscription.value_or(1.0));
+      std::int64_t under = *level.radix - std::max<std::int64_t>(1, std::llround(up)), links = 2;
+      for (std::int64_t half = std::max<std::int64_t>(2, *level.radix / 2); under < ends; links += 2)
+        under *= under * *level.radix >= ends ? *level.radix : half;
+      return links;
     }
     case LevelKind::dragonfly:
       return 5;  // host, local, global, local, host
@@ -155,7 +163,13 @@ std::optional<std::int64_t> longest_route(const LevelSpec& level, std::int64_t s
       return 2 + over_dims([](std::int64_t extent) { return extent > 1 ? std::int64_t{1} : std::int64_t{0}; });
     case LevelKind::hybrid_cube_mesh:
       return 2;
-    case LevelKind::hammingmesh:
+    case LevelKind::hammingmesh: {
+      // To the nearer edge of the board, over the line's network and in again; or across a lone board.
+      const auto line = [](std::int64_t inside, std::int64_t boards) {
+        return boards > 1 ? 2 * ((inside - 1) / 2) + 2 : inside - 1;
+      };
+      return line(*level.a, *level.x) + line(*level.b, *level.y);
+    }
     case LevelKind::graph:
       return std::nullopt;
   }
@@ -188,7 +202,8 @@ Network network(const Cluster& cluster) {
                      .oversubscription = level.spec.oversubscription.value_or(1.0),
                      .fabric = level.spec.fabric,
                      .switches = level.spec.switches.value_or(1),
-                     .uplink = level.spec.uplink.value_or(level.spec.bandwidth)};
+                     .uplink = level.spec.uplink.value_or(level.spec.bandwidth),
+                     .spec = level.spec};
     unit = out.domain;
     result.levels.push_back(std::move(out));
   }

@@ -50,6 +50,10 @@ enum class LevelKind : std::uint8_t {
 };
 std::string_view name(LevelKind kind);
 
+// How a route is chosen where a kind has several: by the destination (fat trees), at random but fixed by a seed (ecmp),
+// directly or by way of a random group (dragonfly).
+enum class Routing : std::uint8_t { d_mod_k, ecmp, minimal, valiant };
+
 // A direct link between accelerators 2i and 2i+1 of a PCIe tree.
 struct PairLink {
   core::BytesPerSecond bandwidth = {};
@@ -89,7 +93,11 @@ struct LevelSpec {
   std::optional<std::int64_t> b = {};
   std::optional<std::int64_t> x = {};
   std::optional<std::int64_t> y = {};
-  std::optional<std::int64_t> planes = {};
+  // networks of switches and cables
+  std::optional<std::int64_t> planes = {};  // equal copies over which traffic is spread; bandwidth is of all of them
+  // fat-tree, rail-optimized: d-mod-k (default) or ecmp; dragonfly: minimal (default) or valiant
+  std::optional<Routing> routing = {};
+  std::optional<std::int64_t> seed = {};  // of ecmp and valiant; default 0
   // graph
   std::optional<std::string> file = {};
 };
@@ -159,6 +167,7 @@ struct NetworkLevel {
   std::string fabric = {};           // calibration entry; empty: none
   std::int64_t switches = 1;         // pcie-tree: that the domain's accelerators are spread over
   core::BytesPerSecond uplink = {};  // pcie-tree: of one of several switches, per direction
+  LevelSpec spec = {};               // as written
 
   std::int64_t switch_domain() const { return domain / switches; }  // accelerators under one switch
   core::BytesPerSecond uplink_share() const { return uplink / static_cast<double>(switch_domain()); }

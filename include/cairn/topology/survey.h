@@ -1,0 +1,25 @@
+// What the routes of a network really do, counted pair by pair: an independent check of its limits, and what routing by
+// destination or hash loses against even spreading.
+//
+//   alltoall_fraction = ((P - 1) / injection) / max over links (pairs / bandwidth)
+#pragma once
+
+#include <cstdint>
+
+#include "cairn/topology/topology.h"
+
+namespace cairn::topology {
+
+struct Survey {
+  std::int64_t longest = 0;    // links of a route
+  double mean_links = 0.0;     // over all ordered pairs
+  double alltoall_load = 0.0;  // [s per byte and pair]
+};
+
+// Endpoints up to which a survey takes about a second.
+inline constexpr std::int64_t k_survey_limit = 2048;
+
+// Time O(P^2 route length), memory O(links). Valid: P >= 2, links < 2^31.
+Survey survey(const Topology& topology);
+
+}  // namespace cairn::topology

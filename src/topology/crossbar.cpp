@@ -1,0 +1,53 @@
+// nvswitch, star: every endpoint has one link to and one from a switch that never limits.
+//   diameter 2, bisection 1, all-to-all 1.
+#include "kinds.h"
+
+namespace cairn::topology {
+namespace {
+
+class Crossbar final : public Topology {
+ public:
+  explicit Crossbar(const LevelInput& level)
+      : Topology(level.endpoints(), 1, 2 * level.endpoints()),
+        bandwidth_(level.bandwidth),
+        latency_(level.end_latency()),
+        planes_(level.planes()),
+        is_bought_(level.spec.kind == hardware::LevelKind::star) {}
+
+  Link link(LinkId id) const override {
+    const bool up = id < endpoints();
+    const NodeId endpoint = up ? id : id - endpoints();
+    return {.from = up ? endpoint : endpoints(),
+            .to = up ? endpoints() : endpoint,
+            .bandwidth = bandwidth_,
+            .latency = latency_};
+  }
+  void route(NodeId from, NodeId to, std::vector<LinkId>& out) const override {
+    out.push_back(from);
+    out.push_back(endpoints() + to);
+  }
+  Limits limits(std::int64_t group) const override {
+    return {.injection = bandwidth_,
+            .diameter = 2,
+            .bisection_fraction = 1.0,
+            .alltoall_load = static_cast<double>(endpoints() - group) / bandwidth_,
+            .narrowest_cut = static_cast<double>(group) * bandwidth_};
+  }
+  std::optional<Wiring> wiring(const Parts& parts) const override {
+    if (!is_bought_ || endpoints() > parts.switch_ports) return {};
+    return Wiring{.switches = planes_, .short_cables = planes_ * endpoints(), .long_cables = 0};
+  }
+  bool deadlock_free() const override { return true; }
+
+ private:
+  double bandwidth_;
+  double latency_;
+  std::int64_t planes_;
+  bool is_bought_;
+};
+
+}  // namespace
+
+std::unique_ptr<Topology> make_crossbar(const LevelInput& level) { return std::make_unique<Crossbar>(level); }
+
+}  // namespace cairn::topology

@@ -1,0 +1,212 @@
+#include "fat_tree.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cairn/core/assert.h"
+
+namespace cairn::topology {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Leaf ports of a switch of `radix` ports with `oversubscription` = down / up.
+std::int64_t up_ports(std::int64_t radix, double oversubscription) {
+  return std::clamp<std::int64_t>(std::llround(static_cast<double>(radix) / (1.0 + oversubscription)), 1, radix - 1);
+}
+
+}  // namespace
+
+std::vector<FatTree::Level> FatTree::levels_of(std::int64_t endpoints, const FatTreeShape& shape) {
+  std::vector<Level> levels;
+  std::int64_t under = 1, copies = 1;
+  LinkId link = 0;
+  NodeId next = endpoints;
+  for (std::size_t i = 0; i < shape.children.size(); ++i) {
+    Level level;
+    level.below = under;
+    level.sets = ceil_div(endpoints, under);
+    under *= shape.children[i];
+    copies *= shape.parents[i];
+    level.under = under;
+    level.copies = copies;
+    level.first_link = link;
+    level.first_switch = next;
+    if (i + 1 == shape.children.size() && shape.top_ports > 0)
+      level.merged = std::max<std::int64_t>(1, shape.top_ports / level.sets);
+    link += level.sets * copies;
+    next += ceil_div(endpoints, under) * ceil_div(copies, level.merged);
+    levels.push_back(level);
+  }
+  return levels;
+}
+
+std::int64_t FatTree::links_of(const std::vector<Level>& levels) {
+  const Level& top = levels.back();
+  return 2 * (top.first_link + top.sets * top.copies);
+}
+
+FatTree::FatTree(std::int64_t endpoints, FatTreeShape shape) : FatTree(endpoints, shape, levels_of(endpoints, shape)) {}
+
+FatTree::FatTree(std::int64_t endpoints, FatTreeShape shape, std::vector<Level> levels)
+    : Topology(endpoints, levels.back().first_switch - endpoints + ceil_div(levels.back().copies, levels.back().merged),
+               links_of(levels)),
+      shape_(std::move(shape)),
+      levels_(std::move(levels)) {
+  CAIRN_ASSERT(levels_.back().under >= endpoints && shape_.parents.front() == 1);
+}
+
+NodeId FatTree::node(std::size_t level, std::int64_t set, std::int64_t copy) const {
+  if (level == 0) return set;
+  const Level& at = levels_[level - 1];
+  return at.first_switch + set * ceil_div(at.copies, at.merged) + copy / at.merged;
+}
+
+Link FatTree::link(LinkId id) const {
+  const LinkId half = links() / 2;
+  const LinkId at = id % half;
+  std::size_t l = levels_.size();
+  while (levels_[l - 1].first_link > at) --l;
+  const Level& level = levels_[l - 1];
+  const std::int64_t set = (at - level.first_link) / level.copies;
+  const std::int64_t copy = (at - level.first_link) % level.copies;
+  Link link{.from = node(l - 1, set, copy / shape_.parents[l - 1]),
+            .to = node(l, set / shape_.children[l - 1], copy),
+            .bandwidth = shape_.bandwidth[l - 1],
+            .latency = l == 1 ? shape_.end_latency : shape_.inner_latency};
+  if (id >= half) std::swap(link.from, link.to);
+  return link;
+}
+
+void FatTree::route(NodeId from, NodeId to, std::vector<LinkId>& out) const {
+  const LinkId half = links() / 2;
+  const std::size_t start = out.size();
+  std::int64_t copy = 0, copies_below = 1;
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    const Level& level = levels_[i];
+    const std::int64_t parents = shape_.parents[i];
+    const std::int64_t choice =
+        shape_.hashed ? static_cast<std::int64_t>(route_hash(shape_.seed, from, to, static_cast<std::int64_t>(i)) %
+                                                  static_cast<std::uint64_t>(parents))
+                      : to / copies_below % parents;
+    copy = copy * parents + choice;
+    copies_below = level.copies;
+    out.push_back(level.first_link + from / level.below * level.copies + copy);
+    if (from / level.under == to / level.under) break;
+  }
+  for (std::size_t i = out.size() - start; i > 0; --i) {
+    const Level& level = levels_[i - 1];
+    const std::int64_t below = from / level.below * level.copies;
+    out.push_back(half + out[start + i - 1] - below + to / level.below * level.copies);
+  }
+}
+
+Limits FatTree::limits(std::int64_t group) const {
+  const double injection = shape_.bandwidth.front();
+  const std::int64_t p = endpoints();
+  Limits limits{.injection = injection,
+                .diameter = 2 * height(),
+                .bisection_fraction = 1.0,
+                .alltoall_load = static_cast<double>(p - group) / injection,
+                .narrowest_cut = static_cast<double>(group) * injection};
+  for (std::size_t i = 1; i < levels_.size(); ++i) {
+    const Level& level = levels_[i];
+    if (level.sets == 1) continue;
+    const double out = static_cast<double>(level.copies) * shape_.bandwidth[i];
+    const std::int64_t inside = std::min(level.below, p);
+    const std::int64_t away = std::max<std::int64_t>(0, p - std::max(inside, group));
+    limits.alltoall_load =
+        std::max(limits.alltoall_load, static_cast<double>(inside) * static_cast<double>(away) / out);
+    // Around as many sets as a group spans.
+    limits.narrowest_cut =
+        std::min(limits.narrowest_cut, out * static_cast<double>(std::max<std::int64_t>(1, group / inside)));
+    limits.bisection_fraction = std::min(1.0, out / (static_cast<double>(inside) * injection));
+  }
+  return limits;
+}
+
+std::optional<Wiring> FatTree::wiring(const Parts& parts) const {
+  const std::int64_t ports = parts.switch_ports, half = std::max<std::int64_t>(1, parts.switch_ports / 2);
+  Wiring wiring{.switches = 0, .short_cables = shape_.planes * endpoints(), .long_cables = 0};
+  const std::int64_t leaves = ceil_div(endpoints(), levels_.front().under);
+  if (height() == 1) {
+    if (endpoints() > ports) return {};
+    wiring.switches = shape_.planes;
+    return wiring;
+  }
+  const std::int64_t uplinks = leaves * shape_.parents[1];
+  if (levels_.front().under + shape_.parents[1] > ports) return {};
+  // Above the leaves a core that never limits: one stage of switches while one has a port for each leaf, else more.
+  std::int64_t reach = ports, stages = 1;
+  while (reach < leaves) {
+    reach *= half;
+    ++stages;
+  }
+  wiring.switches = shape_.planes * (leaves + (stages - 1) * ceil_div(uplinks, half) + ceil_div(uplinks, ports));
+  wiring.long_cables = shape_.planes * stages * uplinks;
+  return wiring;
+}
+
+FatTreeShape fat_tree_shape(std::int64_t endpoints, std::int64_t down, std::int64_t up, std::int64_t radix,
+                            std::optional<std::int64_t> height, const LevelInput& level) {
+  FatTreeShape shape{.children = {down},
+                     .parents = {1},
+                     .bandwidth = {level.bandwidth},
+                     .top_ports = radix,
+                     .end_latency = level.end_latency(),
+                     .inner_latency = level.inner_latency(),
+                     .hashed = level.spec.routing == hardware::Routing::ecmp,
+                     .seed = level.seed(),
+                     .planes = level.planes()};
+  const auto add = [&](std::int64_t children, std::int64_t parents) {
+    shape.children.push_back(children);
+    shape.parents.push_back(parents);
+    shape.bandwidth.push_back(level.bandwidth);
+  };
+  std::int64_t under = down, parents = up;
+  const std::int64_t half = radix / 2;
+  while (under < endpoints) {
+    if (radix == 0) {
+      add(ceil_div(endpoints, under), parents);
+      break;
+    }
+    // The top level turns all its ports down.
+    const bool is_top = under * radix >= endpoints;
+    add(is_top ? radix : half, parents);
+    under *= is_top ? radix : half;
+    parents = half;
+  }
+  const auto needed = static_cast<std::int64_t>(shape.children.size());
+  if (height && needed > *height)
+    refuse(level, "levels",
+           std::to_string(*height) + " levels join fewer than " + std::to_string(endpoints) + " endpoints",
+           "give " + std::to_string(needed) + ", or a larger radix");
+  return shape;
+}
+
+std::unique_ptr<Topology> make_fat_tree(const LevelInput& level) {
+  const hardware::LevelSpec& spec = level.spec;
+  const std::int64_t p = level.endpoints();
+  const double over = spec.oversubscription.value_or(1.0);
+  if (spec.radix) {
+    if (*spec.radix < 4)
+      refuse(level, "radix", "a switch of fewer than 4 ports makes no tree", "give the ports of a switch");
+    const std::int64_t up = up_ports(*spec.radix, over);
+    return std::make_unique<FatTree>(p, fat_tree_shape(p, *spec.radix - up, up, *spec.radix, spec.levels, level));
+  }
+  if (spec.levels.value_or(2) > 2)
+    refuse(level, "levels", "a tree of more than two levels needs the ports of its switches",
+           "give radix in place of leaf");
+  if (spec.leaf || over <= 1.0) {
+    // Without a leaf size: one switch that never limits.
+    const std::int64_t down = std::min(p, spec.leaf.value_or(p));
+    const std::int64_t up = std::max<std::int64_t>(1, std::llround(static_cast<double>(down) / over));
+    return std::make_unique<FatTree>(p, fat_tree_shape(p, down, up, 0, spec.levels, level));
+  }
+  // Oversubscription alone: every unit is a leaf, its uplinks one trunk.
+  FatTreeShape shape = fat_tree_shape(p, level.ports, 1, 0, spec.levels, level);
+  if (shape.bandwidth.size() > 1) shape.bandwidth[1] = level.bandwidth * static_cast<double>(level.ports) / over;
+  return std::make_unique<FatTree>(p, std::move(shape));
+}
+
+}  // namespace cairn::topology

@@ -1,0 +1,99 @@
+// hyperx: one endpoint on each switch of a lattice; along every dimension a switch has a link to every other.
+//
+// Routes correct one coordinate after the other. All links have the endpoints' bandwidth B.
+//   diameter 2 + dimensions; a link carries P / s pairs, s the length of its dimension, less than an endpoint's P - 1;
+//   and with K = 1 cable and T = 1 endpoint the relative bisection K s / (2 T) is at least 1: nothing limits but the
+//   endpoints
+// Source: Ahn et al. 2009, "HyperX: topology, routing, and packaging of efficient large-scale networks", SC09.
+#include <algorithm>
+
+#include "kinds.h"
+
+namespace cairn::topology {
+namespace {
+
+class HyperX final : public Topology {
+ public:
+  explicit HyperX(const LevelInput& level)
+      : Topology(level.size, level.size, level.size * (2 + neighbours(*level.spec.dims))),
+        dims_(*level.spec.dims),
+        bandwidth_(level.bandwidth),
+        end_latency_(level.end_latency()),
+        inner_latency_(level.inner_latency()),
+        planes_(level.planes()) {}
+
+  Link link(LinkId id) const override {
+    const std::int64_t p = endpoints();
+    if (id < 2 * p) {
+      const bool up = id < p;
+      const NodeId endpoint = id % p;
+      return {.from = up ? endpoint : p + endpoint,
+              .to = up ? p + endpoint : endpoint,
+              .bandwidth = bandwidth_,
+              .latency = end_latency_};
+    }
+    const std::int64_t each = neighbours(dims_);
+    const std::int64_t at = (id - 2 * p) / each;
+    std::int64_t other = (id - 2 * p) % each, stride = 1;
+    std::size_t d = 0;
+    for (; other >= dims_[d] - 1; ++d) {
+      other -= dims_[d] - 1;
+      stride *= dims_[d];
+    }
+    const std::int64_t own = at / stride % dims_[d];
+    if (other >= own) ++other;
+    return {.from = p + at, .to = p + at + (other - own) * stride, .bandwidth = bandwidth_, .latency = inner_latency_};
+  }
+  void route(NodeId from, NodeId to, std::vector<LinkId>& out) const override {
+    const std::int64_t p = endpoints(), each = neighbours(dims_);
+    out.push_back(from);
+    std::int64_t at = from, stride = 1, first = 0;
+    for (const std::int64_t s : dims_) {
+      const std::int64_t own = at / stride % s, other = to / stride % s;
+      if (own != other) {
+        out.push_back(2 * p + at * each + first + (other > own ? other - 1 : other));
+        at += (other - own) * stride;
+      }
+      first += s - 1;
+      stride *= s;
+    }
+    out.push_back(p + to);
+  }
+  Limits limits(std::int64_t /*group*/) const override {
+    const std::int64_t p = endpoints();
+    Limits limits{.injection = bandwidth_,
+                  .diameter = 2,
+                  .bisection_fraction = 1.0,
+                  .alltoall_load = static_cast<double>(p - 1) / bandwidth_,
+                  .narrowest_cut = bandwidth_};
+    for (const std::int64_t s : dims_)
+      if (s > 1) ++limits.diameter;
+    return limits;
+  }
+  std::optional<Wiring> wiring(const Parts& parts) const override {
+    if (1 + neighbours(dims_) > parts.switch_ports) return {};
+    return Wiring{.switches = planes_ * endpoints(),
+                  .short_cables = planes_ * endpoints(),
+                  .long_cables = planes_ * endpoints() * neighbours(dims_) / 2};
+  }
+  bool deadlock_free() const override { return true; }
+
+ private:
+  static std::int64_t neighbours(const std::vector<std::int64_t>& dims) {
+    std::int64_t sum = 0;
+    for (const std::int64_t s : dims) sum += s - 1;
+    return sum;
+  }
+
+  std::vector<std::int64_t> dims_;
+  double bandwidth_;
+  double end_latency_;
+  double inner_latency_;
+  std::int64_t planes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Topology> make_hyperx(const LevelInput& level) { return std::make_unique<HyperX>(level); }
+
+}  // namespace cairn::topology
