@@ -33,11 +33,7 @@ class FlowLoop {
       : problem_(problem), observer_(observer), waiting_(problem) {
     for (const Link& link : problem.links) shared_.add_link(link.capacity);
     latency_.reserve(problem.routes.size());
-    for (RouteId r = 0; r < problem.routes.size(); ++r) {
-      core::Picoseconds sum = 0;
-      for (const LinkId link : problem.routes[r]) sum += problem.links[link].latency;
-      latency_.push_back(sum);
-    }
+    for (RouteId r = 0; r < problem.routes.size(); ++r) add_route(r);
     times_.end.assign(problem.flows.size(), k_not_yet);
   }
 
@@ -68,6 +64,30 @@ class FlowLoop {
     std::uint32_t which;
   };
 
+  void add_route(RouteId r) {
+    const auto route = problem_.routes[r];
+    core::Picoseconds sum = 0;
+    for (const LinkId link : route) sum += problem_.links[link].latency;
+    latency_.push_back(sum);
+    for (std::size_t i = 1; i < route.size(); ++i)
+      if (std::find(route.begin(), route.begin() + static_cast<std::ptrdiff_t>(i), route[i]) !=
+          route.begin() + static_cast<std::ptrdiff_t>(i))
+        return winding_.push_back(r);
+  }
+
+  // Every link once, as often as the route crosses it.
+  std::vector<Demand> demands(RouteId r) const {
+    std::vector<Demand> demands;
+    for (const LinkId link : problem_.routes[r]) {
+      const auto same = std::find_if(demands.begin(), demands.end(), [&](const Demand& d) { return d.link == link; });
+      if (same == demands.end())
+        demands.push_back({.link = link, .amount = 1.0});
+      else
+        same->amount += 1.0;
+    }
+    return demands;
+  }
+
   void handle(const Event& event) {
     switch (event.kind) {
       case Kind::release:
@@ -97,7 +117,10 @@ class FlowLoop {
     if (observer_) observer_->on_enter(id, events_.now());
     const Flow& flow = problem_.flows[id];
     if (flow.bytes == 0.0) return end(id);
-    shared_.start(problem_.routes[flow.route], flow.bytes, id, weight(flow.route));
+    if (std::binary_search(winding_.begin(), winding_.end(), flow.route))
+      shared_.start(demands(flow.route), flow.bytes, id, weight(flow.route));
+    else
+      shared_.start(problem_.routes[flow.route], flow.bytes, id, weight(flow.route));
     changed_ = true;
   }
 
@@ -153,6 +176,7 @@ class FlowLoop {
   SharedWork shared_;
   EventQueue<Event> events_;
   std::vector<core::Picoseconds> latency_;  // by route
+  std::vector<RouteId> winding_;            // that cross a link more than once, ascending
   std::vector<FlowId> ended_;               // in one wake
   FlowTimes times_;
   std::size_t ended_flows_ = 0;

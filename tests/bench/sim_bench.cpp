@@ -87,8 +87,16 @@ BENCHMARK_CAPTURE(flows, random_all_to_all_on_fat_tree,
     ->Arg(128)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(flows, permutation_on_three_level_fat_tree,
-                  [](std::uint32_t pods) { return support::permutation(support::FatTree3(16, pods), 0, 1e6); })
+                  [](std::uint32_t pods) {
+                    return support::permutation(support::FatTree3(16, pods, support::Ascent::destination), 0, 1e6);
+                  })
     ->Arg(64)  // 16,384 hosts
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(flows, hashed_permutation_on_three_level_fat_tree,
+                  [](std::uint32_t pods) {
+                    return support::permutation(support::FatTree3(16, pods, support::Ascent::hash), 0, 1e6);
+                  })
+    ->Arg(64)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
