@@ -6,6 +6,7 @@
 
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/sim/shared_work.h"
 
 namespace cairn::sim {
 namespace {
@@ -42,6 +43,7 @@ class Check {
       if (!(link.capacity > 0.0) || !std::isfinite(link.capacity))
         complain("link", l, "has no bandwidth", "give it more than 0 bytes/s, or leave the link out");
       if (link.latency < 0) complain("link", l, "has a negative latency", "give it 0 or more");
+      if (link.latency > k_latest / 2) complain("link", l, "has a latency of more than 26 days", "give it less");
     }
   }
 
@@ -63,6 +65,7 @@ class Check {
       if (!(flow.bytes >= 0.0) || !std::isfinite(flow.bytes))
         complain("flow", f, "has no valid size", "give it 0 bytes or more");
       if (flow.start < 0) complain("flow", f, "starts before 0", "let it start at 0 or later");
+      if (flow.start >= k_latest) complain("flow", f, "starts after more than 53 days", "let it start earlier");
     }
   }
 
@@ -86,6 +89,7 @@ class Check {
       if (!(change.capacity >= 0.0) || !std::isfinite(change.capacity))
         complain("capacity change", c, "has no valid bandwidth", "give 0 bytes/s or more");
       if (change.time < 0) complain("capacity change", c, "happens before 0", "let it happen at 0 or later");
+      if (change.time >= k_latest) complain("capacity change", c, "happens after more than 53 days", "leave it out");
     }
   }
 

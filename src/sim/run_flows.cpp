@@ -67,7 +67,7 @@ class FlowLoop {
   void add_route(RouteId r) {
     const auto route = problem_.routes[r];
     core::Picoseconds sum = 0;
-    for (const LinkId link : route) sum += problem_.links[link].latency;
+    for (const LinkId link : route) sum = std::min(sum + problem_.links[link].latency, k_latest);
     latency_.push_back(sum);
     for (std::size_t i = 1; i < route.size(); ++i)
       if (std::find(route.begin(), route.begin() + static_cast<std::ptrdiff_t>(i), route[i]) !=
@@ -110,7 +110,8 @@ class FlowLoop {
 
   void release(FlowId flow) {
     if (observer_) observer_->on_release(flow, events_.now());
-    events_.push(events_.now() + latency_[problem_.flows[flow].route], {Kind::enter, flow});
+    const core::Picoseconds latency = latency_[problem_.flows[flow].route];
+    if (latency < k_latest - events_.now()) events_.push(events_.now() + latency, {Kind::enter, flow});
   }
 
   void enter(FlowId id) {

@@ -10,9 +10,6 @@ namespace {
 
 constexpr double k_seconds_per_picosecond = 1.0 / core::k_picoseconds_per_second;
 
-// Ends further away than this many picoseconds (292 days / 2) are never reached.
-constexpr double k_horizon = 0x1.0p62;
-
 // A heap is cleaned of work that has gone when that is the larger part of it, and enough to matter.
 constexpr std::size_t k_gone_at_least = 32;
 
@@ -71,7 +68,7 @@ inline void SharedWork::advance(Clock& clock, core::Picoseconds now, double offs
 
 inline core::Picoseconds SharedWork::end_of(const Clock& clock, double service) const {
   const double left = clock.offset + (service - clock.service) / clock.level * core::k_picoseconds_per_second;
-  if (!(left < k_horizon)) return k_no_wake;
+  if (!(left < static_cast<double>(k_latest - clock.since))) return k_no_wake;
   return clock.since + std::max<core::Picoseconds>(std::llround(left), 0);
 }
 

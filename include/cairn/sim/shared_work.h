@@ -28,6 +28,9 @@
 
 namespace cairn::sim {
 
+// Simulated time ends here (53 days); what would end later never does.
+inline constexpr core::Picoseconds k_latest = core::Picoseconds{1} << 62;
+
 class SharedWork {
  public:
   using Tag = std::uint32_t;  // what the caller calls a piece of work
