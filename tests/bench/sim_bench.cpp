@@ -4,13 +4,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <queue>
-#include <utility>
-#include <vector>
 
-#include "cairn/core/random.h"
 #include "cairn/sim/task_graph.h"
 #include "support/networks.h"
+#include "support/ring_tasks.h"
 
 namespace {
 
@@ -18,42 +15,9 @@ using namespace cairn;
 
 constexpr std::uint32_t k_ranks = 1024;
 
-// 2 (P-1) steps of P messages; each follows what its rank sent and received in the step before. Random durations, so that events do
-// not fall together.
 const sim::TaskGraph& ring_tasks() {
-  static const sim::TaskGraph graph = [] {
-    core::Random random(1);
-    sim::TaskGraphBuilder builder;
-    const std::uint32_t steps = 2 * (k_ranks - 1);
-    for (std::uint32_t i = 0; i < k_ranks * steps; ++i)
-      builder.add_task(80'000'000 + static_cast<core::Picoseconds>(random.below(1'000'000)));
-    for (std::uint32_t s = 0; s + 1 < steps; ++s)
-      for (std::uint32_t r = 0; r < k_ranks; ++r) {
-        builder.add_dependency(s * k_ranks + r, (s + 1) * k_ranks + r);
-        builder.add_dependency(s * k_ranks + r, (s + 1) * k_ranks + (r + 1) % k_ranks);
-      }
-    return builder.build();
-  }();
+  static const sim::TaskGraph graph = support::ring_tasks(k_ranks);
   return graph;
-}
-
-// What anyone would write: a heap of (time, task).
-core::Picoseconds ring_by_priority_queue(const sim::TaskGraph& graph) {
-  using Event = std::pair<core::Picoseconds, sim::TaskId>;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
-  std::vector<std::uint8_t> remaining(graph.tasks(), 0);
-  for (const sim::TaskId task : graph.successors) ++remaining[task];
-  for (sim::TaskId task = 0; task < graph.tasks(); ++task)
-    if (remaining[task] == 0) events.emplace(graph.duration[task], task);
-  core::Picoseconds now = 0;
-  while (!events.empty()) {
-    const auto [time, task] = events.top();
-    events.pop();
-    now = time;
-    for (const sim::TaskId next : graph.successors_of(task))
-      if (--remaining[next] == 0) events.emplace(now + graph.duration[next], next);
-  }
-  return now;
 }
 
 template <class Run>
@@ -62,7 +26,7 @@ void tasks(benchmark::State& state, Run run) {
   for (auto _ : state) benchmark::DoNotOptimize(run(graph));
   state.SetItemsProcessed(static_cast<std::int64_t>(graph.tasks()) * static_cast<std::int64_t>(state.iterations()));
 }
-BENCHMARK_CAPTURE(tasks, priority_queue_baseline, ring_by_priority_queue)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tasks, priority_queue_baseline, support::run_by_priority_queue)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(tasks, event_loop, [](const sim::TaskGraph& g) { return sim::run_events(g); })->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(tasks, sweep, sim::run_sweep)->Unit(benchmark::kMillisecond);
 
