@@ -3,8 +3,6 @@
 // catch a lost algorithm, not a lost percent.
 #include <malloc.h>
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
 #include <ctime>
 #include <functional>
 #include <limits>
@@ -13,14 +11,13 @@
 
 #include "cairn/sim/task_graph.h"
 #include "catch.h"
+#include "counted_memory.h"
 #include "support/networks.h"
 #include "support/ring_tasks.h"
 
 using namespace cairn;
 
 namespace {
-
-std::atomic<std::size_t> allocated = 0, peak = 0;
 
 // Processor seconds per item: the best of five runs, which disturbances cannot improve.
 double seconds_per_item(std::size_t items, const std::function<void()>& run) {
@@ -34,20 +31,6 @@ double seconds_per_item(std::size_t items, const std::function<void()>& run) {
 }
 
 }  // namespace
-
-// Every allocation of this program is counted.
-void* operator new(std::size_t size) {
-  void* memory = std::malloc(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  const std::size_t now = allocated += malloc_usable_size(memory);
-  if (now > peak) peak = now;
-  return memory;
-}
-void operator delete(void* memory) noexcept {
-  if (memory != nullptr) allocated -= malloc_usable_size(memory);
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
 
 TEST_CASE("tasks and flows are as fast as they were, beside a std::priority_queue") {
   const sim::TaskGraph graph = support::ring_tasks(256);
@@ -67,10 +50,9 @@ TEST_CASE("tasks and flows are as fast as they were, beside a std::priority_queu
 TEST_CASE("a simulation holds at most 24 bytes per task beyond its graph") {
   const sim::TaskGraph graph = support::ring_tasks(256);
   const auto bytes_per_task = [&](const std::function<void()>& run) {
-    const std::size_t before = allocated;
-    peak = before;
+    const std::size_t before = counted_memory::begin_peak();
     run();
-    return static_cast<double>(peak - before) / static_cast<double>(graph.tasks());
+    return static_cast<double>(counted_memory::peak() - before) / static_cast<double>(graph.tasks());
   };
   const double loop = bytes_per_task([&] { sim::run_events(graph); });
   const double sweep = bytes_per_task([&] { sim::run_sweep(graph); });
