@@ -160,28 +160,6 @@ TEST_CASE("closed forms: ring all-reduce and equal all-to-all") {
   CHECK(sim::run_flows(support::all_to_all(tree, 0, 1e6, true)).makespan == 16 * 48 / 4 * 80'000 * k_ns);
 }
 
-TEST_CASE("rounding does not accumulate over 100,000 events") {
-  // A link of 3 bytes/ns never idles: its last byte passes at all bytes / 3, however often the sharing changes. Short
-  // flows of 1 byte beside a long one take 2/3 ns: their ends and the time saved by each rounding fall to one side.
-  constexpr int k_short = 100'000;
-  FlowProblem problem = links(1);
-  problem.links[0].capacity = 3e9;
-  add(problem, {0}, 1e6);
-  for (int i = 0; i < k_short; ++i) add(problem, {0}, 1, i * k_ns);
-  const double exact = (1e6 + k_short) / 3e9 * 1e12;
-  CHECK(std::abs(static_cast<double>(sim::run_flows(problem).end[0]) - exact) <= 2.0);
-
-  // The same in a chain, each after the one before.
-  std::vector<std::vector<sim::FlowId>> lists(k_short + 1);
-  for (sim::FlowId i = 1; i <= k_short; ++i) {
-    problem.flows[i].start = 0;
-    if (i > 1) lists[i] = {i - 1};
-  }
-  after(problem, lists);
-  const sim::FlowTimes chain = sim::run_flows(problem);
-  CHECK(std::abs(static_cast<double>(chain.makespan) - exact) <= 2.0);
-}
-
 TEST_CASE("what a caller gets wrong is said with its place") {
   const auto broken = [](auto change) {
     FlowProblem problem = links(2);

@@ -24,11 +24,15 @@ std::size_t peak() { return highest; }
 
 }  // namespace counted_memory
 
-void* operator new(std::size_t size) {
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   void* memory = std::malloc(size);
-  if (memory == nullptr) throw std::bad_alloc();
   const std::size_t now = allocated += malloc_usable_size(memory);
   if (now > highest) highest = now;
+  return memory;
+}
+void* operator new(std::size_t size) {
+  void* memory = operator new(size, std::nothrow);
+  if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 void operator delete(void* memory) noexcept { release(memory); }
