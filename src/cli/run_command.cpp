@@ -36,7 +36,7 @@ int run_one(const RunArguments& arguments, Context& context) {
   const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, arguments.overrides);
   experiment::Job job(loaded, context.loader);
   const double loading_s = loading.seconds();
-  say(fmt::format("{} stages, {} accelerators, {} micro-batches", job.program().stages.size(), job.gpus(),
+  say(fmt::format("{} stages, {} accelerators, {} micro-batches", job.program().stages(), job.gpus(),
                   job.strategy().micro_batches));
   const Stopwatch running;
   const experiment::Result result = job.run(arguments.engine, !arguments.trace.empty());

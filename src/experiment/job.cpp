@@ -246,7 +246,7 @@ class Job::Implementation {
           (allocator.reserved(taken, {}) + r_.machine.accelerator.value.reserved_memory.total()).base();
       report.capacity = r_.machine.accelerator.value.device_memory().capacity.base();
       const std::optional<hardware::Host>& host = r_.machine.cluster.value.host;
-      for (const plan::Stage& stage : program.stages)
+      for (const plan::Stage& stage : program.kinds)
         report.host = std::max(report.host, stage.host_bytes * static_cast<double>(r_.machine.network.gpus_per_node));
       if (host) report.host_capacity = host->memory.base();
       return predict::fits(report);

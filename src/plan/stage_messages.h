@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "cairn/plan/strategy.h"
+#include "stage_partition.h"
 #include "step_blocks.h"
 #include "words_hash.h"
 
@@ -17,12 +18,11 @@ class StageMessages {
   explicit StageMessages(std::int64_t domain) : domain_(domain) {}
 
   void start(const Strategy& strategy, const Mesh& mesh);
-  // Two ranks placed like the sender and the receiver of a message between stages: inside one domain or not. Where only
-  // some of the mesh's pairs cross, the crossing ones decide.
-  const Group& between(std::int32_t from, std::int32_t to) const {
-    if (stages_in_domain_ == 1) return across_domains_;
-    return from / stages_in_domain_ == to / stages_in_domain_ ? inside_domain_ : across_domains_;
-  }
+  // Neighbouring stages in one domain. Where only some of the mesh's pairs of neighbours cross, the crossing ones
+  // decide.
+  std::int64_t stages_in_domain() const { return stages_in_domain_; }
+  // Two ranks placed like the sender and the receiver of a message between stages.
+  const Group& between(Hop hop) const { return hop == Hop::inside ? inside_domain_ : across_domains_; }
   const Block* begin(bool receives, bool forward, const Border& arriving);
   const Block* send(bool forward, const Group& pair, const Border& leaving);
 

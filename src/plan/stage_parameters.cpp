@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
-#include "cairn/core/diagnostics.h"
 #include "parameter_update.h"
 
 namespace cairn::plan {
@@ -65,64 +62,42 @@ StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>
   return bytes;
 }
 
-void ParameterLedger::start(std::int64_t stages) {
-  stages_.assign(static_cast<std::size_t>(stages), StageParameters{});
-  ties_.clear();
-}
-
-bool ParameterLedger::add(std::int32_t stage, const LayerState& state, std::int64_t count) {
-  StageParameters& parameters = stages_[static_cast<std::size_t>(stage)];
+bool StageParameters::add(const LayerState& state, std::int64_t count, std::vector<std::string>& met) {
   const auto layers = static_cast<double>(count);
   const PerGroup<double> own = state.moved_elements(true);
-  parameters.narrow_elements += layers * state.narrow_elements;
-  parameters.narrow_tensors += layers * static_cast<double>(state.narrow_tensors);
+  narrow_elements += layers * state.narrow_elements;
+  narrow_tensors += layers * static_cast<double>(state.narrow_tensors);
   for (const ParameterGroup group : k_all_parameter_groups) {
-    parameters.elements[group] += layers * own[group];
-    parameters.factored[group] += layers * state.factored_elements[group];
+    elements[group] += layers * own[group];
+    factored[group] += layers * state.factored_elements[group];
   }
-  if (parameters.partial_elements.size() < state.partial_elements.size())
-    parameters.partial_elements.resize(state.partial_elements.size());
+  partial_elements.resize(std::max(partial_elements.size(), state.partial_elements.size()));
   for (std::size_t rule = 0; rule < state.partial_elements.size(); ++rule)
-    parameters.partial_elements[rule] += layers * state.partial_elements[rule];
+    partial_elements[rule] += layers * state.partial_elements[rule];
   bool owns_ties = state.tied.empty();
   for (const Tied& tied : state.tied) {
-    const bool first = first_holder(tied, stage);
+    const bool first = std::find(met.begin(), met.end(), tied.tag) == met.end();
     for (std::size_t rule = 0; rule < tied.partial_elements.size(); ++rule)
-      parameters.partial_elements[rule] -= (first ? layers - 1.0 : layers) * tied.partial_elements[rule];
+      partial_elements[rule] -= (first ? layers - 1.0 : layers) * tied.partial_elements[rule];
     if (!first) continue;
-    parameters.elements[tied.group] += tied.elements;
-    parameters.factored[tied.group] += tied.factored;
+    met.push_back(tied.tag);
+    elements[tied.group] += tied.elements;
+    factored[tied.group] += tied.factored;
     owns_ties = true;
   }
   return owns_ties;
 }
 
-bool ParameterLedger::first_holder(const Tied& tied, std::int32_t stage) {
-  auto tie = std::find_if(ties_.begin(), ties_.end(), [&](const Tie& t) { return t.tag == tied.tag; });
-  if (tie == ties_.end()) tie = ties_.insert(tie, Tie{.tag = tied.tag, .elements = tied.elements, .stages = {}});
-  if (std::find(tie->stages.begin(), tie->stages.end(), stage) != tie->stages.end()) return false;
-  tie->stages.push_back(stage);
-  return true;
-}
-
-std::array<std::int32_t, 2> ParameterLedger::tied_stages() {
-  std::array<std::int32_t, 2> result{k_no_stage, k_no_stage};
-  exchanged_elements_ = 0.0;
-  for (const Tie& tie : ties_) {
-    if (tie.stages.size() == 1) continue;
-    const std::array<std::int32_t, 2> pair{std::min(tie.stages[0], tie.stages[1]),
-                                           std::max(tie.stages[0], tie.stages[1])};
-    if (tie.stages.size() > 2 || (result[0] != k_no_stage && result != pair))
-      throw core::ConfigurationError(
-          "strategy.pp",
-          fmt::format("'{}' and other shared parameters live on more than two stages; their gradients are exchanged "
-                      "between two at most",
-                      tie.tag),
-          "use fewer stages, or list stages so that the layers that share parameters lie on one or two of them");
-    result = pair;
-    exchanged_elements_ += tie.elements;
+void StageParameters::add(const StageParameters& others) {
+  for (const ParameterGroup group : k_all_parameter_groups) {
+    elements[group] += others.elements[group];
+    factored[group] += others.factored[group];
   }
-  return result;
+  partial_elements.resize(std::max(partial_elements.size(), others.partial_elements.size()));
+  for (std::size_t rule = 0; rule < others.partial_elements.size(); ++rule)
+    partial_elements[rule] += others.partial_elements[rule];
+  narrow_elements += others.narrow_elements;
+  narrow_tensors += others.narrow_tensors;
 }
 
 }  // namespace cairn::plan

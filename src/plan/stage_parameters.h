@@ -1,7 +1,6 @@
 // What the parameters of every stage come to on one rank, and which stages hold the same ones.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -21,7 +20,12 @@ struct StageParameters {
   boost::container::static_vector<double, k_axes> partial_elements;
   double narrow_elements = 0.0;  // of `elements`: products read them in a narrow format
   double narrow_tensors = 0.0;
-  friend bool operator==(const StageParameters&, const StageParameters&) = default;
+
+  // Adds `count` equal layers; `met`: shared parameters that the device holds, to which theirs are added. False when
+  // all theirs were there before: the stage stores them once, and the first layers to hold them gather them and send
+  // their gradients.
+  bool add(const LayerState& state, std::int64_t count, std::vector<std::string>& met);
+  void add(const StageParameters& others);
 };
 
 // Elements of each group that one rank updates.
@@ -42,32 +46,5 @@ struct StageBytes {
 //   state of `updated`
 StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings,
                        double kept);
-
-class ParameterLedger {
- public:
-  void start(std::int64_t stages);
-  // Adds `count` equal layers to a stage. False when all their tied parameters were there before: the stage stores them
-  // once, and the first layers to hold them gather them and send their gradients.
-  bool add(std::int32_t stage, const LayerState& state, std::int64_t count);
-  const StageParameters& of(std::int32_t stage) const { return stages_[static_cast<std::size_t>(stage)]; }
-
-  // The two stages that hold the same tied parameters, or twice k_no_stage. Throws core::ConfigurationError when more
-  // than two would.
-  std::array<std::int32_t, 2> tied_stages();
-  // Elements that the tied stages exchange the gradients of; after tied_stages().
-  double exchanged_elements() const { return exchanged_elements_; }
-
- private:
-  struct Tie {
-    std::string tag;
-    double elements = 0.0;
-    std::vector<std::int32_t> stages;
-  };
-  bool first_holder(const Tied& tied, std::int32_t stage);
-
-  std::vector<StageParameters> stages_;
-  std::vector<Tie> ties_;
-  double exchanged_elements_ = 0.0;
-};
 
 }  // namespace cairn::plan

@@ -9,7 +9,7 @@ StepEnds::StepEnds(const ParameterTreatment& treatment)
       narrow_(narrow_copies(treatment)),
       host_update_(host_parameter_update(treatment)) {}
 
-StepEnds::Entry& StepEnds::of(StepEndOptions options, const Offload& offload, double kept_bytes) {
+const StepEnds::Entry& StepEnds::of(StepEndOptions options, const Offload& offload, double kept_bytes) {
   Entry& entry = entries_[key(options, offload, kept_bytes)];
   if (entry.settle) return entry;
   options.update = &update_;

@@ -16,14 +16,12 @@ class StepEnds {
   struct Entry {
     std::unique_ptr<Block> settle;
     std::unique_ptr<Block> update;
-    const Pass* settle_pass = nullptr;  // made of them by the lowering
-    const Pass* update_pass = nullptr;
   };
 
   explicit StepEnds(const ParameterTreatment& treatment);
   // `kept_bytes`: of offloaded parameters, on the device all the same. `options.update` and `options.narrow` are filled
   // in.
-  Entry& of(StepEndOptions options, const Offload& offload, double kept_bytes);
+  const Entry& of(StepEndOptions options, const Offload& offload, double kept_bytes);
   const ir::Graph& host_update() const { return host_update_; }
 
  private:

@@ -82,6 +82,9 @@ bool UnitSettings::reduces_in_passes() const {
   if (copied()) return strategy->overlap_gradient_reduce;
   return strategy->offload.optimizer != Home::device;
 }
+bool UnitSettings::gathers_in_passes() const {
+  return copied() && strategy->sharded == Sharded::optimizer && strategy->overlap_parameter_gather;
+}
 bool UnitSettings::gradients_pass_through(ParameterGroup group) const {
   return reduces_every_pass() && (shards[group].size > 1 || strategy->offload.optimizer != Home::device);
 }
@@ -119,7 +122,7 @@ GradientSync UnitSettings::sync(bool last) const {
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment, const PerGroup<Group>& copies,
                            const pipeline::Schedule& schedule) {
   UnitSettings settings{
-      .strategy = &strategy, .treatment = &treatment, .shards = copies, .replicas = {}, .host_update = nullptr};
+      .strategy = &strategy, .treatment = &treatment, .copies = copies, .shards = copies, .replicas = {}};
   if (!settings.apply()) return settings;
   check_units(strategy);
   for (const ParameterGroup group : k_all_parameter_groups) {

@@ -21,6 +21,7 @@ bool several_under_way(const pipeline::Schedule& schedule);
 struct UnitSettings {
   const Strategy* strategy = nullptr;
   const ParameterTreatment* treatment = nullptr;
+  PerGroup<Group> copies;          // ranks that hold copies of the parameters
   PerGroup<Group> shards;          // over which gradients are summed first
   PerGroup<Group> replicas;        // and then their shards
   bool several_under_way = false;  // see above; matters to parameters that stay gathered
@@ -33,6 +34,8 @@ struct UnitSettings {
   // Gradients are reduced by every backward pass, or by a chunk's last one; else at the end of the step.
   bool reduces_every_pass() const;
   bool reduces_in_passes() const;
+  // First forward passes gather what an update of shards left in pieces, where units do not move their parameters.
+  bool gathers_in_passes() const;
   // Whether the group's gradients live on the device only between their making and their transfer.
   bool gradients_pass_through(ParameterGroup group) const;
   GradientSync sync(bool last) const;

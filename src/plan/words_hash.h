@@ -9,15 +9,19 @@
 
 namespace cairn::plan {
 
+inline std::size_t hash_words(const std::int64_t* words, std::size_t count) {
+  std::uint64_t h = count;
+  for (std::size_t i = 0; i < count; ++i) {
+    h = (h ^ static_cast<std::uint64_t>(words[i])) * 0x9E3779B97F4A7C15ULL;
+    h ^= h >> 32;
+  }
+  return h;
+}
+
 struct WordsHash {
   template <std::size_t N>
   std::size_t operator()(const std::array<std::int64_t, N>& words) const {
-    std::uint64_t h = 0x9E3779B97F4A7C15ULL;
-    for (const std::int64_t word : words) {
-      h ^= static_cast<std::uint64_t>(word) + 0x9E3779B97F4A7C15ULL + (h << 6) + (h >> 2);
-      h *= 0xBF58476D1CE4E5B9ULL;
-    }
-    return h ^ (h >> 31);
+    return hash_words(words.data(), N);
   }
 };
 

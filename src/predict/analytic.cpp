@@ -119,23 +119,20 @@ class Analytic::Implementation {
   // What every operation of the program does to its stage.
   void bind(const plan::Program& program) {
     const std::size_t slots = 4 * static_cast<std::size_t>(program.schedule->chunks) + 2;
-    first_kernel_.resize(program.stages.size());
     agreed_.clear();
     used_.clear();
     StreamSet live = 0;
-    for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
-      const plan::Stage& description = program.stages[stage];
-      const plan::Stage* before = stage > 0 ? &program.stages[stage - 1] : nullptr;
-      if (before == nullptr || description.settle != before->settle || description.update != before->update ||
-          description.passes != before->passes) {
-        const std::span<PassFunction* const> passes = functions(description);
-        agreed_.push_back(PassFunction::agree(passes));
-        live |= agreed_.back() ? PassFunction::live(passes) : ~StreamSet{0};
-      }
-      first_kernel_[stage] = static_cast<std::uint32_t>((agreed_.size() - 1) * slots);
+    for (const plan::Stage& kind : program.kinds) {
+      const std::span<PassFunction* const> passes = functions(kind);
+      agreed_.push_back(PassFunction::agree(passes));
+      live |= agreed_.back() ? PassFunction::live(passes) : ~StreamSet{0};
     }
     kernels_.resize(used_.size());
-    for (std::size_t i = 0; i < used_.size(); ++i) kernels_[i] = agreed_[i / slots] ? used_[i]->shortened(live) : used_[i]->full();
+    for (std::size_t i = 0; i < used_.size(); ++i)
+      kernels_[i] = agreed_[i / slots] ? used_[i]->shortened(live) : used_[i]->full();
+    first_kernel_.resize(program.stages());
+    for (std::size_t stage = 0; stage < program.stages(); ++stage)
+      first_kernel_[stage] = static_cast<std::uint32_t>(program.kind_of_stage[stage] * slots);
   }
 
   // Those of a stage by slot, then settle and update; appended to `used_`.
@@ -151,7 +148,7 @@ class Analytic::Implementation {
 
   void sweep(const plan::Program& program) {
     bind(program);
-    states_.assign(program.stages.size(), SweepFrontiers{});
+    states_.assign(program.stages(), SweepFrontiers{});
     const auto& steps = program.pass_order->sweep;
     sent_.resize(steps.size() + 1);
     sent_[0] = 0;  // nothing to wait for
@@ -210,7 +207,7 @@ class Analytic::Implementation {
   PriceTable& prices_;
   std::vector<std::pair<const plan::Pass*, std::unique_ptr<PassFunction>>> passes_;
   std::unordered_map<plan::BlockRun, std::unique_ptr<Matrix>, RunHash> stretches_;
-  // Of the program under way. Neighbouring stages with the same passes share their kernels.
+  // Of the program under way.
   std::vector<Kernel> kernels_;               // by kind of stage and slot, settle and update last
   std::vector<PassFunction*> used_;           // likewise
   std::vector<char> agreed_;                  // by kind of stage: the short forms are valid

@@ -122,7 +122,7 @@ EventResult simulate(const plan::Program& program, PriceTable& prices, const Eve
   const RankClasses classes(program, options);
   const bool together = classes.per_stage() > 1;
   const StageScripts scripts(program, prices, together);
-  const auto stages = static_cast<std::int32_t>(program.stages.size());
+  const auto stages = static_cast<std::int32_t>(program.stages());
   Engine engine(classes, scripts, options);
   if (options.all_timelines)
     for (std::int32_t stage = 0; stage < stages; ++stage) engine[classes.first(stage)].record();

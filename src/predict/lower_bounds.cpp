@@ -116,7 +116,7 @@ Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const Devic
   double network_s = longest_path_s(program, pricer, {.compute = false, .transfers = true});
   LinkLoad load(pricer);
   double traffic = 0.0;
-  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages.size()); ++stage)
+  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
     network_s = std::max(network_s, load.seconds(program, stage));
   if (limits.on_chip_bytes)
     for (const Traffic& stage : least_traffic(program, *limits.on_chip_bytes))

@@ -62,7 +62,7 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
     }
     held += pass.delta;
   }
-  plan::CategoryBytes running = program.stages[static_cast<std::size_t>(stage)].resident;
+  plan::CategoryBytes running = program.stage(static_cast<std::size_t>(stage)).resident;
   for (std::size_t position = 0; position < where; ++position)
     for (const plan::BlockRun& run : passes[position]->runs)
       for (const plan::MemoryEvent& event : run.block->memory)
@@ -71,7 +71,7 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
   replay.run(*passes[where]);
   std::string phase = name_of(program, stage, where);
   if (!replay.block().empty()) phase += ": " + replay.block();
-  const plan::Stage& description = program.stages[static_cast<std::size_t>(stage)];
+  const plan::Stage& description = program.stage(static_cast<std::size_t>(stage));
   return {.allocated_peak = sum(replay.at_peak()),
           .host = description.host_bytes,
           .storage = description.storage_bytes,
@@ -83,7 +83,7 @@ double peak_memory(const plan::Program& program, double reserve_factor) {
   const plan::PassOrder& order = *program.pass_order;
   boost::container::small_vector<MemoryProfile, 16> profiles(4 * static_cast<std::size_t>(program.schedule->chunks));
   double most = 0.0;
-  for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
+  for (std::size_t stage = 0; stage < program.stages(); ++stage) {
     for (std::size_t slot = 0; slot < profiles.size(); ++slot)
       profiles[slot] = program.pass(static_cast<std::int32_t>(stage), static_cast<std::uint16_t>(slot)).profile;
     MemoryProfile row;
@@ -94,8 +94,8 @@ double peak_memory(const plan::Program& program, double reserve_factor) {
           stretch.then == plan::PassOrder::k_alone ? first : then(first, profiles[stretch.then]);
       row = then(row, repeated(period, stretch.times));
     }
-    row = then(then(row, program.stages[stage].settle->profile), program.stages[stage].update->profile);
-    most = std::max(most, sum(program.stages[stage].resident) + reserve_factor * row.peak);
+    row = then(then(row, program.stage(stage).settle->profile), program.stage(stage).update->profile);
+    most = std::max(most, sum(program.stage(stage).resident) + reserve_factor * row.peak);
   }
   return most;
 }

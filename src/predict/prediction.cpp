@@ -146,12 +146,12 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
 MemoryReport memory_report(const PredictionInput& input) {
   MemoryReport report;
   const auto ranks = static_cast<double>(input.gpus_per_node);
-  for (std::size_t index = 0; index < input.program.stages.size(); ++index) {
+  for (std::size_t index = 0; index < input.program.stages(); ++index) {
     StageMemory stage = stage_memory(input.program, static_cast<std::int32_t>(index));
     const double workspace = input.allocator.gemm_workspace.base();
     stage.at_peak[static_cast<std::size_t>(plan::Category::workspace)] += workspace;
     stage.allocated_peak += workspace;
-    const plan::CategoryBytes& resident = input.program.stages[index].resident;
+    const plan::CategoryBytes& resident = input.program.stage(index).resident;
     const double held = std::accumulate(resident.begin(), resident.end(), 0.0) + workspace;
     const core::Bytes passing = core::Bytes::from_base(stage.allocated_peak - held);
     stage.reserved_peak = input.allocator.reserved(core::Bytes::from_base(held), passing).base();
@@ -201,7 +201,7 @@ Prediction predict(const PredictionInput& input) {
   const double passes = static_cast<double>(input.micro_batches) * static_cast<double>(input.data);
   result.model_flops = 3.0 * passes * input.model.forward_flops(input.sizes, false);
   result.model_flops_causal = 3.0 * passes * input.model.forward_flops(input.sizes, true);
-  const auto stages = static_cast<std::int32_t>(input.program.stages.size());
+  const auto stages = static_cast<std::int32_t>(input.program.stages());
   const double ranks_per_stage = static_cast<double>(input.program.mesh.ranks()) / stages;
   double most_sent = -1.0;
   for (std::int32_t stage = 0; stage < stages; ++stage) {

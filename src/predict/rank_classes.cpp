@@ -36,7 +36,7 @@ std::vector<std::int64_t> fold(const plan::Program& program, plan::Axis axis, co
 
 RankClasses::RankClasses(const plan::Program& program, const EventOptions& options)
     : program_(program),
-      stages_(static_cast<std::int64_t>(program.stages.size())),
+      stages_(static_cast<std::int64_t>(program.stages())),
       tensor_(fold(program, plan::Axis::tensor, options)),
       data_(fold(program, plan::Axis::data, options)) {
   if (actors() > k_most_actors)

@@ -21,7 +21,7 @@ void sort_streams(StageScript& script) {
 }  // namespace
 
 StageScripts::StageScripts(const plan::Program& program, PriceTable& prices, bool together)
-    : scripts_(program.stages.size()) {
+    : scripts_(program.stages()) {
   std::unordered_map<const plan::Block*, const BlockLayout*> known;
   const auto layout = [&](const plan::Block& block) {
     const BlockLayout*& found = known[&block];

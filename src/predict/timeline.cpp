@@ -157,14 +157,14 @@ core::Picoseconds Breakdown::total() const {
 std::vector<const plan::Pass*> passes_of(const plan::Program& program, std::int32_t stage) {
   std::vector<const plan::Pass*> passes;
   for (const pipeline::Operation& operation : program.schedule->row(stage)) passes.push_back(&program.pass(stage, operation));
-  const plan::Stage& description = program.stages[at(stage)];
+  const plan::Stage& description = program.stage(at(stage));
   passes.push_back(description.settle);
   passes.push_back(description.update);
   return passes;
 }
 
 std::vector<std::vector<PassId>> producers(const plan::Program& program) {
-  std::vector<std::vector<PassId>> result(program.stages.size());
+  std::vector<std::vector<PassId>> result(program.stages());
   std::vector<PassId> made;
   made.reserve(program.order->steps.size());
   for (const pipeline::SweepStep& step : program.order->steps) {

@@ -153,7 +153,7 @@ class Memo {
 class StagePasses {
  public:
   StagePasses(const plan::Program& program, std::int32_t stage, Memo& memo)
-      : program_(program), stage_(stage), description_(program.stages[static_cast<std::size_t>(stage)]), memo_(memo) {
+      : program_(program), stage_(stage), description_(program.stage(static_cast<std::size_t>(stage))), memo_(memo) {
     double parameters = 0.0;
     double gradients = 0.0;
     for (const auto& chunk : description_.passes) {
@@ -207,7 +207,7 @@ class StagePasses {
 std::vector<Traffic> least_traffic(const plan::Program& program, double on_chip_bytes) {
   std::vector<Traffic> result;
   Memo memo;
-  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages.size()); ++stage)
+  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
     result.push_back(StagePasses(program, stage, memo).traffic(on_chip_bytes));
   return result;
 }

@@ -78,7 +78,7 @@ TEST_CASE("state bytes per device equal the formulas of the optimizer-sharding p
     const auto psi = static_cast<double>(model.parameters());
     const auto held = [&] {
       double sum = 0.0;
-      for (const double bytes : lowering.lower(strategy).stages.front().resident) sum += bytes;
+      for (const double bytes : lowering.lower(strategy).stage(0).resident) sum += bytes;
       return sum;
     };
     CHECK(held() == 16.0 * psi);

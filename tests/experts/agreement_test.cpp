@@ -107,7 +107,7 @@ TEST_CASE("Memory of random mixtures returns to where it began") {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Case c(seed);
     INFO("seed " << seed);
-    for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(c.program.stages.size()); ++stage) {
+    for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(c.program.stages()); ++stage) {
       plan::MemoryProfile total;
       for (const plan::Pass* pass : predict::passes_of(c.program, stage))
         for (const plan::BlockRun& run : pass->runs)
@@ -127,7 +127,8 @@ TEST_CASE("Gradients of experts are sent once, whatever the buckets") {
     const plan::Collective collective = c.strategy.sharded == plan::Sharded::optimizer
                                             ? plan::Collective::reduce_scatter
                                             : plan::Collective::all_reduce;
-    for (const plan::Stage& stage : c.program.stages) {
+    for (std::size_t index = 0; index < c.program.stages(); ++index) {
+      const plan::Stage& stage = c.program.stage(index);
       sent += whole_bytes(*stage.settle, plan::Axis::expert_data, collective);
       for (const auto& chunk : stage.passes) sent += whole_bytes(*chunk[1][1], plan::Axis::expert_data, collective);
     }

@@ -152,13 +152,13 @@ TEST_CASE("Experts have copies, gradients and optimizer shards over what ep leav
   const plan::LayerState& state = lowered.lowering.layer_state(s, 1);
   const double experts = 3 * 64 * 32 * 16 / 4;
   REQUIRE(state.elements[plan::ParameterGroup::expert] == experts);
-  REQUIRE(transfers(*program.stages[0].settle->runs[0].block, Axis::expert_data) ==
+  REQUIRE(transfers(*program.stage(0).settle->runs[0].block, Axis::expert_data) ==
           Sent{{Collective::reduce_scatter, 2 * experts * 4}});
-  REQUIRE(transfers(*program.stages[0].update->runs[0].block, Axis::expert_data) ==
+  REQUIRE(transfers(*program.stage(0).update->runs[0].block, Axis::expert_data) ==
           Sent{{Collective::all_gather, 2 * experts * 2}});
   // fp32 master and two moments: dense over 8, experts over 2.
   const double dense = static_cast<double>(lowered.model.parameters()) - 2 * 4 * experts;
-  REQUIRE(program.stages[0].resident[static_cast<std::size_t>(plan::Category::optimizer)] ==
+  REQUIRE(program.stage(0).resident[static_cast<std::size_t>(plan::Category::optimizer)] ==
           12 * (std::ceil(dense / 8) + experts));
 }
 

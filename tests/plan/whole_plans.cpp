@@ -72,13 +72,13 @@ TEST_CASE(
         plan::Strategy s = single(layers);
         s.data = dp;
         s.sharded = plan::Sharded::optimizer;
-        const plan::Stage& stage = lowering.lower(s).stages[0];
+        const plan::Stage& stage = lowering.lower(s).stage(0);
         REQUIRE(resident(stage, Category::parameters) == 2 * n);
         REQUIRE(resident(stage, Category::gradients) == (narrow ? 2 : 4) * n);
         const double optimizer_closed_form = 12 * std::ceil(n / static_cast<double>(dp));
         REQUIRE(resident(stage, Category::optimizer) == optimizer_closed_form);
         s.sharded = plan::Sharded::nothing;
-        REQUIRE(resident(lowering.lower(s).stages[0], Category::optimizer) == 12 * n);
+        REQUIRE(resident(lowering.lower(s).stage(0), Category::optimizer) == 12 * n);
       }
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("A sharded optimizer moves what an all-reduce moves, and updates a sha
       s.data = dp;
       s.overlap_gradient_reduce = s.overlap_parameter_gather = overlapped;
       const auto sent = [&](Collective collective) {
-        return plan::bytes_sent(collective, dp, data_bytes(lowering.lower(s).stages[0], collective));
+        return plan::bytes_sent(collective, dp, data_bytes(lowering.lower(s).stage(0), collective));
       };
       const double whole = sent(Collective::all_reduce);
       REQUIRE(whole == 2.0 * static_cast<double>(dp - 1) / static_cast<double>(dp) * 4 * n);
@@ -103,7 +103,7 @@ TEST_CASE("A sharded optimizer moves what an all-reduce moves, and updates a sha
       REQUIRE(sent(Collective::all_reduce) == 0.0);
       REQUIRE(sent(Collective::reduce_scatter) + sent(Collective::all_gather) == whole);
       // The update runs over 1/dp of the elements.
-      const plan::Block& update = *lowering.lower(s).stages[0].update->runs[0].block;
+      const plan::Block& update = *lowering.lower(s).stage(0).update->runs[0].block;
       int updates = 0;
       for (const plan::Work& work : update.works)
         if (const auto* shard = std::get_if<ir::Shard>(&work)) {
@@ -124,10 +124,10 @@ TEST_CASE("Buckets: sizes, order, and what a layer holds back or carries") {
     s.overlap_gradient_reduce = true;
     s.bucket_bytes = bucket;
     const plan::Program& program = lowering.lower(s);
-    REQUIRE(of_pass(*program.stages[0].settle, Axis::data).empty());
-    REQUIRE(of_pass(*program.stages[0].passes[0][1][0], Axis::data).empty());  // earlier micro-batches only accumulate
+    REQUIRE(of_pass(*program.stage(0).settle, Axis::data).empty());
+    REQUIRE(of_pass(*program.stage(0).passes[0][1][0], Axis::data).empty());  // earlier micro-batches only accumulate
     std::vector<double> sizes;
-    for (const auto& [collective, bytes] : of_pass(*program.stages[0].passes[0][1][1], Axis::data)) {
+    for (const auto& [collective, bytes] : of_pass(*program.stage(0).passes[0][1][1], Axis::data)) {
       REQUIRE(collective == Collective::all_reduce);
       sizes.push_back(bytes);
     }
@@ -162,7 +162,8 @@ TEST_CASE("Whatever the bucket, everything is reduced once") {
             s.bucket_bytes = bucket;
             const plan::Program& program = lowering.lower(s);
             double elements = 0.0;
-            for (const plan::Stage& stage : program.stages) {
+            for (std::size_t index = 0; index < program.stages(); ++index) {
+              const plan::Stage& stage = program.stage(index);
               const double here = resident(stage, Category::parameters) / 2;
               REQUIRE(data_bytes(stage, Collective::all_reduce) == 4 * here);
               elements += here;
@@ -177,8 +178,8 @@ TEST_CASE("Tied embeddings: one table on one stage, exchanged between two") {
   const auto n = static_cast<double>(model.parameters());
   const plan::Program& one = lowering.lower(single(4));
   REQUIRE(one.tied_stages == std::array<std::int32_t, 2>{plan::k_no_stage, plan::k_no_stage});
-  REQUIRE(resident(one.stages[0], Category::parameters) == 2 * n);
-  REQUIRE(of_pass(*one.stages[0].settle, Axis::pipeline).empty());
+  REQUIRE(resident(one.stage(0), Category::parameters) == 2 * n);
+  REQUIRE(of_pass(*one.stage(0).settle, Axis::pipeline).empty());
   plan::Strategy s;
   s.pipeline = 4;
   s.stage_layers = {1, 1, 1, 1};
@@ -187,17 +188,17 @@ TEST_CASE("Tied embeddings: one table on one stage, exchanged between two") {
   REQUIRE(four.tied_stages == std::array<std::int32_t, 2>{0, 3});
   double total = 0.0;
   for (std::size_t stage = 0; stage < 4; ++stage) {
-    total += resident(four.stages[stage], Category::parameters) / 2;
+    total += resident(four.stage(stage), Category::parameters) / 2;
     const bool end = stage == 0 || stage == 3;
     // 64 x 16 gradients in fp32.
-    REQUIRE(of_pass(*four.stages[stage].settle, Axis::pipeline) ==
+    REQUIRE(of_pass(*four.stage(stage).settle, Axis::pipeline) ==
             (end ? Sent{{Collective::all_reduce, 4096}} : Sent{}));
   }
   REQUIRE(total == n + 64 * 16);  // the table twice
   // Split over the vocabulary, each tensor rank exchanges its rows.
   s.tensor = 2;
   s.vocab_parallel = true;
-  REQUIRE(of_pass(*lowering.lower(s).stages[0].settle, Axis::pipeline) == Sent{{Collective::all_reduce, 2048}});
+  REQUIRE(of_pass(*lowering.lower(s).stage(0).settle, Axis::pipeline) == Sent{{Collective::all_reduce, 2048}});
   // Not tied: nothing.
   const ir::Model apart = small_transformer({.tied = false});
   plan::Lowering other(apart, 8, {});
@@ -213,7 +214,7 @@ TEST_CASE("Weights shared by every layer are counted, reduced and gathered once"
   const auto n = static_cast<double>(model.parameters());
   for (const bool overlapped : {false, true}) {
     s.overlap_gradient_reduce = s.overlap_parameter_gather = overlapped;
-    const plan::Stage& stage = lowering.lower(s).stages[0];
+    const plan::Stage& stage = lowering.lower(s).stage(0);
     REQUIRE(resident(stage, Category::parameters) == 2 * n);
     REQUIRE(data_bytes(stage, Collective::reduce_scatter) == 4 * n);
     REQUIRE(data_bytes(stage, Collective::all_gather) == 2 * n);
@@ -233,14 +234,14 @@ TEST_CASE("Partial gradients are summed over the tensor axis once, at the end of
   plan::Lowering lowering(model, 8, {});
   plan::Strategy s = single(4);
   s.tensor = 2;
-  REQUIRE(of_pass(*lowering.lower(s).stages[0].settle, Axis::tensor).empty());
+  REQUIRE(of_pass(*lowering.lower(s).stage(0).settle, Axis::tensor).empty());
   s.sequence_parallel = s.vocab_parallel = true;
   // Two gains of 16 in each of 4 blocks, one in the head, fp32.
-  REQUIRE(of_pass(*lowering.lower(s).stages[0].settle, Axis::tensor) ==
+  REQUIRE(of_pass(*lowering.lower(s).stage(0).settle, Axis::tensor) ==
           Sent{{Collective::all_reduce, 4 * (8 + 1) * 16}});
   // With whole tables their gradient is partial, too; the shared one is summed once.
   s.vocab_parallel = false;
-  REQUIRE(of_pass(*lowering.lower(s).stages[0].settle, Axis::tensor) ==
+  REQUIRE(of_pass(*lowering.lower(s).stage(0).settle, Axis::tensor) ==
           Sent{{Collective::all_reduce, 4 * (9 * 16 + 64 * 16)}});
 }
 
@@ -254,7 +255,7 @@ TEST_CASE("Messages between stages") {
   s.micro_batch = 2;
   s.stage_layers = {2, 2};
   const auto sent = [&](Axis axis, std::size_t stage, std::size_t phase) {
-    return of_pass(*lowering.lower(s).stages[stage].passes[0][phase][0], axis);
+    return of_pass(*lowering.lower(s).stage(stage).passes[0][phase][0], axis);
   };
   REQUIRE(sent(Axis::pipeline, 0, 0) == Sent{{Collective::send, 512}});
   REQUIRE(sent(Axis::pipeline, 1, 0).empty());
@@ -283,7 +284,7 @@ TEST_CASE("A message between stages inside a domain goes over its links, others 
     s.pipeline = p;
     s.data = dp;
     s.stage_layers.assign(static_cast<std::size_t>(p), 8 / p);
-    const plan::Pass& pass = *lowering.lower(s).stages[stage].passes[0][0][0];
+    const plan::Pass& pass = *lowering.lower(s).stage(stage).passes[0][0][0];
     for (const plan::Work& work : pass.runs.back().block->works)
       if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
         REQUIRE(transfer->group.size == 2);
@@ -313,13 +314,13 @@ TEST_CASE("Stages: even, uneven, interleaved; embedding and head with the ends")
   s.pipeline = 4;
   s.stage_layers = {1, 3, 3, 1};
   const auto elements = [&](std::size_t stage) {
-    return resident(lowering.lower(s).stages[stage], Category::parameters) / 2;
+    return resident(lowering.lower(s).stage(stage), Category::parameters) / 2;
   };
   REQUIRE(elements(0) == block + table);
   REQUIRE(elements(1) == 3 * block);
   REQUIRE(elements(2) == 3 * block);
   REQUIRE(elements(3) == block + table + 16);
-  REQUIRE(lowering.lower(s).stages[1].body_layers == 3);
+  REQUIRE(lowering.lower(s).stage(1).body_layers == 3);
   // The ends may hold nothing else.
   s.stage_layers = {0, 4, 4, 0};
   REQUIRE(elements(0) == table);
@@ -444,12 +445,12 @@ TEST_CASE("Lowering again gives the same program, and one strategy leaves nothin
   a.overlap_gradient_reduce = true;
   plan::Strategy b = single(4);
   b.tensor = 2;
-  const auto first = shared.lower(a).stages[1].passes[0][1][1];
+  const auto first = shared.lower(a).stage(1).passes[0][1][1];
   (void)shared.lower(b);
-  REQUIRE(shared.lower(a).stages[1].passes[0][1][1] == first);
+  REQUIRE(shared.lower(a).stage(1).passes[0][1][1] == first);
   plan::Lowering fresh(model, 8, {});
-  const plan::Stage& expected = fresh.lower(a).stages[0];
-  const plan::Stage& again = shared.lower(a).stages[0];
+  const plan::Stage& expected = fresh.lower(a).stage(0);
+  const plan::Stage& again = shared.lower(a).stage(0);
   REQUIRE(again.resident == expected.resident);
   REQUIRE(data_bytes(again, Collective::all_reduce) == data_bytes(expected, Collective::all_reduce));
 }

@@ -74,7 +74,8 @@ class HandMadeProgram {
     plan::Stage stage;
     stage.passes = {{{{&forward_, &forward_}, {&nothing_, &nothing_}}}};
     stage.settle = stage.update = &nothing_;
-    program_.stages.push_back(stage);
+    program_.kinds = {stage};
+    program_.kind_of_stage = {0};
   }
   HandMadeProgram(const HandMadeProgram&) = delete;
   HandMadeProgram& operator=(const HandMadeProgram&) = delete;

@@ -77,7 +77,7 @@ TEST_CASE("Traffic: weights that are split or held in part count for what the st
   // One micro-batch, half of the weights and gradients: forward 512, backward 512 and what was saved.
   const plan::Program& program = lowering.lower(strategy);
   double saved = 0.0;
-  for (const plan::BlockRun& run : program.stages[0].passes[0][0][0]->runs)
+  for (const plan::BlockRun& run : program.stage(0).passes[0][0][0]->runs)
     for (const plan::MemoryEvent& event : run.block->memory)
       if (event.category == plan::Category::activations) saved += static_cast<double>(run.count) * event.bytes;
   CHECK(saved > 0.0);

@@ -72,8 +72,8 @@ TEST_CASE("an optimizer on the host: 4 bytes per parameter over the link, 2 on t
     const auto n = static_cast<double>(ranks);
     CHECK(copied_bytes(program, Lane::to_host) == 2.0 * k_psi / n);
     CHECK(copied_bytes(program, Lane::to_device) == 2.0 * k_psi / n);
-    CHECK(held_bytes(program.stages[0]) == 2.0 * k_psi);
-    CHECK(program.stages[0].host_bytes == (12.0 + 2.0) * k_psi / n);
+    CHECK(held_bytes(program.stage(0)) == 2.0 * k_psi);
+    CHECK(program.stage(0).host_bytes == (12.0 + 2.0) * k_psi / n);
   }
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("state on drives: reads and writes follow each other while the host ke
   CHECK(step_time(plan.of(strategy), pricer) == 2 * k_layers * 40);
   CHECK(copied_bytes(plan.of(strategy), Lane::from_storage) == 12.0 * k_psi);
   CHECK(copied_bytes(plan.of(strategy), Lane::to_storage) == 12.0 * k_psi);
-  CHECK(plan.of(strategy).stages[0].storage_bytes == 12.0 * k_psi);
+  CHECK(plan.of(strategy).stage(0).storage_bytes == 12.0 * k_psi);
 }
 
 TEST_CASE("efficiency over slow memory is ait bw / (ait bw + peak), and the three bandwidths follow closed_form") {
@@ -168,8 +168,8 @@ TEST_CASE(
     strategy.offload.resident_units = stay;
     const plan::Program& program = plan.of(strategy);
     const auto c = static_cast<double>(stay);
-    CHECK(program.stages[0].host_bytes == 14.0 * k_psi);
-    CHECK(held_bytes(program.stages[0]) == 2.0 * k_unit * c);
+    CHECK(program.stage(0).host_bytes == 14.0 * k_psi);
+    CHECK(held_bytes(program.stage(0)) == 2.0 * k_unit * c);
     // Forward, backward, and those that stay once after the update.
     CHECK(copied_bytes(program, Lane::to_device) == 2.0 * k_unit * (2.0 * (k_layers - c) + c));
     CHECK(copied_bytes(program, Lane::to_host) == 2.0 * k_psi);

@@ -54,12 +54,12 @@ TEST_CASE("memory of the optimizer-sharding paper, Table 1, all columns closed_f
     const ir::Model model = one_layer(hidden, ffn);
     const auto psi = static_cast<double>(model.parameters());
     plan::Lowering lowering(model, 1, mixed_precision());
-    CHECK(held_bytes(lowering.lower(on_ranks(64, 1)).stages[0]) == 16.0 * psi);
+    CHECK(held_bytes(lowering.lower(on_ranks(64, 1)).stage(0)) == 16.0 * psi);
     for (const Row& row : rows)
       for (int stage = 1; stage <= 3; ++stage) {
         plan::Strategy strategy = on_ranks(static_cast<std::int64_t>(row.ranks), 1);
         strategy.sharded = static_cast<Sharded>(stage);
-        const double held = held_bytes(lowering.lower(strategy).stages[0]);
+        const double held = held_bytes(lowering.lower(strategy).stage(0));
         const double share = std::ceil(psi / row.ranks);
         const double formula = stage == 1   ? 4.0 * psi + 12.0 * share
                                : stage == 2 ? 2.0 * psi + 14.0 * share

@@ -94,7 +94,7 @@ TEST_CASE("Analytical and event evaluation agree in every picosecond on random p
                  predict::attribute(c.program, c.prices, analytic.timeline(c.program, expected.last_stage)));
     REQUIRE(event.last.end == expected.time);
     require_adds_up(c.program, c.prices, event.last);
-    REQUIRE(event.timelines.size() == c.program.stages.size());
+    REQUIRE(event.timelines.size() == c.program.stages());
     for (const predict::StageTimeline& timeline : event.timelines) {
       require_in_order(timeline);
       require_same(timeline, analytic.timeline(c.program, timeline.stage));
@@ -109,7 +109,7 @@ TEST_CASE("Folding equal ranks together changes nothing") {
     INFO("seed " << seed);
     const predict::EventResult folded = predict::simulate(c.program, c.prices);
     const predict::EventResult unfolded = predict::simulate(c.program, c.prices, {.slow_ranks = every_rank(c.program)});
-    REQUIRE(folded.actors == static_cast<std::int64_t>(c.program.stages.size()));
+    REQUIRE(folded.actors == static_cast<std::int64_t>(c.program.stages()));
     REQUIRE(unfolded.actors == c.program.mesh.ranks());
     REQUIRE(folded.makespan.time == unfolded.makespan.time);
     REQUIRE(folded.makespan.last_stage == unfolded.makespan.last_stage);
@@ -138,7 +138,7 @@ TEST_CASE("Memory returns to where it began, and the cheap peak is the replayed 
     Case c(seed);
     INFO("seed " << seed << ", " << c.model.name);
     double most = 0.0;
-    for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(c.program.stages.size()); ++stage) {
+    for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(c.program.stages()); ++stage) {
       plan::MemoryProfile total;
       for (const plan::Pass* pass : predict::passes_of(c.program, stage))
         for (const plan::BlockRun& run : pass->runs) {

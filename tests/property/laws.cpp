@@ -63,9 +63,9 @@ TEST_CASE("One lowering, price table and evaluator for many strategies answer as
       REQUIRE(got.time == expected.time);
       REQUIRE(got.last_stage == expected.last_stage);
       REQUIRE(memory == predict::peak_memory(fresh));
-      for (std::size_t stage = 0; stage < fresh.stages.size(); ++stage) {
-        REQUIRE(fresh.stages[stage].resident == program.stages[stage].resident);
-        REQUIRE(fresh.stages[stage].body_layers == program.stages[stage].body_layers);
+      for (std::size_t stage = 0; stage < fresh.stages(); ++stage) {
+        REQUIRE(fresh.stage(stage).resident == program.stage(stage).resident);
+        REQUIRE(fresh.stage(stage).body_layers == program.stage(stage).body_layers);
       }
     }
   }
@@ -111,7 +111,7 @@ TEST_CASE(
     predict::PriceTable prices(pricer);
     predict::Analytic analytic(prices);
     const core::Picoseconds time = analytic.makespan(program).time;
-    for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages.size()); ++stage) {
+    for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage) {
       const predict::StageTimeline timeline = analytic.timeline(program, stage);
       REQUIRE(timeline.end <= time);
       for (const auto& stream : timeline.steps) {

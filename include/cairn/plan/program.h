@@ -21,6 +21,8 @@
 #include <variant>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "cairn/ir/graph.h"
 #include "cairn/pipeline/schedule.h"
 #include "cairn/pipeline/sweep.h"
@@ -165,7 +167,7 @@ struct Pass {
 struct Stage {
   // Pass of (chunk, phase, variant), phase 0 forward, 1 backward; variant 0: plain, 1: the first forward or last
   // backward of a chunk, which carry the data-parallel collectives that overlap.
-  std::vector<std::array<std::array<const Pass*, 2>, 2>> passes;
+  boost::container::small_vector<std::array<std::array<const Pass*, 2>, 2>, 4> passes;
   const Pass* settle = nullptr;  // after the last operation: gradients made whole
   const Pass* update = nullptr;  // parameters updated
   CategoryBytes resident{};      // held for the whole step
@@ -215,12 +217,15 @@ struct Program {
   std::shared_ptr<const pipeline::Schedule> schedule;
   std::shared_ptr<const pipeline::SweepOrder> order;  // of the schedule's operations
   std::shared_ptr<const PassOrder> pass_order;        // likewise
-  std::vector<Stage> stages;
+  std::vector<Stage> kinds;                  // stages that do the same stand here once
+  std::vector<std::uint16_t> kind_of_stage;  // positions in `kinds`
   // Stages that hold the same tied parameter and exchange its gradient; both k_no_stage when one stage holds it alone.
   std::array<std::int32_t, 2> tied_stages{k_no_stage, k_no_stage};
 
+  std::size_t stages() const { return kind_of_stage.size(); }
+  const Stage& stage(std::size_t index) const { return kinds[kind_of_stage[index]]; }
   const Pass& pass(std::int32_t stage, std::uint16_t slot) const {
-    return *stages[static_cast<std::size_t>(stage)].passes[slot / 4][(slot / 2) % 2][slot % 2];
+    return *this->stage(static_cast<std::size_t>(stage)).passes[slot / 4][(slot / 2) % 2][slot % 2];
   }
   // The pass that `stage` runs for an operation of its schedule row.
   const Pass& pass(std::int32_t stage, const pipeline::Operation& operation) const {

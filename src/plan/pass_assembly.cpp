@@ -1,0 +1,99 @@
+#include "pass_assembly.h"
+
+namespace cairn::plan {
+namespace {
+
+// What is handed over at the lower (input) or upper (output) end of the layers.
+Border border(const StageBody& body, const Strategy& strategy, bool lower) {
+  const LayerBorder& border = lower ? body.stretches.front().layer->below : body.stretches.back().layer->above;
+  return {.bytes = border.bytes, .sliced = strategy.scatter_sends && strategy.tensor > 1 && border.replicated};
+}
+
+void append_layers_backward(Pass& pass, const StageBody& body, const GradientSync* sync) {
+  auto group = body.groups.rbegin();
+  for (std::size_t end = body.stretches.size(); end > 0;) {
+    if (group != body.groups.rend() && group->first_stretch + group->stretches == end) {
+      append_group_backward(pass, *group, sync);
+      end = group->first_stretch;
+      ++group;
+      continue;
+    }
+    const Stretch& stretch = body.stretches[--end];
+    if (sync != nullptr)
+      append_reducing(pass, stretch, *sync);
+    else
+      pass.runs.push_back({&stretch.layer->backward, stretch.count});
+  }
+}
+
+}  // namespace
+
+GradientSync parameter_gather(const UnitSettings& settings) {
+  return GradientSync{.collective = Collective::all_gather,
+                      .copies = settings.copies,
+                      .bytes_per_element = numerics::bytes_per_element(settings.treatment->gather),
+                      .carried_elements = {},
+                      .hold = {}};
+}
+
+GradientSync gradient_sync(const UnitSettings& settings) {
+  const Strategy& strategy = *settings.strategy;
+  const bool by_shard = strategy.sharded == Sharded::optimizer && !strategy.reduce_whole_gradients;
+  return GradientSync{.collective = by_shard ? Collective::reduce_scatter : Collective::all_reduce,
+                      .copies = settings.copies,
+                      .bytes_per_element = numerics::bytes_per_element(settings.treatment->reduce),
+                      .bucket_bytes = strategy.bucket_bytes,
+                      .carried_elements = {},
+                      .hold = {}};
+}
+
+Pass& PassAssembly::start(const Block* block) {
+  draft_.runs.assign(1, BlockRun{block, 1});
+  draft_.send = Send::none;
+  return draft_;
+}
+
+const Pass* PassAssembly::forward(const VirtualStage& stage, const StageBody& body, const UnitSettings& settings,
+                                  bool special) {
+  const Strategy& strategy = *settings.strategy;
+  Pass& pass = start(messages_.begin(stage.below != Hop::none, true, border(body, strategy, true)));
+  if (settings.apply())
+    units_.append_forward(pass, body.stretches, settings, special);
+  else
+    for (const Stretch& stretch : body.stretches) {
+      if (special)
+        append_gathering(pass, stretch, parameter_gather(settings));
+      else
+        pass.runs.push_back({&stretch.layer->forward, stretch.count});
+    }
+  if (stage.above != Hop::none) {
+    pass.runs.push_back({messages_.send(true, messages_.between(stage.above), border(body, strategy, false)), 1});
+    pass.send = Send::next;
+  }
+  return passes_.stored(pass);
+}
+
+const Pass* PassAssembly::backward(const VirtualStage& stage, const StageBody& body, const UnitSettings& settings,
+                                   bool special) {
+  const Strategy& strategy = *settings.strategy;
+  Pass& pass = start(messages_.begin(stage.above != Hop::none, false, border(body, strategy, false)));
+  if (settings.apply()) {
+    units_.append_backward(pass, body.stretches, settings, special);
+  } else {
+    const GradientSync sync = gradient_sync(settings);
+    append_layers_backward(pass, body, special ? &sync : nullptr);
+  }
+  if (stage.below != Hop::none) {
+    pass.runs.push_back({messages_.send(false, messages_.between(stage.below), border(body, strategy, true)), 1});
+    pass.send = Send::previous;
+  }
+  return passes_.stored(pass);
+}
+
+const Pass* PassAssembly::single(const Block* block, Send send) {
+  Pass& pass = start(block);
+  pass.send = send;
+  return passes_.stored(pass);
+}
+
+}  // namespace cairn::plan

@@ -1,0 +1,202 @@
+#include "stage_partition.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cairn/core/diagnostics.h"
+#include "recompute_layers.h"
+#include "strategy_check.h"
+#include "words_hash.h"
+
+namespace cairn::plan {
+
+std::size_t StagePartitioner::Hash::operator()(const Words& words) const {
+  return hash_words(words.data(), words.size());
+}
+
+StagePartitioner::StagePartitioner(const ir::Model& model) {
+  for (const ir::LayerRun& run : model.layers) {
+    const ir::Position position = model.classes[at(run.layer_class)].position;
+    auto& list = position == ir::Position::entry ? entry_ : position == ir::Position::exit ? exit_ : body_;
+    list.push_back(run);
+  }
+  for (const ir::LayerClass& layer : model.classes) {
+    auto& tags = tags_of_class_.emplace_back();
+    for (const ir::Tensor& tensor : layer.graph.tensors()) {
+      if (tensor.tied.empty()) continue;
+      tags.push_back(tensor.tied);
+      if (std::find(tags_.begin(), tags_.end(), tensor.tied) == tags_.end()) tags_.push_back(tensor.tied);
+    }
+  }
+}
+
+const StagePartition& StagePartitioner::of(const Strategy& strategy, const ScheduleEntry& entry,
+                                           std::int64_t stages_in_domain) {
+  const RecomputeLayers& recompute = strategy.recompute_layers;
+  key_.assign({static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(&entry)), stages_in_domain,
+               static_cast<std::int64_t>(recompute.method) + 4 * recomputes_in_groups(strategy), recompute.count,
+               static_cast<std::int64_t>(recompute.ranges.size())});
+  for (const LayerRange& range : recompute.ranges) {
+    key_.push_back(range.first);
+    key_.push_back(range.last);
+  }
+  key_.insert(key_.end(), strategy.stage_layers.begin(), strategy.stage_layers.end());
+  auto& slot = partitions_[key_];
+  if (!slot) slot = std::make_unique<StagePartition>(cut(strategy, entry, stages_in_domain));
+  return *slot;
+}
+
+// Walks along the model, virtual stage by virtual stage.
+class StagePartitioner::Cut {
+ public:
+  Cut(const StagePartitioner& model, const Strategy& strategy) : model_(model), strategy_(strategy) {}
+
+  VirtualStage next() {
+    VirtualStage stage;
+    stage.body_layers = strategy_.stage_layers[index_];
+    if (index_ == 0) append_all(stage, model_.entry_);
+    if (recomputes_in_groups(strategy_))
+      append_groups(stage);
+    else
+      append_body(stage);
+    if (++index_ == strategy_.stage_layers.size()) append_all(stage, model_.exit_);
+    if (stage.layers.empty())
+      throw wrong("stages",
+                  fmt::format("virtual stage {} of {} would hold no layer", index_, strategy_.stage_layers.size()),
+                  "give each at least one; only the ends, which hold embedding and head, may have none");
+    return stage;
+  }
+
+ private:
+  static void append_all(VirtualStage& stage, const std::vector<ir::LayerRun>& runs) {
+    for (const ir::LayerRun& run : runs) stage.layers.push_back({.layer_class = run.layer_class, .count = run.count});
+  }
+
+  void append_body(VirtualStage& stage) {
+    for (std::int64_t here = 0; here < stage.body_layers;) {
+      const RecomputeStretch next = recompute_stretch(strategy_, below_, here);
+      const std::int64_t count = std::min({stage.body_layers - here, left_in_run(), next.layers});
+      stage.layers.push_back({.layer_class = layer_class(), .count = count, .recomputes = next.recomputes});
+      pass(count);
+      here += count;
+    }
+  }
+
+  void append_groups(VirtualStage& stage) {
+    const std::int64_t together = strategy_.recompute_layers.count;
+    for (std::int64_t here = 0; here < stage.body_layers; ++here) {
+      const auto group = static_cast<std::int32_t>(here / together);
+      if (!stage.layers.empty() && stage.layers.back().group == group &&
+          stage.layers.back().layer_class == layer_class())
+        ++stage.layers.back().count;
+      else
+        stage.layers.push_back({.layer_class = layer_class(), .count = 1, .recomputes = true, .group = group});
+      pass(1);
+    }
+  }
+
+  std::int32_t layer_class() const { return model_.body_[run_].layer_class; }
+  std::int64_t left_in_run() const { return model_.body_[run_].count - used_; }
+  void pass(std::int64_t count) {
+    below_ += count;
+    used_ += count;
+    if (left_in_run() > 0) return;
+    ++run_;
+    used_ = 0;
+  }
+
+  const StagePartitioner& model_;
+  const Strategy& strategy_;
+  std::size_t index_ = 0;
+  std::size_t run_ = 0;
+  std::int64_t used_ = 0;   // of the run
+  std::int64_t below_ = 0;  // body layers passed
+};
+
+StagePartition StagePartitioner::cut(const Strategy& strategy, const ScheduleEntry& entry,
+                                     std::int64_t stages_in_domain) {
+  const std::size_t count = strategy.stage_layers.size();
+  const auto hop = [&](std::size_t from, std::size_t to) {
+    const std::int64_t a = entry.devices[from];
+    const std::int64_t b = entry.devices[to];
+    if (a == b) return Hop::none;
+    return stages_in_domain > 1 && a / stages_in_domain == b / stages_in_domain ? Hop::inside : Hop::across;
+  };
+  const auto holds = [](const std::vector<std::int32_t>& stages, std::int32_t stage) {
+    return std::find(stages.begin(), stages.end(), stage) != stages.end();
+  };
+  std::vector<StageKind> stages(static_cast<std::size_t>(strategy.pipeline));
+  std::vector<std::vector<std::int32_t>> holders(tags_.size());  // stages, by shared parameter
+  Cut walk(*this, strategy);
+  for (std::size_t index = 0; index < count; ++index) {
+    VirtualStage next = walk.next();
+    if (index > 0) next.below = hop(index - 1, index);
+    if (index + 1 < count) next.above = hop(index, index + 1);
+    const std::int32_t device = entry.devices[index];
+    for (std::size_t tag = 0; tag < tags_.size(); ++tag)
+      if (holds(holders[tag], device)) next.met.push_back(tags_[tag]);
+    for (const LayerStretch& stretch : next.layers)
+      for (const std::string& tag : tags_of_class_[at(stretch.layer_class)]) {
+        auto& known = holders[static_cast<std::size_t>(index_of(tag))];
+        if (!holds(known, device)) known.push_back(device);
+      }
+    StageKind& stage = stages[at(device)];
+    stage.body_layers += next.body_layers;
+    stage.virtual_stages.resize(static_cast<std::size_t>(strategy.chunks));
+    stage.order.push_back(entry.chunks[index]);
+    stage.virtual_stages[at(entry.chunks[index])] = number_of(std::move(next));
+  }
+
+  StagePartition result;
+  for (std::size_t tag = 0; tag < tags_.size(); ++tag) {
+    if (holders[tag].size() < 2) continue;
+    const auto [low, high] = std::minmax(holders[tag][0], holders[tag][1]);
+    const std::array<std::int32_t, 2> pair{low, high};
+    if (holders[tag].size() > 2 || (result.tied_stages[0] != k_no_stage && result.tied_stages != pair))
+      throw core::ConfigurationError(
+          "strategy.pp",
+          fmt::format("'{}' and other shared parameters live on more than two stages; their gradients are exchanged "
+                      "between two at most",
+                      tags_[tag]),
+          "use fewer stages, or list stages so that the layers that share parameters lie on one or two of them");
+    result.tied_stages = pair;
+    for (const std::int32_t stage : pair) {
+      stages[at(stage)].exchanged.push_back(tags_[tag]);
+      stages[at(stage)].apart = high - low;
+    }
+  }
+  for (StageKind& stage : stages) {
+    const std::int32_t number = number_of(std::move(stage));
+    auto known = std::find(result.kinds.begin(), result.kinds.end(), number);
+    if (known == result.kinds.end()) known = result.kinds.insert(known, number);
+    result.kind_of_stage.push_back(static_cast<std::uint16_t>(known - result.kinds.begin()));
+  }
+  return result;
+}
+
+std::int64_t StagePartitioner::index_of(const std::string& tag) const {
+  return std::find(tags_.begin(), tags_.end(), tag) - tags_.begin();
+}
+
+std::int32_t StagePartitioner::number_of(VirtualStage stage) {
+  Words words{static_cast<std::int64_t>(stage.below), static_cast<std::int64_t>(stage.above), stage.body_layers,
+              static_cast<std::int64_t>(stage.met.size())};
+  for (const std::string& tag : stage.met) words.push_back(index_of(tag));
+  for (const LayerStretch& stretch : stage.layers)
+    words.insert(words.end(), {stretch.layer_class, stretch.count, stretch.recomputes, stretch.group});
+  const auto [known, fresh] = virtual_stage_numbers_.try_emplace(words, virtual_stages_.size());
+  if (fresh) virtual_stages_.push_back(std::move(stage));
+  return known->second;
+}
+
+std::int32_t StagePartitioner::number_of(StageKind kind) {
+  Words words{kind.apart, static_cast<std::int64_t>(kind.exchanged.size())};
+  for (const std::string& tag : kind.exchanged) words.push_back(index_of(tag));
+  for (const std::int32_t chunk : kind.order) words.insert(words.end(), {chunk, kind.virtual_stages[at(chunk)]});
+  const auto [known, fresh] = kind_numbers_.try_emplace(words, kinds_.size());
+  if (fresh) kinds_.push_back(std::move(kind));
+  return known->second;
+}
+
+}  // namespace cairn::plan

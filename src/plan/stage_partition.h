@@ -1,0 +1,103 @@
+// How a pipeline cuts a model into stages, whatever its layers come to: what every virtual stage holds, and which
+// stages are alike.
+//
+// Two virtual stages are alike when they hold the same layers, exchange messages with neighbours that are equally far,
+// and meet the same shared parameters for the first time; two stages when all their virtual stages are. A pipeline of
+// many stages has few kinds of them (the ends, one or two in the middle), and different plans have kinds in common:
+// both are numbered, and everything else that lowering remembers is found by these numbers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cairn/ir/model.h"
+#include "cairn/plan/program.h"
+#include "cairn/plan/strategy.h"
+#include "schedule_cache.h"
+
+namespace cairn::plan {
+
+// Where the neighbouring virtual stage is.
+enum class Hop : std::uint8_t {
+  none,    // on the same device, or nowhere
+  inside,  // on a device of the same domain
+  across   // in another one
+};
+
+struct LayerStretch {
+  std::int32_t layer_class = 0;
+  std::int64_t count = 1;
+  bool recomputes = true;   // as the strategy says; else not at all
+  std::int32_t group = -1;  // layers of a group recompute together
+};
+
+struct VirtualStage {
+  std::vector<LayerStretch> layers;  // in execution order
+  Hop below = Hop::none;
+  Hop above = Hop::none;
+  std::vector<std::string> met;  // shared parameters that the device holds already
+  std::int64_t body_layers = 0;
+};
+
+struct StageKind {
+  std::vector<std::int32_t> virtual_stages;  // numbers, by chunk
+  std::vector<std::int32_t> order;           // chunks in the order in which a micro-batch passes them
+  // Parameters that another stage holds as well, `apart` stages away.
+  std::vector<std::string> exchanged;
+  std::int64_t apart = 0;
+  std::int64_t body_layers = 0;
+};
+
+struct StagePartition {
+  std::vector<std::int32_t> kinds;           // numbers of the kinds there are
+  std::vector<std::uint16_t> kind_of_stage;  // positions in `kinds`
+  std::array<std::int32_t, 2> tied_stages{k_no_stage, k_no_stage};
+};
+
+class StagePartitioner {
+ public:
+  explicit StagePartitioner(const ir::Model& model);
+
+  // `stages_in_domain`: neighbouring stages joined by the fastest links. Throws core::ConfigurationError for a virtual
+  // stage without layers and for parameters shared by more than two stages.
+  const StagePartition& of(const Strategy& strategy, const ScheduleEntry& entry, std::int64_t stages_in_domain);
+
+  const VirtualStage& virtual_stage(std::int32_t number) const { return virtual_stages_[at(number)]; }
+  std::size_t virtual_stages() const { return virtual_stages_.size(); }
+  const StageKind& kind(std::int32_t number) const { return kinds_[at(number)]; }
+  std::size_t kinds() const { return kinds_.size(); }
+  // Whether layers share parameters with others.
+  bool shares_parameters() const { return !tags_.empty(); }
+
+ private:
+  using Words = std::vector<std::int64_t>;
+  struct Hash {
+    std::size_t operator()(const Words& words) const;
+  };
+  class Cut;
+
+  static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
+  StagePartition cut(const Strategy& strategy, const ScheduleEntry& entry, std::int64_t stages_in_domain);
+  std::int32_t number_of(VirtualStage stage);
+  std::int32_t number_of(StageKind kind);
+  std::int64_t index_of(const std::string& tag) const;
+
+  std::vector<ir::LayerRun> entry_;
+  std::vector<ir::LayerRun> body_;
+  std::vector<ir::LayerRun> exit_;
+  std::vector<std::string> tags_;  // of shared parameters
+  std::vector<std::vector<std::string>> tags_of_class_;
+  Words key_;  // of the plan under way
+  std::unordered_map<Words, std::unique_ptr<StagePartition>, Hash> partitions_;
+  std::unordered_map<Words, std::int32_t, Hash> virtual_stage_numbers_;
+  std::unordered_map<Words, std::int32_t, Hash> kind_numbers_;
+  std::deque<VirtualStage> virtual_stages_;
+  std::deque<StageKind> kinds_;
+};
+
+}  // namespace cairn::plan
