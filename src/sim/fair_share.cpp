@@ -14,7 +14,10 @@ LinkId FairShare::add_link(double capacity) {
   Link& link = links_.emplace_back();
   link.capacity = capacity;
   link.group = group;
+  unfilled_.push_back({.left = capacity, .growing = 0});
   filling_.emplace_back();
+  place_.push_back(Near::no);
+  near_level_.emplace_back();
   pull_.emplace_back();
   level_.emplace_back();
   if (rank_.empty()) rank_.push_back(k_unfilled);  // of no link
@@ -24,7 +27,7 @@ LinkId FairShare::add_link(double capacity) {
 
 void FairShare::set_capacity(LinkId link, double capacity) {
   CAIRN_ASSERT(link < links_.size() && capacity >= 0.0 && std::isfinite(capacity));
-  links_[link].capacity = capacity;
+  links_[link].capacity = unfilled_[link].left = capacity;
   for (const Member& member : links_[link].members)
     if (!standing_[member.flow].grouped) join_groups(member.flow);
   groups_[links_[link].group].valid_marks = 0;
@@ -107,6 +110,8 @@ FlowId FairShare::allocate_flow(std::uint32_t uses, double weight) {
     amounts_.resize(uses_.size());
     weight_.emplace_back();
     bottleneck_.emplace_back();
+    near_.emplace_back();
+    near_bottleneck_.emplace_back();
     standing_.emplace_back();
   } else {
     id = free.back();
@@ -126,7 +131,7 @@ LinkId FairShare::allocate_bound(double bound) {
   }
   const LinkId link = free_bounds_.back();
   free_bounds_.pop_back();
-  links_[link].capacity = bound;
+  links_[link].capacity = unfilled_[link].left = bound;
   return link;
 }
 

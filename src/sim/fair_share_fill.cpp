@@ -29,17 +29,18 @@ void FairShare::solve() {
   moved_.clear();
   solved_.clear();
   ++solve_;
-  for (const LinkId link : touched_) check_marks(link);
+  nearby_.clear();
+  for (const LinkId link : touched_) {
+    check_marks(link);
+    groups_[links_[link].group].touched.push_back(link);
+  }
   for (std::size_t i = 0; i < touched_.size(); ++i) {  // taking groups apart adds to the list
     const LinkId link = touched_[i];
     links_[link].touched = false;
     const Group& old = groups_[links_[link].group];
     if (old.solved == solve_) continue;
     if (old.departures > 0 && old.departures >= old.flows) take_apart(links_[link].group);
-    Group& group = groups_[links_[link].group];
-    group.solved = solve_;
-    fill(group);
-    solved_.push_back({links_[link].group, kept_});
+    fill(links_[link].group);
   }
   touched_.clear();
   for (const FlowId flow : alone_)
@@ -50,11 +51,12 @@ void FairShare::solve() {
 FairShare::Solved FairShare::solved(std::size_t i) const {
   const Filled& filled = solved_[i];
   if (filled.group == k_alone) {
-    const std::span<const LinkId> link(&filled.kept, 1);
+    const std::span<const LinkId> link(&filled.link, 1);
     return {.group = k_alone, .links = link, .renewed = link};
   }
   const std::span<const LinkId> order = groups_[filled.group].order;
-  return {.group = filled.group, .links = order, .renewed = order.subspan(filled.kept)};
+  const std::span<const LinkId> from = filled.nearby ? std::span<const LinkId>(nearby_) : order;
+  return {.group = filled.group, .links = order, .renewed = from.subspan(filled.begin, filled.count)};
 }
 
 double FairShare::load(LinkId link) const {
@@ -74,7 +76,7 @@ void FairShare::run_alone(FlowId id) {
   }
   level_[narrowest] = level;
   settle_at(id, narrowest);
-  solved_.push_back({k_alone, narrowest});
+  solved_.push_back({.group = k_alone, .link = narrowest, .begin = 0, .count = 0, .nearby = false});
 }
 
 // Marks at which the touched link was full, or after which it now fills at a lower level, do not hold any more.
@@ -92,12 +94,9 @@ std::size_t FairShare::rewind(Group& group) {
   if (group.valid_marks == 0) {
     for (const LinkId link : group.order) rank_[link + 1] = k_unfilled;
     group.order.clear();
-    for (const LinkId id : group.links) {
-      const Link& link = links_[id];
-      const bool counts = !link.members.empty() && standing_[link.members.front().flow].grouped;
-      filling_[id] = {.left = link.capacity, .growing = counts ? static_cast<std::uint32_t>(link.members.size()) : 0};
-      pull_[id] = link.pull;
-    }
+    for (const LinkId id : group.links) filling_[id] = unfilled_[id];
+    if (uneven_ > 0)
+      for (const LinkId id : group.links) pull_[id] = links_[id].pull;
     return 0;
   }
   const Mark& last = group.marks[group.valid_marks - 1];
@@ -107,24 +106,39 @@ std::size_t FairShare::rewind(Group& group) {
   return last.passed;
 }
 
-void FairShare::fill(Group& group) {
+void FairShare::fill(GroupId id) {
+  Group& group = groups_[id];
+  group.solved = solve_;
+  const bool nearby = solve_nearby(group);
+  group.touched.clear();
+  if (nearby) {
+    const auto count = static_cast<std::uint32_t>(near_filled_.size());
+    solved_.push_back({.group = id,
+                       .link = k_no_link,
+                       .begin = static_cast<std::uint32_t>(nearby_.size()) - count,
+                       .count = count,
+                       .nearby = true});
+    return;
+  }
   if (uneven_ > 0) group.valid_marks = 0;
   const std::uint32_t marks = group.valid_marks;
   const std::size_t moves = moved_.size();
   std::size_t begin = rewind(group);
-  kept_ = static_cast<std::uint32_t>(group.order.size());
-  if (!group.sequence.empty()) {
-    if (uneven_ == 0 ? fill_as_before<true>(group, begin) : fill_as_before<false>(group, begin)) return;
-    take_back(moves);
-    group.valid_marks = marks;
-    begin = rewind(group);
+  const auto kept = static_cast<std::uint32_t>(group.order.size());
+  bool filled = !group.sequence.empty();
+  if (filled) {
+    filled = uneven_ == 0 ? fill_as_before<true>(group, begin) : fill_as_before<false>(group, begin);
+    if (!filled) {
+      take_back(moves);
+      group.valid_marks = marks;
+      begin = rewind(group);
+    }
   } else {
     group.sequence = group.links;
   }
-  if (uneven_ == 0)
-    fill_by_heap<true>(group, begin);
-  else
-    fill_by_heap<false>(group, begin);
+  if (!filled) uneven_ == 0 ? fill_by_heap<true>(group, begin) : fill_by_heap<false>(group, begin);
+  const auto count = static_cast<std::uint32_t>(group.order.size()) - kept;
+  solved_.push_back({.group = id, .link = k_no_link, .begin = kept, .count = count, .nearby = false});
 }
 
 void FairShare::take_back(std::size_t moves) {
@@ -132,7 +146,7 @@ void FairShare::take_back(std::size_t moves) {
   moved_.resize(moves);
 }
 
-void FairShare::plan_marks(const Group& group, std::size_t begin) {
+void FairShare::plan_marks(Group& group, std::size_t begin) {
   mark_spacing_ = next_mark_ = k_unfilled;
   if (uneven_ > 0) return;
   std::uint64_t visits = 0;
@@ -142,6 +156,7 @@ void FairShare::plan_marks(const Group& group, std::size_t begin) {
     links += filling_[group.sequence[i]].growing > 0 ? 1 : 0;
   }
   const auto worth = static_cast<std::uint32_t>(visits / (k_visits_per_mark * group.links.size()));
+  if (begin == 0) group.busy = worth > 0;
   if (worth == 0) return;
   mark_spacing_ = links / std::min(worth, k_marks) + 1;
   next_mark_ = static_cast<std::uint32_t>(group.order.size()) + mark_spacing_;
@@ -243,12 +258,6 @@ void FairShare::renew(LinkId id) {
   }
   filling_[id].left = left;
   pull_[id] = pull;
-}
-
-inline void FairShare::settle_at(FlowId flow, LinkId link) {
-  if (bottleneck_[flow] == link) return;
-  moved_.push_back({.flow = flow, .from = bottleneck_[flow]});
-  bottleneck_[flow] = link;
 }
 
 // First which flows, then what they leave of other links: neither loop has a branch that is hard to foretell.

@@ -30,6 +30,7 @@ void FairShare::join_groups(FlowId id) {
 // One flow more or less grows on its links, at every mark of their group.
 void FairShare::count(FlowId flow, std::uint32_t change) {
   Group& group = groups_[links_[uses_[spans_[flow].first].link].group];
+  for (const Use& use : uses(flow)) unfilled_[use.link].growing += change;
   for (std::uint32_t i = 0; i < group.valid_marks; ++i)
     for (const Use& use : uses(flow)) group.marks[i].links[links_[use.link].slot].growing += change;
 }
@@ -66,7 +67,10 @@ void FairShare::take_apart(GroupId source) {
   forget(groups_[source]);
   const std::vector<LinkId> links = std::move(groups_[source].links);
   for (const LinkId link : links)
-    if (links_[link].group == source) collect_component(link, source), touch(link);
+    if (links_[link].group == source) {
+      collect_component(link, source);
+      touch(link);
+    }
   groups_[source] = {};
   free_groups_.push_back(source);
 }

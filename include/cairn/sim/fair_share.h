@@ -32,6 +32,11 @@
 // rates are max-min: every flow then settles on a full link on which nobody is faster. Otherwise a heap finds the
 // order.
 //
+// In a large group with few flows per link a change reaches few others. Then only the touched links are opened: the
+// flows that they held back are settled afresh among themselves, the rates of all others standing, and a link is opened
+// too when this would leave it not full, or a flow on it faster than those it holds back. When no link is left to open,
+// all rates are max-min.
+//
 // What a solve says is kept by link, not by flow: a level t_l per link and a bottleneck per flow. When one of n flows
 // leaves, the levels of many links change a little but few flows change their bottleneck.
 #pragma once
@@ -71,8 +76,8 @@ class FairShare {
   // Links whose flows were settled together, closed under sharing; reproducible order.
   struct Solved {
     GroupId group;                    // who the links are until the next solve; k_alone: those of one flow
-    std::span<const LinkId> links;    // those that are the bottleneck of some flow, in the order in which they filled
-    std::span<const LinkId> renewed;  // the last of these, whose level may differ from before
+    std::span<const LinkId> links;    // those that are the bottleneck of some flow
+    std::span<const LinkId> renewed;  // those of them whose level may differ from before
   };
   static constexpr GroupId k_alone = ~GroupId{0};
   struct Moved {  // a flow whose bottleneck differs from before
@@ -149,10 +154,16 @@ class FairShare {
     std::uint32_t flows = 0;
     std::uint32_t departures = 0;  // since it was known to be connected
     std::uint32_t solved = 0;      // the solve that filled it last
+    std::vector<LinkId> touched;   // since then
+    std::uint32_t patience = 0;    // solves to wait before trying to solve nearby again
+    std::uint32_t spread = 0;      // times in a row that a change reached too far
+    bool busy = false;             // many flows per link: marks pay
   };
   struct Filled {
     GroupId group;
-    std::uint32_t kept;  // of its order; of one flow: its link
+    LinkId link;                 // of one flow alone
+    std::uint32_t begin, count;  // of what is renewed: in nearby_, or in the group's order
+    bool nearby;
   };
   struct Moment {  // of the filling, at which a link may be full
     double level;
@@ -183,12 +194,12 @@ class FairShare {
   void count(FlowId flow, std::uint32_t change);
   void check_marks(LinkId touched);
   std::size_t rewind(Group& group);
-  void fill(Group& group);
+  void fill(GroupId id);
   template <bool plain>
   bool fill_as_before(Group& group, std::size_t begin);
   template <bool plain>
   void fill_by_heap(Group& group, std::size_t begin);
-  void plan_marks(const Group& group, std::size_t begin);
+  void plan_marks(Group& group, std::size_t begin);
   void mark(Group& group, std::size_t passed);
   template <bool plain>
   double level_now(LinkId link);
@@ -196,16 +207,36 @@ class FairShare {
   void settle_link(Group& group, LinkId link, double level);
   void renew(LinkId link);
   void take_back(std::size_t moves);
+  bool solve_nearby(Group& group);
+  void open(LinkId link);
+  void close_all();
+  void gather();
+  void weigh(LinkId link);
+  void fill_nearby();
+  bool disturbs(LinkId border) const;
+  bool reach_further();
+  void adopt(Group& group);
+  bool standing(FlowId flow) const { return standing_[flow].grouped && near_[flow] < near_now_; }
   // While filling: whether a link of the flow has filled. Then its bottleneck has, be it that of before.
   bool settled(FlowId flow) const { return rank_[LinkId{bottleneck_[flow] + 1}] != k_unfilled; }
-  void settle_at(FlowId flow, LinkId link);
+  void settle_at(FlowId flow, LinkId link) {
+    if (bottleneck_[flow] == link) return;
+    moved_.push_back({.flow = flow, .from = bottleneck_[flow]});
+    bottleneck_[flow] = link;
+  }
 
   std::vector<Link> links_;
-  std::vector<Filling> filling_;     // by link
-  std::vector<double> pull_;         // by link: of growing flows, while solving; not kept while all flows are plain
-  std::vector<double> level_;        // by link
-  std::vector<std::uint32_t> rank_;  // by link + 1, so that k_no_link comes first: in the order of its group
-  std::vector<Uses> spans_;          // by flow, as the next three
+  std::vector<Filling> unfilled_;  // by link: capacity and flows of the group, before filling
+  std::vector<Filling> filling_;   // by link
+  std::vector<double> pull_;       // by link: of growing flows, while solving; not kept while all flows are plain
+  std::vector<double> level_;      // by link
+  enum class Near : std::uint8_t { no, border, open, open_full, border_full };
+  std::vector<Near> place_;              // by link, while solving nearby
+  std::vector<double> near_level_;       // by link
+  std::vector<std::uint32_t> near_;      // by flow: near_now_ when it grows nearby, near_now_ + 1 when it has settled
+  std::vector<LinkId> near_bottleneck_;  // by flow
+  std::vector<std::uint32_t> rank_;      // by link + 1, so that k_no_link comes first: in the order of its group
+  std::vector<Uses> spans_;              // by flow, as the next three
   std::vector<double> weight_;
   std::vector<LinkId> bottleneck_;
   std::vector<Standing> standing_;
@@ -221,7 +252,10 @@ class FairShare {
   std::vector<Moved> moved_;
   std::vector<Filled> solved_;
   std::vector<Moment> moments_;  // a heap, earliest first
-  std::uint32_t kept_ = 0;       // links of the order of the group being filled that stay as they were
+  std::uint32_t near_now_ = 1;
+  std::vector<LinkId> open_, border_, near_filled_;
+  std::vector<FlowId> near_flows_;
+  std::vector<LinkId> nearby_;  // links renewed nearby, of all groups of this solve
   std::uint32_t mark_spacing_ = 0;
   std::uint32_t next_mark_ = 0;  // when so many links have filled
   std::uint32_t uneven_ = 0;     // flows that are not plain
