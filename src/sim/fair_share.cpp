@@ -42,7 +42,7 @@ FlowId FairShare::add_flow(std::span<const Demand> demands, double weight, doubl
   const FlowId id = allocate_flow(static_cast<std::uint32_t>(demands.size() + (bounded ? 1 : 0)), weight);
   std::uint32_t use = spans_[id].first;
   for (const Demand& demand : demands) enter(id, use++, demand);
-  if (bounded) enter(id, use, {.link = allocate_bound(bound), .amount = 1.0});
+  if (bounded) enter(id, use, {.link = allocate_bound(bound, demands), .amount = 1.0});
   start(id);
   return id;
 }
@@ -61,7 +61,6 @@ FlowId FairShare::add_routed(std::span<const LinkId> route, double weight) {
 
 // Its links know it: now its group does, unless it is alone.
 void FairShare::start(FlowId id) {
-  if (!standing_[id].plain) ++uneven_;
   const auto list = uses(id);
   const bool alone =
       std::all_of(list.begin(), list.end(), [&](const Use& u) { return links_[u.link].members.size() == 1; });
@@ -80,6 +79,7 @@ void FairShare::remove_flow(FlowId id) {
   if (grouped) {
     Group& group = groups_[links_[uses_[spans_[id].first].link].group];
     --group.flows;
+    group.uneven -= standing_[id].plain ? 0 : 1;
     ++group.departures;
     count(id, ~std::uint32_t{0});
   }
@@ -92,9 +92,11 @@ void FairShare::remove_flow(FlowId id) {
     link.members.pop_back();
     change_pull(link, -amounts_[use] * weight_[id]);
     if (grouped) touch(number);
-    if (link.bounds_flow) free_bounds_.push_back(number);
+    if (link.bounds_flow) {
+      Group& group = groups_[link.group];
+      (group.links.size() > 1 ? group.free_bounds : free_bounds_).push_back(number);
+    }
   }
-  if (!standing_[id].plain) --uneven_;
   standing_[id].active = false;
   free_flows_[spans_[id].count].push_back(id);
 }
@@ -123,14 +125,20 @@ FlowId FairShare::allocate_flow(std::uint32_t uses, double weight) {
   return id;
 }
 
-LinkId FairShare::allocate_bound(double bound) {
-  if (free_bounds_.empty()) {
+// A link that already is in the group of those beside it, so that it joins no others to them.
+LinkId FairShare::allocate_bound(double bound, std::span<const Demand> beside) {
+  std::vector<LinkId>* free = &free_bounds_;
+  if (!beside.empty()) {
+    Group& group = groups_[links_[beside.front().link].group];
+    if (!group.free_bounds.empty()) free = &group.free_bounds;
+  }
+  if (free->empty()) {
     const LinkId link = add_link(bound);
     links_[link].bounds_flow = true;
     return link;
   }
-  const LinkId link = free_bounds_.back();
-  free_bounds_.pop_back();
+  const LinkId link = free->back();
+  free->pop_back();
   links_[link].capacity = unfilled_[link].left = bound;
   return link;
 }

@@ -95,7 +95,7 @@ std::size_t FairShare::rewind(Group& group) {
     for (const LinkId link : group.order) rank_[link + 1] = k_unfilled;
     group.order.clear();
     for (const LinkId id : group.links) filling_[id] = unfilled_[id];
-    if (uneven_ > 0)
+    if (group.uneven > 0)
       for (const LinkId id : group.links) pull_[id] = links_[id].pull;
     return 0;
   }
@@ -120,14 +120,14 @@ void FairShare::fill(GroupId id) {
                        .nearby = true});
     return;
   }
-  if (uneven_ > 0) group.valid_marks = 0;
+  if (group.uneven > 0) group.valid_marks = 0;
   const std::uint32_t marks = group.valid_marks;
   const std::size_t moves = moved_.size();
   std::size_t begin = rewind(group);
   const auto kept = static_cast<std::uint32_t>(group.order.size());
   bool filled = !group.sequence.empty();
   if (filled) {
-    filled = uneven_ == 0 ? fill_as_before<true>(group, begin) : fill_as_before<false>(group, begin);
+    filled = group.uneven == 0 ? fill_as_before<true>(group, begin) : fill_as_before<false>(group, begin);
     if (!filled) {
       take_back(moves);
       group.valid_marks = marks;
@@ -136,7 +136,7 @@ void FairShare::fill(GroupId id) {
   } else {
     group.sequence = group.links;
   }
-  if (!filled) uneven_ == 0 ? fill_by_heap<true>(group, begin) : fill_by_heap<false>(group, begin);
+  if (!filled) group.uneven == 0 ? fill_by_heap<true>(group, begin) : fill_by_heap<false>(group, begin);
   const auto count = static_cast<std::uint32_t>(group.order.size()) - kept;
   solved_.push_back({.group = id, .link = k_no_link, .begin = kept, .count = count, .nearby = false});
 }
@@ -148,7 +148,7 @@ void FairShare::take_back(std::size_t moves) {
 
 void FairShare::plan_marks(Group& group, std::size_t begin) {
   mark_spacing_ = next_mark_ = k_unfilled;
-  if (uneven_ > 0) return;
+  if (group.uneven > 0) return;
   std::uint64_t visits = 0;
   std::uint32_t links = 0;
   for (std::size_t i = begin; i < group.sequence.size(); ++i) {

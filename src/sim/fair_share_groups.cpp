@@ -24,6 +24,7 @@ void FairShare::join_groups(FlowId id) {
     touch(use.link);
   }
   ++groups_[group].flows;
+  groups_[group].uneven += standing_[id].plain ? 0 : 1;
   count(id, 1);
 }
 
@@ -56,7 +57,9 @@ GroupId FairShare::merge(GroupId a, GroupId b) {
     links_[link].slot = slot++;
   }
   larger.links.insert(larger.links.end(), smaller.links.begin(), smaller.links.end());
+  larger.free_bounds.insert(larger.free_bounds.end(), smaller.free_bounds.begin(), smaller.free_bounds.end());
   larger.flows += smaller.flows;
+  larger.uneven += smaller.uneven;
   larger.departures += smaller.departures;
   smaller = {};
   free_groups_.push_back(b);
@@ -65,6 +68,7 @@ GroupId FairShare::merge(GroupId a, GroupId b) {
 
 void FairShare::take_apart(GroupId source) {
   forget(groups_[source]);
+  free_bounds_.insert(free_bounds_.end(), groups_[source].free_bounds.begin(), groups_[source].free_bounds.end());
   const std::vector<LinkId> links = std::move(groups_[source].links);
   for (const LinkId link : links)
     if (links_[link].group == source) {
@@ -79,11 +83,14 @@ void FairShare::collect_component(LinkId from, GroupId source) {
   const GroupId target = allocate_group();
   std::vector<LinkId> found{from};
   links_[from].group = target;
-  std::uint32_t flows = 0;
+  std::uint32_t flows = 0, uneven = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     for (const Member& member : links_[found[i]].members) {
       if (!standing_[member.flow].grouped) continue;
-      flows += spans_[member.flow].first == member.use ? 1 : 0;  // counted at its first link
+      if (spans_[member.flow].first == member.use) {  // counted at its first link
+        ++flows;
+        uneven += standing_[member.flow].plain ? 0 : 1;
+      }
       for (const Use& use : uses(member.flow)) {
         if (links_[use.link].group != source) continue;
         links_[use.link].group = target;
@@ -94,6 +101,7 @@ void FairShare::collect_component(LinkId from, GroupId source) {
   for (std::uint32_t slot = 0; slot < found.size(); ++slot) links_[found[slot]].slot = slot;
   groups_[target].links = std::move(found);
   groups_[target].flows = flows;
+  groups_[target].uneven = uneven;
 }
 
 }  // namespace cairn::sim

@@ -23,7 +23,7 @@ constexpr std::uint32_t k_longest_patience = 6;  // as a power of two
 
 // False, with nothing changed, when the change reaches too far.
 bool FairShare::solve_nearby(Group& group) {
-  if (uneven_ > 0 || group.busy || group.order.empty() || group.flows < k_few_flows) return false;
+  if (group.uneven > 0 || group.busy || group.order.empty() || group.flows < k_few_flows) return false;
   if (group.patience > 0) {
     --group.patience;
     return false;

@@ -1,5 +1,5 @@
-// How fast the kernel runs: tasks per second of a ring all-reduce as explicit messages, and flows per second over networks. The
-// baseline in the same run is the same ring through std::priority_queue; a claim is a ratio to it.
+// How fast the kernel runs: tasks per second of a ring all-reduce as explicit messages, and flows per second over
+// networks. The baseline in the same run is the same ring through std::priority_queue; a claim is a ratio to it.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -27,13 +27,16 @@ void tasks(benchmark::State& state, Run run) {
   state.SetItemsProcessed(static_cast<std::int64_t>(graph.tasks()) * static_cast<std::int64_t>(state.iterations()));
 }
 BENCHMARK_CAPTURE(tasks, priority_queue_baseline, support::run_by_priority_queue)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(tasks, event_loop, [](const sim::TaskGraph& g) { return sim::run_events(g); })->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tasks, event_loop, [](const sim::TaskGraph& g) {
+  return sim::run_events(g);
+})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(tasks, sweep, sim::run_sweep)->Unit(benchmark::kMillisecond);
 
 void flows(benchmark::State& state, const std::function<sim::FlowProblem(std::uint32_t)>& make) {
   const sim::FlowProblem problem = make(static_cast<std::uint32_t>(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(sim::run_flows(problem));
-  state.SetItemsProcessed(static_cast<std::int64_t>(problem.flows.size()) * static_cast<std::int64_t>(state.iterations()));
+  state.SetItemsProcessed(static_cast<std::int64_t>(problem.flows.size()) *
+                          static_cast<std::int64_t>(state.iterations()));
 }
 constexpr core::Picoseconds k_latency = 500'000;
 BENCHMARK_CAPTURE(flows, ring_on_star, [](std::uint32_t n) { return support::ring(support::Star(n), k_latency, 1e6); })
@@ -61,6 +64,13 @@ BENCHMARK_CAPTURE(flows, hashed_permutation_on_three_level_fat_tree,
                     return support::permutation(support::FatTree3(16, pods, support::Ascent::hash), 0, 1e6);
                   })
     ->Arg(64)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(flows, hashed_permutation_on_tapered_fat_tree,
+                  [](std::uint32_t taper) {
+                    return support::permutation(support::FatTree3(16, 64, support::Ascent::hash, taper), 0, 1e6);
+                  })
+    ->Arg(2)
+    ->Arg(4)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -51,19 +51,20 @@ struct FatTree2 final : Network {
   std::uint32_t leaf, roots;
 };
 
-// Three levels without oversubscription: k/2 hosts per edge switch, k/2 edge and k/2 middle switches per pod; middle
+// Three levels: k/2 hosts per edge switch, k/2 edge and k/2 middle switches per pod; tapered, every edge switch has
+// only 1/taper of its cables up, which oversubscribes them; middle
 // switch and root by the destination's digits (d-mod-k), or by a hash of the pair, which makes flows collide.
 enum class Ascent : std::uint8_t { destination, hash };
 struct FatTree3 final : Network {
-  FatTree3(std::uint32_t half_radix, std::uint32_t pod_count, Ascent choice)
-      : half(half_radix), pods(pod_count), ascent(choice) {
+  FatTree3(std::uint32_t half_radix, std::uint32_t pod_count, Ascent choice, std::uint32_t taper = 1)
+      : half(half_radix), pods(pod_count), ups(half / taper), ascent(choice) {
     hosts = pods * half * half;
     links = 6 * hosts;
   }
   std::vector<sim::LinkId> route(std::uint32_t from, std::uint32_t to) const override {
     const std::uint32_t chosen =
         ascent == Ascent::destination ? to : static_cast<std::uint32_t>(mix(std::uint64_t{from} * hosts + to) % hosts);
-    const std::uint32_t low = chosen % half, high = chosen / half % half;
+    const std::uint32_t low = chosen % half % ups, high = chosen / half % half;
     const std::uint32_t edge_a = from / half, edge_b = to / half, pod_a = edge_a / half, pod_b = edge_b / half;
     if (edge_a == edge_b) return {from, hosts + to};
     const sim::LinkId up = 2 * hosts + edge_a * half + low, down = 3 * hosts + edge_b * half + low;
@@ -72,7 +73,7 @@ struct FatTree3 final : Network {
     const sim::LinkId down_root = 5 * hosts + (pod_b * half + low) * half + high;
     return {from, up, up_root, down_root, down, hosts + to};
   }
-  std::uint32_t half, pods;
+  std::uint32_t half, pods, ups;
   Ascent ascent;
 };
 

@@ -151,7 +151,9 @@ class FairShare {
     std::vector<LinkId> sequence;  // all links as they filled or turned out to have no growing flow; empty: not known
     std::vector<Mark> marks;
     std::uint32_t valid_marks = 0;
+    std::vector<LinkId> free_bounds;  // links of it that stand for no bound now
     std::uint32_t flows = 0;
+    std::uint32_t uneven = 0;      // flows that are not plain
     std::uint32_t departures = 0;  // since it was known to be connected
     std::uint32_t solved = 0;      // the solve that filled it last
     std::vector<LinkId> touched;   // since then
@@ -179,7 +181,7 @@ class FairShare {
 
   std::span<Use> uses(FlowId flow) { return std::span(uses_).subspan(spans_[flow].first, spans_[flow].count); }
   FlowId allocate_flow(std::uint32_t uses, double weight);
-  LinkId allocate_bound(double bound);
+  LinkId allocate_bound(double bound, std::span<const Demand> beside);
   void enter(FlowId id, std::uint32_t use, Demand demand);
   void start(FlowId id);
   void change_pull(Link& link, double change);
@@ -244,7 +246,7 @@ class FairShare {
   std::vector<double> amounts_;  // by use
   std::vector<Group> groups_;
   std::vector<std::vector<FlowId>> free_flows_;  // by number of uses
-  std::vector<LinkId> free_bounds_;
+  std::vector<LinkId> free_bounds_;              // that are in no group with others
   std::vector<GroupId> free_groups_;
   std::vector<LinkId> touched_;
   std::vector<FlowId> alone_;  // flows added since the last solve that were alone on their links
@@ -258,7 +260,6 @@ class FairShare {
   std::vector<LinkId> nearby_;  // links renewed nearby, of all groups of this solve
   std::uint32_t mark_spacing_ = 0;
   std::uint32_t next_mark_ = 0;  // when so many links have filled
-  std::uint32_t uneven_ = 0;     // flows that are not plain
   std::uint32_t solve_ = 0;
 };
 
