@@ -1,0 +1,189 @@
+// Switches of framework profiles: what each adds, to the byte, the kernel and the picosecond.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cairn/experiment/job.h"
+#include "catch.h"
+#include "plan/transfers.h"
+#include "support/temporary_folder.h"
+
+using namespace cairn;
+
+namespace {
+
+constexpr double k_tokens = 512, k_layers = 2, k_hidden = 256, k_heads = 4, k_kv_heads = 2, k_head_dim = 64,
+                 k_ffn = 512, k_vocab = 1024;
+
+const std::string k_experiment = R"(
+model: {kind: transformer, layers: 2, hidden: 256, heads: 4, kv_heads: 2, ffn: 512, gated_mlp: true, vocab: 1024,
+        tied_embeddings: false, norm: rmsnorm, position: rope, bias: false}
+cluster: dgx-a100
+training: {seq_len: 512, global_batch: 24, framework: FRAMEWORK}
+strategy: {tp: 1}
+)";
+
+// The ideal framework, one kernel per place, with `keys` laid over it.
+struct Case {
+  std::string kernels = "";  // of the kernels block
+  std::string keys = "";     // other blocks
+  std::vector<std::string> overrides = {};
+};
+
+std::string with(std::string text, const std::string& what, const std::string& by) {
+  return text.replace(text.find(what), what.size(), by);
+}
+
+// A job and the files it came from.
+class Under {
+ public:
+  explicit Under(const Case& each) {
+    const std::string base = CAIRN_SOURCE_DIR "/configs/frameworks/ideal.yaml";
+    folder_.write("tested.yaml", "version: 1\nextends: " + base + "\nname: tested\nkernels: {value: {compiled: false" +
+                                     each.kernels + "}}\n" + each.keys);
+    core::Diagnostics diagnostics;
+    const config::Node node =
+        config::parse_text(with(k_experiment, "FRAMEWORK", (folder_.path() / "tested.yaml").string()),
+                           config::Syntax::yaml, "switch.yaml", diagnostics);
+    diagnostics.raise_if_errors();
+    job_ = std::make_unique<experiment::Job>(experiment::read(node, each.overrides),
+                                             config::Loader({CAIRN_SOURCE_DIR "/configs"}));
+    prediction_ = job_->run(predict::Engine::both).prediction;
+    CHECK(prediction_.event->makespan.time == prediction_.analytic.time);
+    CHECK(prediction_.breakdown.total() == prediction_.time);
+  }
+
+  const predict::Prediction& prediction() const { return prediction_; }
+  const experiment::Job& job() const { return *job_; }
+
+  const plan::Block& block(const std::string& name) const {
+    for (const plan::Stage& stage : job_->program().stages)
+      for (const auto& phases : stage.passes)
+        for (const auto& variants : phases)
+          for (const plan::BlockRun& run : variants[0]->runs)
+            if (run.block->name == name) return *run.block;
+    FAIL("no block " << name);
+    return *job_->program().stages.front().passes.front()[0][0]->runs.front().block;
+  }
+
+ private:
+  test::TemporaryFolder folder_;
+  std::unique_ptr<experiment::Job> job_;
+  predict::Prediction prediction_;
+};
+
+struct Work {
+  int kernels = 0;
+  double bytes = 0.0;  // moved by kernels
+  double kept = 0.0;   // activations left behind
+};
+
+Work of(const plan::Block& block) {
+  Work result;
+  for (const plan::Work& work : block.works)
+    if (const auto* shard = std::get_if<ir::Shard>(&work)) {
+      ++result.kernels;
+      result.bytes += ir::bytes(*shard);
+    }
+  for (const plan::MemoryEvent& event : block.memory)
+    if (event.category == plan::Category::activations) result.kept += event.bytes;
+  return result;
+}
+
+// What a block does more in the second case than in the first.
+Work added(const Under& without, const Under& under, const std::string& block) {
+  const Work a = of(without.block(block)), b = of(under.block(block));
+  return {.kernels = b.kernels - a.kernels, .bytes = b.bytes - a.bytes, .kept = b.kept - a.kept};
+}
+
+void check(const Work& found, const Work& expected) {
+  CHECK(found.kernels == expected.kernels);
+  CHECK(found.bytes == expected.bytes);
+  CHECK(found.kept == expected.kept);
+}
+
+}  // namespace
+
+TEST_CASE("eager pointwise kernels: rotation in four passes, the gate apart from its product") {
+  const Under fused({.kernels = ", pointwise: fused"}), eager({.kernels = ", pointwise: eager"});
+  // bf16 elements: queries and keys; the projection with its values; one half of the MLP's input.
+  const double turned = 2 * k_tokens * (k_heads + k_kv_heads) * k_head_dim;
+  const double projected = 2 * k_tokens * (k_heads + 2 * k_kv_heads) * k_head_dim;
+  const double half = 2 * k_tokens * k_ffn;
+  // Rotation: read, write -> half copied 2, times sine 2, times cosine 2, sum 3. Gate: both halves in, one out ->
+  // activation 2, product 3; the activation's result is kept for the product's derivative.
+  check(added(fused, eager, "block forward"),
+        {.kernels = 3 + 1, .bytes = (9 - 2) * turned + (5 - 3) * half, .kept = half});
+  // Backward: rotation 2 -> 2 for each of the three factors (a sum passes its gradient on), then the two gradients of
+  // the projection added, 3. Gate: gradient, both halves, their gradient 5 -> product 5, activation 3, and the
+  // gradients of both halves added, 3 x 2. What forward kept is let go.
+  check(added(fused, eager, "block backward"),
+        {.kernels = 3 + 2, .bytes = (6 - 2) * turned + 3 * projected + (14 - 5) * half, .kept = -half});
+  CHECK(eager.prediction().time > fused.prediction().time);
+}
+
+TEST_CASE("wide scores: scaled and masked in fp32 instead of 16 bits") {
+  const std::string unfused = ", pointwise: fused, attention: unfused";
+  const Under narrow({.kernels = unfused + ", wide_scores: false"}), wide({.kernels = unfused + ", wide_scores: true"});
+  const double scores = k_heads * k_tokens * k_tokens;
+  // Bytes per score, forward: scale 2+2, mask 2+2, softmax 2+4, cast 4+2 -> widen 2+4, scale 4+4, mask 4+4, softmax
+  // 4+4, cast 4+2. The fp32 probabilities are kept either way.
+  check(added(narrow, wide, "block forward"), {.kernels = 1, .bytes = (36 - 20) * scores, .kept = 0});
+  // Backward: cast 2+4, softmax 4+4+2, scale 2+2 (the mask passes its gradient on) -> cast 2+4, softmax 4+4+4, mask
+  // 4+4, scale 4+4, widening 4+2.
+  check(added(narrow, wide, "block backward"), {.kernels = 2, .bytes = (40 - 20) * scores, .kept = 0});
+}
+
+TEST_CASE("gathered logits: every rank computes the whole loss") {
+  const std::string unfused = ", pointwise: fused, loss: unfused";
+  const std::vector<std::string> two{"strategy.tp=2"};
+  const Under split({.kernels = unfused + ", gathers_logits: false", .overrides = two});
+  const Under gathered({.kernels = unfused + ", gathers_logits: true", .overrides = two});
+  using testing::Sent;
+  // A row's maximum and sum, fp32, over both ranks; or all logits, bf16, once.
+  const Sent per_row{{plan::Collective::all_reduce, 4 * k_tokens}, {plan::Collective::all_reduce, 4 * k_tokens}};
+  const Sent logits{{plan::Collective::all_gather, 2 * k_tokens * k_vocab}};
+  CHECK(testing::transfers(split.block("head forward")) == per_row);
+  CHECK(testing::transfers(gathered.block("head forward")) == logits);
+  CHECK(testing::transfers(split.block("head backward")) == testing::transfers(gathered.block("head backward")));
+  // The other rank's half of the logits. Forward: cast 2+4, maximum 4, subtract 4+4, exponential 4+4, sum 4, divide
+  // 4+4; its probabilities are kept in fp32. Backward: probabilities 4+4, cast 4+2.
+  const double others = k_tokens * k_vocab / 2;
+  check(added(split, gathered, "head forward"), {.kernels = 0, .bytes = 38 * others, .kept = 4 * others});
+  check(added(split, gathered, "head backward"), {.kernels = 0, .bytes = 14 * others, .kept = -4 * others});
+}
+
+TEST_CASE("whole reduction: every gradient is summed on every rank under a sharded optimizer") {
+  const std::string accumulation = "accumulation: {value: {fused: true, whole_reduce: ";
+  const std::vector<std::string> sharded{"strategy.zero=1", "strategy.overlap.dp=false"};
+  const Under shards({.keys = accumulation + "false}}\n", .overrides = sharded});
+  const Under whole({.keys = accumulation + "true}}\n", .overrides = sharded});
+  // Per layer: norms 2 h, queries, keys and values, projection, MLP; embedding, head and final norm.
+  const double heads = k_heads * k_head_dim, kv = k_kv_heads * k_head_dim;
+  const double layer = 2 * k_hidden + k_hidden * (heads + 2 * kv) + heads * k_hidden + 3 * k_hidden * k_ffn;
+  const double parameters = k_layers * layer + 2 * k_vocab * k_hidden + k_hidden;
+  constexpr auto k_data = static_cast<std::size_t>(plan::Axis::data);
+  // fp32 gradients one way, bf16 parameters back; 7 of 8 parts leave a rank each time, of an all-reduce twice.
+  CHECK(shards.prediction().volumes[k_data].sent == Approx(7.0 / 8.0 * (4 + 2) * parameters).epsilon(1e-12));
+  CHECK(whole.prediction().volumes[k_data].sent == Approx(7.0 / 8.0 * (2 * 4 + 2) * parameters).epsilon(1e-12));
+  const predict::Breakdown &a = shards.prediction().breakdown, &b = whole.prediction().breakdown;
+  CHECK(a.optimizer == b.optimizer);  // each rank updates its shard only
+  CHECK(a.compute == b.compute);
+  CHECK(b.exposed[k_data] > a.exposed[k_data]);
+  CHECK(shards.prediction().memory.allocated_peak == whole.prediction().memory.allocated_peak);
+}
+
+TEST_CASE("synchronised passes: the device finds an empty queue at the start of each") {
+  // One nanosecond of the host per kernel, which every kernel outlasts: only the first of an empty queue is waited for.
+  const std::string host =
+      "fitted: {value: {host_per_kernel: 1 ns, host_per_micro_batch: 0 s, host_per_step: 0 s, exposed_share: 0}}\n";
+  const Under free({.keys = host + "host: {value: {synchronises_passes: false}}\n"});
+  const Under synchronised({.keys = host + "host: {value: {synchronises_passes: true}}\n"});
+  // 24 sequences on 8 ranks: 3 micro-batches, a forward and a backward pass each; the step begins with an empty queue
+  // either way.
+  REQUIRE(free.job().strategy().micro_batches == 3);
+  const core::Picoseconds waits = (2 * 3 - 1) * core::to_picoseconds(1e-9);
+  CHECK(synchronised.prediction().time - free.prediction().time == waits);
+  CHECK(synchronised.prediction().breakdown.host - free.prediction().breakdown.host == waits);
+}
