@@ -6,6 +6,7 @@
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/pebble/operation_text.h"
+#include "override_words.h"
 #include "schemas.h"
 
 namespace cairn::cli {
@@ -257,6 +258,7 @@ class Parser {
       if (option->check_lname("color"))
         for (const auto& [name, color] : colors_) words.choices.push_back(name);
       if (option->check_lname("game")) words.choices = rules_;
+      if (option->check_lname("set")) words.choices = override_words();
       if (option->check_lname("attention")) words.choices = attentions_;
       result.options.push_back(std::move(words));
     }

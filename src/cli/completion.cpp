@@ -52,7 +52,10 @@ std::string commands_pattern(const CommandTree& tree) {
 
 std::string bash_completion(const CommandTree& tree) {
   std::string text = "# bash completion of cairn: source <(cairn completion bash)\n_cairn() {\n";
-  text += "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} path= i\n";
+  text += "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} path= assigned= i\n";
+  // bash cuts words at '=': what stands before it is put in front again while an assignment is looked up.
+  text += "  if [[ $current == = ]]; then assigned=$previous= current= previous=${COMP_WORDS[COMP_CWORD-2]}\n";
+  text += "  elif [[ $previous == = ]]; then assigned=${COMP_WORDS[COMP_CWORD-2]}= previous=${COMP_WORDS[COMP_CWORD-3]}; fi\n";
   text += "  for ((i = 1; i < COMP_CWORD; ++i)); do\n";
   text += fmt::format("    case ${{COMP_WORDS[i]}} in\n      {}) path=\"$path ${{COMP_WORDS[i]}}\" ;;\n    esac\n  done\n", commands_pattern(tree));
   text += "  case $previous in\n";
@@ -62,7 +65,10 @@ std::string bash_completion(const CommandTree& tree) {
       const std::string names = fmt::format("{}", fmt::join(option.names, "|"));
       if (text.find(fmt::format("    {})", names)) != std::string::npos) continue;
       if (!option.choices.empty())
-        text += fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$current\")); return ;;\n", names, fmt::join(option.choices, " "));
+        text += fmt::format(
+            "    {}) COMPREPLY=($(compgen -W '{}' -- \"$assigned$current\")); COMPREPLY=(\"${{COMPREPLY[@]#\"$assigned\"}}\")\n"
+            "      [[ ${{COMPREPLY[0]}} == *= ]] && compopt -o nospace 2> /dev/null; return ;;\n",
+            names, fmt::join(option.choices, " "));
       else if (option.takes_file)
         text += fmt::format("    {}) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n", names);
       else

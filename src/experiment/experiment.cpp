@@ -77,7 +77,7 @@ void describe(Fields& fields, Training& training) {
   fields.value("global_batch", training.global_batch,
                {.doc = "sequences per optimizer step, or tokens as in '4 M tokens'", .required = true});
   fields.node("precision", training.precision,
-              {.doc = "recipe of configs/precision, or {recipe, overriding keys}; default bf16"});
+              {.doc = "recipe of configs/precision, or {recipe, overriding keys}, see `cairn schema precision`; default bf16"});
   fields.value("optimizer", training.optimizer, {.doc = "adam, sgd, adafactor, adam8bit, sgd8bit, or {kind, block}"});
   fields.text("framework", training.framework,
               {.doc = "profile of configs/frameworks, with a release as in megatron@2024"});

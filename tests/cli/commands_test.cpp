@@ -89,3 +89,26 @@ TEST_CASE("Completion knows the commands and their options") {
   const std::string ask = "bash -c 'source " + file + "; COMP_WORDS=(cairn run --eng); COMP_CWORD=2; _cairn; test \"${COMPREPLY[0]}\" = --engine'";
   CHECK(std::system(ask.c_str()) == 0);
 }
+
+TEST_CASE("Completion knows the keys of an experiment and their words") {
+  const std::string script = run({"completion", "fish"}).out;
+  for (const char* word :
+       {"strategy.tp= ", "strategy.recompute=per-op", "strategy.recompute.operators=", "strategy.recompute.method=block",
+        "strategy.overlap.dp.bucket=", "strategy.overlap.tp.kind=iso", "strategy.overlap.ep.kind=two-batch",
+        "strategy.zero.offload.policy=fuyou", "training.precision.gradients=bf16", "training.kernels.pointwise=eager",
+        "model.residual=kraken", "model.ways=", "cluster.nodes="}) {
+    INFO(word);
+    CHECK(script.find(word) != std::string::npos);
+  }
+  // bash hands words over cut at '='.
+  const std::string file = write_file("completion.bash", run({"completion", "bash"}).out);
+  const auto completes = [&](const std::string& words, int at, const std::string& to) {
+    const std::string ask = "bash -c 'source " + file + "; COMP_WORDS=(" + words + "); COMP_CWORD=" + std::to_string(at) +
+                            "; _cairn; test \"${COMPREPLY[0]}\" = " + to + "'";
+    return std::system(ask.c_str()) == 0;
+  };
+  CHECK(completes("cairn run --set strategy.overlap.tp.k", 3, "strategy.overlap.tp.kind=chunked"));
+  CHECK(completes("cairn run --set strategy.recompute = fu", 5, "full"));
+  CHECK(completes("cairn run --set strategy.recompute =", 4, "none"));
+  CHECK(completes("cairn run --engine ev", 3, "event"));
+}
