@@ -123,6 +123,7 @@ int command(const ConfigModelArguments& arguments, Context& context) {
   const models::TransformerConfig config =
       models::read_model(config::make_scalar(arguments.name, {}), context.loader, diagnostics);
   diagnostics.raise_if_errors();
+  for (const core::Diagnostic& each : diagnostics.all()) warn(fmt::format("{}: {} ({})", each.key_path, each.message, each.hint));
   models::validate(config);
   const models::ParameterCount parameters =
       models::count_parameters(config, models::build_transformer(config, models::BuildOptions{}));

@@ -87,9 +87,10 @@ KernelTime attention_time(const AttentionShape& shape, const AttentionParameters
   return time;
 }
 
-bool covers(const FlashParameters& parameters, AttentionPass pass, std::int64_t head_dim) {
+MeasuredRange head_dims(const FlashParameters& parameters, AttentionPass pass) {
   const std::vector<FlashPoint>& table = table_of(parameters, pass);
-  return !table.empty() && table.front().head_dim <= head_dim && head_dim <= table.back().head_dim;
+  CAIRN_ASSERT(!table.empty());
+  return {static_cast<double>(table.front().head_dim), static_cast<double>(table.back().head_dim)};
 }
 
 KernelTime flash_attention_time(const AttentionShape& shape, AttentionPass pass, const FlashParameters& parameters,

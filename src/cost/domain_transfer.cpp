@@ -8,12 +8,6 @@
 namespace cairn::cost {
 namespace {
 
-// A message behaves as one direction of a two-rank exchange; a broadcast as a ring that passes the whole tensor on.
-Collective fitted_as(Collective collective) {
-  if (collective == Collective::send_recv) return Collective::all_to_all;
-  return collective == Collective::broadcast ? Collective::all_gather : collective;
-}
-
 // The two measured rank counts whose line gives the parameters at n: those around n, else the nearest two.
 struct Bracket {
   const DomainFit* low = nullptr;  // null: the collective was not measured
@@ -136,6 +130,12 @@ TransferTime alpha_beta_time(Collective collective, double wire, std::int64_t ra
 }
 
 }  // namespace
+
+// A message behaves as one direction of a two-rank exchange; a broadcast as a ring that passes the whole tensor on.
+Collective fitted_as(Collective collective) {
+  if (collective == Collective::send_recv) return Collective::all_to_all;
+  return collective == Collective::broadcast ? Collective::all_gather : collective;
+}
 
 TransferTime domain_transfer_time(Collective collective, double bytes, std::int64_t ranks, const LinkLevel& link,
                                   const DomainLaws& laws, TransferForm form) {

@@ -5,6 +5,9 @@
 
 namespace cairn::cost {
 
+// The measured collective whose fits price this one.
+Collective fitted_as(Collective collective);
+
 TransferTime domain_transfer_time(Collective collective, double bytes, std::int64_t ranks, const LinkLevel& link,
                                   const DomainLaws& laws, TransferForm form);
 

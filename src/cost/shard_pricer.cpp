@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include <boost/container/static_vector.hpp>
 #include <fmt/format.h>
+#include <boost/container/static_vector.hpp>
 
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
@@ -25,15 +25,20 @@ std::int64_t extent_of(const ir::Shard& shard, const char* name) {
 std::string_view gemm_family(numerics::Format format) {
   switch (format) {
     case numerics::Format::fp8_e4m3:
-    case numerics::Format::fp8_e5m2: return "fp8";
+    case numerics::Format::fp8_e5m2:
+      return "fp8";
     case numerics::Format::fp8_block:
     case numerics::Format::fp8_block_2d:
-    case numerics::Format::mxfp8: return "fp8-block";
-    default: return numerics::name(format);
+    case numerics::Format::mxfp8:
+      return "fp8-block";
+    default:
+      return numerics::name(format);
   }
 }
 
-numerics::Format format_of(const ir::Shard& shard, const ir::Access& access) { return shard.graph->tensor(access.tensor).format; }
+numerics::Format format_of(const ir::Shard& shard, const ir::Access& access) {
+  return shard.graph->tensor(access.tensor).format;
+}
 
 }  // namespace
 
@@ -46,8 +51,10 @@ GemmShape gemm_shape(const ir::Shard& shard) {
   boost::container::static_vector<const ir::Access*, 4> factors;
   const ir::Access* output = nullptr;
   for (const ir::Access& access : shard.op->accesses) {
-    if (access.mode != ir::Mode::read) output = &access;
-    else if (!access.addend) factors.push_back(&access);
+    if (access.mode != ir::Mode::read)
+      output = &access;
+    else if (!access.addend)
+      factors.push_back(&access);
   }
   CAIRN_ASSERT(factors.size() == 2 && output != nullptr && "a plain contraction has two factors and one result");
   GemmShape shape{.m = 1, .n = 1, .k = 1};
@@ -61,7 +68,8 @@ GemmShape gemm_shape(const ir::Shard& shard) {
   }
   // Fits count elements; scales are part of what they found.
   shape.input_bytes = numerics::element_bits(format_of(shard, *factors[0])) / 8.0;
-  const double elements = static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.batch);
+  const double elements =
+      static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.batch);
   shape.output_bytes = ir::bytes(shard, *output) / elements;
   return shape;
 }
@@ -87,7 +95,7 @@ AttentionShape attention_shape(const ir::Shard& shard) {
   }
   shape.causal = !shard.op->domain.guards().empty();
   shape.bytes_per_element = numerics::bytes_per_element(format_of(shard, *keys));
-  constexpr double k_forward_flops = 4.0;   // per pair and element of head_dim: scores and context
+  constexpr double k_forward_flops = 4.0;    // per pair and element of head_dim: scores and context
   constexpr double k_backward_flops = 10.0;  // scores again and four gradients
   shape.work = shard.op->flops_per_point / (shard.op->phase == ir::Phase::forward ? k_forward_flops : k_backward_flops);
   shape.score_pairs = static_cast<double>(shard.op->domain.points(shard.box)) / static_cast<double>(shape.head_dim);
@@ -111,15 +119,18 @@ const GemmPricer& ShardPricer::gemm(numerics::Format format) {
   if (set) {
     slot.emplace(set->parameters, calibration_.rates(*set));
     if (format == numerics::Format::mxfp8)
-      assumptions_.insert("matrix products in mxfp8: efficiencies of the fp8-block products measured, whose scales are applied outside the units");
+      assumptions_.insert(
+          "matrix products in mxfp8: efficiencies of the fp8-block products measured, whose scales are applied outside "
+          "the units");
     if (set->provenance.evidence == Evidence::assumed)
-      assumptions_.insert(fmt::format("matrix products in {}: efficiencies assumed ({})", numerics::name(format), set->provenance.source));
+      assumptions_.insert(fmt::format("matrix products in {}: efficiencies assumed ({})", numerics::name(format),
+                                      set->provenance.source));
     return *slot;
   }
   if (!accelerator_.matrix_peak(format) && numerics::bits_per_element(format) < 16)
-    throw core::ConfigurationError("training.precision",
-                                   fmt::format("{} has no matrix units for {}", accelerator_.name, numerics::name(format)),
-                                   "choose a recipe the accelerator supports, such as bf16 or fp16");
+    throw core::ConfigurationError(
+        "training.precision", fmt::format("{} has no matrix units for {}", accelerator_.name, numerics::name(format)),
+        "choose a recipe the accelerator supports, such as bf16 or fp16");
   set = calibration_.find_gemm("bf16");
   CAIRN_ASSERT(set != nullptr && "every calibration has a 16-bit set");
   slot.emplace(set->parameters, rates(format));
@@ -131,30 +142,45 @@ KernelTime ShardPricer::price_attention(const ir::Shard& shard) {
   const FlashSet* set = calibration_.find_flash(shard.op->variant);
   if (!set) {
     std::string known;
-    for (const FlashSet& each : calibration_.flash_attention) known += (known.empty() ? "" : ", ") + each.parameters.kernel;
-    throw core::ConfigurationError("training.kernels.attention",
-                                   fmt::format("no timings of attention kernel '{}' on {}", shard.op->variant, calibration_.accelerator),
-                                   known.empty() ? "use unfused or fused_softmax" : "known here: " + known);
+    for (const FlashSet& each : calibration_.flash_attention)
+      known += (known.empty() ? "" : ", ") + each.parameters.kernel;
+    throw core::ConfigurationError(
+        "training.kernels.attention",
+        fmt::format("no timings of attention kernel '{}' on {}", shard.op->variant, calibration_.accelerator),
+        known.empty() ? "use unfused or fused_softmax" : "known here: " + known);
   }
   const AttentionShape shape = attention_shape(shard);
   const AttentionPass pass = shard.op->phase == ir::Phase::forward ? AttentionPass::forward : AttentionPass::backward;
   if (set->provenance.evidence == Evidence::assumed)
-    assumptions_.insert(fmt::format("attention kernel {}: speed assumed ({})", shard.op->variant, set->provenance.source));
-  if (!covers(set->parameters, pass, shape.head_dim))
-    assumptions_.insert(fmt::format("attention kernel {}: head size {} outside the measured table", shard.op->variant, shape.head_dim));
+    assumptions_.insert(
+        fmt::format("attention kernel {}: speed assumed ({})", shard.op->variant, set->provenance.source));
+  const MeasuredRange heads = head_dims(set->parameters, pass);
+  extrapolation_.see(fmt::format("attention kernel {}", shard.op->variant), "head_dim",
+                     static_cast<double>(shape.head_dim), heads);
   MachineRates machine = calibration_.machine;
   const GemmSet* products = calibration_.find_gemm("bf16");
   machine.tensor_flops = products->peak_flops;
   return flash_attention_time(shape, pass, set->parameters, machine);
 }
 
+KernelTime ShardPricer::price_product(const ir::Shard& shard, numerics::Format format) {
+  const GemmPricer& pricer = gemm(format);
+  const GemmShape shape = gemm_shape(shard);
+  const GemmSet* own = calibration_.find_gemm(gemm_family(format));
+  const GemmSet* set = own != nullptr ? own : calibration_.find_gemm("bf16");
+  if (set->fit) extrapolation_.see(fmt::format("matrix products in {}", set->type), shape, *set->fit);
+  return pricer.time(shape);
+}
+
 KernelTime ShardPricer::price(const ir::Shard& shard) {
   if (is_attention(shard)) return price_attention(shard);
   if (shard.op->is_plain_contraction()) {
     for (const ir::Access& access : shard.op->accesses)
-      if (access.mode == ir::Mode::read) return gemm(format_of(shard, access)).time(gemm_shape(shard));
+      if (access.mode == ir::Mode::read) return price_product(shard, format_of(shard, access));
   }
-  return memory_bound_time(ir::bytes(shard), ir::flops(shard), calibration_.memory_bound, calibration_.machine);
+  const double bytes = ir::bytes(shard);
+  if (calibration_.memory_bound_fit) extrapolation_.see("memory-bound kernels", bytes, *calibration_.memory_bound_fit);
+  return memory_bound_time(bytes, ir::flops(shard), calibration_.memory_bound, calibration_.machine);
 }
 
 ShardFloor ShardPricer::floor(const ir::Shard& shard) const {
@@ -167,7 +193,8 @@ ShardFloor ShardPricer::floor(const ir::Shard& shard) const {
         break;
       }
   // The last-level cache may hold inputs when the kernel starts and results when it ends.
-  result.memory_s = std::max(0.0, ir::bytes(shard) - 2.0 * calibration_.machine.l2_bytes) / calibration_.machine.memory_bandwidth;
+  result.memory_s =
+      std::max(0.0, ir::bytes(shard) - 2.0 * calibration_.machine.l2_bytes) / calibration_.machine.memory_bandwidth;
   return result;
 }
 

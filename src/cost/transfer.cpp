@@ -55,13 +55,6 @@ double fabric_efficiency(const FabricLaws& fabric, double domains) {
   return fabric.efficiency / (1.0 + (domains - 1.0) / fabric.congestion_domains);
 }
 
-// The bytes an all-to-all keeps inside the domain are the share of its inside peers; other collectives pass everything
-// on.
-double inward_bytes(Collective collective, double bytes, const GroupBinding& group) {
-  if (collective != Collective::all_to_all || group.across < 1.0) return bytes;
-  return bytes * static_cast<double>(group.ranks_per_domain) / static_cast<double>(group.size);
-}
-
 // Inside a domain; what crosses from one PCIe switch to another waits for the links to the root complex.
 TransferTime inward_time(Collective collective, double bytes, const GroupBinding& group, const TransferLinks& links,
                          const TransferLaws& laws) {
@@ -97,6 +90,11 @@ std::int64_t step_count(Collective collective, std::int64_t ranks) {
   return collective == Collective::all_reduce ? 2 * (ranks - 1) : ranks - 1;
 }
 
+double bytes_inside(Collective collective, double bytes, const GroupBinding& group) {
+  if (collective != Collective::all_to_all || group.across < 1.0) return bytes;
+  return bytes * static_cast<double>(group.ranks_per_domain) / static_cast<double>(group.size);
+}
+
 double in_switch_bus_bandwidth(std::int64_t ranks, double switch_bandwidth) {
   const double n = static_cast<double>(ranks);
   return 2.0 * (n - 1.0) / (n + 1.0) * switch_bandwidth;
@@ -111,7 +109,7 @@ TransferTime transfer_time(Collective collective, double bytes, const GroupBindi
   double inside_latency_s = 0.0;
   if (inner > 1) {
     const GroupBinding within{group.size, inner, group.ranks_per_switch, group.across};
-    inside = inward_time(collective, inward_bytes(collective, bytes, within), within, links, laws);
+    inside = inward_time(collective, bytes_inside(collective, bytes, within), within, links, laws);
     if (group.domains() == 1) return inside;
     inside_latency_s = inward_time(collective, 0.0, within, links, laws).total_s;
   }

@@ -8,6 +8,7 @@
 
 #include "cairn/core/assert.h"
 #include "cairn/pipeline/balanced_split.h"
+#include "cairn/plan/token_halves.h"
 #include "resolve.h"
 
 namespace cairn::experiment {
@@ -62,6 +63,11 @@ std::vector<Change> memory_changes(const Resolved& r) {
   return changes;
 }
 
+// A remark about a file, without its place.
+std::string sentence(const core::Diagnostic& remark) {
+  return remark.key_path + ": " + remark.message + (remark.hint.empty() ? "" : " (" + remark.hint + ")");
+}
+
 std::string_view category_name(std::size_t category) {
   constexpr std::array<std::string_view, plan::k_categories> k_names{"parameters", "gradients", "optimizer",
                                                                      "activations", "workspace"};
@@ -80,12 +86,14 @@ class Job::Implementation {
     diagnostics.raise_if_errors();
     resolve_strategy(r_, diagnostics);
     diagnostics.raise_if_errors();
+    for (const core::Diagnostic& each : diagnostics.all()) r_.warnings.push_back(sentence(each));
     try {
       prepare();
     } catch (const core::ConfigurationError& problem) {
       add_placed(problem, r_.origins, diagnostics);
       diagnostics.raise_if_errors();
     }
+    warnings_ = r_.warnings;
   }
 
   Result run(predict::Engine engine, bool all_timelines) {
@@ -118,6 +126,7 @@ class Job::Implementation {
     }
     if (!result.prediction.fits) result.why_not = why_not(result.prediction);
     result.assumptions = assumptions(engine);
+    find_extrapolations();
     return result;
   }
 
@@ -125,6 +134,13 @@ class Job::Implementation {
     const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
     const auto peak = accelerator.matrix_peak(r_.recipe.gemm);
     return (peak ? *peak : accelerator.vector_peak(r_.recipe.gemm)).base();
+  }
+
+  // Warnings of the experiment itself, then of the prices given so far.
+  void find_extrapolations() {
+    warnings_ = r_.warnings;
+    for (const cost::Extrapolation* each : {&pricer_->shards().extrapolation(), &pricer_->extrapolation()})
+      for (const std::string& sentence : each->sentences()) warnings_.push_back(sentence);
   }
 
   predict::DeviceLimits limits() const {
@@ -136,6 +152,7 @@ class Job::Implementation {
   }
 
   Resolved r_;
+  std::vector<std::string> warnings_;
   ir::Model model_;
   std::unique_ptr<plan::Lowering> lowering_;
   std::unique_ptr<predict::CostPricer> pricer_;
@@ -152,10 +169,21 @@ class Job::Implementation {
                                                     r_.framework.fitted, r_.machine.cluster.value.host);
     prices_ = std::make_unique<predict::PriceTable>(*pricer_);
     analytic_ = std::make_unique<predict::Analytic>(*prices_);
+    warn_of_whole_layers();
     if (r_.strategy.stage_layers.empty()) balance();
     if (r_.choose_interval) r_.strategy.offload.device_every = best_interval();
     if (r_.choose_resident) r_.strategy.offload.resident_units = most_resident();
     program_ = lowering_->lower(r_.strategy);
+  }
+
+  // Halves of the tokens cannot take turns where an operator works on all of them at once.
+  void warn_of_whole_layers() {
+    if (r_.strategy.tensor_pieces.kind != plan::TensorPieces::Kind::halves) return;
+    for (const ir::LayerClass& layer : model_.classes)
+      if (const ir::Operator* whole = plan::without_tokens(layer.graph); layer.position == ir::Position::body && whole)
+        r_.warnings.push_back(fmt::format(
+            "strategy.overlap.tp: iso leaves layers '{}' in plain order, whose operator '{}' needs all tokens",
+            layer.name, whole->name));
   }
 
   // Of how many subgroups of parameters one is best updated on the device; 0: none.
@@ -297,7 +325,9 @@ class Job::Implementation {
           "transfers have their links to themselves, and do not slow computation down: contention and interference are "
           "not modelled yet");
     if (r_.strategy.tensor_pieces.kind != plan::TensorPieces::Kind::none)
-      all.insert("tensor-parallel transfers beside products: multiprocessors that communication kernels take from them are not counted");
+      all.insert(
+          "tensor-parallel transfers beside products: multiprocessors that communication kernels take from them are "
+          "not counted");
     if (r_.calibration.transfer_provenance.evidence == cost::Evidence::assumed)
       all.insert("transfers: " + r_.calibration.transfer_provenance.source);
     return {all.begin(), all.end()};
@@ -321,6 +351,6 @@ predict::PriceTable& Job::prices() { return *implementation_->prices_; }
 double Job::peak_flops() const { return implementation_->peak_flops(); }
 std::int64_t Job::gpus() const { return implementation_->r_.machine.network.gpus(); }
 std::int64_t Job::global_batch() const { return implementation_->r_.global_batch; }
-const std::vector<std::string>& Job::warnings() const { return implementation_->r_.warnings; }
+const std::vector<std::string>& Job::warnings() const { return implementation_->warnings_; }
 
 }  // namespace cairn::experiment

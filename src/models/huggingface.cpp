@@ -340,7 +340,40 @@ const Family* find_family(const std::string& model_type, const Node& place, cons
   return nullptr;
 }
 
+std::int64_t count_of(const Node& node, std::string_view key) {
+  std::int64_t value = 0;
+  core::Diagnostics ignored;  // a value that is no count is reported where the key is read
+  config::read_fields(
+      node,
+      [&](Fields& f) {
+        f.open();
+        f.count(key, value);
+      },
+      ignored);
+  return value;
+}
+
 }  // namespace
+
+void warn_of_left_out(const Node& node, const TransformerConfig& model, core::Diagnostics& diagnostics,
+                      std::string_view path) {
+  const auto warn = [&](std::string_view key, std::string message, std::string hint) {
+    core::Diagnostic warning =
+        config::error_at(node.find(key)->place, config::join_path(path, key), std::move(message), std::move(hint));
+    warning.severity = core::Severity::warning;
+    diagnostics.add(std::move(warning));
+  };
+  constexpr std::string_view k_next = "num_nextn_predict_layers", k_groups = "n_group", k_chosen = "topk_group";
+  if (const std::int64_t depth = count_of(node, k_next); depth > 0)
+    warn(k_next, std::to_string(depth) + " more layers that predict tokens further ahead are not modelled",
+         "step time and memory are those of training without them");
+  const std::int64_t groups = count_of(node, k_groups), chosen = count_of(node, k_chosen);
+  if (chosen > 0 && chosen < groups && model.moe && model.moe->node_limit == 0)
+    warn(k_chosen,
+         "a token's experts lie in " + std::to_string(chosen) + " of " + std::to_string(groups) +
+             " groups, which is not taken to limit where it travels",
+         "set moe: {node_limit: " + std::to_string(chosen) + "} where groups are nodes");
+}
 
 bool is_huggingface(const Node& node) { return node.find("model_type") != nullptr; }
 

@@ -17,8 +17,12 @@ std::string name_of(const std::filesystem::path& file) {
 }
 
 TransformerConfig read_block(const Node& block, core::Diagnostics& diagnostics, std::string_view path) {
-  if (is_huggingface(block)) return import_huggingface(block, diagnostics, path);
   TransformerConfig result;
+  if (is_huggingface(block)) {
+    result = import_huggingface(block, diagnostics, path);
+    warn_of_left_out(block, result, diagnostics, path);
+    return result;
+  }
   config::read(block, result, diagnostics, path);
   return result;
 }
@@ -32,7 +36,11 @@ TransformerConfig read_over(Node base, const Node& over, core::Diagnostics& diag
     const TransformerConfig imported = import_huggingface(base, found, path);
     for (const core::Diagnostic& diagnostic : found.all()) diagnostics.add(diagnostic);
     if (found.has_errors()) return imported;
-    base = config::parse_text(config::to_json(imported), config::Syntax::json, base.place.file_name(), diagnostics);
+    const Node theirs = std::move(base);
+    base = config::parse_text(config::to_json(imported), config::Syntax::json, theirs.place.file_name(), diagnostics);
+    const TransformerConfig result = read_block(config::merge(std::move(base), over), diagnostics, path);
+    warn_of_left_out(theirs, result, diagnostics, path);
+    return result;
   }
   return read_block(config::merge(std::move(base), over), diagnostics, path);
 }

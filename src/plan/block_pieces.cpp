@@ -5,24 +5,14 @@
 
 #include "block_builder.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/plan/token_halves.h"
 
 namespace cairn::plan {
 namespace {
 
 std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
-// The dimensions that count tokens, by the part a token plays.
-constexpr std::array<std::string_view, 3> k_tokens{"sequence", "query", "key"};
 constexpr std::string_view k_key = "key";
-
-bool counts_tokens(std::string_view name) {
-  return std::find(k_tokens.begin(), k_tokens.end(), name) != k_tokens.end();
-}
-
-bool has_tokens(const ir::Operator& op) {
-  return std::any_of(op.domain.dims().begin(), op.domain.dims().end(),
-                     [](const loopnest::Dim& dim) { return counts_tokens(dim.name); });
-}
 
 std::string divisors(std::int64_t n) {
   constexpr std::int64_t k_most = 64;
@@ -79,12 +69,9 @@ BlockBuilder::Pieces BlockBuilder::pieces_of(std::size_t position, const std::ve
   return {.count = static_cast<std::int32_t>(count), .dim = dim};
 }
 
-// Layers whose every operator works on tokens.
 bool BlockBuilder::halves() const {
-  if (layer_.options_.pieces.kind != TensorPieces::Kind::halves || layer_.layer_.position != ir::Position::body)
-    return false;
-  const auto first = graph_.operators().begin();
-  return std::all_of(first, first + static_cast<std::ptrdiff_t>(graph_.forward_count()), has_tokens);
+  return layer_.options_.pieces.kind == TensorPieces::Kind::halves && layer_.layer_.position == ir::Position::body &&
+         without_tokens(graph_) == nullptr;
 }
 
 // Later tokens see earlier ones: forward begins with the first half, backward with the second.

@@ -100,8 +100,9 @@ cost::TransferTime CostPricer::transfer_time(const plan::Transfer& transfer) {
   const Route& way = route(transfer.group);
   cost::GroupBinding binding = way.binding;
   binding.across = transfer.across;
-  const cost::TransferTime time = cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), binding, way.links,
-                                                      way.within_node ? node_laws_ : calibration_.transfers);
+  const cost::TransferTime time = cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), binding,
+                                                      way.links, way.within_node ? node_laws_ : calibration_.transfers);
+  extrapolation_.see(kind(transfer.collective), counted_bytes(transfer), binding, calibration_.transfers.domain);
   if (time.basis == cost::Basis::assumed)
     assumptions_.insert(
         fmt::format("{} over {} ranks: no measurements of these links, latency and a share of the stated bandwidth",

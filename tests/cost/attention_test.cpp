@@ -1,4 +1,5 @@
 #include "cairn/cost/attention.h"
+#include "cairn/cost/extrapolation.h"
 
 #include <cmath>
 
@@ -106,9 +107,8 @@ TEST_CASE("head sizes between two lines are interpolated, outside the nearest co
   CHECK(rate(96) == Approx(0.35 * 4096.5 / (4096.5 + 200.0)).epsilon(1e-12));
   CHECK(rate(32) == Approx(0.30 * 4096.5 / (4096.5 + 150.0)).epsilon(1e-12));
   CHECK(rate(256) == Approx(0.40 * 4096.5 / (4096.5 + 250.0)).epsilon(1e-12));
-  CHECK(covers(kernel, AttentionPass::forward, 96));
-  CHECK_FALSE(covers(kernel, AttentionPass::forward, 256));
-  CHECK_FALSE(covers(kernel, AttentionPass::backward, 64));
+  CHECK(factor_outside(96, head_dims(kernel, AttentionPass::forward)) == 1.0);
+  CHECK(factor_outside(256, head_dims(kernel, AttentionPass::forward)) == 2.0);
 }
 
 }  // namespace cairn::cost

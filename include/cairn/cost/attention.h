@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "cairn/cost/fit_record.h"
 #include "cairn/cost/kernel_time.h"
 
 namespace cairn::cost {
@@ -90,9 +91,9 @@ struct FlashParameters {
   double sustained = 1.0;
 };
 
-// Whether the table of this pass covers the head size; outside it the nearest line is used and the price is
+// The head sizes that the table of this pass covers; outside them the nearest line is used and the price is
 // extrapolated.
-bool covers(const FlashParameters& parameters, AttentionPass pass, std::int64_t head_dim);
+MeasuredRange head_dims(const FlashParameters& parameters, AttentionPass pass);
 
 KernelTime flash_attention_time(const AttentionShape& shape, AttentionPass pass, const FlashParameters& parameters,
                                 const MachineRates& rates);

@@ -2,7 +2,8 @@
 //
 //   contraction of two factors   dims in (A, C) -> M, (W, C) -> N, (A, W) -> K, in all three -> batch; GEMM form.
 //                                A convolution is the product of its implicit matrices.
-//   contraction that merges by softmax, and its derivative: attention form; pairs counted exactly from the guarded domain. Its dims
+//   contraction that merges by softmax, and its derivative: attention form; pairs counted exactly from the guarded
+//   domain. Its dims
 //                                "query", "key" and "head_dim" are found by name.
 //   everything else              memory-bound form on the bytes of its accesses.
 #pragma once
@@ -13,6 +14,7 @@
 #include <string>
 
 #include "cairn/cost/calibration.h"
+#include "cairn/cost/extrapolation.h"
 #include "cairn/hardware/accelerator.h"
 #include "cairn/ir/graph.h"
 
@@ -21,12 +23,13 @@ namespace cairn::cost {
 // Whether an operator, or the operator it is the derivative of, merges its partial results by softmax.
 bool is_attention(const ir::Shard& shard);
 
-// The product a plain contraction computes; sizes from the shard's box. Throws core::InternalError for other than two factors.
+// The product a plain contraction computes; sizes from the shard's box. Throws core::InternalError for other than two
+// factors.
 GemmShape gemm_shape(const ir::Shard& shard);
 AttentionShape attention_shape(const ir::Shard& shard);
 
-// No execution of the shard on its own takes less: FLOPs at the data-sheet peak, distinct bytes that cannot all be cached at the
-// memory's bandwidth.
+// No execution of the shard on its own takes less: FLOPs at the data-sheet peak, distinct bytes that cannot all be
+// cached at the memory's bandwidth.
 struct ShardFloor {
   double compute_s = 0.0;
   double memory_s = 0.0;
@@ -36,22 +39,27 @@ class ShardPricer {
  public:
   ShardPricer(const Calibration& calibration, const hardware::Accelerator& accelerator);
 
-  // Throws core::ConfigurationError when the calibration lacks the kernel asked for, or the accelerator the number type.
+  // Throws core::ConfigurationError when the calibration lacks the kernel asked for, or the accelerator the number
+  // type.
   KernelTime price(const ir::Shard& shard);
   ShardFloor floor(const ir::Shard& shard) const;
 
   // What the prices given so far rest on, beyond fitted parameters: one sentence each.
   const std::set<std::string>& assumptions() const { return assumptions_; }
+  // Of these prices, what lies outside the measurements their parameters come from.
+  const Extrapolation& extrapolation() const { return extrapolation_; }
 
  private:
   const GemmPricer& gemm(numerics::Format format);
   MachineRates rates(numerics::Format format) const;
+  KernelTime price_product(const ir::Shard& shard, numerics::Format format);
   KernelTime price_attention(const ir::Shard& shard);
 
   const Calibration& calibration_;
   const hardware::Accelerator& accelerator_;
   std::array<std::optional<GemmPricer>, 32> gemm_{};
   std::set<std::string> assumptions_;
+  Extrapolation extrapolation_;
 };
 
 }  // namespace cairn::cost

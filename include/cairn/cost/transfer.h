@@ -141,6 +141,10 @@ std::int64_t step_count(Collective collective, std::int64_t ranks);
 // busbw of an all-reduce done in the switch [B/s]; n >= 2.
 double in_switch_bus_bandwidth(std::int64_t ranks, double switch_bandwidth);
 
+// Of a buffer of `bytes`, what the ranks of one domain exchange among themselves: all of it, but of an all-to-all the
+// share of the peers inside.
+double bytes_inside(Collective collective, double bytes, const GroupBinding& group);
+
 // Monotone in bytes. bytes >= 0.
 TransferTime transfer_time(Collective collective, double bytes, const GroupBinding& group, const TransferLinks& links,
                            const TransferLaws& laws);

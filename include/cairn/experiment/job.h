@@ -54,6 +54,7 @@ class Job {
   double peak_flops() const;  // of one device, dense, at the recipe's matrix type [FLOP/s]
   std::int64_t gpus() const;
   std::int64_t global_batch() const;  // sequences
+  // What is not modelled as asked; after run() also what is priced outside the calibration's measurements.
   const std::vector<std::string>& warnings() const;
 
  private:

@@ -30,6 +30,11 @@ bool is_huggingface(const config::Node& node);
 TransformerConfig import_huggingface(const config::Node& node, core::Diagnostics& diagnostics,
                                      std::string_view path = {});
 
+// Warnings about what the file says and `model`, read from it, leaves out: layers for multi-token prediction, groups of
+// experts.
+void warn_of_left_out(const config::Node& node, const TransformerConfig& model, core::Diagnostics& diagnostics,
+                      std::string_view path = {});
+
 // What `model:` may hold: a name of configs/models/, {file: ..., overriding keys}, {hf: path of a config.json,
 // overriding keys}, or the whole block inline. Overriding keys are those of the model block whichever kind of file is
 // named.

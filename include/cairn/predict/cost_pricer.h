@@ -63,6 +63,8 @@ class CostPricer final : public Pricer {
 
   cost::ShardPricer& shards() { return shards_; }
   const std::set<std::string>& assumptions() const { return assumptions_; }
+  // Of the transfers priced so far, what lies outside the measurements.
+  const cost::Extrapolation& extrapolation() const { return extrapolation_; }
 
  private:
   // Where a group sits, its links, and what is known about the network that joins its domains.
@@ -83,6 +85,7 @@ class CostPricer final : public Pricer {
   cost::TransferLaws node_laws_{};  // of transfers whose domains are joined inside a node
   std::map<std::pair<std::int64_t, std::int64_t>, Route> routes_;
   std::set<std::string> assumptions_;
+  cost::Extrapolation extrapolation_;
 };
 
 }  // namespace cairn::predict

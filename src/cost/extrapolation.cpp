@@ -1,0 +1,79 @@
+#include "cairn/cost/extrapolation.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "domain_transfer.h"
+
+namespace cairn::cost {
+namespace {
+
+constexpr std::string_view k_bytes = "bytes";
+
+const MeasuredRange* find(const FitRecord& record, std::string_view dimension) {
+  const auto found = std::find_if(record.ranges.begin(), record.ranges.end(),
+                                  [&](const auto& each) { return each.first == dimension; });
+  return found == record.ranges.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+double factor_outside(double x, const MeasuredRange& range) {
+  if (x > range.largest && range.largest > 0.0) return x / range.largest;
+  if (x < range.least && x > 0.0) return range.least / x;
+  return 1.0;
+}
+
+void Extrapolation::see(const std::string& family, std::string_view dimension, double x, const MeasuredRange& range) {
+  const double factor = factor_outside(x, range);
+  if (factor <= 1.0 || (dimension == k_bytes && x < range.least)) return;
+  Worst& worst = families_[family];
+  if (factor > worst.factor) worst = {.dimension = std::string(dimension), .x = x, .range = range, .factor = factor};
+}
+
+void Extrapolation::see(const std::string& family, const GemmShape& shape, const FitRecord& record) {
+  const MeasuredRange *m = find(record, "m"), *n = find(record, "n"), *k = find(record, "k");
+  if (m == nullptr || n == nullptr || k == nullptr) return;
+  const auto rows = static_cast<double>(shape.m), columns = static_cast<double>(shape.n);
+  const auto worst = [&](double a, double b) { return std::max(factor_outside(a, *m), factor_outside(b, *n)); };
+  const bool swapped = worst(columns, rows) < worst(rows, columns);
+  see(family, "m", swapped ? columns : rows, *m);
+  see(family, "n", swapped ? rows : columns, *n);
+  see(family, "k", static_cast<double>(shape.k), *k);
+}
+
+void Extrapolation::see(const std::string& family, double bytes, const FitRecord& record) {
+  if (const MeasuredRange* range = find(record, k_bytes)) see(family, k_bytes, bytes, *range);
+}
+
+void Extrapolation::see(Collective collective, double bytes, const GroupBinding& group, const DomainLaws& laws) {
+  const std::int64_t inside = std::min(group.size, group.ranks_per_domain);
+  if (inside <= 1) return;
+  std::optional<MeasuredRange> ranks, sizes;
+  const auto widen = [](std::optional<MeasuredRange>& range, const MeasuredRange& by) {
+    range = range ? MeasuredRange{std::min(range->least, by.least), std::max(range->largest, by.largest)} : by;
+  };
+  for (const DomainFit& fit : laws.fits) {
+    if (fit.collective != fitted_as(collective) || !fit.fit) continue;
+    const auto count = static_cast<double>(fit.ranks);
+    widen(ranks, {count, count});
+    if (const MeasuredRange* measured = find(*fit.fit, k_bytes)) widen(sizes, *measured);
+  }
+  const std::string family = fmt::format("{} inside a domain", name(collective));
+  if (ranks && collective != Collective::send_recv) see(family, "ranks", static_cast<double>(inside), *ranks);
+  const GroupBinding within{.size = group.size, .ranks_per_domain = inside, .across = group.across};
+  if (sizes) see(family, k_bytes, bytes_inside(collective, bytes, within), *sizes);
+}
+
+std::vector<std::string> Extrapolation::sentences() const {
+  std::vector<std::string> result;
+  for (const auto& [family, worst] : families_)
+    result.push_back(
+        fmt::format("{}: {} = {:.0f} lies outside the calibration's {:.0f} to {:.0f} by a factor of {:.3g}", family,
+                    worst.dimension, worst.x, worst.range.least, worst.range.largest, worst.factor));
+  return result;
+}
+
+}  // namespace cairn::cost
