@@ -58,13 +58,13 @@ class Under {
   const experiment::Job& job() const { return *job_; }
 
   const plan::Block& block(const std::string& name) const {
-    for (const plan::Stage& stage : job_->program().stages)
+    for (const plan::Stage& stage : job_->program().kinds)
       for (const auto& phases : stage.passes)
         for (const auto& variants : phases)
           for (const plan::BlockRun& run : variants[0]->runs)
             if (run.block->name == name) return *run.block;
     FAIL("no block " << name);
-    return *job_->program().stages.front().passes.front()[0][0]->runs.front().block;
+    return *job_->program().kinds.front().passes.front()[0][0]->runs.front().block;
   }
 
  private:
