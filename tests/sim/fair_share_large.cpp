@@ -12,6 +12,7 @@
 
 using namespace cairn;
 using core::Random;
+using sim::Demand;
 using sim::FairShare;
 using sim::FlowId;
 using sim::LinkId;
@@ -24,6 +25,7 @@ struct Shape {
   std::uint32_t links, hops;
   std::size_t flows;  // about which the number of flows stays
   bool equal;         // capacities
+  bool plain = true;  // weights and demands 1, no bounds
 };
 
 class System {
@@ -46,10 +48,11 @@ class System {
         const auto link = static_cast<LinkId>(random_.below(shape_.links));
         if (std::find(route.begin(), route.end(), link) == route.end()) route.push_back(link);
       }
-      routes_[share_.add_routed(route)] = route;
+      add(route);
     } else {
       const auto gone = std::next(routes_.begin(), static_cast<long>(random_.below(routes_.size())));
       share_.remove_flow(gone->first);
+      bounds_.erase(gone->first);
       routes_.erase(gone);
     }
   }
@@ -74,10 +77,20 @@ class System {
   }
 
  private:
+  void add(const std::vector<LinkId>& links) {
+    std::vector<Demand> demands;
+    for (const LinkId link : links) demands.push_back({link, shape_.plain ? 1.0 : 0.1 + random_.uniform()});
+    const double weight = shape_.plain ? 1.0 : 0.5 + random_.uniform();
+    const double bound = shape_.plain || random_.below(3) > 0 ? FairShare::k_unbounded : random_.uniform();
+    const FlowId flow = shape_.plain ? share_.add_routed(links) : share_.add_flow(demands, weight, bound);
+    routes_[flow] = demands;
+    bounds_[flow] = bound;
+  }
+
   // Of the links that hold flows back.
   std::map<LinkId, double> held_back_levels() const {
     std::map<LinkId, double> levels;
-    for (const auto& [flow, route] : routes_) {
+    for (const auto& [flow, demands] : routes_) {
       const LinkId link = share_.bottleneck(flow);
       if (link != sim::k_no_link) levels[link] = share_.level(link);
     }
@@ -86,16 +99,19 @@ class System {
 
   void check_max_min() const {
     std::vector<double> load(capacities_.size(), 0.0), fastest(capacities_.size(), 0.0);
-    for (const auto& [flow, route] : routes_)
-      for (const LinkId link : route) {
-        load[link] += share_.rate(flow);
-        fastest[link] = std::max(fastest[link], share_.rate(flow));
+    for (const auto& [flow, demands] : routes_)
+      for (const Demand& demand : demands) {
+        load[demand.link] += demand.amount * share_.rate(flow);
+        fastest[demand.link] = std::max(fastest[demand.link], share_.rate(flow) / share_.weight(flow));
       }
     for (std::size_t l = 0; l < load.size(); ++l) REQUIRE(load[l] <= capacities_[l] * (1 + k_tolerance));
-    for (const auto& [flow, route] : routes_) {
-      const double rate = share_.rate(flow);
-      REQUIRE(std::any_of(route.begin(), route.end(), [&](LinkId link) {
-        return load[link] >= capacities_[link] * (1 - k_tolerance) && fastest[link] <= rate * (1 + k_tolerance);
+    for (const auto& [flow, demands] : routes_) {
+      const double rate = share_.rate(flow), level = rate / share_.weight(flow), bound = bounds_.at(flow);
+      REQUIRE(rate <= bound * (1 + k_tolerance));
+      if (rate >= bound * (1 - k_tolerance)) continue;
+      REQUIRE(std::any_of(demands.begin(), demands.end(), [&](const Demand& demand) {
+        return load[demand.link] >= capacities_[demand.link] * (1 - k_tolerance) &&
+               fastest[demand.link] <= level * (1 + k_tolerance);
       }));
     }
   }
@@ -104,7 +120,8 @@ class System {
   Shape shape_;
   FairShare share_;
   std::vector<double> capacities_;
-  std::map<FlowId, std::vector<LinkId>> routes_;
+  std::map<FlowId, std::vector<Demand>> routes_;
+  std::map<FlowId, double> bounds_;
 };
 
 }  // namespace
@@ -112,8 +129,9 @@ class System {
 TEST_CASE("large systems stay max-min through thousands of changes") {
   Random random(47);
   // Sparse: a change is solved nearby. In between. Busy: marks and the order of before.
-  for (const Shape& shape : {Shape{400, 3, 250, false}, Shape{300, 4, 200, true}, Shape{120, 3, 200, false},
-                             Shape{30, 2, 300, false}, Shape{24, 3, 200, true}}) {
+  for (const Shape& shape :
+       {Shape{400, 3, 250, false}, Shape{300, 4, 200, true}, Shape{120, 3, 200, false}, Shape{30, 2, 300, false},
+        Shape{24, 3, 200, true}, Shape{200, 3, 150, false, false}, Shape{20, 2, 100, false, false}}) {
     System system(random, shape);
     for (std::size_t i = 0; i < shape.flows; ++i) system.change();
     for (int i = 0; i < 1500; ++i) {
