@@ -30,7 +30,12 @@ class Differentiator {
         options_(options),
         gradients_(gradients),
         border_gradients_(border_gradients),
-        contributions_(graph.tensors().size()) {}
+        contributions_(graph.tensors().size()),
+        read_(graph.tensors().size(), 0) {
+    for (const Operator& op : graph.operators())
+      for (const Access& access : op.accesses)
+        if (access.mode == Mode::read) read_[index(access.tensor)] = 1;
+  }
 
   void run() {
     for (const TensorId output : graph_.outputs()) {
@@ -40,14 +45,22 @@ class Differentiator {
     }
     const auto forward_count = static_cast<OperatorId>(graph_.forward_count());
     for (OperatorId id = forward_count - 1; id >= 0; --id) {
-      const bool seed = graph_.outputs().empty() && id == forward_count - 1;
-      visit(id, seed);
+      visit(id, is_loss(id));
     }
     for (const TensorId input : graph_.inputs()) resolve(input);
   }
 
  private:
   static std::size_t index(TensorId id) { return static_cast<std::size_t>(id); }
+
+  // In a layer without outputs, what nothing of the layer reads: there may be several, one of each part of a batch.
+  bool is_loss(OperatorId id) const {
+    if (!graph_.outputs().empty()) return false;
+    const auto& accesses = graph_.op(id).accesses;
+    return std::none_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+      return access.mode != Mode::read && read_[index(access.tensor)] != 0;
+    });
+  }
 
   void visit(OperatorId id, bool seed) {
     boost::container::small_vector<Access, 2> output_gradients;
@@ -336,6 +349,7 @@ class Differentiator {
   std::vector<TensorId>& gradients_;
   std::vector<TensorId>& border_gradients_;
   std::vector<boost::container::small_vector<TensorId, 2>> contributions_;
+  std::vector<char> read_;  // forward tensors: by some operator
 };
 
 }  // namespace

@@ -166,6 +166,26 @@ TEST_CASE("whatever the kernels, every parameter and every input gets a gradient
   }
 }
 
+TEST_CASE("every part of a batch is differentiated", "[models]") {
+  // The derivative of a product is two products of its size, in the head as in the blocks.
+  for (const std::int64_t parts : {1, 2}) {
+    BuildOptions options;
+    options.parts = parts;
+    const ir::Model model = build_transformer(llama(2, 96, 6, 2, 256, 1000), options);
+    for (const ir::LayerClass& layer : model.classes) {
+      double forward = 0.0, backward = 0.0;
+      for (const ir::Operator& op : layer.graph.operators()) {
+        const bool derived = op.forward >= 0;
+        if (op.kind == ir::Kind::contraction && (derived ? layer.graph.op(op.forward) : op).is_plain_contraction())
+          (derived ? backward : forward) += ir::flops(whole(layer.graph, op));
+      }
+      INFO(layer.name << " in " << parts << " parts");
+      CHECK(backward == 2 * forward);
+      for (const ir::TensorId input : layer.graph.inputs()) CHECK(layer.graph.gradient(input) != ir::k_no_tensor);
+    }
+  }
+}
+
 TEST_CASE("bytes of the cross-entropy chain per logit", "[models]") {
   const ir::Model model = build_transformer(gpt(2, 96, 6, 1000, 64), BuildOptions{});
   const ir::Graph& head = model.classes.back().graph;
