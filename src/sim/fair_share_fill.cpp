@@ -34,8 +34,9 @@ void FairShare::solve() {
     check_marks(link);
     groups_[links_[link].group].touched.push_back(link);
   }
-  for (std::size_t i = 0; i < touched_.size(); ++i) {  // taking groups apart adds to the list
-    const LinkId link = touched_[i];
+  std::size_t next = 0;
+  while (next < touched_.size()) {  // taking groups apart adds to the list
+    const LinkId link = touched_[next++];
     links_[link].touched = false;
     const Group& old = groups_[links_[link].group];
     if (old.solved == solve_) continue;
@@ -197,10 +198,8 @@ bool FairShare::fill_as_before(Group& group, std::size_t begin) {
       if (its < level) level = its, lowest = i;
     }
     const LinkId link = sequence[lowest];
-    if (lowest > at) {
-      std::copy_backward(sequence.begin() + at, sequence.begin() + lowest, sequence.begin() + lowest + 1);
-      sequence[at] = link;
-    }
+    for (std::size_t i = lowest; i > at; --i) sequence[i] = sequence[i - 1];
+    sequence[at] = link;
     if (filling_[link].growing == 0) {
       if (filling_[link].left < -k_overfull * links_[link].capacity) return false;
       continue;

@@ -47,7 +47,7 @@ bool SharedWork::current(const End& end, LinkId link) const {
 
 void SharedWork::drop_gone(LinkId link) {
   std::vector<End>& ends = clocks_[link].ends;
-  if (ends.size() > 2 * clocks_[link].works + k_gone_at_least) {
+  if (ends.size() > 2 * std::size_t{clocks_[link].works} + k_gone_at_least) {
     std::erase_if(ends, [&](const End& end) { return !current(end, link); });
     std::make_heap(ends.begin(), ends.end(), EndsLater());
   }

@@ -126,7 +126,7 @@ class System {
 
 }  // namespace
 
-TEST_CASE("large systems stay max-min through thousands of changes") {
+TEST_CASE("large systems stay max-min through a thousand changes") {
   Random random(47);
   // Sparse: a change is solved nearby. In between. Busy: marks and the order of before.
   for (const Shape& shape :
@@ -134,7 +134,7 @@ TEST_CASE("large systems stay max-min through thousands of changes") {
         Shape{24, 3, 200, true}, Shape{200, 3, 150, false, false}, Shape{20, 2, 100, false, false}}) {
     System system(random, shape);
     for (std::size_t i = 0; i < shape.flows; ++i) system.change();
-    for (int i = 0; i < 1500; ++i) {
+    for (int i = 0; i < 200; ++i) {
       for (std::uint64_t n = 1 + random.below(10) / 8; n > 0; --n) system.change();
       system.solve_and_check();
     }

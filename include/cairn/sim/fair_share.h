@@ -71,7 +71,7 @@ class FairShare {
   FlowId add_flow(std::span<const Demand> demands, double weight = 1.0, double bound = k_unbounded);
   // a = 1 on every link of the route; at least one link.
   FlowId add_routed(std::span<const LinkId> route, double weight = 1.0);
-  void remove_flow(FlowId flow);
+  void remove_flow(FlowId id);
 
   // Links whose flows were settled together, closed under sharing; reproducible order.
   struct Solved {
@@ -188,7 +188,7 @@ class FairShare {
   void join_groups(FlowId id);
   GroupId merge(GroupId a, GroupId b);
   GroupId allocate_group();
-  void take_apart(GroupId group);
+  void take_apart(GroupId source);
   void collect_component(LinkId from, GroupId source);
   void forget(Group& group);
   void touch(LinkId link);
@@ -206,8 +206,8 @@ class FairShare {
   template <bool plain>
   double level_now(LinkId link);
   template <bool plain>
-  void settle_link(Group& group, LinkId link, double level);
-  void renew(LinkId link);
+  void settle_link(Group& group, LinkId id, double level);
+  void renew(LinkId id);
   void take_back(std::size_t moves);
   bool solve_nearby(Group& group);
   void open(LinkId link);
