@@ -1,6 +1,7 @@
 #include "cairn/predict/analytic.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 
 #include "cairn/core/assert.h"
@@ -16,6 +17,7 @@ using plan::Stream;
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 constexpr std::size_t at(Stream stream) { return static_cast<std::size_t>(stream); }
 
+constexpr std::size_t k_narrow = 8;  // streams of most blocks
 constexpr auto ignore = [](std::size_t, const auto&, const auto&) {};
 
 struct RunHash {
@@ -36,7 +38,7 @@ class Analytic::Implementation {
   Makespan makespan(const plan::Program& program) {
     sweep(program);
     Makespan result{.time = core::k_never, .last_stage = 0};
-    for (std::size_t stage = 0; stage < states_.size(); ++stage) {
+    for (std::size_t stage = 0; stage < program.stages(); ++stage) {
       const core::Picoseconds end = *std::max_element(states_[stage].begin(), states_[stage].end());
       if (end > result.time) result = {.time = end, .last_stage = static_cast<std::int32_t>(stage)};
     }
@@ -148,32 +150,37 @@ class Analytic::Implementation {
 
   void sweep(const plan::Program& program) {
     bind(program);
-    states_.assign(program.stages(), SweepFrontiers{});
+    if (states_.size() < program.stages()) states_.resize(program.stages());
+    std::memset(states_.data(), 0, program.stages() * sizeof(SweepFrontiers));
     const auto& steps = program.pass_order->sweep;
     sent_.resize(steps.size() + 1);
     sent_[0] = 0;  // nothing to wait for
-    const Kernel* const kernels = kernels_.data();
-    core::Picoseconds* sent = sent_.data();
-    for (const plan::PassOrder::Step& step : steps) {
-      SweepFrontiers& state = states_[step.device];
-      state[at(Stream::arrival)] = sent_[at(step.producer + 1)];
-      run_pass(kernels[first_kernel_[step.device] + step.slot], state);
-      *++sent = state[at(step.sends_to)];
-    }
+    run_steps(steps);
     const std::size_t settle = 4 * static_cast<std::size_t>(program.schedule->chunks);
-    for (std::size_t stage = 0; stage < states_.size(); ++stage) {
+    for (std::size_t stage = 0; stage < program.stages(); ++stage) {
       states_[stage][at(Stream::arrival)] = 0;
-      run_pass(kernels[first_kernel_[stage] + settle], states_[stage]);
+      run_pass(kernels_[first_kernel_[stage] + settle], states_[stage]);
     }
     const auto [first, second] = program.tied_stages;
     tied_arrival_ = first == plan::k_no_stage
                         ? std::array<core::Picoseconds, 2>{}
                         : std::array{states_[at(second)][at(Stream::next)], states_[at(first)][at(Stream::next)]};
-    for (std::size_t stage = 0; stage < states_.size(); ++stage) {
+    for (std::size_t stage = 0; stage < program.stages(); ++stage) {
       states_[stage][at(Stream::arrival)] = tied_arrival(program, static_cast<std::int32_t>(stage));
-      run_pass(kernels[first_kernel_[stage] + settle + 1], states_[stage]);
+      run_pass(kernels_[first_kernel_[stage] + settle + 1], states_[stage]);
       states_[stage][at(Stream::arrival)] = 0;
       states_[stage][plan::k_streams] = 0;
+    }
+  }
+
+  void run_steps(std::span<const plan::PassOrder::Step> steps) {
+    const Kernel* const kernels = kernels_.data();
+    const std::uint32_t* const first = first_kernel_.data();
+    SweepFrontiers* const states = states_.data();
+    core::Picoseconds* const sent = sent_.data() + 1;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const plan::PassOrder::Step& step = steps[i];
+      sent[i] = run_pass(kernels[first[step.device] + step.slot], sent[step.producer], at(step.sends_to), states[step.device]);
     }
   }
 
@@ -183,7 +190,7 @@ class Analytic::Implementation {
     if (id >= passes_.size()) passes_.resize(id + 1);
     auto& [known, slot] = passes_[id];
     if (known == &pass) return *slot;
-    Matrix matrix = Matrix::identity();
+    Matrix matrix;
     for (const plan::BlockRun& run : pass.runs) matrix = compose(matrix, stretch(*run.block, run.count));
     slot = std::make_unique<PassFunction>(matrix);
     known = &pass;
@@ -197,11 +204,35 @@ class Analytic::Implementation {
   }
 
   Matrix symbolic(const plan::Block& block) {
-    Matrix matrix = Matrix::identity();
-    std::vector<Form> ends;
-    ends.reserve(block.steps.size());
-    execute(block, prices_.of(block), prices_.host_per_kernel(), matrix.row, ends, ignore);
+    Matrix matrix(streams_of(block));
+    if (matrix.size() <= k_narrow)
+      run_symbolically<k_narrow>(block, matrix);
+    else
+      run_symbolically<plan::k_streams>(block, matrix);
     return matrix;
+  }
+
+  template <std::size_t N>
+  void run_symbolically(const plan::Block& block, Matrix& matrix) {
+    std::array<Form<N>, plan::k_streams> frontier;
+    for (std::size_t i = 0; i < matrix.size(); ++i) frontier[matrix.stream(i)] = Form<N>::unit(i);
+    std::vector<Form<N>> ends;
+    ends.reserve(block.steps.size());
+    execute(block, prices_.of(block), prices_.host_per_kernel(), frontier, ends, ignore);
+    for (std::size_t i = 0; i < matrix.size(); ++i)
+      for (std::size_t j = 0; j < matrix.size(); ++j) matrix.entry(i, j) = frontier[matrix.stream(i)].c[j];
+  }
+
+  // Those that its steps occupy or wait for.
+  static StreamSet streams_of(const plan::Block& block) {
+    StreamSet streams = 0;
+    for (const plan::Step& step : block.steps) {
+      streams |= set_of(at(step.stream));
+      if (step.launches > 0) streams |= set_of(at(Stream::host));
+    }
+    for (const plan::Dependency dependency : block.dependencies)
+      if (dependency < 0) streams |= set_of(at(~dependency));
+    return streams;
   }
 
   PriceTable& prices_;
@@ -212,7 +243,7 @@ class Analytic::Implementation {
   std::vector<PassFunction*> used_;           // likewise
   std::vector<char> agreed_;                  // by kind of stage: the short forms are valid
   std::vector<std::uint32_t> first_kernel_;   // by stage
-  std::vector<SweepFrontiers> states_;  // by stage
+  std::vector<SweepFrontiers> states_;        // by stage, of the largest program so far
   std::array<core::Picoseconds, 2> tied_arrival_{};
   std::vector<core::Picoseconds> sent_;  // by position in the sweep, plus one
 };

@@ -1,53 +1,57 @@
 #include "cairn/predict/max_plus.h"
 
+#include <bit>
+
 namespace cairn::predict {
 
-Matrix Matrix::identity() {
-  Matrix matrix;
-  for (std::size_t i = 0; i < plan::k_streams; ++i) matrix.row[i] = Form::unit(i);
-  return matrix;
+Matrix::Matrix(StreamSet streams) : streams_(streams) {
+  for (StreamSet left = streams; left != 0; left &= left - 1) {
+    const auto stream = static_cast<std::uint8_t>(std::countr_zero(left));
+    positions_[stream] = static_cast<std::uint8_t>(size_);
+    streams_of_[size_++] = stream;
+  }
+  weights_.assign(size_ * size_, core::k_never);
+  for (std::size_t i = 0; i < size_; ++i) entry(i, i) = 0;
+}
+
+Matrix Matrix::over(StreamSet streams) const {
+  Matrix result(streams | streams_);
+  for (std::size_t i = 0; i < size(); ++i)
+    for (std::size_t j = 0; j < size(); ++j)
+      result.entry(result.position(stream(i)), result.position(stream(j))) = entry(i, j);
+  return result;
 }
 
 Frontiers Matrix::operator()(const Frontiers& x) const {
-  Frontiers result;
-  for (std::size_t i = 0; i < plan::k_streams; ++i) {
+  Frontiers result = x;
+  for (std::size_t i = 0; i < size(); ++i) {
     core::Picoseconds time = core::k_never;
-    for (std::size_t j = 0; j < plan::k_streams; ++j) time = std::max(time, plus(row[i].c[j], x[j]));
-    result[i] = time;
+    for (std::size_t j = 0; j < size(); ++j) time = std::max(time, plus(entry(i, j), x[stream(j)]));
+    result[stream(i)] = time;
   }
   return result;
 }
 
-// Most streams take no part in a block: their rows are those of the identity, their columns empty elsewhere.
 Matrix compose(const Matrix& first, const Matrix& second) {
-  std::array<std::array<std::uint8_t, plan::k_streams>, plan::k_streams> columns;  // of each row of `first`
-  std::array<std::uint8_t, plan::k_streams> counts;
-  for (std::size_t k = 0; k < plan::k_streams; ++k) {
-    std::uint8_t count = 0;
-    for (std::size_t j = 0; j < plan::k_streams; ++j) {
-      columns[k][count] = static_cast<std::uint8_t>(j);
-      count = static_cast<std::uint8_t>(count + (first.row[k].c[j] != core::k_never));
-    }
-    counts[k] = count;
-  }
-  Matrix result;
-  for (std::size_t i = 0; i < plan::k_streams; ++i) {
-    Form& row = result.row[i];
-    row = Form::never();
-    for (std::size_t k = 0; k < plan::k_streams; ++k) {
-      const core::Picoseconds by = second.row[i].c[k];
+  const StreamSet streams = first.streams() | second.streams();
+  if (first.streams() != streams) return compose(first.over(streams), second);
+  if (second.streams() != streams) return compose(first, second.over(streams));
+  Matrix result(streams);
+  const std::size_t size = result.size();
+  for (std::size_t i = 0; i < size; ++i) {
+    core::Picoseconds* const row = &result.entry(i, 0);
+    std::fill(row, row + size, core::k_never);
+    for (std::size_t k = 0; k < size; ++k) {
+      const core::Picoseconds by = second.entry(i, k);
       if (by == core::k_never) continue;
-      for (std::size_t c = 0; c < counts[k]; ++c) {
-        const std::size_t j = columns[k][c];
-        row.c[j] = std::max(row.c[j], plus(first.row[k].c[j], by));
-      }
+      for (std::size_t j = 0; j < size; ++j) row[j] = std::max(row[j], first.entry(k, j) + by);
     }
   }
   return result;
 }
 
 Matrix power(const Matrix& matrix, std::int64_t exponent) {
-  Matrix result = Matrix::identity();
+  Matrix result(matrix.streams());
   Matrix square = matrix;
   for (bool first = true; exponent > 0; exponent >>= 1) {
     if (exponent & 1) {

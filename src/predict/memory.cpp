@@ -81,20 +81,25 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
 
 double peak_memory(const plan::Program& program, double reserve_factor) {
   const plan::PassOrder& order = *program.pass_order;
-  boost::container::small_vector<MemoryProfile, 16> profiles(4 * static_cast<std::size_t>(program.schedule->chunks));
+  const std::size_t slots = 4 * static_cast<std::size_t>(program.schedule->chunks);
+  boost::container::small_vector<MemoryProfile, 64> profiles;  // by kind of stage and slot; then of its end
+  for (const plan::Stage& kind : program.kinds) {
+    for (const auto& table : kind.passes)
+      for (const auto& variants : table)
+        for (const plan::Pass* pass : variants) profiles.push_back(pass->profile);
+    profiles.push_back(then(kind.settle->profile, kind.update->profile));
+  }
   double most = 0.0;
   for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-    for (std::size_t slot = 0; slot < profiles.size(); ++slot)
-      profiles[slot] = program.pass(static_cast<std::int32_t>(stage), static_cast<std::uint16_t>(slot)).profile;
+    const MemoryProfile* const passes = profiles.data() + program.kind_of_stage[stage] * (slots + 1);
     MemoryProfile row;
     for (std::int32_t i = order.row_begin[stage]; i < order.row_begin[stage + 1]; ++i) {
       const plan::PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
-      const MemoryProfile& first = profiles[stretch.slot];
-      const MemoryProfile period =
-          stretch.then == plan::PassOrder::k_alone ? first : then(first, profiles[stretch.then]);
+      const MemoryProfile& first = passes[stretch.slot];
+      const MemoryProfile period = stretch.then == plan::PassOrder::k_alone ? first : then(first, passes[stretch.then]);
       row = then(row, repeated(period, stretch.times));
     }
-    row = then(then(row, program.stage(stage).settle->profile), program.stage(stage).update->profile);
+    row = then(row, passes[slots]);
     most = std::max(most, sum(program.stage(stage).resident) + reserve_factor * row.peak);
   }
   return most;

@@ -9,8 +9,6 @@ namespace {
 using plan::Stream;
 
 constexpr std::size_t at(Stream stream) { return static_cast<std::size_t>(stream); }
-constexpr StreamSet bit(std::size_t stream) { return StreamSet{1} << stream; }
-constexpr bool has(StreamSet set, std::size_t stream) { return ((set >> stream) & 1U) != 0; }
 
 constexpr std::size_t k_compute = at(Stream::compute);
 constexpr std::size_t k_arrival = at(Stream::arrival);
@@ -22,20 +20,27 @@ constexpr bool reduces(std::size_t stream) { return stream == at(Stream::data) |
 
 std::uint8_t index(std::size_t i) { return static_cast<std::uint8_t>(i); }
 core::Picoseconds weight(const Matrix& matrix, std::size_t row, std::size_t column) {
-  return matrix.row[row].c[column];
+  return matrix.weight(row, column);
 }
+bool is_present(core::Picoseconds weight) { return weight > core::k_never / 2; }
 bool present(const Matrix& matrix, std::size_t row, std::size_t column) {
-  return weight(matrix, row, column) > core::k_never / 2;
+  return is_present(matrix.weight(row, column));
+}
+bool leaves_alone(const Matrix& matrix, std::size_t row) {
+  for (std::size_t j = 0; j < matrix.size(); ++j)
+    if (matrix.entry(row, j) != (row == j ? 0 : core::k_never)) return false;
+  return true;
 }
 
 }  // namespace
 
 PassFunction::PassFunction(const Matrix& matrix) {
-  for (std::size_t row = 0; row < plan::k_streams; ++row) {
-    if (matrix.row[row].c == Form::unit(row).c) continue;
-    touched_ |= bit(row);
-    for (std::size_t column = 0; column < plan::k_streams; ++column)
-      if (present(matrix, row, column)) all_.push_back({index(row), index(column), weight(matrix, row, column)});
+  for (std::size_t i = 0; i < matrix.size(); ++i) {
+    if (leaves_alone(matrix, i)) continue;
+    touched_ |= set_of(matrix.stream(i));
+    for (std::size_t j = 0; j < matrix.size(); ++j)
+      if (is_present(matrix.entry(i, j)))
+        all_.push_back({index(matrix.stream(i)), index(matrix.stream(j)), matrix.entry(i, j)});
   }
   find_slack(matrix);
   find_relied_on(matrix);
@@ -66,12 +71,13 @@ void PassFunction::find_slack(const Matrix& matrix) {
     changed = false;
     for (std::size_t i = 0; i < plan::k_streams; ++i) {
       if (!sought(i) || slack_[i] == k_unbounded) continue;
-      for (std::size_t j = 0; j < plan::k_streams; ++j)
-        if (j != k_compute && j != k_arrival && present(matrix, i, j) && !confirms(i, j)) {
-          slack_[i] = k_unbounded;
-          changed = true;
-          break;
-        }
+      for (std::size_t position = 0; position < matrix.size(); ++position) {
+        const std::size_t j = matrix.stream(position);
+        if (j == k_compute || j == k_arrival || !present(matrix, i, j) || confirms(i, j)) continue;
+        slack_[i] = k_unbounded;
+        changed = true;
+        break;
+      }
     }
   }
 }
@@ -81,26 +87,26 @@ void PassFunction::find_relied_on(const Matrix& matrix) {
     const bool bounded = term.column != k_compute && term.column != k_arrival && !reduces(term.column) &&
                          slack_[term.column] != k_unbounded && present(matrix, term.row, k_compute);
     if (bounded && term.weight + slack_[term.column] <= weight(matrix, term.row, k_compute))
-      relied_on_ |= bit(term.column);
+      relied_on_ |= set_of(term.column);
     else
       few_.push_back(term);
   }
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t i = 0; i < plan::k_streams; ++i)
-      for (std::size_t j = 0; j < plan::k_streams; ++j) {
-        const bool rests = has(relied_on_, i) && !has(relied_on_, j) && j != k_compute && j != k_arrival && i != j &&
-                           present(matrix, i, j);
+      for (std::size_t position = 0; position < matrix.size() && has(relied_on_, i); ++position) {
+        const std::size_t j = matrix.stream(position);
+        const bool rests = !has(relied_on_, j) && j != k_compute && j != k_arrival && i != j && present(matrix, i, j);
         if (!rests ||
             (present(matrix, k_compute, j) && weight(matrix, i, j) <= weight(matrix, k_compute, j) + slack_[i]))
           continue;
-        relied_on_ |= bit(j);
+        relied_on_ |= set_of(j);
         changed = true;
       }
   }
-  for (const PassTerm& term : few_) needed_ |= bit(term.column);
+  for (const PassTerm& term : few_) needed_ |= set_of(term.column);
   for (std::size_t i = 0; i < plan::k_streams; ++i)
-    if (has(touched_, i) && slack_[i] > 0) needed_ |= bit(i);
+    if (has(touched_, i) && slack_[i] > 0) needed_ |= set_of(i);
 }
 
 void PassFunction::shorten(StreamSet live) {
@@ -122,6 +128,7 @@ void PassFunction::shorten(StreamSet live) {
     return;
   }
   if (has(touched_, k_compute)) short_.compute_compute = core::k_never;
+  if (short_.send != plan::k_streams) short_.send_compute = core::k_never;
   for (const PassTerm& term : living_) {
     if (term.row == k_compute)
       (term.column == k_compute ? short_.compute_compute : short_.compute_arrival) = term.weight;
@@ -141,13 +148,13 @@ bool PassFunction::agree(std::span<PassFunction* const> passes) {
       const core::Picoseconds slack = pass->slack_[i];
       if (slack == k_unbounded || (has(known, i) && common[i] != slack)) return false;
       common[i] = slack;
-      known |= bit(i);
+      known |= set_of(i);
     }
   return true;
 }
 
 StreamSet PassFunction::live(std::span<PassFunction* const> passes) {
-  StreamSet set = bit(k_compute) | bit(at(Stream::next)) | bit(at(Stream::previous));
+  StreamSet set = set_of(k_compute) | set_of(at(Stream::next)) | set_of(at(Stream::previous));
   for (const PassFunction* pass : passes) set |= pass->needed_;
   return set;
 }

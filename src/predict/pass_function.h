@@ -35,13 +35,11 @@ struct PassTerm {
 struct Kernel {
   core::Picoseconds compute_compute = 0;
   core::Picoseconds compute_arrival = core::k_never;
-  core::Picoseconds send_compute = core::k_never;
+  core::Picoseconds send_compute = 0;
   core::Picoseconds send_arrival = core::k_never;
   const std::vector<PassTerm>* terms = nullptr;
   std::uint8_t send = plan::k_streams;
 };
-
-using StreamSet = std::uint32_t;  // bit s: stream s
 
 class alignas(64) PassFunction {
  public:
@@ -50,7 +48,7 @@ class alignas(64) PassFunction {
   // The full form, and the short one without the rows of streams outside `live`, which nothing reads.
   const Kernel& full() const { return full_; }
   const Kernel& shortened(StreamSet live) {
-    if (live != live_) shorten(live);
+    if ((live & touched_) != live_) shorten(live & touched_);
     return short_;
   }
 
@@ -65,7 +63,7 @@ class alignas(64) PassFunction {
   void shorten(StreamSet live);
 
   // What a sweep looks at comes first, within one cache line.
-  StreamSet live_ = 0;
+  StreamSet live_ = 0;  // that the short form was made for
   StreamSet touched_ = 0;
   StreamSet relied_on_ = 0;  // streams whose slack the short list rests on
   StreamSet needed_ = 0;     // columns of the short list, and touched streams of positive slack
@@ -79,16 +77,25 @@ class alignas(64) PassFunction {
 
 void run_pass(const std::vector<PassTerm>& terms, SweepFrontiers& x);
 
-inline void run_pass(const Kernel& kernel, SweepFrontiers& x) {
+// The same, after something came in; returns the end of what the pass sends. Of a pass that sends nothing it is some
+// time.
+inline core::Picoseconds run_pass(const Kernel& kernel, core::Picoseconds arrival, std::size_t sends_to,
+                                  SweepFrontiers& x) {
   if (kernel.terms != nullptr) {
+    x[static_cast<std::size_t>(plan::Stream::arrival)] = arrival;
     run_pass(*kernel.terms, x);
-    return;
+    return x[sends_to];
   }
   const core::Picoseconds compute = x[static_cast<std::size_t>(plan::Stream::compute)];
-  const core::Picoseconds arrival = x[static_cast<std::size_t>(plan::Stream::arrival)];
-  x[kernel.send] = std::max(compute + kernel.send_compute, arrival + kernel.send_arrival);
+  const core::Picoseconds send = std::max(compute + kernel.send_compute, arrival + kernel.send_arrival);
+  x[kernel.send] = send;
   x[static_cast<std::size_t>(plan::Stream::compute)] =
       std::max(compute + kernel.compute_compute, arrival + kernel.compute_arrival);
+  return send;
+}
+inline void run_pass(const Kernel& kernel, SweepFrontiers& x) {
+  const core::Picoseconds arrival = x[static_cast<std::size_t>(plan::Stream::arrival)];
+  run_pass(kernel, arrival, static_cast<std::size_t>(plan::Stream::arrival), x);
 }
 
 }  // namespace cairn::predict

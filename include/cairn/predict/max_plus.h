@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "cairn/core/time.h"
 #include "cairn/plan/program.h"
@@ -20,39 +21,69 @@ using Frontiers = std::array<core::Picoseconds, plan::k_streams>;
 // Keeps "never" from drifting below its floor when durations are added to it many times over.
 constexpr core::Picoseconds plus(core::Picoseconds a, core::Picoseconds b) { return std::max(a + b, core::k_never); }
 
-// A time as a function of the entry frontiers: max_j ( c_j + x_j ).
+using StreamSet = std::uint32_t;  // bit s: stream s
+constexpr StreamSet set_of(std::size_t stream) { return StreamSet{1} << stream; }
+constexpr bool has(StreamSet set, std::size_t stream) { return ((set >> stream) & 1U) != 0; }
+
+// A time as a function of entry frontiers, those of up to N streams: max_j ( c_j + x_j ).
+template <std::size_t N>
 struct Form {
-  std::array<core::Picoseconds, plan::k_streams> c;
+  std::array<core::Picoseconds, N> c;
 
   static Form never() {
     Form form;
     form.c.fill(core::k_never);
     return form;
   }
-  static Form unit(std::size_t stream) {
+  static Form unit(std::size_t position) {
     Form form = never();
-    form.c[stream] = 0;
+    form.c[position] = 0;
     return form;
   }
 };
-inline Form latest(const Form& a, const Form& b) {
-  Form result;
-  for (std::size_t i = 0; i < plan::k_streams; ++i) result.c[i] = std::max(a.c[i], b.c[i]);
+template <std::size_t N>
+Form<N> latest(const Form<N>& a, const Form<N>& b) {
+  Form<N> result;
+  for (std::size_t i = 0; i < N; ++i) result.c[i] = std::max(a.c[i], b.c[i]);
   return result;
 }
-inline Form later(const Form& a, core::Picoseconds by) {
-  Form result;
-  for (std::size_t i = 0; i < plan::k_streams; ++i) result.c[i] = plus(a.c[i], by);
+template <std::size_t N>
+Form<N> later(const Form<N>& a, core::Picoseconds by) {
+  Form<N> result;
+  for (std::size_t i = 0; i < N; ++i) result.c[i] = plus(a.c[i], by);
   return result;
 }
 inline core::Picoseconds latest(core::Picoseconds a, core::Picoseconds b) { return std::max(a, b); }
 inline core::Picoseconds later(core::Picoseconds a, core::Picoseconds by) { return a + by; }
 
-struct Matrix {
-  std::array<Form, plan::k_streams> row;
+// Over the streams that take part; of the others it is the identity, which is not stored.
+class Matrix {
+ public:
+  // The identity.
+  explicit Matrix(StreamSet streams = 0);
 
-  static Matrix identity();
+  StreamSet streams() const { return streams_; }
+  std::size_t size() const { return size_; }
+  std::size_t stream(std::size_t position) const { return streams_of_[position]; }
+  // By position among the streams that take part; `from` and `to` below size().
+  core::Picoseconds& entry(std::size_t to, std::size_t from) { return weights_[to * size_ + from]; }
+  core::Picoseconds entry(std::size_t to, std::size_t from) const { return weights_[to * size_ + from]; }
+  // By stream.
+  core::Picoseconds weight(std::size_t to, std::size_t from) const {
+    if (!has(streams_, to) || !has(streams_, from)) return to == from ? 0 : core::k_never;
+    return entry(position(to), position(from));
+  }
+  std::size_t position(std::size_t stream) const { return positions_[stream]; }
+  // The same with more streams taking part.
+  Matrix over(StreamSet streams) const;
   Frontiers operator()(const Frontiers& x) const;
+
+ private:
+  StreamSet streams_;
+  std::size_t size_ = 0;
+  std::array<std::uint8_t, plan::k_streams> streams_of_{};  // by position
+  std::array<std::uint8_t, plan::k_streams> positions_{};   // by stream
+  std::vector<core::Picoseconds> weights_;                  // row after row
 };
 // The matrix of `first`, then `second`.
 Matrix compose(const Matrix& first, const Matrix& second);
