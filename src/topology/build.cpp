@@ -18,11 +18,11 @@ bool is_direct(LevelKind kind) {
          kind == LevelKind::hyperx || kind == LevelKind::hammingmesh;
 }
 
-// The product, or more than any network may have.
+// The product, or the largest number when it is larger.
 std::int64_t product(const std::vector<std::int64_t>& factors) {
   std::int64_t result = 1;
   for (const std::int64_t factor : factors) {
-    if (factor > 2 * k_most_endpoints / result) return 2 * k_most_endpoints;
+    if (factor > std::numeric_limits<std::int64_t>::max() / result) return std::numeric_limits<std::int64_t>::max();
     result *= factor;
   }
   return result;
@@ -79,6 +79,7 @@ CompositeLevel build_level(const config::Loader& loader, const hardware::Network
   CompositeLevel out{.name = level.name,
                      .key_path = level.key_path,
                      .kind = level.kind,
+                     .spec = level.spec,
                      .network = {},
                      .unit = level.unit,
                      .domain = level.domain};
@@ -148,7 +149,8 @@ Network read_one_level(const config::Loader& loader, const config::Node& node, c
   hardware::LevelSpec& spec = cluster.levels.front();
   if (!spec.size) spec.size = size_of(spec);
   if (!spec.size) {
-    diagnostics.add(origins.error("size", "missing: the kind does not say how many endpoints it joins", "give it"));
+    diagnostics.add(
+        config::error_at(node.place, "size", "missing: the kind does not say how many endpoints it joins", "give it"));
     return result;
   }
   located(origins, k_prefix, diagnostics,
@@ -173,6 +175,9 @@ void note_assumptions(Network& network) {
       network.assumptions.push_back(std::move(text));
   };
   for (const CompositeLevel& level : network.topology->levels()) {
+    if (level.spec.routing == hardware::Routing::ecmp || level.spec.routing == hardware::Routing::valiant)
+      note(level.name + ": routes chosen by a hash of both ends with seed " +
+           std::to_string(level.spec.seed.value_or(0)));
     if (level.is_rails()) note("traffic between rails changes its rail inside the sender's node");
     if (level.kind == LevelKind::hammingmesh) note("the network of a line of boards never limits");
     if (level.kind == LevelKind::graph && level.network->endpoints() > 12)
@@ -197,7 +202,7 @@ std::unique_ptr<Composite> build(const config::Loader& loader, const hardware::N
     throw core::ConfigurationError("nodes", "a single accelerator has no network",
                                    "give nodes or sizes that make several");
   if (network.gpus() > k_most_endpoints)
-    throw core::ConfigurationError("nodes", std::to_string(network.gpus()) + " endpoints are more than 2^32",
+    throw core::ConfigurationError("nodes", std::to_string(network.gpus()) + " endpoints are more than 2^31",
                                    "give fewer");
   std::vector<CompositeLevel> levels;
   for (const hardware::NetworkLevel& level : network.levels)

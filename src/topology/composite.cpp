@@ -141,25 +141,29 @@ bool Composite::minimal() const {
                      [](const CompositeLevel& level) { return level.network->minimal() && !level.is_rails(); });
 }
 
+std::size_t Composite::tier(NodeId node) const {
+  if (node < endpoints()) return 0;
+  const bool is_port = node >= endpoints() + switches();
+  for (std::size_t i = levels_.size(); i-- > 0;) {
+    if (is_port && levels_[i].shares_ports() && node >= numbers_[i].first_port) return i;
+    if (!is_port && node >= numbers_[i].first_switch) return i;
+  }
+  return 0;
+}
+
 std::string Composite::node_name(NodeId node) const {
   if (node < endpoints()) return levels_.size() == 1 ? levels_.front().network->node_name(node) : std::to_string(node);
-  for (std::size_t i = levels_.size(); i-- > 0;) {
-    const CompositeLevel& level = levels_[i];
-    if (level.shares_ports() && node >= numbers_[i].first_port && node >= endpoints() + switches()) {
-      const std::int64_t port = node - numbers_[i].first_port;
-      if (port < endpoints() / level.unit * level.ports)
-        return level.name + " port " + std::to_string(port % level.ports) + " of " + std::to_string(port / level.ports);
-    }
-    if (node >= numbers_[i].first_switch && node < endpoints() + switches()) {
-      const Topology& network = *level.network;
-      const std::int64_t at = node - numbers_[i].first_switch;
-      const std::string name = network.node_name(network.endpoints() + at % network.switches());
-      return levels_.size() == 1
-                 ? name
-                 : level.name + (domains(level) > 1 ? std::to_string(at / network.switches()) : "") + " " + name;
-    }
+  const std::size_t i = tier(node);
+  const CompositeLevel& level = levels_[i];
+  if (node >= endpoints() + switches()) {
+    const std::int64_t port = node - numbers_[i].first_port;
+    return level.name + " port " + std::to_string(port % level.ports) + " of " + std::to_string(port / level.ports);
   }
-  return Topology::node_name(node);
+  const Topology& network = *level.network;
+  const std::int64_t at = node - numbers_[i].first_switch;
+  const std::string name = network.node_name(network.endpoints() + at % network.switches());
+  if (levels_.size() == 1) return name;
+  return level.name + (domains(level) > 1 ? std::to_string(at / network.switches()) : "") + " " + name;
 }
 
 }  // namespace cairn::topology

@@ -98,6 +98,7 @@ class Grid final : public Topology {
     }
     return wiring;
   }
+  std::optional<std::array<double, 2>> place(NodeId node) const override { return lattice_place(node, dims_); }
   bool deadlock_free() const override {
     return !closed_ || std::all_of(dims_.begin(), dims_.end(), [](std::int64_t k) { return k <= 3; });
   }

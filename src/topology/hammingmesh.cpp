@@ -125,6 +125,18 @@ class HammingMesh final : public Topology {
     }
     return wiring;
   }
+  // Boards apart from each other, the networks of rows on the right, of columns below.
+  std::optional<std::array<double, 2>> place(NodeId node) const override {
+    const auto spread = [](std::int64_t coordinate, const Axis& axis) {
+      return static_cast<double>(coordinate + coordinate / axis.inside);
+    };
+    const auto beyond = [&](std::size_t d) { return spread(axes_[d].extent(), axes_[d]); };
+    if (node < endpoints())
+      return std::array{spread(coordinate(node, 0), axes_[0]), spread(coordinate(node, 1), axes_[1])};
+    const std::int64_t line = node - endpoints(), rows = rows_of(axes_[0], axes_[1]);
+    if (line < rows) return std::array{beyond(0), spread(line, axes_[1])};
+    return std::array{spread(line - rows, axes_[0]), beyond(1)};
+  }
   // A wide board is crossed along the mesh although its edges may be nearer.
   bool minimal() const override { return axes_[0].inside <= 3 && axes_[1].inside <= 3; }
   std::string node_name(NodeId node) const override {

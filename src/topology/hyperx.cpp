@@ -77,6 +77,12 @@ class HyperX final : public Topology {
                   .long_cables = planes_ * endpoints() * neighbours(dims_) / 2};
   }
   bool deadlock_free() const override { return true; }
+  std::optional<std::array<double, 2>> place(NodeId node) const override {
+    constexpr double k_beside = 0.3;  // an endpoint by its switch
+    std::array<double, 2> at = lattice_place(node % endpoints(), dims_);
+    if (node < endpoints()) at = {at[0] - k_beside, at[1] + k_beside};
+    return at;
+  }
 
  private:
   static std::int64_t neighbours(const std::vector<std::int64_t>& dims) {

@@ -41,6 +41,19 @@ void refuse(const LevelInput& level, const std::string& key, std::string message
                                  std::move(hint));
 }
 
+std::array<double, 2> lattice_place(NodeId node, const std::vector<std::int64_t>& dims) {
+  constexpr double k_gap = 1.0;  // between copies
+  std::array<double, 2> at{};
+  std::array<double, 2> step{1.0, 1.0};
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const std::size_t axis = d % 2;
+    at[axis] += static_cast<double>(node % dims[d]) * step[axis];
+    node /= dims[d];
+    step[axis] = step[axis] * static_cast<double>(dims[d]) + k_gap;
+  }
+  return at;
+}
+
 std::uint64_t route_hash(std::uint64_t seed, NodeId from, NodeId to, std::int64_t level) {
   std::uint64_t state = core::Random(seed).next();
   for (const std::int64_t word : {from, to, level})

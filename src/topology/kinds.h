@@ -1,10 +1,12 @@
 // The kinds of networks, one file each. A new kind is its file, a line here, and a line in kinds.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cairn/hardware/cluster.h"
 #include "cairn/topology/topology.h"
@@ -39,6 +41,9 @@ struct LevelInput {
 
 // A number that looks random and is the same for the same pair, level and seed: picks among equal routes.
 std::uint64_t route_hash(std::uint64_t seed, NodeId from, NodeId to, std::int64_t level);
+
+// The first two dimensions across and down; further ones as copies beside that, dimension by dimension.
+std::array<double, 2> lattice_place(NodeId node, const std::vector<std::int64_t>& dims);
 
 using Kind = std::unique_ptr<Topology> (*)(const LevelInput&);
 

@@ -26,7 +26,7 @@
 
 namespace cairn::topology {
 
-inline constexpr std::int64_t k_most_endpoints = std::int64_t{1} << 32;
+inline constexpr std::int64_t k_most_endpoints = std::int64_t{1} << 31;
 
 struct Network {
   std::string name = {};

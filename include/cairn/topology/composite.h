@@ -25,6 +25,7 @@ struct CompositeLevel {
   std::string name = {};
   std::string key_path = {};
   hardware::LevelKind kind = hardware::LevelKind::star;
+  hardware::LevelSpec spec = {};           // as written; empty for a graph of its own
   std::unique_ptr<Topology> network = {};  // of one domain
   std::int64_t unit = 1;                   // accelerators
   std::int64_t domain = 1;                 // accelerators
@@ -52,6 +53,11 @@ class Composite final : public Topology {
   bool deadlock_free() const override;
   bool minimal() const override;
   std::string node_name(NodeId node) const override;
+  std::size_t tier(NodeId node) const override;
+  std::optional<std::array<double, 2>> place(NodeId node) const override {
+    if (levels_.size() > 1) return {};
+    return levels_.front().network->place(node);
+  }
 
  private:
   struct Numbers {

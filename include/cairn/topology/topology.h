@@ -21,6 +21,8 @@
 // Source: Dally, Towles, "Principles and Practices of Interconnection Networks", 2004, ch. 3 (cuts, channel load).
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -86,6 +88,10 @@ class Topology {
   virtual bool minimal() const { return true; }
   // A label of a node, for pictures and messages.
   virtual std::string node_name(NodeId node) const;
+  // Of a machine: the level whose network the node belongs to.
+  virtual std::size_t tier(NodeId /*node*/) const { return 0; }
+  // Where a node of a lattice lies in a picture, neighbours one apart; nothing for networks without such places.
+  virtual std::optional<std::array<double, 2>> place(NodeId /*node*/) const { return {}; }
 
  protected:
   Topology(std::int64_t endpoints, std::int64_t switches, std::int64_t links, std::int64_t shared_ports = 0)
