@@ -1,0 +1,81 @@
+#include "cairn/traffic/run.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "cairn/core/assert.h"
+#include "cairn/core/diagnostics.h"
+
+namespace cairn::traffic {
+namespace {
+
+// Numbers of links and routes as sim counts them.
+class Numbering {
+ public:
+  Numbering(const topology::Topology& network, sim::FlowProblem& problem) : network_(network), problem_(problem) {}
+
+  sim::RouteId route(std::int64_t from, std::int64_t to) {
+    const auto [found, added] = routes_.try_emplace(from * network_.endpoints() + to, problem_.routes.size());
+    if (!added) return found->second;
+    path_.clear();
+    network_.route(from, to, path_);
+    links_.clear();
+    for (const topology::LinkId id : path_) links_.push_back(link(id));
+    return problem_.routes.add(links_);
+  }
+
+ private:
+  sim::LinkId link(topology::LinkId id) {
+    const auto [found, added] = numbers_.try_emplace(id, static_cast<sim::LinkId>(problem_.links.size()));
+    if (added) {
+      const topology::Link link = network_.link(id);
+      problem_.links.push_back({.capacity = link.bandwidth, .latency = core::to_picoseconds(link.latency)});
+    }
+    return found->second;
+  }
+
+  const topology::Topology& network_;
+  sim::FlowProblem& problem_;
+  std::unordered_map<std::int64_t, sim::RouteId> routes_;  // looked up only
+  std::unordered_map<topology::LinkId, sim::LinkId> numbers_;
+  std::vector<topology::LinkId> path_;
+  std::vector<sim::LinkId> links_;
+};
+
+}  // namespace
+
+sim::FlowProblem problem(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing) {
+  core::Diagnostics diagnostics;
+  for (const FlowRow& row : flows.rows) {
+    const std::int64_t largest = std::max(row.from, row.to);
+    if (largest >= network.endpoints())
+      diagnostics.add(core::Diagnostic::at_line(flows.file, row.line, "there is no endpoint " + std::to_string(largest),
+                                                "the network has 0 to " + std::to_string(network.endpoints() - 1)));
+  }
+  diagnostics.raise_if_errors();
+  sim::FlowProblem problem;
+  problem.sharing = sharing;
+  Numbering numbering(network, problem);
+  problem.flows.reserve(flows.rows.size());
+  for (const FlowRow& row : flows.rows) {
+    problem.flows.push_back(
+        {.route = numbering.route(row.from, row.to), .bytes = row.bytes, .start = core::to_picoseconds(row.start_s)});
+  }
+  if (flows.after.empty()) return problem;
+  problem.after_begin = flows.after_begin;
+  problem.after = flows.after;
+  return problem;
+}
+
+FlowRun run(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing) {
+  CAIRN_ASSERT(!flows.rows.empty());
+  sim::FlowTimes times = sim::run_flows(problem(network, flows, sharing));
+  FlowRun result{.end = std::move(times.end), .makespan = times.makespan, .first = 0, .mean_s = 0.0};
+  result.first = *std::min_element(result.end.begin(), result.end.end());
+  double sum = 0.0;
+  for (const core::Picoseconds end : result.end) sum += static_cast<double>(end);
+  result.mean_s = sum / core::k_picoseconds_per_second / static_cast<double>(result.end.size());
+  return result;
+}
+
+}  // namespace cairn::traffic
