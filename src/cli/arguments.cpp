@@ -28,6 +28,8 @@ class Parser {
     config();
     validate();
     calibrate();
+    topology();
+    import();
     schema();
     completion();
     app_.footer("Example: cairn run llama3-70b-64xdgx-h100 --set strategy.pp=8 --set strategy.dp=8");
@@ -170,6 +172,36 @@ class Parser {
         "Errors are predicted / measured - 1, in sample and of whole groups that the fit did not see.");
   }
 
+  void topology() {
+    CLI::App* sub = command(app_, "topology", "what a network can carry and what it costs; flows over it", topology_);
+    sub->add_option("network", topology_.name, "a network, cluster or graph: a file, or a name of `cairn config list`")
+        ->type_name(k_file);
+    sub->add_option("--compare", topology_.compare, "several networks side by side")->type_name("NAME ...");
+    add_overrides(*sub, topology_.overrides);
+    sub->add_option("--prices", topology_.prices, "the price list, a name of `cairn config list prices`")
+        ->type_name("NAME")
+        ->capture_default_str();
+    sub->add_option("--flows", topology_.flows, "flows to run: a table (CSV) of src,dst,bytes,start_s,after")->type_name(k_file);
+    sub->add_option("--sharing", topology_.sharing, "how flows share links: max-min, or rtt-weighted by 1/latency")
+        ->check(CLI::IsMember(sharings_).description(""))
+        ->type_name("RULE")
+        ->capture_default_str();
+    sub->add_option("--svg", topology_.svg, "draw it (small networks)")->type_name(k_file);
+    sub->add_option("--dot", topology_.dot, "write it for Graphviz (small networks)")->type_name(k_file);
+    add_result(*sub, topology_.result);
+    sub->footer(
+        "after: rows that must have ended first, separated by ';' and counted from 1, or from 0 where row 0 is named.\n"
+        "Example: cairn topology --compare hx2mesh-1024 fat-tree-1024 torus-1024");
+  }
+
+  void import() {
+    CLI::App* group = app_.add_subcommand("import", "files of other tools as files of Cairn");
+    group->require_subcommand(1);
+    CLI::App* nccl = command(*group, "nccl-topo", "NCCL's topology (NCCL_TOPO_DUMP_FILE, XML) as a graph", import_);
+    nccl->add_option("file", import_.file, "the XML file")->required()->type_name(k_file);
+    nccl->add_option("-o,--output", import_.output, "write the result to a file")->type_name(k_file);
+  }
+
   void schema() {
     CLI::App* sub = command(app_, "schema", "JSON Schema of a file that Cairn reads or writes; without a name, the names", schema_);
     sub->add_option("name", schema_.name, "such as experiment or cairn.run/1")->type_name("NAME");
@@ -188,6 +220,16 @@ class Parser {
   void check() const {
     check_run();
     if (const auto* bound = std::get_if<BoundArguments>(&result_.command)) check_bound(*bound);
+    if (const auto* topology = std::get_if<TopologyArguments>(&result_.command)) check_topology(*topology);
+  }
+  static void check_topology(const TopologyArguments& topology) {
+    if (topology.name.empty() == topology.compare.empty())
+      throw core::ConfigurationError("cairn topology", topology.name.empty() ? "no network was named" : "both a network and --compare were given",
+                                     "give one network, or --compare A B C");
+    if (!topology.compare.empty() && !(topology.svg.empty() && topology.dot.empty()))
+      throw core::ConfigurationError("--svg", "a picture shows one network", "draw it without --compare");
+    if (topology.flows.empty() && topology.sharing != "max-min")
+      throw core::ConfigurationError("--sharing", "there are no flows to share links", "give --flows FILE.csv");
   }
   static void check_bound(const BoundArguments& bound) {
     const std::string example = "for example 'matmul m=1024 n=1024 k=1024', einsum 'ik,kj->ij', --cdag FILE, --trace FILE or --model NAME";
@@ -259,6 +301,7 @@ class Parser {
         for (const auto& [name, color] : colors_) words.choices.push_back(name);
       if (option->check_lname("game")) words.choices = rules_;
       if (option->check_lname("set")) words.choices = override_words();
+      if (option->check_lname("sharing")) words.choices = sharings_;
       if (option->check_lname("attention")) words.choices = attentions_;
       result.options.push_back(std::move(words));
     }
@@ -283,6 +326,7 @@ class Parser {
   }
 
   const std::vector<std::string> rules_{"rbw", "hk"};
+  const std::vector<std::string> sharings_{"max-min", "rtt-weighted"};
   const std::vector<std::string> attentions_{"unfused", "fused_softmax", "flash2"};
   const std::map<std::string, ColorChoice> colors_{
       {"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}};
@@ -298,6 +342,8 @@ class Parser {
   SchemaArguments schema_;
   ValidateArguments validate_;
   CalibrateArguments calibrate_;
+  TopologyArguments topology_;
+  ImportArguments import_;
   CompletionArguments completion_;
 };
 

@@ -99,9 +99,26 @@ struct CalibrateArguments {
   bool json = false;
 };
 
+struct TopologyArguments {
+  std::string name;
+  std::vector<std::string> compare;  // several in place of one
+  std::vector<std::string> overrides;
+  std::string prices = "hammingmesh-2022";
+  std::string flows;
+  std::string sharing = "max-min";
+  std::string svg;
+  std::string dot;
+  ResultArguments result;
+};
+
+struct ImportArguments {
+  std::string file;
+  std::string output;
+};
+
 using CommandArguments =
     std::variant<std::monostate, RunArguments, BoundArguments, ConfigShowArguments, ConfigModelArguments, ConfigListArguments,
-                 ValidateArguments, CalibrateArguments, SchemaArguments, CompletionArguments>;
+                 ValidateArguments, CalibrateArguments, TopologyArguments, ImportArguments, SchemaArguments, CompletionArguments>;
 
 struct Arguments {
   CommonArguments common;

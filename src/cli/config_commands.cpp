@@ -17,8 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int k_indent = 2;
-constexpr std::array<std::string_view, 7> k_kinds{"accelerators", "calibration", "clusters", "experiments",
-                                                  "frameworks",   "models",      "precision"};
+constexpr std::array<std::string_view, 9> k_kinds{"accelerators", "calibration", "clusters", "experiments",
+                                                  "frameworks",   "models",      "precision", "prices", "topologies"};
 
 void write_document(const Json& document, Output& output) { output.write(document.dump(k_indent) + "\n"); }
 

@@ -39,6 +39,8 @@ int command(const ConfigModelArguments& arguments, Context& context);
 int command(const ConfigListArguments& arguments, Context& context);
 int command(const ValidateArguments& arguments, Context& context);
 int command(const CalibrateArguments& arguments, Context& context);
+int command(const TopologyArguments& arguments, Context& context);
+int command(const ImportArguments& arguments, Context& context);
 int command(const SchemaArguments& arguments, Context& context);
 int command(const CompletionArguments& arguments, Context& context);
 

@@ -11,6 +11,9 @@
 #include "cairn/models/transformer_config.h"
 #include "cairn/report/calibration.h"
 #include "cairn/report/schema.h"
+#include "cairn/topology/build.h"
+#include "cairn/topology/graph.h"
+#include "cairn/topology/prices.h"
 #include "context.h"
 #include "exit_code.h"
 #include "schemas.h"
@@ -38,9 +41,15 @@ constexpr std::array k_schemas{
            [] { return schema_of<hardware::FrameworkProfile>("framework"); }},
     Schema{"calibration", "what was measured about an accelerator's kernels and transfers",
            [] { return schema_of<cost::Calibration>("calibration"); }},
+    Schema{"network", "one network by its kind and sizes", [] { return schema_of<topology::NetworkFile>("network"); }},
+    Schema{"graph", "a network link by link", [] { return schema_of<topology::GraphFile>("graph"); }},
+    Schema{"prices", "what switches and cables cost", [] { return schema_of<topology::PriceList>("prices"); }},
     Schema{"cairn.run/1", "the result of cairn run", [] { return report::run_schema(); }},
     Schema{"cairn.bound/1", "the result of cairn bound", [] { return report::bound_schema(); }},
     Schema{"cairn.calibrate/1", "the result of cairn calibrate", [] { return report::calibrate_schema(); }},
+    Schema{"cairn.topology/1", "the result of cairn topology", [] { return report::topology_schema(); }},
+    Schema{"cairn.topology-comparison/1", "the result of cairn topology --compare",
+           [] { return report::topology_comparison_schema(); }},
     Schema{"cairn.measurement/1", "what cairn-probe measured", [] { return measure::probe_document_schema(); }},
     Schema{"cairn.error/1", "a line of cairn run --batch that could not be run", [] { return report::error_schema(); }},
 };
@@ -58,7 +67,7 @@ std::vector<std::string> schema_names() {
 int command(const SchemaArguments& arguments, Context& /*context*/) {
   Output output(arguments.output);
   if (arguments.name.empty()) {
-    for (const Schema& schema : k_schemas) output.write(fmt::format("{:<22}{}\n", schema.name, schema.summary));
+    for (const Schema& schema : k_schemas) output.write(fmt::format("{:<30}{}\n", schema.name, schema.summary));
     output.finish();
     return k_ok;
   }

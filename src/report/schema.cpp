@@ -191,6 +191,57 @@ std::string bound_schema() {
   return document("cairn.bound/1", std::move(body)).dump(k_indent);
 }
 
+namespace {
+
+Json topology() {
+  const Json s = amount("s");
+  const Json level = object({{"name", text()},
+                             {"kind", text()},
+                             {"domains", count()},
+                             {"units", count()},
+                             {"ports_per_unit", count()},
+                             {"port_bytes_per_s", amount("bytes/s")},
+                             {"switches", count()},
+                             {"diameter", count()},
+                             {"bisection_fraction", ratio("of what half of the ports inject")},
+                             {"routing", or_null(text())},
+                             {"seed", or_null(count())}});
+  return object(
+      {{"schema", text()},
+       {"tool", object({{"version", text()}, {"build", text()}})},
+       {"name", text()},
+       {"endpoints", count()},
+       {"switches", count()},
+       {"diameter", count()},
+       {"injection_bytes_per_s", amount("bytes/s of one endpoint, one direction")},
+       {"bisection_fraction", ratio("of what half of the endpoints inject")},
+       {"alltoall_fraction", ratio("of injection, routes spread evenly")},
+       {"allreduce_fraction", ratio("amount / time over injection")},
+       {"deadlock_free", flag()},
+       {"routed", or_null(object({{"alltoall_fraction", ratio("of injection, under the routes as they are")},
+                                  {"longest_links", count()},
+                                  {"mean_links", amount("links, over all pairs")}}))},
+       {"cost_usd", or_null(amount("USD"))},
+       {"bill", or_null(object({{"prices", text()}, {"switches", count()}, {"short_cables", count()}, {"long_cables", count()}}))},
+       {"levels", list_of(level)},
+       {"flows", or_null(object({{"count", count()},
+                                 {"sharing", text()},
+                                 {"makespan_s", s},
+                                 {"first_finish_s", s},
+                                 {"mean_finish_s", s}}))},
+       {"assumptions", list_of(text())},
+       {"warnings", list_of(text())}});
+}
+
+}  // namespace
+
+std::string topology_schema() { return document("cairn.topology/1", topology()).dump(k_indent); }
+
+std::string topology_comparison_schema() {
+  return document("cairn.topology-comparison/1", object({{"schema", text()}, {"networks", list_of(topology())}}))
+      .dump(k_indent);
+}
+
 std::string error_schema() {
   const Json diagnostic = object({{"severity", text()},
                                   {"file", text()},

@@ -1,5 +1,5 @@
-// `cairn run NAME --json` of every shipped experiment, and `cairn bound` of every line of bounds.txt, against the document
-// each gave when it was last blessed.
+// `cairn run NAME --json` of every shipped experiment, `cairn bound` of every line of bounds.txt and `cairn topology` of every
+// line of networks.txt, against the document each gave when it was last blessed.
 //
 // Numbers may differ by what another mathematical library rounds differently; everything else must be equal. After a change
 // that is meant: tests/golden/bless, and read the difference.
@@ -75,22 +75,33 @@ TEST_CASE("Shipped experiments give what was blessed") {
   }
 }
 
-TEST_CASE("Bounds give what was blessed") {
+namespace {
+
+// Every line of `list`.txt, a name and arguments, against `list`/name.json.
+void same_as_blessed(const std::string& command, const std::string& list) {
   const fs::path golden = fs::path(CAIRN_SOURCE_DIR) / "tests" / "golden";
   std::set<std::string> listed;
-  std::ifstream list(golden / "bounds.txt");
+  std::ifstream lines(golden / (list + ".txt"));
   std::string name;
   std::string arguments;
-  while (list >> name && std::getline(list >> std::ws, arguments)) {
+  while (lines >> name && std::getline(lines >> std::ws, arguments)) {
     listed.insert(name);
     INFO(name << ": " << arguments);
-    json expected = json::parse(std::ifstream(golden / "bounds" / (name + ".json")));
-    json actual = output_of("bound " + arguments);
-    expected.erase("tool");
-    actual.erase("tool");
+    json expected = json::parse(std::ifstream(golden / list / (name + ".json")));
+    json actual = output_of(command + " " + arguments);
+    for (json* document : {&expected, &actual}) {
+      document->erase("tool");
+      if (document->contains("networks"))
+        for (json& network : (*document)["networks"]) network.erase("tool");
+    }
     same(expected, actual, "");
   }
   std::set<std::string> blessed;
-  for (const auto& file : fs::directory_iterator(golden / "bounds")) blessed.insert(file.path().stem().string());
+  for (const auto& file : fs::directory_iterator(golden / list)) blessed.insert(file.path().stem().string());
   CHECK(listed == blessed);
 }
+
+}  // namespace
+
+TEST_CASE("Bounds give what was blessed") { same_as_blessed("bound", "bounds"); }
+TEST_CASE("Networks give what was blessed") { same_as_blessed("topology", "networks"); }

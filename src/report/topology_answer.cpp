@@ -1,0 +1,30 @@
+#include <utility>
+
+#include "cairn/report/topology.h"
+
+namespace cairn::report {
+
+std::string_view name(sim::Sharing sharing) { return sharing == sim::Sharing::max_min ? "max-min" : "rtt-weighted"; }
+
+TopologyAnswer describe(topology::Network network, const topology::PriceList& prices) {
+  TopologyAnswer answer;
+  const topology::Composite& whole = *network.topology;
+  answer.limits = whole.limits();
+  if (whole.endpoints() <= topology::k_survey_limit) answer.routed = topology::survey(whole);
+  answer.bill = topology::bill(whole, prices);
+  answer.prices = prices.name;
+  answer.assumptions = network.assumptions;
+  answer.assumptions.insert(answer.assumptions.end(), answer.bill.remarks.begin(), answer.bill.remarks.end());
+  answer.network = std::move(network);
+  return answer;
+}
+
+TopologyFlows summary(const traffic::FlowRun& run, sim::Sharing sharing) {
+  return {.count = run.end.size(),
+          .sharing = sharing,
+          .makespan_s = core::to_seconds(run.makespan),
+          .first_finish_s = core::to_seconds(run.first),
+          .mean_finish_s = run.mean_s};
+}
+
+}  // namespace cairn::report

@@ -1,0 +1,106 @@
+#include <nlohmann/json.hpp>
+
+#include "cairn/report/topology.h"
+
+namespace cairn::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using topology::CompositeLevel;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+std::string_view routing_name(const hardware::LevelSpec& spec) {
+  switch (*spec.routing) {
+    case hardware::Routing::d_mod_k:
+      return "d-mod-k";
+    case hardware::Routing::ecmp:
+      return "ecmp";
+    case hardware::Routing::minimal:
+      return "minimal";
+    case hardware::Routing::valiant:
+      return "valiant";
+  }
+  return "";
+}
+
+Json level_json(const topology::Composite& whole, const CompositeLevel& level) {
+  const topology::Limits limits = level.network->limits(level.ports);
+  Json json{{"name", level.name},
+            {"kind", std::string(hardware::name(level.kind))},
+            {"domains", whole.domains(level)},
+            {"units", level.domain / level.unit},
+            {"ports_per_unit", level.ports},
+            {"port_bytes_per_s", level.port_bandwidth},
+            {"switches", whole.domains(level) * level.network->switches()},
+            {"diameter", limits.diameter},
+            {"bisection_fraction", limits.bisection_fraction},
+            {"routing", nullptr},
+            {"seed", nullptr}};
+  if (level.spec.routing) json["routing"] = std::string(routing_name(level.spec));
+  if (level.spec.routing == hardware::Routing::ecmp || level.spec.routing == hardware::Routing::valiant)
+    json["seed"] = level.spec.seed.value_or(0);
+  return json;
+}
+
+Json flows_json(const TopologyFlows& flows) {
+  return {{"count", flows.count},
+          {"sharing", std::string(name(flows.sharing))},
+          {"makespan_s", flows.makespan_s},
+          {"first_finish_s", flows.first_finish_s},
+          {"mean_finish_s", flows.mean_finish_s}};
+}
+
+Json document(const TopologyAnswer& answer, const Tool& tool) {
+  const topology::Composite& whole = *answer.network.topology;
+  const std::int64_t p = whole.endpoints();
+  Json json{{"schema", "cairn.topology/1"},
+            {"tool", {{"version", tool.version}, {"build", tool.build}}},
+            {"name", answer.network.name},
+            {"endpoints", p},
+            {"switches", whole.switches()},
+            {"diameter", answer.limits.diameter},
+            {"injection_bytes_per_s", answer.limits.injection},
+            {"bisection_fraction", answer.limits.bisection_fraction},
+            {"alltoall_fraction", topology::alltoall_fraction(answer.limits, p)},
+            {"allreduce_fraction", topology::allreduce_fraction(answer.limits, p)},
+            {"deadlock_free", whole.deadlock_free()},
+            {"routed", nullptr},
+            {"cost_usd", or_null(answer.bill.usd)},
+            {"bill", nullptr}};
+  if (answer.routed) {
+    topology::Limits routed = answer.limits;
+    routed.alltoall_load = answer.routed->alltoall_load;
+    json["routed"] = {{"alltoall_fraction", topology::alltoall_fraction(routed, p)},
+                      {"longest_links", answer.routed->longest},
+                      {"mean_links", answer.routed->mean_links}};
+  }
+  if (answer.bill.usd)
+    json["bill"] = {{"prices", answer.prices},
+                    {"switches", answer.bill.wiring.switches},
+                    {"short_cables", answer.bill.wiring.short_cables},
+                    {"long_cables", answer.bill.wiring.long_cables}};
+  json["levels"] = Json::array();
+  for (const CompositeLevel& level : whole.levels()) json["levels"].push_back(level_json(whole, level));
+  json["flows"] = answer.flows ? flows_json(*answer.flows) : Json();
+  json["assumptions"] = answer.assumptions;
+  json["warnings"] = Json::array();
+  return json;
+}
+
+}  // namespace
+
+std::string json(const TopologyAnswer& answer, const Tool& tool, int indent) {
+  return document(answer, tool).dump(indent);
+}
+
+std::string json(std::span<const TopologyAnswer> answers, const Tool& tool, int indent) {
+  Json all{{"schema", "cairn.topology-comparison/1"}, {"networks", Json::array()}};
+  for (const TopologyAnswer& answer : answers) all["networks"].push_back(document(answer, tool));
+  return all.dump(indent);
+}
+
+}  // namespace cairn::report

@@ -1,0 +1,147 @@
+// A network as SVG and as Graphviz text. Lines are the wider the more bandwidth they stand for; hovering shows it.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "cairn/core/format_units.h"
+#include "cairn/report/topology.h"
+#include "topology_drawing.h"
+
+namespace cairn::report {
+namespace {
+
+using topology::NodeId;
+
+constexpr double k_unit = 46.0;    // pixels from neighbour to neighbour
+constexpr double k_margin = 40.0;  // pixels
+constexpr double k_title = 34.0;   // pixels above the drawing
+constexpr double k_radius = 13.0;  // of a node
+constexpr double k_thin = 1.0, k_thick = 3.2;
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string rate(double bandwidth) { return core::format(core::BytesPerSecond::from_base(bandwidth)); }
+
+class Svg {
+ public:
+  explicit Svg(const topology::Network& network)
+      : network_(*network.topology), cables_(cables(network_)), places_(layout(network_, cables_)) {
+    for (std::array<double, 2>& place : places_) {
+      place = {k_margin + k_unit * place[0], k_title + k_margin + k_unit * place[1]};
+      width_ = std::max(width_, place[0] + k_margin);
+      height_ = std::max(height_, place[1] + k_margin);
+    }
+    for (const Cable& cable : cables_) widest_ = std::max(widest_, cable.bandwidth);
+    constexpr double k_letter = 8.0;
+    width_ = std::max(width_, 2.0 * k_margin + k_letter * static_cast<double>(network.name.size()));
+    add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
+        "{1:.0f}\" "
+        "font-family=\"sans-serif\">\n",
+        width_, height_);
+    add("<rect width=\"{:.0f}\" height=\"{:.0f}\" fill=\"#ffffff\"/>\n", width_, height_);
+    add("<text x=\"{:.0f}\" y=\"26\" font-size=\"16\" fill=\"#202124\">{}</text>\n", k_margin - k_radius,
+        escaped(network.name));
+  }
+
+  std::string finish() {
+    for (const Cable& cable : cables_) draw(cable);
+    for (NodeId node = 0; node < network_.nodes(); ++node) draw(node);
+    return out_ + "</svg>\n";
+  }
+
+ private:
+  template <class... Values>
+  void add(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Values>(values)...);
+  }
+
+  // Straight, or bent where the line would run through other nodes of its row or column.
+  void draw(const Cable& cable) {
+    const auto& a = places_[static_cast<std::size_t>(cable.from)];
+    const auto& b = places_[static_cast<std::size_t>(cable.to)];
+    const double dx = b[0] - a[0], dy = b[1] - a[1], length = std::hypot(dx, dy);
+    const bool along = (dx == 0.0 || dy == 0.0) && length > 1.5 * k_unit;
+    constexpr double k_bend = 0.16;
+    const double bend = along ? std::min(k_bend * length, k_unit * 0.8) : 0.0;
+    const double stroke =
+        k_thin + (k_thick - k_thin) * (cable.bandwidth / widest_) * (cables_.size() > k_many ? 0.3 : 1.0);
+    add("<path d=\"M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}\" fill=\"none\" stroke=\"#8a94a6\" "
+        "stroke-width=\"{:.2f}\"{}>"
+        "<title>{} - {}: {}{}</title></path>\n",
+        a[0], a[1], (a[0] + b[0]) / 2.0 - 2.0 * bend * (length > 0.0 ? dy / length : 0.0),
+        (a[1] + b[1]) / 2.0 - 2.0 * bend * (length > 0.0 ? std::abs(dx) / length : 0.0), b[0], b[1], stroke,
+        cable.one_way ? " stroke-dasharray=\"5 3\"" : "", escaped(network_.node_name(cable.from)),
+        escaped(network_.node_name(cable.to)), rate(cable.bandwidth), cable.one_way ? " one way" : " each way");
+  }
+
+  void draw(NodeId node) {
+    const auto& at = places_[static_cast<std::size_t>(node)];
+    const std::string name = network_.node_name(node);
+    const bool endpoint = node < network_.endpoints();
+    if (endpoint)
+      add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.0f}\" fill=\"#2b6cb0\"><title>{}</title></circle>\n", at[0],
+          at[1], k_radius, escaped(name));
+    else
+      add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.0f}\" height=\"{:.0f}\" rx=\"3\" "
+          "fill=\"#c05621\"><title>{}</title></rect>\n",
+          at[0] - k_radius, at[1] - k_radius, 2.0 * k_radius, 2.0 * k_radius, escaped(name));
+    constexpr std::size_t k_fits = 4;  // letters
+    if (name.size() <= k_fits)
+      add("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"10\" fill=\"#ffffff\" text-anchor=\"middle\">{}</text>\n", at[0],
+          at[1] + 3.5, escaped(name));
+  }
+
+  static constexpr std::size_t k_many = 200;
+  const topology::Topology& network_;
+  std::vector<Cable> cables_;
+  std::vector<std::array<double, 2>> places_;
+  double width_ = 0.0;
+  double height_ = 0.0;
+  double widest_ = 1.0;
+  std::string out_;
+};
+
+// Within double quotes.
+std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+std::string svg(const topology::Network& network) { return Svg(network).finish(); }
+
+std::string graphviz(const topology::Network& network) {
+  const topology::Topology& topology = *network.topology;
+  std::string out = fmt::format("digraph {} {{\n  node [fontname=\"sans-serif\"];\n", in_quotes(network.name));
+  for (NodeId node = 0; node < topology.nodes(); ++node)
+    fmt::format_to(std::back_inserter(out), "  n{} [label={}, shape={}];\n", node, in_quotes(topology.node_name(node)),
+                   node < topology.endpoints() ? "circle" : "box");
+  for (const Cable& cable : cables(topology))
+    fmt::format_to(std::back_inserter(out), "  n{} -> n{} [dir={}, label={}];\n", cable.from, cable.to,
+                   cable.one_way ? "forward" : "none", in_quotes(rate(cable.bandwidth)));
+  return out + "}\n";
+}
+
+}  // namespace cairn::report

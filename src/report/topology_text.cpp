@@ -1,0 +1,145 @@
+#include <functional>
+
+#include "cairn/core/format_units.h"
+#include "cairn/report/topology.h"
+#include "text_report.h"
+
+namespace cairn::report {
+namespace {
+
+using topology::CompositeLevel;
+
+constexpr double k_percent = 100.0;
+
+std::string share(double fraction) { return fmt::format("{:.1f} %", k_percent * fraction); }
+std::string grouped(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+std::string money(double usd) {
+  constexpr double k_million = 1e6, k_thousand = 1e3;
+  if (usd >= k_million) return fmt::format("{:.2f} M USD", usd / k_million);
+  return usd >= k_thousand ? fmt::format("{:.1f} k USD", usd / k_thousand) : fmt::format("{:.0f} USD", usd);
+}
+std::string seconds(double time) { return aligned_time(time); }
+
+// One figure: its name, how a network shows it (empty: it has none), and what it means.
+struct Row {
+  std::string_view name;
+  std::function<std::string(const TopologyAnswer&)> value;
+  std::string_view meaning;
+};
+
+std::string routed(const TopologyAnswer& answer) {
+  if (!answer.routed) return "";
+  topology::Limits limits = answer.limits;
+  limits.alltoall_load = answer.routed->alltoall_load;
+  return share(topology::alltoall_fraction(limits, answer.network.topology->endpoints()));
+}
+
+std::vector<Row> rows() {
+  const auto endpoints = [](const TopologyAnswer& a) { return a.network.topology->endpoints(); };
+  return {{"endpoints", [=](const TopologyAnswer& a) { return grouped(endpoints(a)); }, ""},
+          {"switches", [](const TopologyAnswer& a) { return grouped(a.network.topology->switches()); }, "of one plane"},
+          {"diameter", [](const TopologyAnswer& a) { return fmt::format("{} links", a.limits.diameter); },
+           "of the longest minimal route"},
+          {"mean route",
+           [](const TopologyAnswer& a) { return a.routed ? fmt::format("{:.2f} links", a.routed->mean_links) : ""; },
+           "over all pairs"},
+          {"injection",
+           [](const TopologyAnswer& a) { return core::format(core::BytesPerSecond::from_base(a.limits.injection)); },
+           "of an endpoint; what the shares are of"},
+          {"bisection", [](const TopologyAnswer& a) { return share(a.limits.bisection_fraction); },
+           "between halves, of what one injects"},
+          {"all-to-all",
+           [=](const TopologyAnswer& a) { return share(topology::alltoall_fraction(a.limits, endpoints(a))); },
+           "where routes spread evenly"},
+          {"  as routed", routed, "under the routes as they are"},
+          {"all-reduce",
+           [=](const TopologyAnswer& a) { return share(topology::allreduce_fraction(a.limits, endpoints(a))); },
+           "amount over time, of large ones"},
+          {"cost", [](const TopologyAnswer& a) { return a.bill.usd ? money(*a.bill.usd) : std::string("unknown"); },
+           "of switches and cables, all planes"},
+          {"makespan", [](const TopologyAnswer& a) { return a.flows ? seconds(a.flows->makespan_s) : ""; },
+           "last flow ends"},
+          {"first finish", [](const TopologyAnswer& a) { return a.flows ? seconds(a.flows->first_finish_s) : ""; }, ""},
+          {"mean finish", [](const TopologyAnswer& a) { return a.flows ? seconds(a.flows->mean_finish_s) : ""; }, ""}};
+}
+
+class TopologyText : private TextReport {
+ public:
+  explicit TopologyText(bool color) : TextReport(color) {}
+
+  std::string one(const TopologyAnswer& answer) {
+    line("{}", paint_.bold(answer.network.name));
+    for (const Row& row : rows()) {
+      std::string value = row.value(answer);
+      if (value.empty()) continue;
+      if (row.name == "makespan") heading(answer);
+      line("  {:<14}{:>16}  {}", row.name, value, paint_.dim(row.meaning));
+    }
+    if (answer.bill.usd && *answer.bill.usd > 0.0)
+      line("  {:<14}{:>16}  {}", "", "",
+           paint_.dim(fmt::format("{} switches, {} short and {} long cables at {}",
+                                  grouped(answer.bill.wiring.switches), grouped(answer.bill.wiring.short_cables),
+                                  grouped(answer.bill.wiring.long_cables), answer.prices)));
+    levels(*answer.network.topology);
+    if (!answer.assumptions.empty()) {
+      line("");
+      line("{}", paint_.bold("Assumptions"));
+      for (const std::string& each : answer.assumptions) out_ += wrapped(each, "  ", "  ");
+    }
+    return std::move(out_);
+  }
+
+  std::string table(std::span<const TopologyAnswer> answers) {
+    constexpr std::size_t k_first = 14;
+    const std::size_t width = std::max<std::size_t>(14, (k_text_width - k_first) / answers.size() - 2);
+    std::string head = fmt::format("{:<{}}", "", k_first);
+    for (const TopologyAnswer& answer : answers)
+      head += fmt::format("  {:>{}}", clipped(answer.network.name, width), width);
+    line("{}", paint_.bold(head));
+    for (const Row& row : rows()) {
+      std::string cells = fmt::format("{:<{}}", row.name, k_first);
+      bool any = false;
+      for (const TopologyAnswer& answer : answers) {
+        const std::string value = row.value(answer);
+        any = any || !value.empty();
+        cells += fmt::format("  {:>{}}", value.empty() ? "-" : value, width);
+      }
+      if (any) line("{}", cells);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void heading(const TopologyAnswer& answer) {
+    line("");
+    line("{}", paint_.bold(fmt::format("{} flows, sharing {}", grouped(static_cast<std::int64_t>(answer.flows->count)),
+                                       name(answer.flows->sharing))));
+  }
+  void levels(const topology::Composite& whole) {
+    if (whole.levels().size() < 2) return;
+    line("");
+    line("{}", paint_.bold("Levels, inner to outer"));
+    line("  {:<10} {:<16} {:>8} {:>7} {:>7} {:>12} {:>10}", "", "kind", "domains", "units", "ports", "of a port",
+         "bisection");
+    for (const CompositeLevel& level : whole.levels()) {
+      const topology::Limits limits = level.network->limits(level.ports);
+      line("  {:<10} {:<16} {:>8} {:>7} {:>7} {:>12} {:>10}", level.name, hardware::name(level.kind),
+           grouped(whole.domains(level)), grouped(level.domain / level.unit), level.ports,
+           core::format(core::BytesPerSecond::from_base(level.port_bandwidth)), share(limits.bisection_fraction));
+    }
+  }
+};
+
+}  // namespace
+
+std::string text(const TopologyAnswer& answer, const TextStyle& style) { return TopologyText(style.color).one(answer); }
+
+std::string text(std::span<const TopologyAnswer> answers, const TextStyle& style) {
+  return TopologyText(style.color).table(answers);
+}
+
+}  // namespace cairn::report
