@@ -1,6 +1,7 @@
 // Solving only where a change reaches: links are opened one ring after the other until nothing beyond is disturbed.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cairn/sim/fair_share.h"
 
@@ -59,6 +60,10 @@ void FairShare::close_all() {
 
 // The flows that open links hold back, and the links on which they meet flows that stand.
 void FairShare::gather() {
+  if (near_now_ > std::numeric_limits<std::uint32_t>::max() - 4) {
+    std::fill(near_.begin(), near_.end(), 0);
+    near_now_ = 1;
+  }
   near_now_ += 2;
   near_flows_.clear();
   for (const LinkId link : border_) place_[link] = Near::no;

@@ -147,7 +147,7 @@ class FairShare {
   };
   struct Group {
     std::vector<LinkId> links;
-    std::vector<LinkId> order;     // in which they filled
+    std::vector<LinkId> order;     // links that hold flows back; as they filled, unless solved nearby since
     std::vector<LinkId> sequence;  // all links as they filled or turned out to have no growing flow; empty: not known
     std::vector<Mark> marks;
     std::uint32_t valid_marks = 0;
@@ -155,8 +155,8 @@ class FairShare {
     std::uint32_t flows = 0;
     std::uint32_t uneven = 0;      // flows that are not plain
     std::uint32_t departures = 0;  // since it was known to be connected
-    std::uint32_t solved = 0;      // the solve that filled it last
-    std::vector<LinkId> touched;   // since then
+    std::uint64_t solved = 0;      // the solve that filled it last
+    std::vector<LinkId> touched;   // links, since then
     std::uint32_t patience = 0;    // solves to wait before trying to solve nearby again
     std::uint32_t spread = 0;      // times in a row that a change reached too far
     bool busy = false;             // many flows per link: marks pay
@@ -260,7 +260,7 @@ class FairShare {
   std::vector<LinkId> nearby_;  // links renewed nearby, of all groups of this solve
   std::uint32_t mark_spacing_ = 0;
   std::uint32_t next_mark_ = 0;  // when so many links have filled
-  std::uint32_t solve_ = 0;
+  std::uint64_t solve_ = 0;
 };
 
 }  // namespace cairn::sim
