@@ -13,18 +13,23 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-std::string_view routing_name(const hardware::LevelSpec& spec) {
-  switch (*spec.routing) {
-    case hardware::Routing::d_mod_k:
+// Null for kinds with one way of routing.
+Json routing_name(const CompositeLevel& level) {
+  using hardware::LevelKind;
+  using hardware::Routing;
+  const bool tree = level.kind == LevelKind::fat_tree || level.kind == LevelKind::rail_optimized;
+  if (!tree && level.kind != LevelKind::dragonfly) return {};
+  switch (level.spec.routing.value_or(tree ? Routing::d_mod_k : Routing::minimal)) {
+    case Routing::d_mod_k:
       return "d-mod-k";
-    case hardware::Routing::ecmp:
+    case Routing::ecmp:
       return "ecmp";
-    case hardware::Routing::minimal:
+    case Routing::minimal:
       return "minimal";
-    case hardware::Routing::valiant:
+    case Routing::valiant:
       return "valiant";
   }
-  return "";
+  return {};
 }
 
 Json level_json(const topology::Composite& whole, const CompositeLevel& level) {
@@ -38,9 +43,8 @@ Json level_json(const topology::Composite& whole, const CompositeLevel& level) {
             {"switches", whole.domains(level) * level.network->switches()},
             {"diameter", limits.diameter},
             {"bisection_fraction", limits.bisection_fraction},
-            {"routing", nullptr},
+            {"routing", routing_name(level)},
             {"seed", nullptr}};
-  if (level.spec.routing) json["routing"] = std::string(routing_name(level.spec));
   if (level.spec.routing == hardware::Routing::ecmp || level.spec.routing == hardware::Routing::valiant)
     json["seed"] = level.spec.seed.value_or(0);
   return json;

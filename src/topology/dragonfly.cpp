@@ -7,8 +7,9 @@
 // All links have the endpoints' bandwidth B. Among c parallel cables (source + destination) mod c decides.
 //   minimal   endpoint, [local], [global], [local], endpoint
 //   valiant   minimal to a group chosen by hash(seed, source, destination), from there minimal
-//   diameter 5; bisection ceil(g/2) c / (a p); all-to-all load = max((P - 1) / B, (a p)^2 / (c B) of a global link,
-//   (p^2 + 2 h' a p^2 / c) / B of a local link with h' <= h global ports in use at each end)
+//   diameter 5; bisection ceil(g/2) c / (a p); all-to-all load = max((P - 1) / B, (a p)^2 / (c B) of a global link
+//   between full groups, (p^2 + 2 p (P - a p) h' / (c (g - 1))) / B of a local link to a router with h' global ports in
+//   use)
 // Source: Kim, Dally, Scott, Abts 2008, "Technology-driven, highly-scalable dragonfly topology", ISCA.
 #include <algorithm>
 
@@ -88,8 +89,10 @@ class Dragonfly final : public Topology {
       const auto c = static_cast<double>(s_.cables);
       const auto used = static_cast<double>(std::min(s_.h, s_.ports()));
       limits.bisection_fraction = std::min(1.0, static_cast<double>((s_.groups + 1) / 2) * c / (a * p));
-      limits.alltoall_load = std::max(limits.alltoall_load, a * p * a * p / (c * bandwidth_));
-      local_pairs += 2.0 * used * a * p * p / c;
+      // Of two groups the second may be partly filled, of more at least two are full.
+      const double other = s_.groups > 2 ? a * p : n - a * p;
+      limits.alltoall_load = std::max(limits.alltoall_load, a * p * other / (c * bandwidth_));
+      local_pairs += 2.0 * p * (n - a * p) * used / static_cast<double>(s_.ports());
     } else if (s_.a > 1) {
       limits.bisection_fraction = std::min(1.0, static_cast<double>((s_.a + 1) / 2) / p);
     }

@@ -18,17 +18,23 @@ class Graph final : public Topology {
                  static_cast<std::int64_t>(links.size())),
         names_(std::move(names)),
         list_(std::move(links)),
-        in_(names_.size()) {
-    for (LinkId id = 0; id < this->links(); ++id) in_[static_cast<std::size_t>(at(id).to)].push_back(id);
+        in_(names_.size()),
+        out_(names_.size()) {
+    for (LinkId id = 0; id < this->links(); ++id) {
+      in_[static_cast<std::size_t>(at(id).to)].push_back(id);
+      out_[static_cast<std::size_t>(at(id).from)].push_back(id);
+    }
   }
 
   Link link(LinkId id) const override { return at(id); }
   void route(NodeId from, NodeId to, std::vector<LinkId>& out) const override {
     const std::lock_guard lock(mutex_);
     if (tree_.destination != to) tree_ = tree(to);
+    std::vector<LinkId> next;
     for (NodeId node = from; node != to; node = at(out.back()).to) {
-      CAIRN_ASSERT(tree_.next[static_cast<std::size_t>(node)] >= 0);
-      out.push_back(tree_.next[static_cast<std::size_t>(node)]);
+      onward(tree_, node, next);
+      CAIRN_ASSERT(!next.empty());
+      out.push_back(next[static_cast<std::size_t>(to) % next.size()]);
     }
   }
   Limits limits(std::int64_t /*group*/) const override;
@@ -38,7 +44,7 @@ class Graph final : public Topology {
   NodeId cut_off_from(NodeId to) const {
     const Tree tree = this->tree(to);
     for (NodeId node = 0; node < endpoints(); ++node)
-      if (node != to && tree.next[static_cast<std::size_t>(node)] < 0) return node;
+      if (tree.distance[static_cast<std::size_t>(node)] < 0) return node;
     return -1;
   }
   // An endpoint that `from` cannot reach; -1 when it reaches all.
@@ -46,15 +52,14 @@ class Graph final : public Topology {
     std::vector<bool> reached(names_.size(), false);
     std::vector<NodeId> ends{from};
     reached[static_cast<std::size_t>(from)] = true;
-    std::vector<std::vector<NodeId>> next(names_.size());
-    for (const Link& link : list_) next[static_cast<std::size_t>(link.from)].push_back(link.to);
     while (!ends.empty()) {
       const NodeId node = ends.back();
       ends.pop_back();
-      for (const NodeId to : next[static_cast<std::size_t>(node)]) {
-        if (reached[static_cast<std::size_t>(to)]) continue;
-        reached[static_cast<std::size_t>(to)] = true;
-        ends.push_back(to);
+      for (const LinkId id : out_[static_cast<std::size_t>(node)]) {
+        const auto to = static_cast<std::size_t>(at(id).to);
+        if (reached[to]) continue;
+        reached[to] = true;
+        ends.push_back(at(id).to);
       }
     }
     for (NodeId node = 0; node < endpoints(); ++node)
@@ -63,41 +68,44 @@ class Graph final : public Topology {
   }
 
  private:
-  // The first link from every node on its way to one destination; -1: no way. `order`: nodes by distance.
+  // Links from every node to one destination; -1: no way. `order`: nodes that have one, by distance.
   struct Tree {
     NodeId destination = -1;
-    std::vector<LinkId> next;
     std::vector<std::int64_t> distance;
     std::vector<NodeId> order;
   };
   const Link& at(LinkId id) const { return list_[static_cast<std::size_t>(id)]; }
 
   Tree tree(NodeId destination) const {
-    Tree tree{.destination = destination,
-              .next = std::vector<LinkId>(names_.size(), -1),
-              .distance = std::vector<std::int64_t>(names_.size(), -1),
-              .order = {destination}};
+    Tree tree{
+        .destination = destination, .distance = std::vector<std::int64_t>(names_.size(), -1), .order = {destination}};
     tree.distance[static_cast<std::size_t>(destination)] = 0;
     for (std::size_t i = 0; i < tree.order.size(); ++i) {
-      const std::int64_t distance = tree.distance[static_cast<std::size_t>(tree.order[i])];
       for (const LinkId id : in_[static_cast<std::size_t>(tree.order[i])]) {
-        const auto from = static_cast<std::size_t>(at(id).from);
-        if (tree.distance[from] < 0) {
-          tree.distance[from] = distance + 1;
-          tree.order.push_back(at(id).from);
-        }
-        LinkId& next = tree.next[from];
-        if (tree.distance[from] == distance + 1 && (next < 0 || at(id).bandwidth > at(next).bandwidth ||
-                                                    (at(id).bandwidth == at(next).bandwidth && id < next)))
-          next = id;
+        std::int64_t& distance = tree.distance[static_cast<std::size_t>(at(id).from)];
+        if (distance >= 0) continue;
+        distance = tree.distance[static_cast<std::size_t>(tree.order[i])] + 1;
+        tree.order.push_back(at(id).from);
       }
     }
     return tree;
   }
 
+  // The widest links from `node` that come nearer to the destination, in the order written.
+  void onward(const Tree& tree, NodeId node, std::vector<LinkId>& out) const {
+    out.clear();
+    const std::int64_t nearer = tree.distance[static_cast<std::size_t>(node)] - 1;
+    for (const LinkId id : out_[static_cast<std::size_t>(node)]) {
+      if (tree.distance[static_cast<std::size_t>(at(id).to)] != nearer) continue;
+      if (!out.empty() && at(id).bandwidth > at(out.front()).bandwidth) out.clear();
+      if (out.empty() || at(id).bandwidth == at(out.front()).bandwidth) out.push_back(id);
+    }
+  }
+
   std::vector<std::string> names_;
   std::vector<Link> list_;
   std::vector<std::vector<LinkId>> in_;
+  std::vector<std::vector<LinkId>> out_;
   mutable std::mutex mutex_;
   mutable Tree tree_;  // of the destination asked for last
 };
@@ -110,6 +118,7 @@ Limits Graph::limits(std::int64_t /*group*/) const {
   Limits limits;
   std::vector<double> pairs(list_.size(), 0.0);
   std::vector<double> passing(names_.size());
+  std::vector<LinkId> next;
   for (NodeId to = 0; to < endpoints(); ++to) {
     const Tree tree = this->tree(to);
     std::fill(passing.begin(), passing.end(), 0.0);
@@ -119,9 +128,12 @@ Limits Graph::limits(std::int64_t /*group*/) const {
         passing[node] += 1.0;
         limits.diameter = std::max(limits.diameter, tree.distance[node]);
       }
-      const LinkId next = tree.next[node];
-      pairs[static_cast<std::size_t>(next)] += passing[node];
-      passing[static_cast<std::size_t>(at(next).to)] += passing[node];
+      onward(tree, tree.order[i], next);
+      for (const LinkId id : next) {
+        const double part = passing[node] / static_cast<double>(next.size());
+        pairs[static_cast<std::size_t>(id)] += part;
+        passing[static_cast<std::size_t>(at(id).to)] += part;
+      }
     }
   }
   std::vector<double> out(names_.size(), 0.0);

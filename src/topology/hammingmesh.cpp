@@ -95,7 +95,9 @@ class HammingMesh final : public Topology {
       // Of an edge; then of the links inside, from i + 1 to i: those below go out there, and those above i cross.
       const double away = p * (1.0 - 1.0 / boards);
       limits.alltoall_load = std::max(limits.alltoall_load, inside / 2.0 * away / port);
-      for (std::int64_t i = 0; i + 1 < axis.inside; ++i) {
+      if (axis.inside > 1) {
+        // Their sum falls with i where boards are joined; on a lone board the middle is the busiest.
+        const std::int64_t i = axis.boards > 1 ? 0 : axis.inside / 2 - 1;
         const double passing = std::max(0.0, inside / 2.0 - 1.0 - static_cast<double>(i)) * away;
         const double crossing = static_cast<double>((i + 1) * (axis.inside - 1 - i)) * p / (boards * inside);
         limits.alltoall_load = std::max(limits.alltoall_load, (passing + crossing) / port);

@@ -7,6 +7,10 @@
 
 namespace cairn::topology {
 
+bool is_surveyed(std::int64_t endpoints, std::int64_t diameter) {
+  return endpoints <= k_survey_limit / endpoints / std::max<std::int64_t>(1, diameter);
+}
+
 Survey survey(const Topology& topology) {
   CAIRN_ASSERT(topology.endpoints() >= 2);
   Survey survey;

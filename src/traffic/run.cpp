@@ -42,6 +42,41 @@ class Numbering {
   std::vector<sim::LinkId> links_;
 };
 
+// Rows of a cycle of waiting, each waiting for the next; empty when there is none.
+std::vector<std::uint32_t> find_cycle(const FlowFile& flows) {
+  enum State : std::uint8_t { unseen, open, done };
+  std::vector<State> state(flows.rows.size(), unseen);
+  std::vector<std::uint32_t> path, next(flows.rows.size(), 0);
+  for (std::uint32_t start = 0; start < flows.rows.size(); ++start) {
+    if (state[start] == unseen) path.push_back(start);
+    while (!path.empty()) {
+      const std::uint32_t row = path.back();
+      state[row] = open;
+      const auto after = flows.after_of(row);
+      if (next[row] == after.size()) {
+        state[row] = done;
+        path.pop_back();
+        continue;
+      }
+      const std::uint32_t earlier = after[next[row]++];
+      if (state[earlier] == open) return {std::find(path.begin(), path.end(), earlier), path.end()};
+      if (state[earlier] == unseen) path.push_back(earlier);
+    }
+  }
+  return {};
+}
+
+[[noreturn]] void refuse_cycle(const FlowFile& flows, const std::vector<std::uint32_t>& cycle) {
+  constexpr std::size_t k_named = 8;  // rows
+  const auto number = [&](std::uint32_t row) { return std::to_string(row + (flows.counts_from_zero ? 0U : 1U)); };
+  std::string text;
+  for (std::size_t i = 0; i < std::min(cycle.size(), k_named); ++i) text += number(cycle[i]) + " after ";
+  text += (cycle.size() > k_named ? "... after " : "") + number(cycle.front());
+  throw core::ConfigurationError(
+      {core::Diagnostic::at_line(flows.file, flows.rows[cycle.front()].line, "after: rows wait for each other: " + text,
+                                 "remove one of these dependencies")});
+}
+
 }  // namespace
 
 sim::FlowProblem problem(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing) {
@@ -69,7 +104,14 @@ sim::FlowProblem problem(const topology::Topology& network, const FlowFile& flow
 
 FlowRun run(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing) {
   CAIRN_ASSERT(!flows.rows.empty());
-  sim::FlowTimes times = sim::run_flows(problem(network, flows, sharing));
+  const sim::FlowProblem flow_problem = problem(network, flows, sharing);
+  sim::FlowTimes times;
+  try {
+    times = sim::run_flows(flow_problem);
+  } catch (const core::ConfigurationError&) {
+    if (const std::vector<std::uint32_t> cycle = find_cycle(flows); !cycle.empty()) refuse_cycle(flows, cycle);
+    throw;
+  }
   FlowRun result{.end = std::move(times.end), .makespan = times.makespan, .first = 0, .mean_s = 0.0};
   result.first = *std::min_element(result.end.begin(), result.end.end());
   double sum = 0.0;

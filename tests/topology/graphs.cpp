@@ -1,6 +1,7 @@
 // Graphs of their own: from YAML and from NCCL's XML, and what can be wrong with them.
 #include "cairn/config/read.h"
 #include "cairn/topology/nccl.h"
+#include "cairn/topology/survey.h"
 #include "catch.h"
 #include "topology/networks.h"
 
@@ -65,6 +66,18 @@ TEST_CASE("A graph of two pairs joined by one cable", "[topology]") {
   CHECK(limits.narrowest_cut == Approx(10e9));
   CHECK(net.topology->node_name(0) == "a");
   CHECK(net.topology->node_name(5) == "t");
+}
+
+TEST_CASE("Equal ways are shared by destination", "[topology]") {
+  // Two leaves of two, two spines, all cables alike: a full tree, which loses nothing.
+  std::string text = "version: 1\nname: tree\nendpoints: [a, b, c, d]\nswitches: [s, t, x, y]\nlinks:\n" +
+                     cable("a", "s") + cable("b", "s") + cable("c", "t") + cable("d", "t");
+  for (const char* leaf : {"s", "t"})
+    for (const char* spine : {"x", "y"}) text += cable(leaf, spine);
+  const Network net = network_of_file(text);
+  CHECK(net.topology->limits().bisection_fraction == Approx(1.0));
+  CHECK(net.topology->limits().alltoall_load == Approx(3.0 / 10e9));
+  CHECK(survey(*net.topology).alltoall_load == Approx(3.0 / 10e9));
 }
 
 TEST_CASE("A wider cable is preferred among equally short ways", "[topology]") {

@@ -69,6 +69,19 @@ TEST_CASE("A DGX H100 pod: rails through the node, then over the fabric", "[topo
   CHECK(topology.deadlock_free());
 }
 
+TEST_CASE("Rails with half the uplinks", "[topology]") {
+  const Network net = network_of_file(machine(
+      k_switch,
+      "kind: rail-optimized, nics_per_node: 2, bandwidth: 50 GB/s, latency: 5 us, pod: 4, oversubscription: 2", 8, 2));
+  const Limits limits = net.topology->limits();
+  CHECK(limits.bisection_fraction == Approx(0.5 * 50.0 / 450.0));
+  // A leaf joins 4 NICs, each with the traffic of 2 accelerators to the 4 nodes of the other pod, over 2 uplinks:
+  // 4 x 2 x 4 / 2 = 16, above the 2 x 7 of a NIC.
+  CHECK(limits.alltoall_load == Approx(16.0 / 50e9));
+  CHECK(routed(*net.topology) == Approx(alltoall_fraction(limits, 16)));
+  check_routes(*net.topology);
+}
+
 TEST_CASE("Rail-only has no spine, and shares NICs where there are fewer", "[topology]") {
   const Network rails =
       network_of_file(machine(k_switch, "kind: rail-only, nics_per_node: 4, bandwidth: 50 GB/s, latency: 5 us", 3, 4));

@@ -70,5 +70,6 @@ TEST_CASE("Wrong tables are refused with their line", "[traffic]") {
   refused("src,dst,bytes\n0,4,5\n", "flows.csv:2:", "no endpoint 4");
   refused("src,dst,bytes,after\n0,1,5,3\n", "flows.csv:2:", "no row 3");
   refused("src,dst,bytes,after\n0,1,5,1\n", "flows.csv:2:", "waits for itself");
-  refused("src,dst,bytes,after\n0,1,5,2\n1,2,5,1\n", "", "wait");  // a cycle
+  refused("src,dst,bytes,after\n2,3,5,\n0,1,5,3\n1,2,5,2\n", "flows.csv:3:", "2 after 3 after 2");
+  refused("src,dst,bytes,after\n0,1,5,2\n1,2,5,0\n2,3,5,1\n", "flows.csv:2:", "0 after 2 after 1 after 0");
 }

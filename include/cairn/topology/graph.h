@@ -8,9 +8,10 @@
 //     - {from: gpu0, to: pcie, bandwidth: 25 GB/s, latency: 1 us}      # both ways unless one_way: true
 //     - {from: gpu1, to: pcie, bandwidth: 25 GB/s, latency: 1 us}
 //
-// Endpoints may pass traffic on. Routes have the fewest links; among those the widest first link wins, then the link
-// written first. What an endpoint injects is the bandwidth of all links out of it. Limits are computed from the graph:
-//   diameter, all-to-all   over the routes of all pairs
+// Endpoints may pass traffic on. Routes have the fewest links; at every node, of the links that come nearer the widest
+// are taken, of n equally wide ones number destination mod n. What an endpoint injects is the bandwidth of all links
+// out of it. Limits are computed from the graph:
+//   diameter, all-to-all   over all pairs, each spread evenly at every node over those links
 //   bisection              least maximum flow between two halves: over every halving of up to 12 endpoints, else the
 //                          best of halves grown around endpoints, which may miss a narrower one
 //   narrowest cut          least maximum flow between the first endpoint and another, either way
