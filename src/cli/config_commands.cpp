@@ -131,7 +131,8 @@ int command(const ConfigModelArguments& arguments, Context& context) {
   if (arguments.result.json) {
     write_document(Json{{"schema", "cairn.model/1"},
                         {"name", config.name},
-                        {"parameters", {{"total", parameters.total}, {"active", parameters.active}}},
+                        {"parameters",
+                         {{"total", parameters.total}, {"active", parameters.active}, {"prediction", parameters.prediction}}},
                         {"model", Json::parse(config::to_json(config, -1))}},
                    output);
   } else {
@@ -140,6 +141,8 @@ int command(const ConfigModelArguments& arguments, Context& context) {
       output.write(fmt::format("  {:<14}{}\n", name, value));
     };
     row("parameters", fmt::format("{} total, {} active", parameters.total, parameters.active));
+    if (parameters.prediction > 0)
+      row("further tokens", fmt::format("{}, {} parameters more in training", config.prediction_depth(), parameters.prediction));
     row("layers", fmt::format("{} of width {}", config.layers, config.hidden));
     if (config.ways > 1) row("ways", fmt::format("{} side by side, heads of all together", config.ways));
     row("attention", fmt::format("{} heads of {}, {} key-value heads", config.heads, config.head_size(), config.kv_head_count()));

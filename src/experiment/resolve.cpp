@@ -302,6 +302,10 @@ class Resolver {
                                             .separate_parameter_copy = step.separate_parameter_copy};
     if (r_.recipe.narrow) narrow_weights(r_, r_.treatment);
     resolve_recompute(r_, diagnostics_);
+    if (r_.transformer.prediction_depth() > 0 && (r_.recipe.narrow || r_.strategy.recompute != plan::Recompute::none))
+      r_.warnings.push_back(
+          "model.mtp: narrow products and recomputation are of the model's own layers; modules for further tokens have "
+          "neither");
     resolve_zero(r_, diagnostics_);
   }
 

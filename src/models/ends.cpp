@@ -1,4 +1,7 @@
 // The two ends of a model: tokens to the residual stream, and the residual stream to the loss of every token.
+#include <string_view>
+#include <utility>
+
 #include "layer.h"
 
 namespace cairn::models {
@@ -6,8 +9,17 @@ namespace {
 
 constexpr const char* k_tied = "embedding";
 
+// The tables are the model's, whichever module reads them. One embedding serves the first layer and, where further
+// tokens are predicted, the last.
+constexpr const char* k_embedding = "embedding";
+
 ir::TensorId vocabulary_table(Layer& layer, const char* name) {
-  return layer.parameter(name, {layer.axis.vocab, layer.axis.hidden}, layer.config.tied_embeddings ? k_tied : "");
+  const bool both_ends = layer.config.prediction_depth() > 0 && name == std::string_view(k_embedding);
+  const bool tied = layer.config.tied_embeddings || both_ends;
+  const std::string module = std::exchange(layer.prefix, {});
+  const ir::TensorId table = layer.parameter(name, {layer.axis.vocab, layer.axis.hidden}, tied ? k_tied : "");
+  layer.prefix = module;
+  return table;
 }
 
 ir::TensorId token_indices(Layer& layer, const char* name) {
@@ -96,11 +108,13 @@ class Loss {
 
 }  // namespace
 
-ir::TensorId append_embedding(Layer& layer) {
+namespace {
+
+ir::TensorId append_lookup(Layer& layer) {
   const Axes& a = layer.axis;
   const ir::TensorId tokens = token_indices(layer, "tokens");
-  const ir::TensorId table = vocabulary_table(layer, "embedding");
-  ir::TensorId x = layer.stream("embedding.out");
+  const ir::TensorId table = vocabulary_table(layer, k_embedding);
+  const ir::TensorId x = layer.stream("embedding.out");
   const auto [b, s, h, v] = axes<4>();
   Op(layer, "embedding", ir::Kind::gather, {a.batch, a.sequence, a.hidden})
       .select_one(a.vocab)
@@ -109,10 +123,46 @@ ir::TensorId append_embedding(Layer& layer) {
       .write(x, {b, s, h})
       .keep({tokens})
       .add();
+  return x;
+}
+
+}  // namespace
+
+ir::TensorId append_embedding(Layer& layer) {
+  ir::TensorId x = append_lookup(layer);
   if (layer.config.position == PositionEncoding::learned) x = append_positions(layer, x);
   if (layer.config.embedding_norm) x = append_norm(layer, "embedding_norm", x);
   if (layer.config.stream_entry_dropout() > 0.0) x = append_dropout(layer, "dropout", x);
   return x;
+}
+
+ir::TensorId append_further_token(Layer& layer, ir::TensorId h) {
+  const Axes& a = layer.axis;
+  const ir::TensorId embedded = append_norm(layer, "embedding_norm", append_lookup(layer));
+  const ir::TensorId before = append_norm(layer, "hidden_norm", h);
+  constexpr std::int64_t k_two = 2;
+  const Axis side{"side", loopnest::Extent::of(k_two)};
+  const Axis narrow{"narrow", a.hidden.extent};  // the width of either side, apart from the result's
+  const ir::TensorId both = layer.activation("both.out", {a.batch, a.sequence, side, narrow});
+  {
+    const auto [b, s, n] = axes<3>();
+    Op(layer, "both", ir::Kind::pointwise, {a.batch, a.sequence, narrow})
+        .read(before, {b, s, n})
+        .read(embedded, {b, s, n})
+        .write(both, {b, s, At::fixed(0), n})
+        .write(both, {b, s, At::fixed(1), n})
+        .add();
+  }
+  const ir::TensorId weight = layer.parameter("merge.weight", {a.hidden, side, narrow});
+  const ir::TensorId out = layer.stream("merge.out");
+  const auto [b, s, o, e, n] = axes<5>();
+  Op(layer, "merge", ir::Kind::contraction, {a.batch, a.sequence, a.hidden, side, narrow})
+      .read(both, {b, s, e, n})
+      .read(weight, {o, e, n})
+      .sum(out, {b, s, o})
+      .flops(k_multiply_add, 0)
+      .add();
+  return out;
 }
 
 void append_head(Layer& layer, ir::TensorId x) {

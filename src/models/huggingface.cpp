@@ -364,9 +364,9 @@ void warn_of_left_out(const Node& node, const TransformerConfig& model, core::Di
     diagnostics.add(std::move(warning));
   };
   constexpr std::string_view k_next = "num_nextn_predict_layers", k_groups = "n_group", k_chosen = "topk_group";
-  if (const std::int64_t depth = count_of(node, k_next); depth > 0)
-    warn(k_next, std::to_string(depth) + " more layers that predict tokens further ahead are not modelled",
-         "step time and memory are those of training without them");
+  if (const std::int64_t depth = count_of(node, k_next); depth > 0 && !model.mtp)
+    warn(k_next, "modules that predict tokens further ahead, " + std::to_string(depth) + " of them, are left out",
+         "set mtp: {depth: " + std::to_string(depth) + "} to train them, mtp: {depth: 0} to train without");
   const std::int64_t groups = count_of(node, k_groups), chosen = count_of(node, k_chosen);
   if (chosen > 0 && chosen < groups && model.moe && model.moe->node_limit == 0)
     warn(k_chosen,

@@ -14,10 +14,10 @@ void add_dim(ir::Tensor& tensor, const Axis& dim) {
   added.extent = dim.extent;
 }
 
-ir::Tensor shaped(const Layer& layer, std::string name, std::initializer_list<Axis> dims, ir::Role role,
+ir::Tensor shaped(const Layer& layer, const std::string& name, std::initializer_list<Axis> dims, ir::Role role,
                   numerics::Format format) {
   ir::Tensor tensor;
-  tensor.name = std::move(name);
+  tensor.name = layer.prefix + name;
   if (layer.each_way) add_dim(tensor, layer.axis.ways);
   for (const Axis& dim : dims) add_dim(tensor, dim);
   tensor.format = format;
@@ -46,35 +46,34 @@ Axes::Axes(const TransformerConfig& config, std::int64_t vocab_rows, std::int64_
       ways{"ways", Extent::of(config.ways)} {}
 
 ir::TensorId Layer::tensor(std::string name, std::initializer_list<Axis> dims, ir::Role role, numerics::Format format) {
-  return graph.add_tensor(shaped(*this, std::move(name), dims, role, format));
+  return graph.add_tensor(shaped(*this, name, dims, role, format));
 }
 
 ir::TensorId Layer::parameter(std::string name, std::initializer_list<Axis> dims, const char* tied) {
-  // The parts of a batch share their parameters.
-  if (options.parts > 1)
-    for (std::size_t id = 0; id < graph.tensors().size(); ++id)
-      if (graph.tensors()[id].role == ir::Role::parameter && graph.tensors()[id].name == name)
-        return static_cast<ir::TensorId>(id);
-  ir::Tensor tensor = shaped(*this, std::move(name), dims, ir::Role::parameter, options.parameter);
+  // The parts of a batch share their parameters, and several losses their head.
+  for (std::size_t id = 0; id < graph.tensors().size(); ++id)
+    if (graph.tensors()[id].role == ir::Role::parameter && graph.tensors()[id].name == prefix + name)
+      return static_cast<ir::TensorId>(id);
+  ir::Tensor tensor = shaped(*this, name, dims, ir::Role::parameter, options.parameter);
   tensor.tied = tied;
   return graph.add_tensor(std::move(tensor));
 }
 
 ir::TensorId Layer::statistic(std::string name, std::initializer_list<Axis> dims) {
-  ir::Tensor tensor = shaped(*this, std::move(name), dims, ir::Role::activation, numerics::Format::fp32);
+  ir::Tensor tensor = shaped(*this, name, dims, ir::Role::activation, numerics::Format::fp32);
   tensor.statistic = true;
   return graph.add_tensor(std::move(tensor));
 }
 
 ir::TensorId Layer::in_place(std::string name, ir::TensorId of) {
   ir::Tensor tensor = graph.tensor(of);
-  tensor.name = std::move(name);
+  tensor.name = prefix + name;
   tensor.alias_of = of;
   return graph.add_tensor(std::move(tensor));
 }
 
 Op::Op(Layer& layer, std::string name, ir::Kind kind, std::initializer_list<Axis> axes) : layer_(layer) {
-  op_.name = std::move(name);
+  op_.name = layer.prefix + name;
   op_.kind = kind;
   for (const Axis& axis : axes) op_.domain.add(axis.name, axis.extent);
 }

@@ -70,6 +70,8 @@ class Layer {
   // as their outermost dimension, operators run over it too. A tensor made before, without it, is common to all of
   // them.
   bool each_way = false;
+  // Before the names of everything made: tells modules of one kind apart that share a graph.
+  std::string prefix;
 
   ir::TensorId tensor(std::string name, std::initializer_list<Axis> dims, ir::Role role, numerics::Format format);
   // Stored once together with every other parameter of a non-empty tag `tied`.
@@ -154,6 +156,8 @@ ir::TensorId append_side_by_side(Layer& layer, ir::TensorId x, bool first);
 ir::TensorId append_conjunction(Layer& layer, ir::TensorId x);
 // tokens -> residual stream; residual stream -> loss.
 ir::TensorId append_embedding(Layer& layer);
+// Multi-token prediction: M (norm(h), norm(embedding of a further token)).
+ir::TensorId append_further_token(Layer& layer, ir::TensorId h);
 void append_head(Layer& layer, ir::TensorId x);
 
 }  // namespace cairn::models

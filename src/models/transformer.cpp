@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
 #include "layer.h"
@@ -11,6 +14,9 @@
 
 namespace cairn::models {
 namespace {
+
+// Before the number of a module that predicts a further token, in the names of what it consists of.
+constexpr std::string_view k_prediction = "further";
 
 // One part of the batch on its way through a block.
 //   dense            begin: everything
@@ -125,9 +131,26 @@ class TransformerBuilder {
     } else {
       const Tensors inputs = streams(layer);
       layer.graph.set_inputs(inputs);
-      for (const ir::TensorId x : inputs) append_head(layer, x);
+      for (const ir::TensorId x : inputs) {
+        append_head(layer, x);
+        predict_further(layer, x);
+      }
     }
     append_run(finish("head", ir::Position::exit, std::move(layer.graph)), 1);
+  }
+
+  // A module for each token further ahead, one after the other, behind the model's own loss.
+  void predict_further(Layer& layer, ir::TensorId h) const {
+    for (std::int64_t k = 1; k <= config_.prediction_depth(); ++k) {
+      layer.prefix = fmt::format("{}{}.", k_prediction, k);
+      BlockPart part(layer, config_.attention_of(BlockPattern{}), config_.mlp_of(BlockPattern{}),
+                     append_further_token(layer, h));
+      part.begin();
+      part.transform();
+      h = part.finish();
+      append_head(layer, h);
+      layer.prefix.clear();
+    }
   }
 
   struct Kind {
@@ -256,12 +279,19 @@ ir::Model build_transformer(const TransformerConfig& config, const BuildOptions&
 }
 
 ParameterCount count_parameters(const TransformerConfig& config, const ir::Model& model) {
-  ParameterCount count{.total = model.parameters(), .active = model.parameters()};
+  ParameterCount count{.total = model.parameters(), .active = 0, .prediction = 0};
+  const auto further = [](const ir::Tensor& tensor) { return tensor.name.starts_with(k_prediction); };
+  for (const ir::LayerRun& run : model.layers)
+    for (const ir::Tensor& tensor : model.classes[static_cast<std::size_t>(run.layer_class)].graph.tensors())
+      if (tensor.role == ir::Role::parameter && further(tensor))
+        count.prediction += run.count * tensor.elements(loopnest::Sizes{});
+  count.total -= count.prediction;
+  count.active = count.total;
   if (!config.moe) return count;
   std::int64_t routed = 0;
   for (const ir::LayerRun& run : model.layers)
     for (const ir::Tensor& tensor : model.classes[static_cast<std::size_t>(run.layer_class)].graph.tensors())
-      if (tensor.role == ir::Role::parameter && tensor.dims.front().name == "experts")
+      if (tensor.role == ir::Role::parameter && tensor.dims.front().name == "experts" && !further(tensor))
         routed += run.count * tensor.elements(loopnest::Sizes{});
   count.active -= routed / config.moe->experts * (config.moe->experts - config.moe->top_k);
   return count;

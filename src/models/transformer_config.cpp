@@ -92,6 +92,18 @@ constexpr Rule k_rules[] = {
      },
      "joins results late, which is modelled without experts, latent attention, blocks, biases of the MLP and dropout",
      "set mlp_bias: false and dropout: 0, and leave blocks out"},
+    {"mtp.depth",
+     [](const Config& c) { return c.prediction_depth() >= 0 && c.prediction_depth() <= k_max_prediction_depth; },
+     "is out of range", "number of further tokens that are predicted"},
+    {"mtp",
+     [](const Config& c) {
+       return c.prediction_depth() == 0 ||
+              (c.residual == Residual::standard && !c.tied_embeddings && c.position != PositionEncoding::learned &&
+               !(c.moe && c.moe->dispatcher == Dispatcher::exflow));
+     },
+     "is modelled for a standard residual stream, with an embedding of its own beside the head, without learned "
+     "positions and without exflow",
+     "set tied_embeddings: false and position: rope, or leave mtp out"},
     {"blocks",
      [](const Config& c) {
        return every_block(c, [](const BlockPattern& b) { return within(b.repeat, k_max_layers); });
@@ -320,6 +332,13 @@ void describe(config::Fields& f, LatentConfig& m) {
   f.count("v_dim", m.v_dim, {.doc = "dimensions of a value", .required = true, .minimum = 1, .maximum = k_max_width});
 }
 
+void describe(config::Fields& f, PredictionConfig& p) {
+  f.count("depth", p.depth,
+          {.doc = "modules, each for one token further ahead; 0: none",
+           .required = true,
+           .maximum = k_max_prediction_depth});
+}
+
 void describe(config::Fields& f, TransformerConfig& c) {
   std::int64_t version = 1;
   f.count("version", version, {.doc = "format of this file", .minimum = 1, .maximum = 1});
@@ -331,6 +350,7 @@ void describe(config::Fields& f, TransformerConfig& c) {
   describe_details(f, c);
   f.object("moe", c.moe, {.doc = "mixture of experts"});
   f.object("mla", c.mla, {.doc = "latent attention"});
+  f.object("mtp", c.mtp, {.doc = "multi-token prediction: a block, a projection and a loss for each further token"});
   for (const Rule& rule : k_rules) {
     f.check(
         rule.key, [&] { return rule.holds(c); }, rule.message, rule.hint);

@@ -80,9 +80,11 @@ ir::Model build_transformer(const TransformerConfig& config, const BuildOptions&
 
 // All parameters, tied ones once; and those that a token meets: of routed experts only the ones it goes to.
 //   active = total - (1 - top_k / experts) x parameters of routed experts
+// Modules that predict further tokens serve training alone and are counted apart.
 struct ParameterCount {
   std::int64_t total = 0;
   std::int64_t active = 0;
+  std::int64_t prediction = 0;
 };
 ParameterCount count_parameters(const TransformerConfig& config, const ir::Model& model);
 

@@ -21,6 +21,7 @@ inline constexpr std::int64_t k_max_layers = std::int64_t{1} << 16;
 inline constexpr std::int64_t k_max_heads = std::int64_t{1} << 16;
 inline constexpr std::int64_t k_max_width = std::int64_t{1} << 20;  // hidden
 inline constexpr std::int64_t k_max_ffn = 4 * k_max_width;
+inline constexpr std::int64_t k_max_prediction_depth = 16;
 inline constexpr std::int64_t k_max_ways = std::int64_t{1} << 10;
 inline constexpr std::int64_t k_max_experts = std::int64_t{1} << 16;
 inline constexpr std::int64_t k_max_vocab = std::int64_t{1} << 24;
@@ -73,6 +74,14 @@ struct LatentConfig {
   std::int64_t v_dim = 0;
 };
 
+// Multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2): module k of `depth` predicts the token k further
+// ahead from what the one before it made of the same position and the embedding of the token k ahead,
+//   h_k = block_k( M_k (norm(h_{k-1}), norm(embedding)) ),  M_k [h, 2 h],  loss_k = head(h_k)
+// with the model's own embedding and head, and a final norm of its own.
+struct PredictionConfig {
+  std::int64_t depth = 1;  // 0: none
+};
+
 // `repeat` consecutive equal blocks.
 struct BlockPattern {
   std::int64_t repeat = 1;
@@ -110,6 +119,7 @@ struct TransformerConfig {
   std::int64_t ways = 1;  // kraken: sub-layers side by side; hidden and ffn are those of each, heads of all together
   std::optional<MixtureConfig> moe;
   std::optional<LatentConfig> mla;
+  std::optional<PredictionConfig> mtp;
   std::vector<BlockPattern> blocks;  // repeated until `layers` is reached; empty: equal blocks, see default_block()
 
   // Mixture of experts and latent attention where the model has them.
@@ -117,6 +127,7 @@ struct TransformerConfig {
   AttentionPattern attention_of(const BlockPattern& block) const {
     return block.attention.value_or(AttentionPattern{.kind = mla ? AttentionKind::mla : AttentionKind::full});
   }
+  std::int64_t prediction_depth() const { return mtp ? mtp->depth : 0; }
   std::int64_t kv_head_count() const { return kv_heads.value_or(heads); }
   // Query heads that share one key and value head.
   std::int64_t group() const { return heads / kv_head_count(); }
@@ -145,6 +156,7 @@ void describe(config::Value& value, AttentionPattern& attention);
 void describe(config::Fields& fields, BlockPattern& block);
 void describe(config::Fields& fields, MixtureConfig& mixture);
 void describe(config::Fields& fields, LatentConfig& latent);
+void describe(config::Fields& fields, PredictionConfig& prediction);
 void describe(config::Fields& fields, TransformerConfig& config);
 
 }  // namespace cairn::models
