@@ -10,6 +10,7 @@ namespace {
 using topology::CompositeLevel;
 
 constexpr double k_percent = 100.0;
+constexpr std::string_view k_indent = "                ";  // below the name of a figure
 
 std::string share(double fraction) { return fmt::format("{:.1f} %", k_percent * fraction); }
 std::string grouped(std::int64_t value) {
@@ -80,10 +81,10 @@ class TopologyText : private TextReport {
       line("  {:<14}{:>16}  {}", row.name, value, paint_.dim(row.meaning));
     }
     if (answer.bill.usd && *answer.bill.usd > 0.0)
-      line("  {:<14}{:>16}  {}", "", "",
-           paint_.dim(fmt::format("{} switches, {} short and {} long cables at {}",
-                                  grouped(answer.bill.wiring.switches), grouped(answer.bill.wiring.short_cables),
-                                  grouped(answer.bill.wiring.long_cables), answer.prices)));
+      out_ += wrapped(
+          fmt::format("{} switches, {} short and {} long cables; prices: {}", grouped(answer.bill.wiring.switches),
+                      grouped(answer.bill.wiring.short_cables), grouped(answer.bill.wiring.long_cables), answer.prices),
+          k_indent, k_indent);
     levels(*answer.network.topology);
     if (!answer.assumptions.empty()) {
       line("");

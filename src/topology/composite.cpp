@@ -114,7 +114,8 @@ Limits Composite::limits(std::int64_t /*group*/) const {
     const auto sharing = static_cast<double>(level.unit) / static_cast<double>(level.ports);
     double passed_on = 1.0;
     for (std::size_t k = i + 1; k < levels_.size(); ++k)
-      if (levels_[k].is_rails()) passed_on += static_cast<double>(levels_[k].domain / levels_[k].unit - 1);
+      if (const std::int64_t others = levels_[k].domain / levels_[k].unit - 1; levels_[k].is_rails())
+        passed_on += static_cast<double>(others);
     whole.alltoall_load =
         std::max(i == 0 ? 0.0 : whole.alltoall_load, own.alltoall_load * sharing * sharing * passed_on);
     whole.narrowest_cut = std::min(whole.narrowest_cut, own.narrowest_cut);
@@ -161,7 +162,7 @@ std::string Composite::node_name(NodeId node) const {
   }
   const Topology& network = *level.network;
   const std::int64_t at = node - numbers_[i].first_switch;
-  const std::string name = network.node_name(network.endpoints() + at % network.switches());
+  std::string name = network.node_name(network.endpoints() + at % network.switches());
   if (levels_.size() == 1) return name;
   return level.name + (domains(level) > 1 ? std::to_string(at / network.switches()) : "") + " " + name;
 }

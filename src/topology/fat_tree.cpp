@@ -46,7 +46,8 @@ std::int64_t FatTree::links_of(const std::vector<Level>& levels) {
   return 2 * (top.first_link + top.sets * top.copies);
 }
 
-FatTree::FatTree(std::int64_t endpoints, FatTreeShape shape) : FatTree(endpoints, shape, levels_of(endpoints, shape)) {}
+FatTree::FatTree(std::int64_t endpoints, const FatTreeShape& shape)
+    : FatTree(endpoints, shape, levels_of(endpoints, shape)) {}
 
 FatTree::FatTree(std::int64_t endpoints, FatTreeShape shape, std::vector<Level> levels)
     : Topology(endpoints, levels.back().first_switch - endpoints + ceil_div(levels.back().copies, levels.back().merged),
@@ -206,7 +207,7 @@ std::unique_ptr<Topology> make_fat_tree(const LevelInput& level) {
   // Oversubscription alone: every unit is a leaf, its uplinks one trunk.
   FatTreeShape shape = fat_tree_shape(p, level.ports, 1, 0, spec.levels, level);
   if (shape.bandwidth.size() > 1) shape.bandwidth[1] = level.bandwidth * static_cast<double>(level.ports) / over;
-  return std::make_unique<FatTree>(p, std::move(shape));
+  return std::make_unique<FatTree>(p, shape);
 }
 
 }  // namespace cairn::topology

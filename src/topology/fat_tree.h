@@ -34,7 +34,7 @@ struct FatTreeShape {
 
 class FatTree final : public Topology {
  public:
-  FatTree(std::int64_t endpoints, FatTreeShape shape);
+  FatTree(std::int64_t endpoints, const FatTreeShape& shape);
 
   Link link(LinkId id) const override;
   void route(NodeId from, NodeId to, std::vector<LinkId>& out) const override;

@@ -143,8 +143,8 @@ Limits Graph::limits(std::int64_t /*group*/) const {
   }
   limits.injection = *std::max_element(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(endpoints()));
   const GraphCuts cuts(nodes(), endpoints(), list_);
-  const double half = static_cast<double>(endpoints() / 2);
-  limits.bisection_fraction = std::min(1.0, cuts.bisection() / (half * limits.injection));
+  const std::int64_t half = endpoints() / 2;
+  limits.bisection_fraction = std::min(1.0, cuts.bisection() / (static_cast<double>(half) * limits.injection));
   limits.narrowest_cut = cuts.narrowest();
   return limits;
 }

@@ -106,7 +106,11 @@ class SeparateRails final : public Topology {
   }
   std::optional<Wiring> wiring(const Parts& parts) const override {
     if (rails_.nodes > parts.switch_ports) return {};
-    return Wiring{.switches = planes_ * rails_.rails, .short_cables = planes_ * endpoints(), .long_cables = 0};
+    // A switch serves as many rails as it has ports for.
+    const std::int64_t shared = parts.switch_ports / rails_.nodes;
+    return Wiring{.switches = planes_ * ((rails_.rails + shared - 1) / shared),
+                  .short_cables = planes_ * endpoints(),
+                  .long_cables = 0};
   }
   bool deadlock_free() const override { return true; }
 

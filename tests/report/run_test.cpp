@@ -8,10 +8,13 @@
 #include "cairn/report/run.h"
 #include "cairn/report/schema.h"
 #include "catch.h"
+#include "report/conforms.h"
 #include "report/small_run.h"
 
 using namespace cairn;
 using nlohmann::json;
+using report_tests::columns;
+using report_tests::conforms;
 using report_tests::loader;
 using report_tests::small;
 
@@ -29,49 +32,6 @@ std::string page(const std::vector<std::string>& overrides, bool color) {
   experiment::Job job(small(overrides), loader());
   const experiment::Result result = job.run(predict::Engine::both);
   return report::text({.job = job, .result = result, .tool = k_tool}, {.color = color});
-}
-
-// What the schemas use of JSON Schema. Keys that no schema names are wrong here: the documents are ours.
-void conforms(const json& schema, const json& value, const std::string& path) {
-  INFO(path);
-  if (schema.contains("anyOf")) {
-    if (value.is_null()) {
-      CHECK(schema["anyOf"][1]["type"] == "null");
-      return;
-    }
-    return conforms(schema["anyOf"][0], value, path);
-  }
-  if (schema.contains("const")) {
-    CHECK(value == schema["const"]);
-    return;
-  }
-  const std::string type = schema.at("type");
-  CHECK((type == "object" ? value.is_object()
-         : type == "array" ? value.is_array()
-         : type == "string" ? value.is_string()
-         : type == "boolean" ? value.is_boolean()
-         : type == "integer" ? value.is_number_integer()
-                             : value.is_number()));
-  if (schema.contains("minimum")) CHECK(value.get<double>() >= schema["minimum"].get<double>());
-  if (type == "array")
-    for (const json& each : value) conforms(schema["items"], each, path + "[]");
-  if (type != "object") return;
-  if (schema.contains("additionalProperties"))
-    for (const auto& [key, each] : value.items()) conforms(schema["additionalProperties"], each, path + "." + key);
-  if (!schema.contains("properties")) return;
-  for (const json& key : schema["required"]) CHECK(value.contains(key.get<std::string>()));
-  for (const auto& [key, each] : value.items()) {
-    INFO(key);
-    REQUIRE(schema["properties"].contains(key));
-    conforms(schema["properties"][key], each, path + "." + key);
-  }
-}
-
-// Columns of a line of UTF-8 in which every character is one column wide.
-std::size_t columns(const std::string& line) {
-  std::size_t count = 0;
-  for (const char c : line) count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  return count;
 }
 
 }  // namespace
