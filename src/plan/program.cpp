@@ -7,7 +7,8 @@
 namespace cairn::plan {
 namespace {
 
-void append_stretches(const std::vector<std::uint16_t>& row, std::vector<PassOrder::Stretch>& stretches) {
+void append_stretches(const std::vector<std::uint16_t>& row, std::uint16_t nothing,
+                      std::vector<PassOrder::Stretch>& stretches) {
   for (std::size_t i = 0; i < row.size();) {
     std::size_t alone = i + 1;
     while (alone < row.size() && row[alone] == row[i]) ++alone;
@@ -15,7 +16,7 @@ void append_stretches(const std::vector<std::uint16_t>& row, std::vector<PassOrd
     while (pairs + 1 < row.size() && row[pairs] == row[i] && row[pairs + 1] == row[i + 1]) pairs += 2;
     const bool in_turn = pairs - i > 2 && alone == i + 1;
     stretches.push_back({.slot = row[i],
-                         .then = in_turn ? row[i + 1] : PassOrder::k_alone,
+                         .then = in_turn ? row[i + 1] : nothing,
                          .times = static_cast<std::int32_t>(in_turn ? (pairs - i) / 2 : alone - i)});
     i = in_turn ? pairs : alone;
   }
@@ -58,7 +59,7 @@ PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::Swee
     result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));
     std::vector<std::uint16_t> row;
     for (const pipeline::Operation& operation : schedule.row(device)) row.push_back(PassSlot::of(schedule, operation));
-    append_stretches(row, result.stretches);
+    append_stretches(row, static_cast<std::uint16_t>(4 * schedule.chunks), result.stretches);
   }
   result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));
   return result;

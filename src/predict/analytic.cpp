@@ -1,6 +1,7 @@
 #include "cairn/predict/analytic.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <unordered_map>
 
@@ -29,6 +30,19 @@ struct RunHash {
   }
 };
 
+struct PairHash {
+  std::size_t operator()(const std::pair<const plan::Pass*, const plan::Pass*>& pair) const {
+    const std::uint64_t h =
+        (reinterpret_cast<std::uintptr_t>(pair.first) * 31 + reinterpret_cast<std::uintptr_t>(pair.second)) *
+        0x9E3779B97F4A7C15ULL;
+    return h ^ h >> 32;
+  }
+};
+
+// Streams that a stage itself occupies.
+constexpr StreamSet k_own = set_of(at(Stream::arrival)) - 1;
+static_assert(at(Stream::arrival) + 1 == plan::k_streams);
+
 }  // namespace
 
 class Analytic::Implementation {
@@ -39,7 +53,7 @@ class Analytic::Implementation {
     sweep(program);
     Makespan result{.time = core::k_never, .last_stage = 0};
     for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-      const core::Picoseconds end = *std::max_element(states_[stage].begin(), states_[stage].end());
+      const core::Picoseconds end = end_of(program, stage);
       if (end > result.time) result = {.time = end, .last_stage = static_cast<std::int32_t>(stage)};
     }
     return result;
@@ -113,6 +127,9 @@ class Analytic::Implementation {
     return result;
   }
 
+  static bool is_tied(const plan::Program& program, std::int32_t stage) {
+    return stage == program.tied_stages[0] || stage == program.tied_stages[1];
+  }
   core::Picoseconds tied_arrival(const plan::Program& program, std::int32_t stage) const {
     if (stage == program.tied_stages[0]) return tied_arrival_[0];
     return stage == program.tied_stages[1] ? tied_arrival_[1] : 0;
@@ -123,15 +140,17 @@ class Analytic::Implementation {
     const std::size_t slots = 4 * static_cast<std::size_t>(program.schedule->chunks) + 2;
     agreed_.clear();
     used_.clear();
-    StreamSet live = 0;
+    live_ = 0;
+    finishes_now_.clear();
     for (const plan::Stage& kind : program.kinds) {
       const std::span<PassFunction* const> passes = functions(kind);
       agreed_.push_back(PassFunction::agree(passes));
-      live |= agreed_.back() ? PassFunction::live(passes) : ~StreamSet{0};
+      live_ |= agreed_.back() ? PassFunction::live(passes) : ~StreamSet{0};
+      finishes_now_.push_back(&finish(kind));
     }
     kernels_.resize(used_.size());
     for (std::size_t i = 0; i < used_.size(); ++i)
-      kernels_[i] = agreed_[i / slots] ? used_[i]->shortened(live) : used_[i]->full();
+      kernels_[i] = agreed_[i / slots] ? used_[i]->shortened(live_) : used_[i]->full();
     first_kernel_.resize(program.stages());
     for (std::size_t stage = 0; stage < program.stages(); ++stage)
       first_kernel_[stage] = static_cast<std::uint32_t>(program.kind_of_stage[stage] * slots);
@@ -156,21 +175,35 @@ class Analytic::Implementation {
     sent_.resize(steps.size() + 1);
     sent_[0] = 0;  // nothing to wait for
     run_steps(steps);
-    const std::size_t settle = 4 * static_cast<std::size_t>(program.schedule->chunks);
-    for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-      states_[stage][at(Stream::arrival)] = 0;
-      run_pass(kernels_[first_kernel_[stage] + settle], states_[stage]);
+    tied_arrival_ = {};
+    if (program.tied_stages[0] == plan::k_no_stage) return;
+    const auto settle = [&](std::int32_t stage) {
+      SweepFrontiers& state = states_[at(stage)];
+      state[at(Stream::arrival)] = 0;
+      run_pass(kernels_[first_kernel_[at(stage)] + 4 * at(program.schedule->chunks)], state);
+      return state[at(Stream::next)];
+    };
+    tied_arrival_[1] = settle(program.tied_stages[0]);
+    tied_arrival_[0] = settle(program.tied_stages[1]);
+  }
+
+  // When a stage is done, after sweep().
+  core::Picoseconds end_of(const plan::Program& program, std::size_t stage) {
+    SweepFrontiers& state = states_[stage];
+    core::Picoseconds end = 0;
+    if (is_tied(program, static_cast<std::int32_t>(stage))) {
+      state[at(Stream::arrival)] = tied_arrival(program, static_cast<std::int32_t>(stage));
+      run_pass(kernels_[first_kernel_[stage] + 4 * at(program.schedule->chunks) + 1], state);
+      for (std::size_t stream = 0; stream < at(Stream::arrival); ++stream) end = std::max(end, state[stream]);
+      return end;
     }
-    const auto [first, second] = program.tied_stages;
-    tied_arrival_ = first == plan::k_no_stage
-                        ? std::array<core::Picoseconds, 2>{}
-                        : std::array{states_[at(second)][at(Stream::next)], states_[at(first)][at(Stream::next)]};
-    for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-      states_[stage][at(Stream::arrival)] = tied_arrival(program, static_cast<std::int32_t>(stage));
-      run_pass(kernels_[first_kernel_[stage] + settle + 1], states_[stage]);
-      states_[stage][at(Stream::arrival)] = 0;
-      states_[stage][plan::k_streams] = 0;
+    const std::uint16_t kind = program.kind_of_stage[stage];
+    const Finish& finish = *finishes_now_[kind];
+    for (StreamSet left = agreed_[kind] ? live_ & k_own : k_own; left != 0; left &= left - 1) {
+      const auto stream = static_cast<std::size_t>(std::countr_zero(left));
+      end = std::max(end, state[stream] + finish[stream]);
     }
+    return end;
   }
 
   void run_steps(std::span<const plan::PassOrder::Step> steps) {
@@ -180,8 +213,29 @@ class Analytic::Implementation {
     core::Picoseconds* const sent = sent_.data() + 1;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const plan::PassOrder::Step& step = steps[i];
-      sent[i] = run_pass(kernels[first[step.device] + step.slot], sent[step.producer], at(step.sends_to), states[step.device]);
+      sent[i] = run_pass(kernels[first[step.device] + step.slot], sent[step.producer], at(step.sends_to),
+                         states[step.device]);
     }
+  }
+
+  // What is left of the step after a stage's last operation when nothing comes from elsewhere: its streams, busy until
+  // x_j, end at max_j ( x_j + finish_j ).
+  using Finish = std::array<core::Picoseconds, plan::k_streams>;
+  const Finish& finish(const plan::Stage& stage) {
+    const auto [at, fresh] = finishes_.try_emplace({stage.settle, stage.update});
+    if (!fresh) return at->second;
+    const Matrix both = compose(matrix_of(*stage.settle), matrix_of(*stage.update));
+    for (std::size_t from = 0; from < plan::k_streams; ++from) {
+      core::Picoseconds& longest = at->second[from] = core::k_never;
+      for (std::size_t to = 0; to < plan::k_streams; ++to) longest = std::max(longest, both.weight(to, from));
+    }
+    return at->second;
+  }
+
+  Matrix matrix_of(const plan::Pass& pass) {
+    Matrix matrix;
+    for (const plan::BlockRun& run : pass.runs) matrix = compose(matrix, stretch(*run.block, run.count));
+    return matrix;
   }
 
   // Dense by the pass's id; a pass of another lowering with the same id takes its place.
@@ -190,9 +244,7 @@ class Analytic::Implementation {
     if (id >= passes_.size()) passes_.resize(id + 1);
     auto& [known, slot] = passes_[id];
     if (known == &pass) return *slot;
-    Matrix matrix;
-    for (const plan::BlockRun& run : pass.runs) matrix = compose(matrix, stretch(*run.block, run.count));
-    slot = std::make_unique<PassFunction>(matrix);
+    slot = std::make_unique<PassFunction>(matrix_of(pass));
     known = &pass;
     return *slot;
   }
@@ -238,12 +290,15 @@ class Analytic::Implementation {
   PriceTable& prices_;
   std::vector<std::pair<const plan::Pass*, std::unique_ptr<PassFunction>>> passes_;
   std::unordered_map<plan::BlockRun, std::unique_ptr<Matrix>, RunHash> stretches_;
+  std::unordered_map<std::pair<const plan::Pass*, const plan::Pass*>, Finish, PairHash> finishes_;
   // Of the program under way.
-  std::vector<Kernel> kernels_;               // by kind of stage and slot, settle and update last
-  std::vector<PassFunction*> used_;           // likewise
-  std::vector<char> agreed_;                  // by kind of stage: the short forms are valid
-  std::vector<std::uint32_t> first_kernel_;   // by stage
-  std::vector<SweepFrontiers> states_;        // by stage, of the largest program so far
+  std::vector<Kernel> kernels_;              // by kind of stage and slot, settle and update last
+  std::vector<PassFunction*> used_;          // likewise
+  std::vector<char> agreed_;                 // by kind of stage: the short forms are valid
+  std::vector<const Finish*> finishes_now_;  // by kind of stage
+  StreamSet live_ = 0;                       // streams that some pass reads, or that may end last
+  std::vector<std::uint32_t> first_kernel_;  // by stage
+  std::vector<SweepFrontiers> states_;       // by stage, of the largest program so far
   std::array<core::Picoseconds, 2> tied_arrival_{};
   std::vector<core::Picoseconds> sent_;  // by position in the sweep, plus one
 };

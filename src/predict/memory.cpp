@@ -82,24 +82,23 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
 double peak_memory(const plan::Program& program, double reserve_factor) {
   const plan::PassOrder& order = *program.pass_order;
   const std::size_t slots = 4 * static_cast<std::size_t>(program.schedule->chunks);
-  boost::container::small_vector<MemoryProfile, 64> profiles;  // by kind of stage and slot; then of its end
+  boost::container::small_vector<MemoryProfile, 64> profiles;  // by kind of stage and slot, nothing, and the step's end
   for (const plan::Stage& kind : program.kinds) {
     for (const auto& table : kind.passes)
       for (const auto& variants : table)
         for (const plan::Pass* pass : variants) profiles.push_back(pass->profile);
+    profiles.push_back({});
     profiles.push_back(then(kind.settle->profile, kind.update->profile));
   }
   double most = 0.0;
   for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-    const MemoryProfile* const passes = profiles.data() + program.kind_of_stage[stage] * (slots + 1);
+    const MemoryProfile* const passes = profiles.data() + program.kind_of_stage[stage] * (slots + 2);
     MemoryProfile row;
     for (std::int32_t i = order.row_begin[stage]; i < order.row_begin[stage + 1]; ++i) {
       const plan::PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
-      const MemoryProfile& first = passes[stretch.slot];
-      const MemoryProfile period = stretch.then == plan::PassOrder::k_alone ? first : then(first, passes[stretch.then]);
-      row = then(row, repeated(period, stretch.times));
+      row = then(row, repeated(then(passes[stretch.slot], passes[stretch.then]), stretch.times));
     }
-    row = then(row, passes[slots]);
+    row = then(row, passes[slots + 1]);
     most = std::max(most, sum(program.stage(stage).resident) + reserve_factor * row.peak);
   }
   return most;

@@ -107,6 +107,8 @@ void PassFunction::find_relied_on(const Matrix& matrix) {
   for (const PassTerm& term : few_) needed_ |= set_of(term.column);
   for (std::size_t i = 0; i < plan::k_streams; ++i)
     if (has(touched_, i) && slack_[i] > 0) needed_ |= set_of(i);
+  for (std::size_t i = 0; i < plan::k_streams; ++i)
+    if (has(touched_ | relied_on_, i) && slack_[i] != 0) unlevel_ |= set_of(i);
 }
 
 void PassFunction::shorten(StreamSet live) {
@@ -139,7 +141,12 @@ void PassFunction::shorten(StreamSet live) {
 
 bool PassFunction::agree(std::span<PassFunction* const> passes) {
   StreamSet matters = 0;
-  for (const PassFunction* pass : passes) matters |= pass->relied_on_;
+  StreamSet unlevel = 0;
+  for (const PassFunction* pass : passes) {
+    matters |= pass->relied_on_;
+    unlevel |= pass->unlevel_;
+  }
+  if ((matters & unlevel) == 0) return true;
   std::array<core::Picoseconds, plan::k_streams> common;
   StreamSet known = 0;
   for (const PassFunction* pass : passes)

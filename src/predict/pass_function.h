@@ -66,6 +66,7 @@ class alignas(64) PassFunction {
   StreamSet live_ = 0;  // that the short form was made for
   StreamSet touched_ = 0;
   StreamSet relied_on_ = 0;  // streams whose slack the short list rests on
+  StreamSet unlevel_ = 0;    // touched streams of another slack than 0
   StreamSet needed_ = 0;     // columns of the short list, and touched streams of positive slack
   Kernel short_;
   std::array<core::Picoseconds, plan::k_streams> slack_{};  // k_unbounded: none

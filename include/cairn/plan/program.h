@@ -196,13 +196,12 @@ struct PassOrder {
     std::uint16_t slot = 0;
     Stream sends_to = Stream::next;
   };
-  // `times` repetitions of one slot, or of two in turn.
+  // `times` repetitions of two slots in turn; `then` is 4 chunks, a slot past the last, where one repeats alone.
   struct Stretch {
     std::uint16_t slot = 0;
-    std::uint16_t then = k_alone;
+    std::uint16_t then = 0;
     std::int32_t times = 1;
   };
-  static constexpr std::uint16_t k_alone = 0xffff;
 
   std::vector<Step> sweep;              // in the order of pipeline::SweepOrder::steps
   std::vector<Stretch> stretches;       // row after row
