@@ -96,13 +96,22 @@ const CostPricer::Route& CostPricer::route(const plan::Group& group) {
   return route;
 }
 
-cost::TransferTime CostPricer::transfer_time(const plan::Transfer& transfer) {
-  const Route& way = route(transfer.group);
-  cost::GroupBinding binding = way.binding;
+cost::GroupBinding CostPricer::binding(const plan::Transfer& transfer) {
+  cost::GroupBinding binding = route(transfer.group).binding;
   binding.across = transfer.across;
-  const cost::TransferTime time = cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), binding,
-                                                      way.links, way.within_node ? node_laws_ : calibration_.transfers);
-  extrapolation_.see(kind(transfer.collective), counted_bytes(transfer), binding, calibration_.transfers.domain);
+  return binding;
+}
+
+cost::TransferTime CostPricer::compared(const plan::Transfer& transfer) {
+  const Route& way = route(transfer.group);
+  return cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), binding(transfer), way.links,
+                             way.within_node ? node_laws_ : calibration_.transfers);
+}
+
+cost::TransferTime CostPricer::transfer_time(const plan::Transfer& transfer) {
+  const cost::TransferTime time = compared(transfer);
+  extrapolation_.see(kind(transfer.collective), counted_bytes(transfer), binding(transfer),
+                     calibration_.transfers.domain);
   if (time.basis == cost::Basis::assumed)
     assumptions_.insert(
         fmt::format("{} over {} ranks: no measurements of these links, latency and a share of the stated bandwidth",

@@ -217,6 +217,7 @@ Prediction predict(const PredictionInput& input) {
   result.problem_bounds = problem_bounds(input.model, result.model_flops_causal,
                                          static_cast<double>(input.program.mesh.ranks()), input.limits);
   result.prices = price_lines(input, last);
+  result.expert_exchange = expert_exchange(input.program, input.pricer);
   return result;
 }
 

@@ -70,7 +70,8 @@ Json experiment(const Run& run) {
     if (strategy.offload.device_every > 0) zero["offload"]["every"] = strategy.offload.device_every;
   }
   if (run.job.transformer().moe)
-    resolved["overlap"]["ep"] = Json::parse(config::to_json(input, -1)).value("/strategy/overlap/ep"_json_pointer, Json(false));
+    resolved["overlap"]["ep"] =
+        Json::parse(config::to_json(input, -1)).value("/strategy/overlap/ep"_json_pointer, Json(false));
   document["training"]["global_batch"] = run.job.global_batch();
   document["training"]["precision"] = Json::parse(config::to_json(run.job.recipe(), -1));
   return document;
@@ -155,6 +156,17 @@ Json bounds(const predict::Bounds& bounds) {
               {"best", or_null(bounds.best_s())}};
 }
 
+Json expert_exchange(const std::optional<predict::ExpertExchange>& exchange) {
+  if (!exchange) return Json();
+  return Json{{"ranks", exchange->ranks},
+              {"ranks_per_domain", exchange->ranks_per_domain},
+              {"bytes", exchange->bytes},
+              {"levels", exchange->levels},
+              {"one_level_s", exchange->times.one_level_s},
+              {"two_levels_s", exchange->times.two_levels_s},
+              {"equal_bytes", or_null(exchange->equal_bytes)}};
+}
+
 Json why_not(const std::optional<experiment::WhyNot>& reason) {
   if (!reason) return Json();
   return Json{{"term", reason->term},
@@ -183,6 +195,7 @@ Json result(const Run& run) {
       {"peak", {{"type", std::string(numerics::name(run.job.recipe().gemm))}, {"flop_per_s", run.job.peak_flops()}}},
       {"time_s", times(p.breakdown)},
       {"communication_bytes", communication(run)},
+      {"expert_exchange", expert_exchange(p.expert_exchange)},
       {"memory_bytes", memory(p.memory)},
       {"why_not", why_not(run.result.why_not)},
       {"lower_bounds_s", {{"plan", bounds(p.plan_bounds)}, {"problem", bounds(p.problem_bounds)}}},

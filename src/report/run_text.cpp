@@ -46,6 +46,7 @@ class RunText : private TextReport {
     answer();
     times();
     prices();
+    exchange();
     memory();
     bounds();
     notes();
@@ -179,6 +180,28 @@ class RunText : private TextReport {
            clipped(p.detail, k_shape_width - 1), k_shape_width, aligned_time(p.time_s), aligned_time(p.floor_s), ratio,
            aligned_time(p.total_s));
     }
+  }
+
+  void exchange() {
+    const auto& x = prediction().expert_exchange;
+    if (!x) return;
+    const std::int64_t domains = x->ranks / x->ranks_per_domain;
+    const auto whole = static_cast<double>(x->ranks);
+    heading("Exchange with experts", fmt::format("one way, {} of each of {} ranks, {} in a domain", bytes(x->bytes),
+                                                 x->ranks, x->ranks_per_domain));
+    const auto row = [&](std::int64_t levels, double time_s, const std::string& messages) {
+      line("  {:<12}{:>10}  {}{}", levels == 1 ? "at once" : "two levels", aligned_time(time_s), paint_.dim(messages),
+           levels == x->levels ? "  this plan" : "");
+    };
+    row(1, x->times.one_level_s,
+        fmt::format("{} messages of {} leave the domain", x->ranks - x->ranks_per_domain,
+                    bytes(x->across * x->bytes / whole)));
+    row(2, x->times.two_levels_s,
+        fmt::format("{} of {} do, then {} of {} inside", domains - 1,
+                    bytes(x->across * x->bytes / static_cast<double>(domains)), x->ranks_per_domain - 1,
+                    bytes(x->bytes / static_cast<double>(x->ranks_per_domain))));
+    if (x->equal_bytes)
+      line("  {:<12}{:>10}  {}", "equal at", bytes(*x->equal_bytes), paint_.dim("two levels are faster below"));
   }
 
   void memory() {

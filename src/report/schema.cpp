@@ -104,6 +104,14 @@ Json result() {
        {"peak", object({{"type", text()}, {"flop_per_s", amount("FLOP/s")}})},
        {"time_s", time_parts()},
        {"communication_bytes", object_of(object({{"sent", b}, {"received", b}, {"scale_up", b}, {"scale_out", b}}))},
+       {"expert_exchange",
+        or_null(object({{"ranks", count()},
+                        {"ranks_per_domain", count()},
+                        {"bytes", amount("bytes of one rank in the plan's largest exchange with experts")},
+                        {"levels", count()},
+                        {"one_level_s", amount("s of that exchange over all ranks at once")},
+                        {"two_levels_s", amount("s across domains first, then inside")},
+                        {"equal_bytes", or_null(amount("bytes below which two levels are faster"))}}))},
        {"memory_bytes", memory()},
        {"why_not",
         or_null(object({{"term", text()}, {"stage", count()}, {"over_by_bytes", b}, {"smallest_change", text()}}))},
@@ -156,25 +164,27 @@ std::string bound_schema() {
   body["properties"]["machine"] = object({{"name", text()}, {"lower_s", amount("s")}});
   const Json b = amount("bytes");
   const Json flops = amount("FLOP");
-  const Json operators = object({{"name", text()},
-                                 {"class", text()},
-                                 {"phase", text()},
-                                 {"flops", flops},
-                                 {"alone_bytes", b},
-                                 {"lower_bytes", b},
-                                 {"method", text()},
-                                 {"time_s", or_null(amount("s"))},
-                                 {"mue", or_null(ratio("of the least time of its data movement to its predicted time"))}});
-  const Json layer = object({{"name", text()},
-                             {"count", count()},
-                             {"flops", flops},
-                             {"separate_bytes", b},
-                             {"fused_bytes", b},
-                             {"lower_bytes", b},
-                             {"method", text()},
-                             {"classes", object_of(object({{"flops", flops}, {"lower_bytes", b}}))},
-                             {"groups", list_of(object({{"operators", list_of(count())}, {"bytes", b}, {"row_bytes", b}}))},
-                             {"operators", list_of(operators)}});
+  const Json operators =
+      object({{"name", text()},
+              {"class", text()},
+              {"phase", text()},
+              {"flops", flops},
+              {"alone_bytes", b},
+              {"lower_bytes", b},
+              {"method", text()},
+              {"time_s", or_null(amount("s"))},
+              {"mue", or_null(ratio("of the least time of its data movement to its predicted time"))}});
+  const Json layer =
+      object({{"name", text()},
+              {"count", count()},
+              {"flops", flops},
+              {"separate_bytes", b},
+              {"fused_bytes", b},
+              {"lower_bytes", b},
+              {"method", text()},
+              {"classes", object_of(object({{"flops", flops}, {"lower_bytes", b}}))},
+              {"groups", list_of(object({{"operators", list_of(count())}, {"bytes", b}, {"row_bytes", b}}))},
+              {"operators", list_of(operators)}});
   body["properties"]["layers"] = list_of(layer);
   body["properties"]["levels"] = list_of(object({{"name", text()},
                                                  {"units", count()},

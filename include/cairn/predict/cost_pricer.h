@@ -49,6 +49,10 @@ class CostPricer final : public Pricer {
   core::Picoseconds host_per_kernel() const override;
 
   cost::TransferTime transfer_time(const plan::Transfer& transfer);
+  // The same for a transfer that the plan does not make: what its price rests on is not among the assumptions.
+  cost::TransferTime compared(const plan::Transfer& transfer);
+  // Ranks of the group in its fullest domain.
+  std::int64_t ranks_per_domain(const plan::Group& group) { return route(group).binding.ranks_per_domain; }
   // What a rank must at least send or receive for the transfer, and the time its links need for so much: no execution
   // takes less. Proofs in lower_bounds.h.
   LinkBytes least_bytes(const plan::Transfer& transfer);
@@ -75,6 +79,7 @@ class CostPricer final : public Pricer {
     bool within_node = false;  // domains joined inside a node, not by a calibrated fabric
   };
   const Route& route(const plan::Group& group);
+  cost::GroupBinding binding(const plan::Transfer& transfer);
   void connect(const plan::Group& group, Route& route) const;
 
   const cost::Calibration& calibration_;

@@ -13,6 +13,7 @@
 #include "cairn/predict/analytic.h"
 #include "cairn/predict/cost_pricer.h"
 #include "cairn/predict/event.h"
+#include "cairn/predict/expert_exchange.h"
 #include "cairn/predict/lower_bounds.h"
 #include "cairn/predict/memory.h"
 #include "cairn/predict/timeline.h"
@@ -73,6 +74,7 @@ struct Prediction {
   double model_flops = 0.0;     // 3 x forward, attention counted full
   double model_flops_causal = 0.0;
   std::vector<PriceLine> prices;  // most expensive first
+  std::optional<ExpertExchange> expert_exchange;
 };
 
 struct PredictionInput {
