@@ -180,6 +180,8 @@ void note_assumptions(Network& network) {
            std::to_string(level.spec.seed.value_or(0)));
     if (level.is_rails()) note("traffic between rails changes its rail inside the sender's node");
     if (level.kind == LevelKind::hammingmesh) note("the network of a line of boards never limits");
+    if (level.kind == LevelKind::graph && network.topology->levels().size() > 1)
+      note(level.name + ": latencies are those of the graph's links");
     if (level.kind == LevelKind::graph && level.network->endpoints() > 12)
       note("the bisection of a graph this large is the best cut found; a narrower one may exist");
   }

@@ -136,4 +136,14 @@ TEST_CASE("import: NCCL's topology becomes a network", "[topology]") {
   CHECK(document["endpoints"] == 2);
   CHECK(document["injection_bytes_per_s"] == 24e9);
   CHECK(document["diameter"] == 2);
+
+  // As the inside of nodes: two on one switch, 12.5 GB/s for each node.
+  const std::string cluster = write_file(
+      "nodes.yaml",
+      "version: 1\nname: nodes\naccelerator: a100-pcie-80gb\nnodes: 2\ngpus_per_node: 2\n"
+      "intra: {kind: graph, file: two.yaml, bandwidth: 24 GB/s, latency: 2 us}\n"
+      "inter: {kind: star, nics_per_node: 1, bandwidth: 12.5 GB/s, latency: 5 us}\n");
+  const json nodes = answer({cluster});
+  CHECK(nodes["endpoints"] == 4);
+  CHECK(nodes["bisection_fraction"].get<double>() == Approx(12.5 / 48.0));
 }
