@@ -128,11 +128,14 @@ void SharedWork::collect(LinkId link, core::Picoseconds now, std::vector<Tag>& e
   Clock& clock = clocks_[link];
   const double elapsed = (static_cast<double>(now - clock.since) - clock.offset) * k_seconds_per_picosecond;
   const double served = clock.service + clock.level * elapsed;
-  while (!clock.ends.empty() && end_of(clock, clock.ends.front().service) <= now) {
+  // The first is due although advancing the clock since it was foreseen may have moved its rounding by a picosecond.
+  bool due = true;
+  while (!clock.ends.empty() && (due || end_of(clock, clock.ends.front().service) <= now)) {
     const End end = clock.ends.front();
     std::pop_heap(clock.ends.begin(), clock.ends.end(), EndsLater());
     clock.ends.pop_back();
     if (!current(end, link)) continue;
+    due = false;
     ended.push_back(works_[end.work].tag);
     residue_ += (end.service - served) * sharing_.weight(end.work);
     rate_ += clock.level * sharing_.weight(end.work);
