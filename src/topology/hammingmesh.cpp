@@ -90,7 +90,8 @@ class HammingMesh final : public Topology {
     for (const Axis& axis : axes_) {
       if (axis.extent() == 1) continue;
       const auto inside = static_cast<double>(axis.inside), boards = static_cast<double>(axis.boards);
-      const double halves = axis.boards > 1 ? 2.0 * inside : 4.0 * static_cast<double>(axis.inside / 2);
+      const std::int64_t lower_half = axis.inside / 2;
+      const double halves = axis.boards > 1 ? 2.0 * inside : 4.0 * static_cast<double>(lower_half);
       limits.bisection_fraction = std::min(limits.bisection_fraction, 1.0 / halves);
       // Of an edge; then of the links inside, from i + 1 to i: those below go out there, and those above i cross.
       const double away = p * (1.0 - 1.0 / boards);
@@ -130,7 +131,8 @@ class HammingMesh final : public Topology {
   // Boards apart from each other, the networks of rows on the right, of columns below.
   std::optional<std::array<double, 2>> place(NodeId node) const override {
     const auto spread = [](std::int64_t coordinate, const Axis& axis) {
-      return static_cast<double>(coordinate + coordinate / axis.inside);
+      const std::int64_t board = coordinate / axis.inside;
+      return static_cast<double>(coordinate + board);
     };
     const auto beyond = [&](std::size_t d) { return spread(axes_[d].extent(), axes_[d]); };
     if (node < endpoints())
