@@ -44,8 +44,10 @@ void describe(Fields& fields, KernelChoice& kernels) {
   fields.choice("pointwise", kernels.pointwise,
                 {{"fused", PointwiseKernel::fused}, {"eager", PointwiseKernel::eager}},
                 {.doc = "kernels of bias, activation, dropout, residual and rotation; default: the framework's"});
-  fields.choice("loss", kernels.loss, {{"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}},
-                {.doc = "cross-entropy kernel; default: the framework's"});
+  fields.choice(
+      "loss", kernels.loss,
+      {{"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}, {"log-softmax", LossKernel::log_softmax}},
+      {.doc = "cross-entropy kernel; default: the framework's"});
   fields.flag("compiled", kernels.compiled, {.doc = "a compiler fuses pointwise chains; default: the framework's"});
 }
 

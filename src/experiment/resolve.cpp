@@ -32,6 +32,18 @@ models::AttentionKernel attention_kernel(hardware::AttentionKernel kernel) {
   return models::AttentionKernel::flash2;
 }
 
+models::LossKernel loss_kernel(hardware::LossKernel kernel) {
+  switch (kernel) {
+    case hardware::LossKernel::fused:
+      return models::LossKernel::fused;
+    case hardware::LossKernel::unfused:
+      return models::LossKernel::eager;
+    case hardware::LossKernel::log_softmax:
+      return models::LossKernel::log_softmax;
+  }
+  return models::LossKernel::eager;
+}
+
 // The bare name under which configs/ knows the accelerator.
 std::string accelerator_key(const config::Node& accelerator) {
   const config::Node* named = accelerator.is_map() ? accelerator.find("file") : &accelerator;
@@ -218,9 +230,13 @@ class Resolver {
     kernels.pointwise = chosen.pointwise.value_or(defaults.pointwise) == hardware::PointwiseKernel::fused
                             ? models::PointwiseKernel::fused
                             : models::PointwiseKernel::eager;
-    kernels.loss = chosen.loss.value_or(defaults.loss) == hardware::LossKernel::fused ? models::LossKernel::fused
-                                                                                      : models::LossKernel::eager;
+    kernels.loss = loss_kernel(chosen.loss.value_or(defaults.loss));
     kernels.wide_scores = defaults.wide_scores;
+    kernels.scaled_product = defaults.scaled_product;
+    kernels.separate_qkv = defaults.separate_qkv;
+    kernels.separate_gate = defaults.separate_gate;
+    kernels.narrow_norm = defaults.narrow_norm;
+    r_.build.finds_best_token = defaults.finds_best_token;
     r_.build.gathers_logits = defaults.gathers_logits;
     kernels.compiled = chosen.compiled.value_or(defaults.compiled);
     r_.build.activation = hardware::activation_format(r_.recipe);
@@ -236,7 +252,8 @@ class Resolver {
     const Overlap& chosen = choice_.overlap;
     plan::Strategy& strategy = r_.strategy;
     const DataOverlap data = chosen.dp.value_or(DataOverlap{});
-    strategy.overlap_gradient_reduce = data.reduce.value_or(defaults.dp_reduce);
+    strategy.overlap_gradient_reduce = data.reduce.value_or(
+        choice_.zero.stage > 0 ? defaults.dp_reduce_sharded.value_or(defaults.dp_reduce) : defaults.dp_reduce);
     strategy.overlap_parameter_gather = data.gather.value_or(defaults.dp_gather);
     strategy.bucket_bytes = data.bucket.value_or(defaults.bucket.size(strategy.data, r_.recipe.reduce)).base();
     tensor_overlap(chosen.tp.value_or(TensorOverlap{}), defaults);
@@ -297,6 +314,7 @@ class Resolver {
                                             .moments_format = moments_format(),
                                             .moments = moments(),
                                             .factored_moment = training_.optimizer.kind == Optimizer::adafactor,
+                                            .separate_gradients = r_.framework.accumulation.separate_buffer,
                                             .gradient_reads = static_cast<int>(step.gradient_reads),
                                             .gradient_copy = step.gradient_copy,
                                             .separate_parameter_copy = step.separate_parameter_copy};

@@ -13,7 +13,8 @@ const config::Choices<AttentionKernel> k_attention_kernels{
     {"flash1", AttentionKernel::flash1},   {"flash2", AttentionKernel::flash2},
     {"flash3", AttentionKernel::flash3},   {"cudnn", AttentionKernel::cudnn}};
 const config::Choices<NormKernel> k_norm_kernels{{"fused", NormKernel::fused}, {"unfused", NormKernel::unfused}};
-const config::Choices<LossKernel> k_loss_kernels{{"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}};
+const config::Choices<LossKernel> k_loss_kernels{
+    {"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}, {"log-softmax", LossKernel::log_softmax}};
 const config::Choices<PointwiseKernel> k_pointwise_kernels{{"fused", PointwiseKernel::fused},
                                                            {"eager", PointwiseKernel::eager}};
 const config::Choices<BucketedStages> k_bucketed_stages{{"first", BucketedStages::first}, {"all", BucketedStages::all}};
@@ -92,6 +93,15 @@ void describe(config::Fields& fields, Kernels& kernels) {
   fields.choice("loss", kernels.loss, k_loss_kernels);
   fields.flag("wide_scores", kernels.wide_scores,
               {.doc = "unfused attention widens the scores to fp32 before it scales and masks them"});
+  fields.flag("scaled_product", kernels.scaled_product,
+              {.doc = "the product of queries and keys scales its result itself"});
+  fields.flag("separate_qkv", kernels.separate_qkv, {.doc = "queries, keys and values are products of their own"});
+  fields.flag("separate_gate", kernels.separate_gate,
+              {.doc = "a gated MLP's two input projections are products of their own"});
+  fields.flag("narrow_norm", kernels.narrow_norm,
+              {.doc = "unfused RMS normalisation computes in the activations' format"});
+  fields.flag("finds_best_token", kernels.finds_best_token,
+              {.doc = "the loss finds every row's most likely token for the accuracy it reports"});
   fields.flag("gathers_logits", kernels.gathers_logits, {.doc = "every tensor-parallel rank computes the whole loss"});
   fields.flag("compiled", kernels.compiled, {.doc = "pointwise chains fused by a compiler"});
 }
@@ -112,6 +122,8 @@ void describe(config::Fields& fields, Bucket& bucket) {
 
 void describe(config::Fields& fields, OverlapDefaults& overlap) {
   fields.flag("dp_reduce", overlap.dp_reduce, {.doc = "gradient reduction beside the backward pass"});
+  fields.flag("dp_reduce_sharded", overlap.dp_reduce_sharded,
+              {.doc = "dp_reduce where ranks share the optimizer's state (ZeRO 1 and up); default: dp_reduce"});
   fields.flag("dp_gather", overlap.dp_gather, {.doc = "parameter gathers beside the forward pass"});
   fields.flag("tp_backward", overlap.tp_backward,
               {.doc = "communication of an input gradient beside the weight gradient"});
@@ -136,6 +148,8 @@ void describe(config::Fields& fields, HostBehaviour& host) {
 void describe(config::Fields& fields, Accumulation& accumulation) {
   fields.flag("fused", accumulation.fused, {.doc = "the weight gradient's product adds into the gradient buffer"});
   fields.choice("format", accumulation.format, k_gradient_formats, {.doc = "of gradients in memory and on the wire"});
+  fields.flag("separate_buffer", accumulation.separate_buffer,
+              {.doc = "gradients in the parameters' format live beside the buffer they are added to"});
   fields.flag("whole_reduce", accumulation.whole_reduce,
               {.doc = "a sharded optimizer's gradients are summed on every rank"});
 }
@@ -154,8 +168,9 @@ void describe(config::Fields& fields, Sharding& sharding) {
   fields.count("prefetch", sharding.prefetch, {.doc = "units whose parameters are gathered ahead", .maximum = 2});
   fields.flag("reshard_after_forward", sharding.reshard_after_forward,
               {.doc = "gathered parameters are given up between forward and backward"});
-  fields.flag("narrow_shards", sharding.narrow_shards,
-              {.doc = "stage 3 keeps shards in the parameters' format beside the master copy; else it casts from that"});
+  fields.flag(
+      "narrow_shards", sharding.narrow_shards,
+      {.doc = "stage 3 keeps shards in the parameters' format beside the master copy; else it casts from that"});
   fields.flag("pipeline", sharding.pipeline,
               {.doc = "sharded gradients and parameters go together with pipeline stages"});
 }
@@ -165,6 +180,13 @@ void describe(config::Fields& fields, Recompute& recompute) {
               {.doc = "full recomputation repeats the forward collectives"});
   fields.flag("gathers_saved_input", recompute.gathers_saved_input,
               {.doc = "a layer's saved input is split over tensor-parallel ranks"});
+  fields.flag("covers_ends", recompute.covers_ends,
+              {.doc = "full recomputation takes in embedding, last norm and head"});
+}
+
+void describe(config::Fields& fields, StageBuffers& buffers) {
+  fields.count("results", buffers.results,
+               {.doc = "micro-batches whose logits the last stage holds until others replace them", .maximum = 64});
 }
 
 void describe(config::Fields& fields, Allocator& allocator) {
@@ -206,6 +228,7 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   fields.object("optimizer", profile.optimizer, {.doc = "passes of the optimizer step over memory"});
   fields.object("sharding", profile.sharding, {.doc = "gradients and parameters kept in shards"});
   fields.object("recompute", profile.recompute);
+  fields.object("buffers", profile.buffers, {.doc = "what a stage keeps without use"});
   fields.object("allocator", profile.allocator);
   fields.object("capabilities", profile.capabilities, {.doc = "what the release can do at all"});
   fields.object("fitted", profile.fitted, {.doc = "the four numbers that are fitted", .required = true});

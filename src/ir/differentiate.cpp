@@ -196,6 +196,7 @@ class Differentiator {
         target = new_gradient(access.tensor, aliased_gradient(op, id, access.tensor));
         contributions_[index(access.tensor)].push_back(target);
         done.push_back(access.tensor);
+        if (op.fills_gradient) fill(target, op.name);
       }
       derived.accesses.push_back(Access{.tensor = target,
                                         .projection = access.projection,
@@ -203,6 +204,14 @@ class Differentiator {
       if (first_input_gradient.tensor == k_no_tensor) first_input_gradient = read_only(derived.accesses.back());
     }
     if (!done.empty()) graph_.add_operator(std::move(derived));
+  }
+
+  void fill(TensorId gradient, const std::string& name) {
+    Operator zeros = elementwise(gradient, name + ".fill");
+    zeros.flops_per_point = 0.0;
+    zeros.accesses.push_back(
+        Access{.tensor = gradient, .projection = identity_projection(gradient), .mode = Mode::write});
+    graph_.add_operator(std::move(zeros));
   }
 
   void append_parameter_reduction(const Operator& op, OperatorId id,

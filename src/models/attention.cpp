@@ -50,7 +50,13 @@ class SelfAttention {
   SelfAttention(Layer& layer, const AttentionPattern& pattern) : layer_(layer), a_(layer.axis), pattern_(pattern) {}
 
   ir::TensorId append(ir::TensorId y) {
-    qkv_ = project(y);
+    if (layer_.options.kernels.separate_qkv) {
+      q_ = project_one(y, "q", a_.group);
+      k_ = project_one(y, "k", k_one_key);
+      v_ = project_one(y, "v", k_one_key);
+    } else {
+      qkv_ = project(y);
+    }
     if (layer_.config.qk_norm) {
       q_ = normalise("q_norm", /*is_key=*/false);
       k_ = normalise("k_norm", /*is_key=*/true);
@@ -82,6 +88,24 @@ class SelfAttention {
     return out;
   }
 
+  // Queries, keys or values by a product of their own.
+  ir::TensorId project_one(ir::TensorId y, const std::string& name, const Axis& heads) {
+    const ir::TensorId weight = layer_.parameter(name + ".weight", {a_.kv_heads, heads, a_.head_dim, a_.hidden});
+    const ir::TensorId bias = layer_.config.has_qkv_bias()
+                                  ? layer_.parameter(name + ".bias", {a_.kv_heads, heads, a_.head_dim})
+                                  : ir::k_no_tensor;
+    const ir::TensorId out = layer_.activation(name + ".out", {a_.batch, a_.sequence, a_.kv_heads, heads, a_.head_dim});
+    const auto [b, s, n, o, d, h] = axes<6>();
+    Op(layer_, name, ir::Kind::contraction, {a_.batch, a_.sequence, a_.kv_heads, heads, a_.head_dim, a_.hidden})
+        .read(y, {b, s, h})
+        .read(weight, {n, o, d, h})
+        .bias(bias, {n, o, d})
+        .sum(out, {b, s, n, o, d})
+        .flops(k_multiply_add, 0)
+        .add();
+    return out;
+  }
+
   ir::TensorId normalise(const char* name, bool is_key) {
     const std::string prefix(name);
     const ir::TensorId gain = layer_.parameter(prefix + ".gain", {a_.head_dim});
@@ -90,13 +114,15 @@ class SelfAttention {
         layer_.activation(prefix + ".out", {a_.batch, a_.sequence, a_.kv_heads, heads, a_.head_dim});
     const ir::TensorId scale = layer_.statistic(prefix + ".scale", {a_.batch, a_.sequence, a_.kv_heads, heads});
     const auto [b, s, n, g, d] = axes<5>();
-    const At slot = is_key ? At::fixed(key_slot()) : At(g);
+    const bool own = v_ != ir::k_no_tensor;  // the projections made tensors of their own
+    const At slot = !own && is_key ? At::fixed(key_slot()) : At(g);
+    const ir::TensorId x = !own ? qkv_ : is_key ? k_ : q_;
     Op(layer_, prefix, ir::Kind::reduce, {a_.batch, a_.sequence, a_.kv_heads, heads, a_.head_dim})
-        .read(qkv_, {b, s, n, slot, d})
+        .read(x, {b, s, n, slot, d})
         .read(gain, {d})
         .write(out, {b, s, n, g, d})
         .write(scale, {b, s, n, g})
-        .keep({qkv_, gain, scale})
+        .keep({x, gain, scale})
         .variant("fused")
         .flops(k_rmsnorm_forward, k_rmsnorm_backward)
         .add();
@@ -149,7 +175,10 @@ class SelfAttention {
     else
       op.read(qkv_, {b, token, n, At::fixed(key_slot()), d});
   }
-  void read_value(Op& op, int b, int token, int n, int d) { op.read(qkv_, {b, token, n, At::fixed(value_slot()), d}); }
+  void read_value(Op& op, int b, int token, int n, int d) {
+    op.read(values(), {b, token, n, At::fixed(v_ == ir::k_no_tensor ? value_slot() : 0), d});
+  }
+  ir::TensorId values() const { return v_ == ir::k_no_tensor ? qkv_ : v_; }
 
   ir::TensorId context_tensor() {
     return layer_.activation("context", {a_.batch, a_.sequence, a_.kv_heads, a_.group, a_.head_dim});
@@ -167,7 +196,7 @@ class SelfAttention {
     op.merge(context, {b, q, n, g, d}, ir::Monoid::softmax_merge)
         .merge(logsumexp, {b, n, g, q}, ir::Monoid::softmax_merge);
     if (apart())
-      op.keep({q_, k_, qkv_, context, logsumexp});
+      op.keep({q_, k_, values(), context, logsumexp});
     else
       op.keep({qkv_, context, logsumexp});
     const auto query = static_cast<loopnest::DimId>(q);
@@ -226,8 +255,15 @@ class SelfAttention {
   // product.
   ir::TensorId append_eager_softmax(ir::TensorId scores) {
     if (layer_.options.kernels.wide_scores) return append_wide_softmax(scores);
-    const ir::TensorId scaled = scores_like("scaled", layer_.options.activation);
-    over_scores("scale", ir::Kind::pointwise).read(scores, all()).write(scaled, all()).flops(k_scale_mask / 2, 1).add();
+    ir::TensorId scaled = scores;
+    if (!layer_.options.kernels.scaled_product) {
+      scaled = scores_like("scaled", layer_.options.activation);
+      over_scores("scale", ir::Kind::pointwise)
+          .read(scores, all())
+          .write(scaled, all())
+          .flops(k_scale_mask / 2, 1)
+          .add();
+    }
     const ir::TensorId masked = scores_like("masked", layer_.options.activation);
     over_scores("mask", ir::Kind::pointwise).pass(scaled, all()).write(masked, all()).flops(k_scale_mask / 2, 0).add();
     return append_fp32_softmax(masked);
@@ -238,12 +274,15 @@ class SelfAttention {
   ir::TensorId append_wide_softmax(ir::TensorId scores) {
     const ir::TensorId widened = scores_like("scores.wide", numerics::Format::fp32);
     over_scores("softmax.widen", ir::Kind::pointwise).read(scores, all()).write(widened, all()).add();
-    const ir::TensorId scaled = scores_like("scaled", numerics::Format::fp32);
-    over_scores("scale", ir::Kind::pointwise)
-        .read(widened, all())
-        .write(scaled, all())
-        .flops(k_scale_mask / 2, k_scale_mask / 2)
-        .add();
+    ir::TensorId scaled = widened;
+    if (!layer_.options.kernels.scaled_product) {
+      scaled = scores_like("scaled", numerics::Format::fp32);
+      over_scores("scale", ir::Kind::pointwise)
+          .read(widened, all())
+          .write(scaled, all())
+          .flops(k_scale_mask / 2, k_scale_mask / 2)
+          .add();
+    }
     const ir::TensorId masked = layer_.in_place("masked", scaled);
     over_scores("mask", ir::Kind::pointwise)
         .read(scaled, all())
@@ -308,6 +347,7 @@ class SelfAttention {
   ir::TensorId qkv_ = ir::k_no_tensor;
   ir::TensorId q_ = ir::k_no_tensor;
   ir::TensorId k_ = ir::k_no_tensor;
+  ir::TensorId v_ = ir::k_no_tensor;
 };
 
 }  // namespace

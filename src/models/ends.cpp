@@ -67,8 +67,7 @@ class Loss {
   // Its derivative, written as one function in all of them, is a pass over the probabilities, then the cast back.
   // Picking the label's logit and the logarithm are work per token and ride on the row sum and the last pass.
   void append_eager(ir::TensorId logits) {
-    const ir::TensorId wide =
-        layer_.tensor("logits.wide", {a_.batch, a_.sequence, a_.vocab}, ir::Role::activation, numerics::Format::fp32);
+    const ir::TensorId wide = wide_logits("logits.wide");
     over_logits("loss.cast").read(logits, {0, 1, 2}).write(wide, {0, 1, 2}).add();
     const ir::TensorId maximum = per_token("loss.maximum");
     over_logits("loss.maximum", ir::Kind::reduce)
@@ -95,10 +94,45 @@ class Loss {
         .add();
   }
 
+  // Library operators in fp32: widened logits, their log-softmax (one pass, kept), the label's entry of it. Automatic
+  // differentiation fills that entry's gradient with zeros around it, and each derivative has a tensor of its own. The
+  // widened logits live until the most likely token of each row has been found, where that is wanted.
+  void append_log_softmax(ir::TensorId logits) {
+    const ir::TensorId wide = wide_logits("logits.wide");
+    over_logits("loss.cast").read(logits, {0, 1, 2}).write(wide, {0, 1, 2}).add();
+    const ir::TensorId logarithms = wide_logits("log_probabilities");
+    constexpr double k_forward = 5, k_backward = 4;  // maximum, subtract, exponential, sum, subtract; exponential, sum,
+                                                     // product, subtract
+    over_logits("loss.log_softmax", ir::Kind::reduce)
+        .read(wide, {0, 1, 2})
+        .write(logarithms, {0, 1, 2})
+        .keep({logarithms})
+        .flops(k_forward, k_backward)
+        .add();
+    if (layer_.options.finds_best_token)
+      over_logits("accuracy", ir::Kind::reduce)
+          .use(wide, {0, 1, 2})
+          .merge(per_token("best"), {0, 1}, ir::Monoid::max)
+          .flops(1, 0)
+          .add();
+    Op(layer_, "loss", ir::Kind::gather, {a_.batch, a_.sequence})
+        .select_one(classes())
+        .use(labels_, {0, 1})
+        .read(logarithms, {0, 1, 2})
+        .write(per_token("loss"), {0, 1})
+        .keep({labels_})
+        .fills_gradient()
+        .add();
+  }
+
  private:
+  const Axis& classes() const { return layer_.options.gathers_logits ? a_.classes : a_.vocab; }
+  ir::TensorId wide_logits(const char* name) {
+    return layer_.tensor(name, {a_.batch, a_.sequence, a_.vocab}, ir::Role::activation, numerics::Format::fp32);
+  }
   ir::TensorId per_token(const char* name) { return layer_.statistic(name, {a_.batch, a_.sequence}); }
   Op over_logits(const char* name, ir::Kind kind = ir::Kind::pointwise) {
-    return Op(layer_, name, kind, {a_.batch, a_.sequence, layer_.options.gathers_logits ? a_.classes : a_.vocab});
+    return Op(layer_, name, kind, {a_.batch, a_.sequence, classes()});
   }
 
   Layer& layer_;
@@ -178,10 +212,14 @@ void append_head(Layer& layer, ir::TensorId x) {
       .flops(k_multiply_add, 0)
       .add();
   Loss loss(layer);
-  if (layer.options.kernels.loss == LossKernel::fused)
-    loss.append_fused(logits);
-  else
-    loss.append_eager(logits);
+  switch (layer.options.kernels.loss) {
+    case LossKernel::fused:
+      return loss.append_fused(logits);
+    case LossKernel::log_softmax:
+      return loss.append_log_softmax(logits);
+    case LossKernel::eager:
+      return loss.append_eager(logits);
+  }
 }
 
 }  // namespace cairn::models

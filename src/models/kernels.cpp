@@ -15,8 +15,9 @@ void describe(config::Fields& f, Kernels& k) {
            {.doc = "normalisation in one kernel, or one per elementary operation"});
   f.choice("pointwise", k.pointwise, {{"fused", PointwiseKernel::fused}, {"eager", PointwiseKernel::eager}},
            {.doc = "bias, activation, dropout and residual fused by hand, or one kernel each"});
-  f.choice("loss", k.loss, {{"eager", LossKernel::eager}, {"fused", LossKernel::fused}},
-           {.doc = "cross-entropy as a chain of fp32 kernels, or in one"});
+  f.choice("loss", k.loss,
+           {{"eager", LossKernel::eager}, {"log-softmax", LossKernel::log_softmax}, {"fused", LossKernel::fused}},
+           {.doc = "cross-entropy as a chain of fp32 kernels by hand, by library operators, or in one"});
   f.flag("compiled", k.compiled, {.doc = "a compiler fuses norms and pointwise chains"});
 }
 

@@ -113,6 +113,11 @@ class Op {
   Op& variant(const char* kernel);
   Op& region(const char* region);
   Op& guard(loopnest::Guard guard);
+  // Of a selection: its derivative first fills the input's whole gradient with zeros.
+  Op& fills_gradient() {
+    op_.fills_gradient = true;
+    return *this;
+  }
   void add();
 
  private:

@@ -54,6 +54,10 @@ class Mlp {
   }
 
   ir::TensorId append_gated(ir::TensorId y) {
+    if (layer_.options.kernels.separate_gate) {
+      const ir::TensorId gate = half(y, "gate");
+      return gate_apart(gate, half(y, "up"));
+    }
     const ir::TensorId weight = layer_.parameter(prefix_ + "fc1.weight", {a_.gate, ffn_, a_.hidden});
     const ir::TensorId bias =
         layer_.config.has_mlp_bias() ? layer_.parameter(prefix_ + "fc1.bias", {a_.gate, ffn_}) : ir::k_no_tensor;
@@ -67,6 +71,54 @@ class Mlp {
         .flops(k_multiply_add, 0)
         .add();
     return fused_ ? gate_fused(inner) : gate_eager(inner);
+  }
+
+  // One of the two input projections, a product of its own.
+  ir::TensorId half(ir::TensorId y, const std::string& name) {
+    const ir::TensorId weight = layer_.parameter(prefix_ + name + ".weight", {ffn_, a_.hidden});
+    const ir::TensorId bias =
+        layer_.config.has_mlp_bias() ? layer_.parameter(prefix_ + name + ".bias", {ffn_}) : ir::k_no_tensor;
+    const ir::TensorId out = layer_.activation(prefix_ + name + ".out", {a_.batch, a_.sequence, ffn_});
+    const auto [b, s, f, h] = axes<4>();
+    Op(layer_, prefix_ + name, ir::Kind::contraction, {a_.batch, a_.sequence, ffn_, a_.hidden})
+        .read(y, {b, s, h})
+        .read(weight, {f, h})
+        .bias(bias, {f})
+        .sum(out, {b, s, f})
+        .flops(k_multiply_add, 0)
+        .add();
+    return out;
+  }
+
+  ir::TensorId gate_apart(ir::TensorId gate, ir::TensorId up) {
+    const ir::TensorId out = layer_.activation(prefix_ + "product.out", {a_.batch, a_.sequence, ffn_});
+    const Work work = work_of(kind_);
+    const auto [b, s, f] = axes<3>();
+    if (fused_) {
+      over_ffn("activation")
+          .read(gate, {b, s, f})
+          .read(up, {b, s, f})
+          .write(out, {b, s, f})
+          .keep({gate, up})
+          .flops(work.forward + k_gate_forward, work.backward + k_gate_backward)
+          .add();
+      return out;
+    }
+    const ir::TensorId active = layer_.activation(prefix_ + "activation.out", {a_.batch, a_.sequence, ffn_});
+    over_ffn("activation")
+        .read(gate, {b, s, f})
+        .write(active, {b, s, f})
+        .keep({gate})
+        .flops(work.forward, work.backward)
+        .add();
+    over_ffn("product")
+        .read(active, {b, s, f})
+        .read(up, {b, s, f})
+        .write(out, {b, s, f})
+        .keep({active, up})
+        .flops(1, 2)
+        .add();
+    return out;
   }
 
   ir::TensorId gate_fused(ir::TensorId inner) {

@@ -36,7 +36,9 @@ ir::TensorId append_fused(Layer& layer, const std::string& name, ir::TensorId x,
 // One kernel per elementary operation, in fp32 between two casts, as eager implementations do:
 //   wide = float(x); [centred = wide - mean(wide);] square; scale = 1 / sqrt(mean(square)); normal = wide scale; cast;
 //   gain; [shift]
-// What is done once per row (the reciprocal root) rides on the row's reduction.
+// What is done once per row (the reciprocal root) rides on the row's reduction. Narrow: the same in the activations'
+// format, the quotient widened and narrowed again:
+//   square; scale; normal = x scale; wide = float(normal); cast; gain
 class UnfusedNorm {
  public:
   UnfusedNorm(Layer& layer, std::string name, bool centred)
@@ -44,6 +46,7 @@ class UnfusedNorm {
 
   ir::TensorId append(ir::TensorId x) {
     const Axes& a = layer_.axis;
+    if (layer_.options.kernels.narrow_norm && !centred_) return append_narrow(x);
     const ir::TensorId wide = cast(".wide", x, numerics::Format::fp32);
     const ir::TensorId base = centred_ ? centre(wide) : wide;
     const ir::TensorId square = wide_tensor(".square");
@@ -62,6 +65,16 @@ class UnfusedNorm {
   }
 
  private:
+  ir::TensorId append_narrow(ir::TensorId x) {
+    const Axes& a = layer_.axis;
+    const ir::TensorId square = layer_.stream(name_ + ".square");
+    op(".square").read(x, {0, 1, 2}).write(square, {0, 1, 2}).keep({x}).flops(1, 2).add();
+    const ir::TensorId scale = layer_.statistic(name_ + ".scale", {a.batch, a.sequence});
+    op(".mean", ir::Kind::reduce).read(square, {0, 1, 2}).sum(scale, {0, 1}).flops(1, 1).add();
+    const ir::TensorId normal = layer_.stream(name_ + ".normal");
+    op(".divide").read(x, {0, 1, 2}).read(scale, {0, 1}).write(normal, {0, 1, 2}).keep({x, scale}).flops(1, 3).add();
+    return affine(cast(".narrow", cast(".wide", normal, numerics::Format::fp32), layer_.options.activation));
+  }
   Op op(const char* suffix, ir::Kind kind = ir::Kind::pointwise) {
     const Axes& a = layer_.axis;
     Op result(layer_, name_ + suffix, kind, {a.batch, a.sequence, a.hidden});

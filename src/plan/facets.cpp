@@ -1,5 +1,7 @@
 #include "facets.h"
 
+#include <algorithm>
+
 namespace cairn::plan {
 namespace {
 
@@ -43,7 +45,8 @@ Facets FacetTable::of(const UnitSettings& settings, const Meshes& meshes, LayerC
   const Strategy& strategy = *settings.strategy;
   Facets facets;
   LayerCache::Words words = layers.words(strategy, meshes, strategy.recompute);
-  words[5] += 16 * static_cast<std::int64_t>(strategy.offload.activations);  // these are not shared with a neighbour
+  words[5] +=
+      16 * static_cast<std::int64_t>(strategy.offload.activations);  // 0 to 2; these are not shared with a neighbour
   facets.layers = layers_.of(words);
   const std::int64_t plain = plain_.of({facets.layers,
                                         flags(strategy.host_waits_for_arrival, strategy.scatter_sends,
@@ -71,7 +74,8 @@ Facets FacetTable::of(const UnitSettings& settings, const Meshes& meshes, LayerC
                                                                                   strategy.overlap_parameter_gather,
                                                                                   strategy.reduce_whole_gradients),
                           settings.apply() ? 1 + facets.plain : 0,
-                          shares_parameters ? word(meshes.dense.group(Axis::pipeline)) : 0});
+                          shares_parameters ? word(meshes.dense.group(Axis::pipeline)) : 0,
+                          std::min(strategy.held_results, strategy.micro_batches)});
   return facets;
 }
 

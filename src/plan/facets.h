@@ -30,7 +30,7 @@ class FacetTable {
   WordTable<LayerCache::k_words> layers_;
   WordTable<4> plain_;
   WordTable<k_traffic_words> traffic_;  // plain passes among them: numbers of passes are dense
-  WordTable<6> ends_;
+  WordTable<7> ends_;
 };
 
 }  // namespace cairn::plan

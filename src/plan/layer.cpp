@@ -49,13 +49,17 @@ LayerLowering::LayerLowering(const ir::LayerClass& layer, LayerOptions options)
   });
   find_shared_inputs();
   find_saved();
+  find_result();
   if (options_.asynchronous) find_arrivals();
 }
 
-bool LayerLowering::recomputes(const ir::Operator& op) const {
-  if (layer_.position != ir::Position::body) return false;
+bool LayerLowering::recomputes(ir::OperatorId id) const {
+  if (layer_.position != ir::Position::body) {
+    if (!options_.recompute_all || !options_.recompute_ends) return false;
+    return layer_.position == ir::Position::entry || id <= result_operator();
+  }
   if (options_.recompute_all) return true;
-  return named(options_.recompute, op);
+  return named(options_.recompute, layer_.graph.op(id));
 }
 
 void LayerLowering::find_recomputed() {
@@ -67,8 +71,9 @@ void LayerLowering::find_recomputed() {
     if (product) ++products;
     const bool second = options_.recompute_second && layer_.position == ir::Position::body && !is_attention(op) &&
                         (!product || products % 2 == 0);
-    recomputed_[id] = recomputes(op) || second ? 1 : 0;
+    recomputed_[id] = recomputes(static_cast<ir::OperatorId>(id)) || second ? 1 : 0;
   }
+  keep_result();
   if (options_.recompute_all) return;
   // What nobody reads again is not run again.
   std::vector<char> read(layer_.graph.tensors().size(), 0);
@@ -85,6 +90,39 @@ void LayerLowering::find_recomputed() {
     for (const ir::Access& access : op.accesses)
       if (access.mode == ir::Mode::read) read[at(access.tensor)] = 1;
   }
+}
+
+// A result that the loss itself keeps is there already.
+void LayerLowering::keep_result() {
+  const ir::OperatorId product = result_operator();
+  if (product < 0 || !recomputed_[at(product)]) return;
+  const auto& operators = layer_.graph.operators();
+  for (std::size_t id = layer_.graph.forward_count(); id < operators.size(); ++id)
+    for (const ir::Access& access : operators[id].accesses)
+      if (access.mode == ir::Mode::read && layer_.graph.producer(access.tensor) == product) recomputed_[at(product)] = 0;
+}
+
+ir::OperatorId LayerLowering::result_operator() const {
+  if (layer_.position != ir::Position::exit) return -1;
+  for (auto id = static_cast<ir::OperatorId>(layer_.graph.forward_count()) - 1; id >= 0; --id)
+    if (layer_.graph.op(id).is_plain_contraction()) return id;
+  return -1;
+}
+
+void LayerLowering::find_result() {
+  const ir::OperatorId product = result_operator();
+  if (product < 0) return;
+  for (std::size_t id = static_cast<std::size_t>(product) + 1; id < layer_.graph.forward_count(); ++id)
+    for (const ir::Access& access : layer_.graph.operators()[id].accesses) {
+      if (access.mode != ir::Mode::read || layer_.graph.producer(access.tensor) != product) continue;
+      const ir::Tensor& result = layer_.graph.tensor(access.tensor);
+      double bytes = numerics::bytes_per_element(result.format) * static_cast<double>(result.elements(options_.sizes));
+      for (std::size_t rule = 0; rule < options_.rules.size(); ++rule)
+        if (stated(layer_.graph.operators()[id], access, rule).kind == Placement::Kind::shard)
+          bytes /= static_cast<double>(options_.rules[rule].size);
+      state_.result_bytes = bytes;
+      return;
+    }
 }
 
 void LayerLowering::find_shared_inputs() {
@@ -307,7 +345,8 @@ Block LayerLowering::forward(const GradientSync& parameter_gather, const UnitTra
   return forward_block(parameter_gather, traffic, Term::compute, {});
 }
 Block LayerLowering::again() const { return forward_block({}, {}, Term::recompute, {}); }
-Block LayerLowering::backward(const GradientSync& gradient_sync, const UnitTraffic& traffic, PerGroup<double>* in_flight) const {
+Block LayerLowering::backward(const GradientSync& gradient_sync, const UnitTraffic& traffic,
+                              PerGroup<double>* in_flight) const {
   return backward_block(gradient_sync, traffic, [&](const BlockBuilder& builder) {
     if (in_flight != nullptr) *in_flight = builder.in_flight();
   });
@@ -379,7 +418,8 @@ class BackwardOrder {
 
 }  // namespace
 
-Block LayerLowering::backward_block(const GradientSync& gradient_sync, const UnitTraffic& traffic, const Observer& observe) const {
+Block LayerLowering::backward_block(const GradientSync& gradient_sync, const UnitTraffic& traffic,
+                                    const Observer& observe) const {
   const ir::Graph& graph = layer_.graph;
   const BackwardOrder backward(graph, recomputed_, options_.recompute_all);
   BlockBuilder builder(*this, layer_.name + " backward", true);

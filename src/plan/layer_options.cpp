@@ -10,6 +10,7 @@ LayerOptions layer_options(const Strategy& strategy, Recompute recompute, const 
                        .groups = {tensor},
                        .recompute = {},
                        .recompute_all = recompute == Recompute::full,
+                       .recompute_ends = strategy.recompute_ends,
                        .recompute_second = recompute == Recompute::per_op,
                        .share_saved_inputs = strategy.share_saved_inputs,
                        .tensor_overlap = strategy.overlap_tensor,

@@ -40,8 +40,7 @@ StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>
     const double elements = parameters.elements[group];
     const double shard = std::ceil(elements / static_cast<double>(settings.shards[group].size));
     // Where the optimizer's copy is gathered from, shards of a narrower one are not kept.
-    if (whole || treatment.narrow_shards || !treatment.master)
-      parameter_bytes += (whole ? elements : shard) * wide;
+    if (whole || treatment.narrow_shards || !treatment.master) parameter_bytes += (whole ? elements : shard) * wide;
     const bool offloaded = strategy.offload.optimizer != Home::device;
     if (!settings.gradients_pass_through(group))
       put(Home::device, Category::gradients, elements * gradient);
@@ -59,12 +58,17 @@ StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>
   parameter_bytes = parameter_bytes + std::ceil(parameters.narrow_elements / ranks) * (stored - wide + copies) + maxima;
   put(strategy.offload.parameters, Category::parameters, parameter_bytes);
   put(Home::device, Category::parameters, kept);
+  if (treatment.separate_gradients && strategy.sharded < Sharded::gradients)
+    put(Home::device, Category::gradients, sum(parameters.elements) * stored);
+  put(Home::device, Category::activations,
+      static_cast<double>(std::min(strategy.held_results, strategy.micro_batches)) * parameters.result_bytes);
   return bytes;
 }
 
 bool StageParameters::add(const LayerState& state, std::int64_t count, std::vector<std::string>& met) {
   const auto layers = static_cast<double>(count);
   const PerGroup<double> own = state.moved_elements(true);
+  result_bytes += state.result_bytes;
   narrow_elements += layers * state.narrow_elements;
   narrow_tensors += layers * static_cast<double>(state.narrow_tensors);
   for (const ParameterGroup group : k_all_parameter_groups) {
@@ -97,6 +101,7 @@ void StageParameters::add(const StageParameters& others) {
   for (std::size_t rule = 0; rule < others.partial_elements.size(); ++rule)
     partial_elements[rule] += others.partial_elements[rule];
   narrow_elements += others.narrow_elements;
+  result_bytes += others.result_bytes;
   narrow_tensors += others.narrow_tensors;
 }
 

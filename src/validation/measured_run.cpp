@@ -100,7 +100,8 @@ class RunBuilder {
     config::Node node = map();
     for (const char* column : {"seq_len", "global_batch"}) node.put(column, number(record_.need_count(column)));
     std::string framework(record_.need_text("framework"));
-    if (framework.find('@') == std::string::npos && !family_.release.empty()) framework += "@" + family_.release;
+    const std::string release = release_of(record_.text("attention_kernel"));
+    if (framework.find('@') == std::string::npos && !release.empty()) framework += "@" + release;
     node.put("framework", plain(framework));
     // A row that says fp8 and not how it scales.
     const std::string_view stated = record_.need_text("precision");
@@ -115,6 +116,12 @@ class RunBuilder {
     node.put("precision", precision);
     node.put("kernels", kernels());
     return node;
+  }
+
+  std::string release_of(std::string_view attention) const {
+    for (const auto& [word, release] : family_.releases)
+      if (word == attention) return release;
+    return family_.release;
   }
 
   config::Node kernels() {

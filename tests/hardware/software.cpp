@@ -107,6 +107,31 @@ TEST_CASE("releases of Megatron-LM", "[hardware][framework]") {
         "test.yaml:1:1: error: training.framework: no release '2019' (known: 2021, 2022, 2024)");
 }
 
+TEST_CASE("facts of single frameworks", "[hardware][framework]") {
+  const config::Loader loader = test::shipped();
+  const FrameworkProfile scaling = load_framework(loader, "aleph-scaling");
+  CHECK(scaling.kernels.loss == LossKernel::log_softmax);
+  CHECK(scaling.kernels.finds_best_token);
+  CHECK(scaling.kernels.scaled_product);
+  CHECK(scaling.kernels.narrow_norm);
+  CHECK(scaling.kernels.separate_gate);
+  CHECK_FALSE(scaling.kernels.separate_qkv);
+  CHECK(scaling.recompute.covers_ends);
+  CHECK(scaling.buffers.results == 2);
+
+  const FrameworkProfile nanotron = load_framework(loader, "nanotron");
+  CHECK(nanotron.accumulation.separate_buffer);
+  CHECK(nanotron.accumulation.whole_reduce);
+  CHECK(nanotron.overlap.dp_reduce);
+  CHECK(nanotron.overlap.dp_reduce_sharded == false);
+  CHECK_FALSE(load_framework(loader, "megatron").overlap.dp_reduce_sharded.has_value());
+
+  const FrameworkProfile torchtitan = load_framework(loader, "torchtitan");
+  CHECK(torchtitan.kernels.loss == LossKernel::log_softmax);
+  CHECK(torchtitan.kernels.separate_qkv);
+  CHECK(torchtitan.kernels.separate_gate);
+}
+
 TEST_CASE("the ideal framework has no fitted number", "[hardware][framework]") {
   const FittedNumbers ideal = load_framework(test::shipped(), "ideal").fitted;
   CHECK(ideal.host_per_kernel == core::Seconds{});

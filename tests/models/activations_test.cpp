@@ -1,6 +1,8 @@
 // Activation bytes come from the tensors that the derived backward pass reads; the published formulas are the check.
 // Korthikanti et al. 2022, "Reducing Activation Recomputation in Large Transformer Models", equations 1 to 6.
+#include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "catch.h"
@@ -110,6 +112,95 @@ TEST_CASE("flash attention keeps one fp32 number per row and head", "[models]") 
   }
   // log-sum-exp per token and head, one scale per token and norm
   CHECK(statistics == 4.0 * 64.0 * 2.0 * (6.0 + 2.0));
+}
+
+namespace {
+
+// Bytes of the operators whose names begin so, on one device.
+double moved_bytes(const ir::Graph& graph, const std::string& prefix, ir::Phase phase) {
+  double total = 0.0;
+  for (const ir::Operator& op : graph.operators())
+    if (op.phase == phase && op.name.compare(0, prefix.size(), prefix) == 0)
+      total += ir::bytes(ir::Shard{.op = &op, .graph = &graph, .box = op.domain.box(k_sizes)});
+  return total;
+}
+
+}  // namespace
+
+TEST_CASE("a loss by library operators moves and keeps tensors of its own", "[models]") {
+  // n = 64 * 2 * 1000 logits, 128 tokens. Forward: widen 2 + 4, log-softmax 4 + 4, the label's entry per token (label
+  // 8, entry 4, loss 4). Backward: fill 4, the entry's gradient per token (label 8, gradient 4), log-softmax reads
+  // gradient and result and writes 4 each, narrow 4 + 2. Kept beside the norm's input and output: the logarithms, 4.
+  BuildOptions build = options(AttentionKernel::flash2);
+  build.kernels.loss = LossKernel::log_softmax;
+  const double n = 64.0 * 2.0 * 1000.0;
+  const double tokens = 128.0;
+  const ir::Model model = build_transformer(testing::gpt(4, k_hidden, k_heads, 1000, 64), build);
+  const ir::Graph& head = graph_of(model, ir::Position::exit);
+  CHECK(moved_bytes(head, "loss", ir::Phase::forward) == n * (2 + 4 + 4 + 4) + tokens * (8 + 4 + 4));
+  CHECK(moved_bytes(head, "loss", ir::Phase::backward) == n * (4 + 4 + 4 + 4 + 4 + 2) + tokens * (8 + 4));
+  CHECK(saved_bytes(head) == 64.0 * 2.0 * 4.0 * 96.0 + 4.0 * n);
+
+  // The most likely token: the widened logits once more, one number a token.
+  build.finds_best_token = true;
+  const ir::Model reporting = build_transformer(testing::gpt(4, k_hidden, k_heads, 1000, 64), build);
+  CHECK(moved_bytes(graph_of(reporting, ir::Position::exit), "accuracy", ir::Phase::forward) == n * 4 + tokens * 4);
+  CHECK(moved_bytes(graph_of(reporting, ir::Position::exit), "accuracy", ir::Phase::backward) == 0);
+}
+
+TEST_CASE("products apart: the same weights and kept bytes, products and one sum of gradients more", "[models]") {
+  // h = 96, 6 heads of 16, 2 kv heads: q 96, k and v 32 each. Three and two products in place of one each; their input
+  // gradients (3 and 2) are added: 3 reads and a write, 2 reads and a write of tokens * 96 * 2 bytes.
+  const TransformerConfig config = testing::llama(4, 96, 6, 2, 256, 1000);
+  BuildOptions build = options(AttentionKernel::flash2);
+  const ir::Model together = build_transformer(config, build);
+  build.kernels.separate_qkv = true;
+  build.kernels.separate_gate = true;
+  const ir::Model apart = build_transformer(config, build);
+  const ir::Graph& one = graph_of(together, ir::Position::body);
+  const ir::Graph& many = graph_of(apart, ir::Position::body);
+  CHECK(one.parameter_elements() == many.parameter_elements());
+  CHECK(saved_bytes(one) == saved_bytes(many));
+  const auto products = [](const ir::Graph& graph) {
+    return std::count_if(graph.operators().begin(), graph.operators().end(), [](const ir::Operator& op) {
+      return op.phase == ir::Phase::forward && op.is_plain_contraction();
+    });
+  };
+  CHECK(products(one) == 4);
+  CHECK(products(many) == 7);
+  CHECK(moved_bytes(many, "norm1.out.gradient_sum", ir::Phase::backward) == 128.0 * 96 * 2 * (3 + 1));
+  CHECK(moved_bytes(many, "norm2.out.gradient_sum", ir::Phase::backward) == 128.0 * 96 * 2 * (2 + 1));
+}
+
+TEST_CASE("a narrow norm keeps its input, and widens only the quotient", "[models]") {
+  // Per element: square 2 + 2, mean 2, divide 2 + 2, widen 2 + 4, narrow 4 + 2, gain 2 + 2; kept: input 2, normal 2,
+  // output 2 where the wide one keeps 4, 2 and 2. Scale: 4 bytes a token, written once and read once; gain once, 2
+  // * 96.
+  const TransformerConfig config = testing::llama(4, 96, 6, 2, 256, 1000);
+  BuildOptions build = options(AttentionKernel::flash2);
+  build.kernels.norm = NormKernel::unfused;
+  const double wide = saved_bytes(graph_of(build_transformer(config, build), ir::Position::body));
+  build.kernels.narrow_norm = true;
+  const ir::Model narrow = build_transformer(config, build);
+  const ir::Graph& block = graph_of(narrow, ir::Position::body);
+  const double elements = 128.0 * 96;
+  CHECK(saved_bytes(block) == wide - 2 * elements * (4 - 2));
+  CHECK(moved_bytes(block, "norm1", ir::Phase::forward) == elements * (4 + 2 + 4 + 6 + 6 + 4) + 2 * 128.0 * 4 + 2 * 96);
+}
+
+TEST_CASE("a product that scales its result needs no pass for it", "[models]") {
+  // Scores: 2 * 6 * 64 * 64. The pass reads and writes fp32 forward (8 bytes); its derivative does the same.
+  BuildOptions build = options(AttentionKernel::unfused);
+  build.kernels.wide_scores = true;
+  const auto moved = [&](ir::Phase phase) {
+    const ir::Model model = build_transformer(testing::llama(4, 96, 6, 6, 256, 1000), build);
+    return moved_bytes(graph_of(model, ir::Position::body), "", phase);
+  };
+  const double forward = moved(ir::Phase::forward);
+  const double backward = moved(ir::Phase::backward);
+  build.kernels.scaled_product = true;
+  CHECK(forward - moved(ir::Phase::forward) == 2.0 * 6 * 64 * 64 * 8);
+  CHECK(backward - moved(ir::Phase::backward) == 2.0 * 6 * 64 * 64 * 8);
 }
 
 TEST_CASE("a fused loss keeps the logits in the activation format", "[models]") {

@@ -2,6 +2,8 @@
 //
 // One transformer block, b = 2, s = 8, h = 16, f = 32, 4 heads, bf16. A stream-sized tensor has 512 bytes, the fused
 // projection 1536, the inner tensors 1024, a norm's scales 64, attention's log-sums 256.
+#include <algorithm>
+
 #include "cairn/core/diagnostics.h"
 #include "catch.h"
 #include "plan/transfers.h"
@@ -117,6 +119,40 @@ TEST_CASE("By layer: ranges through the model, the first of a stage, groups that
   s.recompute_layers = {.method = plan::RecomputeMethod::block, .count = 2, .ranges = {}};
   REQUIRE(again(*lowering.lower(s).stage(0).passes[0][1][0]) == operators);
   REQUIRE(again(*lowering.lower(s).stage(1).passes[0][1][0]) == 2 * operators);
+}
+
+TEST_CASE("The ends recompute too where the framework says so, all but the loss") {
+  // The head keeps its input, 512 bytes, in place of the norm's output and scales, which come again.
+  ir::Model model = small_transformer();
+  const std::size_t exit = model.classes.size() - 1;
+  plan::LayerOptions o = options();
+  o.recompute_all = true;
+  const double plain = plan::LayerLowering(model.classes[exit], o).state().saved_bytes;
+  REQUIRE(again(plan::LayerLowering(model.classes[exit], o).backward()).empty());
+  o.recompute_ends = true;
+  {
+    // This loss keeps the logits: nothing to gain from a second product.
+    const plan::LayerLowering covered(model.classes[exit], o);
+    REQUIRE(again(covered.backward()) == std::vector<std::string>{"final_norm"});
+    REQUIRE(plain - covered.state().saved_bytes == k_stream + k_scales);
+  }
+  // A loss that keeps something of its own: the product runs again with the norm, and the logits, 2 * 8 * 64 in bf16,
+  // are not kept.
+  std::vector<ir::Operator> operators = model.classes[exit].graph.operators();
+  for (ir::Operator& op : operators) {
+    const auto reads_logits = [&](const ir::Access& access) {
+      return access.mode == ir::Mode::read && model.classes[exit].graph.tensor(access.tensor).name == "logits";
+    };
+    if (op.phase == ir::Phase::backward)
+      op.accesses.erase(std::remove_if(op.accesses.begin(), op.accesses.end(), reads_logits), op.accesses.end());
+  }
+  model.classes[exit].graph.replace_operators(operators);
+  const plan::LayerLowering covered(model.classes[exit], o);
+  REQUIRE(again(covered.backward()) == std::vector<std::string>{"final_norm", "logits"});
+  REQUIRE(plain - covered.state().saved_bytes == k_stream + k_scales + 2 * 8 * 64 * 2);
+  // Without recomputation of everything the flag says nothing.
+  o.recompute_all = false;
+  REQUIRE(again(plan::LayerLowering(model.classes[exit], o).backward()).empty());
 }
 
 TEST_CASE("A saved input shared by the tensor ranks: a quarter each, gathered once before the layer runs again") {

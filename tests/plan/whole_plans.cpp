@@ -82,6 +82,33 @@ TEST_CASE(
       }
 }
 
+TEST_CASE("What a framework holds without use: results of earlier micro-batches, gradients beside their sums") {
+  // Logits of 3 sequences of 8 tokens over 64 words, bf16: 3072 bytes, half of them where two ranks split the words. On
+  // the last stage alone, and never more than there are micro-batches.
+  const ir::Model model = small_transformer({.tied = false});
+  plan::Lowering lowering(model, 8, {});
+  plan::Strategy s = single(4);
+  s.pipeline = 2;
+  s.stage_layers = {2, 2};
+  s.micro_batch = 3;
+  s.micro_batches = 5;
+  REQUIRE(resident(lowering.lower(s).stage(1), Category::activations) == 0);
+  s.held_results = 2;
+  REQUIRE(resident(lowering.lower(s).stage(0), Category::activations) == 0);
+  REQUIRE(resident(lowering.lower(s).stage(1), Category::activations) == 2 * 3072);
+  s.micro_batches = 1;
+  REQUIRE(resident(lowering.lower(s).stage(1), Category::activations) == 3072);
+  s.tensor = 2;
+  s.vocab_parallel = true;
+  REQUIRE(resident(lowering.lower(s).stage(1), Category::activations) == 3072 / 2);
+
+  const auto n = static_cast<double>(model.parameters());
+  plan::ParameterTreatment treatment;
+  treatment.separate_gradients = true;
+  plan::Lowering apart(model, 8, treatment);
+  REQUIRE(resident(apart.lower(single(4)).stage(0), Category::gradients) == (4 + 2) * n);
+}
+
 TEST_CASE("A sharded optimizer moves what an all-reduce moves, and updates a share of the elements") {
   const ir::Model model = small_transformer();
   // The same formats on both wires, so that bytes can be compared.

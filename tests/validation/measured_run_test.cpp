@@ -118,6 +118,17 @@ TEST_CASE("what no row states comes from the family") {
   CHECK(at(changed({{"dropout", "0"}}, family), {"model", "dropout"}) == "0");
 }
 
+TEST_CASE("a release that only some kernels tell") {
+  Family family;
+  family.release = "2024";
+  family.releases = {{"unfused", "2021"}, {"flash1", "2022"}};
+  CHECK(at(changed({{"attention_kernel", "unfused"}}, family), {"training", "framework"}) == "megatron@2021");
+  CHECK(at(changed({{"attention_kernel", "flash1"}}, family), {"training", "framework"}) == "megatron@2022");
+  CHECK(at(changed({{"attention_kernel", "flash2"}}, family), {"training", "framework"}) == "megatron@2024");
+  CHECK(at(changed({{"attention_kernel", "flash1"}, {"framework", "megatron@2021"}}, family),
+           {"training", "framework"}) == "megatron@2021");
+}
+
 TEST_CASE("a family's own cluster and formats of gradients go before those of the row") {
   Family family;
   family.cluster = "aws-p5";

@@ -23,7 +23,8 @@ namespace cairn::hardware {
 
 enum class AttentionKernel : std::uint8_t { unfused, fused_softmax, flash1, flash2, flash3, cudnn };
 enum class NormKernel : std::uint8_t { fused, unfused };
-enum class LossKernel : std::uint8_t { fused, unfused };
+// unfused: one widened copy, differentiated by hand; log_softmax: library operators under automatic differentiation.
+enum class LossKernel : std::uint8_t { fused, unfused, log_softmax };
 // fused: bias, activation, dropout and residual in one kernel per place; eager: one kernel per elementary operation.
 enum class PointwiseKernel : std::uint8_t { fused, eager };
 std::string_view name(AttentionKernel kernel);
@@ -37,8 +38,13 @@ struct Kernels {
   NormKernel norm = NormKernel::fused;
   PointwiseKernel pointwise = PointwiseKernel::fused;
   LossKernel loss = LossKernel::unfused;
-  bool wide_scores = false;     // unfused attention widens the scores to fp32 before it scales and masks them
-  bool gathers_logits = false;  // every tensor-parallel rank gathers all logits and computes the whole loss
+  bool wide_scores = false;       // unfused attention widens the scores to fp32 before it scales and masks them
+  bool scaled_product = false;    // the product of queries and keys scales its result: no pass of its own
+  bool separate_qkv = false;      // queries, keys and values are products of their own
+  bool separate_gate = false;     // a gated MLP's two input projections are products of their own
+  bool narrow_norm = false;       // unfused RMS normalisation computes in the activations' format
+  bool gathers_logits = false;    // every tensor-parallel rank gathers all logits and computes the whole loss
+  bool finds_best_token = false;  // the loss finds the most likely token of every row, for the accuracy it reports
   bool compiled = false;
 };
 
@@ -69,8 +75,9 @@ struct Bucket {
 
 // Which communication runs beside computation by default. An experiment's `overlap` overrides the flags.
 struct OverlapDefaults {
-  bool dp_reduce = false;    // gradient reduction beside the backward pass of the last micro-batch
-  bool dp_gather = false;    // parameter gathers (ZeRO) beside the forward pass of the first
+  bool dp_reduce = false;                      // gradient reduction beside the backward pass of the last micro-batch
+  std::optional<bool> dp_reduce_sharded = {};  // the same where ranks share the optimizer's state; default: dp_reduce
+  bool dp_gather = false;                      // parameter gathers (ZeRO) beside the forward pass of the first
   bool tp_backward = false;  // all-reduce or gather of an input gradient beside the weight gradient's product
   bool tp_forward = false;
   bool pp = false;
@@ -97,6 +104,10 @@ enum class GradientFormat : std::uint8_t { recipe, parameters };
 struct Accumulation {
   bool fused = true;  // the weight gradient's product adds into the gradient buffer
   GradientFormat format = GradientFormat::recipe;
+  // Every backward pass leaves whole gradients in the parameters' format beside the buffer they are added to. Counted
+  // as held throughout: all there from the end of one backward pass to its addition, or, in the reducer's buckets,
+  // always.
+  bool separate_buffer = false;
   bool whole_reduce = false;  // ZeRO 1 and 2 sum every gradient on every rank instead of each rank's shard
 };
 
@@ -132,6 +143,13 @@ struct Sharding {
 struct Recompute {
   bool repeats_communication = true;  // full recomputation runs the forward collectives of the layer again
   bool gathers_saved_input = false;   // a layer's saved input is split over tensor-parallel ranks
+  bool covers_ends = false;           // full recomputation takes in embedding, last norm and head, not the loss
+};
+
+// What a pipeline stage keeps although it has no use for it.
+struct StageBuffers {
+  // Results (logits) of earlier micro-batches on the last stage: slots that are overwritten, not emptied.
+  std::int64_t results = 0;
 };
 
 // What the release can do at all; a plan that asks for more gets a warning.
@@ -144,7 +162,8 @@ struct Capabilities {
 };
 
 // What the framework takes from the device beside the tensors of the plan.
-//   reserved = held + reserve_factor x passing, rounded up to whole segments; held includes the matrix library's workspace
+//   reserved = held + reserve_factor x passing, rounded up to whole segments; held includes the matrix library's
+//   workspace
 struct Allocator {
   // Reserved over allocated memory at the peak, of what comes and goes during a step: caching and fragmentation. What
   // is held throughout is allocated once.
@@ -174,6 +193,7 @@ struct FrameworkProfile {
   OptimizerStep optimizer = {};
   Sharding sharding = {};
   Recompute recompute = {};
+  StageBuffers buffers = {};
   Allocator allocator = {};
   Capabilities capabilities = {};
   FittedNumbers fitted = {};
@@ -193,6 +213,7 @@ void describe(config::Fields& fields, Accumulation& accumulation);
 void describe(config::Fields& fields, OptimizerStep& optimizer);
 void describe(config::Fields& fields, Sharding& sharding);
 void describe(config::Fields& fields, Recompute& recompute);
+void describe(config::Fields& fields, StageBuffers& buffers);
 void describe(config::Fields& fields, Allocator& allocator);
 void describe(config::Fields& fields, Capabilities& capabilities);
 void describe(config::Fields& fields, FittedNumbers& fitted);

@@ -65,6 +65,8 @@ struct Operator {
 
   OperatorId forward = -1;  // phase backward: the operator it is the derivative of; -1 for gradient sums
 
+  // A selection whose derivative is a scatter into zeros: another operator writes the whole gradient before it.
+  bool fills_gradient = false;
   // A contraction that keeps the format of its operands whatever narrow_products() is asked for (a router).
   bool keeps_format = false;
   // Dimensions of the operator it prepares an operand for, which it lacks itself: where that one is split along one of

@@ -60,6 +60,7 @@ struct LayerOptions {
   std::vector<Group> groups;           // parallel to rules
   std::vector<std::string> recompute;  // operators to recompute, by name or region
   bool recompute_all = false;
+  bool recompute_ends = false;      // recompute_all holds for the first and the last layer too, but not for the loss
   bool recompute_second = false;    // everything but attention and every second product
   bool share_saved_inputs = false;  // whole saved inputs are kept in shards over the first rule's axis
   bool expert_overlap = false;      // transfers of routed tokens run beside whatever does not need them
@@ -90,6 +91,7 @@ struct LayerState {
   std::vector<double> partial_elements;
   double saved_bytes = 0.0;  // per micro-batch, statistics included
   double saved_statistic_bytes = 0.0;
+  double result_bytes = 0.0;        // of an exit layer: its last product's result as the next operator reads it
   std::uint32_t kept_outputs = 0;   // bit i: output i is saved
   double narrow_elements = 0.0;     // of `elements`: products read them in a format of less than 16 bits
   std::int64_t narrow_tensors = 0;  // parameters of that kind
@@ -133,13 +135,18 @@ class LayerLowering {
   using Settled = std::vector<std::vector<Placement>>;
   // Sees the builder when all is handed over.
   using Observer = std::function<void(const BlockBuilder&)>;
-  Block forward_block(const GradientSync& parameter_gather, const UnitTraffic& traffic, Term term, const Observer& observe) const;
+  Block forward_block(const GradientSync& parameter_gather, const UnitTraffic& traffic, Term term,
+                      const Observer& observe) const;
   Block backward_block(const GradientSync& gradient_sync, const UnitTraffic& traffic, const Observer& observe) const;
   void find_recomputed();
   void find_shared_inputs();
   void find_parameters();
   void find_fed();
   void find_saved();
+  void find_result();
+  void keep_result();
+  // The operator that makes an exit layer's result: its last product, before the loss. -1: none.
+  ir::OperatorId result_operator() const;
   // The mesh a tensor lives on, named by its group.
   ParameterGroup mesh_of(ir::TensorId tensor) const { return mesh_[static_cast<std::size_t>(tensor)]; }
   // Placement of an accessed tensor over a rule's axis.
@@ -149,7 +156,7 @@ class LayerLowering {
   bool gradient_is_partial(ir::TensorId parameter, std::size_t rule) const;
   // The tensor whose memory this one lives in.
   ir::TensorId storage(ir::TensorId tensor) const;
-  bool recomputes(const ir::Operator& op) const;
+  bool recomputes(ir::OperatorId id) const;
   // A saved input of which each rank keeps its share.
   bool shared_input(ir::TensorId tensor) const { return shared_[static_cast<std::size_t>(tensor)] != 0; }
   bool is_input(ir::TensorId tensor) const;

@@ -92,6 +92,8 @@ struct Strategy {
   std::vector<std::string> recompute_operators = {};  // names of operators, or of their regions
   RecomputeLayers recompute_layers = {};
   bool share_saved_inputs = false;  // a recomputed layer's whole input is kept in shards over the tensor axis
+  bool recompute_ends = false;      // full recomputation takes in the first and last layer, but not the loss
+  std::int64_t held_results = 0;    // micro-batches whose results the last stage holds until others replace them
   std::string schedule = "1f1b";
   std::int64_t chunks = 1;  // virtual stages per device
 
@@ -100,9 +102,9 @@ struct Strategy {
   bool overlap_tensor = true;             // input-gradient transfers beside the weight gradient
   bool asynchronous_tensor = false;       // nothing waits for a transfer but what reads its result
   TensorPieces tensor_pieces = {};
-  bool overlap_sends = true;              // pipeline sends beside computation
-  bool reduce_whole_gradients = false;    // all-reduced though each rank updates its shard only
-  double bucket_bytes = 0.0;              // gradients sent together
+  bool overlap_sends = true;            // pipeline sends beside computation
+  bool reduce_whole_gradients = false;  // all-reduced though each rank updates its shard only
+  double bucket_bytes = 0.0;            // gradients sent together
 
   bool scatter_sends = false;           // a replicated activation is sent as 1/tensor slices and gathered on arrival
   bool host_waits_for_arrival = false;  // the issuing processor blocks until a pipeline message has come
@@ -120,9 +122,10 @@ struct ParameterTreatment {
   int moments = 2;
   bool narrow_shards =
       true;  // sharded parameters are kept in their own format beside the master copy; else cast from it
-  bool factored_moment = false;  // one more moment, in fp32, kept of a matrix as its rows' and its columns' means
-  int gradient_reads = 1;        // passes over the gradients before the update (norm)
-  bool gradient_copy = false;    // narrow gradients are first widened to the master's format
+  bool factored_moment = false;     // one more moment, in fp32, kept of a matrix as its rows' and its columns' means
+  bool separate_gradients = false;  // gradients in the parameters' format live beside those they are added to
+  int gradient_reads = 1;           // passes over the gradients before the update (norm)
+  bool gradient_copy = false;       // narrow gradients are first widened to the master's format
   bool separate_parameter_copy = false;  // the parameters are written by a pass of its own that reads the master copy
   // Weights whose products read a format narrower than 16 bits: copies kept beside the parameters and made once per
   // step.

@@ -32,6 +32,7 @@ struct Family {
   std::string name;     // the file's name without .csv
   std::string title;    // shown beside the name
   std::string release;  // of the framework where rows do not name one: megatron + 2022 -> megatron@2022
+  std::vector<std::pair<std::string, std::string>> releases;  // attention word of the file -> release, before `release`
   std::string cluster;  // of the latencies and fabric, in place of the one of the row's accelerator
   std::string
       gradients;  // format in memory, in place of what the rows assume; then `reduce` on the wire, default the same
