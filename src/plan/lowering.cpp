@@ -102,7 +102,7 @@ class Lowering::Implementation {
 
   const PassPair& passes(std::int32_t facet, std::int32_t stage, bool forward, bool backward, bool special,
                          const Plan& plan) {
-    PassPair& pair = pairs_.row(facet, partitioner_.virtual_stages())[static_cast<std::size_t>(stage)];
+    PassPair& pair = pairs_.of(facet, stage);
     if (pair[0] != nullptr || pair[1] != nullptr) return pair;
     const VirtualStage& description = partitioner_.virtual_stage(stage);
     const StageBody& layers = body(stage, plan);
@@ -113,7 +113,7 @@ class Lowering::Implementation {
   }
 
   const StageBody& body(std::int32_t stage, const Plan& plan) {
-    auto& slot = bodies_.row(plan.facets.layers, partitioner_.virtual_stages())[static_cast<std::size_t>(stage)];
+    auto& slot = bodies_.of(plan.facets.layers, stage);
     if (!slot)
       slot = std::make_unique<StageBody>(
           stage_body(partitioner_.virtual_stage(stage), plan.strategy, plan.meshes, layers_));
@@ -121,13 +121,14 @@ class Lowering::Implementation {
   }
 
   const StageEnd& end(std::int32_t number, const Plan& plan) {
-    StageEnd& end = stage_ends_.row(plan.facets.ends, partitioner_.kinds())[static_cast<std::size_t>(number)];
-    if (end.settle != nullptr) return end;
+    auto& slot = stage_ends_.of(plan.facets.ends, number);
+    if (slot) return *slot;
     const StageKind& kind = partitioner_.kind(number);
     std::vector<const StageBody*> bodies;
     for (const std::int32_t chunk : kind.order)
       bodies.push_back(&body(kind.virtual_stages[static_cast<std::size_t>(chunk)], plan));
-    return end = stage_end(kind, bodies, plan.settings, plan.meshes, ends_, assembly_);
+    slot = std::make_unique<StageEnd>(stage_end(kind, bodies, plan.settings, plan.meshes, ends_, assembly_));
+    return *slot;
   }
 
   LayerCache layers_;
@@ -138,9 +139,9 @@ class Lowering::Implementation {
   PassStore passes_;
   PassAssembly assembly_;
   StepEnds ends_;
-  Remembered<std::unique_ptr<StageBody>> bodies_;  // by layers' facet and virtual stage
-  Remembered<PassPair> pairs_;                     // by passes' facet and virtual stage
-  Remembered<StageEnd> stage_ends_;                // by ends' facet and kind of stage
+  Remembered<std::unique_ptr<StageBody>> bodies_;     // by layers' facet and virtual stage
+  Remembered<PassPair> pairs_;                        // by passes' facet and virtual stage
+  Remembered<std::unique_ptr<StageEnd>> stage_ends_;  // by ends' facet and kind of stage
   Program program_;
 };
 

@@ -68,9 +68,7 @@ class StagePartitioner {
   const StagePartition& of(const Strategy& strategy, const ScheduleEntry& entry, std::int64_t stages_in_domain);
 
   const VirtualStage& virtual_stage(std::int32_t number) const { return virtual_stages_[at(number)]; }
-  std::size_t virtual_stages() const { return virtual_stages_.size(); }
   const StageKind& kind(std::int32_t number) const { return kinds_[at(number)]; }
-  std::size_t kinds() const { return kinds_.size(); }
   // Whether layers share parameters with others.
   bool shares_parameters() const { return !tags_.empty(); }
 
