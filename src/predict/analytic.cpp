@@ -242,10 +242,8 @@ class Analytic::Implementation {
   PassFunction& function(const plan::Pass& pass) {
     const std::size_t id = at(pass.id);
     if (id >= passes_.size()) passes_.resize(id + 1);
-    auto& [known, slot] = passes_[id];
-    if (known == &pass) return *slot;
-    slot = std::make_unique<PassFunction>(matrix_of(pass));
-    known = &pass;
+    auto& slot = passes_[id];
+    if (!slot || slot->pass() != &pass) slot = std::make_unique<PassFunction>(&pass, matrix_of(pass));
     return *slot;
   }
 
@@ -288,7 +286,7 @@ class Analytic::Implementation {
   }
 
   PriceTable& prices_;
-  std::vector<std::pair<const plan::Pass*, std::unique_ptr<PassFunction>>> passes_;
+  std::vector<std::unique_ptr<PassFunction>> passes_;  // by id
   std::unordered_map<plan::BlockRun, std::unique_ptr<Matrix>, RunHash> stretches_;
   std::unordered_map<std::pair<const plan::Pass*, const plan::Pass*>, Finish, PairHash> finishes_;
   // Of the program under way.

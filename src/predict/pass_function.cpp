@@ -34,7 +34,7 @@ bool leaves_alone(const Matrix& matrix, std::size_t row) {
 
 }  // namespace
 
-PassFunction::PassFunction(const Matrix& matrix) {
+PassFunction::PassFunction(const plan::Pass* pass, const Matrix& matrix) : pass_(pass) {
   for (std::size_t i = 0; i < matrix.size(); ++i) {
     if (leaves_alone(matrix, i)) continue;
     touched_ |= set_of(matrix.stream(i));
@@ -44,7 +44,6 @@ PassFunction::PassFunction(const Matrix& matrix) {
   }
   find_slack(matrix);
   find_relied_on(matrix);
-  full_.terms = &all_;
 }
 
 void PassFunction::find_slack(const Matrix& matrix) {
@@ -114,29 +113,28 @@ void PassFunction::find_relied_on(const Matrix& matrix) {
 void PassFunction::shorten(StreamSet live) {
   live_ = live;
   living_.clear();
-  short_ = {};
+  Kernel kernel;
   bool four = true;
   for (const PassTerm& term : few_) {
     if (!has(live, term.row)) continue;
     living_.push_back(term);
     const bool sends = term.row == at(Stream::next) || term.row == at(Stream::previous);
-    four = four && (term.row == k_compute || (sends && (short_.send == plan::k_streams || short_.send == term.row))) &&
+    four = four && (term.row == k_compute || (sends && (kernel.send == plan::k_streams || kernel.send == term.row))) &&
            (term.column == k_compute || term.column == k_arrival);
-    if (sends) short_.send = term.row;
+    if (sends) kernel.send = term.row;
   }
-  if (!four) {
-    short_ = {};
-    short_.terms = &living_;
-    return;
-  }
-  if (has(touched_, k_compute)) short_.compute_compute = core::k_never;
-  if (short_.send != plan::k_streams) short_.send_compute = core::k_never;
+  is_long_ = !four;
+  if (is_long_) return;
+  if (has(touched_, k_compute)) kernel.compute_compute = core::k_never;
+  if (kernel.send != plan::k_streams) kernel.send_compute = core::k_never;
   for (const PassTerm& term : living_) {
     if (term.row == k_compute)
-      (term.column == k_compute ? short_.compute_compute : short_.compute_arrival) = term.weight;
+      (term.column == k_compute ? kernel.compute_compute : kernel.compute_arrival) = term.weight;
     else
-      (term.column == k_compute ? short_.send_compute : short_.send_arrival) = term.weight;
+      (term.column == k_compute ? kernel.send_compute : kernel.send_arrival) = term.weight;
   }
+  maxima_ = {kernel.compute_compute, kernel.compute_arrival, kernel.send_compute, kernel.send_arrival};
+  send_ = kernel.send;
 }
 
 bool PassFunction::agree(std::span<PassFunction* const> passes) {

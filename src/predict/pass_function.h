@@ -43,13 +43,20 @@ struct Kernel {
 
 class alignas(64) PassFunction {
  public:
-  explicit PassFunction(const Matrix& matrix);
+  PassFunction(const plan::Pass* pass, const Matrix& matrix);
 
+  // The pass that this is the function of.
+  const plan::Pass* pass() const { return pass_; }
   // The full form, and the short one without the rows of streams outside `live`, which nothing reads.
-  const Kernel& full() const { return full_; }
-  const Kernel& shortened(StreamSet live) {
+  Kernel full() const { return {.terms = &all_}; }
+  Kernel shortened(StreamSet live) {
     if ((live & touched_) != live_) shorten(live & touched_);
-    return short_;
+    return {.compute_compute = maxima_[0],
+            .compute_arrival = maxima_[1],
+            .send_compute = maxima_[2],
+            .send_arrival = maxima_[3],
+            .terms = is_long_ ? &living_ : nullptr,
+            .send = send_};
   }
 
   // Whether the short forms of these passes are valid together.
@@ -62,16 +69,20 @@ class alignas(64) PassFunction {
   void find_relied_on(const Matrix& matrix);
   void shorten(StreamSet live);
 
-  // What a sweep looks at comes first, within one cache line.
+  // What evaluation looks at, within one cache line.
+  const plan::Pass* pass_;
   StreamSet live_ = 0;  // that the short form was made for
   StreamSet touched_ = 0;
   StreamSet relied_on_ = 0;  // streams whose slack the short list rests on
   StreamSet unlevel_ = 0;    // touched streams of another slack than 0
   StreamSet needed_ = 0;     // columns of the short list, and touched streams of positive slack
-  Kernel short_;
+  std::array<core::Picoseconds, 4> maxima_{Kernel{}.compute_compute, Kernel{}.compute_arrival, Kernel{}.send_compute,
+                                           Kernel{}.send_arrival};
+  std::uint8_t send_ = Kernel{}.send;
+  bool is_long_ = false;  // the short form is no kernel of four maxima
+  // The rest.
   std::array<core::Picoseconds, plan::k_streams> slack_{};  // k_unbounded: none
-  Kernel full_;
-  std::vector<PassTerm> all_;  // by row
+  std::vector<PassTerm> all_;                               // by row
   std::vector<PassTerm> few_;
   std::vector<PassTerm> living_;
 };
