@@ -149,11 +149,19 @@ class Analytic::Implementation {
       finishes_now_.push_back(&finish(kind));
     }
     kernels_.resize(used_.size());
-    for (std::size_t i = 0; i < used_.size(); ++i)
+    for (std::size_t i = 0; i < used_.size(); ++i) {
       kernels_[i] = agreed_[i / slots] ? used_[i]->shortened(live_) : used_[i]->full();
+      if (kernels_[i].terms != nullptr) prefetch(kernels_[i]);
+    }
     first_kernel_.resize(program.stages());
     for (std::size_t stage = 0; stage < program.stages(); ++stage)
       first_kernel_[stage] = static_cast<std::uint32_t>(program.kind_of_stage[stage] * slots);
+  }
+
+  // Terms lie anywhere; by the time the sweep comes to them they are here.
+  static void prefetch(const Kernel& kernel) {
+    constexpr std::size_t k_terms_per_line = 64 / sizeof(PassTerm);
+    for (std::size_t i = 0; i < kernel.count; i += k_terms_per_line) __builtin_prefetch(kernel.terms + i);
   }
 
   // Those of a stage by slot, then settle and update; appended to `used_`.
@@ -242,8 +250,10 @@ class Analytic::Implementation {
   PassFunction& function(const plan::Pass& pass) {
     const std::size_t id = at(pass.id);
     if (id >= passes_.size()) passes_.resize(id + 1);
-    auto& slot = passes_[id];
-    if (!slot || slot->pass() != &pass) slot = std::make_unique<PassFunction>(&pass, matrix_of(pass));
+    auto& [known, slot] = passes_[id];
+    if (known == &pass) return *slot;
+    slot = std::make_unique<PassFunction>(matrix_of(pass));
+    known = &pass;
     return *slot;
   }
 
@@ -286,7 +296,7 @@ class Analytic::Implementation {
   }
 
   PriceTable& prices_;
-  std::vector<std::unique_ptr<PassFunction>> passes_;  // by id
+  std::vector<std::pair<const plan::Pass*, std::unique_ptr<PassFunction>>> passes_;  // by id
   std::unordered_map<plan::BlockRun, std::unique_ptr<Matrix>, RunHash> stretches_;
   std::unordered_map<std::pair<const plan::Pass*, const plan::Pass*>, Finish, PairHash> finishes_;
   // Of the program under way.

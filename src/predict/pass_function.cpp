@@ -34,7 +34,7 @@ bool leaves_alone(const Matrix& matrix, std::size_t row) {
 
 }  // namespace
 
-PassFunction::PassFunction(const plan::Pass* pass, const Matrix& matrix) : pass_(pass) {
+PassFunction::PassFunction(const Matrix& matrix) {
   for (std::size_t i = 0; i < matrix.size(); ++i) {
     if (leaves_alone(matrix, i)) continue;
     touched_ |= set_of(matrix.stream(i));
@@ -111,30 +111,29 @@ void PassFunction::find_relied_on(const Matrix& matrix) {
 }
 
 void PassFunction::shorten(StreamSet live) {
-  live_ = live;
   living_.clear();
-  Kernel kernel;
+  short_ = {.live = live};
   bool four = true;
   for (const PassTerm& term : few_) {
     if (!has(live, term.row)) continue;
     living_.push_back(term);
     const bool sends = term.row == at(Stream::next) || term.row == at(Stream::previous);
-    four = four && (term.row == k_compute || (sends && (kernel.send == plan::k_streams || kernel.send == term.row))) &&
+    four = four && (term.row == k_compute || (sends && (short_.send == plan::k_streams || short_.send == term.row))) &&
            (term.column == k_compute || term.column == k_arrival);
-    if (sends) kernel.send = term.row;
+    if (sends) short_.send = term.row;
   }
-  is_long_ = !four;
-  if (is_long_) return;
-  if (has(touched_, k_compute)) kernel.compute_compute = core::k_never;
-  if (kernel.send != plan::k_streams) kernel.send_compute = core::k_never;
+  if (!four) {
+    short_ = {.terms = living_.data(), .count = static_cast<std::uint16_t>(living_.size()), .live = live};
+    return;
+  }
+  if (has(touched_, k_compute)) short_.compute_compute = core::k_never;
+  if (short_.send != plan::k_streams) short_.send_compute = core::k_never;
   for (const PassTerm& term : living_) {
     if (term.row == k_compute)
-      (term.column == k_compute ? kernel.compute_compute : kernel.compute_arrival) = term.weight;
+      (term.column == k_compute ? short_.compute_compute : short_.compute_arrival) = term.weight;
     else
-      (term.column == k_compute ? kernel.send_compute : kernel.send_arrival) = term.weight;
+      (term.column == k_compute ? short_.send_compute : short_.send_arrival) = term.weight;
   }
-  maxima_ = {kernel.compute_compute, kernel.compute_arrival, kernel.send_compute, kernel.send_arrival};
-  send_ = kernel.send;
 }
 
 bool PassFunction::agree(std::span<PassFunction* const> passes) {
@@ -164,12 +163,11 @@ StreamSet PassFunction::live(std::span<PassFunction* const> passes) {
   return set;
 }
 
-void run_pass(const std::vector<PassTerm>& terms, SweepFrontiers& x) {
+void run_terms(const PassTerm* term, std::size_t count, SweepFrontiers& x) {
   std::array<core::Picoseconds, plan::k_streams> value;
   std::array<std::uint8_t, plan::k_streams> changed;
   std::size_t rows = 0;
-  const PassTerm* term = terms.data();
-  const PassTerm* const end = term + terms.size();
+  const PassTerm* const end = term + count;
   while (term != end) {
     const std::uint8_t row = term->row;
     core::Picoseconds time = term->weight + x[term->column];

@@ -30,33 +30,30 @@ struct PassTerm {
   core::Picoseconds weight;
 };
 
-// What a sweep does for one operation: `terms`, or where that is null
+// What a sweep does for one operation: `terms`, rows together, or where there are none
 //   x'_compute = max(x_compute + compute_compute, x_arrival + compute_arrival),  x'_send likewise.
 struct Kernel {
   core::Picoseconds compute_compute = 0;
   core::Picoseconds compute_arrival = core::k_never;
   core::Picoseconds send_compute = 0;
   core::Picoseconds send_arrival = core::k_never;
-  const std::vector<PassTerm>* terms = nullptr;
+  const PassTerm* terms = nullptr;
+  std::uint16_t count = 0;  // of the terms
   std::uint8_t send = plan::k_streams;
+  StreamSet live = 0;  // streams whose rows it was made for
 };
 
 class alignas(64) PassFunction {
  public:
-  PassFunction(const plan::Pass* pass, const Matrix& matrix);
+  explicit PassFunction(const Matrix& matrix);
+  PassFunction(const PassFunction&) = delete;
+  PassFunction& operator=(const PassFunction&) = delete;
 
-  // The pass that this is the function of.
-  const plan::Pass* pass() const { return pass_; }
   // The full form, and the short one without the rows of streams outside `live`, which nothing reads.
-  Kernel full() const { return {.terms = &all_}; }
-  Kernel shortened(StreamSet live) {
-    if ((live & touched_) != live_) shorten(live & touched_);
-    return {.compute_compute = maxima_[0],
-            .compute_arrival = maxima_[1],
-            .send_compute = maxima_[2],
-            .send_arrival = maxima_[3],
-            .terms = is_long_ ? &living_ : nullptr,
-            .send = send_};
+  Kernel full() const { return {.terms = all_.data(), .count = static_cast<std::uint16_t>(all_.size())}; }
+  const Kernel& shortened(StreamSet live) {
+    if ((live & touched_) != short_.live) shorten(live & touched_);
+    return short_;
   }
 
   // Whether the short forms of these passes are valid together.
@@ -69,17 +66,12 @@ class alignas(64) PassFunction {
   void find_relied_on(const Matrix& matrix);
   void shorten(StreamSet live);
 
-  // What evaluation looks at, within one cache line.
-  const plan::Pass* pass_;
-  StreamSet live_ = 0;  // that the short form was made for
+  // What evaluation looks at, in one cache line.
   StreamSet touched_ = 0;
   StreamSet relied_on_ = 0;  // streams whose slack the short list rests on
   StreamSet unlevel_ = 0;    // touched streams of another slack than 0
   StreamSet needed_ = 0;     // columns of the short list, and touched streams of positive slack
-  std::array<core::Picoseconds, 4> maxima_{Kernel{}.compute_compute, Kernel{}.compute_arrival, Kernel{}.send_compute,
-                                           Kernel{}.send_arrival};
-  std::uint8_t send_ = Kernel{}.send;
-  bool is_long_ = false;  // the short form is no kernel of four maxima
+  Kernel short_;
   // The rest.
   std::array<core::Picoseconds, plan::k_streams> slack_{};  // k_unbounded: none
   std::vector<PassTerm> all_;                               // by row
@@ -87,7 +79,7 @@ class alignas(64) PassFunction {
   std::vector<PassTerm> living_;
 };
 
-void run_pass(const std::vector<PassTerm>& terms, SweepFrontiers& x);
+void run_terms(const PassTerm* terms, std::size_t count, SweepFrontiers& x);
 
 // The same, after something came in; returns the end of what the pass sends. Of a pass that sends nothing it is some
 // time.
@@ -95,7 +87,7 @@ inline core::Picoseconds run_pass(const Kernel& kernel, core::Picoseconds arriva
                                   SweepFrontiers& x) {
   if (kernel.terms != nullptr) {
     x[static_cast<std::size_t>(plan::Stream::arrival)] = arrival;
-    run_pass(*kernel.terms, x);
+    run_terms(kernel.terms, kernel.count, x);
     return x[sends_to];
   }
   const core::Picoseconds compute = x[static_cast<std::size_t>(plan::Stream::compute)];
