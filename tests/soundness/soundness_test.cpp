@@ -210,7 +210,8 @@ TEST_CASE("soundness: shipped experiments, both engines") {
         for (const auto& bound : {bounds.compute_s, bounds.network_s, bounds.memory_s, bounds.together_s})
           if (bound) CHECK(*bound <= time_s);
       CHECK(prediction.plan_bounds.memory_s.has_value());
-      CHECK(*prediction.plan_bounds.best_s() > 0.4 * time_s);
+      // Sound for something: of a plan whose exchanges are many small messages, only their bytes are bounded.
+      CHECK(*prediction.plan_bounds.best_s() > 0.3 * time_s);
     }
   }
 }
