@@ -51,11 +51,11 @@ class SelfAttention {
 
   ir::TensorId append(ir::TensorId y) {
     if (layer_.options.kernels.separate_qkv) {
-      q_ = project_one(y, "q", a_.group);
-      k_ = project_one(y, "k", k_one_key);
-      v_ = project_one(y, "v", k_one_key);
+      q_ = project(y, "q", a_.group);
+      k_ = project(y, "k", k_one_key);
+      v_ = project(y, "v", k_one_key);
     } else {
-      qkv_ = project(y);
+      qkv_ = project(y, "qkv", a_.qkv);
     }
     if (layer_.config.qk_norm) {
       q_ = normalise("q_norm", /*is_key=*/false);
@@ -71,25 +71,8 @@ class SelfAttention {
   // Queries and keys live in tensors of their own once normalised, in the projection's output before.
   bool apart() const { return q_ != ir::k_no_tensor; }
 
-  ir::TensorId project(ir::TensorId y) {
-    const ir::TensorId weight = layer_.parameter("qkv.weight", {a_.kv_heads, a_.qkv, a_.head_dim, a_.hidden});
-    const ir::TensorId bias = layer_.config.has_qkv_bias()
-                                  ? layer_.parameter("qkv.bias", {a_.kv_heads, a_.qkv, a_.head_dim})
-                                  : ir::k_no_tensor;
-    const ir::TensorId out = layer_.activation("qkv.out", {a_.batch, a_.sequence, a_.kv_heads, a_.qkv, a_.head_dim});
-    const auto [b, s, n, o, d, h] = axes<6>();
-    Op(layer_, "qkv", ir::Kind::contraction, {a_.batch, a_.sequence, a_.kv_heads, a_.qkv, a_.head_dim, a_.hidden})
-        .read(y, {b, s, h})
-        .read(weight, {n, o, d, h})
-        .bias(bias, {n, o, d})
-        .sum(out, {b, s, n, o, d})
-        .flops(k_multiply_add, 0)
-        .add();
-    return out;
-  }
-
-  // Queries, keys or values by a product of their own.
-  ir::TensorId project_one(ir::TensorId y, const std::string& name, const Axis& heads) {
+  // Queries, keys or values by a product of their own, or all of them by one.
+  ir::TensorId project(ir::TensorId y, const std::string& name, const Axis& heads) {
     const ir::TensorId weight = layer_.parameter(name + ".weight", {a_.kv_heads, heads, a_.head_dim, a_.hidden});
     const ir::TensorId bias = layer_.config.has_qkv_bias()
                                   ? layer_.parameter(name + ".bias", {a_.kv_heads, heads, a_.head_dim})

@@ -29,7 +29,7 @@ class FacetTable {
 
   WordTable<LayerCache::k_words> layers_;
   WordTable<4> plain_;
-  WordTable<k_traffic_words> traffic_;  // plain passes among them: numbers of passes are dense
+  WordTable<k_traffic_words> traffic_;  // of all passes, plain ones too: their numbers are of one kind
   WordTable<7> ends_;
 };
 

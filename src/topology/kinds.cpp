@@ -61,4 +61,12 @@ std::uint64_t route_hash(std::uint64_t seed, NodeId from, NodeId to, std::int64_
   return state;
 }
 
+Limits switch_limits(std::int64_t endpoints, std::int64_t group, double bandwidth) {
+  return {.injection = bandwidth,
+          .diameter = 2,
+          .bisection_fraction = 1.0,
+          .alltoall_load = static_cast<double>(endpoints - group) / bandwidth,
+          .narrowest_cut = static_cast<double>(group) * bandwidth};
+}
+
 }  // namespace cairn::topology

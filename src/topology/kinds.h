@@ -45,6 +45,9 @@ std::uint64_t route_hash(std::uint64_t seed, NodeId from, NodeId to, std::int64_
 // The first two dimensions across and down; further ones as copies beside that, dimension by dimension.
 std::array<double, 2> lattice_place(NodeId node, const std::vector<std::int64_t>& dims);
 
+// Of endpoints with one link each to and from switches that never limit.
+Limits switch_limits(std::int64_t endpoints, std::int64_t group, double bandwidth);
+
 using Kind = std::unique_ptr<Topology> (*)(const LevelInput&);
 
 std::unique_ptr<Topology> make_crossbar(const LevelInput& level);

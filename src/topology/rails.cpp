@@ -97,13 +97,7 @@ class SeparateRails final : public Topology {
     out.push_back(from);
     out.push_back(endpoints() + to);
   }
-  Limits limits(std::int64_t group) const override {
-    return {.injection = bandwidth_,
-            .diameter = 2,
-            .bisection_fraction = 1.0,
-            .alltoall_load = static_cast<double>(endpoints() - group) / bandwidth_,
-            .narrowest_cut = static_cast<double>(group) * bandwidth_};
-  }
+  Limits limits(std::int64_t group) const override { return switch_limits(endpoints(), group, bandwidth_); }
   std::optional<Wiring> wiring(const Parts& parts) const override {
     if (rails_.nodes > parts.switch_ports) return {};
     // A switch serves as many rails as it has ports for.
