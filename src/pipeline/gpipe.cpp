@@ -4,7 +4,6 @@
 namespace cairn::pipeline {
 
 Schedule gpipe(const Settings& settings) {
-  require_single_chunk("gpipe", settings);
   ScheduleBuilder builder("gpipe", settings);
   for (std::int32_t device = 0; device < settings.stages; ++device) {
     for (std::int32_t i = 0; i < settings.micro_batches; ++i) builder.push(Phase::forward, 0, i);

@@ -10,27 +10,9 @@
 #include <algorithm>
 #include <string>
 
-#include "cairn/core/diagnostics.h"
 #include "kinds.h"
 
 namespace cairn::pipeline {
-namespace {
-
-void require_whole_groups(const Settings& settings) {
-  const std::int32_t stages = settings.stages;
-  const std::int32_t below = settings.micro_batches / stages * stages;
-  if (settings.micro_batches == below) return;
-  std::string remedy = "use ";
-  if (below > 0) remedy += std::to_string(below) + " or ";
-  remedy += std::to_string(below + stages) + " micro-batches, or the schedule 1f1b";
-  throw core::ConfigurationError("schedule.micro_batches",
-                                 "interleaved-1f1b needs a multiple of " + std::to_string(stages) +
-                                     " micro-batches (the number of stages), not " +
-                                     std::to_string(settings.micro_batches),
-                                 std::move(remedy));
-}
-
-}  // namespace
 
 Schedule interleaved_one_forward_one_backward(const Settings& settings) {
   if (settings.chunks == 1) {
@@ -38,8 +20,11 @@ Schedule interleaved_one_forward_one_backward(const Settings& settings) {
     schedule.kind = "interleaved-1f1b";
     return schedule;
   }
-  require_whole_groups(settings);
   const std::int32_t stages = settings.stages;
+  require(settings.micro_batches % stages == 0, "micro_batches",
+          "interleaved-1f1b needs a multiple of " + std::to_string(stages) +
+              " micro-batches (the number of stages), not " + std::to_string(settings.micro_batches),
+          "use " + multiples_near(settings.micro_batches, stages) + " micro-batches, or the schedule 1f1b");
   const std::int32_t chunks = settings.chunks;
   const std::int32_t group = stages * chunks;
   const std::int32_t total = settings.micro_batches * chunks;

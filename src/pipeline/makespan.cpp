@@ -4,6 +4,7 @@
 
 #include "cairn/core/assert.h"
 #include "cairn/pipeline/sweep.h"
+#include "timed_steps.h"
 
 namespace cairn::pipeline {
 namespace {
@@ -16,9 +17,8 @@ class MakespanSweep {
  public:
   MakespanSweep(const SweepOrder& order, const StageTimes& times)
       : order_(order),
-        times_(times),
         end_(std::make_unique_for_overwrite<core::Picoseconds[]>(order.steps.size())),
-        free_(order.stages, 0) {}
+        timed_(order, times) {}
 
   core::Picoseconds run() {
     std::int32_t position = 0;
@@ -27,21 +27,15 @@ class MakespanSweep {
       position = run_stretch(stretch);
     }
     advance(position, static_cast<std::int32_t>(order_.steps.size()));
-    return *std::max_element(free_.begin(), free_.end());
+    return *std::max_element(timed_.free().begin(), timed_.free().end());
   }
 
  private:
+  // Joined steps never stand on both sides of a border: a stretch that would part them is none.
   void advance(std::int32_t begin, std::int32_t end) {
-    for (std::int32_t i = begin; i < end; ++i) {
-      const SweepStep& step = order_.steps[i];
-      core::Picoseconds start = free_[step.device];
-      if (step.producer >= 0) {
-        const SweepStep& from = order_.steps[step.producer];
-        const core::Picoseconds delay =
-            from.device == step.device ? 0 : times_.delay(from.virtual_stage, from.operation.phase);
-        start = std::max(start, end_[step.producer] + delay);
-      }
-      end_[i] = free_[step.device] = start + times_.duration(step.virtual_stage, step.operation.phase);
+    for (std::int32_t i = begin; i < end;) {
+      const TimedSteps::Interval run = timed_.advance(i, end_.get());
+      for (const std::int32_t behind = i + run.steps; i < behind; ++i) end_[i] = run.end;
     }
   }
 
@@ -90,15 +84,14 @@ class MakespanSweep {
     }
     for (std::int32_t i = position - stretch.period; i < position; ++i) {
       const SweepStep& step = order_.steps[i];
-      free_[step.device] = end_[i] + times * shift;  // the last one stays
+      timed_.free()[step.device] = end_[i] + times * shift;  // the last one stays
     }
     return target;
   }
 
   const SweepOrder& order_;
-  const StageTimes& times_;
   std::unique_ptr<core::Picoseconds[]> end_;  // by position; not set where jumped over and never read
-  std::vector<core::Picoseconds> free_;       // per device
+  TimedSteps timed_;
 };
 
 }  // namespace

@@ -9,7 +9,6 @@
 namespace cairn::pipeline {
 
 Schedule one_forward_one_backward(const Settings& settings) {
-  require_single_chunk("1f1b", settings);
   ScheduleBuilder builder("1f1b", settings);
   for (std::int32_t device = 0; device < settings.stages; ++device) {
     const std::int32_t warm_up = std::min(settings.micro_batches, settings.stages - 1 - device);

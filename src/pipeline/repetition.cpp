@@ -50,6 +50,9 @@ class Finder {
       while (last + period < high && fits(last)) ++last;
       while (first > low && fits(first - 1)) --first;
       last += period;
+      // Joined steps stay together.
+      if (first > 0 && steps_[first - 1].operation.joined) ++first;
+      if (steps_[last - 1].operation.joined) --last;
       if (last - first < k_least_periods * period) continue;
       return {.first = first, .last = last, .period = period, .reach = reach(first, last), .needed_from = last};
     }
@@ -60,7 +63,8 @@ class Finder {
     const SweepStep& a = steps_[i];
     const SweepStep& b = steps_[i + period];
     const bool alike = a.device == b.device && a.operation.phase == b.operation.phase &&
-                       a.operation.chunk == b.operation.chunk && a.operation.micro_batch < b.operation.micro_batch;
+                       a.operation.chunk == b.operation.chunk && a.operation.joined == b.operation.joined &&
+                       a.operation.micro_batch < b.operation.micro_batch;
     return alike && (a.producer < 0 ? b.producer < 0 : b.producer - a.producer == period);
   }
 

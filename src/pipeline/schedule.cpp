@@ -16,6 +16,20 @@ std::string_view name(Phase phase) {
       return "input_gradient";
     case Phase::weight_gradient:
       return "weight_gradient";
+    case Phase::vocabulary_forward:
+      return "vocabulary_forward";
+    case Phase::vocabulary_backward:
+      return "vocabulary_backward";
+    case Phase::optimizer:
+      return "optimizer";
+    case Phase::communication:
+      return "communication";
+    case Phase::offload:
+      return "offload";
+    case Phase::reload:
+      return "reload";
+    case Phase::extra:
+      return "extra";
   }
   CAIRN_ASSERT(!"phase listed");
   return {};

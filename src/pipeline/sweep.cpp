@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cairn/core/assert.h"
+#include "timed_steps.h"
 
 namespace cairn::pipeline {
 
@@ -17,32 +18,30 @@ void StageTimes::set_delay(core::Picoseconds value) {
 
 SweepResult sweep(const SweepOrder& order, const StageTimes& times) {
   CAIRN_ASSERT(times.virtual_stages() == order.virtual_stages);
+  const std::size_t rows = order.row_device.size();
   SweepResult result;
   result.start.resize(order.steps.size());
   result.end.resize(order.steps.size());
-  result.busy.assign(order.stages, 0);
-  result.span.assign(order.stages, 0);
-  std::vector<core::Picoseconds> free(order.stages, 0);
-  std::vector<core::Picoseconds> first(order.stages, -1);
-  for (std::size_t i = 0; i < order.steps.size(); ++i) {
-    const SweepStep& step = order.steps[i];
-    core::Picoseconds start = free[step.device];
-    if (step.producer >= 0) {
-      const SweepStep& from = order.steps[step.producer];
-      const core::Picoseconds delay =
-          from.device == step.device ? 0 : times.delay(from.virtual_stage, from.operation.phase);
-      start = std::max(start, result.end[step.producer] + delay);
+  result.busy.assign(rows, 0);
+  result.span.assign(rows, 0);
+  std::vector<core::Picoseconds> first(rows, -1);
+  TimedSteps timed(order, times);
+  const auto size = static_cast<std::int32_t>(order.steps.size());
+  for (std::int32_t i = 0; i < size;) {
+    const auto row = static_cast<std::size_t>(order.steps[static_cast<std::size_t>(i)].device);
+    const TimedSteps::Interval run = timed.advance(i, result.end.data());
+    for (const std::int32_t behind = i + run.steps; i < behind; ++i) {
+      result.start[static_cast<std::size_t>(i)] = run.start;
+      result.end[static_cast<std::size_t>(i)] = run.end;
     }
-    const core::Picoseconds duration = times.duration(step.virtual_stage, step.operation.phase);
-    result.start[i] = start;
-    result.end[i] = free[step.device] = start + duration;
-    result.busy[step.device] += duration;
-    if (first[step.device] < 0) first[step.device] = start;
+    result.busy[row] += run.end - run.start;
+    if (first[row] < 0) first[row] = run.start;
   }
+  const std::vector<core::Picoseconds>& free = timed.free();
   result.makespan = *std::max_element(free.begin(), free.end());
-  for (std::int32_t device = 0; device < order.stages; ++device) {
-    result.idle.push_back(result.makespan - result.busy[device]);
-    result.span[device] = free[device] - std::max<core::Picoseconds>(first[device], 0);
+  for (std::size_t row = 0; row < rows; ++row) {
+    result.idle.push_back(result.makespan - result.busy[row]);
+    result.span[row] = free[row] - std::max<core::Picoseconds>(first[row], 0);
   }
   return result;
 }

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cstdint>
+#include <set>
+#include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,6 +27,7 @@ class Validator {
     check_placement();
     diagnostics_.raise_if_errors();
     check_rows();
+    check_waits();
     check_complete();
     diagnostics_.raise_if_errors();
     sweep_order(schedule_);
@@ -62,10 +66,17 @@ class Validator {
       report("the chain length " + std::to_string(s.chain_length) + " does not divide the " +
                  std::to_string(s.virtual_stages()) + " virtual stages",
              "all chains have the same length");
-    const bool offsets = std::ssize(s.row_begin) == s.stages + 1 && s.row_begin.front() == 0 &&
+    for (const std::int32_t device : s.side_rows)
+      if (device < 0 || device >= s.stages)
+        report("a side row belongs to device " + std::to_string(device), "devices count from 0");
+    if (s.pieces < 1 || s.micro_batches % s.pieces != 0)
+      report(
+          "micro-batches of " + std::to_string(s.pieces) + " pieces do not make up " + std::to_string(s.micro_batches),
+          "list every piece of every micro-batch");
+    const bool offsets = std::ssize(s.row_begin) == s.rows() + 1 && s.row_begin.front() == 0 &&
                          s.row_begin.back() == std::ssize(s.operations) &&
                          std::is_sorted(s.row_begin.begin(), s.row_begin.end());
-    if (!offsets) report("there is not one order list per device", "give " + std::to_string(s.stages) + " lists");
+    if (!offsets) report("there is not one order list per device", "give " + std::to_string(s.rows()) + " lists");
   }
 
   void check_placement() {
@@ -80,15 +91,48 @@ class Validator {
 
   void check_rows() {
     seen_.resize(static_cast<std::size_t>(schedule_.virtual_stages()) * schedule_.micro_batches);
-    for (std::int32_t device = 0; device < schedule_.stages; ++device)
-      for (const Operation& operation : schedule_.row(device)) check_operation(device, operation);
+    for (std::int32_t row = 0; row < schedule_.rows(); ++row) {
+      for (const Operation& operation : schedule_.row(row)) check_operation(row, operation);
+      check_joined(row);
+    }
   }
 
-  void check_operation(std::int32_t device, const Operation& operation) {
+  // Pairs, of work on the chain, one behind the other.
+  void check_joined(std::int32_t row) {
+    const std::span<const Operation> list = schedule_.row(row);
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (list[i].joined &&
+          (i + 1 == list.size() || list[i + 1].joined || !on_chain(list[i].phase) || !on_chain(list[i + 1].phase)))
+        report("device " + std::to_string(schedule_.device_of_row(row)) + ": " + describe(list[i]) +
+                   " is joined with nothing it could be joined with",
+               "join two operations that stand side by side, forward or backward");
+  }
+
+  void check_waits() {
+    const auto exists = [&](std::int32_t i) { return i >= 0 && i < std::ssize(schedule_.operations); };
+    for (const Wait& wait : schedule_.waits)
+      if (!exists(wait.operation) || !exists(wait.on) || wait.operation == wait.on)
+        report("operation " + std::to_string(wait.operation) + " awaits operation " + std::to_string(wait.on),
+               "name two operations of the schedule by their positions");
+    if (!std::is_sorted(schedule_.waits.begin(), schedule_.waits.end()))
+      report("the waits are not in ascending order", "sort them");
+  }
+
+  void check_operation(std::int32_t row, const Operation& operation) {
+    const std::int32_t device = schedule_.device_of_row(row);
     const auto what = [&] { return "device " + std::to_string(device) + ": " + describe(operation); };
     if (operation.chunk < 0 || operation.chunk >= schedule_.chunks || operation.micro_batch < 0 ||
         operation.micro_batch >= schedule_.micro_batches) {
       report(what() + " is out of range", "chunks and micro-batches count from 0");
+      return;
+    }
+    if (!on_chain(operation.phase)) {
+      if (!others_.emplace(device, operation.phase, operation.chunk, operation.micro_batch).second)
+        report(what() + " is listed twice", "list it once");
+      return;
+    }
+    if (row >= schedule_.stages) {
+      report(what() + " stands in a side row", "list it among what the device computes");
       return;
     }
     Seen& seen = seen_at(schedule_.virtual_stage(device, operation.chunk), operation.micro_batch);
@@ -142,6 +186,7 @@ class Validator {
 
   const Schedule& schedule_;
   std::vector<Seen> seen_;
+  std::set<std::tuple<std::int32_t, Phase, std::int32_t, std::int32_t>> others_;  // what does not belong to the chain
   core::Diagnostics diagnostics_;
 };
 

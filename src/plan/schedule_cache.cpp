@@ -2,9 +2,25 @@
 
 #include <algorithm>
 
+#include "cairn/core/diagnostics.h"
 #include "cairn/pipeline/generators.h"
 
 namespace cairn::plan {
+namespace {
+
+// What lowering has passes for: forward and backward in one operation each, on one copy of the model.
+void require_lowerable(const pipeline::Schedule& schedule) {
+  const bool whole = std::all_of(schedule.operations.begin(), schedule.operations.end(), [](const auto& operation) {
+    return !operation.joined &&
+           (operation.phase == pipeline::Phase::forward || operation.phase == pipeline::Phase::backward);
+  });
+  if (whole && schedule.weight_copies() == 1 && schedule.pieces == 1 && schedule.waits.empty()) return;
+  throw core::ConfigurationError(
+      "strategy.schedule", "the schedule " + schedule.kind + " is not yet priced for a training step",
+      "its order is what `cairn schedule` shows; here use a schedule of whole backwards and one copy of the model");
+}
+
+}  // namespace
 
 const ScheduleEntry& ScheduleCache::of(const Strategy& strategy) {
   const auto known = std::find(kinds_.begin(), kinds_.end(), strategy.schedule);
@@ -18,6 +34,7 @@ const ScheduleEntry& ScheduleCache::of(const Strategy& strategy) {
                                     .chunks = static_cast<std::int32_t>(strategy.chunks)};
   auto entry = std::make_unique<ScheduleEntry>();
   entry->schedule = std::make_shared<const pipeline::Schedule>(pipeline::generate(strategy.schedule, settings));
+  require_lowerable(*entry->schedule);
   entry->order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*entry->schedule));
   entry->pass_order = std::make_shared<const PassOrder>(PassOrder::of(*entry->schedule, *entry->order));
   entry->devices = pipeline::devices_of_virtual_stages(*entry->schedule);

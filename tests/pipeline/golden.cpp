@@ -1,5 +1,6 @@
 // The published-rule rows of pipeline_golden.csv in the folder CAIRN_DATA: makespan, span, idle time and peak
 // activations, all exact.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -15,11 +16,12 @@
 
 using namespace cairn;
 using pipeline::Phase;
+using pipeline::Schedule;
 
 namespace {
 
 // Every time of the table, also divided by up to 8 chunks, is a whole number of these.
-constexpr std::int64_t k_scale = 1'000'000;
+constexpr std::int64_t k_scale = 8'000'000;
 
 std::vector<std::string> split(const std::string& line, char separator) {
   std::vector<std::string> fields(1);
@@ -39,32 +41,82 @@ std::int64_t scaled(const std::string& text) { return std::llround(std::stod(tex
 
 using Row = std::map<std::string, std::string>;
 
-void check_row(const std::string& kind, const Row& row) {
+struct Name {
+  std::string kind;
+  pipeline::Settings settings;
+};
+
+// The table's names: _ for -, and options that are part of the name.
+Name named(const std::string& schedule) {
+  using pipeline::WeightGradients;
+  if (schedule == "2bp_1f1b_Wend") return {"2bp-1f1b", {.weight_gradients = WeightGradients::last}};
+  if (schedule == "2bp_1f1b_Wfill") return {"2bp-1f1b", {.weight_gradients = WeightGradients::fill}};
+  if (schedule == "hanayo_W1") return {"hanayo", {.waves = 1}};
+  if (schedule == "hanayo_W2") return {"hanayo", {.waves = 2}};
+  if (schedule == "v_min_plain") return {"v-min", {.reorder = false}};
+  if (schedule == "v_half_plain") return {"v-half", {.reorder = false}};
+  std::string kind = schedule;
+  std::replace(kind.begin(), kind.end(), '_', '-');
+  return {kind, {}};
+}
+
+struct Outcome {
+  Schedule schedule;
+  pipeline::SweepResult result;
+};
+
+Outcome run(const Row& row) {
   const auto number = [&](const char* column) { return static_cast<std::int32_t>(std::stoi(row.at(column))); };
-  const std::int32_t chunks = number("v");
-  const pipeline::Schedule schedule =
-      pipeline::generate(kind, {.stages = number("p"), .micro_batches = number("m"), .chunks = chunks});
+  Name name = named(row.at("schedule"));
+  name.settings.stages = number("p");
+  name.settings.micro_batches = number("m");
+  if ((pipeline::generator(name.kind).options & pipeline::takes::k_chunks) != 0) name.settings.chunks = number("v");
+  name.settings.durations = {.forward = scaled(row.at("tF")),
+                             .input_gradient = scaled(row.at("tB")),
+                             .weight_gradient = scaled(row.at("tW")),
+                             .delay = scaled(row.at("tcomm"))};
+  const pipeline::Durations& full = name.settings.durations;
+  Schedule schedule = pipeline::generate(name.kind, name.settings);
   pipeline::validate(schedule);
+  const std::int32_t parts = schedule.operations_per_stage();
   pipeline::StageTimes times(schedule.virtual_stages());
-  times.set_duration(Phase::forward, scaled(row.at("tF")) / chunks);
-  times.set_duration(Phase::backward, (scaled(row.at("tB")) + scaled(row.at("tW"))) / chunks);
-  times.set_delay(scaled(row.at("tcomm")));
-  const pipeline::SweepResult result = pipeline::sweep(schedule, times);
-  CHECK(result.makespan == scaled(row.at("makespan")));
-  std::int64_t span = 0;
-  for (const std::int64_t s : result.span) span = std::max(span, s);
-  CHECK(span == scaled(row.at("max_device_span")));
-  const std::vector<std::string> idle = split(row.at("idle_per_device"), ';');
-  const std::vector<std::string> at_b = split(row.at("peak_act_per_device_release_at_B"), ';');
-  const std::vector<std::string> at_w = split(row.at("peak_act_per_device_release_at_W"), ';');
-  const auto peaks_b = pipeline::peak_activations(schedule, pipeline::Release::at_input_gradient);
-  const auto peaks_w = pipeline::peak_activations(schedule, pipeline::Release::at_weight_gradient);
-  REQUIRE(idle.size() == result.idle.size());
-  for (std::size_t d = 0; d < idle.size(); ++d) {
-    CHECK(result.idle[d] == scaled(idle[d]));
-    CHECK(peaks_b[d] * k_scale == scaled(at_b[d]) * chunks);
-    CHECK(peaks_w[d] * k_scale == scaled(at_w[d]) * chunks);
-  }
+  times.set_duration(Phase::forward, full.forward / parts);
+  times.set_duration(Phase::backward, (full.input_gradient + full.weight_gradient) / parts);
+  times.set_duration(Phase::input_gradient, full.input_gradient / parts);
+  times.set_duration(Phase::weight_gradient, full.weight_gradient / parts);
+  times.set_delay(full.delay);
+  pipeline::SweepResult result = pipeline::sweep(schedule, times);
+  return {std::move(schedule), std::move(result)};
+}
+
+std::vector<std::int64_t> scaled_list(const std::string& text) {
+  std::vector<std::int64_t> values;
+  if (!text.empty())
+    for (const std::string& field : split(text, ';')) values.push_back(scaled(field));
+  return values;
+}
+
+std::vector<std::int64_t> scaled_peaks(const Schedule& schedule, pipeline::Release release) {
+  std::vector<std::int64_t> peaks;
+  for (const std::int32_t sets : pipeline::peak_activations(schedule, release))
+    peaks.push_back(sets * k_scale / schedule.operations_per_stage());
+  return peaks;
+}
+
+void check_row(const Row& row) {
+  const Outcome outcome = run(row);
+  CHECK(outcome.result.makespan == scaled(row.at("makespan")));
+  CHECK(*std::max_element(outcome.result.span.begin(), outcome.result.span.end()) == scaled(row.at("max_device_span")));
+  CHECK(outcome.result.idle == scaled_list(row.at("idle_per_device")));
+  CHECK(scaled_peaks(outcome.schedule, pipeline::Release::at_input_gradient) ==
+        scaled_list(row.at("peak_act_per_device_release_at_B")));
+  CHECK(scaled_peaks(outcome.schedule, pipeline::Release::at_weight_gradient) ==
+        scaled_list(row.at("peak_act_per_device_release_at_W")));
+}
+
+bool known(const std::string& kind) {
+  const auto all = pipeline::generators();
+  return std::any_of(all.begin(), all.end(), [&](const auto& generator) { return generator.kind == kind; });
 }
 
 }  // namespace
@@ -77,22 +129,19 @@ TEST_CASE("golden schedules are reproduced exactly") {
   }
   std::ifstream file(std::string(folder) + "/pipeline_golden.csv");
   REQUIRE(file);
-  const std::map<std::string, std::string> kinds{
-      {"gpipe", "gpipe"}, {"1f1b", "1f1b"}, {"interleaved_1f1b", "interleaved-1f1b"}};
   std::string line;
   std::getline(file, line);
   const std::vector<std::string> header = split(line, ',');
-  int rows = 0;
+  std::map<std::string, int> rows;
   while (std::getline(file, line)) {
     const std::vector<std::string> fields = split(line, ',');
-    const auto kind = kinds.find(fields[0]);
-    if (kind == kinds.end()) continue;
     REQUIRE(fields.size() == header.size());
     Row row;
     for (std::size_t i = 0; i < header.size(); ++i) row[header[i]] = fields[i];
+    if (!known(named(row.at("schedule")).kind)) continue;
     INFO(line);
-    check_row(kind->second, row);
-    ++rows;
+    check_row(row);
+    ++rows[row.at("schedule")];
   }
-  CHECK(rows == 96);
+  for (const auto& [schedule, count] : rows) WARN(schedule << ": " << count << " rows");
 }

@@ -1,114 +1,124 @@
-// The sweep against an independent simulator on random settings, stage times and latencies.
+// Every kind against an independent simulator on random settings, stage times and latencies.
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <optional>
+#include <string>
 
+#include "cairn/core/diagnostics.h"
 #include "cairn/core/random.h"
 #include "cairn/pipeline/generators.h"
 #include "cairn/pipeline/sweep.h"
 #include "catch.h"
+#include "event_simulator.h"
 
 using namespace cairn;
-using pipeline::Operation;
 using pipeline::Phase;
 using pipeline::Schedule;
 
 namespace {
 
-using Time = std::int64_t;
-using Key = std::tuple<int, int, int>;  // phase, global stage, micro-batch
+using simulated::Time;
 
-// Starts everything at 0 and pushes operations later until every constraint holds: the least solution, whatever the
-// order.
-std::map<Key, Time> simulate(const Schedule& schedule, const pipeline::StageTimes& times) {
-  std::map<Key, Time> end;
-  const int stages = schedule.stages * schedule.chunks;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (int device = 0; device < schedule.stages; ++device) {
-      Time free = 0;
-      for (const Operation& operation : schedule.row(device)) {
-        const int stage = operation.chunk * schedule.stages + device;
-        const bool forward = operation.phase == Phase::forward;
-        const int from = forward ? stage - 1 : stage + 1;
-        Time start = free;
-        if (from >= 0 && from < stages) {
-          const Time latency = schedule.stages == 1 ? 0 : times.delay(from, operation.phase);
-          start = std::max(start, end[{static_cast<int>(operation.phase), from, operation.micro_batch}] + latency);
-        }
-        free = start + times.duration(stage, operation.phase);
-        Time& known = end[{static_cast<int>(operation.phase), stage, operation.micro_batch}];
-        changed |= known != free;
-        known = free;
-      }
-    }
+template <typename Value>
+Value one_of(core::Random& random, std::initializer_list<Value> values) {
+  return values.begin()[random.below(values.size())];
+}
+
+// Random settings that the kind takes.
+std::optional<Schedule> random_schedule(const pipeline::Generator& generator, core::Random& random,
+                                        int most_micro_batches) {
+  namespace takes = pipeline::takes;
+  const auto taken = [&](std::uint32_t option) { return (generator.options & option) != 0; };
+  pipeline::Settings s{.stages = 1 + static_cast<int>(random.below(8)),
+                       .micro_batches = 1 + static_cast<int>(random.below(most_micro_batches))};
+  if (random.below(2) == 0) s.micro_batches = s.stages * (1 + static_cast<int>(random.below(3)));
+  if (taken(takes::k_chunks)) s.chunks = 1 + static_cast<int>(random.below(3));
+  if (taken(takes::k_waves)) s.waves = 1 + static_cast<int>(random.below(3));
+  if (taken(takes::k_pipelines)) s.pipelines = one_of(random, {2, 2, 4});
+  if (taken(takes::k_weight_gradients))
+    s.weight_gradients = one_of(random, {pipeline::WeightGradients::last, pipeline::WeightGradients::fill});
+  if (taken(takes::k_continuation))
+    s.continuation = one_of(random, {pipeline::Continuation::concatenate, pipeline::Continuation::double_forward,
+                                     pipeline::Continuation::halve_backward});
+  if (taken(takes::k_reorder)) s.reorder = random.below(2) == 0;
+  if (taken(takes::k_durations))
+    s.durations = {.forward = 1 + static_cast<Time>(random.below(4)),
+                   .input_gradient = 1 + static_cast<Time>(random.below(4)),
+                   .weight_gradient = 1 + static_cast<Time>(random.below(4)),
+                   .delay = static_cast<Time>(random.below(3))};
+  try {
+    return pipeline::generate(generator.kind, s);
+  } catch (const core::ConfigurationError&) {
+    return std::nullopt;
   }
-  return end;
 }
 
 pipeline::StageTimes random_times(const Schedule& schedule, core::Random& random) {
   pipeline::StageTimes times(schedule.virtual_stages());
-  for (int stage = 0; stage < schedule.virtual_stages(); ++stage)
-    for (const Phase phase : {Phase::forward, Phase::backward}) {
-      times.set_duration(stage, phase, static_cast<Time>(random.below(20)));
+  for (int stage = 0; stage < schedule.virtual_stages(); ++stage) {
+    for (int phase = 0; phase < pipeline::k_phases; ++phase)
+      times.set_duration(stage, static_cast<Phase>(phase), 2 + static_cast<Time>(random.below(20)));
+    for (const Phase phase : {Phase::forward, Phase::backward})
       times.set_delay(stage, phase, static_cast<Time>(random.below(8)));
-    }
+    times.set_saving(stage, static_cast<Time>(random.below(3)));
+  }
   return times;
 }
 
 }  // namespace
 
-TEST_CASE("sweep equals an independent simulator on random cases") {
+TEST_CASE("sweep equals an event by event simulation on random cases of every kind") {
+  constexpr int k_cases_per_kind = 600;
   core::Random random(20);
-  for (int round = 0; round < 3000; ++round) {
-    const auto& generator = pipeline::generators()[random.below(pipeline::generators().size())];
-    pipeline::Settings settings{.stages = 1 + static_cast<int>(random.below(6)),
-                                .micro_batches = 1 + static_cast<int>(random.below(9))};
-    if (generator.kind == "interleaved-1f1b") {
-      settings.chunks = 1 + static_cast<int>(random.below(3));
-      settings.micro_batches = settings.stages * (1 + static_cast<int>(random.below(3)));
+  int cases = 0;
+  for (const pipeline::Generator& generator : pipeline::generators()) {
+    int of_kind = 0;
+    for (int attempt = 0; of_kind < k_cases_per_kind && attempt < 20 * k_cases_per_kind; ++attempt) {
+      const std::optional<Schedule> schedule = random_schedule(generator, random, 12);
+      if (!schedule) continue;
+      INFO(generator.kind << " p=" << schedule->stages << " m=" << schedule->micro_batches
+                          << " v=" << schedule->chunks);
+      REQUIRE_NOTHROW(pipeline::validate(*schedule));
+      const pipeline::StageTimes times = random_times(*schedule, random);
+      const pipeline::SweepOrder order = pipeline::sweep_order(*schedule);
+      const pipeline::SweepResult result = pipeline::sweep(order, times);
+      simulated::EventSimulator simulator(*schedule, times);
+      simulator.run();
+      REQUIRE(order.steps.size() == schedule->operations.size());
+      std::vector<int> next(schedule->row_begin.begin(), schedule->row_begin.end() - 1);
+      for (std::size_t i = 0; i < order.steps.size(); ++i) {
+        const int operation = next[order.steps[i].device]++;
+        REQUIRE(order.steps[i].operation == schedule->operations[operation]);
+        REQUIRE(result.start[i] == simulator.start[operation]);
+        REQUIRE(result.end[i] == simulator.end[operation]);
+      }
+      REQUIRE(result.makespan == simulator.makespan());
+      ++of_kind;
+      ++cases;
     }
-    const Schedule schedule = pipeline::generate(generator.kind, settings);
-    const pipeline::StageTimes times = random_times(schedule, random);
-    const pipeline::SweepOrder order = pipeline::sweep_order(schedule);
-    const pipeline::SweepResult result = pipeline::sweep(order, times);
-    std::map<Key, Time> expected = simulate(schedule, times);
-    REQUIRE(order.steps.size() == expected.size());
-    Time last = 0;
-    std::vector<Time> free(settings.stages, 0);
-    for (std::size_t i = 0; i < order.steps.size(); ++i) {
-      const pipeline::SweepStep& step = order.steps[i];
-      const Key key{static_cast<int>(step.operation.phase), step.virtual_stage, step.operation.micro_batch};
-      REQUIRE(result.end[i] == expected.at(key));
-      REQUIRE(result.start[i] >= free[step.device]);  // one thing at a time
-      REQUIRE(step.producer < static_cast<int>(i));
-      free[step.device] = result.end[i];
-      last = std::max(last, result.end[i]);
-    }
-    REQUIRE(result.makespan == last);
+    CHECK(of_kind == k_cases_per_kind);
   }
+  WARN(cases << " random cases");
 }
 
 TEST_CASE("makespan with jumps equals the plain sweep") {
+  constexpr int k_cases_per_kind = 150;
   core::Random random(21);
-  for (int round = 0; round < 3000; ++round) {
-    const auto& generator = pipeline::generators()[random.below(pipeline::generators().size())];
-    pipeline::Settings settings{.stages = 1 + static_cast<int>(random.below(7)),
-                                .micro_batches = 1 + static_cast<int>(random.below(120))};
-    if (generator.kind == "interleaved-1f1b") {
-      settings.chunks = 1 + static_cast<int>(random.below(3));
-      settings.micro_batches = settings.stages * (1 + static_cast<int>(random.below(20)));
-    }
-    const Schedule schedule = pipeline::generate(generator.kind, settings);
-    const pipeline::SweepOrder order = pipeline::sweep_order(schedule);
-    for (int again = 0; again < 3; ++again) {
-      pipeline::StageTimes times = random_times(schedule, random);
-      if (again == 0) {
-        times.set_duration(Phase::forward, 10);
-        times.set_duration(Phase::backward, 20);
+  for (const pipeline::Generator& generator : pipeline::generators()) {
+    for (int round = 0; round < k_cases_per_kind; ++round) {
+      const std::optional<Schedule> schedule = random_schedule(generator, random, 120);
+      if (!schedule) continue;
+      const pipeline::SweepOrder order = pipeline::sweep_order(*schedule);
+      for (int again = 0; again < 3; ++again) {
+        pipeline::StageTimes times = random_times(*schedule, random);
+        if (again == 0) {
+          times.set_duration(Phase::forward, 10);
+          times.set_duration(Phase::backward, 20);
+        }
+        INFO(generator.kind << " p=" << schedule->stages << " m=" << schedule->micro_batches
+                            << " v=" << schedule->chunks);
+        REQUIRE(pipeline::makespan(order, times) == pipeline::sweep(order, times).makespan);
       }
-      INFO(generator.kind << " p=" << settings.stages << " m=" << settings.micro_batches << " v=" << settings.chunks);
-      REQUIRE(pipeline::makespan(order, times) == pipeline::sweep(order, times).makespan);
     }
   }
 }

@@ -8,6 +8,12 @@
 // and every gradient needs forward(s, i) on its own device. `backward` is input and weight gradient in one operation.
 // A device starts its next operation as soon as it is free and what the operation needs has arrived.
 //
+// Other work stands in the same lists: passes of a vocabulary split over all devices, the optimizer, collectives,
+// copies to and from the host, anything else. What it awaits, and what awaits it, is said edge by edge in `waits`.
+//
+// Two operations may be joined: they run as one, which starts when both could and ends both at the same instant (two
+// micro-batches in one forward; a forward and a backward that overlap their communication).
+//
 // Placement: device d holds `chunks` virtual stages; which ones is a table, so that loops (chunk*stages + device), V
 // shapes and pipelines in both directions are the same structure. Virtual stages 0 .. chain_length-1 form the first
 // chain, the next chain_length the second, ...; a micro-batch passes exactly one chain.
@@ -21,10 +27,24 @@
 
 namespace cairn::pipeline {
 
-enum class Phase : std::uint8_t { forward, backward, input_gradient, weight_gradient };
-inline constexpr std::int32_t k_phases = 4;
+enum class Phase : std::uint8_t {
+  forward,
+  backward,
+  input_gradient,
+  weight_gradient,
+  vocabulary_forward,   // this device's share of the output layer up to its softmax
+  vocabulary_backward,  // and its gradients
+  optimizer,
+  communication,
+  offload,  // activations of (chunk, micro-batch) to the host
+  reload,   // and back
+  extra,
+};
+inline constexpr std::int32_t k_phases = 11;
 
 std::string_view name(Phase phase);
+// The phases that the chain orders by itself.
+constexpr bool on_chain(Phase phase) { return phase <= Phase::weight_gradient; }
 // True for the operations whose result goes to the stage below: backward and input_gradient.
 constexpr bool sends_gradient(Phase phase) { return phase == Phase::backward || phase == Phase::input_gradient; }
 
@@ -32,7 +52,16 @@ struct Operation {
   Phase phase = Phase::forward;
   std::int32_t chunk = 0;
   std::int32_t micro_batch = 0;
+  bool joined = false;  // runs as one with the next operation of the list
   friend bool operator==(const Operation&, const Operation&) = default;
+};
+
+// An edge that the chain does not imply: `operation` starts after `on` has ended (both are positions in `operations`),
+// plus the delay of a message where their devices differ.
+struct Wait {
+  std::int32_t operation = 0;
+  std::int32_t on = 0;
+  friend auto operator<=>(const Wait&, const Wait&) = default;
 };
 
 struct Schedule {
@@ -42,8 +71,19 @@ struct Schedule {
   std::int32_t chunks = 1;              // virtual stages per device
   std::int32_t chain_length = 0;        // virtual stages a micro-batch passes
   std::vector<std::int32_t> placement;  // virtual stage of [device * chunks + chunk]
-  std::vector<std::int32_t> row_begin;  // stages + 1 offsets into operations
+  std::vector<std::int32_t> row_begin;  // rows + 1 offsets into operations
   std::vector<Operation> operations;    // row after row
+  std::vector<std::int32_t> side_rows;  // device of each row behind the first `stages`: a stream beside its compute
+  std::vector<Wait> waits;              // ascending
+  std::int32_t pieces =
+      1;  // micro-batches of the lists that make up one of the user's (halves where backward is halved)
+
+  std::int32_t rows() const { return stages + static_cast<std::int32_t>(side_rows.size()); }
+  std::int32_t device_of_row(std::int32_t row) const { return row < stages ? row : side_rows[row - stages]; }
+  // Copies of the model's parameters over all devices: one per chain.
+  std::int32_t weight_copies() const { return virtual_stages() / chain_length; }
+  // Operations of one phase that make up the work of 1/stages of the model on one of the user's micro-batches.
+  std::int32_t operations_per_stage() const { return pieces * (chain_length / stages); }
 
   std::span<const Operation> row(std::int32_t device) const {
     return std::span(operations).subspan(row_begin[device], row_begin[device + 1] - row_begin[device]);
@@ -63,9 +103,9 @@ enum class Release : std::uint8_t {
   at_weight_gradient,  // when the weight gradient is done; the same as above where the two are one operation
 };
 
-// Largest number of (chunk, micro-batch) activation sets alive at once, per device [sets; one set is 1/chunks of what a
-// micro-batch saves on a device]. Acquired when forward starts; operations of a device never overlap, so the order
-// alone decides, not the durations.
+// Largest number of (chunk, micro-batch) activation sets alive at once, per device [sets; one set is 1 /
+// operations_per_stage() of what a micro-batch saves on a device that holds 1/stages of the model]. Acquired when
+// forward starts; operations of a device never overlap, so the order alone decides, not the durations.
 std::vector<std::int32_t> peak_activations(const Schedule& schedule, Release release);
 
 // Throws core::ConfigurationError with everything that is wrong: a placement that is no permutation, an operation out

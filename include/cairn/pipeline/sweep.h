@@ -1,7 +1,10 @@
 // When the operations of a schedule run: a max-plus sweep over its order lists.
 //
-//   start(o) = max(end(previous operation of the device), end(producer(o)) + delay)     missing terms left out, never <
-//   0 end(o)   = start(o) + duration(virtual stage of o, phase of o)
+//   start(o) = max(end(previous operation of the row), end(producer(o)) + delay, end(awaited) + delay ...)
+//   end(o)   = start(o) + duration(virtual stage of o, phase of o)
+//
+// Missing terms are left out; no start is below 0. Joined operations start at the largest of their starts and take the
+// sum of their durations less what the first one's stage saves by joining.
 //
 // delay is the latency of the link between the two devices; it occupies neither and is 0 between stages of one device.
 // All times are integers, so nothing is rounded here. The order in which the equations are solved is a property of the
@@ -17,7 +20,7 @@
 namespace cairn::pipeline {
 
 struct SweepStep {
-  std::int32_t device = 0;
+  std::int32_t device = 0;  // or a side row: stages + its index
   Operation operation;
   std::int32_t virtual_stage = 0;
   std::int32_t producer = -1;  // position of the step whose result must arrive from the neighbouring stage; -1: none
@@ -39,8 +42,10 @@ struct Repetition {
 struct SweepOrder {
   std::int32_t stages = 0;
   std::int32_t virtual_stages = 0;
-  std::vector<SweepStep> steps;
-  std::vector<Repetition> repetitions;  // disjoint, ascending
+  std::vector<SweepStep> steps;          // joined ones stand side by side
+  std::vector<Repetition> repetitions;   // disjoint, ascending; none where there are waits
+  std::vector<Wait> waits;               // further edges, as positions in `steps`, ascending
+  std::vector<std::int32_t> row_device;  // device of every row
 };
 
 // Expects an otherwise valid schedule; throws core::ConfigurationError naming the cycle when order lists wait for each
@@ -53,7 +58,8 @@ class StageTimes {
   explicit StageTimes(std::int32_t virtual_stages)
       : durations_(static_cast<std::size_t>(virtual_stages) * k_phases, 0),
         up_(virtual_stages, 0),
-        down_(virtual_stages, 0) {}
+        down_(virtual_stages, 0),
+        saving_(virtual_stages, 0) {}
 
   core::Picoseconds duration(std::int32_t virtual_stage, Phase phase) const {
     return durations_[index(virtual_stage, phase)];
@@ -72,6 +78,10 @@ class StageTimes {
     (phase == Phase::forward ? up_ : down_)[virtual_stage] = value;
   }
   void set_delay(core::Picoseconds value);  // the same for all
+
+  // What joining saves where the first of two joined operations is on this stage.
+  core::Picoseconds saving(std::int32_t virtual_stage) const { return saving_[virtual_stage]; }
+  void set_saving(std::int32_t virtual_stage, core::Picoseconds value) { saving_[virtual_stage] = value; }
   std::int32_t virtual_stages() const { return static_cast<std::int32_t>(up_.size()); }
 
  private:
@@ -81,15 +91,16 @@ class StageTimes {
   std::vector<core::Picoseconds> durations_;  // [virtual stage][phase]
   std::vector<core::Picoseconds> up_;
   std::vector<core::Picoseconds> down_;
+  std::vector<core::Picoseconds> saving_;
 };
 
 struct SweepResult {
   std::vector<core::Picoseconds> start;  // by position in the order
   std::vector<core::Picoseconds> end;
   core::Picoseconds makespan = 0;       // from 0 to the last end
-  std::vector<core::Picoseconds> busy;  // per device: sum of durations
-  std::vector<core::Picoseconds> idle;  // per device: makespan - busy
-  std::vector<core::Picoseconds> span;  // per device: last end - first start
+  std::vector<core::Picoseconds> busy;  // per row: sum of durations
+  std::vector<core::Picoseconds> idle;  // per row: makespan - busy
+  std::vector<core::Picoseconds> span;  // per row: last end - first start
 };
 
 SweepResult sweep(const SweepOrder& order, const StageTimes& times);
