@@ -20,7 +20,7 @@ Schedule bitpipe(const Settings& settings) {
       layout.placement.push_back(stage);
   std::vector<std::int32_t> chain_of(settings.micro_batches);
   for (std::int32_t i = 0; i < settings.micro_batches; ++i) chain_of[i] = i % 2;
-  return list_order("bitpipe", settings, layout, chain_of, 2 * p);
+  return list_order("bitpipe", settings, layout, chain_of, {.most_halves = 2 * 2 * p});
 }
 
 }  // namespace cairn::pipeline

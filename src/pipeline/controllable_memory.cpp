@@ -1,7 +1,7 @@
 // V-Min and V-Half: V-shaped pipelines of two chunks per device whose memory is set by a building block, the slots in
 // which one micro-batch's operations run. The block repeats every 6 slots, once per micro-batch; weight gradients take
-// the slots left free, those of chunk 1 first, and everything then runs as soon as it can. On device i, slots of the first and
-// second forward and of the second and first input gradient:
+// the slots left free, those of chunk 1 first, and everything then runs as soon as it can. On device i, slots of the
+// first and second forward and of the second and first input gradient:
 //
 //   v-min    i, 2p-1-i, 2p+I+i, 4p+I-1-i              I = 2 if p mod 3 = 0, else 0       alive (p+4) div 3
 //   v-half   2i, 3p-2-i, 3p+I+2i-1, 6p+I-2-i          I = 3 if p is even, else 0         alive (p+2) div 2

@@ -7,7 +7,7 @@ namespace cairn::pipeline {
 
 Schedule hanayo(const Settings& settings) {
   const std::vector<std::int32_t> chain_of(settings.micro_batches, 0);
-  return list_order("hanayo", settings, wave_layout(settings.stages, 2 * settings.waves), chain_of, 0);
+  return list_order("hanayo", settings, wave_layout(settings.stages, 2 * settings.waves), chain_of, {});
 }
 
 }  // namespace cairn::pipeline

@@ -50,8 +50,8 @@ class Finder {
       while (last + period < high && fits(last)) ++last;
       while (first > low && fits(first - 1)) --first;
       last += period;
-      // Joined steps stay together.
-      if (first > 0 && steps_[first - 1].operation.joined) ++first;
+      // Joined steps stay together, the second of a pair being what a later period may begin with by mistake.
+      if (steps_[first + period - 1].operation.joined) ++first;
       if (steps_[last - 1].operation.joined) --last;
       if (last - first < k_least_periods * period) continue;
       return {.first = first, .last = last, .period = period, .reach = reach(first, last), .needed_from = last};
