@@ -76,6 +76,7 @@ KernelTime attention_time(const AttentionShape& shape, const AttentionParameters
                   (parameters.query_traffic * static_cast<double>(shape.s_q) * static_cast<double>(shape.heads) +
                    parameters.kv_traffic * keys * static_cast<double>(shape.kv_heads)) /
                   rates.memory_bandwidth;
+  time.memory_bytes = time.memory_s * rates.memory_bandwidth;
   time.overhead_s = shape.rows() / rates.sm_count * parameters.row_s;
   if (shape.harness && keys > k_pass_threshold) {
     time.overhead_s += parameters.pass_s * keys * static_cast<double>(shape.heads);
@@ -109,6 +110,7 @@ KernelTime flash_attention_time(const AttentionShape& shape, AttentionPass pass,
 
   KernelTime time;
   time.compute_s = flops / (point.efficiency * rates.tensor_flops) * wave_factor(shape, parameters, rates);
+  time.memory_bytes = bytes;
   time.memory_s = bytes / (parameters.memory_efficiency * rates.memory_bandwidth);
   time.hidden_s = std::min(time.compute_s, time.memory_s);
   const double busy_s = std::max(time.compute_s, time.memory_s);

@@ -72,7 +72,7 @@ GemmPricer::Candidate GemmPricer::fastest_tile(const GemmShape& shape, std::int6
   return best;
 }
 
-double GemmPricer::operand_traffic_time(const GemmShape& shape) const {
+GemmPricer::Traffic GemmPricer::operand_traffic(const GemmShape& shape) const {
   const double batch = static_cast<double>(shape.batch);
   const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
   const double a = batch * shape.input_bytes * m * k;
@@ -83,7 +83,8 @@ double GemmPricer::operand_traffic_time(const GemmShape& shape) const {
   const double miss_w = shape.harness ? miss_share(a + k_rotated_weights * w + c, cache) : 1.0;
   const double from_memory = miss_a * a + miss_w * w + c;
   const double from_cache = (1.0 - miss_a) * a + (1.0 - miss_w) * w;
-  return from_memory * (shape.harness ? fitted_s_per_byte_ : memory_s_per_byte_) + from_cache * cache_s_per_byte_;
+  const double per_byte_s = shape.harness ? fitted_s_per_byte_ : memory_s_per_byte_;
+  return {.time_s = from_memory * per_byte_s + from_cache * cache_s_per_byte_, .memory_bytes = from_memory};
 }
 
 KernelTime GemmPricer::time(const GemmShape& shape) const {
@@ -94,7 +95,8 @@ KernelTime GemmPricer::time(const GemmShape& shape) const {
     step_s[i] = fourth_root(fourth_power(byte_step_s_[i] / shape.input_bytes + feed_s_[i]) + step_floor_4_);
     tiles[i] = static_cast<double>(shape.batch * ceil_div(shape.m, k_tiles[i].m) * ceil_div(shape.n, k_tiles[i].n));
   }
-  const double operands_s = operand_traffic_time(shape);
+  const Traffic traffic = operand_traffic(shape);
+  const double operands_s = traffic.time_s;
   const double partial_s = k_partial_bytes * static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
                            static_cast<double>(shape.n) * cache_s_per_byte_;
 
@@ -118,6 +120,7 @@ KernelTime GemmPricer::time(const GemmShape& shape) const {
     best.split = split;
   }
 
+  best.memory_bytes = traffic.memory_bytes;
   double busy_s = best_s;
   if (shape.harness) {
     const double quantise_s = parameters_.quantise_passes * k_quantise_bytes * static_cast<double>(shape.batch) *

@@ -1,29 +1,14 @@
 #include "cairn/cost/layer_floor.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <set>
-
-#include "cairn/cost/shard_pricer.h"
-#include "cairn/pebble/operation.h"
 
 namespace cairn::cost {
 namespace {
 
 using ir::TensorId;
-
-constexpr std::array<std::string_view, k_operator_classes> k_class_names{"contraction", "normalization", "elementwise",
-                                                                         "lookup"};
-
-// A tensor as one operator, or a group of them, uses it.
-struct Use {
-  double bytes = 0.0;
-  bool read_first = false;
-  bool written = false;
-};
-using Uses = std::map<TensorId, Use>;
 
 TensorId storage(const ir::Graph& graph, TensorId id) {
   while (graph.tensor(id).alias_of != ir::k_no_tensor) id = graph.tensor(id).alias_of;
@@ -62,57 +47,8 @@ class Measure {
   const ir::Operator& op(std::size_t i) const { return graph_.operators()[i]; }
   ir::Shard shard(std::size_t i) const { return {.op = &op(i), .graph = &graph_, .box = op(i).domain.box(sizes_)}; }
 
-  static OperatorClass class_of(const ir::Operator& op, const ir::Graph& graph) {
-    const ir::Operator& forward = op.forward >= 0 ? graph.op(op.forward) : op;
-    switch (forward.kind) {
-      case ir::Kind::contraction:
-        return op.kind == ir::Kind::contraction ? OperatorClass::contraction : OperatorClass::elementwise;
-      case ir::Kind::reduce:
-      case ir::Kind::scan:
-        return OperatorClass::normalization;
-      case ir::Kind::gather:
-      case ir::Kind::scatter:
-        return OperatorClass::lookup;
-      case ir::Kind::pointwise:
-      case ir::Kind::opaque:
-        return OperatorClass::elementwise;
-    }
-    return OperatorClass::elementwise;
-  }
-
-  // An earlier access of the operator touches the same elements.
-  bool seen_before(std::size_t i, std::size_t a) const {
-    const auto same = [](const loopnest::Affine& x, const loopnest::Affine& y) {
-      return x.terms == y.terms && x.offset == y.offset;
-    };
-    const ir::Access& access = op(i).accesses[a];
-    for (std::size_t b = 0; b < a; ++b) {
-      const ir::Access& other = op(i).accesses[b];
-      if (other.tensor == access.tensor && std::equal(other.projection.begin(), other.projection.end(),
-                                                      access.projection.begin(), access.projection.end(), same))
-        return true;
-    }
-    return false;
-  }
-
   void use(Uses& uses, std::size_t i) const {
-    const ir::Shard whole = shard(i);
-    Uses here;
-    for (std::size_t a = 0; a < op(i).accesses.size(); ++a) {
-      const ir::Access& access = op(i).accesses[a];
-      const ir::Tensor& tensor = graph_.tensor(access.tensor);
-      Use& each = here[access.tensor];
-      // Accesses of one tensor that differ name different parts of it, as queries, keys and values of one projection.
-      const bool again = seen_before(i, a);
-      const double bytes = static_cast<double>(op(i).domain.footprint(access.projection, whole.box)) *
-                           numerics::bytes_per_element(tensor.format);
-      const double all = static_cast<double>(tensor.elements(sizes_)) * numerics::bytes_per_element(tensor.format);
-      each.bytes = std::min(all, each.bytes + (again ? 0.0 : bytes));
-      const bool adds = access.mode == ir::Mode::accumulate && ir::bytes(whole, access) > 1.5 * bytes;
-      if (is_read(access) || adds) each.read_first = true;
-      if (!is_read(access)) each.written = true;
-    }
-    for (const auto& [id, each] : here) {
+    for (const auto& [id, each] : uses_of(shard(i))) {
       const auto [slot, fresh] = uses.try_emplace(id, each);
       if (fresh) continue;
       slot->second.bytes = std::max(slot->second.bytes, each.bytes);
@@ -145,74 +81,20 @@ class Measure {
   }
 
   void add_operator(std::size_t i) {
-    OperatorFloor floor;
-    floor.name = op(i).name;
-    floor.kind = class_of(op(i), graph_);
-    floor.phase = op(i).phase;
     const ir::Shard whole = shard(i);
-    floor.flops = ir::flops(whole);
-    Uses uses;
-    use(uses, i);
-    for (const auto& [id, each] : uses)
-      floor.alone_bytes += each.bytes * ((each.read_first ? 1 : 0) + (each.written ? 1 : 0));
-    floor.lower_bytes = floor.alone_bytes;
-    floor.method = "what it reads and writes, once";
-    if (const auto bound = pebble_bytes(i, {}); bound && bound->first > floor.lower_bytes) {
-      floor.lower_bytes = bound->first;
-      floor.method = bound->second;
-    }
+    const ShardBytes least = least_bytes(whole, on_chip_, Effort::full);
+    OperatorFloor floor{.name = op(i).name,
+                        .kind = class_of(op(i), graph_),
+                        .phase = op(i).phase,
+                        .flops = ir::flops(whole),
+                        .alone_bytes = least.alone,
+                        .lower_bytes = least.lower,
+                        .method = least.method};
     const auto at = static_cast<std::size_t>(floor.kind);
     result_.flops[at] += floor.flops;
     result_.bytes[at] += floor.lower_bytes;
     result_.separate += floor.lower_bytes;
     result_.operators.push_back(std::move(floor));
-  }
-
-  double narrowest_bytes(std::size_t i) const {
-    double bytes = numerics::bytes_per_element(numerics::Format::fp64);
-    for (const ir::Access& access : op(i).accesses)
-      if (!access.addend && graph_.tensor(access.tensor).role != ir::Role::index)
-        bytes = std::min(bytes, numerics::bytes_per_element(graph_.tensor(access.tensor).format));
-    return bytes;
-  }
-
-  // Tensors in `free` are moved at no cost.
-  std::optional<std::pair<double, std::string>> pebble_bytes(std::size_t i, const std::set<TensorId>& free) const {
-    const double narrowest = narrowest_bytes(i);
-    const auto words = static_cast<pebble::Words>(std::floor(on_chip_ / narrowest));
-    constexpr pebble::Game k_game{pebble::Rules::red_blue_white, pebble::Sliding::allowed};
-    if (words < 1 || op(i).kind != ir::Kind::contraction) return {};
-    const bool attention = is_attention(shard(i));
-    if (!attention && op(i).is_plain_contraction()) {
-      const pebble::LowerBound bound = best_for(projection_bounds(contraction(i, free), words), k_game);
-      return std::pair(static_cast<double>(bound.words) * narrowest, bound.method);
-    }
-    if (!attention || !free.empty() || op(i).phase != ir::Phase::forward) return {};
-    const AttentionShape shape = attention_shape(shard(i));
-    if (shape.s_q != shape.s_kv || op(i).domain.guards().size() > 1) return {};
-    const pebble::AttentionSizes sizes{.sequence = shape.s_q,
-                                       .head_dim = shape.head_dim,
-                                       .heads = shape.heads,
-                                       .kv_heads = 1,
-                                       .batch = shape.b,
-                                       .causal = shape.causal};
-    const pebble::LowerBound bound = best_for(lower_bounds(attention_operation(sizes), words), k_game);
-    return std::pair(static_cast<double>(bound.words) * narrowest, bound.method);
-  }
-
-  pebble::Contraction contraction(std::size_t i, const std::set<TensorId>& free) const {
-    pebble::Contraction part;
-    part.name = op(i).name;
-    part.domain = op(i).domain;
-    part.sizes = sizes_;
-    for (const ir::Access& access : op(i).accesses) {
-      if (access.addend) continue;
-      const bool costs_nothing = free.contains(access.tensor);
-      pebble::Role role = costs_nothing ? pebble::Role::read_free : pebble::Role::read;
-      if (!is_read(access)) role = costs_nothing ? pebble::Role::result_free : pebble::Role::produce;
-      part.accesses.push_back({.array = graph_.tensor(access.tensor).name, .index = access.projection, .role = role});
-    }
-    return part;
   }
 
   // Names of the axes that index every tensor of the operator: its rows.
@@ -309,7 +191,7 @@ class Measure {
                                            : !outside_.contains(access.tensor);
         if (inner) free.insert(access.tensor);
       }
-      const auto bound = pebble_bytes(i, free);
+      const auto bound = pebble_bytes(shard(i), on_chip_, [&](TensorId id) { return free.contains(id); });
       if (!bound) continue;
       parts += std::max(0.0, bound->first);
       for (const ir::Access& access : op(i).accesses)
@@ -330,8 +212,6 @@ class Measure {
 };
 
 }  // namespace
-
-std::string_view name(OperatorClass kind) { return k_class_names[static_cast<std::size_t>(kind)]; }
 
 LayerFloor layer_floor(const ir::Graph& graph, const loopnest::Sizes& sizes, double on_chip_bytes, bool backward) {
   return Measure(graph, sizes, on_chip_bytes, backward).run();

@@ -12,6 +12,7 @@ KernelTime memory_bound_time(double bytes, double flops, const MemoryBoundParame
   time.compute_s = flops / (parameters.vector_efficiency * rates.vector_flops);
   time.memory_s = bytes / (parameters.memory_efficiency * rates.memory_bandwidth) +
                   cached_bytes / (parameters.cache_speed * rates.memory_bandwidth);
+  time.memory_bytes = bytes;
   const double busy_s = p_norm(time.compute_s, time.memory_s, parameters.overlap_exponent);
   time.hidden_s = time.compute_s + time.memory_s - busy_s;
   time.launch_s = parameters.gap_s;

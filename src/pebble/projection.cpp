@@ -103,12 +103,21 @@ class Deriver {
     return std::move(bounds_);
   }
 
+  LowerBound quick() {
+    refuse_free();
+    const LowerBound least = compulsory();
+    const bool update = result_role_ == Role::update;
+    const Words fast = fast_ + (update ? 0 : 1);
+    const Segments loads = simple_segments(shape_.points, fast, [&](Words t) { return capacity(fast + t); });
+    std::vector<Part> parts = {{.what = "operands, sums and results", .words = loads.words}};
+    if (update) parts.push_back({.what = "results stored", .words = result_words_});
+    add(GameSet::with_rules(Rules::red_blue_white),
+        "projection, stretches of " + std::to_string(loads.transfers) + " loads", std::move(parts));
+    return bounds_.back().words > least.words ? bounds_.back() : least;
+  }
+
   LowerBound of_share(Words units) {
-    if (free_words_ > 0) {
-      throw core::ConfigurationError("contraction." + contraction_.name,
-                                     "a share of work on values that move for nothing",
-                                     "give every access the role read, update or produce");
-    }
+    refuse_free();
     const Words share = ceil_div(shape_.points, units);
     const Segments all = best_segments(share, fast_, [&](Words t) { return capacity(2 * fast_ + t); });
     add(GameSet::with_rules(Rules::red_blue_white),
@@ -118,6 +127,13 @@ class Deriver {
   }
 
  private:
+  void refuse_free() const {
+    if (free_words_ == 0) return;
+    throw core::ConfigurationError("contraction." + contraction_.name,
+                                   "values that move for nothing where all must be counted",
+                                   "give every access the role read, update or produce");
+  }
+
   long double capacity(Words available) const {
     return least(corners_,
                  [&](const std::vector<double>& s) { return most_points(shape_, s, static_cast<double>(available)); });
@@ -294,6 +310,13 @@ std::vector<LowerBound> projection_bounds(const Contraction& contraction, Words 
     throw core::ConfigurationError("fast", "a fast memory of " + std::to_string(fast) + " words",
                                    "give at least 1 word");
   return Deriver(contraction, fast).bounds();
+}
+
+LowerBound quick_projection_bound(const Contraction& contraction, Words fast) {
+  if (fast < 1)
+    throw core::ConfigurationError("fast", "a fast memory of " + std::to_string(fast) + " words",
+                                   "give at least 1 word");
+  return Deriver(contraction, fast).quick();
 }
 
 LowerBound projection_bound_of_share(const Contraction& contraction, Words units, Words fast) {

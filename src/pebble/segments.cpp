@@ -51,4 +51,14 @@ Segments best_segments(Words points, Words fast, const std::function<long double
   return best;
 }
 
+Segments simple_segments(Words points, Words fast, const std::function<long double(Words)>& capacity) {
+  Segments best;
+  for (Words simple : {fast, 2 * fast, 4 * fast}) {
+    const Words transfers = std::max<Words>(1, simple);
+    const Words words = bound_at(points, transfers, capacity);
+    if (words > best.words) best = {.words = words, .transfers = transfers};
+  }
+  return best;
+}
+
 }  // namespace cairn::pebble

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -11,21 +10,6 @@
 
 namespace cairn::predict {
 namespace {
-
-// How often a stage executes each block in the step, in the order of first execution: sums of doubles must not depend
-// on where blocks lie in memory.
-std::vector<std::pair<const plan::Block*, std::int64_t>> block_counts(const plan::Program& program,
-                                                                      std::int32_t stage) {
-  std::vector<std::pair<const plan::Block*, std::int64_t>> counts;
-  std::unordered_map<const plan::Block*, std::size_t> known;
-  for (const plan::Pass* pass : passes_of(program, stage))
-    for (const plan::BlockRun& run : pass->runs) {
-      const auto [at, fresh] = known.emplace(run.block, counts.size());
-      if (fresh) counts.emplace_back(run.block, 0);
-      counts[at->second].second += run.count;
-    }
-  return counts;
-}
 
 struct StageTotals {
   double contraction_flops = 0.0;
@@ -217,6 +201,8 @@ Prediction predict(const PredictionInput& input) {
   result.problem_bounds = problem_bounds(input.model, result.model_flops_causal,
                                          static_cast<double>(input.program.mesh.ranks()), input.limits);
   result.prices = price_lines(input, last);
+  result.class_floors =
+      class_floors(input.program, input.pricer, input.prices, last, input.limits.on_chip_bytes.value_or(0.0));
   result.expert_exchange = expert_exchange(input.program, input.pricer);
   return result;
 }

@@ -1,6 +1,7 @@
 #include "cairn/predict/timeline.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "cairn/core/assert.h"
 
@@ -161,6 +162,19 @@ std::vector<const plan::Pass*> passes_of(const plan::Program& program, std::int3
   passes.push_back(description.settle);
   passes.push_back(description.update);
   return passes;
+}
+
+std::vector<std::pair<const plan::Block*, std::int64_t>> block_counts(const plan::Program& program,
+                                                                      std::int32_t stage) {
+  std::vector<std::pair<const plan::Block*, std::int64_t>> counts;
+  std::unordered_map<const plan::Block*, std::size_t> known;
+  for (const plan::Pass* pass : passes_of(program, stage))
+    for (const plan::BlockRun& run : pass->runs) {
+      const auto [at, fresh] = known.emplace(run.block, counts.size());
+      if (fresh) counts.emplace_back(run.block, 0);
+      counts[at->second].second += run.count;
+    }
+  return counts;
 }
 
 std::vector<std::vector<PassId>> producers(const plan::Program& program) {

@@ -156,6 +156,14 @@ Json bounds(const predict::Bounds& bounds) {
               {"best", or_null(bounds.best_s())}};
 }
 
+Json floors(const std::vector<predict::ClassFloor>& rows) {
+  Json result = Json::object();
+  for (const predict::ClassFloor& row : rows)
+    result[row.label] = {
+        {"bytes", row.bytes}, {"floor_bytes", row.floor_bytes}, {"time_s", row.time_s}, {"floor_s", row.floor_s}};
+  return result;
+}
+
 Json expert_exchange(const std::optional<predict::ExpertExchange>& exchange) {
   if (!exchange) return Json();
   return Json{{"ranks", exchange->ranks},
@@ -199,6 +207,7 @@ Json result(const Run& run) {
       {"memory_bytes", memory(p.memory)},
       {"why_not", why_not(run.result.why_not)},
       {"lower_bounds_s", {{"plan", bounds(p.plan_bounds)}, {"problem", bounds(p.problem_bounds)}}},
+      {"floors", floors(p.class_floors)},
       {"analytic", p.analytic.time > 0 ? Json{{"iteration_time_s", core::to_seconds(p.analytic.time)}} : Json()},
       {"event", p.event
                     ? Json{{"iteration_time_s", core::to_seconds(p.event->makespan.time)}, {"events", p.event->events}}

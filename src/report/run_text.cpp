@@ -17,6 +17,7 @@ constexpr std::size_t k_bar_width = 26;    // columns of a bar at 100 %
 constexpr std::size_t k_price_lines = 10;  // most expensive pieces shown
 constexpr std::size_t k_name_width = 27;
 constexpr std::size_t k_shape_width = 29;
+constexpr std::size_t k_class_width = 15;
 constexpr double k_hidden_share = 0.0005;  // terms below 0.05 % of the step are added up in one line
 
 std::string percent(double share, int decimals = 1) { return fmt::format("{:.{}f} %", 100.0 * share, decimals); }
@@ -46,6 +47,7 @@ class RunText : private TextReport {
     answer();
     times();
     prices();
+    floors();
     exchange();
     memory();
     bounds();
@@ -180,6 +182,21 @@ class RunText : private TextReport {
            clipped(p.detail, k_shape_width - 1), k_shape_width, aligned_time(p.time_s), aligned_time(p.floor_s), ratio,
            aligned_time(p.total_s));
     }
+  }
+
+  void floors() {
+    const std::vector<predict::ClassFloor>& rows = prediction().class_floors;
+    if (rows.empty()) return;
+    heading("Against the floor", "each piece on its own, over the step; overlapped ones count too");
+    line("  {}", paint_.dim(fmt::format("{:<{}}{:>10}{:>11}{:>9}{:>12}{:>11}{:>9}", "", k_class_width, "moved", "floor",
+                                        "x floor", "time", "floor", "x floor")));
+    for (const predict::ClassFloor& row : rows)
+      line("  {:<{}}{:>10}{:>11}{:>9}{:>12}{:>11}{:>9}", row.label, k_class_width, bytes(row.bytes),
+           bytes(row.floor_bytes), over(row.bytes, row.floor_bytes), aligned_time(row.time_s),
+           aligned_time(row.floor_s), over(row.time_s, row.floor_s));
+  }
+  static std::string over(double value, double floor) {
+    return floor > 0.0 ? fmt::format("{:.2f}", value / floor) : std::string("-");
   }
 
   void exchange() {

@@ -210,6 +210,13 @@ TEST_CASE("soundness: shipped experiments, both engines") {
         for (const auto& bound : {bounds.compute_s, bounds.network_s, bounds.memory_s, bounds.together_s})
           if (bound) CHECK(*bound <= time_s);
       CHECK(prediction.plan_bounds.memory_s.has_value());
+      CHECK(prediction.class_floors.size() >= 4);
+      for (const predict::ClassFloor& row : prediction.class_floors) {
+        INFO(row.label);
+        // A bound that is never reached is sound for nothing: kernels' bytes come within a factor of two.
+        CHECK((row.floor_bytes <= row.bytes * (1.0 + 1e-12) && row.floor_bytes > 0.4 * row.bytes));
+        CHECK(row.floor_s <= row.time_s);
+      }
       // Sound for something: of a plan whose exchanges are many small messages, only their bytes are bounded.
       CHECK(*prediction.plan_bounds.best_s() > 0.3 * time_s);
     }

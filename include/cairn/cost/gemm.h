@@ -90,7 +90,11 @@ class GemmPricer {
   };
   Candidate fastest_tile(const GemmShape& shape, std::int64_t split, const std::array<double, k_tile_count>& step_s,
                          const std::array<double, k_tile_count>& tiles) const;
-  double operand_traffic_time(const GemmShape& shape) const;
+  struct Traffic {
+    double time_s = 0.0;
+    double memory_bytes = 0.0;
+  };
+  Traffic operand_traffic(const GemmShape& shape) const;
   double k_steps(const GemmShape& shape, std::int64_t split) const;
 
   GemmParameters parameters_;

@@ -30,7 +30,8 @@ struct KernelTime {
   double overhead_s = 0.0;  // split-K reduction, operand quantisation, per-row passes
   double droop_s = 0.0;     // lower clock under sustained load
   double launch_s = 0.0;
-  std::int64_t tile_m = 0;  // chosen output tile; 0 where the form has none
+  double memory_bytes = 0.0;  // that memory_s moves from and to device memory [B]
+  std::int64_t tile_m = 0;    // chosen output tile; 0 where the form has none
   std::int64_t tile_n = 0;
   std::int64_t split = 1;  // parts the reduction dimension is cut into
 

@@ -1,19 +1,5 @@
-// What the operators of a layer must move between device memory and the chip: each on its own, fused, and at least.
-//
-// Classes and the question are those of Ivanov, Dryden, Ben-Nun, Li, Hoefler, "Data Movement Is All You Need" (MLSys
-// 2021):
-//   contraction     multiply-adds over an index that is summed away
-//   normalization   a reduction along rows and what is done with it: softmax, layer norms, their derivatives
-//   elementwise     everything else: biases, activations, dropout, residual additions
-//   lookup          tables addressed by data
-//
-// Alone: an operator that finds nothing on the chip and leaves nothing there moves at least
-//   alone  = distinct bytes it reads + distinct bytes it writes
-//   lower  = max( alone, words x narrowest ),  words: the pebble bound of its loop nest (pebble/projection.h;
-//   attention:
-//            pebble/operation.h) with S / narrowest words of fast memory, narrowest: bytes of its smallest number
-//            format. Every word has at least that many bytes, so S bytes hold no more words and every word moved costs
-//            as much.
+// What the operators of a layer must move between device memory and the chip: each on its own (operator_floor.h),
+// fused, and at least.
 //
 // Fused: consecutive operators that are no contractions become one when all they hand to each other has the same rows
 // and one row of everything they touch fits on the chip: then row by row nothing that only they use leaves it. Such a
@@ -31,13 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "cairn/ir/graph.h"
+#include "cairn/cost/operator_floor.h"
 
 namespace cairn::cost {
-
-enum class OperatorClass : std::uint8_t { contraction, normalization, elementwise, lookup };
-inline constexpr std::size_t k_operator_classes = 4;
-std::string_view name(OperatorClass kind);
 
 struct OperatorFloor {
   std::string name;

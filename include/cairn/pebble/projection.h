@@ -73,6 +73,11 @@ struct Contraction {
 // below 1 word.
 std::vector<LowerBound> projection_bounds(const Contraction& contraction, Words fast);
 
+// The better of the compulsory bound and the projections' in the red-blue-white game with sliding, which hold without
+// it too, T being S, 2 S or 4 S: at most the largest of projection_bounds and close to it, in a fraction of the time.
+// Errors as there, and an access that is free.
+LowerBound quick_projection_bound(const Contraction& contraction, Words fast);
+
 // Words that cross the link above the busiest of `units` equal units of one memory level, each with `fast` words at and
 // below it: one of them computes at least its share of the points, whatever the others do, and in a stretch of T
 // transfers has X = 2 S + T elements at hand. The divided share, not the divided bound: the latter would be wrong.

@@ -11,6 +11,7 @@
 #include "cairn/hardware/framework.h"
 #include "cairn/ir/model.h"
 #include "cairn/predict/analytic.h"
+#include "cairn/predict/class_floors.h"
 #include "cairn/predict/cost_pricer.h"
 #include "cairn/predict/event.h"
 #include "cairn/predict/expert_exchange.h"
@@ -73,7 +74,8 @@ struct Prediction {
   double hardware_flops = 0.0;  // executed by contractions on all ranks, recomputation included
   double model_flops = 0.0;     // 3 x forward, attention counted full
   double model_flops_causal = 0.0;
-  std::vector<PriceLine> prices;  // most expensive first
+  std::vector<PriceLine> prices;         // most expensive first
+  std::vector<ClassFloor> class_floors;  // of the stage that ends last
   std::optional<ExpertExchange> expert_exchange;
 };
 

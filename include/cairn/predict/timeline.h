@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "cairn/core/time.h"
@@ -18,6 +19,10 @@ struct Span {
 
 // The passes of a stage in execution order: its schedule row, then the end of the step.
 std::vector<const plan::Pass*> passes_of(const plan::Program& program, std::int32_t stage);
+
+// How often a stage executes each block in the step, in the order of first execution: sums of doubles must not depend
+// on where blocks lie in memory.
+std::vector<std::pair<const plan::Block*, std::int64_t>> block_counts(const plan::Program& program, std::int32_t stage);
 
 // For every pass of every stage: which pass of which stage its arrival comes from.
 struct PassId {

@@ -1,0 +1,38 @@
+// What the step moves and takes, by operator class and by communication label, beside the least that it could be.
+//
+// Over all executions of one stage in the step, each on its own:
+//   bytes        kernels: what their prices assume to cross the link to device memory, every operand of a product once;
+//                where the operands are so large that this cannot be, the floor. Transfers: what a rank sends; copies:
+//                what crosses the host link or the drives
+//   floor_bytes  kernels: least bytes of the operator's loop nest with all memory on the chip (cost/operator_floor.h);
+//                transfers: what a rank must at least send (lower_bounds.h); copies: the same
+//   time_s       their prices. Kernels of one class and transfers of one label overlap others, so that these do not add
+//                up to the step
+//   floor_s      kernels: FLOPs at the peak, or bytes at the memory's bandwidth; transfers: floor_bytes over the links;
+//                copies and the host's processors: stated rates, the same
+// A floor is of each piece on its own. Fusing kernels may go below the sum; the bound that holds for any execution of
+// the plan is in lower_bounds.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cairn/plan/program.h"
+#include "cairn/predict/cost_pricer.h"
+#include "cairn/predict/price.h"
+
+namespace cairn::predict {
+
+struct ClassFloor {
+  std::string label;  // contraction, normalization, elementwise, lookup; tp, cp, ep, pp, dp, offload, storage
+  double bytes = 0.0;
+  double floor_bytes = 0.0;
+  double time_s = 0.0;
+  double floor_s = 0.0;
+};
+
+// Kernels first, then transfers, then copies; only what the stage executes. on_chip_bytes: 0 where it is not known.
+std::vector<ClassFloor> class_floors(const plan::Program& program, CostPricer& pricer, PriceTable& prices,
+                                     std::int32_t stage, double on_chip_bytes);
+
+}  // namespace cairn::predict

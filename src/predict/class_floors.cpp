@@ -1,0 +1,99 @@
+#include "cairn/predict/class_floors.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <variant>
+
+#include "cairn/cost/operator_floor.h"
+#include "cairn/predict/timeline.h"
+
+namespace cairn::predict {
+namespace {
+
+enum class Moved : std::uint8_t { offload, storage };
+constexpr std::array<std::string_view, 2> k_moved_names{"offload", "storage"};
+
+class Sums {
+ public:
+  Sums(CostPricer& pricer, PriceTable& prices, double on_chip_bytes)
+      : pricer_(pricer), prices_(prices), on_chip_bytes_(on_chip_bytes) {}
+
+  void add(const plan::Block& block, double times) {
+    const BlockPrices& prices = prices_.of(block);
+    for (const plan::Step& step : block.steps) {
+      if (step.work < 0) continue;
+      const plan::Work& work = block.works[static_cast<std::size_t>(step.work)];
+      const double time_s = core::to_seconds(prices[static_cast<std::size_t>(step.work)].duration);
+      if (const auto* shard = std::get_if<ir::Shard>(&work))
+        count(kernels_[static_cast<std::size_t>(cost::class_of(*shard->op, *shard->graph))], of(*shard), time_s, times);
+      else if (const auto* transfer = std::get_if<plan::Transfer>(&work))
+        count(transfers_[static_cast<std::size_t>(plan::reported_as(step.axis))], of(*transfer), time_s, times);
+      else if (const auto* copy = std::get_if<plan::Copy>(&work))
+        count(copies_[copy->lane == plan::Lane::from_storage || copy->lane == plan::Lane::to_storage],
+              {.bytes = copy->bytes, .floor_bytes = copy->bytes, .floor_s = time_s}, time_s, times);
+    }
+  }
+
+  std::vector<ClassFloor> result() const {
+    std::vector<ClassFloor> rows;
+    const auto add = [&rows](std::string_view label, const std::optional<ClassFloor>& sum) {
+      if (!sum) return;
+      rows.push_back(*sum);
+      rows.back().label = label;
+    };
+    for (std::size_t i = 0; i < kernels_.size(); ++i) add(cost::name(static_cast<cost::OperatorClass>(i)), kernels_[i]);
+    for (std::size_t i = 0; i < transfers_.size(); ++i) add(plan::label(static_cast<plan::Axis>(i)), transfers_[i]);
+    for (std::size_t i = 0; i < copies_.size(); ++i) add(k_moved_names[i], copies_[i]);
+    return rows;
+  }
+
+ private:
+  struct Piece {
+    double bytes = 0.0;
+    double floor_bytes = 0.0;
+    double floor_s = 0.0;
+  };
+
+  static void count(std::optional<ClassFloor>& sum, const Piece& piece, double time_s, double times) {
+    if (!sum) sum.emplace();
+    sum->bytes += times * piece.bytes;
+    sum->floor_bytes += times * piece.floor_bytes;
+    sum->time_s += times * time_s;
+    sum->floor_s += times * piece.floor_s;
+  }
+
+  Piece of(const ir::Shard& shard) const {
+    const cost::ShardFloor floor = pricer_.shards().floor(shard);
+    const double least = cost::least_bytes(shard, on_chip_bytes_, cost::Effort::quick).lower;
+    return {.bytes = std::max(least, pricer_.shards().price(shard).memory_bytes),
+            .floor_bytes = least,
+            .floor_s = std::max(floor.compute_s, floor.memory_s)};
+  }
+  Piece of(const plan::Transfer& transfer) const {
+    const CostPricer::Sent sent = pricer_.sent(transfer);
+    const LinkBytes least = pricer_.least_bytes(transfer);
+    return {.bytes = sent.scale_up + sent.scale_out,
+            .floor_bytes = least.inside + least.either,
+            .floor_s = pricer_.transfer_floor_s(transfer)};
+  }
+
+  CostPricer& pricer_;
+  PriceTable& prices_;
+  double on_chip_bytes_;
+  std::array<std::optional<ClassFloor>, cost::k_operator_classes> kernels_{};
+  std::array<std::optional<ClassFloor>, plan::k_axes> transfers_{};
+  std::array<std::optional<ClassFloor>, k_moved_names.size()> copies_{};
+};
+
+}  // namespace
+
+std::vector<ClassFloor> class_floors(const plan::Program& program, CostPricer& pricer, PriceTable& prices,
+                                     std::int32_t stage, double on_chip_bytes) {
+  Sums sums(pricer, prices, on_chip_bytes);
+  for (const auto& [block, times] : block_counts(program, stage)) sums.add(*block, static_cast<double>(times));
+  return sums.result();
+}
+
+}  // namespace cairn::predict
