@@ -74,6 +74,7 @@ Calibration load_calibration(const config::Loader& loader, std::string_view name
         near.empty() ? "name one of configs/calibration/fabrics.yaml" : "did you mean '" + near + "'?");
   }
   calibration.transfers.fabric = fabric->laws;
+  if (fabrics.communication) calibration.communication = *fabrics.communication;
   return calibration;
 }
 

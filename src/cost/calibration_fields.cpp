@@ -197,6 +197,16 @@ void section(Fields& f, std::string_view key, T& x, config::Rule rule, void (*bo
   f.value(key, x, rule, [body](Value& v, T& y) { v.object([body, &y](Fields& g) { body(g, y); }); });
 }
 
+void communication_kernels(Fields& f, CommunicationKernels& x) {
+  provenance(f, x.provenance);
+  f.number("multiprocessors", x.multiprocessors,
+           {.doc = "that a collective's kernel holds", .required = true, .positive = true});
+  f.number("message_multiprocessors", x.message_multiprocessors,
+           {.doc = "that a message's kernel holds on either side", .required = true});
+  f.number("memory_accesses", x.memory_accesses,
+           {.doc = "bytes of device memory read and written per byte that a rank sends", .required = true});
+}
+
 }  // namespace
 
 void describe(config::Fields& f, Calibration& x) {
@@ -259,6 +269,8 @@ void describe(config::Fields& f, Fabrics& x) {
       seconds(g, "peer", fabric.laws.peer_s, "per peer of an all-to-all");
     });
   });
+  f.value("communication_kernels", x.communication, {.doc = "what transfers take of the device they run on"},
+          [](Value& v, CommunicationKernels& y) { v.object([&y](Fields& g) { communication_kernels(g, y); }); });
 }
 
 }  // namespace cairn::cost

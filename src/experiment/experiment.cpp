@@ -275,9 +275,10 @@ void describe(Value& value, Jitter& jitter) {
                    {Form::map, [&](Value& v) { v.object(jitter); }}});
 }
 void describe(Fields& fields, Simulation& simulation) {
-  fields.flag("contention", simulation.contention, {.doc = "transfers that overlap share links"});
+  fields.flag("contention", simulation.contention, {.doc = "transfers that overlap share links; otherwise each has its links to itself"});
   fields.flag("interference", simulation.interference,
-              {.doc = "computation and transfers share multiprocessors and memory"});
+              {.doc = "kernels and transfers that overlap share multiprocessors and memory; otherwise they do not slow "
+                      "each other down"});
   fields.value("jitter", simulation.jitter, {.doc = "none, or {distribution: lognormal, sigma}"});
   fields.count("seed", simulation.seed, {.doc = "of every random choice"});
   fields.objects("faults", simulation.faults, {.doc = "ranks that are slow for a while"});

@@ -9,6 +9,7 @@
 #include "cairn/core/assert.h"
 #include "cairn/pipeline/balanced_split.h"
 #include "cairn/plan/token_halves.h"
+#include "cairn/predict/machine_demands.h"
 #include "resolve.h"
 
 namespace cairn::experiment {
@@ -99,6 +100,7 @@ class Job::Implementation {
   Result run(predict::Engine engine, bool all_timelines) {
     predict::EventOptions event = event_options();
     event.all_timelines = all_timelines;
+    event.demands = demands_.get();
     const predict::PredictionInput input{
         .program = program_,
         .model = model_,
@@ -158,6 +160,7 @@ class Job::Implementation {
   std::unique_ptr<predict::CostPricer> pricer_;
   std::unique_ptr<predict::PriceTable> prices_;
   std::unique_ptr<predict::Analytic> analytic_;
+  std::unique_ptr<predict::Demands> demands_;  // null: nothing is shared
   plan::Program program_;
 
  private:
@@ -169,6 +172,12 @@ class Job::Implementation {
                                                     r_.framework.fitted, r_.machine.cluster.value.host);
     prices_ = std::make_unique<predict::PriceTable>(*pricer_);
     analytic_ = std::make_unique<predict::Analytic>(*prices_);
+    const Simulation& simulation = r_.experiment.simulation;
+    if (simulation.contention || simulation.interference)
+      demands_ = std::make_unique<predict::MachineDemands>(
+          *pricer_, r_.calibration.communication, r_.machine.accelerator.value, r_.machine.network,
+          r_.machine.cluster.value.host,
+          predict::SharingRules{.contention = simulation.contention, .interference = simulation.interference});
     warn_of_whole_layers();
     if (r_.strategy.stage_layers.empty()) balance();
     if (r_.choose_interval) r_.strategy.offload.device_every = best_interval();
@@ -316,18 +325,38 @@ class Job::Implementation {
     return result;
   }
 
-  std::vector<std::string> assumptions(predict::Engine engine) const {
-    std::set<std::string> all(pricer_->assumptions());
-    all.insert(pricer_->shards().assumptions().begin(), pricer_->shards().assumptions().end());
-    if (engine != predict::Engine::analytic &&
-        (r_.experiment.simulation.contention || r_.experiment.simulation.interference))
+  // What work that overlaps does to each other, and what of that is left out.
+  void add_sharing(predict::Engine engine, std::set<std::string>& all) const {
+    const Simulation& simulation = r_.experiment.simulation;
+    const bool simulated = engine != predict::Engine::analytic;
+    const bool links = simulated && simulation.contention;
+    const bool device = simulated && simulation.interference;
+    if (links)
       all.insert(
-          "transfers have their links to themselves, and do not slow computation down: contention and interference are "
-          "not modelled yet");
-    if (r_.strategy.tensor_pieces.kind != plan::TensorPieces::Kind::none)
+          "transfers that overlap share their ranks' links max-min fairly, up to the stated bandwidth; switches and "
+          "cables between nodes are not shared beyond a node's own ports (simulation.contention)");
+    else
+      all.insert(fmt::format("transfers have their links to themselves ({})",
+                             simulated ? "simulation.contention is off" : "analytic engine"));
+    if (device)
+      all.insert(
+          "kernels and transfers that overlap share multiprocessors and memory; caches and clocks are not shared "
+          "(simulation.interference)");
+    else
+      all.insert(fmt::format("transfers do not slow computation down ({})",
+                             simulated ? "simulation.interference is off" : "analytic engine"));
+    if (device && r_.calibration.communication.provenance.evidence == cost::Evidence::assumed)
+      all.insert("what transfers take of the device: " + r_.calibration.communication.provenance.source);
+    if (!device && r_.strategy.tensor_pieces.kind != plan::TensorPieces::Kind::none)
       all.insert(
           "tensor-parallel transfers beside products: multiprocessors that communication kernels take from them are "
           "not counted");
+  }
+
+  std::vector<std::string> assumptions(predict::Engine engine) const {
+    std::set<std::string> all(pricer_->assumptions());
+    all.insert(pricer_->shards().assumptions().begin(), pricer_->shards().assumptions().end());
+    add_sharing(engine, all);
     if (r_.calibration.transfer_provenance.evidence == cost::Evidence::assumed)
       all.insert("transfers: " + r_.calibration.transfer_provenance.source);
     return {all.begin(), all.end()};

@@ -15,7 +15,8 @@ TaskKind kind_of(const plan::Step& step, bool together) {
 }  // namespace
 
 BlockLayout::BlockLayout(const plan::Block& block, const BlockPrices& prices, core::Picoseconds host_per_kernel,
-                         bool together) {
+                         bool together)
+    : block_(&block) {
   std::array<std::vector<Task>, plan::k_streams> lists;
   std::vector<Need> rank;  // by step: where it stands
   slots_ = plan::k_streams + block.steps.size();
@@ -49,6 +50,7 @@ BlockLayout::BlockLayout(const plan::Block& block, const BlockPrices& prices, co
     task.slot = static_cast<std::int32_t>(plan::k_streams + index);
     task.kind = kind_of(step, together);
     task.axis = step.axis;
+    task.work = step.work;
     if (step.work >= 0) {
       task.duration = prices[static_cast<std::size_t>(step.work)].duration;
       if (task.kind == TaskKind::joins)

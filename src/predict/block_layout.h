@@ -42,7 +42,8 @@ struct Task {
   std::uint16_t needs = 0;
   TaskKind kind = TaskKind::fixed;
   plan::Axis axis = plan::Axis::tensor;
-  std::int32_t slot = 0;  // where its end is recorded
+  std::int32_t slot = 0;   // where its end is recorded
+  std::int32_t work = -1;  // of the block; -1: none
 };
 
 class BlockLayout {
@@ -56,8 +57,10 @@ class BlockLayout {
   }
   std::span<const Need> needs(const Task& task) const { return std::span(needs_).subspan(task.first_need, task.needs); }
   std::size_t slots() const { return slots_; }
+  const plan::Block& block() const { return *block_; }
 
  private:
+  const plan::Block* block_;
   std::vector<Task> tasks_;  // stream after stream
   std::array<std::int32_t, plan::k_streams + 1> begin_{};
   std::vector<Need> needs_;

@@ -34,7 +34,25 @@ double counted_bytes(const plan::Transfer& transfer) {
                                                              : transfer.bytes;
 }
 
+template <class Of>
+double summed(const plan::OnProcessor& work, Of of) {
+  double sum = 0.0;
+  for (const ir::Operator& op : work.graph->operators())
+    sum += of(ir::Shard{.op = &op, .graph = work.graph, .box = {loopnest::Interval{0, work.elements}}});
+  return sum;
+}
+
 }  // namespace
+
+std::int64_t members(const plan::Group& group, std::int64_t domain) {
+  const std::int64_t inside =
+      group.stride >= domain ? 1 : std::min(group.size, (domain + group.stride - 1) / group.stride);
+  return std::max<std::int64_t>(inside, 1);
+}
+
+double bytes_on_host(const plan::OnProcessor& work) {
+  return summed(work, [](const ir::Shard& shard) { return ir::bytes(shard); });
+}
 
 CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator,
                        const hardware::Network& network, const hardware::FittedNumbers& host,
@@ -80,14 +98,9 @@ const CostPricer::Route& CostPricer::route(const plan::Group& group) {
   if (!fresh) return route;
   const hardware::NetworkLevel& level = network_.levels.front();
   // A group that straddles domains unevenly is priced by its fullest domain.
-  const auto members = [&group](std::int64_t domain) {
-    const std::int64_t inside =
-        group.stride >= domain ? 1 : std::min(group.size, (domain + group.stride - 1) / group.stride);
-    return std::max<std::int64_t>(inside, 1);
-  };
-  const std::int64_t inside = members(level.domain);
+  const std::int64_t inside = members(group, level.domain);
   route.binding = {.size = group.size, .ranks_per_domain = inside};
-  if (level.switches > 1) route.binding.ranks_per_switch = members(level.switch_domain());
+  if (level.switches > 1) route.binding.ranks_per_switch = members(group, level.switch_domain());
   connect(group, route);
   route.within_node = network_.gpus_per_node % (group.size * group.stride) == 0;
   if (inside > 1 && inside < group.size && group.size % inside != 0)
@@ -192,15 +205,9 @@ Price CostPricer::processor(const plan::OnProcessor& work) {
   CAIRN_ASSERT(machine_.has_value());
   assumptions_.insert(
       "the host's cores update parameters at the host's stated memory bandwidth, shared by the accelerators of a node");
-  double bytes = 0.0;
-  double flops = 0.0;
-  for (const ir::Operator& op : work.graph->operators()) {
-    const ir::Shard shard{.op = &op, .graph = work.graph, .box = {loopnest::Interval{0, work.elements}}};
-    bytes += ir::bytes(shard);
-    flops += ir::flops(shard);
-  }
+  const double flops = summed(work, [](const ir::Shard& shard) { return ir::flops(shard); });
   const auto sharing = static_cast<double>(network_.gpus_per_node);
-  double time = bytes * sharing / machine_->memory_bandwidth.base();
+  double time = bytes_on_host(work) * sharing / machine_->memory_bandwidth.base();
   if (machine_->flops) time = std::max(time, flops * sharing / machine_->flops->base());
   return {.duration = core::to_picoseconds(time), .launch = 0};
 }

@@ -6,6 +6,7 @@
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
 #include "rank_classes.h"
+#include "shared_step.h"
 #include "stage_script.h"
 
 namespace cairn::predict {
@@ -36,8 +37,8 @@ class Engine final : public Surroundings {
     awake_.assign(actors_.size(), 0);
   }
 
-  // An actor wakes at news; it sleeps where it cannot go on without. The last to wake goes first: actors that meet often
-  // go on together, while what they work on is at hand.
+  // An actor wakes at news; it sleeps where it cannot go on without. The last to wake goes first: actors that meet
+  // often go on together, while what they work on is at hand.
   void run() {
     for (std::int64_t id = 0; id < classes_.actors(); ++id) wake(id);
     while (!waking_.empty()) {
@@ -115,6 +116,43 @@ class Nobody final : public Surroundings {
   void sent(const Actor&, std::int32_t, Span) override {}
 };
 
+// Up to so many tasks everybody's are recorded in the first run, 16 bytes each; beyond it whose are wanted is known
+// after it.
+constexpr std::int64_t k_recorded_at_once = 1 << 22;
+
+EventResult simulate_shared(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options) {
+  const std::int64_t stages = classes.actors() / classes.per_stage();
+  const auto record_stages = [&](SharedStep& step) {
+    if (options.all_timelines)
+      for (std::int32_t stage = 0; stage < stages; ++stage) step.record(classes.first(stage));
+  };
+  SharedStep step(classes, scripts, options);
+  record_stages(step);
+  const bool at_once = step.tasks() <= k_recorded_at_once;
+  if (at_once)
+    for (std::int64_t actor = 0; actor < classes.actors(); ++actor) step.record(actor);
+  step.run();
+
+  const std::int64_t last = step.last();
+  EventResult result;
+  result.makespan = {.time = step.end(last), .last_stage = classes.stage(last)};
+  result.events = step.events();
+  result.actors = classes.actors();
+  result.uses = step.uses();
+  if (options.all_timelines)
+    for (std::int32_t stage = 0; stage < stages; ++stage)
+      result.timelines.push_back(step.timeline(classes.first(stage)));
+  if (at_once) {
+    result.last = step.timeline(last);
+    return result;
+  }
+  SharedStep again(classes, scripts, options);
+  again.record(last);
+  again.run();
+  result.last = again.timeline(last);
+  return result;
+}
+
 }  // namespace
 
 EventResult simulate(const plan::Program& program, PriceTable& prices, const EventOptions& options) {
@@ -122,6 +160,7 @@ EventResult simulate(const plan::Program& program, PriceTable& prices, const Eve
   const RankClasses classes(program, options);
   const bool together = classes.per_stage() > 1;
   const StageScripts scripts(program, prices, together);
+  if (options.demands != nullptr) return simulate_shared(classes, scripts, options);
   const auto stages = static_cast<std::int32_t>(program.stages());
   Engine engine(classes, scripts, options);
   if (options.all_timelines)

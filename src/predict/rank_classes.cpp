@@ -53,6 +53,18 @@ std::int64_t RankClasses::rank(std::int64_t actor) const {
          data_[static_cast<std::size_t>(actor % data)] * program_.mesh.group(plan::Axis::data).stride;
 }
 
+std::int64_t RankClasses::covering(std::int64_t rank) const {
+  // Coordinates without a class of their own are in the last one.
+  const auto place = [](const std::vector<std::int64_t>& classes, std::int64_t coordinate) {
+    const auto own = std::find(classes.begin(), classes.end(), coordinate);
+    return own != classes.end() ? own - classes.begin() : static_cast<std::ptrdiff_t>(classes.size()) - 1;
+  };
+  const plan::Mesh& mesh = program_.mesh;
+  return mesh.coordinate(rank, plan::Axis::pipeline) * per_stage() +
+         place(tensor_, mesh.coordinate(rank, plan::Axis::tensor)) * static_cast<std::int64_t>(data_.size()) +
+         place(data_, mesh.coordinate(rank, plan::Axis::data));
+}
+
 Circle RankClasses::circle(std::int64_t actor, plan::Axis axis, const plan::Group& group) const {
   if (plan::group_of(axis) == plan::ParameterGroup::expert) {
     const std::int64_t own = rank(actor);

@@ -39,6 +39,10 @@ class RankClasses {
     return stage * per_stage() + actor % per_stage();
   }
 
+  std::int64_t ranks() const { return program_.mesh.ranks(); }
+  // The actor that stands for a rank.
+  std::int64_t covering(std::int64_t rank) const;
+
   Circle circle(std::int64_t actor, plan::Axis axis, const plan::Group& group) const;
   std::int64_t member(const Circle& circle, std::int64_t index) const;
 

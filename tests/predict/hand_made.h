@@ -82,7 +82,12 @@ class HandMadeProgram {
 
   core::Picoseconds analytic() { return predict::Analytic(table_).makespan(program_).time; }
   predict::StageTimeline timeline() { return predict::Analytic(table_).timeline(program_, 0); }
-  predict::EventResult event() { return predict::simulate(program_, table_); }
+  predict::EventResult event(predict::Demands* demands = nullptr) {
+    predict::EventOptions options;
+    options.demands = demands;
+    options.all_timelines = true;
+    return predict::simulate(program_, table_, options);
+  }
 
  private:
   static StatedPricer priced_by_bytes(core::Picoseconds host_per_kernel) {

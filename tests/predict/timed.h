@@ -31,6 +31,9 @@ class Timed {
   predict::EventResult event(std::vector<predict::SlowRank> slow = {}) {
     return predict::simulate(program_, table_, {.slow_ranks = std::move(slow)});
   }
+  predict::EventResult event_with(predict::Demands& demands, std::vector<predict::SlowRank> slow = {}) {
+    return predict::simulate(program_, table_, {.slow_ranks = std::move(slow), .demands = &demands});
+  }
   predict::Makespan analytic() { return predict::Analytic(table_).makespan(program_); }
   predict::Breakdown parts(const predict::StageTimeline& timeline) {
     return predict::attribute(program_, table_, timeline);

@@ -51,6 +51,14 @@ struct FlashSet {
   FlashParameters parameters = {};
 };
 
+// What the kernels that carry out transfers take of the device they run on, beside the links.
+struct CommunicationKernels {
+  Provenance provenance = {};
+  double multiprocessors = 0.0;          // held by a collective; 0: not known
+  double message_multiprocessors = 0.0;  // by a message, on either side
+  double memory_accesses = 0.0;          // bytes of device memory read and written per byte a rank sends
+};
+
 struct Calibration {
   std::string name = {};
   std::string accelerator = {};
@@ -65,6 +73,7 @@ struct Calibration {
   Provenance transfer_provenance = {};
   std::string fabric = {};  // a name of fabrics.yaml
   TransferLaws transfers = {};
+  CommunicationKernels communication = {};  // from fabrics.yaml
 
   // Null when the accelerator has no such set. fp16 is priced as bf16.
   const GemmSet* find_gemm(std::string_view type) const;
@@ -80,6 +89,7 @@ struct Fabric {
 };
 struct Fabrics {
   std::vector<std::pair<std::string, Fabric>> all = {};
+  std::optional<CommunicationKernels> communication = {};
 
   const Fabric* find(std::string_view name) const;
 };

@@ -150,8 +150,8 @@ struct Jitter {
   double sigma = 0.0;  // 0: none
 };
 struct Simulation {
-  bool contention = true;
-  bool interference = true;
+  bool contention = false;
+  bool interference = false;
   Jitter jitter;
   std::int64_t seed = 1;
   std::vector<Fault> faults;

@@ -31,6 +31,11 @@ struct LinkBytes {
   }
 };
 
+// Ranks of a group in its fullest domain of `domain` consecutive ranks.
+std::int64_t members(const plan::Group& group, std::int64_t domain);
+// What the host's cores read and write.
+double bytes_on_host(const plan::OnProcessor& work);
+
 class CostPricer final : public Pricer {
  public:
   CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator,

@@ -9,14 +9,19 @@
 // Every stream of an actor has a clock of its own and runs ahead until it needs what no one knows yet: a message that
 // another stage has not sent, a collective for which another actor is not ready. Only these events pass between actors;
 // all other ends of work are known when the work starts.
+//
+// That is so while every piece of work takes its price. With EventOptions::demands work that overlaps shares units
+// (demands.h), and all actors run in the order of time.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "cairn/predict/analytic.h"
+#include "cairn/predict/demands.h"
 #include "cairn/predict/price.h"
 #include "cairn/predict/timeline.h"
+#include "cairn/predict/usage.h"
 
 namespace cairn::predict {
 
@@ -34,6 +39,7 @@ struct EventOptions {
   double jitter_sigma = 0.0;
   std::uint64_t seed = 1;
   bool all_timelines = false;  // of one actor per stage, for traces
+  Demands* demands = nullptr;  // null: nothing is shared, all work takes its price
 };
 
 struct EventResult {
@@ -42,6 +48,7 @@ struct EventResult {
   std::int64_t actors = 0;
   StageTimeline last;                    // of the actor that ends last
   std::vector<StageTimeline> timelines;  // with all_timelines: by stage, the first actor of each
+  std::vector<UnitUse> uses;             // with demands: by stage and unit, those that were used
 };
 
 // Throws core::ConfigurationError for a rank outside the mesh, a speed that is not positive, or more actors than can be

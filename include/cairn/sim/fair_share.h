@@ -89,6 +89,11 @@ class FairShare {
   void solve();
   // Of the last solve(); valid until the next call of a function that is not const.
   std::span<const Moved> moved() const { return moved_; }
+  // All links of a group of the last solve(), those of bounds included; none for k_alone. The load of any of them may
+  // have changed.
+  std::span<const LinkId> links_of(GroupId group) const {
+    return group == k_alone ? std::span<const LinkId>() : std::span<const LinkId>(groups_[group].links);
+  }
   std::size_t solved_groups() const { return solved_.size(); }
   Solved solved(std::size_t i) const;
 

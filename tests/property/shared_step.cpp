@@ -1,0 +1,105 @@
+// Work that shares units: where they suffice nothing changes; where they do not, folding equal ranks changes nothing.
+#include "cairn/predict/event.h"
+#include "catch.h"
+#include "support/demands.h"
+#include "support/prices.h"
+#include "support/random_plans.h"
+
+using namespace cairn;
+using namespace cairn::testing;
+
+namespace {
+
+constexpr double k_streams_at_once = 1.0 / (2 * plan::k_streams);  // of each unit, messages that come in included
+
+bool same(const predict::Span& a, const predict::Span& b) { return a.start == b.start && a.end == b.end; }
+
+void require_same(const predict::StageTimeline& a, const predict::StageTimeline& b) {
+  REQUIRE(a.stage == b.stage);
+  REQUIRE(a.end == b.end);
+  REQUIRE(std::equal(a.arrivals.begin(), a.arrivals.end(), b.arrivals.begin(), b.arrivals.end(), same));
+  for (std::size_t stream = 0; stream < plan::k_streams; ++stream)
+    REQUIRE(std::equal(a.steps[stream].begin(), a.steps[stream].end(), b.steps[stream].begin(), b.steps[stream].end(),
+                       same));
+}
+
+struct Case {
+  Case(std::uint64_t seed, core::Picoseconds scale)
+      : random(seed),
+        model(random_model(random)),
+        lowering(model, k_random_plan_sequence, random_treatment(random)),
+        strategy(random_strategy(random, model)),
+        program(lowering.lower(strategy)),
+        pricer(seed, coin(random) ? 1000 : 5, coin(random) ? 0 : between(random, 1, 200), scale),
+        prices(pricer) {}
+  core::Random random;
+  ir::Model model;
+  plan::Lowering lowering;
+  plan::Strategy strategy;
+  const plan::Program& program;
+  HashedPricer pricer;
+  predict::PriceTable prices;
+};
+
+}  // namespace
+
+TEST_CASE("Where units suffice, every instant is that of work alone") {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    Case c(seed, 1);
+    INFO("seed " << seed << ", " << c.strategy.schedule << ", p " << c.strategy.pipeline);
+    StatedDemands demands = random_demands({unit(), unit(2), unit(3)}, k_streams_at_once, seed);
+    predict::EventOptions options{.slow_ranks = {}, .all_timelines = true};
+    const predict::EventResult undisturbed = predict::simulate(c.program, c.prices, options);
+    if (seed % 3 == 1)
+      options.slow_ranks.push_back({.rank = between(c.random, 0, c.program.mesh.ranks() - 1),
+                                    .speed = 0.25,
+                                    .from = between(c.random, 0, undisturbed.makespan.time),
+                                    .until = between(c.random, 0, 2 * undisturbed.makespan.time)});
+    if (seed % 3 == 2) options.jitter_sigma = 0.1;
+    const predict::EventResult alone = predict::simulate(c.program, c.prices, options);
+    options.demands = &demands;
+    const predict::EventResult shared = predict::simulate(c.program, c.prices, options);
+    REQUIRE(shared.makespan.time == alone.makespan.time);
+    REQUIRE(shared.makespan.last_stage == alone.makespan.last_stage);
+    REQUIRE(shared.events == alone.events);
+    REQUIRE(shared.actors == alone.actors);
+    require_same(shared.last, alone.last);
+    REQUIRE(shared.timelines.size() == alone.timelines.size());
+    for (std::size_t stage = 0; stage < alone.timelines.size(); ++stage)
+      require_same(shared.timelines[stage], alone.timelines[stage]);
+    for (const predict::UnitUse& use : shared.uses) {
+      REQUIRE(use.mean > 0.0);
+      REQUIRE(use.mean <= use.peak);
+      REQUIRE(use.peak <= 1.0);
+    }
+  }
+}
+
+// Instances of one rank each: all of a stage's ranks fare alike. Prices are microseconds, so that rounding to
+// picoseconds, which differs with the number of actors, stays below 1e-5 of them.
+TEST_CASE("Folding equal ranks together changes nothing where units are scarce") {
+  std::int64_t slower = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    Case c(seed, 1'000'000);
+    INFO("seed " << seed << ", " << c.strategy.schedule << ", p " << c.strategy.pipeline);
+    StatedDemands demands = random_demands({unit(), unit()}, 1.0, seed);
+    predict::EventOptions options;
+    const predict::EventResult alone = predict::simulate(c.program, c.prices, options);
+    options.demands = &demands;
+    const predict::EventResult folded = predict::simulate(c.program, c.prices, options);
+    StatedDemands again = random_demands({unit(), unit()}, 1.0, seed);
+    options.demands = &again;
+    for (std::int64_t rank = 0; rank < c.program.mesh.ranks(); ++rank)
+      options.slow_ranks.push_back({.rank = rank, .speed = 1.0});
+    const predict::EventResult unfolded = predict::simulate(c.program, c.prices, options);
+    REQUIRE(folded.makespan.time == Approx(static_cast<double>(unfolded.makespan.time)).epsilon(1e-9).margin(1e3));
+    REQUIRE(folded.uses.size() == unfolded.uses.size());
+    for (std::size_t i = 0; i < folded.uses.size(); ++i)
+      REQUIRE(folded.uses[i].mean == Approx(unfolded.uses[i].mean).epsilon(1e-6));
+    if (folded.makespan.time > alone.makespan.time) ++slower;
+    const predict::Breakdown parts = predict::attribute(c.program, c.prices, folded.last);
+    REQUIRE(parts.other == 0);
+    REQUIRE(parts.total() == folded.last.end);
+  }
+  REQUIRE(slower > 50);
+}
