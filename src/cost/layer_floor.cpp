@@ -1,7 +1,6 @@
 #include "cairn/cost/layer_floor.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 
@@ -97,85 +96,16 @@ class Measure {
     result_.operators.push_back(std::move(floor));
   }
 
-  // Names of the axes that index every tensor of the operator: its rows.
-  std::set<std::string> rows(std::size_t i) const {
-    std::set<std::string> names;
-    const auto& dims = op(i).domain.dims();
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      bool everywhere = true;
-      for (const ir::Access& access : op(i).accesses)
-        if (graph_.tensor(access.tensor).role != ir::Role::parameter)
-          everywhere = everywhere && uses(access.projection, static_cast<loopnest::DimId>(d));
-      if (everywhere) names.insert(dims[d].name);
-    }
-    return names;
-  }
-
-  double row_count(std::size_t i, const std::set<std::string>& names) const {
-    double count = 1.0;
-    const loopnest::Box box = op(i).domain.box(sizes_);
-    for (std::size_t d = 0; d < box.size(); ++d)
-      if (names.contains(op(i).domain.dims()[d].name)) count *= static_cast<double>(box[d].extent());
-    return count;
-  }
-
-  bool can_stream(std::size_t i) const {
-    const OperatorClass kind = result_.operators[i].kind;
-    return kind == OperatorClass::normalization || kind == OperatorClass::elementwise;
-  }
-
-  bool reads_from(std::size_t i, const Uses& uses) const {
-    for (const ir::Access& access : op(i).accesses)
-      if (is_read(access))
-        if (const auto found = uses.find(access.tensor); found != uses.end() && found->second.written) return true;
-    return false;
-  }
-
-  // The backward pass of a layer follows that of the layers after it, so nothing is fused across.
-  bool may_join(std::size_t i, const Uses& uses) const {
-    if (result_.groups.empty()) return false;
-    const std::size_t last = result_.groups.back().operators.back();
-    return can_stream(i) && can_stream(last) && op(i).phase == op(last).phase && reads_from(i, uses);
-  }
-
-  double row_bytes(const Uses& uses, std::size_t i, const std::set<std::string>& names) const {
-    const double count = row_count(i, names);
-    double bytes = 0.0;
-    for (const auto& [id, each] : uses)
-      bytes += each.bytes / (graph_.tensor(id).role == ir::Role::parameter ? 1.0 : count);
-    return bytes;
-  }
-
-  // Each operator joins the group before it when it reads from it and a row of everything still fits.
   void group() {
-    Uses uses;
-    std::set<std::string> common;
-    for (std::size_t i = 0; i < count_; ++i) {
-      const std::set<std::string> own = rows(i);
-      if (may_join(i, uses)) {
-        std::set<std::string> both;
-        std::set_intersection(own.begin(), own.end(), common.begin(), common.end(), std::inserter(both, both.end()));
-        Uses joined = uses;
-        use(joined, i);
-        const double row = row_bytes(joined, i, both);
-        if (!both.empty() && row <= on_chip_) {
-          uses = std::move(joined);
-          common = std::move(both);
-          FusedGroup& last = result_.groups.back();
-          last.operators.push_back(i);
-          last.row_bytes = row;
-          last.bytes = border_of(uses, i);
-          result_.operators[i].group = result_.groups.size() - 1;
-          continue;
-        }
-      }
-      uses.clear();
-      use(uses, i);
-      common = own;
-      result_.groups.push_back({.operators = {i}, .bytes = result_.operators[i].lower_bytes, .row_bytes = 0.0});
-      result_.operators[i].group = result_.groups.size() - 1;
-    }
-    for (const FusedGroup& each : result_.groups) result_.fused += each.bytes;
+    std::vector<char> kept(graph_.tensors().size(), 0);
+    for (const TensorId id : outside_) kept[static_cast<std::size_t>(id)] = 1;
+    const auto groups = [&](Fusion fusion) { return fuse(graph_, sizes_, on_chip_, count_, kept, fusion); };
+    result_.unfused = moved_bytes(groups(Fusion::none));
+    result_.fused_rows = moved_bytes(groups(Fusion::without_contractions));
+    result_.groups = groups(Fusion::any);
+    result_.fused = moved_bytes(result_.groups);
+    for (std::size_t g = 0; g < result_.groups.size(); ++g)
+      for (const std::size_t i : result_.groups[g].operators) result_.operators[i].group = g;
   }
 
   void bound_layer() {

@@ -28,19 +28,56 @@ std::optional<double> utilisation(const LayersAnswer& answer, const LayerAnswer&
   return layer.floor.operators[op].lower_bytes / answer.machine->bytes_per_s / layer.time_s[op];
 }
 
+struct ClassTime {
+  double time_s = 0.0;
+  double all_s = 0.0;
+  double mue = 0.0;
+};
+std::optional<ClassTime> class_time(const LayersAnswer& answer, const LayerAnswer& layer, cost::OperatorClass kind) {
+  if (layer.time_s.empty() || !answer.machine) return {};
+  ClassTime result;
+  for (std::size_t i = 0; i < layer.time_s.size(); ++i) {
+    result.all_s += layer.time_s[i];
+    if (layer.floor.operators[i].kind == kind) result.time_s += layer.time_s[i];
+  }
+  if (result.time_s <= 0.0) return {};
+  result.mue = layer.floor.bytes[static_cast<std::size_t>(kind)] / answer.machine->bytes_per_s / result.time_s;
+  return result;
+}
+
+Json tiles(const cost::FusedGroup& group) {
+  Json result = Json::object();
+  for (const auto& [axis, size] : group.tiles) result[axis] = size;
+  return result;
+}
+
 Json layer_json(const LayersAnswer& answer, const LayerAnswer& layer) {
   const cost::LayerFloor& floor = layer.floor;
-  Json result{{"name", layer.name},         {"count", layer.count},
-              {"flops", flops(floor)},      {"separate_bytes", floor.separate},
-              {"fused_bytes", floor.fused}, {"lower_bytes", floor.lower_bytes},
-              {"method", floor.method},     {"classes", Json::object()},
-              {"groups", Json::array()},    {"operators", Json::array()}};
-  for (std::size_t i = 0; i < cost::k_operator_classes; ++i)
-    result["classes"][std::string(cost::name(static_cast<cost::OperatorClass>(i)))] = {{"flops", floor.flops[i]},
-                                                                                       {"lower_bytes", floor.bytes[i]}};
+  Json result{{"name", layer.name},
+              {"count", layer.count},
+              {"flops", flops(floor)},
+              {"separate_bytes", floor.separate},
+              {"unfused_bytes", floor.unfused},
+              {"fused_rows_bytes", floor.fused_rows},
+              {"fused_bytes", floor.fused},
+              {"lower_bytes", floor.lower_bytes},
+              {"method", floor.method},
+              {"classes", Json::object()},
+              {"groups", Json::array()},
+              {"operators", Json::array()}};
+  for (std::size_t i = 0; i < cost::k_operator_classes; ++i) {
+    const auto kind = static_cast<cost::OperatorClass>(i);
+    const auto time = class_time(answer, layer, kind);
+    result["classes"][std::string(cost::name(kind))] = {{"flops", floor.flops[i]},
+                                                        {"lower_bytes", floor.bytes[i]},
+                                                        {"time_s", time ? Json(time->time_s) : Json()},
+                                                        {"mue", time ? Json(time->mue) : Json()}};
+  }
   for (const cost::FusedGroup& group : floor.groups)
-    result["groups"].push_back(
-        {{"operators", group.operators}, {"bytes", group.bytes}, {"row_bytes", group.row_bytes}});
+    result["groups"].push_back({{"operators", group.operators},
+                                {"bytes", group.bytes},
+                                {"chip_bytes", group.chip_bytes},
+                                {"tiles", tiles(group)}});
   for (std::size_t i = 0; i < floor.operators.size(); ++i) {
     const cost::OperatorFloor& op = floor.operators[i];
     const auto used = utilisation(answer, layer, i);
@@ -126,18 +163,24 @@ class LayersText : private TextReport {
     for (std::size_t i = 0; i < floor.operators.size(); ++i) row(each, i);
     line("");
     const auto sum = [&](std::string_view name, double amount, std::string_view meaning) {
-      line("  {:<18}{:>10} {:>9}  {}", name, bytes(amount), percent(amount / floor.separate), paint_.dim(meaning));
+      line("  {:<18}{:>10} {:>9}  {}", name, bytes(amount), percent(amount / floor.unfused), paint_.dim(meaning));
     };
-    sum("one by one", floor.separate, "every operator through memory");
-    sum("fused", floor.fused, "chains of rows that stay on the chip");
+    sum("one by one", floor.unfused, "every operator through memory, in its best tiles");
+    sum("rows fused", floor.fused_rows, "chains of operators that are no contractions");
+    sum("fused", floor.fused, "contractions too, as numbered above");
     sum("at least", floor.lower_bytes, floor.method);
     const double all = flops(floor);
     if (all <= 0.0) return;
+    line("");
+    line("  {}", paint_.dim(fmt::format("{:<18}{:>10}{:>10}{:>10}{:>10}{:>8}", "share by class", "FLOP", "of FLOP",
+                                        "of bytes", "of time", "MUE")));
     for (std::size_t i = 0; i < cost::k_operator_classes; ++i) {
       if (floor.flops[i] <= 0.0 && floor.bytes[i] <= 0.0) continue;
-      line("  {:<18}{:>10} {:>9}  of the arithmetic, {} of the movement",
-           cost::name(static_cast<cost::OperatorClass>(i)), core::format_count(floor.flops[i], k_flop_digits),
-           percent(floor.flops[i] / all), percent(floor.bytes[i] / floor.separate));
+      const auto kind = static_cast<cost::OperatorClass>(i);
+      const auto time = class_time(answer_, each, kind);
+      line("  {:<18}{:>10}{:>10}{:>10}{:>10}{:>8}", cost::name(kind), core::format_count(floor.flops[i], k_flop_digits),
+           percent(floor.flops[i] / all), percent(floor.bytes[i] / floor.separate),
+           time ? percent(time->time_s / time->all_s) : "", time ? fmt::format("{:.0f} %", 100.0 * time->mue) : "");
     }
   }
 

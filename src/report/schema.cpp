@@ -184,11 +184,18 @@ std::string bound_schema() {
               {"count", count()},
               {"flops", flops},
               {"separate_bytes", b},
+              {"unfused_bytes", b},
+              {"fused_rows_bytes", b},
               {"fused_bytes", b},
               {"lower_bytes", b},
               {"method", text()},
-              {"classes", object_of(object({{"flops", flops}, {"lower_bytes", b}}))},
-              {"groups", list_of(object({{"operators", list_of(count())}, {"bytes", b}, {"row_bytes", b}}))},
+              {"classes", object_of(object({{"flops", flops},
+                                            {"lower_bytes", b},
+                                            {"time_s", or_null(amount("s"))},
+                                            {"mue", or_null(ratio("data-movement utilisation"))}}))},
+              {"groups",
+               list_of(object(
+                   {{"operators", list_of(count())}, {"bytes", b}, {"chip_bytes", b}, {"tiles", object_of(count())}}))},
               {"operators", list_of(operators)}});
   body["properties"]["layers"] = list_of(layer);
   body["properties"]["levels"] = list_of(object({{"name", text()},

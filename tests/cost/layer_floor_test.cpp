@@ -36,8 +36,8 @@ ir::Graph two_steps() {
 }  // namespace
 
 TEST_CASE("layer floor: two steps fuse into one when a row fits") {
-  // 2 x 4 x 8 elements of two bytes: 128 bytes a tensor. A row of all three tensors by any of the axes is smallest by
-  // all three: 3 x 2 bytes.
+  // 2 x 4 x 8 elements of two bytes: 128 bytes a tensor. Two elements are at hand at a time: what a step reads and what
+  // it writes.
   const ir::Graph graph = two_steps();
   const loopnest::Sizes sizes{.batch = 2, .sequence = 4};
   const cost::LayerFloor floor = cost::layer_floor(graph, sizes, 1000.0, false);
@@ -46,12 +46,13 @@ TEST_CASE("layer floor: two steps fuse into one when a row fits") {
   CHECK(floor.border == 2 * 128);
   CHECK(floor.lower_bytes == 2 * 128);
   REQUIRE(floor.groups.size() == 1);
-  CHECK(floor.groups[0].row_bytes == 6.0);
+  CHECK(floor.groups[0].chip_bytes == 4.0);
+  CHECK(floor.unfused == 4 * 128);
   CHECK(floor.flops[static_cast<std::size_t>(cost::OperatorClass::elementwise)] == 2 * 64);
 
-  const cost::LayerFloor tight = cost::layer_floor(graph, sizes, 5.0, false);
+  const cost::LayerFloor tight = cost::layer_floor(graph, sizes, 3.0, false);
   CHECK(tight.groups.size() == 2);
-  CHECK(tight.fused == tight.separate);
+  CHECK(tight.fused == tight.unfused);
   CHECK(tight.lower_bytes == 2 * 128);
 }
 
@@ -85,7 +86,8 @@ TEST_CASE("layer floor: at least <= fused <= one by one, and the passes are not 
           const cost::LayerFloor floor = cost::layer_floor(layer.graph, {.batch = 2, .sequence = 8}, chip, backward);
           INFO(model.name << " " << layer.name << " " << chip << (backward ? " backward" : ""));
           CHECK(floor.lower_bytes <= floor.fused);
-          CHECK(floor.fused <= floor.separate);
+          CHECK(floor.fused <= floor.fused_rows);
+          CHECK(floor.fused_rows <= floor.unfused);
           CHECK(floor.operators.size() == (backward ? layer.graph.operators().size() : layer.graph.forward_count()));
           for (const cost::FusedGroup& group : floor.groups)
             for (const std::size_t i : group.operators)

@@ -4,6 +4,7 @@
 #include "cairn/pebble/generators.h"
 #include "catch.h"
 #include "pebble/graphs.h"
+#include "pebble/share.h"
 
 using namespace cairn;
 using namespace cairn::pebble;
@@ -28,9 +29,9 @@ Words optimum(const Cdag& graph, Game game, Words fast) {
 
 // Solvers agree in both costs on `count` random graphs, each in every game, at a memory between the minimum and the
 // minimum + 3.
-void compare_solvers(std::uint64_t seed, int count, std::size_t max_vertices, Words max_weight) {
+void compare_solvers(std::uint64_t seed, std::size_t count, std::size_t max_vertices, Words max_weight) {
   core::Random random(seed);
-  for (int i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     const std::size_t vertices = 2 + random.below(max_vertices - 1);
     const Labels labels = random.below(2) == 0 ? Labels::compulsory : Labels::flexible;
     const Cdag graph =
@@ -95,5 +96,9 @@ TEST_CASE("exact: refuses what it cannot play") {
   CHECK_THROWS_AS(solve_exactly(fft_graph(32), k_rbw, 8), core::ConfigurationError);
 }
 
-TEST_CASE("exact: agrees with the literal solver on random graphs") { compare_solvers(1, 400, 7, 1); }
-TEST_CASE("exact: agrees with the literal solver on weighted graphs") { compare_solvers(2, 150, 6, 3); }
+TEST_CASE("exact: agrees with the literal solver on random graphs") {
+  compare_solvers(1, 400 / testing::k_share, 7, 1);
+}
+TEST_CASE("exact: agrees with the literal solver on weighted graphs") {
+  compare_solvers(2, 150 / testing::k_share, 6, 3);
+}

@@ -2,6 +2,7 @@
 
 #include "cairn/pebble/exact.h"
 #include "catch.h"
+#include "pebble/share.h"
 
 using namespace cairn::pebble;
 using cairn::pebble::testing::golden_rows;
@@ -34,7 +35,9 @@ TEST_CASE("golden: exact optima, or a lower bound where the budget ends") {
     return;
   }
   std::size_t solved = 0;
-  for (const auto& row : rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!testing::taken(i)) continue;
+    const auto& row = rows[i];
     INFO(row.text);
     const Cdag graph = generate(row.graph, row.parameters);
     const ExactResult result = solve_exactly(graph, row.game, row.fast, k_fast_budget);
@@ -46,5 +49,5 @@ TEST_CASE("golden: exact optima, or a lower bound where the budget ends") {
     REQUIRE(result.lower == row.optimal);
     REQUIRE(verify(graph, row.game, row.fast, result.play).cost->total() == row.optimal);
   }
-  CHECK(solved >= k_rows_within_budget);
+  CHECK(solved >= 9 * k_rows_within_budget / (10 * testing::k_share));
 }

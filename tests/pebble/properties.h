@@ -25,13 +25,16 @@ class Properties {
     const Labels labels = random.below(3) == 0 ? Labels::compulsory : Labels::flexible;
     const Cdag graph = random_graph(random, {.vertices = vertices, .max_in_degree = 3, .labels = labels});
     const Words slack = static_cast<Words>(random.below(3));
+    const Rules literal = random.below(2) == 0 ? Rules::hong_kung : Rules::red_blue_white;
     Words optimum[4];
     for (std::size_t i = 0; i < 4; ++i) {
       const Game game = k_all_games[i];
       const Words fast = memory(graph, game, slack);
       optimum[i] = exact(graph, game, fast);
       if (auto wrong = check_bounds(graph, game, fast, optimum[i])) return describe(graph, game, fast, *wrong);
-      if (auto wrong = check_literally(graph, game, fast, optimum[i])) return describe(graph, game, fast, *wrong);
+      // The literal solver takes most of the time: it plays one of the two rules, each graph by turns.
+      if (game.rules == literal)
+        if (auto wrong = check_literally(graph, game, fast, optimum[i])) return describe(graph, game, fast, *wrong);
       if (auto wrong = check_decomposition(random, graph, game, fast, optimum[i]))
         return describe(graph, game, fast, *wrong);
     }

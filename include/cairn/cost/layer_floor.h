@@ -1,9 +1,8 @@
 // What the operators of a layer must move between device memory and the chip: each on its own (operator_floor.h),
 // fused, and at least.
 //
-// Fused: consecutive operators that are no contractions become one when all they hand to each other has the same rows
-// and one row of everything they touch fits on the chip: then row by row nothing that only they use leaves it. Such a
-// group moves exactly its border, which is also its lower bound. Sum over groups = `fused`; contractions stay alone.
+// Fused: consecutive operators run as one in the tiles that move least (fusion.h): all of them, or all that are no
+// contractions, against each one in its own best tiles.
 //
 // At least: whatever is fused with whatever,
 //   lower_bytes = max( border of the layer, sum over contractions of their bounds with inner tensors free )
@@ -17,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "cairn/cost/fusion.h"
 #include "cairn/cost/operator_floor.h"
 
 namespace cairn::cost {
@@ -32,20 +32,16 @@ struct OperatorFloor {
   std::size_t group = 0;
 };
 
-struct FusedGroup {
-  std::vector<std::size_t> operators;
-  double bytes = 0.0;      // its border: contractions alone move at least so much
-  double row_bytes = 0.0;  // of everything it touches, one row; 0: a single operator
-};
-
 struct LayerFloor {
   std::vector<OperatorFloor> operators;
   std::vector<FusedGroup> groups;
   std::array<double, k_operator_classes> flops{};  // by class
   std::array<double, k_operator_classes> bytes{};  // by class, lower_bytes of each operator
   double separate = 0.0;                           // sum over operators of lower_bytes: every operator through memory
-  double fused = 0.0;   // sum over groups: contractions their lower_bytes, others their border
-  double border = 0.0;  // inputs, parameters and outputs of the layer, each once
+  double unfused = 0.0;                            // moved by each operator in its best tiles
+  double fused_rows = 0.0;                         // the same, operators that are no contractions fused
+  double fused = 0.0;                              // the same, contractions too: sum over groups
+  double border = 0.0;                             // inputs, parameters and outputs of the layer, each once
   double lower_bytes = 0.0;
   std::string method;  // of lower_bytes
 };
