@@ -6,6 +6,7 @@
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/pebble/operation_text.h"
+#include "cairn/pipeline/generators.h"
 #include "override_words.h"
 #include "schemas.h"
 
@@ -29,6 +30,7 @@ class Parser {
     validate();
     calibrate();
     topology();
+    schedule();
     import();
     schema();
     completion();
@@ -194,6 +196,42 @@ class Parser {
         "Example: cairn topology --compare hx2mesh-1024 fat-tree-1024 torus-1024");
   }
 
+  void schedule() {
+    CLI::App* sub = command(app_, "schedule", "a pipeline schedule: its bubble, its memory, who does what when", schedule_);
+    sub->add_option("kind", schedule_.kind, "such as 1f1b; see --list")->type_name("KIND");
+    sub->add_flag("--list", schedule_.list, "every kind, what it takes and where it comes from");
+    sub->add_flag("--compare", schedule_.compare, "every kind that takes these stages and micro-batches, side by side");
+    const auto count = [&](const char* option, std::int32_t& target, const char* description) {
+      sub->add_option(option, target, description)->check(CLI::PositiveNumber.description(""))->type_name("N");
+    };
+    count("--stages", schedule_.stages, "devices in the pipeline");
+    count("--micro-batches", schedule_.micro_batches, "of one iteration, over all directions");
+    count("--chunks", schedule_.chunks, "virtual stages per device");
+    count("--waves", schedule_.waves, "times a micro-batch sweeps down and up");
+    count("--pipelines", schedule_.pipelines, "pipelines in both directions together");
+    count("--group", schedule_.group, "micro-batches taken together");
+    sub->add_option("--memory-limit", schedule_.memory_limit, "most micro-batches' activations on a device")->type_name("N");
+    sub->add_option("--weight-grads", schedule_.weight_gradients, "when split weight gradients run: last, or fill the gaps")
+        ->check(CLI::IsMember(weight_gradients_).description(""))
+        ->type_name("WHEN");
+    sub->add_option("--continuation", schedule_.continuation, "how chimera takes more micro-batches than stages: concatenate, double-forward, halve-backward")
+        ->check(CLI::IsMember(continuations_).description(""))
+        ->type_name("HOW");
+    sub->add_flag("--no-reorder", schedule_.no_reorder, "the repeated building block as it is");
+    const auto time = [&](const char* option, std::string& target, const char* description) {
+      sub->add_option(option, target, description)->type_name("TIME");
+    };
+    time("--forward", schedule_.forward, "of a micro-batch on a full stage: 1, 0.5, 2/3 or 3ms");
+    time("--input-grad", schedule_.input_gradient, "likewise, of the input gradient");
+    time("--weight-grad", schedule_.weight_gradient, "likewise, of the weight gradient");
+    time("--forward-backward", schedule_.forward_backward, "of a forward joined with a backward; default their sum");
+    time("--p2p", schedule_.p2p, "of a message between neighbours");
+    sub->add_option("--file", schedule_.file, "a schedule of your own (YAML) in place of a kind")->type_name(k_file);
+    sub->add_option("--svg", schedule_.svg, "draw it")->type_name(k_file);
+    add_result(*sub, schedule_.result);
+    sub->footer("Example: cairn schedule zb-h1 --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1");
+  }
+
   void import() {
     CLI::App* group = app_.add_subcommand("import", "files of other tools as files of Cairn");
     group->require_subcommand(1);
@@ -221,6 +259,19 @@ class Parser {
     check_run();
     if (const auto* bound = std::get_if<BoundArguments>(&result_.command)) check_bound(*bound);
     if (const auto* topology = std::get_if<TopologyArguments>(&result_.command)) check_topology(*topology);
+    if (const auto* schedule = std::get_if<ScheduleArguments>(&result_.command)) check_schedule(*schedule);
+  }
+  static void check_schedule(const ScheduleArguments& schedule) {
+    const int asked = (schedule.kind.empty() ? 0 : 1) + (schedule.file.empty() ? 0 : 1) + (schedule.list ? 1 : 0) + (schedule.compare ? 1 : 0);
+    if (asked != 1)
+      throw core::ConfigurationError("cairn schedule", asked == 0 ? "no schedule was named" : "several things were asked at once",
+                                     "give one: a kind, --file FILE, --list or --compare");
+    if (schedule.list || !schedule.file.empty()) return;
+    if (schedule.stages == 0) throw core::ConfigurationError("--stages", "how many devices there are is missing", "add --stages 4");
+    if (schedule.micro_batches == 0)
+      throw core::ConfigurationError("--micro-batches", "how many micro-batches there are is missing", "add --micro-batches 8");
+    if (schedule.compare && !schedule.svg.empty())
+      throw core::ConfigurationError("--svg", "a picture shows one schedule", "draw it without --compare");
   }
   static void check_topology(const TopologyArguments& topology) {
     if (topology.name.empty() == topology.compare.empty())
@@ -286,6 +337,7 @@ class Parser {
         if (option->get_single_name() == "shell") result.words = {"bash", "zsh", "fish"};
         if (option->get_single_name() == "name") result.words = schema_names();
         if (option->get_single_name() == "operation") result.words = operator_names();
+        if (option->get_single_name() == "kind") result.words = schedule_kinds();
         continue;
       }
       OptionWords words{.names = {},
@@ -302,6 +354,8 @@ class Parser {
       if (option->check_lname("game")) words.choices = rules_;
       if (option->check_lname("set")) words.choices = override_words();
       if (option->check_lname("sharing")) words.choices = sharings_;
+      if (option->check_lname("weight-grads")) words.choices = weight_gradients_;
+      if (option->check_lname("continuation")) words.choices = continuations_;
       if (option->check_lname("attention")) words.choices = attentions_;
       result.options.push_back(std::move(words));
     }
@@ -325,7 +379,15 @@ class Parser {
     return names;
   }
 
+  static std::vector<std::string> schedule_kinds() {
+    std::vector<std::string> names;
+    for (const pipeline::Generator& kind : pipeline::generators()) names.emplace_back(kind.kind);
+    return names;
+  }
+
   const std::vector<std::string> rules_{"rbw", "hk"};
+  const std::vector<std::string> weight_gradients_{"last", "fill"};
+  const std::vector<std::string> continuations_{"concatenate", "double-forward", "halve-backward"};
   const std::vector<std::string> sharings_{"max-min", "rtt-weighted"};
   const std::vector<std::string> attentions_{"unfused", "fused_softmax", "flash2"};
   const std::map<std::string, ColorChoice> colors_{
@@ -343,6 +405,7 @@ class Parser {
   ValidateArguments validate_;
   CalibrateArguments calibrate_;
   TopologyArguments topology_;
+  ScheduleArguments schedule_;
   ImportArguments import_;
   CompletionArguments completion_;
 };

@@ -111,6 +111,26 @@ struct TopologyArguments {
   ResultArguments result;
 };
 
+struct ScheduleArguments {
+  std::string kind;
+  std::string file;  // a schedule of the user's own in place of a kind
+  bool list = false;
+  bool compare = false;
+  std::int32_t stages = 0;  // 0: not given
+  std::int32_t micro_batches = 0;
+  std::int32_t chunks = 0;
+  std::int32_t waves = 0;
+  std::int32_t pipelines = 0;
+  std::int32_t group = 0;
+  std::optional<std::int32_t> memory_limit;
+  std::string weight_gradients;
+  std::string continuation;
+  bool no_reorder = false;
+  std::string forward, input_gradient, weight_gradient, forward_backward, p2p;  // empty: the default
+  std::string svg;
+  ResultArguments result;
+};
+
 struct ImportArguments {
   std::string file;
   std::string output;
@@ -118,7 +138,7 @@ struct ImportArguments {
 
 using CommandArguments =
     std::variant<std::monostate, RunArguments, BoundArguments, ConfigShowArguments, ConfigModelArguments, ConfigListArguments,
-                 ValidateArguments, CalibrateArguments, TopologyArguments, ImportArguments, SchemaArguments, CompletionArguments>;
+                 ValidateArguments, CalibrateArguments, TopologyArguments, ScheduleArguments, ImportArguments, SchemaArguments, CompletionArguments>;
 
 struct Arguments {
   CommonArguments common;

@@ -40,6 +40,7 @@ int command(const ConfigListArguments& arguments, Context& context);
 int command(const ValidateArguments& arguments, Context& context);
 int command(const CalibrateArguments& arguments, Context& context);
 int command(const TopologyArguments& arguments, Context& context);
+int command(const ScheduleArguments& arguments, Context& context);
 int command(const ImportArguments& arguments, Context& context);
 int command(const SchemaArguments& arguments, Context& context);
 int command(const CompletionArguments& arguments, Context& context);

@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cairn/core/diagnostics.h"
@@ -58,6 +59,21 @@ void require_taken(const Generator& generator, const Settings& settings) {
 }  // namespace
 
 std::span<const Generator> generators() { return k_generators; }
+
+std::vector<std::string> option_names(const Generator& generator) {
+  constexpr std::array<std::pair<std::uint32_t, const char*>, 8> k_names{{{takes::k_chunks, "chunks"},
+                                                                          {takes::k_waves, "waves"},
+                                                                          {takes::k_pipelines, "pipelines"},
+                                                                          {takes::k_group, "group"},
+                                                                          {takes::k_memory_limit, "memory-limit"},
+                                                                          {takes::k_weight_gradients, "weight-grads"},
+                                                                          {takes::k_continuation, "continuation"},
+                                                                          {takes::k_reorder, "no-reorder"}}};
+  std::vector<std::string> names;
+  for (const auto& [option, name] : k_names)
+    if ((generator.options & option) != 0) names.emplace_back(name);
+  return names;
+}
 
 const Generator& generator(std::string_view kind) {
   std::vector<std::string> kinds;

@@ -27,7 +27,8 @@ class TimedSteps {
     if (step.operation.joined) {
       const SweepStep& partner = order_.steps[static_cast<std::size_t>(i) + 1];
       run.start = std::max(run.start, ready(i + 1, end));
-      run.end += times_.duration(partner.virtual_stage, partner.operation.phase) - times_.saving(step.virtual_stage);
+      run.end += times_.duration(partner.virtual_stage, partner.operation.phase);
+      if (step.operation.phase != partner.operation.phase) run.end -= times_.saving(step.virtual_stage);
       run.steps = 2;
     }
     run.end += run.start;

@@ -122,7 +122,7 @@ class Validator {
     const std::int32_t device = schedule_.device_of_row(row);
     const auto what = [&] { return "device " + std::to_string(device) + ": " + describe(operation); };
     if (operation.chunk < 0 || operation.chunk >= schedule_.chunks || operation.micro_batch < 0 ||
-        operation.micro_batch >= schedule_.micro_batches) {
+        (on_chain(operation.phase) && operation.micro_batch >= schedule_.micro_batches)) {
       report(what() + " is out of range", "chunks and micro-batches count from 0");
       return;
     }

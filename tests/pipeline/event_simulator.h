@@ -87,7 +87,8 @@ class EventSimulator {
     const int i = next_[row];
     if (i == schedule_.row_begin[row + 1] || busy_until_[row] > now) return false;
     const int count = schedule_.operations[i].joined ? 2 : 1;
-    Time duration = count == 2 ? -times_.saving(stage(row, schedule_.operations[i])) : 0;
+    const bool overlaps = count == 2 && schedule_.operations[i].phase != schedule_.operations[i + 1].phase;
+    Time duration = overlaps ? -times_.saving(stage(row, schedule_.operations[i])) : 0;
     for (int k = i; k < i + count; ++k) {
       const Time at = arrived(row, k);
       if (at < 0) return false;

@@ -33,6 +33,7 @@ std::optional<Schedule> random_schedule(const pipeline::Generator& generator, co
                        .micro_batches = 1 + static_cast<int>(random.below(most_micro_batches))};
   if (random.below(2) == 0) s.micro_batches = s.stages * (1 + static_cast<int>(random.below(3)));
   if (taken(takes::k_chunks)) s.chunks = 1 + static_cast<int>(random.below(3));
+  if (taken(takes::k_group)) s.group = static_cast<int>(random.below(2 * s.stages));
   if (taken(takes::k_waves)) s.waves = 1 + static_cast<int>(random.below(3));
   if (taken(takes::k_pipelines)) s.pipelines = one_of(random, {2, 2, 4});
   if (taken(takes::k_weight_gradients))

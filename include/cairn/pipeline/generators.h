@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cairn/core/time.h"
 #include "cairn/pipeline/schedule.h"
@@ -28,12 +30,12 @@ enum class Vocabulary : std::uint8_t { whole, one, two, interlaced };
 // Each kind takes the first two and those of the rest that it lists; another value than the default elsewhere is an
 // error.
 struct Settings {
-  std::int32_t stages = 1;                   // devices, >= 1
-  std::int32_t micro_batches = 1;            // over all pipelines, >= 1
-  std::int32_t chunks = 1;                   // virtual stages per device, >= 1
-  std::int32_t waves = 1;                    // times a micro-batch sweeps down and up over the devices, >= 1
-  std::int32_t pipelines = 2;                // pipelines in both directions together, even
-  std::int32_t group = 0;                    // micro-batches that are taken together; 0: as the kind sees fit
+  std::int32_t stages = 1;         // devices, >= 1
+  std::int32_t micro_batches = 1;  // over all pipelines, >= 1
+  std::int32_t chunks = 1;         // virtual stages per device, >= 1
+  std::int32_t waves = 1;          // times a micro-batch sweeps down and up over the devices, >= 1
+  std::int32_t pipelines = 2;      // pipelines in both directions together, even
+  std::int32_t group = 0;          // micro-batches that are taken together; 0: as the kind sees fit
   std::optional<std::int32_t> memory_limit = std::nullopt;  // [micro-batches' activations of a full stage]
   WeightGradients weight_gradients = WeightGradients::last;
   Continuation continuation = Continuation::concatenate;
@@ -67,6 +69,8 @@ struct Generator {
 };
 
 std::span<const Generator> generators();
+// "chunks", "memory-limit", ...: what the kind takes beside stages and micro-batches.
+std::vector<std::string> option_names(const Generator& generator);
 // Throws core::ConfigurationError for an unknown kind (with the nearest known one).
 const Generator& generator(std::string_view kind);
 

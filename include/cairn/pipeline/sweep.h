@@ -4,7 +4,7 @@
 //   end(o)   = start(o) + duration(virtual stage of o, phase of o)
 //
 // Missing terms are left out; no start is below 0. Joined operations start at the largest of their starts and take the
-// sum of their durations less what the first one's stage saves by joining.
+// sum of their durations, less what the first one's stage saves when they are a forward and a backward.
 //
 // delay is the latency of the link between the two devices; it occupies neither and is 0 between stages of one device.
 // All times are integers, so nothing is rounded here. The order in which the equations are solved is a property of the
@@ -79,7 +79,7 @@ class StageTimes {
   }
   void set_delay(core::Picoseconds value);  // the same for all
 
-  // What joining saves where the first of two joined operations is on this stage.
+  // What joining a forward with a backward saves, where the first of the two is on this stage.
   core::Picoseconds saving(std::int32_t virtual_stage) const { return saving_[virtual_stage]; }
   void set_saving(std::int32_t virtual_stage, core::Picoseconds value) { saving_[virtual_stage] = value; }
   std::int32_t virtual_stages() const { return static_cast<std::int32_t>(up_.size()); }

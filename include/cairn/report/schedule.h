@@ -1,0 +1,46 @@
+// What `cairn schedule` answers: a pipeline schedule's figures as JSON (cairn.schedule/1) and as text with a picture of
+// who does what when; several side by side; all kinds that there are.
+//
+//   1f1b, 2 stages, 2 micro-batches
+//   makespan 9   bubble 33.3 %   longest device 9   activations 2 1
+//   0  |F0 F1    B0----B1----|
+//   1  |   F0 B0----F1 B1----|
+// A row of the picture is a device, left to right is time. An operation is a letter, its micro-batch and a line to its
+// end, or a stretch in its kind's colour with the micro-batch in it.
+//
+//   bubble = idle / makespan of the device that is idle most
+//   activations in micro-batches of a full 1/stages of the model
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cairn/pipeline/exact_run.h"
+#include "cairn/report/run.h"
+
+namespace cairn::report {
+
+struct ScheduleAnswer {
+  pipeline::ExactRun run = {};
+  pipeline::ExactTimes times = {};
+  std::string unit = {};  // of the times; empty: none
+  double seconds_per_unit = 1.0;
+  // Of the longest device, that no order under the kind's memory limit can beat; for kinds that search.
+  std::optional<pipeline::Fraction> span_lower_bound = std::nullopt;
+  std::vector<std::string> assumptions = {};
+};
+
+std::string json(const ScheduleAnswer& answer, const Tool& tool, int indent = 2);
+std::string text(const ScheduleAnswer& answer, const TextStyle& style = {});
+std::string svg(const ScheduleAnswer& answer);
+// Several under the same times: a row each.
+std::string json(std::span<const ScheduleAnswer> answers, const Tool& tool, int indent = 2);
+std::string text(std::span<const ScheduleAnswer> answers, const TextStyle& style = {});
+
+// Every kind: what it takes, whether it splits backwards, whether its figures are tested against published ones.
+std::string schedule_kinds_json(const Tool& tool, int indent = 2);
+std::string schedule_kinds_text(const TextStyle& style = {});
+
+}  // namespace cairn::report

@@ -1,0 +1,152 @@
+#include <array>
+#include <utility>
+
+#include "cairn/report/schedule.h"
+#include "context.h"
+#include "exit_code.h"
+
+namespace cairn::cli {
+namespace {
+
+using pipeline::Fraction;
+
+// Times of one answer: all bare, or all with units, which are then counted in nanoseconds. 0 needs none.
+class Times {
+ public:
+  Fraction read(const std::string& text, const char* option) {
+    const std::size_t end = text.find_first_not_of("0123456789./");
+    std::size_t begin = end;
+    while (begin != std::string::npos && begin < text.size() && text[begin] == ' ') ++begin;
+    const std::string unit = begin == std::string::npos ? std::string() : text.substr(begin);
+    const Fraction number = pipeline::parse_fraction(text.substr(0, end), option);
+    if (number.numerator == 0) return number;
+    if (!first_) first_ = unit.empty();
+    if (*first_ != unit.empty())
+      throw core::ConfigurationError(option, "some times have a unit and some have none",
+                                     "give all of them one, or none");
+    return unit.empty() ? number : in_nanoseconds(number, unit, option);
+  }
+
+  bool have_units() const { return first_ && !*first_; }
+
+ private:
+  static Fraction in_nanoseconds(const Fraction& number, const std::string& unit, const char* option) {
+    constexpr std::array<std::pair<const char*, std::int64_t>, 4> k_units{
+        {{"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}}};
+    for (const auto& [name, nanoseconds] : k_units) {
+      if (unit != name) continue;
+      std::int64_t scaled = 0;
+      if (__builtin_mul_overflow(number.numerator, nanoseconds, &scaled))
+        throw core::ConfigurationError(option, "the time is too long to be counted",
+                                       "give fewer digits or a smaller unit");
+      return pipeline::fraction(scaled, number.denominator);
+    }
+    throw core::ConfigurationError(option, "'" + unit + "' is no unit of time", "use s, ms, us or ns");
+  }
+
+  std::optional<bool> first_;  // whether the first time other than 0 was bare
+};
+
+constexpr double k_seconds_per_nanosecond = 1e-9;
+
+// Given times; where some have a unit, those that are left out are 0, else an operation takes 1.
+report::ScheduleAnswer timed(const ScheduleArguments& arguments) {
+  report::ScheduleAnswer answer;
+  Times times;
+  const auto read = [&](const std::string& text, const char* option, Fraction& target) {
+    if (!text.empty()) target = times.read(text, option);
+    return !text.empty();
+  };
+  const bool forward = read(arguments.forward, "--forward", answer.times.forward);
+  const bool input = read(arguments.input_gradient, "--input-grad", answer.times.input_gradient);
+  const bool weight = read(arguments.weight_gradient, "--weight-grad", answer.times.weight_gradient);
+  read(arguments.p2p, "--p2p", answer.times.delay);
+  if (!arguments.forward_backward.empty())
+    answer.times.forward_backward = times.read(arguments.forward_backward, "--forward-backward");
+  if (times.have_units()) {
+    if (!(forward && input && weight))
+      throw core::ConfigurationError("--forward", "times with units need all three of them",
+                                     "give --forward, --input-grad and --weight-grad");
+    answer.unit = "ns";
+    answer.seconds_per_unit = k_seconds_per_nanosecond;
+  }
+  return answer;
+}
+
+pipeline::Settings settings_of(const ScheduleArguments& arguments) {
+  pipeline::Settings settings{.stages = arguments.stages, .micro_batches = arguments.micro_batches};
+  if (arguments.chunks > 0) settings.chunks = arguments.chunks;
+  if (arguments.waves > 0) settings.waves = arguments.waves;
+  if (arguments.pipelines > 0) settings.pipelines = arguments.pipelines;
+  settings.group = arguments.group;
+  settings.memory_limit = arguments.memory_limit;
+  if (arguments.weight_gradients == "fill") settings.weight_gradients = pipeline::WeightGradients::fill;
+  if (arguments.continuation == "double-forward") settings.continuation = pipeline::Continuation::double_forward;
+  if (arguments.continuation == "halve-backward") settings.continuation = pipeline::Continuation::halve_backward;
+  settings.reorder = !arguments.no_reorder;
+  return settings;
+}
+
+// Without what the kind does not take, and with two chunks where it takes chunks and none were named.
+pipeline::Settings adapted(pipeline::Settings settings, const pipeline::Generator& kind) {
+  namespace takes = pipeline::takes;
+  const pipeline::Settings defaults;
+  const auto taken = [&](std::uint32_t option) { return (kind.options & option) != 0; };
+  constexpr std::int32_t k_usual_chunks = 2;
+  if (!taken(takes::k_chunks))
+    settings.chunks = defaults.chunks;
+  else if (settings.chunks == defaults.chunks)
+    settings.chunks = k_usual_chunks;
+  if (!taken(takes::k_waves)) settings.waves = defaults.waves;
+  if (!taken(takes::k_pipelines)) settings.pipelines = defaults.pipelines;
+  if (!taken(takes::k_group)) settings.group = defaults.group;
+  if (!taken(takes::k_memory_limit)) settings.memory_limit = defaults.memory_limit;
+  if (!taken(takes::k_weight_gradients)) settings.weight_gradients = defaults.weight_gradients;
+  if (!taken(takes::k_continuation)) settings.continuation = defaults.continuation;
+  if (!taken(takes::k_reorder)) settings.reorder = defaults.reorder;
+  return settings;
+}
+
+std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments) {
+  std::vector<report::ScheduleAnswer> answers;
+  for (const pipeline::Generator& kind : pipeline::generators()) {
+    report::ScheduleAnswer answer = timed(arguments);
+    try {
+      answer.run = pipeline::run_exactly(kind.kind, adapted(settings_of(arguments), kind), answer.times);
+    } catch (const core::ConfigurationError& error) {
+      say(std::string(kind.kind) + " is left out: " + error.what());
+      continue;
+    }
+    answers.push_back(std::move(answer));
+  }
+  return answers;
+}
+
+void write_file(const std::string& file, const std::string& text) {
+  Output output(file);
+  output.write(text);
+  output.finish();
+}
+
+}  // namespace
+
+int command(const ScheduleArguments& arguments, Context& context) {
+  Output output(arguments.result.output);
+  const report::TextStyle style{.color = context.color(output)};
+  const bool json = arguments.result.json;
+  if (arguments.list) {
+    output.write(json ? report::schedule_kinds_json(context.tool) + "\n" : report::schedule_kinds_text(style));
+  } else if (arguments.compare) {
+    const std::vector<report::ScheduleAnswer> answers = compared(arguments);
+    output.write(json ? report::json(answers, context.tool) + "\n" : report::text(answers, style));
+  } else {
+    report::ScheduleAnswer answer = timed(arguments);
+    answer.run = pipeline::run_exactly(arguments.kind, settings_of(arguments), answer.times);
+    if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer));
+    output.write(json ? report::json(answer, context.tool) + "\n" : report::text(answer, style));
+  }
+  output.finish();
+  return k_ok;
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,122 @@
+#include <nlohmann/json.hpp>
+
+#include "schedule_figures.h"
+
+namespace cairn::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using pipeline::Fraction;
+
+Json exact(const std::vector<Fraction>& values) {
+  Json list = Json::array();
+  for (const Fraction& value : values) list.push_back(to_string(value));
+  return list;
+}
+Json numbers(const std::vector<Fraction>& values, double scale = 1.0) {
+  Json list = Json::array();
+  for (const Fraction& value : values) list.push_back(value.value() * scale);
+  return list;
+}
+
+Json times_json(const ScheduleAnswer& answer) {
+  const pipeline::ExactTimes& times = answer.times;
+  const auto amount = [&](const Fraction& time) { return Json(time.value() * answer.seconds_per_unit); };
+  Json json{{"unit", answer.unit.empty() ? "" : "s"},
+            {"forward", amount(times.forward)},
+            {"input_gradient", amount(times.input_gradient)},
+            {"weight_gradient", amount(times.weight_gradient)},
+            {"forward_backward", nullptr},
+            {"p2p", amount(times.delay)}};
+  if (times.forward_backward) json["forward_backward"] = amount(*times.forward_backward);
+  return json;
+}
+
+Json operations_json(const ScheduleAnswer& answer) {
+  const pipeline::ExactRun& run = answer.run;
+  Json list = Json::array();
+  for (std::size_t i = 0; i < run.order.steps.size(); ++i) {
+    const pipeline::SweepStep& step = run.order.steps[i];
+    Json operation{{"device", run.order.row_device[step.device]},
+                   {"kind", std::string(pipeline::name(step.operation.phase))},
+                   {"micro_batch", step.operation.micro_batch},
+                   {"chunk", step.operation.chunk},
+                   {"start", run.in_units(run.result.start[i]).value() * answer.seconds_per_unit},
+                   {"end", run.in_units(run.result.end[i]).value() * answer.seconds_per_unit}};
+    if (step.operation.joined) operation["joined_with_next"] = true;
+    list.push_back(std::move(operation));
+  }
+  return list;
+}
+
+Json result_json(const ScheduleAnswer& answer) {
+  const ScheduleFigures f = figures(answer);
+  const double s = answer.seconds_per_unit;
+  Json json{{"makespan", f.makespan.value() * s},
+            {"span", f.span.value() * s},
+            {"idle", numbers(f.idle, s)},
+            {"bubble_fraction", f.bubble.value()},
+            {"peak_activations",
+             {{"release_at_b", numbers(f.peak_release_at_b)}, {"release_at_w", numbers(f.peak_release_at_w)}}},
+            {"weight_copies", f.weight_copies},
+            {"weight_versions", f.weight_versions},
+            {"gradient_delays", f.gradient_delays},
+            {"messages_relative_to_1f1b", f.messages},
+            {"span_lower_bound", nullptr},
+            {"exact",
+             {{"makespan", to_string(f.makespan)},
+              {"span", to_string(f.span)},
+              {"idle", exact(f.idle)},
+              {"peak_activations",
+               {{"release_at_b", exact(f.peak_release_at_b)}, {"release_at_w", exact(f.peak_release_at_w)}}}}}};
+  if (answer.span_lower_bound) json["span_lower_bound"] = answer.span_lower_bound->value() * s;
+  return json;
+}
+
+Json schedule_json(const ScheduleAnswer& answer) {
+  const pipeline::Schedule& schedule = answer.run.schedule;
+  return {{"kind", schedule.kind},
+          {"stages", schedule.stages},
+          {"micro_batches", schedule.micro_batches / schedule.pieces},
+          {"chunks", schedule.chunks},
+          {"pieces", schedule.pieces},
+          {"times", times_json(answer)}};
+}
+
+Json document(const char* schema, const Tool& tool) {
+  return {{"schema", schema}, {"tool", {{"version", tool.version}, {"build", tool.build}}}};
+}
+
+}  // namespace
+
+std::string json(const ScheduleAnswer& answer, const Tool& tool, int indent) {
+  Json json = document("cairn.schedule/1", tool);
+  json["schedule"] = schedule_json(answer);
+  json["result"] = result_json(answer);
+  json["result"]["operations"] = operations_json(answer);
+  json["assumptions"] = answer.assumptions;
+  return json.dump(indent);
+}
+
+std::string json(std::span<const ScheduleAnswer> answers, const Tool& tool, int indent) {
+  Json json = document("cairn.schedule-comparison/1", tool);
+  json["schedules"] = Json::array();
+  for (const ScheduleAnswer& answer : answers)
+    json["schedules"].push_back({{"schedule", schedule_json(answer)}, {"result", result_json(answer)}});
+  return json.dump(indent);
+}
+
+std::string schedule_kinds_json(const Tool& tool, int indent) {
+  Json json = document("cairn.schedule-kinds/1", tool);
+  json["kinds"] = Json::array();
+  for (const pipeline::Generator& kind : pipeline::generators())
+    json["kinds"].push_back({{"kind", std::string(kind.kind)},
+                             {"summary", std::string(kind.summary)},
+                             {"options", pipeline::option_names(kind)},
+                             {"splits_backward", kind.splits},
+                             {"goldens", kind.goldens},
+                             {"source", std::string(kind.source)}});
+  return json.dump(indent);
+}
+
+}  // namespace cairn::report

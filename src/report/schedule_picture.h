@@ -1,0 +1,16 @@
+// Who does what when, in characters.
+#pragma once
+
+#include <string>
+
+#include "cairn/pipeline/exact_run.h"
+
+namespace cairn::report {
+
+// A row per device, at most k_text_width columns, and a legend. Where an operation has room it shows its micro-batch.
+std::string schedule_picture(const pipeline::ExactRun& run, bool color);
+
+// One letter for a kind of operation: F B b w S T O C > < +.
+char phase_letter(pipeline::Phase phase);
+
+}  // namespace cairn::report

@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include "schedule_figures.h"
+#include "schedule_picture.h"
+#include "text_report.h"
+
+namespace cairn::report {
+namespace {
+
+using pipeline::Fraction;
+
+constexpr double k_percent = 100.0;
+
+std::string amount(const ScheduleAnswer& answer, const Fraction& time) {
+  if (answer.unit.empty()) return to_string(time);
+  return aligned_time(time.value() * answer.seconds_per_unit);
+}
+
+// "4 3 2 1", or "4 .. 1 (64 devices)".
+template <typename Value, typename Show>
+std::string list(const std::vector<Value>& values, Show show) {
+  constexpr std::size_t k_shown = 16;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(values.size(), k_shown); ++i) text += (i > 0 ? " " : "") + show(values[i]);
+  return values.size() > k_shown ? text + " ..." : text;
+}
+std::string shown(const std::vector<Fraction>& values) {
+  return list(values, [](const Fraction& value) { return fmt::format("{:g}", value.value()); });
+}
+std::string shown(const std::vector<std::int32_t>& values) {
+  return list(values, [](std::int32_t value) { return std::to_string(value); });
+}
+
+std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+class ScheduleText : private TextReport {
+ public:
+  explicit ScheduleText(bool color) : TextReport(color), color_(color) {}
+
+  std::string one(const ScheduleAnswer& answer) {
+    const ScheduleFigures f = figures(answer);
+    const pipeline::Schedule& schedule = answer.run.schedule;
+    line("{}",
+         paint_.bold(fmt::format("{}, {}, {}", schedule.kind, counted(schedule.stages, "stage", "stages"),
+                                 counted(schedule.micro_batches / schedule.pieces, "micro-batch", "micro-batches"))));
+    row("makespan", amount(answer, f.makespan));
+    row("bubble", fmt::format("{:.1f} %", k_percent * f.bubble.value()));
+    row("idle", list(f.idle, [&](const Fraction& time) { return amount(answer, time); }));
+    row("longest device", amount(answer, f.span));
+    if (answer.span_lower_bound)
+      row("  at least", fmt::format("{}, so this order is within {:.1f} % of the best under its limit",
+                                    amount(answer, *answer.span_lower_bound), gap(f.span, *answer.span_lower_bound)));
+    row("activations", shown(f.peak_release_at_b) + " micro-batches");
+    if (f.peak_release_at_w != f.peak_release_at_b)
+      row("", shown(f.peak_release_at_w) + " where weight gradients need all of them");
+    row("weights", counted(f.weight_copies, "copy", "copies"));
+    if (*std::max_element(f.gradient_delays.begin(), f.gradient_delays.end()) > 0) {
+      row("weight versions", shown(f.weight_versions));
+      row("gradient delay", shown(f.gradient_delays) + " updates");
+    }
+    row("messages", fmt::format("{:.3g} x those of 1f1b", f.messages));
+    out_ += '\n';
+    out_ += schedule_picture(answer.run, color_);
+    for (const std::string& assumption : answer.assumptions) out_ += wrapped(assumption, "note: ", "      ");
+    return std::move(out_);
+  }
+
+  std::string several(std::span<const ScheduleAnswer> answers) {
+    line("{}", paint_.dim(fmt::format("{:<20}{:>12}{:>10}{:>14}{:>10}{:>10}", "", "makespan", "bubble", "activations",
+                                      "weights", "messages")));
+    for (const ScheduleAnswer& answer : answers) {
+      const ScheduleFigures f = figures(answer);
+      double most = 0.0;
+      for (const Fraction& peak : f.peak_release_at_w) most = std::max(most, peak.value());
+      line("{:<20}{:>12}{:>10}{:>14g}{:>10}{:>10}", answer.run.schedule.kind, amount(answer, f.makespan),
+           fmt::format("{:.1f} %", k_percent * f.bubble.value()), most, fmt::format("{} x", f.weight_copies),
+           fmt::format("{:.3g} x", f.messages));
+    }
+    return std::move(out_);
+  }
+
+  std::string kinds() {
+    for (const pipeline::Generator& kind : pipeline::generators()) {
+      std::string options;
+      for (const std::string& option : pipeline::option_names(kind)) options += " --" + option;
+      line("{:<24}{}", paint_.bold(kind.kind) + std::string(24 - std::min<std::size_t>(kind.kind.size(), 23), ' '),
+           kind.summary);
+      line("{:<24}{}", "",
+           paint_.dim(fmt::format("{}{}{}{}", kind.source, kind.splits ? "; splits backwards" : "",
+                                  kind.goldens ? "; has goldens" : "", options.empty() ? "" : ";" + options)));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void row(std::string_view name, const std::string& value) { line("  {:<18}{}", name, value); }
+  static double gap(const Fraction& found, const Fraction& bound) {
+    return bound.numerator > 0 ? k_percent * (found.value() / bound.value() - 1.0) : 0.0;
+  }
+  bool color_;
+};
+
+}  // namespace
+
+std::string text(const ScheduleAnswer& answer, const TextStyle& style) { return ScheduleText(style.color).one(answer); }
+std::string text(std::span<const ScheduleAnswer> answers, const TextStyle& style) {
+  return ScheduleText(style.color).several(answers);
+}
+std::string schedule_kinds_text(const TextStyle& style) { return ScheduleText(style.color).kinds(); }
+
+}  // namespace cairn::report

@@ -1,0 +1,1 @@
+// cairn schedule, as a user would ask it.
