@@ -1,6 +1,8 @@
 #include <array>
 #include <utility>
 
+#include "cairn/experiment/schedule_file.h"
+#include "cairn/pipeline/span_bound.h"
 #include "cairn/report/schedule.h"
 #include "context.h"
 #include "exit_code.h"
@@ -122,6 +124,20 @@ std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments)
   return answers;
 }
 
+// What the search of zb-auto is measured by.
+void add_bound(const ScheduleArguments& arguments, report::ScheduleAnswer& answer) {
+  if (arguments.kind != "zb-auto") return;
+  pipeline::Settings settings = settings_of(arguments);
+  const auto ticks = [&](const Fraction& time) {
+    return time.numerator * (answer.run.ticks_per_unit / time.denominator);
+  };
+  settings.durations = {.forward = ticks(answer.times.forward),
+                        .input_gradient = ticks(answer.times.input_gradient),
+                        .weight_gradient = ticks(answer.times.weight_gradient),
+                        .delay = ticks(answer.times.delay)};
+  answer.span_lower_bound = answer.run.in_units(pipeline::span_lower_bound(settings));
+}
+
 void write_file(const std::string& file, const std::string& text) {
   Output output(file);
   output.write(text);
@@ -141,7 +157,10 @@ int command(const ScheduleArguments& arguments, Context& context) {
     output.write(json ? report::json(answers, context.tool) + "\n" : report::text(answers, style));
   } else {
     report::ScheduleAnswer answer = timed(arguments);
-    answer.run = pipeline::run_exactly(arguments.kind, settings_of(arguments), answer.times);
+    answer.run = arguments.file.empty()
+                     ? pipeline::run_exactly(arguments.kind, settings_of(arguments), answer.times)
+                     : pipeline::run_exactly(experiment::read_schedule(context.loader, arguments.file), answer.times);
+    add_bound(arguments, answer);
     if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer));
     output.write(json ? report::json(answer, context.tool) + "\n" : report::text(answer, style));
   }

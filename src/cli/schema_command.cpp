@@ -6,6 +6,7 @@
 #include "cairn/config/read.h"
 #include "cairn/cost/calibration.h"
 #include "cairn/experiment/experiment.h"
+#include "cairn/experiment/schedule_file.h"
 #include "cairn/hardware/files.h"
 #include "cairn/measure/read.h"
 #include "cairn/models/transformer_config.h"
@@ -43,6 +44,7 @@ constexpr std::array k_schemas{
            [] { return schema_of<cost::Calibration>("calibration"); }},
     Schema{"network", "one network by its kind and sizes", [] { return schema_of<topology::NetworkFile>("network"); }},
     Schema{"graph", "a network link by link", [] { return schema_of<topology::GraphFile>("graph"); }},
+    Schema{"schedule", "a pipeline schedule of your own", [] { return schema_of<experiment::ScheduleFile>("schedule"); }},
     Schema{"prices", "what switches and cables cost", [] { return schema_of<topology::PriceList>("prices"); }},
     Schema{"cairn.run/1", "the result of cairn run", [] { return report::run_schema(); }},
     Schema{"cairn.bound/1", "the result of cairn bound", [] { return report::bound_schema(); }},
@@ -50,6 +52,7 @@ constexpr std::array k_schemas{
     Schema{"cairn.topology/1", "the result of cairn topology", [] { return report::topology_schema(); }},
     Schema{"cairn.topology-comparison/1", "the result of cairn topology --compare",
            [] { return report::topology_comparison_schema(); }},
+    Schema{"cairn.schedule/1", "the result of cairn schedule", [] { return report::schedule_schema(); }},
     Schema{"cairn.measurement/1", "what cairn-probe measured", [] { return measure::probe_document_schema(); }},
     Schema{"cairn.error/1", "a line of cairn run --batch that could not be run", [] { return report::error_schema(); }},
 };

@@ -79,7 +79,8 @@ class ListOrder {
     if (arrival.phase == Phase::forward)
       device.forward.insert({-(arrival.stage % layout_.chain_length), arrival.micro_batch * chains() + chain});
     else
-      device.backward.insert({arrival.micro_batch, -arrival.stage});
+      device.backward.insert(rule_.deepest_first ? Key{-arrival.stage, arrival.micro_batch}
+                                                 : Key{arrival.micro_batch, -arrival.stage});
   }
 
   bool has_room(const Device& device, std::int32_t place) const {
@@ -142,9 +143,10 @@ class ListOrder {
 
   void run_backward(std::int32_t index, Picoseconds now) {
     Device& device = devices_[index];
-    const auto [micro_batch, negative_stage] = *device.backward.begin();
+    const auto [one, other] = *device.backward.begin();
     device.backward.erase(device.backward.begin());
-    const std::int32_t stage = -negative_stage;
+    const std::int32_t micro_batch = rule_.deepest_first ? other : one;
+    const std::int32_t stage = -(rule_.deepest_first ? one : other);
     const Operation operation{.phase = rule_.split ? Phase::input_gradient : Phase::backward,
                               .chunk = home_[stage].second,
                               .micro_batch = micro_batch};

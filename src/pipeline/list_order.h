@@ -13,6 +13,7 @@ struct ListRule {
   Durations of_operation{.forward = 1, .input_gradient = 1, .weight_gradient = 1, .delay = 0};
   bool split = false;  // without, a backward is one operation of the length of an input gradient
   bool forwards_first = false;
+  bool deepest_first = false;  // of backwards: before the lowest micro-batch
   // Most activations alive on a device [halves of what one operation saves]; 0: no limit. A forward saves two halves; a
   // backward frees both, an input gradient one and its weight gradient the other.
   std::int32_t most_halves = 0;

@@ -8,16 +8,21 @@
 namespace cairn::plan {
 namespace {
 
-// What lowering has passes for: forward and backward in one operation each, on one copy of the model.
-void require_lowerable(const pipeline::Schedule& schedule) {
+// What lowering has passes for: forward and backward in one operation each, on one copy of the model whose layers go
+// round the devices in a loop.
+void require_lowerable(const pipeline::Schedule& schedule, std::int64_t chunks) {
   const bool whole = std::all_of(schedule.operations.begin(), schedule.operations.end(), [](const auto& operation) {
     return !operation.joined &&
            (operation.phase == pipeline::Phase::forward || operation.phase == pipeline::Phase::backward);
   });
-  if (whole && schedule.weight_copies() == 1 && schedule.pieces == 1 && schedule.waits.empty()) return;
+  bool loop = schedule.chunks == chunks;
+  for (std::int32_t device = 0; loop && device < schedule.stages; ++device)
+    for (std::int32_t chunk = 0; loop && chunk < schedule.chunks; ++chunk)
+      loop = schedule.virtual_stage(device, chunk) == chunk * schedule.stages + device;
+  if (whole && loop && schedule.weight_copies() == 1 && schedule.pieces == 1 && schedule.waits.empty()) return;
   throw core::ConfigurationError(
       "strategy.schedule", "the schedule " + schedule.kind + " is not yet priced for a training step",
-      "its order is what `cairn schedule` shows; here use a schedule of whole backwards and one copy of the model");
+      "its order is what `cairn schedule` shows; here use gpipe, 1f1b, interleaved-1f1b or breadth-first");
 }
 
 }  // namespace
@@ -34,7 +39,7 @@ const ScheduleEntry& ScheduleCache::of(const Strategy& strategy) {
                                     .chunks = static_cast<std::int32_t>(strategy.chunks)};
   auto entry = std::make_unique<ScheduleEntry>();
   entry->schedule = std::make_shared<const pipeline::Schedule>(pipeline::generate(strategy.schedule, settings));
-  require_lowerable(*entry->schedule);
+  require_lowerable(*entry->schedule, strategy.chunks);
   entry->order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*entry->schedule));
   entry->pass_order = std::make_shared<const PassOrder>(PassOrder::of(*entry->schedule, *entry->order));
   entry->devices = pipeline::devices_of_virtual_stages(*entry->schedule);

@@ -258,6 +258,52 @@ Json topology() {
 
 }  // namespace
 
+std::string schedule_schema() {
+  const Json time = amount("s, or the unit of bare times");
+  const Json sets = list_of(amount("micro-batches of a full stage, by device"));
+  const Json exact_sets = list_of(text());
+  const Json times = object({{"unit", text()},
+                             {"forward", time},
+                             {"input_gradient", time},
+                             {"weight_gradient", time},
+                             {"forward_backward", or_null(time)},
+                             {"p2p", time}});
+  const Json operation = object({{"device", count()},
+                                 {"kind", text()},
+                                 {"micro_batch", count()},
+                                 {"chunk", count()},
+                                 {"start", time},
+                                 {"end", time}});
+  const Json exact = object({{"makespan", text()},
+                             {"span", text()},
+                             {"idle", list_of(text())},
+                             {"peak_activations", object({{"release_at_b", exact_sets}, {"release_at_w", exact_sets}})}});
+  const Json result = object({{"makespan", time},
+                              {"span", time},
+                              {"idle", list_of(time)},
+                              {"bubble_fraction", ratio("of the makespan")},
+                              {"peak_activations", object({{"release_at_b", sets}, {"release_at_w", sets}})},
+                              {"weight_copies", count()},
+                              {"weight_versions", list_of(count())},
+                              {"gradient_delays", list_of(count())},
+                              {"messages_relative_to_1f1b", ratio("messages of 1f1b")},
+                              {"span_lower_bound", or_null(time)},
+                              {"exact", exact},
+                              {"operations", list_of(operation)}});
+  const Json schedule = object({{"kind", text()},
+                                {"stages", count()},
+                                {"micro_batches", count()},
+                                {"chunks", count()},
+                                {"pieces", count()},
+                                {"times", times}});
+  return document("cairn.schedule/1", object({{"schema", text()},
+                                              {"tool", object({{"version", text()}, {"build", text()}})},
+                                              {"schedule", schedule},
+                                              {"result", result},
+                                              {"assumptions", list_of(text())}}))
+      .dump(k_indent);
+}
+
 std::string topology_schema() { return document("cairn.topology/1", topology()).dump(k_indent); }
 
 std::string topology_comparison_schema() {

@@ -1,1 +1,106 @@
 // cairn schedule, as a user would ask it.
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "catch.h"
+#include "cli/program.h"
+
+using namespace cairn::cli_tests;
+using nlohmann::json;
+
+namespace {
+
+json answer(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "schedule");
+  arguments.emplace_back("--json");
+  const Outcome outcome = run(arguments);
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  return json::parse(outcome.out);
+}
+
+void refused(std::vector<std::string> arguments, const std::string& place, const std::string& remedy) {
+  arguments.insert(arguments.begin(), "schedule");
+  const Outcome outcome = run(arguments);
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK(outcome.out.empty());
+  CHECK(outcome.err.find(place) != std::string::npos);
+  CHECK(outcome.err.find(remedy) != std::string::npos);
+}
+
+std::string content(const std::string& path) {
+  std::ifstream stream(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+}  // namespace
+
+TEST_CASE("schedule: figures are exact fractions", "[schedule]") {
+  // idle = (p-1)(F+B+W)/v = 3 * 3 / 2 where F = B = W = 1; makespan 8 * 3 + 9/2.
+  const json document = answer({"interleaved-1f1b", "--stages", "4", "--micro-batches", "8", "--chunks", "2"});
+  CHECK(document["schema"] == "cairn.schedule/1");
+  CHECK(document["result"]["makespan"] == 28.5);
+  CHECK(document["result"]["exact"]["makespan"] == "57/2");
+  CHECK(document["result"]["exact"]["idle"] == json({"9/2", "9/2", "9/2", "9/2"}));
+  // p + (p-1)/v of a full stage, and one full stage less per two devices: 5.5 4.5 3.5 2.5
+  CHECK(document["result"]["peak_activations"]["release_at_b"] == json({5.5, 4.5, 3.5, 2.5}));
+  CHECK(document["result"]["operations"].size() == 4 * 8 * 2 * 2);
+  const json& first = document["result"]["operations"][0];
+  CHECK(first["kind"] == "forward");
+  CHECK(first["start"] == 0.0);
+  CHECK(first["end"] == 0.5);
+}
+
+TEST_CASE("schedule: times with units are seconds in the document", "[schedule]") {
+  // gpipe: (m + p - 1)(F + B + W) = 3 * 6 ms.
+  const json document = answer({"gpipe", "--stages", "2", "--micro-batches", "2", "--forward", "1ms", "--input-grad",
+                                "2 ms", "--weight-grad", "3000us"});
+  CHECK(document["schedule"]["times"]["unit"] == "s");
+  CHECK(document["result"]["makespan"].get<double>() == Approx(18e-3));
+}
+
+TEST_CASE("schedule: a picture and a comparison", "[schedule]") {
+  const Outcome text = run({"schedule", "1f1b", "--stages", "2", "--micro-batches", "2"});
+  CHECK(text.code == 0);
+  // F 1, B+W 2, three columns a unit: F0 F1 . B0 B1 on device 0; . F0 B0 F1 B1 on device 1.
+  CHECK(text.out.find("0  |F0-F1-      B0----   B1----|") != std::string::npos);
+  CHECK(text.out.find("1  |   F0-B0----F1-B1----      |") != std::string::npos);
+  const Outcome compared = run({"schedule", "--compare", "--stages", "4", "--micro-batches", "8"});
+  CHECK(compared.code == 0);
+  for (const char* kind : {"gpipe", "zb-h1", "dualpipe", "hanayo"}) CHECK(compared.out.find(kind) != std::string::npos);
+  const Outcome kinds = run({"schedule", "--list"});
+  CHECK(kinds.out.find("has goldens") != std::string::npos);
+  const std::string picture = scratch() + "/schedule.svg";
+  CHECK(run({"schedule", "chimera", "--stages", "4", "--micro-batches", "4", "--svg", picture}).code == 0);
+  CHECK(content(picture).starts_with("<svg"));
+}
+
+TEST_CASE("schedule: one of the user's own", "[schedule]") {
+  const std::string mine = write_file("mine.yaml",
+                                      "stages: 2\nmicro_batches: 2\ndevices:\n"
+                                      "  - [F0, F1, B0, B1]\n  - [F0, b0, w0, F1, B1]\n");
+  // Device 1: F 1-2, b 2-3, w 3-4, F1 4-5, B1 5-7; device 0: B0 from 3, 3-5, B1 7-9.
+  CHECK(answer({"--file", mine})["result"]["exact"]["makespan"] == "9");
+  const std::string stuck = write_file("stuck.yaml",
+                                       "stages: 2\nmicro_batches: 2\ndevices:\n"
+                                       "  - [F0, B0, F1, B1]\n  - [F0, F1, B0, B1]\n");
+  refused({"--file", stuck}, "device 0 at backward of micro-batch 0, chunk 0 waits for device 1 at forward of micro-batch 1",
+          "earlier");
+  const std::string odd = write_file("odd.yaml", "stages: 1\nmicro_batches: 1\ndevices:\n  - [F0, X0]\n");
+  refused({"--file", odd}, "odd.yaml:4", "write F0, B0");
+}
+
+TEST_CASE("schedule: what can be wrong", "[schedule]") {
+  refused({"1f1"}, "--stages", "add --stages");
+  refused({"1f1", "--stages", "4", "--micro-batches", "8"}, "unknown pipeline schedule", "did you mean '1f1b'");
+  refused({"chimera", "--stages", "3", "--micro-batches", "6"}, "schedule.stages", "use 2 or 4 stages");
+  refused({"dualpipe", "--stages", "4", "--micro-batches", "6"}, "at least 8", "use 8 or more");
+  refused({"interleaved-1f1b", "--stages", "4", "--micro-batches", "6", "--chunks", "2"}, "multiple of 4", "8");
+  refused({"zb-auto", "--stages", "4", "--micro-batches", "6", "--memory-limit", "0"}, "memory_limit", "the least is 1");
+  refused({"1f1b", "--stages", "4", "--micro-batches", "6", "--waves", "2"}, "takes no waves", "hanayo");
+  refused({"1f1b", "--stages", "4", "--micro-batches", "6", "--forward", "soon"}, "--forward", "0.25 or 2/3");
+  refused({"1f1b", "--stages", "4", "--micro-batches", "6", "--forward", "1ms", "--p2p", "2"}, "--p2p", "all of them");
+  refused({}, "no schedule was named", "--list");
+}

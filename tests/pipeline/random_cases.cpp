@@ -24,6 +24,12 @@ Value one_of(core::Random& random, std::initializer_list<Value> values) {
   return values.begin()[random.below(values.size())];
 }
 
+// Kinds that search for their order take a while for each.
+int cases(const pipeline::Generator& generator, int usual) {
+  constexpr int k_fewer = 20;
+  return generator.kind == "zb-auto" ? usual / k_fewer : usual;
+}
+
 // Random settings that the kind takes.
 std::optional<Schedule> random_schedule(const pipeline::Generator& generator, core::Random& random,
                                         int most_micro_batches) {
@@ -71,10 +77,11 @@ pipeline::StageTimes random_times(const Schedule& schedule, core::Random& random
 TEST_CASE("sweep equals an event by event simulation on random cases of every kind") {
   constexpr int k_cases_per_kind = 600;
   core::Random random(20);
-  int cases = 0;
+  int all = 0;
   for (const pipeline::Generator& generator : pipeline::generators()) {
     int of_kind = 0;
-    for (int attempt = 0; of_kind < k_cases_per_kind && attempt < 20 * k_cases_per_kind; ++attempt) {
+    const int wanted = cases(generator, k_cases_per_kind);
+    for (int attempt = 0; of_kind < wanted && attempt < 20 * wanted; ++attempt) {
       const std::optional<Schedule> schedule = random_schedule(generator, random, 12);
       if (!schedule) continue;
       INFO(generator.kind << " p=" << schedule->stages << " m=" << schedule->micro_batches
@@ -95,18 +102,18 @@ TEST_CASE("sweep equals an event by event simulation on random cases of every ki
       }
       REQUIRE(result.makespan == simulator.makespan());
       ++of_kind;
-      ++cases;
+      ++all;
     }
-    CHECK(of_kind == k_cases_per_kind);
+    CHECK(of_kind == wanted);
   }
-  WARN(cases << " random cases");
+  CHECK(all >= 10'000);
 }
 
 TEST_CASE("makespan with jumps equals the plain sweep") {
   constexpr int k_cases_per_kind = 150;
   core::Random random(21);
   for (const pipeline::Generator& generator : pipeline::generators()) {
-    for (int round = 0; round < k_cases_per_kind; ++round) {
+    for (int round = 0; round < cases(generator, k_cases_per_kind); ++round) {
       const std::optional<Schedule> schedule = random_schedule(generator, random, 120);
       if (!schedule) continue;
       const pipeline::SweepOrder order = pipeline::sweep_order(*schedule);

@@ -8,6 +8,7 @@ namespace cairn::report {
 std::string run_schema();    // cairn.run/1
 std::string bound_schema();  // cairn.bound/1
 std::string error_schema();  // cairn.error/1
+std::string schedule_schema();             // cairn.schedule/1
 std::string topology_schema();             // cairn.topology/1
 std::string topology_comparison_schema();  // cairn.topology-comparison/1
 
