@@ -3,10 +3,11 @@
 // L (log of the row's sum) and D (row sum of O dO) are two words for each query row, made before.
 #include <algorithm>
 
-#include "cairn/pebble/operation.h"
 #include "attention_sizes.h"
+#include "cairn/pebble/operation.h"
 #include "checked.h"
 #include "operation_graphs.h"
+#include "paired_rows.h"
 
 namespace cairn::pebble {
 
@@ -102,6 +103,11 @@ Operation attention_backward_operation(AttentionSizes sizes) {
       pairs * (10 * sizes.head_dim + 4);  // five products; subtraction and exponential, subtraction, product
   operation.max_operands = 3;
   operation.graph = [sizes] { return attention_backward_graph(sizes); };
+  // Q, dO and dQ of a query row; K, V, dK and dV of a key row.
+  operation.proved.push_back([pairs, d = sizes.head_dim, results = operation.outputs](Words fast) {
+    return std::vector{
+        paired_rows_bound({.pairs = pairs, .query_words = 3 * d, .key_words = 4 * d, .results = results}, fast)};
+  });
   operation.schedules.push_back([sizes](Words fast, Sliding sliding) { return keys_stay(sizes, fast, sliding); });
   return operation;
 }

@@ -3,12 +3,13 @@
 #include <bit>
 #include <cmath>
 
+#include "attention_sizes.h"
 #include "cairn/pebble/contraction_graph.h"
 #include "cairn/pebble/generators.h"
 #include "cairn/pebble/operation.h"
-#include "attention_sizes.h"
 #include "checked.h"
 #include "operation_graphs.h"
+#include "paired_rows.h"
 #include "stationary_schedules.h"
 
 namespace cairn::pebble {
@@ -143,6 +144,10 @@ Operation attention_operation(AttentionSizes sizes) {
       4 * pairs * sizes.head_dim + 2 * pairs + operation.outputs;  // products; exponentials, sums; divisions
   operation.max_operands = sizes.head_dim > 1 || sizes.sequence > 1 ? 3 : 2;
   operation.graph = [sizes] { return attention_graph(sizes); };
+  operation.proved.push_back([pairs, d = sizes.head_dim, results = operation.outputs](Words fast) {
+    return std::vector{
+        paired_rows_bound({.pairs = pairs, .query_words = 2 * d, .key_words = 2 * d, .results = results}, fast)};
+  });
   operation.schedules.push_back(
       [sizes](Words fast, Sliding sliding) { return attention_rows_stay(sizes, fast, sliding); });
   return operation;
@@ -180,33 +185,8 @@ Operation conv2d_operation(ConvSizes sizes) {
   operation.flops = 2 * operation.outputs * products;
   operation.max_operands = products > 1 ? 3 : 2;
   operation.graph = [part] { return contraction_graph(part, program_order(part)); };
-  operation.schedules.push_back(
-      [sizes](Words fast, Sliding sliding) { return conv2d_schedule(sizes, fast, sliding); });
+  operation.schedules.push_back([sizes](Words fast, Sliding sliding) { return conv2d_schedule(sizes, fast, sliding); });
   operation.contractions = {std::move(part)};
-  return operation;
-}
-
-Operation fft_operation(Words n) {
-  if (n < 2 || !std::has_single_bit(static_cast<std::uint64_t>(n)))
-    throw core::ConfigurationError("fft.n", std::to_string(n) + " points", "give a power of two, at least 2");
-  Operation operation;
-  operation.name = "fast Fourier transform";
-  operation.notes = {"a word holds a complex number"};
-  operation.inputs = operation.outputs = n;
-  constexpr Words k_flops_per_butterfly_output = 5;  // complex numbers: half a product of 6, a sum of 2
-  operation.flops = k_flops_per_butterfly_output * n * (std::bit_width(static_cast<std::uint64_t>(n)) - 1);
-  operation.max_operands = 2;
-  operation.graph = [n] { return fft_graph(static_cast<int>(n)); };
-  // q levels at a time on 2^q points: each pass loads and stores everything once.
-  operation.schedules.push_back([n](Words fast, Sliding sliding) -> std::optional<UpperBound> {
-    const Words room = fast - (sliding == Sliding::allowed ? 1 : 2);
-    if (room < 2) return std::nullopt;
-    const Words levels = std::bit_width(static_cast<std::uint64_t>(n)) - 1;
-    const Words at_once = std::bit_width(static_cast<std::uint64_t>(room)) - 1;
-    const Words passes = ceil_div(levels, at_once);
-    return schedule_cost(n * passes, n * passes, games_with(sliding),
-                         std::to_string(passes) + " passes of up to " + std::to_string(at_once) + " levels");
-  });
   return operation;
 }
 

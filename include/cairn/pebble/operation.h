@@ -69,7 +69,7 @@ Operation conv2d_operation(ConvSizes sizes);
 Operation syrk_operation(Words n, Words m);  // lower triangle of A A^T, A n x m, without the diagonal
 Operation lu_operation(Words n);             // no pivoting
 Operation cholesky_operation(Words n);
-Operation fft_operation(Words n);  // n = 2^k; lower side compulsory only
+Operation fft_operation(Words n);  // n = 2^k
 struct EmbeddingSizes {
   Words tokens, width, distinct_rows;
 };

@@ -1,0 +1,41 @@
+#include "paired_rows.h"
+
+#include <algorithm>
+#include <string>
+
+#include "segments.h"
+
+namespace cairn::pebble {
+namespace {
+
+long double most_pairs(const PairedRows& rows, Words fast, Words transfers) {
+  const auto s = static_cast<long double>(fast), t = static_cast<long double>(transfers);
+  const auto product = static_cast<long double>(rows.query_words) * static_cast<long double>(rows.key_words);
+  long double most = 0.0L;
+  for (const long double loads : {0.0L, t}) {
+    const long double words = s + loads;
+    most = std::max({most, words * words / (4.0L * product) + s + t - loads, words + s + t - loads});
+  }
+  return most;
+}
+
+}  // namespace
+
+LowerBound paired_rows_bound(const PairedRows& rows, Words fast) {
+  const Words with_zero = fast + 1;
+  const Segments all = best_segments(rows.pairs, with_zero, [&](Words t) { return most_pairs(rows, with_zero, t); });
+  LowerBound bound;
+  bound.games = GameSet::with_rules(Rules::red_blue_white);
+  bound.method = "whole pairs of rows, stretches of " + std::to_string(all.transfers) + " transfers";
+  bound.assumptions = {"one running sum per score and per element of a result, in any order"};
+  bound.parts = {{.what = "rows, sums and cut pairs", .words = all.words},
+                 {.what = "zeros loaded in the argument", .words = -rows.results}};
+  bound.words = all.words - rows.results;
+  if (bound.words < 0) {
+    bound.parts.push_back({.what = "not below zero", .words = -bound.words});
+    bound.words = 0;
+  }
+  return bound;
+}
+
+}  // namespace cairn::pebble

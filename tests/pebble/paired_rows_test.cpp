@@ -1,0 +1,88 @@
+// Bounds of attention and of the Fourier transform against plays of their graphs, and by hand.
+#include <cmath>
+
+#include "cairn/pebble/operation_text.h"
+#include "cairn/pebble/schedule.h"
+#include "catch.h"
+#include "pebble/graphs.h"
+#include "pebble/share.h"
+
+using namespace cairn::pebble;
+
+namespace {
+
+constexpr Game k_rbw{Rules::red_blue_white, Sliding::forbidden};
+
+Words bound_of(const Operation& operation, Words fast, const std::string& method) {
+  for (const LowerBound& bound : lower_bounds(operation, fast))
+    if (bound.method.starts_with(method)) return bound.words;
+  FAIL("no bound by " << method);
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("paired rows: never above a play of attention or of its derivative") {
+  std::size_t index = 0, beyond = 0;
+  double closest = 0.0;
+  for (const std::string kind : {"attention", "attention-backward"})
+    for (const std::string size : {"n=24 d=1", "n=40 d=1", "n=12 d=2 heads=2 kv_heads=1", "n=30 d=1 causal=1"})
+      for (Words more : {0, 2, 5, 9, 14, 30}) {
+        if (!cairn::pebble::testing::taken(index++)) continue;
+        const Operation operation = parse_operation(kind + " " + size);
+        const Cdag graph = operation.graph();
+        const Words fast = minimum_fast_words(graph, k_rbw) + more;
+        const Words play = best_ordered_play(graph, Sliding::forbidden, fast).words;
+        const Words bound = bound_of(operation, fast, "whole pairs");
+        INFO(kind << " " << size << " S=" << fast << " bound " << bound << " play " << play);
+        REQUIRE(bound <= play);
+        REQUIRE(best_ordered_play(graph, Sliding::allowed, fast).words >= bound);
+        if (bound > operation.inputs + operation.outputs) ++beyond;
+        closest = std::max(closest, static_cast<double>(bound) / static_cast<double>(play));
+      }
+  if (cairn::pebble::testing::k_share == 1) {
+    CHECK(beyond >= 10);
+    CHECK(closest > 0.15);  // orders that know nothing of rows; against schedules that do: the bracket of attention
+  }
+}
+
+TEST_CASE("paired rows: attention by hand") {
+  // d = 1, S + 1 = 64, T = 64: whole pairs 128^2 / 16 = 1,024, cut ones at most 64 more. 544 x 1,088 pairs in 1,088
+  // queries and keys, n = 1,088: n^2 / 1,088 = 1,088 stretches, less one, of 64 words, less n zeros. Another T may give
+  // more.
+  const Operation operation = parse_operation("attention n=1088 d=1");
+  CHECK(bound_of(operation, 63, "whole pairs") >= 64 * (1088 - 1) - 1088);
+  // Not claimed where values may be computed again.
+  for (const LowerBound& bound : lower_bounds(operation, 63))
+    if (bound.method.starts_with("whole pairs"))
+      CHECK_FALSE(bound.games.contains({Rules::hong_kung, Sliding::forbidden}));
+}
+
+TEST_CASE("butterflies: never above a play, in any game") {
+  std::size_t index = 0;
+  for (int n : {8, 16, 64, 256, 1024})
+    for (Words fast : {3, 4, 6, 10, 18, 34, 66})
+      for (Game game : k_all_games) {
+        if (!cairn::pebble::testing::taken(index++)) continue;
+        const Operation operation = fft_operation(n);
+        const Bracket both = bracket(operation, fast, game);
+        INFO("n=" << n << " S=" << fast << " " << to_string(game));
+        if (both.upper) REQUIRE(both.lower.words <= both.upper->words);
+        if (n <= 256 && game.sliding == Sliding::forbidden)
+          REQUIRE(both.lower.words <= best_ordered_play(operation.graph(), Sliding::forbidden, fast).words);
+      }
+}
+
+TEST_CASE("butterflies: a large transform, by hand") {
+  // n = 2^40, S = 1,000, T = 2^20 - 1,000, X = 2^20 words at hand: at most X (20 + j) / (1 - 2^-(j+1)) values, j = 3:
+  // 24.53 X. Of 40 n values: 40 / 24.53 n / X stretches of T loads; the outputs stored.
+  const double n = std::exp2(40.0), x = std::exp2(20.0);
+  const double values = x * 23.0 / (1.0 - std::exp2(-4.0));
+  const double loads = (x - 1000.0) * (40.0 * n / values - 1.0);
+  const Words bound = bracket(fft_operation(Words{1} << 40), 1000, k_rbw).lower.words;
+  CHECK(static_cast<double>(bound) >= loads + n - 1.0);
+  // Larger stretches lose less at their ends and more by their reach; two sides of a known order: within a factor of 4.
+  const Bracket both = bracket(fft_operation(Words{1} << 40), Words{1} << 20, k_rbw);
+  CHECK(both.lower.words > 2 * (Words{1} << 40));
+  CHECK(static_cast<double>(both.upper->words) / static_cast<double>(both.lower.words) < 4.0);
+}
