@@ -44,7 +44,7 @@ int run_one(const RunArguments& arguments, Context& context) {
 
   if (!arguments.trace.empty()) {
     Output trace(arguments.trace);
-    trace::write_chrome(job.program(), result.prediction.event->timelines, [&](std::string_view text) { trace.write(text); });
+    trace::write_chrome(job.program(), *result.prediction.event, [&](std::string_view text) { trace.write(text); });
     trace.finish();
     say(fmt::format("timeline written to {}", arguments.trace));
   }

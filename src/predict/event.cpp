@@ -138,6 +138,7 @@ EventResult simulate_shared(const RankClasses& classes, const StageScripts& scri
   result.makespan = {.time = step.end(last), .last_stage = classes.stage(last)};
   result.events = step.events();
   result.actors = classes.actors();
+  result.units = options.demands->units();
   result.uses = step.uses();
   if (options.all_timelines)
     for (std::int32_t stage = 0; stage < stages; ++stage)

@@ -238,7 +238,7 @@ void SharedStep::share(Tag tag, const Flow& flow, core::Picoseconds duration, do
   }
   work_.start({flow.data(), flow.size()}, core::to_seconds(duration), tag, 1.0 / dominant,
               limited ? sim::FairShare::k_unbounded : 1.0);
-  flows_[tag] = flow;
+  flows_[tag].assign(flow.begin(), flow.end());
   changed_ = true;
 }
 
@@ -329,10 +329,11 @@ std::vector<UnitUse> SharedStep::uses() const {
       UnitUse most;
       for (std::int64_t actor = first; actor < first + classes_.per_stage(); ++actor)
         for (const UnitInstances::Seat& seat : instances_.seats(actor, unit)) {
-          UnitUse use = usage_.use(seat.link, step);
-          if (use.mean > most.mean) most = std::move(use);
+          const UnitUse use = usage_.use(seat.link, step);
+          if (use.mean > most.mean) most = use;
         }
       if (most.mean == 0.0) continue;
+      most.samples = usage_.samples(instances_.seats(first, unit).front().link);
       most.stage = static_cast<std::int32_t>(stage);
       most.unit = unit;
       result.push_back(std::move(most));

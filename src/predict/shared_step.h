@@ -113,9 +113,9 @@ class SharedStep {
   std::unordered_map<const BlockLayout*, std::unique_ptr<std::vector<UnitDemands>>> known_;
   std::vector<Order> orders_;  // by stage
   std::vector<Runner> runners_;
-  std::vector<Meeting> meetings_;  // by first member, stream and level
-  std::vector<Flow> flows_;        // by tag, while it shares
-  std::vector<Tag> ready_;         // streams that may be able to start
+  std::vector<Meeting> meetings_;                // by first member, stream and level
+  std::vector<std::vector<sim::Demand>> flows_;  // by tag, while it shares
+  std::vector<Tag> ready_;                       // streams that may be able to start
   sim::SharedWork work_;
   sim::EventQueue<Event> queue_;
   std::vector<Tag> ended_;            // in one wake

@@ -23,7 +23,8 @@ void UnitUsage::set(sim::LinkId link, core::Picoseconds now, double share) {
 
 UnitUse UnitUsage::use(sim::LinkId link, core::Picoseconds end) const {
   const Use& use = uses_[link];
-  UnitUse result{.peak = use.peak, .samples = use.samples};
+  UnitUse result;
+  result.peak = use.peak;
   if (end <= 0) return result;
   double used = use.used_ps;
   if (end > use.since) {

@@ -17,7 +17,8 @@ class UnitUsage {
 
   // From `now` on, which never runs backwards for one link.
   void set(sim::LinkId link, core::Picoseconds now, double share);
-  // Over [0, end].
+  const std::vector<UseSample>& samples(sim::LinkId link) const { return uses_[link].samples; }
+  // Over [0, end], without samples.
   UnitUse use(sim::LinkId link, core::Picoseconds end) const;
 
  private:

@@ -183,6 +183,23 @@ Json why_not(const std::optional<experiment::WhyNot>& reason) {
               {"smallest_change", reason->smallest_change}};
 }
 
+Json event(const std::optional<predict::EventResult>& event) {
+  if (!event) return Json();
+  Json units = Json::array();
+  for (const predict::UnitUse& use : event->uses) {
+    const predict::SharedUnit& unit = event->units[use.unit];
+    units.push_back({{"unit", unit.name},
+                     {"stage", use.stage},
+                     {"ranks", unit.ranks},
+                     {"capacity", unit.capacity},
+                     {"mean", use.mean},
+                     {"peak", use.peak}});
+  }
+  return Json{{"iteration_time_s", core::to_seconds(event->makespan.time)},
+              {"events", event->events},
+              {"units", std::move(units)}};
+}
+
 Json result(const Run& run) {
   const predict::Prediction& p = run.result.prediction;
   const RunFigures f = figures(run);
@@ -209,9 +226,7 @@ Json result(const Run& run) {
       {"lower_bounds_s", {{"plan", bounds(p.plan_bounds)}, {"problem", bounds(p.problem_bounds)}}},
       {"floors", floors(p.class_floors)},
       {"analytic", p.analytic.time > 0 ? Json{{"iteration_time_s", core::to_seconds(p.analytic.time)}} : Json()},
-      {"event", p.event
-                    ? Json{{"iteration_time_s", core::to_seconds(p.event->makespan.time)}, {"events", p.event->events}}
-                    : Json()},
+      {"event", event(p.event)},
       {"parameters", {{"total", parameters.total}, {"active", parameters.active}}},
       {"cost", has_cost ? Json{{"usd_per_step", or_null(f.usd_per_step)}, {"joule_per_step", or_null(f.joule_per_step)}}
                         : Json()}};

@@ -18,6 +18,7 @@ constexpr std::size_t k_price_lines = 10;  // most expensive pieces shown
 constexpr std::size_t k_name_width = 27;
 constexpr std::size_t k_shape_width = 29;
 constexpr std::size_t k_class_width = 15;
+constexpr std::size_t k_unit_width = 19;
 constexpr double k_hidden_share = 0.0005;  // terms below 0.05 % of the step are added up in one line
 
 std::string percent(double share, int decimals = 1) { return fmt::format("{:.{}f} %", 100.0 * share, decimals); }
@@ -46,6 +47,7 @@ class RunText : private TextReport {
     title();
     answer();
     times();
+    units();
     prices();
     floors();
     exchange();
@@ -167,6 +169,22 @@ class RunText : private TextReport {
            paint_.accent(bar(share, k_bar_width)), paint_.dim(term.meaning));
     }
     if (rest > 0.0) line("  {:<12}{:>10} {:>7}", "the rest", aligned_time(rest), percent(rest / figures_.time_s));
+  }
+
+  // Of every unit that overlapping work shares, the stage that uses it most.
+  void units() {
+    const auto& event = prediction().event;
+    if (!event || event->uses.empty()) return;
+    heading("How busy links and units are", "on the stage that uses each most; peak: the most at any instant");
+    for (std::size_t unit = 0; unit < event->units.size(); ++unit) {
+      const predict::UnitUse* most = nullptr;
+      for (const predict::UnitUse& use : event->uses)
+        if (use.unit == unit && (most == nullptr || use.mean > most->mean)) most = &use;
+      if (most == nullptr) continue;
+      line("  {:<20}{:>9}  {} {}", clipped(event->units[unit].name, k_unit_width), percent(most->mean),
+           paint_.accent(bar(most->mean, k_bar_width)),
+           paint_.dim(fmt::format("peak {}, stage {}", percent(most->peak), most->stage)));
+    }
   }
 
   void prices() {

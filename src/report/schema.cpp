@@ -41,6 +41,16 @@ Json bounds() {
   return object({{"compute", bound}, {"memory", bound}, {"network", bound}, {"together", bound}, {"best", bound}});
 }
 
+// Of a unit that overlapping work shares, as a stage sees it; none where nothing is shared.
+Json unit_use() {
+  return object({{"unit", text()},
+                 {"stage", count()},
+                 {"ranks", count()},
+                 {"capacity", amount("of an instance, which so many ranks share: B/s; multiprocessors: how many")},
+                 {"mean", ratio("of the capacity, over the step")},
+                 {"peak", ratio("of the capacity, at any instant")}});
+}
+
 Json time_parts() {
   const Json s = amount("s");
   return object({{"compute", s},
@@ -122,7 +132,7 @@ Json result() {
                           {"time_s", amount("s of all pieces, overlapped ones included")},
                           {"floor_s", amount("s that no execution of the pieces goes below")}}))},
        {"analytic", or_null(object({{"iteration_time_s", s}}))},
-       {"event", or_null(object({{"iteration_time_s", s}, {"events", count()}}))},
+       {"event", or_null(object({{"iteration_time_s", s}, {"events", count()}, {"units", list_of(unit_use())}}))},
        {"parameters", object({{"total", count()}, {"active", count()}})},
        {"cost",
         or_null(object({{"usd_per_step", or_null(amount("USD"))}, {"joule_per_step", or_null(amount("J"))}}))}});

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cairn/config/read.h"
+#include "cairn/core/diagnostics.h"
 #include "cairn/topology/graph.h"
 #include "kinds.h"
 
@@ -225,11 +226,16 @@ Network read_network(const config::Loader& loader, const config::Node& node, cor
 
 Network load_network(const config::Loader& loader, std::string_view name, const std::vector<std::string>& overrides) {
   core::Diagnostics diagnostics;
-  const auto is_named = [&](std::string_view kind) {
-    const std::vector<std::string> names = loader.names(kind);
-    return std::find(names.begin(), names.end(), name) != names.end();
+  // A name that is neither a network's nor a cluster's is looked for where the nearest one is.
+  const std::vector<std::string> networks = loader.names("topologies");
+  const std::vector<std::string> clusters = loader.names("clusters");
+  const auto holds = [](const std::vector<std::string>& names, std::string_view wanted) {
+    return std::find(names.begin(), names.end(), wanted) != names.end();
   };
-  const std::string_view kind = !is_named("topologies") && is_named("clusters") ? "clusters" : "topologies";
+  std::vector<std::string> all = networks;
+  all.insert(all.end(), clusters.begin(), clusters.end());
+  const std::string near = holds(all, name) ? std::string(name) : core::nearest(std::string(name), all);
+  const std::string_view kind = !holds(networks, near) && holds(clusters, near) ? "clusters" : "topologies";
   config::Node node = loader.load_named(name, kind, diagnostics);
   diagnostics.raise_if_errors();
   for (const std::string& assignment : overrides) config::apply_override(node, assignment, diagnostics);

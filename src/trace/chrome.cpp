@@ -86,9 +86,10 @@ class Writer {
         if (from.stage >= 0) consumed_[at(from.stage)][at(from.position)] = true;
   }
 
-  void write(const std::vector<predict::StageTimeline>& timelines) {
+  void write(const predict::EventResult& result) {
     text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
-    for (const predict::StageTimeline& timeline : timelines) stage(timeline);
+    for (const predict::StageTimeline& timeline : result.timelines) stage(timeline);
+    for (const predict::UnitUse& use : result.uses) counter(result.units[use.unit].name, use);
     text_ += "\n]}\n";
     sink_(text_);
   }
@@ -127,6 +128,13 @@ class Writer {
       if (consumed_[at(stage_)][position] && sent_.thread >= 0) flow('s', stage_, pass_, sent_.start, sent_.thread);
     }
     for (std::size_t stream = 0; stream < plan::k_streams; ++stream) CAIRN_ASSERT(next_[stream] == timeline.steps[stream].size());
+  }
+
+  void counter(const std::string& unit, const predict::UnitUse& use) {
+    const std::string name = Json(unit).dump();
+    for (const predict::UseSample& sample : use.samples)
+      event(fmt::format(R"("name":{},"ph":"C","ts":{},"pid":{},"args":{{"share":{:.6f}}})", name,
+                        microseconds(sample.time), use.stage, sample.share));
   }
 
   const std::vector<Label>& labels(const plan::Block& block) {
@@ -199,8 +207,8 @@ class Writer {
 
 }  // namespace
 
-void write_chrome(const plan::Program& program, const std::vector<predict::StageTimeline>& timelines, const Sink& sink) {
-  Writer(program, sink).write(timelines);
+void write_chrome(const plan::Program& program, const predict::EventResult& event, const Sink& sink) {
+  Writer(program, sink).write(event);
 }
 
 }  // namespace cairn::trace

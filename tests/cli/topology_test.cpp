@@ -147,3 +147,9 @@ TEST_CASE("import: NCCL's topology becomes a network", "[topology]") {
   CHECK(nodes["endpoints"] == 4);
   CHECK(nodes["bisection_fraction"].get<double>() == Approx(12.5 / 48.0));
 }
+
+TEST_CASE("topology: a name with a slip, of a network or a cluster", "[topology]") {
+  refused({"topology", "torus-102"}, "no such file or name: 'torus-102'", "did you mean 'torus-1024'?");
+  refused({"topology", "dgx-h10"}, "no such file or name: 'dgx-h10'", "did you mean 'dgx-h100'?");
+  refused({"topology", "--compare", "torus-1024", "gb200-nvl7"}, "no such file or name", "did you mean 'gb200-nvl72'?");
+}

@@ -36,7 +36,7 @@ Traced traced_run(const std::vector<std::string>& overrides) {
   experiment::Job job(experiment::read(node, overrides), config::Loader({std::string(CAIRN_SOURCE_DIR) + "/configs"}));
   const experiment::Result result = job.run(predict::Engine::event, true);
   std::string text;
-  trace::write_chrome(job.program(), result.prediction.event->timelines, [&](std::string_view piece) { text += piece; });
+  trace::write_chrome(job.program(), *result.prediction.event, [&](std::string_view piece) { text += piece; });
   return {json::parse(text), result.prediction.time};
 }
 
@@ -110,4 +110,27 @@ TEST_CASE("Slices say what they are") {
     break;
   }
   CHECK(seen);
+}
+
+TEST_CASE("Shared units have counters of the share in use") {
+  for (const json& event : traced_run({}).document["traceEvents"]) CHECK(event["ph"] != "C");
+  const Traced traced = traced_run({"simulation.contention=true", "simulation.interference=true"});
+  std::map<std::pair<int, std::string>, core::Picoseconds> last;
+  std::map<std::string, double> most;
+  for (const json& event : traced.document["traceEvents"]) {
+    if (event["ph"] != "C") continue;
+    const double share = event["args"]["share"];
+    CHECK(share >= 0.0);
+    CHECK(share <= 1.0);
+    const core::Picoseconds time = picoseconds(event["ts"]);
+    const auto [before, fresh] = last.try_emplace({event["pid"], event["name"]}, time);
+    if (!fresh) CHECK(time > before->second);
+    before->second = time;
+    CHECK(time <= traced.time);
+    most[event["name"]] = std::max(most[event["name"]], share);
+  }
+  for (const char* unit : {"intra out", "intra in", "multiprocessors", "device memory"}) {
+    INFO(unit);
+    CHECK(most[unit] > 0.0);
+  }
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -40,9 +41,11 @@ TEST_CASE("A run as JSON is what its schema says") {
   const json schema = json::parse(report::run_schema());
   CHECK(document() == document());
   conforms(schema, json::parse(document()), "");
-  conforms(schema, json::parse(document({"training.global_batch=65536", "strategy.micro_batch=8192"})), "");  // does not fit
+  conforms(schema, json::parse(document({"training.global_batch=65536", "strategy.micro_batch=8192"})),
+           "");  // does not fit
   conforms(schema, json::parse(document({report_tests::k_cluster_without_price}, predict::Engine::analytic)), "");
   conforms(schema, json::parse(document({}, predict::Engine::event)), "");
+  conforms(schema, json::parse(document({"simulation.contention=true", "simulation.interference=true"})), "");
 }
 
 TEST_CASE("The parts of the step add up to the step") {
@@ -66,13 +69,33 @@ TEST_CASE("Parts of memory add up to what is allocated") {
   CHECK(memory["capacity"] == 80.0 * 1024 * 1024 * 1024);
 }
 
+TEST_CASE("Shared links and units are reported only where they are shared") {
+  CHECK(json::parse(document())["result"]["event"]["units"].empty());
+  CHECK(page({}, false).find("How busy") == std::string::npos);
+  const json result = json::parse(document({"simulation.contention=true"}))["result"];
+  REQUIRE(!result["event"]["units"].empty());
+  double out = 0.0;
+  for (const json& use : result["event"]["units"]) {
+    CHECK(use["mean"] <= use["peak"]);
+    CHECK(use["peak"] <= 1.0);
+    CHECK(use["unit"] != "multiprocessors");
+    if (use["unit"] == "intra out") out = std::max(out, use["mean"].get<double>());
+  }
+  // What the rank that sends most sends, over its port's 450 GB/s and the step.
+  double sent = 0.0;
+  for (const json& label : result["communication_bytes"]) sent += label["scale_up"].get<double>();
+  CHECK(out == Approx(sent / 450e9 / result["iteration_time_s"].get<double>()).epsilon(1e-9));
+  CHECK(page({"simulation.contention=true"}, false).find("intra out") != std::string::npos);
+}
+
 TEST_CASE("What was resolved stands in the document") {
   const json strategy = json::parse(document())["experiment"]["strategy"];
   CHECK(strategy["micro_batches"] == 8);  // 16 sequences over dp 2, one each
   CHECK(strategy["dp"] == 2);
   CHECK(strategy["stages"] == json::array({2, 2}));
   CHECK(strategy["vocab_parallel"] == true);  // the default for tp > 1
-  const json precision = json::parse(document({"training.precision={recipe: bf16, gradients: bf16}"}))["experiment"]["training"]["precision"];
+  const json precision = json::parse(
+      document({"training.precision={recipe: bf16, gradients: bf16}"}))["experiment"]["training"]["precision"];
   CHECK(precision["recipe"] == "bf16");
   CHECK(precision["gradients"] == "bf16");
 }
@@ -100,8 +123,9 @@ TEST_CASE("A number that is not finite is a bug, never null") {
 }
 
 TEST_CASE("The text answers first and stays within its columns") {
-  for (const std::vector<std::string>& overrides :
-       {std::vector<std::string>{}, {"training.global_batch=65536", "strategy.micro_batch=8192"}}) {
+  for (const std::vector<std::string>& overrides : {std::vector<std::string>{},
+                                                    {"training.global_batch=65536", "strategy.micro_batch=8192"},
+                                                    {"simulation.contention=true", "simulation.interference=true"}}) {
     const std::string text = page(overrides, false);
     CHECK(text.find('\033') == std::string::npos);
     const std::size_t answer = text.find("step time");

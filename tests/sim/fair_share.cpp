@@ -227,3 +227,26 @@ TEST_CASE("random systems under random changes equal the slow reference") {
   }
   CHECK(systems >= 10'000);
 }
+
+TEST_CASE("the links whose loads a solve may have changed") {
+  // A and B joined by flow 1; C apart. Flow 2 on B takes half of it: A's load falls from 4 to 2 although nothing came
+  // to it.
+  FairShare system;
+  const auto a = system.add_link(10), b = system.add_link(4), c = system.add_link(1);
+  system.add_flow(std::vector<Demand>{{a, 1.0}, {b, 1.0}});
+  system.add_flow(std::vector<Demand>{{c, 1.0}});
+  system.solve();
+  CHECK(system.load(a) == 4.0);
+  system.add_flow(std::vector<Demand>{{b, 1.0}});
+  system.solve();
+  CHECK(system.load(a) == 2.0);
+  std::vector<std::uint32_t> all;
+  for (std::size_t i = 0; i < system.solved_groups(); ++i) {
+    const auto links = system.links_of(system.solved(i).group);
+    all.insert(all.end(), links.begin(), links.end());
+  }
+  CHECK(std::count(all.begin(), all.end(), a) == 1);
+  CHECK(std::count(all.begin(), all.end(), b) == 1);
+  CHECK(std::count(all.begin(), all.end(), c) == 0);
+  CHECK(system.links_of(FairShare::k_alone).empty());
+}

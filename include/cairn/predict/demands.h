@@ -9,7 +9,7 @@
 // that run the work. At full speed sum of amounts <= 1; when more is asked for, shares are max-min fair:
 //
 //   work t runs at speed x_t <= 1 with sum over t of a_lt x_t <= 1 for every unit l,
-//   max-min in x_t d_t,  d_t = max over l of a_lt: its dominant share
+//   max-min in x_t d_t,  d_t = max over l of ranks_l a_lt: its dominant share of what is due to one rank
 //
 // Two transfers on one link get half of it each, or one what it needs and the other the rest: equal rates. Where a
 // transfer's processors are few, it keeps them and a kernel beside it has the others.
@@ -30,7 +30,7 @@ namespace cairn::predict {
 enum class UnitKind : std::uint8_t { link, memory, processors };
 
 struct SharedUnit {
-  std::string name;  // "nvswitch out"
+  std::string name;  // "inter out": the level of the network and the direction
   UnitKind kind = UnitKind::link;
   std::int64_t ranks = 1;  // that share an instance, > 0
   double capacity = 1.0;   // of an instance: [B/s]; of processors: how many

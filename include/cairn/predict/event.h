@@ -48,7 +48,8 @@ struct EventResult {
   std::int64_t actors = 0;
   StageTimeline last;                    // of the actor that ends last
   std::vector<StageTimeline> timelines;  // with all_timelines: by stage, the first actor of each
-  std::vector<UnitUse> uses;             // with demands: by stage and unit, those that were used
+  std::vector<SharedUnit> units;         // with demands: what was shared,
+  std::vector<UnitUse> uses;             // and by stage and unit how much of it, where it was used
 };
 
 // Throws core::ConfigurationError for a rank outside the mesh, a speed that is not positive, or more actors than can be

@@ -14,8 +14,8 @@ struct UseSample {
   double share = 0.0;
 };
 
-// Of one unit (a position in Demands::units()) as the ranks of one stage see it; where instances of it differ, of the
-// one that is used most.
+// Of one unit (a position in Demands::units()) as the ranks of one stage see it: where instances of it differ, of the
+// one that is used most; samples of the one of the stage's first rank.
 struct UnitUse {
   std::int32_t stage = 0;
   std::uint16_t unit = 0;

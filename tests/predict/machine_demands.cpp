@@ -1,0 +1,139 @@
+// What work takes of a real machine's units, by hand.
+#include "cairn/predict/machine_demands.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "cairn/config/loader.h"
+#include "cairn/core/diagnostics.h"
+#include "cairn/hardware/files.h"
+#include "catch.h"
+
+namespace cairn::predict {
+namespace {
+
+constexpr core::Picoseconds k_millisecond = 1'000'000'000;
+
+config::Loader shipped() { return config::Loader({std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"}); }
+
+class Cluster {
+ public:
+  explicit Cluster(const std::string& cluster, SharingRules rules = {.contention = true, .interference = true})
+      : calibration_(cost::load_calibration(shipped(), "h100-sxm5-80gb")) {
+    core::Diagnostics diagnostics;
+    const config::Node node = config::parse_text(cluster, config::Syntax::yaml, "test.yaml", diagnostics);
+    machine_ = hardware::read_machine(shipped(), node, {}, diagnostics);
+    diagnostics.raise_if_errors();
+    pricer_ = std::make_unique<CostPricer>(calibration_, machine_.accelerator.value, machine_.network, host_,
+                                           machine_.cluster.value.host);
+    demands_ = std::make_unique<MachineDemands>(*pricer_, calibration_.communication, machine_.accelerator.value,
+                                                machine_.network, machine_.cluster.value.host, rules);
+  }
+
+  const SharedUnit* unit(const std::string& name) const {
+    const auto& all = demands_->units();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const SharedUnit& u) { return u.name == name; });
+    return found == all.end() ? nullptr : &*found;
+  }
+  // 0 where the unit is not taken.
+  double share(const std::string& name, const plan::Work& work, bool at_receiver = false) {
+    for (const UnitDemand& demand : demands_->of(work, k_millisecond))
+      if (demands_->units()[demand.unit].name == name && demand.at_receiver == at_receiver) return demand.amount;
+    return 0.0;
+  }
+
+ private:
+  hardware::Machine machine_;
+  cost::Calibration calibration_;
+  hardware::FittedNumbers host_{};
+  std::unique_ptr<CostPricer> pricer_;
+  std::unique_ptr<MachineDemands> demands_;
+};
+
+plan::Transfer over(plan::Collective collective, std::int64_t ranks, std::int64_t stride, double bytes) {
+  return {
+      .collective = collective, .group = {.axis = plan::Axis::data, .size = ranks, .stride = stride}, .bytes = bytes};
+}
+
+}  // namespace
+
+TEST_CASE("Shares of links: bytes over price and stated bandwidth", "[predict][sharing]") {
+  Cluster dgx("{file: dgx-h100, nodes: 16}");
+  // Inside: 7/8 of 400 MB in 1 ms are 350 GB/s of 450, both ways, and no adapter.
+  const plan::Transfer inside = over(plan::Collective::all_gather, 8, 1, 400e6);
+  CHECK(dgx.share("intra out", inside) == Approx(350.0 / 450));
+  CHECK(dgx.share("intra in", inside) == Approx(350.0 / 450));
+  CHECK(dgx.share("inter out", inside) == 0.0);
+  // One rank in each of 16 nodes: 2 x 15/16 of 16 MB are 30 GB/s of its own adapter's 50.
+  const plan::Transfer across = over(plan::Collective::all_reduce, 16, 8, 16e6);
+  REQUIRE(dgx.unit("inter out") != nullptr);
+  CHECK(dgx.unit("inter out")->ranks == 1);
+  CHECK(dgx.unit("inter out")->capacity == Approx(50e9));
+  CHECK(dgx.share("inter out", across) == Approx(0.6));
+  CHECK(dgx.share("intra out", across) == 0.0);
+  // Over whole nodes: of 128 ranks 8 in each, the adapters carry an eighth: 2 x 15/16 x 80 MB / 8 = 18.75 MB; the ports
+  // inside the rest of 2 x 127/128 x 80 MB.
+  const plan::Transfer both = over(plan::Collective::all_reduce, 128, 1, 80e6);
+  CHECK(dgx.share("inter in", both) == Approx(18.75 / 50));
+  CHECK(dgx.share("intra in", both) == Approx((2.0 * 127 / 128 * 80 - 18.75) / 450));
+  // A price that beat the link would still take no more than all of it.
+  CHECK(dgx.share("intra out", over(plan::Collective::all_gather, 8, 1, 4e9)) == 1.0);
+}
+
+TEST_CASE("Four adapters for eight ranks: one for every two", "[predict][sharing]") {
+  Cluster four("{file: dgx-h100, nodes: 2, inter: {nics_per_node: 4}}");
+  REQUIRE(four.unit("inter out") != nullptr);
+  CHECK(four.unit("inter out")->ranks == 2);
+  CHECK(four.unit("inter out")->capacity == Approx(50e9));
+  // 2 x 1/2 of 20 MB are 20 of 50 GB/s; a rank never counts on more than its half.
+  CHECK(four.share("inter out", over(plan::Collective::all_reduce, 2, 8, 20e6)) == Approx(0.4));
+  CHECK(four.share("inter out", over(plan::Collective::all_reduce, 2, 8, 40e6)) == Approx(0.5));
+  // Three for eight have no even split: all ranks share all three. Tapered to a half, so do the adapters.
+  Cluster three("{file: dgx-h100, nodes: 2, inter: {nics_per_node: 3, oversubscription: 2}}");
+  CHECK(three.unit("inter out")->ranks == 8);
+  CHECK(three.unit("inter out")->capacity == Approx(3 * 50e9 / 2));
+}
+
+TEST_CASE("A message leaves at one end and arrives at the other", "[predict][sharing]") {
+  Cluster dgx("{file: dgx-h100, nodes: 2}");
+  // 25 MB in 1 ms: half an adapter. Memory: read here, written there, 25 GB/s of 3.35 TB/s. 2 of 132 multiprocessors.
+  const plan::Transfer message = over(plan::Collective::send, 2, 8, 25e6);
+  CHECK(dgx.share("inter out", message) == Approx(0.5));
+  CHECK(dgx.share("inter out", message, true) == 0.0);
+  CHECK(dgx.share("inter in", message, true) == Approx(0.5));
+  CHECK(dgx.share("inter in", message) == 0.0);
+  for (const bool at_receiver : {false, true}) {
+    CHECK(dgx.share("device memory", message, at_receiver) == Approx(25.0 / dgx.unit("device memory")->capacity * 1e9));
+    CHECK(dgx.share("multiprocessors", message, at_receiver) == Approx(2.0 / 132));
+  }
+  // A collective holds 16 and passes what it sends twice through memory.
+  const plan::Transfer inside = over(plan::Collective::all_gather, 8, 1, 400e6);
+  CHECK(dgx.share("multiprocessors", inside) == Approx(16.0 / 132));
+  CHECK(dgx.share("device memory", inside) == Approx(2 * 350e9 / dgx.unit("device memory")->capacity));
+}
+
+TEST_CASE("Copies take the host link, and memory on both sides", "[predict][sharing]") {
+  Cluster dgx("{file: dgx-h100, nodes: 2}");
+  const SharedUnit* link = dgx.unit("host link out");
+  REQUIRE(link != nullptr);
+  REQUIRE(link->ranks == 1);
+  // 11 MB in 1 ms.
+  const plan::Copy away{.lane = plan::Lane::to_host, .bytes = 11e6};
+  CHECK(dgx.share("host link out", away) == Approx(11e9 / link->capacity));
+  CHECK(dgx.share("host link in", away) == 0.0);
+  CHECK(dgx.share("device memory", away) == Approx(11e9 / dgx.unit("device memory")->capacity));
+  CHECK(dgx.share("host memory", away) == Approx(11e9 / dgx.unit("host memory")->capacity));
+  CHECK(dgx.share("multiprocessors", away) == 0.0);
+}
+
+TEST_CASE("Each kind of sharing alone", "[predict][sharing]") {
+  const plan::Transfer inside = over(plan::Collective::all_gather, 8, 1, 400e6);
+  Cluster links("{file: dgx-h100, nodes: 2}", {.contention = true, .interference = false});
+  CHECK(links.unit("device memory") == nullptr);
+  CHECK(links.share("intra out", inside) > 0.0);
+  Cluster device("{file: dgx-h100, nodes: 2}", {.contention = false, .interference = true});
+  CHECK(device.unit("intra out") == nullptr);
+  CHECK(device.share("device memory", inside) > 0.0);
+}
+
+}  // namespace cairn::predict
