@@ -86,7 +86,8 @@ Contraction value_product(const AttentionSizes& sizes) {
 }
 
 // Rows of Q and their sums stay, keys and values pass by. For each block of `rows` query rows: 2 rows d words of Q and
-// O, two words per row for the sum and its like, a row of K and of V, and four for a score on its way.
+// O, two words per row for the sum and a maximum, a row of K and of V, and four for a score on its way (online: score
+// or weight, new maximum, scale, and a new value beside its old one).
 constexpr Words k_words_for_one_score = 4;
 
 std::optional<UpperBound> attention_rows_stay(const AttentionSizes& sizes, Words fast, Sliding sliding) {
@@ -132,7 +133,9 @@ Operation attention_operation(AttentionSizes sizes) {
   check(sizes, 4);
   Operation operation;
   operation.name = "attention";
-  operation.notes = {"softmax without a running maximum; one running sum per score and per output element",
+  operation.notes = {sizes.online
+                         ? "softmax with a running maximum; one running sum per score and per output element"
+                         : "softmax without a running maximum; one running sum per score and per output element",
                      "one head width for queries, keys and values"};
   operation.contractions = {score_product(sizes), value_product(sizes)};
   const Words row_words = sizes.batch * sizes.sequence * sizes.head_dim;
@@ -143,6 +146,10 @@ Operation attention_operation(AttentionSizes sizes) {
   operation.flops =
       4 * pairs * sizes.head_dim + 2 * pairs + operation.outputs;  // products; exponentials, sums; divisions
   operation.max_operands = sizes.head_dim > 1 || sizes.sequence > 1 ? 3 : 2;
+  if (sizes.online) {
+    operation.flops += pairs * (sizes.head_dim + 3);  // outputs and sum scaled; maximum, second exponential
+    if (sizes.sequence > 1) operation.max_operands = 4;
+  }
   operation.graph = [sizes] { return attention_graph(sizes); };
   operation.proved.push_back([pairs, d = sizes.head_dim, results = operation.outputs](Words fast) {
     return std::vector{

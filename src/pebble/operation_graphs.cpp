@@ -37,6 +37,25 @@ void attend(CdagBuilder& builder, const Row& query, std::size_t keys, const std:
   }
 }
 
+// The same with a running maximum.
+void attend_online(CdagBuilder& builder, const Row& query, std::size_t keys, const std::vector<Row>& k,
+                   const std::vector<Row>& v) {
+  Vertex maximum = dot_product(builder, query, k[0]);
+  Vertex sum = builder.compute({maximum});
+  Row out;
+  for (std::size_t c = 0; c < query.size(); ++c) out.push_back(builder.compute({sum, v[0][c]}));
+  for (std::size_t j = 1; j < keys; ++j) {
+    const Vertex score = dot_product(builder, query, k[j]);
+    const Vertex larger = builder.compute({maximum, score});
+    const Vertex weight = builder.compute({score, larger});
+    const Vertex scale = builder.compute({maximum, larger});
+    maximum = larger;
+    sum = builder.compute({scale, sum, weight});
+    for (std::size_t c = 0; c < query.size(); ++c) out[c] = builder.compute({weight, v[j][c], scale, out[c]});
+  }
+  for (const Vertex each : out) builder.label_output(builder.compute({each, sum}));
+}
+
 }  // namespace
 
 Cdag copies(const Cdag& graph, Words times) {
@@ -64,7 +83,11 @@ Cdag attention_graph(const AttentionSizes& sizes) {
     const auto v = input_rows(builder, sizes.sequence, sizes.head_dim);
     for (std::size_t row = 0; row < q.size(); ++row) {
       const auto position = row % static_cast<std::size_t>(sizes.sequence);
-      attend(builder, q[row], sizes.causal ? position + 1 : k.size(), k, v);
+      const std::size_t keys = sizes.causal ? position + 1 : k.size();
+      if (sizes.online)
+        attend_online(builder, q[row], keys, k, v);
+      else
+        attend(builder, q[row], keys, k, v);
     }
   }
   return builder.build();

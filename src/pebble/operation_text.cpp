@@ -31,14 +31,15 @@ const std::map<std::string, Recipe>& recipes() {
        {{{"m", {}}, {"k", {}}, {"n", {}}, {"l", {}}},
         [](P p) { return matmul_chain_operation({.m = p[0], .k = p[1], .n = p[2], .l = p[3]}); }}},
       {"attention",
-       {{{"n", {}}, {"d", {}}, {"heads", 1}, {"kv_heads", 0}, {"b", 1}, {"causal", 0}},
+       {{{"n", {}}, {"d", {}}, {"heads", 1}, {"kv_heads", 0}, {"b", 1}, {"causal", 0}, {"online", 0}},
         [](P p) {
           return attention_operation({.sequence = p[0],
                                       .head_dim = p[1],
                                       .heads = p[2],
                                       .kv_heads = p[3] == 0 ? p[2] : p[3],
                                       .batch = p[4],
-                                      .causal = p[5] > 0});
+                                      .causal = p[5] > 0,
+                                      .online = p[6] > 0});
         }}},
       {"attention-backward",
        {{{"n", {}}, {"d", {}}, {"heads", 1}, {"kv_heads", 0}, {"b", 1}, {"causal", 0}},

@@ -58,6 +58,35 @@ TEST_CASE("paired rows: attention by hand") {
       CHECK_FALSE(bound.games.contains({Rules::hong_kung, Sliding::forbidden}));
 }
 
+TEST_CASE("attention with a running maximum: its graph, bound and schedule") {
+  // d = 2, n = 3: per query row and key 2 products; first key: exponential, 2 outputs; each other: maximum, weight,
+  // scale, sum, 2 outputs; 2 quotients a row. 3 (3 x 2 + 1 + 2 + 2 x 6 + 2) + 18 inputs.
+  const Operation online = parse_operation("attention n=3 d=2 online=1");
+  CHECK(online.graph().size() == 3 * (3 * 2 + 1 + 2 + 2 * 6 + 2) + 18);
+  CHECK(minimum_fast_words(online, k_rbw) == 5);
+  CHECK(minimum_fast_words(online.graph(), k_rbw) == 5);
+  // One query row at a time, 2 d + 2 words and 2 d + 4 for a key row and a score: as many words as the schedule says.
+  for (const std::string size : {"n=6 d=3", "n=9 d=2 causal=1", "n=5 d=2 heads=2 kv_heads=1"}) {
+    INFO(size);
+    const Operation operation = parse_operation("attention online=1 " + size);
+    const Words d = operation.contractions[0].domain.dims().back().extent.constant, fast = 4 * d + 6;
+    const Cdag graph = operation.graph();
+    const auto schedule = operation.schedules.front()(fast, Sliding::forbidden);
+    REQUIRE(schedule.has_value());
+    const UpperBound play = play_in_order(graph, Sliding::forbidden, fast, {.order = graph.order()});
+    REQUIRE(verify(graph, k_rbw, fast, play.play).cost.has_value());
+    CHECK(play.words <= schedule->words);
+    CHECK(bracket(operation, fast, k_rbw).lower.words <= play.words);
+  }
+  // Both sides are those of the plain softmax.
+  const std::string large = "attention n=1048576 d=64";
+  const Words fast = 300 * 64 * 64;
+  const Bracket plain = bracket(parse_operation(large), fast, k_rbw);
+  const Bracket kept = bracket(parse_operation(large + " online=1"), fast, k_rbw);
+  CHECK(kept.lower.words == plain.lower.words);
+  CHECK(kept.upper->words == plain.upper->words);
+}
+
 TEST_CASE("butterflies: never above a play, in any game") {
   std::size_t index = 0;
   for (int n : {8, 16, 64, 256, 1024})

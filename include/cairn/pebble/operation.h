@@ -57,8 +57,11 @@ struct AttentionSizes {
   Words sequence, head_dim;
   Words heads = 1, kv_heads = 1, batch = 1;
   bool causal = false;
+  bool online = false;  // forward: each row keeps a running maximum, and what it has summed is scaled when that grows
 };
-Operation attention_operation(AttentionSizes sizes);  // exp(Q K^T) V with row sums, heads / kv_heads queries per key
+// exp(Q K^T) V with row sums, heads / kv_heads queries per key. Online: m' = max(m, s), c = exp(m - m'),
+// p = exp(s - m'), sum' = c sum + p, O' = c O + p V.
+Operation attention_operation(AttentionSizes sizes);
 // Of Q, K and V from dO, the scores made again; log-sum and row sum of O dO of each query row are inputs.
 Operation attention_backward_operation(AttentionSizes sizes);
 struct ConvSizes {
