@@ -23,7 +23,7 @@ class HandMadeBlock {
   }
   const plan::Block& block() const { return block_; }
 
-  static HandMadeBlock random(core::Random& random) {
+  static HandMadeBlock random(core::Random& random, core::Picoseconds unit = 1) {
     HandMadeBlock result;
     const std::uint64_t steps = 1 + random.below(20);
     for (std::uint64_t i = 0; i < steps; ++i) {
@@ -31,7 +31,7 @@ class HandMadeBlock {
       for (std::uint64_t d = random.below(3); d > 0; --d)
         after.push_back(i > 0 && random.below(2) == 0 ? static_cast<plan::Dependency>(random.below(i))
                                                       : any_entry(random));
-      const auto price = static_cast<core::Picoseconds>(random.below(100));
+      const auto price = unit * static_cast<core::Picoseconds>(random.below(100));
       const plan::Stream streams[] = {plan::Stream::tensor, plan::Stream::data, plan::Stream::next};
       if (random.below(2) == 0)
         result.compute(price, after);
