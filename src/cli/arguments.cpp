@@ -226,6 +226,7 @@ class Parser {
     time("--weight-grad", schedule_.weight_gradient, "likewise, of the weight gradient");
     time("--forward-backward", schedule_.forward_backward, "of a forward joined with a backward; default their sum");
     time("--p2p", schedule_.p2p, "of a message between neighbours");
+    sub->add_option("--fill", schedule_.fill, "work for the bubbles (YAML): how often it is done, how full the devices are")->type_name(k_file);
     sub->add_option("--file", schedule_.file, "a schedule of your own (YAML) in place of a kind")->type_name(k_file);
     sub->add_option("--svg", schedule_.svg, "draw it")->type_name(k_file);
     add_result(*sub, schedule_.result);
@@ -266,6 +267,8 @@ class Parser {
     if (asked != 1)
       throw core::ConfigurationError("cairn schedule", asked == 0 ? "no schedule was named" : "several things were asked at once",
                                      "give one: a kind, --file FILE, --list or --compare");
+    if (!schedule.fill.empty() && (schedule.list || schedule.compare))
+      throw core::ConfigurationError("--fill", "the bubbles of one schedule are filled", "name a kind");
     if (schedule.list || !schedule.file.empty()) return;
     if (schedule.stages == 0) throw core::ConfigurationError("--stages", "how many devices there are is missing", "add --stages 4");
     if (schedule.micro_batches == 0)

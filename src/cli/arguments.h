@@ -127,6 +127,7 @@ struct ScheduleArguments {
   std::string continuation;
   bool no_reorder = false;
   std::string forward, input_gradient, weight_gradient, forward_backward, p2p;  // empty: the default
+  std::string fill;  // work for the bubbles
   std::string svg;
   ResultArguments result;
 };

@@ -1,4 +1,5 @@
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "cairn/experiment/schedule_file.h"
@@ -52,9 +53,8 @@ class Times {
 constexpr double k_seconds_per_nanosecond = 1e-9;
 
 // Given times; where some have a unit, those that are left out are 0, else an operation takes 1.
-report::ScheduleAnswer timed(const ScheduleArguments& arguments) {
+report::ScheduleAnswer timed(const ScheduleArguments& arguments, Times& times) {
   report::ScheduleAnswer answer;
-  Times times;
   const auto read = [&](const std::string& text, const char* option, Fraction& target) {
     if (!text.empty()) target = times.read(text, option);
     return !text.empty();
@@ -112,7 +112,8 @@ pipeline::Settings adapted(pipeline::Settings settings, const pipeline::Generato
 std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments) {
   std::vector<report::ScheduleAnswer> answers;
   for (const pipeline::Generator& kind : pipeline::generators()) {
-    report::ScheduleAnswer answer = timed(arguments);
+    Times times;
+    report::ScheduleAnswer answer = timed(arguments, times);
     try {
       answer.run = pipeline::run_exactly(kind.kind, adapted(settings_of(arguments), kind), answer.times);
     } catch (const core::ConfigurationError& error) {
@@ -138,6 +139,18 @@ void add_bound(const ScheduleArguments& arguments, report::ScheduleAnswer& answe
   answer.span_lower_bound = answer.run.in_units(pipeline::span_lower_bound(settings));
 }
 
+void add_filling(const experiment::FillFile& file, Times& times, report::ScheduleAnswer& answer) {
+  const auto ticks = [&](const std::string& text) {
+    const Fraction time = times.read(text, "--fill");
+    return static_cast<core::Picoseconds>(std::llround(time.value() * static_cast<double>(answer.run.ticks_per_unit)));
+  };
+  std::vector<pipeline::ExtraWork> work;
+  for (const experiment::FillItem& item : file.work)
+    work.push_back({.name = item.name, .after = item.after, .duration = ticks(item.time), .parts = item.parts});
+  answer.filling = pipeline::fill_bubbles(answer.run.schedule, answer.run.order, answer.run.result, work,
+                                          {.margin = file.margin, .exposed = ticks(file.exposed)});
+}
+
 void write_file(const std::string& file, const std::string& text) {
   Output output(file);
   output.write(text);
@@ -156,11 +169,13 @@ int command(const ScheduleArguments& arguments, Context& context) {
     const std::vector<report::ScheduleAnswer> answers = compared(arguments);
     output.write(json ? report::json(answers, context.tool) + "\n" : report::text(answers, style));
   } else {
-    report::ScheduleAnswer answer = timed(arguments);
+    Times times;
+    report::ScheduleAnswer answer = timed(arguments, times);
     answer.run = arguments.file.empty()
                      ? pipeline::run_exactly(arguments.kind, settings_of(arguments), answer.times)
                      : pipeline::run_exactly(experiment::read_schedule(context.loader, arguments.file), answer.times);
     add_bound(arguments, answer);
+    if (!arguments.fill.empty()) add_filling(experiment::read_fill(context.loader, arguments.fill), times, answer);
     if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer));
     output.write(json ? report::json(answer, context.tool) + "\n" : report::text(answer, style));
   }

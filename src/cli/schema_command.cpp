@@ -45,6 +45,7 @@ constexpr std::array k_schemas{
     Schema{"network", "one network by its kind and sizes", [] { return schema_of<topology::NetworkFile>("network"); }},
     Schema{"graph", "a network link by link", [] { return schema_of<topology::GraphFile>("graph"); }},
     Schema{"schedule", "a pipeline schedule of your own", [] { return schema_of<experiment::ScheduleFile>("schedule"); }},
+    Schema{"fill", "work for the bubbles of a schedule", [] { return schema_of<experiment::FillFile>("fill"); }},
     Schema{"prices", "what switches and cables cost", [] { return schema_of<topology::PriceList>("prices"); }},
     Schema{"cairn.run/1", "the result of cairn run", [] { return report::run_schema(); }},
     Schema{"cairn.bound/1", "the result of cairn bound", [] { return report::bound_schema(); }},

@@ -124,6 +124,34 @@ void describe(config::Fields& fields, ScheduleFile& file) {
               [](config::Value& v, std::vector<std::string>& words) { v.texts(words, {.minimum_size = 1}); });
 }
 
+void describe(config::Fields& fields, FillItem& item) {
+  using pipeline::ExtraAfter;
+  fields.text("name", item.name, {.required = true});
+  fields.choice("after", item.after,
+                {{"forward", ExtraAfter::forward}, {"backward", ExtraAfter::backward}, {"all", ExtraAfter::all}},
+                {.doc = "of which operation of every micro-batch, or once everything else is done", .required = true});
+  fields.text("time", item.time, {.doc = "of a device's share of the model", .required = true});
+  fields.count("parts", item.parts, {.doc = "equal pieces it may be cut into", .minimum = 1, .maximum = 1 << 20});
+}
+
+void describe(config::Fields& fields, FillFile& file) {
+  std::int64_t version = 1;
+  fields.count("version", version, {.doc = "of the file format", .minimum = 1, .maximum = 1});
+  fields.number("margin", file.margin, {.doc = "a gap takes pieces this many times as long", .minimum = 1.0});
+  fields.text("exposed", file.exposed, {.doc = "time per step outside the bubbles"});
+  fields.objects("work", file.work, {.doc = "work for the bubbles", .required = true, .minimum_size = 1});
+}
+
+FillFile read_fill(const config::Loader& loader, const std::filesystem::path& path) {
+  core::Diagnostics diagnostics;
+  const config::Node node = loader.load(path, diagnostics);
+  diagnostics.raise_if_errors();
+  FillFile file;
+  config::read(node, file, diagnostics);
+  diagnostics.raise_if_errors();
+  return file;
+}
+
 pipeline::Schedule read_schedule(const config::Loader& loader, const std::filesystem::path& path) {
   core::Diagnostics diagnostics;
   const config::Node node = loader.load(path, diagnostics);

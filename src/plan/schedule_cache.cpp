@@ -15,11 +15,22 @@ void require_lowerable(const pipeline::Schedule& schedule, std::int64_t chunks) 
     return !operation.joined &&
            (operation.phase == pipeline::Phase::forward || operation.phase == pipeline::Phase::backward);
   });
-  bool loop = schedule.chunks == chunks;
-  for (std::int32_t device = 0; loop && device < schedule.stages; ++device)
-    for (std::int32_t chunk = 0; loop && chunk < schedule.chunks; ++chunk)
-      loop = schedule.virtual_stage(device, chunk) == chunk * schedule.stages + device;
-  if (whole && loop && schedule.weight_copies() == 1 && schedule.pieces == 1 && schedule.waits.empty()) return;
+  bool lowerable = schedule.chunks == chunks;
+  for (std::int32_t device = 0; lowerable && device < schedule.stages; ++device)
+    for (std::int32_t chunk = 0; lowerable && chunk < schedule.chunks; ++chunk)
+      lowerable = schedule.virtual_stage(device, chunk) == chunk * schedule.stages + device;
+  // Collectives hang on a chunk's first forward and last backward, which are told by their micro-batches.
+  for (std::int32_t device = 0; lowerable && whole && device < schedule.stages; ++device) {
+    std::vector<std::int32_t> first(schedule.chunks, -1), last(schedule.chunks, -1);
+    for (const pipeline::Operation& operation : schedule.row(device)) {
+      const auto chunk = static_cast<std::size_t>(operation.chunk);
+      if (operation.phase == pipeline::Phase::forward && first[chunk] < 0) first[chunk] = operation.micro_batch;
+      if (operation.phase == pipeline::Phase::backward) last[chunk] = operation.micro_batch;
+    }
+    for (std::size_t chunk = 0; chunk < first.size(); ++chunk)
+      lowerable = lowerable && first[chunk] == 0 && last[chunk] == schedule.micro_batches - 1;
+  }
+  if (whole && lowerable && schedule.weight_copies() == 1 && schedule.pieces == 1 && schedule.waits.empty()) return;
   throw core::ConfigurationError(
       "strategy.schedule", "the schedule " + schedule.kind + " is not yet priced for a training step",
       "its order is what `cairn schedule` shows; here use gpipe, 1f1b, interleaved-1f1b or breadth-first");

@@ -63,6 +63,7 @@ Json result_json(const ScheduleAnswer& answer) {
             {"gradient_delays", f.gradient_delays},
             {"messages_relative_to_1f1b", f.messages},
             {"span_lower_bound", nullptr},
+            {"fill", nullptr},
             {"exact",
              {{"makespan", to_string(f.makespan)},
               {"span", to_string(f.span)},
@@ -70,6 +71,12 @@ Json result_json(const ScheduleAnswer& answer) {
               {"peak_activations",
                {{"release_at_b", exact(f.peak_release_at_b)}, {"release_at_w", exact(f.peak_release_at_w)}}}}}};
   if (answer.span_lower_bound) json["span_lower_bound"] = answer.span_lower_bound->value() * s;
+  if (answer.filling)
+    json["fill"] = {{"refresh_interval", answer.filling->interval},
+                    {"utilisation_before", answer.filling->utilisation_before},
+                    {"utilisation", answer.filling->utilisation},
+                    {"work_over_bubble", answer.filling->work_over_bubble},
+                    {"step", answer.run.in_units(answer.filling->step).value() * s}};
   return json;
 }
 

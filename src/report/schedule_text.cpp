@@ -61,6 +61,7 @@ class ScheduleText : private TextReport {
       row("gradient delay", shown(f.gradient_delays) + " updates");
     }
     row("messages", fmt::format("{:.3g} x those of 1f1b", f.messages));
+    if (answer.filling) fill(answer, *answer.filling);
     out_ += '\n';
     out_ += schedule_picture(answer.run, color_);
     for (const std::string& assumption : answer.assumptions) out_ += wrapped(assumption, "note: ", "      ");
@@ -96,6 +97,16 @@ class ScheduleText : private TextReport {
 
  private:
   void row(std::string_view name, const std::string& value) { line("  {:<18}{}", name, value); }
+  void fill(const ScheduleAnswer& answer, const pipeline::Filling& filling) {
+    row("bubbles", fmt::format("{:.1f} % of the time is used without; the work is {:.2f} times their time",
+                               k_percent * filling.utilisation_before, filling.work_over_bubble));
+    if (filling.interval > 0)
+      row("  filled",
+          fmt::format("{:.1f} % used, refreshed every {}, a step takes {}", k_percent * filling.utilisation,
+                      counted(filling.interval, "step", "steps"), amount(answer, answer.run.in_units(filling.step))));
+    else
+      row("  filled", "never: some piece is longer than every gap; cut it into more parts");
+  }
   static double gap(const Fraction& found, const Fraction& bound) {
     return bound.numerator > 0 ? k_percent * (found.value() / bound.value() - 1.0) : 0.0;
   }

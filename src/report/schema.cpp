@@ -288,6 +288,11 @@ std::string schedule_schema() {
                              {"span", text()},
                              {"idle", list_of(text())},
                              {"peak_activations", object({{"release_at_b", exact_sets}, {"release_at_w", exact_sets}})}});
+  const Json fill = object({{"refresh_interval", count()},
+                            {"utilisation_before", ratio("of the makespan")},
+                            {"utilisation", ratio("of the step")},
+                            {"work_over_bubble", ratio("idle time of a step")},
+                            {"step", time}});
   const Json result = object({{"makespan", time},
                               {"span", time},
                               {"idle", list_of(time)},
@@ -298,6 +303,7 @@ std::string schedule_schema() {
                               {"gradient_delays", list_of(count())},
                               {"messages_relative_to_1f1b", ratio("messages of 1f1b")},
                               {"span_lower_bound", or_null(time)},
+                              {"fill", or_null(fill)},
                               {"exact", exact},
                               {"operations", list_of(operation)}});
   const Json schedule = object({{"kind", text()},

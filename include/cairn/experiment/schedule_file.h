@@ -19,6 +19,7 @@
 
 #include "cairn/config/fields.h"
 #include "cairn/config/loader.h"
+#include "cairn/pipeline/filling.h"
 #include "cairn/pipeline/schedule.h"
 
 namespace cairn::experiment {
@@ -32,6 +33,31 @@ struct ScheduleFile {
   std::vector<std::vector<std::string>> devices = {};
 };
 void describe(config::Fields& fields, ScheduleFile& file);
+
+// Work for the bubbles of a schedule (`cairn schedule --fill`):
+//
+//   version: 1
+//   margin: 1.05                                # a gap takes a piece that needs so many times its duration
+//   exposed: 20.43ms                            # per step, outside the bubbles
+//   work:                                       # of a device's share of the model
+//     - {name: curvature of inputs, after: forward, time: 38.3ms, parts: 18}
+//     - {name: inversion, after: all, time: 215ms, parts: 36}
+//
+// Times are written like those of the command line.
+struct FillItem {
+  std::string name = {};
+  pipeline::ExtraAfter after = pipeline::ExtraAfter::forward;
+  std::string time = {};
+  std::int32_t parts = 1;
+};
+struct FillFile {
+  double margin = 1.0;
+  std::string exposed = "0";
+  std::vector<FillItem> work = {};
+};
+void describe(config::Fields& fields, FillItem& item);
+void describe(config::Fields& fields, FillFile& file);
+FillFile read_fill(const config::Loader& loader, const std::filesystem::path& file);
 
 // Throws core::ConfigurationError with the places of what is wrong, order lists that wait for each other among it.
 pipeline::Schedule read_schedule(const config::Loader& loader, const std::filesystem::path& file);

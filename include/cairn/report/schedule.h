@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cairn/pipeline/exact_run.h"
+#include "cairn/pipeline/filling.h"
 #include "cairn/report/run.h"
 
 namespace cairn::report {
@@ -29,6 +30,7 @@ struct ScheduleAnswer {
   double seconds_per_unit = 1.0;
   // Of the longest device, that no order under the kind's memory limit can beat; for kinds that search.
   std::optional<pipeline::Fraction> span_lower_bound = std::nullopt;
+  std::optional<pipeline::Filling> filling = std::nullopt;  // where work for the bubbles was given
   std::vector<std::string> assumptions = {};
 };
 
