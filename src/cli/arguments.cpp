@@ -226,6 +226,14 @@ class Parser {
     time("--weight-grad", schedule_.weight_gradient, "likewise, of the weight gradient");
     time("--forward-backward", schedule_.forward_backward, "of a forward joined with a backward; default their sum");
     time("--p2p", schedule_.p2p, "of a message between neighbours");
+    sub->add_option("--vocabulary", schedule_.vocabulary, "the output layer over all devices: vocab-1, vocab-2, interlaced")
+        ->check(CLI::IsMember(vocabularies_).description(""))
+        ->type_name("HOW");
+    time("--vocab-forward", schedule_.vocabulary_forward, "of a micro-batch on a device's share of the output layer");
+    time("--vocab-backward", schedule_.vocabulary_backward, "likewise, of its gradients");
+    time("--optimizer", schedule_.optimizer, "of an update");
+    time("--communication", schedule_.communication, "of a gather or reduction beside the compute");
+    time("--copy", schedule_.copy, "of a micro-batch's activations of a full stage to the host, or back");
     sub->add_option("--fill", schedule_.fill, "work for the bubbles (YAML): how often it is done, how full the devices are")->type_name(k_file);
     sub->add_option("--file", schedule_.file, "a schedule of your own (YAML) in place of a kind")->type_name(k_file);
     sub->add_option("--svg", schedule_.svg, "draw it")->type_name(k_file);
@@ -358,6 +366,7 @@ class Parser {
       if (option->check_lname("set")) words.choices = override_words();
       if (option->check_lname("sharing")) words.choices = sharings_;
       if (option->check_lname("weight-grads")) words.choices = weight_gradients_;
+      if (option->check_lname("vocabulary")) words.choices = vocabularies_;
       if (option->check_lname("continuation")) words.choices = continuations_;
       if (option->check_lname("attention")) words.choices = attentions_;
       result.options.push_back(std::move(words));
@@ -389,6 +398,7 @@ class Parser {
   }
 
   const std::vector<std::string> rules_{"rbw", "hk"};
+  const std::vector<std::string> vocabularies_{"vocab-1", "vocab-2", "interlaced"};
   const std::vector<std::string> weight_gradients_{"last", "fill"};
   const std::vector<std::string> continuations_{"concatenate", "double-forward", "halve-backward"};
   const std::vector<std::string> sharings_{"max-min", "rtt-weighted"};

@@ -126,6 +126,8 @@ struct ScheduleArguments {
   std::string weight_gradients;
   std::string continuation;
   bool no_reorder = false;
+  std::string vocabulary;  // empty: whole
+  std::string vocabulary_forward, vocabulary_backward, optimizer, communication, copy;
   std::string forward, input_gradient, weight_gradient, forward_backward, p2p;  // empty: the default
   std::string fill;  // work for the bubbles
   std::string svg;

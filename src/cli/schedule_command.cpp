@@ -63,6 +63,11 @@ report::ScheduleAnswer timed(const ScheduleArguments& arguments, Times& times) {
   const bool input = read(arguments.input_gradient, "--input-grad", answer.times.input_gradient);
   const bool weight = read(arguments.weight_gradient, "--weight-grad", answer.times.weight_gradient);
   read(arguments.p2p, "--p2p", answer.times.delay);
+  read(arguments.vocabulary_forward, "--vocab-forward", answer.times.vocabulary_forward);
+  read(arguments.vocabulary_backward, "--vocab-backward", answer.times.vocabulary_backward);
+  read(arguments.optimizer, "--optimizer", answer.times.optimizer);
+  read(arguments.communication, "--communication", answer.times.communication);
+  read(arguments.copy, "--copy", answer.times.offload);
   if (!arguments.forward_backward.empty())
     answer.times.forward_backward = times.read(arguments.forward_backward, "--forward-backward");
   if (times.have_units()) {
@@ -86,6 +91,9 @@ pipeline::Settings settings_of(const ScheduleArguments& arguments) {
   if (arguments.continuation == "double-forward") settings.continuation = pipeline::Continuation::double_forward;
   if (arguments.continuation == "halve-backward") settings.continuation = pipeline::Continuation::halve_backward;
   settings.reorder = !arguments.no_reorder;
+  if (arguments.vocabulary == "vocab-1") settings.vocabulary = pipeline::Vocabulary::one;
+  if (arguments.vocabulary == "vocab-2") settings.vocabulary = pipeline::Vocabulary::two;
+  if (arguments.vocabulary == "interlaced") settings.vocabulary = pipeline::Vocabulary::interlaced;
   return settings;
 }
 

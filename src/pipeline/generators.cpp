@@ -8,6 +8,7 @@
 
 #include "cairn/core/diagnostics.h"
 #include "kinds.h"
+#include "vocabulary.h"
 
 namespace cairn::pipeline {
 namespace {
@@ -96,7 +97,8 @@ Schedule generate(std::string_view kind, const Settings& settings) {
   require_countable(settings);
   const Generator& known = generator(kind);
   require_taken(known, settings);
-  return known.generate(settings);
+  Schedule schedule = known.generate(settings);
+  return settings.vocabulary == Vocabulary::whole ? schedule : with_vocabulary(schedule, settings);
 }
 
 }  // namespace cairn::pipeline

@@ -195,6 +195,31 @@ TEST_CASE("asynchronous pipelines: age of gradients and versions of weights") {
   }
 }
 
+TEST_CASE("vocabulary over all devices: p+2, p+1 and 1.5p micro-batches alive, and no bubble of its own") {
+  using pipeline::Vocabulary;
+  for (std::int32_t p = 2; p <= 16; ++p)
+    for (const std::int32_t m : {2 * p, 64}) {
+      INFO("p=" << p << " m=" << m);
+      const auto alive = [&](Vocabulary vocabulary) {
+        return most(
+            peaks("1f1b", {.stages = p, .micro_batches = m, .vocabulary = vocabulary}, Release::at_input_gradient));
+      };
+      CHECK(alive(Vocabulary::one) == whole(std::min(m, p + 2)));
+      CHECK(alive(Vocabulary::two) == whole(std::min(m, p + 1)));
+      CHECK(alive(Vocabulary::interlaced) == whole(std::min(m, p + (p + 1) / 2)));
+      // F = 1, B = 2, S = T = 1: a micro-batch occupies every device for 5, so each further one costs that and no more.
+      const auto makespan = [&](Vocabulary vocabulary, std::int32_t batches) {
+        ExactTimes times;
+        times.vocabulary_forward = times.vocabulary_backward = whole(1);
+        const auto run =
+            pipeline::run_exactly("1f1b", {.stages = p, .micro_batches = batches, .vocabulary = vocabulary}, times);
+        return run.in_units(run.result.makespan).numerator;
+      };
+      for (const Vocabulary vocabulary : {Vocabulary::one, Vocabulary::two})
+        CHECK(makespan(vocabulary, m + 20) - makespan(vocabulary, m) == 20 * 5);
+    }
+}
+
 TEST_CASE("1f1b with latency and unequal stages: the slowest round trip over any window of stages") {
   // Stages s..j: F of micro-batch i goes up the window, B of micro-batch i - (p-1-j) comes down, and the forward that
   // follows it at s is that of i + j-s+1: period = max over windows of [sum(F+B) + 2c(j-s)] / (j-s+1).

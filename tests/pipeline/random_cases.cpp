@@ -48,6 +48,8 @@ std::optional<Schedule> random_schedule(const pipeline::Generator& generator, co
     s.continuation = one_of(random, {pipeline::Continuation::concatenate, pipeline::Continuation::double_forward,
                                      pipeline::Continuation::halve_backward});
   if (taken(takes::k_reorder)) s.reorder = random.below(2) == 0;
+  using pipeline::Vocabulary;
+  if (random.below(4) == 0) s.vocabulary = one_of(random, {Vocabulary::one, Vocabulary::two, Vocabulary::interlaced});
   if (taken(takes::k_durations))
     s.durations = {.forward = 1 + static_cast<Time>(random.below(4)),
                    .input_gradient = 1 + static_cast<Time>(random.below(4)),
