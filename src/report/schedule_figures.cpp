@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cairn/pipeline/residency.h"
 #include "cairn/pipeline/traits.h"
 
 namespace cairn::report {
@@ -9,10 +10,10 @@ namespace {
 
 using pipeline::Fraction;
 
-std::vector<Fraction> peaks(const pipeline::Schedule& schedule, pipeline::Release release) {
+std::vector<Fraction> peaks(const pipeline::ExactRun& run, pipeline::Release release) {
   std::vector<Fraction> result;
-  for (const std::int32_t sets : pipeline::peak_activations(schedule, release))
-    result.push_back(pipeline::fraction(sets, schedule.operations_per_stage()));
+  for (const std::int32_t sets : pipeline::peak_residency(run.schedule, run.order, run.result, release))
+    result.push_back(pipeline::fraction(sets, run.schedule.operations_per_stage()));
   return result;
 }
 
@@ -25,8 +26,8 @@ ScheduleFigures figures(const ScheduleAnswer& answer) {
                     .span = run.in_units(run.span()),
                     .idle = {},
                     .bubble = {},
-                    .peak_release_at_b = peaks(schedule, pipeline::Release::at_input_gradient),
-                    .peak_release_at_w = peaks(schedule, pipeline::Release::at_weight_gradient),
+                    .peak_release_at_b = peaks(run, pipeline::Release::at_input_gradient),
+                    .peak_release_at_w = peaks(run, pipeline::Release::at_weight_gradient),
                     .weight_copies = schedule.weight_copies(),
                     .weight_versions = pipeline::weight_versions(schedule),
                     .gradient_delays = pipeline::gradient_delays(schedule),

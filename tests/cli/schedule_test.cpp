@@ -86,8 +86,8 @@ TEST_CASE("schedule: one of the user's own", "[schedule]") {
   const std::string stuck = write_file("stuck.yaml",
                                        "stages: 2\nmicro_batches: 2\ndevices:\n"
                                        "  - [F0, B0, F1, B1]\n  - [F0, F1, B0, B1]\n");
-  refused({"--file", stuck}, "device 0 at backward of micro-batch 0, chunk 0 waits for device 1 at forward of micro-batch 1",
-          "earlier");
+  refused({"--file", stuck},
+          "device 0 at backward of micro-batch 0, chunk 0 waits for device 1 at forward of micro-batch 1", "earlier");
   const std::string odd = write_file("odd.yaml", "stages: 1\nmicro_batches: 1\ndevices:\n  - [F0, X0]\n");
   refused({"--file", odd}, "odd.yaml:4", "write F0, B0");
 }
@@ -107,13 +107,23 @@ TEST_CASE("schedule: work in the bubbles", "[schedule]") {
   CHECK(fill["utilisation"].get<double>() >= 0.93);
 }
 
+TEST_CASE("schedule: the vocabulary over all devices", "[schedule]") {
+  // Two more micro-batches alive on the first device than 1f1b's four.
+  const json document = answer({"1f1b", "--stages", "4", "--micro-batches", "12", "--vocabulary", "vocab-1",
+                                "--vocab-forward", "1/4", "--vocab-backward", "1/4"});
+  CHECK(document["result"]["peak_activations"]["release_at_b"][0] == 6.0);
+  refused({"hanayo", "--stages", "4", "--micro-batches", "8", "--vocabulary", "vocab-2"}, "one chunk per device",
+          "choose gpipe");
+}
+
 TEST_CASE("schedule: what can be wrong", "[schedule]") {
   refused({"1f1"}, "--stages", "add --stages");
   refused({"1f1", "--stages", "4", "--micro-batches", "8"}, "unknown pipeline schedule", "did you mean '1f1b'");
   refused({"chimera", "--stages", "3", "--micro-batches", "6"}, "schedule.stages", "use 2 or 4 stages");
   refused({"dualpipe", "--stages", "4", "--micro-batches", "6"}, "at least 8", "use 8 or more");
   refused({"interleaved-1f1b", "--stages", "4", "--micro-batches", "6", "--chunks", "2"}, "multiple of 4", "8");
-  refused({"zb-auto", "--stages", "4", "--micro-batches", "6", "--memory-limit", "0"}, "memory_limit", "the least is 1");
+  refused({"zb-auto", "--stages", "4", "--micro-batches", "6", "--memory-limit", "0"}, "memory_limit",
+          "the least is 1");
   refused({"1f1b", "--stages", "4", "--micro-batches", "6", "--waves", "2"}, "takes no waves", "hanayo");
   refused({"1f1b", "--stages", "4", "--micro-batches", "6", "--forward", "soon"}, "--forward", "0.25 or 2/3");
   refused({"1f1b", "--stages", "4", "--micro-batches", "6", "--forward", "1ms", "--p2p", "2"}, "--p2p", "all of them");
