@@ -56,7 +56,8 @@ void MachineDemands::add_links() {
     const std::int64_t sets = std::gcd(level.nics, level.unit);
     const double capacity = static_cast<double>(level.nics / sets) * level.nic_bandwidth.base();
     ports_[i] = add_link(name_of(level), level.unit / sets, i == 0 ? capacity : capacity / level.oversubscription);
-    if (level.switches > 1) uplinks_[i] = add_link("PCIe switch", level.switch_domain(), level.uplink.base());
+    if (level.switches > 1)
+      uplinks_[i] = add_link(name_of(level) + " switch", level.switch_domain(), level.uplink.base());
   }
   if (!host_) return;
   const hardware::HostLink& link = host_->link;

@@ -126,6 +126,22 @@ TEST_CASE("Copies take the host link, and memory on both sides", "[predict][shar
   CHECK(dgx.share("multiprocessors", away) == 0.0);
 }
 
+TEST_CASE("Cards under two PCIe switches share what leads out of their switch", "[predict][sharing]") {
+  // Four cards of 25 GB/s under each switch, whose link to the root complex is like a card's. Gathering 16 MB in 1 ms:
+  // 14 GB/s through a card's port; of the other switch's half a card brings in a quarter, 2 GB/s of the 25.
+  Cluster cards("{file: pcie-8x-l20}");
+  REQUIRE(cards.unit("intra switch in") != nullptr);
+  CHECK(cards.unit("intra switch in")->ranks == 4);
+  const plan::Transfer all = over(plan::Collective::all_gather, 8, 1, 16e6);
+  CHECK(cards.share("intra in", all) == Approx(14.0 / 25));
+  CHECK(cards.share("intra switch in", all) == Approx(2.0 / 25));
+  // Under one switch nothing leaves it.
+  CHECK(cards.share("intra switch in", over(plan::Collective::all_gather, 4, 1, 16e6)) == 0.0);
+  // Copies to the host share its link among the four: 5 GB/s of 25.
+  CHECK(cards.unit("host link out")->ranks == 4);
+  CHECK(cards.share("host link out", plan::Copy{.lane = plan::Lane::to_host, .bytes = 5e6}) == Approx(0.2));
+}
+
 TEST_CASE("Each kind of sharing alone", "[predict][sharing]") {
   const plan::Transfer inside = over(plan::Collective::all_gather, 8, 1, 400e6);
   Cluster links("{file: dgx-h100, nodes: 2}", {.contention = true, .interference = false});
