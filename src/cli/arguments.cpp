@@ -234,6 +234,8 @@ class Parser {
     time("--optimizer", schedule_.optimizer, "of an update");
     time("--communication", schedule_.communication, "of a gather or reduction beside the compute");
     time("--copy", schedule_.copy, "of a micro-batch's activations of a full stage to the host, or back");
+    sub->add_option("--experiment", schedule_.experiment, "with --compare: what the stages of this model cost on its cluster, in place of times")
+        ->type_name(k_file);
     sub->add_option("--fill", schedule_.fill, "work for the bubbles (YAML): how often it is done, how full the devices are")->type_name(k_file);
     sub->add_option("--file", schedule_.file, "a schedule of your own (YAML) in place of a kind")->type_name(k_file);
     sub->add_option("--svg", schedule_.svg, "draw it")->type_name(k_file);
@@ -278,6 +280,14 @@ class Parser {
     if (!schedule.fill.empty() && (schedule.list || schedule.compare))
       throw core::ConfigurationError("--fill", "the bubbles of one schedule are filled", "name a kind");
     if (schedule.list || !schedule.file.empty()) return;
+    if (!schedule.experiment.empty()) {
+      if (!schedule.compare)
+        throw core::ConfigurationError("--experiment", "the stages of an experiment are for comparing kinds", "add --compare");
+      if (schedule.stages != 0 || schedule.micro_batches != 0 || !schedule.forward.empty())
+        throw core::ConfigurationError("--experiment", "stages, micro-batches and times are those of the experiment",
+                                       "leave --stages, --micro-batches and times out, or set strategy.pp in the file");
+      return;
+    }
     if (schedule.stages == 0) throw core::ConfigurationError("--stages", "how many devices there are is missing", "add --stages 4");
     if (schedule.micro_batches == 0)
       throw core::ConfigurationError("--micro-batches", "how many micro-batches there are is missing", "add --micro-batches 8");

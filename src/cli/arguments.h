@@ -129,7 +129,8 @@ struct ScheduleArguments {
   std::string vocabulary;  // empty: whole
   std::string vocabulary_forward, vocabulary_backward, optimizer, communication, copy;
   std::string forward, input_gradient, weight_gradient, forward_backward, p2p;  // empty: the default
-  std::string fill;  // work for the bubbles
+  std::string fill;        // work for the bubbles
+  std::string experiment;  // whose stages' costs stand in place of times
   std::string svg;
   ResultArguments result;
 };

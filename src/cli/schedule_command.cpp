@@ -2,7 +2,9 @@
 #include <cmath>
 #include <utility>
 
+#include "cairn/experiment/job.h"
 #include "cairn/experiment/schedule_file.h"
+#include "cairn/experiment/stage_costs.h"
 #include "cairn/pipeline/span_bound.h"
 #include "cairn/report/schedule.h"
 #include "context.h"
@@ -117,20 +119,49 @@ pipeline::Settings adapted(pipeline::Settings settings, const pipeline::Generato
   return settings;
 }
 
-std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments) {
+// Every kind that takes the settings, as `run` runs it.
+template <class Run>
+std::vector<report::ScheduleAnswer> compared(const pipeline::Settings& settings, Run run) {
   std::vector<report::ScheduleAnswer> answers;
   for (const pipeline::Generator& kind : pipeline::generators()) {
-    Times times;
-    report::ScheduleAnswer answer = timed(arguments, times);
     try {
-      answer.run = pipeline::run_exactly(kind.kind, adapted(settings_of(arguments), kind), answer.times);
+      answers.push_back(run(kind.kind, adapted(settings, kind)));
     } catch (const core::ConfigurationError& error) {
       say(std::string(kind.kind) + " is left out: " + error.what());
-      continue;
     }
-    answers.push_back(std::move(answer));
   }
   return answers;
+}
+
+std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments) {
+  return compared(settings_of(arguments), [&](std::string_view kind, const pipeline::Settings& settings) {
+    Times times;
+    report::ScheduleAnswer answer = timed(arguments, times);
+    answer.run = pipeline::run_exactly(kind, settings, answer.times);
+    return answer;
+  });
+}
+
+// With the stages of an experiment.
+std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments, Context& context) {
+  experiment::Job job(experiment::load(context.loader, arguments.experiment, {}), context.loader);
+  const pipeline::StageCosts costs = experiment::stage_costs(job);
+  pipeline::Settings settings = settings_of(arguments);
+  settings.stages = static_cast<std::int32_t>(job.strategy().pipeline);
+  settings.micro_batches = static_cast<std::int32_t>(job.strategy().micro_batches);
+  return compared(settings, [&](std::string_view kind, const pipeline::Settings& adapted_settings) {
+    report::ScheduleAnswer answer;
+    answer.unit = "s";
+    const auto seconds = [](core::Picoseconds time) { return pipeline::fraction(time, 1'000'000'000'000); };
+    answer.times = {.forward = seconds(costs.forward.front()),
+                    .input_gradient = seconds(costs.backward.front() / 2),
+                    .weight_gradient = seconds(costs.backward.front() - costs.backward.front() / 2),
+                    .delay = seconds(costs.delay)};
+    answer.assumptions = {"times are those of the first stage; the others differ as the model's do",
+                          "half of a backward is its weight gradient"};
+    answer.run = pipeline::run_under(kind, adapted_settings, costs);
+    return answer;
+  });
 }
 
 // What the search of zb-auto is measured by.
@@ -174,7 +205,8 @@ int command(const ScheduleArguments& arguments, Context& context) {
   if (arguments.list) {
     output.write(json ? report::schedule_kinds_json(context.tool) + "\n" : report::schedule_kinds_text(style));
   } else if (arguments.compare) {
-    const std::vector<report::ScheduleAnswer> answers = compared(arguments);
+    const std::vector<report::ScheduleAnswer> answers =
+        arguments.experiment.empty() ? compared(arguments) : compared(arguments, context);
     output.write(json ? report::json(answers, context.tool) + "\n" : report::text(answers, style));
   } else {
     Times times;

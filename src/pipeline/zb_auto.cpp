@@ -1,12 +1,17 @@
-// Zero-bubble orders found by search under a limit of memory: list schedules for several rules, then adjacent
-// operations of a device exchanged as long as that shortens the longest device (ties: all devices together, then the
-// makespan). Memory counts half of a forward's activations as free after its input gradient, the rest after its weight
-// gradient. Source: Qi et al., "Zero Bubble Pipeline Parallelism", ICLR 2024, section 4 (the problem; the search is
-// this module's).
+// Zero-bubble orders found by search under a limit of memory: list schedules for several rules and the handcrafted
+// orders that keep to the limit, the best of which has then adjacent operations of a device exchanged by threshold
+// accepting (Dueck and Scheuer, 1990): a change stays when the longest device gets longer by no more than a threshold
+// that falls to 0, a few times over from the best order seen, which is kept. Equally long ones are told apart by all
+// devices together, then the makespan. Memory counts half of a forward's activations as free after its input gradient,
+// the rest after its weight gradient.
+// Source: Qi et al., "Zero Bubble Pipeline Parallelism", ICLR 2024, section 4 (the problem; the search is this
+// module's).
 #include <algorithm>
 #include <array>
 #include <compare>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include "cairn/core/random.h"
 #include "cairn/pipeline/span_bound.h"
@@ -70,21 +75,27 @@ class Search {
   void start() {
     const Layout layout = loop_layout(settings_.stages, 1);
     const std::vector<std::int32_t> chain_of(settings_.micro_batches, 0);
-    bool first = true;
     for (const bool forwards_first : {false, true})
-      for (const std::int32_t most_due : {0, 1, 2, settings_.stages}) {
-        Schedule candidate = list_order("zb-auto", settings_, layout, chain_of,
-                                        {.of_operation = settings_.durations,
-                                         .split = true,
-                                         .forwards_first = forwards_first,
-                                         .most_halves = most_halves_,
-                                         .most_due = most_due});
-        const Cost cost = cost_of(candidate);
-        if (!first && cost >= cost_) continue;
-        best_ = std::move(candidate);
-        cost_ = cost;
-        first = false;
-      }
+      for (const std::int32_t most_due : {0, 1, 2, settings_.stages})
+        offer(list_order("zb-auto", settings_, layout, chain_of,
+                         {.of_operation = settings_.durations,
+                          .split = true,
+                          .forwards_first = forwards_first,
+                          .most_halves = most_halves_,
+                          .most_due = most_due}));
+    offer(zb_h1(settings_));
+    offer(zb_h2(settings_));
+    best_.kind = "zb-auto";
+  }
+
+  // Keeps the candidate if it is within the limit and better than what is there.
+  void offer(Schedule candidate) {
+    for (std::int32_t device = 0; device < candidate.stages; ++device)
+      if (!within_limit(candidate.row(device))) return;
+    const Cost cost = cost_of(candidate);
+    if (!best_.operations.empty() && cost >= cost_) return;
+    best_ = std::move(candidate);
+    cost_ = cost;
   }
 
   Cost cost_of(const Schedule& schedule) const {
@@ -112,15 +123,17 @@ class Search {
     return now;
   }
 
-  // Within the limit, and without order lists that wait for each other.
-  bool can_run(std::int32_t device) const {
+  bool within_limit(std::span<const Operation> row) const {
     std::int32_t halves = 0;
-    for (const Operation& operation : current_.row(device)) {
+    for (const Operation& operation : row) {
       halves += operation.phase == Phase::forward ? k_halves : -1;
       if (halves > most_halves_) return false;
     }
-    return runs_through(device);
+    return true;
   }
+
+  // Within the limit, and without order lists that wait for each other.
+  bool can_run(std::int32_t device) const { return within_limit(current_.row(device)) && runs_through(device); }
 
   // Input gradient i of a device waits for that of the device behind it, which has been sent as many forwards as this
   // device runs before: no fewer than the device behind runs before its own.

@@ -109,7 +109,8 @@ std::string json(std::span<const ScheduleAnswer> answers, const Tool& tool, int 
   Json json = document("cairn.schedule-comparison/1", tool);
   json["schedules"] = Json::array();
   for (const ScheduleAnswer& answer : answers)
-    json["schedules"].push_back({{"schedule", schedule_json(answer)}, {"result", result_json(answer)}});
+    json["schedules"].push_back(
+        {{"schedule", schedule_json(answer)}, {"result", result_json(answer)}, {"assumptions", answer.assumptions}});
   return json.dump(indent);
 }
 

@@ -69,16 +69,18 @@ class ScheduleText : private TextReport {
   }
 
   std::string several(std::span<const ScheduleAnswer> answers) {
-    line("{}", paint_.dim(fmt::format("{:<20}{:>12}{:>10}{:>14}{:>10}{:>10}", "", "makespan", "bubble", "activations",
+    line("{}", paint_.dim(fmt::format("{:<27}{:>12}{:>10}{:>14}{:>10}{:>10}", "", "makespan", "bubble", "activations",
                                       "weights", "messages")));
     for (const ScheduleAnswer& answer : answers) {
       const ScheduleFigures f = figures(answer);
       double most = 0.0;
       for (const Fraction& peak : f.peak_release_at_w) most = std::max(most, peak.value());
-      line("{:<20}{:>12}{:>10}{:>14g}{:>10}{:>10}", answer.run.schedule.kind, amount(answer, f.makespan),
+      line("{:<27}{:>12}{:>10}{:>14g}{:>10}{:>10}", answer.run.schedule.kind, amount(answer, f.makespan),
            fmt::format("{:.1f} %", k_percent * f.bubble.value()), most, fmt::format("{} x", f.weight_copies),
            fmt::format("{:.3g} x", f.messages));
     }
+    if (!answers.empty())
+      for (const std::string& assumption : answers.front().assumptions) out_ += wrapped(assumption, "note: ", "      ");
     return std::move(out_);
   }
 

@@ -116,6 +116,24 @@ TEST_CASE("schedule: the vocabulary over all devices", "[schedule]") {
           "choose gpipe");
 }
 
+TEST_CASE("schedule: kinds compared on a model and a cluster", "[schedule]") {
+  const json document = answer({"--compare", "--experiment", "llama3-70b-64xdgx-h100"});
+  CHECK(document["schema"] == "cairn.schedule-comparison/1");
+  double plain = 0.0, interleaved = 0.0;
+  for (const json& entry : document["schedules"]) {
+    CHECK(entry["schedule"]["stages"] == 4);
+    if (entry["schedule"]["kind"] == "1f1b") plain = entry["result"]["makespan"].get<double>();
+    if (entry["schedule"]["kind"] == "interleaved-1f1b") interleaved = entry["result"]["makespan"].get<double>();
+  }
+  // The same pipeline as `cairn run` predicts, gradients and update aside: within a few percent of its step.
+  const json step = json::parse(run({"run", "llama3-70b-64xdgx-h100", "--engine", "analytic", "--json"}).out);
+  const double whole = step["result"]["iteration_time_s"].get<double>();
+  CHECK(plain < whole);
+  CHECK(plain > 0.95 * whole);
+  CHECK(interleaved < plain);
+  refused({"1f1b", "--experiment", "llama3-70b-64xdgx-h100"}, "--experiment", "add --compare");
+}
+
 TEST_CASE("schedule: what can be wrong", "[schedule]") {
   refused({"1f1"}, "--stages", "add --stages");
   refused({"1f1", "--stages", "4", "--micro-batches", "8"}, "unknown pipeline schedule", "did you mean '1f1b'");

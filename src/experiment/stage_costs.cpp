@@ -1,0 +1,50 @@
+#include "cairn/experiment/stage_costs.h"
+
+#include <algorithm>
+
+#include "cairn/core/diagnostics.h"
+#include "cairn/predict/analytic.h"
+
+namespace cairn::experiment {
+namespace {
+
+struct PassCost {
+  core::Picoseconds work = 0;
+  core::Picoseconds send = 0;
+};
+
+PassCost cost_of(const plan::Pass& pass, predict::Analytic& analytic, predict::PriceTable& prices) {
+  PassCost cost;
+  for (const plan::BlockRun& run : pass.runs) cost.work += run.count * analytic.alone(*run.block);
+  if (pass.send == plan::Send::none || pass.runs.empty()) return cost;
+  const plan::Block& last = *pass.runs.back().block;
+  const plan::Stream stream = pass.send == plan::Send::next ? plan::Stream::next : plan::Stream::previous;
+  const predict::BlockPrices& table = prices.of(last);
+  for (const plan::Step& step : last.steps)
+    if (step.stream == stream && step.work >= 0)
+      cost.send = std::max(cost.send, table[static_cast<std::size_t>(step.work)].duration);
+  cost.work -= cost.send;
+  return cost;
+}
+
+}  // namespace
+
+pipeline::StageCosts stage_costs(Job& job) {
+  const plan::Program& program = job.program();
+  if (program.stages() < 2 || program.schedule->chunks != 1)
+    throw core::ConfigurationError("strategy.schedule", "stage costs need a pipeline of one chunk per device",
+                                   "set strategy.pp to 2 or more and strategy.schedule to 1f1b");
+  predict::Analytic analytic(job.prices());
+  pipeline::StageCosts costs;
+  for (std::size_t stage = 0; stage < program.stages(); ++stage) {
+    const auto& passes = program.stage(stage).passes[0];
+    const PassCost forward = cost_of(*passes[0][0], analytic, job.prices());
+    const PassCost backward = cost_of(*passes[1][0], analytic, job.prices());
+    costs.forward.push_back(forward.work);
+    costs.backward.push_back(backward.work);
+    costs.delay = std::max({costs.delay, forward.send, backward.send});
+  }
+  return costs;
+}
+
+}  // namespace cairn::experiment
