@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "cairn/cost/layout.h"
+
 namespace cairn::cost {
 namespace {
 
@@ -37,6 +39,7 @@ class Measure {
   LayerFloor run() {
     for (std::size_t i = 0; i < count_; ++i) add_operator(i);
     group();
+    lay_out();
     bound_layer();
     return std::move(result_);
   }
@@ -106,6 +109,20 @@ class Measure {
     result_.fused = moved_bytes(result_.groups);
     for (std::size_t g = 0; g < result_.groups.size(); ++g)
       for (const std::size_t i : result_.groups[g].operators) result_.operators[i].group = g;
+  }
+
+  void lay_out() {
+    const Layouts written = written_layouts(graph_, sizes_, count_), chosen = chosen_layouts(graph_, sizes_, count_);
+    result_.written_copies = written.copied_bytes;
+    result_.chosen_copies = chosen.copied_bytes;
+    for (std::size_t t = 0; t < chosen.orders.size(); ++t) {
+      if (chosen.orders[t] == written.orders[t]) continue;
+      const ir::Tensor& tensor = graph_.tensors()[t];
+      std::string dims;
+      for (const std::uint8_t position : chosen.orders[t])
+        dims += (dims.empty() ? "" : " ") + tensor.dims[position].name;
+      result_.reordered.emplace_back(tensor.name, std::move(dims));
+    }
   }
 
   void bound_layer() {

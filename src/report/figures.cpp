@@ -44,8 +44,8 @@ RunFigures figures(const Run& run) {
 }
 
 std::string_view category_name(plan::Category category) {
-  constexpr std::array<std::string_view, plan::k_categories> k_names{"parameters", "gradients", "optimizer", "activations",
-                                                                     "workspace"};
+  constexpr std::array<std::string_view, plan::k_categories> k_names{"parameters", "gradients", "optimizer",
+                                                                     "activations", "workspace"};
   return k_names[static_cast<std::size_t>(category)];
 }
 

@@ -51,6 +51,12 @@ Json tiles(const cost::FusedGroup& group) {
   return result;
 }
 
+Json layouts(const cost::LayerFloor& floor) {
+  Json result = Json::object();
+  for (const auto& [tensor, dims] : floor.reordered) result[tensor] = dims;
+  return result;
+}
+
 Json layer_json(const LayersAnswer& answer, const LayerAnswer& layer) {
   const cost::LayerFloor& floor = layer.floor;
   Json result{{"name", layer.name},
@@ -61,6 +67,8 @@ Json layer_json(const LayersAnswer& answer, const LayerAnswer& layer) {
               {"fused_rows_bytes", floor.fused_rows},
               {"fused_bytes", floor.fused},
               {"lower_bytes", floor.lower_bytes},
+              {"layout_copies_bytes", {{"written", floor.written_copies}, {"chosen", floor.chosen_copies}}},
+              {"layouts", layouts(floor)},
               {"method", floor.method},
               {"classes", Json::object()},
               {"groups", Json::array()},
@@ -169,6 +177,8 @@ class LayersText : private TextReport {
     sum("rows fused", floor.fused_rows, "chains of operators that are no contractions");
     sum("fused", floor.fused, "contractions too, as numbered above");
     sum("at least", floor.lower_bytes, floor.method);
+    sum("layout copies", floor.written_copies, "so that products take operands as they are written");
+    sum("other layouts", floor.chosen_copies, "the same in the orders of dimensions that a search finds");
     const double all = flops(floor);
     if (all <= 0.0) return;
     line("");

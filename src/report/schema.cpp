@@ -197,6 +197,8 @@ std::string bound_schema() {
               {"unfused_bytes", b},
               {"fused_rows_bytes", b},
               {"fused_bytes", b},
+              {"layout_copies_bytes", object({{"written", b}, {"chosen", b}})},
+              {"layouts", object_of(text())},
               {"lower_bytes", b},
               {"method", text()},
               {"classes", object_of(object({{"flops", flops},

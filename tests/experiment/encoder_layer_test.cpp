@@ -99,3 +99,13 @@ TEST_CASE("encoder layer: movement saved by fusing") {
   CHECK(most.fused < 0.7 * most.fused_rows);
   CHECK(most.fused >= most.lower_bytes);
 }
+
+TEST_CASE("encoder layer: orders of dimensions without copies") {
+  // As written tokens lie between sequences and heads of the projected queries, keys and values (24 MiB, which three
+  // products read), and the context of all heads (8 MiB) is copied to where tokens come first: 2 x (3 x 24 + 8) MiB.
+  const ir::Model model = encoder(models::AttentionKernel::unfused);
+  const cost::LayerFloor floor = cost::layer_floor(block(model), k_sizes, k_v100_chip, false);
+  CHECK(floor.written_copies == 2 * (3 * 24 + 8) * 1048576.0);
+  CHECK(floor.chosen_copies == 0.0);
+  CHECK_FALSE(floor.reordered.empty());
+}

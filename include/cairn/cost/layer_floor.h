@@ -41,7 +41,11 @@ struct LayerFloor {
   double unfused = 0.0;                            // moved by each operator in its best tiles
   double fused_rows = 0.0;                         // the same, operators that are no contractions fused
   double fused = 0.0;                              // the same, contractions too: sum over groups
-  double border = 0.0;                             // inputs, parameters and outputs of the layer, each once
+  double written_copies = 0.0;  // moved by copies into other orders of dimensions (layout.h), as tensors are written
+  double chosen_copies = 0.0;   // the same in the orders found
+  std::vector<std::pair<std::string, std::string>>
+      reordered;        // tensors whose order differs there, and their dimensions
+  double border = 0.0;  // inputs, parameters and outputs of the layer, each once
   double lower_bytes = 0.0;
   std::string method;  // of lower_bytes
 };
