@@ -9,7 +9,7 @@
 #include "cairn/pipeline/generators.h"
 #include "cairn/pipeline/sweep.h"
 #include "catch.h"
-#include "event_simulator.h"
+#include "pipeline/event_simulator.h"
 
 using namespace cairn;
 using pipeline::Phase;
