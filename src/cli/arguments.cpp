@@ -124,7 +124,7 @@ class Parser {
     sub->add_option("--seq", bound_.sequence, "tokens per sequence")->check(CLI::PositiveNumber)->type_name("TOKENS")->capture_default_str();
     sub->add_option("--batch", bound_.batch, "sequences")->check(CLI::PositiveNumber)->type_name("N")->capture_default_str();
     sub->add_flag("--backward", bound_.backward, "the backward pass as well");
-    sub->add_option("--attention", bound_.attention, "unfused, fused_softmax or flash2: what the layer's operators are")
+    sub->add_option("--attention", bound_.attention, "unfused (default; latent attention: flash2), fused_softmax or flash2")
         ->check(CLI::IsMember(attentions_).description(""))
         ->type_name("KERNEL")
         ->capture_default_str();

@@ -55,7 +55,7 @@ struct BoundArguments {
   std::int64_t sequence = 0;  // tokens; 0: 2048 or as many positions as the model has
   std::int64_t batch = 1;     // sequences
   bool backward = false;
-  std::string attention = "unfused";
+  std::string attention;  // empty: unfused, or the only one that latent attention has
   ResultArguments result;
 };
 

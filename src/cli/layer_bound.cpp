@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::int64_t k_usual_sequence = 2048;
 
-models::AttentionKernel attention(const std::string& name) {
-  if (name == "flash2") return models::AttentionKernel::flash2;
-  return name == "unfused" ? models::AttentionKernel::unfused : models::AttentionKernel::fused_softmax;
+models::AttentionKernel attention(const std::string& name, bool latent) {
+  if (name == "flash2" || (name.empty() && latent)) return models::AttentionKernel::flash2;
+  return name.empty() || name == "unfused" ? models::AttentionKernel::unfused : models::AttentionKernel::fused_softmax;
 }
 
 models::TransformerConfig read_config(const BoundArguments& arguments, Context& context, std::int64_t& sequence) {
@@ -81,7 +81,7 @@ int bound_layers(const BoundArguments& arguments, const std::optional<hardware::
   const models::TransformerConfig config = read_config(arguments, context, sequence);
   const numerics::Format format = numerics::parse_format(arguments.format);
   models::BuildOptions options;
-  options.kernels.attention = attention(arguments.attention);
+  options.kernels.attention = attention(arguments.attention, config.mla.has_value());
   options.activation = options.parameter = format;
   const ir::Model model = models::build_transformer(config, options);
   const loopnest::Sizes sizes{.batch = arguments.batch, .sequence = sequence};
