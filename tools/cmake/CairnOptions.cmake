@@ -18,7 +18,8 @@ endif()
 
 find_program(CAIRN_CCACHE ccache)
 if(CAIRN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CAIRN_CCACHE})
+  # Precompiled headers: what they define, dates included, does not change from one source to the next.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CAIRN_CCACHE})
 endif()
 
 if(CAIRN_TIDY)
@@ -34,6 +35,12 @@ target_compile_options(cairn_flags INTERFACE
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)   # no path of the building machine in messages
 # g++ 12 sees overlapping copies in plain string concatenation (GCC bug 105651).
 target_compile_options(cairn_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# Nor does it take precompiled library headers for those of a system: it warns of what it mistakes in them.
+if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+  foreach(mistake array-bounds stringop-overflow stringop-overread)
+    target_compile_options(cairn_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-${mistake}>)
+  endforeach()
+endif()
 if(CAIRN_WERROR)
   target_compile_options(cairn_flags INTERFACE -Werror)
 endif()

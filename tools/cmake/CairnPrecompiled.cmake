@@ -1,0 +1,24 @@
+# Headers of libraries that nearly every source reads, read once: more than half of a build goes into reading headers.
+# The dev preset does without, so that every source still names what it uses.
+
+# cairn_precompiled(NAME HEADERS <headers> LIBRARIES <targets> [OPTIONS <flags>]): a target whose headers others take
+# over. They must be compiled with the same options.
+function(cairn_precompiled name)
+  cmake_parse_arguments(P "" "" "HEADERS;LIBRARIES;OPTIONS" ${ARGN})
+  set(source ${PROJECT_BINARY_DIR}/${name}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "")
+  add_library(${name} OBJECT ${source})
+  target_link_libraries(${name} PRIVATE cairn_flags ${P_LIBRARIES})
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  target_compile_options(${name} PRIVATE ${P_OPTIONS})
+  target_precompile_headers(${name} PRIVATE ${P_HEADERS})
+endfunction()
+
+set(headers <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map> <memory> <optional> <set> <span> <string>
+            <string_view> <unordered_map> <utility> <vector>)
+cairn_precompiled(cairn_headers HEADERS ${headers} <fmt/format.h> LIBRARIES fmt::fmt)
+set(CAIRN_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
+if(CAIRN_TESTS)
+  cairn_precompiled(cairn_test_headers HEADERS ${headers} <filesystem> <fstream> <sstream> ${PROJECT_SOURCE_DIR}/tests/catch.h
+                    LIBRARIES cairn_catch OPTIONS ${CAIRN_TEST_OPTIONS})
+endif()
