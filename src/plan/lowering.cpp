@@ -50,6 +50,7 @@ class Lowering::Implementation {
                     .meshes = meshes,
                     .settings = settings,
                     .facets = facets_.of(settings, meshes, layers_, messages_, partitioner_.shares_parameters())};
+    for (const std::int32_t kind : partition.kinds) prefetch(kind, plan.facets);
     for (std::size_t i = 0; i < partition.kinds.size(); ++i) fill(program_.kinds[i], partition.kinds[i], plan);
     return program_;
   }
@@ -76,6 +77,16 @@ class Lowering::Implementation {
     return {.dense = mesh(strategy), .experts = layers_.has_experts() ? expert_mesh(strategy) : Mesh{}};
   }
 
+  // What fill() looks up lies anywhere; all of it is fetched at once.
+  void prefetch(std::int32_t number, const Facets& facets) const {
+    stage_ends_.prefetch(facets.ends, number);
+    for (const std::int32_t stage : partitioner_.kind(number).virtual_stages) {
+      pairs_.prefetch(facets.plain, stage);
+      if (facets.gather != facets.plain) pairs_.prefetch(facets.gather, stage);
+      if (facets.reduce != facets.plain && facets.reduce != facets.gather) pairs_.prefetch(facets.reduce, stage);
+    }
+  }
+
   void fill(Stage& stage, std::int32_t number, const Plan& plan) {
     const StageKind& kind = partitioner_.kind(number);
     stage.body_layers = kind.body_layers;
@@ -91,6 +102,8 @@ class Lowering::Implementation {
         forward[1] = passes(facets.gather, at, true, facets.reduce == facets.gather, true, plan)[0];
       if (facets.reduce != facets.plain)
         backward[1] = passes(facets.reduce, at, facets.reduce == facets.gather, true, true, plan)[1];
+      for (const auto& variants : stage.passes[chunk])
+        for (const Pass* pass : variants) __builtin_prefetch(pass);
     }
     const StageEnd& end = this->end(number, plan);
     stage.settle = end.settle;

@@ -27,6 +27,10 @@ class FlatTable {
     return slot.value;
   }
   std::size_t size() const { return used_; }
+  // Fetches what of(key, hash) will look at.
+  void prefetch(std::size_t hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+  }
 
  private:
   struct Slot {
@@ -73,11 +77,18 @@ class Remembered {
  public:
   // Value{} where nothing is remembered yet. Valid until the next call.
   Value& of(std::int32_t first, std::int32_t second) {
-    const std::uint64_t key = (static_cast<std::uint64_t>(first) << 32 | static_cast<std::uint32_t>(second)) + 1;
-    return values_.of(key, key * 0x9E3779B97F4A7C15ULL >> 32);
+    const std::uint64_t key = key_of(first, second);
+    return values_.of(key, hash_of(key));
   }
+  // Fetches what of(first, second) will look at.
+  void prefetch(std::int32_t first, std::int32_t second) const { values_.prefetch(hash_of(key_of(first, second))); }
 
  private:
+  static std::uint64_t key_of(std::int32_t first, std::int32_t second) {
+    return (static_cast<std::uint64_t>(first) << 32 | static_cast<std::uint32_t>(second)) + 1;
+  }
+  static std::size_t hash_of(std::uint64_t key) { return key * 0x9E3779B97F4A7C15ULL >> 32; }
+
   FlatTable<std::uint64_t, Value> values_;
 };
 

@@ -138,6 +138,8 @@ class Analytic::Implementation {
   // What every operation of the program does to its stage.
   void bind(const plan::Program& program) {
     const std::size_t slots = 4 * static_cast<std::size_t>(program.schedule->chunks) + 2;
+    for (const plan::Stage& kind : program.kinds)
+      for_each_pass(kind, [&](const plan::Pass& pass) { prefetch(pass); });
     agreed_.clear();
     used_.clear();
     live_ = 0;
@@ -164,14 +166,20 @@ class Analytic::Implementation {
     for (std::size_t i = 0; i < kernel.count; i += k_terms_per_line) __builtin_prefetch(kernel.terms + i);
   }
 
-  // Those of a stage by slot, then settle and update; appended to `used_`.
-  std::span<PassFunction* const> functions(const plan::Stage& stage) {
-    const std::size_t first = used_.size();
+  // Those of a stage by slot, then settle and update.
+  template <class Use>
+  static void for_each_pass(const plan::Stage& stage, Use&& use) {
     for (const auto& table : stage.passes)
       for (const auto& variants : table)
-        for (const plan::Pass* pass : variants) used_.push_back(&function(*pass));
-    used_.push_back(&function(*stage.settle));
-    used_.push_back(&function(*stage.update));
+        for (const plan::Pass* pass : variants) use(*pass);
+    use(*stage.settle);
+    use(*stage.update);
+  }
+
+  // Likewise, appended to `used_`.
+  std::span<PassFunction* const> functions(const plan::Stage& stage) {
+    const std::size_t first = used_.size();
+    for_each_pass(stage, [&](const plan::Pass& pass) { used_.push_back(&function(pass)); });
     return std::span(used_).subspan(first);
   }
 
@@ -244,6 +252,10 @@ class Analytic::Implementation {
     Matrix matrix;
     for (const plan::BlockRun& run : pass.runs) matrix = compose(matrix, stretch(*run.block, run.count));
     return matrix;
+  }
+
+  void prefetch(const plan::Pass& pass) const {
+    if (at(pass.id) < passes_.size()) __builtin_prefetch(passes_[at(pass.id)].second.get());
   }
 
   // Dense by the pass's id; a pass of another lowering with the same id takes its place.

@@ -157,7 +157,7 @@ struct BlockRun {
 // Which neighbour a pass sends its result to.
 enum class Send : std::uint8_t { none, next, previous };
 
-struct Pass {
+struct alignas(64) Pass {  // one cache line
   std::vector<BlockRun> runs;
   Send send = Send::none;
   MemoryProfile profile;  // of the whole pass
