@@ -177,7 +177,7 @@ TEST_CASE("whole reduction: every gradient is summed on every rank under a shard
 TEST_CASE("synchronised passes: the device finds an empty queue at the start of each") {
   // One nanosecond of the host per kernel, which every kernel outlasts: only the first of an empty queue is waited for.
   const std::string host =
-      "fitted: {value: {host_per_kernel: 1 ns, host_per_micro_batch: 0 s, host_per_step: 0 s, exposed_share: 0}}\n";
+      "fitted: {value: {host_per_kernel: 1 ns, host_per_micro_batch: 0 s, host_per_step: 0 s}}\n";
   const Under free({.keys = host + "host: {value: {synchronises_passes: false}}\n"});
   const Under synchronised({.keys = host + "host: {value: {synchronises_passes: true}}\n"});
   // 24 sequences on 8 ranks: 3 micro-batches, a forward and a backward pass each; the step begins with an empty queue

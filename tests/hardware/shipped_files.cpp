@@ -113,7 +113,7 @@ TEST_CASE("schemas can be exported", "[hardware]") {
   CHECK(config::json_schema<Accelerator>("accelerator").find("multiprocessors") != std::string::npos);
   CHECK(config::json_schema<Cluster>("cluster").find("oversubscription") != std::string::npos);
   CHECK(config::json_schema<PrecisionRecipe>("precision").find("none") != std::string::npos);
-  CHECK(config::json_schema<FrameworkProfile>("framework").find("exposed_share") != std::string::npos);
+  CHECK(config::json_schema<FrameworkProfile>("framework").find("host_per_micro_batch") != std::string::npos);
 }
 
 }  // namespace cairn::hardware

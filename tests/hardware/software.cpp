@@ -137,7 +137,6 @@ TEST_CASE("the ideal framework has no fitted number", "[hardware][framework]") {
   CHECK(ideal.host_per_kernel == core::Seconds{});
   CHECK(ideal.host_per_micro_batch == core::Seconds{});
   CHECK(ideal.host_per_step == core::Seconds{});
-  CHECK(ideal.exposed_share == 0.0);
 }
 
 TEST_CASE("gradients of a framework", "[hardware][framework]") {

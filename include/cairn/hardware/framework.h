@@ -1,8 +1,7 @@
-// What a training framework does around the mathematics: facts that can be read in its source (semantics), and four
-// numbers that can only be fitted. The four are the same for every framework; `ideal` has all of them at 0.
+// What a training framework does around the mathematics: facts that can be read in its source (semantics), and three
+// numbers that can only be fitted. The three are the same for every framework; `ideal` has all of them at 0.
 //
 //   host time of a step = kernels x host_per_kernel + micro-batches x host_per_micro_batch + host_per_step
-//   exposed             = what the schedule leaves exposed + exposed_share x what it hides
 // Files: configs/frameworks/<name>.yaml; a release (megatron@2021) lays its entry under `releases:` over the file.
 #pragma once
 
@@ -179,7 +178,6 @@ struct FittedNumbers {
   core::Seconds host_per_kernel = {};
   core::Seconds host_per_micro_batch = {};
   core::Seconds host_per_step = {};
-  double exposed_share = 0.0;  // of nominally overlapped communication
 };
 
 struct FrameworkProfile {
