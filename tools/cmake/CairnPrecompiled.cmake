@@ -9,16 +9,20 @@ function(cairn_precompiled name)
   file(CONFIGURE OUTPUT ${source} CONTENT "")
   add_library(${name} OBJECT ${source})
   target_link_libraries(${name} PRIVATE cairn_flags ${P_LIBRARIES})
+  target_include_directories(${name} SYSTEM PRIVATE ${Boost_INCLUDE_DIRS})
   target_compile_features(${name} PRIVATE cxx_std_20)
   target_compile_options(${name} PRIVATE ${P_OPTIONS})
   target_precompile_headers(${name} PRIVATE ${P_HEADERS})
 endfunction()
 
-set(headers <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map> <memory> <optional> <set> <span> <string>
-            <string_view> <unordered_map> <utility> <vector>)
+set(CAIRN_QUICK_BUILD $<$<CONFIG:Release>:-O1>)
+set(headers <algorithm> <array> <cmath> <cstdint> <filesystem> <fstream> <functional> <limits> <map> <memory> <optional>
+            <set> <span> <sstream> <string> <string_view> <unordered_map> <utility> <variant> <vector>
+            <boost/container/small_vector.hpp>)
 cairn_precompiled(cairn_headers HEADERS ${headers} <fmt/format.h> LIBRARIES fmt::fmt)
-set(CAIRN_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
+cairn_precompiled(cairn_text_headers HEADERS ${headers} <fmt/format.h> LIBRARIES fmt::fmt
+                  OPTIONS ${CAIRN_QUICK_BUILD})
 if(CAIRN_TESTS)
-  cairn_precompiled(cairn_test_headers HEADERS ${headers} <filesystem> <fstream> <sstream> ${PROJECT_SOURCE_DIR}/tests/catch.h
-                    LIBRARIES cairn_catch OPTIONS ${CAIRN_TEST_OPTIONS})
+  cairn_precompiled(cairn_test_headers HEADERS ${headers} ${PROJECT_SOURCE_DIR}/tests/catch.h
+                    LIBRARIES cairn_catch OPTIONS ${CAIRN_QUICK_BUILD})
 endif()
