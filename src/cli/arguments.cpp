@@ -1,8 +1,10 @@
 #include "arguments.h"
 
+#include <charconv>
 #include <map>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/pebble/operation_text.h"
@@ -14,6 +16,18 @@ namespace cairn::cli {
 namespace {
 
 constexpr const char* k_file = "FILE";
+
+// A whole number from `least` on; CLI11's own ranges are said in 300 digits.
+CLI::Validator at_least(std::int64_t least) {
+  return {[least](std::string& text) -> std::string {
+            std::int64_t value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            if (error != std::errc() || end != text.data() + text.size())
+              return fmt::format("'{}' is no whole number", text);
+            return value < least ? fmt::format("{} is less than {}", value, least) : std::string();
+          },
+          ""};
+}
 
 class Parser {
  public:
@@ -108,21 +122,21 @@ class Parser {
         ->capture_default_str();
     sub->add_flag("--slide", bound_.slide, "a result may take the place of one of its operands");
     sub->add_flag("--exact", bound_.exact, "search the cheapest play of all; at most 64 vertices");
-    sub->add_option("--states", bound_.states, "states the exact search may look at")->check(CLI::PositiveNumber)->type_name("N");
+    sub->add_option("--states", bound_.states, "states the exact search may look at")->check(at_least(1))->type_name("N");
     sub->add_option("--cdag", bound_.cdag, "a graph: lines 'v ID [in] [out]' and 'e FROM TO'")->type_name(k_file);
     sub->add_option("--trace", bound_.trace, "an execution: lines 'r ADDR', 'w ADDR', 'op', or its binary form")->type_name(k_file);
     sub->add_flag("--locality", bound_.locality, "of a trace: what a better order moves, for memories of many sizes");
     sub->add_option("--accelerator", bound_.accelerator, "compare with its memory; its on-chip memory is the default of --fast")
         ->type_name("NAME");
     sub->add_option("--devices", bound_.devices, "what so many must exchange; of matmul and attention")
-        ->check(CLI::PositiveNumber)
+        ->check(at_least(1))
         ->type_name("P");
     sub->add_option("--model", bound_.model, "the operators of a model's layers instead, whole, as on one device")->type_name("NAME");
     sub->add_option("--layer", bound_.layer, "one layer of the model: 1 is the first block, 0 the embedding; default: every class once")
-        ->check(CLI::NonNegativeNumber)
+        ->check(at_least(0))
         ->type_name("N");
-    sub->add_option("--seq", bound_.sequence, "tokens per sequence")->check(CLI::PositiveNumber)->type_name("TOKENS")->capture_default_str();
-    sub->add_option("--batch", bound_.batch, "sequences")->check(CLI::PositiveNumber)->type_name("N")->capture_default_str();
+    sub->add_option("--seq", bound_.sequence, "tokens per sequence")->check(at_least(1))->type_name("TOKENS")->capture_default_str();
+    sub->add_option("--batch", bound_.batch, "sequences")->check(at_least(1))->type_name("N")->capture_default_str();
     sub->add_flag("--backward", bound_.backward, "the backward pass as well");
     sub->add_option("--attention", bound_.attention, "unfused (default; latent attention: flash2), fused_softmax or flash2")
         ->check(CLI::IsMember(attentions_).description(""))
@@ -202,7 +216,7 @@ class Parser {
     sub->add_flag("--list", schedule_.list, "every kind, what it takes and where it comes from");
     sub->add_flag("--compare", schedule_.compare, "every kind that takes these stages and micro-batches, side by side");
     const auto count = [&](const char* option, std::int32_t& target, const char* description) {
-      sub->add_option(option, target, description)->check(CLI::PositiveNumber.description(""))->type_name("N");
+      sub->add_option(option, target, description)->check(at_least(1))->type_name("N");
     };
     count("--stages", schedule_.stages, "devices in the pipeline");
     count("--micro-batches", schedule_.micro_batches, "of one iteration, over all directions");

@@ -136,6 +136,8 @@ TEST_CASE("schedule: kinds compared on a model and a cluster", "[schedule]") {
 
 TEST_CASE("schedule: what can be wrong", "[schedule]") {
   refused({"1f1"}, "--stages", "add --stages");
+  refused({"1f1b", "--stages", "0", "--micro-batches", "8"}, "--stages", "0 is less than 1");
+  refused({"1f1b", "--stages", "4.5", "--micro-batches", "8"}, "--stages", "'4.5' is no whole number");
   refused({"1f1", "--stages", "4", "--micro-batches", "8"}, "unknown pipeline schedule", "did you mean '1f1b'");
   refused({"chimera", "--stages", "3", "--micro-batches", "6"}, "schedule.stages", "use 2 or 4 stages");
   refused({"dualpipe", "--stages", "4", "--micro-batches", "6"}, "at least 8", "use 8 or more");
