@@ -73,6 +73,8 @@ std::vector<std::pair<std::string, Fraction>> instants(const std::string& text, 
 class Ticks {
  public:
   void count(const Fraction& time) { divide_by(time.denominator); }
+  // So that `whole` units of work take whole ticks at this speed.
+  void count(const swarm::Speed& speed, std::int64_t whole) { divide_by(product(speed.numerator, whole)); }
   void divide_by(std::int64_t parts) {
     constexpr std::int64_t k_most = std::int64_t{1} << 40;
     const std::int64_t more = parts / std::gcd(parts, per_unit_);
@@ -83,15 +85,17 @@ class Ticks {
     per_unit_ *= more;
   }
   std::int64_t per_unit() const { return per_unit_; }
-  core::Picoseconds of(const Fraction& time) const {
-    std::int64_t ticks = 0;
-    if (__builtin_mul_overflow(time.numerator, per_unit_ / time.denominator, &ticks))
-      throw core::ConfigurationError("times", "a time is too long to be counted",
-                                     "give fewer digits or a smaller unit");
-    return ticks;
-  }
+  core::Picoseconds of(const Fraction& time) const { return product(time.numerator, per_unit_ / time.denominator); }
 
  private:
+  static std::int64_t product(std::int64_t a, std::int64_t b) {
+    std::int64_t result = 0;
+    if (__builtin_mul_overflow(a, b, &result))
+      throw core::ConfigurationError("times", "a time is too long to be counted, or a speed too finely given",
+                                     "give fewer digits or a smaller unit");
+    return result;
+  }
+
   std::int64_t per_unit_ = 1;
 };
 
@@ -156,7 +160,7 @@ Ticks ticks_for(const pipeline::ExactTimes& times, const SwarmTimes& more, const
     if (*time) ticks.count(**time);
   const std::int64_t whole = ticks.per_unit();
   for (const swarm::Peer& peer : peers)
-    if (peer.speed.numerator > 0) ticks.divide_by(whole * peer.speed.numerator);
+    if (peer.speed.numerator > 0) ticks.count(peer.speed, whole);
   return ticks;
 }
 

@@ -147,6 +147,10 @@ TEST_CASE("schedule: a swarm", "[schedule]") {
   schedule_refused({"swarm", "--stages", "2", "--micro-batches", "4", "--chunks", "2"}, "--chunks", "leave it out");
   schedule_refused({"swarm", "--stages", "2", "--micro-batches", "4", "--fail", "9@1"}, "no peer 9", "0 to 1");
   schedule_refused({"swarm", "--stages", "2", "--micro-batches", "4", "--fail", "0@1"}, "no peer is left", "rebalance");
+  // Ticks of 1/(1000 * 999999937) and a speed of 123456789/10000: the product has more than 63 bits.
+  schedule_refused({"swarm", "--stages", "1", "--micro-batches", "2", "--peers", "12345.6789,1", "--forward", "1/1000",
+                    "--input-grad", "1/999999937"},
+                   "too finely", "fewer digits");
   schedule_refused({"1f1b", "--stages", "2", "--micro-batches", "4", "--seed", "1"}, "--seed", "swarm");
 }
 
