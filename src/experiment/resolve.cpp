@@ -149,12 +149,8 @@ class Resolver {
 
   // Virtual stages that a micro-batch passes: whatever the schedule says.
   std::int64_t stages_passed() {
-    pipeline::Settings settings = r_.strategy.schedule_options;
-    settings.stages = static_cast<std::int32_t>(r_.strategy.pipeline);
-    settings.micro_batches = static_cast<std::int32_t>(r_.strategy.micro_batches);
-    settings.chunks = static_cast<std::int32_t>(r_.strategy.chunks);
     try {
-      return pipeline::generate(r_.strategy.schedule, settings).chain_length;
+      return pipeline::generate(r_.strategy.schedule, plan::schedule_settings(r_.strategy)).chain_length;
     } catch (const core::ConfigurationError& problem) {
       add_placed(problem, r_.origins, diagnostics_);
       return 0;

@@ -65,12 +65,9 @@ const ScheduleEntry& ScheduleCache::of(const Strategy& strategy) {
   if (known == kinds_.end()) kinds_.emplace_back(strategy.schedule, strategy.schedule_options);
   auto& slot = entries_[key];
   if (slot) return *slot;
-  pipeline::Settings settings = strategy.schedule_options;
-  settings.stages = static_cast<std::int32_t>(strategy.pipeline);
-  settings.micro_batches = static_cast<std::int32_t>(strategy.micro_batches);
-  settings.chunks = static_cast<std::int32_t>(strategy.chunks);
   auto entry = std::make_unique<ScheduleEntry>();
-  entry->schedule = std::make_shared<const pipeline::Schedule>(pipeline::generate(strategy.schedule, settings));
+  entry->schedule =
+      std::make_shared<const pipeline::Schedule>(pipeline::generate(strategy.schedule, schedule_settings(strategy)));
   require_lowerable(*entry->schedule);
   entry->order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*entry->schedule));
   entry->pass_order = std::make_shared<const PassOrder>(PassOrder::of(*entry->schedule, *entry->order));

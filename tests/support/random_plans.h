@@ -181,13 +181,9 @@ inline std::optional<plan::Strategy> random_strategy(core::Random& random, const
   s.micro_batches = s.pipeline * between(random, 1, 4);
   const bool chunked = (kind.options & pipeline::takes::k_chunks) != 0;
   s.chunks = chunked ? between(random, 1, 2) : 1;
-  pipeline::Settings settings = s.schedule_options;
-  settings.stages = static_cast<std::int32_t>(s.pipeline);
-  settings.micro_batches = static_cast<std::int32_t>(s.micro_batches);
-  settings.chunks = static_cast<std::int32_t>(s.chunks);
   std::int64_t passed = 0;
   try {
-    const pipeline::Schedule schedule = pipeline::generate(kind.kind, settings);
+    const pipeline::Schedule schedule = pipeline::generate(kind.kind, plan::schedule_settings(s));
     passed = schedule.chain_length;
     const bool updates = schedule.operations.back().phase == pipeline::Phase::optimizer;
     s.reshard_after_forward = s.reshard_after_forward || updates;  // what updates change is gathered again

@@ -113,6 +113,15 @@ struct Strategy {
   bool host_waits_for_computation = false;  // and, before every pass, until the device has done all it was given
 };
 
+// What the strategy's schedule is generated from, under the name of its kind.
+inline pipeline::Settings schedule_settings(const Strategy& strategy) {
+  pipeline::Settings settings = strategy.schedule_options;
+  settings.stages = static_cast<std::int32_t>(strategy.pipeline);
+  settings.micro_batches = static_cast<std::int32_t>(strategy.micro_batches);
+  settings.chunks = static_cast<std::int32_t>(strategy.chunks);
+  return settings;
+}
+
 // How a step treats parameters, whatever the plan.
 struct ParameterTreatment {
   numerics::Format parameters = numerics::Format::bf16;
