@@ -40,6 +40,7 @@ std::vector<swarm::Peer> peers_of(const ScheduleArguments& arguments) {
   const std::string& text = arguments.swarm.peers;
   if (text.empty() || is_count(text)) {
     const std::int32_t each = text.empty() ? 1 : std::stoi(text);
+    swarm::require_peers(std::int64_t{each} * arguments.stages);
     for (std::int32_t stage = 0; stage < arguments.stages; ++stage)
       for (std::int32_t i = 0; i < each; ++i) peers.push_back({.stage = stage});
     return peers;

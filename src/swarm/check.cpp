@@ -22,6 +22,7 @@ void require_time(core::Picoseconds time, core::Picoseconds least, const char* k
 
 void check_peers(const Problem& problem) {
   constexpr std::int64_t k_most_ratio = 1'000'000;
+  require_peers(std::ssize(problem.peers));
   std::vector<std::int32_t> serving(problem.stages, 0);
   for (const Peer& peer : problem.peers) {
     const Speed& speed = peer.speed;
@@ -41,6 +42,12 @@ void check_peers(const Problem& problem) {
 }
 
 }  // namespace
+
+void require_peers(std::int64_t count) {
+  require(count <= k_most_peers, "peers",
+          std::to_string(count) + " peers are more than the " + std::to_string(k_most_peers) + " that can be run",
+          "fewer stages, or fewer peers at each");
+}
 
 void check(const Problem& problem) {
   require(problem.stages >= 1, "stages", "there are no stages", "set stages to 1 or more");

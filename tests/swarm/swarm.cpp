@@ -135,6 +135,20 @@ TEST_CASE("swarm: a peer goes from the stage loaded least to the one loaded most
   CHECK(swarm::run(problem).makespan >= 400);
 }
 
+TEST_CASE("swarm: rebalancing goes on after an instant at which everything waits") {
+  // Forwards take no time: at 7 both micro-batches have come to stage 1, and nothing is under way when it is asked
+  // whether a peer shall move (none: stage 0 has only one). When their gradients go back all there is to do waits for
+  // the one peer of stage 0, and one of the two of stage 1 is to help it.
+  Problem problem{.stages = 2, .micro_batches = 2, .forward = 0, .backward = 4, .delay = 7};
+  problem.peers = {{.stage = 0}, {.stage = 1}, {.stage = 1}};
+  problem.in_flight = 2;
+  problem.rebalance = 1;
+  const Outcome outcome = swarm::run(problem);
+  REQUIRE(!outcome.moves.empty());
+  CHECK(outcome.moves[0].to == 0);
+  CHECK(outcome.moves[0].time > 7);
+}
+
 TEST_CASE("swarm: a stage that loses its last peer") {
   Problem problem{.stages = 2, .micro_batches = 20, .forward = 1, .backward = 2, .peers = equal_peers(2, 2)};
   problem.failures = {{.peer = 2, .time = 5}, {.peer = 3, .time = 5}};
@@ -231,6 +245,19 @@ TEST_CASE("swarm: published utilisation of devices behind slow links") {
   }
 }
 
+TEST_CASE("swarm: many peers and many requests at one of them take no longer for it") {
+  // 200,000 peers, of which each is looked at when something happens to it; and 100,000 micro-batches that wait for
+  // one.
+  Problem problem{.stages = 2, .micro_batches = 20'000, .forward = 1, .backward = 2, .peers = equal_peers(2, 100'000)};
+  problem.peers[0].speed = {.numerator = 2, .denominator = 3};  // ends at instants of its own
+  check_sound(problem, swarm::run(problem));
+  Problem waiting{.stages = 1, .micro_batches = 100'000, .forward = 1, .backward = 2, .peers = equal_peers(1, 1)};
+  waiting.in_flight = waiting.micro_batches;
+  const Outcome outcome = swarm::run(waiting);
+  CHECK(outcome.makespan == std::int64_t{3} * waiting.micro_batches);
+  CHECK(outcome.most_held == std::vector<std::int32_t>{waiting.micro_batches});
+}
+
 TEST_CASE("swarm: bad input is refused in words") {
   const Problem good{.stages = 2, .micro_batches = 2, .peers = equal_peers(2, 1)};
   const auto changed = [&](auto change) {
@@ -250,4 +277,10 @@ TEST_CASE("swarm: bad input is refused in words") {
   CHECK(mentions(changed([](Problem& p) { p.forward = p.backward = 0; }), {"neither"}));
   CHECK(mentions(changed([](Problem& p) { p.forward = -1; }), {"negative"}));
   CHECK(mentions(changed([](Problem& p) { p.mean_life = 1, p.repair = 0, p.forward = 1'000'000; }), {"faster than"}));
+  CHECK(mentions(changed([](Problem& p) {
+                   p.forward = p.backward = std::int64_t{1} << 49;
+                   for (swarm::Peer& peer : p.peers) peer.speed = {.numerator = 1, .denominator = 1'000'000};
+                 }),
+                 {"too long to be added up"}));
+  CHECK(mentions(changed([](Problem& p) { p.peers.resize(1'000'001); }), {"1000001 peers", "1000000"}));
 }

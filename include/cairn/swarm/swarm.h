@@ -48,6 +48,8 @@ inline std::vector<std::string> option_names() {
   return {"peers", "fail", "join", "mtbf", "repair", "rebalance", "migration", "in-flight", "seed"};
 }
 
+inline constexpr std::int64_t k_most_peers = 1'000'000;
+
 // A micro-batch takes a peer of speed s 1/s of the time that it takes one of speed 1.
 struct Speed {
   std::int64_t numerator = 1;  // > 0
@@ -112,6 +114,9 @@ struct Outcome {
   std::int64_t resent = 0;    // requests
   std::int64_t messages = 0;  // between peers
 };
+
+// Throws core::ConfigurationError for more peers than k_most_peers, before anyone lists them.
+void require_peers(std::int64_t count);
 
 // One step: every micro-batch up and down all stages once. The same problem has the same outcome, to the bit. Throws
 // core::ConfigurationError: stages without a peer, sizes and times out of range, a peer that does not exist, a stage
