@@ -1,7 +1,8 @@
+#include "schedule_json.h"
+
 #include <nlohmann/json.hpp>
 
 #include "cairn/swarm/swarm.h"
-#include "schedule_figures.h"
 
 namespace cairn::report {
 namespace {
@@ -50,8 +51,7 @@ Json operations_json(const ScheduleAnswer& answer) {
   return list;
 }
 
-Json result_json(const ScheduleAnswer& answer) {
-  const ScheduleFigures f = figures(answer);
+Json result_json(const ScheduleAnswer& answer, const ScheduleFigures& f) {
   const double s = answer.seconds_per_unit;
   Json json{{"makespan", f.makespan.value() * s},
             {"span", f.span.value() * s},
@@ -97,12 +97,17 @@ Json document(const char* schema, const Tool& tool) {
 
 }  // namespace
 
-std::string json(const ScheduleAnswer& answer, const Tool& tool, int indent) {
+Json schedule_document(const ScheduleAnswer& answer, const ScheduleFigures& figures, const Tool& tool) {
   Json json = document("cairn.schedule/1", tool);
   json["schedule"] = schedule_json(answer);
-  json["result"] = result_json(answer);
-  json["result"]["operations"] = operations_json(answer);
+  json["result"] = result_json(answer, figures);
   json["assumptions"] = answer.assumptions;
+  return json;
+}
+
+std::string json(const ScheduleAnswer& answer, const Tool& tool, int indent) {
+  Json json = schedule_document(answer, figures(answer), tool);
+  json["result"]["operations"] = operations_json(answer);
   return json.dump(indent);
 }
 
@@ -110,8 +115,9 @@ std::string json(std::span<const ScheduleAnswer> answers, const Tool& tool, int 
   Json json = document("cairn.schedule-comparison/1", tool);
   json["schedules"] = Json::array();
   for (const ScheduleAnswer& answer : answers)
-    json["schedules"].push_back(
-        {{"schedule", schedule_json(answer)}, {"result", result_json(answer)}, {"assumptions", answer.assumptions}});
+    json["schedules"].push_back({{"schedule", schedule_json(answer)},
+                                 {"result", result_json(answer, figures(answer))},
+                                 {"assumptions", answer.assumptions}});
   return json.dump(indent);
 }
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "schedule_json.h"
 #include "schedule_picture.h"
 #include "text_report.h"
 
@@ -17,9 +18,12 @@ Fraction in_units(const SwarmAnswer& answer, core::Picoseconds ticks) {
   return pipeline::fraction(ticks, answer.ticks_per_unit);
 }
 
-// What a picture of a schedule shows: a row per peer.
+// As any schedule's answer: a row per peer.
 ScheduleAnswer drawn(const SwarmAnswer& answer) {
-  ScheduleAnswer drawn;
+  ScheduleAnswer drawn{.times = answer.times,
+                       .unit = answer.unit,
+                       .seconds_per_unit = answer.seconds_per_unit,
+                       .assumptions = answer.assumptions};
   const auto peers = static_cast<std::int32_t>(answer.problem.peers.size());
   pipeline::ExactRun& run = drawn.run;
   run.schedule.kind = swarm::k_kind;
@@ -41,25 +45,21 @@ ScheduleAnswer drawn(const SwarmAnswer& answer) {
   return drawn;
 }
 
-struct Figures {
-  Fraction makespan;
-  Fraction span;
-  Fraction bubble;
-  std::vector<Fraction> idle;
+struct SwarmFigures {
+  ScheduleFigures schedule;
   double utilisation = 0.0;
-  std::int64_t copies = 0;
-  double messages = 1.0;
 };
 
 double speed_of(const swarm::Speed& speed) {
   return static_cast<double>(speed.numerator) / static_cast<double>(speed.denominator);
 }
 
-Figures figures(const SwarmAnswer& answer) {
+SwarmFigures figures(const SwarmAnswer& answer) {
   const swarm::Outcome& outcome = answer.outcome;
   const swarm::Problem& problem = answer.problem;
   const auto peers = std::ssize(problem.peers);
-  Figures f;
+  SwarmFigures result;
+  ScheduleFigures& f = result.schedule;
   std::vector<core::Picoseconds> first(peers, -1), last(peers, 0);
   for (const swarm::Run& run : outcome.runs) {
     if (first[run.peer] < 0) first[run.peer] = run.start;
@@ -79,12 +79,16 @@ Figures figures(const SwarmAnswer& answer) {
   f.span = in_units(answer, span);
   if (outcome.makespan > 0) {
     f.bubble = pipeline::fraction(idle, outcome.makespan);
-    f.utilisation = work / (speeds * static_cast<double>(outcome.makespan));
+    result.utilisation = work / (speeds * static_cast<double>(outcome.makespan));
   }
-  f.copies = (peers + problem.stages - 1) / problem.stages;
+  for (const std::int32_t most : outcome.most_held) f.peak_release_at_b.push_back({.numerator = most});
+  f.peak_release_at_w = f.peak_release_at_b;
+  f.weight_copies = (peers + problem.stages - 1) / problem.stages;
+  f.weight_versions.assign(peers, 1);
+  f.gradient_delays.assign(peers, 0);
   const std::int64_t plain = std::int64_t{2} * problem.micro_batches * (problem.stages - 1);
   if (plain > 0) f.messages = static_cast<double>(outcome.messages) / static_cast<double>(plain);
-  return f;
+  return result;
 }
 
 Json peers_json(const SwarmAnswer& answer) {
@@ -109,55 +113,20 @@ Json moves_json(const SwarmAnswer& answer) {
   return list;
 }
 
-Json result_json(const SwarmAnswer& answer) {
-  const Figures f = figures(answer);
-  const swarm::Outcome& outcome = answer.outcome;
-  const double s = answer.seconds_per_unit;
-  Json idle = Json::array(), exact_idle = Json::array(), held = Json::array(), exact_held = Json::array();
-  for (const Fraction& time : f.idle) {
-    idle.push_back(time.value() * s);
-    exact_idle.push_back(to_string(time));
-  }
-  for (const std::int32_t most : outcome.most_held) {
-    held.push_back(most);
-    exact_held.push_back(std::to_string(most));
-  }
-  const std::vector<std::int32_t> ones(answer.problem.peers.size(), 1), none(answer.problem.peers.size(), 0);
-  Json json{{"makespan", f.makespan.value() * s},
-            {"span", f.span.value() * s},
-            {"idle", idle},
-            {"bubble_fraction", f.bubble.value()},
-            {"peak_activations", {{"release_at_b", held}, {"release_at_w", held}}},
-            {"weight_copies", f.copies},
-            {"weight_versions", ones},
-            {"gradient_delays", none},
-            {"messages_relative_to_1f1b", f.messages},
-            {"span_lower_bound", nullptr},
-            {"fill", nullptr},
-            {"exact",
-             {{"makespan", to_string(f.makespan)},
-              {"span", to_string(f.span)},
-              {"idle", exact_idle},
-              {"peak_activations", {{"release_at_b", exact_held}, {"release_at_w", exact_held}}}}},
-            {"swarm",
-             {{"utilisation", f.utilisation},
-              {"failures", outcome.failures},
-              {"sent_again", outcome.resent},
-              {"peers", peers_json(answer)},
-              {"moves", moves_json(answer)}}}};
-  json["operations"] = Json::array();
-  for (const swarm::Run& run : outcome.runs) {
+Json operations_json(const SwarmAnswer& answer) {
+  Json list = Json::array();
+  for (const swarm::Run& run : answer.outcome.runs) {
     Json operation{{"device", run.peer},
                    {"kind", run.backward ? "backward" : "forward"},
                    {"micro_batch", run.micro_batch},
                    {"chunk", 0},
                    {"stage", run.stage},
-                   {"start", in_units(answer, run.start).value() * s},
-                   {"end", in_units(answer, run.end).value() * s}};
+                   {"start", in_units(answer, run.start).value() * answer.seconds_per_unit},
+                   {"end", in_units(answer, run.end).value() * answer.seconds_per_unit}};
     if (run.lost) operation["lost"] = true;
-    json["operations"].push_back(std::move(operation));
+    list.push_back(std::move(operation));
   }
-  return json;
+  return list;
 }
 
 class SwarmText : private TextReport {
@@ -165,14 +134,14 @@ class SwarmText : private TextReport {
   explicit SwarmText(bool color) : TextReport(color), color_(color) {}
 
   std::string run(const SwarmAnswer& answer) {
-    const Figures f = figures(answer);
+    const SwarmFigures f = figures(answer);
     const swarm::Outcome& outcome = answer.outcome;
     line("{}",
          paint_.bold(fmt::format("{}, {} stages, {} peers, {} micro-batches", swarm::k_kind, answer.problem.stages,
                                  answer.problem.peers.size(), answer.problem.micro_batches)));
     row("makespan", amount(answer, outcome.makespan));
     row("utilisation", fmt::format("{:.1f} % of what all peers could do", 100 * f.utilisation));
-    row("messages", fmt::format("{:.3g} x those of 1f1b", f.messages));
+    row("messages", fmt::format("{:.3g} x those of 1f1b", f.schedule.messages));
     if (outcome.failures > 0)
       row("failures", fmt::format("{}; {} requests sent again", outcome.failures, outcome.resent));
     if (!outcome.moves.empty()) row("moves", fmt::format("{}", outcome.moves.size()));
@@ -207,25 +176,14 @@ class SwarmText : private TextReport {
 }  // namespace
 
 std::string json(const SwarmAnswer& answer, const Tool& tool, int indent) {
-  const pipeline::ExactTimes& times = answer.times;
-  const auto amount = [&](const Fraction& time) { return time.value() * answer.seconds_per_unit; };
-  const Json document{{"schema", "cairn.schedule/1"},
-                      {"tool", {{"version", tool.version}, {"build", tool.build}}},
-                      {"schedule",
-                       {{"kind", std::string(swarm::k_kind)},
-                        {"stages", answer.problem.stages},
-                        {"micro_batches", answer.problem.micro_batches},
-                        {"chunks", 1},
-                        {"pieces", 1},
-                        {"times",
-                         {{"unit", answer.unit.empty() ? "" : "s"},
-                          {"forward", amount(times.forward)},
-                          {"input_gradient", amount(times.input_gradient)},
-                          {"weight_gradient", amount(times.weight_gradient)},
-                          {"forward_backward", nullptr},
-                          {"p2p", amount(times.delay)}}}}},
-                      {"result", result_json(answer)},
-                      {"assumptions", answer.assumptions}};
+  const SwarmFigures f = figures(answer);
+  Json document = schedule_document(drawn(answer), f.schedule, tool);
+  document["result"]["swarm"] = {{"utilisation", f.utilisation},
+                                 {"failures", answer.outcome.failures},
+                                 {"sent_again", answer.outcome.resent},
+                                 {"peers", peers_json(answer)},
+                                 {"moves", moves_json(answer)}};
+  document["result"]["operations"] = operations_json(answer);
   return document.dump(indent);
 }
 
