@@ -214,6 +214,11 @@ class Parser {
 
   void schedule() {
     CLI::App* sub = command(app_, "schedule", "a pipeline schedule: its bubble, its memory, who does what when", schedule_);
+    sub->callback([this, sub] {
+      for (const CLI::Option* option : sub->get_options())
+        if (option->count() > 0 && !option->get_positional()) schedule_.given.push_back(option->get_lnames().front());
+      result_.command = schedule_;
+    });
     sub->add_option("kind", schedule_.kind, "such as 1f1b; see --list")->type_name("KIND");
     sub->add_flag("--list", schedule_.list, "every kind, what it takes and where it comes from");
     sub->add_flag("--compare", schedule_.compare, "every kind that takes these stages and micro-batches, side by side");

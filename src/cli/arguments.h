@@ -122,6 +122,7 @@ struct SwarmArguments {  // of the kind swarm alone
 };
 
 struct ScheduleArguments {
+  std::vector<std::string> given;  // long names of the options on the command line
   std::string kind;
   std::string file;  // a schedule of the user's own in place of a kind
   bool list = false;

@@ -123,6 +123,7 @@ int command(const ScheduleArguments& arguments, Context& context) {
   if (arguments.list) {
     output.write(json ? report::schedule_kinds_json(context.tool) + "\n" : report::schedule_kinds_text(style));
   } else if (arguments.compare) {
+    refuse_swarm_options(arguments);
     const std::vector<report::ScheduleAnswer> answers =
         arguments.experiment.empty() ? compared(arguments) : compared(arguments, context);
     output.write(json ? report::json(answers, context.tool) + "\n" : report::text(answers, style));

@@ -1,5 +1,7 @@
 #include "swarm_answer.h"
 
+#include <algorithm>
+#include <array>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -100,34 +102,18 @@ class Ticks {
   std::int64_t per_unit_ = 1;
 };
 
-struct Given {
-  const char* option;
-  bool given;
-};
+// What swarm and the other kinds take.
+constexpr std::array k_of_every_kind{"stages", "micro-batches", "forward", "input-grad", "weight-grad",
+                                     "p2p",    "svg",           "json",    "output"};
 
-void refuse(const std::vector<Given>& options, const char* message, const char* remedy) {
-  for (const Given& one : options)
-    if (one.given) throw core::ConfigurationError(one.option, message, remedy);
+bool among(const auto& options, const std::string& name) {
+  return std::find(options.begin(), options.end(), name) != options.end();
 }
 
-void refuse_other_options(const ScheduleArguments& a) {
-  refuse({{"--chunks", a.chunks > 0},
-          {"--waves", a.waves > 0},
-          {"--pipelines", a.pipelines > 0},
-          {"--group", a.group > 0},
-          {"--memory-limit", a.memory_limit.has_value()},
-          {"--weight-grads", !a.weight_gradients.empty()},
-          {"--continuation", !a.continuation.empty()},
-          {"--no-reorder", a.no_reorder},
-          {"--vocabulary", !a.vocabulary.empty()},
-          {"--forward-backward", !a.forward_backward.empty()},
-          {"--vocab-forward", !a.vocabulary_forward.empty()},
-          {"--vocab-backward", !a.vocabulary_backward.empty()},
-          {"--optimizer", !a.optimizer.empty()},
-          {"--communication", !a.communication.empty()},
-          {"--copy", !a.copy.empty()},
-          {"--fill", !a.fill.empty()}},
-         "swarm has no order list that this could belong to", "leave it out");
+void refuse_other_options(const ScheduleArguments& arguments) {
+  for (const std::string& name : arguments.given)
+    if (!among(k_of_every_kind, name) && !among(swarm::option_names(), name))
+      throw core::ConfigurationError("--" + name, "swarm has no order list that this could belong to", "leave it out");
 }
 
 // The times that only swarm has, read before ticks are chosen.
@@ -209,17 +195,10 @@ report::SwarmAnswer swarm_answer(const ScheduleArguments& arguments) {
 }
 
 void refuse_swarm_options(const ScheduleArguments& arguments) {
-  const SwarmArguments& a = arguments.swarm;
-  refuse({{"--peers", !a.peers.empty()},
-          {"--fail", !a.failures.empty()},
-          {"--join", !a.joins.empty()},
-          {"--mtbf", !a.mean_life.empty()},
-          {"--repair", !a.repair.empty()},
-          {"--rebalance", !a.rebalance.empty()},
-          {"--migration", !a.migration.empty()},
-          {"--in-flight", a.in_flight > 0},
-          {"--seed", a.seed.has_value()}},
-         "only swarm has peers that fail and move", "leave it out, or ask for the kind swarm");
+  for (const std::string& name : arguments.given)
+    if (among(swarm::option_names(), name))
+      throw core::ConfigurationError("--" + name, "only swarm has peers that fail and move",
+                                     "leave it out, or ask for the kind swarm");
 }
 
 }  // namespace cairn::cli

@@ -151,7 +151,9 @@ TEST_CASE("schedule: a swarm", "[schedule]") {
   schedule_refused({"swarm", "--stages", "1", "--micro-batches", "2", "--peers", "12345.6789,1", "--forward", "1/1000",
                     "--input-grad", "1/999999937"},
                    "too finely", "fewer digits");
+  schedule_refused({"swarm", "--stages", "2", "--micro-batches", "4", "--copy", "2"}, "--copy", "leave it out");
   schedule_refused({"1f1b", "--stages", "2", "--micro-batches", "4", "--seed", "1"}, "--seed", "swarm");
+  schedule_refused({"--compare", "--stages", "2", "--micro-batches", "4", "--peers", "2"}, "--peers", "swarm");
 }
 
 TEST_CASE("schedule: what can be wrong", "[schedule]") {
