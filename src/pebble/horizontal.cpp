@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <set>
+
+#include <boost/pending/disjoint_sets.hpp>
 
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
@@ -56,20 +57,17 @@ Words fan_out_words(const Cdag& graph, std::size_t most) {
 }
 
 Words component_words(const Cdag& graph, std::size_t most) {
-  std::vector<Vertex> root(graph.size());
-  std::iota(root.begin(), root.end(), Vertex{0});
-  const std::function<Vertex(Vertex)> find = [&](Vertex v) {
-    while (root[v] != v) v = root[v] = root[root[v]];
-    return v;
-  };
+  std::vector<Vertex> rank(graph.size()), parent(graph.size());
+  boost::disjoint_sets components(rank.data(), parent.data());
+  for (Vertex v = 0; v < graph.size(); ++v) components.make_set(v);
   Words lightest = std::numeric_limits<Words>::max();
   for (Vertex v = 0; v < graph.size(); ++v) {
     lightest = std::min(lightest, graph.weight(v));
-    for (Vertex p : graph.predecessors(v)) root[find(p)] = find(v);
+    for (Vertex p : graph.predecessors(v)) components.union_set(p, v);
   }
   std::vector<std::size_t> size(graph.size(), 0);
   for (Vertex v = 0; v < graph.size(); ++v)
-    if (!graph.is_input(v)) ++size[find(v)];
+    if (!graph.is_input(v)) ++size[components.find_set(v)];
   Words joins = 0;
   for (const std::size_t each : size)
     if (each > 0) joins += static_cast<Words>((each + most - 1) / most) - 1;
