@@ -1,7 +1,6 @@
 #include "cairn/pipeline/generators.h"
 
 #include <array>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,12 +24,19 @@ void require_positive(const char* key, const char* what, std::int32_t value) {
           std::string("set ") + key + " to 1 or more");
 }
 
-// Positions are 32-bit; a schedule beyond this would need tens of gigabytes anyway.
+// What can be listed and swept on one machine: some gigabytes and seconds. A sweep looks at every stage at every slot,
+// of which there are two per stage at least.
 void require_countable(const Settings& settings) {
+  constexpr std::int32_t k_most_stages = 16'384;
+  constexpr double k_most_operations = 1 << 27;
   constexpr double k_passes = 4;
+  require(settings.stages <= k_most_stages, "stages",
+          std::to_string(settings.stages) + " stages are more than the " + std::to_string(k_most_stages) +
+              " that can be swept",
+          "use fewer stages");
   const double operations = k_passes * settings.stages * settings.micro_batches * settings.chunks * 2 * settings.waves;
-  require(operations <= std::numeric_limits<std::int32_t>::max(), "micro_batches",
-          "stages x micro-batches x chunks is too large to list", "larger micro-batches give fewer of them");
+  require(operations <= k_most_operations, "micro_batches", "stages x micro-batches x chunks is too large to list",
+          "larger micro-batches give fewer of them");
 }
 
 struct Option {
