@@ -152,6 +152,45 @@ std::string run_schema() {
       .dump(k_indent);
 }
 
+namespace {
+
+Json bound_of_layer() {
+  const Json b = amount("bytes");
+  const Json flops = amount("FLOP");
+  const Json operators =
+      object({{"name", text()},
+              {"class", text()},
+              {"phase", text()},
+              {"flops", flops},
+              {"alone_bytes", b},
+              {"lower_bytes", b},
+              {"method", text()},
+              {"time_s", or_null(amount("s"))},
+              {"mue", or_null(ratio("of the least time of its data movement to its predicted time"))}});
+  return object(
+      {{"name", text()},
+       {"count", count()},
+       {"flops", flops},
+       {"separate_bytes", b},
+       {"unfused_bytes", b},
+       {"fused_rows_bytes", b},
+       {"fused_bytes", b},
+       {"layout_copies_bytes", object({{"written", b}, {"chosen", b}})},
+       {"layouts", object_of(text())},
+       {"lower_bytes", b},
+       {"method", text()},
+       {"classes", object_of(object({{"flops", flops},
+                                     {"lower_bytes", b},
+                                     {"time_s", or_null(amount("s"))},
+                                     {"mue", or_null(ratio("data-movement utilisation"))}}))},
+       {"groups",
+        list_of(
+            object({{"operators", list_of(count())}, {"bytes", b}, {"chip_bytes", b}, {"tiles", object_of(count())}}))},
+       {"operators", list_of(operators)}});
+}
+
+}  // namespace
+
 std::string bound_schema() {
   const Json words = Json{{"type", "integer"}, {"minimum", 0}, {"description", "words"}};
   Json body = object({{"schema", text()},
@@ -177,39 +216,7 @@ std::string bound_schema() {
                       {"parts", list_of(object({{"what", text()}, {"words", Json{{"type", "integer"}}}}))},
                       {"bounds", list_of(object({{"method", text()}, {"words", words}, {"games", text()}}))}});
   body["properties"]["machine"] = object({{"name", text()}, {"lower_s", amount("s")}});
-  const Json b = amount("bytes");
-  const Json flops = amount("FLOP");
-  const Json operators =
-      object({{"name", text()},
-              {"class", text()},
-              {"phase", text()},
-              {"flops", flops},
-              {"alone_bytes", b},
-              {"lower_bytes", b},
-              {"method", text()},
-              {"time_s", or_null(amount("s"))},
-              {"mue", or_null(ratio("of the least time of its data movement to its predicted time"))}});
-  const Json layer =
-      object({{"name", text()},
-              {"count", count()},
-              {"flops", flops},
-              {"separate_bytes", b},
-              {"unfused_bytes", b},
-              {"fused_rows_bytes", b},
-              {"fused_bytes", b},
-              {"layout_copies_bytes", object({{"written", b}, {"chosen", b}})},
-              {"layouts", object_of(text())},
-              {"lower_bytes", b},
-              {"method", text()},
-              {"classes", object_of(object({{"flops", flops},
-                                            {"lower_bytes", b},
-                                            {"time_s", or_null(amount("s"))},
-                                            {"mue", or_null(ratio("data-movement utilisation"))}}))},
-              {"groups",
-               list_of(object(
-                   {{"operators", list_of(count())}, {"bytes", b}, {"chip_bytes", b}, {"tiles", object_of(count())}}))},
-              {"operators", list_of(operators)}});
-  body["properties"]["layers"] = list_of(layer);
+  body["properties"]["layers"] = list_of(bound_of_layer());
   body["properties"]["levels"] = list_of(object({{"name", text()},
                                                  {"units", count()},
                                                  {"fast", words},
@@ -277,6 +284,19 @@ Json topology() {
        {"warnings", list_of(text())}});
 }
 
+Json swarm_result(const Json& time) {
+  const Json peer = object({{"speed", amount("of a peer that takes the given times")},
+                            {"stage", or_null(count())},
+                            {"busy", time},
+                            {"lost", time}});
+  const Json move = object({{"peer", count()}, {"from", count()}, {"to", count()}, {"time", time}});
+  return object({{"utilisation", ratio("of what all peers could do")},
+                 {"failures", count()},
+                 {"sent_again", count()},
+                 {"peers", list_of(peer)},
+                 {"moves", list_of(move)}});
+}
+
 }  // namespace
 
 std::string schedule_schema() {
@@ -318,16 +338,7 @@ std::string schedule_schema() {
                         {"fill", or_null(fill)},
                         {"exact", exact},
                         {"operations", list_of(operation)}});
-  const Json peer = object({{"speed", amount("of a peer that takes the given times")},
-                            {"stage", or_null(count())},
-                            {"busy", time},
-                            {"lost", time}});
-  const Json move = object({{"peer", count()}, {"from", count()}, {"to", count()}, {"time", time}});
-  result["properties"]["swarm"] = object({{"utilisation", ratio("of what all peers could do")},
-                                          {"failures", count()},
-                                          {"sent_again", count()},
-                                          {"peers", list_of(peer)},
-                                          {"moves", list_of(move)}});
+  result["properties"]["swarm"] = swarm_result(time);
   const Json schedule = object({{"kind", text()},
                                 {"stages", count()},
                                 {"micro_batches", count()},
