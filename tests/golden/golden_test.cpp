@@ -79,19 +79,21 @@ TEST_CASE("Shipped experiments give what was blessed") {
 
 // Li and Hoefler, "Chimera", SC 2021: GPT-2 of 1.39 billion parameters on 2,048 nodes of Piz Daint trains 1.38 times as
 // fast as with DAPPLE and 1.42 times as with GPipe (these two and the depths of the pipelines from memory; between 1.16
-// and 2.34 times as with any other, from the abstract). Nothing here is fitted to them.
+// and 2.34 times as with any other, from the abstract). Nothing here is fitted to them: ours are 1.49, 8 % above, and
+// 1.33, 6 % below. Claimed is what the means of the published families may be off at most (9 %, validate/published), so
+// both ratios lie within it and inside the abstract's range. Not claimed is which of the two baselines is the faster:
+// they are 3 % apart as published and 12 % the other way round here.
 TEST_CASE("Chimera on 2,048 nodes of Piz Daint beside its published speed-ups") {
   const auto step_time = [](const char* schedule) {
     const fs::path expected = fs::path(CAIRN_SOURCE_DIR) / "tests" / "golden" / "expected";
     const std::string name = std::string("gpt2-2048xpiz-daint-") + schedule + ".json";
     return json::parse(std::ifstream(expected / name))["result"]["iteration_time_s"].get<double>();
   };
-  constexpr double k_band = 0.15;  // depths and figures are from memory: a check of the order of things
+  constexpr double k_band = 0.09;
   const double chimera = step_time("chimera");
   for (const auto& [baseline, published] : {std::pair{"dapple", 1.38}, std::pair{"gpipe", 1.42}}) {
     const double ours = step_time(baseline) / chimera;
     WARN("Chimera over " << baseline << ": " << ours << ", published " << published);
-    CHECK(ours > 1.0);
     CHECK(std::abs(ours / published - 1.0) < k_band);
   }
 }
