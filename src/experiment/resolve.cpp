@@ -150,11 +150,24 @@ class Resolver {
   // Virtual stages that a micro-batch passes: whatever the schedule says.
   std::int64_t stages_passed() {
     try {
-      return pipeline::generate(r_.strategy.schedule, plan::schedule_settings(r_.strategy)).chain_length;
+      const pipeline::Schedule schedule =
+          pipeline::generate(r_.strategy.schedule, plan::schedule_settings(r_.strategy));
+      check_host_link(schedule);
+      return schedule.chain_length;
     } catch (const core::ConfigurationError& problem) {
       add_placed(problem, r_.origins, diagnostics_);
       return 0;
     }
+  }
+
+  void check_host_link(const pipeline::Schedule& schedule) {
+    const bool copies = std::any_of(schedule.operations.begin(), schedule.operations.end(),
+                                    [](const auto& operation) { return operation.phase == pipeline::Phase::offload; });
+    if (copies && !r_.machine.cluster.value.host)
+      error("strategy.schedule",
+            fmt::format("{} copies activations to the host, to which cluster '{}' has no link", schedule.kind,
+                        r_.machine.cluster.value.name),
+            "describe it: cluster.host: {memory, memory_bandwidth, link: {bandwidth}}, or use interleaved-1f1b");
   }
 
   std::vector<plan::Axis> axes(const char* key, const std::vector<std::string>& names) {

@@ -19,7 +19,7 @@ std::int64_t homes(const Offload& offload) {
 }
 
 // What the words of a pass are about.
-enum class Sort : std::int64_t { plain, gather, reduce, units, special_units };
+enum class Sort : std::int64_t { plain, gather, reduce, units, special_units, side };
 
 }  // namespace
 
@@ -31,7 +31,8 @@ FacetTable::Traffic FacetTable::units(std::int32_t plain, const UnitSettings& se
           flags(strategy.reshard_after_forward, settings.reduces_every_pass(), settings.several_under_way,
                 strategy.overlap_gradient_reduce, strategy.overlap_parameter_gather, offload.gradients_in_place,
                 offload.update_in_backward, strategy.reduce_whole_gradients) +
-              256 * static_cast<std::int64_t>(strategy.sharded) + 1024 * homes(offload) + 65536 * strategy.prefetch,
+              256 * static_cast<std::int64_t>(strategy.sharded) + 1024 * homes(offload) +
+              65536 * (strategy.prefetch + 4 * settings.exchanged),
           strategy.shard + (offload.resident_units << 32),
           word(settings.copies[ParameterGroup::dense]),
           word(settings.copies[ParameterGroup::expert]),
@@ -41,7 +42,7 @@ FacetTable::Traffic FacetTable::units(std::int32_t plain, const UnitSettings& se
 }
 
 Facets FacetTable::of(const UnitSettings& settings, const Meshes& meshes, LayerCache& layers,
-                      const StageMessages& messages, bool shares_parameters) {
+                      const StageMessages& messages, bool shares_parameters, bool side_rows) {
   const Strategy& strategy = *settings.strategy;
   Facets facets;
   LayerCache::Words words = layers.words(strategy, meshes, strategy.recompute);
@@ -69,10 +70,13 @@ Facets FacetTable::of(const UnitSettings& settings, const Meshes& meshes, LayerC
                                    flags(strategy.sharded == Sharded::optimizer, strategy.reduce_whole_gradients),
                                    bits(strategy.bucket_bytes)});
   }
+  if (side_rows)
+    facets.side = traffic_.of({static_cast<std::int64_t>(Sort::side), facets.plain, dense, expert, strategy.shard,
+                               flags(settings.exchanged)});
   facets.ends = ends_.of({facets.layers, dense, expert,
-                          static_cast<std::int64_t>(strategy.sharded) + 4 * flags(strategy.overlap_gradient_reduce,
-                                                                                  strategy.overlap_parameter_gather,
-                                                                                  strategy.reduce_whole_gradients),
+                          static_cast<std::int64_t>(strategy.sharded) +
+                              4 * flags(settings.exchanged, strategy.overlap_gradient_reduce,
+                                        strategy.overlap_parameter_gather, strategy.reduce_whole_gradients),
                           settings.apply() ? 1 + facets.plain : 0,
                           shares_parameters ? word(meshes.dense.group(Axis::pipeline)) : 0,
                           std::min(strategy.held_results, strategy.micro_batches)});

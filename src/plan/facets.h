@@ -15,12 +15,14 @@ struct Facets {
   std::int32_t gather = 0;  // first forward passes; `plain` where they are like the others
   std::int32_t reduce = 0;  // last backward passes; likewise
   std::int32_t ends = 0;    // what a step ends with
+  std::int32_t side = 0;    // what side rows move, where there are any
 };
 
 class FacetTable {
  public:
+  // `side_rows`: the schedule has some.
   Facets of(const UnitSettings& settings, const Meshes& meshes, LayerCache& layers, const StageMessages& messages,
-            bool shares_parameters);
+            bool shares_parameters, bool side_rows);
 
  private:
   static constexpr std::size_t k_traffic_words = 9;

@@ -3,6 +3,7 @@
 #include "facets.h"
 #include "pass_assembly.h"
 #include "schedule_cache.h"
+#include "side_passes.h"
 #include "stage_end.h"
 #include "strategy_check.h"
 
@@ -20,13 +21,20 @@ class Lowering::Implementation {
         partitioner_(model),
         messages_(domain),
         assembly_(passes_, messages_),
+        side_(passes_),
         ends_(treatment_) {}
 
-  const Program& lower(const Strategy& strategy) {
-    check(strategy, model_);
-    if (layers_.has_experts()) check_expert_mesh(strategy);
-    const ScheduleEntry& entry = schedules_.of(strategy);
-    check_stages(strategy, entry.schedule->chain_length);
+  const Program& lower(const Strategy& asked) {
+    check(asked, model_);
+    if (layers_.has_experts()) check_expert_mesh(asked);
+    const ScheduleEntry& entry = schedules_.of(asked);
+    check_stages(asked, entry.schedule->chain_length);
+    check_side_rows(asked, entry);
+    if (entry.exchanges) {
+      exchanged_ = asked;
+      exchanged_.sharded = Sharded::parameters;
+    }
+    const Strategy& strategy = entry.exchanges ? exchanged_ : asked;
     const Meshes meshes = meshes_of(strategy);
     messages_.start(strategy, meshes.dense);
     PerGroup<Group> copies;
@@ -35,7 +43,7 @@ class Lowering::Implementation {
     if (!entry.partners.empty())
       for (const ParameterGroup group : k_all_parameter_groups)
         copies[group] = with_partners(copies[group], entry.partners);
-    UnitSettings settings = unit_settings(strategy, treatment_, copies, *entry.schedule);
+    UnitSettings settings = unit_settings(strategy, treatment_, copies, *entry.schedule, entry.exchanges);
     settings.host_update = &ends_.host_update();
     if (entry.pass_order->update_table >= 0 && settings.apply() && settings.parameters_move() &&
         !strategy.reshard_after_forward)
@@ -58,7 +66,8 @@ class Lowering::Implementation {
     const Plan plan{.strategy = strategy,
                     .meshes = meshes,
                     .settings = settings,
-                    .facets = facets_.of(settings, meshes, layers_, messages_, partitioner_.shares_parameters()),
+                    .facets = facets_.of(settings, meshes, layers_, messages_, partitioner_.shares_parameters(),
+                                         entry.pass_order->side_table >= 0),
                     .schedule = entry};
     for (const std::int32_t kind : partition.kinds) prefetch(kind, plan);
     for (std::size_t i = 0; i < partition.kinds.size(); ++i) fill(program_.kinds[i], partition.kinds[i], plan);
@@ -99,6 +108,25 @@ class Lowering::Implementation {
     }
   }
 
+  // What side rows move is theirs alone.
+  static void check_side_rows(const Strategy& strategy, const ScheduleEntry& entry) {
+    const std::string& kind = entry.schedule->kind;
+    const Offload& offload = strategy.offload;
+    if (entry.copies && offload.activations != Home::device)
+      throw wrong("zero.offload.activations", kind + " says itself which activations leave the device",
+                  "leave it out, or use interleaved-1f1b");
+    if (!entry.exchanges) return;
+    if (strategy.sharded == Sharded::optimizer || strategy.sharded == Sharded::gradients)
+      throw wrong("zero", kind + " exchanges sharded parameters and gradients, of which less is sharded here",
+                  "leave it out, or use stage 3: both are the same under this schedule");
+    if (!strategy.reshard_after_forward)
+      throw wrong("zero.reshard_after_forward", kind + " gathers parameters before every pass of a chunk",
+                  "leave it true, or use breadth-first");
+    if (offload.parameters != Home::device || offload.optimizer != Home::device)
+      throw wrong("zero.offload", kind + " exchanges parameters and gradients between devices alone",
+                  "offload activations only, or use breadth-first with zero: 3");
+  }
+
   void fill(Stage& stage, std::int32_t number, const Plan& plan) {
     const StageKind& kind = partitioner_.kind(number);
     stage.body_layers = kind.body_layers;
@@ -121,7 +149,7 @@ class Lowering::Implementation {
         for (const Pass* pass : variants) __builtin_prefetch(pass);
     }
     const std::int32_t updates = plan.schedule.pass_order->update_table;
-    const std::size_t of_chunks = stage.passes.size() - (updates >= 0 ? 1 : 0);
+    const auto of_chunks = static_cast<std::size_t>(plan.schedule.pass_order->chunk_tables);
     for (std::size_t table = chunks; table < of_chunks; ++table) {
       const std::int32_t at = kind.virtual_stages[table - chunks];
       auto& [input, weight] = stage.passes[table];
@@ -130,6 +158,7 @@ class Lowering::Implementation {
       weight[0] = plain[1];
       weight[1] = facets.reduce != facets.plain ? halves(facets.reduce, at, true, plan)[1] : plain[1];
     }
+    if (plan.schedule.pass_order->side_table >= 0) fill_side(stage, kind, plan);
     const StageEnd& end = this->end(number, plan);
     stage.settle = end.settle;
     stage.update = end.update;
@@ -140,6 +169,18 @@ class Lowering::Implementation {
     stage.resident = end.bytes.device;
     stage.host_bytes = end.bytes.host;
     stage.storage_bytes = end.bytes.storage;
+  }
+
+  void fill_side(Stage& stage, const StageKind& kind, const Plan& plan) {
+    auto table = static_cast<std::size_t>(plan.schedule.pass_order->side_table);
+    for (std::size_t chunk = 0; chunk < kind.virtual_stages.size(); ++chunk) {
+      const std::int32_t at = kind.virtual_stages[chunk];
+      SidePasses::Tables& tables = side_tables_.of(plan.facets.side, at);
+      if (tables[0][0][0] == nullptr)
+        tables = plan.schedule.exchanges ? side_.of_parameters(body(at, plan), plan.settings)
+                                         : side_.of_activations(*stage.passes[chunk][0][0]);
+      for (const auto& each : tables) stage.passes[table++] = each;
+    }
   }
 
   const PassPair& passes(std::int32_t facet, std::int32_t stage, bool forward, bool backward, bool special,
@@ -205,11 +246,14 @@ class Lowering::Implementation {
   StageMessages messages_;
   PassStore passes_;
   PassAssembly assembly_;
+  SidePasses side_;
   StepEnds ends_;
   Remembered<std::unique_ptr<StageBody>> bodies_;     // by layers' facet and virtual stage
   Remembered<PassPair> pairs_;                        // by passes' facet and virtual stage
   Remembered<PassPair> halves_;                       // likewise
+  Remembered<SidePasses::Tables> side_tables_;        // by side rows' facet and virtual stage
   Remembered<std::unique_ptr<StageEnd>> stage_ends_;  // by ends' facet and kind of stage
+  Strategy exchanged_;                                // that under way, where its schedule exchanges sharded parameters
   Program program_;
 };
 

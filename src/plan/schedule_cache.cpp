@@ -16,25 +16,26 @@ core::ConfigurationError unlowerable(const pipeline::Schedule& schedule, const s
   return core::ConfigurationError("strategy.schedule", fmt::format("{} {}", schedule.kind, why), instead);
 }
 
-// What lowering has passes for: the operations of the chains, and updates, on the devices' compute streams.
+bool runs(const pipeline::Schedule& schedule, std::initializer_list<pipeline::Phase> phases) {
+  return std::any_of(schedule.operations.begin(), schedule.operations.end(), [&](const auto& operation) {
+    return std::find(phases.begin(), phases.end(), operation.phase) != phases.end();
+  });
+}
+
+// What lowering has passes for: the operations of the chains, and updates, on the devices' compute streams; exchanges
+// of parameters or copies of activations beside them.
 void require_lowerable(const pipeline::Schedule& schedule) {
   using pipeline::Phase;
   if (schedule.pieces > 1)
     throw unlowerable(schedule, "cuts micro-batches, which a training step does not", "use whole micro-batches");
-  const auto runs = [&](std::initializer_list<Phase> phases) {
-    return std::any_of(schedule.operations.begin(), schedule.operations.end(), [&](const auto& operation) {
-      return std::find(phases.begin(), phases.end(), operation.phase) != phases.end();
-    });
-  };
-  if (runs({Phase::communication}))
-    throw unlowerable(schedule, "moves parameters by collectives of its own, which a step takes from strategy.zero",
-                      "use breadth-first, or a kind that splits backwards such as zb-h1, with zero: 3");
-  if (runs({Phase::offload, Phase::reload}))
-    throw unlowerable(schedule, "copies activations to the host at moments of its own, not with the passes",
-                      "use interleaved-1f1b with zero: {offload: {activations: host}}");
-  if (runs({Phase::vocabulary_forward, Phase::vocabulary_backward, Phase::extra}) || !schedule.waits.empty())
+  if (runs(schedule, {Phase::vocabulary_forward, Phase::vocabulary_backward, Phase::extra}))
     throw unlowerable(schedule, "runs operations beside those of the layers",
                       "split the output layer with vocab_parallel");
+  const bool exchanges = runs(schedule, {Phase::communication});
+  const bool copies = runs(schedule, {Phase::offload, Phase::reload});
+  if (!PassOrder::can_merge(schedule) || (exchanges && copies))
+    throw unlowerable(schedule, "has side rows that await other devices, or both exchange and copy",
+                      "let a side row await operations of its own device");
 }
 
 // The device that holds the other copy of what each holds.
@@ -71,9 +72,9 @@ const ScheduleEntry& ScheduleCache::of(const Strategy& strategy) {
   require_lowerable(*entry->schedule);
   entry->order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*entry->schedule));
   entry->pass_order = std::make_shared<const PassOrder>(PassOrder::of(*entry->schedule, *entry->order));
-  entry->whole_backwards =
-      std::any_of(entry->schedule->operations.begin(), entry->schedule->operations.end(),
-                  [](const auto& operation) { return operation.phase == pipeline::Phase::backward; });
+  entry->whole_backwards = runs(*entry->schedule, {pipeline::Phase::backward});
+  entry->exchanges = runs(*entry->schedule, {pipeline::Phase::communication});
+  entry->copies = runs(*entry->schedule, {pipeline::Phase::offload});
   entry->devices = pipeline::devices_of_virtual_stages(*entry->schedule);
   if (entry->pass_order->update_table >= 0)
     entry->versions = pipeline::weight_versions(*entry->schedule);

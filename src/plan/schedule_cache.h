@@ -22,6 +22,8 @@ struct ScheduleEntry {
   std::vector<std::int32_t> chunks;    // of virtual stages, on their devices
   std::vector<std::int32_t> versions;  // of the weights, by device, that micro-batches under way have seen
   bool whole_backwards = false;        // some backward passes are not split
+  bool exchanges = false;              // parameters and gradients, by side rows
+  bool copies = false;                 // activations to the host and back, by side rows
   // Where the model is there in two copies, for every device the one that holds the same part of the other copy; empty
   // otherwise.
   std::vector<std::int32_t> partners;

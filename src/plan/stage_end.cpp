@@ -29,7 +29,7 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
   const double partial = parameters.partial_elements.empty() ? 0.0 : parameters.partial_elements.front();
   StepEndOptions options{
       .sync = settings.apply() ? settings.sync(true) : gradient_sync(settings),
-      .already_reduced = settings.reduces_in_passes(),
+      .already_reduced = settings.reduces_in_passes() || settings.exchanged,
       .elements = parameters.elements,
       .tensor = meshes.dense.group(Axis::tensor),
       .partial_bytes = partial * gradient_bytes,
@@ -38,8 +38,8 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
       .meets = kind.meets,
       .update = nullptr,
       .updated_elements = static_cast<std::int64_t>(sum(updated)),
-      .gather = strategy.sharded != Sharded::nothing && !settings.parameters_move() && settings.copied() &&
-                !strategy.overlap_parameter_gather,
+      .gather = strategy.sharded != Sharded::nothing && !settings.parameters_move() && !settings.exchanged &&
+                settings.copied() && !strategy.overlap_parameter_gather,
       .gather_bytes_per_element = numerics::bytes_per_element(treatment.gather),
       .narrow = nullptr,
       .narrow_elements = static_cast<std::int64_t>(parameters.narrow_elements),

@@ -67,17 +67,20 @@ bool UnitSettings::copied() const {
   return std::any_of(shards.begin(), shards.end(), more) || std::any_of(replicas.begin(), replicas.end(), more);
 }
 bool UnitSettings::parameters_move() const {
+  if (exchanged) return false;
   return strategy->sharded == Sharded::parameters || strategy->offload.parameters != Home::device;
 }
 bool UnitSettings::apply() const {
-  return strategy->sharded >= Sharded::gradients || strategy->offload.any() || strategy->shard != 0;
+  return (strategy->sharded >= Sharded::gradients && !exchanged) || strategy->offload.any() || strategy->shard != 0;
 }
 bool UnitSettings::reduces_every_pass() const {
+  if (exchanged) return false;
   if (!copied() && strategy->offload.optimizer == Home::device) return false;
   return strategy->sharded >= Sharded::gradients &&
          (strategy->reduce_every_micro_batch || strategy->micro_batches == 1);
 }
 bool UnitSettings::reduces_in_passes() const {
+  if (exchanged) return false;
   if (strategy->sharded >= Sharded::gradients) return copied() || strategy->offload.optimizer != Home::device;
   if (copied()) return strategy->overlap_gradient_reduce;
   return strategy->offload.optimizer != Home::device;
@@ -86,6 +89,7 @@ bool UnitSettings::gathers_in_passes() const {
   return copied() && strategy->sharded == Sharded::optimizer && strategy->overlap_parameter_gather;
 }
 bool UnitSettings::gradients_pass_through(ParameterGroup group) const {
+  if (exchanged) return shards[group].size > 1;
   return reduces_every_pass() && (shards[group].size > 1 || strategy->offload.optimizer != Home::device);
 }
 
@@ -120,9 +124,10 @@ GradientSync UnitSettings::sync(bool last) const {
 }
 
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment, const PerGroup<Group>& copies,
-                           const pipeline::Schedule& schedule) {
+                           const pipeline::Schedule& schedule, bool exchanged) {
   UnitSettings settings{
       .strategy = &strategy, .treatment = &treatment, .copies = copies, .shards = copies, .replicas = {}};
+  settings.exchanged = exchanged;
   if (!settings.apply()) return settings;
   check_units(strategy);
   for (const ParameterGroup group : k_all_parameter_groups) {

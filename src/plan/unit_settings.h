@@ -25,6 +25,8 @@ struct UnitSettings {
   PerGroup<Group> shards;          // over which gradients are summed first
   PerGroup<Group> replicas;        // and then their shards
   bool several_under_way = false;  // see above; matters to parameters that stay gathered
+  // Sharded parameters and gradients move when the schedule says so, whatever the units do.
+  bool exchanged = false;
   const ir::Graph* host_update = nullptr;
 
   // Whether any of it applies: else passes are made of layers alone.
@@ -41,8 +43,9 @@ struct UnitSettings {
   GradientSync sync(bool last) const;
 };
 
-// Those of a strategy; `copies`: ranks that hold copies of each group's parameters. `host_update` is left out.
+// Those of a strategy; `copies`: ranks that hold copies of each group's parameters; `exchanged`: as above.
+// `host_update` is left out.
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment, const PerGroup<Group>& copies,
-                           const pipeline::Schedule& schedule);
+                           const pipeline::Schedule& schedule, bool exchanged = false);
 
 }  // namespace cairn::plan

@@ -109,6 +109,7 @@ class Analytic::Implementation {
 
   core::Picoseconds send_price(const plan::Program& program, PassId source) {
     const plan::Pass& pass = *passes_of(program, source.stage)[at(source.position)];
+    if (pass.send == plan::Send::none) return 0;  // told at home
     const plan::Block& block = *pass.runs.back().block;
     const BlockPrices& prices = prices_.of(block);
     const Stream stream = pass.send == plan::Send::next ? Stream::next : Stream::previous;
@@ -120,7 +121,7 @@ class Analytic::Implementation {
 
   std::vector<core::Picoseconds> arrivals_by_position(const plan::Program& program, std::int32_t stage) const {
     std::vector<core::Picoseconds> result;
-    for (const pipeline::SweepStep& step : program.order->steps)
+    for (const plan::PassOrder::Step& step : program.pass_order->sweep)
       if (step.device == stage) result.push_back(sent_[at(step.producer + 1)]);
     result.push_back(0);
     result.push_back(settled(program, stage));
@@ -140,7 +141,7 @@ class Analytic::Implementation {
       for_each_pass(kind, [&](const plan::Pass& pass) { prefetch(pass); });
     agreed_.clear();
     used_.clear();
-    live_ = 0;
+    live_ = program.pass_order->told_streams;
     finishes_now_.clear();
     for (const plan::Stage& kind : program.kinds) {
       const std::span<PassFunction* const> passes = functions(kind);

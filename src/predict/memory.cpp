@@ -16,8 +16,9 @@ using plan::MemoryProfile;
 double sum(const plan::CategoryBytes& bytes) { return std::accumulate(bytes.begin(), bytes.end(), 0.0); }
 
 std::string name_of(const plan::Program& program, std::int32_t stage, std::size_t position) {
-  const auto row = program.schedule->row(stage);
-  if (position < row.size()) return pipeline::describe(row[position]);
+  const auto row = program.row(stage);
+  if (position < row.size())
+    return pipeline::describe(program.schedule->operations[static_cast<std::size_t>(row[position].operation)]);
   return position == row.size() ? "gradient reduction" : "parameter update";
 }
 

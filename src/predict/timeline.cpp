@@ -28,14 +28,20 @@ struct Node {
 class Attribution {
  public:
   Attribution(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline)
-      : prices_(prices), timeline_(timeline), passes_(passes_of(program, timeline.stage)) {
+      : prices_(prices),
+        timeline_(timeline),
+        passes_(passes_of(program, timeline.stage)),
+        sources_(std::move(producers(program)[at(timeline.stage)])) {
     latest_.fill(-1);
+    last_of_pass_.reserve(passes_.size());
   }
 
   Breakdown run() {
-    for (std::size_t position = 0; position < passes_.size(); ++position)
+    for (std::size_t position = 0; position < passes_.size(); ++position) {
       for (const plan::BlockRun& run : passes_[position]->runs)
         for (std::int64_t repeat = 0; repeat < run.count; ++repeat) walk_block(*run.block, static_cast<std::int32_t>(position));
+      last_of_pass_.push_back(static_cast<std::int32_t>(nodes_.size()) - 1);
+    }
     // The rank ends with its last step; what follows the last computation is awaited as if by one more.
     if (free_ < timeline_.end) gap_until(timeline_.end, last_ending(), /*ended=*/true);
     return breakdown_;
@@ -61,7 +67,11 @@ class Attribution {
         if (dependency >= 0) {
           consider(nodes_[at(first + dependency)].span.end, Cause::step, first + dependency);
         } else if (~dependency == static_cast<plan::Dependency>(Stream::arrival)) {
-          consider(timeline_.arrivals[at(pass)].end, Cause::arrival, -1);
+          const PassId& source = sources_[at(pass)];
+          if (source.stage == timeline_.stage)
+            consider(timeline_.arrivals[at(pass)].end, Cause::step, last_of_pass_[at(source.position)]);
+          else
+            consider(timeline_.arrivals[at(pass)].end, Cause::arrival, -1);
         } else if (entry[at(~dependency)] >= 0) {
           consider(nodes_[at(entry[at(~dependency)])].span.end, Cause::step, entry[at(~dependency)]);
         }
@@ -139,6 +149,8 @@ class Attribution {
   PriceTable& prices_;
   const StageTimeline& timeline_;
   std::vector<const plan::Pass*> passes_;
+  std::vector<PassId> sources_;              // by pass
+  std::vector<std::int32_t> last_of_pass_;  // nodes
   std::vector<Node> nodes_;
   std::array<std::int32_t, plan::k_streams> latest_{};
   std::array<std::size_t, plan::k_streams> next_{};
@@ -157,7 +169,7 @@ core::Picoseconds Breakdown::total() const {
 
 std::vector<const plan::Pass*> passes_of(const plan::Program& program, std::int32_t stage) {
   std::vector<const plan::Pass*> passes;
-  for (const pipeline::Operation& operation : program.schedule->row(stage)) passes.push_back(&program.pass(stage, operation));
+  for (const plan::PassOrder::Entry& entry : program.row(stage)) passes.push_back(&program.pass(stage, entry.slot));
   const plan::Stage& description = program.stage(at(stage));
   passes.push_back(description.settle);
   passes.push_back(description.update);
@@ -179,13 +191,19 @@ std::vector<std::pair<const plan::Block*, std::int64_t>> block_counts(const plan
 
 std::vector<std::vector<PassId>> producers(const plan::Program& program) {
   std::vector<std::vector<PassId>> result(program.stages());
+  const std::vector<plan::PassOrder::Step>& sweep = program.pass_order->sweep;
   std::vector<PassId> made;
-  made.reserve(program.order->steps.size());
-  for (const pipeline::SweepStep& step : program.order->steps) {
-    auto& row = result[at(step.device)];
+  made.reserve(sweep.size());
+  for (const plan::PassOrder::Step& step : sweep) {
+    auto& row = result[step.device];
     made.push_back({step.device, static_cast<std::int32_t>(row.size())});
-    const bool crosses = step.producer >= 0 && made[at(step.producer)].stage != step.device;
-    row.push_back(crosses ? made[at(step.producer)] : PassId{});
+    PassId source;
+    if (step.producer >= 0) {
+      const plan::PassOrder::Step& producer = sweep[at(step.producer)];
+      const bool told = producer.told_at_home() && !program.pass(producer.device, producer.slot).runs.empty();
+      if (told || producer.device != step.device) source = made[at(step.producer)];
+    }
+    row.push_back(source);
   }
   for (std::size_t stage = 0; stage < result.size(); ++stage) {
     result[stage].push_back(PassId{});

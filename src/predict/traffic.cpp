@@ -178,7 +178,7 @@ class StagePasses {
     double whole = 0.0;
     for (std::size_t table = 0; table < description_.passes.size(); ++table) {
       const auto& [first, second] = description_.passes[table];
-      if (static_cast<std::int32_t>(table) == program.pass_order->update_table) continue;
+      if (static_cast<std::int32_t>(table) >= program.pass_order->chunk_tables) continue;
       if (table < chunks) {
         parameters += touched(first).parameters.total();
         whole += touched(second).gradients.total();

@@ -81,9 +81,9 @@ class Writer {
   Writer(const plan::Program& program, const Sink& sink) : program_(program), sink_(sink), producers_(predict::producers(program)) {
     consumed_.resize(producers_.size());
     for (std::size_t stage = 0; stage < producers_.size(); ++stage) consumed_[stage].resize(producers_[stage].size());
-    for (const auto& row : producers_)
-      for (const predict::PassId& from : row)
-        if (from.stage >= 0) consumed_[at(from.stage)][at(from.position)] = true;
+    for (std::size_t stage = 0; stage < producers_.size(); ++stage)
+      for (const predict::PassId& from : producers_[stage])
+        if (from.stage >= 0 && at(from.stage) != stage) consumed_[at(from.stage)][at(from.position)] = true;
   }
 
   void write(const predict::EventResult& result) {
@@ -112,16 +112,19 @@ class Writer {
     named_.fill(false);
     event(fmt::format(R"("name":"process_name","ph":"M","pid":{},"args":{{"name":"stage {}"}})", stage_, stage_));
     event(fmt::format(R"("name":"process_sort_index","ph":"M","pid":{},"args":{{"sort_index":{}}})", stage_, stage_));
-    const auto row = program_.schedule->row(stage_);
+    const auto row = program_.row(stage_);
     const std::vector<const plan::Pass*> passes = predict::passes_of(program_, stage_);
     for (std::size_t position = 0; position < passes.size(); ++position) {
       pass_ = static_cast<std::int32_t>(position);
-      if (position < row.size())
-        pass_arguments_ = fmt::format(R"(,"pass":"{}","micro_batch":{},"chunk":{}}})", pipeline::name(row[position].phase),
-                                      row[position].micro_batch, row[position].chunk);
-      else
+      if (position < row.size()) {
+        const pipeline::Operation& operation = program_.schedule->operations[at(row[position].operation)];
+        pass_arguments_ = fmt::format(R"(,"pass":"{}","micro_batch":{},"chunk":{}}})", pipeline::name(operation.phase),
+                                      operation.micro_batch, operation.chunk);
+      } else {
         pass_arguments_ = R"(,"pass":"end of the step"})";
-      arrived_ = producers_[at(stage_)][position].stage < 0;
+      }
+      const std::int32_t source = producers_[at(stage_)][position].stage;
+      arrived_ = source < 0 || source == stage_;
       sent_ = {};
       for (const plan::BlockRun& run : passes[position]->runs)
         for (std::int64_t repeat = 0; repeat < run.count; ++repeat) block(*run.block);

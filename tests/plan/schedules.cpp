@@ -51,11 +51,6 @@ TEST_CASE("Schedules under which a step is not modelled are refused with place a
   s.tensor_pieces.kind = plan::TensorPieces::Kind::halves;
   REQUIRE(test::contains(refused(s), "halves of the tokens do not take turns in split backwards"));
   s.tensor_pieces = {};
-  s.schedule = "modular";
-  REQUIRE(test::contains(refused(s), "modular moves parameters by collectives of its own"));
-  s.schedule = "pipeoffload";
-  s.micro_batches = 16;
-  REQUIRE(test::contains(refused(s), "pipeoffload copies activations to the host at moments of its own"));
   const ir::Model tied = small_transformer({.tied = true});
   plan::Lowering shared(tied, 8, {});
   s.schedule = "pipedream";
@@ -63,6 +58,53 @@ TEST_CASE("Schedules under which a step is not modelled are refused with place a
   s.sharded = plan::Sharded::parameters;
   s.reshard_after_forward = false;
   REQUIRE(test::contains(refused(s), "strategy.zero.reshard_after_forward: parameters that stay gathered while"));
+}
+
+TEST_CASE("What a schedule moves itself is not moved by other settings as well") {
+  const ir::Model model = small_transformer();
+  plan::Lowering lowering(model, 8, {});
+  plan::Strategy s;
+  s.pipeline = 4;
+  s.micro_batches = 16;
+  s.data = 2;
+  s.stage_layers = {1, 1, 1, 1};
+  const auto refused = [&](const plan::Strategy& strategy) {
+    return test::complaints([&] { (void)lowering.lower(strategy); });
+  };
+  for (const char* kind : {"modular", "zeropp"}) {
+    s.schedule = kind;
+    REQUIRE(refused(s).empty());
+    plan::Strategy t = s;
+    t.sharded = plan::Sharded::gradients;
+    REQUIRE(test::contains(refused(t), "strategy.zero: " + s.schedule + " exchanges sharded parameters and gradients"));
+    REQUIRE(test::contains(refused(t), "use stage 3"));
+    t.sharded = plan::Sharded::parameters;
+    REQUIRE(refused(t).empty());
+    t.reshard_after_forward = false;
+    REQUIRE(test::contains(refused(t), "strategy.zero.reshard_after_forward"));
+    t = s;
+    t.offload.optimizer = plan::Home::host;
+    REQUIRE(test::contains(refused(t), "strategy.zero.offload: " + s.schedule));
+  }
+  s.schedule = "pipeoffload";
+  REQUIRE(refused(s).empty());
+  s.offload.activations = plan::Home::host;
+  REQUIRE(test::contains(refused(s), "strategy.zero.offload.activations: pipeoffload says itself"));
+}
+
+TEST_CASE("Stage 3 beside a schedule that exchanges parameters is what it is without") {
+  const ir::Model model = small_transformer();
+  plan::Lowering lowering(model, 8, {});
+  plan::Strategy s;
+  s.pipeline = 2;
+  s.chunks = 2;
+  s.micro_batches = 4;
+  s.data = 2;
+  s.stage_layers = {1, 1, 1, 1};
+  s.schedule = "modular";
+  const plan::CategoryBytes without = lowering.lower(s).stage(0).resident;
+  s.sharded = plan::Sharded::parameters;
+  REQUIRE(lowering.lower(s).stage(0).resident == without);
 }
 
 TEST_CASE(

@@ -14,8 +14,9 @@ namespace cairn::testing {
 using core::Picoseconds;
 
 struct Prices {
-  std::map<std::string, Picoseconds> kernels;   // by operator; others are free
-  std::map<plan::Axis, Picoseconds> transfers;  // by label; others are free
+  std::map<std::string, Picoseconds> kernels;     // by operator; others are free
+  std::map<plan::Axis, Picoseconds> transfers;    // by label; others are free
+  std::map<plan::Lane, Picoseconds> copies = {};  // likewise
   Picoseconds per_kernel = 0;
   Picoseconds per_micro_batch = 0;
   Picoseconds per_step = 0;
@@ -59,6 +60,10 @@ class Timed {
     result.of_transfer = [transfers = prices.transfers](const plan::Transfer& transfer) {
       const auto known = transfers.find(transfer.group.axis);
       return known == transfers.end() ? 0 : known->second;
+    };
+    result.of_copy = [copies = prices.copies](const plan::Copy& copy) {
+      const auto known = copies.find(copy.lane);
+      return known == copies.end() ? 0 : known->second;
     };
     result.of_host = [prices](plan::HostWork work) {
       return work == plan::HostWork::per_step ? prices.per_step : prices.per_micro_batch;

@@ -148,12 +148,18 @@ inline plan::Strategy random_strategy(core::Random& random, const ir::Model& mod
   return s;
 }
 
-// Kinds that a training step does not take: with collectives or copies of their own.
-inline bool is_refused(const pipeline::Generator& kind) {
-  const auto schedule = pipeline::generate(kind.kind, {.stages = 4, .micro_batches = 16});
-  return std::any_of(schedule.operations.begin(), schedule.operations.end(), [](const auto& operation) {
-    return !pipeline::on_chain(operation.phase) && operation.phase != pipeline::Phase::optimizer;
-  });
+// What a schedule's side rows move is theirs alone: settings that would move it as well make room for them.
+inline void make_room_for_side_rows(const pipeline::Schedule& schedule, plan::Strategy& s) {
+  const auto runs = [&](pipeline::Phase phase) {
+    return std::any_of(schedule.operations.begin(), schedule.operations.end(),
+                       [phase](const auto& operation) { return operation.phase == phase; });
+  };
+  if (runs(pipeline::Phase::offload)) s.offload.activations = plan::Home::device;
+  if (!runs(pipeline::Phase::communication)) return;
+  s.sharded = s.sharded == plan::Sharded::nothing ? plan::Sharded::nothing : plan::Sharded::parameters;
+  s.reshard_after_forward = true;
+  s.offload.parameters = s.offload.optimizer = plan::Home::device;
+  s.offload.update_in_backward = s.offload.gradients_in_place = false;
 }
 
 // Options that a kind takes, at random.
@@ -162,6 +168,8 @@ inline pipeline::Settings random_schedule_options(core::Random& random, const pi
   if ((kind.options & pipeline::takes::k_waves) != 0) options.waves = static_cast<std::int32_t>(between(random, 1, 2));
   if ((kind.options & pipeline::takes::k_weight_gradients) != 0 && coin(random))
     options.weight_gradients = pipeline::WeightGradients::fill;
+  if ((kind.options & pipeline::takes::k_group) != 0 && coin(random))
+    options.group = static_cast<std::int32_t>(between(random, 1, 4));
   if ((kind.options & pipeline::takes::k_reorder) != 0) options.reorder = coin(random);
   if ((kind.options & pipeline::takes::k_durations) != 0)
     options.durations = {.forward = between(random, 1, 4),
@@ -187,6 +195,7 @@ inline std::optional<plan::Strategy> random_strategy(core::Random& random, const
     passed = schedule.chain_length;
     const bool updates = schedule.operations.back().phase == pipeline::Phase::optimizer;
     s.reshard_after_forward = s.reshard_after_forward || updates;  // what updates change is gathered again
+    make_room_for_side_rows(schedule, s);
   } catch (const core::ConfigurationError&) {
     return std::nullopt;
   }

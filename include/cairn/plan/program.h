@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,30 +28,11 @@
 #include "cairn/pipeline/schedule.h"
 #include "cairn/pipeline/sweep.h"
 #include "cairn/plan/mesh.h"
+#include "cairn/plan/pass_order.h"
 #include "cairn/plan/placement.h"
 
 namespace cairn::plan {
 
-enum class Stream : std::uint8_t {
-  compute,
-  host,    // the processor that issues kernels
-  tensor,  // one communicator each
-  context,
-  data,
-  expert,
-  expert_tensor,
-  expert_data,
-  to_device,     // copies from the host's memory
-  to_host,       // and to it
-  storage,       // the node's drives
-  processor,     // cores of the host that compute
-  fetched,       // no work: when everything the next unit needs has come,
-  fetched_next,  // and what the unit after it needs
-  next,          // sends to the following stage
-  previous,      // sends to the preceding stage
-  arrival,       // what this pass receives
-};
-inline constexpr std::size_t k_streams = 17;
 Stream stream_of(Axis axis);
 
 // What an instant of the compute stream is spent on.
@@ -168,7 +150,8 @@ struct Stage {
   // By table of a PassOrder, [of two phases][variant]. Table `chunk`: forward and whole backward; table chunks +
   // `chunk`: input and weight gradient, where a schedule splits backwards. Variant 0: plain, 1: the first forward of a
   // chunk or the last operation that makes its weights' gradients, which carry the data-parallel collectives that
-  // overlap. The last table: an update in the midst of a step, in all four places, where a schedule has them.
+  // overlap. Then an update in the midst of a step, in all four places, where a schedule has them, and what side rows
+  // bring and take, two tables per chunk (pass_order.h).
   boost::container::small_vector<std::array<std::array<const Pass*, 2>, 2>, 4> passes;
   const Pass* settle = nullptr;  // after the last operation: gradients made whole
   const Pass* update = nullptr;  // parameters updated
@@ -180,32 +163,6 @@ struct Stage {
 
 // A result sent by one stage's settle pass to another's update pass (gradients of parameters that live on two stages).
 inline constexpr std::int32_t k_no_stage = -1;
-
-// The operations of a schedule reduced to what evaluation needs of them; a property of the schedule alone. A slot says
-// which of its stage's passes an operation runs, as one number: 4 table + 2 (second of the two phases) + variant.
-struct PassOrder {
-  struct Step {
-    std::int32_t producer = -1;  // position in `sweep` of the step whose result must arrive; -1: none
-    std::uint16_t device = 0;
-    std::uint16_t slot = 0;
-    Stream sends_to = Stream::next;
-  };
-  // `times` repetitions of two slots in turn; `then` is 4 tables, a slot past the last, where one repeats alone.
-  struct Stretch {
-    std::uint16_t slot = 0;
-    std::uint16_t then = 0;
-    std::int32_t times = 1;
-  };
-
-  std::int32_t tables = 1;
-  std::int32_t update_table = -1;       // of the updates in a row; -1: there are none
-  std::vector<std::uint16_t> slots;     // by position in Schedule::operations
-  std::vector<Step> sweep;              // in the order of pipeline::SweepOrder::steps
-  std::vector<Stretch> stretches;       // row after row
-  std::vector<std::int32_t> row_begin;  // devices + 1 offsets into stretches
-
-  static PassOrder of(const pipeline::Schedule& schedule, const pipeline::SweepOrder& order);
-};
 
 struct Program {
   Mesh mesh;
@@ -236,6 +193,8 @@ struct Program {
   const Pass& pass(std::int32_t stage, const pipeline::Operation& operation) const {
     return pass(stage, pass_order->slots[static_cast<std::size_t>(&operation - schedule->operations.data())]);
   }
+  // What `stage` runs, in its order.
+  std::span<const PassOrder::Entry> row(std::int32_t stage) const { return pass_order->row(stage); }
 };
 
 }  // namespace cairn::plan

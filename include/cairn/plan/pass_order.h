@@ -1,0 +1,80 @@
+// The operations of a schedule reduced to what evaluation needs of them: which pass every device runs after which, and
+// what each awaits. A property of the schedule alone.
+//
+// Side rows, what runs beside a device's computation, are merged into the device's own order, where an operation s of a
+// side row is issued right behind the operation that it awaits:
+//
+//   start(s) = max( end of s-1 on its stream, end of what it awaits )
+//
+// stays what it is, since nothing but s waits for it there. Who awaits s runs an entry of its own first, whose arrival
+// is the end of s. An operation that some operation awaits brings something to the device (parameters of its chunk,
+// activations from the host), one that none awaits takes something away (gradients of its chunk, activations to the
+// host). What is brought and taken occupies memory at these moments of the device's order:
+//
+//   parameters    from the issue of what brings them until the last pass of their chunk that reads them
+//   gradients     from the first pass that makes them until they are known to have gone: when something is awaited that
+//                 the same row brings later, or at the end
+//   activations   leave until computation waits for it: before the next set leaves, or like gradients; come back at the
+//                 issue of what brings them
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cairn/pipeline/schedule.h"
+#include "cairn/pipeline/sweep.h"
+#include "cairn/plan/stream.h"
+
+namespace cairn::plan {
+
+// A slot says which of its stage's passes an entry runs, as one number: 4 table + 2 (second of the two phases) +
+// variant.
+struct PassOrder {
+  // Passes of a chunk's two side tables, as 4 table + 2 phase + variant of the first.
+  enum Side : std::uint16_t { k_ask = 0, k_come = 1, k_give_up = 2, k_make_room = 4, k_send = 5, k_gone = 6 };
+  static constexpr std::int32_t k_side_tables = 2;  // per chunk
+
+  struct Entry {
+    std::int32_t operation = 0;  // position in Schedule::operations; of a side row where its tables are
+    std::uint16_t slot = 0;
+  };
+  struct Step {
+    std::int32_t producer = -1;  // position in `sweep` of the step whose result must arrive; -1: none
+    std::uint16_t device = 0;
+    std::uint16_t slot = 0;
+    Stream sends_to = Stream::next;
+    // Its end is awaited on its own device.
+    bool told_at_home() const { return sends_to != Stream::next && sends_to != Stream::previous; }
+  };
+  // `times` repetitions of two slots in turn; `then` is 4 tables, a slot past the last, where one repeats alone.
+  struct Stretch {
+    std::uint16_t slot = 0;
+    std::uint16_t then = 0;
+    std::int32_t times = 1;
+  };
+
+  std::int32_t tables = 1;
+  std::int32_t chunk_tables = 1;          // the first of them: forwards and gradients
+  std::int32_t update_table = -1;         // of the updates in a row; -1: there are none
+  std::int32_t side_table = -1;           // the first of those of side rows; -1: there are none
+  std::uint32_t told_streams = 0;         // bit by stream: what steps that are told at home send to
+  std::vector<std::uint16_t> slots;       // by position in Schedule::operations
+  std::vector<Entry> entries;             // device after device
+  std::vector<std::int32_t> entry_begin;  // devices + 1 offsets into entries
+  std::vector<Step> sweep;                // those of all devices, in an order that respects what they await
+  std::vector<Stretch> stretches;         // device after device
+  std::vector<std::int32_t> row_begin;    // devices + 1 offsets into stretches
+
+  // Side rows must be such that can_merge() holds.
+  static PassOrder of(const pipeline::Schedule& schedule, const pipeline::SweepOrder& order);
+  static bool can_merge(const pipeline::Schedule& schedule);
+
+  std::span<const Entry> row(std::int32_t device) const {
+    const auto begin = static_cast<std::size_t>(entry_begin[static_cast<std::size_t>(device)]);
+    const auto end = static_cast<std::size_t>(entry_begin[static_cast<std::size_t>(device) + 1]);
+    return std::span(entries).subspan(begin, end - begin);
+  }
+};
+
+}  // namespace cairn::plan

@@ -1,0 +1,185 @@
+#include "cairn/plan/pass_order.h"
+
+#include <algorithm>
+#include <span>
+
+#include "cairn/core/assert.h"
+#include "side_rows.h"
+
+namespace cairn::plan {
+namespace {
+
+bool is_split(const pipeline::Operation& operation) {
+  return operation.phase == pipeline::Phase::input_gradient || operation.phase == pipeline::Phase::weight_gradient;
+}
+
+std::uint16_t side_slot(const PassOrder& order, std::int32_t chunk, std::uint16_t side) {
+  return static_cast<std::uint16_t>(4 * (order.side_table + PassOrder::k_side_tables * chunk) + side);
+}
+
+// Which operations of a device's row are the first forward of their chunk, or the last that makes its weights'
+// gradients, between two updates.
+std::vector<char> specials(const pipeline::Schedule& schedule, std::int32_t device) {
+  const auto row = schedule.row(device);
+  std::vector<char> result(row.size(), 0);
+  const auto mark = [&](std::vector<char>& met, std::size_t at, bool wanted) {
+    if (row[at].phase == pipeline::Phase::optimizer) std::fill(met.begin(), met.end(), 0);
+    char& known = met[static_cast<std::size_t>(row[at].chunk)];
+    if (!wanted || known) return;
+    known = result[at] = 1;
+  };
+  std::vector<char> begun(static_cast<std::size_t>(schedule.chunks), 0);
+  std::vector<char> ended = begun;
+  for (std::size_t i = 0; i < row.size(); ++i) mark(begun, i, row[i].phase == pipeline::Phase::forward);
+  for (std::size_t i = row.size(); i-- > 0;) mark(ended, i, makes_gradients(row[i].phase));
+  return result;
+}
+
+// Those of a row: of a device, or beside it.
+void append_slots(const pipeline::Schedule& schedule, std::int32_t row_number, const std::vector<std::int32_t>& waiters,
+                  PassOrder& order) {
+  const auto row = schedule.row(row_number);
+  if (row_number >= schedule.stages) {
+    for (const pipeline::Operation& operation : row) {
+      const bool brings = waiters[order.slots.size()] >= 0;
+      order.slots.push_back(side_slot(order, operation.chunk, brings ? PassOrder::k_ask : PassOrder::k_send));
+    }
+    return;
+  }
+  const std::vector<char> special = specials(schedule, row_number);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const pipeline::Phase phase = row[i].phase;
+    const bool updates = phase == pipeline::Phase::optimizer;
+    const std::int32_t table = updates ? order.update_table : row[i].chunk + (is_split(row[i]) ? schedule.chunks : 0);
+    order.slots.push_back(static_cast<std::uint16_t>(4 * table + 2 * makes_gradients(phase) + special[i]));
+  }
+}
+
+void append_stretches(std::span<const PassOrder::Entry> row, std::uint16_t nothing,
+                      std::vector<PassOrder::Stretch>& stretches) {
+  for (std::size_t i = 0; i < row.size();) {
+    std::size_t alone = i + 1;
+    while (alone < row.size() && row[alone].slot == row[i].slot) ++alone;
+    std::size_t pairs = i;
+    while (pairs + 1 < row.size() && row[pairs].slot == row[i].slot && row[pairs + 1].slot == row[i + 1].slot)
+      pairs += 2;
+    const bool in_turn = pairs - i > 2 && alone == i + 1;
+    stretches.push_back({.slot = row[i].slot,
+                         .then = in_turn ? row[i + 1].slot : nothing,
+                         .times = static_cast<std::int32_t>(in_turn ? (pairs - i) / 2 : alone - i)});
+    i = in_turn ? pairs : alone;
+  }
+}
+
+Stream stream_of(pipeline::Phase phase) {
+  if (phase == pipeline::Phase::communication) return Stream::data;
+  return phase == pipeline::Phase::offload ? Stream::to_host : Stream::to_device;
+}
+
+// Appends the operations of all devices to the sweep, with what their side rows put between them.
+class Sequence {
+ public:
+  Sequence(const pipeline::Schedule& schedule, const std::vector<std::int32_t>& waiters, PassOrder& order)
+      : schedule_(schedule), order_(order), done_(static_cast<std::size_t>(schedule.stages), 0), rows_(done_.size()) {
+    if (order.side_table < 0) return;
+    told_.assign(schedule.operations.size(), k_not_yet);
+    between_.resize(done_.size());
+    next_.assign(done_.size(), 0);
+    for (std::int32_t device = 0; device < schedule.stages; ++device)
+      between_[static_cast<std::size_t>(device)] = side_entries(schedule, device, waiters);
+    for (std::int32_t device = 0; device < schedule.stages; ++device) append_between(device);
+  }
+
+  void append(const pipeline::SweepStep& step) {
+    const auto row = static_cast<std::size_t>(step.device);
+    const std::int32_t operation = schedule_.row_begin[row] + done_[row]++;
+    place_.push_back(static_cast<std::int32_t>(order_.sweep.size()));
+    order_.sweep.push_back(
+        {.producer = step.producer < 0 ? step.producer : place_[static_cast<std::size_t>(step.producer)],
+         .device = static_cast<std::uint16_t>(step.device),
+         .slot = order_.slots[static_cast<std::size_t>(operation)],
+         .sends_to = step.operation.phase == pipeline::Phase::forward ? Stream::next : Stream::previous});
+    rows_[row].push_back({.operation = operation, .slot = order_.sweep.back().slot});
+    if (!between_.empty()) append_between(step.device);
+  }
+  // Of a step of a side row: those are placed by what they await.
+  void pass_over() { place_.push_back(k_not_yet); }
+
+  void finish() {
+    for (const std::vector<PassOrder::Entry>& row : rows_) {
+      order_.entry_begin.push_back(static_cast<std::int32_t>(order_.entries.size()));
+      order_.entries.insert(order_.entries.end(), row.begin(), row.end());
+    }
+    order_.entry_begin.push_back(static_cast<std::int32_t>(order_.entries.size()));
+  }
+
+ private:
+  static constexpr std::int32_t k_not_yet = -1;
+
+  void append_between(std::int32_t device) {
+    const auto row = static_cast<std::size_t>(device);
+    const std::vector<SideEntry>& entries = between_[row];
+    for (std::size_t& i = next_[row]; i < entries.size() && entries[i].gap == done_[row]; ++i) {
+      const SideEntry& entry = entries[i];
+      const pipeline::Operation& operation = schedule_.operations[static_cast<std::size_t>(entry.operation)];
+      std::int32_t& told = told_[static_cast<std::size_t>(entry.operation)];
+      const bool awaits = entry.side == PassOrder::k_come || entry.side == PassOrder::k_gone;
+      PassOrder::Step step{.producer = awaits ? told : k_not_yet,
+                           .device = static_cast<std::uint16_t>(device),
+                           .slot = side_slot(order_, operation.chunk, entry.side)};
+      if (entry.place == SideEntry::Place::issue && !awaits) {
+        step.sends_to = stream_of(operation.phase);
+        told = static_cast<std::int32_t>(order_.sweep.size());
+        order_.told_streams |= std::uint32_t{1} << static_cast<unsigned>(step.sends_to);
+      }
+      rows_[row].push_back({.operation = entry.operation, .slot = step.slot});
+      order_.sweep.push_back(step);
+    }
+  }
+
+  const pipeline::Schedule& schedule_;
+  PassOrder& order_;
+  std::vector<std::int32_t> done_;  // operations of each device placed so far
+  std::vector<std::vector<PassOrder::Entry>> rows_;
+  std::vector<std::int32_t> place_;              // in the sweep, by position in SweepOrder::steps
+  std::vector<std::vector<SideEntry>> between_;  // by device; empty where there are no side rows
+  std::vector<std::size_t> next_;                // of these
+  std::vector<std::int32_t> told_;               // by operation: the step of the sweep whose end is awaited
+};
+
+}  // namespace
+
+PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::SweepOrder& order) {
+  PassOrder result;
+  const bool splits = std::any_of(schedule.operations.begin(), schedule.operations.end(), is_split);
+  result.tables = result.chunk_tables = schedule.chunks * (splits ? 2 : 1);
+  const bool updates = std::any_of(schedule.operations.begin(), schedule.operations.end(),
+                                   [](const auto& operation) { return operation.phase == pipeline::Phase::optimizer; });
+  if (updates) result.update_table = result.tables++;
+  if (!schedule.side_rows.empty()) {
+    result.side_table = result.tables;
+    result.tables += k_side_tables * schedule.chunks;
+  }
+  CAIRN_ASSERT(schedule.stages <= 0xffff && 4 * result.tables <= 0xffff);
+  result.slots.reserve(schedule.operations.size());
+  std::vector<std::int32_t> waiters;
+  if (result.side_table >= 0) waiters = first_waiters(schedule);
+  for (std::int32_t row = 0; row < schedule.rows(); ++row) append_slots(schedule, row, waiters, result);
+  result.sweep.reserve(order.steps.size());
+  Sequence sequence(schedule, waiters, result);
+  for (const pipeline::SweepStep& step : order.steps) {
+    if (step.device < schedule.stages)
+      sequence.append(step);
+    else
+      sequence.pass_over();
+  }
+  sequence.finish();
+  for (std::int32_t device = 0; device < schedule.stages; ++device) {
+    result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));
+    append_stretches(result.row(device), static_cast<std::uint16_t>(4 * result.tables), result.stretches);
+  }
+  result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));
+  return result;
+}
+
+}  // namespace cairn::plan

@@ -1,0 +1,162 @@
+#include "side_passes.h"
+
+#include <algorithm>
+#include <string>
+
+namespace cairn::plan {
+namespace {
+
+// What the layers of a chunk read.
+PerGroup<double> read_elements(const StageBody& body) {
+  PerGroup<double> elements;
+  std::vector<std::string> known;
+  for (const Stretch& stretch : body.stretches) {
+    const LayerState& state = stretch.layer->lowering.state();
+    const PerGroup<double> own = state.moved_elements(true);
+    for (const ParameterGroup group : k_all_parameter_groups)
+      elements[group] += static_cast<double>(stretch.count) * own[group];
+    for (const Tied& tied : state.tied) {
+      if (std::find(known.begin(), known.end(), tied.tag) != known.end()) continue;
+      known.push_back(tied.tag);
+      elements[tied.group] += tied.elements;
+    }
+  }
+  return elements;
+}
+
+// Notes on `stream` that everything of an operation of a side row has ended.
+void tell(StepWriter& writer, Stream stream, std::initializer_list<Dependency> ended) {
+  writer.add(Step{.kind = StepKind::transfer, .stream = stream, .axis = Axis::pipeline}, {}, ended);
+}
+
+// Adds up the activations that a pass leaves behind.
+double kept_activations(const Pass& forward) {
+  double kept = 0.0;
+  for (const BlockRun& run : forward.runs)
+    for (const MemoryEvent& event : run.block->memory)
+      if (event.category == Category::activations) kept += static_cast<double>(run.count) * event.bytes;
+  return kept;
+}
+
+// What is exchanged of the parameters of one chunk.
+struct Exchange {
+  const UnitSettings& settings;
+  PerGroup<double> elements;
+
+  bool gathers(ParameterGroup group) const { return elements[group] > 0.0 && settings.shards[group].size > 1; }
+  bool reduces(ParameterGroup group) const {
+    return gathers(group) || (elements[group] > 0.0 && settings.replicas[group].size > 1);
+  }
+  double held(bool (Exchange::*moves)(ParameterGroup) const, numerics::Format format) const {
+    double bytes = 0.0;
+    for (const ParameterGroup group : k_all_parameter_groups)
+      if ((this->*moves)(group)) bytes += elements[group] * numerics::bytes_per_element(format);
+    return bytes;
+  }
+  // Behind what has been computed and the exchange before.
+  void gather(StepWriter& writer) const {
+    std::array<Dependency, k_parameter_groups> ends;
+    ends.fill(entry_of(Stream::data));
+    for (const ParameterGroup group : k_all_parameter_groups)
+      if (gathers(group))
+        ends[static_cast<std::size_t>(group)] =
+            writer.transfer(stream_of(settings.shards[group].axis), Collective::all_gather, settings.shards[group],
+                            elements[group] * numerics::bytes_per_element(settings.treatment->gather),
+                            {entry_of(Stream::compute), entry_of(Stream::data)});
+    tell(writer, Stream::data, {ends[0], ends[1]});
+  }
+  void reduce(StepWriter& writer) const {
+    std::array<Dependency, k_parameter_groups> ends;
+    ends.fill(entry_of(Stream::data));
+    const double wire = numerics::bytes_per_element(settings.treatment->reduce);
+    for (const ParameterGroup group : k_all_parameter_groups) {
+      Dependency& last = ends[static_cast<std::size_t>(group)];
+      const Group& shards = settings.shards[group];
+      const Group& replicas = settings.replicas[group];
+      if (gathers(group))
+        last = writer.transfer(stream_of(shards.axis), Collective::reduce_scatter, shards, elements[group] * wire,
+                               {entry_of(Stream::compute), entry_of(Stream::data)});
+      if (reduces(group) && replicas.size > 1)
+        last = writer.transfer(stream_of(replicas.axis), Collective::all_reduce, replicas,
+                               elements[group] / static_cast<double>(shards.size) * wire,
+                               {last, entry_of(Stream::compute), entry_of(Stream::data)});
+    }
+    tell(writer, Stream::data, {ends[0], ends[1]});
+  }
+};
+
+}  // namespace
+
+SidePasses::Tables SidePasses::nothing() {
+  Tables tables;
+  const Pass* const none = passes_.stored(Pass{});
+  for (auto& table : tables) table = {{{none, none}, {none, none}}};
+  return tables;
+}
+
+void SidePasses::set(Tables& tables, PassOrder::Side side, StepWriter& writer) {
+  blocks_.push_back(std::make_unique<Block>(writer.finish()));
+  Pass pass;
+  pass.runs.push_back({blocks_.back().get(), 1});
+  tables[side / 4][side / 2 % 2][side % 2] = passes_.stored(pass);
+}
+
+SidePasses::Tables SidePasses::of_parameters(const StageBody& body, const UnitSettings& settings) {
+  const Exchange exchange{.settings = settings, .elements = read_elements(body)};
+  Tables tables = nothing();
+  const double parameters = exchange.held(&Exchange::gathers, settings.treatment->gather);
+  const double gradients = exchange.held(&Exchange::reduces, settings.treatment->gradients);
+  if (parameters > 0.0) {
+    StepWriter ask("gather parameters");
+    ask.hold(Category::parameters, parameters);
+    exchange.gather(ask);
+    set(tables, PassOrder::k_ask, ask);
+    StepWriter come("parameters have come");
+    come.wait(Stream::compute, {entry_of(Stream::arrival)});
+    set(tables, PassOrder::k_come, come);
+    StepWriter give_up("give up parameters");
+    give_up.hold(Category::parameters, -parameters);
+    set(tables, PassOrder::k_give_up, give_up);
+  }
+  if (gradients > 0.0) {
+    StepWriter make_room("room for gradients");
+    make_room.hold(Category::gradients, gradients);
+    set(tables, PassOrder::k_make_room, make_room);
+    StepWriter send("reduce gradients");
+    exchange.reduce(send);
+    set(tables, PassOrder::k_send, send);
+    StepWriter gone("gradients have gone");
+    gone.wait(Stream::compute, {entry_of(Stream::arrival)});
+    gone.hold(Category::gradients, -gradients);
+    set(tables, PassOrder::k_gone, gone);
+  }
+  return tables;
+}
+
+SidePasses::Tables SidePasses::of_activations(const Pass& forward) {
+  Tables tables = nothing();
+  const double bytes = kept_activations(forward);
+  if (bytes <= 0.0) return tables;
+  const auto copy = [&](StepWriter& writer, Lane lane, Lane other) {
+    const Leg way = leg(Copy{.lane = lane, .bytes = bytes});
+    tell(writer, way.stream,
+         {writer.add(step_of(way), way.work, {entry_of(Stream::compute), entry_of(stream_of(other))})});
+  };
+  StepWriter send("activations leave");
+  copy(send, Lane::to_host, Lane::to_device);
+  set(tables, PassOrder::k_send, send);
+  StepWriter gone("activations have left");
+  gone.wait(Stream::compute, {entry_of(Stream::arrival)});
+  gone.hold(Category::activations, -bytes);
+  set(tables, PassOrder::k_gone, gone);
+  StepWriter ask("activations return");
+  ask.hold(Category::activations, bytes);
+  copy(ask, Lane::to_device, Lane::to_host);
+  set(tables, PassOrder::k_ask, ask);
+  StepWriter come("activations have returned");
+  come.wait(Stream::compute, {entry_of(Stream::arrival)});
+  set(tables, PassOrder::k_come, come);
+  return tables;
+}
+
+}  // namespace cairn::plan

@@ -1,0 +1,162 @@
+#include "side_rows.h"
+
+#include <algorithm>
+#include <span>
+
+#include "cairn/core/assert.h"
+
+namespace cairn::plan {
+namespace {
+
+using pipeline::Operation;
+using pipeline::Phase;
+using Place = SideEntry::Place;
+
+constexpr std::int32_t k_none = -1;
+
+bool reads_parameters(Phase phase) { return phase == Phase::forward || pipeline::sends_gradient(phase); }
+bool is_copy(Phase phase) { return phase == Phase::offload || phase == Phase::reload; }
+
+struct SideTask {
+  std::int32_t operation = 0;
+  std::int32_t gap = 0;          // where it is issued
+  std::int32_t serves = k_none;  // operation of the device's row that awaits it, counted from its begin
+};
+
+class Merge {
+ public:
+  Merge(const pipeline::Schedule& schedule, std::int32_t device, const std::vector<std::int32_t>& waiters)
+      : schedule_(schedule), begin_(schedule.row_begin[device]), row_(schedule.row(device)) {
+    for (std::int32_t row = schedule.stages; row < schedule.rows(); ++row)
+      if (schedule.device_of_row(row) == device) collect(row, waiters);
+  }
+
+  std::vector<SideEntry> entries() {
+    for (std::size_t k = 0; k < tasks_.size(); ++k) {
+      if (tasks_[k].serves != k_none)
+        add_brought(k);
+      else
+        add_taken(k);
+    }
+    std::stable_sort(entries_.begin(), entries_.end(), [](const SideEntry& a, const SideEntry& b) {
+      return a.gap != b.gap ? a.gap < b.gap : a.place < b.place;
+    });
+    return std::move(entries_);
+  }
+
+ private:
+  const Operation& operation(const SideTask& task) const {
+    return schedule_.operations[static_cast<std::size_t>(task.operation)];
+  }
+
+  void collect(std::int32_t row, const std::vector<std::int32_t>& waiters) {
+    std::int32_t gap = 0;
+    for (std::int32_t i = schedule_.row_begin[row]; i < schedule_.row_begin[row + 1]; ++i) {
+      const auto [first, last] =
+          std::equal_range(schedule_.waits.begin(), schedule_.waits.end(), pipeline::Wait{.operation = i},
+                           [](const pipeline::Wait& a, const pipeline::Wait& b) { return a.operation < b.operation; });
+      for (auto wait = first; wait != last; ++wait) gap = std::max(gap, wait->on - begin_ + 1);
+      const std::int32_t waiter = waiters[static_cast<std::size_t>(i)];
+      tasks_.push_back({.operation = i, .gap = gap, .serves = waiter < 0 ? k_none : waiter - begin_});
+      CAIRN_ASSERT(waiter < 0 || gap <= tasks_.back().serves);
+    }
+  }
+
+  void add(std::int32_t gap, Place place, const SideTask& task, PassOrder::Side side) {
+    entries_.push_back({.gap = gap, .place = place, .operation = task.operation, .side = side});
+  }
+
+  void add_brought(std::size_t k) {
+    const SideTask& task = tasks_[k];
+    add(task.gap, Place::issue, task, PassOrder::k_ask);
+    add(task.serves, Place::ahead, task, PassOrder::k_come);
+    if (!is_copy(operation(task).phase)) add(last_reader(k) + 1, Place::behind, task, PassOrder::k_give_up);
+  }
+
+  // The last of the row that reads the parameters that task `k` brings.
+  std::int32_t last_reader(std::size_t k) const {
+    const std::int32_t chunk = operation(tasks_[k]).chunk;
+    auto end = static_cast<std::int32_t>(row_.size());
+    for (std::size_t later = k + 1; later < tasks_.size(); ++later)
+      if (tasks_[later].serves != k_none && operation(tasks_[later]).chunk == chunk) {
+        end = tasks_[later].serves;
+        break;
+      }
+    for (std::int32_t i = end - 1; i > tasks_[k].serves; --i)
+      if (at(i).chunk == chunk && reads_parameters(at(i).phase)) return i;
+    return tasks_[k].serves;
+  }
+
+  void add_taken(std::size_t k) {
+    const SideTask& task = tasks_[k];
+    if (!is_copy(operation(task).phase)) add(first_maker(k), Place::ahead, task, PassOrder::k_make_room);
+    add(task.gap, Place::issue, task, PassOrder::k_send);
+    for (std::size_t later = k + 1; later < tasks_.size(); ++later) {
+      if (tasks_[later].serves != k_none) return add(tasks_[later].serves, Place::ahead, task, PassOrder::k_gone);
+      if (is_copy(operation(task).phase)) return add(tasks_[later].gap, Place::issue, task, PassOrder::k_gone);
+    }
+    add(static_cast<std::int32_t>(row_.size()), Place::ahead, task, PassOrder::k_gone);
+  }
+
+  // The first of the row that makes the gradients that task `k` takes.
+  std::int32_t first_maker(std::size_t k) const {
+    const std::int32_t chunk = operation(tasks_[k]).chunk;
+    std::int32_t first = 0;
+    for (std::size_t before = k; before-- > 0;)
+      if (tasks_[before].serves == k_none && operation(tasks_[before]).chunk == chunk) {
+        first = tasks_[before].gap;
+        break;
+      }
+    while (first < tasks_[k].gap && (at(first).chunk != chunk || !makes_gradients(at(first).phase))) ++first;
+    CAIRN_ASSERT(first < tasks_[k].gap);
+    return first;
+  }
+
+  const Operation& at(std::int32_t index) const { return row_[static_cast<std::size_t>(index)]; }
+
+  const pipeline::Schedule& schedule_;
+  std::int32_t begin_;
+  std::span<const Operation> row_;
+  std::vector<SideTask> tasks_;  // in the order of the side row
+  std::vector<SideEntry> entries_;
+};
+
+}  // namespace
+
+std::vector<std::int32_t> first_waiters(const pipeline::Schedule& schedule) {
+  std::vector<std::int32_t> waiters(schedule.operations.size(), k_none);
+  for (const pipeline::Wait& wait : schedule.waits) {  // ascending
+    std::int32_t& first = waiters[static_cast<std::size_t>(wait.on)];
+    if (first == k_none) first = wait.operation;
+  }
+  return waiters;
+}
+
+std::vector<SideEntry> side_entries(const pipeline::Schedule& schedule, std::int32_t device,
+                                    const std::vector<std::int32_t>& waiters) {
+  return Merge(schedule, device, waiters).entries();
+}
+
+bool PassOrder::can_merge(const pipeline::Schedule& schedule) {
+  const auto row_of = [&](std::int32_t operation) {
+    const auto behind = std::upper_bound(schedule.row_begin.begin(), schedule.row_begin.end(), operation);
+    return static_cast<std::int32_t>(behind - schedule.row_begin.begin()) - 1;
+  };
+  std::vector<char> has_one(static_cast<std::size_t>(schedule.stages), 0);
+  for (const std::int32_t device : schedule.side_rows) {
+    if (has_one[static_cast<std::size_t>(device)] != 0) return false;
+    has_one[static_cast<std::size_t>(device)] = 1;
+  }
+  for (std::int32_t row = 0; row < schedule.rows(); ++row)
+    for (const Operation& operation : schedule.row(row))
+      if ((row >= schedule.stages) != (operation.phase == Phase::communication || is_copy(operation.phase)))
+        return false;
+  return std::all_of(schedule.waits.begin(), schedule.waits.end(), [&](const pipeline::Wait& wait) {
+    const std::int32_t row = row_of(wait.operation);
+    const std::int32_t on = row_of(wait.on);
+    return schedule.device_of_row(row) == schedule.device_of_row(on) &&
+           (row >= schedule.stages) != (on >= schedule.stages);
+  });
+}
+
+}  // namespace cairn::plan
