@@ -32,10 +32,6 @@ std::string shown(const std::vector<std::int32_t>& values) {
   return list(values, [](std::int32_t value) { return std::to_string(value); });
 }
 
-std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 class ScheduleText : private TextReport {
  public:
   explicit ScheduleText(bool color) : TextReport(color), color_(color) {}

@@ -137,13 +137,15 @@ class SwarmText : private TextReport {
     const SwarmFigures f = figures(answer);
     const swarm::Outcome& outcome = answer.outcome;
     line("{}",
-         paint_.bold(fmt::format("{}, {} stages, {} peers, {} micro-batches", swarm::k_kind, answer.problem.stages,
-                                 answer.problem.peers.size(), answer.problem.micro_batches)));
+         paint_.bold(fmt::format("{}, {}, {}, {}", swarm::k_kind, counted(answer.problem.stages, "stage", "stages"),
+                                 counted(std::ssize(answer.problem.peers), "peer", "peers"),
+                                 counted(answer.problem.micro_batches, "micro-batch", "micro-batches"))));
     row("makespan", amount(answer, outcome.makespan));
     row("utilisation", fmt::format("{:.1f} % of what all peers could do", 100 * f.utilisation));
     row("messages", fmt::format("{:.3g} x those of 1f1b", f.schedule.messages));
     if (outcome.failures > 0)
-      row("failures", fmt::format("{}; {} requests sent again", outcome.failures, outcome.resent));
+      row("failures",
+          fmt::format("{}; {} sent again", outcome.failures, counted(outcome.resent, "request", "requests")));
     if (!outcome.moves.empty()) row("moves", fmt::format("{}", outcome.moves.size()));
     out_ += '\n';
     peers(answer);

@@ -1,8 +1,10 @@
 // What text reports share: lines without trailing blanks, and colour.
 #pragma once
 
+#include <cstdint>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +12,11 @@
 #include "paint.h"
 
 namespace cairn::report {
+
+// "1 stage", "4 stages".
+inline std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
 
 class TextReport {
  protected:

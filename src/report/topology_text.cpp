@@ -79,12 +79,8 @@ class TopologyText : private TextReport {
       if (value.empty()) continue;
       if (row.name == "makespan") heading(answer);
       line("  {:<14}{:>16}  {}", row.name, value, paint_.dim(row.meaning));
+      if (row.name == "cost") bill(answer);
     }
-    if (answer.bill.usd && *answer.bill.usd > 0.0)
-      out_ += wrapped(
-          fmt::format("{} switches, {} short and {} long cables; prices: {}", grouped(answer.bill.wiring.switches),
-                      grouped(answer.bill.wiring.short_cables), grouped(answer.bill.wiring.long_cables), answer.prices),
-          k_indent, k_indent);
     levels(*answer.network.topology);
     if (!answer.assumptions.empty()) {
       line("");
@@ -117,8 +113,15 @@ class TopologyText : private TextReport {
  private:
   void heading(const TopologyAnswer& answer) {
     line("");
-    line("{}", paint_.bold(fmt::format("{} flows, sharing {}", grouped(static_cast<std::int64_t>(answer.flows->count)),
-                                       name(answer.flows->sharing))));
+    line("{}", paint_.bold(fmt::format("{} {}, sharing {}", grouped(static_cast<std::int64_t>(answer.flows->count)),
+                                       answer.flows->count == 1 ? "flow" : "flows", name(answer.flows->sharing))));
+  }
+  void bill(const TopologyAnswer& answer) {
+    if (!answer.bill.usd || *answer.bill.usd <= 0.0) return;
+    const topology::Wiring& wiring = answer.bill.wiring;
+    out_ += wrapped(fmt::format("{} switches, {} short and {} long cables; prices: {}", grouped(wiring.switches),
+                                grouped(wiring.short_cables), grouped(wiring.long_cables), answer.prices),
+                    k_indent, k_indent);
   }
   void levels(const topology::Composite& whole) {
     if (whole.levels().size() < 2) return;

@@ -65,6 +65,8 @@ TEST_CASE("A network as text fits a terminal") {
   }
   CHECK(texts[1].find("5.41 M USD") != std::string::npos);
   CHECK(texts[1].find("2 flows, sharing rtt-weighted") != std::string::npos);
+  // What the cost is made of stands below it, before the flows.
+  CHECK(texts[1].find("cables; prices") < texts[1].find("2 flows"));
   CHECK(texts[3].find("unknown") != std::string::npos);
 }
 
