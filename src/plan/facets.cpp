@@ -18,16 +18,15 @@ std::int64_t homes(const Offload& offload) {
          16 * static_cast<std::int64_t>(offload.activations);
 }
 
-// What the words of a pass are about.
-enum class Sort : std::int64_t { plain, gather, reduce, units, special_units, side };
+// What the words of a pass's transfers are about.
+enum class Sort : std::int64_t { none = 1, gather, reduce, units, special_units, side };
 
 }  // namespace
 
-FacetTable::Traffic FacetTable::units(std::int32_t plain, const UnitSettings& settings) {
+FacetTable::Traffic FacetTable::units(const UnitSettings& settings) {
   const Strategy& strategy = *settings.strategy;
   const Offload& offload = strategy.offload;
   return {static_cast<std::int64_t>(Sort::units),
-          plain,
           flags(strategy.reshard_after_forward, settings.reduces_every_pass(), settings.several_under_way,
                 strategy.overlap_gradient_reduce, strategy.overlap_parameter_gather, offload.gradients_in_place,
                 offload.update_in_backward, strategy.reduce_whole_gradients) +
@@ -49,35 +48,34 @@ Facets FacetTable::of(const UnitSettings& settings, const Meshes& meshes, LayerC
   words[5] +=
       16 * static_cast<std::int64_t>(strategy.offload.activations);  // 0 to 2; these are not shared with a neighbour
   facets.layers = layers_.of(words);
-  const std::int64_t plain = plain_.of({facets.layers,
-                                        flags(strategy.host_waits_for_arrival, strategy.scatter_sends,
-                                              strategy.overlap_sends, strategy.host_waits_for_computation),
-                                        messages.stages_in_domain() > 1 ? word(messages.between(Hop::inside)) : 0,
-                                        word(messages.between(Hop::across))});
+  facets.messages = messages_.of({flags(true, strategy.host_waits_for_arrival, strategy.scatter_sends,
+                                        strategy.overlap_sends, strategy.host_waits_for_computation),
+                                  messages.stages_in_domain() > 1 ? word(messages.between(Hop::inside)) : 0,
+                                  word(messages.between(Hop::across))});
   const std::int64_t dense = word(settings.copies[ParameterGroup::dense]);
   const std::int64_t expert = word(settings.copies[ParameterGroup::expert]);
   if (settings.apply()) {
-    Traffic traffic = units(static_cast<std::int32_t>(plain), settings);
+    Traffic traffic = units(settings);
     facets.plain = traffic_.of(traffic);
     traffic[0] = static_cast<std::int64_t>(Sort::special_units);
     facets.gather = facets.reduce = traffic_.of(traffic);
   } else {
-    facets.plain = facets.gather = facets.reduce = traffic_.of({static_cast<std::int64_t>(Sort::plain), plain});
+    facets.plain = facets.gather = facets.reduce = traffic_.of({static_cast<std::int64_t>(Sort::none)});
     if (settings.gathers_in_passes())
-      facets.gather = traffic_.of({static_cast<std::int64_t>(Sort::gather), plain, dense, expert});
+      facets.gather = traffic_.of({static_cast<std::int64_t>(Sort::gather), dense, expert});
     if (settings.reduces_in_passes())
-      facets.reduce = traffic_.of({static_cast<std::int64_t>(Sort::reduce), plain, dense, expert,
+      facets.reduce = traffic_.of({static_cast<std::int64_t>(Sort::reduce), dense, expert,
                                    flags(strategy.sharded == Sharded::optimizer, strategy.reduce_whole_gradients),
                                    bits(strategy.bucket_bytes)});
   }
   if (side_rows)
     facets.side = traffic_.of({static_cast<std::int64_t>(Sort::side), facets.plain, dense, expert, strategy.shard,
                                flags(settings.exchanged)});
-  facets.ends = ends_.of({facets.layers, dense, expert,
+  facets.ends = ends_.of({dense, expert,
                           static_cast<std::int64_t>(strategy.sharded) +
                               4 * flags(settings.exchanged, strategy.overlap_gradient_reduce,
                                         strategy.overlap_parameter_gather, strategy.reduce_whole_gradients),
-                          settings.apply() ? 1 + facets.plain : 0,
+                          settings.apply() ? facets.plain : 0, settings.apply() ? facets.messages : 0,
                           shares_parameters ? word(meshes.dense.group(Axis::pipeline)) : 0,
                           std::min(strategy.held_results, strategy.micro_batches)});
   return facets;

@@ -10,12 +10,19 @@
 namespace cairn::plan {
 
 struct Facets {
-  std::int32_t layers = 0;  // what a virtual stage holds, lowered
-  std::int32_t plain = 0;   // passes, first forward and last backward passes apart
-  std::int32_t gather = 0;  // first forward passes; `plain` where they are like the others
-  std::int32_t reduce = 0;  // last backward passes; likewise
+  std::int32_t layers = 0;    // what a virtual stage holds, lowered
+  std::int32_t messages = 0;  // what passes receive and send
+  // Transfers of parameters and gradients, first forward and last backward passes apart.
+  std::int32_t plain = 0;
+  std::int32_t gather = 0;  // of first forward passes; `plain` where they are like the others
+  std::int32_t reduce = 0;  // of last backward passes; likewise
   std::int32_t ends = 0;    // what a step ends with
   std::int32_t side = 0;    // what side rows move, where there are any
+
+  // What the passes of a virtual stage are remembered by, its layers, and the end of a stage of some kind.
+  Numbers passes(std::int32_t traffic, std::int32_t stage) const { return {layers, messages, traffic, stage}; }
+  Numbers body(std::int32_t stage) const { return {layers, stage}; }
+  Numbers end(std::int32_t kind) const { return {layers, ends, kind}; }
 };
 
 class FacetTable {
@@ -25,13 +32,13 @@ class FacetTable {
             bool shares_parameters, bool side_rows);
 
  private:
-  static constexpr std::size_t k_traffic_words = 9;
+  static constexpr std::size_t k_traffic_words = 8;
   using Traffic = WordTable<k_traffic_words>::Words;
-  static Traffic units(std::int32_t plain, const UnitSettings& settings);
+  static Traffic units(const UnitSettings& settings);
 
   WordTable<LayerCache::k_words> layers_;
-  WordTable<4> plain_;
-  WordTable<k_traffic_words> traffic_;  // of all passes, plain ones too: their numbers are of one kind
+  WordTable<3> messages_;
+  WordTable<k_traffic_words> traffic_;
   WordTable<7> ends_;
 };
 

@@ -22,7 +22,7 @@ class Lowering::Implementation {
         messages_(domain),
         assembly_(passes_, messages_),
         side_(passes_),
-        ends_(treatment_) {}
+        ends_(treatment_, assembly_) {}
 
   const Program& lower(const Strategy& asked) {
     check(asked, model_);
@@ -100,11 +100,12 @@ class Lowering::Implementation {
   // What fill() looks up lies anywhere; all of it is fetched at once.
   void prefetch(std::int32_t number, const Plan& plan) const {
     const Facets& facets = plan.facets;
-    stage_ends_.prefetch(facets.ends, number);
+    stage_ends_.prefetch(facets.end(number));
     for (const std::int32_t stage : partitioner_.kind(number).virtual_stages) {
-      pairs_.prefetch(facets.plain, stage);
-      if (facets.gather != facets.plain) pairs_.prefetch(facets.gather, stage);
-      if (facets.reduce != facets.plain && facets.reduce != facets.gather) pairs_.prefetch(facets.reduce, stage);
+      pairs_.prefetch(facets.passes(facets.plain, stage));
+      if (facets.gather != facets.plain) pairs_.prefetch(facets.passes(facets.gather, stage));
+      if (facets.reduce != facets.plain && facets.reduce != facets.gather)
+        pairs_.prefetch(facets.passes(facets.reduce, stage));
     }
   }
 
@@ -175,7 +176,7 @@ class Lowering::Implementation {
     auto table = static_cast<std::size_t>(plan.schedule.pass_order->side_table);
     for (std::size_t chunk = 0; chunk < kind.virtual_stages.size(); ++chunk) {
       const std::int32_t at = kind.virtual_stages[chunk];
-      SidePasses::Tables& tables = side_tables_.of(plan.facets.side, at);
+      SidePasses::Tables& tables = side_tables_.of(plan.facets.passes(plan.facets.side, at));
       if (tables[0][0][0] == nullptr)
         tables = plan.schedule.exchanges ? side_.of_parameters(body(at, plan), plan.settings)
                                          : side_.of_activations(*stage.passes[chunk][0][0]);
@@ -183,9 +184,9 @@ class Lowering::Implementation {
     }
   }
 
-  const PassPair& passes(std::int32_t facet, std::int32_t stage, bool forward, bool backward, bool special,
+  const PassPair& passes(std::int32_t traffic, std::int32_t stage, bool forward, bool backward, bool special,
                          const Plan& plan) {
-    PassPair& pair = pairs_.of(facet, stage);
+    PassPair& pair = pairs_.of(plan.facets.passes(traffic, stage));
     if (pair[0] != nullptr || pair[1] != nullptr) return pair;
     const VirtualStage& description = partitioner_.virtual_stage(stage);
     const StageBody& layers = body(stage, plan);
@@ -195,8 +196,8 @@ class Lowering::Implementation {
     return pair = made;
   }
 
-  const PassPair& halves(std::int32_t facet, std::int32_t stage, bool special, const Plan& plan) {
-    PassPair& pair = halves_.of(facet, stage);
+  const PassPair& halves(std::int32_t traffic, std::int32_t stage, bool special, const Plan& plan) {
+    PassPair& pair = halves_.of(plan.facets.passes(traffic, stage));
     if (pair[0] != nullptr) return pair;
     const VirtualStage& description = partitioner_.virtual_stage(stage);
     const StageBody& layers = body(stage, plan);
@@ -221,7 +222,7 @@ class Lowering::Implementation {
   }
 
   const StageBody& body(std::int32_t stage, const Plan& plan) {
-    auto& slot = bodies_.of(plan.facets.layers, stage);
+    auto& slot = bodies_.of(plan.facets.body(stage));
     if (!slot)
       slot = std::make_unique<StageBody>(
           stage_body(partitioner_.virtual_stage(stage), plan.strategy, plan.meshes, layers_));
@@ -229,14 +230,13 @@ class Lowering::Implementation {
   }
 
   const StageEnd& end(std::int32_t number, const Plan& plan) {
-    auto& slot = stage_ends_.of(plan.facets.ends, number);
-    if (slot) return *slot;
+    const StageEnd*& slot = stage_ends_.of(plan.facets.end(number));
+    if (slot != nullptr) return *slot;
     const StageKind& kind = partitioner_.kind(number);
     std::vector<const StageBody*> bodies;
     for (const std::int32_t chunk : kind.order)
       bodies.push_back(&body(kind.virtual_stages[static_cast<std::size_t>(chunk)], plan));
-    slot = std::make_unique<StageEnd>(stage_end(kind, bodies, plan.settings, plan.meshes, ends_, assembly_));
-    return *slot;
+    return *(slot = &all_ends_.emplace_back(stage_end(kind, bodies, plan.settings, plan.meshes, ends_)));
   }
 
   LayerCache layers_;
@@ -248,12 +248,14 @@ class Lowering::Implementation {
   PassAssembly assembly_;
   SidePasses side_;
   StepEnds ends_;
-  Remembered<std::unique_ptr<StageBody>> bodies_;     // by layers' facet and virtual stage
-  Remembered<PassPair> pairs_;                        // by passes' facet and virtual stage
-  Remembered<PassPair> halves_;                       // likewise
-  Remembered<SidePasses::Tables> side_tables_;        // by side rows' facet and virtual stage
-  Remembered<std::unique_ptr<StageEnd>> stage_ends_;  // by ends' facet and kind of stage
-  Strategy exchanged_;                                // that under way, where its schedule exchanges sharded parameters
+  Remembered<std::unique_ptr<StageBody>> bodies_;  // by Facets::body
+  Remembered<PassPair> pairs_;                     // by Facets::passes
+  Remembered<PassPair> halves_;                    // likewise
+  Remembered<SidePasses::Tables> side_tables_;     // likewise
+  Remembered<const StageEnd*> stage_ends_;         // by Facets::end
+  boost::container::deque<StageEnd, void, boost::container::deque_options<boost::container::block_size<1024>>::type>
+      all_ends_;
+  Strategy exchanged_;  // that under way, where its schedule exchanges sharded parameters
   Program program_;
 };
 

@@ -59,7 +59,7 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
 }  // namespace
 
 StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodies, const UnitSettings& settings,
-                   const Meshes& meshes, StepEnds& ends, PassAssembly& assembly) {
+                   const Meshes& meshes, StepEnds& ends) {
   StageParameters parameters;
   for (const StageBody* body : bodies) parameters.add(body->parameters);
   const Strategy& strategy = *settings.strategy;
@@ -69,9 +69,9 @@ StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodi
   const PerGroup<double> updated = updated_elements(parameters, strategy.sharded, settings.shards);
   const StepEnds::Entry& entry =
       ends.of(options(kind, bodies, parameters, updated, settings, meshes), strategy.offload, kept);
-  StageEnd end{.settle = assembly.single(entry.settle.get(), kind.apart > 0 || kind.meets ? Send::next : Send::none),
-               .update = assembly.single(entry.update.get(), Send::none),
-               .both = assembly.pair(entry.settle.get(), entry.update.get()),
+  StageEnd end{.settle = entry.settle,
+               .update = entry.update,
+               .both = entry.both,
                .bytes = stage_bytes(parameters, updated, settings, kept)};
   end.bytes.device[static_cast<std::size_t>(Category::parameters)] *= static_cast<double>(kind.versions);
   return end;

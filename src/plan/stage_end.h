@@ -13,12 +13,12 @@ namespace cairn::plan {
 struct StageEnd {
   const Pass* settle = nullptr;
   const Pass* update = nullptr;
-  const Pass* both = nullptr;  // one behind the other, in the midst of a step
+  const Pass* both = nullptr;
   StageBytes bytes;
 };
 
 // `bodies`: of the stage's virtual stages, in the order in which a micro-batch passes them.
 StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodies, const UnitSettings& settings,
-                   const Meshes& meshes, StepEnds& ends, PassAssembly& assembly);
+                   const Meshes& meshes, StepEnds& ends);
 
 }  // namespace cairn::plan

@@ -2,8 +2,9 @@
 
 namespace cairn::plan {
 
-StepEnds::StepEnds(const ParameterTreatment& treatment)
-    : state_bytes_(state_bytes(treatment)),
+StepEnds::StepEnds(const ParameterTreatment& treatment, PassAssembly& assembly)
+    : assembly_(assembly),
+      state_bytes_(state_bytes(treatment)),
       parameter_bytes_(numerics::bytes_per_element(treatment.parameters)),
       update_(parameter_update(treatment)),
       narrow_(narrow_copies(treatment)),
@@ -11,19 +12,23 @@ StepEnds::StepEnds(const ParameterTreatment& treatment)
 
 const StepEnds::Entry& StepEnds::of(StepEndOptions options, const Offload& offload, double kept_bytes) {
   Entry& entry = entries_[key(options, offload, kept_bytes)];
-  if (entry.settle) return entry;
+  if (entry.settle != nullptr) return entry;
   options.update = &update_;
   options.narrow = &narrow_;
-  entry.settle = std::make_unique<Block>(settle(options));
-  entry.update = std::make_unique<Block>(offload.optimizer == Home::device
-                                             ? update(options)
-                                             : offloaded_update({.end = options,
-                                                                 .host_update = &host_update_,
-                                                                 .offload = offload,
-                                                                 .state_bytes = state_bytes_,
-                                                                 .parameter_bytes = parameter_bytes_,
-                                                                 .kept_bytes = kept_bytes,
-                                                                 .done_in_backward = offload.update_in_backward}));
+  entry.settle_block = std::make_unique<Block>(settle(options));
+  entry.update_block = std::make_unique<Block>(
+      offload.optimizer == Home::device ? update(options)
+                                        : offloaded_update({.end = options,
+                                                            .host_update = &host_update_,
+                                                            .offload = offload,
+                                                            .state_bytes = state_bytes_,
+                                                            .parameter_bytes = parameter_bytes_,
+                                                            .kept_bytes = kept_bytes,
+                                                            .done_in_backward = offload.update_in_backward}));
+  const bool sends = options.tied.size > 1 || options.meets;
+  entry.settle = assembly_.single(entry.settle_block.get(), sends ? Send::next : Send::none);
+  entry.update = assembly_.single(entry.update_block.get(), Send::none);
+  entry.both = assembly_.pair(entry.settle_block.get(), entry.update_block.get());
   return entry;
 }
 

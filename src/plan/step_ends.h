@@ -1,4 +1,5 @@
-// The two blocks that end a step on one stage, gradients made whole and parameters updated: one stored copy of each.
+// The two blocks that end a step on one stage, gradients made whole and parameters updated, and the passes that run
+// them: one stored copy of each.
 #pragma once
 
 #include <array>
@@ -6,6 +7,7 @@
 #include <unordered_map>
 
 #include "parameter_update.h"
+#include "pass_assembly.h"
 #include "step_blocks.h"
 #include "words_hash.h"
 
@@ -14,11 +16,14 @@ namespace cairn::plan {
 class StepEnds {
  public:
   struct Entry {
-    std::unique_ptr<Block> settle;
-    std::unique_ptr<Block> update;
+    std::unique_ptr<Block> settle_block;
+    std::unique_ptr<Block> update_block;
+    const Pass* settle = nullptr;
+    const Pass* update = nullptr;
+    const Pass* both = nullptr;  // one behind the other, in the midst of a step
   };
 
-  explicit StepEnds(const ParameterTreatment& treatment);
+  StepEnds(const ParameterTreatment& treatment, PassAssembly& assembly);
   // `kept_bytes`: of offloaded parameters, on the device all the same. `options.update` and `options.narrow` are filled
   // in.
   const Entry& of(StepEndOptions options, const Offload& offload, double kept_bytes);
@@ -28,6 +33,7 @@ class StepEnds {
   using Key = std::array<std::int64_t, 17>;
   static Key key(const StepEndOptions& options, const Offload& offload, double kept_bytes);
 
+  PassAssembly& assembly_;
   double state_bytes_;      // per element: master copy and moments
   double parameter_bytes_;  // per element
   ir::Graph update_;

@@ -5,7 +5,10 @@
 #include <cstring>
 #include <unordered_map>
 
+#include <boost/container/deque.hpp>
+
 #include "cairn/core/assert.h"
+#include "cairn/core/flat_table.h"
 #include "cairn/predict/max_plus.h"
 #include "execute.h"
 #include "pass_function.h"
@@ -137,22 +140,26 @@ class Analytic::Implementation {
   // What every operation of the program does to its stage.
   void bind(const plan::Program& program) {
     const std::size_t slots = 4 * at(program.pass_order->tables) + 2;
-    for (const plan::Stage& kind : program.kinds)
-      for_each_pass(kind, [&](const plan::Pass& pass) { prefetch(pass); });
+    for (const plan::Stage& kind : program.kinds) for_each_pass(kind, [&](const plan::Pass& pass) { prefetch(pass); });
     agreed_.clear();
     used_.clear();
     live_ = program.pass_order->told_streams;
     finishes_now_.clear();
     for (const plan::Stage& kind : program.kinds) {
-      const std::span<PassFunction* const> passes = functions(kind);
-      agreed_.push_back(PassFunction::agree(passes));
-      live_ |= agreed_.back() ? PassFunction::live(passes) : ~StreamSet{0};
+      PassFunction::Together together;
+      for_each_pass(kind, [&](const plan::Pass& pass) {
+        PassFunction& found = function(pass);
+        together.add(found);
+        used_.push_back(&found);
+      });
+      agreed_.push_back(together.agree(std::span(used_).last(slots)));
+      live_ |= agreed_.back() ? together.live() : ~StreamSet{0};
       finishes_now_.push_back(&finish(kind));
     }
     kernels_.resize(used_.size());
     for (std::size_t i = 0; i < used_.size(); ++i) {
       kernels_[i] = agreed_[i / slots] ? used_[i]->shortened(live_) : used_[i]->full();
-      if (kernels_[i].terms != nullptr) prefetch(kernels_[i]);
+      if (kernels_[i].count > 0) prefetch(kernels_[i]);
     }
     first_kernel_.resize(program.stages());
     for (std::size_t stage = 0; stage < program.stages(); ++stage)
@@ -162,7 +169,7 @@ class Analytic::Implementation {
   // Terms lie anywhere; by the time the sweep comes to them they are here.
   static void prefetch(const Kernel& kernel) {
     constexpr std::size_t k_terms_per_line = 64 / sizeof(PassTerm);
-    for (std::size_t i = 0; i < kernel.count; i += k_terms_per_line) __builtin_prefetch(kernel.terms + i);
+    for (std::size_t i = 0; i < kernel.count; i += k_terms_per_line) __builtin_prefetch(kernel.form.terms + i);
   }
 
   // Those of a stage by slot, then settle and update.
@@ -175,19 +182,12 @@ class Analytic::Implementation {
     use(*stage.update);
   }
 
-  // Likewise, appended to `used_`.
-  std::span<PassFunction* const> functions(const plan::Stage& stage) {
-    const std::size_t first = used_.size();
-    for_each_pass(stage, [&](const plan::Pass& pass) { used_.push_back(&function(pass)); });
-    return std::span(used_).subspan(first);
-  }
-
   void sweep(const plan::Program& program) {
     bind(program);
     if (states_.size() < program.stages()) states_.resize(program.stages());
     std::memset(states_.data(), 0, program.stages() * sizeof(SweepFrontiers));
     const auto& steps = program.pass_order->sweep;
-    sent_.resize(steps.size() + 1);
+    if (sent_.size() <= steps.size()) sent_.resize(steps.size() + 1);
     sent_[0] = 0;  // nothing to wait for
     run_steps(steps);
     if (!program.exchanges()) return;
@@ -236,14 +236,15 @@ class Analytic::Implementation {
   // x_j, end at max_j ( x_j + finish_j ).
   using Finish = std::array<core::Picoseconds, plan::k_streams>;
   const Finish& finish(const plan::Stage& stage) {
-    const auto [at, fresh] = finishes_.try_emplace({stage.settle, stage.update});
-    if (!fresh) return at->second;
+    std::unique_ptr<Finish>& slot = finishes_.of({stage.settle, stage.update});
+    if (slot) return *slot;
+    slot = std::make_unique<Finish>();
     const Matrix both = compose(matrix_of(*stage.settle), matrix_of(*stage.update));
     for (std::size_t from = 0; from < plan::k_streams; ++from) {
-      core::Picoseconds& longest = at->second[from] = core::k_never;
+      core::Picoseconds& longest = (*slot)[from] = core::k_never;
       for (std::size_t to = 0; to < plan::k_streams; ++to) longest = std::max(longest, both.weight(to, from));
     }
-    return at->second;
+    return *slot;
   }
 
   Matrix matrix_of(const plan::Pass& pass) {
@@ -253,7 +254,7 @@ class Analytic::Implementation {
   }
 
   void prefetch(const plan::Pass& pass) const {
-    if (at(pass.id) < passes_.size()) __builtin_prefetch(passes_[at(pass.id)].second.get());
+    if (at(pass.id) < passes_.size()) __builtin_prefetch(passes_[at(pass.id)].second);
   }
 
   // Dense by the pass's id; a pass of another lowering with the same id takes its place.
@@ -262,15 +263,29 @@ class Analytic::Implementation {
     if (id >= passes_.size()) passes_.resize(id + 1);
     auto& [known, slot] = passes_[id];
     if (known == &pass) return *slot;
-    slot = std::make_unique<PassFunction>(matrix_of(pass));
+    slot = &function(PassFunction(matrix_of(pass)));
     known = &pass;
     return *slot;
   }
 
+  // Passes that differ in what takes no time, or in memory alone, are one function.
+  PassFunction& function(PassFunction&& made) {
+    std::uint64_t hash = made.terms().size();
+    for (const PassTerm& term : made.terms()) {
+      hash = (hash ^ static_cast<std::uint64_t>(term.weight)) * 0x9E3779B97F4A7C15ULL;
+      hash = (hash ^ (std::uint64_t{term.row} << 8 | term.column)) * 0xBF58476D1CE4E5B9ULL ^ hash >> 29;
+    }
+    const auto [begin, end] = by_hash_.equal_range(hash);
+    for (auto it = begin; it != end; ++it)
+      if (it->second->terms() == made.terms()) return *it->second;
+    return *by_hash_.emplace(hash, &functions_.emplace_back(std::move(made)))->second;
+  }
+
   const Matrix& stretch(const plan::Block& block, std::int64_t count) {
-    auto& slot = stretches_[plan::BlockRun{&block, count}];
-    if (!slot) slot = std::make_unique<Matrix>(power(count == 1 ? symbolic(block) : stretch(block, 1), count));
-    return *slot;
+    const plan::BlockRun run{&block, count};
+    if (const auto& known = stretches_.of(run)) return *known;
+    auto made = std::make_unique<Matrix>(power(count == 1 ? symbolic(block) : stretch(block, 1), count));
+    return *(stretches_.of(run) = std::move(made));
   }
 
   Matrix symbolic(const plan::Block& block) {
@@ -306,9 +321,13 @@ class Analytic::Implementation {
   }
 
   PriceTable& prices_;
-  std::vector<std::pair<const plan::Pass*, std::unique_ptr<PassFunction>>> passes_;  // by id
-  std::unordered_map<plan::BlockRun, std::unique_ptr<Matrix>, RunHash> stretches_;
-  std::unordered_map<std::pair<const plan::Pass*, const plan::Pass*>, Finish, PairHash> finishes_;
+  boost::container::deque<PassFunction, std::allocator<PassFunction>,
+                          boost::container::deque_options<boost::container::block_size<1024>>::type>
+      functions_;
+  std::unordered_multimap<std::uint64_t, PassFunction*> by_hash_;
+  std::vector<std::pair<const plan::Pass*, PassFunction*>> passes_;  // by id
+  core::FlatTable<plan::BlockRun, std::unique_ptr<Matrix>, RunHash> stretches_;
+  core::FlatTable<std::pair<const plan::Pass*, const plan::Pass*>, std::unique_ptr<Finish>, PairHash> finishes_;
   // Of the program under way.
   std::vector<Kernel> kernels_;              // by kind of stage and slot, settle and update last
   std::vector<PassFunction*> used_;          // likewise
@@ -318,7 +337,7 @@ class Analytic::Implementation {
   std::vector<std::uint32_t> first_kernel_;  // by stage
   std::vector<SweepFrontiers> states_;       // by stage, of the largest program so far
   std::vector<core::Picoseconds> settled_;   // by stage: end of what its settle pass sends to a partner
-  std::vector<core::Picoseconds> sent_;  // by position in the sweep, plus one
+  std::vector<core::Picoseconds> sent_;      // by position in the sweep, plus one, of the longest so far
 };
 
 Analytic::Analytic(PriceTable& prices) : implementation_(std::make_unique<Implementation>(prices)) {}

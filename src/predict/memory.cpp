@@ -83,13 +83,15 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
 double peak_memory(const plan::Program& program, double reserve_factor) {
   const plan::PassOrder& order = *program.pass_order;
   const std::size_t slots = 4 * static_cast<std::size_t>(program.pass_order->tables);
-  boost::container::small_vector<MemoryProfile, 64> profiles;  // by kind of stage and slot, nothing, and the step's end
+  // By kind of stage and slot, nothing, and the step's end.
+  boost::container::small_vector<MemoryProfile, 64> profiles(program.kinds.size() * (slots + 2));
+  MemoryProfile* profile = profiles.data();
   for (const plan::Stage& kind : program.kinds) {
     for (const auto& table : kind.passes)
       for (const auto& variants : table)
-        for (const plan::Pass* pass : variants) profiles.push_back(pass->profile);
-    profiles.push_back({});
-    profiles.push_back(then(kind.settle->profile, kind.update->profile));
+        for (const plan::Pass* pass : variants) *profile++ = pass->profile;
+    *profile++ = {};
+    *profile++ = then(kind.settle->profile, kind.update->profile);
   }
   double most = 0.0;
   for (std::size_t stage = 0; stage < program.stages(); ++stage) {

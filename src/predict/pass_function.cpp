@@ -40,7 +40,7 @@ PassFunction::PassFunction(const Matrix& matrix) {
     touched_ |= set_of(matrix.stream(i));
     for (std::size_t j = 0; j < matrix.size(); ++j)
       if (is_present(matrix.entry(i, j)))
-        all_.push_back({index(matrix.stream(i)), index(matrix.stream(j)), matrix.entry(i, j)});
+        details_->all.push_back({index(matrix.stream(i)), index(matrix.stream(j)), matrix.entry(i, j)});
   }
   find_slack(matrix);
   find_relied_on(matrix);
@@ -48,32 +48,32 @@ PassFunction::PassFunction(const Matrix& matrix) {
 
 void PassFunction::find_slack(const Matrix& matrix) {
   const auto below_compute = [&](std::size_t i, std::size_t j) {
-    return present(matrix, k_compute, j) && weight(matrix, i, j) <= weight(matrix, k_compute, j) + slack_[i];
+    return present(matrix, k_compute, j) && weight(matrix, i, j) <= weight(matrix, k_compute, j) + details_->slack[i];
   };
   const auto confirms = [&](std::size_t i, std::size_t j) {
     if (below_compute(i, j)) return true;
-    return has(touched_, j) && slack_[j] != k_unbounded &&
-           weight(matrix, i, j) + slack_[j] <= weight(matrix, k_compute, k_compute) + slack_[i];
+    return has(touched_, j) && details_->slack[j] != k_unbounded &&
+           weight(matrix, i, j) + details_->slack[j] <= weight(matrix, k_compute, k_compute) + details_->slack[i];
   };
   const auto sought = [&](std::size_t i) { return i != k_compute && i != k_arrival && has(touched_, i); };
   for (std::size_t i = 0; i < plan::k_streams; ++i) {
     if (!sought(i)) continue;
     for (const std::size_t j : {k_compute, k_arrival}) {
       if (!present(matrix, i, j)) continue;
-      slack_[i] = present(matrix, k_compute, j)
-                      ? std::max(slack_[i], weight(matrix, i, j) - weight(matrix, k_compute, j))
-                      : k_unbounded;
+      details_->slack[i] = present(matrix, k_compute, j)
+                               ? std::max(details_->slack[i], weight(matrix, i, j) - weight(matrix, k_compute, j))
+                               : k_unbounded;
     }
   }
   // The other columns may only confirm; one that does not makes its row unbounded, which may unsettle others.
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t i = 0; i < plan::k_streams; ++i) {
-      if (!sought(i) || slack_[i] == k_unbounded) continue;
+      if (!sought(i) || details_->slack[i] == k_unbounded) continue;
       for (std::size_t position = 0; position < matrix.size(); ++position) {
         const std::size_t j = matrix.stream(position);
         if (j == k_compute || j == k_arrival || !present(matrix, i, j) || confirms(i, j)) continue;
-        slack_[i] = k_unbounded;
+        details_->slack[i] = k_unbounded;
         changed = true;
         break;
       }
@@ -82,13 +82,13 @@ void PassFunction::find_slack(const Matrix& matrix) {
 }
 
 void PassFunction::find_relied_on(const Matrix& matrix) {
-  for (const PassTerm& term : all_) {
+  for (const PassTerm& term : details_->all) {
     const bool bounded = term.column != k_compute && term.column != k_arrival && !reduces(term.column) &&
-                         slack_[term.column] != k_unbounded && present(matrix, term.row, k_compute);
-    if (bounded && term.weight + slack_[term.column] <= weight(matrix, term.row, k_compute))
+                         details_->slack[term.column] != k_unbounded && present(matrix, term.row, k_compute);
+    if (bounded && term.weight + details_->slack[term.column] <= weight(matrix, term.row, k_compute))
       relied_on_ |= set_of(term.column);
     else
-      few_.push_back(term);
+      details_->few.push_back(term);
   }
   for (bool changed = true; changed;) {
     changed = false;
@@ -96,71 +96,72 @@ void PassFunction::find_relied_on(const Matrix& matrix) {
       for (std::size_t position = 0; position < matrix.size() && has(relied_on_, i); ++position) {
         const std::size_t j = matrix.stream(position);
         const bool rests = !has(relied_on_, j) && j != k_compute && j != k_arrival && i != j && present(matrix, i, j);
-        if (!rests ||
-            (present(matrix, k_compute, j) && weight(matrix, i, j) <= weight(matrix, k_compute, j) + slack_[i]))
+        if (!rests || (present(matrix, k_compute, j) &&
+                       weight(matrix, i, j) <= weight(matrix, k_compute, j) + details_->slack[i]))
           continue;
         relied_on_ |= set_of(j);
         changed = true;
       }
   }
-  for (const PassTerm& term : few_) needed_ |= set_of(term.column);
+  for (const PassTerm& term : details_->few) needed_ |= set_of(term.column);
   for (std::size_t i = 0; i < plan::k_streams; ++i)
-    if (has(touched_, i) && slack_[i] > 0) needed_ |= set_of(i);
+    if (has(touched_, i) && details_->slack[i] > 0) needed_ |= set_of(i);
   for (std::size_t i = 0; i < plan::k_streams; ++i)
-    if (has(touched_ | relied_on_, i) && slack_[i] != 0) unlevel_ |= set_of(i);
+    if (has(touched_ | relied_on_, i) && details_->slack[i] != 0) unlevel_ |= set_of(i);
+  for (std::size_t i = 0; i < plan::k_streams; ++i) {
+    if (!has(unlevel_, i) || reduces(i)) continue;
+    const core::Picoseconds slack = details_->slack[i];
+    slack_ = slack != k_unbounded && (slack_ == 0 || slack_ == slack) ? slack : k_mixed;
+    if (slack_ == k_mixed) break;
+  }
 }
 
 void PassFunction::shorten(StreamSet live) {
-  living_.clear();
-  short_ = {.live = live};
+  std::vector<PassTerm>& living = details_->living;
+  living.clear();
+  std::uint8_t send = plan::k_streams;
   bool four = true;
-  for (const PassTerm& term : few_) {
+  for (const PassTerm& term : details_->few) {
     if (!has(live, term.row)) continue;
-    living_.push_back(term);
+    living.push_back(term);
     const bool sends = term.row == at(Stream::next) || term.row == at(Stream::previous);
-    four = four && (term.row == k_compute || (sends && (short_.send == plan::k_streams || short_.send == term.row))) &&
+    four = four && (term.row == k_compute || (sends && (send == plan::k_streams || send == term.row))) &&
            (term.column == k_compute || term.column == k_arrival);
-    if (sends) short_.send = term.row;
+    if (sends) send = term.row;
   }
+  made_for_ = live;
+  Kernel kernel;
   if (!four) {
-    short_ = {.terms = living_.data(), .count = static_cast<std::uint16_t>(living_.size()), .live = live};
-    return;
+    kernel = Kernel::of(living);
+  } else {
+    Kernel::Four& form = kernel.form.four;
+    kernel.send = send;
+    if (has(touched_, k_compute)) form.compute_compute = core::k_never;
+    if (send != plan::k_streams) form.send_compute = core::k_never;
+    for (const PassTerm& term : living) {
+      if (term.row == k_compute)
+        (term.column == k_compute ? form.compute_compute : form.compute_arrival) = term.weight;
+      else
+        (term.column == k_compute ? form.send_compute : form.send_arrival) = term.weight;
+    }
   }
-  if (has(touched_, k_compute)) short_.compute_compute = core::k_never;
-  if (short_.send != plan::k_streams) short_.send_compute = core::k_never;
-  for (const PassTerm& term : living_) {
-    if (term.row == k_compute)
-      (term.column == k_compute ? short_.compute_compute : short_.compute_arrival) = term.weight;
-    else
-      (term.column == k_compute ? short_.send_compute : short_.send_arrival) = term.weight;
-  }
+  short_ = kernel.form;
+  count_ = kernel.count;
+  send_ = kernel.send;
 }
 
-bool PassFunction::agree(std::span<PassFunction* const> passes) {
-  StreamSet matters = 0;
-  StreamSet unlevel = 0;
-  for (const PassFunction* pass : passes) {
-    matters |= pass->relied_on_;
-    unlevel |= pass->unlevel_;
-  }
-  if ((matters & unlevel) == 0) return true;
+bool PassFunction::Together::agree_one_by_one(std::span<PassFunction* const> passes) const {
   std::array<core::Picoseconds, plan::k_streams> common;
   StreamSet known = 0;
   for (const PassFunction* pass : passes)
-    for (StreamSet left = matters & (pass->touched_ | pass->relied_on_); left != 0; left &= left - 1) {
+    for (StreamSet left = relied_on_ & (pass->touched_ | pass->relied_on_); left != 0; left &= left - 1) {
       const auto i = static_cast<std::size_t>(std::countr_zero(left));
-      const core::Picoseconds slack = pass->slack_[i];
+      const core::Picoseconds slack = pass->details_->slack[i];
       if (slack == k_unbounded || (has(known, i) && common[i] != slack)) return false;
       common[i] = slack;
       known |= set_of(i);
     }
   return true;
-}
-
-StreamSet PassFunction::live(std::span<PassFunction* const> passes) {
-  StreamSet set = set_of(k_compute) | set_of(at(Stream::next)) | set_of(at(Stream::previous));
-  for (const PassFunction* pass : passes) set |= pass->needed_;
-  return set;
 }
 
 void run_terms(const PassTerm* term, std::size_t count, SweepFrontiers& x) {
