@@ -176,6 +176,17 @@ void describe(Fields& fields, ScheduleChoice& schedule) {
                 {{"last", pipeline::WeightGradients::last}, {"fill", pipeline::WeightGradients::fill}},
                 {.doc = "when split weight gradients run: last, or wherever a device would wait"});
   fields.flag("reorder", schedule.reorder, {.doc = "whether the order of a building block is improved on"});
+  fields.choice("continuation", schedule.continuation,
+                {{"concatenate", pipeline::Continuation::concatenate},
+                 {"double-forward", pipeline::Continuation::double_forward},
+                 {"halve-backward", pipeline::Continuation::halve_backward}},
+                {.doc = "how pipelines in both directions take more micro-batches than stages"});
+  fields.choice("vocabulary", schedule.vocabulary,
+                {{"whole", pipeline::Vocabulary::whole},
+                 {"vocab-1", pipeline::Vocabulary::one},
+                 {"vocab-2", pipeline::Vocabulary::two},
+                 {"interlaced", pipeline::Vocabulary::interlaced}},
+                {.doc = "how the stages share the output layer; a step takes whole alone"});
 }
 void describe(Value& value, ScheduleChoice& schedule) {
   value.shorthand(Form::word, schedule, [&](Value& v) { v.text(schedule.kind); });

@@ -144,6 +144,8 @@ class Resolver {
     if (choice.memory_limit) options.memory_limit = static_cast<std::int32_t>(*choice.memory_limit);
     options.weight_gradients = choice.weight_gradients.value_or(options.weight_gradients);
     options.reorder = choice.reorder.value_or(options.reorder);
+    options.continuation = choice.continuation.value_or(options.continuation);
+    options.vocabulary = choice.vocabulary.value_or(options.vocabulary);
     return options;
   }
 

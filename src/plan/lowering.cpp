@@ -40,9 +40,9 @@ class Lowering::Implementation {
     PerGroup<Group> copies;
     copies[ParameterGroup::dense] = meshes.dense.group(Axis::data);
     copies[ParameterGroup::expert] = meshes.experts.group(Axis::expert_data);
-    if (!entry.partners.empty())
+    if (entry.model_copies.whole)
       for (const ParameterGroup group : k_all_parameter_groups)
-        copies[group] = with_partners(copies[group], entry.partners);
+        copies[group] = over_circles(copies[group], entry.model_copies);
     UnitSettings settings = unit_settings(strategy, treatment_, copies, *entry.schedule, entry.exchanges);
     settings.host_update = &ends_.host_update();
     if (entry.pass_order->update_table >= 0 && settings.apply() && settings.parameters_move() &&
@@ -60,8 +60,7 @@ class Lowering::Implementation {
     program_.order = entry.order;
     program_.pass_order = entry.pass_order;
     program_.kind_of_stage = partition.kind_of_stage;
-    program_.tied_stages = partition.tied_stages;
-    program_.partners = partition.partners;
+    program_.exchanges = partition.exchanges.circles.empty() ? nullptr : &partition.exchanges;
     program_.kinds.resize(partition.kinds.size());
     const Plan plan{.strategy = strategy,
                     .meshes = meshes,
@@ -205,19 +204,19 @@ class Lowering::Implementation {
                    assembly_.backward(description, layers, plan.settings, Half::weight_gradient, special)};
   }
 
-  // Ranks that hold copies of what a stage holds, where another stage holds a copy as well. How many of them share a
-  // domain is that of the pair that is farthest apart.
-  Group with_partners(Group ranks, const std::vector<std::int32_t>& partners) const {
+  // Ranks that hold copies of what a stage holds, where other stages hold some as well. How many of them share a domain
+  // is that of the circle whose stages are farthest apart.
+  Group over_circles(Group ranks, const Exchanges& exchanges) const {
     const std::int64_t together = messages_.stages_in_domain();
     bool across = false;
-    for (std::size_t stage = 0; stage < partners.size(); ++stage)
-      across = across || static_cast<std::int64_t>(stage) / together != partners[stage] / together;
+    for (const std::vector<std::int32_t>& circle : exchanges.circles)
+      for (const std::int32_t stage : circle) across = across || stage / together != circle.front() / together;
     const std::int64_t domain = messages_.domain();
     if (across && domain > 0 && ranks.stride < domain) {
       const std::int64_t inside = std::min(ranks.size, domain / ranks.stride);
       ranks.stride = domain / inside;
     }
-    ranks.size *= 2;
+    ranks.size *= std::ssize(exchanges.circles.front());
     return ranks;
   }
 

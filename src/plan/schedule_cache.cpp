@@ -1,6 +1,7 @@
 #include "schedule_cache.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -27,10 +28,15 @@ bool runs(const pipeline::Schedule& schedule, std::initializer_list<pipeline::Ph
 void require_lowerable(const pipeline::Schedule& schedule) {
   using pipeline::Phase;
   if (schedule.pieces > 1)
-    throw unlowerable(schedule, "cuts micro-batches, which a training step does not", "use whole micro-batches");
-  if (runs(schedule, {Phase::vocabulary_forward, Phase::vocabulary_backward, Phase::extra}))
-    throw unlowerable(schedule, "runs operations beside those of the layers",
-                      "split the output layer with vocab_parallel");
+    throw unlowerable(schedule, "cuts micro-batches, which a training step does not",
+                      "use continuation: double-forward or concatenate");
+  if (runs(schedule, {Phase::vocabulary_forward, Phase::vocabulary_backward}))
+    throw unlowerable(schedule,
+                      "shares the output layer among all stages by passes of its own, which a step is not lowered to",
+                      "leave vocabulary out, and split the output layer over tp with vocab_parallel; `cairn schedule "
+                      "--vocabulary` says what the passes would gain");
+  if (runs(schedule, {Phase::extra}))
+    throw unlowerable(schedule, "runs extra work beside that of the layers", "leave it out");
   const bool exchanges = runs(schedule, {Phase::communication});
   const bool copies = runs(schedule, {Phase::offload, Phase::reload});
   if (!PassOrder::can_merge(schedule) || (exchanges && copies))
@@ -38,20 +44,30 @@ void require_lowerable(const pipeline::Schedule& schedule) {
                       "let a side row await operations of its own device");
 }
 
-// The device that holds the other copy of what each holds.
-std::vector<std::int32_t> partners(const pipeline::Schedule& schedule, const std::vector<std::int32_t>& devices) {
-  if (schedule.weight_copies() == 1) return {};
-  std::vector<std::int32_t> result(static_cast<std::size_t>(schedule.stages), -1);
-  const auto length = static_cast<std::size_t>(schedule.chain_length);
+// Devices that hold the same stages of every copy of the model.
+Exchanges model_copies(const pipeline::Schedule& schedule, const std::vector<std::int32_t>& devices) {
+  Exchanges result;
+  if (schedule.weight_copies() == 1) return result;
+  result.whole = true;
+  std::vector<std::vector<std::int32_t>> held(static_cast<std::size_t>(schedule.stages));
   for (std::size_t stage = 0; stage < devices.size(); ++stage)
-    for (std::size_t copy = stage % length; copy < devices.size(); copy += length) {
-      if (copy == stage) continue;
-      std::int32_t& partner = result[static_cast<std::size_t>(devices[stage])];
-      if ((partner >= 0 && partner != devices[copy]) || devices[copy] == devices[stage])
-        throw unlowerable(schedule, "holds copies of a stage on more than two devices, whose exchange is not modelled",
-                          "use two pipelines");
-      partner = devices[copy];
-    }
+    held[static_cast<std::size_t>(devices[stage])].push_back(static_cast<std::int32_t>(stage) % schedule.chain_length);
+  std::map<std::vector<std::int32_t>, std::int32_t> known;
+  for (std::int32_t device = 0; device < schedule.stages; ++device) {
+    std::vector<std::int32_t>& stages = held[static_cast<std::size_t>(device)];
+    std::sort(stages.begin(), stages.end());
+    const auto [circle, fresh] = known.try_emplace(stages, static_cast<std::int32_t>(result.circles.size()));
+    if (fresh) result.circles.emplace_back();
+    result.circles[static_cast<std::size_t>(circle->second)].push_back(device);
+    result.circle_of_stage.push_back(circle->second);
+  }
+  for (const auto& [stages, circle] : known)
+    if (std::ssize(result.circles[static_cast<std::size_t>(circle)]) != schedule.weight_copies() ||
+        std::adjacent_find(stages.begin(), stages.end()) != stages.end())
+      throw unlowerable(schedule,
+                        "holds copies of a stage on devices that otherwise hold different ones, whose exchange is not "
+                        "modelled",
+                        "use two pipelines");
   return result;
 }
 
@@ -80,7 +96,7 @@ const ScheduleEntry& ScheduleCache::of(const Strategy& strategy) {
     entry->versions = pipeline::weight_versions(*entry->schedule);
   else
     entry->versions.assign(static_cast<std::size_t>(strategy.pipeline), 1);
-  entry->partners = partners(*entry->schedule, entry->devices);
+  entry->model_copies = model_copies(*entry->schedule, entry->devices);
   entry->chunks.resize(entry->devices.size());
   for (std::int32_t device = 0; device < entry->schedule->stages; ++device)
     for (std::int32_t chunk = 0; chunk < entry->schedule->chunks; ++chunk)

@@ -24,9 +24,7 @@ struct ScheduleEntry {
   bool whole_backwards = false;        // some backward passes are not split
   bool exchanges = false;              // parameters and gradients, by side rows
   bool copies = false;                 // activations to the host and back, by side rows
-  // Where the model is there in two copies, for every device the one that holds the same part of the other copy; empty
-  // otherwise.
-  std::vector<std::int32_t> partners;
+  Exchanges model_copies;  // where the model is there more than once: devices that hold the same part of each copy
 };
 
 class ScheduleCache {

@@ -10,6 +10,11 @@
 #include "words_hash.h"
 
 namespace cairn::plan {
+namespace {
+
+constexpr std::int32_t k_no_circle = -1;  // in no circle
+
+}  // namespace
 
 std::size_t StagePartitioner::Hash::operator()(const Words& words) const {
   return hash_words(words.data(), words.size());
@@ -127,10 +132,10 @@ StagePartition StagePartitioner::cut(const Strategy& strategy, const ScheduleEnt
   for (std::size_t device = 0; device < stages.size(); ++device) {
     StageKind& stage = stages[device];
     stage.virtual_stages.resize(static_cast<std::size_t>(entry.schedule->chunks));
-    stage.meets = !entry.partners.empty();
+    stage.meets = entry.model_copies.whole;
     stage.versions = entry.versions[device];
   }
-  StagePartition result{.kinds = {}, .kind_of_stage = {}, .partners = entry.partners};
+  StagePartition result{.kinds = {}, .kind_of_stage = {}, .exchanges = entry.model_copies};
   for (std::size_t chain = 0; chain < entry.devices.size(); chain += length) {
     Cut walk(*this, strategy);
     Holders holders(tags_.size());
@@ -174,12 +179,14 @@ void StagePartitioner::meet(VirtualStage& stage, std::int32_t device, Holders& h
 // Devices that hold the same shared parameters exchange their gradients.
 void StagePartitioner::exchange(const Holders& holders, bool updates, std::vector<StageKind>& stages,
                                 StagePartition& result) const {
+  Exchanges& exchanges = result.exchanges;
+  exchanges.circle_of_stage.resize(stages.size(), k_no_circle);
   for (std::size_t tag = 0; tag < tags_.size(); ++tag) {
     if (holders[tag].size() < 2) continue;
     const auto [low, high] = std::minmax(holders[tag][0], holders[tag][1]);
-    const std::array<std::int32_t, 2> pair{low, high};
-    const bool elsewhere = !result.partners.empty() && result.partners[at(low)] != high;
-    if (holders[tag].size() > 2 || elsewhere || (result.tied_stages[0] != k_no_stage && result.tied_stages != pair))
+    std::int32_t& circle = exchanges.circle_of_stage[at(low)];
+    const bool elsewhere = circle != exchanges.circle_of_stage[at(high)] || (circle == k_no_circle && exchanges.whole);
+    if (holders[tag].size() > 2 || elsewhere)
       throw core::ConfigurationError(
           "strategy.pp",
           fmt::format("'{}' and other shared parameters live on more than two stages; their gradients are exchanged "
@@ -191,8 +198,13 @@ void StagePartitioner::exchange(const Holders& holders, bool updates, std::vecto
           "strategy.schedule",
           fmt::format("'{}' is shared by two stages, which update it several times within a step", tags_[tag]),
           "use a model whose first and last layers share nothing, or a schedule that updates once");
-    result.tied_stages = pair;
-    for (const std::int32_t stage : pair) {
+    if (circle == k_no_circle) {
+      circle = exchanges.circle_of_stage[at(high)] = static_cast<std::int32_t>(exchanges.circles.size());
+      exchanges.circles.push_back({low, high});
+    }
+    // Of a larger circle every stage holds every part, and what it sums over its copies is all there is to add.
+    if (exchanges.circles[at(circle)].size() > 2) continue;
+    for (const std::int32_t stage : {low, high}) {
       stages[at(stage)].exchanged.push_back(tags_[tag]);
       stages[at(stage)].apart = high - low;
     }

@@ -58,8 +58,7 @@ struct StageKind {
 struct StagePartition {
   std::vector<std::int32_t> kinds;           // numbers of the kinds there are
   std::vector<std::uint16_t> kind_of_stage;  // positions in `kinds`
-  std::vector<std::int32_t> partners;        // see Program
-  std::array<std::int32_t, 2> tied_stages{k_no_stage, k_no_stage};
+  Exchanges exchanges;
 };
 
 class StagePartitioner {

@@ -48,7 +48,8 @@ bool Actor::done() const {
 
 void Actor::arrived(std::int32_t pass, Span message) {
   Span& kept = arrivals_[static_cast<std::size_t>(pass)];
-  if (kept.end == k_unknown) kept = message;
+  if (script_->updates(pass) && !gathered_.complete(message, script_->others.size())) return;
+  if (kept.end == k_unknown) kept = script_->updates(pass) ? gathered_.latest : message;
 }
 
 void Actor::joined(std::size_t stream, core::Picoseconds start) { cursors_[stream].start = start; }

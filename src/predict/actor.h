@@ -43,6 +43,8 @@ class Actor {
   void run(Surroundings& surroundings);
   // News. The actor goes on with its next run().
   void arrived(std::int32_t pass, Span message);
+  // All that a pass awaits, known beforehand.
+  void give(std::int32_t pass, Span message) { arrivals_[static_cast<std::size_t>(pass)] = message; }
   void joined(std::size_t stream, core::Picoseconds start);
   // Keeps the times of all tasks from now on, streams by streams.
   void record() { recording_ = true; }
@@ -102,6 +104,7 @@ class Actor {
   std::size_t stretch_ = 0;  // of the next instance to make
   std::int64_t repeat_ = 0;
   std::vector<Span> arrivals_;  // by pass; end k_unknown: not yet
+  Gathered gathered_;           // where the update awaits several
   core::Picoseconds end_ = 0;
   std::int64_t events_ = 0;
   std::array<std::vector<Span>, plan::k_streams> spans_;

@@ -131,10 +131,12 @@ class Analytic::Implementation {
     return result;
   }
 
-  // When what a stage's update awaits of its partner's settle has come.
+  // When what a stage's update awaits of the others' settles has come.
   core::Picoseconds settled(const plan::Program& program, std::int32_t stage) const {
-    const std::int32_t partner = program.partner(stage);
-    return partner == plan::k_no_stage ? 0 : settled_[at(partner)];
+    core::Picoseconds latest = 0;
+    for (const std::int32_t other : program.circle(stage))
+      if (other != stage) latest = std::max(latest, settled_[at(other)]);
+    return latest;
   }
 
   // What every operation of the program does to its stage.
@@ -190,10 +192,10 @@ class Analytic::Implementation {
     if (sent_.size() <= steps.size()) sent_.resize(steps.size() + 1);
     sent_[0] = 0;  // nothing to wait for
     run_steps(steps);
-    if (!program.exchanges()) return;
+    if (program.exchanges == nullptr) return;
     settled_.assign(program.stages(), 0);
     for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-      if (program.partner(static_cast<std::int32_t>(stage)) == plan::k_no_stage) continue;
+      if (program.circle(static_cast<std::int32_t>(stage)).empty()) continue;
       SweepFrontiers& state = states_[stage];
       state[at(Stream::arrival)] = 0;
       run_pass(kernels_[first_kernel_[stage] + 4 * at(program.pass_order->tables)], state);
@@ -205,7 +207,7 @@ class Analytic::Implementation {
   core::Picoseconds end_of(const plan::Program& program, std::size_t stage) {
     SweepFrontiers& state = states_[stage];
     core::Picoseconds end = 0;
-    if (program.partner(static_cast<std::int32_t>(stage)) != plan::k_no_stage) {
+    if (!program.circle(static_cast<std::int32_t>(stage)).empty()) {
       state[at(Stream::arrival)] = settled(program, static_cast<std::int32_t>(stage));
       run_pass(kernels_[first_kernel_[stage] + 4 * at(program.pass_order->tables) + 1], state);
       for (std::size_t stream = 0; stream < at(Stream::arrival); ++stream) end = std::max(end, state[stream]);
@@ -336,7 +338,7 @@ class Analytic::Implementation {
   StreamSet live_ = 0;                       // streams that some pass reads, or that may end last
   std::vector<std::uint32_t> first_kernel_;  // by stage
   std::vector<SweepFrontiers> states_;       // by stage, of the largest program so far
-  std::vector<core::Picoseconds> settled_;   // by stage: end of what its settle pass sends to a partner
+  std::vector<core::Picoseconds> settled_;   // by stage: end of what its settle pass sends to the others
   std::vector<core::Picoseconds> sent_;      // by position in the sweep, plus one, of the longest so far
 };
 

@@ -66,11 +66,9 @@ class Engine final : public Surroundings {
   }
 
   void sent(const Actor& actor, std::int32_t pass, Span span) override {
-    const PassId consumer = scripts_[classes_.stage(actor.id())].consumers[at(pass)];
-    if (consumer.stage < 0) return;
-    const std::int64_t id = classes_.across(actor.id(), consumer.stage);
-    actors_[at(id)].arrived(consumer.position, span);
-    wake(id);
+    const StageScript& script = scripts_[classes_.stage(actor.id())];
+    if (!script.settles(pass)) return hand_over(actor, script.consumers[at(pass)], span);
+    for (const PassId& other : script.others) hand_over(actor, other, span);
   }
 
   Actor& operator[](std::int64_t id) { return actors_[at(id)]; }
@@ -95,6 +93,12 @@ class Engine final : public Surroundings {
     core::Picoseconds latest = 0;
   };
 
+  void hand_over(const Actor& actor, const PassId& consumer, Span message) {
+    if (consumer.stage < 0) return;
+    const std::int64_t id = classes_.across(actor.id(), consumer.stage);
+    actors_[at(id)].arrived(consumer.position, message);
+    wake(id);
+  }
   void wake(std::int64_t id) {
     if (awake_[at(id)]) return;
     awake_[at(id)] = 1;
@@ -188,7 +192,7 @@ EventResult simulate(const plan::Program& program, PriceTable& prices, const Eve
     Actor again(last.id(), last.rank(), scripts[stage], options);
     again.record();
     for (std::size_t pass = 0; pass < last.arrivals().size(); ++pass)
-      again.arrived(static_cast<std::int32_t>(pass), last.arrivals()[pass]);
+      again.give(static_cast<std::int32_t>(pass), last.arrivals()[pass]);
     Nobody nobody;
     again.run(nobody);
     result.last = again.timeline(stage);

@@ -69,8 +69,9 @@ Circle RankClasses::circle(std::int64_t actor, plan::Axis axis, const plan::Grou
   if (plan::group_of(axis) == plan::ParameterGroup::expert) {
     const std::int64_t own = rank(actor);
     const plan::Group inside = program_.expert_mesh.group(axis);
-    // Copies of a stage's experts on another stage are met by way of the partner, as those of its other layers.
-    const plan::Group& circle = axis == plan::Axis::expert_data && !program_.partners.empty() ? inside : group;
+    // Copies of a stage's experts on another stage are met by way of the circle, as those of its other layers.
+    const plan::Group& circle =
+        axis == plan::Axis::expert_data && program_.exchanges != nullptr && program_.exchanges->whole ? inside : group;
     return {.first = own - own / circle.stride % circle.size * circle.stride,
             .stride = circle.stride,
             .size = circle.size,

@@ -268,15 +268,22 @@ void SharedStep::finish(std::int64_t actor, std::size_t stream) {
   ++lane.ended;
   free_waiting(actor, stream);
   ready_.push_back(tag(actor, stream));
-  if (task.kind == TaskKind::sends) arrive(actor, stretch.pass, span);
+  if (task.kind != TaskKind::sends) return;
+  const StageScript& script = *runner.order->script;
+  if (!script.settles(stretch.pass)) return arrive(actor, script.consumers[at(stretch.pass)], span);
+  for (const PassId& other : script.others) arrive(actor, other, span);
 }
 
-void SharedStep::arrive(std::int64_t sender, std::int32_t pass, Span message) {
-  const PassId consumer = runners_[at(sender)].order->script->consumers[at(pass)];
+void SharedStep::arrive(std::int64_t sender, const PassId& consumer, Span message) {
   if (consumer.stage < 0) return;
   const std::int64_t id = classes_.across(sender, consumer.stage);
   Runner& receiver = runners_[at(id)];
   if (receiver.arrived[at(consumer.position)]) return;
+  const StageScript& script = *receiver.order->script;
+  if (script.updates(consumer.position)) {
+    if (!receiver.gathered.complete(message, script.others.size())) return;
+    message = receiver.gathered.latest;
+  }
   receiver.arrived[at(consumer.position)] = 1;
   receiver.arrivals[at(consumer.position)] = message;
   free_waiting(id, k_arrival);

@@ -73,6 +73,7 @@ class SharedStep {
     std::array<std::uint32_t, plan::k_streams> waiting{};  // by stream: lanes that wait for it
     std::vector<Span> arrivals;
     std::vector<char> arrived;  // by pass
+    Gathered gathered;          // where the update awaits several
     core::Picoseconds end = 0;
     std::int64_t events = 0;
     std::array<std::vector<Span>, plan::k_streams> spans;
@@ -101,7 +102,7 @@ class SharedStep {
   void share(Tag tag, const Flow& flow, core::Picoseconds duration, double dominant);
   void end_work(Tag tag);
   void finish(std::int64_t actor, std::size_t stream);
-  void arrive(std::int64_t sender, std::int32_t pass, Span message);
+  void arrive(std::int64_t sender, const PassId& consumer, Span message);
   void free_waiting(std::int64_t actor, std::size_t stream);
   void drain();
   void settle();

@@ -47,6 +47,14 @@ StageScripts::StageScripts(const plan::Program& program, PriceTable& prices, boo
         scripts_[static_cast<std::size_t>(source.stage)].consumers[static_cast<std::size_t>(source.position)] = {
             static_cast<std::int32_t>(stage), static_cast<std::int32_t>(pass)};
     }
+  for (std::size_t stage = 0; stage < scripts_.size(); ++stage) {
+    const auto circle = program.circle(static_cast<std::int32_t>(stage));
+    if (circle.size() <= 2) continue;
+    for (const std::int32_t other : circle)
+      if (other != static_cast<std::int32_t>(stage))
+        scripts_[stage].others.push_back(
+            {other, static_cast<std::int32_t>(scripts_[static_cast<std::size_t>(other)].consumers.size()) - 1});
+  }
 }
 
 }  // namespace cairn::predict

@@ -23,6 +23,16 @@ struct StageScript {
   std::vector<std::size_t> busy;  // streams that ever run a task, the host's last
   std::vector<std::size_t> idle;  // the others
   std::vector<PassId> consumers;  // of what each pass sends; stage -1: nobody
+  // Where the stage exchanges gradients with several others: their updates await its settle pass, the last but one, and
+  // its own update awaits as many messages.
+  std::vector<PassId> others;
+  bool settles(std::int32_t pass) const { return !others.empty() && at_end(pass, 2); }
+  bool updates(std::int32_t pass) const { return !others.empty() && at_end(pass, 1); }
+
+ private:
+  bool at_end(std::int32_t pass, std::size_t from_end) const {
+    return static_cast<std::size_t>(pass) + from_end == consumers.size();
+  }
 };
 
 // The scripts of all stages. Blocks are laid out once, however often they occur.

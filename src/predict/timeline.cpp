@@ -207,11 +207,13 @@ std::vector<std::vector<PassId>> producers(const plan::Program& program) {
   }
   for (std::size_t stage = 0; stage < result.size(); ++stage) {
     result[stage].push_back(PassId{});
-    result[stage].push_back(PassId{.stage = program.partner(static_cast<std::int32_t>(stage))});
+    result[stage].push_back(PassId{});
   }
   for (std::size_t stage = 0; stage < result.size(); ++stage) {
-    PassId& partner = result[stage].back();
-    if (partner.stage >= 0) partner.position = static_cast<std::int32_t>(result[at(partner.stage)].size()) - 2;
+    const std::span<const std::int32_t> circle = program.circle(static_cast<std::int32_t>(stage));
+    if (circle.empty()) continue;
+    const std::int32_t other = circle.front() == static_cast<std::int32_t>(stage) ? circle[1] : circle.front();
+    result[stage].back() = {.stage = other, .position = static_cast<std::int32_t>(result[at(other)].size()) - 2};
   }
   return result;
 }

@@ -108,7 +108,7 @@ TEST_CASE("Experts on two stages in both directions: every rank on its own takes
     Case c(seed, true);
     INFO("seed " << seed << ", pp " << c.strategy.pipeline << ", dp " << c.strategy.data << ", ep "
                  << c.strategy.expert);
-    REQUIRE_FALSE(c.program.partners.empty());
+    REQUIRE(c.program.exchanges->whole);
     const core::Picoseconds expected = predict::Analytic(c.prices).makespan(c.program).time;
     const std::vector<predict::SlowRank> named{{.rank = 0, .speed = 1.0}};
     REQUIRE(predict::simulate(c.program, c.prices).makespan.time == expected);

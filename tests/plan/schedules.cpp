@@ -38,9 +38,16 @@ TEST_CASE("Schedules under which a step is not modelled are refused with place a
   s.pipeline = 4;
   s.micro_batches = 4;
   s.schedule = "chimera";
-  s.schedule_options.pipelines = 4;
   s.stage_layers = {1, 1, 1, 1};
-  REQUIRE(test::contains(refused(s), "strategy.schedule: chimera holds copies of a stage on more than two devices"));
+  s.schedule_options.vocabulary = pipeline::Vocabulary::one;
+  REQUIRE(test::contains(refused(s), "chimera shares the output layer among all stages by passes of its own"));
+  REQUIRE(test::contains(refused(s), "vocab_parallel"));
+  s.schedule_options = {};
+  s.micro_batches = 8;
+  s.schedule_options.continuation = pipeline::Continuation::halve_backward;
+  REQUIRE(test::contains(refused(s), "chimera cuts micro-batches"));
+  REQUIRE(test::contains(refused(s), "use continuation: double-forward or concatenate"));
+  s.micro_batches = 4;
   s.schedule_options = {};
   s.schedule_options.waves = 2;
   REQUIRE(test::contains(refused(s), "schedule.waves: chimera takes no waves"));

@@ -204,7 +204,7 @@ TEST_CASE("Tied embeddings: one table on one stage, exchanged between two") {
   plan::Lowering lowering(model, 8, {});
   const auto n = static_cast<double>(model.parameters());
   const plan::Program& one = lowering.lower(single(4));
-  REQUIRE(one.tied_stages == std::array<std::int32_t, 2>{plan::k_no_stage, plan::k_no_stage});
+  REQUIRE(one.exchanges == nullptr);
   REQUIRE(resident(one.stage(0), Category::parameters) == 2 * n);
   REQUIRE(of_pass(*one.stage(0).settle, Axis::pipeline).empty());
   plan::Strategy s;
@@ -212,7 +212,7 @@ TEST_CASE("Tied embeddings: one table on one stage, exchanged between two") {
   s.stage_layers = {1, 1, 1, 1};
   s.micro_batches = 4;
   const plan::Program& four = lowering.lower(s);
-  REQUIRE(four.tied_stages == std::array<std::int32_t, 2>{0, 3});
+  REQUIRE(four.exchanges->circles == std::vector<std::vector<std::int32_t>>{{0, 3}});
   double total = 0.0;
   for (std::size_t stage = 0; stage < 4; ++stage) {
     total += resident(four.stage(stage), Category::parameters) / 2;
@@ -229,7 +229,7 @@ TEST_CASE("Tied embeddings: one table on one stage, exchanged between two") {
   // Not tied: nothing.
   const ir::Model apart = small_transformer({.tied = false});
   plan::Lowering other(apart, 8, {});
-  REQUIRE(other.lower(s).tied_stages[0] == plan::k_no_stage);
+  REQUIRE(other.lower(s).exchanges == nullptr);
 }
 
 TEST_CASE("Weights shared by every layer are counted, reduced and gathered once") {
@@ -250,7 +250,7 @@ TEST_CASE("Weights shared by every layer are counted, reduced and gathered once"
   s = {};
   s.pipeline = 2;
   s.stage_layers = {3, 3};
-  REQUIRE(lowering.lower(s).tied_stages == std::array<std::int32_t, 2>{0, 1});
+  REQUIRE(lowering.lower(s).exchanges->circles == std::vector<std::vector<std::int32_t>>{{0, 1}});
   s.pipeline = 3;
   s.stage_layers = {2, 2, 2};
   require_error(s, model, "strategy.pp", "more than two stages");

@@ -190,6 +190,39 @@ TEST_CASE("Two copies of the model in opposite directions, summed once both have
   }
 }
 
+TEST_CASE(
+    "Four copies of the model over four devices, summed by all that hold a stage once the last has its gradients") {
+  // Every device holds every stage once. A step is the schedule's own sweep and a sum over four ranks, which begins
+  // when the last of the four is through.
+  const ir::Model model = two_products({.layers = 4});
+  for (const auto continuation : {pipeline::Continuation::concatenate, pipeline::Continuation::double_forward})
+    for (const std::int64_t m : {8, 16})
+      for (const Picoseconds message : {0, 30}) {
+        plan::Strategy s = pipeline_of(4, m, "chimera");
+        s.schedule_options.pipelines = 4;
+        s.schedule_options.continuation = continuation;
+        INFO("m " << m << " message " << message);
+        const pipeline::Schedule schedule = pipeline::generate(
+            "chimera",
+            {.stages = 4, .micro_batches = static_cast<std::int32_t>(m), .pipelines = 4, .continuation = continuation});
+        const Prices prices{.kernels = kernels_of_100(),
+                            .transfers = {{plan::Axis::pipeline, message}, {plan::Axis::data, 50}}};
+        Timed timed(model, s, prices);
+        REQUIRE(timed.analytic().time == swept(schedule, message) + 50);
+        REQUIRE(timed.event().makespan.time == timed.analytic().time);
+        constexpr double k_elements = 4 * 2 * 8 * 16;  // of all layers, on every device
+        for (std::size_t stage = 0; stage < 4; ++stage)
+          REQUIRE(timed.program().stage(stage).resident[static_cast<std::size_t>(plan::Category::parameters)] ==
+                  2 * k_elements);
+        REQUIRE(timed.program().exchanges->circles == std::vector<std::vector<std::int32_t>>{{0, 1, 2, 3}});
+        // A slow device: none sums before it is there.
+        const std::vector<predict::SlowRank> slow{{.rank = 2, .speed = 0.5}};
+        const predict::EventResult late = timed.event(slow);
+        const Prices free{.kernels = kernels_of_100(), .transfers = {{plan::Axis::pipeline, message}}};
+        REQUIRE(late.makespan.time == Timed(model, s, free).event(slow).makespan.time + 50);
+      }
+}
+
 TEST_CASE("Two stages, two micro-batches, messages of 10: beside computation and in its way") {
   const ir::Model model = two_products({.layers = 2});
   plan::Strategy s = pipeline_of(2, 2, "gpipe");

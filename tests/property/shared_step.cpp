@@ -1,6 +1,7 @@
 // Work that shares units: where they suffice nothing changes; where they do not, folding equal ranks changes nothing.
 #include "cairn/predict/event.h"
 #include "catch.h"
+#include "support/complaints.h"
 #include "support/demands.h"
 #include "support/prices.h"
 #include "support/random_plans.h"
@@ -53,6 +54,38 @@ TEST_CASE("Where units suffice, every instant is that of work alone") {
       REQUIRE(use.mean <= use.peak);
       REQUIRE(use.peak <= 1.0);
     }
+  }
+}
+
+TEST_CASE("Every kind of schedule where units suffice: every instant is that of work alone, with a slow rank too") {
+  for (const pipeline::Generator& kind : pipeline::generators()) {
+    std::int64_t met = 0;
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+      core::Random random(seed);
+      const ir::Model model = random_model(random);
+      const std::optional<plan::Strategy> strategy = random_strategy(random, model, kind);
+      plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
+      if (!strategy || !test::complaints([&] { (void)lowering.lower(*strategy); }).empty()) continue;
+      INFO(kind.kind << " seed " << seed);
+      const plan::Program& program = lowering.lower(*strategy);
+      HashedPricer pricer(seed, 1000, between(random, 0, 50), 1);
+      predict::PriceTable prices(pricer);
+      StatedDemands demands = random_demands({unit(), unit(2)}, k_streams_at_once, seed);
+      predict::EventOptions options{.slow_ranks = {}, .all_timelines = true};
+      if (coin(random))
+        options.slow_ranks.push_back({.rank = between(random, 0, program.mesh.ranks() - 1), .speed = 0.5});
+      const predict::EventResult alone = predict::simulate(program, prices, options);
+      options.demands = &demands;
+      const predict::EventResult shared = predict::simulate(program, prices, options);
+      REQUIRE(shared.makespan.time == alone.makespan.time);
+      REQUIRE(shared.events == alone.events);
+      require_same(shared.last, alone.last);
+      for (std::size_t stage = 0; stage < alone.timelines.size(); ++stage)
+        require_same(shared.timelines[stage], alone.timelines[stage]);
+      ++met;
+    }
+    INFO(kind.kind);
+    REQUIRE(met > 3);
   }
 }
 

@@ -168,6 +168,9 @@ inline pipeline::Settings random_schedule_options(core::Random& random, const pi
   if ((kind.options & pipeline::takes::k_waves) != 0) options.waves = static_cast<std::int32_t>(between(random, 1, 2));
   if ((kind.options & pipeline::takes::k_weight_gradients) != 0 && coin(random))
     options.weight_gradients = pipeline::WeightGradients::fill;
+  if ((kind.options & pipeline::takes::k_pipelines) != 0 && coin(random)) options.pipelines = 4;
+  if ((kind.options & pipeline::takes::k_continuation) != 0 && coin(random))
+    options.continuation = pipeline::Continuation::double_forward;
   if ((kind.options & pipeline::takes::k_group) != 0 && coin(random))
     options.group = static_cast<std::int32_t>(between(random, 1, 4));
   if ((kind.options & pipeline::takes::k_reorder) != 0) options.reorder = coin(random);

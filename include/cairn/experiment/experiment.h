@@ -101,6 +101,8 @@ struct ScheduleChoice {
   std::optional<std::int64_t> memory_limit;
   std::optional<pipeline::WeightGradients> weight_gradients;
   std::optional<bool> reorder;
+  std::optional<pipeline::Continuation> continuation;
+  std::optional<pipeline::Vocabulary> vocabulary;
 };
 
 struct DataOverlap {

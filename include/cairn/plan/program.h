@@ -161,8 +161,13 @@ struct Stage {
   std::int64_t body_layers = 0;
 };
 
-// A result sent by one stage's settle pass to another's update pass (gradients of parameters that live on two stages).
-inline constexpr std::int32_t k_no_stage = -1;
+// Stages that hold the same parameters exchange their gradients: the update pass of each awaits the settle passes of
+// all others of its circle.
+struct Exchanges {
+  std::vector<std::vector<std::int32_t>> circles;  // disjoint
+  std::vector<std::int32_t> circle_of_stage;       // -1: none
+  bool whole = false;                              // the stages of a circle hold copies of all they hold
+};
 
 struct Program {
   Mesh mesh;
@@ -172,18 +177,14 @@ struct Program {
   std::shared_ptr<const PassOrder> pass_order;        // likewise
   std::vector<Stage> kinds;                           // stages that do the same stand here once
   std::vector<std::uint16_t> kind_of_stage;           // positions in `kinds`
-  // Stages that hold the same tied parameter and exchange its gradient; both k_no_stage when one stage holds it alone.
-  std::array<std::int32_t, 2> tied_stages{k_no_stage, k_no_stage};
-  // Where the model is there in two copies: by stage, the one that holds the other copy of what it holds; else empty.
-  std::vector<std::int32_t> partners;
+  const Exchanges* exchanges = nullptr;               // of the lowering; null: there are none
 
-  // The stage whose settle pass a stage's update pass awaits.
-  std::int32_t partner(std::int32_t stage) const {
-    if (!partners.empty()) return partners[static_cast<std::size_t>(stage)];
-    if (stage == tied_stages[0]) return tied_stages[1];
-    return stage == tied_stages[1] ? tied_stages[0] : k_no_stage;
+  // The stages that a stage exchanges gradients with, itself among them; empty where there are none.
+  std::span<const std::int32_t> circle(std::int32_t stage) const {
+    if (exchanges == nullptr) return {};
+    const std::int32_t circle = exchanges->circle_of_stage[static_cast<std::size_t>(stage)];
+    return circle < 0 ? std::span<const std::int32_t>{} : exchanges->circles[static_cast<std::size_t>(circle)];
   }
-  bool exchanges() const { return tied_stages[0] != k_no_stage || !partners.empty(); }
   std::size_t stages() const { return kind_of_stage.size(); }
   const Stage& stage(std::size_t index) const { return kinds[kind_of_stage[index]]; }
   const Pass& pass(std::int32_t stage, std::uint16_t slot) const {

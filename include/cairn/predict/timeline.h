@@ -17,6 +17,17 @@ struct Span {
   core::Picoseconds end = 0;
 };
 
+// Messages of several stages that one pass awaits together.
+struct Gathered {
+  Span latest;
+  std::size_t count = 0;
+  // Takes one more; whether that was the last of `all`.
+  bool complete(const Span& message, std::size_t all) {
+    if (count == 0 || message.end > latest.end) latest = message;
+    return ++count == all;
+  }
+};
+
 // The passes of a stage in execution order: its schedule row, then the end of the step.
 std::vector<const plan::Pass*> passes_of(const plan::Program& program, std::int32_t stage);
 
@@ -24,7 +35,8 @@ std::vector<const plan::Pass*> passes_of(const plan::Program& program, std::int3
 // on where blocks lie in memory.
 std::vector<std::pair<const plan::Block*, std::int64_t>> block_counts(const plan::Program& program, std::int32_t stage);
 
-// For every pass of every stage: which pass of which stage its arrival comes from.
+// For every pass of every stage: which pass of which stage its arrival comes from. Of an update that awaits several
+// stages, the first of them.
 struct PassId {
   std::int32_t stage = -1;  // -1: nothing arrives
   std::int32_t position = 0;
