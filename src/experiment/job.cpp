@@ -152,7 +152,22 @@ class Job::Implementation {
     const auto on_chip = accelerator.on_chip_capacity();
     return {.peak_flops = peak_flops(),
             .memory_bytes_per_s = accelerator.device_memory().bandwidth->base(),
-            .on_chip_bytes = on_chip ? std::optional(on_chip->base()) : std::nullopt};
+            .on_chip_bytes = on_chip ? std::optional(on_chip->base()) : std::nullopt,
+            .links_bytes_per_s = predict::all_links_bytes_per_s(r_.machine.network, r_.machine.cluster.value.host),
+            .words = narrowest_words()};
+  }
+
+  // The recipe's narrowest formats, whatever it sends in which.
+  predict::WordBytes narrowest_words() const {
+    const hardware::PrecisionRecipe& recipe = r_.recipe;
+    const auto narrowest = [](std::initializer_list<numerics::Format> formats) {
+      double bytes = numerics::bytes_per_element(numerics::Format::fp64);
+      for (const numerics::Format format : formats) bytes = std::min(bytes, numerics::bytes_per_element(format));
+      return bytes;
+    };
+    const numerics::Format narrow = recipe.narrow ? recipe.narrow->gradients : recipe.gemm;
+    return {.value = narrowest({activation_format(recipe), recipe.tp_wire, recipe.gemm, narrow}),
+            .weight_gradient = narrowest({recipe.reduce, recipe.gradients, recipe.parameters})};
   }
 
   Resolved r_;

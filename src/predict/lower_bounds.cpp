@@ -144,12 +144,20 @@ Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const Devic
   return bounds;
 }
 
-Bounds problem_bounds(const ir::Model& model, double contraction_flops, double devices, const DeviceLimits& limits) {
+Bounds problem_bounds(const ir::Model& model, const Batch& batch, double devices, const DeviceLimits& limits) {
   Bounds bounds;
-  if (limits.peak_flops > 0.0) bounds.compute_s = unless_zero(contraction_flops / (limits.peak_flops * devices));
+  const bool computes = limits.peak_flops > 0.0;
+  if (computes) bounds.compute_s = unless_zero(batch.contraction_flops / (limits.peak_flops * devices));
   if (limits.on_chip_bytes && limits.memory_bytes_per_s > 0.0) {
     const double loaded = multiplied_parameter_bytes(model) - devices * *limits.on_chip_bytes;
     bounds.memory_s = unless_zero(std::max(0.0, loaded) / (devices * limits.memory_bytes_per_s));
+  }
+  if (computes && limits.links_bytes_per_s && devices > 1.0) {
+    if (auto chain = product_chain(model, batch.sizes)) {
+      chain->tokens *= batch.passes;
+      bounds.network_s =
+          unless_zero(network_bound_s(*chain, devices, limits.words, *limits.links_bytes_per_s, limits.peak_flops));
+    }
   }
   return bounds;
 }

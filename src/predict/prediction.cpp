@@ -197,8 +197,9 @@ Prediction predict(const PredictionInput& input) {
     }
   }
   result.plan_bounds = plan_bounds(input.program, input.pricer, input.limits);
-  result.problem_bounds = problem_bounds(input.model, result.model_flops_causal,
-                                         static_cast<double>(input.program.mesh.ranks()), input.limits);
+  const Batch batch{.contraction_flops = result.model_flops_causal, .sizes = input.sizes, .passes = passes};
+  result.problem_bounds =
+      problem_bounds(input.model, batch, static_cast<double>(input.program.mesh.ranks()), input.limits);
   result.prices = price_lines(input, last);
   result.class_floors =
       class_floors(input.program, input.pricer, input.prices, last, input.limits.on_chip_bytes.value_or(0.0));

@@ -283,6 +283,17 @@ class RunText : private TextReport {
                                                            : "kernels and network";
     line("  {:<12}{:>10} {:>7} gap  {}", name, aligned_time(*best), percent(1.0 - *best / figures_.time_s),
          paint_.dim(fmt::format("{} ({})", meaning, by)));
+    parts(bounds);
+  }
+  void parts(const predict::Bounds& bounds) {
+    const std::pair<std::string_view, std::optional<double>> all[] = {{"compute", bounds.compute_s},
+                                                                      {"memory", bounds.memory_s},
+                                                                      {"network", bounds.network_s},
+                                                                      {"compute and network", bounds.together_s}};
+    std::string each;
+    for (const auto& [name, seconds] : all)
+      if (seconds) each += fmt::format("{}{} {}", each.empty() ? "" : ", ", name, aligned_time(*seconds));
+    line("  {}", paint_.dim(fmt::format("{:<12}{}", "", each)));
   }
 
   void notes() {

@@ -147,11 +147,12 @@ TEST_CASE("Bounds of the problem") {
   // 2 layers of 2 products of 8 x 16 weights in bf16: 1,024 bytes; 3 devices that keep 100 bytes each.
   const ir::Model model = two_products({.layers = 2});
   const predict::DeviceLimits limits{.peak_flops = 10.0, .memory_bytes_per_s = 2.0, .on_chip_bytes = 100.0};
-  const predict::Bounds bounds = predict::problem_bounds(model, 600.0, 3.0, limits);
+  const predict::Batch batch{.contraction_flops = 600.0};
+  const predict::Bounds bounds = predict::problem_bounds(model, batch, 3.0, limits);
   CHECK(*bounds.compute_s == 600.0 / 30.0);
   CHECK(*bounds.memory_s == (1024.0 - 300.0) / 6.0);
   CHECK_FALSE(bounds.network_s.has_value());
   CHECK(*bounds.best_s() == (1024.0 - 300.0) / 6.0);
   // Everything stays on the chips: nothing is proved, which is not the same as nothing to do.
-  CHECK_FALSE(predict::problem_bounds(model, 600.0, 30.0, limits).memory_s.has_value());
+  CHECK_FALSE(predict::problem_bounds(model, batch, 30.0, limits).memory_s.has_value());
 }

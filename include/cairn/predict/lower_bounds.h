@@ -16,7 +16,8 @@
 //             its domain, B2: outside (of several networks, the fastest, and the sum of all in B1 + B2)
 //             and per stage the bytes that leave a rank over all its transfers, over B2 and over B1 + B2
 //   memory    the busiest stage's least traffic (traffic.h) / bandwidth of device memory, or the longest path where
-//             each kernel takes what it moves beyond the chip, max(0, read - S) + max(0, written - S), over that bandwidth
+//             each kernel takes what it moves beyond the chip, max(0, read - S) + max(0, written - S), over that
+//             bandwidth
 //   together  longest path where a kernel takes the larger of its two floors and a transfer its own; the largest of all
 //             four is the plan's bound
 //
@@ -24,7 +25,9 @@
 //   compute   unmasked FLOPs of the model's contractions, forward and twice backward / (devices x dense peak)
 //   memory    every parameter that a contraction uses is new since the last update, so it has to be loaded somewhere
 //             unless it stayed on some chip: (bytes - devices x S) / (devices x bandwidth)
-//   network   none: a single device may do everything, so that nothing needs to be sent
+//   network   the busiest device forms 1 / devices of the products of a chain of matrices through the model, or more;
+//   what
+//             then has to enter and leave it over all its links: network_bound.h
 // Empty where nothing is proved.
 #pragma once
 
@@ -33,6 +36,7 @@
 #include "cairn/ir/model.h"
 #include "cairn/plan/program.h"
 #include "cairn/predict/cost_pricer.h"
+#include "cairn/predict/network_bound.h"
 
 namespace cairn::predict {
 
@@ -47,12 +51,21 @@ struct Bounds {
 struct DeviceLimits {
   double peak_flops = 0.0;  // at the recipe's matrix type [FLOP/s]
   double memory_bytes_per_s = 0.0;
-  std::optional<double> on_chip_bytes;  // empty: not known, so nothing is proved about memory
+  std::optional<double> on_chip_bytes = {};      // empty: not known, so nothing is proved about memory
+  std::optional<double> links_bytes_per_s = {};  // all_links_bytes_per_s(); empty: nothing is proved about the network
+  WordBytes words = {};
+};
+
+// What a step works through.
+struct Batch {
+  double contraction_flops = 0.0;  // forward and backward, unmasked pairs only
+  loopnest::Sizes sizes = {};      // of one micro-batch on one rank
+  double passes = 1.0;             // micro-batches of all ranks
 };
 
 Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const DeviceLimits& limits);
 
-// `contraction_flops`: of the whole job, forward and backward, unmasked pairs only; `devices` in the cluster.
-Bounds problem_bounds(const ir::Model& model, double contraction_flops, double devices, const DeviceLimits& limits);
+// `devices` in the cluster.
+Bounds problem_bounds(const ir::Model& model, const Batch& batch, double devices, const DeviceLimits& limits);
 
 }  // namespace cairn::predict
