@@ -123,6 +123,36 @@ TEST_CASE("contradictions are errors that name the key and a remedy") {
   check({"strategy.cp=2"}, "strategy.cp", "not modelled yet");
   check({"strategy.zero={stage: 3, shard: 3}"}, "strategy.zero.shard", "does not divide dp");
   check({"strategy.schedule=1f1bb"}, "strategy.schedule", "1f1bb");
+  check({"strategy.schedule=modular", "strategy.zero=1"}, "strategy.zero", "of which less is sharded here");
+  check({"strategy.schedule={kind: modular, chunks: 3}", "strategy.zero={stage: 3, reshard_after_forward: false}"},
+        "strategy.zero.reshard_after_forward", "before every pass");
+  check({"strategy.schedule={kind: pipeoffload, chunks: 2}",
+         "cluster={name: bare, accelerator: a100-sxm4-80gb, gpus_per_node: 8, intra: {kind: nvswitch, "
+         "bandwidth: 300 GB/s, latency: 1 us}}"},
+        "strategy.schedule", "to which cluster 'bare' has no link");
+  check({"strategy.schedule={kind: zb-h1, vocabulary: vocab-2}"}, "strategy.schedule", "shares the output layer");
+  check({"strategy.schedule={kind: zb-h1, continuation: double-forward}"}, "strategy.schedule.continuation",
+        "takes no continuation");
+  check({"strategy.schedule={kind: chimera, continuation: halve-backward}"}, "strategy.schedule", "cuts micro-batches");
+}
+
+TEST_CASE("work beside the computation, by the schedule's own order: both engines agree at real prices") {
+  const auto run = [](const std::vector<std::string>& overrides) {
+    experiment::Job job(small(overrides), shipped());
+    const auto prediction = job.run(predict::Engine::both).prediction;
+    CHECK(prediction.event->makespan.time == prediction.analytic.time);
+    return prediction.memory.allocated_peak;
+  };
+  const std::string chunks = ", chunks: 2}";
+  const double interleaved = run({"strategy.schedule={kind: interleaved-1f1b" + chunks});
+  CHECK(run({"strategy.schedule={kind: pipeoffload" + chunks}) < interleaved);
+  const double breadth_first = run({"strategy.schedule={kind: breadth-first" + chunks});
+  CHECK(run({"strategy.schedule={kind: modular" + chunks}) < breadth_first);
+  run({"strategy.schedule={kind: zeropp" + chunks});
+  run({"strategy.schedule={kind: chimera, continuation: double-forward}"});
+  run({"strategy.schedule={kind: chimera, pipelines: 4}", "strategy.tp=1", "strategy.pp=4",
+       "model.tied_embeddings=false"});
+  run({"strategy.schedule={kind: chimera, pipelines: 4}", "strategy.tp=1", "strategy.pp=4"});
 }
 
 TEST_CASE("evaluating a plan by algebra is far faster than replaying its steps") {
