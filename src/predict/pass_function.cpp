@@ -37,7 +37,7 @@ bool leaves_alone(const Matrix& matrix, std::size_t row) {
 PassFunction::PassFunction(const Matrix& matrix) {
   for (std::size_t i = 0; i < matrix.size(); ++i) {
     if (leaves_alone(matrix, i)) continue;
-    touched_ |= set_of(matrix.stream(i));
+    touched_ = (touched_ | set_of(matrix.stream(i))) & k_streams_of_a_set;
     for (std::size_t j = 0; j < matrix.size(); ++j)
       if (is_present(matrix.entry(i, j)))
         details_->all.push_back({index(matrix.stream(i)), index(matrix.stream(j)), matrix.entry(i, j)});
@@ -86,7 +86,7 @@ void PassFunction::find_relied_on(const Matrix& matrix) {
     const bool bounded = term.column != k_compute && term.column != k_arrival && !reduces(term.column) &&
                          details_->slack[term.column] != k_unbounded && present(matrix, term.row, k_compute);
     if (bounded && term.weight + details_->slack[term.column] <= weight(matrix, term.row, k_compute))
-      relied_on_ |= set_of(term.column);
+      relied_on_ = (relied_on_ | set_of(term.column)) & k_streams_of_a_set;
     else
       details_->few.push_back(term);
   }
@@ -99,15 +99,15 @@ void PassFunction::find_relied_on(const Matrix& matrix) {
         if (!rests || (present(matrix, k_compute, j) &&
                        weight(matrix, i, j) <= weight(matrix, k_compute, j) + details_->slack[i]))
           continue;
-        relied_on_ |= set_of(j);
+        relied_on_ = (relied_on_ | set_of(j)) & k_streams_of_a_set;
         changed = true;
       }
   }
-  for (const PassTerm& term : details_->few) needed_ |= set_of(term.column);
+  for (const PassTerm& term : details_->few) needed_ = (needed_ | set_of(term.column)) & k_streams_of_a_set;
   for (std::size_t i = 0; i < plan::k_streams; ++i)
-    if (has(touched_, i) && details_->slack[i] > 0) needed_ |= set_of(i);
+    if (has(touched_, i) && details_->slack[i] > 0) needed_ = (needed_ | set_of(i)) & k_streams_of_a_set;
   for (std::size_t i = 0; i < plan::k_streams; ++i)
-    if (has(touched_ | relied_on_, i) && details_->slack[i] != 0) unlevel_ |= set_of(i);
+    if (has(touched_ | relied_on_, i) && details_->slack[i] != 0) unlevel_ = (unlevel_ | set_of(i)) & k_streams_of_a_set;
   for (std::size_t i = 0; i < plan::k_streams; ++i) {
     if (!has(unlevel_, i) || reduces(i)) continue;
     const core::Picoseconds slack = details_->slack[i];
@@ -129,7 +129,7 @@ void PassFunction::shorten(StreamSet live) {
            (term.column == k_compute || term.column == k_arrival);
     if (sends) send = term.row;
   }
-  made_for_ = live;
+  made_for_ = live & k_streams_of_a_set;
   Kernel kernel;
   if (!four) {
     kernel = Kernel::of(living);
@@ -146,8 +146,8 @@ void PassFunction::shorten(StreamSet live) {
     }
   }
   short_ = kernel.form;
-  count_ = kernel.count;
-  send_ = kernel.send;
+  count_ = kernel.count & k_most_terms;
+  send_ = kernel.send & k_most_send;
 }
 
 bool PassFunction::Together::agree_one_by_one(std::span<PassFunction* const> passes) const {

@@ -67,7 +67,7 @@ class alignas(64) PassFunction {
   Kernel full() const { return Kernel::of(details_->all); }
   Kernel shortened(StreamSet live) {
     if ((live & touched_) != made_for_) shorten(live & touched_);
-    return {.form = short_, .count = count_, .send = send_};
+    return {.form = short_, .count = static_cast<std::uint16_t>(count_), .send = static_cast<std::uint8_t>(send_)};
   }
 
   // What the passes of a stage come to together.
@@ -108,6 +108,9 @@ class alignas(64) PassFunction {
   static constexpr core::Picoseconds k_mixed = -1;
   static constexpr std::size_t k_bits = 21;  // of a set
   static_assert(plan::k_streams <= k_bits);
+  static constexpr StreamSet k_streams_of_a_set = (StreamSet{1} << k_bits) - 1;
+  static constexpr unsigned k_most_terms = (1U << 10U) - 1;
+  static constexpr unsigned k_most_send = (1U << 6U) - 1;
 
   void find_slack(const Matrix& matrix);
   void find_relied_on(const Matrix& matrix);
