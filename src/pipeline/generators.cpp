@@ -27,7 +27,7 @@ void require_positive(const char* key, const char* what, std::int32_t value) {
 // What can be listed and swept on one machine: some gigabytes and seconds. A sweep looks at every stage at every slot,
 // of which there are two per stage at least.
 void require_countable(const Settings& settings) {
-  constexpr std::int32_t k_most_stages = 16'384;
+  constexpr std::int32_t k_most_stages = 8'192;
   constexpr double k_most_operations = 1 << 27;
   constexpr double k_passes = 4;
   require(settings.stages <= k_most_stages, "stages",

@@ -150,6 +150,6 @@ TEST_CASE("bad settings name the remedy") {
       mentions(error_of("interleaved-1f1b", {.stages = 4, .micro_batches = 3, .chunks = 2}), {"(use 4 micro-batches"}));
   CHECK(mentions(error_of("1f1", {}), {"did you mean '1f1b'?"}));
   CHECK(mentions(error_of("zebra-crossing", {}), {"known: gpipe 1f1b interleaved-1f1b"}));
-  CHECK(mentions(error_of("gpipe", {.stages = 10'000, .micro_batches = 100'000}), {"too large"}));
-  CHECK(mentions(error_of("gpipe", {.stages = 100'000, .micro_batches = 1}), {"stages", "16384"}));
+  CHECK(mentions(error_of("gpipe", {.stages = 8'000, .micro_batches = 100'000}), {"too large"}));
+  CHECK(mentions(error_of("gpipe", {.stages = 100'000, .micro_batches = 1}), {"stages", "8192"}));
 }
