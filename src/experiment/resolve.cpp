@@ -172,8 +172,8 @@ class Resolver {
             "describe it: cluster.host: {memory, memory_bandwidth, link: {bandwidth}}, or use interleaved-1f1b");
   }
 
-  std::vector<plan::Axis> axes(const char* key, const std::vector<std::string>& names) {
-    std::vector<plan::Axis> result;
+  plan::AxisOrder axes(const char* key, const std::vector<std::string>& names) {
+    plan::AxisOrder result;
     for (const std::string& name : names)
       for (std::size_t i = 0; i < plan::k_axes; ++i) {
         const auto axis = static_cast<plan::Axis>(i);

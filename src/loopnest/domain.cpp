@@ -95,6 +95,24 @@ Combinations refine(const Combinations& forms, DimSet choosers, const Polytope& 
   return refined;
 }
 
+// Most projections: every form is one dimension, or none.
+bool reads_dims_alone(const Projection& projection) {
+  return std::all_of(projection.begin(), projection.end(), [](const Affine& form) {
+    return form.terms.empty() || (form.terms.size() == 1 && form.terms.front().stride != 0);
+  });
+}
+
+// The footprint of such a projection over a box that no guard cuts.
+std::int64_t dims_alone(const Projection& projection, const Box& box) {
+  if (std::any_of(box.begin(), box.end(), [](const Interval& range) { return range.extent() <= 0; })) return 0;
+  DimSet dims = 0;
+  for (const Affine& form : projection)
+    for (const Term& term : form.terms) dims |= bit(term.dim);
+  std::int64_t count = 1;
+  for_each_dim(dims, [&](DimId dim) { count = checked_mul(count, box[dim].extent()); });
+  return count;
+}
+
 }  // namespace
 
 DimId Domain::add(std::string name, Extent extent, std::int64_t selected) {
@@ -149,6 +167,7 @@ std::int64_t Domain::points_unguarded(const Box& box) const {
 }
 
 std::int64_t Domain::footprint(const Projection& projection, const Box& box) const {
+  if (guards_.empty() && selective_dims(dims_) == 0 && reads_dims_alone(projection)) return dims_alone(projection, box);
   const Polytope polytope = plain_part(*this, box);
   const Index index = index_of(projection, dims_);
   bool empty = false;

@@ -24,7 +24,7 @@ class PassStore {
   };
   // Close together: evaluation looks at dozens of them for every plan, wherever they lie.
   using Passes = boost::container::deque<Pass, std::allocator<Pass>,
-                                         boost::container::deque_options<boost::container::block_size<1024>>::type>;
+                                         boost::container::deque_options<boost::container::block_size<64>>::type>;
 
   Passes passes_;
   core::FlatTable<Key, const Pass*, KeyHash> by_content_;

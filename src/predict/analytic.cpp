@@ -324,7 +324,7 @@ class Analytic::Implementation {
 
   PriceTable& prices_;
   boost::container::deque<PassFunction, std::allocator<PassFunction>,
-                          boost::container::deque_options<boost::container::block_size<1024>>::type>
+                          boost::container::deque_options<boost::container::block_size<64>>::type>
       functions_;
   std::unordered_multimap<std::uint64_t, PassFunction*> by_hash_;
   std::vector<std::pair<const plan::Pass*, PassFunction*>> passes_;  // by id

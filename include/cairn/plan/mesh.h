@@ -14,11 +14,14 @@
 #include <span>
 #include <string_view>
 
+#include <boost/container/static_vector.hpp>
+
 namespace cairn::plan {
 
 // What an axis carries.
 enum class Axis : std::uint8_t { tensor, context, expert, data, pipeline, expert_tensor, expert_data };
 inline constexpr std::size_t k_axes = 7;
+using AxisOrder = boost::container::static_vector<Axis, k_axes>;  // inner to outer
 // "tp", "cp", "ep", "dp", "pp", "etp", "edp"
 std::string_view label(Axis axis);
 // The axis under whose label transfers are reported: experts' tensor and data axes count as tensor and data.

@@ -76,8 +76,8 @@ struct Strategy {
   std::int64_t expert_domains = 0;
   std::int64_t expert_copies = 1;  // of a token
   bool overlap_experts = false;    // transfers of routed tokens beside whatever does not need them
-  std::vector<Axis> order{Axis::tensor, Axis::context, Axis::data, Axis::pipeline};  // inner to outer
-  std::vector<Axis> expert_order{Axis::expert_tensor, Axis::expert, Axis::expert_data, Axis::pipeline};
+  AxisOrder order{Axis::tensor, Axis::context, Axis::data, Axis::pipeline};
+  AxisOrder expert_order{Axis::expert_tensor, Axis::expert, Axis::expert_data, Axis::pipeline};
   std::int64_t micro_batch = 1;    // sequences
   std::int64_t micro_batches = 1;  // per step on one data-parallel rank
   bool sequence_parallel = false;  // what is not split over tensor-parallel ranks otherwise is split along the sequence
