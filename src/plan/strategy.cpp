@@ -77,7 +77,7 @@ Mesh mesh(const Strategy& strategy) {
   sizes[static_cast<std::size_t>(Axis::tensor)] = strategy.tensor;
   sizes[static_cast<std::size_t>(Axis::data)] = strategy.data;
   sizes[static_cast<std::size_t>(Axis::pipeline)] = strategy.pipeline;
-  return Mesh(strategy.order, sizes);
+  return Mesh({strategy.order.data(), strategy.order.size()}, sizes);
 }
 
 Mesh expert_mesh(const Strategy& strategy) {
@@ -87,7 +87,7 @@ Mesh expert_mesh(const Strategy& strategy) {
   sizes[static_cast<std::size_t>(Axis::expert)] = strategy.expert;
   sizes[static_cast<std::size_t>(Axis::expert_data)] = strategy.tensor * strategy.data / experts;
   sizes[static_cast<std::size_t>(Axis::pipeline)] = strategy.pipeline;
-  return Mesh(strategy.expert_order, sizes);
+  return Mesh({strategy.expert_order.data(), strategy.expert_order.size()}, sizes);
 }
 
 std::vector<std::int64_t> even_stages(std::int64_t body_layers, std::int64_t virtual_stages) {

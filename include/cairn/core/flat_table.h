@@ -42,7 +42,7 @@ class FlatTable {
     return at;
   }
   void grow() {
-    std::vector<Slot> old(std::max<std::size_t>(64, 2 * slots_.size()));
+    std::vector<Slot> old(std::max<std::size_t>(16, 2 * slots_.size()));
     old.swap(slots_);
     for (Slot& slot : old)
       if (!(slot.key == Key{})) slots_[find(slot.key)] = std::move(slot);
