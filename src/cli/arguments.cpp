@@ -8,8 +8,10 @@
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/pebble/operation_text.h"
+#include "cairn/pebble/parallel_bounds.h"
 #include "cairn/pipeline/generators.h"
 #include "cairn/swarm/swarm.h"
+#include "exchange_bound.h"
 #include "override_words.h"
 #include "schemas.h"
 
@@ -126,6 +128,8 @@ class Parser {
     sub->add_option("--states", bound_.states, "states the exact search may look at")->check(at_least(1))->type_name("N");
     sub->add_option("--cdag", bound_.cdag, "a graph: lines 'v ID [in] [out]' and 'e FROM TO'")->type_name(k_file);
     sub->add_option("--trace", bound_.trace, "an execution: lines 'r ADDR', 'w ADDR', 'op', or its binary form")->type_name(k_file);
+    sub->add_option("--moves", bound_.moves, "verify a play of the graph: lines 'load V', 'store V', 'compute V', 'slide FROM -> V', 'erase V', 'forget V'")->type_name(k_file);
+    sub->add_option("--write-moves", bound_.write_moves, "write the cheapest play found, as --moves reads it")->type_name(k_file);
     sub->add_flag("--locality", bound_.locality, "of a trace: what a better order moves, for memories of many sizes");
     sub->add_option("--accelerator", bound_.accelerator, "compare with its memory; its on-chip memory is the default of --fast")
         ->type_name("NAME");
@@ -360,11 +364,14 @@ class Parser {
       throw core::ConfigurationError("--locality", "needs an execution to reorder", "give --trace FILE");
     if (bound.devices > 0 && !bound.model.empty())
       throw core::ConfigurationError("--devices", "layers of a model are bounded as on one device", "give an operator, an einsum or a graph");
-    if (!bound.cluster.empty() && bound.devices == 0)
+    if (!bound.cluster.empty() && bound.devices == 0 && !names_exchange(bound))
       throw core::ConfigurationError("--cluster", "its links join several devices, and there is one", "give --devices N");
     if (bound.states > 0 && !bound.exact)
       throw core::ConfigurationError("--states", "limits the exact search, which was not asked for", "add --exact");
-    if (bound.fast.empty() && bound.accelerator.empty())
+    const bool graph = !bound.cdag.empty() || !bound.trace.empty();
+    if (!(bound.moves.empty() && bound.write_moves.empty()) && !graph)
+      throw core::ConfigurationError(bound.moves.empty() ? "--write-moves" : "--moves", "moves are of the values of a graph", "give --cdag FILE or --trace FILE");
+    if (bound.fast.empty() && bound.accelerator.empty() && !names_exchange(bound))
       throw core::ConfigurationError("--fast", "the size of the fast memory is missing",
                                      "give --fast 228KiB, a number of words, or --accelerator NAME");
   }
@@ -435,10 +442,13 @@ class Parser {
       for (const pebble::OperatorKey& key : kind.keys) text += key.fallback ? " [" + key.name + "]" : " " + key.name;
       text += "\n";
     }
+    text += "Exchanges between p devices of n bytes or words:\n";
+    for (const pebble::ExchangeKind& kind : pebble::exchange_kinds()) text += "  " + kind.name + " p n\n";
     return text;
   }
   static std::vector<std::string> operator_names() {
     std::vector<std::string> names{"einsum"};
+    for (const pebble::ExchangeKind& kind : pebble::exchange_kinds()) names.push_back(kind.name);
     for (const pebble::OperatorKind& kind : pebble::operator_kinds()) names.push_back(kind.name);
     return names;
   }

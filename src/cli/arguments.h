@@ -47,6 +47,8 @@ struct BoundArguments {
   std::uint64_t states = 0;  // of the exact search; 0: the default
   std::string cdag;
   std::string trace;
+  std::string moves;        // a play to verify
+  std::string write_moves;  // where the cheapest play found goes
   bool locality = false;
   std::string accelerator;
   std::int64_t devices = 0;  // that share the work; 0: one

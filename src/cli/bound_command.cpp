@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "bound_moves.h"
 #include "cairn/config/units.h"
 #include "cairn/core/assert.h"
 #include "cairn/hardware/files.h"
@@ -23,6 +24,7 @@
 #include "cairn/pebble/vertical.h"
 #include "cairn/report/bound.h"
 #include "context.h"
+#include "exchange_bound.h"
 #include "exit_code.h"
 #include "layer_bound.h"
 
@@ -65,12 +67,12 @@ Operation named_operation(const BoundArguments& arguments) {
   return pebble::einsum_operation(arguments.operation[1], pebble::parse_sizes(arguments.sizes));
 }
 
-std::variant<Operation, Cdag> source(const BoundArguments& arguments) {
+std::variant<Operation, pebble::NamedCdag> source(const BoundArguments& arguments) {
   if (!arguments.cdag.empty()) {
     std::ifstream stream = opened("--cdag", arguments.cdag);
-    return pebble::read_cdag(stream, arguments.cdag).graph;
+    return pebble::read_cdag(stream, arguments.cdag);
   }
-  if (!arguments.trace.empty()) return graph_of_trace(arguments.trace);
+  if (!arguments.trace.empty()) return pebble::NamedCdag{.graph = graph_of_trace(arguments.trace), .names = {}};
   return named_operation(arguments);
 }
 
@@ -169,10 +171,10 @@ void add_levels(report::BoundAnswer& answer, const Operation& operation, const h
   add_levels(answer, whole, single ? &operation.contractions.front() : nullptr, accelerator);
 }
 
-void add_levels(report::BoundAnswer& answer, const Cdag& graph, const hardware::Accelerator& accelerator) {
+void add_levels(report::BoundAnswer& answer, const pebble::NamedCdag& named, const hardware::Accelerator& accelerator) {
   const auto whole = [&](Words fast) {
     const pebble::Machine machine{.levels = {{.units = 1, .capacity = fast}, {.units = 1, .capacity = fast}}};
-    return best_for(vertical_lower_bounds(graph, machine, 0),
+    return best_for(vertical_lower_bounds(named.graph, machine, 0),
                     {pebble::Rules::red_blue_white, pebble::Sliding::forbidden});
   };
   add_levels(answer, whole, nullptr, accelerator);
@@ -236,7 +238,8 @@ void add_devices(report::BoundAnswer& answer, const Operation& operation, const 
     return static_cast<double>(found == sizes.end() ? fallback : found->second);
   };
   const auto devices = static_cast<double>(arguments.devices);
-  report::DevicesRow row{.devices = devices, .words = 0.0, .method = {}, .premise = {}, .algorithms = {}};
+  report::DevicesRow row;
+  row.devices = devices;
   pebble::ParallelWords bound;
   if (kind == "matmul") {
     const pebble::ParallelMatmul problem{.m = size("m", 1), .n = size("n", 1), .k = size("k", 1), .devices = devices};
@@ -263,14 +266,14 @@ void add_devices(report::BoundAnswer& answer, const Operation& operation, const 
   answer.devices = std::move(row);
 }
 
-// Words in and out of a device pass its links both ways at once; of what all nodes receive, the busiest gets its share
-// at least. What enters from slow memory crosses no link between nodes.
+// Words in and out of a device pass its links both ways at once, of an exchange they are counted one way; of what all
+// nodes receive, the busiest gets its share at least. What enters from slow memory crosses no link between nodes.
 void add_network(report::BoundAnswer& answer, const BoundArguments& arguments, const hardware::Machine& machine) {
   double rate = 0.0;
   for (const hardware::NetworkLevel& level : machine.network.levels)
     rate += level.gpu_bandwidth().base() / level.oversubscription;
   double words = 0.0;
-  if (answer.devices) words = answer.devices->words / 2.0;
+  if (answer.devices) words = answer.devices->total ? answer.devices->words : answer.devices->words / 2.0;
   if (answer.nodes)
     words = std::ceil(static_cast<double>(answer.nodes->received.lower.words) / static_cast<double>(arguments.devices));
   answer.network = {.name = arguments.cluster, .bytes_per_s = rate, .lower_s = words * answer.bytes_per_word / rate};
@@ -292,7 +295,8 @@ void reorder(report::BoundAnswer& answer, const Cdag& graph) {
   if (answer.locality.empty() || answer.locality.back().fast < answer.fast) add(answer.fast);
 }
 
-void bound(report::BoundAnswer& answer, const Cdag& graph, const BoundArguments& arguments) {
+void bound(report::BoundAnswer& answer, const pebble::NamedCdag& named, const BoundArguments& arguments) {
+  const Cdag& graph = named.graph;
   const std::filesystem::path file = arguments.cdag.empty() ? arguments.trace : arguments.cdag;
   answer.what = fmt::format("{}: {} values, {} inputs, {} outputs", file.filename().string(), graph.size(),
                             graph.input_count(), graph.output_count());
@@ -300,7 +304,26 @@ void bound(report::BoundAnswer& answer, const Cdag& graph, const BoundArguments&
   answer.lower = lower_bounds(graph, answer.fast, answer.game);
   answer.upper = best_ordered_play(graph, answer.game.sliding, answer.fast);
   if (arguments.exact) solve(answer, graph, arguments);
+  if (!arguments.moves.empty()) verify_moves(answer, named, arguments.moves);
+  if (!arguments.write_moves.empty()) write_moves(answer, named, arguments.write_moves);
   if (arguments.locality) reorder(answer, graph);
+}
+
+void add_exchange_network(report::BoundAnswer& answer, const BoundArguments& arguments, Context& context) {
+  const hardware::Machine machine = hardware::load_machine(context.loader, arguments.cluster);
+  if (answer.devices->devices > static_cast<double>(machine.network.gpus()))
+    throw core::ConfigurationError("--cluster",
+                                   fmt::format("{} has {} accelerators", arguments.cluster, machine.network.gpus()),
+                                   "exchange between fewer, or name a larger cluster or the file of one");
+  add_network(answer, arguments, machine);
+}
+
+int answered(const report::BoundAnswer& answer, const BoundArguments& arguments, Context& context) {
+  Output output(arguments.result.output);
+  output.write(arguments.result.json ? report::json(answer, context.tool) + "\n"
+                                     : report::text(answer, {.color = context.color(output)}));
+  output.finish();
+  return answer.moves && !answer.moves->cost ? k_negative : k_ok;
 }
 
 }  // namespace
@@ -313,6 +336,11 @@ int command(const BoundArguments& arguments, Context& context) {
   report::BoundAnswer answer;
   answer.format = std::string(numerics::name(format));
   answer.bytes_per_word = numerics::bytes_per_element(format);
+  if (names_exchange(arguments)) {
+    bound_exchange(answer, arguments);
+    if (!arguments.cluster.empty()) add_exchange_network(answer, arguments, context);
+    return answered(answer, arguments, context);
+  }
   answer.fast = fast_words(arguments, answer.bytes_per_word, accelerator);
   if (!arguments.model.empty())
     return bound_layers(arguments, accelerator, static_cast<double>(answer.fast) * answer.bytes_per_word, context);
@@ -324,23 +352,19 @@ int command(const BoundArguments& arguments, Context& context) {
                       .bytes_per_s = accelerator->device_memory().bandwidth->base(),
                       .flop_per_s = peak ? std::optional(peak->base()) : std::nullopt};
   }
-  const std::variant<Operation, Cdag> what = source(arguments);
+  const std::variant<Operation, pebble::NamedCdag> what = source(arguments);
   std::visit([&](const auto& each) { bound(answer, each, arguments); }, what);
   if (accelerator) std::visit([&](const auto& each) { add_levels(answer, each, *accelerator); }, what);
   if (arguments.devices > 0) {
     if (const auto* operation = std::get_if<Operation>(&what))
       add_devices(answer, *operation, arguments);
     else
-      add_nodes(answer, std::get<Cdag>(what), arguments.devices);
+      add_nodes(answer, std::get<pebble::NamedCdag>(what).graph, arguments.devices);
     if (!arguments.cluster.empty())
       add_network(answer, arguments, hardware::load_machine(context.loader, arguments.cluster));
   }
 
-  Output output(arguments.result.output);
-  output.write(arguments.result.json ? report::json(answer, context.tool) + "\n"
-                                     : report::text(answer, {.color = context.color(output)}));
-  output.finish();
-  return k_ok;
+  return answered(answer, arguments, context);
 }
 
 }  // namespace cairn::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/pebble/play_file.h"
 
 namespace cairn::pebble {
 
@@ -62,8 +63,25 @@ void require_playable(const Cdag& graph, Game game, Words fast) {
                                  "give at least " + std::to_string(minimum) + " words");
 }
 
-std::string to_string(const Move& move) {
-  const std::string v = std::to_string(move.vertex);
+namespace {
+
+// Vertices by number where they have no names.
+class VertexNames {
+ public:
+  explicit VertexNames(std::span<const std::string> names) : names_(names) {}
+  std::string operator()(Vertex v) const { return v < names_.size() ? names_[v] : std::to_string(v); }
+
+ private:
+  std::span<const std::string> names_;
+};
+
+}  // namespace
+
+std::string to_string(const Move& move) { return to_string(move, {}); }
+
+std::string to_string(const Move& move, std::span<const std::string> names) {
+  const VertexNames name(names);
+  const std::string v = name(move.vertex);
   switch (move.kind) {
     case MoveKind::load:
       return "load " + v;
@@ -72,7 +90,7 @@ std::string to_string(const Move& move) {
     case MoveKind::compute:
       return "compute " + v;
     case MoveKind::slide:
-      return "slide " + std::to_string(move.from) + " -> " + v;
+      return "slide " + name(move.from) + " -> " + v;
     case MoveKind::erase:
       return "erase " + v;
     case MoveKind::forget:
@@ -85,8 +103,14 @@ namespace {
 
 class Referee {
  public:
-  Referee(const Cdag& graph, Game game, Words fast)
-      : graph_(graph), game_(game), fast_(fast), red_(graph.size()), blue_(graph.size()), white_(graph.size()) {
+  Referee(const Cdag& graph, Game game, Words fast, VertexNames names)
+      : graph_(graph),
+        game_(game),
+        fast_(fast),
+        name_(names),
+        red_(graph.size()),
+        blue_(graph.size()),
+        white_(graph.size()) {
     for (Vertex v = 0; v < graph.size(); ++v) blue_[v] = graph.is_input(v);
   }
 
@@ -113,7 +137,7 @@ class Referee {
 
   std::string finish() const {
     for (Vertex v = 0; v < graph_.size(); ++v) {
-      const std::string name = std::to_string(v);
+      const std::string name = name_(v);
       if (game_.rules == Rules::red_blue_white && !white_[v])
         return (graph_.is_input(v) ? "input " + name + " was never loaded" : "vertex " + name + " was never computed");
       if (graph_.is_output(v) && !blue_[v]) return "output " + name + " is not in slow memory at the end";
@@ -151,7 +175,7 @@ class Referee {
     if (graph_.is_input(v)) return "an input is loaded, not computed";
     if (game_.rules == Rules::red_blue_white && white_[v]) return "it was computed before";
     for (Vertex p : graph_.predecessors(v)) {
-      if (!red_[p]) return "its predecessor " + std::to_string(p) + " is not in fast memory";
+      if (!red_[p]) return "its predecessor " + name_(p) + " is not in fast memory";
     }
     return {};
   }
@@ -182,6 +206,7 @@ class Referee {
   const Cdag& graph_;
   Game game_;
   Words fast_;
+  VertexNames name_;
   std::vector<bool> red_, blue_, white_;
   Words held_ = 0;
   PlayCost cost_;
@@ -190,11 +215,15 @@ class Referee {
 }  // namespace
 
 Verdict verify(const Cdag& graph, Game game, Words fast, const Play& moves) {
-  Referee referee(graph, game, fast);
+  return verify(graph, game, fast, moves, {});
+}
+
+Verdict verify(const Cdag& graph, Game game, Words fast, const Play& moves, std::span<const std::string> names) {
+  Referee referee(graph, game, fast, VertexNames(names));
   for (std::size_t i = 0; i < moves.size(); ++i) {
     const std::string wrong = referee.play(moves[i]);
     if (!wrong.empty())
-      return {.cost = {}, .illegal = Illegal{.move = i, .reason = to_string(moves[i]) + ": " + wrong}};
+      return {.cost = {}, .illegal = Illegal{.move = i, .reason = to_string(moves[i], names) + ": " + wrong}};
   }
   const std::string wrong = referee.finish();
   if (!wrong.empty()) return {.cost = {}, .illegal = Illegal{.move = moves.size(), .reason = wrong}};

@@ -50,6 +50,20 @@ Json upper_method(const BoundAnswer& answer) {
   return answer.upper ? Json(answer.upper->method) : Json();
 }
 
+Json moves(const MovesRow& row) {
+  Json result{{"file", row.file}, {"moves", row.moves}, {"words", Json()},  {"loads", Json()},
+              {"stores", Json()}, {"peak", Json()},     {"illegal", Json()}};
+  if (!row.cost) {
+    result["illegal"] = {{"line", row.line}, {"reason", row.reason}};
+    return result;
+  }
+  result["words"] = row.cost->total();
+  result["loads"] = row.cost->loads;
+  result["stores"] = row.cost->stores;
+  result["peak"] = row.cost->peak;
+  return result;
+}
+
 std::string lower_method(const BoundAnswer& answer) {
   if (answer.exact && answer.exact->lower > answer.best().words) return exact_method(*answer.exact);
   return answer.best().method;
@@ -103,6 +117,7 @@ std::string json(const BoundAnswer& answer, const Tool& tool, int indent) {
   if (answer.machine)
     document["machine"] = {{"name", answer.machine->name},
                            {"lower_s", bytes(answer, answer.lower_words()) / answer.machine->bytes_per_s}};
+  if (answer.moves) document["moves"] = moves(*answer.moves);
   for (const LevelRow& row : answer.levels)
     document["levels"].push_back({{"name", row.name},
                                   {"units", row.units},
@@ -116,6 +131,7 @@ std::string json(const BoundAnswer& answer, const Tool& tool, int indent) {
                            {"method", answer.devices->method},
                            {"premise", answer.devices->premise},
                            {"algorithms", Json::object()}};
+    if (answer.devices->total) document["devices"]["total"] = *answer.devices->total;
     for (const auto& [name, words] : answer.devices->algorithms) document["devices"]["algorithms"][name] = words;
   }
   if (answer.nodes) {
@@ -148,11 +164,7 @@ class BoundText : private TextReport {
 
   std::string write() {
     line("{}", paint_.bold(answer_.what));
-    line("fast memory of {} words ({}), {}", grouped(answer_.fast), amount(answer_.fast), rules());
-    line("");
-    bracket();
-    operations();
-    lower_bounds();
+    if (answer_.fast > 0) computation();
     levels();
     devices();
     nodes();
@@ -175,6 +187,24 @@ class BoundText : private TextReport {
     constexpr std::size_t k_method = 46;  // columns before a method
     const std::string head = fmt::format("  {:<12}{:>16} {:>10}  ", name, grouped(words), amount(words));
     out_ += wrapped(method, head, std::string(k_method, ' '));
+  }
+
+  void computation() {
+    line("fast memory of {} words ({}), {}", grouped(answer_.fast), amount(answer_.fast), rules());
+    line("");
+    bracket();
+    moves();
+    operations();
+    lower_bounds();
+  }
+
+  void moves() {
+    if (!answer_.moves) return;
+    const MovesRow& moves = *answer_.moves;
+    if (!moves.cost) return line("  {:<12}{}:{}: {}", "illegal", moves.file, moves.line, moves.reason);
+    row("these moves", moves.cost->total(),
+        fmt::format("{} loads, {} stores, at most {} words in fast memory: {} moves of {}", grouped(moves.cost->loads),
+                    grouped(moves.cost->stores), grouped(moves.cost->peak), moves.moves, moves.file));
   }
 
   void bracket() {
@@ -251,6 +281,7 @@ class BoundText : private TextReport {
     line("{}  {}", paint_.bold(fmt::format("Over {:.0f} devices", row.devices)),
          paint_.dim("words that some device sends and receives"));
     moved("at least", row.words, fmt::format("{}; {}", row.method, row.premise));
+    if (row.total) moved("received by all", *row.total, "");
     for (const auto& [name, words] : row.algorithms) moved(name, words, "");
   }
 

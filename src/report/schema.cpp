@@ -228,6 +228,14 @@ std::string bound_schema() {
                                           {"method", text()},
                                           {"premise", text()},
                                           {"algorithms", object_of(amount("words"))}});
+  body["properties"]["devices"]["properties"]["total"] = amount("words received by all devices together");
+  body["properties"]["moves"] = object({{"file", text()},
+                                        {"moves", count()},
+                                        {"words", or_null(words)},
+                                        {"loads", or_null(words)},
+                                        {"stores", or_null(words)},
+                                        {"peak", or_null(words)},
+                                        {"illegal", or_null(object({{"line", count()}, {"reason", text()}}))}});
   const Json side = object({{"lower", words},
                             {"method", text()},
                             {"exact", or_null(words)},

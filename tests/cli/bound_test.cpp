@@ -272,3 +272,96 @@ TEST_CASE("bound: a graph on several nodes, and the time over a cluster's links"
   bound_refused({"--cdag", file, "--fast", "2", "--devices", "2"}, "at least 3");
   bound_refused({"--cdag", file, "--fast", "3", "--devices", "2", "--cluster", "dgx-h10"}, "dgx-h100");
 }
+
+TEST_CASE("bound: a schedule's moves are written, and verified when read again") {
+  // y = a b + c. In three words: load a, b; p = a b; a and b leave; load c; y = p + c; store y: four words moved.
+  const std::string graph =
+      write_file("moved.cdag", "v a in\nv b in\nv c in\nv p\nv y out\ne a p\ne b p\ne p y\ne c y\n");
+  const std::string by_hand = "load a\nload b\ncompute p  # a b\nerase a\nerase b\nload c\ncompute y\nstore y\n";
+  const json verified = bound_answer({"--cdag", graph, "--fast", "3", "--moves", write_file("hand.moves", by_hand)});
+  CHECK(verified["moves"]["words"] == 4);
+  CHECK(verified["moves"]["loads"] == 3);
+  CHECK(verified["moves"]["stores"] == 1);
+  CHECK(verified["moves"]["peak"] == 3);
+  CHECK(verified["moves"]["moves"] == 8);
+  CHECK(verified["moves"]["illegal"].is_null());
+
+  const std::string written = scratch() + "/written.moves";
+  for (const auto& options :
+       {std::vector<std::string>{}, {"--exact"}, {"--slide", "--exact"}, {"--game", "hk", "--exact"}}) {
+    std::vector<std::string> arguments{"--cdag", graph, "--fast", "3", "--write-moves", written};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const json made = bound_answer(arguments);
+    arguments[4] = "--moves";
+    const json again = bound_answer(arguments);
+    CHECK(again["moves"]["words"] == made["upper"]);
+    CHECK(again["moves"]["loads"] == made["loads"]);
+  }
+  // A trace's values have no names but their numbers.
+  const std::string trace = write_file("moved.trace", "w 1\nop\nw 2\nop\nr 1\nr 2\nw 3\nop\nr 3\nw 4\nop\n");
+  const json made = bound_answer({"--trace", trace, "--fast", "4", "--write-moves", written});
+  CHECK(bound_answer({"--trace", trace, "--fast", "4", "--moves", written})["moves"]["words"] == made["upper"]);
+}
+
+TEST_CASE("bound: the first illegal move, with its line and the names of the graph") {
+  const std::string graph = write_file("wrong.cdag", "v a in\nv b in\nv y out\ne a y\ne b y\n");
+  const auto verdict = [&](const std::string& moves, const std::string& said) {
+    const Outcome outcome = run({"bound", "--cdag", graph, "--fast", "3", "--moves", write_file("wrong.moves", moves)});
+    CHECK(outcome.code == 1);
+    INFO(outcome.out);
+    CHECK(outcome.out.find(said) != std::string::npos);
+  };
+  verdict("load a\n\n# half of it\ncompute y\n", "wrong.moves:4: compute y: its predecessor b is not in fast memory");
+  verdict("load a\nload b\ncompute y\n", "wrong.moves:3: output y is not in slow memory at the end");
+  verdict("load a\nload b\nslide a -> y\n", "wrong.moves:3: slide a -> y: the game has no sliding");
+  verdict("# nothing\n", "wrong.moves:0: input a was never loaded");
+
+  const auto not_read = [&](const std::string& moves, const std::string& said) {
+    bound_refused({"--cdag", graph, "--fast", "3", "--moves", write_file("bad.moves", moves)}, said);
+  };
+  not_read("load a\nlaod b\n", "bad.moves:2:1: error: unknown move 'laod'");
+  not_read("load x\n", "the graph has no vertex 'x'");
+  not_read("load a b\n", "a move 'load' names one vertex");
+  not_read("slide a y\n", "a slide is 'slide FROM -> V'");
+  bound_refused({"--cdag", graph, "--fast", "3", "--moves", scratch() + "/none"}, "cannot be read");
+  bound_refused({"fft n=8", "--fast", "4", "--write-moves", scratch() + "/m"}, "give --cdag FILE or --trace FILE");
+}
+
+TEST_CASE("bound: exchanges between devices") {
+  // 1 GiB are 2^29 words of two bytes: each of 16 devices 2 x 15 / 16 of it, all together 2 x 15 times.
+  const json sum = bound_answer({"all-reduce p=16 n=1GiB", "--dtype", "bf16"});
+  const double n = 536'870'912.0;
+  CHECK(sum["devices"]["words"] == 2.0 * n * 15.0 / 16.0);
+  CHECK(sum["devices"]["total"] == 2.0 * n * 15.0);
+  CHECK(sum["lower"] == 2.0 * n * 15.0 / 16.0);
+  CHECK(sum["devices"]["algorithms"]["ring"] == sum["devices"]["words"]);
+  CHECK(sum["devices"]["algorithms"]["recursive doubling"] == 4.0 * n);
+  CHECK(sum["assumptions"][0] == "no reduction in the network");
+
+  const auto words = [](const std::string& exchange) { return bound_answer({exchange + " p=5 n=100"})["devices"]; };
+  for (const char* each : {"all-gather", "reduce-scatter", "all-to-all"}) {
+    CHECK(words(each)["words"] == 80.0);
+    CHECK(words(each)["total"] == 400.0);
+  }
+  for (const char* each : {"broadcast", "reduce"}) {
+    CHECK(words(each)["words"] == 100.0);
+    CHECK(words(each)["total"] == 400.0);
+  }
+  CHECK(words("gather")["total"] == 80.0);
+  CHECK(bound_answer({"all-reduce p=1 n=100"})["lower"] == 0);
+
+  // 896 MiB over 450 GB/s and 50 GB/s together.
+  const json timed = bound_answer({"all-gather", "p=8", "n=1GiB", "--cluster", "dgx-h100"});
+  CHECK(timed["network"]["lower_s"].get<double>() == Approx(896.0 * 1048576.0 / 500e9));
+}
+
+TEST_CASE("bound: exchanges that are none are refused") {
+  for (const char* text : {"all-reduce p=16", "all-reduce n=5", "all-reduce p=0 n=5", "all-reduce p=2 n=0",
+                           "all-reduce p=x n=5", "all-reduce p=2 n=5 q=1", "all-reduce p=2 p=3 n=5"})
+    bound_refused({text}, "write for example 'all-reduce p=16 n=1GiB'");
+  bound_refused({"all-reduce p=2 n=-5"}, "n: the unit is missing");
+  bound_refused({"all-reduce p=2 n=5 parsecs"}, "unknown unit 'parsecs'");
+  bound_refused({"all-reduce p=2 n=5", "--fast", "7"}, "leave --fast out");
+  bound_refused({"all-reduce p=2 n=5", "--devices", "7"}, "write p=N");
+  bound_refused({"all-reduce p=16 n=5", "--cluster", "dgx-h100"}, "has 8 accelerators");
+}

@@ -50,6 +50,27 @@ std::vector<ParallelAlgorithm> matmul_algorithms(double n, double devices, doubl
 enum class Exchange : std::uint8_t { all_gather, reduce_scatter, all_reduce, broadcast, reduce, all_to_all, gather };
 ParallelWords exchange_words(Exchange exchange, double n, double devices);
 
+// Words that all devices together receive at least: of every element each device that lacks it gets one word, a sum of
+// p values takes p - 1, and a sum that all learn 2 (p - 1), as gossip of p in messages from one to one does.
+//   all-gather, reduce-scatter, broadcast, reduce, all-to-all  n (p - 1)      all-reduce  2 n (p - 1)
+//   gather  n (p - 1) / p
+// Source of the gossip bound: Harary, Schwenk, "The communication problem on graphs and digraphs", 1974.
+double exchange_total_words(Exchange exchange, double n, double devices);
+
+struct ExchangeAlgorithm {
+  std::string name;
+  double words;  // that the busiest device sends, or receives where that is more
+};
+// Known ones; those over powers of two where `devices` is one.
+std::vector<ExchangeAlgorithm> exchange_algorithms(Exchange exchange, double n, double devices);
+
+struct ExchangeKind {
+  std::string name;
+  Exchange exchange;
+};
+// In alphabetical order.
+const std::vector<ExchangeKind>& exchange_kinds();
+
 // Forward attention, N tokens, d words per token of each of Q, K, V over all heads, d_kv of K and of V, devices p = p_q
 // * p_kv. Words received per device.
 struct ParallelAttention {

@@ -6,6 +6,8 @@
 // A computation whose intensity lies below the balance is limited by memory there, whatever its schedule.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,10 +46,20 @@ struct LevelRow {
   }
 };
 
+// A file of moves that a verifier followed: what they cost, or the first that the game does not allow.
+struct MovesRow {
+  std::string file;
+  std::size_t moves = 0;
+  std::optional<pebble::PlayCost> cost;
+  std::int64_t line = 0;  // of the illegal move; the last where the end is not a legal one
+  std::string reason;
+};
+
 // What some device of several must send and receive.
 struct DevicesRow {
   double devices = 1.0;
   double words = 0.0;
+  std::optional<double> total;  // received by all devices together, where it is known
   std::string method;
   std::string premise;
   std::vector<std::pair<std::string, double>> algorithms;  // words each device moves in known ones
@@ -76,7 +88,7 @@ struct NetworkRow {
 
 struct BoundAnswer {
   std::string what;
-  pebble::Words fast = 0;
+  pebble::Words fast = 0;  // 0: an exchange between devices, to which no memory matters
   pebble::Game game;
   std::string format;  // of a word
   double bytes_per_word = 0.0;
@@ -86,6 +98,7 @@ struct BoundAnswer {
   std::optional<pebble::ExactResult> exact;  // when it was asked for
   std::vector<std::string> asymptotic;       // leading terms, one for each contraction
   std::optional<BoundMachine> machine;
+  std::optional<MovesRow> moves;
   std::vector<LocalityRow> locality;
   std::vector<LevelRow> levels;
   std::optional<DevicesRow> devices;
