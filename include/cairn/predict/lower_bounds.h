@@ -25,9 +25,8 @@
 //   compute   unmasked FLOPs of the model's contractions, forward and twice backward / (devices x dense peak)
 //   memory    every parameter that a contraction uses is new since the last update, so it has to be loaded somewhere
 //             unless it stayed on some chip: (bytes - devices x S) / (devices x bandwidth)
-//   network   the busiest device forms 1 / devices of the products of a chain of matrices through the model, or more;
-//   what
-//             then has to enter and leave it over all its links: network_bound.h
+//   network   the busiest device forms 1 / devices of the products of a chain of matrices through the model, or more:
+//             what then has to enter and leave it, over all its links (network_bound.h)
 // Empty where nothing is proved.
 #pragma once
 

@@ -22,12 +22,12 @@
 //    lie within r x c, which is (1 - phi_tl) n p at least; if only the others, phi_tl n p. As r + c >= 2 sqrt(r c):
 //      words >= h f(phi_tl), f(x) = min(1, 2 sqrt(x), 2 sqrt(1 - x)), concave, f(0) = f(1) = 0
 // 2. Two layers a, b with phi_ta >= theta, phi_tb <= 1 - theta (theta >= 1/2): by Koenig a share x of the edges of
-// K_n,p has a
-//    matching of x min(n, p) edges. So theta h products of d in M_a and as many of others in M_b are disjoint, and
-//    disjoint paths join their inputs forward and their outputs backward, through complete matrices: words >= 2 theta
-//    h. Where there are no such layers, all phi_tl < theta (or all > 1 - theta), f(x) >= x f(theta) / theta there,
-//    and 1. adds up over the layers, whose phi_tl sum up to Lambda phi_t or more (or the same of 1 - phi_tl). So for
-//    every theta
+//    K_n,p has a matching of x min(n, p) edges. So theta h products of d in M_a and as many of others in M_b are
+//    disjoint, and disjoint paths join their inputs forward and their outputs backward, through complete matrices:
+//      words >= 2 theta h
+//    Where there are no such layers, all phi_tl < theta (or all > 1 - theta), f(x) >= x f(theta) / theta there, and 1.
+//    adds up over the layers, whose phi_tl sum up to Lambda phi_t or more (or the same of 1 - phi_tl). So for every
+//    theta
 //      words of token t >= h G(phi_t), G(x) = min( 2 theta, f(theta) / theta Lambda min(x, 1 - x) )
 // 3. A weight of which d forms some tokens' products and not all has its partial sums meet: one word. Let sigma be the
 //    share of such weights, pi that of weights whose products are all d's: pi <= phi_t <= pi + sigma. G is concave and
