@@ -92,8 +92,9 @@ class Ticks {
 
  private:
   static std::int64_t product(std::int64_t a, std::int64_t b) {
+    constexpr std::int64_t k_most = std::int64_t{1} << 60;  // so that the sum of two can be counted
     std::int64_t result = 0;
-    if (__builtin_mul_overflow(a, b, &result))
+    if (__builtin_mul_overflow(a, b, &result) || result > k_most)
       throw core::ConfigurationError("times", "a time is too long to be counted, or a speed too finely given",
                                      "give fewer digits or a smaller unit");
     return result;

@@ -151,6 +151,10 @@ TEST_CASE("schedule: a swarm", "[schedule]") {
   schedule_refused({"swarm", "--stages", "1", "--micro-batches", "2", "--peers", "12345.6789,1", "--forward", "1/1000",
                     "--input-grad", "1/999999937"},
                    "too finely", "fewer digits");
+  // 9e6 units of 1e12 ticks each: one fits into 63 bits, input and weight gradient together do not.
+  schedule_refused({"swarm", "--stages", "1", "--micro-batches", "2", "--input-grad", "9000000", "--weight-grad",
+                    "9000000", "--forward", "1/999999937", "--mtbf", "5"},
+                   "too long", "smaller unit");
   schedule_refused({"swarm", "--stages", "2", "--micro-batches", "4", "--copy", "2"}, "--copy", "leave it out");
   schedule_refused({"1f1b", "--stages", "2", "--micro-batches", "4", "--seed", "1"}, "--seed", "swarm");
   schedule_refused({"--compare", "--stages", "2", "--micro-batches", "4", "--peers", "2"}, "--peers", "swarm");
