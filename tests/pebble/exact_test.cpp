@@ -5,7 +5,7 @@
 #include "catch.h"
 #include "pebble/games.h"
 #include "pebble/graphs.h"
-#include "pebble/share.h"
+#include "support/share.h"
 
 using namespace cairn;
 using namespace cairn::pebble;
@@ -94,9 +94,5 @@ TEST_CASE("exact: refuses what it cannot play") {
   CHECK_THROWS_AS(solve_exactly(fft_graph(32), k_rbw, 8), core::ConfigurationError);
 }
 
-TEST_CASE("exact: agrees with the literal solver on random graphs") {
-  compare_solvers(1, 400 / testing::k_share, 7, 1);
-}
-TEST_CASE("exact: agrees with the literal solver on weighted graphs") {
-  compare_solvers(2, 150 / testing::k_share, 6, 3);
-}
+TEST_CASE("exact: agrees with the literal solver on random graphs") { compare_solvers(1, 400 / test::k_share, 7, 1); }
+TEST_CASE("exact: agrees with the literal solver on weighted graphs") { compare_solvers(2, 150 / test::k_share, 6, 3); }

@@ -2,7 +2,7 @@
 
 #include "cairn/pebble/exact.h"
 #include "catch.h"
-#include "pebble/share.h"
+#include "support/share.h"
 
 using namespace cairn::pebble;
 using cairn::pebble::testing::golden_rows;
@@ -36,7 +36,7 @@ TEST_CASE("golden: exact optima, or a lower bound where the budget ends") {
   }
   std::size_t solved = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!testing::taken(i)) continue;
+    if (!cairn::test::taken(i)) continue;
     const auto& row = rows[i];
     INFO(row.text);
     const Cdag graph = generate(row.graph, row.parameters);
@@ -49,5 +49,5 @@ TEST_CASE("golden: exact optima, or a lower bound where the budget ends") {
     REQUIRE(result.lower == row.optimal);
     REQUIRE(verify(graph, row.game, row.fast, result.play).cost->total() == row.optimal);
   }
-  CHECK(solved >= 9 * k_rows_within_budget / (10 * testing::k_share));
+  CHECK(solved >= 9 * k_rows_within_budget / (10 * cairn::test::k_share));
 }

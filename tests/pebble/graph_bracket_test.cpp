@@ -7,7 +7,7 @@
 #include "cairn/pebble/operation_text.h"
 #include "catch.h"
 #include "pebble/games.h"
-#include "pebble/share.h"
+#include "support/share.h"
 
 using namespace cairn;
 using namespace cairn::pebble;
@@ -46,7 +46,7 @@ const std::vector<std::string> k_small{"matmul m=2 n=2 k=2",
 
 TEST_CASE("operator graphs: every operator at small sizes lies in its own bracket") {
   std::size_t index = 0;
-  constexpr std::size_t k_states = 100'000 / testing::k_share;
+  constexpr std::size_t k_states = 100'000 / test::k_share;
   for (const std::string& text : k_small) {
     const Operation operation = parse_operation(text);
     const Cdag graph = small_graph(operation);
@@ -57,7 +57,7 @@ TEST_CASE("operator graphs: every operator at small sizes lies in its own bracke
       const Words least = minimum_fast_words(operation, game);
       REQUIRE(least == minimum_fast_words(graph, game));
       for (Words fast : {least, least + 1, least + 3, least + 12}) {
-        if (!testing::taken(index++)) continue;
+        if (!test::taken(index++)) continue;
         const ExactResult exact = solve_exactly(graph, game, fast, k_states);
         INFO(to_string(game) << " S = " << fast);
         for (const LowerBound& bound : lower_bounds(operation, fast)) {

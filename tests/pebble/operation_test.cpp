@@ -9,7 +9,7 @@
 #include "catch.h"
 #include "pebble/games.h"
 #include "pebble/golden.h"
-#include "pebble/share.h"
+#include "support/share.h"
 
 using namespace cairn;
 using namespace cairn::pebble;
@@ -52,7 +52,7 @@ TEST_CASE("operation: every lower bound <= exact <= every schedule, on every tab
   if (rows.empty()) WARN("skipped: CAIRN_DATA is not set");
   std::size_t checked = 0, tight = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!testing::taken(i)) continue;
+    if (!test::taken(i)) continue;
     const auto& row = rows[i];
     const auto operation = operation_of(row);
     if (!operation) continue;
@@ -74,8 +74,8 @@ TEST_CASE("operation: every lower bound <= exact <= every schedule, on every tab
       REQUIRE(upper->words == upper->loads + upper->stores);
     }
   }
-  if (!rows.empty()) CHECK(checked >= 500 / testing::k_share);
-  if (!rows.empty()) CHECK(tight >= 300 / testing::k_share);
+  if (!rows.empty()) CHECK(checked >= 500 / test::k_share);
+  if (!rows.empty()) CHECK(tight >= 300 / test::k_share);
 }
 
 TEST_CASE("operation: derived bounds are at least the closed forms, matmul of all aspect ratios") {
@@ -84,7 +84,7 @@ TEST_CASE("operation: derived bounds are at least the closed forms, matmul of al
     for (Words n : {1, 96, 4096}) {
       for (Words k : {1, 16, 100000}) {
         for (Words fast : {4, 1024, 250000}) {
-          if (!testing::taken(index++)) continue;
+          if (!test::taken(index++)) continue;
           INFO("m=" << m << " n=" << n << " k=" << k << " S=" << fast);
           const double work = 2.0 * static_cast<double>(m * n * k);
           const double s = static_cast<double>(fast);
@@ -113,7 +113,7 @@ TEST_CASE("operation: the bracket of large products is within 15 percent") {
   std::size_t index = 0;
   for (Words side : {32, 45, 64, 100, 181, 256, 400}) {  // sqrt(S)
     for (Words scale : {8, 9, 11, 16, 33, 64}) {
-      if (!testing::taken(index++)) continue;
+      if (!test::taken(index++)) continue;
       const Words fast = side * side, n = scale * side;
       const Bracket both = bracket(matmul_operation({.m = n, .n = n, .k = n}), fast, k_rbw);
       REQUIRE(both.upper.has_value());
@@ -135,7 +135,7 @@ TEST_CASE("operation: the bracket of attention") {
   std::size_t index = 0;
   for (Words d : {64, 128}) {
     for (Words sequence : {Words{1} << 21, Words{1} << 23}) {
-      if (!testing::taken(index++)) continue;
+      if (!test::taken(index++)) continue;
       for (Words multiple : {10, 20, 100}) near = std::max(near, ratio(sequence, d, multiple * d * d, false));
       for (Words multiple : {300, 500}) far = std::max(far, ratio(sequence, d, multiple * d * d, false));
       causal = std::max(causal, ratio(sequence, d, 10 * d * d, true));
@@ -233,7 +233,7 @@ TEST_CASE("operation: Krylov methods, between the optimum of tiny ones and the s
   for (int n : {16, 64}) {
     for (int iterations : {1, 2, 5, 9}) {
       for (Words fast : {4, 8, 15, 40, 63, 100}) {
-        if (!testing::taken(plays++)) continue;
+        if (!test::taken(plays++)) continue;
         INFO("n=" << n << " iterations=" << iterations << " S=" << fast);
         CHECK(lower(cg_operation({.unknowns = n, .iterations = iterations}), fast) <=
               best_ordered_play(cg_graph(n, iterations), Sliding::forbidden, fast).words);

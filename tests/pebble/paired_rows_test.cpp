@@ -6,7 +6,7 @@
 #include "catch.h"
 #include "pebble/games.h"
 #include "pebble/graphs.h"
-#include "pebble/share.h"
+#include "support/share.h"
 
 using namespace cairn::pebble;
 
@@ -27,7 +27,7 @@ TEST_CASE("paired rows: never above a play of attention or of its derivative") {
   for (const std::string kind : {"attention", "attention-backward"})
     for (const std::string size : {"n=24 d=1", "n=40 d=1", "n=12 d=2 heads=2 kv_heads=1", "n=30 d=1 causal=1"})
       for (Words more : {0, 2, 5, 9, 14, 30}) {
-        if (!cairn::pebble::testing::taken(index++)) continue;
+        if (!cairn::test::taken(index++)) continue;
         const Operation operation = parse_operation(kind + " " + size);
         const Cdag graph = operation.graph();
         const Words fast = minimum_fast_words(graph, k_rbw) + more;
@@ -40,7 +40,7 @@ TEST_CASE("paired rows: never above a play of attention or of its derivative") {
         if (bound > operation.inputs + operation.outputs) ++beyond;
         closest = std::max(closest, static_cast<double>(bound) / static_cast<double>(play));
       }
-  if (cairn::pebble::testing::k_share == 1) {
+  if (cairn::test::k_share == 1) {
     CHECK(beyond >= 10);
     CHECK(closest > 0.15);  // orders that know nothing of rows; against schedules that do: the bracket of attention
   }
@@ -62,11 +62,13 @@ TEST_CASE("paired rows: values made again, by hand") {
   const std::string grouped = "attention-backward n=100000 d=1 heads=4 kv_heads=1";
   CHECK(best(grouped, 1000, hong_kung).lower.words >= 4 * 1000 * Words{105'839});
   // Sound against every schedule known, and near the best of them for long sequences: 14 / 10.8 and 4 / 4.
+  std::size_t index = 0;
   for (const std::string kind : {"attention", "attention-backward"})
     for (const std::string size :
          {"n=4096 d=8", "n=65536 d=64", "n=20000 d=16 causal=1", "n=9000 d=4 heads=4 kv_heads=2"})
       for (Words fast = 600; fast < 40'000'000; fast *= 50)
         for (Game game : {k_rbw, hong_kung}) {
+          if (!cairn::test::taken(index++)) continue;
           const Bracket both = best(kind + " " + size, fast, game);
           INFO(kind << " " << size << " S=" << fast);
           if (both.upper) REQUIRE(both.upper->words >= both.lower.words);
@@ -124,7 +126,7 @@ TEST_CASE("butterflies: never above a play, in any game") {
   for (int n : {8, 16, 64, 256, 1024})
     for (Words fast : {3, 4, 6, 10, 18, 34, 66})
       for (Game game : k_all_games) {
-        if (!cairn::pebble::testing::taken(index++)) continue;
+        if (!cairn::test::taken(index++)) continue;
         const Operation operation = fft_operation(n);
         const Bracket both = bracket(operation, fast, game);
         INFO("n=" << n << " S=" << fast << " " << to_string(game));

@@ -9,7 +9,7 @@
 #include "cairn/pebble/operation.h"
 #include "cairn/pebble/schedule.h"
 #include "catch.h"
-#include "pebble/share.h"
+#include "support/share.h"
 
 using namespace cairn;
 using namespace cairn::pebble;
@@ -71,7 +71,7 @@ Contraction random_contraction(core::Random& random, std::uint64_t largest) {
 TEST_CASE("projection: never above the optimum, on random contractions with every role") {
   core::Random random(61);
   std::size_t solved = 0;
-  while (solved < 600 / testing::k_share) {
+  while (solved < 600 / test::k_share) {
     const Contraction contraction = random_contraction(random, 4);
     const Cdag graph = contraction_graph(contraction, program_order(contraction));
     if (graph.size() > 22) continue;
@@ -97,7 +97,7 @@ TEST_CASE("projection: never above a play, where the bounds go beyond the compul
   double closest = 0.0;
   for (std::size_t i = 0; i < 150; ++i) {
     const Contraction contraction = random_contraction(random, 16);
-    if (!testing::taken(i)) continue;
+    if (!test::taken(i)) continue;
     TiledOrder order = program_order(contraction);
     for (Words& tile : order.tile) tile = 1 + static_cast<Words>(random.below(4));
     const Cdag graph = contraction_graph(contraction, order);
@@ -115,8 +115,8 @@ TEST_CASE("projection: never above a play, where the bounds go beyond the compul
       closest = std::max(closest, static_cast<double>(bound.words) / static_cast<double>(play));
     }
   }
-  CHECK(beyond_compulsory >= 20 / testing::k_share);
-  if (testing::k_share == 1) CHECK(closest > 0.5);  // so that a bound twice too large is found
+  CHECK(beyond_compulsory >= 20 / test::k_share);
+  if (test::k_share == 1) CHECK(closest > 0.5);  // so that a bound twice too large is found
 }
 
 TEST_CASE("projection: a tiled product costs what its formula says, played move by move") {

@@ -3,7 +3,7 @@
 
 #include "cairn/pebble/generators.h"
 #include "catch.h"
-#include "pebble/share.h"
+#include "support/share.h"
 
 using namespace cairn;
 using namespace cairn::pebble;
@@ -29,14 +29,14 @@ bool found(Fault fault, int graphs) {
 
 TEST_CASE("properties: random graphs") {
   core::Random random(31);
-  for (std::size_t i = 0; i < 2000 / testing::k_share; ++i) {
+  for (std::size_t i = 0; i < 2000 / test::k_share; ++i) {
     const auto wrong = Properties().check(random, 9);
     if (wrong) FAIL("graph " << i << ": " << *wrong);
   }
 }
 
 TEST_CASE("properties: planted faults are found") {
-  constexpr int k_graphs = 48 / static_cast<int>(testing::k_share);
+  constexpr int k_graphs = 48 / static_cast<int>(test::k_share);
   CHECK(violations(Fault::lower_doubled, k_graphs) > k_graphs / 2);
   CHECK(violations(Fault::upper_halved, k_graphs) > k_graphs / 2);
   CHECK(violations(Fault::optimum_halved, k_graphs) > k_graphs / 2);
