@@ -20,12 +20,7 @@ using loopnest::Affine;
 using loopnest::DimId;
 using loopnest::Extent;
 using loopnest::Projection;
-
-Projection at(std::initializer_list<DimId> dims) {
-  Projection projection;
-  for (DimId dim : dims) projection.push_back(Affine::of(dim));
-  return projection;
-}
+using loopnest::projection_of;
 
 constexpr GameSet sliding_games() {
   return GameSet::of({Rules::hong_kung, Sliding::allowed}) | GameSet::of({Rules::red_blue_white, Sliding::allowed});
@@ -69,9 +64,9 @@ Contraction score_product(const AttentionSizes& sizes) {
   Contraction part;
   part.name = "scores";
   const AttentionLoops l = add_attention_loops(part.domain, sizes);
-  part.accesses = {{.array = "Q", .index = at({l.b, l.g, l.h, l.q, l.d}), .role = Role::read},
-                   {.array = "K", .index = at({l.b, l.g, l.k, l.d}), .role = Role::read},
-                   {.array = "scores", .index = at({l.b, l.g, l.h, l.q, l.k}), .role = Role::result_free}};
+  part.accesses = {{.array = "Q", .index = projection_of({l.b, l.g, l.h, l.q, l.d}), .role = Role::read},
+                   {.array = "K", .index = projection_of({l.b, l.g, l.k, l.d}), .role = Role::read},
+                   {.array = "scores", .index = projection_of({l.b, l.g, l.h, l.q, l.k}), .role = Role::result_free}};
   return part;
 }
 
@@ -79,9 +74,10 @@ Contraction value_product(const AttentionSizes& sizes) {
   Contraction part;
   part.name = "values";
   const AttentionLoops l = add_attention_loops(part.domain, sizes);
-  part.accesses = {{.array = "probabilities", .index = at({l.b, l.g, l.h, l.q, l.k}), .role = Role::read_free},
-                   {.array = "V", .index = at({l.b, l.g, l.k, l.d}), .role = Role::read},
-                   {.array = "O", .index = at({l.b, l.g, l.h, l.q, l.d}), .role = Role::produce}};
+  part.accesses = {
+      {.array = "probabilities", .index = projection_of({l.b, l.g, l.h, l.q, l.k}), .role = Role::read_free},
+      {.array = "V", .index = projection_of({l.b, l.g, l.k, l.d}), .role = Role::read},
+      {.array = "O", .index = projection_of({l.b, l.g, l.h, l.q, l.d}), .role = Role::produce}};
   return part;
 }
 
@@ -184,12 +180,12 @@ Operation conv2d_operation(ConvSizes sizes) {
     form.terms = {{.dim = out, .stride = static_cast<std::int32_t>(sizes.stride)}, {.dim = tap, .stride = 1}};
     return form;
   };
-  Projection image = at({b, ci});
+  Projection image = projection_of({b, ci});
   image.push_back(sliding_index(y, r));
   image.push_back(sliding_index(x, s));
   part.accesses = {{.array = "image", .index = image, .role = Role::read},
-                   {.array = "filter", .index = at({co, ci, r, s}), .role = Role::read},
-                   {.array = "output", .index = at({b, co, y, x}), .role = Role::produce}};
+                   {.array = "filter", .index = projection_of({co, ci, r, s}), .role = Role::read},
+                   {.array = "output", .index = projection_of({b, co, y, x}), .role = Role::produce}};
   operation.inputs = footprint(part, part.accesses[0]) + footprint(part, part.accesses[1]);
   operation.outputs = footprint(part, part.accesses[2]);
   const Words products = sizes.in_channels * sizes.filter_height * sizes.filter_width;  // of one result

@@ -14,16 +14,9 @@ namespace cairn::pebble {
 
 namespace {
 
-using loopnest::Affine;
 using loopnest::DimId;
 using loopnest::Extent;
-using loopnest::Projection;
-
-Projection at(std::initializer_list<DimId> dims) {
-  Projection projection;
-  for (DimId dim : dims) projection.push_back(Affine::of(dim));
-  return projection;
-}
+using loopnest::projection_of;
 
 struct Names {
   std::string a, b, c;
@@ -37,9 +30,9 @@ Contraction product_contraction(const std::string& name, MatmulSizes sizes, cons
   const DimId m = part.domain.add("m", Extent::of(sizes.m));
   const DimId n = part.domain.add("n", Extent::of(sizes.n));
   const DimId k = part.domain.add("k", Extent::of(sizes.k));
-  part.accesses = {{.array = names.a, .index = at({b, m, k}), .role = a_role},
-                   {.array = names.b, .index = at({b, k, n}), .role = Role::read},
-                   {.array = names.c, .index = at({b, m, n}), .role = c_role}};
+  part.accesses = {{.array = names.a, .index = projection_of({b, m, k}), .role = a_role},
+                   {.array = names.b, .index = projection_of({b, k, n}), .role = Role::read},
+                   {.array = names.c, .index = projection_of({b, m, n}), .role = c_role}};
   return part;
 }
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 
 #include <boost/container/static_vector.hpp>
 
@@ -48,6 +49,12 @@ struct Affine {
 
 // The index of a tensor element, one form per tensor dimension, outermost first.
 using Projection = boost::container::static_vector<Affine, k_max_dims>;
+// Each dimension by itself.
+inline Projection projection_of(std::initializer_list<DimId> dims) {
+  Projection projection;
+  for (const DimId dim : dims) projection.push_back(Affine::of(dim));
+  return projection;
+}
 
 inline bool uses(const Projection& projection, DimId dim) {
   for (const Affine& form : projection)
