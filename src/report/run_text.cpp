@@ -291,8 +291,8 @@ class RunText : private TextReport {
                                                                       {"network", bounds.network_s},
                                                                       {"compute and network", bounds.together_s}};
     std::string each;
-    for (const auto& [name, seconds] : all)
-      if (seconds) each += fmt::format("{}{} {}", each.empty() ? "" : ", ", name, aligned_time(*seconds));
+    for (const auto& [name, time_s] : all)
+      if (time_s) each += fmt::format("{}{} {}", each.empty() ? "" : ", ", name, seconds(*time_s));
     line("  {}", paint_.dim(fmt::format("{:<12}{}", "", each)));
   }
 
