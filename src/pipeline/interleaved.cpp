@@ -9,6 +9,7 @@
 // section 2.2; the warm-up count is that of Megatron-LM's schedules.py.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "kinds.h"
 
@@ -28,10 +29,19 @@ Schedule interleaved_one_forward_one_backward(const Settings& settings) {
   const std::int32_t chunks = settings.chunks;
   const std::int32_t group = stages * chunks;
   const std::int32_t total = settings.micro_batches * chunks;
+  // The same on every device.
+  struct Turn {
+    std::int32_t chunk = 0;
+    std::int32_t micro_batch = 0;
+  };
+  std::vector<Turn> turns;
+  turns.reserve(total);
+  for (std::int32_t k = 0; k < total; ++k)
+    turns.push_back({.chunk = k % group / stages, .micro_batch = k / group * stages + k % stages});
   ScheduleBuilder builder("interleaved-1f1b", settings);
   const auto push = [&](Phase phase, std::int32_t k) {
-    const std::int32_t turn = k % group / stages;
-    builder.push(phase, phase == Phase::forward ? turn : chunks - 1 - turn, k / group * stages + k % stages);
+    const Turn& turn = turns[k];
+    builder.push(phase, phase == Phase::forward ? turn.chunk : chunks - 1 - turn.chunk, turn.micro_batch);
   };
   for (std::int32_t device = 0; device < stages; ++device) {
     const std::int32_t warm_up = std::min(total, 2 * (stages - device - 1) + (chunks - 1) * stages);

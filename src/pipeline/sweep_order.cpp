@@ -19,11 +19,16 @@ class Orderer {
   explicit Orderer(const Schedule& schedule)
       : schedule_(schedule),
         cursor_(schedule.row_begin.begin(), schedule.row_begin.end() - 1),
-        activation_(static_cast<std::size_t>(schedule.virtual_stages()) * schedule.micro_batches, k_not_yet),
+        stride_(static_cast<std::size_t>(schedule.micro_batches) + k_apart),
+        activation_(static_cast<std::size_t>(schedule.virtual_stages()) * stride_, k_not_yet),
         gradient_(activation_.size(), k_not_yet) {
     order_.stages = schedule.stages;
     order_.virtual_stages = schedule.virtual_stages();
     order_.steps.reserve(schedule.operations.size());
+    for (std::int32_t stage = 0; stage < schedule.virtual_stages(); ++stage) {
+      const std::int32_t place = stage % schedule.chain_length;
+      borders_.push_back({.begins = place == 0, .ends = place == schedule.chain_length - 1});
+    }
     for (std::int32_t row = 0; row < schedule.rows(); ++row) order_.row_device.push_back(schedule.device_of_row(row));
     if (!schedule.waits.empty()) {
       position_.assign(schedule.operations.size(), k_not_yet);
@@ -46,6 +51,10 @@ class Orderer {
 
  private:
   static constexpr std::int32_t k_no_producer = -1;
+  // Rows of a power of two of entries would all meet in a few sets of the caches: tables are one line wider, and the
+  // operations of rows to come are fetched ahead.
+  static constexpr std::size_t k_apart = 16;
+  static constexpr std::int32_t k_rows_ahead = 8;
 
   std::int32_t stage_of(std::int32_t row, const Operation& operation) const {
     return schedule_.virtual_stage(order_.row_device[row], operation.chunk);
@@ -53,9 +62,9 @@ class Orderer {
 
   // Where the result that the operation awaits is recorded; null when it awaits none from a neighbouring stage.
   const std::int32_t* awaited(const Operation& operation, std::int32_t stage) const {
-    const std::int32_t place = stage % schedule_.chain_length;
-    if (operation.phase == Phase::forward) return place == 0 ? nullptr : &activation_[key(stage - 1, operation)];
-    if (!sends_gradient(operation.phase) || place == schedule_.chain_length - 1) return nullptr;
+    if (operation.phase == Phase::forward)
+      return borders_[stage].begins ? nullptr : &activation_[key(stage - 1, operation)];
+    if (!sends_gradient(operation.phase) || borders_[stage].ends) return nullptr;
     return &gradient_[key(stage + 1, operation)];
   }
 
@@ -95,8 +104,10 @@ class Orderer {
   // One unit of time: every row starts its next operation if that awaits nothing from this slot on.
   bool run_slot() {
     const auto slot_begin = static_cast<std::int32_t>(order_.steps.size());
+    const Operation* const operations = schedule_.operations.data();
     for (std::int32_t row = 0; row < schedule_.rows(); ++row) {
       const std::int32_t next = cursor_[row];
+      if (row + k_rows_ahead < schedule_.rows()) __builtin_prefetch(operations + cursor_[row + k_rows_ahead]);
       if (next == schedule_.row_begin[row + 1] || !can_start(row, next, slot_begin)) continue;
       const bool joined = schedule_.operations[next].joined;
       if (joined && !can_start(row, next + 1, slot_begin)) continue;
@@ -163,11 +174,19 @@ class Orderer {
   }
 
   std::size_t key(std::int32_t stage, const Operation& operation) const {
-    return static_cast<std::size_t>(stage) * schedule_.micro_batches + operation.micro_batch;
+    return static_cast<std::size_t>(stage) * stride_ + operation.micro_batch;
   }
 
+  // Whether a virtual stage is the first of its chain, or the last.
+  struct Borders {
+    bool begins = false;
+    bool ends = false;
+  };
+
   const Schedule& schedule_;
+  std::vector<Borders> borders_;          // by virtual stage
   std::vector<std::int32_t> cursor_;      // per row: next operation
+  std::size_t stride_;                    // of the two tables
   std::vector<std::int32_t> activation_;  // position of forward, by (virtual stage, micro-batch)
   std::vector<std::int32_t> gradient_;    // position of backward or input gradient
   std::vector<std::int32_t> position_;    // of every operation; empty where there are no waits
