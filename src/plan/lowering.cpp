@@ -1,5 +1,6 @@
 #include "cairn/plan/lowering.h"
 
+#include "cairn/core/block_deque.h"
 #include "facets.h"
 #include "pass_assembly.h"
 #include "schedule_cache.h"
@@ -252,8 +253,7 @@ class Lowering::Implementation {
   Remembered<PassPair> halves_;                    // likewise
   Remembered<SidePasses::Tables> side_tables_;     // likewise
   Remembered<const StageEnd*> stage_ends_;         // by Facets::end
-  boost::container::deque<StageEnd, void, boost::container::deque_options<boost::container::block_size<64>>::type>
-      all_ends_;
+  core::BlockDeque<StageEnd> all_ends_;
   Strategy exchanged_;  // that under way, where its schedule exchanges sharded parameters
   Program program_;
 };

@@ -35,10 +35,7 @@ class Numbers {
   friend bool operator==(const Numbers& a, const Numbers& b) {
     return ((a.words_[0] ^ b.words_[0]) | (a.words_[1] ^ b.words_[1])) == 0;
   }
-  std::size_t hash() const {
-    const std::uint64_t h = (words_[0] * 0x9E3779B97F4A7C15ULL ^ words_[1]) * 0xBF58476D1CE4E5B9ULL;
-    return h ^ h >> 32;
-  }
+  std::size_t hash() const { return core::Hash::of(words_[0], words_[1]); }
 
  private:
   std::array<std::uint64_t, 2> words_{};

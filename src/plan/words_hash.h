@@ -5,17 +5,15 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cairn/core/hash.h"
 #include "cairn/plan/mesh.h"
 
 namespace cairn::plan {
 
 inline std::size_t hash_words(const std::int64_t* words, std::size_t count) {
-  std::uint64_t h = count;
-  for (std::size_t i = 0; i < count; ++i) {
-    h = (h ^ static_cast<std::uint64_t>(words[i])) * 0x9E3779B97F4A7C15ULL;
-    h ^= h >> 32;
-  }
-  return h;
+  core::Hash hash;
+  for (std::size_t i = 0; i < count; ++i) hash.add(words[i]);
+  return hash.value();
 }
 
 struct WordsHash {

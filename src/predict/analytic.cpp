@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <unordered_map>
-
-#include <boost/container/deque.hpp>
 
 #include "cairn/core/assert.h"
+#include "cairn/core/content_store.h"
 #include "cairn/core/flat_table.h"
+#include "cairn/core/hash.h"
 #include "cairn/predict/max_plus.h"
 #include "execute.h"
 #include "pass_function.h"
@@ -25,21 +24,23 @@ constexpr std::size_t k_narrow = 8;  // streams of most blocks
 constexpr auto ignore = [](std::size_t, const auto&, const auto&) {};
 
 struct RunHash {
-  std::size_t operator()(const plan::BlockRun& run) const {
-    const std::uint64_t h =
-        (reinterpret_cast<std::uintptr_t>(run.block) ^ static_cast<std::uint64_t>(run.count) << 48) *
-        0x9E3779B97F4A7C15ULL;
-    return h ^ h >> 29;
-  }
+  std::size_t operator()(const plan::BlockRun& run) const { return core::Hash::of(run.block, run.count); }
 };
 
 struct PairHash {
   std::size_t operator()(const std::pair<const plan::Pass*, const plan::Pass*>& pair) const {
-    const std::uint64_t h =
-        (reinterpret_cast<std::uintptr_t>(pair.first) * 31 + reinterpret_cast<std::uintptr_t>(pair.second)) *
-        0x9E3779B97F4A7C15ULL;
-    return h ^ h >> 32;
+    return core::Hash::of(pair.first, pair.second);
   }
+};
+
+// Passes that differ in what takes no time, or in memory alone, are one function.
+struct Terms {
+  static std::uint64_t hash(const PassFunction& function) {
+    core::Hash hash;
+    for (const PassTerm& term : function.terms()) hash.add(term.row).add(term.column).add(term.weight);
+    return hash.value();
+  }
+  static bool same(const PassFunction& a, const PassFunction& b) { return a.terms() == b.terms(); }
 };
 
 // Streams that a stage itself occupies.
@@ -265,22 +266,9 @@ class Analytic::Implementation {
     if (id >= passes_.size()) passes_.resize(id + 1);
     auto& [known, slot] = passes_[id];
     if (known == &pass) return *slot;
-    slot = &function(PassFunction(matrix_of(pass)));
+    slot = functions_.stored(PassFunction(matrix_of(pass))).first;
     known = &pass;
     return *slot;
-  }
-
-  // Passes that differ in what takes no time, or in memory alone, are one function.
-  PassFunction& function(PassFunction&& made) {
-    std::uint64_t hash = made.terms().size();
-    for (const PassTerm& term : made.terms()) {
-      hash = (hash ^ static_cast<std::uint64_t>(term.weight)) * 0x9E3779B97F4A7C15ULL;
-      hash = (hash ^ (std::uint64_t{term.row} << 8 | term.column)) * 0xBF58476D1CE4E5B9ULL ^ hash >> 29;
-    }
-    const auto [begin, end] = by_hash_.equal_range(hash);
-    for (auto it = begin; it != end; ++it)
-      if (it->second->terms() == made.terms()) return *it->second;
-    return *by_hash_.emplace(hash, &functions_.emplace_back(std::move(made)))->second;
   }
 
   const Matrix& stretch(const plan::Block& block, std::int64_t count) {
@@ -323,10 +311,7 @@ class Analytic::Implementation {
   }
 
   PriceTable& prices_;
-  boost::container::deque<PassFunction, std::allocator<PassFunction>,
-                          boost::container::deque_options<boost::container::block_size<64>>::type>
-      functions_;
-  std::unordered_multimap<std::uint64_t, PassFunction*> by_hash_;
+  core::ContentStore<PassFunction, Terms> functions_;
   std::vector<std::pair<const plan::Pass*, PassFunction*>> passes_;  // by id
   core::FlatTable<plan::BlockRun, std::unique_ptr<Matrix>, RunHash> stretches_;
   core::FlatTable<std::pair<const plan::Pass*, const plan::Pass*>, std::unique_ptr<Finish>, PairHash> finishes_;
