@@ -488,6 +488,8 @@ class Parser {
 
 }  // namespace
 
+std::string BoundArguments::operation_text() const { return fmt::format("{}", fmt::join(operation, " ")); }
+
 Arguments parse(int argc, const char* const* argv) { return Parser().parse(argc, argv); }
 
 }  // namespace cairn::cli

@@ -38,8 +38,9 @@ struct RunArguments {
 
 struct BoundArguments {
   std::vector<std::string> operation;  // its words; "einsum" and an expression; empty: a file
-  std::string sizes;                   // of an einsum's letters
-  std::string fast;                    // bytes with a unit, else words; empty: all on-chip memory of the accelerator
+  std::string operation_text() const;
+  std::string sizes;  // of an einsum's letters
+  std::string fast;   // bytes with a unit, else words; empty: all on-chip memory of the accelerator
   std::string format = "bf16";
   std::string rules = "rbw";
   bool slide = false;
@@ -55,8 +56,8 @@ struct BoundArguments {
   std::string cluster;       // whose links join them
   std::string model;
   std::optional<std::int64_t> layer;  // 1: the first block, 0: the embedding; none: every class once
-  std::int64_t sequence = 0;  // tokens; 0: 2048 or as many positions as the model has
-  std::int64_t batch = 1;     // sequences
+  std::int64_t sequence = 0;          // tokens; 0: 2048 or as many positions as the model has
+  std::int64_t batch = 1;             // sequences
   bool backward = false;
   std::string attention;  // empty: unfused, or the only one that latent attention has
   ResultArguments result;
@@ -155,8 +156,9 @@ struct ImportArguments {
 };
 
 using CommandArguments =
-    std::variant<std::monostate, RunArguments, BoundArguments, ConfigShowArguments, ConfigModelArguments, ConfigListArguments,
-                 ValidateArguments, CalibrateArguments, TopologyArguments, ScheduleArguments, ImportArguments, SchemaArguments, CompletionArguments>;
+    std::variant<std::monostate, RunArguments, BoundArguments, ConfigShowArguments, ConfigModelArguments,
+                 ConfigListArguments, ValidateArguments, CalibrateArguments, TopologyArguments, ScheduleArguments,
+                 ImportArguments, SchemaArguments, CompletionArguments>;
 
 struct Arguments {
   CommonArguments common;

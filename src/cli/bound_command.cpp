@@ -1,5 +1,4 @@
 // `cairn bound`: an operator, an einsum, a graph or an execution, and the provable bracket of its data movement.
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -57,10 +56,8 @@ Cdag graph_of_trace(const std::string& file) {
   return cdag_of(start == k_binary_trace ? pebble::read_binary_trace(stream, file) : pebble::read_trace(stream, file));
 }
 
-std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
-
 Operation named_operation(const BoundArguments& arguments) {
-  if (arguments.operation.front() != "einsum") return pebble::parse_operation(joined(arguments.operation));
+  if (arguments.operation.front() != "einsum") return pebble::parse_operation(arguments.operation_text());
   if (arguments.operation.size() != 2)
     throw core::ConfigurationError("bound.einsum", "an einsum is one expression",
                                    "write einsum 'ik,kj->ij' --sizes i=64,j=64,k=64");
@@ -94,11 +91,9 @@ Words fast_words(const BoundArguments& arguments, double bytes_per_word,
                  const std::optional<hardware::Accelerator>& accelerator) {
   const std::string& text = arguments.fast;
   if (text.empty()) return whole_words(on_chip_bytes(*accelerator), bytes_per_word);
-  Words words = 0;
-  const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), words);
-  if (status == std::errc() && stop == text.data() + text.size()) {
-    if (words >= 1 && static_cast<double>(words) < k_most_words) return words;
-    throw core::ConfigurationError("--fast", fmt::format("{} words", words), "give at least 1");
+  if (const auto words = pebble::whole_number(text)) {
+    if (*words >= 1 && static_cast<double>(*words) < k_most_words) return *words;
+    throw core::ConfigurationError("--fast", fmt::format("{} words", *words), "give at least 1");
   }
   return whole_words(config::require_quantity(text, config::Dimension::bytes, "--fast"), bytes_per_word);
 }
@@ -116,7 +111,7 @@ void bound(report::BoundAnswer& answer, const Operation& operation, const BoundA
     throw core::ConfigurationError(
         "--fast", fmt::format("{} words cannot hold what one value of {} is made of", answer.fast, operation.name),
         fmt::format("give at least {} words", minimum));
-  const std::string words = joined(arguments.operation);
+  const std::string words = arguments.operation_text();
   answer.what = arguments.sizes.empty() ? words : fmt::format("{} {}", words, arguments.sizes);
   answer.operations = static_cast<double>(operation.flops);
   for (pebble::LowerBound& each : lower_bounds(operation, answer.fast))
@@ -228,18 +223,15 @@ Cdag graph_for_nodes(const Operation& operation) {
 }
 
 void add_devices(report::BoundAnswer& answer, const Operation& operation, const BoundArguments& arguments) {
-  const std::string words = joined(arguments.operation);
-  const std::string kind = words.substr(0, words.find(' '));
-  const bool einsum = kind == "einsum";
-  const pebble::SizeMap sizes =
-      einsum ? pebble::SizeMap{} : pebble::parse_sizes(words.substr(std::min(words.size(), kind.size())));
+  const auto [kind, text] = pebble::split_name(arguments.operation_text());
+  const pebble::SizeMap sizes = kind == "einsum" ? pebble::SizeMap{} : pebble::parse_sizes(text);
   const auto size = [&](const char* name, Words fallback) {
     const auto found = sizes.find(name);
     return static_cast<double>(found == sizes.end() ? fallback : found->second);
   };
   const auto devices = static_cast<double>(arguments.devices);
-  report::DevicesRow row;
-  row.devices = devices;
+  report::DevicesRow row{
+      .devices = devices, .counted = report::DevicesRow::Counted::both_ways, .method = {}, .premise = {}};
   pebble::ParallelWords bound;
   if (kind == "matmul") {
     const pebble::ParallelMatmul problem{.m = size("m", 1), .n = size("n", 1), .k = size("k", 1), .devices = devices};
@@ -266,14 +258,14 @@ void add_devices(report::BoundAnswer& answer, const Operation& operation, const 
   answer.devices = std::move(row);
 }
 
-// Words in and out of a device pass its links both ways at once, of an exchange they are counted one way; of what all
-// nodes receive, the busiest gets its share at least. What enters from slow memory crosses no link between nodes.
+// What a device moves passes its links both ways at once; of what all nodes receive, the busiest gets its share at
+// least. What enters from slow memory crosses no link between nodes.
 void add_network(report::BoundAnswer& answer, const BoundArguments& arguments, const hardware::Machine& machine) {
   double rate = 0.0;
   for (const hardware::NetworkLevel& level : machine.network.levels)
     rate += level.gpu_bandwidth().base() / level.oversubscription;
   double words = 0.0;
-  if (answer.devices) words = answer.devices->total ? answer.devices->words : answer.devices->words / 2.0;
+  if (answer.devices) words = answer.devices->words_one_way();
   if (answer.nodes)
     words = std::ceil(static_cast<double>(answer.nodes->received.lower.words) / static_cast<double>(arguments.devices));
   answer.network = {.name = arguments.cluster, .bytes_per_s = rate, .lower_s = words * answer.bytes_per_word / rate};

@@ -1,15 +1,14 @@
 #include "exchange_bound.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "cairn/config/units.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/pebble/operation_text.h"
 #include "cairn/pebble/parallel_bounds.h"
 
 namespace cairn::cli {
@@ -18,16 +17,10 @@ namespace {
 constexpr std::string_view k_where = "bound";
 constexpr double k_most_counted = 1e18;
 
-std::string joined_words(const BoundArguments& arguments) {
-  return fmt::format("{}", fmt::join(arguments.operation, " "));
-}
-
 const pebble::ExchangeKind* exchange_kind(const BoundArguments& arguments) {
-  std::istringstream words(joined_words(arguments));
-  std::string first;
-  words >> first;
+  const std::string name = pebble::split_name(arguments.operation_text()).name;
   const auto& kinds = pebble::exchange_kinds();
-  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.name == first; });
+  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.name == name; });
   return found == kinds.end() ? nullptr : &*found;
 }
 
@@ -36,33 +29,11 @@ const pebble::ExchangeKind* exchange_kind(const BoundArguments& arguments) {
                                  fmt::format("write for example '{} p=16 n=1GiB': p devices, n bytes or words", kind));
 }
 
-// A bare whole number, or empty.
-std::optional<double> whole_number(const std::string& text) {
-  std::uint64_t value = 0;
-  const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || stop != text.data() + text.size()) return {};
-  return static_cast<double>(value);
-}
-
-std::map<std::string, std::string> exchange_sizes(const std::string& kind, std::string text) {
-  std::replace(text.begin(), text.end(), ',', ' ');
-  std::istringstream words(text);
-  std::map<std::string, std::string> sizes;
-  std::string word;
-  words >> word;
-  std::string last;
-  while (words >> word) {
-    const std::size_t equal = word.find('=');
-    if (equal == std::string::npos && last == "n") {
-      sizes[last] += " " + word;  // n=1 GiB
-      continue;
-    }
-    last = word.substr(0, equal);
-    if (equal == std::string::npos || (last != "p" && last != "n"))
-      refuse_exchange(kind, fmt::format("'{}' is no size of an exchange", word));
-    if (!sizes.emplace(last, word.substr(equal + 1)).second)
-      refuse_exchange(kind, fmt::format("{} is given twice", last));
-  }
+std::map<std::string, std::string> exchange_sizes(const std::string& text) {
+  const auto [kind, rest] = pebble::split_name(text);
+  auto sizes = pebble::parse_values(rest);
+  for (const auto& [name, value] : sizes)
+    if (name != "p" && name != "n") refuse_exchange(kind, fmt::format("'{}' is no size of an exchange", name));
   for (const char* key : {"p", "n"})
     if (!sizes.contains(key)) refuse_exchange(kind, fmt::format("{} is missing", key));
   return sizes;
@@ -89,31 +60,34 @@ bool names_exchange(const BoundArguments& arguments) { return exchange_kind(argu
 void bound_exchange(report::BoundAnswer& answer, const BoundArguments& arguments) {
   const pebble::ExchangeKind& kind = *exchange_kind(arguments);
   refuse_options_of_memory(arguments);
-  answer.what = joined_words(arguments);
-  const auto sizes = exchange_sizes(kind.name, answer.what);
-  const auto devices = whole_number(sizes.at("p"));
-  if (!devices || *devices < 1.0 || *devices > k_most_counted)
+  answer.what = arguments.operation_text();
+  const auto sizes = exchange_sizes(answer.what);
+  const auto whole = pebble::whole_number(sizes.at("p"));
+  if (!whole || *whole < 1 || static_cast<double>(*whole) > k_most_counted)
     refuse_exchange(kind.name, fmt::format("p={} is no number of devices", sizes.at("p")));
-  const auto words = whole_number(sizes.at("n"));
-  const double n =
-      words ? *words : config::require_quantity(sizes.at("n"), config::Dimension::bytes, "n") / answer.bytes_per_word;
-  if (!(n > 0.0 && n * *devices < k_most_counted))
+  const auto devices = static_cast<double>(*whole);
+  const auto words = pebble::whole_number(sizes.at("n"));
+  const double n = words
+                       ? static_cast<double>(*words)
+                       : config::require_quantity(sizes.at("n"), config::Dimension::bytes, "n") / answer.bytes_per_word;
+  if (!(n > 0.0 && n * devices < k_most_counted))
     refuse_exchange(kind.name,
                     fmt::format("n={} over p={} is no amount that can be counted", sizes.at("n"), sizes.at("p")));
 
-  const pebble::ParallelWords bound = pebble::exchange_words(kind.exchange, n, *devices);
+  const pebble::ParallelWords bound = pebble::exchange_words(kind.exchange, n, devices);
   answer.lower.push_back({.words = static_cast<pebble::Words>(std::ceil(bound.words)),
                           .games = pebble::GameSet::all(),
                           .method = bound.method,
                           .assumptions = {bound.premise, "one copy of the data at the start"},
                           .parts = {}});
-  report::DevicesRow row{.devices = *devices,
+  report::DevicesRow row{.devices = devices,
+                         .counted = report::DevicesRow::Counted::each_way,
                          .words = bound.words,
-                         .total = pebble::exchange_total_words(kind.exchange, n, *devices),
+                         .total = pebble::exchange_total_words(kind.exchange, n, devices),
                          .method = bound.method,
                          .premise = bound.premise,
                          .algorithms = {}};
-  for (const pebble::ExchangeAlgorithm& each : pebble::exchange_algorithms(kind.exchange, n, *devices))
+  for (const pebble::ExchangeAlgorithm& each : pebble::exchange_algorithms(kind.exchange, n, devices))
     row.algorithms.emplace_back(each.name, each.words);
   answer.devices = std::move(row);
 }

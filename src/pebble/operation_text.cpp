@@ -11,6 +11,8 @@ namespace cairn::pebble {
 
 namespace {
 
+constexpr const char* k_between = " \t\n\r\f\v,";  // words
+
 struct Recipe {
   std::vector<OperatorKey> keys;
   std::function<Operation(const std::vector<Words>&)> make;
@@ -164,37 +166,52 @@ Operation make_operation(const std::string& kind, const SizeMap& sizes) {
   return operation;
 }
 
+NamedText split_name(const std::string& text) {
+  const std::size_t begin = std::min(text.find_first_not_of(k_between), text.size());
+  const std::size_t end = std::min(text.find_first_of(k_between, begin), text.size());
+  return {.name = text.substr(begin, end - begin), .rest = text.substr(end)};
+}
+
+std::map<std::string, std::string> parse_values(const std::string& text) {
+  std::map<std::string, std::string> values;
+  auto last = values.end();
+  for (NamedText next = split_name(text); !next.name.empty(); next = split_name(next.rest)) {
+    const std::string& word = next.name;
+    const std::size_t equals = word.find('=');
+    if (equals == 0 || (equals == std::string::npos && last == values.end()))
+      refuse("sizes", "'" + word + "' is no size", "write name=number");
+    if (equals == std::string::npos) {
+      last->second += " " + word;
+      continue;
+    }
+    const auto [place, fresh] = values.emplace(word.substr(0, equals), word.substr(equals + 1));
+    if (!fresh) refuse("sizes", "'" + place->first + "' is given twice", "give it once");
+    last = place;
+  }
+  return values;
+}
+
+std::optional<Words> whole_number(const std::string& text) {
+  Words value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, status] = std::from_chars(text.data(), end, value);
+  return status == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
+
 SizeMap parse_sizes(const std::string& text) {
   SizeMap sizes;
-  std::string word;
-  const auto take = [&] {
-    if (word.empty()) return;
-    const std::size_t equals = word.find('=');
-    Words value = 0;
-    const char* end = word.data() + word.size();
-    if (equals == std::string::npos || equals == 0) refuse("sizes", "'" + word + "' is no size", "write name=number");
-    const auto [stop, status] = std::from_chars(word.data() + equals + 1, end, value);
-    if (status != std::errc() || stop != end)
-      refuse("sizes", "'" + word.substr(equals + 1) + "' is no whole number", "write name=number");
-    if (!sizes.emplace(word.substr(0, equals), value).second)
-      refuse("sizes", "'" + word.substr(0, equals) + "' is given twice", "give it once");
-    word.clear();
-  };
-  for (char c : text) {
-    if (c == ',' || std::isspace(static_cast<unsigned char>(c)) != 0)
-      take();
-    else
-      word += c;
+  for (const auto& [name, value] : parse_values(text)) {
+    const auto number = whole_number(value);
+    if (!number) refuse("sizes", "'" + value + "' is no whole number", "write name=number");
+    sizes.emplace(name, *number);
   }
-  take();
   return sizes;
 }
 
 Operation parse_operation(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string::npos) refuse("operator", "no operator given", "for example 'matmul m=1024 n=1024 k=1024'");
-  const std::size_t end = std::min(text.find(' ', begin), text.size());
-  return make_operation(text.substr(begin, end - begin), parse_sizes(text.substr(end)));
+  const auto [kind, sizes] = split_name(text);
+  if (kind.empty()) refuse("operator", "no operator given", "for example 'matmul m=1024 n=1024 k=1024'");
+  return make_operation(kind, parse_sizes(sizes));
 }
 
 Operation einsum_operation(const std::string& expression, const SizeMap& sizes) {

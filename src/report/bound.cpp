@@ -34,6 +34,10 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
+const char* counted(const DevicesRow& row) {
+  return row.counted == DevicesRow::Counted::each_way ? "each way" : "sent and received together";
+}
+
 // 1234567 as 1,234,567, whatever the locale.
 std::string grouped(Words words) {
   std::string digits = std::to_string(words);
@@ -126,11 +130,9 @@ std::string json(const BoundAnswer& answer, const Tool& tool, int indent) {
                                   {"method", row.method},
                                   {"lower_s", or_null(row.least_s(answer.bytes_per_word))}});
   if (answer.devices) {
-    document["devices"] = {{"devices", answer.devices->devices},
-                           {"words", answer.devices->words},
-                           {"method", answer.devices->method},
-                           {"premise", answer.devices->premise},
-                           {"algorithms", Json::object()}};
+    document["devices"] = {{"devices", answer.devices->devices}, {"counted", counted(*answer.devices)},
+                           {"words", answer.devices->words},     {"method", answer.devices->method},
+                           {"premise", answer.devices->premise}, {"algorithms", Json::object()}};
     if (answer.devices->total) document["devices"]["total"] = *answer.devices->total;
     for (const auto& [name, words] : answer.devices->algorithms) document["devices"]["algorithms"][name] = words;
   }
@@ -279,7 +281,7 @@ class BoundText : private TextReport {
     };
     line("");
     line("{}  {}", paint_.bold(fmt::format("Over {:.0f} devices", row.devices)),
-         paint_.dim("words that some device sends and receives"));
+         paint_.dim(fmt::format("words that some device moves, {}", counted(row))));
     moved("at least", row.words, fmt::format("{}; {}", row.method, row.premise));
     if (row.total) moved("received by all", *row.total, "");
     for (const auto& [name, words] : row.algorithms) moved(name, words, "");

@@ -224,6 +224,7 @@ std::string bound_schema() {
                                                  {"method", text()},
                                                  {"lower_s", or_null(amount("s"))}}));
   body["properties"]["devices"] = object({{"devices", amount("1")},
+                                          {"counted", text()},
                                           {"words", amount("words")},
                                           {"method", text()},
                                           {"premise", text()},

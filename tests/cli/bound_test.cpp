@@ -225,6 +225,7 @@ TEST_CASE("bound: several devices") {
   // 64 devices in a cube meet the bound of a square product exactly; a square grid that of attention.
   const json product = bound_answer({"matmul m=8192 n=8192 k=8192", "--devices", "64", "--fast", "100MB"})["devices"];
   CHECK(product["words"].get<double>() == Approx(3.0 * 8192 * 8192 / 16.0 * 0.75));
+  CHECK(product["counted"] == "sent and received together");
   CHECK(product["algorithms"]["3d"].get<double>() == Approx(product["words"].get<double>()));
   CHECK(product["algorithms"]["2d"].get<double>() > product["words"].get<double>());
   const json attention =
@@ -333,6 +334,7 @@ TEST_CASE("bound: exchanges between devices") {
   const double n = 536'870'912.0;
   CHECK(sum["devices"]["words"] == 2.0 * n * 15.0 / 16.0);
   CHECK(sum["devices"]["total"] == 2.0 * n * 15.0);
+  CHECK(sum["devices"]["counted"] == "each way");
   CHECK(sum["lower"] == 2.0 * n * 15.0 / 16.0);
   CHECK(sum["devices"]["algorithms"]["ring"] == sum["devices"]["words"]);
   CHECK(sum["devices"]["algorithms"]["recursive doubling"] == 4.0 * n);
@@ -350,6 +352,9 @@ TEST_CASE("bound: exchanges between devices") {
   CHECK(words("gather")["total"] == 80.0);
   CHECK(bound_answer({"all-reduce p=1 n=100"})["lower"] == 0);
 
+  CHECK(bound_answer({"all-gather", "p=8,", "n=1", "GiB"})["lower"] ==
+        bound_answer({"all-gather p=8 n=1GiB"})["lower"]);
+
   // 896 MiB over 450 GB/s and 50 GB/s together.
   const json timed = bound_answer({"all-gather", "p=8", "n=1GiB", "--cluster", "dgx-h100"});
   CHECK(timed["network"]["lower_s"].get<double>() == Approx(896.0 * 1048576.0 / 500e9));
@@ -357,9 +362,10 @@ TEST_CASE("bound: exchanges between devices") {
 
 TEST_CASE("bound: exchanges that are none are refused") {
   for (const char* text : {"all-reduce p=16", "all-reduce n=5", "all-reduce p=0 n=5", "all-reduce p=2 n=0",
-                           "all-reduce p=x n=5", "all-reduce p=2 n=5 q=1", "all-reduce p=2 p=3 n=5"})
+                           "all-reduce p=x n=5", "all-reduce p=2 n=5 q=1", "all-reduce p=2 n=-5"})
     bound_refused({text}, "write for example 'all-reduce p=16 n=1GiB'");
-  bound_refused({"all-reduce p=2 n=-5"}, "n: the unit is missing");
+  bound_refused({"all-reduce p=2 p=3 n=5"}, "'p' is given twice");
+  bound_refused({"all-reduce 2 n=5"}, "'2' is no size");
   bound_refused({"all-reduce p=2 n=5 parsecs"}, "unknown unit 'parsecs'");
   bound_refused({"all-reduce p=2 n=5", "--fast", "7"}, "leave --fast out");
   bound_refused({"all-reduce p=2 n=5", "--devices", "7"}, "write p=N");

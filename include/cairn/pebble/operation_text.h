@@ -30,8 +30,21 @@ struct OperatorKind {
 std::vector<OperatorKind> operator_kinds();
 Operation make_operation(const std::string& kind, const SizeMap& sizes);
 
-// "m=8192 n=8192" or "m=8192,n=8192": blanks or commas between.
+// "matmul m=8192 n=8192" in its first word and what is left.
+struct NamedText {
+  std::string name;
+  std::string rest;
+};
+NamedText split_name(const std::string& text);
+
+// "p=16 n=1 GiB" or "p=16,n=1 GiB": blanks or commas between; a word without '=' continues the value before it.
+std::map<std::string, std::string> parse_values(const std::string& text);
+
+// Values that are whole numbers.
 SizeMap parse_sizes(const std::string& text);
+
+// Empty when the text is anything else.
+std::optional<Words> whole_number(const std::string& text);
 
 // "matmul m=8192 n=8192 k=8192"
 Operation parse_operation(const std::string& text);

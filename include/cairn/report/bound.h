@@ -55,14 +55,18 @@ struct MovesRow {
   std::string reason;
 };
 
-// What some device of several must send and receive.
+// What some device of several must move, whether bounded with what it sends and receives together or for each way.
 struct DevicesRow {
+  enum class Counted { both_ways, each_way };
   double devices = 1.0;
+  Counted counted = Counted::both_ways;
   double words = 0.0;
-  std::optional<double> total;  // received by all devices together, where it is known
+  std::optional<double> total = {};  // received by all devices together, where it is known
   std::string method;
   std::string premise;
-  std::vector<std::pair<std::string, double>> algorithms;  // words each device moves in known ones
+  std::vector<std::pair<std::string, double>> algorithms = {};  // words each device moves in known ones
+  // Of the way that carries more, at least.
+  double words_one_way() const { return counted == Counted::each_way ? words : words / 2.0; }
 };
 
 // A graph on several nodes (pebble/horizontal.h). The upper side is of plays that a verifier has followed; none where
