@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
+
+#include <boost/pending/disjoint_sets.hpp>
 
 namespace cairn::cost {
 namespace {
@@ -11,15 +12,16 @@ namespace {
 // Dimensions of operators and of tensors that are one axis.
 class Classes {
  public:
-  explicit Classes(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
-  std::size_t of(std::size_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
+  explicit Classes(std::size_t count) : ranks_(count, 0), parents_(count), sets_(ranks_.data(), parents_.data()) {
+    for (std::size_t i = 0; i < count; ++i) sets_.make_set(i);
   }
-  void join(std::size_t a, std::size_t b) { parent_[of(a)] = of(b); }
+  std::size_t of(std::size_t i) { return sets_.find_set(i); }
+  void join(std::size_t a, std::size_t b) { sets_.union_set(a, b); }
 
  private:
-  std::vector<std::size_t> parent_;
+  std::vector<std::size_t> ranks_;
+  std::vector<std::size_t> parents_;
+  boost::disjoint_sets<std::size_t*, std::size_t*> sets_;
 };
 
 bool is_read(const ir::Access& access) { return access.mode == ir::Mode::read; }
