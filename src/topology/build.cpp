@@ -1,8 +1,11 @@
 #include "cairn/topology/build.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "cairn/config/read.h"
 #include "cairn/core/diagnostics.h"
@@ -241,6 +244,10 @@ Network load_network(const config::Loader& loader, std::string_view name, const 
   for (const std::string& assignment : overrides) config::apply_override(node, assignment, diagnostics);
   Network network = read_network(loader, node, diagnostics);
   diagnostics.raise_if_errors();
+  // The name in the file is that of the values in the file.
+  const auto names_it = [](const std::string& assignment) { return assignment.starts_with("name="); };
+  if (!overrides.empty() && std::none_of(overrides.begin(), overrides.end(), names_it))
+    network.name = fmt::format("{} with {}", std::filesystem::path(name).stem().string(), fmt::join(overrides, ", "));
   return network;
 }
 

@@ -65,6 +65,12 @@ TEST_CASE("topology: flows", "[topology]") {
   CHECK(text.out.find("3.002 ms") != std::string::npos);
 }
 
+TEST_CASE("topology: a network with other values has another name", "[topology]") {
+  CHECK(topology_answer({"torus-1024"})["name"] == "Torus 32x32");
+  CHECK(topology_answer({"torus-1024", "--set", "dims=[6, 5]"})["name"] == "torus-1024 with dims=[6, 5]");
+  CHECK(topology_answer({"torus-1024", "--set", "dims=[6, 5]", "--set", "name=Torus 6x5"})["name"] == "Torus 6x5");
+}
+
 TEST_CASE("topology: pictures", "[topology]") {
   const std::string svg = scratch() + "/net.svg", dot = scratch() + "/net.dot";
   CHECK(run({"topology", "star-8", "--svg", svg, "--dot", dot}).code == 0);

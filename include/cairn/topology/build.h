@@ -41,7 +41,8 @@ struct NetworkFile {
 };
 void describe(config::Fields& fields, NetworkFile& file);
 
-// `name`: a file, or a name among topologies, then clusters. `overrides` as for experiments: dims=[8, 8], nodes=64.
+// `name`: a file, or a name among topologies, then clusters. `overrides` as for experiments: dims=[8, 8], nodes=64; a
+// network with any is called "torus-1024 with dims=[8, 8]", unless one of them names it.
 // Throws core::ConfigurationError with everything wrong, at its place.
 Network load_network(const config::Loader& loader, std::string_view name,
                      const std::vector<std::string>& overrides = {});
