@@ -185,6 +185,7 @@ class Job::Implementation {
     model_ = models::build_transformer(r_.transformer, r_.build);
     const std::int64_t domain = r_.machine.network.levels.front().domain;
     lowering_ = std::make_unique<plan::Lowering>(model_, r_.experiment.training.seq_len, r_.treatment, domain);
+    lowering_->give(r_.strategy, r_.schedule);
     pricer_ = std::make_unique<predict::CostPricer>(r_.calibration, r_.machine.accelerator.value, r_.machine.network,
                                                     r_.framework.fitted, r_.machine.cluster.value.host);
     prices_ = std::make_unique<predict::PriceTable>(*pricer_);
@@ -285,7 +286,7 @@ class Job::Implementation {
           break;
       }
     }
-    const auto parts = static_cast<std::int32_t>(r_.virtual_stages);
+    const auto parts = r_.schedule->chain_length;
     const pipeline::Split split = pipeline::balanced_split(body, parts, ends);
     r_.strategy.stage_layers.assign(split.counts.begin(), split.counts.end());
   }

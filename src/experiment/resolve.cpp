@@ -149,16 +149,15 @@ class Resolver {
     return options;
   }
 
-  // Virtual stages that a micro-batch passes: whatever the schedule says.
-  std::int64_t stages_passed() {
+  bool generate_schedule() {
     try {
-      const pipeline::Schedule schedule =
-          pipeline::generate(r_.strategy.schedule, plan::schedule_settings(r_.strategy));
-      check_host_link(schedule);
-      return schedule.chain_length;
+      r_.schedule = std::make_shared<const pipeline::Schedule>(
+          pipeline::generate(r_.strategy.schedule, plan::schedule_settings(r_.strategy)));
+      check_host_link(*r_.schedule);
+      return true;
     } catch (const core::ConfigurationError& problem) {
       add_placed(problem, r_.origins, diagnostics_);
-      return 0;
+      return false;
     }
   }
 
@@ -368,9 +367,8 @@ class Resolver {
   }
 
   void stages() {
-    const std::int64_t virtual_stages = stages_passed();
-    if (virtual_stages == 0) return;
-    r_.virtual_stages = virtual_stages;
+    if (!generate_schedule()) return;
+    const std::int64_t virtual_stages = r_.schedule->chain_length;  // that a micro-batch passes
     if (virtual_stages > r_.transformer.layers) {
       error("strategy.pp", fmt::format("{} virtual stages for {} layers", virtual_stages, r_.transformer.layers),
             fmt::format("use at most {} stages times chunks", r_.transformer.layers));

@@ -15,8 +15,8 @@ struct Resolved {
   hardware::PrecisionRecipe recipe;
   hardware::FrameworkProfile framework;
   cost::Calibration calibration;
-  plan::Strategy strategy;  // stage_layers empty while they wait for prices
-  std::int64_t virtual_stages = 1;  // that a micro-batch passes
+  plan::Strategy strategy;                             // stage_layers empty while they wait for prices
+  std::shared_ptr<const pipeline::Schedule> schedule;  // that the strategy's settings generate
   plan::ParameterTreatment treatment;
   std::int64_t global_batch = 0;
   models::BuildOptions build;

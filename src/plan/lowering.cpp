@@ -74,6 +74,10 @@ class Lowering::Implementation {
     return program_;
   }
 
+  void give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule) {
+    schedules_.give(strategy, std::move(schedule));
+  }
+
   LoweredLayer& layer(const Strategy& strategy, std::size_t layer_class) {
     return layers_.of(strategy, meshes_of(strategy), layer_class, 0, true);
   }
@@ -263,6 +267,9 @@ Lowering::Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreat
 Lowering::~Lowering() = default;
 
 const Program& Lowering::lower(const Strategy& strategy) { return implementation_->lower(strategy); }
+void Lowering::give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule) {
+  implementation_->give(strategy, std::move(schedule));
+}
 const LayerState& Lowering::layer_state(const Strategy& strategy, std::size_t layer_class) {
   return implementation_->layer(strategy, layer_class).lowering.state();
 }

@@ -73,6 +73,18 @@ Exchanges model_copies(const pipeline::Schedule& schedule, const std::vector<std
 
 }  // namespace
 
+void ScheduleCache::give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule) {
+  given_.push_back(
+      {.kind = strategy.schedule, .settings = schedule_settings(strategy), .schedule = std::move(schedule)});
+}
+
+std::shared_ptr<const pipeline::Schedule> ScheduleCache::generated(const Strategy& strategy) const {
+  const pipeline::Settings settings = schedule_settings(strategy);
+  for (const Given& given : given_)
+    if (given.kind == strategy.schedule && given.settings == settings) return given.schedule;
+  return std::make_shared<const pipeline::Schedule>(pipeline::generate(strategy.schedule, settings));
+}
+
 const ScheduleEntry& ScheduleCache::of(const Strategy& strategy) {
   const auto known = std::find_if(kinds_.begin(), kinds_.end(), [&](const auto& kind) {
     return kind.first == strategy.schedule && kind.second == strategy.schedule_options;
@@ -83,8 +95,7 @@ const ScheduleEntry& ScheduleCache::of(const Strategy& strategy) {
   auto& slot = entries_[key];
   if (slot) return *slot;
   auto entry = std::make_unique<ScheduleEntry>();
-  entry->schedule =
-      std::make_shared<const pipeline::Schedule>(pipeline::generate(strategy.schedule, schedule_settings(strategy)));
+  entry->schedule = generated(strategy);
   require_lowerable(*entry->schedule);
   entry->order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*entry->schedule));
   entry->pass_order = std::make_shared<const PassOrder>(PassOrder::of(*entry->schedule, *entry->order));

@@ -31,11 +31,22 @@ class ScheduleCache {
  public:
   // Throws core::ConfigurationError for settings that the schedule's kind does not take.
   const ScheduleEntry& of(const Strategy& strategy);
+  // A strategy's schedule that was generated elsewhere.
+  void give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule);
 
  private:
+  struct Given {
+    std::string kind;
+    pipeline::Settings settings;
+    std::shared_ptr<const pipeline::Schedule> schedule;
+  };
+
+  std::shared_ptr<const pipeline::Schedule> generated(const Strategy& strategy) const;
+
   std::vector<std::pair<std::string, pipeline::Settings>> kinds_;
   std::unordered_map<std::array<std::int64_t, 4>, std::unique_ptr<ScheduleEntry>, WordsHash>
       entries_;  // by kind and its options, p, m, chunks
+  std::vector<Given> given_;
 };
 
 }  // namespace cairn::plan

@@ -26,6 +26,9 @@ class Lowering {
   // more stages than layers, stage_layers that do not add up, a schedule's own conditions).
   const Program& lower(const Strategy& strategy);
 
+  // `schedule`: generated already from schedule_settings(strategy); lowering generates those that it was not given.
+  void give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule);
+
   // State of one layer class under a strategy: parameters and saved bytes on one rank.
   const LayerState& layer_state(const Strategy& strategy, std::size_t layer_class);
   // Forward and backward block of one layer class, without data-parallel transfers.
