@@ -114,6 +114,14 @@ void add_filling(const experiment::FillFile& file, Times& times, report::Schedul
                                           {.margin = file.margin, .exposed = ticks(file.exposed)});
 }
 
+template <class Answer>
+void write(Output& output, const Answer& answer, const ScheduleArguments& arguments, const Context& context) {
+  if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer));
+  if (!arguments.result.json) return output.write(report::text(answer, {.color = context.color(output)}));
+  report::write_json(answer, context.tool, [&output](std::string_view part) { output.write(part); });
+  output.write("\n");
+}
+
 }  // namespace
 
 int command(const ScheduleArguments& arguments, Context& context) {
@@ -128,9 +136,7 @@ int command(const ScheduleArguments& arguments, Context& context) {
         arguments.experiment.empty() ? compared(arguments) : compared(arguments, context);
     output.write(json ? report::json(answers, context.tool) + "\n" : report::text(answers, style));
   } else if (arguments.kind == swarm::k_kind) {
-    const report::SwarmAnswer answer = swarm_answer(arguments);
-    if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer));
-    output.write(json ? report::json(answer, context.tool) + "\n" : report::text(answer, style));
+    write(output, swarm_answer(arguments), arguments, context);
   } else {
     refuse_swarm_options(arguments);
     Times times;
@@ -140,8 +146,7 @@ int command(const ScheduleArguments& arguments, Context& context) {
                      : pipeline::run_exactly(experiment::read_schedule(context.loader, arguments.file), answer.times);
     add_bound(arguments, answer);
     if (!arguments.fill.empty()) add_filling(experiment::read_fill(context.loader, arguments.fill), times, answer);
-    if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer));
-    output.write(json ? report::json(answer, context.tool) + "\n" : report::text(answer, style));
+    write(output, answer, arguments, context);
   }
   output.finish();
   return k_ok;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/swarm/swarm.h"
+#include "long_list.h"
 
 namespace cairn::report {
 namespace {
@@ -32,23 +33,6 @@ Json times_json(const ScheduleAnswer& answer) {
             {"p2p", amount(times.delay)}};
   if (times.forward_backward) json["forward_backward"] = amount(*times.forward_backward);
   return json;
-}
-
-Json operations_json(const ScheduleAnswer& answer) {
-  const pipeline::ExactRun& run = answer.run;
-  Json list = Json::array();
-  for (std::size_t i = 0; i < run.order.steps.size(); ++i) {
-    const pipeline::SweepStep& step = run.order.steps[i];
-    Json operation{{"device", run.order.row_device[step.device]},
-                   {"kind", std::string(pipeline::name(step.operation.phase))},
-                   {"micro_batch", step.operation.micro_batch},
-                   {"chunk", step.operation.chunk},
-                   {"start", run.in_units(run.result.start[i]).value() * answer.seconds_per_unit},
-                   {"end", run.in_units(run.result.end[i]).value() * answer.seconds_per_unit}};
-    if (step.operation.joined) operation["joined_with_next"] = true;
-    list.push_back(std::move(operation));
-  }
-  return list;
 }
 
 Json result_json(const ScheduleAnswer& answer, const ScheduleFigures& f) {
@@ -105,10 +89,28 @@ Json schedule_document(const ScheduleAnswer& answer, const ScheduleFigures& figu
   return json;
 }
 
-std::string json(const ScheduleAnswer& answer, const Tool& tool, int indent) {
-  Json json = schedule_document(answer, figures(answer), tool);
-  json["result"]["operations"] = operations_json(answer);
-  return json.dump(indent);
+void write_json(const ScheduleAnswer& answer, const Tool& tool, const Sink& sink) {
+  Json document = schedule_document(answer, figures(answer), tool);
+  document["result"]["operations"] = Json::array();
+  const pipeline::ExactRun& run = answer.run;
+  Json operation;
+  write_long_list(
+      document, "operations", run.order.steps.size(),
+      [&](std::size_t i) -> const Json& {
+        const pipeline::SweepStep& step = run.order.steps[i];
+        operation["device"] = run.order.row_device[step.device];
+        operation["kind"] = pipeline::name(step.operation.phase);
+        operation["micro_batch"] = step.operation.micro_batch;
+        operation["chunk"] = step.operation.chunk;
+        operation["start"] = run.in_units(run.result.start[i]).value() * answer.seconds_per_unit;
+        operation["end"] = run.in_units(run.result.end[i]).value() * answer.seconds_per_unit;
+        if (step.operation.joined)
+          operation["joined_with_next"] = true;
+        else
+          operation.erase("joined_with_next");
+        return operation;
+      },
+      sink);
 }
 
 std::string json(std::span<const ScheduleAnswer> answers, const Tool& tool, int indent) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "long_list.h"
 #include "schedule_json.h"
 #include "schedule_picture.h"
 #include "text_report.h"
@@ -113,22 +114,6 @@ Json moves_json(const SwarmAnswer& answer) {
   return list;
 }
 
-Json operations_json(const SwarmAnswer& answer) {
-  Json list = Json::array();
-  for (const swarm::Run& run : answer.outcome.runs) {
-    Json operation{{"device", run.peer},
-                   {"kind", run.backward ? "backward" : "forward"},
-                   {"micro_batch", run.micro_batch},
-                   {"chunk", 0},
-                   {"stage", run.stage},
-                   {"start", in_units(answer, run.start).value() * answer.seconds_per_unit},
-                   {"end", in_units(answer, run.end).value() * answer.seconds_per_unit}};
-    if (run.lost) operation["lost"] = true;
-    list.push_back(std::move(operation));
-  }
-  return list;
-}
-
 class SwarmText : private TextReport {
  public:
   explicit SwarmText(bool color) : TextReport(color), color_(color) {}
@@ -177,7 +162,7 @@ class SwarmText : private TextReport {
 
 }  // namespace
 
-std::string json(const SwarmAnswer& answer, const Tool& tool, int indent) {
+void write_json(const SwarmAnswer& answer, const Tool& tool, const Sink& sink) {
   const SwarmFigures f = figures(answer);
   Json document = schedule_document(drawn(answer), f.schedule, tool);
   document["result"]["swarm"] = {{"utilisation", f.utilisation},
@@ -185,8 +170,26 @@ std::string json(const SwarmAnswer& answer, const Tool& tool, int indent) {
                                  {"sent_again", answer.outcome.resent},
                                  {"peers", peers_json(answer)},
                                  {"moves", moves_json(answer)}};
-  document["result"]["operations"] = operations_json(answer);
-  return document.dump(indent);
+  document["result"]["operations"] = Json::array();
+  Json operation;
+  write_long_list(
+      document, "operations", answer.outcome.runs.size(),
+      [&](std::size_t i) -> const Json& {
+        const swarm::Run& run = answer.outcome.runs[i];
+        operation["device"] = run.peer;
+        operation["kind"] = run.backward ? "backward" : "forward";
+        operation["micro_batch"] = run.micro_batch;
+        operation["chunk"] = 0;
+        operation["stage"] = run.stage;
+        operation["start"] = in_units(answer, run.start).value() * answer.seconds_per_unit;
+        operation["end"] = in_units(answer, run.end).value() * answer.seconds_per_unit;
+        if (run.lost)
+          operation["lost"] = true;
+        else
+          operation.erase("lost");
+        return operation;
+      },
+      sink);
 }
 
 std::string text(const SwarmAnswer& answer, const TextStyle& style) { return SwarmText(style.color).run(answer); }

@@ -33,6 +33,19 @@ TEST_CASE("schedule: figures are exact fractions", "[schedule]") {
   CHECK(first["end"] == 0.5);
 }
 
+TEST_CASE("schedule: a document written part by part is laid out as a whole one is", "[schedule]") {
+  // 4 x 2 x 600 operations of about 160 bytes take several parts.
+  for (const char* kind : {"1f1b", "dualpipe", "swarm"}) {
+    const Outcome outcome = run({"schedule", kind, "--stages", "4", "--micro-batches", "600", "--json"});
+    INFO(kind << ": " << outcome.err);
+    REQUIRE(outcome.code == 0);
+    const auto document = nlohmann::ordered_json::parse(outcome.out);
+    CHECK(document["result"]["operations"].size() >= 4 * 2 * 600);
+    CHECK((document.dump(2) + "\n" == outcome.out));
+    if (kind == std::string("dualpipe")) CHECK(outcome.out.find("joined_with_next") != std::string::npos);
+  }
+}
+
 TEST_CASE("schedule: times with units are seconds in the document", "[schedule]") {
   // gpipe: (m + p - 1)(F + B + W) = 3 * 6 ms.
   const json document = schedule_answer({"gpipe", "--stages", "2", "--micro-batches", "2", "--forward", "1ms",

@@ -12,9 +12,11 @@
 //   activations in micro-batches of a full 1/stages of the model
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cairn/pipeline/exact_run.h"
@@ -34,7 +36,11 @@ struct ScheduleAnswer {
   std::vector<std::string> assumptions = {};
 };
 
-std::string json(const ScheduleAnswer& answer, const Tool& tool, int indent = 2);
+// Where a text goes, part by part.
+using Sink = std::function<void(std::string_view)>;
+
+// Operations may be millions: their texts are held a few at a time.
+void write_json(const ScheduleAnswer& answer, const Tool& tool, const Sink& sink);
 std::string text(const ScheduleAnswer& answer, const TextStyle& style = {});
 std::string svg(const ScheduleAnswer& answer);
 // Several under the same times: a row each.

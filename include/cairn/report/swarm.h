@@ -24,7 +24,7 @@ struct SwarmAnswer {
   std::vector<std::string> assumptions = {};
 };
 
-std::string json(const SwarmAnswer& answer, const Tool& tool, int indent = 2);
+void write_json(const SwarmAnswer& answer, const Tool& tool, const Sink& sink);
 std::string text(const SwarmAnswer& answer, const TextStyle& style = {});
 std::string svg(const SwarmAnswer& answer);
 
