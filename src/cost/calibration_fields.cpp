@@ -267,6 +267,8 @@ void describe(config::Fields& f, Fabrics& x) {
       seconds(g, "step", fabric.laws.step_s, "software cost of one step");
       ramp(g, fabric.laws.ramp, false);
       seconds(g, "peer", fabric.laws.peer_s, "per peer of an all-to-all");
+      seconds(g, "message", fabric.laws.message_s, "per further message of a ring over one network link",
+              {.required = false, .positive = false});
     });
   });
   f.value("communication_kernels", x.communication, {.doc = "what transfers take of the device they run on"},

@@ -46,8 +46,12 @@ double outward_latency(Collective collective, const GroupBinding& group, const L
   std::int64_t steps = 1;
   if (collective == Collective::all_reduce) steps = 2 * ceil_log2(m);
   if (collective == Collective::broadcast) steps = ceil_log2(m);
-  if (collective == Collective::all_gather || collective == Collective::reduce_scatter) steps = m - 1;
-  return static_cast<double>(steps) * (link.latency + fabric.step_s);
+  double launches_s = 0.0;
+  if (collective == Collective::all_gather || collective == Collective::reduce_scatter) {
+    steps = m - 1;
+    launches_s = static_cast<double>(group.size - m) * fabric.message_s;
+  }
+  return static_cast<double>(steps) * (link.latency + fabric.step_s) + launches_s;
 }
 
 double fabric_efficiency(const FabricLaws& fabric, double domains) {

@@ -182,6 +182,29 @@ TEST_CASE("a fabric may start slowly", "[cost][transfer]") {
   CHECK(time.total_s == Approx(14e-3 + 5e-6).epsilon(1e-12));
 }
 
+// 16 ranks, 8 in each of two domains: 15 messages over every link between them, one of which is the hierarchical step
+// of latency 5 us + 8 us; the other 14 take 40 us each = 560 us. 32 ranks in four domains: 31 - 3 = 28 of them = 1120
+// us.
+TEST_CASE("a ring over several domains launches a message for each of its steps", "[cost][transfer]") {
+  TransferLaws launching = laws();
+  launching.fabric.message_s = 40e-6;
+  const auto more = [&](Collective collective, const GroupBinding& group) {
+    return transfer_time(collective, k_mebibyte, group, links(), launching).total_s -
+           transfer_time(collective, k_mebibyte, group, links(), laws()).total_s;
+  };
+  const GroupBinding two{.size = 16, .ranks_per_domain = 8};
+  const GroupBinding four{.size = 32, .ranks_per_domain = 8};
+  for (const Collective ring : {Collective::all_gather, Collective::reduce_scatter}) {
+    CHECK(more(ring, two) == Approx(560e-6));
+    CHECK(more(ring, four) == Approx(1120e-6));
+    // One rank in each: every message is a step, and none inside a domain crosses.
+    CHECK(more(ring, {.size = 4, .ranks_per_domain = 1}) == 0.0);
+    CHECK(more(ring, {.size = 8, .ranks_per_domain = 8}) == 0.0);
+  }
+  CHECK(more(Collective::all_reduce, two) == 0.0);  // trees
+  CHECK(more(Collective::all_to_all, two) == 0.0);
+}
+
 TEST_CASE("transfers are monotone and never beat the links", "[cost][transfer]") {
   TransferLaws brief = laws();
   brief.form = TransferForm::short_form;

@@ -33,12 +33,16 @@
 //   rate             efficiency(m) W, W = the rank's share of its node's network links; efficiency/(1 + (m-1)/m0) where
 //                    the fabric is known to congest
 //   steps            all_reduce 2 ceil(log2 m) (double binary trees), broadcast ceil(log2 m), all_gather and
-//                    reduce_scatter m-1, each latency + step_s; all_to_all one of them and peer_s per outside peer
+//                    reduce_scatter m-1, each latency + step_s; all_to_all one of them and peer_s per outside peer.
+//                    all_gather and reduce_scatter are rings: n-1 messages pass every link between two domains one
+//                    after the other, and those beyond the m-1 steps cost what it takes to launch them: (n-m) message_s
 //   T = L_in + L_out + ramp sqrt(bytes) + max(T_in - L_in, bytes/rate),  L_in = the inner price of an empty message
 // bytes = those across per rank. All sibling groups are taken to communicate at once, as ranks of one program do.
 //
-// Source: fits of 2026-11 to public nccl-tests style samples (NCCL 2.27-2.29); Thakur, Rabenseifner, Gropp 2005 for the
-// step counts; Sanders, Speck, Traeff 2009 for the trees. Valid: 512 B to 512 MiB, 2 to 8 ranks inside a domain.
+// Source: NCCL 2.2x src/graph/tuning.cc, ncclTopoTuneModel (a ring between nodes launches as many network operations as
+// it has steps; gathers and scattering reductions know no tree); fits of 2026-11 to public nccl-tests style samples
+// (NCCL 2.27-2.29); Thakur, Rabenseifner, Gropp 2005 for the step counts; Sanders, Speck, Traeff 2009 for the trees.
+// Valid: 512 B to 512 MiB, 2 to 8 ranks inside a domain.
 #pragma once
 
 #include <array>
@@ -116,6 +120,7 @@ struct FabricLaws {
   double step_s = 0.0;              // software cost of one step over the network
   double ramp = 0.0;                // slow start of messages [s per square root of a byte across]
   double peer_s = 0.0;              // per peer of an all-to-all
+  double message_s = 0.0;           // per further message of a ring over the same network link
 };
 
 struct TransferLaws {
