@@ -90,7 +90,9 @@ void describe(Value& value, Stages& stages) {
   value.one_of(stages.layers.empty() ? 0 : 1,
                {{Form::word,
                  [&](Value& v) {
-                   v.choice(stages.rule, {{"even", StageRule::even}, {"balanced", StageRule::balanced}});
+                   v.choice(stages.rule, {{"even", StageRule::even},
+                                          {"balanced", StageRule::balanced},
+                                          {"by-weight", StageRule::by_weight}});
                  }},
                 {Form::list, [&](Value& v) { v.counts(stages.layers, {.minimum = 0}); }}});
 }
@@ -270,7 +272,8 @@ void describe(Fields& fields, StrategyChoice& strategy) {
   fields.flag("sequence_parallel", strategy.sequence_parallel,
               {.doc = "norms and residuals split along the sequence over tp"});
   fields.flag("vocab_parallel", strategy.vocab_parallel, {.doc = "embedding and head split over tp; default: tp > 1"});
-  fields.value("stages", strategy.stages, {.doc = "even, balanced, or body layers of every virtual stage as a list"});
+  fields.value("stages", strategy.stages,
+               {.doc = "even, balanced, by-weight, or body layers of every virtual stage as a list; default: the framework's"});
   fields.value(
       "zero", strategy.zero,
       {.doc = "what is kept in shards over dp: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too"});

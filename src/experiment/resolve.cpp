@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cairn/models/huggingface.h"
+#include "cairn/pipeline/balanced_split.h"
 #include "cairn/plan/lowering.h"
 #include "narrow.h"
 #include "recompute.h"
@@ -374,15 +375,29 @@ class Resolver {
             fmt::format("use at most {} stages times chunks", r_.transformer.layers));
       return;
     }
-    if (!choice_.stages.layers.empty()) {
-      r_.strategy.stage_layers = choice_.stages.layers;
-    } else if (choice_.stages.rule == StageRule::even) {
+    const Stages cut = choice_.stages.value_or(Stages{.rule = r_.framework.stages, .layers = {}});
+    if (!cut.layers.empty()) {
+      r_.strategy.stage_layers = cut.layers;
+    } else if (cut.rule == StageRule::even) {
       try {
         r_.strategy.stage_layers = plan::even_stages(r_.transformer.layers, virtual_stages);
       } catch (const core::ConfigurationError& problem) {
         add_placed(problem, r_.origins, diagnostics_);
       }
+    } else if (cut.rule == StageRule::by_weight) {
+      fill_stages(static_cast<std::int32_t>(virtual_stages));
     }
+  }
+
+  // Weights: four matrices of attention as if every head had keys and values of its own, those of the MLP, the head.
+  void fill_stages(std::int32_t virtual_stages) {
+    const models::TransformerConfig& t = r_.transformer;
+    const std::int64_t mlp = (t.gated_mlp ? 3 : 2) * t.ffn;
+    const std::vector<std::int64_t> layers(static_cast<std::size_t>(t.layers),
+                                           (4 * t.heads * t.head_size() + mlp) * t.hidden);
+    const std::vector<std::int32_t> counts =
+        pipeline::filled_split(layers, virtual_stages, {.first = 0, .last = t.vocab * t.hidden});
+    r_.strategy.stage_layers.assign(counts.begin(), counts.end());
   }
 
   void capabilities() {

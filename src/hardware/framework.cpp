@@ -22,6 +22,8 @@ const config::Choices<GradientFormat> k_gradient_formats{{"recipe", GradientForm
                                                          {"parameters", GradientFormat::parameters}};
 const config::Choices<ReduceWhen> k_reduce_times{{"every-micro-batch", ReduceWhen::every_micro_batch},
                                                  {"last-micro-batch", ReduceWhen::last_micro_batch}};
+const config::Choices<StageRule> k_stage_rules{
+    {"even", StageRule::even}, {"balanced", StageRule::balanced}, {"by-weight", StageRule::by_weight}};
 const config::Choices<HostWaits> k_host_waits{
     {"never", HostWaits::never}, {"unless-interleaved", HostWaits::unless_interleaved}, {"always", HostWaits::always}};
 
@@ -221,6 +223,7 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   fields.object("fused_softmax", profile.fused_softmax, {.doc = "shapes for which the kernel exists"});
   fields.object("accumulation", profile.accumulation, {.doc = "of gradients over micro-batches"});
   fields.object("overlap", profile.overlap, {.doc = "defaults of strategy.overlap"});
+  fields.choice("stages", profile.stages, k_stage_rules, {.doc = "default of strategy.stages"});
   fields.object("p2p", profile.p2p, {.doc = "between pipeline stages"});
   fields.object("host", profile.host, {.doc = "what makes the host wait for the device"});
   fields.object("optimizer", profile.optimizer, {.doc = "passes of the optimizer step over memory"});

@@ -1,6 +1,7 @@
 #include "cairn/pipeline/balanced_split.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "cairn/core/assert.h"
@@ -100,9 +101,7 @@ class Splitter {
   std::int64_t largest_ = 0;
 };
 
-}  // namespace
-
-Split balanced_split(std::span<const std::int64_t> costs, std::int32_t parts, SplitExtras extras) {
+void check(std::span<const std::int64_t> costs, std::int32_t parts, SplitExtras extras) {
   if (parts < 1)
     throw core::ConfigurationError("stages", "the number of stages must be at least 1", "use one stage or more");
   if (std::ssize(costs) < parts)
@@ -110,7 +109,38 @@ Split balanced_split(std::span<const std::int64_t> costs, std::int32_t parts, Sp
         "stages", std::to_string(costs.size()) + " layers cannot fill " + std::to_string(parts) + " stages",
         "use at most " + std::to_string(costs.size()) + " stages");
   CAIRN_ASSERT(extras.first >= 0 && extras.last >= 0);
+}
+
+}  // namespace
+
+Split balanced_split(std::span<const std::int64_t> costs, std::int32_t parts, SplitExtras extras) {
+  check(costs, parts, extras);
   return Splitter(costs, parts, extras).run();
+}
+
+std::vector<std::int32_t> filled_split(std::span<const std::int64_t> costs, std::int32_t parts, SplitExtras extras) {
+  check(costs, parts, extras);
+  const std::int64_t whole = std::accumulate(costs.begin(), costs.end(), extras.last);
+  const auto count = static_cast<std::size_t>(parts);
+  std::vector<std::int32_t> counts(count, 0);
+  std::size_t part = 0;
+  std::int64_t so_far = 0;
+  for (const std::int64_t cost : costs) {
+    ++counts[part];
+    so_far += cost;
+    // so_far > (part + 1) / parts x whole, in integers
+    const auto share = static_cast<std::int64_t>(part + 1) * (whole / parts) +
+                       static_cast<std::int64_t>(part + 1) * (whole % parts) / parts;
+    if (so_far > share && part + 1 < count) ++part;
+  }
+  // The head is in `part`; what it shares that stage with moves to the last one.
+  if (part + 1 < count) std::swap(counts[part], counts.back());
+  for (std::size_t empty = part; empty + 1 < count; ++empty) {
+    if (counts[empty] > 0) continue;
+    --*std::max_element(counts.begin(), counts.end());
+    ++counts[empty];
+  }
+  return counts;
 }
 
 }  // namespace cairn::pipeline

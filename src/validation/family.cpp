@@ -33,6 +33,8 @@ void describe(Fields& fields, Family& family) {
   fields.number("dropout", family.dropout, {.doc = "where the file has no such column", .maximum = 1.0});
   fields.count("vocab_multiple", family.vocab_multiple,
                {.doc = "vocabulary padded to a multiple of this times the tensor-parallel degree", .minimum = 1});
+  fields.flag("framework_cuts", family.framework_cuts,
+              {.doc = "stages are the framework's; otherwise balanced where layers do not divide"});
   fields.choice("flops", family.flops,
                 {{"none", FlopConvention::none},
                  {"recomputed-gpt", FlopConvention::recomputed_gpt},

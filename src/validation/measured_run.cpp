@@ -163,7 +163,8 @@ class RunBuilder {
     }
     const std::int64_t chunks = schedule(node, pipeline);
     const std::int64_t layers = record_.count("layers").value_or(0);
-    if (pipeline > 0 && chunks > 0 && layers % (pipeline * chunks) != 0) node.put("stages", plain("balanced"));
+    const bool divides = pipeline > 0 && chunks > 0 && layers % (pipeline * chunks) == 0;
+    if (pipeline > 0 && chunks > 0 && !divides && !family_.framework_cuts) node.put("stages", plain("balanced"));
     return node;
   }
 

@@ -186,3 +186,20 @@ TEST_CASE("synchronised passes: the device finds an empty queue at the start of 
   CHECK(synchronised.prediction().time - free.prediction().time == waits);
   CHECK(synchronised.prediction().breakdown.host - free.prediction().breakdown.host == waits);
 }
+
+// A layer weighs 4 x 256 x 256 + 3 x 512 x 256 = 655,360, the head 1024 x 256 = 262,144, half of all 786,432: one layer
+// does not pass it, both do, and the head is left.
+TEST_CASE("stages: the framework cuts the pipeline where the experiment does not") {
+  using Layers = std::vector<std::int64_t>;
+  const std::vector<std::string> two{"strategy.pp=2"};
+  CHECK(Under({.overrides = two}).job().strategy().stage_layers == Layers{1, 1});
+  CHECK(Under({.keys = "stages: by-weight\n", .overrides = two}).job().strategy().stage_layers == Layers{2, 0});
+  CHECK(Under({.keys = "stages: by-weight\n", .overrides = {"strategy.pp=2", "strategy.stages=even"}})
+            .job()
+            .strategy()
+            .stage_layers == Layers{1, 1});
+  CHECK(Under({.overrides = {"strategy.pp=2", "strategy.stages=by-weight"}}).job().strategy().stage_layers ==
+        Layers{2, 0});
+  CHECK_THROWS_AS(Under({.keys = "stages: by-wait\n", .overrides = two}), core::ConfigurationError);
+  CHECK_THROWS_AS(Under({.overrides = {"strategy.pp=4", "strategy.stages=by-weight"}}), core::ConfigurationError);
+}

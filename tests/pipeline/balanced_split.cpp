@@ -7,6 +7,7 @@
 
 using namespace cairn;
 using pipeline::balanced_split;
+using pipeline::filled_split;
 
 namespace {
 
@@ -28,6 +29,40 @@ std::int64_t smallest_bottleneck(const std::vector<std::int64_t>& costs, int par
 }
 
 }  // namespace
+
+// Shares of 28 equal layers and a head worth 3.5 of them (31.5 in all) on four stages: 7.875, 15.75, 23.625. Eight
+// layers pass the first, 16 the second, 24 the third; four and the head are left.
+TEST_CASE("filled split, by hand") {
+  const std::vector<std::int64_t> equal(28, 10);
+  using Counts = std::vector<std::int32_t>;
+  CHECK(filled_split(equal, 1, {.first = 0, .last = 35}) == Counts{28});
+  CHECK(filled_split(equal, 4, {.first = 0, .last = 35}) == Counts{8, 8, 8, 4});
+  CHECK(filled_split(equal, 4, {.first = 99, .last = 35}) == Counts{8, 8, 8, 4});  // the embedding counts for nothing
+  // 3.9375 a stage: four layers pass each, and nothing but the head is left for the eighth.
+  CHECK(filled_split(equal, 8, {.first = 0, .last = 35}) == Counts{4, 4, 4, 4, 4, 4, 4, 0});
+  // Without a head 7, 14 and 21 are met, not passed: eight, seven (15 > 14), seven (22 > 21), six.
+  CHECK(filled_split(equal, 4) == Counts{8, 7, 7, 6});
+  // 1.96875 a stage: two layers pass each of fourteen, the head follows in the fifteenth, and the last would hold
+  // nothing: it takes the head, and the fifteenth a layer of the first.
+  CHECK(filled_split(equal, 16, {.first = 0, .last = 35}) == Counts{1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 0});
+  // 12.5 a stage of five layers of 10: two pass the first (20), 30 the second, 40 the third; the fourth has the rest.
+  CHECK(filled_split(std::vector<std::int64_t>(5, 10), 4) == Counts{2, 1, 1, 1});
+  CHECK_THROWS_AS(filled_split(equal, 29), core::ConfigurationError);
+  CHECK_THROWS_AS(filled_split(equal, 0), core::ConfigurationError);
+}
+
+TEST_CASE("filled split: no layer is lost, only the last stage may have none") {
+  core::Random random(7);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<std::int64_t> costs(static_cast<std::size_t>(1 + random.below(40)));
+    for (std::int64_t& cost : costs) cost = static_cast<std::int64_t>(random.below(50));
+    const auto parts = static_cast<std::int32_t>(1 + random.below(static_cast<std::uint64_t>(costs.size())));
+    const auto counts = filled_split(costs, parts, {.first = 0, .last = static_cast<std::int64_t>(random.below(400))});
+    REQUIRE(std::ssize(counts) == parts);
+    CHECK(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) == std::ssize(costs));
+    for (std::size_t part = 0; part + 1 < counts.size(); ++part) CHECK(counts[part] >= 1);
+  }
+}
 
 TEST_CASE("balanced split, by hand") {
   const std::vector<std::int64_t> equal(9, 10);

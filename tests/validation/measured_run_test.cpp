@@ -99,7 +99,7 @@ TEST_CASE("a complete row becomes an experiment") {
   CHECK(read.strategy.schedule.chunks == 2);
   CHECK(read.strategy.recompute.kind == experiment::RecomputeKind::full);
   CHECK(read.strategy.zero.stage == 1);
-  CHECK(read.strategy.stages.rule == experiment::StageRule::even);
+  CHECK_FALSE(read.strategy.stages);  // the framework cuts
 }
 
 TEST_CASE("what no row states comes from the family") {
@@ -164,6 +164,10 @@ TEST_CASE("whether gradients are reduced beside the backward pass") {
 
 TEST_CASE("layers that do not divide are balanced") {
   CHECK(at(changed({{"layers", "6"}}), {"strategy", "stages"}) == "balanced");  // 2 stages x 2 chunks
+  Family family;
+  family.framework_cuts = true;
+  const MeasuredRun left = changed({{"layers", "6"}}, family);
+  CHECK(left.experiment.find("strategy")->find("stages") == nullptr);
   CHECK(at(changed({{"layers", "6"}, {"vpp", "1"}}), {"strategy", "stages"}) == "(absent)");
 }
 

@@ -50,7 +50,7 @@ struct Training {
   KernelChoice kernels;
 };
 
-enum class StageRule : std::uint8_t { even, balanced };
+using hardware::StageRule;
 struct Stages {
   StageRule rule = StageRule::even;
   std::vector<std::int64_t> layers;  // one per virtual stage; empty: by the rule
@@ -116,8 +116,8 @@ struct TensorOverlap {
   std::optional<TensorOverlapKind> kind;
   std::optional<std::int64_t> chunks;  // chunked: pieces of each product; default 4
 };
-// Transfers of routed tokens: waited for; beside the shared experts and whatever else does not need them; beside the other
-// half of the micro-batch.
+// Transfers of routed tokens: waited for; beside the shared experts and whatever else does not need them; beside the
+// other half of the micro-batch.
 enum class ExpertOverlapKind : std::uint8_t { none, shared, two_batch };
 struct ExpertOverlap {
   ExpertOverlapKind kind = ExpertOverlapKind::none;
@@ -142,7 +142,7 @@ struct StrategyChoice {
   std::int64_t micro_batch = 1;
   bool sequence_parallel = false;
   std::optional<bool> vocab_parallel;  // default: tp > 1
-  Stages stages;
+  std::optional<Stages> stages;        // default: the framework's rule
   Zero zero;
   Recompute recompute;
   ScheduleChoice schedule;

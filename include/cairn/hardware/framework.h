@@ -92,6 +92,12 @@ struct PointToPoint {
   HostWaits host_waits = HostWaits::unless_interleaved;  // a host that synchronises cannot run ahead
 };
 
+// How a pipeline is cut where an experiment does not say.
+//   even       as many layers in every stage; others are an error
+//   balanced   the slowest stage as fast as possible, by times that are predicted
+//   by_weight  stages filled in turn up to their share of the weights of layers and head (pipeline/balanced_split.h)
+enum class StageRule : std::uint8_t { even, balanced, by_weight };
+
 // What makes the host wait for the device, beside messages. A host that waits starts the next pass with an empty queue.
 struct HostBehaviour {
   bool synchronises_passes = false;  // before every forward and backward pass of a micro-batch
@@ -186,6 +192,7 @@ struct FrameworkProfile {
   FusedSoftmax fused_softmax = {};
   Accumulation accumulation = {};
   OverlapDefaults overlap = {};
+  StageRule stages = StageRule::even;
   PointToPoint p2p = {};
   HostBehaviour host = {};
   OptimizerStep optimizer = {};

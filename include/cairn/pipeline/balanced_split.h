@@ -27,4 +27,17 @@ struct Split {
 // < 1 or there are more parts than items.
 Split balanced_split(std::span<const std::int64_t> costs, std::int32_t parts, SplitExtras extras = {});
 
+// How a model is cut by frameworks that fill stages in turn, layer by layer, each until the cost of all layers so far
+// passes its share of the whole (head included):
+//
+//   stage k ends with the first layer i for which  c_0 + ... + c_i  >  (k + 1)/p (sum of costs + extras.last)
+//
+// Layers and head that are left when all stages but the last are full belong to the last. Where the layers end before
+// the stages do, the head and the last of them share a stage, and stages behind it would hold nothing: here they hold
+// one layer each, taken from the first of the stages that hold most, and the last one what the head shares a stage
+// with. Returns items per part, each >= 1 but that of the last, which may be 0. Errors as above. extras.first counts
+// nowhere.
+std::vector<std::int32_t> filled_split(std::span<const std::int64_t> costs, std::int32_t parts,
+                                       SplitExtras extras = {});
+
 }  // namespace cairn::pipeline

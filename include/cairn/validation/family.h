@@ -39,6 +39,7 @@ struct Family {
   std::string reduce;
   double dropout = 0.0;                        // where there is no such column
   std::optional<std::int64_t> vocab_multiple;  // the vocabulary column is not padded; see models::TransformerConfig
+  bool framework_cuts = false;  // stages as the framework cuts them, whether layers divide by them or not
   FlopConvention flops = FlopConvention::none;
   std::vector<std::pair<std::string, std::string>> attention;  // word of the file -> kernel of an experiment
   std::vector<std::pair<std::string, std::string>> skip;       // word in a row's notes -> why it is not run
