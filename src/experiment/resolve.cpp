@@ -302,6 +302,10 @@ class Resolver {
     const hardware::HostWaits waits = r_.framework.p2p.host_waits;
     strategy.reduce_whole_gradients = r_.framework.accumulation.whole_reduce;
     strategy.host_waits_for_computation = r_.framework.host.synchronises_passes;
+    const plan::Group pipeline = plan::mesh(strategy).group(plan::Axis::pipeline);
+    const std::int64_t domain = r_.machine.network.levels.front().domain;
+    if (pipeline.size > 1 && domain > 0 && pipeline.stride * pipeline.size > domain)
+      strategy.launches_per_peer = r_.framework.fitted.launches_per_peer;
     strategy.host_waits_for_arrival = waits == hardware::HostWaits::always ||
                                       (waits == hardware::HostWaits::unless_interleaved && strategy.chunks == 1);
   }

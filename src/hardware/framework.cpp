@@ -213,6 +213,11 @@ void describe(config::Fields& fields, FittedNumbers& fitted) {
                   {.doc = "host time to issue one kernel", .required = true});
   fields.quantity("host_per_micro_batch", fitted.host_per_micro_batch, {.required = true});
   fields.quantity("host_per_step", fitted.host_per_step, {.required = true});
+  fields.count(
+      "launches_per_peer", fitted.launches_per_peer,
+      {.doc = "kernels' worth of host time per rank and collective of tensor parallelism, in a pipeline across "
+              "domains",
+       .maximum = 64});
 }
 
 void describe(config::Fields& fields, FrameworkProfile& profile) {
@@ -232,7 +237,7 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   fields.object("buffers", profile.buffers, {.doc = "what a stage keeps without use"});
   fields.object("allocator", profile.allocator);
   fields.object("capabilities", profile.capabilities, {.doc = "what the release can do at all"});
-  fields.object("fitted", profile.fitted, {.doc = "the three numbers that are fitted", .required = true});
+  fields.object("fitted", profile.fitted, {.doc = "the four numbers that are fitted", .required = true});
   fields.map("releases", profile.releases, {.doc = "what a named release lays over this file"},
              [](config::Value& value, config::Node& overlay) { value.node(overlay); });
 }

@@ -1,6 +1,7 @@
 #include "block_builder.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "cairn/core/assert.h"
@@ -110,6 +111,9 @@ std::int32_t BlockBuilder::transfer(Collective collective, const Group& group, d
   const std::int32_t count = group.axis == Axis::tensor ? pieces_ : 1;
   const bool triggered = layer_.options_.pieces.kind == TensorPieces::Kind::triggered;
   if (count > 1) moved_pieces_.clear();
+  constexpr std::int64_t k_most = std::numeric_limits<std::uint16_t>::max();
+  const std::int64_t for_peers = group.axis == Axis::tensor ? group.size * layer_.options_.launches_per_peer : 0;
+  const std::int64_t launches = std::min(k_most, 1 + for_peers);
   std::int32_t step = -1;
   for (std::int32_t piece = 0; piece < count; ++piece) {
     block_.works.emplace_back(Transfer{.collective = collective,
@@ -123,7 +127,7 @@ std::int32_t BlockBuilder::transfer(Collective collective, const Group& group, d
     step = add_step(Step{.kind = StepKind::transfer,
                          .stream = stream_of(group.axis),
                          .axis = group.axis,
-                         .launches = static_cast<std::uint16_t>(triggered && piece > 0 ? 0 : 1),
+                         .launches = static_cast<std::uint16_t>(triggered && piece > 0 ? 0 : launches),
                          .work = static_cast<std::int32_t>(block_.works.size()) - 1},
                     waits);
     if (count > 1) moved_pieces_.push_back(step);

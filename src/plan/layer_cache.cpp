@@ -15,7 +15,7 @@ LayerCache::Words LayerCache::words(const Strategy& strategy, const Meshes& mesh
               word(meshes.dense.group(Axis::tensor)),
               static_cast<std::int64_t>(recompute),
               recompute == Recompute::operators ? list_index(strategy.recompute_operators) : 0,
-              strategy.asynchronous_tensor +
+              strategy.asynchronous_tensor + (strategy.launches_per_peer << 32) +
                   2 * (static_cast<std::int64_t>(strategy.tensor_pieces.kind) + 4 * strategy.tensor_pieces.count),
               strategy.share_saved_inputs + 2 * strategy.sequence_parallel + 4 * strategy.vocab_parallel +
                   8 * strategy.overlap_tensor + 64 * strategy.recompute_ends};

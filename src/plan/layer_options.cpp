@@ -15,7 +15,8 @@ LayerOptions layer_options(const Strategy& strategy, Recompute recompute, const 
                        .share_saved_inputs = strategy.share_saved_inputs,
                        .tensor_overlap = strategy.overlap_tensor,
                        .asynchronous = strategy.asynchronous_tensor,
-                       .pieces = strategy.tensor_pieces};
+                       .pieces = strategy.tensor_pieces,
+                       .launches_per_peer = strategy.launches_per_peer};
   if (recompute == Recompute::attention) options.recompute.emplace_back("attention");
   if (recompute == Recompute::operators) options.recompute = strategy.recompute_operators;
   return options;

@@ -203,3 +203,32 @@ TEST_CASE("stages: the framework cuts the pipeline where the experiment does not
   CHECK_THROWS_AS(Under({.keys = "stages: by-wait\n", .overrides = two}), core::ConfigurationError);
   CHECK_THROWS_AS(Under({.overrides = {"strategy.pp=4", "strategy.stages=by-weight"}}), core::ConfigurationError);
 }
+
+// Tensor parallelism of 2: each of its collectives takes 1 + 2 x 3 kernels' worth of the host, where the two stages lie
+// in different nodes. Nothing else changes: of the other steps each kernel is issued once.
+TEST_CASE("launches per peer: hosts of a pipeline across nodes are slower with every rank") {
+  const std::string fitted =
+      "fitted: {value: {host_per_kernel: 1 us, host_per_micro_batch: 0 s, host_per_step: 0 s, launches_per_peer: 3}}\n";
+  const auto launches = [](const std::vector<std::string>& overrides, const std::string& keys) {
+    std::vector<int> seen;  // of tensor-parallel transfers
+    const Under under({.keys = keys, .overrides = overrides});
+    for (const char* name : {"block forward", "block backward"})
+      for (const plan::Step& step : under.block(name).steps) {
+        if (step.kind == plan::StepKind::transfer && step.axis == plan::Axis::tensor)
+          seen.push_back(step.launches);
+        else
+          CHECK(step.launches <= 1);
+      }
+    REQUIRE(seen.size() == 4);  // sums after attention and MLP, and their counterparts
+    for (const int each : seen) CHECK(each == seen.front());
+    return seen.front();
+  };
+  const std::vector<std::string> nodes{"cluster.nodes=2", "strategy.tp=2", "strategy.pp=2", "strategy.dp=4"};
+  const std::vector<std::string> node{"strategy.tp=2", "strategy.pp=2", "strategy.dp=2"};
+  const std::vector<std::string> stage{"cluster.nodes=2", "strategy.tp=2", "strategy.dp=8"};
+  CHECK(launches(nodes, fitted) == 7);
+  CHECK(launches(nodes, "") == 1);
+  CHECK(launches(node, fitted) == 1);
+  CHECK(launches(stage, fitted) == 1);
+  CHECK_THROWS_AS(launches(node, with(fitted, "peer: 3", "peer: 65")), core::ConfigurationError);
+}

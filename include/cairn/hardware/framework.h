@@ -1,7 +1,9 @@
-// What a training framework does around the mathematics: facts that can be read in its source (semantics), and three
-// numbers that can only be fitted. The three are the same for every framework; `ideal` has all of them at 0.
+// What a training framework does around the mathematics: facts that can be read in its source (semantics), and four
+// numbers that can only be fitted. The four are the same for every framework; `ideal` has all of them at 0.
 //
 //   host time of a step = kernels x host_per_kernel + micro-batches x host_per_micro_batch + host_per_step
+//   kernels of a tensor-parallel collective on n ranks = 1 + n x launches_per_peer where pipeline messages leave their
+//   domain, else 1
 // Files: configs/frameworks/<name>.yaml; a release (megatron@2021) lays its entry under `releases:` over the file.
 #pragma once
 
@@ -184,6 +186,9 @@ struct FittedNumbers {
   core::Seconds host_per_kernel = {};
   core::Seconds host_per_micro_batch = {};
   core::Seconds host_per_step = {};
+  // Kernels' worth of host time that every rank of a tensor-parallel group adds to each of the group's collectives, in a
+  // pipeline whose messages leave their domain: a collective needs the hosts of all its ranks, one after the other.
+  std::int64_t launches_per_peer = 0;
 };
 
 struct FrameworkProfile {
