@@ -28,8 +28,9 @@ std::optional<Operation> operation(std::string_view word) {
   const std::size_t point = word.find('.');
   const auto micro_batch = number(word.substr(1, point == std::string_view::npos ? point : point - 1));
   const auto chunk = point == std::string_view::npos ? std::optional(0) : number(word.substr(point + 1));
-  if (!micro_batch || !chunk) return std::nullopt;
-  return Operation{.phase = static_cast<Phase>(letter), .chunk = *chunk, .micro_batch = *micro_batch};
+  if (!micro_batch || !chunk || *chunk >= pipeline::k_most_chunks) return std::nullopt;
+  return Operation{
+      .phase = static_cast<Phase>(letter), .chunk = pipeline::chunk_number(*chunk), .micro_batch = *micro_batch};
 }
 
 // "F0", or "F1+B0" for two that run as one.

@@ -123,7 +123,7 @@ std::vector<Operation> Plan::row(std::int32_t device) const {
     const Phase phase = weight >= 0             ? Phase::weight_gradient
                         : is_forward(operation) ? Phase::forward
                                                 : Phase::input_gradient;
-    operations.push_back({.phase = phase, .chunk = chunk(which), .micro_batch = which / k_operations});
+    operations.push_back({.phase = phase, .chunk = chunk_number(chunk(which)), .micro_batch = which / k_operations});
   });
   return operations;
 }

@@ -50,12 +50,14 @@ class Units {
     const std::int64_t start = pairs_ ? begin / unit_ * 3 * p : begin / unit_ * 2 * p;
     const std::int64_t item = pairs_ ? i / 2 : i;
     const std::int64_t turn = pairs_ ? p + p - 1 : 2 * p - 1;
+    slots.push_back({.time = start + 2 * item + stage,
+                     .operation = {.phase = Phase::forward,
+                                   .joined = pairs_ && i % 2 == 0,
+                                   .chunk = chunk_number(chain),
+                                   .micro_batch = micro_batch}});
     slots.push_back(
-        {.time = start + 2 * item + stage,
-         .operation = {
-             .phase = Phase::forward, .chunk = chain, .micro_batch = micro_batch, .joined = pairs_ && i % 2 == 0}});
-    slots.push_back({.time = start + 2 * std::int64_t{i} + turn - stage,
-                     .operation = {.phase = Phase::backward, .chunk = chain, .micro_batch = micro_batch}});
+        {.time = start + 2 * std::int64_t{i} + turn - stage,
+         .operation = {.phase = Phase::backward, .chunk = chunk_number(chain), .micro_batch = micro_batch}});
   }
 
   const Settings& settings_;

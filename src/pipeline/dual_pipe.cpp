@@ -57,7 +57,7 @@ class Row {
 
   void backward(int phase, bool split) {
     const Operation operation{.phase = split ? Phase::input_gradient : Phase::backward,
-                              .chunk = chunks_[phase],
+                              .chunk = chunk_number(chunks_[phase]),
                               .micro_batch = backwards_[phase]++};
     builder_.push(operation);
     if (split) due_.push(operation);

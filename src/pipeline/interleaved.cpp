@@ -30,27 +30,25 @@ Schedule interleaved_one_forward_one_backward(const Settings& settings) {
   const std::int32_t group = stages * chunks;
   const std::int32_t total = settings.micro_batches * chunks;
   // The same on every device.
-  struct Turn {
-    std::int32_t chunk = 0;
-    std::int32_t micro_batch = 0;
-  };
-  std::vector<Turn> turns;
-  turns.reserve(total);
-  for (std::int32_t k = 0; k < total; ++k)
-    turns.push_back({.chunk = k % group / stages, .micro_batch = k / group * stages + k % stages});
+  std::vector<Operation> forwards, backwards;
+  forwards.reserve(total);
+  backwards.reserve(total);
+  for (std::int32_t k = 0; k < total; ++k) {
+    const std::int32_t chunk = k % group / stages;
+    const std::int32_t micro_batch = k / group * stages + k % stages;
+    forwards.push_back({.phase = Phase::forward, .chunk = chunk_number(chunk), .micro_batch = micro_batch});
+    backwards.push_back(
+        {.phase = Phase::backward, .chunk = chunk_number(chunks - 1 - chunk), .micro_batch = micro_batch});
+  }
   ScheduleBuilder builder("interleaved-1f1b", settings);
-  const auto push = [&](Phase phase, std::int32_t k) {
-    const Turn& turn = turns[k];
-    builder.push(phase, phase == Phase::forward ? turn.chunk : chunks - 1 - turn.chunk, turn.micro_batch);
-  };
   for (std::int32_t device = 0; device < stages; ++device) {
     const std::int32_t warm_up = std::min(total, 2 * (stages - device - 1) + (chunks - 1) * stages);
-    for (std::int32_t k = 0; k < warm_up; ++k) push(Phase::forward, k);
+    for (std::int32_t k = 0; k < warm_up; ++k) builder.push(forwards[k]);
     for (std::int32_t k = warm_up; k < total; ++k) {
-      push(Phase::forward, k);
-      push(Phase::backward, k - warm_up);
+      builder.push(forwards[k]);
+      builder.push(backwards[k - warm_up]);
     }
-    for (std::int32_t k = total - warm_up; k < total; ++k) push(Phase::backward, k);
+    for (std::int32_t k = total - warm_up; k < total; ++k) builder.push(backwards[k]);
     builder.end_row();
   }
   return builder.take();

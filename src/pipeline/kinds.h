@@ -36,7 +36,7 @@ class ScheduleBuilder {
   ScheduleBuilder(std::string_view kind, const Settings& settings, Layout layout);
 
   void push(Phase phase, std::int32_t chunk, std::int32_t micro_batch) {
-    schedule_.operations.push_back({.phase = phase, .chunk = chunk, .micro_batch = micro_batch});
+    schedule_.operations.push_back({.phase = phase, .chunk = chunk_number(chunk), .micro_batch = micro_batch});
   }
   void push(const Operation& operation) { schedule_.operations.push_back(operation); }
   void join() { schedule_.operations.back().joined = true; }  // the last one with the next

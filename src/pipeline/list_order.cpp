@@ -131,7 +131,8 @@ class ListOrder {
     const std::int32_t place = -next_forward_.first;
     const std::int32_t stage = place + next_forward_.second % chains() * layout_.chain_length;
     const std::int32_t micro_batch = next_forward_.second / chains();
-    device.row.push_back({.phase = Phase::forward, .chunk = home_[stage].second, .micro_batch = micro_batch});
+    device.row.push_back(
+        {.phase = Phase::forward, .chunk = chunk_number(home_[stage].second), .micro_batch = micro_batch});
     device.halves += 2;
     const Picoseconds end = now + rule_.of_operation.forward;
     if (place + 1 < layout_.chain_length)
@@ -148,7 +149,7 @@ class ListOrder {
     const std::int32_t micro_batch = rule_.deepest_first ? other : one;
     const std::int32_t stage = -(rule_.deepest_first ? one : other);
     const Operation operation{.phase = rule_.split ? Phase::input_gradient : Phase::backward,
-                              .chunk = home_[stage].second,
+                              .chunk = chunk_number(home_[stage].second),
                               .micro_batch = micro_batch};
     device.row.push_back(operation);
     device.halves -= rule_.split ? 1 : 2;

@@ -54,7 +54,8 @@ class Finder {
       if (steps_[first + period - 1].operation.joined) ++first;
       if (steps_[last - 1].operation.joined) --last;
       if (last - first < k_least_periods * period) continue;
-      return {.first = first, .last = last, .period = period, .reach = reach(first, last), .needed_from = last};
+      return {
+          .first = first, .last = last, .period = period, .reach = reach(first, first + period), .needed_from = last};
     }
     return {};
   }
@@ -68,6 +69,7 @@ class Finder {
     return alike && (a.producer < 0 ? b.producer < 0 : b.producer - a.producer == period);
   }
 
+  // Of one period: the others are like it.
   std::int32_t reach(std::int32_t first, std::int32_t last) const {
     std::int32_t farthest = 0;
     for (std::int32_t i = first; i < last; ++i)

@@ -37,6 +37,10 @@ ScheduleBuilder::ScheduleBuilder(std::string_view kind, const Settings& settings
     : ScheduleBuilder(kind, settings, loop_layout(settings.stages, settings.chunks)) {}
 
 ScheduleBuilder::ScheduleBuilder(std::string_view kind, const Settings& settings, Layout layout) {
+  require(layout.chunks <= k_most_chunks, "chunks",
+          std::to_string(layout.chunks) + " chunks on a device are more than the " + std::to_string(k_most_chunks) +
+              " that can be listed",
+          "use fewer chunks, waves or pipelines");
   schedule_.kind = kind;
   schedule_.stages = settings.stages;
   schedule_.micro_batches = settings.micro_batches;

@@ -61,7 +61,8 @@ Schedule with_exchanges(Schedule schedule) {
     std::int32_t number = 0;
     for (const Exchange& exchange : exchanges_of(passes_of(schedule, device))) {
       const auto at = static_cast<std::int32_t>(schedule.operations.size());
-      schedule.operations.push_back({.phase = Phase::communication, .chunk = exchange.chunk, .micro_batch = number++});
+      schedule.operations.push_back(
+          {.phase = Phase::communication, .chunk = chunk_number(exchange.chunk), .micro_batch = number++});
       if (exchange.behind != k_none) schedule.waits.push_back({.operation = at, .on = exchange.behind});
       if (exchange.serves != k_none) schedule.waits.push_back({.operation = exchange.serves, .on = at});
     }

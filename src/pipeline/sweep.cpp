@@ -26,13 +26,15 @@ SweepResult sweep(const SweepOrder& order, const StageTimes& times) {
   result.span.assign(rows, 0);
   std::vector<core::Picoseconds> first(rows, -1);
   TimedSteps timed(order, times);
+  core::Picoseconds* const start = result.start.data();
+  core::Picoseconds* const end = result.end.data();
   const auto size = static_cast<std::int32_t>(order.steps.size());
   for (std::int32_t i = 0; i < size;) {
     const auto row = static_cast<std::size_t>(order.steps[static_cast<std::size_t>(i)].device);
-    const TimedSteps::Interval run = timed.advance(i, result.end.data());
+    const TimedSteps::Interval run = timed.advance(i, end);
     for (const std::int32_t behind = i + run.steps; i < behind; ++i) {
-      result.start[static_cast<std::size_t>(i)] = run.start;
-      result.end[static_cast<std::size_t>(i)] = run.end;
+      start[i] = run.start;
+      end[i] = run.end;
     }
     result.busy[row] += run.end - run.start;
     if (first[row] < 0) first[row] = run.start;

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
@@ -12,24 +15,39 @@
 namespace cairn::pipeline {
 namespace {
 
-constexpr std::int32_t k_not_yet = -1;
+// What the chain passes on: an operation awaits a result of its own sort from the neighbouring stage, and leaves one.
+enum Sort : std::uint8_t { k_activation, k_gradient, k_neither };
+constexpr std::int32_t k_sorts = 3;
+constexpr std::array<Sort, k_phases> k_sort_of = [] {
+  std::array<Sort, k_phases> sorts{};
+  for (std::int32_t i = 0; i < k_phases; ++i) {
+    const auto phase = static_cast<Phase>(i);
+    sorts[i] = phase == Phase::forward ? k_activation : sends_gradient(phase) ? k_gradient : k_neither;
+  }
+  return sorts;
+}();
+
+// Positions of what an operation awaits: earlier than any slot where it awaits nothing, later than all where it is
+// still to come.
+constexpr std::int32_t k_nothing = -1;
+constexpr std::int32_t k_not_yet = std::numeric_limits<std::int32_t>::max();
 
 class Orderer {
  public:
-  explicit Orderer(const Schedule& schedule)
+  enum class Keep : std::uint8_t { steps, none };
+
+  Orderer(const Schedule& schedule, Keep keep)
       : schedule_(schedule),
-        cursor_(schedule.row_begin.begin(), schedule.row_begin.end() - 1),
-        stride_(static_cast<std::size_t>(schedule.micro_batches) + k_apart),
-        activation_(static_cast<std::size_t>(schedule.virtual_stages()) * stride_, k_not_yet),
-        gradient_(activation_.size(), k_not_yet) {
+        stride_(stride_for(schedule.micro_batches)),
+        results_((std::size_t{2} * static_cast<std::size_t>(schedule.virtual_stages()) + 1) * stride_, k_not_yet),
+        keep_(keep) {
     order_.stages = schedule.stages;
     order_.virtual_stages = schedule.virtual_stages();
-    order_.steps.reserve(schedule.operations.size());
-    for (std::int32_t stage = 0; stage < schedule.virtual_stages(); ++stage) {
-      const std::int32_t place = stage % schedule.chain_length;
-      borders_.push_back({.begins = place == 0, .ends = place == schedule.chain_length - 1});
-    }
-    for (std::int32_t row = 0; row < schedule.rows(); ++row) order_.row_device.push_back(schedule.device_of_row(row));
+    order_.chunks = schedule.chunks;
+    if (keep == Keep::steps) order_.steps.reserve(schedule.operations.size());
+    std::fill(results_.end() - static_cast<std::ptrdiff_t>(stride_), results_.end(), k_nothing);
+    places_.reserve(static_cast<std::size_t>(schedule.rows()) * static_cast<std::size_t>(schedule.chunks));
+    for (std::int32_t row = 0; row < schedule.rows(); ++row) add_row(row);
     if (!schedule.waits.empty()) {
       position_.assign(schedule.operations.size(), k_not_yet);
       wait_begin_.assign(schedule.operations.size() + 1, 0);
@@ -44,28 +62,65 @@ class Orderer {
   }
 
   bool runs_through() {
-    while (order_.steps.size() < schedule_.operations.size())
+    while (placed_ < std::ssize(schedule_.operations))
       if (!run_slot()) return false;
     return true;
   }
 
  private:
-  static constexpr std::int32_t k_no_producer = -1;
-  // Rows of a power of two of entries would all meet in a few sets of the caches: tables are one line wider, and the
-  // operations of rows to come are fetched ahead.
-  static constexpr std::size_t k_apart = 16;
-  static constexpr std::int32_t k_rows_ahead = 8;
+  // Rows of a power of two of entries would all meet in a few sets of the caches: tables of whole lines are one line
+  // wider, and the operations of rows to come are fetched ahead.
+  static constexpr std::size_t k_line = 16;
+  static constexpr std::size_t k_rows_ahead = 8;
 
-  std::int32_t stage_of(std::int32_t row, const Operation& operation) const {
-    return schedule_.virtual_stage(order_.row_device[row], operation.chunk);
+  static std::size_t stride_for(std::int32_t micro_batches) {
+    const auto width = static_cast<std::size_t>(micro_batches);
+    return width + (width % k_line == 0 ? k_line : 0);
   }
 
-  // Where the result that the operation awaits is recorded; null when it awaits none from a neighbouring stage.
-  const std::int32_t* awaited(const Operation& operation, std::int32_t stage) const {
-    if (operation.phase == Phase::forward)
-      return borders_[stage].begins ? nullptr : &activation_[key(stage - 1, operation)];
-    if (!sends_gradient(operation.phase) || borders_[stage].ends) return nullptr;
-    return &gradient_[key(stage + 1, operation)];
+  // Where the operations of a chunk of a row find the positions of what they await, and leave their own; by sort and
+  // micro-batch, those that pass nothing on at one place.
+  struct Place {
+    std::array<const std::int32_t*, k_sorts> in;
+    std::array<std::int32_t*, k_sorts> out;
+  };
+  struct Cursor {
+    const Operation* next = nullptr;
+    const Operation* end = nullptr;
+    const Place* places = nullptr;  // by chunk
+  };
+
+  void add_row(std::int32_t row) {
+    const Operation* const operations = schedule_.operations.data();
+    const std::int32_t device = schedule_.device_of_row(row);
+    order_.row_device.push_back(device);
+    cursors_.push_back({.next = operations + schedule_.row_begin[row],
+                        .end = operations + schedule_.row_begin[row + 1],
+                        .places = places_.data() + places_.size()});
+    std::int32_t* const activations = results_.data();
+    std::int32_t* const gradients = activations + static_cast<std::size_t>(order_.virtual_stages) * stride_;
+    const std::int32_t* const nothing = gradients + static_cast<std::size_t>(order_.virtual_stages) * stride_;
+    for (std::int32_t chunk = 0; chunk < schedule_.chunks; ++chunk) {
+      const std::int32_t stage = schedule_.virtual_stage(device, chunk);
+      const std::int32_t in_chain = stage % schedule_.chain_length;
+      const std::size_t here = static_cast<std::size_t>(stage) * stride_;
+      order_.stage_of.push_back(stage);
+      places_.push_back({.in = {in_chain == 0 ? nothing : activations + here - stride_,
+                                in_chain == schedule_.chain_length - 1 ? nothing : gradients + here + stride_, nothing},
+                         .out = {activations + here, gradients + here, &unread_}});
+    }
+  }
+
+  // Where an operation finds and leaves results.
+  struct Spot {
+    const std::int32_t* in = nullptr;
+    std::int32_t* out = nullptr;
+  };
+  static Spot spot_of(const Cursor& cursor, const Operation& operation) {
+    const Place& place = cursor.places[operation.chunk];
+    const Sort sort = k_sort_of[static_cast<std::size_t>(operation.phase)];
+    const std::int32_t column = sort == k_neither ? 0 : operation.micro_batch;
+    return {.in = place.in[sort] + column, .out = place.out[sort] + column};
   }
 
   std::span<const Wait> waits_of(std::int32_t operation) const {
@@ -74,65 +129,80 @@ class Orderer {
         .subspan(wait_begin_[operation], wait_begin_[operation + 1] - wait_begin_[operation]);
   }
 
-  // Nothing that the operation awaits from elsewhere is still to come, or comes in this slot.
-  bool can_start(std::int32_t row, std::int32_t operation, std::int32_t slot_begin) const {
-    const auto done = [&](std::int32_t position) { return position != k_not_yet && position < slot_begin; };
-    const Operation& what = schedule_.operations[operation];
-    const std::int32_t* const producer = awaited(what, stage_of(row, what));
-    if (producer != nullptr && !done(*producer)) return false;
-    const std::span<const Wait> waits = waits_of(operation);
-    return std::all_of(waits.begin(), waits.end(), [&](const Wait& wait) { return done(position_[wait.on]); });
+  std::int32_t number(const Operation& operation) const {
+    return static_cast<std::int32_t>(&operation - schedule_.operations.data());
   }
 
-  void place(std::int32_t row, std::int32_t operation) {
-    const Operation& what = schedule_.operations[operation];
-    const std::int32_t stage = stage_of(row, what);
-    const auto position = static_cast<std::int32_t>(order_.steps.size());
-    const std::int32_t* const producer = awaited(what, stage);
-    order_.steps.push_back({.device = row,
-                            .operation = what,
-                            .virtual_stage = stage,
-                            .producer = producer == nullptr ? k_no_producer : *producer});
-    if (what.phase == Phase::forward) activation_[key(stage, what)] = position;
-    if (sends_gradient(what.phase)) gradient_[key(stage, what)] = position;
-    if (position_.empty()) return;
+  // What the operation awaits beside its producer has been placed before the slot.
+  bool waited(const Operation& operation, std::int32_t slot_begin) const {
+    if (wait_begin_.empty()) return true;
+    const std::span<const Wait> waits = waits_of(number(operation));
+    return std::all_of(waits.begin(), waits.end(), [&](const Wait& wait) { return position_[wait.on] < slot_begin; });
+  }
+
+  void place(std::size_t row, const Operation& operation, const Spot& spot) {
+    const std::int32_t position = placed_++;
+    if (keep_ == Keep::steps)
+      order_.steps.push_back({.device = static_cast<std::int32_t>(row), .operation = operation, .producer = *spot.in});
+    *spot.out = position;
+    if (!position_.empty()) note_waits(number(operation), position);
+  }
+
+  void note_waits(std::int32_t operation, std::int32_t position) {
     position_[operation] = position;
+    if (keep_ == Keep::none) return;
     for (const Wait& wait : waits_of(operation))
       order_.waits.push_back({.operation = position, .on = position_[wait.on]});
   }
 
-  // One unit of time: every row starts its next operation if that awaits nothing from this slot on.
+  // One unit of time: every row starts its next operation if nothing that it awaits is still to come, or comes in this
+  // slot.
   bool run_slot() {
-    const auto slot_begin = static_cast<std::int32_t>(order_.steps.size());
-    const Operation* const operations = schedule_.operations.data();
-    for (std::int32_t row = 0; row < schedule_.rows(); ++row) {
-      const std::int32_t next = cursor_[row];
-      if (row + k_rows_ahead < schedule_.rows()) __builtin_prefetch(operations + cursor_[row + k_rows_ahead]);
-      if (next == schedule_.row_begin[row + 1] || !can_start(row, next, slot_begin)) continue;
-      const bool joined = schedule_.operations[next].joined;
-      if (joined && !can_start(row, next + 1, slot_begin)) continue;
-      place(row, next);
-      if (joined) place(row, next + 1);
-      cursor_[row] += joined ? 2 : 1;
+    const std::int32_t slot_begin = placed_;
+    const std::size_t rows = cursors_.size();
+    for (std::size_t row = 0; row < rows; ++row) {
+      Cursor& cursor = cursors_[row];
+      if (row + k_rows_ahead < rows) __builtin_prefetch(cursors_[row + k_rows_ahead].next);
+      if (cursor.next == cursor.end) continue;
+      const Operation& first = *cursor.next;
+      const Spot spot = spot_of(cursor, first);
+      if (*spot.in >= slot_begin || !waited(first, slot_begin)) continue;
+      if (!first.joined) {
+        place(row, first, spot);
+        ++cursor.next;
+        continue;
+      }
+      const Operation& second = cursor.next[1];
+      const Spot second_spot = spot_of(cursor, second);
+      if (*second_spot.in >= slot_begin || !waited(second, slot_begin)) continue;
+      place(row, first, spot);
+      place(row, second, second_spot);
+      cursor.next += 2;
     }
-    return std::ssize(order_.steps) > slot_begin;
+    return placed_ > slot_begin;
   }
 
-  bool finished(std::int32_t row) const { return cursor_[row] == schedule_.row_begin[row + 1]; }
+  bool finished(std::int32_t row) const { return cursors_[row].next == cursors_[row].end; }
 
   struct Blocked {
     std::int32_t operation = 0;  // the one of this row that cannot start
     std::int32_t row = 0;        // that should run what it awaits
   };
 
+  bool lacks_result(std::int32_t row, const Operation& operation) const {
+    return *spot_of(cursors_[row], operation).in == k_not_yet;
+  }
+
   Blocked blocked_at(std::int32_t row) const {
-    const auto now = static_cast<std::int32_t>(order_.steps.size());
-    const std::int32_t operation = cursor_[row] + (can_start(row, cursor_[row], now) ? 1 : 0);
-    const Operation& what = schedule_.operations[operation];
-    const std::int32_t stage = stage_of(row, what);
-    if (const std::int32_t* const producer = awaited(what, stage); producer != nullptr && *producer == k_not_yet)
+    const Operation* what = cursors_[row].next;
+    // The first of a joined pair may be ready.
+    if (!lacks_result(row, *what) && waited(*what, placed_)) ++what;
+    const std::int32_t operation = number(*what);
+    if (lacks_result(row, *what)) {
+      const std::int32_t stage = schedule_.virtual_stage(order_.row_device[row], what->chunk);
       return {.operation = operation,
-              .row = devices_of_virtual_stages(schedule_)[what.phase == Phase::forward ? stage - 1 : stage + 1]};
+              .row = devices_of_virtual_stages(schedule_)[what->phase == Phase::forward ? stage - 1 : stage + 1]};
+    }
     for (const Wait& wait : waits_of(operation)) {
       if (position_[wait.on] != k_not_yet) continue;
       const auto behind = std::upper_bound(schedule_.row_begin.begin(), schedule_.row_begin.end(), wait.on);
@@ -173,35 +243,29 @@ class Orderer {
                                    "list the missing operation on that device");
   }
 
-  std::size_t key(std::int32_t stage, const Operation& operation) const {
-    return static_cast<std::size_t>(stage) * stride_ + operation.micro_batch;
-  }
-
-  // Whether a virtual stage is the first of its chain, or the last.
-  struct Borders {
-    bool begins = false;
-    bool ends = false;
-  };
-
   const Schedule& schedule_;
-  std::vector<Borders> borders_;          // by virtual stage
-  std::vector<std::int32_t> cursor_;      // per row: next operation
-  std::size_t stride_;                    // of the two tables
-  std::vector<std::int32_t> activation_;  // position of forward, by (virtual stage, micro-batch)
-  std::vector<std::int32_t> gradient_;    // position of backward or input gradient
+  std::size_t stride_;                    // entries of the table per virtual stage
+  std::vector<std::int32_t> results_;     // positions by micro-batch: activations and gradients of all stages, nothing
+  std::vector<Place> places_;             // by [row * chunks + chunk]
+  std::vector<Cursor> cursors_;           // per row: what is left
   std::vector<std::int32_t> position_;    // of every operation; empty where there are no waits
   std::vector<std::int32_t> wait_begin_;  // offsets into the waits, by operation
+  std::int32_t placed_ = 0;
+  std::int32_t unread_ = 0;  // positions of what passes nothing on
+  Keep keep_;
   SweepOrder order_;
 };
 
 }  // namespace
 
 SweepOrder sweep_order(const Schedule& schedule) {
-  SweepOrder order = Orderer(schedule).run();
+  SweepOrder order = Orderer(schedule, Orderer::Keep::steps).run();
   if (order.waits.empty()) order.repetitions = find_repetitions(order.steps);
   return order;
 }
 
-bool runs_through(const Schedule& schedule) { return Orderer(schedule).runs_through(); }
+bool runs_through(const Schedule& schedule) { return Orderer(schedule, Orderer::Keep::none).runs_through(); }
+
+void require_runs_through(const Schedule& schedule) { Orderer(schedule, Orderer::Keep::none).run(); }
 
 }  // namespace cairn::pipeline

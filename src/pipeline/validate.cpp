@@ -30,7 +30,7 @@ class Validator {
     check_waits();
     check_complete();
     diagnostics_.raise_if_errors();
-    sweep_order(schedule_);
+    require_runs_through(schedule_);
   }
 
  private:
@@ -58,6 +58,10 @@ class Validator {
       report("stages, micro-batches and chunks must be at least 1", "give each of them a positive count");
       return;
     }
+    if (s.chunks > k_most_chunks)
+      report(std::to_string(s.chunks) + " chunks on a device are more than the " + std::to_string(k_most_chunks) +
+                 " that can be listed",
+             "use fewer chunks");
     if (std::ssize(s.placement) != s.virtual_stages())
       report("the placement has " + std::to_string(s.placement.size()) + " entries for " +
                  std::to_string(s.virtual_stages()) + " chunks",

@@ -38,7 +38,6 @@ ScheduleAnswer drawn(const SwarmAnswer& answer) {
     step.device = one.peer;
     step.operation.phase = one.backward ? pipeline::Phase::backward : pipeline::Phase::forward;
     step.operation.micro_batch = one.micro_batch;
-    step.virtual_stage = one.stage;
     run.order.steps.push_back(step);
     run.result.start.push_back(one.start);
     run.result.end.push_back(one.end);

@@ -243,8 +243,8 @@ TEST_CASE("vocabulary over all devices, of every kind") {
       for (std::size_t i = 0; i < run.order.steps.size(); ++i) {
         const pipeline::SweepStep& step = run.order.steps[i];
         const std::int32_t mb = step.operation.micro_batch;
-        const bool top =
-            pipeline::on_chain(step.operation.phase) && (step.virtual_stage + 1) % run.schedule.chain_length == 0;
+        const bool top = pipeline::on_chain(step.operation.phase) &&
+                         (run.order.virtual_stage(step) + 1) % run.schedule.chain_length == 0;
         if (top && step.operation.phase == pipeline::Phase::forward) forward[mb] = run.result.end[i];
         if (top && pipeline::sends_gradient(step.operation.phase)) gradient[mb] = run.result.start[i];
         if (step.operation.phase == pipeline::Phase::vocabulary_forward) {

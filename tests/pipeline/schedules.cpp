@@ -47,8 +47,10 @@ TEST_CASE("interleaved order, written out by hand for 2 stages, 2 micro-batches,
   // Groups of p=2 micro-batches: F c0 m0, c0 m1, c1 m0, c1 m1; B c1 m0, c1 m1, c0 m0, c0 m1.
   // Warm-up: device 0: 2(2-0-1)+(2-1)2 = 4 = all; device 1: 2(2-1-1)+2 = 2.
   const Schedule schedule = pipeline::generate("interleaved-1f1b", {.stages = 2, .micro_batches = 2, .chunks = 2});
-  const auto f = [](int c, int i) { return Operation{.phase = Phase::forward, .chunk = c, .micro_batch = i}; };
-  const auto b = [](int c, int i) { return Operation{.phase = Phase::backward, .chunk = c, .micro_batch = i}; };
+  const auto f = [](std::int16_t c, int i) { return Operation{.phase = Phase::forward, .chunk = c, .micro_batch = i}; };
+  const auto b = [](std::int16_t c, int i) {
+    return Operation{.phase = Phase::backward, .chunk = c, .micro_batch = i};
+  };
   const std::vector<std::vector<Operation>> rows{
       {f(0, 0), f(0, 1), f(1, 0), f(1, 1), b(1, 0), b(1, 1), b(0, 0), b(0, 1)},
       {f(0, 0), f(0, 1), f(1, 0), b(1, 0), f(1, 1), b(1, 1), b(0, 0), b(0, 1)}};

@@ -32,6 +32,24 @@ TEST_CASE("what generators make is valid") {
     CHECK(error_of(pipeline::generate(generator.kind, {.stages = 4, .micro_batches = 8})).empty());
 }
 
+TEST_CASE("a device holds no more chunks than can be numbered") {
+  // 40,000 chunks of one device are more than the 32,767 that 16 bits number; so are the 2 x 20,000 of that many waves.
+  const auto refusal = [](const char* kind, const pipeline::Settings& settings) {
+    try {
+      pipeline::generate(kind, settings);
+    } catch (const core::ConfigurationError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(mentions(refusal("interleaved-1f1b", {.stages = 2, .micro_batches = 2, .chunks = 40'000}),
+                 {"schedule.chunks", "40000 chunks on a device are more than the 32767", "use fewer chunks"}));
+  CHECK(mentions(refusal("hanayo", {.stages = 2, .micro_batches = 2, .waves = 20'000}), {"40000 chunks on a device"}));
+  Schedule schedule = two_by_two();
+  schedule.chunks = 40'000;
+  CHECK(mentions(error_of(schedule), {"40000 chunks on a device are more than the 32767"}));
+}
+
 TEST_CASE("missing, repeated and misplaced operations are named") {
   Schedule schedule = two_by_two();
   SECTION("twice and therefore another missing") {
@@ -90,7 +108,9 @@ TEST_CASE("other placements are the same structure") {
   // backward: F 1 each, input gradient 2, weight gradient 3, latency 10 between devices, none at the turn.
   // F: s0 0-1, s1 11-12, s2 12-13, s3 23-24; dX: s3 24-26, s2 36-38, s1 38-40, s0 50-52; dW of s3 follows 26-29, of s0
   // 52-55.
-  const auto op = [](Phase phase, int chunk) { return Operation{.phase = phase, .chunk = chunk, .micro_batch = 0}; };
+  const auto op = [](Phase phase, std::int16_t chunk) {
+    return Operation{.phase = phase, .chunk = chunk, .micro_batch = 0};
+  };
   Schedule schedule;
   schedule.kind = "v";
   schedule.stages = 2;
@@ -120,7 +140,7 @@ TEST_CASE("two chains in opposite directions") {
   // Micro-batch 0 goes down (stage 0 on device 0, 1 on device 1), micro-batch 1 goes up (stage 2 on device 1, 3 on
   // device 0). F 1, B 2, no latency. Down: 0-1, 1-2 | up: 0-1 on device 1, 1-2 on device 0. Both devices: F F B B;
   // device 0: F0 0-1, F1 1-2, B1 2-4 (last stage of up), device 1: F1 0-1, F0 1-2, B0 2-4, then B of the other 4-6.
-  const auto op = [](Phase phase, int chunk, int i) {
+  const auto op = [](Phase phase, std::int16_t chunk, int i) {
     return Operation{.phase = phase, .chunk = chunk, .micro_batch = i};
   };
   Schedule schedule;

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,13 +49,20 @@ constexpr bool on_chain(Phase phase) { return phase <= Phase::weight_gradient; }
 // True for the operations whose result goes to the stage below: backward and input_gradient.
 constexpr bool sends_gradient(Phase phase) { return phase == Phase::backward || phase == Phase::input_gradient; }
 
+// Of a device's chunks. Long lists are as fast as memory: an operation takes eight bytes.
+using ChunkNumber = std::int16_t;
+inline constexpr std::int32_t k_most_chunks = std::numeric_limits<ChunkNumber>::max();
+// Of a chunk known to be in range: 0 to k_most_chunks - 1.
+constexpr ChunkNumber chunk_number(std::int32_t chunk) { return static_cast<ChunkNumber>(chunk); }
+
 struct Operation {
   Phase phase = Phase::forward;
-  std::int32_t chunk = 0;
-  std::int32_t micro_batch = 0;
   bool joined = false;  // runs as one with the next operation of the list
+  ChunkNumber chunk = 0;
+  std::int32_t micro_batch = 0;
   friend bool operator==(const Operation&, const Operation&) = default;
 };
+static_assert(sizeof(Operation) == 8);
 
 // An edge that the chain does not imply: `operation` starts after `on` has ended (both are positions in `operations`),
 // plus the delay of a message where their devices differ.

@@ -22,7 +22,6 @@ namespace cairn::pipeline {
 struct SweepStep {
   std::int32_t device = 0;  // or a side row: stages + its index
   Operation operation;
-  std::int32_t virtual_stage = 0;
   std::int32_t producer = -1;  // position of the step whose result must arrive from the neighbouring stage; -1: none
 };
 
@@ -46,11 +45,22 @@ struct SweepOrder {
   std::vector<Repetition> repetitions;   // disjoint, ascending; none where there are waits
   std::vector<Wait> waits;               // further edges, as positions in `steps`, ascending
   std::vector<std::int32_t> row_device;  // device of every row
+  std::int32_t chunks = 1;
+  std::vector<std::int32_t> stage_of;  // virtual stage of [row * chunks + chunk]
+
+  // Of a step's row and chunk.
+  std::size_t place(const SweepStep& step) const {
+    return static_cast<std::size_t>(step.device) * static_cast<std::size_t>(chunks) +
+           static_cast<std::size_t>(step.operation.chunk);
+  }
+  std::int32_t virtual_stage(const SweepStep& step) const { return stage_of[place(step)]; }
 };
 
 // Expects an otherwise valid schedule; throws core::ConfigurationError naming the cycle when order lists wait for each
 // other.
 SweepOrder sweep_order(const Schedule& schedule);
+// Only throws as sweep_order would.
+void require_runs_through(const Schedule& schedule);
 // Whether it does not throw.
 bool runs_through(const Schedule& schedule);
 
@@ -65,6 +75,10 @@ class StageTimes {
 
   core::Picoseconds duration(std::int32_t virtual_stage, Phase phase) const {
     return durations_[index(virtual_stage, phase)];
+  }
+  // Of all phases, in their order.
+  const core::Picoseconds* durations(std::int32_t virtual_stage) const {
+    return durations_.data() + index(virtual_stage, Phase::forward);
   }
   void set_duration(std::int32_t virtual_stage, Phase phase, core::Picoseconds value) {
     durations_[index(virtual_stage, phase)] = value;
