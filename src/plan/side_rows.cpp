@@ -21,6 +21,11 @@ struct SideTask {
   std::int32_t operation = 0;
   std::int32_t gap = 0;          // where it is issued
   std::int32_t serves = k_none;  // operation of the device's row that awaits it, counted from its begin
+  // In the same count, the row's begin or end where there is none: where the task before of the same chunk that takes
+  // something is issued; whom the next that brings something serves, of the same chunk and of any.
+  std::int32_t taken_before = 0;
+  std::int32_t brought_again = 0;
+  std::int32_t brought_next = 0;
 };
 
 class Merge {
@@ -29,6 +34,8 @@ class Merge {
       : schedule_(schedule), begin_(schedule.row_begin[device]), row_(schedule.row(device)) {
     for (std::int32_t row = schedule.stages; row < schedule.rows(); ++row)
       if (schedule.device_of_row(row) == device) collect(row, waiters);
+    list_users();
+    find_neighbours();
   }
 
   std::vector<SideEntry> entries() {
@@ -62,6 +69,37 @@ class Merge {
     }
   }
 
+  void list_users() {
+    readers_.resize(static_cast<std::size_t>(schedule_.chunks));
+    makers_.resize(readers_.size());
+    for (std::size_t i = 0; i < row_.size(); ++i) {
+      const auto chunk = static_cast<std::size_t>(row_[i].chunk);
+      if (reads_parameters(row_[i].phase)) readers_[chunk].push_back(static_cast<std::int32_t>(i));
+      if (makes_gradients(row_[i].phase)) makers_[chunk].push_back(static_cast<std::int32_t>(i));
+    }
+  }
+
+  void find_neighbours() {
+    constexpr std::int32_t k_begin = 0;
+    const auto end = static_cast<std::int32_t>(row_.size());
+    std::vector<std::int32_t> taken(readers_.size(), k_begin);
+    for (SideTask& task : tasks_) {
+      std::int32_t& last = taken[chunk_of(task)];
+      task.taken_before = last;
+      if (task.serves == k_none) last = task.gap;
+    }
+    std::vector<std::int32_t> brought(readers_.size(), end);
+    std::int32_t any = end;
+    for (auto task = tasks_.rbegin(); task != tasks_.rend(); ++task) {
+      std::int32_t& next = brought[chunk_of(*task)];
+      task->brought_again = next;
+      task->brought_next = any;
+      if (task->serves != k_none) next = any = task->serves;
+    }
+  }
+
+  std::size_t chunk_of(const SideTask& task) const { return static_cast<std::size_t>(operation(task).chunk); }
+
   void add(std::int32_t gap, Place place, const SideTask& task, PassOrder::Side side) {
     entries_.push_back({.gap = gap, .place = place, .operation = task.operation, .side = side});
   }
@@ -70,54 +108,43 @@ class Merge {
     const SideTask& task = tasks_[k];
     add(task.gap, Place::issue, task, PassOrder::k_ask);
     add(task.serves, Place::ahead, task, PassOrder::k_come);
-    if (!is_copy(operation(task).phase)) add(last_reader(k) + 1, Place::behind, task, PassOrder::k_give_up);
+    if (!is_copy(operation(task).phase)) add(last_reader(task) + 1, Place::behind, task, PassOrder::k_give_up);
   }
 
-  // The last of the row that reads the parameters that task `k` brings.
-  std::int32_t last_reader(std::size_t k) const {
-    const std::int32_t chunk = operation(tasks_[k]).chunk;
-    auto end = static_cast<std::int32_t>(row_.size());
-    for (std::size_t later = k + 1; later < tasks_.size(); ++later)
-      if (tasks_[later].serves != k_none && operation(tasks_[later]).chunk == chunk) {
-        end = tasks_[later].serves;
-        break;
-      }
-    for (std::int32_t i = end - 1; i > tasks_[k].serves; --i)
-      if (at(i).chunk == chunk && reads_parameters(at(i).phase)) return i;
-    return tasks_[k].serves;
+  // The last of the row that reads the parameters that the task brings.
+  std::int32_t last_reader(const SideTask& task) const {
+    const std::vector<std::int32_t>& readers = readers_[chunk_of(task)];
+    const auto behind = std::lower_bound(readers.begin(), readers.end(), task.brought_again);
+    return behind == readers.begin() ? task.serves : std::max(*(behind - 1), task.serves);
   }
 
   void add_taken(std::size_t k) {
     const SideTask& task = tasks_[k];
-    if (!is_copy(operation(task).phase)) add(first_maker(k), Place::ahead, task, PassOrder::k_make_room);
+    const bool copies = is_copy(operation(task).phase);
+    if (!copies) add(first_maker(task), Place::ahead, task, PassOrder::k_make_room);
     add(task.gap, Place::issue, task, PassOrder::k_send);
-    for (std::size_t later = k + 1; later < tasks_.size(); ++later) {
-      if (tasks_[later].serves != k_none) return add(tasks_[later].serves, Place::ahead, task, PassOrder::k_gone);
-      if (is_copy(operation(task).phase)) return add(tasks_[later].gap, Place::issue, task, PassOrder::k_gone);
-    }
-    add(static_cast<std::int32_t>(row_.size()), Place::ahead, task, PassOrder::k_gone);
+    // A copy has gone before the next one begins, anything else before something else is needed.
+    const bool another = k + 1 < tasks_.size();
+    if (copies && another && tasks_[k + 1].serves == k_none)
+      add(tasks_[k + 1].gap, Place::issue, task, PassOrder::k_gone);
+    else
+      add(task.brought_next, Place::ahead, task, PassOrder::k_gone);
   }
 
-  // The first of the row that makes the gradients that task `k` takes.
-  std::int32_t first_maker(std::size_t k) const {
-    const std::int32_t chunk = operation(tasks_[k]).chunk;
-    std::int32_t first = 0;
-    for (std::size_t before = k; before-- > 0;)
-      if (tasks_[before].serves == k_none && operation(tasks_[before]).chunk == chunk) {
-        first = tasks_[before].gap;
-        break;
-      }
-    while (first < tasks_[k].gap && (at(first).chunk != chunk || !makes_gradients(at(first).phase))) ++first;
-    CAIRN_ASSERT(first < tasks_[k].gap);
-    return first;
+  // The first of the row that makes the gradients that the task takes.
+  std::int32_t first_maker(const SideTask& task) const {
+    const std::vector<std::int32_t>& makers = makers_[chunk_of(task)];
+    const auto first = std::lower_bound(makers.begin(), makers.end(), task.taken_before);
+    CAIRN_ASSERT(first != makers.end() && *first < task.gap);
+    return *first;
   }
-
-  const Operation& at(std::int32_t index) const { return row_[static_cast<std::size_t>(index)]; }
 
   const pipeline::Schedule& schedule_;
   std::int32_t begin_;
   std::span<const Operation> row_;
-  std::vector<SideTask> tasks_;  // in the order of the side row
+  std::vector<SideTask> tasks_;                     // in the order of the side row
+  std::vector<std::vector<std::int32_t>> readers_;  // of parameters, ascending in the row, by chunk
+  std::vector<std::vector<std::int32_t>> makers_;   // of gradients
   std::vector<SideEntry> entries_;
 };
 
