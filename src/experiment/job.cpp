@@ -317,8 +317,9 @@ class Job::Implementation {
           (allocator.reserved(taken, {}) + r_.machine.accelerator.value.reserved_memory.total()).base();
       report.capacity = r_.machine.accelerator.value.device_memory().capacity.base();
       const std::optional<hardware::Host>& host = r_.machine.cluster.value.host;
-      for (const plan::Stage& stage : program.kinds)
-        report.host = std::max(report.host, stage.host_bytes * static_cast<double>(r_.machine.network.gpus_per_node));
+      const auto ranks = static_cast<double>(r_.machine.network.gpus_per_node);
+      for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
+        report.host = std::max(report.host, predict::off_device(program, stage).host * ranks);
       if (host) report.host_capacity = host->memory.base();
       return predict::fits(report);
     } catch (const core::ConfigurationError&) {

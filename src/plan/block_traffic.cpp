@@ -26,6 +26,7 @@ void BlockBuilder::open(const UnitTraffic& traffic) {
     for (std::size_t category = 0; category < k_categories; ++category)
       if (traffic.fetch.bytes[category] > 0.0)
         memory(false, static_cast<Category>(category), traffic.fetch.bytes[category]);
+    block_.off_device -= traffic.fetch.bytes[static_cast<std::size_t>(Category::activations)];
     boost::container::small_vector<Dependency, 4> come;
     for (const std::vector<Leg>& journey : traffic.fetch.journeys)
       come.push_back(travel(journey, entry_of(Stream::compute)));
@@ -44,7 +45,9 @@ void BlockBuilder::close(const UnitTraffic& traffic) {
   }
   for (std::size_t category = 0; category < k_categories; ++category)
     if (traffic.given_up[category] > 0.0) memory(true, static_cast<Category>(category), -traffic.given_up[category]);
-  if (!traffic.leaving.empty()) travel(traffic.leaving, last_compute_);
+  if (traffic.leaving.empty()) return;
+  travel(traffic.leaving, last_compute_);
+  block_.off_device += std::get<plan::Copy>(traffic.leaving.front().work).bytes;
 }
 
 void BlockBuilder::send_gradients(const GradientSync& sync, ParameterGroup group) {
@@ -73,7 +76,8 @@ Dependency BlockBuilder::send_onward(const Onward& onward, double elements, doub
   boost::container::small_vector<Dependency, 4> ready{come};
   // One shard's state is read while the one before is updated, which is written after that.
   if (onward.state_bytes > 0.0)
-    ready.push_back(add_work(leg(plan::Copy{.lane = plan::Lane::from_storage, .bytes = elements * onward.state_bytes}), {}));
+    ready.push_back(
+        add_work(leg(plan::Copy{.lane = plan::Lane::from_storage, .bytes = elements * onward.state_bytes}), {}));
   if (before * onward.written_bytes() > 0.0)
     add_work(leg(plan::Copy{.lane = plan::Lane::to_storage, .bytes = before * onward.written_bytes()}), {last_update_});
   block_.works.emplace_back(OnProcessor{.graph = onward.update, .elements = static_cast<std::int64_t>(elements)});
@@ -82,7 +86,8 @@ Dependency BlockBuilder::send_onward(const Onward& onward, double elements, doub
                                .work = static_cast<std::int32_t>(block_.works.size()) - 1},
                           ready);
   if (onward.parameter_bytes > 0.0)
-    add_work(leg(plan::Copy{.lane = plan::Lane::to_device, .bytes = elements * onward.parameter_bytes}), {last_update_});
+    add_work(leg(plan::Copy{.lane = plan::Lane::to_device, .bytes = elements * onward.parameter_bytes}),
+             {last_update_});
   return come;
 }
 

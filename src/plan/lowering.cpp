@@ -174,6 +174,7 @@ class Lowering::Implementation {
     stage.resident = end.bytes.device;
     stage.host_bytes = end.bytes.host;
     stage.storage_bytes = end.bytes.storage;
+    stage.activations_on_drives = plan.strategy.offload.activations == Home::storage;
   }
 
   void fill_side(Stage& stage, const StageKind& kind, const Plan& plan) {

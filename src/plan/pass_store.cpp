@@ -15,7 +15,10 @@ const Pass* PassStore::stored(const Pass& draft) {
   const auto [pass, fresh] = passes_.stored(draft);
   if (!fresh) return pass;
   pass->id = static_cast<std::int32_t>(passes_.size()) - 1;
-  for (const BlockRun& run : pass->runs) pass->profile = then(pass->profile, repeated(run.block->profile, run.count));
+  for (const BlockRun& run : pass->runs) {
+    pass->profile = then(pass->profile, repeated(run.block->profile, run.count));
+    pass->off_device += static_cast<double>(run.count) * run.block->off_device;
+  }
   return pass;
 }
 

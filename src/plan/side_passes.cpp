@@ -144,6 +144,7 @@ SidePasses::Tables SidePasses::of_activations(const Pass& forward) {
   };
   StepWriter send("activations leave");
   copy(send, Lane::to_host, Lane::to_device);
+  send.leave(bytes);
   set(tables, PassOrder::k_send, send);
   StepWriter gone("activations have left");
   gone.wait(Stream::compute, {entry_of(Stream::arrival)});
@@ -155,6 +156,7 @@ SidePasses::Tables SidePasses::of_activations(const Pass& forward) {
   set(tables, PassOrder::k_ask, ask);
   StepWriter come("activations have returned");
   come.wait(Stream::compute, {entry_of(Stream::arrival)});
+  come.leave(-bytes);
   set(tables, PassOrder::k_come, come);
   return tables;
 }

@@ -50,6 +50,9 @@ class StepWriter {
       hold(static_cast<Category>(category), sign * bytes[category]);
   }
 
+  // Activations that go to the host or the drives; negative: that come back.
+  void leave(double bytes) { block_.off_device += bytes; }
+
   Block finish() {
     block_.profile = profile_of(block_.memory);
     return std::move(block_);

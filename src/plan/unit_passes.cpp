@@ -168,6 +168,7 @@ class Itinerary {
       writer.wait(Stream::to_device, {entry_of(Stream::to_host)});
     const auto come_of = [&](const Fetch& fetch, Stream noted) {
       writer.hold(fetch.bytes, 1.0);
+      writer.leave(-fetch.bytes[static_cast<std::size_t>(Category::activations)]);
       for (const std::vector<Leg>& journey : fetch.journeys) {
         const Dependency free =
             settings_.strategy->prefetch == 0 ? entry_of(Stream::compute) : entry_of(journey.front().stream);
@@ -253,6 +254,7 @@ void UnitPasses::append_stored(Pass& pass, Block block) {
   }
   for (const MemoryEvent& event : block.memory)
     key.insert(key.end(), {event.step, static_cast<std::int64_t>(event.category), bits(event.bytes)});
+  key.push_back(bits(block.off_device));
   auto& slot = blocks_[key];
   if (!slot) slot = std::make_unique<Block>(std::move(block));
   append(pass, slot.get(), 1);

@@ -48,7 +48,22 @@ class Replay {
   std::string block_;
 };
 
+OffDevice kept_elsewhere(const plan::Stage& stage, const std::vector<const plan::Pass*>& passes) {
+  OffDevice result{.host = stage.host_bytes, .storage = stage.storage_bytes};
+  double away = 0.0;
+  for (const plan::Pass* pass : passes) {
+    away += pass->off_device;
+    result.activations = std::max(result.activations, away);
+  }
+  (stage.activations_on_drives ? result.storage : result.host) += result.activations;
+  return result;
+}
+
 }  // namespace
+
+OffDevice off_device(const plan::Program& program, std::int32_t stage) {
+  return kept_elsewhere(program.stage(static_cast<std::size_t>(stage)), passes_of(program, stage));
+}
 
 StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
   const auto passes = passes_of(program, stage);
@@ -72,10 +87,11 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
   replay.run(*passes[where]);
   std::string phase = name_of(program, stage, where);
   if (!replay.block().empty()) phase += ": " + replay.block();
-  const plan::Stage& description = program.stage(static_cast<std::size_t>(stage));
+  const OffDevice elsewhere = kept_elsewhere(program.stage(static_cast<std::size_t>(stage)), passes);
   return {.allocated_peak = sum(replay.at_peak()),
-          .host = description.host_bytes,
-          .storage = description.storage_bytes,
+          .host = elsewhere.host,
+          .storage = elsewhere.storage,
+          .off_device_activations = elsewhere.activations,
           .at_peak = replay.at_peak(),
           .phase = std::move(phase)};
 }

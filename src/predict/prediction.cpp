@@ -141,6 +141,7 @@ MemoryReport memory_report(const PredictionInput& input) {
     stage.device_peak = stage.reserved_peak + input.reserved_bytes;
     report.host = std::max(report.host, stage.host * ranks);
     report.storage = std::max(report.storage, stage.storage * ranks);
+    report.off_device_activations = std::max(report.off_device_activations, stage.off_device_activations * ranks);
     if (stage.allocated_peak > report.allocated_peak) {
       report.allocated_peak = stage.allocated_peak;
       report.peak_stage = static_cast<std::int32_t>(index);

@@ -267,6 +267,8 @@ class RunText : private TextReport {
     };
     row("on the host", m.host, m.host_capacity);
     row("on drives", m.storage, m.storage_capacity);
+    if (m.off_device_activations > 0.0)
+      line("  {:<12}{:>10}", "", paint_.dim(bytes(m.off_device_activations) + " of it activations, at their most"));
   }
 
   void bounds() {

@@ -81,19 +81,20 @@ Json memory() {
                              {"host", b},
                              {"storage", b},
                              {"phase", text()}});
-  return object({{"allocated_peak", b},
-                 {"reserved_peak", b},
-                 {"device_peak", b},
-                 {"capacity", b},
-                 {"parameters", b},
-                 {"gradients", b},
-                 {"optimizer", b},
-                 {"activations", b},
-                 {"workspace", b},
-                 {"host", amount("bytes of offloaded state in the memory of one node")},
-                 {"storage", amount("bytes of offloaded state on the drives of one node")},
-                 {"peak_at", object({{"stage", count()}, {"phase", text()}})},
-                 {"stages", list_of(stage)}});
+  return object(
+      {{"allocated_peak", b},
+       {"reserved_peak", b},
+       {"device_peak", b},
+       {"capacity", b},
+       {"parameters", b},
+       {"gradients", b},
+       {"optimizer", b},
+       {"activations", b},
+       {"workspace", b},
+       {"host", amount("bytes of offloaded state and activations, at their most, in the memory of one node")},
+       {"storage", amount("bytes of offloaded state and activations, at their most, on the drives of one node")},
+       {"peak_at", object({{"stage", count()}, {"phase", text()}})},
+       {"stages", list_of(stage)}});
 }
 
 Json result() {

@@ -113,6 +113,27 @@ TEST_CASE("chosen from the machine: what stays on the device, and the interval o
   CHECK(shared->time < alone->time);
 }
 
+TEST_CASE("activations on the host count against its memory") {
+  // With everything recomputed a layer keeps its input alone: 2048 tokens of 2048 values of 2 bytes, 8 MiB a sequence.
+  // 24 layers, one sequence at a time, eight ranks on the node: 1.5 GiB.
+  constexpr double k_mib = 1 << 20;
+  const std::vector<std::string> away{"strategy.recompute=full", "strategy.micro_batch=1",
+                                      "strategy.zero={stage: 0, offload: {activations: host}}"};
+  const auto on = [&](const std::string& cluster) {
+    std::vector<std::string> overrides = away;
+    overrides.push_back(cluster);
+    return overrides;
+  };
+  const Run roomy(on("cluster={file: dgx-a100, host: {memory: 2 GiB}}"));
+  CHECK(roomy->fits);
+  CHECK(roomy->memory.host == 8 * 24 * 8 * k_mib);
+  CHECK(roomy->memory.off_device_activations == roomy->memory.host);
+  const Run tight(on("cluster={file: dgx-a100, host: {memory: 1 GiB}}"));
+  CHECK_FALSE(tight->fits);
+  CHECK(tight.result.why_not->term == "host");
+  CHECK(tight.result.why_not->over_by_bytes == 512 * k_mib);
+}
+
 TEST_CASE("what does not fit on the host is told, and the smallest change names sharding") {
   const Run host(
       {"cluster={file: dgx-a100, host: {memory: 4 GiB}}", "strategy.zero={stage: 0, offload: {optimizer: host}}"});

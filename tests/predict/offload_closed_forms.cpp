@@ -256,3 +256,29 @@ TEST_CASE("saved activations leave after forward and come back one unit ahead cl
   CHECK(predict::stage_memory(plan.of(strategy), 0).at_peak[static_cast<std::size_t>(plan::Category::activations)] <=
         2.0 * saved);
 }
+
+TEST_CASE("what lies off the device at most: activations of all micro-batches under way closed_form") {
+  // A micro-batch keeps five layers' activations until its backward. On two stages of three and two layers, 1f1b has
+  // two micro-batches under way on the first and one on the second, however many there are.
+  Plan plan;
+  plan::Strategy strategy = on_ranks(1, k_layers);
+  const double saved = plan.lowering.layer_state(strategy, 0).saved_bytes;
+  REQUIRE(predict::off_device(plan.of(strategy), 0).host == 0.0);
+  strategy.offload.activations = Home::host;
+  strategy.micro_batches = 3;
+  CHECK(predict::stage_memory(plan.of(strategy), 0).host == k_layers * saved);
+  CHECK(predict::stage_memory(plan.of(strategy), 0).off_device_activations == k_layers * saved);
+  // On drives, where nothing but them lies.
+  strategy.offload.activations = Home::storage;
+  CHECK(predict::stage_memory(plan.of(strategy), 0).host == 0.0);
+  CHECK(predict::stage_memory(plan.of(strategy), 0).storage == k_layers * saved);
+  strategy.offload.activations = Home::host;
+  strategy.pipeline = 2;
+  strategy.stage_layers = {3, 2};
+  strategy.micro_batches = 6;
+  CHECK(predict::off_device(plan.of(strategy), 0).host == 2 * 3 * saved);
+  CHECK(predict::off_device(plan.of(strategy), 1).host == 2 * saved);
+  // Beside the optimizer's 12 bytes of a parameter and 2 of its gradient.
+  strategy.offload.optimizer = Home::host;
+  CHECK(predict::stage_memory(plan.of(strategy), 0).host == 2 * 3 * saved + 14.0 * 3 * k_layer_parameters);
+}

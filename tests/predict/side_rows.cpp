@@ -145,6 +145,10 @@ TEST_CASE("What lives longest waits on the host: two stages, two chunks, four mi
   REQUIRE(seen == expected);
   REQUIRE(copied_bytes(program, plan::Lane::to_host) == 2 * 3 * k_set);
   REQUIRE(copied_bytes(program, plan::Lane::to_device) == 2 * 3 * k_set);
+  // The second leaves before the first is back: both lie on the host. Stage 1 runs F00 F01 F10 B10 F11 B11 F02 B00 F03
+  // B01 ...: nothing of chunk 0 waits more than eight operations there.
+  REQUIRE(predict::stage_memory(program, 0).host == 2 * 3 * k_set);
+  REQUIRE(predict::stage_memory(program, 1).host == 0.0);
 }
 
 TEST_CASE("Copies slower than what runs beside them hold up the computation") {

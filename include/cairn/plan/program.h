@@ -128,6 +128,7 @@ struct Block {
   std::vector<Work> works;
   std::vector<MemoryEvent> memory;
   MemoryProfile profile;
+  double off_device = 0.0;  // bytes of activations that it sends off the device, less those that it brings back
 };
 
 struct BlockRun {
@@ -142,8 +143,9 @@ enum class Send : std::uint8_t { none, next, previous };
 struct alignas(64) Pass {  // one cache line
   std::vector<BlockRun> runs;
   Send send = Send::none;
-  MemoryProfile profile;  // of the whole pass
-  std::int32_t id = -1;   // dense among the passes of one lowering
+  std::int32_t id = -1;     // dense among the passes of one lowering
+  MemoryProfile profile;    // of the whole pass
+  double off_device = 0.0;  // of all its blocks
 };
 
 struct Stage {
@@ -153,11 +155,12 @@ struct Stage {
   // overlap. Then an update in the midst of a step, in all four places, where a schedule has them, and what side rows
   // bring and take, two tables per chunk (pass_order.h).
   boost::container::small_vector<std::array<std::array<const Pass*, 2>, 2>, 4> passes;
-  const Pass* settle = nullptr;  // after the last operation: gradients made whole
-  const Pass* update = nullptr;  // parameters updated
-  CategoryBytes resident{};      // held for the whole step
-  double host_bytes = 0.0;       // of offloaded state in the host's memory, by rank, held for the whole step
-  double storage_bytes = 0.0;    // on the drives
+  const Pass* settle = nullptr;        // after the last operation: gradients made whole
+  const Pass* update = nullptr;        // parameters updated
+  CategoryBytes resident{};            // held for the whole step
+  double host_bytes = 0.0;             // of offloaded state in the host's memory, by rank, held for the whole step
+  double storage_bytes = 0.0;          // on the drives
+  bool activations_on_drives = false;  // those that leave the device; else they lie in the host's memory
   std::int64_t body_layers = 0;
 };
 

@@ -3,6 +3,9 @@
 //   held after pass i = held before + delta(pass i);   peak = resident + max_i ( held before pass i + peak(pass i) )
 //
 // The allocator serves one stream in issue order, so durations do not matter.
+//
+// Off the device lie offloaded state, for the whole step, and the activations that passes have sent away and not yet
+// brought back, at their most: those of a copy under way count on both sides.
 #pragma once
 
 #include <string>
@@ -13,14 +16,23 @@
 namespace cairn::predict {
 
 struct StageMemory {
-  double allocated_peak = 0.0;    // [bytes]
-  double reserved_peak = 0.0;     // what the framework's allocator takes from the device
-  double device_peak = 0.0;       // with what driver, context and communicators take
-  double host = 0.0;              // of offloaded state in the host's memory, of one rank
-  double storage = 0.0;           // on the drives
-  plan::CategoryBytes at_peak{};  // adds up to allocated_peak
-  std::string phase = {};         // what runs at that moment: "backward of micro-batch 3, chunk 0: decoder backward"
+  double allocated_peak = 0.0;          // [bytes]
+  double reserved_peak = 0.0;           // what the framework's allocator takes from the device
+  double device_peak = 0.0;             // with what driver, context and communicators take
+  double host = 0.0;                    // in the host's memory, of one rank
+  double storage = 0.0;                 // on the drives
+  double off_device_activations = 0.0;  // their part of either
+  plan::CategoryBytes at_peak{};        // adds up to allocated_peak
+  std::string phase = {};  // what runs at that moment: "backward of micro-batch 3, chunk 0: decoder backward"
 };
+
+// What a rank of the stage keeps elsewhere. [bytes]
+struct OffDevice {
+  double host = 0.0;
+  double storage = 0.0;
+  double activations = 0.0;  // their part of either
+};
+OffDevice off_device(const plan::Program& program, std::int32_t stage);
 
 StageMemory stage_memory(const plan::Program& program, std::int32_t stage);
 

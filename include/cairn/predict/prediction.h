@@ -44,10 +44,11 @@ struct MemoryReport {
   double reserved_peak = 0.0;
   double device_peak = 0.0;
   double capacity = 0.0;  // of the device
-  double host = 0.0;      // offloaded state in the memory of the fullest node, and that node's memory
+  double host = 0.0;      // offloaded state and activations in the memory of the fullest node, and that node's memory
   double host_capacity = 0.0;
   double storage = 0.0;  // the same on its drives; capacity 0: unlimited
   double storage_capacity = 0.0;
+  double off_device_activations = 0.0;  // of the node with the most of them, their part of host or storage
   std::int32_t peak_stage = 0;
   std::vector<StageMemory> stages;
 };
