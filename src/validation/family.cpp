@@ -25,6 +25,8 @@ void describe(Fields& fields, Family& family) {
   describe_words(fields, "releases", family.releases, "attention kernel of the file -> release of the framework");
   fields.text("cluster", family.cluster,
               {.doc = "whose latencies and fabric the rows take; default: the accelerator's"});
+  fields.text("precision", family.precision,
+              {.doc = "recipe of rows that assume their precision, or say fp8 and not how it scales"});
   fields.text("gradients", family.gradients, {.doc = "format in memory, in place of what the rows assume"});
   fields.text("reduce", family.reduce, {.doc = "format of gradients on the wire, beside gradients; default the same"});
   fields.check(

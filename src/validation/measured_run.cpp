@@ -103,10 +103,8 @@ class RunBuilder {
     const std::string release = release_of(record_.text("attention_kernel"));
     if (framework.find('@') == std::string::npos && !release.empty()) framework += "@" + release;
     node.put("framework", plain(framework));
-    // A row that says fp8 and not how it scales.
-    const std::string_view stated = record_.need_text("precision");
     config::Node precision = map();
-    precision.put("recipe", plain(stated == "fp8" ? "fp8-delayed" : std::string(stated)));
+    precision.put("recipe", plain(recipe()));
     const std::string gradients =
         family_.gradients.empty() ? std::string(record_.text("gradients")) : family_.gradients;
     if (!gradients.empty()) {
@@ -116,6 +114,19 @@ class RunBuilder {
     node.put("precision", precision);
     node.put("kernels", kernels());
     return node;
+  }
+
+  std::string recipe() {
+    const std::string stated(record_.need_text("precision"));
+    const bool open = stated == "fp8" || assumes("precision");
+    if (open && !family_.precision.empty()) return family_.precision;
+    return stated == "fp8" ? "fp8-delayed" : stated;
+  }
+
+  // Whether the row fills the column in where its source says nothing: `assumed` lists columns between spaces.
+  bool assumes(std::string_view column) const {
+    const std::string all = fmt::format(" {} ", record_.text("assumed"));
+    return all.find(fmt::format(" {} ", column)) != std::string::npos;
   }
 
   std::string release_of(std::string_view attention) const {

@@ -118,6 +118,19 @@ TEST_CASE("what no row states comes from the family") {
   CHECK(at(changed({{"dropout", "0"}}, family), {"model", "dropout"}) == "0");
 }
 
+TEST_CASE("a family's recipe is that of rows which leave theirs open") {
+  Family family;
+  const auto recipe = [&family](const std::string& stated, const std::string& assumed) {
+    return at(changed({{"precision", stated}, {"assumed", assumed}}, family), {"training", "precision", "recipe"});
+  };
+  CHECK(recipe("fp8", "") == "fp8-delayed");
+  family.precision = "fp8-current";
+  CHECK(recipe("fp8", "") == "fp8-current");
+  CHECK(recipe("bf16", "norm precision bias") == "fp8-current");
+  CHECK(recipe("bf16", "norm bias") == "bf16");
+  CHECK(recipe("fp8-blockwise", "") == "fp8-blockwise");
+}
+
 TEST_CASE("a release that only some kernels tell") {
   Family family;
   family.release = "2024";

@@ -33,7 +33,8 @@ struct Family {
   std::string title;    // shown beside the name
   std::string release;  // of the framework where rows do not name one: megatron + 2022 -> megatron@2022
   std::vector<std::pair<std::string, std::string>> releases;  // attention word of the file -> release, before `release`
-  std::string cluster;  // of the latencies and fabric, in place of the one of the row's accelerator
+  std::string cluster;    // of the latencies and fabric, in place of the one of the row's accelerator
+  std::string precision;  // recipe of rows that assume theirs, or say fp8 and not how it scales
   std::string
       gradients;  // format in memory, in place of what the rows assume; then `reduce` on the wire, default the same
   std::string reduce;
