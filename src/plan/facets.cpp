@@ -30,8 +30,7 @@ FacetTable::Traffic FacetTable::units(const UnitSettings& settings) {
           flags(strategy.reshard_after_forward, settings.reduces_every_pass(), settings.several_under_way,
                 strategy.overlap_gradient_reduce, strategy.overlap_parameter_gather, offload.gradients_in_place,
                 offload.update_in_backward, strategy.reduce_whole_gradients) +
-              256 * static_cast<std::int64_t>(strategy.sharded) + 1024 * homes(offload) +
-              65536 * (strategy.prefetch + 4 * settings.exchanged),
+              256 * static_cast<std::int64_t>(settings.sharding) + 2048 * homes(offload) + 131072 * strategy.prefetch,
           strategy.shard + (offload.resident_units << 32),
           word(settings.copies[ParameterGroup::dense]),
           word(settings.copies[ParameterGroup::expert]),
@@ -65,16 +64,16 @@ Facets FacetTable::of(const UnitSettings& settings, const Meshes& meshes, LayerC
       facets.gather = traffic_.of({static_cast<std::int64_t>(Sort::gather), dense, expert});
     if (settings.reduces_in_passes())
       facets.reduce = traffic_.of({static_cast<std::int64_t>(Sort::reduce), dense, expert,
-                                   flags(strategy.sharded == Sharded::optimizer, strategy.reduce_whole_gradients),
+                                   flags(settings.sharding == Sharding::optimizer, strategy.reduce_whole_gradients),
                                    bits(strategy.bucket_bytes)});
   }
   if (side_rows)
     facets.side = traffic_.of({static_cast<std::int64_t>(Sort::side), facets.plain, dense, expert, strategy.shard,
-                               flags(settings.exchanged)});
+                               static_cast<std::int64_t>(settings.sharding)});
   facets.ends = ends_.of({dense, expert,
-                          static_cast<std::int64_t>(strategy.sharded) +
-                              4 * flags(settings.exchanged, strategy.overlap_gradient_reduce,
-                                        strategy.overlap_parameter_gather, strategy.reduce_whole_gradients),
+                          static_cast<std::int64_t>(settings.sharding) + 8 * flags(strategy.overlap_gradient_reduce,
+                                                                                   strategy.overlap_parameter_gather,
+                                                                                   strategy.reduce_whole_gradients),
                           settings.apply() ? facets.plain : 0, settings.apply() ? facets.messages : 0,
                           shares_parameters ? word(meshes.dense.group(Axis::pipeline)) : 0,
                           std::min(strategy.held_results, strategy.micro_batches)});

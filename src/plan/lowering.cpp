@@ -25,17 +25,12 @@ class Lowering::Implementation {
         side_(passes_),
         ends_(treatment_, assembly_) {}
 
-  const Program& lower(const Strategy& asked) {
-    check(asked, model_);
-    if (layers_.has_experts()) check_expert_mesh(asked);
-    const ScheduleEntry& entry = schedules_.of(asked);
-    check_stages(asked, entry.schedule->chain_length);
-    check_side_rows(asked, entry);
-    if (entry.exchanges) {
-      exchanged_ = asked;
-      exchanged_.sharded = Sharded::parameters;
-    }
-    const Strategy& strategy = entry.exchanges ? exchanged_ : asked;
+  const Program& lower(const Strategy& strategy) {
+    check(strategy, model_);
+    if (layers_.has_experts()) check_expert_mesh(strategy);
+    const ScheduleEntry& entry = schedules_.of(strategy);
+    check_stages(strategy, entry.schedule->chain_length);
+    check_side_rows(strategy, entry);
     const Meshes meshes = meshes_of(strategy);
     messages_.start(strategy, meshes.dense);
     PerGroup<Group> copies;
@@ -44,7 +39,8 @@ class Lowering::Implementation {
     if (entry.model_copies.whole)
       for (const ParameterGroup group : k_all_parameter_groups)
         copies[group] = over_circles(copies[group], entry.model_copies);
-    UnitSettings settings = unit_settings(strategy, treatment_, copies, *entry.schedule, entry.exchanges);
+    UnitSettings settings =
+        unit_settings(strategy, treatment_, copies, *entry.schedule, sharding(strategy, entry.exchanges));
     settings.host_update = &ends_.host_update();
     if (entry.pass_order->update_table >= 0 && settings.apply() && settings.parameters_move() &&
         !strategy.reshard_after_forward)
@@ -259,7 +255,6 @@ class Lowering::Implementation {
   Remembered<SidePasses::Tables> side_tables_;     // likewise
   Remembered<const StageEnd*> stage_ends_;         // by Facets::end
   core::BlockDeque<StageEnd> all_ends_;
-  Strategy exchanged_;  // that under way, where its schedule exchanges sharded parameters
   Program program_;
 };
 

@@ -34,7 +34,7 @@ GradientSync parameter_gather(const UnitSettings& settings) {
 
 GradientSync gradient_sync(const UnitSettings& settings) {
   const Strategy& strategy = *settings.strategy;
-  const bool by_shard = strategy.sharded == Sharded::optimizer && !strategy.reduce_whole_gradients;
+  const bool by_shard = settings.sharding == Sharding::optimizer && !strategy.reduce_whole_gradients;
   return GradientSync{.collective = by_shard ? Collective::reduce_scatter : Collective::all_reduce,
                       .copies = settings.copies,
                       .bytes_per_element = numerics::bytes_per_element(settings.treatment->reduce),

@@ -29,7 +29,7 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
   const double partial = parameters.partial_elements.empty() ? 0.0 : parameters.partial_elements.front();
   StepEndOptions options{
       .sync = settings.apply() ? settings.sync(true) : gradient_sync(settings),
-      .already_reduced = settings.reduces_in_passes() || settings.exchanged,
+      .already_reduced = settings.reduces_in_passes() || settings.sharding == Sharding::by_schedule,
       .elements = parameters.elements,
       .tensor = meshes.dense.group(Axis::tensor),
       .partial_bytes = partial * gradient_bytes,
@@ -38,8 +38,7 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
       .meets = kind.meets,
       .update = nullptr,
       .updated_elements = static_cast<std::int64_t>(sum(updated)),
-      .gather = strategy.sharded != Sharded::nothing && !settings.parameters_move() && !settings.exchanged &&
-                settings.copied() && !strategy.overlap_parameter_gather,
+      .gather = settings.gathers_updated() && settings.copied() && !strategy.overlap_parameter_gather,
       .gather_bytes_per_element = numerics::bytes_per_element(treatment.gather),
       .narrow = nullptr,
       .narrow_elements = static_cast<std::int64_t>(parameters.narrow_elements),
@@ -66,7 +65,7 @@ StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodi
   // Settings check that there is one virtual stage where units stay.
   const double kept =
       strategy.offload.resident_units > 0 ? UnitPasses::kept_bytes(bodies.front()->stretches, settings) : 0.0;
-  const PerGroup<double> updated = updated_elements(parameters, strategy.sharded, settings.shards);
+  const PerGroup<double> updated = updated_elements(parameters, settings);
   const StepEnds::Entry& entry =
       ends.of(options(kind, bodies, parameters, updated, settings, meshes), strategy.offload, kept);
   StageEnd end{.settle = entry.settle,

@@ -7,11 +7,11 @@
 
 namespace cairn::plan {
 
-PerGroup<double> updated_elements(const StageParameters& parameters, Sharded sharded, const PerGroup<Group>& copies) {
+PerGroup<double> updated_elements(const StageParameters& parameters, const UnitSettings& settings) {
   PerGroup<double> result = parameters.elements;
-  if (sharded != Sharded::nothing)
+  if (settings.sharding != Sharding::nothing)
     for (const ParameterGroup group : k_all_parameter_groups)
-      result[group] = std::ceil(result[group] / static_cast<double>(copies[group].size));
+      result[group] = std::ceil(result[group] / static_cast<double>(settings.shards[group].size));
   return result;
 }
 
@@ -32,7 +32,7 @@ StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>
       treatment.narrow ? treatment.narrow_copies * numerics::bytes_per_element(*treatment.narrow) : 0.0;
   const double maxima = parameters.narrow_tensors * k_scaled_per_product * static_cast<double>(treatment.history) *
                         numerics::bytes_per_element(numerics::Format::fp32);
-  const bool whole = strategy.sharded != Sharded::parameters;
+  const bool whole = !settings.keeps_shards();
   const double ranks = whole ? 1.0 : static_cast<double>(settings.shards[ParameterGroup::dense].size);
   double parameter_bytes = 0.0;
   const double gradient = numerics::bytes_per_element(treatment.gradients);
@@ -49,7 +49,7 @@ StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>
     if (offloaded && !strategy.offload.gradients_in_place)
       put(Home::host, Category::gradients, updated[group] * gradient);
     const double factored =
-        strategy.sharded == Sharded::nothing ? 1.0 : static_cast<double>(settings.shards[group].size);
+        settings.sharding == Sharding::nothing ? 1.0 : static_cast<double>(settings.shards[group].size);
     put(strategy.offload.optimizer, Category::optimizer, updated[group] * state_bytes(treatment));
     if (treatment.factored_moment)
       put(strategy.offload.optimizer, Category::optimizer,
@@ -58,7 +58,7 @@ StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>
   parameter_bytes = parameter_bytes + std::ceil(parameters.narrow_elements / ranks) * (stored - wide + copies) + maxima;
   put(strategy.offload.parameters, Category::parameters, parameter_bytes);
   put(Home::device, Category::parameters, kept);
-  if (treatment.separate_gradients && strategy.sharded < Sharded::gradients)
+  if (treatment.separate_gradients && settings.sharding < Sharding::gradients)
     put(Home::device, Category::gradients, sum(parameters.elements) * stored);
   put(Home::device, Category::activations,
       static_cast<double>(std::min(strategy.held_results, strategy.micro_batches)) * parameters.result_bytes);

@@ -31,7 +31,7 @@ struct StageParameters {
 
 // Elements of each group that one rank updates.
 //   sharded optimizer: ceil(elements / copies); otherwise every rank updates its copy: elements
-PerGroup<double> updated_elements(const StageParameters& parameters, Sharded sharded, const PerGroup<Group>& copies);
+PerGroup<double> updated_elements(const StageParameters& parameters, const UnitSettings& settings);
 
 // Tensors with a scale of their own to a weight: it, what it is multiplied with, and the gradient of the result.
 inline constexpr double k_scaled_per_product = 3.0;

@@ -104,7 +104,7 @@ class Fetches {
     const Home home = resident ? Home::device : settings_.strategy->offload.parameters;
     const double stored = numerics::bytes_per_element(settings_.treatment->parameters);
     for (const ParameterGroup group : k_all_parameter_groups) {
-      const Group& ranks = settings_.strategy->sharded == Sharded::parameters ? settings_.shards[group] : k_alone;
+      const Group& ranks = settings_.keeps_shards() ? settings_.shards[group] : k_alone;
       const double shard = elements[group] / static_cast<double>(ranks.size) * stored;
       std::vector<Leg> journey;
       if (home == Home::storage) journey.push_back(leg(Copy{.lane = Lane::from_storage, .bytes = shard}));
@@ -267,7 +267,7 @@ void UnitPasses::append_forward(Pass& pass, std::span<const Stretch> stretches, 
   const Strategy& strategy = *settings.strategy;
   GradientSync gather;
   if (special && strategy.overlap_parameter_gather && !settings.parameters_move() &&
-      strategy.sharded != Sharded::nothing) {
+      settings.sharding != Sharding::nothing) {
     gather.collective = Collective::all_gather;
     gather.copies = settings.shards;
     gather.bytes_per_element = numerics::bytes_per_element(settings.treatment->gather);
@@ -306,7 +306,7 @@ void UnitPasses::append_backward(Pass& pass, std::span<const Stretch> stretches,
     if (reduces && sync.holds(group)) begin.hold(Category::gradients, shared[group] * sync.held_bytes);
   append_stored(pass, begin.finish());
   // Sharded parameters have their gradients reduced unit by unit.
-  const bool by_bucket = settings.strategy->sharded != Sharded::parameters;
+  const bool by_bucket = !settings.keeps_shards();
   for (std::size_t index = 0; index < units.size(); ++index) {
     LoweredLayer& layer = *units[index].layer;
     sync.without_tied = !units[index].owns_ties;
@@ -332,10 +332,9 @@ double UnitPasses::kept_bytes(std::span<const Stretch> stretches, const UnitSett
     const PerGroup<double> elements = unit.layer->lowering.state().moved_elements(true);
     double kept = 0.0;
     for (const ParameterGroup group : k_all_parameter_groups)
-      kept += std::ceil(elements[group] / static_cast<double>(settings.strategy->sharded == Sharded::parameters
-                                                                  ? settings.shards[group].size
-                                                                  : 1)) *
-              numerics::bytes_per_element(settings.treatment->parameters);
+      kept +=
+          std::ceil(elements[group] / static_cast<double>(settings.keeps_shards() ? settings.shards[group].size : 1)) *
+          numerics::bytes_per_element(settings.treatment->parameters);
     bytes.push_back(kept);
   }
   const auto units = static_cast<std::ptrdiff_t>(

@@ -25,7 +25,9 @@ Group replicas(const Group& copies, std::int64_t shard) {
   return {.axis = copies.axis, .size = copies.size / shard, .stride = copies.stride * shard};
 }
 
-void check_units(const Strategy& strategy) {
+namespace {
+
+void check_units(const Strategy& strategy, Sharding sharding) {
   const auto wrong = [](const char* key, std::string message, std::string hint) {
     return core::ConfigurationError(std::string("strategy.zero.") + key, std::move(message), std::move(hint));
   };
@@ -33,9 +35,9 @@ void check_units(const Strategy& strategy) {
   const bool parameters_off = offload.parameters != Home::device;
   if (strategy.prefetch < 0 || strategy.prefetch > 2)
     throw wrong("prefetch", fmt::format("{} units ahead", strategy.prefetch), "use 0, 1 or 2");
-  if (strategy.shard != 0 && strategy.sharded == Sharded::nothing)
+  if (strategy.shard != 0 && sharding == Sharding::nothing)
     throw wrong("shard", "nothing is sharded", "use stage 1, 2 or 3, or leave shard out");
-  if (parameters_off && (strategy.sharded == Sharded::optimizer || strategy.sharded == Sharded::gradients))
+  if (parameters_off && (sharding == Sharding::optimizer || sharding == Sharding::gradients))
     throw wrong("offload.parameters", "whole parameters off the device beside a sharded optimizer",
                 "use stage 3, or 0");
   if (parameters_off && !strategy.reshard_after_forward)
@@ -49,6 +51,8 @@ void check_units(const Strategy& strategy) {
   if (offload.subgroup_elements < 1.0)
     throw wrong("offload.subgroup", "a subgroup holds at least one parameter", "use 100e6");
 }
+
+}  // namespace
 
 bool several_under_way(const pipeline::Schedule& schedule) {
   for (std::int32_t device = 0; device < schedule.stages; ++device) {
@@ -67,47 +71,38 @@ bool UnitSettings::copied() const {
   return std::any_of(shards.begin(), shards.end(), more) || std::any_of(replicas.begin(), replicas.end(), more);
 }
 bool UnitSettings::parameters_move() const {
-  if (exchanged) return false;
-  return strategy->sharded == Sharded::parameters || strategy->offload.parameters != Home::device;
-}
-bool UnitSettings::apply() const {
-  return (strategy->sharded >= Sharded::gradients && !exchanged) || strategy->offload.any() || strategy->shard != 0;
+  return sharding == Sharding::parameters || strategy->offload.parameters != Home::device;
 }
 bool UnitSettings::reduces_every_pass() const {
-  if (exchanged) return false;
-  if (!copied() && strategy->offload.optimizer == Home::device) return false;
-  return strategy->sharded >= Sharded::gradients &&
+  return shards_gradients() && (copied() || strategy->offload.optimizer != Home::device) &&
          (strategy->reduce_every_micro_batch || strategy->micro_batches == 1);
 }
 bool UnitSettings::reduces_in_passes() const {
-  if (exchanged) return false;
-  if (strategy->sharded >= Sharded::gradients) return copied() || strategy->offload.optimizer != Home::device;
-  if (copied()) return strategy->overlap_gradient_reduce;
+  if (sharding == Sharding::by_schedule) return false;
+  if (copied()) return shards_gradients() || strategy->overlap_gradient_reduce;
   return strategy->offload.optimizer != Home::device;
 }
 bool UnitSettings::gathers_in_passes() const {
-  return copied() && strategy->sharded == Sharded::optimizer && strategy->overlap_parameter_gather;
+  return copied() && sharding == Sharding::optimizer && strategy->overlap_parameter_gather;
 }
 bool UnitSettings::gradients_pass_through(ParameterGroup group) const {
-  if (exchanged) return shards[group].size > 1;
+  if (sharding == Sharding::by_schedule) return shards[group].size > 1;
   return reduces_every_pass() && (shards[group].size > 1 || strategy->offload.optimizer != Home::device);
 }
 
 GradientSync UnitSettings::sync(bool last) const {
   const Offload& offload = strategy->offload;
-  const bool by_unit = strategy->sharded == Sharded::parameters;
-  GradientSync sync{
-      .collective = strategy->sharded == Sharded::nothing ? Collective::all_reduce : Collective::reduce_scatter,
-      .copies = shards,
-      .bytes_per_element = numerics::bytes_per_element(treatment->reduce),
-      .bucket_bytes = by_unit ? std::numeric_limits<double>::max() : strategy->bucket_bytes,
-      .carried_elements = {},
-      .hold = {},
-      .replicas = replicas,
-      .waits = !strategy->overlap_gradient_reduce && copied(),
-      .held_bytes = 0.0,
-      .in_flight = {},
-      .onward = {}};
+  GradientSync sync{.collective = sharding == Sharding::nothing ? Collective::all_reduce : Collective::reduce_scatter,
+                    .copies = shards,
+                    .bytes_per_element = numerics::bytes_per_element(treatment->reduce),
+                    .bucket_bytes = keeps_shards() ? std::numeric_limits<double>::max() : strategy->bucket_bytes,
+                    .carried_elements = {},
+                    .hold = {},
+                    .replicas = replicas,
+                    .waits = !strategy->overlap_gradient_reduce && copied(),
+                    .held_bytes = 0.0,
+                    .in_flight = {},
+                    .onward = {}};
   if (reduces_every_pass() && !offload.gradients_in_place)
     sync.held_bytes = numerics::bytes_per_element(treatment->gradients);
   if (offload.optimizer == Home::device) return sync;
@@ -124,14 +119,14 @@ GradientSync UnitSettings::sync(bool last) const {
 }
 
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment, const PerGroup<Group>& copies,
-                           const pipeline::Schedule& schedule, bool exchanged) {
+                           const pipeline::Schedule& schedule, Sharding sharding) {
   UnitSettings settings{
       .strategy = &strategy, .treatment = &treatment, .copies = copies, .shards = copies, .replicas = {}};
-  settings.exchanged = exchanged;
+  settings.sharding = sharding;
   if (!settings.apply()) return settings;
-  check_units(strategy);
+  check_units(strategy, sharding);
   for (const ParameterGroup group : k_all_parameter_groups) {
-    if (strategy.sharded == Sharded::nothing) continue;
+    if (sharding == Sharding::nothing) continue;
     // Experts have fewer copies: as many of them share one as both can.
     const bool fewer = group == ParameterGroup::expert && strategy.shard != 0;
     const std::int64_t shard = fewer ? std::gcd(strategy.shard, copies[group].size) : strategy.shard;

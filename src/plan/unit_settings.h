@@ -13,8 +13,20 @@ namespace cairn::plan {
 Group shards(const Group& copies, std::int64_t shard);
 Group replicas(const Group& copies, std::int64_t shard);
 
-// Throws core::ConfigurationError for settings that do not go together.
-void check_units(const Strategy& strategy);
+// What becomes of what ranks with the same parameters may share; each includes those before it.
+//   nothing       every rank holds and updates all of it
+//   optimizer     updates of shards, gathered behind them
+//   gradients     units of passes reduce them into shards
+//   parameters    units gather them, too, and give them up
+//   by_schedule   as `parameters`, but both move when side rows of the schedule say so, whatever the units do
+enum class Sharding : std::uint8_t { nothing, optimizer, gradients, parameters, by_schedule };
+inline Sharding sharding(const Strategy& strategy, bool exchanged_by_schedule) {
+  return exchanged_by_schedule ? Sharding::by_schedule : static_cast<Sharding>(strategy.sharded);
+}
+static_assert(static_cast<Sharding>(Sharded::optimizer) == Sharding::optimizer);
+static_assert(static_cast<Sharding>(Sharded::gradients) == Sharding::gradients);
+static_assert(static_cast<Sharding>(Sharded::parameters) == Sharding::parameters);
+
 // Whether a device ever has two micro-batches of one chunk between their forward and backward passes.
 bool several_under_way(const pipeline::Schedule& schedule);
 
@@ -25,12 +37,16 @@ struct UnitSettings {
   PerGroup<Group> shards;          // over which gradients are summed first
   PerGroup<Group> replicas;        // and then their shards
   bool several_under_way = false;  // see above; matters to parameters that stay gathered
-  // Sharded parameters and gradients move when the schedule says so, whatever the units do.
-  bool exchanged = false;
+  Sharding sharding = Sharding::nothing;
   const ir::Graph* host_update = nullptr;
 
   // Whether any of it applies: else passes are made of layers alone.
-  bool apply() const;
+  bool apply() const { return shards_gradients() || strategy->shard != 0 || strategy->offload.any(); }
+  bool shards_gradients() const { return sharding == Sharding::gradients || sharding == Sharding::parameters; }
+  // An update of shards leaves whole parameters in pieces.
+  bool gathers_updated() const { return sharding == Sharding::optimizer || sharding == Sharding::gradients; }
+  // What a rank keeps of parameters are shards.
+  bool keeps_shards() const { return sharding >= Sharding::parameters; }
   bool copied() const;
   bool parameters_move() const;
   // Gradients are reduced by every backward pass, or by a chunk's last one; else at the end of the step.
@@ -43,9 +59,9 @@ struct UnitSettings {
   GradientSync sync(bool last) const;
 };
 
-// Those of a strategy; `copies`: ranks that hold copies of each group's parameters; `exchanged`: as above.
-// `host_update` is left out.
+// Those of a strategy; `copies`: ranks that hold copies of each group's parameters. `host_update` is left out.
+// Throws core::ConfigurationError for settings that do not go together.
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment, const PerGroup<Group>& copies,
-                           const pipeline::Schedule& schedule, bool exchanged = false);
+                           const pipeline::Schedule& schedule, Sharding sharding);
 
 }  // namespace cairn::plan
