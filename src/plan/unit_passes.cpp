@@ -266,8 +266,7 @@ void UnitPasses::append_forward(Pass& pass, std::span<const Stretch> stretches, 
   const Itinerary itinerary(settings, units, Part::forward, special);
   const Strategy& strategy = *settings.strategy;
   GradientSync gather;
-  if (special && strategy.overlap_parameter_gather && !settings.parameters_move() &&
-      settings.sharding != Sharding::nothing) {
+  if (special && strategy.overlap_parameter_gather && settings.gathers_updated()) {
     gather.collective = Collective::all_gather;
     gather.copies = settings.shards;
     gather.bytes_per_element = numerics::bytes_per_element(settings.treatment->gather);

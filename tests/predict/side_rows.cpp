@@ -100,6 +100,11 @@ TEST_CASE("Split backwards over sharded parameters: two stages, two micro-batche
   Timed hybrid(model, s, exchanges_of_50());
   REQUIRE(hybrid.analytic().time == 1750);
   REQUIRE(hybrid.event().makespan.time == 1750);
+  // Side rows have gathered what passes of units would gather beside the first forward.
+  s.overlap_parameter_gather = true;
+  Timed gathered(model, s, exchanges_of_50());
+  REQUIRE(gathered.analytic().time == 1750);
+  REQUIRE(sent_bytes(gathered.program(), plan::Axis::data) == sent_bytes(hybrid.program(), plan::Axis::data));
 }
 
 TEST_CASE("What lives longest waits on the host: two stages, two chunks, four micro-batches") {
