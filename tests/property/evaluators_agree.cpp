@@ -140,7 +140,7 @@ TEST_CASE("Every kind of schedule: the evaluators agree on random plans, and mem
 }
 
 TEST_CASE("Folding equal ranks together changes nothing") {
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 150 / test::k_share; ++seed) {
     Case c(seed);
     INFO("seed " << seed);
     const predict::EventResult folded = predict::simulate(c.program, c.prices);
@@ -170,7 +170,7 @@ TEST_CASE("Folding equal ranks together changes nothing") {
 }
 
 TEST_CASE("Memory returns to where it began, and the cheap peak is the replayed one") {
-  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 600 / test::k_share; ++seed) {
     Case c(seed);
     INFO("seed " << seed << ", " << c.model.name);
     require_memory_returns(c.program);

@@ -5,6 +5,7 @@
 #include "catch.h"
 #include "support/prices.h"
 #include "support/random_plans.h"
+#include "support/share.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -48,7 +49,7 @@ TEST_CASE("One lowering, price table and evaluator for many strategies answer as
     plan::Lowering shared(model, k_random_plan_sequence, treatment);
     predict::PriceTable shared_prices(pricer);
     predict::Analytic shared_analytic(shared_prices);
-    for (int trial = 0; trial < 60; ++trial) {
+    for (std::size_t trial = 0; trial < 60 / test::k_share; ++trial) {
       const plan::Strategy strategy = random_strategy(random, model);
       const plan::Program& program = shared.lower(strategy);
       const predict::Makespan got = shared_analytic.makespan(program);
@@ -87,7 +88,7 @@ TEST_CASE("All prices times k: the step times k") {
 }
 
 TEST_CASE("A dearer kernel or message never lets the step end earlier") {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 200 / test::k_share; ++seed) {
     core::Random random(seed);
     const ir::Model model = random_model(random);
     plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
@@ -102,7 +103,7 @@ TEST_CASE("A dearer kernel or message never lets the step end earlier") {
 TEST_CASE(
     "The step takes at least the computation of any stage, at least each stream's work, and every stage ends within "
     "it") {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 200 / test::k_share; ++seed) {
     core::Random random(seed);
     const ir::Model model = random_model(random);
     plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));

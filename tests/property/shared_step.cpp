@@ -5,6 +5,7 @@
 #include "support/demands.h"
 #include "support/prices.h"
 #include "support/random_plans.h"
+#include "support/share.h"
 #include "support/timelines.h"
 
 using namespace cairn;
@@ -26,7 +27,7 @@ struct HashPriced : RandomPlan {
 }  // namespace
 
 TEST_CASE("Where units suffice, every instant is that of work alone") {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 200 / test::k_share; ++seed) {
     HashPriced c(seed, 1);
     INFO("seed " << seed << ", " << c.strategy.schedule << ", p " << c.strategy.pipeline);
     StatedDemands demands = random_demands({unit(), unit(2), unit(3)}, k_streams_at_once, seed);
