@@ -26,7 +26,7 @@ constexpr Accelerator k_accelerators[] = {{"a100-sxm4-80gb", ""},
                                           {"gb200-186gb", ""}};
 constexpr bool k_all_accelerators = test::k_share == 1;  // what is pooled is pooled over all of them
 
-// The families of `table` on every accelerator, under sanitizers on the first; none without the data.
+// The families of `table` on every accelerator, under sanitizers on the first measured; none without the data.
 std::vector<std::pair<std::string, FamilyResult>> families(const char* table) {
   std::vector<std::pair<std::string, FamilyResult>> all;
   const char* folder = std::getenv("CAIRN_DATA");
@@ -37,13 +37,12 @@ std::vector<std::pair<std::string, FamilyResult>> families(const char* table) {
   const config::Loader loader({std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"});
   const measure::MeasurementFile file =
       measure::read_measurements(std::filesystem::path(folder) / "calibration" / table);
-  for (std::size_t i = 0; i < std::size(k_accelerators); ++i) {
-    if (!test::taken(i)) continue;
-    const Accelerator& accelerator = k_accelerators[i];
+  std::size_t index = 0;
+  for (const Accelerator& accelerator : k_accelerators) {
     bool measured = false;
     for (const measure::Measurement& row : file.rows)
       measured = measured || accelerator_of(loader, row.device) == accelerator.name;
-    if (!measured) continue;
+    if (!measured || !test::taken(index++)) continue;
     const Result result = calibrate(loader, {&file, 1}, {.accelerator = accelerator.name, .base = accelerator.base});
     for (const FamilyResult& family : result.families)
       if (!family.skipped) all.emplace_back(accelerator.name, family);
