@@ -310,11 +310,12 @@ class Job::Implementation {
     try {
       const plan::Program& program = lowering_->lower(strategy);
       const hardware::Allocator& allocator = r_.framework.allocator;
-      const double plan = predict::peak_memory(program, allocator.reserve_factor);
+      const bool exchanges = program.exchanges_activations();
+      const double plan = predict::peak_memory(program, allocator.factor(exchanges));
       const core::Bytes taken = core::Bytes::from_base(plan) + allocator.gemm_workspace;
       predict::MemoryReport report;
       report.device_peak =
-          (allocator.reserved(taken, {}) + r_.machine.accelerator.value.reserved_memory.total()).base();
+          (allocator.reserved(taken, {}, exchanges) + r_.machine.accelerator.value.reserved_memory.total()).base();
       report.capacity = r_.machine.accelerator.value.device_memory().capacity.base();
       const std::optional<hardware::Host>& host = r_.machine.cluster.value.host;
       const auto ranks = static_cast<double>(r_.machine.network.gpus_per_node);

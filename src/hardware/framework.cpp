@@ -73,8 +73,8 @@ double OptimizerStep::bytes_per_parameter(const PrecisionRecipe& recipe, int mom
   return widening + static_cast<double>(gradient_reads) * gradient + update + copy_out;
 }
 
-core::Bytes Allocator::reserved(core::Bytes held, core::Bytes passing) const {
-  const core::Bytes taken = held + reserve_factor * passing;
+core::Bytes Allocator::reserved(core::Bytes held, core::Bytes passing, bool exchanges) const {
+  const core::Bytes taken = held + factor(exchanges) * passing;
   if (segment.base() <= 0.0) return taken;
   return core::Bytes::from_base(std::ceil(taken.base() / segment.base()) * segment.base());
 }
@@ -194,6 +194,10 @@ void describe(config::Fields& fields, StageBuffers& buffers) {
 void describe(config::Fields& fields, Allocator& allocator) {
   fields.number("reserve_factor", allocator.reserve_factor,
                 {.doc = "reserved over allocated memory at the peak, beyond what is held throughout",
+                 .minimum = 1.0,
+                 .maximum = 4.0});
+  fields.number("exchange_factor", allocator.exchange_factor,
+                {.doc = "in place of reserve_factor where tp, cp, ep or pp exceeds 1; absent: the same",
                  .minimum = 1.0,
                  .maximum = 4.0});
   fields.quantity("segment", allocator.segment, {.doc = "granularity at which memory is taken from the device"});

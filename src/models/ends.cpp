@@ -115,7 +115,7 @@ class Loss {
           .merge(per_token("best"), {0, 1}, ir::Monoid::max)
           .flops(1, 0)
           .add();
-    Op(layer_, "loss", ir::Kind::gather, {a_.batch, a_.sequence})
+    Op(layer_, "loss", ir::Kind::gather, {a_.batch, rows()})
         .select_one(classes())
         .use(labels_, {0, 1})
         .read(logarithms, {0, 1, 2})
@@ -126,13 +126,15 @@ class Loss {
   }
 
  private:
+  // Where every rank computes the whole loss, neither the vocabulary nor the tokens are split.
   const Axis& classes() const { return layer_.options.gathers_logits ? a_.classes : a_.vocab; }
+  const Axis& rows() const { return layer_.options.gathers_logits ? a_.rows : a_.sequence; }
   ir::TensorId wide_logits(const char* name) {
     return layer_.tensor(name, {a_.batch, a_.sequence, a_.vocab}, ir::Role::activation, numerics::Format::fp32);
   }
   ir::TensorId per_token(const char* name) { return layer_.statistic(name, {a_.batch, a_.sequence}); }
   Op over_logits(const char* name, ir::Kind kind = ir::Kind::pointwise) {
-    return Op(layer_, name, kind, {a_.batch, a_.sequence, classes()});
+    return Op(layer_, name, kind, {a_.batch, rows(), classes()});
   }
 
   Layer& layer_;

@@ -43,6 +43,7 @@ Axes::Axes(const TransformerConfig& config, std::int64_t vocab_rows, std::int64_
       vocab{"vocab", Extent::of(vocab_rows)},
       positions{"positions", Extent::of(config.max_positions.value_or(0))},
       classes{"classes", Extent::of(vocab_rows)},
+      rows{"rows", Extent::of(Symbol::sequence)},
       ways{"ways", Extent::of(config.ways)} {}
 
 ir::TensorId Layer::tensor(std::string name, std::initializer_list<Axis> dims, ir::Role role, numerics::Format format) {

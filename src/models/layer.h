@@ -52,7 +52,7 @@ constexpr std::array<int, N> axes() {
 
 struct Axes {
   Axis batch, sequence, query, key, hidden, kv_heads, group, qkv, qk, head_dim, ffn, gate, vocab, positions, classes,
-      ways;
+      rows, ways;
   // `parts`: equal parts that the batch is cut into.
   Axes(const TransformerConfig& config, std::int64_t vocab_rows, std::int64_t parts);
 };

@@ -137,7 +137,8 @@ MemoryReport memory_report(const PredictionInput& input) {
     const plan::CategoryBytes& resident = input.program.stage(index).resident;
     const double held = std::accumulate(resident.begin(), resident.end(), 0.0) + workspace;
     const core::Bytes passing = core::Bytes::from_base(stage.allocated_peak - held);
-    stage.reserved_peak = input.allocator.reserved(core::Bytes::from_base(held), passing).base();
+    stage.reserved_peak =
+        input.allocator.reserved(core::Bytes::from_base(held), passing, input.program.exchanges_activations()).base();
     stage.device_peak = stage.reserved_peak + input.reserved_bytes;
     report.host = std::max(report.host, stage.host * ranks);
     report.storage = std::max(report.storage, stage.storage * ranks);

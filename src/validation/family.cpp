@@ -32,6 +32,7 @@ void describe(Fields& fields, Family& family) {
   fields.check(
       "reduce", [&family] { return family.reduce.empty() || !family.gradients.empty(); }, "given without gradients",
       "give both");
+  describe_words(fields, "columns", family.columns, "column that the file lacks -> its value in every row");
   fields.number("dropout", family.dropout, {.doc = "where the file has no such column", .maximum = 1.0});
   fields.count("vocab_multiple", family.vocab_multiple,
                {.doc = "vocabulary padded to a multiple of this times the tensor-parallel degree", .minimum = 1});

@@ -252,6 +252,18 @@ class RunBuilder {
   std::string reason_;
 };
 
+// The file with the columns that its family states for all rows.
+measure::CsvTable completed(measure::CsvTable table, const Family& family) {
+  for (const auto& [column, value] : family.columns) {
+    if (std::find(table.header.begin(), table.header.end(), column) != table.header.end())
+      throw core::ConfigurationError(
+          table.file, fmt::format("column '{}' stands in the file and in its family", column), "keep one of them");
+    table.header.push_back(column);
+    for (measure::CsvRecord& record : table.records) record.fields.push_back(value);
+  }
+  return table;
+}
+
 }  // namespace
 
 std::string_view name(Status status) {
@@ -268,7 +280,8 @@ std::string_view name(Status status) {
   return "";
 }
 
-std::vector<MeasuredRun> measured_runs(const measure::CsvTable& table, const Family& family, const Families& families) {
+std::vector<MeasuredRun> measured_runs(const measure::CsvTable& file, const Family& family, const Families& families) {
+  const measure::CsvTable table = completed(file, family);
   check_columns(table);
   core::Diagnostics diagnostics;
   std::vector<MeasuredRun> runs;

@@ -1,4 +1,5 @@
 // Switches of framework profiles: what each adds, to the byte, the kernel and the picosecond.
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -57,6 +58,7 @@ class Under {
   const predict::Prediction& prediction() const { return prediction_; }
   const experiment::Job& job() const { return *job_; }
 
+  const plan::Program& program() const { return job_->program(); }
   const plan::Block& block(const std::string& name) const {
     for (const plan::Stage& stage : job_->program().kinds)
       for (const auto& phases : stage.passes)
@@ -152,6 +154,34 @@ TEST_CASE("gathered logits: every rank computes the whole loss") {
   const double others = k_tokens * k_vocab / 2;
   check(added(split, gathered, "head forward"), {.kernels = 0, .bytes = 38 * others, .kept = 4 * others});
   check(added(split, gathered, "head backward"), {.kernels = 0, .bytes = 14 * others, .kept = -4 * others});
+}
+
+TEST_CASE("gathered logits: the whole loss under sequence parallelism too") {
+  const Under gathered({.kernels = ", pointwise: fused, loss: unfused, gathers_logits: true",
+                        .overrides = {"strategy.tp=2", "strategy.sequence_parallel=true"}});
+  // The last norm's shares, then the logits; every rank keeps fp32 probabilities of all tokens.
+  CHECK(testing::transfers(gathered.block("head forward")) ==
+        testing::Sent{{plan::Collective::all_gather, 2 * k_tokens * k_hidden},
+                      {plan::Collective::all_gather, 2 * k_tokens * k_vocab}});
+  const auto& memory = gathered.block("head forward").memory;
+  CHECK(std::any_of(memory.begin(), memory.end(), [](const plan::MemoryEvent& event) {
+    return event.category == plan::Category::activations && event.bytes == 4 * k_tokens * k_vocab;
+  }));
+}
+
+TEST_CASE("an allocator reserves by another factor where ranks exchange activations") {
+  const std::string allocator =
+      "allocator: {value: {reserve_factor: 1.25, exchange_factor: 1.5}, source: assumed, ref: test}\n";
+  const auto check_factor = [&](const std::vector<std::string>& overrides, double factor) {
+    const Under under({.keys = allocator, .overrides = overrides});
+    const predict::StageMemory& stage = under.prediction().memory.stages.front();
+    double held = 0.0;
+    for (const double bytes : under.program().stage(0).resident) held += bytes;
+    CHECK(stage.reserved_peak == Approx(held + factor * (stage.allocated_peak - held)).epsilon(1e-12));
+  };
+  check_factor({}, 1.25);  // copies of the model exchange gradients only
+  check_factor({"strategy.tp=2"}, 1.5);
+  check_factor({"strategy.pp=2"}, 1.5);
 }
 
 TEST_CASE("whole reduction: every gradient is summed on every rank under a sharded optimizer") {

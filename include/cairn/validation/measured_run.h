@@ -47,6 +47,6 @@ struct MeasuredRun {
 
 // The rows of a table. Throws core::ConfigurationError for what no table may hold: unknown columns, fields that are not
 // the numbers or words they must be.
-std::vector<MeasuredRun> measured_runs(const measure::CsvTable& table, const Family& family, const Families& families);
+std::vector<MeasuredRun> measured_runs(const measure::CsvTable& file, const Family& family, const Families& families);
 
 }  // namespace cairn::validation
