@@ -302,6 +302,7 @@ class Resolver {
     const hardware::HostWaits waits = r_.framework.p2p.host_waits;
     strategy.reduce_whole_gradients = r_.framework.accumulation.whole_reduce;
     strategy.host_waits_for_computation = r_.framework.host.synchronises_passes;
+    strategy.records_reductions = r_.framework.allocator.records_streams;
     const plan::Group pipeline = plan::mesh(strategy).group(plan::Axis::pipeline);
     const std::int64_t domain = r_.machine.network.levels.front().domain;
     if (pipeline.size > 1 && domain > 0 && pipeline.stride * pipeline.size > domain)

@@ -200,6 +200,8 @@ void describe(config::Fields& fields, Allocator& allocator) {
                 {.doc = "in place of reserve_factor where tp, cp, ep or pp exceeds 1; absent: the same",
                  .minimum = 1.0,
                  .maximum = 4.0});
+  fields.flag("records_streams", allocator.records_streams,
+              {.doc = "what tensor-parallel reductions used comes free at the end of a pass, since hosts run ahead"});
   fields.quantity("segment", allocator.segment, {.doc = "granularity at which memory is taken from the device"});
   fields.quantity("gemm_workspace", allocator.gemm_workspace, {.doc = "scratch memory of the matrix library"});
 }

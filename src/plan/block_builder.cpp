@@ -15,7 +15,8 @@ BlockBuilder::BlockBuilder(const LayerLowering& layer, std::string name, bool ba
       ready_(graph_.tensors().size(), -1),
       last_use_(graph_.tensors().size(), -1),
       held_(graph_.tensors().size(), 0.0),
-      held_as_(graph_.tensors().size(), Category::workspace) {
+      held_as_(graph_.tensors().size(), Category::workspace),
+      recorded_(graph_.tensors().size(), 0) {
   block_.name = std::move(name);
   block_.steps.reserve(graph_.operators().size() + 8);
   wait_on_entry();
@@ -69,7 +70,10 @@ void BlockBuilder::hold(ir::TensorId tensor, Category category, double bytes) {
 void BlockBuilder::release(ir::TensorId tensor) {
   const ir::TensorId root = storage(tensor);
   if (held_[at(root)] <= 0.0) return;
-  memory(true, held_as_[at(root)], -held_[at(root)]);
+  if (recorded_[at(root)] != 0 && held_as_[at(root)] == Category::workspace)
+    block_.recorded += held_[at(root)];
+  else
+    memory(true, held_as_[at(root)], -held_[at(root)]);
   held_[at(root)] = 0.0;
 }
 
@@ -154,6 +158,9 @@ std::int32_t BlockBuilder::obtain(ir::TensorId tensor, const Placements& want) {
       whole[rule] = Placement{};
       const double bytes = share(tensor) * bytes_at(tensor, whole);
       replaces = replaces || now[rule].kind == Placement::Kind::partial;
+      if (layer_.options_.records_reductions && now[rule].kind == Placement::Kind::partial &&
+          layer_.options_.groups[rule].axis == Axis::tensor)
+        recorded_[at(storage(tensor))] = 1;
       if (!replaces) {
         Placements after = now;
         after[rule] = want[rule];
@@ -173,11 +180,17 @@ std::int32_t BlockBuilder::obtain(ir::TensorId tensor, const Placements& want) {
   }
   if (!moved) return step;
   if (replaces) {
-    const double before = held_[at(storage(tensor))];
+    const ir::TensorId root = storage(tensor);
+    const double before = held_[at(root)];
     const double bytes = bytes_at(tensor, now);
     if (before > bytes && last_) {
-      memory(true, held_as_[at(storage(tensor))], bytes - before);
-      held_[at(storage(tensor))] = bytes;
+      if (recorded_[at(root)] != 0 && held_as_[at(root)] == Category::workspace) {
+        memory(true, Category::workspace, bytes);
+        block_.recorded += before;
+      } else {
+        memory(true, held_as_[at(root)], bytes - before);
+      }
+      held_[at(root)] = bytes;
     }
     have = now;
     ready_[at(tensor)] = step;
@@ -485,6 +498,7 @@ void BlockBuilder::hand_over(ir::TensorId tensor) {
   else
     hand();
   const bool keep = !backward_ && saved(storage(tensor));
+  recorded_[at(storage(tensor))] = 0;  // the next block's from now on
   if (!keep) release(tensor);
 }
 

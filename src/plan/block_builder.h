@@ -165,6 +165,7 @@ class BlockBuilder {
   std::vector<std::int32_t> last_use_;                            // by tensor storage: position in the order, or -1
   std::vector<double> held_;                                      // by tensor storage: bytes held, 0 when not
   std::vector<Category> held_as_;
+  std::vector<char> recorded_;  // by storage: reduced on a communicator's stream, which keeps it to the end of the pass
   std::vector<Copy> copies_;
   boost::container::small_vector<Dependency, 4> blocking_;  // the next compute step waits for these
   Dependency last_compute_ = entry_of(Stream::compute);

@@ -18,7 +18,7 @@ LayerCache::Words LayerCache::words(const Strategy& strategy, const Meshes& mesh
               strategy.asynchronous_tensor + (strategy.launches_per_peer << 32) +
                   2 * (static_cast<std::int64_t>(strategy.tensor_pieces.kind) + 4 * strategy.tensor_pieces.count),
               strategy.share_saved_inputs + 2 * strategy.sequence_parallel + 4 * strategy.vocab_parallel +
-                  8 * strategy.overlap_tensor + 64 * strategy.recompute_ends};
+                  8 * strategy.overlap_tensor + 16 * strategy.records_reductions + 64 * strategy.recompute_ends};
   if (has_experts_) {
     words[6] = word(meshes.experts.group(Axis::expert));
     words[7] = word(meshes.experts.group(Axis::expert_tensor));

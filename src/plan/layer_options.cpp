@@ -16,7 +16,8 @@ LayerOptions layer_options(const Strategy& strategy, Recompute recompute, const 
                        .tensor_overlap = strategy.overlap_tensor,
                        .asynchronous = strategy.asynchronous_tensor,
                        .pieces = strategy.tensor_pieces,
-                       .launches_per_peer = strategy.launches_per_peer};
+                       .launches_per_peer = strategy.launches_per_peer,
+                       .records_reductions = strategy.records_reductions};
   if (recompute == Recompute::attention) options.recompute.emplace_back("attention");
   if (recompute == Recompute::operators) options.recompute = strategy.recompute_operators;
   return options;

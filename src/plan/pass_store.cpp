@@ -18,7 +18,9 @@ const Pass* PassStore::stored(const Pass& draft) {
   for (const BlockRun& run : pass->runs) {
     pass->profile = then(pass->profile, repeated(run.block->profile, run.count));
     pass->off_device += static_cast<double>(run.count) * run.block->off_device;
+    pass->recorded += static_cast<double>(run.count) * run.block->recorded;
   }
+  pass->profile.delta -= pass->recorded;
   return pass;
 }
 

@@ -79,10 +79,12 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
     held += pass.delta;
   }
   plan::CategoryBytes running = program.stage(static_cast<std::size_t>(stage)).resident;
-  for (std::size_t position = 0; position < where; ++position)
+  for (std::size_t position = 0; position < where; ++position) {
     for (const plan::BlockRun& run : passes[position]->runs)
       for (const plan::MemoryEvent& event : run.block->memory)
         running[static_cast<std::size_t>(event.category)] += event.bytes * static_cast<double>(run.count);
+    running[static_cast<std::size_t>(plan::Category::workspace)] -= passes[position]->recorded;
+  }
   Replay replay(running);
   replay.run(*passes[where]);
   std::string phase = name_of(program, stage, where);

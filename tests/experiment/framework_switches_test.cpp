@@ -184,6 +184,28 @@ TEST_CASE("an allocator reserves by another factor where ranks exchange activati
   check_factor({"strategy.pp=2"}, 1.5);
 }
 
+TEST_CASE("what tensor-parallel reductions used comes free at the end of a pass") {
+  const std::string allocator = "allocator: {value: {reserve_factor: 1, records_streams: ";
+  const auto under = [&](const char* records, const char* tensor) {
+    return Under({.kernels = ", pointwise: eager",
+                  .keys = allocator + records + "}, source: assumed, ref: test}\n",
+                  .overrides = {tensor}});
+  };
+  const Under once = under("false", "strategy.tp=2"), late = under("true", "strategy.tp=2");
+  // The results of both projections back into the stream, bf16; backward the gradients of both of a layer's inputs.
+  const double reduced = 2 * 2 * k_tokens * k_hidden;
+  CHECK(once.block("block forward").recorded == 0.0);
+  CHECK(late.block("block forward").recorded == reduced);
+  CHECK(late.block("block backward").recorded == reduced);
+  const auto pass = [](const Under& each) { return each.program().stage(0).passes[0][0][0]; };
+  CHECK(pass(late)->profile.delta == pass(once)->profile.delta);
+  // The loss ends the forward pass and is its highest moment: all layers' reduced tensors lie beside it.
+  CHECK(pass(late)->profile.peak - pass(once)->profile.peak == k_layers * reduced);
+  CHECK(late.prediction().memory.allocated_peak > once.prediction().memory.allocated_peak);
+  CHECK(late.prediction().time == once.prediction().time);
+  CHECK(under("true", "strategy.tp=1").block("block forward").recorded == 0.0);
+}
+
 TEST_CASE("whole reduction: every gradient is summed on every rank under a sharded optimizer") {
   const std::string accumulation = "accumulation: {value: {fused: true, whole_reduce: ";
   const std::vector<std::string> sharded{"strategy.zero=1", "strategy.overlap.dp=false"};

@@ -177,6 +177,10 @@ struct Allocator {
   // In its place where the ranks of one copy of the model exchange activations during a step: what is handed to a
   // communicator's stream cannot be reused before that stream has passed it. Absent: the same.
   std::optional<double> exchange_factor = {};
+  // A block that a communicator's stream has used is given out again only when that stream has passed it. The host,
+  // which runs ahead of the device by a pass, allocates anew what the reductions of tensor-parallel ranks used.
+  // (PyTorch, c10/cuda/CUDACachingAllocator.cpp, recordStream.)
+  bool records_streams = false;
   core::Bytes segment = {};         // granularity at which memory is taken from the device; 0: bytes
   core::Bytes gemm_workspace = {};  // of the matrix library, for as long as the program runs
 
@@ -189,8 +193,8 @@ struct FittedNumbers {
   core::Seconds host_per_kernel = {};
   core::Seconds host_per_micro_batch = {};
   core::Seconds host_per_step = {};
-  // Kernels' worth of host time that every rank of a tensor-parallel group adds to each of the group's collectives, in a
-  // pipeline whose messages leave their domain: a collective needs the hosts of all its ranks, one after the other.
+  // Kernels' worth of host time that every rank of a tensor-parallel group adds to each of the group's collectives, in
+  // a pipeline whose messages leave their domain. Observed, without a cause that is known.
   std::int64_t launches_per_peer = 0;
 };
 

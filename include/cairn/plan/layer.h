@@ -69,6 +69,7 @@ struct LayerOptions {
   bool asynchronous = false;        // a transfer is awaited by what reads its result alone, also across layers
   TensorPieces pieces = {};
   std::int64_t launches_per_peer = 0;  // see Strategy
+  bool records_reductions = false;     // likewise
   std::uint32_t inputs_held =
       0;  // bit i: the layer below keeps this layer's input i, its output i, for its own backward pass
 };

@@ -129,6 +129,7 @@ struct Block {
   std::vector<MemoryEvent> memory;
   MemoryProfile profile;
   double off_device = 0.0;  // bytes of activations that it sends off the device, less those that it brings back
+  double recorded = 0.0;    // bytes of workspace that it no longer needs and that come free at the end of the pass
 };
 
 struct BlockRun {
@@ -146,6 +147,7 @@ struct alignas(64) Pass {  // one cache line
   std::int32_t id = -1;     // dense among the passes of one lowering
   MemoryProfile profile;    // of the whole pass
   double off_device = 0.0;  // of all its blocks
+  double recorded = 0.0;    // likewise
 };
 
 struct Stage {

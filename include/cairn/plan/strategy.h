@@ -110,7 +110,9 @@ struct Strategy {
 
   bool scatter_sends = false;           // a replicated activation is sent as 1/tensor slices and gathered on arrival
   bool host_waits_for_arrival = false;  // the issuing processor blocks until a pipeline message has come
-  std::int64_t launches_per_peer = 0;  // issued by the processor for a tensor collective, per rank, beside its own
+  std::int64_t launches_per_peer = 0;   // issued by the processor for a tensor collective, per rank, beside its own
+  // What tensor-parallel reductions have used comes free at the end of the pass, not with its last reader.
+  bool records_reductions = false;
   bool host_waits_for_computation = false;  // and, before every pass, until the device has done all it was given
 };
 
