@@ -3,17 +3,24 @@
 #include "cairn/validation/validate.h"
 #include "context.h"
 #include "exit_code.h"
+#include "progress.h"
 
 namespace cairn::cli {
 
 int command(const ValidateArguments& arguments, Context& context) {
-  validation::ValidateOptions options{.names = arguments.names, .data = {}, .published = {}};
+  ProgressLine progress(context.common);
+  validation::ValidateOptions options{
+      .names = arguments.names,
+      .data = {},
+      .published = {},
+      .progress = [&](std::string_view family, std::size_t done, std::size_t of) { progress.show(family, done, of); }};
   if (!arguments.data.empty()) {
     options.data = arguments.data;
   } else if (const char* given = std::getenv("CAIRN_DATA"); given != nullptr && *given != '\0') {
     options.data = given;
   }
   const validation::Report report = validation::validate(context.loader, options);
+  progress.clear();
   Output output(arguments.result.output);
   output.write(arguments.result.json ? validation::json(report) : validation::text(report));
   output.finish();

@@ -154,14 +154,18 @@ void score(FamilyResult& result, std::span<const ValidatedRow> rows) {
   if (result.errors && (result.band.mean || result.band.max)) result.passed = within(result.band, *result.errors);
 }
 
-void validate_family(const Source& source, const config::Loader& loader, Report& report) {
+void validate_family(const Source& source, const config::Loader& loader, const ValidateOptions& options,
+                     Report& report) {
   const Family family = family_of(source);
   FamilyResult result;
   result.name = family.name;
   result.title = family.title;
   result.band = family.band;
   const std::size_t first = report.rows.size();
-  for (const MeasuredRun& run : measured_runs(measure::read_csv(source.file), family, *source.families)) {
+  const std::vector<MeasuredRun> runs = measured_runs(measure::read_csv(source.file), family, *source.families);
+  for (std::size_t done = 0; done < runs.size(); ++done) {
+    const MeasuredRun& run = runs[done];
+    if (options.progress) options.progress(family.name, done, runs.size());
     std::string reason = run.reason;
     if (reason.empty()) {
       try {
@@ -196,7 +200,8 @@ Report validate(const config::Loader& loader, const ValidateOptions& options) {
     add_tables(folder, own, sources);
   }
   Report report;
-  for (const Source& source : chosen(std::move(sources), options.names)) validate_family(source, loader, report);
+  for (const Source& source : chosen(std::move(sources), options.names))
+    validate_family(source, loader, options, report);
   return report;
 }
 

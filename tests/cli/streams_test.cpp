@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include <fcntl.h>
+#include <pty.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
@@ -184,4 +185,40 @@ TEST_CASE("A timeline is written beside the result") {
   CHECK(outcome.code == 0);
   CHECK(json::parse(outcome.out)["schema"] == "cairn.run/1");
   CHECK(json::parse(content(file))["traceEvents"].size() > 1000);
+}
+
+TEST_CASE("long work shows how far it has come, on terminals only") {
+  // Twenty rows of some 15 ms each: a terminal gets the line and has it taken away again.
+  const std::string folder = scratch() + "/progress";
+  std::filesystem::create_directory(folder);
+  const std::string published = CAIRN_SOURCE_DIR "/validate/published/";
+  const std::string table = content(published + "hagemann2023_65b.csv");
+  std::size_t end = 0;
+  for (int line = 0; line <= 20; ++line) end = table.find('\n', end) + 1;
+  std::ofstream(folder + "/layouts.csv") << table.substr(0, end);
+  std::string families = content(published + "families.yaml");
+  families.replace(families.find("hagemann2023_65b"), std::string("hagemann2023_65b").size(), "layouts");
+  std::ofstream(folder + "/families.yaml") << families;
+  const std::vector<std::string> arguments{"validate", "layouts", "--data", folder, "--json"};
+  CHECK(run(arguments).err.empty());
+
+  int terminal = -1;
+  const pid_t process = forkpty(&terminal, nullptr, nullptr, nullptr);
+  REQUIRE(process >= 0);
+  if (process == 0) {
+    const int nowhere = open("/dev/null", O_WRONLY);
+    dup2(nowhere, STDOUT_FILENO);
+    execl(CAIRN_PROGRAM, CAIRN_PROGRAM, "validate", "layouts", "--data", folder.c_str(), "--json", nullptr);
+    _exit(127);
+  }
+  std::string shown;
+  char buffer[4096];
+  for (ssize_t got; (got = read(terminal, buffer, sizeof buffer)) > 0;)
+    shown.append(buffer, static_cast<std::size_t>(got));
+  close(terminal);
+  CHECK(wait_for(process) == 0);
+  const std::size_t last = shown.rfind('\r');
+  REQUIRE(last != std::string::npos);
+  CHECK(shown.substr(last) == "\r\x1b[K");
+  CHECK(shown.find(" of ") != std::string::npos);
 }

@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cairn/config/loader.h"
@@ -27,6 +29,8 @@ struct ValidateOptions {
   std::optional<std::filesystem::path> data;
   // The folder of the published tables; default: validate/published beside the configuration folders.
   std::optional<std::filesystem::path> published;
+  // Told before every row: its family, how many of the family's rows are done, and how many there are.
+  std::function<void(std::string_view, std::size_t, std::size_t)> progress = {};
 };
 
 struct SkippedRow {
