@@ -9,6 +9,7 @@
 #include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
 #include "cairn/experiment/stage_costs.h"
+#include "cairn/hardware/running_costs.h"
 #include "cairn/pipeline/balanced_split.h"
 #include "cairn/plan/token_halves.h"
 #include "cairn/predict/machine_demands.h"
@@ -393,6 +394,9 @@ class Job::Implementation {
     std::set<std::string> all(pricer_->assumptions());
     all.insert(pricer_->shards().assumptions().begin(), pricer_->shards().assumptions().end());
     add_sharing(engine, all);
+    if (!r_.carried.empty()) all.insert(r_.carried);
+    const hardware::RunningCosts costs = hardware::running_costs(r_.machine);
+    all.insert(costs.assumptions.begin(), costs.assumptions.end());
     if (r_.calibration.transfer_provenance.evidence == cost::Evidence::assumed)
       all.insert("transfers: " + r_.calibration.transfer_provenance.source);
     return {all.begin(), all.end()};
