@@ -11,6 +11,18 @@ constexpr double k_seconds_per_hour = 3600.0;
 
 }  // namespace
 
+std::string driver_source(const Run& run) {
+  const config::Origins& origins = run.job.machine().accelerator.origins;
+  for (const config::Origin& key : origins.all()) {
+    if (!key.key_path.ends_with("reserved_memory.driver") && !key.key_path.ends_with("reserved_memory")) continue;
+    const config::Origin* basis = hardware::provenance(origins, key.key_path);
+    if (basis == nullptr) continue;
+    const std::string source(config::name(basis->source));
+    return basis->reference.empty() ? source : source + ": " + basis->reference;
+  }
+  return "not stated";
+}
+
 RunFigures figures(const Run& run) {
   const predict::Prediction& prediction = run.result.prediction;
   RunFigures f;

@@ -36,7 +36,8 @@ struct ReservedMemory {
   core::Bytes context = {};  // one process's context: kernels, stack, library handles
   core::Bytes communicators = {};  // buffers of the collective library, about three communicators
 
-  core::Bytes total() const { return driver + context + communicators; }
+  core::Bytes of_process() const { return context + communicators; }  // beside what its tensors take
+  core::Bytes total() const { return driver + of_process(); }
 };
 
 struct PeakRates {
@@ -68,6 +69,8 @@ struct Accelerator {
   // Every copy of every level nearer to the arithmetic than device memory: what a program can keep without moving it.
   // Empty when the registers are not among the levels, since nothing could be proved from the rest.
   std::optional<core::Bytes> on_chip_capacity() const;
+  // What the device reports as its total: all that processes can have together.
+  core::Bytes process_memory() const { return device_memory().capacity - reserved_memory.driver; }
   core::Bytes usable_memory() const { return device_memory().capacity - reserved_memory.total(); }
 
   // Dense rate of a matrix product with operands of `format` [FLOP/s]. Empty when the data sheet names none: the
