@@ -243,6 +243,9 @@ void describe(config::Fields& f, Calibration& x) {
       fit(g, set.fit);
     });
   });
+  f.check(
+      "gemm", [&x] { return x.gemm.empty() || x.find_gemm("bf16") != nullptr; },
+      "has no set for 16-bit types, which stands for formats that have none", "add one of type bf16");
   f.value("attention_operator", x.attention_operator, {}, [](Value& v, AttentionSet& set) {
     v.object([&set](Fields& g) {
       provenance(g, set.provenance);

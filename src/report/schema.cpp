@@ -323,12 +323,13 @@ std::string schedule_schema() {
                              {"weight_gradient", time},
                              {"forward_backward", or_null(time)},
                              {"p2p", time}});
-  const Json operation = object({{"device", count()},
-                                 {"kind", text()},
-                                 {"micro_batch", count()},
-                                 {"chunk", count()},
-                                 {"start", time},
-                                 {"end", time}});
+  Json operation = object({{"device", count()},
+                           {"kind", text()},
+                           {"micro_batch", count()},
+                           {"chunk", count()},
+                           {"start", time},
+                           {"end", time}});
+  operation["properties"]["joined_with_next"] = {{"const", true}};  // where two run as one
   const Json exact =
       object({{"makespan", text()},
               {"span", text()},

@@ -30,7 +30,8 @@ Composite::Counts Composite::count(const std::vector<CompositeLevel>& levels) {
   return counts;
 }
 
-Composite::Composite(std::vector<CompositeLevel> levels, const Counts& counts)
+// By reference: which argument of the constructor below is evaluated first is the compiler's choice.
+Composite::Composite(std::vector<CompositeLevel>&& levels, const Counts& counts)
     : Topology(counts.endpoints, counts.switches, counts.links, counts.shared_ports),
       levels_(std::move(levels)),
       numbers_(counts.numbers) {}

@@ -67,7 +67,7 @@ class Composite final : public Topology {
   };
   struct Counts;
   static Counts count(const std::vector<CompositeLevel>& levels);
-  Composite(std::vector<CompositeLevel> levels, const Counts& counts);
+  Composite(std::vector<CompositeLevel>&& levels, const Counts& counts);
 
   std::int64_t port_of(const CompositeLevel& level, NodeId accelerator) const {
     return accelerator % level.unit * level.ports / level.unit;
