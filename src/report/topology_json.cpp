@@ -84,9 +84,9 @@ Json document(const TopologyAnswer& answer, const Tool& tool) {
   }
   if (answer.bill.usd)
     json["bill"] = {{"prices", answer.prices},
-                    {"switches", answer.bill.wiring.switches},
-                    {"short_cables", answer.bill.wiring.short_cables},
-                    {"long_cables", answer.bill.wiring.long_cables}};
+                    {"switches", answer.bill.switches},
+                    {"short_cables", answer.bill.short_cables},
+                    {"long_cables", answer.bill.long_cables}};
   json["levels"] = Json::array();
   for (const CompositeLevel& level : whole.levels()) json["levels"].push_back(level_json(whole, level));
   json["flows"] = answer.flows ? flows_json(*answer.flows) : Json();

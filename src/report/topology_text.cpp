@@ -42,7 +42,8 @@ std::string routed(const TopologyAnswer& answer) {
 std::vector<Row> rows() {
   const auto endpoints = [](const TopologyAnswer& a) { return a.network.topology->endpoints(); };
   return {{"endpoints", [=](const TopologyAnswer& a) { return grouped(endpoints(a)); }, ""},
-          {"switches", [](const TopologyAnswer& a) { return grouped(a.network.topology->switches()); }, "of one plane"},
+          {"switches", [](const TopologyAnswer& a) { return grouped(a.network.topology->switches()); },
+           "of one plane, those inside nodes too"},
           {"diameter", [](const TopologyAnswer& a) { return fmt::format("{} links", a.limits.diameter); },
            "of the longest minimal route"},
           {"mean route",
@@ -118,9 +119,8 @@ class TopologyText : private TextReport {
   }
   void bill(const TopologyAnswer& answer) {
     if (!answer.bill.usd || *answer.bill.usd <= 0.0) return;
-    const topology::Wiring& wiring = answer.bill.wiring;
-    out_ += wrapped(fmt::format("{} switches, {} short and {} long cables; prices: {}", grouped(wiring.switches),
-                                grouped(wiring.short_cables), grouped(wiring.long_cables), answer.prices),
+    out_ += wrapped(fmt::format("{} switches, {} short and {} long cables; prices: {}", grouped(answer.bill.switches),
+                                grouped(answer.bill.short_cables), grouped(answer.bill.long_cables), answer.prices),
                     k_indent, k_indent);
   }
   void levels(const topology::Composite& whole) {
