@@ -247,7 +247,7 @@ std::string json(const Run& run, int indent) {
                       {"assumptions", run.result.assumptions},
                       {"warnings", run.job.warnings()}};
   CAIRN_ASSERT(all_finite(document));
-  return document.dump(indent);
+  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace cairn::report

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cairn/core/format_units.h"
+#include "cairn/core/printable.h"
 #include "cairn/numerics/format.h"
 #include "cairn/report/run.h"
 #include "text_report.h"
@@ -79,7 +80,7 @@ class RunText : private TextReport {
     const hardware::Machine& machine = run_.job.machine();
     const std::string& given = run_.job.experiment().name;
     const std::string& accelerator = machine.accelerator.value.name;
-    line("{}", paint_.bold(given.empty() ? run_.job.transformer().name : given));
+    line("{}", paint_.bold(core::printable(given.empty() ? run_.job.transformer().name : given)));
     paragraph(fmt::format("{} parameters on {} x {}, {} node{}; {}, {}",
                           core::format_count(static_cast<double>(run_.job.model().parameters())), run_.job.gpus(),
                           accelerator, machine.network.nodes, machine.network.nodes == 1 ? "" : "s",

@@ -1,6 +1,7 @@
 #include <functional>
 
 #include "cairn/core/format_units.h"
+#include "cairn/core/printable.h"
 #include "cairn/report/topology.h"
 #include "text_report.h"
 
@@ -74,7 +75,7 @@ class TopologyText : private TextReport {
   explicit TopologyText(bool color) : TextReport(color) {}
 
   std::string one(const TopologyAnswer& answer) {
-    line("{}", paint_.bold(answer.network.name));
+    line("{}", paint_.bold(core::printable(answer.network.name)));
     for (const Row& row : rows()) {
       std::string value = row.value(answer);
       if (value.empty()) continue;
@@ -96,7 +97,7 @@ class TopologyText : private TextReport {
     const std::size_t width = std::max<std::size_t>(14, (k_text_width - k_first) / answers.size() - 2);
     std::string head = fmt::format("{:<{}}", "", k_first);
     for (const TopologyAnswer& answer : answers)
-      head += fmt::format("  {:>{}}", clipped(answer.network.name, width), width);
+      head += fmt::format("  {:>{}}", clipped(core::printable(answer.network.name), width), width);
     line("{}", paint_.bold(head));
     for (const Row& row : rows()) {
       std::string cells = fmt::format("{:<{}}", row.name, k_first);
