@@ -316,8 +316,7 @@ class Job::Implementation {
       const core::Bytes taken = core::Bytes::from_base(plan) + allocator.gemm_workspace;
       predict::MemoryReport report;
       const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
-      report.device_peak =
-          (allocator.reserved(taken, {}, exchanges) + accelerator.reserved_memory.of_process()).base();
+      report.device_peak = (allocator.reserved(taken, {}, exchanges) + accelerator.reserved_memory.of_process()).base();
       report.capacity = accelerator.process_memory().base();
       const std::optional<hardware::Host>& host = r_.machine.cluster.value.host;
       const auto ranks = static_cast<double>(r_.machine.network.gpus_per_node);

@@ -26,7 +26,7 @@ SharedStep::SharedStep(const RankClasses& classes, const StageScripts& scripts, 
       units_(options.demands->units()),
       instances_(classes, units_),
       usage_(instances_.links()),
-      meetings_(2 * at(classes.actors()) * plan::k_streams),
+      meetings_(Circle::k_levels * at(classes.actors()) * plan::k_streams),
       flows_(at(classes.actors()) * plan::k_streams) {
   for (std::uint32_t link = 0; link < instances_.links(); ++link) work_.add_link(1.0);
   order_blocks(scripts, *options.demands);
@@ -176,7 +176,8 @@ void SharedStep::try_start(Tag tag) {
 
 void SharedStep::meet(std::int64_t actor, std::size_t stream, const Task& task) {
   const Circle circle = classes_.circle(actor, task.axis, *task.group);
-  Meeting& meeting = meetings_[2 * (at(classes_.member(circle, 0)) * plan::k_streams + stream) + at(circle.level)];
+  Meeting& meeting =
+      meetings_[Circle::k_levels * (at(classes_.member(circle, 0)) * plan::k_streams + stream) + at(circle.level)];
   if (++meeting.present < circle.size) return;
   meeting = Meeting{};
   start(actor, stream, task);

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, plan::k_streams> k_threads{
     "compute", "host", "tensor parallel", "context parallel", "data parallel", "expert parallel", "tensor parallel in experts",
-    "data parallel of experts", "copies from host", "copies to host", "drives", "host cores", "fetched", "fetched next", "to the next stage", "to the previous stage", "arrivals"};
+    "copies from host", "copies to host", "drives", "host cores", "fetched", "fetched next", "to the next stage", "to the previous stage", "arrivals"};
 constexpr std::size_t k_chunk = std::size_t{1} << 16;  // bytes handed to the sink at once
 constexpr Picoseconds k_picoseconds_per_microsecond = 1'000'000;
 
