@@ -11,6 +11,7 @@
 #include "cairn/config/loader.h"
 #include "cairn/config/read.h"
 #include "cairn/config/yaml.h"
+#include "cairn/cost/carried.h"
 #include "cairn/hardware/files.h"
 #include "families.h"
 
@@ -83,17 +84,6 @@ void mark_carried_over(cost::Provenance& provenance, const std::string& from) {
   provenance = {.evidence = cost::Evidence::assumed, .source = fmt::format("carried over from {}", from)};
 }
 
-cost::MachineRates machine_of(const hardware::Accelerator& accelerator, const cost::MachineRates& base) {
-  cost::MachineRates rates = base;
-  rates.vector_flops = accelerator.vector_peak(numerics::Format::fp32).base();
-  rates.memory_bandwidth = accelerator.device_memory().bandwidth->base();
-  if (const hardware::MemoryLevel* l2 = accelerator.find_memory("l2")) rates.l2_bytes = l2->capacity.base();
-  rates.sm_count = static_cast<double>(accelerator.multiprocessors);
-  rates.clock_hz = accelerator.clock.base();
-  rates.exp_per_clock_per_sm = accelerator.exponentials_per_clock;
-  return rates;
-}
-
 // The accelerator's own calibration, or another's under this one's name, with everything in it marked as assumed.
 cost::Calibration base_calibration(const config::Loader& loader, const Options& options, const std::string& name,
                                    const hardware::Accelerator& accelerator) {
@@ -119,17 +109,13 @@ cost::Calibration base_calibration(const config::Loader& loader, const Options& 
   calibration.memory_bound_fit.reset();
   calibration.name = accelerator.name;
   calibration.accelerator = name;
-  calibration.machine = machine_of(accelerator, calibration.machine);
+  calibration.machine = cost::machine_rates(accelerator);
   return calibration;
 }
 
 std::function<double(std::string_view)> peaks_of(const hardware::Accelerator& accelerator) {
   return [&accelerator](std::string_view type) {
-    const numerics::Format format = type.starts_with("fp8") ? numerics::Format::fp8_e4m3
-                                    : type == "fp32"        ? numerics::Format::fp32
-                                                            : numerics::Format::bf16;
-    const bool known = type.starts_with("fp8") || type == "fp32" || type == "bf16";
-    const auto peak = known ? accelerator.matrix_peak(format) : std::nullopt;
+    const auto peak = cost::product_peak(type, accelerator);
     return peak ? peak->base() : 0.0;
   };
 }

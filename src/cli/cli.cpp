@@ -1,7 +1,6 @@
 #include "cairn/cli/cli.h"
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 
@@ -40,17 +39,19 @@ int dispatch(Arguments& arguments) {
 }
 
 int report_bug(const char* what) {
-  std::fprintf(stderr, "cairn: internal error: %s\n", what);
-  std::fprintf(stderr, "cairn: this is a bug of Cairn, not of your input; please report it with the command line and the files\n");
+  complain(std::string("internal error: ") + what);
+  complain("this is a bug of Cairn, not of your input; please report it with the command line and the files");
   return k_bug;
 }
 
 }  // namespace
 
-bool Context::color(const Output& output) const {
-  if (common.color != ColorChoice::automatic) return common.color == ColorChoice::always;
+bool Context::color(Output& output) const {
   const char* refused = std::getenv("NO_COLOR");
-  return (refused == nullptr || *refused == '\0') && output.is_terminal();
+  const bool wanted = common.color == ColorChoice::automatic ? (refused == nullptr || *refused == '\0') && output.is_terminal()
+                                                             : common.color == ColorChoice::always;
+  if (wanted) output.pass_colours();
+  return wanted;
 }
 
 int run(int argc, const char* const* argv) {
@@ -63,10 +64,10 @@ int run(int argc, const char* const* argv) {
     print(error.diagnostics());
     return k_usage;
   } catch (const core::InputOutputError& error) {
-    std::fprintf(stderr, "cairn: %s\n", error.what());
+    complain(error.what());
     return k_input_output;
   } catch (const core::CapabilityError& error) {
-    std::fprintf(stderr, "cairn: %s\n", error.what());
+    complain(error.what());
     return k_capability;
   } catch (const std::exception& error) {
     return report_bug(error.what());

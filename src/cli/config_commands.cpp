@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/config/read.h"
+#include "cairn/core/printable.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/hardware/files.h"
 #include "cairn/models/huggingface.h"
@@ -20,7 +21,7 @@ constexpr int k_indent = 2;
 constexpr std::array<std::string_view, 9> k_kinds{"accelerators", "calibration", "clusters", "experiments",
                                                   "frameworks",   "models",      "precision", "prices", "topologies"};
 
-void write_document(const Json& document, Output& output) { output.write(document.dump(k_indent) + "\n"); }
+void write_document(const Json& document, Output& output) { output.write(document.dump(k_indent, ' ', false, Json::error_handler_t::replace) + "\n"); }
 
 // One block of an experiment with everything it names laid in.
 struct Block {
@@ -136,7 +137,7 @@ int command(const ConfigModelArguments& arguments, Context& context) {
                         {"model", Json::parse(config::to_json(config, -1))}},
                    output);
   } else {
-    output.write(fmt::format("{}\n", config.name.empty() ? arguments.name : config.name));
+    output.write(fmt::format("{}\n", core::printable(config.name.empty() ? arguments.name : config.name)));
     const auto row = [&](std::string_view name, const std::string& value) {
       output.write(fmt::format("  {:<14}{}\n", name, value));
     };

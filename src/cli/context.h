@@ -18,7 +18,8 @@ struct Context {
   report::Tool tool;
   CommandTree tree;  // for completion
 
-  bool color(const Output& output) const;
+  // Whether a report for `output` is coloured; its colours then pass.
+  bool color(Output& output) const;
 };
 
 // The folders that hold configs/<kind>/<name>, in the order they are asked: CAIRN_CONFIGS, the installed ones beside this
@@ -29,7 +30,8 @@ std::vector<std::filesystem::path> search_folders();
 void set_verbosity(const CommonArguments& common);
 void say(const std::string& text);      // with -v
 void warn(const std::string& text);     // unless -q
-void print(const std::vector<core::Diagnostic>& diagnostics);  // always
+void print(const std::vector<core::Diagnostic>& diagnostics);  // always; of many in one file the first
+void complain(const std::string& line);  // always
 
 // Each returns the exit code.
 int command(const RunArguments& arguments, Context& context);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cairn/config/read.h"
+#include "cairn/cost/carried.h"
 #include "cairn/cost/shard_pricer.h"
 #include "cairn/models/huggingface.h"
 #include "cairn/models/transformer.h"
@@ -100,6 +101,7 @@ int bound_layers(const BoundArguments& arguments, const std::optional<hardware::
                                           .bytes_per_s = accelerator->device_memory().bandwidth->base(),
                                           .flop_per_s = peak ? std::optional(peak->base()) : std::nullopt};
     calibration = calibration_of(arguments.accelerator, context);
+    if (calibration) calibration = cost::carried(std::move(*calibration), *accelerator).calibration;
     if (calibration) pricer.emplace(*calibration, *accelerator);
   }
   for (const auto& [each, count] : chosen(model, arguments.layer)) {

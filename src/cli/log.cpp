@@ -1,9 +1,11 @@
 #include <cstdio>
+#include <map>
 #include <memory>
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "cairn/core/printable.h"
 #include "context.h"
 
 namespace cairn::cli {
@@ -16,11 +18,19 @@ void set_verbosity(const CommonArguments& common) {
   spdlog::set_default_logger(std::move(logger));
 }
 
-void say(const std::string& text) { spdlog::info("{}", text); }
-void warn(const std::string& text) { spdlog::warn("warning: {}", text); }
+void say(const std::string& text) { spdlog::info("{}", core::printable(text)); }
+void warn(const std::string& text) { spdlog::warn("warning: {}", core::printable(text)); }
+
+void complain(const std::string& line) { std::fprintf(stderr, "cairn: %s\n", core::printable(line).c_str()); }
 
 void print(const std::vector<core::Diagnostic>& diagnostics) {
-  for (const core::Diagnostic& each : diagnostics) std::fprintf(stderr, "%s\n", each.to_string().c_str());
+  constexpr std::size_t k_most = 20;  // of one file: more is read by nobody
+  std::map<std::string, std::size_t> of_file;
+  for (const core::Diagnostic& each : diagnostics)
+    if (++of_file[each.file] <= k_most) std::fprintf(stderr, "%s\n", each.to_string().c_str());
+  for (const auto& [file, count] : of_file)
+    if (count > k_most)
+      std::fprintf(stderr, "%s%sand %zu more\n", core::printable(file).c_str(), file.empty() ? "" : ": ", count - k_most);
 }
 
 }  // namespace cairn::cli

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/printable.h"
+#include "cairn/report/colours.h"
 
 namespace cairn::cli {
 
@@ -20,6 +22,11 @@ Output::~Output() {
 }
 
 void Output::write(std::string_view text) {
+  std::string shown;
+  if (!core::is_printable(text)) {
+    shown = core::printable_lines(text, colours_ ? report::colours() : std::span<const std::string_view>());
+    text = shown;
+  }
   if (std::fwrite(text.data(), 1, text.size(), stream_) != text.size()) fail();
 }
 

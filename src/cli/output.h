@@ -1,4 +1,6 @@
-// Where results go. Every write is checked: a result that did not arrive is an error, never an exit code 0.
+// Where results go. Every write is checked: a result that did not arrive is an error, never an exit code 0. Nothing that
+// is not printable leaves here: it is escaped (core/printable.h), so that names from files move no terminal and break no
+// document. A character must not be split between two writes.
 #pragma once
 
 #include <cstdio>
@@ -21,11 +23,14 @@ class Output {
   void finish();
 
   bool is_terminal() const;
+  // Lets the colours of reports pass from now on.
+  void pass_colours() { colours_ = true; }
 
  private:
   [[noreturn]] void fail() const;
   std::string name_;
   std::FILE* stream_;
+  bool colours_ = false;
 };
 
 // The whole of `text` as a file.

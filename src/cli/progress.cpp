@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cairn/core/printable.h"
+
 namespace cairn::cli {
 namespace {
 
@@ -26,7 +28,7 @@ void ProgressLine::show(std::string_view what, std::size_t done, std::size_t of)
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return;
   next_ = now + k_apart;
-  fmt::print(stderr, "\r{}\x1b[K", progress_text(what, done, of));
+  fmt::print(stderr, "\r{}\x1b[K", core::printable(progress_text(what, done, of)));
   std::fflush(stderr);
   shown_ = true;
 }

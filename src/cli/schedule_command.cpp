@@ -102,16 +102,30 @@ void add_bound(const ScheduleArguments& arguments, report::ScheduleAnswer& answe
   answer.span_lower_bound = answer.run.in_units(pipeline::span_lower_bound(settings));
 }
 
-void add_filling(const experiment::FillFile& file, Times& times, report::ScheduleAnswer& answer) {
-  const auto ticks = [&](const std::string& text) {
-    const Fraction time = times.read(text, "--fill");
+// A time of a file, wrong at its place there.
+Fraction read_time(const experiment::LoadedFill& fill, const std::string& key_path, const std::string& text, Times& times) {
+  try {
+    return times.read(text, "--fill");
+  } catch (const core::ConfigurationError& error) {
+    const core::Diagnostic& found = error.diagnostics().front();
+    throw core::ConfigurationError({fill.origins.error(key_path, found.message, found.hint)});
+  }
+}
+
+void add_filling(const experiment::LoadedFill& fill, Times& times, report::ScheduleAnswer& answer) {
+  const experiment::FillFile& file = fill.file;
+  const auto ticks = [&](const std::string& key_path, const std::string& text) {
+    const Fraction time = read_time(fill, key_path, text, times);
     return static_cast<core::Picoseconds>(std::llround(time.value() * static_cast<double>(answer.run.ticks_per_unit)));
   };
   std::vector<pipeline::ExtraWork> work;
   for (const experiment::FillItem& item : file.work)
-    work.push_back({.name = item.name, .after = item.after, .duration = ticks(item.time), .parts = item.parts});
+    work.push_back({.name = item.name,
+                    .after = item.after,
+                    .duration = ticks("work[" + std::to_string(work.size()) + "].time", item.time),
+                    .parts = item.parts});
   answer.filling = pipeline::fill_bubbles(answer.run.schedule, answer.run.order, answer.run.result, work,
-                                          {.margin = file.margin, .exposed = ticks(file.exposed)});
+                                          {.margin = file.margin, .exposed = ticks("exposed", file.exposed)});
 }
 
 template <class Answer>

@@ -33,7 +33,7 @@ pipeline::Fraction Times::read(const std::string& text, const char* option) {
   std::size_t begin = end;
   while (begin != std::string::npos && begin < text.size() && text[begin] == ' ') ++begin;
   const std::string unit = begin == std::string::npos ? std::string() : text.substr(begin);
-  const Fraction number = pipeline::parse_fraction(text.substr(0, end), option);
+  const Fraction number = pipeline::parse_fraction(end == 0 ? text : text.substr(0, end), option);
   if (number.numerator == 0) return number;
   if (!first_) first_ = unit.empty();
   if (*first_ != unit.empty())

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "cairn/core/printable.h"
+
 namespace cairn::config {
 
 std::string Place::to_string() const {
@@ -54,19 +56,7 @@ std::string join_path(std::string_view path, std::string_view key) {
 
 std::string join_path(std::string_view path, std::size_t index) { return fmt::format("{}[{}]", path, index); }
 
-std::string quote(std::string_view text) {
-  constexpr std::size_t k_longest = 60;
-  std::string shown;
-  for (const char c : text.substr(0, k_longest)) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      shown += c;
-    }
-  }
-  if (text.size() > k_longest) shown += "...";
-  return fmt::format("'{}'", shown);
-}
+std::string quote(std::string_view text) { return core::quoted(text); }
 
 core::Diagnostic error_at(const Place& place, std::string key_path, std::string message, std::string hint) {
   return core::Diagnostic{.severity = core::Severity::error,

@@ -4,37 +4,29 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <functional>
 
 #include <fmt/format.h>
 
 #include "cairn/config/loader.h"
+#include "cairn/core/printable.h"
 
 namespace cairn::config {
 
-bool is_utf8(std::string_view text) {
-  // Smallest code point of a sequence of 2, 3 and 4 bytes: anything below is an overlong form.
-  constexpr char32_t k_smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  constexpr char32_t k_largest = 0x10FFFF;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (lead < 0xC2 || lead > 0xF4 || i + length > text.size()) return false;
-    char32_t point = lead & (0x7Fu >> length);
-    for (std::size_t k = 1; k < length; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      if ((next & 0xC0) != 0x80) return false;
-      point = (point << 6) | (next & 0x3Fu);
-    }
-    const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
-    if (point < k_smallest[length] || point > k_largest || surrogate) return false;
-    i += length;
-  }
-  return true;
+bool is_utf8(std::string_view text) { return !core::end_of_utf8(text); }
+
+namespace {
+
+// Line and column, in characters, of what follows `before`.
+Place after(std::string_view before, const std::shared_ptr<const std::string>& file) {
+  const std::size_t line_start = before.find_last_of('\n') + 1;
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+  const auto line = std::count(before.begin(), before.end(), '\n');
+  const auto column = std::count_if(before.begin() + static_cast<std::ptrdiff_t>(line_start), before.end(), std::not_fn(continues));
+  return Place{.file = file, .line = static_cast<int>(line) + 1, .column = static_cast<int>(column) + 1};
 }
+
+}  // namespace
 
 std::optional<std::string> read_text_file(const std::filesystem::path& file, const Place& naming,
                                           core::Diagnostics& diagnostics) {
@@ -71,9 +63,17 @@ std::optional<std::string> read_text_file(const std::filesystem::path& file, con
   if (std::all_of(text.begin(), text.end(), [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; })) {
     return refuse("empty file", "write at least one key: value");
   }
-  if (text.find('\0') != std::string::npos)
-    return refuse("binary file (it holds NUL bytes)", "name a YAML or JSON text");
-  if (!is_utf8(text)) return refuse("not UTF-8 text", "save it as UTF-8");
+  // What the file holds is wrong at a place of its own, whoever asked for it.
+  const auto refuse_at = [&](std::size_t at, std::string message, std::string hint) {
+    const Place place = after(std::string_view(text).substr(0, at), std::make_shared<const std::string>(file.string()));
+    diagnostics.add(error_at(place, {}, std::move(message), std::move(hint)));
+    return std::nullopt;
+  };
+  if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
+    return refuse_at(nul, "binary file (it holds NUL bytes)", "name a YAML or JSON text");
+  if (const auto end = core::end_of_utf8(text))
+    return refuse_at(*end, fmt::format("not UTF-8 text: byte {}", core::quoted(std::string_view(text).substr(*end, 1))),
+                     "save it as UTF-8");
   return text;
 }
 

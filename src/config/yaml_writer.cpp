@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cairn/config/units.h"
+#include "cairn/core/printable.h"
 
 namespace cairn::config {
 namespace {
@@ -26,16 +27,12 @@ std::string scalar(const Node& node) {
   constexpr std::string_view k_reserved[] = {"true", "false", "null", "yes", "no", "on", "off", "~"};
   const bool reserved = std::find(std::begin(k_reserved), std::end(k_reserved), text) != std::end(k_reserved);
   if (is_plain_word(text) && !reserved && !parse_number(text)) return text;
-  std::string quoted = "\"";
+  std::string inside;
   for (const char c : text) {
-    if (c == '\n')
-      quoted += "\\n";
-    else if (c == '"' || c == '\\')
-      (quoted += '\\') += c;
-    else
-      quoted += c;
+    if (c == '"' || c == '\\') inside += '\\';
+    inside += c;
   }
-  return quoted + '"';
+  return fmt::format("\"{}\"", core::printable(inside));
 }
 
 std::string key_text(const std::string& key) {

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "cairn/core/printable.h"
+
 namespace cairn::core {
 
 std::string Diagnostic::to_string() const {
@@ -19,7 +21,7 @@ std::string Diagnostic::to_string() const {
   if (!key_path.empty()) text += key_path + ": ";
   text += message;
   if (!hint.empty()) text += fmt::format(" ({})", hint);
-  return text;
+  return printable(text);
 }
 
 ConfigurationError::ConfigurationError(std::vector<Diagnostic> diagnostics) : diagnostics_(std::move(diagnostics)) {

@@ -114,7 +114,7 @@ KernelTime flash_attention_time(const AttentionShape& shape, AttentionPass pass,
   time.memory_s = bytes / (parameters.memory_efficiency * rates.memory_bandwidth);
   time.hidden_s = std::min(time.compute_s, time.memory_s);
   const double busy_s = std::max(time.compute_s, time.memory_s);
-  time.droop_s = droop_time(busy_s, 0.0, parameters.sustained, time.memory_bound() ? 0.0 : 1.0);
+  time.droop_s = std::max(0.0, time.compute_s / parameters.sustained - busy_s);
   time.launch_s = parameters.gap_s;
   time.total_s = busy_s + time.droop_s + time.launch_s;
   return time;

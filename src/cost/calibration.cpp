@@ -42,6 +42,20 @@ MachineRates Calibration::rates(const GemmSet& set) const {
   return rates;
 }
 
+void Calibration::share_common() {
+  for (GemmSet& set : gemm) {
+    set.parameters.gap_s = gap_s;
+    set.parameters.sustained = sustained;
+  }
+  for (FlashSet& set : flash_attention) {
+    set.parameters.gap_s = gap_s;
+    set.parameters.sustained = sustained;
+    set.parameters.memory_efficiency = memory_bound.memory_efficiency;
+  }
+  if (attention_operator) attention_operator->parameters.sustained = sustained;
+  memory_bound.gap_s = gap_s;
+}
+
 const Fabric* Fabrics::find(std::string_view name) const {
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& fabric) { return fabric.first == name; });
   return found == all.end() ? nullptr : &found->second;
@@ -51,18 +65,7 @@ Fabrics load_fabrics(const config::Loader& loader) { return load<Fabrics>(loader
 
 Calibration load_calibration(const config::Loader& loader, std::string_view name) {
   Calibration calibration = load<Calibration>(loader, name);
-  for (GemmSet& set : calibration.gemm) {
-    set.parameters.gap_s = calibration.gap_s;
-    set.parameters.sustained = calibration.sustained;
-  }
-  for (FlashSet& set : calibration.flash_attention) {
-    set.parameters.gap_s = calibration.gap_s;
-    set.parameters.sustained = calibration.sustained;
-    set.parameters.memory_efficiency = calibration.memory_bound.memory_efficiency;
-  }
-  if (calibration.attention_operator) calibration.attention_operator->parameters.sustained = calibration.sustained;
-  calibration.memory_bound.gap_s = calibration.gap_s;
-
+  calibration.share_common();
   const Fabrics fabrics = load_fabrics(loader);
   const Fabric* fabric = fabrics.find(calibration.fabric);
   if (fabric == nullptr) {

@@ -90,6 +90,8 @@ void machine(Fields& f, MachineRates& x) {
   quantity(f, "clock", x.clock_hz, Dimension::hertz, "boost clock", {});
   quantity(f, "vector", x.vector_flops, Dimension::flops_per_second, "peak of the fp32 lanes", {});
   f.number("exponentials_per_clock", x.exp_per_clock_per_sm, {.doc = "per multiprocessor", .positive = true});
+  seconds(f, "launch_floor", x.launch_floor_s, "shortest kernel in a stream; absent: the gap does not follow it",
+          {.required = false, .positive = false});
 }
 
 void gemm_parameters(Fields& f, GemmParameters& x) {
@@ -175,6 +177,9 @@ void transfers(Fields& f, Calibration& x) {
   provenance(f, x.transfer_provenance);
   DomainLaws& laws = x.transfers.domain;
   optional_bandwidth(f, "link_bandwidth", laws.link_bandwidth, "of the links measured, per rank and direction");
+  seconds(f, "link_latency", laws.link_latency_s,
+          "one way, of the links measured; absent: latencies do not follow links",
+          {.required = false, .positive = false});
   optional_bandwidth(f, "ring_bandwidth", laws.ring_bandwidth, "busbw limit of the ring all-reduce");
   optional_bandwidth(f, "switch_bandwidth", laws.switch_bandwidth, "B_sw of in-switch reduction");
   f.number(
@@ -231,7 +236,9 @@ void describe(config::Fields& f, Calibration& x) {
     v.object([&set](Fields& g) {
       g.text("type", set.type, {.required = true});
       provenance(g, set.provenance);
-      quantity(g, "peak", set.peak_flops, Dimension::flops_per_second, "dense tensor peak", {});
+      quantity(g, "peak", set.peak_flops, Dimension::flops_per_second,
+               "dense tensor peak the efficiency is relative to", {});
+      g.text("remark", set.remark, {.doc = "what every answer that rests on these products has to say of them"});
       gemm_parameters(g, set.parameters);
       fit(g, set.fit);
     });

@@ -71,6 +71,15 @@ DomainFit parameters_at(const Bracket& fits, Collective collective, std::int64_t
   return result;
 }
 
+// Of a measured latency the links' own share follows their latency; the rest is software and stays.
+void follow_links(DomainFit& fit, Collective collective, const LinkLevel& link, const DomainLaws& laws) {
+  if (laws.link_latency_s <= 0.0 || link.latency == laws.link_latency_s) return;
+  const double links_s = static_cast<double>(step_count(collective, fit.ranks)) * laws.link_latency_s;
+  const double change = link.latency / laws.link_latency_s - 1.0;
+  for (ProtocolLine& line : fit.protocols) line.latency_s += std::min(links_s, line.latency_s) * change;
+  fit.alpha_s += std::min(links_s, fit.alpha_s) * change;
+}
+
 bool reduces_in_switch(const DomainLaws& laws, Collective collective, std::int64_t ranks) {
   return collective == Collective::all_reduce && laws.switch_bandwidth > 0.0 &&
          in_switch_bus_bandwidth(ranks, laws.switch_bandwidth) > laws.ring_bandwidth;
@@ -152,14 +161,16 @@ TransferTime domain_transfer_time(Collective collective, double bytes, std::int6
       scale *= bus_limit(laws, ranks) / bus_limit(laws, fits.high->ranks);
     }
     const Algorithm algorithm = time.algorithm;
-    const DomainFit fit = parameters_at(fits, collective, ranks);
+    DomainFit fit = parameters_at(fits, collective, ranks);
+    follow_links(fit, collective, link, laws);
     time = form == TransferForm::short_form ? short_form_time(fit, wire, scale)
                                             : three_protocol_time(fit, wire, scale, laws.crossover_exponent);
     time.algorithm = algorithm;
     const bool exact = fits.low->ranks == ranks || fits.high->ranks == ranks;
     const bool inside = fits.low->ranks <= ranks && ranks <= fits.high->ranks;
     time.basis = exact ? Basis::measured : inside ? Basis::interpolated : Basis::extrapolated;
-    if (link.bandwidth != laws.link_bandwidth) time.basis = Basis::extrapolated;
+    const bool other_latency = laws.link_latency_s > 0.0 && link.latency != laws.link_latency_s;
+    if (link.bandwidth != laws.link_bandwidth || other_latency) time.basis = Basis::extrapolated;
   }
   // What the algorithm moves, at the stated link bandwidth: no price may be below it.
   const double moved = time.algorithm == Algorithm::in_switch ? bytes * (1.0 + 1.0 / static_cast<double>(ranks)) : wire;

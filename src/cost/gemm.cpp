@@ -100,6 +100,12 @@ KernelTime GemmPricer::time(const GemmShape& shape) const {
   const double partial_s = k_partial_bytes * static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
                            static_cast<double>(shape.n) * cache_s_per_byte_;
 
+  const double quantise_s = shape.harness ? parameters_.quantise_passes * k_quantise_bytes *
+                                                static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
+                                                static_cast<double>(shape.k) / rates_.memory_bandwidth
+                                          : 0.0;
+  const double sustained = shape.harness ? 1.0 : parameters_.sustained;
+
   KernelTime best;
   double best_s = std::numeric_limits<double>::infinity();
   for (std::int64_t split = 1; split <= parameters_.max_split; split *= 2) {
@@ -107,31 +113,25 @@ KernelTime GemmPricer::time(const GemmShape& shape) const {
     const Candidate candidate = fastest_tile(shape, split, step_s, tiles);
     const double memory_s = split > 1 ? operands_s + static_cast<double>(split) * partial_s : operands_s;
     const double extra_s = split > 1 ? parameters_.split_cost_s : 0.0;
-    if (std::max(candidate.core_s, memory_s) + extra_s >= best_s) continue;  // the p-norm is at least the maximum
+    // The p-norm is at least the maximum.
+    if (std::max(candidate.core_s, memory_s) + extra_s + quantise_s >= best_s) continue;
     const double joined_s = p_norm(candidate.core_s, memory_s, parameters_.overlap_exponent);
-    if (joined_s + extra_s >= best_s) continue;
-    best_s = joined_s + extra_s;
-    best.compute_s = candidate.core_s;
-    best.memory_s = memory_s;
-    best.hidden_s = candidate.core_s + memory_s - joined_s;
-    best.overhead_s = extra_s;
-    best.tile_m = k_tiles[candidate.tile].m;
-    best.tile_n = k_tiles[candidate.tile].n;
-    best.split = split;
+    const double busy_s = joined_s + extra_s + quantise_s;
+    const double droop_s = droop_time(busy_s, parameters_.droop, sustained, std::min(1.0, candidate.core_s / busy_s));
+    if (busy_s + droop_s >= best_s) continue;
+    best_s = busy_s + droop_s;
+    best = {.compute_s = candidate.core_s,
+            .memory_s = memory_s,
+            .hidden_s = candidate.core_s + memory_s - joined_s,
+            .overhead_s = extra_s + quantise_s,
+            .droop_s = droop_s,
+            .memory_bytes = traffic.memory_bytes,
+            .tile_m = k_tiles[candidate.tile].m,
+            .tile_n = k_tiles[candidate.tile].n,
+            .split = split};
   }
-
-  best.memory_bytes = traffic.memory_bytes;
-  double busy_s = best_s;
-  if (shape.harness) {
-    const double quantise_s = parameters_.quantise_passes * k_quantise_bytes * static_cast<double>(shape.batch) *
-                              static_cast<double>(shape.m) * static_cast<double>(shape.k) / rates_.memory_bandwidth;
-    best.overhead_s += quantise_s;
-    busy_s += quantise_s;
-  }
-  const double sustained = shape.harness ? 1.0 : parameters_.sustained;
-  best.droop_s = droop_time(busy_s, parameters_.droop, sustained, std::min(1.0, best.compute_s / busy_s));
   best.launch_s = shape.harness ? parameters_.launch_floor_s : parameters_.gap_s;
-  best.total_s = busy_s + best.droop_s + best.launch_s;
+  best.total_s = best_s + best.launch_s;
   return best;
 }
 

@@ -41,6 +41,14 @@ numerics::Format format_of(const ir::Shard& shard, const ir::Access& access) {
   return shard.graph->tensor(access.tensor).format;
 }
 
+// Of the first operand, which decides the units that a contraction runs on.
+numerics::Format operand_format(const ir::Shard& shard) {
+  for (const ir::Access& access : shard.op->accesses)
+    if (access.mode == ir::Mode::read) return format_of(shard, access);
+  CAIRN_ASSERT(!"a contraction reads its operands");
+  return numerics::Format::fp32;
+}
+
 }  // namespace
 
 bool is_attention(const ir::Shard& shard) {
@@ -118,7 +126,8 @@ const GemmPricer& ShardPricer::gemm(numerics::Format format) {
   if (slot) return *slot;
   const GemmSet* set = calibration_.find_gemm(gemm_family(format));
   if (set) {
-    slot.emplace(set->parameters, calibration_.rates(*set));
+    slot.emplace(set->parameters, rates(format));
+    if (!set->remark.empty()) assumptions_.insert(set->remark);
     if (format == numerics::Format::mxfp8)
       assumptions_.insert(
           "matrix products in mxfp8: efficiencies of the fp8-block products measured, whose scales are applied outside "
@@ -139,6 +148,21 @@ const GemmPricer& ShardPricer::gemm(numerics::Format format) {
   return *slot;
 }
 
+// Kernels that keep their scores on chip are written for the matrix units of 16-bit types.
+void ShardPricer::check_kernel(std::string_view kernel, numerics::Format format) const {
+  const bool written = format == numerics::Format::bf16 || format == numerics::Format::fp16;
+  if (!written)
+    throw core::ConfigurationError(
+        "training.kernels.attention",
+        fmt::format("there is no {} kernel for {}: it takes bf16 and fp16", kernel, numerics::name(format)),
+        "use training.kernels.attention: unfused, or a 16-bit recipe");
+  if (!accelerator_.matrix_peak(format))
+    throw core::ConfigurationError(
+        "training.kernels.attention",
+        fmt::format("{} has no matrix units for {}, which {} needs", accelerator_.name, numerics::name(format), kernel),
+        "use training.kernels.attention: unfused, or a recipe that the accelerator has units for");
+}
+
 KernelTime ShardPricer::price_attention(const ir::Shard& shard) {
   const FlashSet* set = calibration_.find_flash(shard.op->variant);
   if (!set) {
@@ -150,6 +174,8 @@ KernelTime ShardPricer::price_attention(const ir::Shard& shard) {
         fmt::format("no timings of attention kernel '{}' on {}", shard.op->variant, calibration_.accelerator),
         known.empty() ? "use unfused or fused_softmax" : "known here: " + known);
   }
+  const numerics::Format format = operand_format(shard);
+  check_kernel(shard.op->variant, format);
   const AttentionShape shape = attention_shape(shard);
   const AttentionPass pass = shard.op->phase == ir::Phase::forward ? AttentionPass::forward : AttentionPass::backward;
   if (set->provenance.evidence == Evidence::assumed)
@@ -158,10 +184,7 @@ KernelTime ShardPricer::price_attention(const ir::Shard& shard) {
   const MeasuredRange heads = head_dims(set->parameters, pass);
   extrapolation_.see(fmt::format("attention kernel {}", shard.op->variant), "head_dim",
                      static_cast<double>(shape.head_dim), heads);
-  MachineRates machine = calibration_.machine;
-  const GemmSet* products = calibration_.find_gemm("bf16");
-  machine.tensor_flops = products->peak_flops;
-  return flash_attention_time(shape, pass, set->parameters, machine);
+  return flash_attention_time(shape, pass, set->parameters, rates(format));
 }
 
 KernelTime ShardPricer::price_product(const ir::Shard& shard, numerics::Format format) {
@@ -175,10 +198,7 @@ KernelTime ShardPricer::price_product(const ir::Shard& shard, numerics::Format f
 
 KernelTime ShardPricer::price(const ir::Shard& shard) {
   if (is_attention(shard)) return price_attention(shard);
-  if (shard.op->is_plain_contraction()) {
-    for (const ir::Access& access : shard.op->accesses)
-      if (access.mode == ir::Mode::read) return price_product(shard, format_of(shard, access));
-  }
+  if (shard.op->is_plain_contraction()) return price_product(shard, operand_format(shard));
   const double bytes = ir::bytes(shard);
   if (calibration_.memory_bound_fit) extrapolation_.see("memory-bound kernels", bytes, *calibration_.memory_bound_fit);
   return memory_bound_time(bytes, ir::flops(shard), calibration_.memory_bound, calibration_.machine);
@@ -186,9 +206,7 @@ KernelTime ShardPricer::price(const ir::Shard& shard) {
 
 double ShardPricer::compute_floor_s(const ir::Shard& shard) const {
   if (shard.op->kind != ir::Kind::contraction) return 0.0;
-  for (const ir::Access& access : shard.op->accesses)
-    if (access.mode == ir::Mode::read) return ir::flops(shard) / rates(format_of(shard, access)).tensor_flops;
-  return 0.0;
+  return ir::flops(shard) / rates(operand_format(shard)).tensor_flops;
 }
 
 ShardFloor ShardPricer::floor(const ir::Shard& shard, double on_chip_bytes) const {

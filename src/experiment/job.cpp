@@ -9,6 +9,7 @@
 #include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
 #include "cairn/experiment/stage_costs.h"
+#include "cairn/hardware/running_costs.h"
 #include "cairn/pipeline/balanced_split.h"
 #include "cairn/plan/token_halves.h"
 #include "cairn/predict/machine_demands.h"
@@ -117,8 +118,8 @@ class Job::Implementation {
         .allocator = r_.framework.allocator,
         .host = r_.machine.cluster.value.host,
         .gpus_per_node = r_.machine.network.gpus_per_node,
-        .reserved_bytes = r_.machine.accelerator.value.reserved_memory.total().base(),
-        .capacity_bytes = r_.machine.accelerator.value.device_memory().capacity.base(),
+        .reserved_bytes = r_.machine.accelerator.value.reserved_memory.of_process().base(),
+        .capacity_bytes = r_.machine.accelerator.value.process_memory().base(),
         .limits = limits()};
     Result result;
     try {
@@ -314,9 +315,10 @@ class Job::Implementation {
       const double plan = predict::peak_memory(program, allocator.factor(exchanges));
       const core::Bytes taken = core::Bytes::from_base(plan) + allocator.gemm_workspace;
       predict::MemoryReport report;
+      const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
       report.device_peak =
-          (allocator.reserved(taken, {}, exchanges) + r_.machine.accelerator.value.reserved_memory.total()).base();
-      report.capacity = r_.machine.accelerator.value.device_memory().capacity.base();
+          (allocator.reserved(taken, {}, exchanges) + accelerator.reserved_memory.of_process()).base();
+      report.capacity = accelerator.process_memory().base();
       const std::optional<hardware::Host>& host = r_.machine.cluster.value.host;
       const auto ranks = static_cast<double>(r_.machine.network.gpus_per_node);
       for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
@@ -334,9 +336,9 @@ class Job::Implementation {
     const auto largest = std::max_element(worst.at_peak.begin(), worst.at_peak.end()) - worst.at_peak.begin();
     WhyNot result{.term = std::string(category_name(static_cast<std::size_t>(largest))),
                   .stage = memory.peak_stage,
-                  .over_by_bytes = memory.device_peak - memory.capacity,
+                  .over_by_bytes = -memory.headroom(),
                   .smallest_change = {}};
-    if (memory.device_peak <= memory.capacity) {
+    if (memory.headroom() >= 0.0) {
       const bool host = memory.host > memory.host_capacity;
       result.term = host ? "host" : "storage";
       result.over_by_bytes = host ? memory.host - memory.host_capacity : memory.storage - memory.storage_capacity;
@@ -393,6 +395,9 @@ class Job::Implementation {
     std::set<std::string> all(pricer_->assumptions());
     all.insert(pricer_->shards().assumptions().begin(), pricer_->shards().assumptions().end());
     add_sharing(engine, all);
+    if (!r_.carried.empty()) all.insert(r_.carried);
+    const hardware::RunningCosts costs = hardware::running_costs(r_.machine);
+    all.insert(costs.assumptions.begin(), costs.assumptions.end());
     if (r_.calibration.transfer_provenance.evidence == cost::Evidence::assumed)
       all.insert("transfers: " + r_.calibration.transfer_provenance.source);
     return {all.begin(), all.end()};

@@ -5,7 +5,9 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "cairn/cost/carried.h"
 #include "cairn/models/huggingface.h"
 #include "cairn/pipeline/balanced_split.h"
 #include "cairn/plan/lowering.h"
@@ -435,6 +437,41 @@ void add_placed(const core::ConfigurationError& error, const config::Origins& or
   }
 }
 
+namespace {
+
+bool has_calibration(const config::Loader& loader, const std::string& accelerator) {
+  const std::vector<std::string> known = loader.names("calibration");
+  return std::find(known.begin(), known.end(), accelerator) != known.end();
+}
+
+// The calibration asked for, or the accelerator's own, on the accelerator as the cluster describes it.
+void read_calibration(Resolved& r, const config::Loader& loader) {
+  const std::string chip = accelerator_key(r.machine.cluster.value.accelerator);
+  const hardware::Accelerator& accelerator = r.machine.accelerator.value;
+  const std::string name = r.experiment.calibration.value_or(chip);
+  if (name.empty())
+    throw core::ConfigurationError("calibration", "an accelerator written inline has no calibration of its own",
+                                   "name the nearest one, as in calibration: a100-sxm4-80gb; its prices follow the "
+                                   "accelerator's figures");
+  const cost::Calibration calibration = cost::load_calibration(loader, name);
+  const bool same_chip = calibration.accelerator == chip;
+  if (!same_chip && has_calibration(loader, chip))
+    throw core::ConfigurationError(
+        "calibration", fmt::format("'{}' was measured on {}, not on {}", name, calibration.accelerator, chip),
+        fmt::format("use calibration: {}, or leave it out", chip));
+  cost::Carried carried = cost::carried(calibration, accelerator);
+  r.calibration = std::move(carried.calibration);
+  if (!same_chip)
+    r.carried = fmt::format("kernels and transfers of {} on {}, where nothing was measured", calibration.name,
+                            accelerator.name);
+  if (carried.differences.empty()) return;
+  r.carried += fmt::format("{}: {} (a peak does not follow the clock)",
+                           same_chip ? "kernels follow the accelerator's own figures" : ", by its figures",
+                           fmt::join(carried.differences, "; "));
+}
+
+}  // namespace
+
 void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& diagnostics) {
   r.transformer = models::read_model(r.experiment.model, loader, diagnostics);
   r.machine = hardware::read_machine(loader, r.experiment.cluster, "cluster", diagnostics);
@@ -462,12 +499,8 @@ void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& di
     add_placed(problem, r.origins, diagnostics);
     return;
   }
-  const std::string name = r.experiment.calibration.value_or(accelerator_key(r.machine.cluster.value.accelerator));
   try {
-    if (name.empty())
-      throw core::ConfigurationError("calibration", "an accelerator written inline has no calibration of its own",
-                                     "name the nearest one, as in calibration: a100-sxm4-80gb");
-    r.calibration = cost::load_calibration(loader, name);
+    read_calibration(r, loader);
   } catch (const core::ConfigurationError& problem) {
     add_placed(problem, r.origins, diagnostics);
     return;

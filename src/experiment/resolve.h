@@ -14,7 +14,8 @@ struct Resolved {
   hardware::Machine machine;
   hardware::PrecisionRecipe recipe;
   hardware::FrameworkProfile framework;
-  cost::Calibration calibration;
+  cost::Calibration calibration;  // on the accelerator as the cluster describes it
+  std::string carried = {};       // how its figures differ from those of the calibration; empty: they do not
   plan::Strategy strategy;                             // stage_layers empty while they wait for prices
   std::shared_ptr<const pipeline::Schedule> schedule;  // that the strategy's settings generate
   plan::ParameterTreatment treatment;

@@ -143,14 +143,14 @@ void describe(config::Fields& fields, FillFile& file) {
   fields.objects("work", file.work, {.doc = "work for the bubbles", .required = true, .minimum_size = 1});
 }
 
-FillFile read_fill(const config::Loader& loader, const std::filesystem::path& path) {
+LoadedFill read_fill(const config::Loader& loader, const std::filesystem::path& path) {
   core::Diagnostics diagnostics;
   const config::Node node = loader.load(path, diagnostics);
   diagnostics.raise_if_errors();
-  FillFile file;
-  config::read(node, file, diagnostics);
+  LoadedFill fill;
+  fill.origins = config::read(node, fill.file, diagnostics);
   diagnostics.raise_if_errors();
-  return file;
+  return fill;
 }
 
 pipeline::Schedule read_schedule(const config::Loader& loader, const std::filesystem::path& path) {

@@ -49,6 +49,10 @@ const MemoryLevel* Accelerator::find_memory(std::string_view level) const {
   return found == memory.end() ? nullptr : &*found;
 }
 
+const MemoryLevel* Accelerator::last_level_cache() const {
+  return memory.size() > 1 && memory[1].scope == Scope::device ? &memory[1] : nullptr;
+}
+
 std::optional<core::FlopsPerSecond> Accelerator::matrix_peak(numerics::Format format) const {
   if (const auto rate = find_rate(peak.tensor, unit_format(format))) return rate;
   return find_rate(peak.vector, format);
@@ -117,8 +121,9 @@ void describe(config::Fields& fields, Accelerator& accelerator) {
       "reserved_memory", [&accelerator] { return accelerator.usable_memory() > core::Bytes{}; },
       "nothing is left of the memory", "reserve less than memory[0].capacity");
   fields.quantity("power", accelerator.power, {.doc = "board limit", .required = true, .positive = true});
+  fields.quantity("hourly_price", accelerator.hourly_price, {.doc = "of renting one for an hour", .positive = true});
   fields.quantity("launch_floor", accelerator.launch_floor,
-                  {.doc = "shortest time of a kernel in a stream", .required = true});
+                  {.doc = "shortest time of a kernel in a stream; gaps between kernels follow it", .required = true});
 }
 
 }  // namespace cairn::hardware

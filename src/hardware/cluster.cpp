@@ -180,11 +180,11 @@ void describe(config::Fields& fields, Host& host) {
 }
 
 void describe(config::Fields& fields, Price& price) {
-  fields.quantity("accelerator_hour", price.accelerator_hour, {.doc = "one accelerator for one hour"});
+  fields.quantity("accelerator_hour", price.accelerator_hour, {.doc = "one accelerator for one hour; default: the accelerator's own price"});
 }
 
 void describe(config::Fields& fields, Power& power) {
-  fields.quantity("accelerator", power.accelerator, {.doc = "default: the accelerator's limit", .positive = true});
+  fields.quantity("accelerator", power.accelerator, {.doc = "that one draws; default: the accelerator's own limit", .positive = true});
   fields.quantity("node_overhead", power.node_overhead, {.doc = "of a node beside its accelerators"});
   fields.number("pue", power.pue, {.doc = "total over computing power of the site", .minimum = 1.0});
 }

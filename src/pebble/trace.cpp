@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/printable.h"
 
 namespace cairn::pebble {
 
@@ -18,15 +19,6 @@ namespace {
 constexpr std::string_view k_magic = "CAIRNTR1";
 constexpr int k_kind_shift = 62;
 constexpr std::uint64_t k_read = 0, k_write = 1, k_operation = 2;
-
-// The beginning of what may be anything.
-std::string shown(std::string_view text) {
-  constexpr std::size_t k_most = 40;
-  std::string result(text.substr(0, k_most));
-  for (char& c : result)
-    if (std::isprint(static_cast<unsigned char>(c)) == 0) c = '?';
-  return result;
-}
 
 [[noreturn]] void refuse(const std::string& file, std::int64_t line, std::string message, std::string hint) {
   core::Diagnostic diagnostic;
@@ -87,7 +79,7 @@ Address parse_address(std::string_view text, const std::string& file, std::int64
   const auto [end, status] =
       std::from_chars(digits.data(), digits.data() + digits.size(), address, hexadecimal ? 16 : 10);
   if (status != std::errc() || end != digits.data() + digits.size() || address > k_max_address) {
-    refuse(file, line, "'" + shown(text) + "' is no address", "write a whole number below 2^62, decimal or after 0x");
+    refuse(file, line, core::quoted(text) + " is no address", "write a whole number below 2^62, decimal or after 0x");
   }
   return address;
 }
@@ -117,7 +109,7 @@ Trace read_trace(std::istream& stream, const std::string& file) {
     } else if (event.starts_with("w ")) {
       recorder.write(parse_address(trimmed(event.substr(2)), file, line));
     } else {
-      refuse(file, line, "unknown event '" + shown(event) + "'",
+      refuse(file, line, "unknown event " + core::quoted(event),
              "events are 'r ADDR', 'w ADDR' and 'op'; a binary trace begins with CAIRNTR1");
     }
   }

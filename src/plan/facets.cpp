@@ -18,6 +18,9 @@ std::int64_t homes(const Offload& offload) {
          16 * static_cast<std::int64_t>(offload.activations);
 }
 
+// Copies of both groups' parameters lie on the same stages.
+std::int64_t rows(const UnitSettings& settings) { return word_of_rows(settings.copies[ParameterGroup::dense]); }
+
 // What the words of a pass's transfers are about.
 enum class Sort : std::int64_t { none = 1, gather, reduce, units, special_units, side };
 
@@ -36,7 +39,8 @@ FacetTable::Traffic FacetTable::units(const UnitSettings& settings) {
           word(settings.copies[ParameterGroup::expert]),
           bits(strategy.bucket_bytes),
           bits(offload.subgroup_elements),
-          offload.device_every};
+          offload.device_every,
+          rows(settings)};
 }
 
 Facets FacetTable::of(const UnitSettings& settings, const Meshes& meshes, LayerCache& layers,
@@ -61,16 +65,16 @@ Facets FacetTable::of(const UnitSettings& settings, const Meshes& meshes, LayerC
   } else {
     facets.plain = facets.gather = facets.reduce = traffic_.of({static_cast<std::int64_t>(Sort::none)});
     if (settings.gathers_in_passes())
-      facets.gather = traffic_.of({static_cast<std::int64_t>(Sort::gather), dense, expert});
+      facets.gather = traffic_.of({static_cast<std::int64_t>(Sort::gather), dense, expert, rows(settings)});
     if (settings.reduces_in_passes())
-      facets.reduce = traffic_.of({static_cast<std::int64_t>(Sort::reduce), dense, expert,
+      facets.reduce = traffic_.of({static_cast<std::int64_t>(Sort::reduce), dense, expert, rows(settings),
                                    flags(settings.sharding == Sharding::optimizer, strategy.reduce_whole_gradients),
                                    bits(strategy.bucket_bytes)});
   }
   if (side_rows)
     facets.side = traffic_.of({static_cast<std::int64_t>(Sort::side), facets.plain, dense, expert, strategy.shard,
-                               static_cast<std::int64_t>(settings.sharding)});
-  facets.ends = ends_.of({dense, expert,
+                               static_cast<std::int64_t>(settings.sharding), rows(settings)});
+  facets.ends = ends_.of({dense, expert, rows(settings),
                           static_cast<std::int64_t>(settings.sharding) + 8 * flags(strategy.overlap_gradient_reduce,
                                                                                    strategy.overlap_parameter_gather,
                                                                                    strategy.reduce_whole_gradients),

@@ -32,14 +32,14 @@ class FacetTable {
             bool shares_parameters, bool side_rows);
 
  private:
-  static constexpr std::size_t k_traffic_words = 8;
+  static constexpr std::size_t k_traffic_words = 9;
   using Traffic = WordTable<k_traffic_words>::Words;
   static Traffic units(const UnitSettings& settings);
 
   WordTable<LayerCache::k_words> layers_;
   WordTable<3> messages_;
   WordTable<k_traffic_words> traffic_;
-  WordTable<7> ends_;
+  WordTable<8> ends_;
 };
 
 }  // namespace cairn::plan

@@ -1,5 +1,7 @@
 #include "cairn/plan/lowering.h"
 
+#include <map>
+
 #include "cairn/core/block_deque.h"
 #include "facets.h"
 #include "pass_assembly.h"
@@ -38,7 +40,7 @@ class Lowering::Implementation {
     copies[ParameterGroup::expert] = meshes.experts.group(Axis::expert_data);
     if (entry.model_copies.whole)
       for (const ParameterGroup group : k_all_parameter_groups)
-        copies[group] = over_circles(copies[group], entry.model_copies);
+        copies[group] = over_circles(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline));
     UnitSettings settings =
         unit_settings(strategy, treatment_, copies, *entry.schedule, sharding(strategy, entry.exchanges));
     settings.host_update = &ends_.host_update();
@@ -206,20 +208,27 @@ class Lowering::Implementation {
                    assembly_.backward(description, layers, plan.settings, Half::weight_gradient, special)};
   }
 
-  // Ranks that hold copies of what a stage holds, where other stages hold some as well. How many of them share a domain
-  // is that of the circle whose stages are farthest apart.
-  Group over_circles(Group ranks, const Exchanges& exchanges) const {
-    const std::int64_t together = messages_.stages_in_domain();
-    bool across = false;
-    for (const std::vector<std::int32_t>& circle : exchanges.circles)
-      for (const std::int32_t stage : circle) across = across || stage / together != circle.front() / together;
-    const std::int64_t domain = messages_.domain();
-    if (across && domain > 0 && ranks.stride < domain) {
-      const std::int64_t inside = std::min(ranks.size, domain / ranks.stride);
-      ranks.stride = domain / inside;
-    }
-    ranks.size *= std::ssize(exchanges.circles.front());
+  // Ranks that hold copies of what a stage holds, where other stages hold some as well: a row for every stage of a
+  // circle. How many rows share a domain is that of the circle whose stages are farthest apart.
+  Group over_circles(Group ranks, const Exchanges& exchanges, const Group& pipeline) const {
+    ranks.rows = std::ssize(exchanges.circles.front());
+    ranks.size *= ranks.rows;
+    ranks.apart = pipeline.stride * (pipeline.size / ranks.rows);
+    const std::int64_t together = rows_in_domain(exchanges);
+    if (together < ranks.rows)
+      ranks.apart = std::max(ranks.apart, (messages_.domain() + together - 1) / together);
     return ranks;
+  }
+
+  std::int64_t rows_in_domain(const Exchanges& exchanges) const {
+    std::int64_t fewest = std::ssize(exchanges.circles.front());
+    for (const std::vector<std::int32_t>& circle : exchanges.circles) {
+      std::map<std::int64_t, std::int64_t> stages;  // by domain
+      std::int64_t most = 0;
+      for (const std::int32_t stage : circle) most = std::max(most, ++stages[stage / messages_.stages_in_domain()]);
+      fewest = std::min(fewest, most);
+    }
+    return fewest;
   }
 
   const StageBody& body(std::int32_t stage, const Plan& plan) {

@@ -1,5 +1,7 @@
 #include "cairn/plan/mesh.h"
 
+#include <algorithm>
+
 #include "cairn/core/assert.h"
 
 namespace cairn::plan {
@@ -15,6 +17,18 @@ Axis reported_as(Axis axis) {
   return axis;
 }
 
+std::int64_t Group::members(std::int64_t domain) const {
+  const auto along = [domain](std::int64_t count, std::int64_t step) {
+    return step >= domain ? 1 : std::min(count, (domain + step - 1) / step);
+  };
+  return along(in_row(), stride) * along(rows, apart);
+}
+
+std::int64_t Group::extent() const {
+  const auto along = [](std::int64_t count, std::int64_t step) { return count > 1 ? count * step : 1; };
+  return std::max(along(in_row(), stride), along(rows, apart));
+}
+
 Mesh::Mesh(std::span<const Axis> order, const std::array<std::int64_t, k_axes>& sizes) {
   std::int64_t stride = 1;
   for (const Axis axis : order) {
@@ -24,8 +38,6 @@ Mesh::Mesh(std::span<const Axis> order, const std::array<std::int64_t, k_axes>& 
     group.stride = stride;
     stride *= group.size;
   }
-  for (Group& group : groups_)
-    if (group.size == 1) group.stride = stride;
 }
 
 std::int64_t Mesh::ranks() const {

@@ -30,7 +30,7 @@ class StepEnds {
   const ir::Graph& host_update() const { return host_update_; }
 
  private:
-  using Key = std::array<std::int64_t, 17>;
+  using Key = std::array<std::int64_t, 21>;
   static Key key(const StepEndOptions& options, const Offload& offload, double kept_bytes);
 
   PassAssembly& assembly_;

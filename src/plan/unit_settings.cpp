@@ -17,12 +17,20 @@ Group shards(const Group& copies, std::int64_t shard) {
     throw core::ConfigurationError("strategy.zero.shard",
                                    fmt::format("{} does not divide the {} ranks that hold copies", shard, copies.size),
                                    fmt::format("choose a divisor of {}", copies.size));
-  return {.axis = copies.axis, .size = shard, .stride = copies.stride};
+  const std::int64_t in_row = std::gcd(shard, copies.in_row());
+  return {
+      .axis = copies.axis, .size = shard, .stride = copies.stride, .rows = shard / in_row, .apart = copies.apart};
 }
 
 Group replicas(const Group& copies, std::int64_t shard) {
   if (shard == 0 || copies.size == 1) return {.axis = copies.axis, .size = 1, .stride = copies.stride};
-  return {.axis = copies.axis, .size = copies.size / shard, .stride = copies.stride * shard};
+  const std::int64_t in_row = std::gcd(shard, copies.in_row());
+  const std::int64_t rows = shard / in_row;
+  return {.axis = copies.axis,
+          .size = copies.size / shard,
+          .stride = copies.stride * in_row,
+          .rows = copies.rows / rows,
+          .apart = copies.apart * rows};
 }
 
 namespace {

@@ -9,6 +9,8 @@ namespace cairn::plan {
 // The ranks that split a copy among them, and those that hold equal shards: neighbours along the axis of the copies
 // share a copy.
 //   copies (size n, stride s) -> shards (f, s), replicas (n / f, s f);  f = `shard`, n where it is 0
+// Of r rows of n / r copies each, a share takes what it can of a row before it takes of others: g = gcd(f, n / r) ranks
+// of each of f / g rows.
 // Throws core::ConfigurationError when f does not divide n.
 Group shards(const Group& copies, std::int64_t shard);
 Group replicas(const Group& copies, std::int64_t shard);

@@ -30,9 +30,13 @@ inline std::int64_t bits(double value) {
   return result;
 }
 
-inline std::int64_t word(const Group& group) {
+// Two numbers as one. Valid: `second` below 1,000,003.
+inline std::int64_t word(std::int64_t first, std::int64_t second) {
   constexpr std::int64_t k_apart = 1'000'003;
-  return group.size * k_apart + group.stride;
+  return first * k_apart + second;
 }
+// Of a group along an axis; that it has several rows is told by the other.
+inline std::int64_t word(const Group& group) { return word(group.size, group.stride); }
+inline std::int64_t word_of_rows(const Group& group) { return word(group.rows, group.apart); }
 
 }  // namespace cairn::plan

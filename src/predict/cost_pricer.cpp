@@ -44,12 +44,6 @@ double summed(const plan::OnProcessor& work, Of of) {
 
 }  // namespace
 
-std::int64_t members(const plan::Group& group, std::int64_t domain) {
-  const std::int64_t inside =
-      group.stride >= domain ? 1 : std::min(group.size, (domain + group.stride - 1) / group.stride);
-  return std::max<std::int64_t>(inside, 1);
-}
-
 double bytes_on_host(const plan::OnProcessor& work) {
   return summed(work, [](const ir::Shard& shard) { return ir::bytes(shard); });
 }
@@ -80,7 +74,7 @@ void CostPricer::connect(const plan::Group& group, Route& route) const {
   links = {.intra = {.bandwidth = inner.gpu_bandwidth().base(), .latency = seconds(inner.latency)}};
   if (inner.switches > 1) links.uplink = inner.uplink_share().base();
   // Beyond the first level: through every level up to the one that joins the whole group, at the rate of the slowest.
-  const std::int64_t extent = group.size * group.stride;
+  const std::int64_t extent = group.extent();
   for (std::size_t i = 1; i < levels.size(); ++i) {
     const hardware::NetworkLevel& level = levels[i];
     double rate = level.gpu_bandwidth().base() / level.oversubscription;
@@ -93,16 +87,16 @@ void CostPricer::connect(const plan::Group& group, Route& route) const {
 }
 
 const CostPricer::Route& CostPricer::route(const plan::Group& group) {
-  const auto [slot, fresh] = routes_.try_emplace({group.size, group.stride});
+  const auto [slot, fresh] = routes_.try_emplace({group.size, group.stride, group.rows, group.apart});
   Route& route = slot->second;
   if (!fresh) return route;
   const hardware::NetworkLevel& level = network_.levels.front();
   // A group that straddles domains unevenly is priced by its fullest domain.
-  const std::int64_t inside = members(group, level.domain);
+  const std::int64_t inside = group.members(level.domain);
   route.binding = {.size = group.size, .ranks_per_domain = inside};
-  if (level.switches > 1) route.binding.ranks_per_switch = members(group, level.switch_domain());
+  if (level.switches > 1) route.binding.ranks_per_switch = group.members(level.switch_domain());
   connect(group, route);
-  route.within_node = network_.gpus_per_node % (group.size * group.stride) == 0;
+  route.within_node = network_.gpus_per_node % group.extent() == 0;
   if (inside > 1 && inside < group.size && group.size % inside != 0)
     assumptions_.insert(
         fmt::format("a group of {} ranks does not fill whole domains of {}: priced as if it did", group.size, inside));

@@ -89,7 +89,7 @@ void MachineDemands::transfer(UnitDemands& demands, const plan::Transfer& transf
     inside = transfer.bytes * (1.0 + 1.0 / static_cast<double>(transfer.group.size));
   take_both(demands, ports_[0], inside / duration_s, message);
   const auto leaving = [&](std::int64_t domain) {
-    const std::int64_t ranks = members(transfer.group, domain);
+    const std::int64_t ranks = transfer.group.members(domain);
     const std::int64_t domains = (transfer.group.size + ranks - 1) / ranks;
     if (domains <= 1) return 0.0;
     return transfer.across *

@@ -161,9 +161,11 @@ MemoryReport memory_report(const PredictionInput& input) {
 }  // namespace
 
 bool fits(const MemoryReport& report) {
-  return report.device_peak <= report.capacity && (report.host == 0.0 || report.host <= report.host_capacity) &&
+  return report.headroom() >= 0.0 && (report.host == 0.0 || report.host <= report.host_capacity) &&
          (report.storage_capacity == 0.0 || report.storage <= report.storage_capacity);
 }
+
+bool tight(const MemoryReport& report) { return report.headroom() < k_tight_share * report.capacity; }
 
 Prediction predict(const PredictionInput& input) {
   Prediction result;

@@ -8,6 +8,7 @@
 
 #include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
+#include "cairn/core/printable.h"
 #include "text_report.h"
 
 namespace cairn::report {
@@ -155,7 +156,7 @@ std::string json(const BoundAnswer& answer, const Tool& tool, int indent) {
                            {"lower_s", answer.network->lower_s}};
   for (const LocalityRow& row : answer.locality)
     document["locality"].push_back({{"fast", row.fast}, {"before", row.before}, {"after", row.after}});
-  return document.dump(indent);
+  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 namespace {
@@ -165,7 +166,7 @@ class BoundText : private TextReport {
   BoundText(const BoundAnswer& answer, const TextStyle& style) : TextReport(style.color), answer_(answer) {}
 
   std::string write() {
-    line("{}", paint_.bold(answer_.what));
+    line("{}", paint_.bold(core::printable(answer_.what)));
     if (answer_.fast > 0) computation();
     levels();
     devices();

@@ -104,7 +104,7 @@ std::string json(const calibrate::Result& result) {
                       {"gpu", result.accelerator},
                       {"families", std::move(families)},
                       {"warnings", std::move(warnings)}};
-  return document.dump(k_indent) + "\n";
+  return document.dump(k_indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string calibrate_schema() {

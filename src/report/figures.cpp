@@ -1,6 +1,7 @@
 #include <array>
 
 #include "cairn/core/assert.h"
+#include "cairn/hardware/running_costs.h"
 #include "cairn/report/run.h"
 
 namespace cairn::report {
@@ -8,17 +9,19 @@ namespace {
 
 constexpr double k_seconds_per_hour = 3600.0;
 
-// [W] of the whole cluster; empty when its file says nothing about power.
-std::optional<double> power(const hardware::Machine& machine) {
-  const hardware::Power& given = machine.cluster.value.power;
-  const bool stated = given.accelerator || given.node_overhead.base() > 0.0 || given.pue != 1.0;
-  if (!stated) return {};
-  const core::Watts accelerator = given.accelerator.value_or(machine.accelerator.value.power);
-  return given.pue * (static_cast<double>(machine.network.gpus()) * accelerator.base() +
-                      static_cast<double>(machine.network.nodes) * given.node_overhead.base());
-}
-
 }  // namespace
+
+std::string driver_source(const Run& run) {
+  const config::Origins& origins = run.job.machine().accelerator.origins;
+  for (const config::Origin& key : origins.all()) {
+    if (!key.key_path.ends_with("reserved_memory.driver") && !key.key_path.ends_with("reserved_memory")) continue;
+    const config::Origin* basis = hardware::provenance(origins, key.key_path);
+    if (basis == nullptr) continue;
+    const std::string source(config::name(basis->source));
+    return basis->reference.empty() ? source : source + ": " + basis->reference;
+  }
+  return "not stated";
+}
 
 RunFigures figures(const Run& run) {
   const predict::Prediction& prediction = run.result.prediction;
@@ -36,10 +39,9 @@ RunFigures figures(const Run& run) {
   f.mfu = prediction.model_flops / peak_flops;
   f.mfu_causal = prediction.model_flops_causal / peak_flops;
   f.hfu = prediction.hardware_flops / peak_flops;
-  const hardware::Machine& machine = run.job.machine();
-  if (const auto price = machine.cluster.value.price.accelerator_hour)
-    f.usd_per_step = device_seconds / k_seconds_per_hour * price->base();
-  if (const auto watts = power(machine)) f.joule_per_step = *watts * f.time_s;
+  const hardware::RunningCosts costs = hardware::running_costs(run.job.machine());
+  if (costs.accelerator_hour) f.usd_per_step = device_seconds / k_seconds_per_hour * costs.accelerator_hour->base();
+  f.joule_per_step = costs.power.base() * f.time_s;
   return f;
 }
 

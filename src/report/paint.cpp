@@ -6,12 +6,21 @@
 
 #include <fmt/format.h>
 
+#include "cairn/report/colours.h"
+
 namespace cairn::report {
 
-std::string Paint::in(std::string_view code, std::string_view text) const {
+std::span<const std::string_view> colours() {
+  static constexpr std::array k_all{sgr::k_plain,     sgr::k_bold,     sgr::k_dim,       sgr::k_green,   sgr::k_cyan,
+                                    sgr::k_bold_red,  sgr::k_on_red,   sgr::k_on_green,  sgr::k_on_yellow,
+                                    sgr::k_on_blue,   sgr::k_on_magenta, sgr::k_on_cyan, sgr::k_on_white};
+  return k_all;
+}
+
+std::string Paint::in(std::string_view colour, std::string_view text) const {
   const std::size_t shown = text.find_last_not_of(' ') + 1;  // blanks at the end stay plain
-  return color_ && shown > 0 ? fmt::format("\033[{}m{}\033[0m{}", code, text.substr(0, shown), text.substr(shown))
-                             : std::string(text);
+  if (!color_ || shown == 0) return std::string(text);
+  return fmt::format("{}{}{}{}", colour, text.substr(0, shown), sgr::k_plain, text.substr(shown));
 }
 
 std::string bar(double share, std::size_t width) {
@@ -41,7 +50,9 @@ std::string aligned_time(double seconds) {
 
 std::string clipped(std::string_view text, std::size_t width) {
   if (text.size() <= width) return std::string(text);
-  return fmt::format("{}..", text.substr(0, width - 2));
+  std::size_t cut = width - 2;
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;  // not inside a character
+  return fmt::format("{}..", text.substr(0, cut));
 }
 
 std::string wrapped(std::string_view text, std::string_view first, std::string_view next) {

@@ -9,17 +9,27 @@ namespace cairn::report {
 
 inline constexpr std::size_t k_text_width = 100;  // columns
 
+// Colours of ISO 6429. One that is added has to be named by colours(), or it is shown instead of working.
+namespace sgr {
+inline constexpr std::string_view k_plain = "\x1b[0m", k_bold = "\x1b[1m", k_dim = "\x1b[2m", k_green = "\x1b[32m",
+                                  k_cyan = "\x1b[36m", k_bold_red = "\x1b[1;31m";
+// Black on a colour.
+inline constexpr std::string_view k_on_red = "\x1b[30;41m", k_on_green = "\x1b[30;42m", k_on_yellow = "\x1b[30;43m",
+                                  k_on_blue = "\x1b[30;44m", k_on_magenta = "\x1b[30;45m", k_on_cyan = "\x1b[30;46m",
+                                  k_on_white = "\x1b[30;47m";
+}  // namespace sgr
+
 class Paint {
  public:
   explicit Paint(bool color) : color_(color) {}
-  std::string bold(std::string_view text) const { return in("1", text); }
-  std::string dim(std::string_view text) const { return in("2", text); }
-  std::string accent(std::string_view text) const { return in("36", text); }
-  std::string good(std::string_view text) const { return in("32", text); }
-  std::string bad(std::string_view text) const { return in("1;31", text); }
+  std::string bold(std::string_view text) const { return in(sgr::k_bold, text); }
+  std::string dim(std::string_view text) const { return in(sgr::k_dim, text); }
+  std::string accent(std::string_view text) const { return in(sgr::k_cyan, text); }
+  std::string good(std::string_view text) const { return in(sgr::k_green, text); }
+  std::string bad(std::string_view text) const { return in(sgr::k_bold_red, text); }
 
  private:
-  std::string in(std::string_view code, std::string_view text) const;
+  std::string in(std::string_view colour, std::string_view text) const;
   bool color_;
 };
 

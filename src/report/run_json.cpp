@@ -124,11 +124,15 @@ void add_categories(Json& target, const plan::CategoryBytes& bytes) {
     target[std::string(category_name(static_cast<plan::Category>(i)))] = bytes[i];
 }
 
-Json memory(const predict::MemoryReport& report) {
+Json memory(const Run& run) {
+  const predict::MemoryReport& report = run.result.prediction.memory;
   Json result{{"allocated_peak", report.allocated_peak},
               {"reserved_peak", report.reserved_peak},
               {"device_peak", report.device_peak},
-              {"capacity", report.capacity}};
+              {"capacity", report.capacity},
+              {"headroom", report.headroom()},
+              {"driver", run.job.machine().accelerator.value.reserved_memory.driver.base()},
+              {"driver_source", driver_source(run)}};
   const predict::StageMemory& fullest = report.stages[static_cast<std::size_t>(report.peak_stage)];
   add_categories(result, fullest.at_peak);
   result["host"] = report.host;
@@ -207,6 +211,7 @@ Json result(const Run& run) {
   const bool has_cost = f.usd_per_step || f.joule_per_step;
   return Json{
       {"fits", p.fits},
+      {"tight", p.fits && predict::tight(p.memory)},
       {"iteration_time_s", f.time_s},
       {"interval", nullptr},
       {"tokens_per_s", f.tokens_per_s},
@@ -221,7 +226,7 @@ Json result(const Run& run) {
       {"time_s", times(p.breakdown)},
       {"communication_bytes", communication(run)},
       {"expert_exchange", expert_exchange(p.expert_exchange)},
-      {"memory_bytes", memory(p.memory)},
+      {"memory_bytes", memory(run)},
       {"why_not", why_not(run.result.why_not)},
       {"lower_bounds_s", {{"plan", bounds(p.plan_bounds)}, {"problem", bounds(p.problem_bounds)}}},
       {"floors", floors(p.class_floors)},
@@ -242,7 +247,7 @@ std::string json(const Run& run, int indent) {
                       {"assumptions", run.result.assumptions},
                       {"warnings", run.job.warnings()}};
   CAIRN_ASSERT(all_finite(document));
-  return document.dump(indent);
+  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace cairn::report

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cairn/core/format_units.h"
+#include "cairn/core/printable.h"
 #include "cairn/numerics/format.h"
 #include "cairn/report/run.h"
 #include "text_report.h"
@@ -79,7 +80,7 @@ class RunText : private TextReport {
     const hardware::Machine& machine = run_.job.machine();
     const std::string& given = run_.job.experiment().name;
     const std::string& accelerator = machine.accelerator.value.name;
-    line("{}", paint_.bold(given.empty() ? run_.job.transformer().name : given));
+    line("{}", paint_.bold(core::printable(given.empty() ? run_.job.transformer().name : given)));
     paragraph(fmt::format("{} parameters on {} x {}, {} node{}; {}, {}",
                           core::format_count(static_cast<double>(run_.job.model().parameters())), run_.job.gpus(),
                           accelerator, machine.network.nodes, machine.network.nodes == 1 ? "" : "s",
@@ -117,14 +118,14 @@ class RunText : private TextReport {
          percent(figures_.mfu_causal), percent(figures_.hfu));
     const std::string used = fmt::format("{:<22}", fmt::format("{} of {}", bytes(m.device_peak), bytes(m.capacity)));
     if (prediction().fits)
-      line("  {:<12}{}{}, {} to spare on the fullest GPU", "memory", paint_.bold(used), paint_.good("fits"),
-           bytes(m.capacity - m.device_peak));
-    else if (m.device_peak <= m.capacity)
+      line("  {:<12}{}{}, {} to spare on the fullest GPU", "memory", paint_.bold(used),
+           predict::tight(m) ? paint_.bad("fits tightly") : paint_.good("fits"), bytes(m.headroom()));
+    else if (m.headroom() >= 0.0)
       line("  {:<12}{}{}", "memory", paint_.bold(used),
            paint_.bad("the host's memory or drives do not hold what is offloaded"));
     else
       line("  {:<12}{}{}, {} too much on stage {}", "memory", paint_.bold(used), paint_.bad("does not fit"),
-           bytes(m.device_peak - m.capacity), m.peak_stage);
+           bytes(-m.headroom()), m.peak_stage);
     if (const auto& reason = run_.result.why_not) {
       out_ += wrapped(fmt::format("mostly {}; smallest change that helps: {}", reason->term, reason->smallest_change),
                       std::string(k_indent, ' '), std::string(k_indent, ' '));
@@ -254,6 +255,11 @@ class RunText : private TextReport {
     row("system", m.device_peak - m.reserved_peak);
     line("  {}", paint_.dim(fmt::format("{:<12}{:>10} {:>7}", "in all", bytes(m.device_peak),
                                         percent(m.device_peak / m.capacity))));
+    const hardware::Accelerator& device = run_.job.machine().accelerator.value;
+    out_ += wrapped(fmt::format("of {}: {} less {} that the driver keeps ({})", bytes(m.capacity),
+                                bytes(device.device_memory().capacity.base()),
+                                bytes(device.reserved_memory.driver.base()), driver_source(run_)),
+                    "  ", "    ");
     elsewhere(m);
   }
 

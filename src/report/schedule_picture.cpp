@@ -10,6 +10,7 @@
 
 #include "cairn/report/schedule.h"
 #include "paint.h"
+#include "picture_text.h"
 
 namespace cairn::report {
 namespace {
@@ -18,22 +19,22 @@ using pipeline::Phase;
 
 struct Look {
   char letter;
-  const char* terminal;  // colours of ISO 6429
+  std::string_view terminal;
   const char* fill;      // of a picture
   const char* name;
 };
 
-constexpr std::array<Look, pipeline::k_phases> k_looks{{{'F', "30;44", "#7aa6da", "forward"},
-                                                        {'B', "30;42", "#8fc786", "backward"},
-                                                        {'b', "30;46", "#7fd1c7", "input gradient"},
-                                                        {'w', "30;45", "#c69bd6", "weight gradient"},
-                                                        {'S', "30;43", "#e6c36a", "vocabulary forward"},
-                                                        {'T', "30;43", "#d9a441", "vocabulary backward"},
-                                                        {'O', "30;47", "#bbbbbb", "optimizer"},
-                                                        {'C', "30;41", "#e08a80", "communication"},
-                                                        {'>', "30;47", "#cfcfcf", "offload"},
-                                                        {'<', "30;47", "#dddddd", "reload"},
-                                                        {'+', "30;43", "#f0d9a0", "extra work"}}};
+constexpr std::array<Look, pipeline::k_phases> k_looks{{{'F', sgr::k_on_blue, "#7aa6da", "forward"},
+                                                        {'B', sgr::k_on_green, "#8fc786", "backward"},
+                                                        {'b', sgr::k_on_cyan, "#7fd1c7", "input gradient"},
+                                                        {'w', sgr::k_on_magenta, "#c69bd6", "weight gradient"},
+                                                        {'S', sgr::k_on_yellow, "#e6c36a", "vocabulary forward"},
+                                                        {'T', sgr::k_on_yellow, "#d9a441", "vocabulary backward"},
+                                                        {'O', sgr::k_on_white, "#bbbbbb", "optimizer"},
+                                                        {'C', sgr::k_on_red, "#e08a80", "communication"},
+                                                        {'>', sgr::k_on_white, "#cfcfcf", "offload"},
+                                                        {'<', sgr::k_on_white, "#dddddd", "reload"},
+                                                        {'+', sgr::k_on_yellow, "#f0d9a0", "extra work"}}};
 
 const Look& look(Phase phase) { return k_looks[static_cast<std::size_t>(phase)]; }
 
@@ -83,7 +84,7 @@ std::string painted(const std::vector<Cell>& cells, bool color) {
       stretch += phase < 0 ? ' ' : cells[i].text;
     }
     row += color && phase >= 0
-               ? fmt::format("\x1b[{}m{}\x1b[0m", k_looks[static_cast<std::size_t>(phase)].terminal, stretch)
+               ? fmt::format("{}{}{}", k_looks[static_cast<std::size_t>(phase)].terminal, stretch, sgr::k_plain)
                : stretch;
   }
   return row;
@@ -118,7 +119,7 @@ std::string schedule_picture(const pipeline::ExactRun& run, bool color) {
   for (std::size_t phase = 0; phase < k_looks.size(); ++phase) {
     if (!used[phase]) continue;
     const Look& l = k_looks[phase];
-    out += color ? fmt::format(" \x1b[{}m {} \x1b[0m", l.terminal, l.name) : fmt::format(" {} {}", l.letter, l.name);
+    out += color ? fmt::format(" {} {} {}", l.terminal, l.name, sgr::k_plain) : fmt::format(" {} {}", l.letter, l.name);
   }
   return out + "\n";
 }
@@ -131,7 +132,7 @@ std::string svg(const ScheduleAnswer& answer) {
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" font-family=\"sans-serif\" "
       "font-size=\"11\">\n<text x=\"4\" y=\"15\">{}, {} stages, {} micro-batches</text>\n",
-      k_left + k_width + 4, k_top + rows * k_row + k_legend, run.schedule.kind, run.schedule.stages,
+      k_left + k_width + 4, k_top + rows * k_row + k_legend, xml_text(run.schedule.kind), run.schedule.stages,
       run.schedule.micro_batches / run.schedule.pieces);
   for (std::size_t row = 0; row < run.order.row_device.size(); ++row)
     out += fmt::format("<text x=\"8\" y=\"{:.0f}\">{}</text>\n", k_top + static_cast<double>(row) * k_row + 18,

@@ -85,7 +85,10 @@ Json memory() {
       {{"allocated_peak", b},
        {"reserved_peak", b},
        {"device_peak", b},
-       {"capacity", b},
+       {"capacity", amount("bytes of the device that processes can have")},
+       {"headroom", Json{{"type", "number"}, {"description", "bytes of it that are left; negative: that are missing"}}},
+       {"driver", amount("bytes of the device that are not in its capacity: the driver and error correction have them")},
+       {"driver_source", Json{{"type", "string"}, {"description", "what that rests on"}}},
        {"parameters", b},
        {"gradients", b},
        {"optimizer", b},
@@ -102,6 +105,7 @@ Json result() {
   const Json b = amount("bytes");
   return object(
       {{"fits", flag()},
+       {"tight", Json{{"type", "boolean"}, {"description", "it fits, with less than 5 % of the capacity to spare"}}},
        {"iteration_time_s", s},
        {"interval", or_null(object({{"p10", s}, {"p90", s}, {"basis", text()}}))},
        {"tokens_per_s", amount("1/s")},

@@ -84,9 +84,9 @@ Json document(const TopologyAnswer& answer, const Tool& tool) {
   }
   if (answer.bill.usd)
     json["bill"] = {{"prices", answer.prices},
-                    {"switches", answer.bill.wiring.switches},
-                    {"short_cables", answer.bill.wiring.short_cables},
-                    {"long_cables", answer.bill.wiring.long_cables}};
+                    {"switches", answer.bill.switches},
+                    {"short_cables", answer.bill.short_cables},
+                    {"long_cables", answer.bill.long_cables}};
   json["levels"] = Json::array();
   for (const CompositeLevel& level : whole.levels()) json["levels"].push_back(level_json(whole, level));
   json["flows"] = answer.flows ? flows_json(*answer.flows) : Json();
@@ -98,13 +98,13 @@ Json document(const TopologyAnswer& answer, const Tool& tool) {
 }  // namespace
 
 std::string json(const TopologyAnswer& answer, const Tool& tool, int indent) {
-  return document(answer, tool).dump(indent);
+  return document(answer, tool).dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string json(std::span<const TopologyAnswer> answers, const Tool& tool, int indent) {
   Json all{{"schema", "cairn.topology-comparison/1"}, {"networks", Json::array()}};
   for (const TopologyAnswer& answer : answers) all["networks"].push_back(document(answer, tool));
-  return all.dump(indent);
+  return all.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace cairn::report

@@ -7,6 +7,7 @@
 
 #include "cairn/core/format_units.h"
 #include "cairn/report/topology.h"
+#include "picture_text.h"
 #include "topology_drawing.h"
 
 namespace cairn::report {
@@ -19,23 +20,6 @@ constexpr double k_margin = 40.0;  // pixels
 constexpr double k_title = 34.0;   // pixels above the drawing
 constexpr double k_radius = 13.0;  // of a node
 constexpr double k_thin = 1.0, k_thick = 3.2;
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 std::string rate(double bandwidth) { return core::format(core::BytesPerSecond::from_base(bandwidth)); }
 
@@ -57,7 +41,7 @@ class Svg {
         width_, height_);
     add("<rect width=\"{:.0f}\" height=\"{:.0f}\" fill=\"#ffffff\"/>\n", width_, height_);
     add("<text x=\"{:.0f}\" y=\"26\" font-size=\"16\" fill=\"#202124\">{}</text>\n", k_margin - k_radius,
-        escaped(network.name));
+        xml_text(network.name));
   }
 
   std::string finish() {
@@ -87,8 +71,8 @@ class Svg {
         "<title>{} - {}: {}{}</title></path>\n",
         a[0], a[1], (a[0] + b[0]) / 2.0 - 2.0 * bend * (length > 0.0 ? dy / length : 0.0),
         (a[1] + b[1]) / 2.0 - 2.0 * bend * (length > 0.0 ? std::abs(dx) / length : 0.0), b[0], b[1], stroke,
-        cable.one_way ? " stroke-dasharray=\"5 3\"" : "", escaped(network_.node_name(cable.from)),
-        escaped(network_.node_name(cable.to)), rate(cable.bandwidth), cable.one_way ? " one way" : " each way");
+        cable.one_way ? " stroke-dasharray=\"5 3\"" : "", xml_text(network_.node_name(cable.from)),
+        xml_text(network_.node_name(cable.to)), rate(cable.bandwidth), cable.one_way ? " one way" : " each way");
   }
 
   void draw(NodeId node) {
@@ -97,15 +81,15 @@ class Svg {
     const bool endpoint = node < network_.endpoints();
     if (endpoint)
       add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.0f}\" fill=\"#2b6cb0\"><title>{}</title></circle>\n", at[0],
-          at[1], k_radius, escaped(name));
+          at[1], k_radius, xml_text(name));
     else
       add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.0f}\" height=\"{:.0f}\" rx=\"3\" "
           "fill=\"#c05621\"><title>{}</title></rect>\n",
-          at[0] - k_radius, at[1] - k_radius, 2.0 * k_radius, 2.0 * k_radius, escaped(name));
+          at[0] - k_radius, at[1] - k_radius, 2.0 * k_radius, 2.0 * k_radius, xml_text(name));
     constexpr std::size_t k_fits = 4;  // letters
     if (name.size() <= k_fits)
       add("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"10\" fill=\"#ffffff\" text-anchor=\"middle\">{}</text>\n", at[0],
-          at[1] + 3.5, escaped(name));
+          at[1] + 3.5, xml_text(name));
   }
 
   static constexpr std::size_t k_many = 200;
@@ -118,29 +102,19 @@ class Svg {
   std::string out_;
 };
 
-// Within double quotes.
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
-
 }  // namespace
 
 std::string svg(const topology::Network& network) { return Svg(network).finish(); }
 
 std::string graphviz(const topology::Network& network) {
   const topology::Topology& topology = *network.topology;
-  std::string out = fmt::format("digraph {} {{\n  node [fontname=\"sans-serif\"];\n", in_quotes(network.name));
+  std::string out = fmt::format("digraph {} {{\n  node [fontname=\"sans-serif\"];\n", dot_text(network.name));
   for (NodeId node = 0; node < topology.nodes(); ++node)
-    fmt::format_to(std::back_inserter(out), "  n{} [label={}, shape={}];\n", node, in_quotes(topology.node_name(node)),
+    fmt::format_to(std::back_inserter(out), "  n{} [label={}, shape={}];\n", node, dot_text(topology.node_name(node)),
                    node < topology.endpoints() ? "circle" : "box");
   for (const Cable& cable : cables(topology))
     fmt::format_to(std::back_inserter(out), "  n{} -> n{} [dir={}, label={}];\n", cable.from, cable.to,
-                   cable.one_way ? "forward" : "none", in_quotes(rate(cable.bandwidth)));
+                   cable.one_way ? "forward" : "none", dot_text(rate(cable.bandwidth)));
   return out + "}\n";
 }
 

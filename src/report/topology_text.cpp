@@ -1,6 +1,7 @@
 #include <functional>
 
 #include "cairn/core/format_units.h"
+#include "cairn/core/printable.h"
 #include "cairn/report/topology.h"
 #include "text_report.h"
 
@@ -42,7 +43,8 @@ std::string routed(const TopologyAnswer& answer) {
 std::vector<Row> rows() {
   const auto endpoints = [](const TopologyAnswer& a) { return a.network.topology->endpoints(); };
   return {{"endpoints", [=](const TopologyAnswer& a) { return grouped(endpoints(a)); }, ""},
-          {"switches", [](const TopologyAnswer& a) { return grouped(a.network.topology->switches()); }, "of one plane"},
+          {"switches", [](const TopologyAnswer& a) { return grouped(a.network.topology->switches()); },
+           "of one plane, those inside nodes too"},
           {"diameter", [](const TopologyAnswer& a) { return fmt::format("{} links", a.limits.diameter); },
            "of the longest minimal route"},
           {"mean route",
@@ -73,7 +75,7 @@ class TopologyText : private TextReport {
   explicit TopologyText(bool color) : TextReport(color) {}
 
   std::string one(const TopologyAnswer& answer) {
-    line("{}", paint_.bold(answer.network.name));
+    line("{}", paint_.bold(core::printable(answer.network.name)));
     for (const Row& row : rows()) {
       std::string value = row.value(answer);
       if (value.empty()) continue;
@@ -95,7 +97,7 @@ class TopologyText : private TextReport {
     const std::size_t width = std::max<std::size_t>(14, (k_text_width - k_first) / answers.size() - 2);
     std::string head = fmt::format("{:<{}}", "", k_first);
     for (const TopologyAnswer& answer : answers)
-      head += fmt::format("  {:>{}}", clipped(answer.network.name, width), width);
+      head += fmt::format("  {:>{}}", clipped(core::printable(answer.network.name), width), width);
     line("{}", paint_.bold(head));
     for (const Row& row : rows()) {
       std::string cells = fmt::format("{:<{}}", row.name, k_first);
@@ -118,9 +120,8 @@ class TopologyText : private TextReport {
   }
   void bill(const TopologyAnswer& answer) {
     if (!answer.bill.usd || *answer.bill.usd <= 0.0) return;
-    const topology::Wiring& wiring = answer.bill.wiring;
-    out_ += wrapped(fmt::format("{} switches, {} short and {} long cables; prices: {}", grouped(wiring.switches),
-                                grouped(wiring.short_cables), grouped(wiring.long_cables), answer.prices),
+    out_ += wrapped(fmt::format("{} switches, {} short and {} long cables; prices: {}", grouped(answer.bill.switches),
+                                grouped(answer.bill.short_cables), grouped(answer.bill.long_cables), answer.prices),
                     k_indent, k_indent);
   }
   void levels(const topology::Composite& whole) {

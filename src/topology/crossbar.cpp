@@ -11,8 +11,7 @@ class Crossbar final : public Topology {
       : Topology(level.endpoints(), 1, 2 * level.endpoints()),
         bandwidth_(level.bandwidth),
         latency_(level.end_latency()),
-        planes_(level.planes()),
-        is_bought_(level.spec.kind == hardware::LevelKind::star) {}
+        planes_(level.planes()) {}
 
   Link link(LinkId id) const override {
     const bool up = id < endpoints();
@@ -27,9 +26,11 @@ class Crossbar final : public Topology {
     out.push_back(endpoints() + to);
   }
   Limits limits(std::int64_t group) const override { return switch_limits(endpoints(), group, bandwidth_); }
-  std::optional<Wiring> wiring(const Parts& parts) const override {
-    if (!is_bought_ || endpoints() > parts.switch_ports) return {};
-    return Wiring{.switches = planes_, .short_cables = planes_ * endpoints(), .long_cables = 0};
+  std::optional<Inventory> inventory(std::int64_t /*board*/) const override {
+    return Inventory{.stages = {{.count = 1, .ports = endpoints()}},
+                     .short_cables = endpoints(),
+                     .long_cables = 0,
+                     .planes = planes_};
   }
   bool deadlock_free() const override { return true; }
 
@@ -37,7 +38,6 @@ class Crossbar final : public Topology {
   double bandwidth_;
   double latency_;
   std::int64_t planes_;
-  bool is_bought_;
 };
 
 }  // namespace

@@ -99,11 +99,11 @@ class Dragonfly final : public Topology {
     if (s_.a > 1) limits.alltoall_load = std::max(limits.alltoall_load, local_pairs / bandwidth_);
     return limits;
   }
-  std::optional<Wiring> wiring(const Parts& parts) const override {
-    if (s_.p + s_.a - 1 + s_.h > parts.switch_ports) return {};
-    return Wiring{.switches = planes_ * s_.routers(),
-                  .short_cables = planes_ * (endpoints() + s_.groups * s_.a * (s_.a - 1) / 2),
-                  .long_cables = planes_ * s_.groups * s_.ports() / 2};
+  std::optional<Inventory> inventory(std::int64_t /*board*/) const override {
+    return Inventory{.stages = {{.count = s_.routers(), .ports = s_.p + s_.a - 1 + s_.h}},
+                     .short_cables = endpoints() + s_.routers() * (s_.a - 1) / 2,
+                     .long_cables = s_.groups * s_.ports() / 2,
+                     .planes = planes_};
   }
   bool minimal() const override { return !valiant_ && s_.groups == 1; }
 

@@ -126,34 +126,44 @@ Limits FatTree::limits(std::int64_t group) const {
   return limits;
 }
 
-std::optional<Wiring> FatTree::wiring(const Parts& parts) const {
-  const std::int64_t ports = parts.switch_ports, half = std::max<std::int64_t>(1, parts.switch_ports / 2);
-  Wiring wiring{.switches = 0, .short_cables = shape_.planes * endpoints(), .long_cables = 0};
+// All above the leaves is one core: every level there has as much bandwidth up as down.
+std::optional<Inventory> FatTree::inventory(std::int64_t /*board*/) const {
+  const bool is_single = levels_.size() == 1;
   const std::int64_t leaves = ceil_div(endpoints(), levels_.front().under);
-  if (height() == 1) {
-    if (endpoints() > ports) return {};
-    wiring.switches = shape_.planes;
-    return wiring;
+  SwitchStage leaf{.count = leaves, .ports = std::min(endpoints(), shape_.children.front())};
+  SwitchStage core{.packing = Packing::core, .leaves = leaves};
+  for (std::size_t i = 1; i < levels_.size(); ++i) {
+    const Level& level = levels_[i];
+    const std::int64_t cables = level.sets * level.copies;
+    const std::int64_t ports =
+        level.merged * std::min(level.sets, shape_.children[i]) + (i + 1 < levels_.size() ? shape_.parents[i + 1] : 0);
+    (i == 1 ? core.cables : core.inner_cables) += cables;
+    core.count += ceil_div(endpoints(), level.under) * ceil_div(level.copies, level.merged);
+    core.ports = std::max(core.ports, ports);
   }
-  const std::int64_t uplinks = leaves * shape_.parents[1];
-  if (levels_.front().under + shape_.parents[1] > ports) return {};
-  // Above the leaves a core that never limits: one stage of switches while one has a port for each leaf, else more.
-  std::int64_t reach = ports, stages = 1;
-  while (reach < leaves) {
-    reach *= half;
-    ++stages;
-  }
-  wiring.switches = shape_.planes * (leaves + (stages - 1) * ceil_div(uplinks, half) + ceil_div(uplinks, ports));
-  wiring.long_cables = shape_.planes * stages * uplinks;
-  return wiring;
+  Inventory inventory{
+      .stages = {leaf}, .short_cables = endpoints(), .long_cables = core.cables, .planes = shape_.planes};
+  if (is_single) return inventory;
+  inventory.stages.front().ports += shape_.parents[1];
+  inventory.stages.push_back(core);
+  return inventory;
 }
 
-FatTreeShape fat_tree_shape(std::int64_t endpoints, std::int64_t down, std::int64_t up, std::int64_t radix,
+FatTreeLeaf leaf_of(std::int64_t down, const LevelInput& level) {
+  const double full =
+      static_cast<double>(down) / level.spec.oversubscription.value_or(1.0);  // cables at full bandwidth
+  // Ratios that are whole but for rounding take no further cable.
+  constexpr double k_rounding = 1e-9;
+  const auto up = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(full * (1.0 - k_rounding))));
+  return {.down = down, .up = up, .up_bandwidth = level.bandwidth * full / static_cast<double>(up)};
+}
+
+FatTreeShape fat_tree_shape(std::int64_t endpoints, const FatTreeLeaf& leaf, std::int64_t radix,
                             std::optional<std::int64_t> height, const LevelInput& level) {
-  FatTreeShape shape{.children = {down},
+  FatTreeShape shape{.children = {leaf.down},
                      .parents = {1},
                      .bandwidth = {level.bandwidth},
-                     .top_ports = radix,
+                     .top_ports = radix > 0 ? radix : leaf.down + leaf.up,
                      .end_latency = level.end_latency(),
                      .inner_latency = level.inner_latency(),
                      .hashed = level.spec.routing == hardware::Routing::ecmp,
@@ -162,9 +172,9 @@ FatTreeShape fat_tree_shape(std::int64_t endpoints, std::int64_t down, std::int6
   const auto add = [&](std::int64_t children, std::int64_t parents) {
     shape.children.push_back(children);
     shape.parents.push_back(parents);
-    shape.bandwidth.push_back(level.bandwidth);
+    shape.bandwidth.push_back(leaf.up_bandwidth);
   };
-  std::int64_t under = down, parents = up;
+  std::int64_t under = leaf.down, parents = leaf.up;
   const std::int64_t half = radix / 2;
   while (under < endpoints) {
     if (radix == 0) {
@@ -193,21 +203,15 @@ std::unique_ptr<Topology> make_fat_tree(const LevelInput& level) {
     if (*spec.radix < 4)
       refuse(level, "radix", "a switch of fewer than 4 ports makes no tree", "give the ports of a switch");
     const std::int64_t up = up_ports(*spec.radix, over);
-    return std::make_unique<FatTree>(p, fat_tree_shape(p, *spec.radix - up, up, *spec.radix, spec.levels, level));
+    const FatTreeLeaf leaf{.down = *spec.radix - up, .up = up, .up_bandwidth = level.bandwidth};
+    return std::make_unique<FatTree>(p, fat_tree_shape(p, leaf, *spec.radix, spec.levels, level));
   }
   if (spec.levels.value_or(2) > 2)
     refuse(level, "levels", "a tree of more than two levels needs the ports of its switches",
            "give radix in place of leaf");
-  if (spec.leaf || over <= 1.0) {
-    // Without a leaf size: one switch that never limits.
-    const std::int64_t down = std::min(p, spec.leaf.value_or(p));
-    const std::int64_t up = std::max<std::int64_t>(1, std::llround(static_cast<double>(down) / over));
-    return std::make_unique<FatTree>(p, fat_tree_shape(p, down, up, 0, spec.levels, level));
-  }
-  // Oversubscription alone: every unit is a leaf, its uplinks one trunk.
-  FatTreeShape shape = fat_tree_shape(p, level.ports, 1, 0, spec.levels, level);
-  if (shape.bandwidth.size() > 1) shape.bandwidth[1] = level.bandwidth * static_cast<double>(level.ports) / over;
-  return std::make_unique<FatTree>(p, shape);
+  // Without a leaf size: every unit is a leaf where uplinks are fewer, else one switch that never limits.
+  const std::int64_t down = std::min(p, spec.leaf.value_or(over > 1.0 ? level.ports : p));
+  return std::make_unique<FatTree>(p, fat_tree_shape(p, leaf_of(down, level), 0, spec.levels, level));
 }
 
 }  // namespace cairn::topology

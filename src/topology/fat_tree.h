@@ -24,7 +24,7 @@ struct FatTreeShape {
   std::vector<std::int64_t> children;  // of levels 1, 2, ...
   std::vector<std::int64_t> parents;   // the same levels; the first is 1
   std::vector<double> bandwidth;       // of one link up to that level [byte/s]
-  std::int64_t top_ports = 0;          // that join on one switch of the top level; 0: as many as there are links to it
+  std::int64_t top_ports = 0;          // of a switch of the top level, or one for each set below where that is more
   double end_latency = 0.0;            // [s] of the links of endpoints
   double inner_latency = 0.0;          // [s] of the others
   bool hashed = false;                 // ecmp
@@ -39,7 +39,7 @@ class FatTree final : public Topology {
   Link link(LinkId id) const override;
   void route(NodeId from, NodeId to, std::vector<LinkId>& out) const override;
   Limits limits(std::int64_t group) const override;
-  std::optional<Wiring> wiring(const Parts& parts) const override;
+  std::optional<Inventory> inventory(std::int64_t board) const override;
   bool deadlock_free() const override { return true; }
 
   std::int64_t height() const { return static_cast<std::int64_t>(shape_.children.size()); }
@@ -65,9 +65,17 @@ class FatTree final : public Topology {
   std::vector<Level> levels_;  // 1, 2, ... at 0, 1, ...
 };
 
-// Leaf switches of `down` endpoints and `up` uplinks, above them as many full levels as `endpoints` need, of switches
-// with `radix` ports; with radix 0 one level above, whose switches have a port for every leaf.
-FatTreeShape fat_tree_shape(std::int64_t endpoints, std::int64_t down, std::int64_t up, std::int64_t radix,
+struct FatTreeLeaf {
+  std::int64_t down = 1, up = 1;  // endpoints and uplinks
+  double up_bandwidth = 0.0;      // [byte/s] of an uplink
+};
+// A leaf of `down` endpoints of bandwidth B whose uplinks carry down B / oversubscription, neither more nor less: the
+// fewest cables of at most B that do, all of one bandwidth.
+FatTreeLeaf leaf_of(std::int64_t down, const LevelInput& level);
+
+// Leaf switches, above them as many full levels as `endpoints` need, of switches with `radix` ports; with radix 0 one
+// level above, whose switches have as many ports as a leaf, or a port for every leaf where that is more.
+FatTreeShape fat_tree_shape(std::int64_t endpoints, const FatTreeLeaf& leaf, std::int64_t radix,
                             std::optional<std::int64_t> height, const LevelInput& level);
 
 }  // namespace cairn::topology

@@ -87,16 +87,16 @@ class Grid final : public Topology {
     return limits;
   }
 
-  // Cables along boards of `board` a side are printed; all others are long.
-  std::optional<Wiring> wiring(const Parts& parts) const override {
-    Wiring wiring;
+  // Links along boards of `board` a side are printed; all others are long.
+  std::optional<Inventory> inventory(std::int64_t board) const override {
+    Inventory inventory{.stages = {}, .short_cables = 0, .long_cables = 0, .planes = planes_};
     for (const std::int64_t k : dims_) {
       const std::int64_t lines = endpoints() / k;
       const std::int64_t cables = closed_ && k > 2 ? k : k - 1;
-      const std::int64_t boards = (k + parts.board - 1) / parts.board;
-      wiring.long_cables += planes_ * lines * (cables - (k - boards));
+      const std::int64_t boards = (k + board - 1) / board;
+      inventory.long_cables += lines * (cables - (k - boards));
     }
-    return wiring;
+    return inventory;
   }
   std::optional<std::array<double, 2>> place(NodeId node) const override { return lattice_place(node, dims_); }
   bool deadlock_free() const override {

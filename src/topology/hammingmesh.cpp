@@ -109,24 +109,16 @@ class HammingMesh final : public Topology {
     return limits;
   }
 
-  std::optional<Wiring> wiring(const Parts& parts) const override {
-    Wiring wiring;
+  std::optional<Inventory> inventory(std::int64_t /*board*/) const override {
+    Inventory inventory{.stages = {}, .short_cables = 0, .long_cables = 0, .planes = planes_};
     for (std::size_t d = 0; d < axes_.size(); ++d) {
       if (axes_[d].boards == 1) continue;
       const std::int64_t lines = endpoints() / axes_[d].extent(), ends = 2 * axes_[d].boards;
       // Columns leave the rack, rows do not.
-      (d == 0 ? wiring.short_cables : wiring.long_cables) += planes_ * lines * ends;
-      if (ends <= parts.switch_ports) {
-        const std::int64_t shared = parts.switch_ports / ends;
-        wiring.switches += planes_ * ((lines + shared - 1) / shared);
-      } else {
-        const std::int64_t half = parts.switch_ports / 2, leaves = (ends + half - 1) / half;
-        if (leaves > parts.switch_ports) return {};
-        wiring.switches += planes_ * lines * (leaves + (leaves + 1) / 2);
-        wiring.long_cables += planes_ * lines * ends;
-      }
+      (d == 0 ? inventory.short_cables : inventory.long_cables) += lines * ends;
+      inventory.stages.push_back({.count = lines, .ports = ends, .packing = Packing::whole});
     }
-    return wiring;
+    return inventory;
   }
   // Boards apart from each other, the networks of rows on the right, of columns below.
   std::optional<std::array<double, 2>> place(NodeId node) const override {

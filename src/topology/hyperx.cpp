@@ -70,11 +70,11 @@ class HyperX final : public Topology {
       if (s > 1) ++limits.diameter;
     return limits;
   }
-  std::optional<Wiring> wiring(const Parts& parts) const override {
-    if (1 + neighbours(dims_) > parts.switch_ports) return {};
-    return Wiring{.switches = planes_ * endpoints(),
-                  .short_cables = planes_ * endpoints(),
-                  .long_cables = planes_ * endpoints() * neighbours(dims_) / 2};
+  std::optional<Inventory> inventory(std::int64_t /*board*/) const override {
+    return Inventory{.stages = {{.count = endpoints(), .ports = 1 + neighbours(dims_)}},
+                     .short_cables = endpoints(),
+                     .long_cables = endpoints() * neighbours(dims_) / 2,
+                     .planes = planes_};
   }
   bool deadlock_free() const override { return true; }
   std::optional<std::array<double, 2>> place(NodeId node) const override {

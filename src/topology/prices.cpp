@@ -1,6 +1,11 @@
 #include "cairn/topology/prices.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "cairn/config/read.h"
+#include "cairn/core/assert.h"
 
 namespace cairn::topology {
 namespace {
@@ -10,6 +15,57 @@ using hardware::LevelKind;
 bool comes_with_nodes(LevelKind kind) {
   return kind == LevelKind::nvswitch || kind == LevelKind::pcie_tree || kind == LevelKind::hybrid_cube_mesh ||
          kind == LevelKind::graph;
+}
+
+// What one stage of a network is bought as.
+struct Bought {
+  std::int64_t switches = 0;
+  std::int64_t more_cables = 0;  // between switches that the network counts as one
+};
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Nothing where switches of `ports` do not do.
+std::optional<Bought> buy(const SwitchStage& stage, std::int64_t ports) {
+  const std::int64_t half = std::max<std::int64_t>(1, ports / 2);
+  switch (stage.packing) {
+    case Packing::alone:
+      if (stage.ports > ports) return {};
+      return Bought{.switches = stage.count, .more_cables = 0};
+    case Packing::whole: {
+      if (stage.ports <= ports) return Bought{.switches = ceil_div(stage.count, ports / stage.ports), .more_cables = 0};
+      const std::int64_t leaves = ceil_div(stage.ports, half);
+      if (leaves > ports) return {};
+      return Bought{.switches = stage.count * (leaves + ceil_div(leaves, 2)), .more_cables = stage.count * stage.ports};
+    }
+    case Packing::core: {
+      std::int64_t below = 0;
+      for (std::int64_t reach = ports; reach < stage.leaves; reach *= half) {
+        if (half == 1) return {};
+        ++below;
+      }
+      return Bought{.switches = ceil_div(stage.cables, ports) + below * ceil_div(stage.cables, half),
+                    .more_cables = below * stage.cables};
+    }
+  }
+  return {};
+}
+
+// Adds what one domain of a level costs in parts; false where it cannot be built.
+bool add(const Inventory& inventory, std::int64_t domains, const std::string& label, std::int64_t ports, Bill& bill) {
+  const std::int64_t copies = domains * inventory.planes;
+  for (const SwitchStage& stage : inventory.stages) {
+    const std::optional<Bought> bought = buy(stage, ports);
+    if (!bought) return false;
+    bill.switches += copies * bought->switches;
+    bill.long_cables += copies * bought->more_cables;
+    if (bought->switches != stage.count)
+      bill.remarks.push_back(fmt::format("{}: {} switches of {} ports are bought as {} of {} ports", label, stage.count,
+                                         stage.ports, bought->switches, ports));
+  }
+  bill.short_cables += copies * inventory.short_cables;
+  bill.long_cables += copies * inventory.long_cables;
+  return true;
 }
 
 }  // namespace
@@ -40,29 +96,23 @@ PriceList load_prices(const config::Loader& loader, std::string_view name) {
 Bill bill(const Composite& network, const PriceList& prices) {
   Bill bill;
   bool complete = true;
-  const Parts parts{.switch_ports = prices.switch_ports, .board = prices.board};
   for (const CompositeLevel& level : network.levels()) {
     const std::string label = level.name + " (" + std::string(hardware::name(level.kind)) + ")";
     if (comes_with_nodes(level.kind)) {
       bill.remarks.push_back(label + ": comes with the nodes, not in the cost");
       continue;
     }
-    const std::optional<Wiring> wiring = level.network->wiring(parts);
-    if (!wiring) {
-      complete = false;
-      bill.remarks.push_back(label + ": cannot be built from switches of " + std::to_string(prices.switch_ports) +
-                             " ports, so the cost is unknown");
-      continue;
-    }
-    const std::int64_t domains = network.domains(level);
-    bill.wiring.switches += domains * wiring->switches;
-    bill.wiring.short_cables += domains * wiring->short_cables;
-    bill.wiring.long_cables += domains * wiring->long_cables;
+    const std::optional<Inventory> inventory = level.network->inventory(prices.board);
+    CAIRN_ASSERT(inventory.has_value());
+    if (add(*inventory, network.domains(level), label, prices.switch_ports, bill)) continue;
+    complete = false;
+    bill.remarks.push_back(fmt::format("{}: cannot be built from switches of {} ports, so the cost is unknown", label,
+                                       prices.switch_ports));
   }
   if (!complete) return bill;
-  bill.usd = static_cast<double>(bill.wiring.switches) * prices.switch_price.base() +
-             static_cast<double>(bill.wiring.short_cables) * prices.short_cable.base() +
-             static_cast<double>(bill.wiring.long_cables) * prices.long_cable.base();
+  bill.usd = static_cast<double>(bill.switches) * prices.switch_price.base() +
+             static_cast<double>(bill.short_cables) * prices.short_cable.base() +
+             static_cast<double>(bill.long_cables) * prices.long_cable.base();
   return bill;
 }
 

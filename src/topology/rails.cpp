@@ -7,7 +7,6 @@
 // 2023, arXiv 2307.12169.
 //   all-to-all load, R rails, n nodes, pods of p: max(R (n - 1) / B, p R (n - p) / uplinks) for traffic between nodes
 #include <algorithm>
-#include <cmath>
 
 #include "cairn/core/assert.h"
 #include "fat_tree.h"
@@ -68,7 +67,11 @@ class JoinedRails final : public Topology {
                                     static_cast<double>(rails_.pod) * (p - static_cast<double>(near)) / uplinks_);
     return limits;
   }
-  std::optional<Wiring> wiring(const Parts& parts) const override { return tree_.wiring(parts); }
+  std::optional<Inventory> inventory(std::int64_t board) const override {
+    std::optional<Inventory> inventory = tree_.inventory(board);
+    inventory->short_cables = endpoints();  // not those of nodes that the last pod lacks
+    return inventory;
+  }
   bool deadlock_free() const override { return true; }
 
  private:
@@ -98,13 +101,11 @@ class SeparateRails final : public Topology {
     out.push_back(endpoints() + to);
   }
   Limits limits(std::int64_t group) const override { return switch_limits(endpoints(), group, bandwidth_); }
-  std::optional<Wiring> wiring(const Parts& parts) const override {
-    if (rails_.nodes > parts.switch_ports) return {};
-    // A switch serves as many rails as it has ports for.
-    const std::int64_t shared = parts.switch_ports / rails_.nodes;
-    return Wiring{.switches = planes_ * ((rails_.rails + shared - 1) / shared),
-                  .short_cables = planes_ * endpoints(),
-                  .long_cables = 0};
+  std::optional<Inventory> inventory(std::int64_t /*board*/) const override {
+    return Inventory{.stages = {{.count = rails_.rails, .ports = rails_.nodes}},
+                     .short_cables = endpoints(),
+                     .long_cables = 0,
+                     .planes = planes_};
   }
   bool deadlock_free() const override { return true; }
 
@@ -121,10 +122,9 @@ std::unique_ptr<Topology> make_rail_optimized(const LevelInput& level) {
   const Rails rails{
       .nodes = level.size, .rails = level.ports, .pod = std::min(level.size, level.spec.pod.value_or(level.size))};
   if (rails.pods() == 1) return std::make_unique<SeparateRails>(rails, level);
-  const double over = level.spec.oversubscription.value_or(1.0);
-  const std::int64_t up = std::max<std::int64_t>(1, std::llround(static_cast<double>(rails.pod) / over));
-  FatTree tree(rails.slots(), fat_tree_shape(rails.slots(), rails.pod, up, 0, {}, level));
-  return std::make_unique<JoinedRails>(rails, static_cast<double>(up) * level.bandwidth, tree);
+  const FatTreeLeaf leaf = leaf_of(rails.pod, level);
+  FatTree tree(rails.slots(), fat_tree_shape(rails.slots(), leaf, 0, {}, level));
+  return std::make_unique<JoinedRails>(rails, static_cast<double>(leaf.up) * leaf.up_bandwidth, tree);
 }
 
 std::unique_ptr<Topology> make_rail_only(const LevelInput& level) {

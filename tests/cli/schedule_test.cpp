@@ -102,6 +102,13 @@ TEST_CASE("schedule: work in the bubbles", "[schedule]") {
   CHECK(fill["utilisation"].get<double>() >= 0.93);
 }
 
+TEST_CASE("schedule: a wrong time in a file of work is refused at its place", "[schedule]") {
+  const std::string work = write_file("late.yaml", "exposed: 1\nwork:\n  - {name: A, after: forward, time: soon, parts: 1}\n");
+  schedule_refused({"1f1b", "--stages", "2", "--micro-batches", "2", "--fill", work}, "late.yaml:3:37: error: work[0].time: 'soon' is no time", "write it as 3");
+  const std::string mixed = write_file("mixed.yaml", "exposed: 1ms\nwork:\n  - {name: A, after: forward, time: 1, parts: 1}\n");
+  schedule_refused({"1f1b", "--stages", "2", "--micro-batches", "2", "--fill", mixed}, "mixed.yaml:1:10: error: exposed", "some times have a unit");
+}
+
 TEST_CASE("schedule: the vocabulary over all devices", "[schedule]") {
   // Two more micro-batches alive on the first device than 1f1b's four.
   const json document = schedule_answer({"1f1b", "--stages", "4", "--micro-batches", "12", "--vocabulary", "vocab-1",

@@ -67,11 +67,11 @@ TEST_CASE("files that cannot be read say why") {
   CHECK(load(folder.write("comment.yaml", "# nothing\n")) ==
         "comment.yaml: error: empty file (write at least one key: value)");
   CHECK(load(folder.write("binary.yaml", std::string("a: 1\n\0\1", 7))) ==
-        "binary.yaml: error: binary file (it holds NUL bytes) (name a YAML or JSON text)");
+        "binary.yaml:2:1: error: binary file (it holds NUL bytes) (name a YAML or JSON text)");
   CHECK(load(folder.write("latin1.yaml", "name: caf\xe9\n")) ==
-        "latin1.yaml: error: not UTF-8 text (save it as UTF-8)");
+        "latin1.yaml:1:10: error: not UTF-8 text: byte '\\xe9' (save it as UTF-8)");
   CHECK(load(folder.write("overlong.yaml", "name: \xc0\xaf\n")) ==
-        "overlong.yaml: error: not UTF-8 text (save it as UTF-8)");
+        "overlong.yaml:1:7: error: not UTF-8 text: byte '\\xc0' (save it as UTF-8)");
   CHECK(load(folder.write("bad.json", "{\"a\": }")).find("bad.json:1:7: error: not JSON") == 0);
   // Refused by its size alone: the file is sparse, reading it would take long.
   const fs::path huge = folder.write("huge.yaml", "a: 1\n");

@@ -264,4 +264,22 @@ TEST_CASE("protocols blend around their crossing, and the last one ramps up", "[
   CHECK(ramped.ramp_s * 1e6 == Approx(5.0));
 }
 
+TEST_CASE("of a measured latency the links' own share follows their latency", "[cost][transfer]") {
+  TransferLaws measured = laws();
+  measured.domain.link_latency_s = 0.6e-6;
+  const GroupBinding node{.size = 8, .ranks_per_domain = 8};
+  const auto empty_message_us = [&](Collective collective, const GroupBinding& group, double latency_us) {
+    TransferLinks other = links();
+    other.intra.latency = latency_us * 1e-6;
+    return transfer_time(collective, 0.0, group, other, measured).total_s * 1e6;
+  };
+  // The fastest of three protocols at a hard minimum. 14 steps of 0.6 us are 8.4 of the 15.5 us that 8 ranks take.
+  CHECK(empty_message_us(Collective::all_reduce, node, 0.6) == Approx(15.5));
+  CHECK(empty_message_us(Collective::all_reduce, node, 0.3) == Approx(15.5 - 4.2));
+  CHECK(empty_message_us(Collective::all_reduce, node, 0.0) == Approx(15.5 - 8.4));
+  CHECK(empty_message_us(Collective::all_reduce, node, 6.0) == Approx(15.5 + 14 * 5.4));
+  // Two ranks: 2 steps.
+  CHECK(empty_message_us(Collective::all_reduce, {.size = 2, .ranks_per_domain = 2}, 1.6) == Approx(6.2 + 2 * 1.0));
+}
+
 }  // namespace cairn::cost

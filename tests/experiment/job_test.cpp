@@ -4,6 +4,9 @@
 #include <ctime>
 #include <string>
 
+#include <fmt/format.h>
+
+#include "cairn/hardware/running_costs.h"
 #include "cairn/predict/analytic.h"
 #include "catch.h"
 #include "experiment/first_error.h"
@@ -171,4 +174,85 @@ TEST_CASE("evaluating a plan by algebra is far faster than replaying its steps")
   CHECK(sink > 0);
   // Measured 100 to 200; a guard against losing the algebra, not a figure.
   CHECK(replay > 10.0 * algebra);
+}
+
+TEST_CASE("figures of the accelerator change prices, and the answer says so") {
+  const auto result = [](const std::string& accelerator) {
+    experiment::Job job(small({"cluster={file: dgx-a100, accelerator: " + accelerator + "}"}), shipped());
+    return job.run(predict::Engine::analytic);
+  };
+  const auto says = [](const experiment::Result& of, const std::string& what) {
+    return std::any_of(of.assumptions.begin(), of.assumptions.end(),
+                       [&](const std::string& line) { return line.find(what) != std::string::npos; });
+  };
+  const experiment::Result stated = result("a100-sxm4-80gb");
+  CHECK_FALSE(says(stated, "kernels follow"));
+  const experiment::Result half =
+      result("{file: a100-sxm4-80gb, peak: {tensor: {fp16: 156 TFLOP/s, bf16: 156 TFLOP/s}}}");
+  CHECK(half.prediction.time > stated.prediction.time);
+  CHECK(says(half, "peak of products in bf16 156 TFLOP/s, calibrated at 312 TFLOP/s"));
+  const experiment::Result memory =
+      result("{file: a100-sxm4-80gb, memory: [{name: hbm, capacity: 80 GiB, bandwidth: 1 TB/s}]}");
+  CHECK(memory.prediction.time > stated.prediction.time);
+  CHECK(says(memory, "memory bandwidth 1 TB/s, calibrated at 2.04 TB/s"));
+  const experiment::Result slow = result("{file: a100-sxm4-80gb, launch_floor: 100 us}");
+  CHECK(slow.prediction.time > stated.prediction.time);
+}
+
+TEST_CASE("a calibration of another chip is refused, or said to be carried over") {
+  const core::Diagnostic wrong = first_error(small({"calibration=h100-sxm5-80gb"}));
+  CHECK(wrong.key_path == "calibration");
+  CHECK_THAT(wrong.hint, Contains("calibration: a100-sxm4-80gb"));
+  const std::string own = R"(cluster={file: dgx-a100, accelerator: {name: Mine, peak: {tensor: {bf16: 400 TFLOP/s},
+      vector: {fp32: 20 TFLOP/s}}, multiprocessors: 108, clock: 1.41 GHz, memory: [{name: hbm, capacity: 80 GiB,
+      bandwidth: 3 TB/s}], power: 400 W, launch_floor: 2 us}})";
+  CHECK_THAT(first_error(small({own})).hint, Contains("name the nearest one"));
+  experiment::Job job(small({own, "calibration=a100-sxm4-80gb"}), shipped());
+  const experiment::Result result = job.run(predict::Engine::analytic);
+  CHECK(std::any_of(result.assumptions.begin(), result.assumptions.end(), [](const std::string& line) {
+    return line.find(
+               "kernels and transfers of A100 SXM4 80 GB on Mine, where nothing was measured, by its figures: ") == 0;
+  }));
+}
+
+TEST_CASE("attention kernels that do not exist are refused") {
+  for (const char* recipe : {"fp32", "tf32"}) {
+    const auto with = [recipe](const char* kernel) {
+      return small(
+          {fmt::format("training.precision={}", recipe), fmt::format("training.kernels.attention={}", kernel)});
+    };
+    experiment::Job none(with("flash2"), shipped());
+    try {
+      none.run(predict::Engine::analytic);
+      FAIL("priced");
+    } catch (const core::ConfigurationError& error) {
+      CHECK(error.diagnostics().front().key_path == "training.kernels.attention");
+      CHECK_THAT(error.diagnostics().front().hint, Contains("unfused"));
+    }
+    experiment::Job job(with("unfused"), shipped());
+    const predict::Prediction prediction = job.run(predict::Engine::analytic).prediction;
+    CHECK(*prediction.plan_bounds.best_s() <= core::to_seconds(prediction.time));
+  }
+}
+
+TEST_CASE("price and power are the accelerator's, latency of the inner links counts") {
+  const auto costs = [](const std::string& accelerator) {
+    experiment::Job job(
+        small({"training.precision=fp16", "cluster={file: dgx-a100, accelerator: " + accelerator + "}"}), shipped());
+    return hardware::running_costs(job.machine());
+  };
+  const hardware::RunningCosts a100 = costs("a100-sxm4-80gb");
+  CHECK(a100.accelerator_hour->base() == 1.5);
+  CHECK(a100.power.base() == Approx(1.2 * (8 * 400 + 2000)));
+  const hardware::RunningCosts h100 = costs("h100-sxm5-80gb");
+  CHECK(h100.accelerator_hour->base() == 2.5);
+  CHECK(h100.power.base() == Approx(1.2 * (8 * 700 + 2000)));
+  CHECK_FALSE(costs("v100-sxm2-32gb").accelerator_hour.has_value());
+
+  const auto time = [](const std::string& latency) {
+    experiment::Job job(small({"cluster.intra.latency=" + latency}), shipped());
+    return job.run(predict::Engine::analytic).prediction.time;
+  };
+  CHECK(time("0.3 us") < time("0.6 us"));
+  CHECK(time("0.6 us") < time("300 us"));
 }

@@ -64,8 +64,34 @@ TEST_CASE("Parts of memory add up to what is allocated") {
     sum += memory[category].get<double>();
   CHECK(sum == Approx(memory["allocated_peak"].get<double>()).epsilon(1e-12));
   CHECK(memory["stages"].size() == 2);
-  // data sheet of the device
-  CHECK(memory["capacity"] == 80.0 * 1024 * 1024 * 1024);
+}
+
+TEST_CASE("The capacity is what processes can have of a device, and a plan that nearly fills it is tight") {
+  constexpr double k_gib = 1024.0 * 1024 * 1024;
+  const json roomy = json::parse(document())["result"];
+  const json& memory = roomy["memory_bytes"];
+  // An H100 of 80 GiB reports 79.1 GiB as its total; context and communicators of the process lie within them.
+  CHECK(memory["capacity"] == Approx(79.1 * k_gib).epsilon(1e-12));
+  CHECK(memory["driver"] == Approx(0.9 * k_gib).epsilon(1e-12));
+  CHECK(memory["driver_source"].get<std::string>().starts_with("measured: capacity less the total of 79.1 GiB"));
+  CHECK(memory["device_peak"] == Approx(memory["reserved_peak"].get<double>() + 1.6 * k_gib).epsilon(1e-12));
+  CHECK(memory["headroom"] == memory["capacity"].get<double>() - memory["device_peak"].get<double>());
+  CHECK((roomy["fits"] == true && roomy["tight"] == false));
+  CHECK(page({}, false).find(" fits, ") != std::string::npos);
+  CHECK(page({}, false).find("of 79.1 GiB: 80 GiB less 922 MiB that the driver keeps") != std::string::npos);
+
+  // The driver keeps so much more that 6 % of the capacity, 4 % of it, or less than nothing is left.
+  const auto with = [&](double left) {
+    const double capacity = memory["device_peak"].get<double>() / (1.0 - left);
+    return std::string("cluster.accelerator={file: h100-sxm5-80gb, reserved_memory: {driver: ") +
+           std::to_string(static_cast<std::int64_t>(80.0 * k_gib - capacity)) + " B}}";
+  };
+  const auto outcome = [&](double left) { return json::parse(document({with(left)}))["result"]; };
+  CHECK((outcome(0.06)["fits"] == true && outcome(0.06)["tight"] == false));
+  CHECK((outcome(0.04)["fits"] == true && outcome(0.04)["tight"] == true));
+  CHECK((outcome(-0.01)["fits"] == false && outcome(-0.01)["tight"] == false));
+  CHECK(outcome(-0.01)["memory_bytes"]["headroom"] < 0.0);
+  CHECK(page({with(0.04)}, false).find("fits tightly") != std::string::npos);
 }
 
 TEST_CASE("Shared links and units are reported only where they are shared") {

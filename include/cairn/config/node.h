@@ -65,7 +65,7 @@ Node make_scalar(std::string text, Place place, bool quoted = false);
 std::string join_path(std::string_view path, std::string_view key);
 std::string join_path(std::string_view path, std::size_t index);
 
-// `text` in single quotes for a message: control characters escaped, cut after 60 bytes.
+// core::quoted: `text` in single quotes for a message.
 std::string quote(std::string_view text);
 
 // An error at `place`.

@@ -22,7 +22,7 @@ struct Diagnostic {
   std::string message;   // what is wrong
   std::string hint;      // the remedy; may be empty
 
-  // One line: file:line:column: severity: key path: message (hint)
+  // One line: file:line:column: severity: key path: message (hint). What is not printable is escaped.
   std::string to_string() const;
 
   // An error of a whole line of a text file.

@@ -36,6 +36,7 @@ struct GemmSet {
   std::string type = {};    // bf16 (all 16-bit types) | fp8 (one scale per tensor) | fp8-block
   double peak_flops = 0.0;  // the tensor peak the efficiency is relative to
   Provenance provenance = {};
+  std::string remark = {};  // an assumption of every answer that rests on the set; empty: none
   GemmParameters parameters = {};
   std::optional<FitRecord> fit = {};  // absent where the parameters were not fitted by `cairn calibrate`
 };
@@ -62,9 +63,11 @@ struct CommunicationKernels {
 struct Calibration {
   std::string name = {};
   std::string accelerator = {};
-  MachineRates machine = {};  // the rates all efficiencies are relative to; tensor_flops belongs to each GemmSet
-  double gap_s = 0.0;         // device-side gap between kernels of a training step
-  double sustained = 1.0;     // clock of a training step over that of short runs
+  // The rates all efficiencies are relative to: those of the accelerator that is priced, once carried over to it
+  // (carried.h). tensor_flops belongs to each GemmSet.
+  MachineRates machine = {};
+  double gap_s = 0.0;      // device-side gap between kernels of a training step
+  double sustained = 1.0;  // clock of a training step over that of short runs
   std::vector<GemmSet> gemm = {};
   std::optional<AttentionSet> attention_operator = {};
   std::vector<FlashSet> flash_attention = {};
@@ -80,6 +83,8 @@ struct Calibration {
   const FlashSet* find_flash(std::string_view kernel) const;
   // The rates a set was fitted with.
   MachineRates rates(const GemmSet& set) const;
+  // Copies gap_s, sustained and what else all kernels have in common into every kernel set.
+  void share_common();
 };
 
 // A network between domains, by name.
@@ -97,7 +102,7 @@ struct Fabrics {
 void describe(config::Fields& fields, Calibration& calibration);
 void describe(config::Fields& fields, Fabrics& fabrics);
 
-// By name in configs/calibration, with the fabric the file names. gap and sustained are copied into every kernel set.
+// By name in configs/calibration, with the fabric the file names.
 // Throws core::ConfigurationError with everything wrong.
 Calibration load_calibration(const config::Loader& loader, std::string_view name);
 Fabrics load_fabrics(const config::Loader& loader);

@@ -10,9 +10,10 @@
 //   t_step  = ((2 tm tn kb SM/P + (tm + tn) kb b/f)^4 + tk^4)^(1/4)
 //   T_core  = waves (ceil(K/(s kb)) t_step + tpe + o bo tm tn SM/H)
 //   T_mem   = (mA A + mW W + C)/(eB H) + ((1-mA) A + (1-mW) W)/(eL H) + [s > 1] 4 s M N/(eL H)
-//   T1      = min over candidates of (T_core^p + T_mem^p)^(1/p) + [s > 1] ck
+//   T1      = (T_core^p + T_mem^p)^(1/p) + [s > 1] ck
 //   T2      = T1 + q 3 M K/H                                  quantising A, only when priced as the benchmark ran it
-//   T       = T2 + droop(T2) + t0
+//   T       = min over candidates of T2 + droop(T2), + t0     so that faster memory or units never make a product
+//   slower
 //
 // mA, mW are the shares of A and W that come from device memory rather than the cache. A training graph reads both from
 // memory (1, 1) unless the producer has just written A and it fits. The benchmark behind the fits reuses A and rotates

@@ -16,6 +16,7 @@ struct MachineRates {
   double sm_count = 0.0;               // multiprocessors
   double clock_hz = 0.0;               // boost clock [1/s]
   double exp_per_clock_per_sm = 16.0;  // special-function results per clock and multiprocessor
+  double launch_floor_s = 0.0;         // shortest kernel in a stream [s]; 0: not known
 };
 
 // total_s = compute_s + memory_s - hidden_s + overhead_s + droop_s + launch_s.

@@ -20,7 +20,8 @@
 // an all-reduce in the switch follows busbw(n) = 2(n-1)/(n+1) B_sw (a rank moves S(1 + 1/n): S reduced in the switch,
 // S/n multicast). Without measurements: T = steps latency + x/(efficiency bandwidth), a ring over the links as the
 // cluster file states them.
-// A price is never below its wire bytes over the link's stated bandwidth.
+// On links of latency L' in place of those measured, L:  a' = a + min(steps L, a) (L'/L - 1), alpha likewise: what is
+// not the links' own is software and stays. A price is never below its wire bytes over the link's stated bandwidth.
 // Under several PCIe switches, r of the n ranks under each, what leaves a switch shares its one link to the root
 // complex:
 //   bandwidth term = max(that of the domain, b / (efficiency U)), b = the bytes across per rank below with m = n/r and
@@ -106,10 +107,13 @@ struct DomainFit {
 };
 
 struct DomainLaws {
-  double link_bandwidth = 0.0;    // the links the fits were measured on; other links scale the bandwidths in proportion
-  double ring_bandwidth = 0.0;    // busbw limit of the ring all-reduce; 0: unknown
-  double switch_bandwidth = 0.0;  // B_sw; 0: the switch does not reduce
-  std::vector<DomainFit> fits{};  // ascending ranks per collective; empty: alpha-beta
+  // The links the fits were measured on. Other links scale the bandwidths in proportion, and of the latencies the share
+  // that the links' own makes up.
+  double link_bandwidth = 0.0;
+  double link_latency_s = 0.0;      // one way; 0: not known, latencies stay as measured
+  double ring_bandwidth = 0.0;      // busbw limit of the ring all-reduce; 0: unknown
+  double switch_bandwidth = 0.0;    // B_sw; 0: the switch does not reduce
+  std::vector<DomainFit> fits{};    // ascending ranks per collective; empty: alpha-beta
   double crossover_exponent = 0.0;  // k; 0: a hard minimum
   double assumed_efficiency = 0.0;  // of the stated link bandwidth where nothing was measured
 };

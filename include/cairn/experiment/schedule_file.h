@@ -57,7 +57,12 @@ struct FillFile {
 };
 void describe(config::Fields& fields, FillItem& item);
 void describe(config::Fields& fields, FillFile& file);
-FillFile read_fill(const config::Loader& loader, const std::filesystem::path& file);
+// With the places of its times, which are read by whoever knows whether they have units.
+struct LoadedFill {
+  FillFile file = {};
+  config::Origins origins = {};
+};
+LoadedFill read_fill(const config::Loader& loader, const std::filesystem::path& file);
 
 // Throws core::ConfigurationError with the places of what is wrong, order lists that wait for each other among it.
 pipeline::Schedule read_schedule(const config::Loader& loader, const std::filesystem::path& file);

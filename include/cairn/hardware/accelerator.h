@@ -36,7 +36,8 @@ struct ReservedMemory {
   core::Bytes context = {};  // one process's context: kernels, stack, library handles
   core::Bytes communicators = {};  // buffers of the collective library, about three communicators
 
-  core::Bytes total() const { return driver + context + communicators; }
+  core::Bytes of_process() const { return context + communicators; }  // beside what its tensors take
+  core::Bytes total() const { return driver + of_process(); }
 };
 
 struct PeakRates {
@@ -51,19 +52,25 @@ struct Accelerator {
   std::int64_t multiprocessors = 0;
   core::Hertz clock = {};                // boost clock of the data sheet
   double exponentials_per_clock = 16.0;  // special-function results per clock and multiprocessor
-  // FP8 matrix units take operands only with the summed dimension innermost: a transposed copy is needed for some products.
+  // FP8 matrix units take operands only with the summed dimension innermost: a transposed copy is needed for some
+  // products.
   bool fp8_summed_innermost = false;
   std::vector<MemoryLevel> memory = {};  // the first is device memory
   ReservedMemory reserved_memory = {};
-  core::Watts power = {};           // board limit
-  core::Seconds launch_floor = {};  // shortest time of an empty kernel in a stream
+  core::Watts power = {};                          // board limit
+  std::optional<core::Dollars> hourly_price = {};  // of renting one for an hour
+  core::Seconds launch_floor = {};  // shortest time of an empty kernel in a stream: gaps between kernels follow it
 
   const MemoryLevel& device_memory() const { return memory.front(); }
+  // The cache that all multiprocessors share and that lies next to device memory. Null when there is none.
+  const MemoryLevel* last_level_cache() const;
   // Null when there is no such level.
   const MemoryLevel* find_memory(std::string_view level) const;
   // Every copy of every level nearer to the arithmetic than device memory: what a program can keep without moving it.
   // Empty when the registers are not among the levels, since nothing could be proved from the rest.
   std::optional<core::Bytes> on_chip_capacity() const;
+  // What the device reports as its total: all that processes can have together.
+  core::Bytes process_memory() const { return device_memory().capacity - reserved_memory.driver; }
   core::Bytes usable_memory() const { return device_memory().capacity - reserved_memory.total(); }
 
   // Dense rate of a matrix product with operands of `format` [FLOP/s]. Empty when the data sheet names none: the

@@ -2,7 +2,8 @@
 //
 //   rank = sum over axes of coordinate(axis) * stride(axis),  stride(axis) = product of the sizes of the axes inside it
 //
-// The order of the axes, inner to outer, decides which of them stay inside a node.
+// The order of the axes, inner to outer, decides which of them stay inside a node. An axis of one rank has a stride as
+// well, at which nobody looks.
 //
 // The same ranks are arranged twice: by the dense mesh (tensor, context, data, pipeline) and, for the layers that hold
 // experts, by the expert mesh (expert tensor, expert, expert data, pipeline), so that tensor x context x data = expert
@@ -27,11 +28,25 @@ std::string_view label(Axis axis);
 // The axis under whose label transfers are reported: experts' tensor and data axes count as tensor and data.
 Axis reported_as(Axis axis);
 
-// One axis as seen by a group of ranks along it: base, base + stride, ..., `size` of them.
+// The ranks that take part in a transfer:
+//
+//   base + i stride + j apart,   i < size / rows,   j < rows
+//
+// Most lie along one axis and form one row. Where several stages hold the same parameters, every stage is a row, and
+// the stages count as spread evenly over the pipeline.
 struct Group {
   Axis axis = Axis::tensor;
   std::int64_t size = 1;
   std::int64_t stride = 1;
+  std::int64_t rows = 1;
+  std::int64_t apart = 1;
+
+  std::int64_t in_row() const { return size / rows; }
+  // How many of them share a domain of `domain` consecutive ranks, in the fullest one. Exact where domains and axes nest.
+  std::int64_t members(std::int64_t domain) const;
+  // Length of the shortest stretch of consecutive ranks, beginning at a multiple of it, that holds them all. Exact where
+  // axes nest.
+  std::int64_t extent() const;
   friend bool operator==(const Group&, const Group&) = default;
 };
 

@@ -1,6 +1,7 @@
 // Prices from the cost model: one accelerator's calibration, one cluster's network, one framework's fitted numbers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -31,8 +32,6 @@ struct LinkBytes {
   }
 };
 
-// Ranks of a group in its fullest domain of `domain` consecutive ranks.
-std::int64_t members(const plan::Group& group, std::int64_t domain);
 // What the host's cores read and write.
 double bytes_on_host(const plan::OnProcessor& work);
 
@@ -93,7 +92,7 @@ class CostPricer final : public Pricer {
   std::optional<hardware::Host> machine_;
   cost::ShardPricer shards_;
   cost::TransferLaws node_laws_{};  // of transfers whose domains are joined inside a node
-  std::map<std::pair<std::int64_t, std::int64_t>, Route> routes_;
+  std::map<std::array<std::int64_t, 4>, Route> routes_;  // by a group's numbers, whatever its axis
   std::set<std::string> assumptions_;
   cost::Extrapolation extrapolation_;
 };

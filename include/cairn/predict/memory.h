@@ -18,7 +18,7 @@ namespace cairn::predict {
 struct StageMemory {
   double allocated_peak = 0.0;          // [bytes]
   double reserved_peak = 0.0;           // what the framework's allocator takes from the device
-  double device_peak = 0.0;             // with what driver, context and communicators take
+  double device_peak = 0.0;             // with what context and communicators take
   double host = 0.0;                    // in the host's memory, of one rank
   double storage = 0.0;                 // on the drives
   double off_device_activations = 0.0;  // their part of either

@@ -43,7 +43,7 @@ struct MemoryReport {
   double allocated_peak = 0.0;  // of the fullest stage, here and below
   double reserved_peak = 0.0;
   double device_peak = 0.0;
-  double capacity = 0.0;  // of the device
+  double capacity = 0.0;  // what processes can have of the device
   double host = 0.0;      // offloaded state and activations in the memory of the fullest node, and that node's memory
   double host_capacity = 0.0;
   double storage = 0.0;  // the same on its drives; capacity 0: unlimited
@@ -51,6 +51,7 @@ struct MemoryReport {
   double off_device_activations = 0.0;  // of the node with the most of them, their part of host or storage
   std::int32_t peak_stage = 0;
   std::vector<StageMemory> stages;
+  double headroom() const { return capacity - device_peak; }  // negative: what is missing
 };
 
 struct PriceLine {
@@ -94,13 +95,16 @@ struct PredictionInput {
   hardware::Allocator allocator;
   std::optional<hardware::Host> host;  // of a node
   std::int64_t gpus_per_node = 1;
-  double reserved_bytes = 0.0;  // of the device, not available to the program
-  double capacity_bytes = 0.0;
+  double reserved_bytes = 0.0;  // by the process, beside its tensors
+  double capacity_bytes = 0.0;  // of the device, to processes
   DeviceLimits limits;
 };
 
 // Whether the memories that a report names all hold what is put into them.
 bool fits(const MemoryReport& report);
+// Whether the device's is full but for a share that is less than what predictions of it miss by.
+inline constexpr double k_tight_share = 0.05;
+bool tight(const MemoryReport& report);
 
 Prediction predict(const PredictionInput& input);
 

@@ -45,6 +45,9 @@ struct RunFigures {
 };
 RunFigures figures(const Run& run);
 
+// What the memory that the driver keeps rests on, as the accelerator's file says: "measured: capacity less ...".
+std::string driver_source(const Run& run);
+
 // One cairn.run/1 document. A negative `indent` gives one line. Every number in it is finite.
 std::string json(const Run& run, int indent = 2);
 

@@ -1,6 +1,12 @@
 // What a network costs: switches and cables by a price list.
 //
 //   cost = switches x price of one + short cables x price + long cables x price, over all planes and domains
+// The switches and cables are those of the network (Topology::inventory). A switch of the network is one switch of the
+// list, if that has the ports p, with two exceptions, both said as remarks:
+//   a core of c cables from n leaves: ceil(c / p) switches at the top, and below it as many stages of ceil(c / (p/2)),
+//   each with c more cables, as it takes for n <= p (p/2)^stages
+//   networks of e ends each: floor(p / e) on a switch; above p ends each a tree of l = ceil(e / (p/2)) leaves and
+//   ceil(l / 2) switches over them, with e more cables
 // Networks inside nodes (nvswitch, pcie-tree, hybrid-cube-mesh, graph) come with the nodes and are not counted.
 // Files: configs/prices/<name>.yaml.
 #pragma once
@@ -24,7 +30,7 @@ struct PriceList {
   core::Dollars switch_price = {};
   core::Dollars short_cable = {};
   core::Dollars long_cable = {};
-  std::int64_t board = 1;  // as Parts::board
+  std::int64_t board = 1;  // as of Topology::inventory
 };
 void describe(config::Fields& fields, PriceList& prices);
 
@@ -32,7 +38,9 @@ void describe(config::Fields& fields, PriceList& prices);
 PriceList load_prices(const config::Loader& loader, std::string_view name);
 
 struct Bill {
-  Wiring wiring = {};
+  std::int64_t switches = 0;
+  std::int64_t short_cables = 0;
+  std::int64_t long_cables = 0;
   std::optional<double> usd = {};         // nothing where a part cannot be built from the list
   std::vector<std::string> remarks = {};  // what is not counted, and why
 };

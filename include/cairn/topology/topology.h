@@ -52,16 +52,30 @@ struct Limits {
 double alltoall_fraction(const Limits& limits, std::int64_t endpoints);
 double allreduce_fraction(const Limits& limits, std::int64_t endpoints);
 
-// What is bought for all planes.
-struct Wiring {
-  std::int64_t switches = 0;
-  std::int64_t short_cables = 0;  // copper within a few racks
-  std::int64_t long_cables = 0;   // optical
+// How switches of a network may be built from those that are sold.
+enum class Packing : std::uint8_t {
+  alone,  // each is one switch
+  whole,  // each stands for a network that never limits: several on a switch, or a tree of two levels of switches
+  core    // together they never limit: cables from below spread over as few switches, or stages of them, as have the
+          // ports
 };
-// What a network is built from.
-struct Parts {
-  std::int64_t switch_ports = 64;
-  std::int64_t board = 1;  // accelerators along the side of a board of a torus or mesh, whose links need no cable
+// Switches of one plane that are alike.
+struct SwitchStage {
+  std::int64_t count = 0;
+  std::int64_t ports = 0;  // of each, where all are in use
+  Packing packing = Packing::alone;
+  // Of a core: the switches below, each of which reaches all others through it, the cables from them, and those inside.
+  std::int64_t leaves = 0;
+  std::int64_t cables = 0;
+  std::int64_t inner_cables = 0;
+};
+// What a network is made of. The counts of the stages are the switches of the graph, the cables its links between
+// nodes, two directions to a cable; links on boards and inside nodes are none.
+struct Inventory {
+  std::vector<SwitchStage> stages = {};
+  std::int64_t short_cables = 0;  // copper within a few racks
+  std::int64_t long_cables = 0;   // optical, without those inside a core
+  std::int64_t planes = 1;        // everything is there so many times
 };
 
 class Topology {
@@ -80,8 +94,9 @@ class Topology {
   // Where `group` > 1, aligned groups of so many endpoints have a network of their own: they exchange nothing here, and
   // the narrowest cut is one around whole groups. Kinds that join whole units ignore it.
   virtual Limits limits(std::int64_t group = 1) const = 0;
-  // Nothing for what comes as part of a node, and for what cannot be built from such parts.
-  virtual std::optional<Wiring> wiring(const Parts& /*parts*/) const { return {}; }
+  // `board`: accelerators along the side of a board of a torus or mesh, whose links need no cable. Nothing for what
+  // comes as part of a node.
+  virtual std::optional<Inventory> inventory(std::int64_t /*board*/) const { return {}; }
   // No cycle of links that wait for each other, without virtual channels. Source: Dally, Seitz 1987.
   virtual bool deadlock_free() const { return false; }
   // Every route has as few links as there can be.
