@@ -24,6 +24,6 @@ inline Words product(std::initializer_list<Words> factors) {
   return result;
 }
 
-inline Words ceil_div(Words a, Words b) { return (a + b - 1) / b; }
+inline Words ceil_div(Words a, Words b) { return a / b + (a % b > 0 ? 1 : 0); }
 
 }  // namespace cairn::pebble

@@ -331,6 +331,8 @@ std::string schedule_schema() {
                            {"start", time},
                            {"end", time}});
   operation["properties"]["joined_with_next"] = {{"const", true}};  // where two run as one
+  operation["properties"]["stage"] = count();                       // of a swarm, whose peers change theirs
+  operation["properties"]["lost"] = {{"const", true}};              // of a swarm, where the peer failed
   const Json exact =
       object({{"makespan", text()},
               {"span", text()},

@@ -14,6 +14,7 @@ namespace {
 
 using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
 using Capacity = std::int64_t;
+constexpr double k_most_together = 0x1p62;  // half of what a Capacity holds
 using Network = boost::adjacency_list<
     boost::vecS, boost::vecS, boost::directedS, boost::no_property,
     boost::property<boost::edge_capacity_t, Capacity,
@@ -32,19 +33,25 @@ void add_edge(Network& network, std::int64_t from, std::int64_t to, Capacity cap
 }  // namespace
 
 double GraphCuts::flow(const std::vector<bool>& in_first, const std::vector<bool>& in_second) const {
+  // Capacities are B/s, or as many as it takes for their sum to be counted.
+  double unit = 0.0;
+  for (const Link& link : links_) unit += link.bandwidth / k_most_together;
+  unit = std::max(1.0, unit);
   Network network(static_cast<std::size_t>(nodes_) + 2);
-  Capacity all = 1;
+  std::vector<Capacity> out(static_cast<std::size_t>(nodes_), 0), in = out;
   for (const Link& link : links_) {
-    const auto capacity = static_cast<Capacity>(std::llround(link.bandwidth));
+    const auto capacity = static_cast<Capacity>(std::llround(link.bandwidth / unit));
     add_edge(network, link.from, link.to, capacity);
-    all += capacity;
+    out[static_cast<std::size_t>(link.from)] += capacity;
+    in[static_cast<std::size_t>(link.to)] += capacity;
   }
   for (NodeId i = 0; i < endpoints_; ++i) {
-    if (in_first[static_cast<std::size_t>(i)]) add_edge(network, nodes_, i, all);
-    if (in_second[static_cast<std::size_t>(i)]) add_edge(network, i, nodes_ + 1, all);
+    const auto endpoint = static_cast<std::size_t>(i);
+    if (in_first[endpoint]) add_edge(network, nodes_, i, out[endpoint]);
+    if (in_second[endpoint]) add_edge(network, i, nodes_ + 1, in[endpoint]);
   }
-  return static_cast<double>(
-      boost::push_relabel_max_flow(network, static_cast<std::size_t>(nodes_), static_cast<std::size_t>(nodes_) + 1));
+  return unit * static_cast<double>(boost::push_relabel_max_flow(network, static_cast<std::size_t>(nodes_),
+                                                                 static_cast<std::size_t>(nodes_) + 1));
 }
 
 double GraphCuts::both_ways(const std::vector<bool>& half) const {
