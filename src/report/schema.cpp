@@ -224,12 +224,15 @@ std::string bound_schema() {
                                                  {"words", words},
                                                  {"method", text()},
                                                  {"lower_s", or_null(amount("s"))}}));
-  body["properties"]["devices"] = object({{"devices", amount("1")},
-                                          {"counted", text()},
-                                          {"words", amount("words")},
-                                          {"method", text()},
-                                          {"premise", text()},
-                                          {"algorithms", object_of(amount("words"))}});
+  body["properties"]["devices"] =
+      object({{"devices", amount("1")},
+              {"counted", text()},
+              {"words", amount("words")},
+              {"method", text()},
+              {"premise", text()},
+              {"algorithms", object_of(amount("words"))},
+              {"left_out", object_of(object({{"words", amount("words")}, {"reason", text()}}))}});
+  body["properties"]["devices"]["properties"]["memory_words"] = amount("words that a device holds");
   body["properties"]["devices"]["properties"]["total"] = amount("words received by all devices together");
   body["properties"]["moves"] = object({{"file", text()},
                                         {"moves", count()},
