@@ -292,7 +292,8 @@ Json topology() {
                                  {"sharing", text()},
                                  {"makespan_s", s},
                                  {"first_finish_s", s},
-                                 {"mean_finish_s", s}}))},
+                                 {"mean_finish_s", s},
+                                 {"finish_s", list_of(s)}}))},
        {"assumptions", list_of(text())},
        {"warnings", list_of(text())}});
 }
