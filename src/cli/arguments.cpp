@@ -371,9 +371,6 @@ class Parser {
     const bool graph = !bound.cdag.empty() || !bound.trace.empty();
     if (!(bound.moves.empty() && bound.write_moves.empty()) && !graph)
       throw core::ConfigurationError(bound.moves.empty() ? "--write-moves" : "--moves", "moves are of the values of a graph", "give --cdag FILE or --trace FILE");
-    if (bound.fast.empty() && bound.accelerator.empty() && !names_exchange(bound))
-      throw core::ConfigurationError("--fast", "the size of the fast memory is missing",
-                                     "give --fast 228KiB, a number of words, or --accelerator NAME");
   }
   void check_run() const {
     const auto* run = std::get_if<RunArguments>(&result_.command);

@@ -9,14 +9,15 @@ namespace cairn::cli {
 namespace {
 
 report::TopologyAnswer answer_for(const std::string& name, const TopologyArguments& arguments,
-                                  const topology::PriceList& prices, const std::optional<traffic::FlowFile>& flows,
-                                  const Context& context) {
+                                  const topology::PriceList& prices, const Context& context) {
   report::TopologyAnswer answer =
       report::describe(topology::load_network(context.loader, name, arguments.overrides), prices);
-  if (!flows) return answer;
+  if (arguments.flows.empty()) return answer;
+  const topology::Composite& network = *answer.network.topology;
+  const traffic::FlowFile flows = traffic::read_flows(arguments.flows, traffic::endpoint_names(network));
   const sim::Sharing sharing = arguments.sharing == "max-min" ? sim::Sharing::max_min : sim::Sharing::rtt_weighted;
-  answer.flows = report::summary(traffic::run(*answer.network.topology, *flows, sharing), sharing);
-  if (flows->counts_from_zero) answer.assumptions.emplace_back("rows of the table of flows are counted from 0");
+  answer.flows = report::summary(network, flows, traffic::run(network, flows, sharing), sharing);
+  if (flows.counts_from_zero) answer.assumptions.emplace_back("rows of the table of flows are counted from 0");
   return answer;
 }
 
@@ -24,11 +25,9 @@ report::TopologyAnswer answer_for(const std::string& name, const TopologyArgumen
 
 int command(const TopologyArguments& arguments, Context& context) {
   const topology::PriceList prices = topology::load_prices(context.loader, arguments.prices);
-  std::optional<traffic::FlowFile> flows;
-  if (!arguments.flows.empty()) flows = traffic::read_flows(arguments.flows);
   std::vector<report::TopologyAnswer> answers;
   const std::vector<std::string> names = arguments.compare.empty() ? std::vector{arguments.name} : arguments.compare;
-  for (const std::string& name : names) answers.push_back(answer_for(name, arguments, prices, flows, context));
+  for (const std::string& name : names) answers.push_back(answer_for(name, arguments, prices, context));
 
   if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answers.front().network));
   if (!arguments.dot.empty()) write_file(arguments.dot, report::graphviz(answers.front().network));

@@ -30,7 +30,7 @@ LowerBound paired_rows_bound(const PairedRows& rows, Words fast) {
   bound.method = "whole pairs of rows, stretches of " + std::to_string(all.transfers) + " transfers";
   bound.assumptions = {"one running sum per score and per element of a result, in any order"};
   bound.parts = {{.what = "rows, sums and cut pairs", .words = all.words},
-                 {.what = "zeros loaded in the argument", .words = -rows.results}};
+                 {.what = k_beginnings_taken_off, .words = -rows.results}};
   bound.words = all.words - rows.results;
   if (bound.words < 0) {
     bound.parts.push_back({.what = "not below zero", .words = -bound.words});

@@ -93,7 +93,8 @@ class Deriver {
       for (Sliding sliding : {Sliding::forbidden, Sliding::allowed}) {
         const Segments loads = stretches_of_loads(fast_ + (sliding == Sliding::allowed ? 1 : 0));
         add(GameSet::of({Rules::red_blue_white, sliding}),
-            "projection, stretches of " + std::to_string(loads.transfers) + " loads, zeros loaded for the stores",
+            "projection, stretches of " + std::to_string(loads.transfers) +
+                " loads, each store counted as the load of a sum that begins",
             {{.what = "operands, sums and results", .words = loads.words}});
       }
       const Segments all = best_segments(shape_.points, fast_, [&](Words t) { return capacity(2 * fast_ + t); });
@@ -214,7 +215,7 @@ class Deriver {
       const Segments all =
           best_segments(shape_.points, fast, [&](Words t) { return free_capacity(rows, free, fast, t); });
       std::vector<Part> parts = {{.what = "operands, sums and results", .words = all.words}};
-      if (zeros) parts.push_back({.what = "zeros loaded in the argument", .words = -result_words_});
+      if (zeros) parts.push_back({.what = k_beginnings_taken_off, .words = -result_words_});
       add(GameSet::of({Rules::red_blue_white, sliding}),
           "projection, stretches of " + std::to_string(all.transfers) + " transfers, whole rows and partial sums",
           std::move(parts));

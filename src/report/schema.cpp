@@ -229,12 +229,15 @@ std::string bound_schema() {
                                                  {"words", words},
                                                  {"method", text()},
                                                  {"lower_s", or_null(amount("s"))}}));
-  body["properties"]["devices"] = object({{"devices", amount("1")},
-                                          {"counted", text()},
-                                          {"words", amount("words")},
-                                          {"method", text()},
-                                          {"premise", text()},
-                                          {"algorithms", object_of(amount("words"))}});
+  body["properties"]["devices"] =
+      object({{"devices", amount("1")},
+              {"counted", text()},
+              {"words", amount("words")},
+              {"method", text()},
+              {"premise", text()},
+              {"algorithms", object_of(amount("words"))},
+              {"left_out", object_of(object({{"words", amount("words")}, {"reason", text()}}))}});
+  body["properties"]["devices"]["properties"]["memory_words"] = amount("words that a device holds");
   body["properties"]["devices"]["properties"]["total"] = amount("words received by all devices together");
   body["properties"]["moves"] = object({{"file", text()},
                                         {"moves", count()},
@@ -294,7 +297,8 @@ Json topology() {
                                  {"sharing", text()},
                                  {"makespan_s", s},
                                  {"first_finish_s", s},
-                                 {"mean_finish_s", s}}))},
+                                 {"mean_finish_s", s},
+                                 {"finish_s", list_of(s)}}))},
        {"assumptions", list_of(text())},
        {"warnings", list_of(text())}});
 }
@@ -323,7 +327,8 @@ std::string schedule_schema() {
                              {"input_gradient", time},
                              {"weight_gradient", time},
                              {"forward_backward", or_null(time)},
-                             {"p2p", time}});
+                             {"p2p", time},
+                             {"stages", list_of(object({{"forward", time}, {"backward", time}}))}});
   Json operation = object({{"device", count()},
                            {"kind", text()},
                            {"micro_batch", count()},
@@ -343,19 +348,22 @@ std::string schedule_schema() {
                             {"utilisation", ratio("of the step")},
                             {"work_over_bubble", ratio("idle time of a step")},
                             {"step", time}});
-  Json result = object({{"makespan", time},
-                        {"span", time},
-                        {"idle", list_of(time)},
-                        {"bubble_fraction", ratio("of the makespan")},
-                        {"peak_activations", object({{"release_at_b", sets}, {"release_at_w", sets}})},
-                        {"weight_copies", count()},
-                        {"weight_versions", list_of(count())},
-                        {"gradient_delays", list_of(count())},
-                        {"messages_relative_to_1f1b", ratio("messages of 1f1b")},
-                        {"span_lower_bound", or_null(time)},
-                        {"fill", or_null(fill)},
-                        {"exact", exact},
-                        {"operations", list_of(operation)}});
+  Json result =
+      object({{"makespan", time},
+              {"span", time},
+              {"idle", list_of(time)},
+              {"bubble_fraction", ratio("of the makespan")},
+              {"peak_activations", object({{"release_at_b", sets}, {"release_at_w", sets}})},
+              {"weight_copies", count()},
+              {"weight_versions", list_of(count())},
+              {"gradient_delays", list_of(count())},
+              {"messages_relative_to_1f1b", ratio("messages of 1f1b")},
+              {"span_lower_bound", or_null(time)},
+              {"steady_state",
+               or_null(object({{"micro_batch", time}, {"bubble_fraction", ratio("of the most idle device")}}))},
+              {"fill", or_null(fill)},
+              {"exact", exact},
+              {"operations", list_of(operation)}});
   result["properties"]["swarm"] = swarm_result(time);
   const Json schedule = object({{"kind", text()},
                                 {"stages", count()},

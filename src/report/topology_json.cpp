@@ -55,7 +55,8 @@ Json flows_json(const TopologyFlows& flows) {
           {"sharing", std::string(name(flows.sharing))},
           {"makespan_s", flows.makespan_s},
           {"first_finish_s", flows.first_finish_s},
-          {"mean_finish_s", flows.mean_finish_s}};
+          {"mean_finish_s", flows.mean_finish_s},
+          {"finish_s", flows.finish_s}};
 }
 
 Json document(const TopologyAnswer& answer, const Tool& tool) {

@@ -6,6 +6,7 @@
 
 #include "cairn/core/time.h"
 #include "cairn/sim/flows.h"
+#include "cairn/topology/composite.h"
 #include "cairn/topology/topology.h"
 #include "cairn/traffic/flow_file.h"
 
@@ -17,6 +18,9 @@ struct FlowRun {
   core::Picoseconds first = 0;
   double mean_s = 0.0;
 };
+
+// What a graph calls its endpoints; empty for networks that number them.
+EndpointNames endpoint_names(const topology::Composite& network);
 
 // Links, routes and flows with the numbers sim counts by: links in the order in which flows first cross them, pairs of
 // endpoints that several flows share routed once. Throws core::ConfigurationError: an endpoint that does not exist
