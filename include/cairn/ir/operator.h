@@ -65,6 +65,10 @@ struct Operator {
 
   OperatorId forward = -1;  // phase backward: the operator it is the derivative of; -1 for gradient sums
 
+  // Phase forward, a conversion of one operator's result that is no mathematics of its own (a cast, the maximum that scales it):
+  // that operator. The two are recomputed together. -1: none.
+  OperatorId converts = -1;
+
   // A selection whose derivative is a scatter into zeros: another operator writes the whole gradient before it.
   bool fills_gradient = false;
   // A contraction that keeps the format of its operands whatever narrow_products() is asked for (a router).
