@@ -129,6 +129,9 @@ std::vector<std::string> random_plan(core::Random& random) {
       "strategy.etp=" + etp,
       "strategy.zero=" + pick(random, {"0", "1", "3"}),
       "strategy.overlap.ep={kind: " + pick(random, {"none", "shared", "two-batch"}) + "}",
+      "strategy.overlap.tp=" +
+          pick(random, {"true", "false", "{kind: chunked, chunks: 2}", "{kind: t3}", "{kind: iso}"}),
+      "strategy.overlap.dp=" + pick(random, {"true", "false"}),
       "strategy.recompute=" + pick(random, {"none", "attention", "per-op", "full",
                                             fmt::format("{{operators: [{}]}}", fmt::join(operators, ", "))})};
   result.push_back(random.below(2) == 0 ? "model.moe.capacity_factor=" + pick(random, {"1.0", "1.25"})
