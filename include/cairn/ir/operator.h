@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <boost/container/small_vector.hpp>
 
@@ -55,6 +56,12 @@ struct Operator {
   loopnest::Domain domain;
   boost::container::small_vector<Access, 4> accesses;
   double flops_per_point = 0.0;
+
+  // Attention, forward: the pairs of query and key that count as the model's work, whatever its kernel executes (those of
+  // `domain`). `unmasked`: the pairs the model means; empty: all of `domain`. `full`: the pairs that published counts take it
+  // for, which leave the causal mask out: of a window of w keys those less than w apart, else all.
+  std::vector<loopnest::Guard> unmasked;
+  std::vector<loopnest::Guard> full;
 
   // How it is differentiated. A plain contraction needs nothing here: each factor's gradient is the contraction, over the
   // same domain, of the output's gradient with the other factors. Anything else is differentiated by one fused operator over the
