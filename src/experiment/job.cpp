@@ -132,6 +132,7 @@ class Job::Implementation {
     if (!result.prediction.fits) result.why_not = why_not(result.prediction);
     result.assumptions = assumptions(engine);
     find_extrapolations();
+    warn_of_masked_pairs(result.prediction);
     return result;
   }
 
@@ -139,6 +140,16 @@ class Job::Implementation {
     const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
     const auto peak = accelerator.matrix_peak(r_.recipe.gemm);
     return (peak ? *peak : accelerator.vector_peak(r_.recipe.gemm)).base();
+  }
+
+  // Full attention counts pairs that kernels skip: with enough of them its FLOPs exceed what the devices could execute.
+  void warn_of_masked_pairs(const predict::Prediction& prediction) {
+    const double ranks = static_cast<double>(program_.mesh.ranks());
+    if (prediction.model_flops <= core::to_seconds(prediction.time) * peak_flops() * ranks) return;
+    warnings_.push_back(
+        "MFU above 100 %: it counts attention full, as published figures do, and the kernel skips masked pairs; the "
+        "causal MFU "
+        "counts those that are needed");
   }
 
   // Warnings of the experiment itself, then of the prices given so far.

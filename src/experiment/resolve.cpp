@@ -343,6 +343,10 @@ class Resolver {
       r_.warnings.push_back("strategy.overlap.tp: nothing to overlap with tp 1");
       return;
     }
+    if (*asked.kind == TensorOverlapKind::iso && !r_.transformer.causal)
+      error("strategy.overlap.tp",
+            "iso runs one half of the tokens ahead of the other, and a model without causal mask needs both at once",
+            "use kind: chunked or t3");
     using Kind = plan::TensorPieces::Kind;
     strategy.tensor_pieces.kind = *asked.kind == TensorOverlapKind::chunked ? Kind::chunked
                                   : *asked.kind == TensorOverlapKind::t3    ? Kind::triggered

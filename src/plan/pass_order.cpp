@@ -156,7 +156,9 @@ PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::Swee
   const bool updates = std::any_of(schedule.operations.begin(), schedule.operations.end(),
                                    [](const auto& operation) { return operation.phase == pipeline::Phase::optimizer; });
   if (updates) result.update_table = result.tables++;
-  if (!schedule.side_rows.empty()) {
+  // Side rows come last, and may be empty.
+  const std::int32_t side_begin = schedule.row_begin[static_cast<std::size_t>(schedule.stages)];
+  if (side_begin < schedule.row_begin.back()) {
     result.side_table = result.tables;
     result.tables += k_side_tables * schedule.chunks;
   }

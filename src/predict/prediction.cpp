@@ -53,7 +53,7 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
       const plan::Work& work = block->works[static_cast<std::size_t>(step.work)];
       if (const auto* shard = std::get_if<ir::Shard>(&work)) {
         if (shard->op->kind == ir::Kind::contraction)
-          result.contraction_flops += count * mean_share(*shard->op) * ir::flops_unguarded(*shard);
+          result.contraction_flops += count * mean_share(*shard->op) * ir::flops(*shard);
       } else if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
         const CostPricer::Sent sent = input.pricer.sent(*transfer);
         Volume& volume = result.volumes[static_cast<std::size_t>(plan::reported_as(step.axis))];
