@@ -44,11 +44,10 @@ struct FlowFile {
   }
 };
 
-// Throws core::ConfigurationError with up to k_shown_errors wrong places: fields that are no numbers, negative amounts,
-// a flow to itself, a row that is not there or waits for itself.
+// Throws core::ConfigurationError with up to core::k_shown_errors wrong places: fields that are no numbers, negative
+// amounts, a flow to itself, a row that is not there or waits for itself.
 FlowFile parse_flows(std::string_view text, const std::string& file_name);
+// Of a file of at most core::k_most_listed_bytes.
 FlowFile read_flows(const std::filesystem::path& file);
-
-inline constexpr std::size_t k_shown_errors = 20;
 
 }  // namespace cairn::traffic
