@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "cairn/report/swarm.h"
 #include "context.h"
 #include "exit_code.h"
+#include "progress.h"
 #include "schedule_times.h"
 #include "swarm_answer.h"
 
@@ -114,11 +116,21 @@ void add_filling(const experiment::FillFile& file, Times& times, report::Schedul
                                           {.margin = file.margin, .exposed = ticks(file.exposed)});
 }
 
+std::size_t operations_of(const report::ScheduleAnswer& answer) { return answer.run.order.steps.size(); }
+std::size_t operations_of(const report::SwarmAnswer& answer) { return answer.outcome.runs.size(); }
+
 template <class Answer>
 void write(Output& output, const Answer& answer, const ScheduleArguments& arguments, const Context& context) {
   if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer));
   if (!arguments.result.json) return output.write(report::text(answer, {.color = context.color(output)}));
-  report::write_json(answer, context.tool, [&output](std::string_view part) { output.write(part); });
+  ProgressLine progress(context.common);
+  const std::size_t operations = operations_of(answer);
+  std::size_t written = 0;
+  report::write_json(answer, context.tool, [&](std::string_view part) {
+    output.write(part);
+    written += static_cast<std::size_t>(std::count(part.begin(), part.end(), '}'));  // an operation is one object
+    progress.show("written", std::min(written, operations), operations);
+  });
   output.write("\n");
 }
 

@@ -99,9 +99,10 @@ class Job::Implementation {
     warnings_ = r_.warnings;
   }
 
-  Result run(predict::Engine engine, bool all_timelines) {
+  Result run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress) {
     predict::EventOptions event = event_options();
     event.all_timelines = all_timelines;
+    event.progress = std::move(progress);
     event.demands = demands_.get();
     const predict::PredictionInput input{
         .program = program_,
@@ -403,7 +404,9 @@ Job::Job(const LoadedExperiment& loaded, const config::Loader& loader)
     : implementation_(std::make_unique<Implementation>(loaded, loader)) {}
 Job::~Job() = default;
 
-Result Job::run(predict::Engine engine, bool all_timelines) { return implementation_->run(engine, all_timelines); }
+Result Job::run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress) {
+  return implementation_->run(engine, all_timelines, std::move(progress));
+}
 const Experiment& Job::experiment() const { return implementation_->r_.experiment; }
 const models::TransformerConfig& Job::transformer() const { return implementation_->r_.transformer; }
 const ir::Model& Job::model() const { return implementation_->model_; }

@@ -23,6 +23,7 @@ SharedStep::Runner::Runner(const Order& its, const EventOptions& options, std::i
 
 SharedStep::SharedStep(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options)
     : classes_(classes),
+      progress_(options.progress),
       units_(options.demands->units()),
       instances_(classes, units_),
       usage_(instances_.links()),
@@ -76,7 +77,9 @@ void SharedStep::run() {
     for (const std::size_t stream : runners_[at(id)].order->script->busy) ready_.push_back(tag(id, stream));
   drain();
   settle();
+  const auto all = at(tasks());
   while (!queue_.empty()) {
+    if (progress_) progress_(at(done_), all);
     do {
       const Event event = queue_.pop();
       if (event.kind == Kind::end) {
@@ -257,6 +260,7 @@ void SharedStep::end_work(Tag tag) {
 void SharedStep::finish(std::int64_t actor, std::size_t stream) {
   Runner& runner = runners_[at(actor)];
   Lane& lane = runner.lanes[stream];
+  ++done_;
   const StageScript::Stretch& stretch = runner.order->script->stretches[lane.stretch];
   const Task& task = stretch.block->task(stream, lane.task);
   const Span span{.start = lane.start, .end = queue_.now()};
