@@ -73,8 +73,9 @@ std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments,
   experiment::Job job(experiment::load(context.loader, arguments.experiment, {}), context.loader);
   const pipeline::StageCosts costs = experiment::stage_costs(job);
   pipeline::Settings settings = settings_of(arguments);
-  settings.stages = static_cast<std::int32_t>(job.strategy().pipeline);
-  settings.micro_batches = static_cast<std::int32_t>(job.strategy().micro_batches);
+  const pipeline::Settings planned = plan::schedule_settings(job.strategy());
+  settings.stages = planned.stages;
+  settings.micro_batches = planned.micro_batches;
   return compared(settings, [&](std::string_view kind, const pipeline::Settings& adapted_settings) {
     report::ScheduleAnswer answer;
     answer.unit = "s";

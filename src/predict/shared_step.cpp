@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cairn/core/assert.h"
+#include "cairn/core/diagnostics.h"
 
 namespace cairn::predict {
 namespace {
@@ -100,7 +101,11 @@ void SharedStep::run() {
   for (const Runner& runner : runners_)
     for (const std::size_t stream : runner.order->script->busy) {
       Lane lane = runner.lanes[stream];
-      CAIRN_ASSERT(!lane.running && !at_task(*runner.order, lane, stream));
+      if (lane.running)  // what shares units so long that nothing is told to wake it
+        throw core::ConfigurationError("simulation.contention",
+                                       "what shares links ends later than simulated time reaches",
+                                       "turn contention off, or raise the cluster's bandwidths");
+      CAIRN_ASSERT(!at_task(*runner.order, lane, stream));
     }
 }
 
