@@ -1,8 +1,8 @@
 // `cairn bound`: an operator, an einsum, a graph or an execution, and the provable bracket of its data movement.
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <functional>
+#include <sstream>
 #include <variant>
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include "bound_moves.h"
 #include "cairn/config/units.h"
 #include "cairn/core/assert.h"
+#include "cairn/core/read_file.h"
 #include "cairn/hardware/files.h"
 #include "cairn/numerics/format.h"
 #include "cairn/pebble/cdag_file.h"
@@ -38,15 +39,14 @@ constexpr double k_most_words = 1e18;
 constexpr Words k_first_memory = 16;  // words, in the table of localities; each next is four times as large
 constexpr Words k_memory_step = 4;
 
-std::ifstream opened(const std::string& option, const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream || stream.peek() == std::ifstream::traits_type::eof())
-    throw core::ConfigurationError(option, fmt::format("'{}' cannot be read, or holds nothing", file), "name a file");
-  return stream;
+std::istringstream opened(const std::string& option, const std::string& file, const char* what) {
+  std::string text = core::read_file(file, core::k_most_listed_bytes, what);
+  if (text.empty()) throw core::ConfigurationError(option, fmt::format("'{}' holds nothing", file), "name a file");
+  return std::istringstream(std::move(text));
 }
 
 Cdag graph_of_trace(const std::string& file) {
-  std::ifstream stream = opened("--trace", file);
+  std::istringstream stream = opened("--trace", file, "a trace of reads and writes");
   std::string start(k_binary_trace.size(), '\0');
   stream.read(start.data(), static_cast<std::streamsize>(start.size()));
   stream.clear();
@@ -64,7 +64,7 @@ Operation named_operation(const BoundArguments& arguments) {
 
 std::variant<Operation, pebble::NamedCdag> source(const BoundArguments& arguments) {
   if (!arguments.cdag.empty()) {
-    std::ifstream stream = opened("--cdag", arguments.cdag);
+    std::istringstream stream = opened("--cdag", arguments.cdag, "a list of vertices and edges");
     return pebble::read_cdag(stream, arguments.cdag);
   }
   if (!arguments.trace.empty()) return pebble::NamedCdag{.graph = graph_of_trace(arguments.trace), .names = {}};

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <new>
 
 #include "arguments.h"
 #include "context.h"
@@ -68,6 +69,9 @@ int run(int argc, const char* const* argv) {
     return k_input_output;
   } catch (const core::CapabilityError& error) {
     complain(error.what());
+    return k_capability;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "cairn: this machine has too little memory for what was asked: ask for less at a time, or give it more\n");
     return k_capability;
   } catch (const std::exception& error) {
     return report_bug(error.what());

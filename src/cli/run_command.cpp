@@ -9,6 +9,7 @@
 #include "cairn/trace/chrome.h"
 #include "context.h"
 #include "exit_code.h"
+#include "progress.h"
 
 namespace cairn::cli {
 namespace {
@@ -39,7 +40,11 @@ int run_one(const RunArguments& arguments, Context& context) {
   say(fmt::format("{} stages, {} accelerators, {} micro-batches", job.program().stages(), job.gpus(),
                   job.strategy().micro_batches));
   const Stopwatch running;
-  const experiment::Result result = job.run(arguments.engine, !arguments.trace.empty());
+  ProgressLine progress(context.common);
+  const experiment::Result result =
+      job.run(arguments.engine, !arguments.trace.empty(),
+              [&](std::size_t done, std::size_t of) { progress.show("simulated", done, of); });
+  progress.clear();
   const double running_s = running.seconds();
 
   if (!arguments.trace.empty()) {

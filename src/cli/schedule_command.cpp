@@ -14,6 +14,7 @@
 #include "cairn/report/swarm.h"
 #include "context.h"
 #include "exit_code.h"
+#include "progress.h"
 #include "schedule_times.h"
 #include "swarm_answer.h"
 
@@ -108,8 +109,9 @@ std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments,
   experiment::Job job(experiment::load(context.loader, arguments.experiment, {}), context.loader);
   const pipeline::StageCosts costs = experiment::stage_costs(job);
   pipeline::Settings settings = settings_of(arguments);
-  settings.stages = static_cast<std::int32_t>(job.strategy().pipeline);
-  settings.micro_batches = static_cast<std::int32_t>(job.strategy().micro_batches);
+  const pipeline::Settings planned = plan::schedule_settings(job.strategy());
+  settings.stages = planned.stages;
+  settings.micro_batches = planned.micro_batches;
   return compared(settings, arguments, [&](std::string_view kind, const pipeline::Settings& taken) {
     report::ScheduleAnswer answer;
     answer.unit = "s";
@@ -179,11 +181,21 @@ void add_filling(const experiment::LoadedFill& fill, Times& times, report::Sched
                                           {.margin = file.margin, .exposed = ticks("exposed", file.exposed)});
 }
 
+std::size_t operations_of(const report::ScheduleAnswer& answer) { return answer.run.order.steps.size(); }
+std::size_t operations_of(const report::SwarmAnswer& answer) { return answer.outcome.runs.size(); }
+
 template <class Answer>
 void write(Output& output, const Answer& answer, const ScheduleArguments& arguments, const Context& context) {
   if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer));
   if (!arguments.result.json) return output.write(report::text(answer, {.color = context.color(output)}));
-  report::write_json(answer, context.tool, [&output](std::string_view part) { output.write(part); });
+  ProgressLine progress(context.common);
+  const std::size_t operations = operations_of(answer);
+  std::size_t written = 0;
+  report::write_json(answer, context.tool, [&](std::string_view part) {
+    output.write(part);
+    written += static_cast<std::size_t>(std::count(part.begin(), part.end(), '}'));  // an operation is one object
+    progress.show("written", std::min(written, operations), operations);
+  });
   output.write("\n");
 }
 

@@ -4,9 +4,25 @@
 #include "cairn/traffic/run.h"
 #include "context.h"
 #include "exit_code.h"
+#include "progress.h"
 
 namespace cairn::cli {
 namespace {
+
+// How many flows have ended.
+class EndedFlows final : public sim::FlowObserver {
+ public:
+  EndedFlows(ProgressLine& line, std::size_t flows) : line_(line), flows_(flows) {}
+  void on_end(sim::FlowId /*flow*/, core::Picoseconds /*time*/) override { line_.show("flows", ++ended_, flows_); }
+  void on_release(sim::FlowId /*flow*/, core::Picoseconds /*time*/) override {}
+  void on_enter(sim::FlowId /*flow*/, core::Picoseconds /*time*/) override {}
+  void on_capacity(sim::LinkId /*link*/, core::Picoseconds /*time*/, double /*capacity*/) override {}
+
+ private:
+  ProgressLine& line_;
+  std::size_t flows_;
+  std::size_t ended_ = 0;
+};
 
 report::TopologyAnswer answer_for(const std::string& name, const TopologyArguments& arguments,
                                   const topology::PriceList& prices, const Context& context) {
@@ -16,7 +32,9 @@ report::TopologyAnswer answer_for(const std::string& name, const TopologyArgumen
   const topology::Composite& network = *answer.network.topology;
   const traffic::FlowFile flows = traffic::read_flows(arguments.flows, traffic::endpoint_names(network));
   const sim::Sharing sharing = arguments.sharing == "max-min" ? sim::Sharing::max_min : sim::Sharing::rtt_weighted;
-  answer.flows = report::summary(network, flows, traffic::run(network, flows, sharing), sharing);
+  ProgressLine line(context.common);
+  EndedFlows ended(line, flows.rows.size());
+  answer.flows = report::summary(network, flows, traffic::run(network, flows, sharing, &ended), sharing);
   if (flows.counts_from_zero) answer.assumptions.emplace_back("rows of the table of flows are counted from 0");
   return answer;
 }

@@ -88,6 +88,27 @@ fs::path Loader::find(std::string_view name, std::string_view kind, const Place&
   return {};
 }
 
+Node Loader::parsed(const fs::path& file, const Place& place, core::Diagnostics& diagnostics) const {
+  if (const auto kept = parsed_.find(file); kept != parsed_.end()) return kept->second;
+  const std::size_t before = diagnostics.all().size();
+  const std::optional<std::string> text = read_text_file(file, place, diagnostics);
+  if (!text) return {};
+  const Syntax syntax = file.extension() == ".json" ? Syntax::json : Syntax::yaml;
+  if (syntax == Syntax::yaml && text->size() > k_yaml_limit) {
+    const Place here{.file = std::make_shared<const std::string>(file.string()), .line = 1, .column = 1};
+    diagnostics.add(error_at(here, {},
+                             fmt::format("larger than {} MiB, the most that is read of YAML", k_yaml_limit >> 20),
+                             "is this the right file? Long lists are read as JSON, from a file named .json"));
+    return {};
+  }
+  Node node = parse_text(*text, syntax, file.string(), diagnostics);
+  if (node.is_null() && !diagnostics.has_errors())
+    diagnostics.add(error_at(node.place, {}, "empty file", "write at least one key: value"));
+  const bool sound = diagnostics.all().size() == before;
+  if (sound && text->size() <= k_kept_bytes && parsed_.size() < k_kept_files) parsed_.emplace(file, node);
+  return node;
+}
+
 Node Loader::load_chain(const fs::path& file, std::vector<fs::path>& chain, const Place& place,
                         core::Diagnostics& diagnostics) const {
   std::error_code problem;
@@ -97,14 +118,8 @@ Node Loader::load_chain(const fs::path& file, std::vector<fs::path>& chain, cons
         error_at(place, "extends", fmt::format("{} extends itself", quote(file.string())), "break the circle"));
     return {};
   }
-  const std::optional<std::string> text = read_text_file(file, place, diagnostics);
-  if (!text) return {};
-  Node node = parse_text(*text, file.extension() == ".json" ? Syntax::json : Syntax::yaml, file.string(), diagnostics);
-  if (node.is_null()) {
-    if (!diagnostics.has_errors())
-      diagnostics.add(error_at(node.place, {}, "empty file", "write at least one key: value"));
-    return node;
-  }
+  Node node = parsed(file, place, diagnostics);
+  if (node.is_null()) return node;
   const Node* extends = node.find("extends");
   if (extends == nullptr) return node;
   if (!extends->is_scalar()) {

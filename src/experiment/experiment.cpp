@@ -288,6 +288,16 @@ void describe(Fields& fields, Fault& fault) {
   fields.number("compute", fault.compute, {.doc = "its speed, 1 = as priced", .required = true, .positive = true});
   fields.quantity("from", fault.from, {.doc = "since when"});
   fields.quantity("until", fault.until, {.doc = "until when; default: the end"});
+  fields.check(
+      "until", [&] { return !fault.until || *fault.until > fault.from; }, "is not later than from",
+      "give a later time, or leave it out: until the end");
+  const auto reached = [](core::Seconds time) {
+    return time.base() * core::k_picoseconds_per_second < static_cast<double>(core::k_reach);
+  };
+  constexpr const char* k_beyond = "is later than simulated time reaches, 26 days";
+  fields.check("from", [&] { return reached(fault.from); }, k_beyond, "no step lasts so long: leave the fault out");
+  fields.check(
+      "until", [&] { return !fault.until || reached(*fault.until); }, k_beyond, "leave it out: until the end");
 }
 void describe(Fields& fields, Jitter& jitter) {
   fields.name("distribution", jitter.distribution, {"lognormal"}, {.doc = "of a computation's duration, mean 1"});

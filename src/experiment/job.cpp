@@ -91,18 +91,14 @@ class Job::Implementation {
     resolve_strategy(r_, diagnostics);
     diagnostics.raise_if_errors();
     for (const core::Diagnostic& each : diagnostics.all()) r_.warnings.push_back(sentence(each));
-    try {
-      prepare();
-    } catch (const core::ConfigurationError& problem) {
-      add_placed(problem, r_.origins, diagnostics);
-      diagnostics.raise_if_errors();
-    }
+    in_place([&] { prepare(); });
     warnings_ = r_.warnings;
   }
 
-  Result run(predict::Engine engine, bool all_timelines) {
+  Result run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress) {
     predict::EventOptions event = event_options();
     event.all_timelines = all_timelines;
+    event.progress = std::move(progress);
     event.demands = demands_.get();
     const predict::PredictionInput input{
         .program = program_,
@@ -122,13 +118,7 @@ class Job::Implementation {
         .capacity_bytes = r_.machine.accelerator.value.process_memory().base(),
         .limits = limits()};
     Result result;
-    try {
-      result.prediction = predict::predict(input);
-    } catch (const core::ConfigurationError& problem) {
-      core::Diagnostics diagnostics;
-      add_placed(problem, r_.origins, diagnostics);
-      diagnostics.raise_if_errors();
-    }
+    in_place([&] { result.prediction = predict::predict(input); });
     if (!result.prediction.fits) result.why_not = why_not(result.prediction);
     result.assumptions = assumptions(engine);
     find_extrapolations();
@@ -193,6 +183,25 @@ class Job::Implementation {
   plan::Program program_;
 
  private:
+  // What goes wrong is an error of the setting that decides it. Counts and times of work that no other setting is known
+  // to decide grow with the tokens that are worked on at once.
+  template <class Work>
+  void in_place(Work work) const {
+    core::Diagnostics diagnostics;
+    try {
+      return work();
+    } catch (const core::OutOfRange& problem) {
+      const bool sequence = r_.experiment.training.seq_len >= r_.strategy.micro_batch;
+      add_placed(problem.at(sequence ? "training.seq_len" : "strategy.micro_batch",
+                            fmt::format("with {} tokens at once: use fewer",
+                                        r_.experiment.training.seq_len * r_.strategy.micro_batch)),
+                 r_.origins, diagnostics);
+    } catch (const core::ConfigurationError& problem) {
+      add_placed(problem, r_.origins, diagnostics);
+    }
+    diagnostics.raise_if_errors();
+  }
+
   void prepare() {
     model_ = models::build_transformer(r_.transformer, r_.build);
     const std::int64_t domain = r_.machine.network.levels.front().domain;
@@ -408,6 +417,12 @@ class Job::Implementation {
     if (!r_.carried.empty()) all.insert(r_.carried);
     const hardware::RunningCosts costs = hardware::running_costs(r_.machine);
     all.insert(costs.assumptions.begin(), costs.assumptions.end());
+    if (engine == predict::Engine::analytic) {
+      const Simulation& simulation = r_.experiment.simulation;
+      if (simulation.jitter.sigma > 0.0)
+        all.insert("computation takes what it is priced at: no jitter (analytic engine)");
+      if (!simulation.faults.empty()) all.insert("every rank runs at full speed: no faults (analytic engine)");
+    }
     if (r_.calibration.transfer_provenance.evidence == cost::Evidence::assumed)
       all.insert("transfers: " + r_.calibration.transfer_provenance.source);
     return {all.begin(), all.end()};
@@ -418,7 +433,9 @@ Job::Job(const LoadedExperiment& loaded, const config::Loader& loader)
     : implementation_(std::make_unique<Implementation>(loaded, loader)) {}
 Job::~Job() = default;
 
-Result Job::run(predict::Engine engine, bool all_timelines) { return implementation_->run(engine, all_timelines); }
+Result Job::run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress) {
+  return implementation_->run(engine, all_timelines, std::move(progress));
+}
 const Experiment& Job::experiment() const { return implementation_->r_.experiment; }
 const models::TransformerConfig& Job::transformer() const { return implementation_->r_.transformer; }
 const ir::Model& Job::model() const { return implementation_->model_; }

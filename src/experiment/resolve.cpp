@@ -139,7 +139,7 @@ class Resolver {
   static pipeline::Settings options(const ScheduleChoice& choice) {
     pipeline::Settings options;
     const auto set = [](std::int32_t& option, const std::optional<std::int64_t>& value) {
-      if (value) option = static_cast<std::int32_t>(*value);
+      if (value) option = static_cast<std::int32_t>(*value);  // describe() bounds them
     };
     set(options.waves, choice.waves);
     set(options.pipelines, choice.pipelines);
@@ -432,10 +432,13 @@ class Resolver {
 
 void add_placed(const core::ConfigurationError& error, const config::Origins& origins, core::Diagnostics& diagnostics) {
   for (const core::Diagnostic& each : error.diagnostics()) {
-    // What knows no experiment names a schedule or stages without saying whose.
+    // What knows no experiment names a schedule or stages without saying whose, and counts what others decide.
     const bool of_strategy = each.key_path.starts_with("schedule") || each.key_path.starts_with("stages");
+    std::string key = (of_strategy ? "strategy." : "") + each.key_path;
+    if (each.key_path == "schedule.micro_batches") key = "training.global_batch";
+    if (each.key_path == "schedule.stages") key = "strategy.pp";
     if (each.file.empty() && !each.key_path.empty())
-      diagnostics.add(origins.error((of_strategy ? "strategy." : "") + each.key_path, each.message, each.hint));
+      diagnostics.add(origins.error(key, each.message, each.hint));
     else
       diagnostics.add(each);
   }

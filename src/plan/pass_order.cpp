@@ -4,6 +4,7 @@
 #include <span>
 
 #include "cairn/core/assert.h"
+#include "cairn/core/out_of_range.h"
 #include "side_rows.h"
 
 namespace cairn::plan {
@@ -162,7 +163,10 @@ PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::Swee
     result.side_table = result.tables;
     result.tables += k_side_tables * schedule.chunks;
   }
-  CAIRN_ASSERT(schedule.stages <= 0xffff && 4 * result.tables <= 0xffff);
+  CAIRN_ASSERT(schedule.stages <= 0xffff);
+  (void)core::narrow<std::uint16_t>(
+      4 * std::int64_t{result.tables},
+      {.key_path = "strategy.schedule.chunks", .what = "passes of one device", .hint = "use fewer chunks"});
   result.slots.reserve(schedule.operations.size());
   std::vector<std::int32_t> waiters;
   if (result.side_table >= 0) waiters = first_waiters(schedule);

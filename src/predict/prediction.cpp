@@ -4,9 +4,8 @@
 #include <map>
 #include <numeric>
 
-#include <fmt/format.h>
-
-#include "cairn/core/format_units.h"
+#include "reach.h"
+#include "work_text.h"
 
 namespace cairn::predict {
 namespace {
@@ -70,29 +69,6 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
   return result;
 }
 
-std::string detail(const plan::Work& work) {
-  if (const auto* transfer = std::get_if<plan::Transfer>(&work))
-    return fmt::format("{} over {} ranks", core::format(core::Bytes::from_base(transfer->bytes)), transfer->group.size);
-  if (const auto* copy = std::get_if<plan::Copy>(&work)) return core::format(core::Bytes::from_base(copy->bytes));
-  if (const auto* processor = std::get_if<plan::OnProcessor>(&work))
-    return fmt::format("{} parameters", core::format_count(static_cast<double>(processor->elements)));
-  const auto& shard = std::get<ir::Shard>(work);
-  if (!cost::is_attention(shard) && shard.op->is_plain_contraction()) {
-    const cost::GemmShape shape = cost::gemm_shape(shard);
-    const std::string product = fmt::format("{} x {} x {}", shape.m, shape.n, shape.k);
-    return shape.batch > 1 ? fmt::format("{} of {}", shape.batch, product) : product;
-  }
-  return core::format(core::Bytes::from_base(ir::bytes(shard)));
-}
-
-std::string name_of(const plan::Step& step, const plan::Work& work) {
-  if (const auto* shard = std::get_if<ir::Shard>(&work)) return shard->op->name;
-  if (const auto* transfer = std::get_if<plan::Transfer>(&work))
-    return fmt::format("{} {}", plan::label(step.axis), plan::name(transfer->collective));
-  if (const auto* copy = std::get_if<plan::Copy>(&work)) return fmt::format("copy {}", plan::name(copy->lane));
-  return "update by the host";
-}
-
 std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t stage) {
   std::map<std::pair<std::string, std::string>, PriceLine> lines;
   for (const auto& [block, count] : block_counts(input.program, stage)) {
@@ -103,9 +79,9 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
       if (std::holds_alternative<plan::HostWork>(work)) continue;
       const auto* shard = std::get_if<ir::Shard>(&work);
       const auto* transfer = std::get_if<plan::Transfer>(&work);
-      std::string name = name_of(step, work);
+      std::string name = work_name(work, step.axis);
       if (step.term == plan::Term::recompute) name += " (again)";
-      std::string shown = detail(work);
+      std::string shown = work_detail(work);
       PriceLine& line = lines[{name, shown}];
       line.name = std::move(name);
       line.detail = std::move(shown);
@@ -168,6 +144,8 @@ bool fits(const MemoryReport& report) {
 bool tight(const MemoryReport& report) { return report.headroom() < k_tight_share * report.capacity; }
 
 Prediction predict(const PredictionInput& input) {
+  require_reachable(input.program, input.prices);
+  require_recordable(input.program);
   Prediction result;
   if (input.engine != Engine::event) {
     result.analytic = input.analytic.makespan(input.program);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cairn/core/assert.h"
+#include "cairn/core/diagnostics.h"
 
 namespace cairn::predict {
 namespace {
@@ -23,6 +24,7 @@ SharedStep::Runner::Runner(const Order& its, const EventOptions& options, std::i
 
 SharedStep::SharedStep(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options)
     : classes_(classes),
+      progress_(options.progress),
       units_(options.demands->units()),
       instances_(classes, units_),
       usage_(instances_.links()),
@@ -76,7 +78,9 @@ void SharedStep::run() {
     for (const std::size_t stream : runners_[at(id)].order->script->busy) ready_.push_back(tag(id, stream));
   drain();
   settle();
+  const auto all = at(tasks());
   while (!queue_.empty()) {
+    if (progress_) progress_(at(done_), all);
     do {
       const Event event = queue_.pop();
       if (event.kind == Kind::end) {
@@ -97,7 +101,11 @@ void SharedStep::run() {
   for (const Runner& runner : runners_)
     for (const std::size_t stream : runner.order->script->busy) {
       Lane lane = runner.lanes[stream];
-      CAIRN_ASSERT(!lane.running && !at_task(*runner.order, lane, stream));
+      if (lane.running)  // what shares units so long that nothing is told to wake it
+        throw core::ConfigurationError("simulation.contention",
+                                       "what shares links ends later than simulated time reaches",
+                                       "turn contention off, or raise the cluster's bandwidths");
+      CAIRN_ASSERT(!at_task(*runner.order, lane, stream));
     }
 }
 
@@ -258,6 +266,7 @@ void SharedStep::end_work(Tag tag) {
 void SharedStep::finish(std::int64_t actor, std::size_t stream) {
   Runner& runner = runners_[at(actor)];
   Lane& lane = runner.lanes[stream];
+  ++done_;
   const StageScript::Stretch& stretch = runner.order->script->stretches[lane.stretch];
   const Task& task = stretch.block->task(stream, lane.task);
   const Span span{.start = lane.start, .end = queue_.now()};

@@ -10,7 +10,7 @@ TopologyAnswer describe(topology::Network network, const topology::PriceList& pr
   TopologyAnswer answer;
   const topology::Composite& whole = *network.topology;
   answer.limits = whole.limits();
-  if (topology::is_surveyed(whole.endpoints(), answer.limits.diameter)) answer.routed = topology::survey(whole);
+  if (topology::is_surveyed(whole, answer.limits.diameter)) answer.routed = topology::survey(whole);
   answer.bill = topology::bill(whole, prices);
   answer.prices = prices.name;
   answer.assumptions = network.assumptions;

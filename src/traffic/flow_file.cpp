@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <unordered_map>
@@ -12,6 +10,7 @@
 #include "cairn/config/node.h"
 #include "cairn/config/units.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/read_file.h"
 
 namespace cairn::traffic {
 namespace {
@@ -20,7 +19,7 @@ enum Column : std::size_t { k_src, k_dst, k_bytes, k_start, k_after, k_columns }
 constexpr std::array<std::string_view, k_columns> k_names{"src", "dst", "bytes", "start_s", "after"};
 constexpr std::string_view k_byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::size_t k_absent = std::numeric_limits<std::size_t>::max();
-constexpr double k_longest_s = 2e6;  // what int64 picoseconds hold
+constexpr double k_longest_s = 2e6;  // a little less than what simulated time reaches
 
 std::string_view trimmed(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
@@ -50,7 +49,7 @@ class Reader {
   }
 
  private:
-  bool enough() const { return diagnostics_.error_count() >= k_shown_errors; }
+  bool enough() const { return diagnostics_.error_count() >= core::k_shown_errors; }
 
   // At the column where `field` begins, in the line just read.
   void error(std::string_view field, std::string message, std::string hint) {
@@ -141,8 +140,12 @@ class Reader {
     std::optional<double> value = config::parse_number(text);
     if (!value) value = config::parse_quantity(text, dimension).base;
     if (value && *value >= 0.0 && *value <= most) return *value;
-    error(text, std::string(k_names[column]) + ": expected a number >= 0, found " + config::quote(text),
-          column == k_bytes ? "bytes, as in 1e6 or 2GB" : "seconds, as in 0.5 or 5ms");
+    if (value && *value > most)
+      error(text, std::string(k_names[column]) + ": " + config::quote(text) + " is later than simulated time reaches",
+            "flows start within 2e6 s");
+    else
+      error(text, std::string(k_names[column]) + ": expected a number >= 0, found " + config::quote(text),
+            column == k_bytes ? "bytes, as in 1e6 or 2GB" : "seconds, as in 0.5 or 5ms");
     return 0.0;
   }
 
@@ -210,13 +213,8 @@ FlowFile parse_flows(std::string_view text, const std::string& file_name, const 
 }
 
 FlowFile read_flows(const std::filesystem::path& file, const EndpointNames& names) {
-  std::error_code problem;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(file, problem))
-    throw core::ConfigurationError(file.string(), "cannot be read", "name a CSV file of flows");
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (stream.bad()) throw core::InputOutputError(file.string() + ": reading stopped half-way");
-  return parse_flows(text, file.filename().string(), names);
+  return parse_flows(core::read_file(file, core::k_most_listed_bytes, "a CSV file of flows"), file.filename().string(),
+                     names);
 }
 
 }  // namespace cairn::traffic

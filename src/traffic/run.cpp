@@ -109,12 +109,13 @@ sim::FlowProblem problem(const topology::Topology& network, const FlowFile& flow
   return problem;
 }
 
-FlowRun run(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing) {
+FlowRun run(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing,
+            sim::FlowObserver* observer) {
   CAIRN_ASSERT(!flows.rows.empty());
   const sim::FlowProblem flow_problem = problem(network, flows, sharing);
   sim::FlowTimes times;
   try {
-    times = sim::run_flows(flow_problem);
+    times = sim::run_flows(flow_problem, observer);
   } catch (const core::ConfigurationError&) {
     if (const std::vector<std::uint32_t> cycle = find_cycle(flows); !cycle.empty()) refuse_cycle(flows, cycle);
     throw;

@@ -234,3 +234,26 @@ TEST_CASE("--set goes through the same parser") {
                                           "--set: error: intra.bandwidth: missing (required: per GPU, per direction)",
                                           "--set: error: intra.bandwdith: unknown key (did you mean 'bandwidth'?)"});
 }
+
+TEST_CASE("a YAML file beyond its limit is refused before it is read as YAML") {
+  const Folder folder;
+  const fs::path file = folder.write("brackets.yaml", std::string((std::size_t{8} << 20) + 1, '['));
+  core::Diagnostics diagnostics;
+  CHECK(config::Loader().load(file, diagnostics).is_null());
+  CHECK(folder.messages(diagnostics).starts_with("brackets.yaml:1:1: error: larger than 8 MiB"));
+}
+
+TEST_CASE("a loader keeps what it has read, errors aside") {
+  const Folder folder;
+  const fs::path file = folder.write("kept.yaml", "a: 1\n");
+  const config::Loader loader;
+  core::Diagnostics diagnostics;
+  CHECK(loader.load(file, diagnostics).find("a")->text == "1");
+  folder.write("kept.yaml", "a: 2\n");
+  CHECK(loader.load(file, diagnostics).find("a")->text == "1");
+  const fs::path wrong = folder.write("wrong.yaml", "a: 1\na: 2\n");
+  for (std::size_t times = 1; times <= 2; ++times) {
+    (void)loader.load(wrong, diagnostics);
+    CHECK(diagnostics.error_count() == times);
+  }
+}

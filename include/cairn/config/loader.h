@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,9 @@ namespace cairn::config {
 inline constexpr std::size_t k_file_limit = std::size_t{64} << 20;  // bytes
 inline constexpr std::size_t k_node_budget = 1'000'000;             // nodes of one file, aliases expanded
 inline constexpr int k_depth_limit = 64;                            // maps and lists within each other
+
+inline constexpr std::size_t k_kept_files = 256;                    // that a Loader keeps as trees
+inline constexpr std::size_t k_kept_bytes = std::size_t{1} << 20;   // of text, the longest file that it keeps
 
 enum class Syntax : std::uint8_t { yaml, json };
 
@@ -63,9 +67,12 @@ class Loader {
   std::vector<std::string> names(std::string_view kind) const;
 
  private:
+  // A file as it was when it was first read: many experiments name the same few.
+  Node parsed(const std::filesystem::path& file, const Place& place, core::Diagnostics& diagnostics) const;
   Node load_chain(const std::filesystem::path& file, std::vector<std::filesystem::path>& chain, const Place& place,
                   core::Diagnostics& diagnostics) const;
   std::vector<std::filesystem::path> folders_;
+  mutable std::map<std::filesystem::path, Node> parsed_;  // without anything wrong; at most k_kept_files
 };
 
 }  // namespace cairn::config

@@ -2,6 +2,7 @@
 // predicted.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,7 +41,9 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  Result run(predict::Engine engine, bool all_timelines = false);
+  // `progress` is told how far a simulation has come.
+  Result run(predict::Engine engine, bool all_timelines = false,
+             std::function<void(std::size_t done, std::size_t of)> progress = {});
 
   const Experiment& experiment() const;
   const models::TransformerConfig& transformer() const;

@@ -28,6 +28,7 @@ EndpointNames endpoint_names(const topology::Composite& network);
 sim::FlowProblem problem(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing);
 
 // Throws core::ConfigurationError, also for what sim::run_flows refuses. At least one row.
-FlowRun run(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing = sim::Sharing::max_min);
+FlowRun run(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing = sim::Sharing::max_min,
+            sim::FlowObserver* observer = nullptr);
 
 }  // namespace cairn::traffic
