@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cairn/core/json_text.h"
 #include "cairn/swarm/swarm.h"
 #include "long_list.h"
 
@@ -120,7 +121,7 @@ std::string json(std::span<const ScheduleAnswer> answers, const Tool& tool, int 
     json["schedules"].push_back({{"schedule", schedule_json(answer)},
                                  {"result", result_json(answer, figures(answer))},
                                  {"assumptions", answer.assumptions}});
-  return json.dump(indent);
+  return core::json_text(json, indent);
 }
 
 std::string schedule_kinds_json(const Tool& tool, int indent) {
@@ -139,7 +140,7 @@ std::string schedule_kinds_json(const Tool& tool, int indent) {
                            {"splits_backward", false},
                            {"goldens", true},
                            {"source", std::string(swarm::k_source)}});
-  return json.dump(indent);
+  return core::json_text(json, indent);
 }
 
 }  // namespace cairn::report
