@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cairn/config/node.h"
+#include "cairn/config/sources.h"
 #include "cairn/core/diagnostics.h"
 
 namespace cairn::config {
@@ -43,15 +44,27 @@ class Loader {
   // `search_folders` hold <kind>/<name>.yaml and <kind>/<name>/config.json; asked in order.
   explicit Loader(std::vector<std::filesystem::path> search_folders = {}) : folders_(std::move(search_folders)) {}
 
-  // The file `name` means: as a path relative to the folder of `naming_file` (the working folder when empty), then
-  // relative to each search folder, then as a bare name of `kind` ("clusters"). Empty, and an error at `place`, when
-  // there is none; the error names the nearest known name.
+  // This loader, which also writes down in `sources` what it reads; they must outlive it.
+  Loader noting(Sources& sources) const;
+
+  // The file that `name` means, by who says it:
+  //
+  //   a file               its own folder, then the search folders
+  //   --set                the search folders; the working folder when it is written as a path, with a '/'
+  //   the command line     likewise, and a name that ends in .yaml, .yml or .json is a path, too (a place without a
+  //   file)
+  //
+  // A search folder is asked for <name>, then for <kind>/<name>. So what a bare name means never depends on the working
+  // folder. Empty, and an error at `place`, when there is none; the error names the nearest known name.
   std::filesystem::path find(std::string_view name, std::string_view kind, const Place& place,
                              std::string_view key_path, core::Diagnostics& diagnostics) const;
+  // In the search folders alone: for what Cairn itself names. Empty when there is none.
+  std::filesystem::path find_shipped(std::string_view name, std::string_view kind) const;
 
-  // Reads a file with everything it extends. A null Node, and errors, when that fails.
-  Node load(const std::filesystem::path& file, core::Diagnostics& diagnostics) const;
-  // The same, found by name first.
+  // Reads a file with everything it extends; bare names it extends are of `kind`. A null Node, and errors, when that
+  // fails.
+  Node load(const std::filesystem::path& file, core::Diagnostics& diagnostics, std::string_view kind = {}) const;
+  // The same, found by a name of the command line first.
   Node load_named(std::string_view name, std::string_view kind, core::Diagnostics& diagnostics) const;
 
   // What `cluster:` or `model:` may hold: a name, `{file: name, overriding keys}`, or the whole block inline.
@@ -63,9 +76,15 @@ class Loader {
   std::vector<std::string> names(std::string_view kind) const;
 
  private:
-  Node load_chain(const std::filesystem::path& file, std::vector<std::filesystem::path>& chain, const Place& place,
-                  core::Diagnostics& diagnostics) const;
+  Node load_chain(const std::filesystem::path& file, std::string_view kind, std::vector<std::filesystem::path>& chain,
+                  const Place& place, core::Diagnostics& diagnostics) const;
+  void note(const std::filesystem::path& file, std::string_view kind, std::string_view text) const;
+  // Why `name` was not found: what is there instead, or where it was looked for.
+  core::Diagnostic not_found(std::string_view name, std::string_view kind, const Place& place,
+                             std::string_view key_path) const;
+
   std::vector<std::filesystem::path> folders_;
+  std::vector<Sources*> notes_;
 };
 
 }  // namespace cairn::config
