@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/config/read.h"
-#include "cairn/experiment/experiment.h"
+#include "cairn/core/json_text.h"
+#include "cairn/experiment/job.h"
 #include "cairn/hardware/files.h"
 #include "cairn/models/huggingface.h"
 #include "cairn/models/transformer.h"
@@ -20,12 +21,11 @@ constexpr int k_indent = 2;
 constexpr std::array<std::string_view, 9> k_kinds{"accelerators", "calibration", "clusters", "experiments",
                                                   "frameworks",   "models",      "precision", "prices", "topologies"};
 
-void write_document(const Json& document, Output& output) { output.write(document.dump(k_indent) + "\n"); }
+void write_document(const Json& document, Output& output) { output.write(core::json_text(document, k_indent) + "\n"); }
 
 // One block of an experiment with everything it names laid in.
 struct Block {
   std::string name;
-  Json values;
   std::vector<config::ResolvedKey> keys;
 };
 
@@ -41,7 +41,7 @@ config::Origins below(const config::Origins& origins, const std::string& path) {
 
 template <class T>
 Block block(std::string name, const T& value, const config::Origins& origins, const std::string& path = {}) {
-  return {std::move(name), Json::parse(config::to_json(value, -1)), config::resolved_keys(value, below(origins, path))};
+  return {std::move(name), config::resolved_keys(value, below(origins, path))};
 }
 
 std::vector<Block> read_blocks(const ConfigShowArguments& arguments, const Context& context) {
@@ -49,11 +49,12 @@ std::vector<Block> read_blocks(const ConfigShowArguments& arguments, const Conte
   core::Diagnostics diagnostics;
   const experiment::Experiment& e = loaded.experiment;
   const config::Node bf16 = config::make_scalar("bf16", {});
+  const config::Node megatron = config::make_scalar("megatron", {});
   const models::TransformerConfig model = models::read_model(e.model, context.loader, diagnostics);
   const hardware::Machine machine = hardware::read_machine(context.loader, e.cluster, "cluster", diagnostics);
   const auto precision = hardware::read_precision(
       context.loader, e.training.precision.is_null() ? bf16 : e.training.precision, "training.precision", diagnostics);
-  const auto framework = hardware::read_framework(context.loader, config::make_scalar(e.training.framework, {}),
+  const auto framework = hardware::read_framework(context.loader, e.training.framework.is_null() ? megatron : e.training.framework,
                                                   "training.framework", diagnostics);
   diagnostics.raise_if_errors();
   std::vector<Block> blocks;
@@ -103,17 +104,16 @@ std::string origin_text(const std::vector<Block>& blocks) {
 }  // namespace
 
 int command(const ConfigShowArguments& arguments, Context& context) {
-  const std::vector<Block> blocks = read_blocks(arguments, context);
-  Output output(arguments.result.output);
-  if (arguments.origin && !arguments.result.json) {
-    output.write(origin_text(blocks));
-  } else if (arguments.origin) {
-    write_document(origin_document(blocks), output);
+  std::string text;
+  if (arguments.origin) {
+    const std::vector<Block> blocks = read_blocks(arguments, context);
+    text = arguments.result.json ? core::json_text(origin_document(blocks), k_indent) + "\n" : origin_text(blocks);
   } else {
-    Json document = Json::object();
-    for (const Block& block : blocks) document[block.name] = block.values;
-    write_document(document, output);
+    const experiment::Job job(experiment::load(context.loader, arguments.experiment, arguments.overrides), context.loader);
+    text = config::to_json(job.written_out(experiment::Naming::in_full), k_indent) + "\n";
   }
+  Output output(arguments.result.output);
+  output.write(text);
   output.finish();
   return k_ok;
 }

@@ -249,6 +249,11 @@ class Resolver {
       return;
     }
     r_.strategy.micro_batches = r_.global_batch / unit;
+    if (choice_.micro_batches.value_or(r_.strategy.micro_batches) != r_.strategy.micro_batches)
+      error("strategy.micro_batches",
+            fmt::format("{} sequences in micro-batches of {} on dp {} ranks are {}, not {}", r_.global_batch,
+                        r_.strategy.micro_batch, r_.strategy.data, r_.strategy.micro_batches, *choice_.micro_batches),
+            "leave it out, or change training.global_batch");
   }
 
   void kernels() {
@@ -408,7 +413,7 @@ class Resolver {
   void capabilities() {
     const hardware::Capabilities& can = r_.framework.capabilities;
     const auto warn = [&](bool asked, bool able, const char* what) {
-      if (asked && !able) r_.warnings.push_back(fmt::format("{} has no {}", training_.framework, what));
+      if (asked && !able) r_.warnings.push_back(fmt::format("{} has no {}", framework_label(r_), what));
     };
     warn(r_.strategy.sequence_parallel, can.sequence_parallel, "sequence parallelism");
     warn(r_.strategy.recompute == plan::Recompute::attention, can.selective_recompute, "selective recomputation");
@@ -435,17 +440,30 @@ void add_placed(const core::ConfigurationError& error, const config::Origins& or
   }
 }
 
+config::Node framework_reference(const Resolved& r) {
+  constexpr const char* k_default = "megatron";
+  const config::Node& named = r.experiment.training.framework;
+  return named.is_null() ? config::make_scalar(k_default, {}) : named;
+}
+
+config::Node calibration_reference(const Resolved& r) {
+  if (!r.experiment.calibration.is_null()) return r.experiment.calibration;
+  const std::string name = accelerator_key(r.machine.cluster.value.accelerator);
+  return name.empty() ? config::Node{} : config::make_scalar(name, {});
+}
+
+std::string framework_label(const Resolved& r) {
+  const config::Node named = framework_reference(r);
+  return named.is_scalar() ? named.text : r.framework.name;
+}
+
 void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& diagnostics) {
   r.transformer = models::read_model(r.experiment.model, loader, diagnostics);
   r.machine = hardware::read_machine(loader, r.experiment.cluster, "cluster", diagnostics);
   const config::Node bf16 = config::make_scalar("bf16", {});
   const config::Node& precision = r.experiment.training.precision.is_null() ? bf16 : r.experiment.training.precision;
   r.recipe = hardware::read_precision(loader, precision, "training.precision", diagnostics).value;
-  const config::Origin* named = r.origins.find("training.framework");
-  const config::Place place = named != nullptr ? named->place : config::Place{};
-  r.framework = hardware::read_framework(loader, config::make_scalar(r.experiment.training.framework, place),
-                                         "training.framework", diagnostics)
-                    .value;
+  r.framework = hardware::read_framework(loader, framework_reference(r), "training.framework", diagnostics).value;
   if (diagnostics.has_errors()) return;
   check_units(r, loader, diagnostics);
   if (diagnostics.has_errors()) return;
@@ -462,12 +480,12 @@ void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& di
     add_placed(problem, r.origins, diagnostics);
     return;
   }
-  const std::string name = r.experiment.calibration.value_or(accelerator_key(r.machine.cluster.value.accelerator));
+  const config::Node calibration = calibration_reference(r);
   try {
-    if (name.empty())
+    if (calibration.is_null())
       throw core::ConfigurationError("calibration", "an accelerator written inline has no calibration of its own",
                                      "name the nearest one, as in calibration: a100-sxm4-80gb");
-    r.calibration = cost::load_calibration(loader, name);
+    r.calibration = cost::load_calibration(loader, calibration);
   } catch (const core::ConfigurationError& problem) {
     add_placed(problem, r.origins, diagnostics);
     return;
