@@ -112,7 +112,7 @@ int command(const ConfigShowArguments& arguments, Context& context) {
     const experiment::Job job(experiment::load(context.loader, arguments.experiment, arguments.overrides), context.loader);
     text = config::to_json(job.written_out(experiment::Naming::in_full), k_indent) + "\n";
   }
-  Output output(arguments.result.output);
+  Output output(arguments.result.output, context.read);
   output.write(text);
   output.finish();
   return k_ok;
@@ -127,7 +127,7 @@ int command(const ConfigModelArguments& arguments, Context& context) {
   models::validate(config);
   const models::ParameterCount parameters =
       models::count_parameters(config, models::build_transformer(config, models::BuildOptions{}));
-  Output output(arguments.result.output);
+  Output output(arguments.result.output, context.read);
   if (arguments.result.json) {
     write_document(Json{{"schema", "cairn.model/1"},
                         {"name", config.name},
@@ -167,7 +167,7 @@ int command(const ConfigListArguments& arguments, Context& context) {
     }
     kinds = {arguments.kind};
   }
-  Output output(arguments.result.output);
+  Output output(arguments.result.output, context.read);
   Json document = Json::object();
   for (const std::string& kind : kinds) {
     const std::vector<std::string> names = context.loader.names(kind);

@@ -20,7 +20,12 @@ void say(const std::string& text) { spdlog::info("{}", text); }
 void warn(const std::string& text) { spdlog::warn("warning: {}", text); }
 
 void print(const std::vector<core::Diagnostic>& diagnostics) {
-  for (const core::Diagnostic& each : diagnostics) std::fprintf(stderr, "%s\n", each.to_string().c_str());
+  for (const core::Diagnostic& each : diagnostics) remark(each.to_string());
+}
+
+void remark(std::string_view line) {
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  std::fputc('\n', stderr);
 }
 
 }  // namespace cairn::cli

@@ -116,7 +116,7 @@ void add_filling(const experiment::FillFile& file, Times& times, report::Schedul
 
 template <class Answer>
 void write(Output& output, const Answer& answer, const ScheduleArguments& arguments, const Context& context) {
-  if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer));
+  if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer), context.read);
   if (!arguments.result.json) return output.write(report::text(answer, {.color = context.color(output)}));
   report::write_json(answer, context.tool, [&output](std::string_view part) { output.write(part); });
   output.write("\n");
@@ -125,7 +125,7 @@ void write(Output& output, const Answer& answer, const ScheduleArguments& argume
 }  // namespace
 
 int command(const ScheduleArguments& arguments, Context& context) {
-  Output output(arguments.result.output);
+  Output output(arguments.result.output, context.read);
   const report::TextStyle style{.color = context.color(output)};
   const bool json = arguments.result.json;
   if (arguments.list) {
