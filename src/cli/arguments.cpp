@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <map>
+#include <set>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -68,6 +69,7 @@ class Parser {
       throw core::ConfigurationError("", error.what(), "see " + asked_command_name() + " --help");
     }
     if (!result_.help) check();
+    result_.files = named_files();
     if (std::holds_alternative<CompletionArguments>(result_.command)) result_.tree = tree(app_);
     return std::move(result_);
   }
@@ -79,9 +81,13 @@ class Parser {
     sub->callback([this, &target] { result_.command = target; });
     return sub;
   }
-  static void add_result(CLI::App& sub, ResultArguments& result) {
+  // A file that the command writes.
+  void add_output(CLI::App& sub, const char* names, std::string& target, const char* description) {
+    outputs_.insert(sub.add_option(names, target, description)->type_name(k_file));
+  }
+  void add_result(CLI::App& sub, ResultArguments& result) {
     sub.add_flag("--json", result.json, "one JSON document instead of text");
-    sub.add_option("-o,--output", result.output, "write the result to a file")->type_name(k_file);
+    add_output(sub, "-o,--output", result.output, "write the result to a file");
   }
   static void add_overrides(CLI::App& sub, std::vector<std::string>& overrides) {
     sub.add_option("--set", overrides, "override a key, as in strategy.tp=4; may be repeated")
@@ -105,9 +111,9 @@ class Parser {
         ->transform(CLI::CheckedTransformer(engines_).description(""))
         ->type_name("ENGINE");
     add_overrides(*sub, run_.overrides);
-    sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result")
+    sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result; with -o they gather in FILE.tmp.PROCESS, which becomes FILE at the end")
         ->type_name(k_file);
-    sub->add_option("--trace", run_.trace, "write a timeline that Perfetto and chrome://tracing load")->type_name(k_file);
+    add_output(*sub, "--trace", run_.trace, "write a timeline that Perfetto and chrome://tracing load");
     add_result(*sub, run_.result);
   }
 
@@ -129,7 +135,7 @@ class Parser {
     sub->add_option("--cdag", bound_.cdag, "a graph: lines 'v ID [in] [out]' and 'e FROM TO'")->type_name(k_file);
     sub->add_option("--trace", bound_.trace, "an execution: lines 'r ADDR', 'w ADDR', 'op', or its binary form")->type_name(k_file);
     sub->add_option("--moves", bound_.moves, "verify a play of the graph: lines 'load V', 'store V', 'compute V', 'slide FROM -> V', 'erase V', 'forget V'")->type_name(k_file);
-    sub->add_option("--write-moves", bound_.write_moves, "write the cheapest play found, as --moves reads it")->type_name(k_file);
+    add_output(*sub, "--write-moves", bound_.write_moves, "write the cheapest play found, as --moves reads it");
     sub->add_flag("--locality", bound_.locality, "of a trace: what a better order moves, for memories of many sizes");
     sub->add_option("--accelerator", bound_.accelerator, "compare with its memory; its on-chip memory is the default of --fast")
         ->type_name("NAME");
@@ -181,8 +187,7 @@ class Parser {
     sub->add_option("files", calibrate_.files, "documents of cairn-probe, output or JSON of nccl-tests, tables (CSV)")
         ->required()
         ->type_name(k_file);
-    sub->add_option("-o,--output", calibrate_.output, "write the calibration to a file; the report goes to standard output")
-        ->type_name(k_file);
+    add_output(*sub, "-o,--output", calibrate_.output, "write the calibration to a file; the report goes to standard output");
     sub->add_option("--gpu", calibrate_.gpu, "the accelerator, a name of `cairn config list accelerators`; default: the one measured")
         ->type_name("NAME");
     sub->add_option("--base", calibrate_.base,
@@ -208,8 +213,8 @@ class Parser {
         ->check(CLI::IsMember(sharings_).description(""))
         ->type_name("RULE")
         ->capture_default_str();
-    sub->add_option("--svg", topology_.svg, "draw it (small networks)")->type_name(k_file);
-    sub->add_option("--dot", topology_.dot, "write it for Graphviz (small networks)")->type_name(k_file);
+    add_output(*sub, "--svg", topology_.svg, "draw it (small networks)");
+    add_output(*sub, "--dot", topology_.dot, "write it for Graphviz (small networks)");
     add_result(*sub, topology_.result);
     sub->footer(
         "after: rows that must have ended first, separated by ';' and counted from 1, or from 0 where row 0 is named.\n"
@@ -264,7 +269,7 @@ class Parser {
         ->type_name(k_file);
     sub->add_option("--fill", schedule_.fill, "work for the bubbles (YAML): how often it is done, how full the devices are")->type_name(k_file);
     sub->add_option("--file", schedule_.file, "a schedule of your own (YAML) in place of a kind")->type_name(k_file);
-    sub->add_option("--svg", schedule_.svg, "draw it")->type_name(k_file);
+    add_output(*sub, "--svg", schedule_.svg, "draw it");
     add_result(*sub, schedule_.result);
     sub->footer("Example: cairn schedule zb-h1 --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1");
   }
@@ -292,13 +297,13 @@ class Parser {
     group->require_subcommand(1);
     CLI::App* nccl = command(*group, "nccl-topo", "NCCL's topology (NCCL_TOPO_DUMP_FILE, XML) as a graph", import_);
     nccl->add_option("file", import_.file, "the XML file")->required()->type_name(k_file);
-    nccl->add_option("-o,--output", import_.output, "write the result to a file")->type_name(k_file);
+    add_output(*nccl, "-o,--output", import_.output, "write the result to a file");
   }
 
   void schema() {
     CLI::App* sub = command(app_, "schema", "JSON Schema of a file that Cairn reads or writes; without a name, the names", schema_);
     sub->add_option("name", schema_.name, "such as experiment or cairn.run/1")->type_name("NAME");
-    sub->add_option("-o,--output", schema_.output, "write the result to a file")->type_name(k_file);
+    add_output(*sub, "-o,--output", schema_.output, "write the result to a file");
   }
 
   void completion() {
@@ -382,6 +387,16 @@ class Parser {
       throw core::ConfigurationError("--trace", "a trace shows one experiment", "run it without --batch");
     if (!run->trace.empty() && run->engine == predict::Engine::analytic)
       throw core::ConfigurationError("--trace", "the analytic engine keeps no timeline", "use --engine event or both");
+  }
+
+  // Whatever a value is for, a file of that name is safe from being written.
+  NamedFiles named_files() const {
+    NamedFiles files;
+    for (const CLI::Option* option : asked_command()->get_options()) {
+      std::vector<std::string>& names = outputs_.contains(option) ? files.written : files.read;
+      names.insert(names.end(), option->results().begin(), option->results().end());
+    }
+    return files;
   }
 
   const CLI::App* asked_command() const {
@@ -468,6 +483,7 @@ class Parser {
   const std::map<std::string, predict::Engine> engines_{
       {"analytic", predict::Engine::analytic}, {"event", predict::Engine::event}, {"both", predict::Engine::both}};
   CLI::App app_;
+  std::set<const CLI::Option*> outputs_;
   Arguments result_;
   RunArguments run_;
   BoundArguments bound_;

@@ -236,7 +236,7 @@ void add_exchange_network(report::BoundAnswer& answer, const BoundArguments& arg
 }
 
 int answered(const report::BoundAnswer& answer, const BoundArguments& arguments, Context& context) {
-  Output output(arguments.result.output);
+  Output output(arguments.result.output, context.read);
   output.write(arguments.result.json ? report::json(answer, context.tool) + "\n"
                                      : report::text(answer, {.color = context.color(output)}));
   output.finish();

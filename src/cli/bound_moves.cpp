@@ -41,7 +41,7 @@ void write_moves(const report::BoundAnswer& answer, const pebble::NamedCdag& gra
     throw core::ConfigurationError("--write-moves", "no play was found", "give a graph that can be played");
   std::ostringstream text;
   write_play(solved ? answer.exact->play : answer.upper->play, vertex_names(graph), text);
-  write_file(file, text.str());
+  write_file(file, text.str(), {});
 }
 
 }  // namespace cairn::cli

@@ -115,7 +115,7 @@ int bound_layers(const BoundArguments& arguments, const std::optional<hardware::
     }
     answer.layers.push_back(std::move(layer));
   }
-  Output output(arguments.result.output);
+  Output output(arguments.result.output, context.read);
   output.write(arguments.result.json ? report::json(answer, context.tool) + "\n"
                                      : report::text(answer, {.color = context.color(output)}));
   output.finish();

@@ -186,7 +186,7 @@ std::size_t operations_of(const report::SwarmAnswer& answer) { return answer.out
 
 template <class Answer>
 void write(Output& output, const Answer& answer, const ScheduleArguments& arguments, const Context& context) {
-  if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer));
+  if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer), context.read);
   if (!arguments.result.json) return output.write(report::text(answer, {.color = context.color(output)}));
   ProgressLine progress(context.common);
   const std::size_t operations = operations_of(answer);
@@ -202,7 +202,7 @@ void write(Output& output, const Answer& answer, const ScheduleArguments& argume
 }  // namespace
 
 int command(const ScheduleArguments& arguments, Context& context) {
-  Output output(arguments.result.output);
+  Output output(arguments.result.output, context.read);
   const report::TextStyle style{.color = context.color(output)};
   const bool json = arguments.result.json;
   if (arguments.list) {

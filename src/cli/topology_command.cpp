@@ -47,9 +47,9 @@ int command(const TopologyArguments& arguments, Context& context) {
   const std::vector<std::string> names = arguments.compare.empty() ? std::vector{arguments.name} : arguments.compare;
   for (const std::string& name : names) answers.push_back(answer_for(name, arguments, prices, context));
 
-  if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answers.front().network));
-  if (!arguments.dot.empty()) write_file(arguments.dot, report::graphviz(answers.front().network));
-  Output output(arguments.result.output);
+  if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answers.front().network), context.read);
+  if (!arguments.dot.empty()) write_file(arguments.dot, report::graphviz(answers.front().network), context.read);
+  Output output(arguments.result.output, context.read);
   const report::TextStyle style{.color = context.color(output)};
   const bool one = arguments.compare.empty();
   if (arguments.result.json)

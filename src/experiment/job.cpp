@@ -14,6 +14,7 @@
 #include "cairn/plan/token_halves.h"
 #include "cairn/predict/machine_demands.h"
 #include "resolve.h"
+#include "write_out.h"
 
 namespace cairn::experiment {
 namespace {
@@ -85,8 +86,11 @@ class Job::Implementation {
   Implementation(const LoadedExperiment& loaded, const config::Loader& loader) {
     r_.experiment = loaded.experiment;
     r_.origins = loaded.origins;
+    r_.sources = loaded.sources;
+    home_ = loaded.home;
+    loader_ = loader;
     core::Diagnostics diagnostics;
-    read_parts(r_, loader, diagnostics);
+    read_parts(r_, loader.noting(r_.sources), diagnostics);
     diagnostics.raise_if_errors();
     resolve_strategy(r_, diagnostics);
     diagnostics.raise_if_errors();
@@ -173,6 +177,8 @@ class Job::Implementation {
   }
 
   Resolved r_;
+  std::filesystem::path home_;
+  config::Loader loader_;
   std::vector<std::string> warnings_;
   ir::Model model_;
   std::unique_ptr<plan::Lowering> lowering_;
@@ -207,6 +213,23 @@ class Job::Implementation {
     const std::int64_t domain = r_.machine.network.levels.front().domain;
     lowering_ = std::make_unique<plan::Lowering>(model_, r_.experiment.training.seq_len, r_.treatment, domain);
     lowering_->give(r_.strategy, r_.schedule);
+    make_prices();
+    warn_of_whole_layers();
+    if (r_.strategy.stage_layers.empty()) balance();
+    if (r_.choose_interval) {
+      r_.strategy.offload.device_every = best_interval();
+      make_prices();  // what plans that were tried assume is none of this one's
+    }
+    if (r_.choose_resident) r_.strategy.offload.resident_units = most_resident();
+    program_ = lowering_->lower(r_.strategy);
+    if (program_.pass_order->update_table >= 0) warn_of_filling();
+    // An order that depends on times is found again with what its passes take.
+    if ((pipeline::generator(r_.strategy.schedule).options & pipeline::takes::k_durations) == 0) return;
+    r_.strategy.schedule_options.durations = durations(program_, *analytic_, *prices_);
+    program_ = lowering_->lower(r_.strategy);
+  }
+
+  void make_prices() {
     pricer_ = std::make_unique<predict::CostPricer>(r_.calibration, r_.machine.accelerator.value, r_.machine.network,
                                                     r_.framework.fitted, r_.machine.cluster.value.host);
     prices_ = std::make_unique<predict::PriceTable>(*pricer_);
@@ -217,16 +240,6 @@ class Job::Implementation {
           *pricer_, r_.calibration.communication, r_.machine.accelerator.value, r_.machine.network,
           r_.machine.cluster.value.host,
           predict::SharingRules{.contention = simulation.contention, .interference = simulation.interference});
-    warn_of_whole_layers();
-    if (r_.strategy.stage_layers.empty()) balance();
-    if (r_.choose_interval) r_.strategy.offload.device_every = best_interval();
-    if (r_.choose_resident) r_.strategy.offload.resident_units = most_resident();
-    program_ = lowering_->lower(r_.strategy);
-    if (program_.pass_order->update_table >= 0) warn_of_filling();
-    // An order that depends on times is found again with what its passes take.
-    if ((pipeline::generator(r_.strategy.schedule).options & pipeline::takes::k_durations) == 0) return;
-    r_.strategy.schedule_options.durations = durations(program_, *analytic_, *prices_);
-    program_ = lowering_->lower(r_.strategy);
   }
 
   // Halves of the tokens cannot take turns where an operator works on all of them at once.
@@ -448,6 +461,11 @@ predict::PriceTable& Job::prices() { return *implementation_->prices_; }
 double Job::peak_flops() const { return implementation_->peak_flops(); }
 std::int64_t Job::gpus() const { return implementation_->r_.machine.network.gpus(); }
 std::int64_t Job::global_batch() const { return implementation_->r_.global_batch; }
+const config::Sources& Job::sources() const { return implementation_->r_.sources; }
+const std::filesystem::path& Job::home() const { return implementation_->home_; }
+Experiment Job::written_out(Naming naming) const {
+  return write_out(implementation_->r_, implementation_->loader_, naming);
+}
 const std::vector<std::string>& Job::warnings() const { return implementation_->warnings_; }
 
 }  // namespace cairn::experiment

@@ -251,6 +251,11 @@ class Resolver {
       return;
     }
     r_.strategy.micro_batches = r_.global_batch / unit;
+    if (choice_.micro_batches.value_or(r_.strategy.micro_batches) != r_.strategy.micro_batches)
+      error("strategy.micro_batches",
+            fmt::format("{} sequences in micro-batches of {} on dp {} ranks are {}, not {}", r_.global_batch,
+                        r_.strategy.micro_batch, r_.strategy.data, r_.strategy.micro_batches, *choice_.micro_batches),
+            "leave it out, or change training.global_batch");
   }
 
   void kernels() {
@@ -414,7 +419,7 @@ class Resolver {
   void capabilities() {
     const hardware::Capabilities& can = r_.framework.capabilities;
     const auto warn = [&](bool asked, bool able, const char* what) {
-      if (asked && !able) r_.warnings.push_back(fmt::format("{} has no {}", training_.framework, what));
+      if (asked && !able) r_.warnings.push_back(fmt::format("{} has no {}", framework_label(r_), what));
     };
     warn(r_.strategy.sequence_parallel, can.sequence_parallel, "sequence parallelism");
     warn(r_.strategy.recompute == plan::Recompute::attention, can.selective_recompute, "selective recomputation");
@@ -444,6 +449,23 @@ void add_placed(const core::ConfigurationError& error, const config::Origins& or
   }
 }
 
+config::Node framework_reference(const Resolved& r) {
+  constexpr const char* k_default = "megatron";
+  const config::Node& named = r.experiment.training.framework;
+  return named.is_null() ? config::make_scalar(k_default, {}) : named;
+}
+
+config::Node calibration_reference(const Resolved& r) {
+  if (!r.experiment.calibration.is_null()) return r.experiment.calibration;
+  const std::string name = accelerator_key(r.machine.cluster.value.accelerator);
+  return name.empty() ? config::Node{} : config::make_scalar(name, {});
+}
+
+std::string framework_label(const Resolved& r) {
+  const config::Node named = framework_reference(r);
+  return named.is_scalar() ? named.text : r.framework.name;
+}
+
 namespace {
 
 bool has_calibration(const config::Loader& loader, const std::string& accelerator) {
@@ -455,16 +477,16 @@ bool has_calibration(const config::Loader& loader, const std::string& accelerato
 void read_calibration(Resolved& r, const config::Loader& loader) {
   const std::string chip = accelerator_key(r.machine.cluster.value.accelerator);
   const hardware::Accelerator& accelerator = r.machine.accelerator.value;
-  const std::string name = r.experiment.calibration.value_or(chip);
-  if (name.empty())
+  const config::Node reference = calibration_reference(r);
+  if (reference.is_null())
     throw core::ConfigurationError("calibration", "an accelerator written inline has no calibration of its own",
                                    "name the nearest one, as in calibration: a100-sxm4-80gb; its prices follow the "
                                    "accelerator's figures");
-  const cost::Calibration calibration = cost::load_calibration(loader, name);
+  const cost::Calibration calibration = cost::load_calibration(loader, reference);
   const bool same_chip = calibration.accelerator == chip;
   if (!same_chip && has_calibration(loader, chip))
     throw core::ConfigurationError(
-        "calibration", fmt::format("'{}' was measured on {}, not on {}", name, calibration.accelerator, chip),
+        "calibration", fmt::format("'{}' was measured on {}, not on {}", calibration.name, calibration.accelerator, chip),
         fmt::format("use calibration: {}, or leave it out", chip));
   cost::Carried carried = cost::carried(calibration, accelerator);
   r.calibration = std::move(carried.calibration);
@@ -485,11 +507,7 @@ void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& di
   const config::Node bf16 = config::make_scalar("bf16", {});
   const config::Node& precision = r.experiment.training.precision.is_null() ? bf16 : r.experiment.training.precision;
   r.recipe = hardware::read_precision(loader, precision, "training.precision", diagnostics).value;
-  const config::Origin* named = r.origins.find("training.framework");
-  const config::Place place = named != nullptr ? named->place : config::Place{};
-  r.framework = hardware::read_framework(loader, config::make_scalar(r.experiment.training.framework, place),
-                                         "training.framework", diagnostics)
-                    .value;
+  r.framework = hardware::read_framework(loader, framework_reference(r), "training.framework", diagnostics).value;
   if (diagnostics.has_errors()) return;
   check_units(r, loader, diagnostics);
   if (diagnostics.has_errors()) return;

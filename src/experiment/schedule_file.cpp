@@ -145,7 +145,7 @@ void describe(config::Fields& fields, FillFile& file) {
 
 LoadedFill read_fill(const config::Loader& loader, const std::filesystem::path& path) {
   core::Diagnostics diagnostics;
-  const config::Node node = loader.load(path, diagnostics);
+  const config::Node node = loader.load(path, diagnostics, "schedules");
   diagnostics.raise_if_errors();
   LoadedFill fill;
   fill.origins = config::read(node, fill.file, diagnostics);
@@ -155,7 +155,7 @@ LoadedFill read_fill(const config::Loader& loader, const std::filesystem::path& 
 
 pipeline::Schedule read_schedule(const config::Loader& loader, const std::filesystem::path& path) {
   core::Diagnostics diagnostics;
-  const config::Node node = loader.load(path, diagnostics);
+  const config::Node node = loader.load(path, diagnostics, "schedules");
   diagnostics.raise_if_errors();
   ScheduleFile file;
   const config::Origins origins = config::read(node, file, diagnostics);

@@ -8,6 +8,7 @@
 
 #include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
+#include "cairn/core/json_text.h"
 #include "cairn/core/printable.h"
 #include "text_report.h"
 
@@ -175,7 +176,7 @@ std::string json(const BoundAnswer& answer, const Tool& tool, int indent) {
                            {"lower_s", answer.network->lower_s}};
   for (const LocalityRow& row : answer.locality)
     document["locality"].push_back({{"fast", row.fast}, {"before", row.before}, {"after", row.after}});
-  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(document, indent);
 }
 
 namespace {

@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "cairn/core/json_text.h"
+
 namespace cairn::report {
 namespace {
 
@@ -104,7 +106,7 @@ std::string json(const calibrate::Result& result) {
                       {"gpu", result.accelerator},
                       {"families", std::move(families)},
                       {"warnings", std::move(warnings)}};
-  return document.dump(k_indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return core::json_text(document, k_indent) + "\n";
 }
 
 std::string calibrate_schema() {
@@ -138,7 +140,7 @@ std::string calibrate_schema() {
                         {"families", {{"type", "array"}, {"items", family}}},
                         {"warnings", {{"type", "array"}, {"items", text_type}}}}},
                       {"required", {"schema", "gpu", "families"}}};
-  return document.dump(k_indent);
+  return core::json_text(document, k_indent);
 }
 
 }  // namespace cairn::report

@@ -306,7 +306,16 @@ class RunText : private TextReport {
 
   void notes() {
     note("Assumptions", run_.result.assumptions);
+    out_ += wrapped(files_read(), "  - ", "    ");
     note("Warnings", run_.job.warnings());
+  }
+  // Files that no other line names.
+  std::string files_read() const {
+    std::string names;
+    for (const config::SourceFile& source : run_.job.sources().all())
+      if (source.kind == "calibration" || source.kind == "frameworks")
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", source.portable(run_.job.home()));
+    return fmt::format("files: {} and others, with hashes in --json", names);
   }
   void note(std::string_view name, const std::vector<std::string>& texts) {
     if (texts.empty()) return;

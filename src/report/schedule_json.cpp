@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cairn/core/json_text.h"
 #include "cairn/swarm/swarm.h"
 #include "long_list.h"
 
@@ -126,7 +127,7 @@ std::string json(std::span<const ScheduleAnswer> answers, const Tool& tool, int 
     json["schedules"].push_back({{"schedule", schedule_json(answer)},
                                  {"result", result_json(answer, figures(answer))},
                                  {"assumptions", answer.assumptions}});
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(json, indent);
 }
 
 std::string schedule_kinds_json(const Tool& tool, int indent) {
@@ -145,7 +146,7 @@ std::string schedule_kinds_json(const Tool& tool, int indent) {
                            {"splits_backward", false},
                            {"goldens", true},
                            {"source", std::string(swarm::k_source)}});
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(json, indent);
 }
 
 }  // namespace cairn::report

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cairn/core/json_text.h"
+
 namespace cairn::report {
 namespace {
 
@@ -144,6 +146,15 @@ Json result() {
         or_null(object({{"usd_per_step", or_null(amount("USD"))}, {"joule_per_step", or_null(amount("J"))}}))}});
 }
 
+// A file that the answer rests on.
+Json source() {
+  const auto said = [](const char* what) { return Json{{"type", "string"}, {"description", what}}; };
+  return object({{"kind", said("a kind of `cairn config list`")},
+                 {"name", text()},
+                 {"file", said("from its configuration folder on, or from the experiment's; its bare name if it lies elsewhere")},
+                 {"hash", said("sha256: and what sha256sum prints for the file")}});
+}
+
 constexpr int k_indent = 2;
 
 }  // namespace
@@ -153,6 +164,7 @@ std::string run_schema() {
                                          {"tool", object({{"version", text()}, {"build", text()}})},
                                          {"experiment", Json{{"type", "object"}}},
                                          {"result", result()},
+                                         {"sources", list_of(source())},
                                          {"assumptions", list_of(text())},
                                          {"warnings", list_of(text())}}))
       .dump(k_indent);
@@ -256,7 +268,7 @@ std::string bound_schema() {
   body["properties"]["network"] =
       object({{"name", text()}, {"bytes_per_s", amount("B/s, of one device, each way")}, {"lower_s", amount("s")}});
   body["properties"]["locality"] = list_of(object({{"fast", words}, {"before", words}, {"after", words}}));
-  return document("cairn.bound/1", std::move(body)).dump(k_indent);
+  return core::json_text(document("cairn.bound/1", std::move(body)), k_indent);
 }
 
 namespace {
@@ -379,7 +391,7 @@ std::string schedule_schema() {
       .dump(k_indent);
 }
 
-std::string topology_schema() { return document("cairn.topology/1", topology()).dump(k_indent); }
+std::string topology_schema() { return core::json_text(document("cairn.topology/1", topology()), k_indent); }
 
 std::string topology_comparison_schema() {
   return document("cairn.topology-comparison/1", object({{"schema", text()}, {"networks", list_of(topology())}}))
@@ -395,7 +407,7 @@ std::string error_schema() {
                                   {"message", text()},
                                   {"hint", text()}});
   return document("cairn.error/1",
-                  object({{"schema", text()}, {"line", count()}, {"diagnostics", list_of(diagnostic)}}))
+                  object({{"schema", text()}, {"line", or_null(count())}, {"diagnostics", list_of(diagnostic)}}))
       .dump(k_indent);
 }
 

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "cairn/core/json_text.h"
 #include "cairn/plan/mesh.h"
 #include "cairn/validation/validate.h"
 
@@ -78,7 +79,7 @@ std::string json(const Report& report) {
   Json rows = Json::array();
   for (const ValidatedRow& each : report.rows) rows.push_back(row(each));
   const Json document = {{"schema", "cairn.validate/1"}, {"families", std::move(families)}, {"rows", std::move(rows)}};
-  return document.dump(k_indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return core::json_text(document, k_indent) + "\n";
 }
 
 }  // namespace cairn::validation

@@ -32,10 +32,12 @@ TEST_CASE("A model can be given as a path") {
 
 TEST_CASE("A resolved experiment names where every value comes from") {
   const json shown = json::parse(run({"config", "show", "llama3-70b-64xdgx-h100"}).out);
-  CHECK(shown["experiment"]["strategy"]["tp"] == 8);
+  CHECK(shown["strategy"]["tp"] == 8);
   CHECK(shown["model"]["layers"] == 80);
   CHECK(shown["cluster"]["gpus_per_node"] == 8);
-  CHECK(shown["accelerator"]["multiprocessors"] == 132);
+  CHECK(shown["cluster"]["accelerator"]["multiprocessors"]["value"] == 132);
+  CHECK(shown["training"]["kernels"]["attention"] == "flash2");  // the framework's
+  CHECK(shown["strategy"]["overlap"]["pp"].is_boolean());
 
   const json keys =
       json::parse(run({"config", "show", "llama3-70b-64xdgx-h100", "--origin", "--json", "--set", "strategy.pp=8"}).out)["keys"];
