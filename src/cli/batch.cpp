@@ -25,6 +25,8 @@ void describe(config::Fields& fields, Reference& reference) {
   fields.node("set", reference.set, {.doc = "overrides: key path to value"});
 }
 
+constexpr std::string_view k_override = "--set";  // where the loader places overrides
+
 class Batch {
  public:
   Batch(const RunArguments& arguments, Context& context) : arguments_(arguments), context_(context), output_(arguments.result.output) {}
@@ -47,6 +49,7 @@ class Batch {
 
  private:
   std::string answer(const std::string& text) {
+    set_keys_.clear();
     try {
       const experiment::LoadedExperiment loaded = read(text);
       experiment::Job job(loaded, context_.loader);
@@ -71,6 +74,11 @@ class Batch {
     Reference reference;
     config::read(node, reference, diagnostics);
     diagnostics.raise_if_errors();
+    for (const config::Entry& entry : reference.set.entries) {
+      if (entry.key.empty())
+        throw core::ConfigurationError("set", "an empty key", "write \"set\": {\"strategy.tp\": 4}");
+      set_keys_.push_back(entry.key);
+    }
     for (const config::Entry& entry : reference.set.entries)
       overrides.push_back(fmt::format("{}={}", entry.key, config::to_json(entry.value, -1)));
     overrides.insert(overrides.end(), arguments_.overrides.begin(), arguments_.overrides.end());
@@ -85,9 +93,14 @@ class Batch {
     Json document{{"schema", "cairn.error/1"}, {"line", line_}, {"diagnostics", Json::array()}};
     std::vector<core::Diagnostic> placed = error.diagnostics();
     for (core::Diagnostic& each : placed) {
-      if (each.file == arguments_.batch || each.file.empty()) {
+      const bool of_line = each.file == k_override &&
+                           std::any_of(set_keys_.begin(), set_keys_.end(),
+                                       [&](const std::string& key) { return each.key_path.starts_with(key); });
+      if (of_line) each.key_path = "set." + each.key_path;
+      if (of_line || each.file == arguments_.batch || each.file.empty()) {
         each.file = arguments_.batch;
         each.line = line_;
+        each.column = std::max(each.column, 1);
       }
       document["diagnostics"].push_back({{"severity", each.severity == core::Severity::error ? "error" : "warning"},
                                          {"file", each.file},
@@ -104,6 +117,7 @@ class Batch {
   const RunArguments& arguments_;
   Context& context_;
   Output output_;
+  std::vector<std::string> set_keys_;  // of the line
   int line_ = 0;
   int code_ = k_ok;
 };

@@ -39,8 +39,8 @@ int dispatch(Arguments& arguments) {
 }
 
 int report_bug(const char* what) {
-  complain(std::string("internal error: ") + what);
-  complain("this is a bug of Cairn, not of your input; please report it with the command line and the files");
+  remark(std::string("cairn: internal error: ") + what);
+  remark("cairn: this is a bug of Cairn, not of your input; please report it with the command line and the files");
   return k_bug;
 }
 
@@ -64,10 +64,10 @@ int run(int argc, const char* const* argv) {
     print(error.diagnostics());
     return k_usage;
   } catch (const core::InputOutputError& error) {
-    complain(error.what());
+    remark(std::string("cairn: ") + error.what());
     return k_input_output;
   } catch (const core::CapabilityError& error) {
-    complain(error.what());
+    remark(std::string("cairn: ") + error.what());
     return k_capability;
   } catch (const std::exception& error) {
     return report_bug(error.what());

@@ -2,6 +2,7 @@
 #include <map>
 #include <memory>
 
+#include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -21,16 +22,20 @@ void set_verbosity(const CommonArguments& common) {
 void say(const std::string& text) { spdlog::info("{}", core::printable(text)); }
 void warn(const std::string& text) { spdlog::warn("warning: {}", core::printable(text)); }
 
-void complain(const std::string& line) { std::fprintf(stderr, "cairn: %s\n", core::printable(line).c_str()); }
+void remark(std::string_view line) {
+  const std::string shown = core::printable(line);
+  std::fwrite(shown.data(), 1, shown.size(), stderr);
+  std::fputc('\n', stderr);
+}
 
 void print(const std::vector<core::Diagnostic>& diagnostics) {
   constexpr std::size_t k_most = 20;  // of one file: more is read by nobody
   std::map<std::string, std::size_t> of_file;
   for (const core::Diagnostic& each : diagnostics)
-    if (++of_file[each.file] <= k_most) std::fprintf(stderr, "%s\n", each.to_string().c_str());
+    if (++of_file[each.file] <= k_most) remark(each.to_string());
   for (const auto& [file, count] : of_file)
     if (count > k_most)
-      std::fprintf(stderr, "%s%sand %zu more\n", core::printable(file).c_str(), file.empty() ? "" : ": ", count - k_most);
+      remark(fmt::format("{}{}and {} more", file, file.empty() ? "" : ": ", count - k_most));
 }
 
 }  // namespace cairn::cli
