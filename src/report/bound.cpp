@@ -156,7 +156,7 @@ std::string json(const BoundAnswer& answer, const Tool& tool, int indent) {
                            {"lower_s", answer.network->lower_s}};
   for (const LocalityRow& row : answer.locality)
     document["locality"].push_back({{"fast", row.fast}, {"before", row.before}, {"after", row.after}});
-  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return document.dump(indent);
 }
 
 namespace {

@@ -138,7 +138,7 @@ std::string json(const LayersAnswer& answer, const Tool& tool, int indent) {
                 {"bounds", Json::array()},
                 {"layers", Json::array()}};
   for (const LayerAnswer& layer : answer.layers) document["layers"].push_back(layer_json(answer, layer));
-  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return document.dump(indent);
 }
 
 namespace {

@@ -26,7 +26,7 @@ void append_shifted(std::string& out, std::string_view text, std::string_view br
 
 void write_long_list(const nlohmann::ordered_json& frame, std::string_view name, std::size_t count,
                      const std::function<const nlohmann::ordered_json&(std::size_t)>& element, const Sink& sink) {
-  const std::string whole = frame.dump(k_level, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string whole = frame.dump(k_level);
   const std::string member = fmt::format("\"{}\": []", name);  // elsewhere its quotes would be escaped
   const std::size_t place = whole.find(member);
   CAIRN_ASSERT(place != std::string::npos && whole.find(member, place + 1) == std::string::npos);

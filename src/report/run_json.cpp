@@ -242,7 +242,7 @@ std::string json(const Run& run, int indent) {
                       {"assumptions", run.result.assumptions},
                       {"warnings", run.job.warnings()}};
   CAIRN_ASSERT(all_finite(document));
-  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return document.dump(indent);
 }
 
 }  // namespace cairn::report

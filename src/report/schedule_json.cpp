@@ -120,7 +120,7 @@ std::string json(std::span<const ScheduleAnswer> answers, const Tool& tool, int 
     json["schedules"].push_back({{"schedule", schedule_json(answer)},
                                  {"result", result_json(answer, figures(answer))},
                                  {"assumptions", answer.assumptions}});
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return json.dump(indent);
 }
 
 std::string schedule_kinds_json(const Tool& tool, int indent) {
@@ -139,7 +139,7 @@ std::string schedule_kinds_json(const Tool& tool, int indent) {
                            {"splits_backward", false},
                            {"goldens", true},
                            {"source", std::string(swarm::k_source)}});
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return json.dump(indent);
 }
 
 }  // namespace cairn::report

@@ -98,13 +98,13 @@ Json document(const TopologyAnswer& answer, const Tool& tool) {
 }  // namespace
 
 std::string json(const TopologyAnswer& answer, const Tool& tool, int indent) {
-  return document(answer, tool).dump(indent, ' ', false, Json::error_handler_t::replace);
+  return document(answer, tool).dump(indent);
 }
 
 std::string json(std::span<const TopologyAnswer> answers, const Tool& tool, int indent) {
   Json all{{"schema", "cairn.topology-comparison/1"}, {"networks", Json::array()}};
   for (const TopologyAnswer& answer : answers) all["networks"].push_back(document(answer, tool));
-  return all.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return all.dump(indent);
 }
 
 }  // namespace cairn::report

@@ -78,7 +78,7 @@ std::string json(const Report& report) {
   Json rows = Json::array();
   for (const ValidatedRow& each : report.rows) rows.push_back(row(each));
   const Json document = {{"schema", "cairn.validate/1"}, {"families", std::move(families)}, {"rows", std::move(rows)}};
-  return document.dump(k_indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return document.dump(k_indent) + "\n";
 }
 
 }  // namespace cairn::validation
