@@ -26,6 +26,7 @@ void describe(config::Fields& fields, Reference& reference) {
   fields.node("set", reference.set, {.doc = "overrides: key path to value"});
 }
 
+constexpr std::string_view k_override = "--set";  // where the loader places overrides
 // The lines of the file, found readable before anything is opened for writing.
 std::ifstream opened(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
@@ -71,6 +72,7 @@ class Batch {
   }
 
   std::string answer(const std::string& text) {
+    set_keys_.clear();
     try {
       const experiment::LoadedExperiment loaded = read(text);
       experiment::Job job(loaded, context_.loader);
@@ -94,6 +96,11 @@ class Batch {
     Reference reference;
     config::read(node, reference, diagnostics);
     diagnostics.raise_if_errors();
+    for (const config::Entry& entry : reference.set.entries) {
+      if (entry.key.empty())
+        throw core::ConfigurationError("set", "an empty key", "write \"set\": {\"strategy.tp\": 4}");
+      set_keys_.push_back(entry.key);
+    }
     for (const config::Entry& entry : reference.set.entries)
       overrides.push_back(fmt::format("{}={}", entry.key, config::to_json(entry.value, -1)));
     overrides.insert(overrides.end(), arguments_.overrides.begin(), arguments_.overrides.end());
@@ -107,9 +114,14 @@ class Batch {
   std::string refusal(Failure failure) {
     code_ = std::max(code_, failure.code);
     for (core::Diagnostic& each : failure.diagnostics) {
-      if (each.file != arguments_.batch && !each.file.empty()) continue;
+      const bool of_line = each.file == k_override &&
+                           std::any_of(set_keys_.begin(), set_keys_.end(),
+                                       [&](const std::string& key) { return each.key_path.starts_with(key); });
+      if (of_line) each.key_path = "set." + each.key_path;
+      if (!of_line && each.file != arguments_.batch && !each.file.empty()) continue;
       each.file = arguments_.batch;
       each.line = line_;
+      each.column = std::max(each.column, 1);
     }
     print(failure.diagnostics);
     return report::error_json(failure.diagnostics, line_, -1);
@@ -120,6 +132,7 @@ class Batch {
   std::ifstream file_;
   Output output_;
   std::mutex writing_;
+  std::vector<std::string> set_keys_;  // of the line
   int line_ = 0;
   int answers_ = 0;
   int code_ = k_ok;

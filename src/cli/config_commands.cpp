@@ -1,4 +1,4 @@
-#include <array>
+#include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,8 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int k_indent = 2;
-constexpr std::array<std::string_view, 9> k_kinds{"accelerators", "calibration", "clusters", "experiments",
-                                                  "frameworks",   "models",      "precision", "prices", "topologies"};
 
 void write_document(const Json& document, Output& output) { output.write(core::json_text(document, k_indent) + "\n"); }
 
@@ -158,7 +156,7 @@ int command(const ConfigModelArguments& arguments, Context& context) {
 }
 
 int command(const ConfigListArguments& arguments, Context& context) {
-  std::vector<std::string> kinds(k_kinds.begin(), k_kinds.end());
+  std::vector<std::string> kinds = configuration_kinds();
   if (!arguments.kind.empty()) {
     if (std::find(kinds.begin(), kinds.end(), arguments.kind) == kinds.end()) {
       const std::string near = core::nearest(arguments.kind, kinds);
@@ -169,7 +167,7 @@ int command(const ConfigListArguments& arguments, Context& context) {
     kinds = {arguments.kind};
   }
   Output output(arguments.result.output, context.read);
-  Json document = Json::object();
+  Json document{{"schema", "cairn.config-list/1"}};
   for (const std::string& kind : kinds) {
     const std::vector<std::string> names = context.loader.names(kind);
     if (arguments.result.json) {

@@ -27,6 +27,9 @@ struct Context {
 // program, those of the source tree it was built from.
 std::vector<std::filesystem::path> search_folders();
 
+// accelerators, calibration, ...: the folders below them.
+std::vector<std::string> configuration_kinds();
+
 // Remarks on standard error.
 void set_verbosity(const CommonArguments& common);
 void say(const std::string& text);      // with -v

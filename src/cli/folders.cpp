@@ -21,4 +21,9 @@ std::vector<std::filesystem::path> search_folders() {
   return folders;
 }
 
+std::vector<std::string> configuration_kinds() {
+  return {"accelerators", "calibration", "clusters", "experiments", "frameworks",
+          "models",       "precision",   "prices",   "topologies"};
+}
+
 }  // namespace cairn::cli

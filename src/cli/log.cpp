@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <memory>
 
+#include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 

@@ -228,6 +228,16 @@ class Resolver {
             "use an even micro_batch");
   }
 
+  // The batches next to `sequences` that are multiples of `unit`: "488 or 489 sequences, which are 3997696 or 4005888
+  // tokens".
+  std::string next_batches(double sequences, std::int64_t unit) const {
+    const auto step = static_cast<double>(unit), tokens = static_cast<double>(training_.seq_len);
+    const double below = std::floor(sequences / step) * step, above = below + step;
+    if (below < 1.0) return fmt::format("{:.0f} sequences, which are {:.0f} tokens", above, above * tokens);
+    return fmt::format("{:.0f} or {:.0f} sequences, which are {:.0f} or {:.0f} tokens", below, above, below * tokens,
+                       above * tokens);
+  }
+
   void batch() {
     const GlobalBatch& given = training_.global_batch;
     if (given.sequences > 0) {
@@ -237,7 +247,7 @@ class Resolver {
       if (sequences < 1.0 || sequences != std::floor(sequences)) {
         error("training.global_batch",
               fmt::format("{:.0f} tokens are not a whole number of sequences of {}", given.tokens, training_.seq_len),
-              "give a multiple of seq_len, or sequences");
+              "use " + next_batches(sequences, 1));
         return;
       }
       r_.global_batch = static_cast<std::int64_t>(sequences);
@@ -247,7 +257,8 @@ class Resolver {
       error("training.global_batch",
             fmt::format("{} sequences do not divide into micro-batches of {} on dp {} ranks", r_.global_batch,
                         r_.strategy.micro_batch, r_.strategy.data),
-            fmt::format("use a multiple of {}, or another dp or micro_batch", unit));
+            fmt::format("use a multiple of {}, as {}, or another dp or micro_batch", unit,
+                        next_batches(static_cast<double>(r_.global_batch), unit)));
       return;
     }
     r_.strategy.micro_batches = r_.global_batch / unit;

@@ -161,7 +161,13 @@ pipeline::Schedule read_schedule(const config::Loader& loader, const std::filesy
   const config::Origins origins = config::read(node, file, diagnostics);
   diagnostics.raise_if_errors();
   pipeline::Schedule schedule = Reader(file, origins).read();
-  pipeline::validate(schedule);
+  try {
+    pipeline::validate(schedule);
+  } catch (const core::ConfigurationError& error) {
+    for (const core::Diagnostic& found : error.diagnostics())
+      diagnostics.add(origins.error("devices", found.message, found.hint));
+    diagnostics.raise_if_errors();
+  }
   return schedule;
 }
 

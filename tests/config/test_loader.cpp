@@ -230,7 +230,7 @@ TEST_CASE("--set goes through the same parser") {
   config::read(node, e, diagnostics);
   std::vector<std::string> lines;
   for (const core::Diagnostic& diagnostic : diagnostics.all()) lines.push_back(diagnostic.to_string());
-  CHECK(lines == std::vector<std::string>{"--set: error: nodes: expected an integer, found 'eight'",
+  CHECK(lines == std::vector<std::string>{"--set: error: nodes: expected an integer, found 'eight' (how many, for example nodes: 1)",
                                           "--set: error: intra.bandwidth: missing (required: per GPU, per direction)",
                                           "--set: error: intra.bandwdith: unknown key (did you mean 'bandwidth'?)"});
 }
