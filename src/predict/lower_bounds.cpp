@@ -124,6 +124,16 @@ std::optional<double> Bounds::best_s() const {
   return best;
 }
 
+Bounds larger(const Bounds& a, const Bounds& b) {
+  const auto more = [](const std::optional<double>& x, const std::optional<double>& y) {
+    return x && y ? std::optional(std::max(*x, *y)) : x ? x : y;
+  };
+  return {.compute_s = more(a.compute_s, b.compute_s),
+          .memory_s = more(a.memory_s, b.memory_s),
+          .network_s = more(a.network_s, b.network_s),
+          .together_s = more(a.together_s, b.together_s)};
+}
+
 Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const DeviceLimits& limits) {
   Bounds bounds;
   bounds.compute_s = unless_zero(longest_path_s(program, pricer, limits, {.compute = true}));

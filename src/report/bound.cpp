@@ -295,7 +295,7 @@ class BoundText : private TextReport {
     if (!answer_.devices) return;
     const DevicesRow& row = *answer_.devices;
     const auto moved = [&](std::string_view name, double words, std::string_view what) {
-      const std::string head = fmt::format("  {:<24}{:>16} {:>10}  ", clipped(name, k_algorithm), word_count(words),
+      const std::string head = fmt::format("  {:<26}{:>15} {:>10}  ", clipped(name, k_algorithm), word_count(words),
                                            core::format(core::Bytes::from_base(words * answer_.bytes_per_word)));
       out_ += wrapped(what, head, std::string(head.size(), ' '));
     };
@@ -303,7 +303,7 @@ class BoundText : private TextReport {
     line("{}  {}", paint_.bold(fmt::format("Over {:.0f} devices", row.devices)),
          paint_.dim(fmt::format("what some device moves, {}", counted(row))));
     if (row.memory > 0.0)
-      line("  {:<24}{:>16} {:>10}  {}", "memory of a device", word_count(row.memory),
+      line("  {:<26}{:>15} {:>10}  {}", "memory of a device", word_count(row.memory),
            core::format(core::Bytes::from_base(row.memory * answer_.bytes_per_word)), row.memory_name);
     moved("at least", row.words, fmt::format("{}; {}", row.method, row.premise));
     if (row.total) moved("received by all", *row.total, "");
@@ -355,7 +355,7 @@ class BoundText : private TextReport {
     for (const std::string& each : texts) out_ += wrapped(each, "  - ", "    ");
   }
 
-  static constexpr std::size_t k_algorithm = 23;  // columns of an algorithm's name
+  static constexpr std::size_t k_algorithm = 25;  // columns of an algorithm's name
   const BoundAnswer& answer_;
 };
 

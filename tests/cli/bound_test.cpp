@@ -392,6 +392,8 @@ TEST_CASE("bound: exchanges between devices") {
   CHECK(sum["devices"]["algorithms"]["ring"] == sum["devices"]["words"]);
   CHECK(sum["devices"]["algorithms"]["recursive doubling"] == 4.0 * n);
   CHECK(sum["assumptions"][0] == "no reduction in the network");
+  CHECK_FALSE(sum["devices"]["algorithms"].contains("switches add"));  // half as much, outside what the bound covers
+  CHECK(sum["devices"]["left_out"]["switches add"]["words"] == n);
 
   const auto words = [](const std::string& exchange) { return bound_answer({exchange + " p=5 n=100"})["devices"]; };
   for (const char* each : {"all-gather", "reduce-scatter", "all-to-all"}) {

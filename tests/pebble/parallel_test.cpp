@@ -355,3 +355,14 @@ TEST_CASE("horizontal: larger graphs keep within their memories and above their 
       CHECK(best(received_lower_bounds(graph, nodes)) >= 1);
     }
 }
+
+TEST_CASE("exchanges: no algorithm under the premises of a bound beats it") {
+  for (const ExchangeKind& kind : exchange_kinds())
+    for (int devices = 1; devices <= 70; ++devices) {
+      const double bound = exchange_words(kind.exchange, 1e6, devices).words;
+      for (const ExchangeAlgorithm& each : exchange_algorithms(kind.exchange, 1e6, devices)) {
+        INFO(kind.name << " over " << devices << ": " << each.name);
+        if (each.outside.empty() && each.words < bound * (1.0 - 1e-12)) FAIL_CHECK(each.words);
+      }
+    }
+}

@@ -63,7 +63,8 @@ double exchange_total_words(Exchange exchange, double n, double devices);
 
 struct ExchangeAlgorithm {
   std::string name;
-  double words;  // that the busiest device sends, or receives where that is more
+  double words;              // that the busiest device sends, or receives where that is more
+  std::string outside = {};  // why the bound does not hold for it, if so
 };
 // Known ones; those over powers of two where `devices` is one.
 std::vector<ExchangeAlgorithm> exchange_algorithms(Exchange exchange, double n, double devices);

@@ -27,6 +27,8 @@
 //             unless it stayed on some chip: (bytes - devices x S) / (devices x bandwidth)
 //   network   the busiest device forms 1 / devices of the products of a chain of matrices through the model, or more:
 //             what then has to enter and leave it, over all its links (network_bound.h)
+// It holds of this plan, too, and is taken where it is larger: the plan's floors are rounded down to whole picoseconds
+// kernel by kernel, which from kernels of a nanosecond takes some thousandths.
 // Empty where nothing is proved.
 #pragma once
 
@@ -46,6 +48,9 @@ struct Bounds {
   std::optional<double> together_s;
   std::optional<double> best_s() const;
 };
+
+// Of each kind the larger, where either is proved.
+Bounds larger(const Bounds& a, const Bounds& b);
 
 struct DeviceLimits {
   double peak_flops = 0.0;  // at the recipe's matrix type [FLOP/s]
