@@ -127,6 +127,7 @@ class Job::Implementation {
     result.assumptions = assumptions(engine);
     find_extrapolations();
     warn_of_masked_pairs(result.prediction);
+    warn_of_bounds(result.prediction);
     return result;
   }
 
@@ -151,6 +152,18 @@ class Job::Implementation {
     warnings_ = r_.warnings;
     for (const cost::Extrapolation* each : {&pricer_->shards().extrapolation(), &pricer_->extrapolation()})
       for (const std::string& sentence : each->sentences()) warnings_.push_back(sentence);
+  }
+
+  // A time below a proven bound is wrong, whatever made it so.
+  void warn_of_bounds(const predict::Prediction& prediction) {
+    const double time_s = core::to_seconds(prediction.time);
+    for (const auto& [bounds, of] :
+         {std::pair{&prediction.plan_bounds, "this plan"}, std::pair{&prediction.problem_bounds, "any plan"}})
+      if (const auto best = bounds->best_s(); best && *best > time_s)
+        warnings_.push_back(fmt::format(
+            "lower_bounds_s: the step takes {}, but no execution of {} takes less than {}: a price is too low, or a "
+            "rank is simulated as too fast",
+            core::format(core::Seconds::from_base(time_s)), of, core::format(core::Seconds::from_base(*best))));
   }
 
   predict::DeviceLimits limits() const {
@@ -406,8 +419,9 @@ class Job::Implementation {
           "transfers that overlap share their ranks' links max-min fairly, up to the stated bandwidth; switches and "
           "cables between nodes are not shared beyond a node's own ports (simulation.contention)");
     else
-      all.insert(fmt::format("transfers have their links to themselves ({})",
-                             simulated ? "simulation.contention is off" : "analytic engine"));
+      all.insert(fmt::format(
+          "transfers have their links to themselves, but the step lasts until the busiest links have carried all ({})",
+          simulated ? "simulation.contention is off" : "analytic engine"));
     if (device)
       all.insert(
           "kernels and transfers that overlap share multiprocessors and memory; caches and clocks are not shared "

@@ -147,19 +147,27 @@ Prediction predict(const PredictionInput& input) {
   require_reachable(input.program, input.prices);
   require_recordable(input.program);
   Prediction result;
+  result.plan_bounds = plan_bounds(input.program, input.pricer, input.limits);
+  core::Picoseconds links = 0;
+  const auto await_links = [&](Makespan& makespan) {
+    links = std::max<core::Picoseconds>(0, result.plan_bounds.links - makespan.time);
+    makespan.time += links;
+    result.time = makespan.time;
+  };
   if (input.engine != Engine::event) {
     result.analytic = input.analytic.makespan(input.program);
-    result.time = result.analytic.time;
+    await_links(result.analytic);
   }
   std::int32_t last = result.analytic.last_stage;
   if (input.engine != Engine::analytic) {
     result.event = simulate(input.program, input.prices, input.event);
-    result.time = result.event->makespan.time;
+    await_links(result.event->makespan);
     last = result.event->makespan.last_stage;
     result.breakdown = attribute(input.program, input.prices, result.event->last);
   } else {
     result.breakdown = attribute(input.program, input.prices, input.analytic.timeline(input.program, last));
   }
+  result.breakdown.links = links;
   result.memory = memory_report(input);
   result.fits = fits(result.memory);
 

@@ -166,7 +166,7 @@ class Attribution {
 }  // namespace
 
 core::Picoseconds Breakdown::total() const {
-  core::Picoseconds sum = compute + recompute + optimizer + launch + offload + bubble + host + other;
+  core::Picoseconds sum = compute + recompute + optimizer + launch + offload + bubble + host + links + other;
   for (const core::Picoseconds part : exposed) sum += part;
   return sum;
 }

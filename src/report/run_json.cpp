@@ -51,6 +51,7 @@ Json times(const predict::Breakdown& breakdown) {
               {"bubble", core::to_seconds(breakdown.bubble)},
               {"optimizer", core::to_seconds(breakdown.optimizer)},
               {"host", core::to_seconds(breakdown.host)},
+              {"links_exposed", core::to_seconds(breakdown.links)},
               {"other", core::to_seconds(breakdown.other)}};
 }
 

@@ -42,6 +42,8 @@ Json time_parts() {
                  {"bubble", s},
                  {"optimizer", s},
                  {"host", s},
+                 {"links_exposed", amount("s after all work, until links that overlapping transfers share have carried "
+                                          "everything")},
                  {"other", s}});
 }
 

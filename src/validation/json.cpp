@@ -52,7 +52,8 @@ Json parts(const predict::Breakdown& breakdown) {
           {"cp_exposed", exposed(plan::Axis::context)},     {"ep_exposed", exposed(plan::Axis::expert)},
           {"pp_exposed", exposed(plan::Axis::pipeline)},    {"dp_exposed", exposed(plan::Axis::data)},
           {"bubble", core::to_seconds(breakdown.bubble)},   {"optimizer", core::to_seconds(breakdown.optimizer)},
-          {"host", core::to_seconds(breakdown.host)},       {"other", core::to_seconds(breakdown.other)}};
+          {"host", core::to_seconds(breakdown.host)},       {"links_exposed", core::to_seconds(breakdown.links)},
+          {"other", core::to_seconds(breakdown.other)}};
 }
 
 Json row(const ValidatedRow& row) {

@@ -15,6 +15,9 @@
 //             domains in place of ranks, shared by the ranks of a domain; B1: a rank's stated link inside
 //             its domain, B2: outside (of several networks, the fastest, and the sum of all in B1 + B2)
 //             and per stage the bytes that leave a rank over all its transfers, over B2 and over B1 + B2
+//             Prices are those of transfers alone, so that of those that overlap each has all of its links. Their sum
+//             is held against them here: a prediction waits until the busiest links have carried everything
+//             (prediction.h), and is never below this bound.
 //   memory    the busiest stage's least traffic (traffic.h) / bandwidth of device memory, or the longest path where
 //             each kernel takes what it moves beyond the chip, max(0, read - S) + max(0, written - S), over that
 //             bandwidth
@@ -46,6 +49,7 @@ struct Bounds {
   std::optional<double> memory_s;
   std::optional<double> network_s;
   std::optional<double> together_s;
+  core::Picoseconds links = 0;  // within network_s: what the busiest links need for all that they carry
   std::optional<double> best_s() const;
 };
 

@@ -107,6 +107,9 @@ bool fits(const MemoryReport& report);
 inline constexpr double k_tight_share = 0.05;
 bool tight(const MemoryReport& report);
 
+// Step time = max( end of the last step of all ranks, Bounds::links ): transfers that overlap are priced as if each had
+// its links to itself, and where the busiest links need longer than that for all of them together, the step waits for
+// the links (Breakdown::links). The same of either engine, so that they still agree in every picosecond.
 Prediction predict(const PredictionInput& input);
 
 }  // namespace cairn::predict
