@@ -134,11 +134,18 @@ class Parser {
     name_of(sub->add_option("experiment", run_.file, "an experiment: a file, or a name of `cairn config list experiments`"), {"experiments"})->type_name(k_file);
     choose(*sub, "--engine", run_.engine, engines_, "analytic, event, or both (default)")->type_name("ENGINE");
     add_overrides(*sub, run_.overrides);
-    sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result; with -o they gather in FILE.tmp.PROCESS, which becomes FILE at the end")
+    sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result; with -o these gather in FILE.tmp.PROCESS, which becomes FILE at the end")
         ->type_name(k_file);
     add_output(*sub, "--trace", run_.trace, "write a timeline that Perfetto and chrome://tracing load");
     add_result(*sub, run_.result);
-    sub->footer("Example: cairn run llama3-8b-fsdp-dgx-h100 --set training.seq_len=4096 --set cluster.nodes=2");
+    sub->footer(
+        "Example: cairn run llama3-8b-fsdp-dgx-h100 --set training.seq_len=4096 --set cluster.nodes=2
+"
+        "A line of a batch is a whole experiment, or {\"file\": NAME, \"set\": {\"strategy.tp\": 4}}; one that cannot be run is answered
+"
+        "by an error with its number. Exit codes: 0 it fits, 1 it does not, 2 refused, 3 reading or writing failed; of a batch the
+"
+        "greatest that a line would have ended with. Results can be run again: cairn run result.json");
   }
 
   void bound() {

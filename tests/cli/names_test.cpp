@@ -45,6 +45,8 @@ TEST_CASE("The working folder does not change any answer") {
       "names/topo.xml",
       "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"AuthenticAMD\" familyid=\"1\" modelid=\"1\">"
       "<pci busid=\"0000:01:00.0\" class=\"0x030200\" link_speed=\"16.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"0\" "
+      "sm=\"80\"/></pci>"
+      "<pci busid=\"0000:02:00.0\" class=\"0x030200\" link_speed=\"16.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"1\" "
       "sm=\"80\"/></pci></cpu></system>");
   const std::vector<std::vector<std::string>> questions{
       {"run", "llama3-70b-64xdgx-h100", "--json"},
