@@ -1,5 +1,6 @@
 // Reads a Node into a described structure. Keeps going after an error, so that one run reports them all.
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +13,10 @@
 namespace cairn::config {
 
 namespace {
+
+// No amount other than 0 is smaller or larger, in base units: products and quotients of a few stay finite.
+constexpr double k_least_amount = 1e-30;
+constexpr double k_most_amount = 1e30;
 
 struct Context {
   core::Diagnostics& diagnostics;
@@ -239,6 +244,9 @@ class ParserValue final : public Value {
     if (rule.positive && value <= 0.0) return "more than 0 is due";
     if (value < rule.minimum) return fmt::format("at least {} is due", show(rule.minimum));
     if (value > rule.maximum) return fmt::format("at most {} is due", show(rule.maximum));
+    const double size = std::abs(value);
+    if (size != 0.0 && (size < k_least_amount || size > k_most_amount))
+      return fmt::format("{} to {} is due", show(k_least_amount), show(k_most_amount));
     return {};
   }
 
