@@ -50,7 +50,11 @@ void fit_attention(const Rows& rows, Result& result) {
   cost::FitRecord ranges;
   for (const measure::Measurement* row : rows) {
     const cost::AttentionShape shape = shape_of(*row);
-    if (row->method != measure::Method::serving_operator || !is_whole(shape)) continue;
+    if (row->method != measure::Method::serving_operator || !is_whole(shape)) {
+      result.drop(is_whole(shape) ? "attention kernels without their framework's call" : "attention of unstated shape",
+                  1);
+      continue;
+    }
     serving.push_back(row);
     shapes.push_back(shape);
     problem.measured_s.push_back(row->time.median_s);

@@ -14,6 +14,7 @@
 #include "cairn/cost/carried.h"
 #include "cairn/hardware/files.h"
 #include "families.h"
+#include "plausible.h"
 
 namespace cairn::calibrate {
 namespace {
@@ -131,6 +132,7 @@ void fit_all(const Rows& rows, const hardware::Accelerator& accelerator, Result&
                                                        : "other"]
         .push_back(row);
   }
+  result.drop("of kinds that are not fitted", by["other"].size());
   if (by.contains("gemm")) fit_gemm(by["gemm"], peaks_of(accelerator), result);
   if (by.contains("attention")) fit_attention(by["attention"], result);
   if (by.contains("memory")) fit_memory_bound(by["memory"], result);
@@ -179,10 +181,15 @@ Result calibrate(const config::Loader& loader, std::span<const measure::Measurem
   const Rows rows = rows_of(files, devices, options, result.accelerator);
   const hardware::Accelerator accelerator = hardware::load_accelerator(loader, result.accelerator);
   result.calibration = base_calibration(loader, options, result.accelerator, accelerator);
+  std::size_t all = 0;
+  for (const measure::MeasurementFile& file : files) all += file.rows.size();
+  result.drop("of another device", all - rows.size());
   for (const measure::MeasurementFile& file : files)
     result.warnings.insert(result.warnings.end(), file.warnings.begin(), file.warnings.end());
+  require_possible(files, rows, peaks_of(accelerator), result.calibration.transfers.domain.link_bandwidth);
   fit_all(rows, accelerator, result);
   require_something(result, files);
+  require_agreement(result, files);
   return result;
 }
 

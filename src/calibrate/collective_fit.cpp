@@ -62,11 +62,11 @@ Rows of_one_origin(const Rows& rows, Collective collective) {
 
 std::vector<FitParameter> protocol_parameters(double link) {
   return {{"low_latency", 10 * k_us, 0.5 * k_us, 200 * k_us, 1.0},
-          {"r2", 0.2, 0.01, 5.0, 0.28},
-          {"r3", 1.6, 0.01, 10.0, 0.16},
+          {"middle_latency / low_latency - 1", 0.2, 0.01, 5.0, 0.28},
+          {"simple_latency / middle_latency - 1", 1.6, 0.01, 10.0, 0.16},
           {"simple_bandwidth", 0.75 * link, 0.02 * link, 2.0 * link, 0.12},
-          {"f1", 0.03, 0.001, 0.5, 0.32},
-          {"f2", 0.5, 0.05, 2.0, 0.2},
+          {"low_bandwidth / simple_bandwidth", 0.03, 0.001, 0.5, 0.32},
+          {"middle_bandwidth / simple_bandwidth", 0.5, 0.05, 2.0, 0.2},
           // The square root of the message grows with the square root of what the links carry.
           {"simple_ramp", k_ns * std::sqrt(450e9 / link), 0.01 * k_ns, 100 * k_ns, 0.4}};
 }
@@ -164,7 +164,13 @@ bool is_collective(std::string_view kind) {
 void fit_collectives(const Rows& rows, Result& result) {
   std::map<std::pair<std::size_t, std::int64_t>, Rows> groups;
   for (const measure::Measurement* row : rows) {
-    if (row->nodes != 1 || row->ranks < 2 || row->bytes <= 0.0) continue;  // networks between nodes are fabrics
+    if (row->nodes != 1 || row->ranks < 2 || row->bytes <= 0.0) {  // networks between nodes are fabrics
+      result.drop(row->nodes != 1 ? fmt::format("{} of {} ranks in {} nodes: collectives inside one node are fitted",
+                                                row->kind, row->ranks, row->nodes)
+                                  : fmt::format("{} of no bytes or one rank", row->kind),
+                  1);
+      continue;
+    }
     const auto found = std::find_if(k_collectives.begin(), k_collectives.end(),
                                     [&](const auto& each) { return each.first == row->kind; });
     groups[{static_cast<std::size_t>(found - k_collectives.begin()), row->ranks}].push_back(row);
@@ -174,6 +180,8 @@ void fit_collectives(const Rows& rows, Result& result) {
   for (const auto& [key, measured] : groups) {
     const DomainFit empty{.collective = k_collectives[key.first].second, .ranks = key.second};
     const Rows group = of_one_origin(measured, empty.collective);
+    result.drop(fmt::format("{} of {} ranks of other sources or of integers", cost::name(empty.collective), key.second),
+                measured.size() - group.size());
     const Sizes sizes = medians(group);
     const std::string type = fmt::format("{} ranks", key.second);
     if (laws.link_bandwidth <= 0.0) {

@@ -1,5 +1,6 @@
 #include "families.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,6 +15,16 @@ FamilyResult result_of(std::string kind, std::string type, const std::vector<Fit
   result.record = std::move(fit.record);
   result.left_out_errors = std::move(fit.left_out_errors);
   return result;
+}
+
+void Result::drop(const std::string& reason, std::size_t rows) {
+  if (rows == 0) return;
+  const auto known =
+      std::find_if(dropped.begin(), dropped.end(), [&](const DroppedRows& each) { return each.reason == reason; });
+  if (known == dropped.end())
+    dropped.push_back({.reason = reason, .rows = static_cast<std::int64_t>(rows)});
+  else
+    known->rows += static_cast<std::int64_t>(rows);
 }
 
 FamilyResult too_few(std::string kind, std::string type, std::size_t rows, std::size_t needed) {

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "cairn/cost/gemm.h"
 #include "families.h"
 
@@ -105,13 +107,18 @@ void fit_gemm(const Rows& rows, const std::function<double(std::string_view type
   // Serving operators and kernels are timed differently; the operators' rows are many and rule where both exist.
   std::map<std::string, std::pair<Rows, Rows>> by_type;
   for (const measure::Measurement* row : rows) {
-    if (row->extent("m") < 1 || row->extent("n") < 1 || row->extent("k") < 1) continue;
-    if (row->cache == measure::CacheState::warm) continue;  // the form prices operands from memory
+    const bool whole = row->extent("m") >= 1 && row->extent("n") >= 1 && row->extent("k") >= 1;
+    if (!whole || row->cache == measure::CacheState::warm) {  // the form prices operands from memory
+      result.drop(whole ? "products with operands in the cache" : "products of unstated shape", 1);
+      continue;
+    }
     auto& [serving, kernels] = by_type[set_type(row->type)];
     (row->method == measure::Method::serving_operator ? serving : kernels).push_back(row);
   }
   for (const auto& [type, both] : by_type) {
     const Rows& chosen = both.first.size() >= k_least_rows ? both.first : both.second;
+    result.drop(fmt::format("products of {} timed otherwise than most: in a framework's call, or alone", type),
+                both.first.size() + both.second.size() - chosen.size());
     const double peak = peak_flops(type);
     if (peak <= 0.0) {
       result.families.push_back(too_few("gemm", type, both.first.size() + both.second.size(), k_least_rows));

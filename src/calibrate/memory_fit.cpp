@@ -42,7 +42,12 @@ void fit_memory_bound(const Rows& rows, Result& result) {
   FamilyProblem problem{.groupings = {{}, {}}, .grouped_by = "kinds, decades of bytes"};
   cost::FitRecord ranges;
   for (const measure::Measurement* row : rows) {
-    if (row->bytes <= 0.0 || row->cache == measure::CacheState::warm) continue;
+    if (row->bytes <= 0.0 || row->cache == measure::CacheState::warm) {
+      result.drop(row->bytes <= 0.0 ? "memory-bound kernels of unstated traffic"
+                                    : "memory-bound kernels with operands in the cache",
+                  1);
+      continue;
+    }
     cold.push_back(row);
     problem.measured_s.push_back(row->time.median_s);
     problem.groupings[0].push_back(kinds.emplace(row->kind, static_cast<int>(kinds.size())).first->second);

@@ -1,18 +1,19 @@
 #include "arguments.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
-#include "cairn/pebble/operation_text.h"
-#include "cairn/pebble/parallel_bounds.h"
-#include "cairn/pipeline/generators.h"
-#include "cairn/swarm/swarm.h"
+#include "cairn/core/printable.h"
+#include "command_help.h"
+#include "context.h"
 #include "exchange_bound.h"
-#include "override_words.h"
+#include "known_words.h"
 #include "schemas.h"
 
 namespace cairn::cli {
@@ -26,8 +27,17 @@ CLI::Validator at_least(std::int64_t least) {
             std::int64_t value = 0;
             const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
             if (error != std::errc() || end != text.data() + text.size())
-              return fmt::format("'{}' is no whole number", text);
+              return fmt::format("{} is no whole number", core::quoted(text));
             return value < least ? fmt::format("{} is less than {}", value, least) : std::string();
+          },
+          ""};
+}
+
+// One of a few words. CLI11's own checks show enumerations by their bytes.
+CLI::Validator one_of(const std::vector<std::string>& words) {
+  return {[words](std::string& text) -> std::string {
+            if (std::find(words.begin(), words.end(), text) != words.end()) return {};
+            return fmt::format("{} is not one of {}", core::quoted(text), fmt::join(words, ", "));
           },
           ""};
 }
@@ -51,23 +61,23 @@ class Parser {
     import();
     schema();
     completion();
-    app_.footer("Example: cairn run llama3-70b-64xdgx-h100 --set strategy.pp=8 --set strategy.dp=8");
+    help();
+    app_.footer(std::string(program_help()));
   }
 
   Arguments parse(int argc, const char* const* argv) {
     try {
       app_.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
-      const CLI::App* asked = asked_command();
-      const std::string name = asked_command_name();
-      const std::size_t cut = name.find_last_of(' ');
-      result_.help = asked->help(cut == std::string::npos ? std::string() : name.substr(0, cut));
+      result_.help = help_text(asked_command());
     } catch (const CLI::CallForVersion& version) {
       result_.help = std::string(version.what()) + "\n";
     } catch (const CLI::ParseError& error) {
-      throw core::ConfigurationError("", error.what(), "see " + asked_command_name() + " --help");
+      refuse_unknown_command(asked_command());
+      throw core::ConfigurationError("", error.what(), "see " + full_name(asked_command()) + " --help");
     }
     if (!result_.help) check();
+    result_.files = named_files();
     if (std::holds_alternative<CompletionArguments>(result_.command)) result_.tree = tree(app_);
     return std::move(result_);
   }
@@ -79,9 +89,31 @@ class Parser {
     sub->callback([this, &target] { result_.command = target; });
     return sub;
   }
-  static void add_result(CLI::App& sub, ResultArguments& result) {
+  // A file that the command writes.
+  void add_output(CLI::App& sub, const char* names, std::string& target, const char* description) {
+    outputs_.insert(sub.add_option(names, target, description)->type_name(k_file));
+  }
+  // The option takes one of these words and completes them.
+  CLI::Option* choose(CLI::Option* option, const std::vector<std::string>& words) {
+    words_[option] = words;
+    return option->check(one_of(words));
+  }
+  template <class Value>
+  CLI::Option* choose(CLI::App& sub, const char* name, Value& target, const std::map<std::string, Value>& values,
+                      const char* description) {
+    std::vector<std::string> words;
+    for (const auto& [word, value] : values) words.push_back(word);
+    const auto take = [&target, &values](const std::string& word) { target = values.at(word); };
+    return choose(sub.add_option_function<std::string>(name, take, description), words);
+  }
+  // The option completes the names of these kinds of configuration files.
+  CLI::Option* name_of(CLI::Option* option, std::vector<std::string> kinds) {
+    kinds_[option] = std::move(kinds);
+    return option;
+  }
+  void add_result(CLI::App& sub, ResultArguments& result) {
     sub.add_flag("--json", result.json, "one JSON document instead of text");
-    sub.add_option("-o,--output", result.output, "write the result to a file")->type_name(k_file);
+    add_output(sub, "-o,--output", result.output, "write the result to a file");
   }
   static void add_overrides(CLI::App& sub, std::vector<std::string>& overrides) {
     sub.add_option("--set", overrides, "override a key, as in strategy.tp=4; may be repeated")
@@ -93,34 +125,31 @@ class Parser {
     app_.add_flag("-q,--quiet", result_.common.quiet, "no remarks on standard error, errors only");
     app_.add_flag("-v,--verbose", result_.common.verbose, "say what is being done on standard error");
     app_.add_flag("--stats", result_.common.stats, "wall time, events and memory on standard error");
-    app_.add_option("--color", result_.common.color, "colour: auto (when a terminal reads it), always, never")
-        ->transform(CLI::CheckedTransformer(colors_).description(""))
+    choose(app_, "--color", result_.common.color, colors_, "colour: auto (when a terminal reads it), always, never")
         ->type_name("WHEN");
   }
 
   void run() {
     CLI::App* sub = command(app_, "run", "predict one training step of an experiment", run_);
-    sub->add_option("experiment", run_.file, "an experiment: a file, or a name of `cairn config list experiments`")->type_name(k_file);
-    sub->add_option("--engine", run_.engine, "analytic, event, or both (default)")
-        ->transform(CLI::CheckedTransformer(engines_).description(""))
-        ->type_name("ENGINE");
+    name_of(sub->add_option("experiment", run_.file, "an experiment: a file, or a name of `cairn config list experiments`"), {"experiments"})->type_name(k_file);
+    choose(*sub, "--engine", run_.engine, engines_, "analytic, event, or both (default)")->type_name("ENGINE");
     add_overrides(*sub, run_.overrides);
-    sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result")
+    sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result; with -o they gather in FILE.tmp.PROCESS, which becomes FILE at the end")
         ->type_name(k_file);
-    sub->add_option("--trace", run_.trace, "write a timeline that Perfetto and chrome://tracing load")->type_name(k_file);
+    add_output(*sub, "--trace", run_.trace, "write a timeline that Perfetto and chrome://tracing load");
     add_result(*sub, run_.result);
+    sub->footer("Example: cairn run llama3-8b-fsdp-dgx-h100 --set training.seq_len=4096 --set cluster.nodes=2");
   }
 
   void bound() {
     CLI::App* sub = command(app_, "bound", "what is provably the least data movement of a computation", bound_);
-    sub->add_option("operation", bound_.operation,
-                    "an operator with its sizes, as in 'matmul m=8192 n=8192 k=8192', or: einsum 'ik,kj->ij'")
-        ->type_name("OPERATION");
+    words_[sub->add_option("operation", bound_.operation,
+                           "an operator with its sizes, as in 'matmul m=8192 n=8192 k=8192', or: einsum 'ik,kj->ij'")
+               ->type_name("OPERATION")] = operator_names();
     sub->add_option("--sizes", bound_.sizes, "sizes of an einsum's letters, as in i=64,j=64,k=64")->type_name("SIZES");
     sub->add_option("--fast", bound_.fast, "fast memory: 228KiB, or a bare number of words")->type_name("AMOUNT");
     sub->add_option("--dtype", bound_.format, "number format of a word")->type_name("FORMAT")->capture_default_str();
-    sub->add_option("--game", bound_.rules, "rbw: every value computed once; hk: recomputation allowed")
-        ->check(CLI::IsMember(rules_).description(""))
+    choose(sub->add_option("--game", bound_.rules, "rbw: every value computed once; hk: recomputation allowed"), rules_)
         ->type_name("GAME")
         ->capture_default_str();
     sub->add_flag("--slide", bound_.slide, "a result may take the place of one of its operands");
@@ -129,23 +158,22 @@ class Parser {
     sub->add_option("--cdag", bound_.cdag, "a graph: lines 'v ID [in] [out]' and 'e FROM TO'")->type_name(k_file);
     sub->add_option("--trace", bound_.trace, "an execution: lines 'r ADDR', 'w ADDR', 'op', or its binary form")->type_name(k_file);
     sub->add_option("--moves", bound_.moves, "verify a play of the graph: lines 'load V', 'store V', 'compute V', 'slide FROM -> V', 'erase V', 'forget V'")->type_name(k_file);
-    sub->add_option("--write-moves", bound_.write_moves, "write the cheapest play found, as --moves reads it")->type_name(k_file);
+    add_output(*sub, "--write-moves", bound_.write_moves, "write the cheapest play found, as --moves reads it");
     sub->add_flag("--locality", bound_.locality, "of a trace: what a better order moves, for memories of many sizes");
-    sub->add_option("--accelerator", bound_.accelerator, "compare with its memory; its on-chip memory is the default of --fast")
+    name_of(sub->add_option("--accelerator", bound_.accelerator, "compare with its memory; its on-chip memory is the default of --fast"), {"accelerators"})
         ->type_name("NAME");
     sub->add_option("--devices", bound_.devices, "what so many must exchange: products, attention, graphs of any kind")
         ->check(at_least(1))
         ->type_name("P");
-    sub->add_option("--cluster", bound_.cluster, "of several devices: least time over its links")->type_name("NAME");
-    sub->add_option("--model", bound_.model, "the operators of a model's layers instead, whole, as on one device")->type_name("NAME");
+    name_of(sub->add_option("--cluster", bound_.cluster, "of several devices: least time over its links"), {"clusters"})->type_name("NAME");
+    name_of(sub->add_option("--model", bound_.model, "the operators of a model's layers instead, whole, as on one device"), {"models"})->type_name("NAME");
     sub->add_option("--layer", bound_.layer, "one layer of the model: 1 is the first block, 0 the embedding; default: every class once")
         ->check(at_least(0))
         ->type_name("N");
     sub->add_option("--seq", bound_.sequence, "tokens per sequence")->check(at_least(1))->type_name("TOKENS")->capture_default_str();
     sub->add_option("--batch", bound_.batch, "sequences")->check(at_least(1))->type_name("N")->capture_default_str();
     sub->add_flag("--backward", bound_.backward, "the backward pass as well");
-    sub->add_option("--attention", bound_.attention, "unfused (default; latent attention: flash2), fused_softmax or flash2")
-        ->check(CLI::IsMember(attentions_).description(""))
+    choose(sub->add_option("--attention", bound_.attention, "unfused (default; latent attention: flash2), fused_softmax or flash2"), attentions_)
         ->type_name("KERNEL")
         ->capture_default_str();
     add_result(*sub, bound_.result);
@@ -156,15 +184,15 @@ class Parser {
     CLI::App* group = app_.add_subcommand("config", "look at configuration files");
     group->require_subcommand(1);
     CLI::App* show = command(*group, "show", "an experiment with everything it names, resolved", show_);
-    show->add_option("experiment", show_.experiment, "an experiment file or name")->required()->type_name(k_file);
+    name_of(show->add_option("experiment", show_.experiment, "an experiment file or name"), {"experiments"})->required()->type_name(k_file);
     show->add_flag("--origin", show_.origin, "where each value comes from");
     add_overrides(*show, show_.overrides);
     add_result(*show, show_.result);
     CLI::App* model = command(*group, "model", "size and shape of a model", model_);
-    model->add_option("model", model_.name, "a model file, a Hugging Face config.json, or a name")->required()->type_name("NAME");
+    name_of(model->add_option("model", model_.name, "a model file, a Hugging Face config.json, or a name"), {"models"})->required()->type_name("NAME");
     add_result(*model, model_.result);
     CLI::App* list = command(*group, "list", "the names that configurations can refer to", list_);
-    list->add_option("kind", list_.kind, "one kind only, such as clusters")->type_name("KIND");
+    words_[list->add_option("kind", list_.kind, "one kind only, such as clusters")->type_name("KIND")] = configuration_kinds();
     add_result(*list, list_.result);
   }
 
@@ -181,12 +209,11 @@ class Parser {
     sub->add_option("files", calibrate_.files, "documents of cairn-probe, output or JSON of nccl-tests, tables (CSV)")
         ->required()
         ->type_name(k_file);
-    sub->add_option("-o,--output", calibrate_.output, "write the calibration to a file; the report goes to standard output")
-        ->type_name(k_file);
-    sub->add_option("--gpu", calibrate_.gpu, "the accelerator, a name of `cairn config list accelerators`; default: the one measured")
+    add_output(*sub, "-o,--output", calibrate_.output, "write the calibration to a file; the report goes to standard output");
+    name_of(sub->add_option("--gpu", calibrate_.gpu, "the accelerator, a name of `cairn config list accelerators`; default: the one measured"), {"accelerators"})
         ->type_name("NAME");
-    sub->add_option("--base", calibrate_.base,
-                    "the calibration that supplies what is not measured; default: the accelerator's own")
+    name_of(sub->add_option("--base", calibrate_.base,
+                    "the calibration that supplies what is not measured; default: the accelerator's own"), {"calibration"})
         ->type_name("NAME");
     sub->add_flag("--json", calibrate_.json, "one JSON document instead of text");
     sub->footer(
@@ -196,20 +223,19 @@ class Parser {
 
   void topology() {
     CLI::App* sub = command(app_, "topology", "what a network can carry and what it costs; flows over it", topology_);
-    sub->add_option("network", topology_.name, "a network, cluster or graph: a file, or a name of `cairn config list`")
+    name_of(sub->add_option("network", topology_.name, "a network, cluster or graph: a file, or a name of `cairn config list`"), {"topologies", "clusters"})
         ->type_name(k_file);
-    sub->add_option("--compare", topology_.compare, "several networks side by side")->type_name("NAME ...");
+    name_of(sub->add_option("--compare", topology_.compare, "several networks side by side"), {"topologies", "clusters"})->type_name("NAME ...");
     add_overrides(*sub, topology_.overrides);
-    sub->add_option("--prices", topology_.prices, "the price list, a name of `cairn config list prices`")
+    name_of(sub->add_option("--prices", topology_.prices, "the price list, a name of `cairn config list prices`"), {"prices"})
         ->type_name("NAME")
         ->capture_default_str();
     sub->add_option("--flows", topology_.flows, "flows to run: a table (CSV) of src,dst,bytes,start_s,after")->type_name(k_file);
-    sub->add_option("--sharing", topology_.sharing, "how flows share links: max-min, or rtt-weighted by 1/latency")
-        ->check(CLI::IsMember(sharings_).description(""))
+    choose(sub->add_option("--sharing", topology_.sharing, "how flows share links: max-min, or rtt-weighted by 1/latency"), sharings_)
         ->type_name("RULE")
         ->capture_default_str();
-    sub->add_option("--svg", topology_.svg, "draw it (small networks)")->type_name(k_file);
-    sub->add_option("--dot", topology_.dot, "write it for Graphviz (small networks)")->type_name(k_file);
+    add_output(*sub, "--svg", topology_.svg, "draw it (small networks)");
+    add_output(*sub, "--dot", topology_.dot, "write it for Graphviz (small networks)");
     add_result(*sub, topology_.result);
     sub->footer(
         "after: rows that must have ended first, separated by ';' and counted from 1, or from 0 where row 0 is named.\n"
@@ -223,7 +249,7 @@ class Parser {
         if (option->count() > 0 && !option->get_positional()) schedule_.given.push_back(option->get_lnames().front());
       result_.command = schedule_;
     });
-    sub->add_option("kind", schedule_.kind, "such as 1f1b; see --list")->type_name("KIND");
+    words_[sub->add_option("kind", schedule_.kind, "such as 1f1b; see --list")->type_name("KIND")] = schedule_kinds();
     sub->add_flag("--list", schedule_.list, "every kind, what it takes and where it comes from");
     sub->add_flag("--compare", schedule_.compare, "every kind that takes these stages and micro-batches, side by side");
     const auto count = [&](const char* option, std::int32_t& target, const char* description) {
@@ -236,11 +262,9 @@ class Parser {
     count("--pipelines", schedule_.pipelines, "pipelines in both directions together");
     count("--group", schedule_.group, "micro-batches taken together");
     sub->add_option("--memory-limit", schedule_.memory_limit, "most micro-batches' activations on a device")->type_name("N");
-    sub->add_option("--weight-grads", schedule_.weight_gradients, "when split weight gradients run: last, or fill the gaps")
-        ->check(CLI::IsMember(weight_gradients_).description(""))
+    choose(sub->add_option("--weight-grads", schedule_.weight_gradients, "when split weight gradients run: last, or fill the gaps"), weight_gradients_)
         ->type_name("WHEN");
-    sub->add_option("--continuation", schedule_.continuation, "how chimera takes more micro-batches than stages: concatenate, double-forward, halve-backward")
-        ->check(CLI::IsMember(continuations_).description(""))
+    choose(sub->add_option("--continuation", schedule_.continuation, "how chimera takes more micro-batches than stages: concatenate, double-forward, halve-backward"), continuations_)
         ->type_name("HOW");
     sub->add_flag("--no-reorder", schedule_.no_reorder, "the repeated building block as it is");
     const auto time = [&](const char* option, std::string& target, const char* description) {
@@ -251,8 +275,7 @@ class Parser {
     time("--weight-grad", schedule_.weight_gradient, "likewise, of the weight gradient");
     time("--forward-backward", schedule_.forward_backward, "of a forward joined with a backward; default their sum");
     time("--p2p", schedule_.p2p, "of a message between neighbours");
-    sub->add_option("--vocabulary", schedule_.vocabulary, "the output layer over all devices: vocab-1, vocab-2, interlaced")
-        ->check(CLI::IsMember(vocabularies_).description(""))
+    choose(sub->add_option("--vocabulary", schedule_.vocabulary, "the output layer over all devices: vocab-1, vocab-2, interlaced"), vocabularies_)
         ->type_name("HOW");
     time("--vocab-forward", schedule_.vocabulary_forward, "of a micro-batch on a device's share of the output layer");
     time("--vocab-backward", schedule_.vocabulary_backward, "likewise, of its gradients");
@@ -260,11 +283,11 @@ class Parser {
     time("--communication", schedule_.communication, "of a gather or reduction beside the compute");
     time("--copy", schedule_.copy, "of a micro-batch's activations of a full stage to the host, or back");
     swarm(*sub, schedule_.swarm);
-    sub->add_option("--experiment", schedule_.experiment, "with --compare: what the stages of this model cost on its cluster, in place of times")
+    name_of(sub->add_option("--experiment", schedule_.experiment, "with --compare: what the stages of this model cost on its cluster, in place of times"), {"experiments"})
         ->type_name(k_file);
     sub->add_option("--fill", schedule_.fill, "work for the bubbles (YAML): how often it is done, how full the devices are")->type_name(k_file);
     sub->add_option("--file", schedule_.file, "a schedule of your own (YAML) in place of a kind")->type_name(k_file);
-    sub->add_option("--svg", schedule_.svg, "draw it")->type_name(k_file);
+    add_output(*sub, "--svg", schedule_.svg, "draw it");
     add_result(*sub, schedule_.result);
     sub->footer("Example: cairn schedule zb-h1 --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1");
   }
@@ -292,21 +315,18 @@ class Parser {
     group->require_subcommand(1);
     CLI::App* nccl = command(*group, "nccl-topo", "NCCL's topology (NCCL_TOPO_DUMP_FILE, XML) as a graph", import_);
     nccl->add_option("file", import_.file, "the XML file")->required()->type_name(k_file);
-    nccl->add_option("-o,--output", import_.output, "write the result to a file")->type_name(k_file);
+    add_output(*nccl, "-o,--output", import_.output, "write the result to a file");
   }
 
   void schema() {
     CLI::App* sub = command(app_, "schema", "JSON Schema of a file that Cairn reads or writes; without a name, the names", schema_);
-    sub->add_option("name", schema_.name, "such as experiment or cairn.run/1")->type_name("NAME");
-    sub->add_option("-o,--output", schema_.output, "write the result to a file")->type_name(k_file);
+    words_[sub->add_option("name", schema_.name, "such as experiment or cairn.run/1")->type_name("NAME")] = schema_names();
+    add_output(*sub, "-o,--output", schema_.output, "write the result to a file");
   }
 
   void completion() {
     CLI::App* sub = command(app_, "completion", "a completion script for a shell", completion_);
-    sub->add_option("shell", completion_.shell, "bash, zsh or fish")
-        ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}))
-        ->type_name("SHELL");
+    choose(sub->add_option("shell", completion_.shell, "bash, zsh or fish"), shells_)->required()->type_name("SHELL");
   }
 
   // What single options cannot say.
@@ -371,9 +391,6 @@ class Parser {
     const bool graph = !bound.cdag.empty() || !bound.trace.empty();
     if (!(bound.moves.empty() && bound.write_moves.empty()) && !graph)
       throw core::ConfigurationError(bound.moves.empty() ? "--write-moves" : "--moves", "moves are of the values of a graph", "give --cdag FILE or --trace FILE");
-    if (bound.fast.empty() && bound.accelerator.empty() && !names_exchange(bound))
-      throw core::ConfigurationError("--fast", "the size of the fast memory is missing",
-                                     "give --fast 228KiB, a number of words, or --accelerator NAME");
   }
   void check_run() const {
     const auto* run = std::get_if<RunArguments>(&result_.command);
@@ -387,77 +404,72 @@ class Parser {
       throw core::ConfigurationError("--trace", "the analytic engine keeps no timeline", "use --engine event or both");
   }
 
+  // Whatever a value is for, a file of that name is safe from being written.
+  NamedFiles named_files() const {
+    NamedFiles files;
+    for (const CLI::Option* option : asked_command()->get_options()) {
+      std::vector<std::string>& names = outputs_.contains(option) ? files.written : files.read;
+      names.insert(names.end(), option->results().begin(), option->results().end());
+    }
+    return files;
+  }
+  void help() {
+    CLI::App* sub = app_.add_subcommand("help", "the help of cairn or of a command, as with --help");
+    CLI::Option* words = sub->add_option("command", help_words_, "a command, such as run or config list")->type_name("COMMAND");
+    words_[words] = command_names(&app_);
+    sub->callback([this] {
+      CLI::App* asked = &app_;
+      for (const std::string& word : help_words_) {
+        const std::vector<std::string> names = command_names(asked);
+        const auto found = std::find(names.begin(), names.end(), word);
+        if (found == names.end()) refuse_command(asked, word);
+        asked = commands_of(asked)[static_cast<std::size_t>(found - names.begin())];
+      }
+      result_.help = help_text(asked);
+    });
+  }
+  // Where a command was due and another word came.
+  void refuse_unknown_command(const CLI::App* app) const {
+    if (commands_of(app).empty()) return;
+    const std::vector<std::string> rest = app_.remaining(true);
+    const auto word = std::find_if(rest.begin(), rest.end(), [](const std::string& each) { return !each.starts_with('-'); });
+    if (word != rest.end()) refuse_command(app, *word);
+    throw core::ConfigurationError(full_name(app), "a command is missing",
+                                   fmt::format("there are: {}", fmt::join(command_names(app), ", ")));
+  }
+
   const CLI::App* asked_command() const {
     const CLI::App* app = &app_;
     while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
     return app;
   }
-  std::string asked_command_name() const {
-    std::string name;
-    for (const CLI::App* app = asked_command(); app != nullptr; app = app->get_parent())
-      name = name.empty() ? app->get_name() : app->get_name() + " " + name;
-    return name;
+  using WordsOfOptions = std::map<const CLI::Option*, std::vector<std::string>>;
+  static std::vector<std::string> known(const WordsOfOptions& all, const CLI::Option* option) {
+    const auto found = all.find(option);
+    return found == all.end() ? std::vector<std::string>{} : found->second;
   }
-
   CommandTree tree(CLI::App& app) const {
-    CommandTree result{.name = app.get_name(), .description = app.get_description(), .options = {}, .words = {}, .takes_file = false, .commands = {}};
+    CommandTree result{.name = app.get_name(), .description = app.get_description(), .options = {}, .words = {}, .names_of = {}, .takes_file = false, .commands = {}};
     for (const CLI::Option* option : app.get_options()) {
       if (option->get_positional()) {
         result.takes_file = option->get_type_name() == k_file;
-        if (option->get_single_name() == "shell") result.words = {"bash", "zsh", "fish"};
-        if (option->get_single_name() == "name") result.words = schema_names();
-        if (option->get_single_name() == "operation") result.words = operator_names();
-        if (option->get_single_name() == "kind") result.words = schedule_kinds();
+        result.words = known(words_, option);
+        result.names_of = known(kinds_, option);
         continue;
       }
       OptionWords words{.names = {},
-                        .choices = {},
+                        .choices = known(words_, option),
+                        .names_of = known(kinds_, option),
+                        .sets_keys = option->check_lname("set"),
                         .description = option->get_description(),
                         .takes_value = option->get_items_expected_max() > 0,
                         .takes_file = option->get_type_name() == k_file};
       for (const std::string& name : option->get_lnames()) words.names.push_back("--" + name);
       for (const std::string& name : option->get_snames()) words.names.push_back("-" + name);
-      if (option->check_lname("engine"))
-        for (const auto& [name, engine] : engines_) words.choices.push_back(name);
-      if (option->check_lname("color"))
-        for (const auto& [name, color] : colors_) words.choices.push_back(name);
-      if (option->check_lname("game")) words.choices = rules_;
-      if (option->check_lname("set")) words.choices = override_words();
-      if (option->check_lname("sharing")) words.choices = sharings_;
-      if (option->check_lname("weight-grads")) words.choices = weight_gradients_;
-      if (option->check_lname("vocabulary")) words.choices = vocabularies_;
-      if (option->check_lname("continuation")) words.choices = continuations_;
-      if (option->check_lname("attention")) words.choices = attentions_;
       result.options.push_back(std::move(words));
     }
     for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) result.commands.push_back(tree(*sub));
     return result;
-  }
-
-  // Every operator with its sizes; those that may be left out in brackets.
-  static std::string operators_text() {
-    std::string text = "Operators:\n";
-    for (const pebble::OperatorKind& kind : pebble::operator_kinds()) {
-      text += "  " + kind.name;
-      for (const pebble::OperatorKey& key : kind.keys) text += key.fallback ? " [" + key.name + "]" : " " + key.name;
-      text += "\n";
-    }
-    text += "Exchanges between p devices of n bytes or words:\n";
-    for (const pebble::ExchangeKind& kind : pebble::exchange_kinds()) text += "  " + kind.name + " p n\n";
-    return text;
-  }
-  static std::vector<std::string> operator_names() {
-    std::vector<std::string> names{"einsum"};
-    for (const pebble::ExchangeKind& kind : pebble::exchange_kinds()) names.push_back(kind.name);
-    for (const pebble::OperatorKind& kind : pebble::operator_kinds()) names.push_back(kind.name);
-    return names;
-  }
-
-  static std::vector<std::string> schedule_kinds() {
-    std::vector<std::string> names;
-    for (const pipeline::Generator& kind : pipeline::generators()) names.emplace_back(kind.kind);
-    names.emplace_back(swarm::k_kind);
-    return names;
   }
 
   const std::vector<std::string> rules_{"rbw", "hk"};
@@ -466,11 +478,14 @@ class Parser {
   const std::vector<std::string> continuations_{"concatenate", "double-forward", "halve-backward"};
   const std::vector<std::string> sharings_{"max-min", "rtt-weighted"};
   const std::vector<std::string> attentions_{"unfused", "fused_softmax", "flash2"};
+  const std::vector<std::string> shells_{"bash", "zsh", "fish"};
   const std::map<std::string, ColorChoice> colors_{
       {"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}};
   const std::map<std::string, predict::Engine> engines_{
       {"analytic", predict::Engine::analytic}, {"event", predict::Engine::event}, {"both", predict::Engine::both}};
+  WordsOfOptions words_, kinds_;
   CLI::App app_;
+  std::set<const CLI::Option*> outputs_;
   Arguments result_;
   RunArguments run_;
   BoundArguments bound_;
@@ -484,6 +499,7 @@ class Parser {
   ScheduleArguments schedule_;
   ImportArguments import_;
   CompletionArguments completion_;
+  std::vector<std::string> help_words_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "cairn/predict/prediction.h"
 #include "command_tree.h"
+#include "output.h"
 
 namespace cairn::cli {
 
@@ -163,6 +164,7 @@ using CommandArguments =
 struct Arguments {
   CommonArguments common;
   CommandArguments command;
+  NamedFiles files;                 // values that name files, or may
   CommandTree tree;                 // filled for `completion` only
   std::optional<std::string> help;  // help or version was asked for: print this and end well
 };

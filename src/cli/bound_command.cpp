@@ -1,8 +1,8 @@
 // `cairn bound`: an operator, an einsum, a graph or an execution, and the provable bracket of its data movement.
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <functional>
+#include <sstream>
 #include <variant>
 
 #include <fmt/format.h>
@@ -10,19 +10,19 @@
 #include "bound_moves.h"
 #include "cairn/config/units.h"
 #include "cairn/core/assert.h"
+#include "cairn/core/read_file.h"
 #include "cairn/hardware/files.h"
 #include "cairn/numerics/format.h"
 #include "cairn/pebble/cdag_file.h"
 #include "cairn/pebble/graph_bracket.h"
-#include "cairn/pebble/horizontal.h"
 #include "cairn/pebble/locality.h"
 #include "cairn/pebble/operation_text.h"
-#include "cairn/pebble/parallel_bounds.h"
 #include "cairn/pebble/schedule.h"
 #include "cairn/pebble/trace.h"
 #include "cairn/pebble/vertical.h"
 #include "cairn/report/bound.h"
 #include "context.h"
+#include "devices_bound.h"
 #include "exchange_bound.h"
 #include "exit_code.h"
 #include "layer_bound.h"
@@ -38,17 +38,15 @@ constexpr std::string_view k_binary_trace = "CAIRNTR1";
 constexpr double k_most_words = 1e18;
 constexpr Words k_first_memory = 16;  // words, in the table of localities; each next is four times as large
 constexpr Words k_memory_step = 4;
-constexpr double k_most_placed = 1e6;  // values times nodes
 
-std::ifstream opened(const std::string& option, const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream || stream.peek() == std::ifstream::traits_type::eof())
-    throw core::ConfigurationError(option, fmt::format("'{}' cannot be read, or holds nothing", file), "name a file");
-  return stream;
+std::istringstream opened(const std::string& option, const std::string& file, const char* what) {
+  std::string text = core::read_file(file, core::k_most_listed_bytes, what);
+  if (text.empty()) throw core::ConfigurationError(option, fmt::format("'{}' holds nothing", file), "name a file");
+  return std::istringstream(std::move(text));
 }
 
 Cdag graph_of_trace(const std::string& file) {
-  std::ifstream stream = opened("--trace", file);
+  std::istringstream stream = opened("--trace", file, "a trace of reads and writes");
   std::string start(k_binary_trace.size(), '\0');
   stream.read(start.data(), static_cast<std::streamsize>(start.size()));
   stream.clear();
@@ -66,7 +64,7 @@ Operation named_operation(const BoundArguments& arguments) {
 
 std::variant<Operation, pebble::NamedCdag> source(const BoundArguments& arguments) {
   if (!arguments.cdag.empty()) {
-    std::ifstream stream = opened("--cdag", arguments.cdag);
+    std::istringstream stream = opened("--cdag", arguments.cdag, "a list of vertices and edges");
     return pebble::read_cdag(stream, arguments.cdag);
   }
   if (!arguments.trace.empty()) return pebble::NamedCdag{.graph = graph_of_trace(arguments.trace), .names = {}};
@@ -90,6 +88,9 @@ double on_chip_bytes(const hardware::Accelerator& accelerator) {
 Words fast_words(const BoundArguments& arguments, double bytes_per_word,
                  const std::optional<hardware::Accelerator>& accelerator) {
   const std::string& text = arguments.fast;
+  if (text.empty() && !accelerator)
+    throw core::ConfigurationError("--fast", "the size of the fast memory is missing",
+                                   "give --fast 228KiB, a number of words, or --accelerator NAME");
   if (text.empty()) return whole_words(on_chip_bytes(*accelerator), bytes_per_word);
   if (const auto words = pebble::whole_number(text)) {
     if (*words >= 1 && static_cast<double>(*words) < k_most_words) return *words;
@@ -105,6 +106,14 @@ void solve(report::BoundAnswer& answer, const Cdag& graph, const BoundArguments&
   if (!answer.upper || play.words < answer.upper->words) answer.upper = std::move(play);
 }
 
+// Of a product on its own: those of several, each loaded and stored apart, add up to more than is moved when they are
+// fused.
+void add_leading_term(report::BoundAnswer& answer, const Operation& operation) {
+  if (operation.contractions.size() != 1) return;
+  const pebble::Contraction& product = operation.contractions.front();
+  answer.asymptotic.push_back(fmt::format("{}: {}", product.name, leading_term(product).expression));
+}
+
 void bound(report::BoundAnswer& answer, const Operation& operation, const BoundArguments& arguments) {
   const Words minimum = minimum_fast_words(operation, answer.game);
   if (answer.fast < minimum)
@@ -117,8 +126,7 @@ void bound(report::BoundAnswer& answer, const Operation& operation, const BoundA
   for (pebble::LowerBound& each : lower_bounds(operation, answer.fast))
     if (each.games.contains(answer.game)) answer.lower.push_back(std::move(each));
   answer.upper = bracket(operation, answer.fast, answer.game).upper;
-  for (const pebble::Contraction& part : operation.contractions)
-    answer.asymptotic.push_back(fmt::format("{}: {}", part.name, leading_term(part).expression));
+  add_leading_term(answer, operation);
   if (arguments.exact) solve(answer, small_graph(operation), arguments);
 }
 
@@ -175,89 +183,6 @@ void add_levels(report::BoundAnswer& answer, const pebble::NamedCdag& named, con
   add_levels(answer, whole, nullptr, accelerator);
 }
 
-// The graph itself on several nodes. Larger ones are not placed: their bounds take a look at every edge, a placement
-// some for each node.
-void add_nodes(report::BoundAnswer& answer, const Cdag& graph, std::int64_t nodes) {
-  const auto count = static_cast<std::uint32_t>(nodes);
-  const pebble::Game game{pebble::Rules::red_blue_white, pebble::Sliding::forbidden};
-  const auto computed = static_cast<std::int64_t>(graph.size() - graph.input_count());
-  report::NodesRow row{.nodes = nodes, .most = (computed + nodes - 1) / nodes, .received = {}, .busiest = {}};
-  const std::vector<pebble::LowerBound> received = received_lower_bounds(graph, count);
-  row.received.lower = best_for(received, game);
-  for (const pebble::LowerBound& each : received)
-    if (each.method == pebble::k_every_placement) row.received.exact = each.words;
-  row.busiest.lower = best_for(busiest_lower_bounds(graph, count, answer.fast), game);
-  if (static_cast<double>(graph.size()) * static_cast<double>(nodes) <= k_most_placed) {
-    row.received.upper = distribute(graph, count, {}).cost.horizontal_total();
-    row.busiest.upper = distribute(graph, count, answer.fast).busiest();
-  }
-  answer.nodes = std::move(row);
-}
-
-// What one device moves of any product whose operands all lie in memory: its share of the points (projection.h).
-pebble::ParallelWords share_bound(const Operation& operation, std::int64_t devices, Words fast) {
-  pebble::ParallelWords best{
-      .words = 0.0, .method = {}, .premise = "every value computed once, any placement of the data"};
-  for (const pebble::Contraction& part : operation.contractions) {
-    const bool whole = std::none_of(part.accesses.begin(), part.accesses.end(), [](const pebble::Access& access) {
-      return access.role == pebble::Role::read_free || access.role == pebble::Role::result_free;
-    });
-    if (!whole) continue;
-    const pebble::LowerBound bound = projection_bound_of_share(part, devices, fast);
-    if (!best.method.empty() && static_cast<double>(bound.words) <= best.words) continue;
-    best.words = static_cast<double>(bound.words);
-    best.method = fmt::format("{}: {}", part.name, bound.method);
-  }
-  return best;
-}
-
-Cdag graph_for_nodes(const Operation& operation) {
-  try {
-    return small_graph(operation);
-  } catch (const core::ConfigurationError&) {
-    throw core::ConfigurationError(
-        "--devices",
-        fmt::format("of {} over several devices small sizes alone are known, of at most 64 values", operation.name),
-        "give smaller sizes, a product, a convolution or attention, or its graph by --cdag");
-  }
-}
-
-void add_devices(report::BoundAnswer& answer, const Operation& operation, const BoundArguments& arguments) {
-  const auto [kind, text] = pebble::split_name(arguments.operation_text());
-  const pebble::SizeMap sizes = kind == "einsum" ? pebble::SizeMap{} : pebble::parse_sizes(text);
-  const auto size = [&](const char* name, Words fallback) {
-    const auto found = sizes.find(name);
-    return static_cast<double>(found == sizes.end() ? fallback : found->second);
-  };
-  const auto devices = static_cast<double>(arguments.devices);
-  report::DevicesRow row{
-      .devices = devices, .counted = report::DevicesRow::Counted::both_ways, .method = {}, .premise = {}};
-  pebble::ParallelWords bound;
-  if (kind == "matmul") {
-    const pebble::ParallelMatmul problem{.m = size("m", 1), .n = size("n", 1), .k = size("k", 1), .devices = devices};
-    bound = pebble::matmul_bound(problem, static_cast<double>(answer.fast));
-    if (problem.m == problem.n && problem.n == problem.k)
-      for (const pebble::ParallelAlgorithm& each : pebble::matmul_algorithms(problem.m, devices, 1.0))
-        row.algorithms.emplace_back(each.name, each.words);
-  } else if (kind == "attention") {
-    const double heads = size("heads", 1), kv_heads = size("kv_heads", static_cast<Words>(heads)), d = size("d", 1);
-    const pebble::ParallelAttention problem{
-        .tokens = size("n", 1), .width = heads * d, .kv_width = kv_heads * d, .devices = devices};
-    bound = pebble::attention_exchange_bound(problem, size("causal", 0) > 0.0);
-    row.algorithms = {{"ring of keys and values", ring_attention_words(problem)},
-                      {"heads split, no such premise", ulysses_attention_words(problem)}};
-    const double side = std::floor(std::sqrt(devices));
-    if (side * side == devices) row.algorithms.emplace_back("square grid", grid_attention_words(problem, side));
-  } else {
-    bound = share_bound(operation, arguments.devices, answer.fast);
-    if (bound.method.empty()) return add_nodes(answer, graph_for_nodes(operation), arguments.devices);
-  }
-  row.words = bound.words;
-  row.method = bound.method;
-  row.premise = bound.premise;
-  answer.devices = std::move(row);
-}
-
 // What a device moves passes its links both ways at once; of what all nodes receive, the busiest gets its share at
 // least. What enters from slow memory crosses no link between nodes.
 void add_network(report::BoundAnswer& answer, const BoundArguments& arguments, const hardware::Machine& machine) {
@@ -290,6 +215,10 @@ void reorder(report::BoundAnswer& answer, const Cdag& graph) {
 void bound(report::BoundAnswer& answer, const pebble::NamedCdag& named, const BoundArguments& arguments) {
   const Cdag& graph = named.graph;
   const std::filesystem::path file = arguments.cdag.empty() ? arguments.trace : arguments.cdag;
+  if (const Words minimum = minimum_fast_words(graph, answer.game); answer.fast < minimum)
+    throw core::ConfigurationError(
+        "--fast", fmt::format("{} words cannot hold what one value of {} is made of", answer.fast, file.filename().string()),
+        fmt::format("give at least {} words", minimum));
   answer.what = fmt::format("{}: {} values, {} inputs, {} outputs", file.filename().string(), graph.size(),
                             graph.input_count(), graph.output_count());
   answer.operations = static_cast<double>(graph.size() - graph.input_count());
@@ -311,7 +240,7 @@ void add_exchange_network(report::BoundAnswer& answer, const BoundArguments& arg
 }
 
 int answered(const report::BoundAnswer& answer, const BoundArguments& arguments, Context& context) {
-  Output output(arguments.result.output);
+  Output output(arguments.result.output, context.read);
   output.write(arguments.result.json ? report::json(answer, context.tool) + "\n"
                                      : report::text(answer, {.color = context.color(output)}));
   output.finish();
@@ -333,6 +262,9 @@ int command(const BoundArguments& arguments, Context& context) {
     if (!arguments.cluster.empty()) add_exchange_network(answer, arguments, context);
     return answered(answer, arguments, context);
   }
+  // An operator without its sizes is said to be one before a memory is asked for.
+  std::variant<Operation, pebble::NamedCdag> what;
+  if (arguments.model.empty()) what = source(arguments);
   answer.fast = fast_words(arguments, answer.bytes_per_word, accelerator);
   if (!arguments.model.empty())
     return bound_layers(arguments, accelerator, static_cast<double>(answer.fast) * answer.bytes_per_word, context);
@@ -344,12 +276,11 @@ int command(const BoundArguments& arguments, Context& context) {
                       .bytes_per_s = accelerator->device_memory().bandwidth->base(),
                       .flop_per_s = peak ? std::optional(peak->base()) : std::nullopt};
   }
-  const std::variant<Operation, pebble::NamedCdag> what = source(arguments);
   std::visit([&](const auto& each) { bound(answer, each, arguments); }, what);
   if (accelerator) std::visit([&](const auto& each) { add_levels(answer, each, *accelerator); }, what);
   if (arguments.devices > 0) {
     if (const auto* operation = std::get_if<Operation>(&what))
-      add_devices(answer, *operation, arguments);
+      add_devices(answer, *operation, arguments, accelerator);
     else
       add_nodes(answer, std::get<pebble::NamedCdag>(what).graph, arguments.devices);
     if (!arguments.cluster.empty())

@@ -1,12 +1,11 @@
 #include "bound_moves.h"
 
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/read_file.h"
 #include "cairn/pebble/play_file.h"
 #include "output.h"
 
@@ -23,9 +22,7 @@ std::vector<std::string> vertex_names(const pebble::NamedCdag& graph) {
 }  // namespace
 
 void verify_moves(report::BoundAnswer& answer, const pebble::NamedCdag& graph, const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream || std::filesystem::is_directory(file))
-    throw core::ConfigurationError("--moves", fmt::format("'{}' cannot be read", file), "name a file");
+  std::istringstream stream(core::read_file(file, core::k_most_listed_bytes, "a list of moves"));
   const std::vector<std::string> names = vertex_names(graph);
   const pebble::NumberedPlay play = pebble::read_play(stream, file, names);
   const pebble::Verdict verdict = verify(graph.graph, answer.game, answer.fast, play.moves, names);
@@ -44,7 +41,7 @@ void write_moves(const report::BoundAnswer& answer, const pebble::NamedCdag& gra
     throw core::ConfigurationError("--write-moves", "no play was found", "give a graph that can be played");
   std::ostringstream text;
   write_play(solved ? answer.exact->play : answer.upper->play, vertex_names(graph), text);
-  write_file(file, text.str());
+  write_file(file, text.str(), {});
 }
 
 }  // namespace cairn::cli

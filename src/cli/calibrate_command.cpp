@@ -42,7 +42,7 @@ int command(const CalibrateArguments& arguments, Context& context) {
       calibrate::calibrate(context.loader, files, {.accelerator = arguments.gpu, .base = arguments.base});
   for (const core::Diagnostic& warning : result.warnings) warn(warning.to_string());
   if (!arguments.output.empty()) {
-    Output file(arguments.output);
+    Output file(arguments.output);  // may be what the base was read from: a calibration is brought up to date so
     file.write(calibrate::calibration_yaml(result));
     file.finish();
   }

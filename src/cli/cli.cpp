@@ -1,12 +1,17 @@
 #include "cairn/cli/cli.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <optional>
+#include <string_view>
 
 #include "arguments.h"
+#include "cairn/report/error.h"
 #include "context.h"
 #include "exit_code.h"
+#include "failure.h"
 
 namespace cairn::cli {
 namespace {
@@ -21,10 +26,13 @@ int dispatch(Arguments& arguments) {
     return k_ok;
   }
   set_verbosity(arguments.common);
+  check_outputs(arguments.files);
   const std::vector<std::filesystem::path> folders = search_folders();
   for (const std::filesystem::path& folder : folders) say("configurations in " + folder.string());
+  config::Sources read;
   Context context{.common = arguments.common,
-                  .loader = config::Loader(folders),
+                  .read = read,
+                  .loader = config::Loader(folders).noting(read),
                   .tool = {.version = CAIRN_VERSION, .build = CAIRN_BUILD},
                   .tree = std::move(arguments.tree)};
   return std::visit(
@@ -38,10 +46,28 @@ int dispatch(Arguments& arguments) {
       arguments.command);
 }
 
-int report_bug(const char* what) {
-  complain(std::string("internal error: ") + what);
-  complain("this is a bug of Cairn, not of your input; please report it with the command line and the files");
-  return k_bug;
+// With --json standard output gets one document, if no file does: the result, or what stood in its way.
+bool wants_document(int argc, const char* const* argv) {
+  const std::vector<std::string_view> words(argv, argv + argc);
+  const auto given = [&](std::string_view option) {
+    return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return word.starts_with(option); });
+  };
+  return given("--json") && !given("-o") && !given("--output");
+}
+
+// Tells what went wrong, to people and, where it is asked for, to programs. Gives the exit code.
+int report_failure(const Failure& failure, bool document) {
+  for (const std::string& line : failure.lines) remark(line);
+  if (!document || failure.code == k_input_output) return failure.code;
+  try {
+    Output output("");
+    output.write(report::error_json(failure.diagnostics, std::nullopt) + "\n");
+    output.finish();
+  } catch (const core::InputOutputError& error) {
+    remark(std::string("cairn: ") + error.what());
+    return k_input_output;
+  }
+  return failure.code;
 }
 
 }  // namespace
@@ -60,17 +86,8 @@ int run(int argc, const char* const* argv) {
   try {
     Arguments arguments = parse(argc, argv);
     return dispatch(arguments);
-  } catch (const core::ConfigurationError& error) {
-    print(error.diagnostics());
-    return k_usage;
-  } catch (const core::InputOutputError& error) {
-    complain(error.what());
-    return k_input_output;
-  } catch (const core::CapabilityError& error) {
-    complain(error.what());
-    return k_capability;
-  } catch (const std::exception& error) {
-    return report_bug(error.what());
+  } catch (const std::exception&) {
+    return report_failure(current_failure(), wants_document(argc, argv));
   }
 }
 

@@ -1,11 +1,12 @@
-#include <array>
+#include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cairn/config/read.h"
+#include "cairn/core/json_text.h"
 #include "cairn/core/printable.h"
-#include "cairn/experiment/experiment.h"
+#include "cairn/experiment/job.h"
 #include "cairn/hardware/files.h"
 #include "cairn/models/huggingface.h"
 #include "cairn/models/transformer.h"
@@ -18,15 +19,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int k_indent = 2;
-constexpr std::array<std::string_view, 9> k_kinds{"accelerators", "calibration", "clusters", "experiments",
-                                                  "frameworks",   "models",      "precision", "prices", "topologies"};
 
-void write_document(const Json& document, Output& output) { output.write(document.dump(k_indent, ' ', false, Json::error_handler_t::replace) + "\n"); }
+void write_document(const Json& document, Output& output) { output.write(core::json_text(document, k_indent) + "\n"); }
 
 // One block of an experiment with everything it names laid in.
 struct Block {
   std::string name;
-  Json values;
   std::vector<config::ResolvedKey> keys;
 };
 
@@ -42,7 +40,7 @@ config::Origins below(const config::Origins& origins, const std::string& path) {
 
 template <class T>
 Block block(std::string name, const T& value, const config::Origins& origins, const std::string& path = {}) {
-  return {std::move(name), Json::parse(config::to_json(value, -1)), config::resolved_keys(value, below(origins, path))};
+  return {std::move(name), config::resolved_keys(value, below(origins, path))};
 }
 
 std::vector<Block> read_blocks(const ConfigShowArguments& arguments, const Context& context) {
@@ -50,11 +48,12 @@ std::vector<Block> read_blocks(const ConfigShowArguments& arguments, const Conte
   core::Diagnostics diagnostics;
   const experiment::Experiment& e = loaded.experiment;
   const config::Node bf16 = config::make_scalar("bf16", {});
+  const config::Node megatron = config::make_scalar("megatron", {});
   const models::TransformerConfig model = models::read_model(e.model, context.loader, diagnostics);
   const hardware::Machine machine = hardware::read_machine(context.loader, e.cluster, "cluster", diagnostics);
   const auto precision = hardware::read_precision(
       context.loader, e.training.precision.is_null() ? bf16 : e.training.precision, "training.precision", diagnostics);
-  const auto framework = hardware::read_framework(context.loader, config::make_scalar(e.training.framework, {}),
+  const auto framework = hardware::read_framework(context.loader, e.training.framework.is_null() ? megatron : e.training.framework,
                                                   "training.framework", diagnostics);
   diagnostics.raise_if_errors();
   std::vector<Block> blocks;
@@ -104,17 +103,16 @@ std::string origin_text(const std::vector<Block>& blocks) {
 }  // namespace
 
 int command(const ConfigShowArguments& arguments, Context& context) {
-  const std::vector<Block> blocks = read_blocks(arguments, context);
-  Output output(arguments.result.output);
-  if (arguments.origin && !arguments.result.json) {
-    output.write(origin_text(blocks));
-  } else if (arguments.origin) {
-    write_document(origin_document(blocks), output);
+  std::string text;
+  if (arguments.origin) {
+    const std::vector<Block> blocks = read_blocks(arguments, context);
+    text = arguments.result.json ? core::json_text(origin_document(blocks), k_indent) + "\n" : origin_text(blocks);
   } else {
-    Json document = Json::object();
-    for (const Block& block : blocks) document[block.name] = block.values;
-    write_document(document, output);
+    const experiment::Job job(experiment::load(context.loader, arguments.experiment, arguments.overrides), context.loader);
+    text = config::to_json(job.written_out(experiment::Naming::in_full), k_indent) + "\n";
   }
+  Output output(arguments.result.output, context.read);
+  output.write(text);
   output.finish();
   return k_ok;
 }
@@ -128,7 +126,7 @@ int command(const ConfigModelArguments& arguments, Context& context) {
   models::validate(config);
   const models::ParameterCount parameters =
       models::count_parameters(config, models::build_transformer(config, models::BuildOptions{}));
-  Output output(arguments.result.output);
+  Output output(arguments.result.output, context.read);
   if (arguments.result.json) {
     write_document(Json{{"schema", "cairn.model/1"},
                         {"name", config.name},
@@ -158,7 +156,7 @@ int command(const ConfigModelArguments& arguments, Context& context) {
 }
 
 int command(const ConfigListArguments& arguments, Context& context) {
-  std::vector<std::string> kinds(k_kinds.begin(), k_kinds.end());
+  std::vector<std::string> kinds = configuration_kinds();
   if (!arguments.kind.empty()) {
     if (std::find(kinds.begin(), kinds.end(), arguments.kind) == kinds.end()) {
       const std::string near = core::nearest(arguments.kind, kinds);
@@ -168,8 +166,8 @@ int command(const ConfigListArguments& arguments, Context& context) {
     }
     kinds = {arguments.kind};
   }
-  Output output(arguments.result.output);
-  Json document = Json::object();
+  Output output(arguments.result.output, context.read);
+  Json document{{"schema", "cairn.config-list/1"}};
   for (const std::string& kind : kinds) {
     const std::vector<std::string> names = context.loader.names(kind);
     if (arguments.result.json) {

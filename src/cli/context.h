@@ -14,6 +14,7 @@ namespace cairn::cli {
 
 struct Context {
   CommonArguments common;
+  const config::Sources& read;  // what the loader has read
   config::Loader loader;
   report::Tool tool;
   CommandTree tree;  // for completion
@@ -26,12 +27,16 @@ struct Context {
 // program, those of the source tree it was built from.
 std::vector<std::filesystem::path> search_folders();
 
+// accelerators, calibration, ...: the folders below them.
+std::vector<std::string> configuration_kinds();
+
 // Remarks on standard error.
 void set_verbosity(const CommonArguments& common);
 void say(const std::string& text);      // with -v
 void warn(const std::string& text);     // unless -q
 void print(const std::vector<core::Diagnostic>& diagnostics);  // always; of many in one file the first
-void complain(const std::string& line);  // always
+// A line, always. What is not printable in it is escaped. A remark that cannot be written is lost: it is no reason to fail.
+void remark(std::string_view line);
 
 // Each returns the exit code.
 int command(const RunArguments& arguments, Context& context);

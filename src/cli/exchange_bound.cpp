@@ -88,7 +88,7 @@ void bound_exchange(report::BoundAnswer& answer, const BoundArguments& arguments
                          .premise = bound.premise,
                          .algorithms = {}};
   for (const pebble::ExchangeAlgorithm& each : pebble::exchange_algorithms(kind.exchange, n, devices))
-    row.algorithms.emplace_back(each.name, each.words);
+    row.algorithms.push_back({.name = each.name, .words = each.words, .left_out = each.outside});
   answer.devices = std::move(row);
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -13,8 +14,16 @@ std::vector<std::filesystem::path> search_folders() {
   const fs::path program = fs::read_symlink("/proc/self/exe", problem);
   const fs::path installed = program.parent_path().parent_path() / CAIRN_DATADIR / "cairn" / "configs";
   for (const fs::path& folder : {installed, fs::path(CAIRN_SOURCE_CONFIGS)})
-    if (fs::is_directory(folder, problem)) folders.push_back(folder);
+    if (fs::is_directory(folder, problem) && std::none_of(folders.begin(), folders.end(), [&](const fs::path& other) {
+          return fs::equivalent(folder, other, problem);
+        }))
+      folders.push_back(folder);
   return folders;
+}
+
+std::vector<std::string> configuration_kinds() {
+  return {"accelerators", "calibration", "clusters", "experiments", "frameworks",
+          "models",       "precision",   "prices",   "topologies"};
 }
 
 }  // namespace cairn::cli

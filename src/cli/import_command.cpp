@@ -7,7 +7,7 @@
 namespace cairn::cli {
 
 int command(const ImportArguments& arguments, Context& context) {
-  Output output(arguments.output);
+  Output output(arguments.output, context.read);
   output.write(topology::graph_text(topology::read_nccl(arguments.file, topology::load_nccl_speeds(context.loader))));
   output.finish();
   return k_ok;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cairn/config/read.h"
+#include "cairn/core/out_of_range.h"
 #include "cairn/cost/carried.h"
 #include "cairn/cost/shard_pricer.h"
 #include "cairn/models/huggingface.h"
@@ -105,14 +106,16 @@ int bound_layers(const BoundArguments& arguments, const std::optional<hardware::
     if (calibration) pricer.emplace(*calibration, *accelerator);
   }
   for (const auto& [each, count] : chosen(model, arguments.layer)) {
-    report::LayerAnswer layer{.name = each->name,
-                              .count = count,
-                              .floor = cost::layer_floor(each->graph, sizes, fast_bytes, arguments.backward),
-                              .time_s = {}};
-    if (pricer) layer.time_s = times(each->graph, layer.floor, sizes, *pricer);
+    report::LayerAnswer layer{.name = each->name, .count = count, .floor = {}, .time_s = {}};
+    try {
+      layer.floor = cost::layer_floor(each->graph, sizes, fast_bytes, arguments.backward);
+      if (pricer) layer.time_s = times(each->graph, layer.floor, sizes, *pricer);
+    } catch (const core::OutOfRange& problem) {
+      throw problem.of(each->name).at(arguments.batch > sequence ? "--batch" : "--seq", "give fewer tokens");
+    }
     answer.layers.push_back(std::move(layer));
   }
-  Output output(arguments.result.output);
+  Output output(arguments.result.output, context.read);
   output.write(arguments.result.json ? report::json(answer, context.tool) + "\n"
                                      : report::text(answer, {.color = context.color(output)}));
   output.finish();

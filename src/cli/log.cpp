@@ -1,12 +1,13 @@
 #include <cstdio>
-#include <map>
 #include <memory>
 
+#include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include "cairn/core/printable.h"
 #include "context.h"
+#include "failure.h"
 
 namespace cairn::cli {
 
@@ -21,16 +22,14 @@ void set_verbosity(const CommonArguments& common) {
 void say(const std::string& text) { spdlog::info("{}", core::printable(text)); }
 void warn(const std::string& text) { spdlog::warn("warning: {}", core::printable(text)); }
 
-void complain(const std::string& line) { std::fprintf(stderr, "cairn: %s\n", core::printable(line).c_str()); }
+void remark(std::string_view line) {
+  const std::string shown = core::printable(line);
+  std::fwrite(shown.data(), 1, shown.size(), stderr);
+  std::fputc('\n', stderr);
+}
 
 void print(const std::vector<core::Diagnostic>& diagnostics) {
-  constexpr std::size_t k_most = 20;  // of one file: more is read by nobody
-  std::map<std::string, std::size_t> of_file;
-  for (const core::Diagnostic& each : diagnostics)
-    if (++of_file[each.file] <= k_most) std::fprintf(stderr, "%s\n", each.to_string().c_str());
-  for (const auto& [file, count] : of_file)
-    if (count > k_most)
-      std::fprintf(stderr, "%s%sand %zu more\n", core::printable(file).c_str(), file.empty() ? "" : ": ", count - k_most);
+  for (const std::string& line : lines_of(diagnostics)) remark(line);
 }
 
 }  // namespace cairn::cli

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/core/assert.h"
+#include "cairn/pipeline/generators.h"
 #include "schemas.h"
 
 namespace cairn::cli {
@@ -13,8 +14,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Keys that name a file, and the kind of it.
+constexpr std::pair<std::string_view, std::string_view> k_naming[] = {{"model", "models"},
+                                                                      {"cluster", "clusters"},
+                                                                      {"cluster.accelerator", "accelerators"},
+                                                                      {"calibration", "calibration"},
+                                                                      {"training.precision", "precision"},
+                                                                      {"training.framework", "frameworks"}};
+
 class Words {
  public:
+  explicit Words(const config::Loader& loader) : loader_(loader) {}
+
   // Everything that `schema` allows at `path`.
   void add(const Json& schema, const std::string& path) {
     if (schema.contains("$ref")) return;  // a value with its source: no word of its own
@@ -33,6 +44,12 @@ class Words {
     const bool flag = schema.value("type", "") == "boolean";
     for (const char* value : flag ? std::vector<const char*>{"true", "false"} : std::vector<const char*>{""})
       put(path + "=" + value);
+    for (const auto& [key, kind] : k_naming) {
+      if (key != path) continue;
+      for (const std::string& name : loader_.names(kind)) put(path + "=" + name);
+    }
+    if (path == "strategy.schedule")
+      for (const pipeline::Generator& kind : pipeline::generators()) put(path + "=" + std::string(kind.kind));
     if (path == "model") add(of("model"), path);
     if (path == "cluster") add(of("cluster"), path);
     if (path == "training.precision") add(of("precision"), path);
@@ -48,6 +65,8 @@ class Words {
   std::vector<std::string> all;
 
  private:
+  const config::Loader& loader_;
+
   void put(std::string word) {
     if (std::find(all.begin(), all.end(), word) == all.end()) all.push_back(std::move(word));
   }
@@ -55,8 +74,8 @@ class Words {
 
 }  // namespace
 
-std::vector<std::string> override_words() {
-  Words words;
+std::vector<std::string> override_words(const config::Loader& loader) {
+  Words words(loader);
   words.add(Words::of("experiment"), "");
   return std::move(words.all);
 }

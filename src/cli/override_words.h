@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "cairn/config/loader.h"
+
 namespace cairn::cli {
 
 // "strategy.tp=", "strategy.recompute=full", "model.residual=ladder", ...: from the schemas, in their order. Keys of a
-// model, cluster and precision recipe stand below the keys that name them.
-std::vector<std::string> override_words();
+// model, cluster and precision recipe stand below the keys that name them; keys that name a file take the names there are.
+std::vector<std::string> override_words(const config::Loader& loader);
 
 }  // namespace cairn::cli

@@ -28,14 +28,14 @@ void ProgressLine::show(std::string_view what, std::size_t done, std::size_t of)
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return;
   next_ = now + k_apart;
-  fmt::print(stderr, "\r{}\x1b[K", core::printable(progress_text(what, done, of)));
+  std::fputs(("\r" + core::printable(progress_text(what, done, of)) + "\x1b[K").c_str(), stderr);
   std::fflush(stderr);
   shown_ = true;
 }
 
 void ProgressLine::clear() {
   if (!shown_) return;
-  fmt::print(stderr, "\r\x1b[K");
+  std::fputs("\r\x1b[K", stderr);
   std::fflush(stderr);
   shown_ = false;
 }

@@ -1,4 +1,5 @@
 #include <chrono>
+#include <optional>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -9,6 +10,7 @@
 #include "cairn/trace/chrome.h"
 #include "context.h"
 #include "exit_code.h"
+#include "progress.h"
 
 namespace cairn::cli {
 namespace {
@@ -26,9 +28,9 @@ void print_stats(double loading_s, double running_s, const predict::Prediction& 
   getrusage(RUSAGE_SELF, &usage);
   constexpr double k_unit = 1024.0;  // ru_maxrss is in KiB
   const auto time = [](double s) { return core::format(core::Seconds::from_base(s)); };
-  fmt::print(stderr, "cairn: read and planned in {}, predicted in {}, {} events, {} of memory\n", time(loading_s), time(running_s),
-             prediction.event ? prediction.event->events : 0,
-             core::format(core::Bytes::from_base(k_unit * static_cast<double>(usage.ru_maxrss))));
+  remark(fmt::format("cairn: read and planned in {}, predicted in {}, {} events, {} of memory", time(loading_s), time(running_s),
+                     prediction.event ? prediction.event->events : 0,
+                     core::format(core::Bytes::from_base(k_unit * static_cast<double>(usage.ru_maxrss)))));
 }
 
 int run_one(const RunArguments& arguments, Context& context) {
@@ -38,18 +40,24 @@ int run_one(const RunArguments& arguments, Context& context) {
   const double loading_s = loading.seconds();
   say(fmt::format("{} stages, {} accelerators, {} micro-batches", job.program().stages(), job.gpus(),
                   job.strategy().micro_batches));
+  // Opened before the work that fills them: what cannot be written is known at once.
+  std::optional<Output> trace;
+  if (!arguments.trace.empty()) trace.emplace(arguments.trace, context.read);
+  Output output(arguments.result.output, context.read);
   const Stopwatch running;
-  const experiment::Result result = job.run(arguments.engine, !arguments.trace.empty());
+  ProgressLine progress(context.common);
+  const experiment::Result result =
+      job.run(arguments.engine, !arguments.trace.empty(),
+              [&](std::size_t done, std::size_t of) { progress.show("simulated", done, of); });
+  progress.clear();
   const double running_s = running.seconds();
 
-  if (!arguments.trace.empty()) {
-    Output trace(arguments.trace);
-    trace::write_chrome(job.program(), *result.prediction.event, [&](std::string_view text) { trace.write(text); });
-    trace.finish();
+  if (trace) {
+    trace::write_chrome(job.program(), *result.prediction.event, [&](std::string_view text) { trace->write(text); });
+    trace->finish();
     say(fmt::format("timeline written to {}", arguments.trace));
   }
   const report::Run run{.job = job, .result = result, .tool = context.tool};
-  Output output(arguments.result.output);
   output.write(arguments.result.json ? report::json(run) + "\n" : report::text(run, {.color = context.color(output)}));
   output.finish();
   if (arguments.result.json)

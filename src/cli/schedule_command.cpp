@@ -1,14 +1,20 @@
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "cairn/core/assert.h"
 #include "cairn/experiment/job.h"
 #include "cairn/experiment/schedule_file.h"
 #include "cairn/experiment/stage_costs.h"
 #include "cairn/pipeline/span_bound.h"
+#include "cairn/pipeline/traits.h"
 #include "cairn/report/schedule.h"
 #include "cairn/report/swarm.h"
 #include "context.h"
 #include "exit_code.h"
+#include "progress.h"
 #include "schedule_times.h"
 #include "swarm_answer.h"
 
@@ -34,34 +40,66 @@ pipeline::Settings settings_of(const ScheduleArguments& arguments) {
   return settings;
 }
 
-// Without what the kind does not take, and with two chunks where it takes chunks and none were named.
-pipeline::Settings adapted(const pipeline::Settings& settings, const pipeline::Generator& kind) {
-  pipeline::Settings taken = pipeline::settings_taken(kind, settings);
-  constexpr std::int32_t k_usual_chunks = 2;
-  if ((kind.options & pipeline::takes::k_chunks) != 0 && taken.chunks == pipeline::Settings{}.chunks)
-    taken.chunks = k_usual_chunks;
-  return taken;
+constexpr std::int32_t k_usual_chunks = 2;
+
+// With two chunks where the kind takes chunks and none were named.
+pipeline::Settings with_chunks(pipeline::Settings settings, std::string_view kind, const ScheduleArguments& arguments) {
+  for (const pipeline::Generator& each : pipeline::generators())
+    if (each.kind == kind && (each.options & pipeline::takes::k_chunks) != 0 && arguments.chunks == 0)
+      settings.chunks = k_usual_chunks;
+  return settings;
+}
+void say_chunks(const ScheduleArguments& arguments, report::ScheduleAnswer& answer) {
+  if (arguments.chunks == 0)
+    answer.assumptions.push_back(fmt::format(
+        "{} chunks on each device where the kind takes chunks; --chunks sets another number", k_usual_chunks));
 }
 
-// Every kind that takes the settings, as `run` runs it.
+// What one more micro-batch takes where pipelines are never emptied: the makespan grows by so much from m to 2 m.
+// `rerun` runs the kind under other settings.
+template <class Rerun>
+void add_steady(report::ScheduleAnswer& answer, pipeline::Settings settings, Rerun rerun) {
+  const std::vector<std::int32_t> delays = pipeline::gradient_delays(answer.run.schedule);
+  if (*std::max_element(delays.begin(), delays.end()) == 0) return;
+  const std::int32_t micro_batches = settings.micro_batches;
+  settings.micro_batches *= 2;
+  const pipeline::ExactRun longer = rerun(settings);
+  CAIRN_ASSERT(longer.ticks_per_unit == answer.run.ticks_per_unit);
+  const std::int64_t more = longer.result.makespan - answer.run.result.makespan;
+  const Fraction each = answer.run.in_units(more);
+  answer.steady = pipeline::fraction(each.numerator, each.denominator * micro_batches);
+}
+
+// Every kind that takes the settings, as `run` runs it, the shortest makespan first.
 template <class Run>
-std::vector<report::ScheduleAnswer> compared(const pipeline::Settings& settings, Run run) {
+std::vector<report::ScheduleAnswer> compared(const pipeline::Settings& settings, const ScheduleArguments& arguments,
+                                             Run run) {
   std::vector<report::ScheduleAnswer> answers;
   for (const pipeline::Generator& kind : pipeline::generators()) {
     try {
-      answers.push_back(run(kind.kind, adapted(settings, kind)));
+      const pipeline::Settings taken = with_chunks(pipeline::settings_taken(kind, settings), kind.kind, arguments);
+      report::ScheduleAnswer answer = run(kind.kind, taken);
+      say_chunks(arguments, answer);
+      answers.push_back(std::move(answer));
     } catch (const core::ConfigurationError& error) {
       say(std::string(kind.kind) + " is left out: " + error.what());
     }
   }
+  const auto makespan = [](const report::ScheduleAnswer& answer) {
+    return answer.run.in_units(answer.run.result.makespan).value();
+  };
+  std::stable_sort(answers.begin(), answers.end(),
+                   [&](const auto& a, const auto& b) { return makespan(a) < makespan(b); });
   return answers;
 }
 
 std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments) {
-  return compared(settings_of(arguments), [&](std::string_view kind, const pipeline::Settings& settings) {
+  return compared(settings_of(arguments), arguments, [&](std::string_view kind, const pipeline::Settings& settings) {
     Times times;
     report::ScheduleAnswer answer = timed(arguments, times);
-    answer.run = pipeline::run_exactly(kind, settings, answer.times);
+    const auto run = [&](const pipeline::Settings& with) { return pipeline::run_exactly(kind, with, answer.times); };
+    answer.run = run(settings);
+    add_steady(answer, settings, run);
     return answer;
   });
 }
@@ -71,9 +109,10 @@ std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments,
   experiment::Job job(experiment::load(context.loader, arguments.experiment, {}), context.loader);
   const pipeline::StageCosts costs = experiment::stage_costs(job);
   pipeline::Settings settings = settings_of(arguments);
-  settings.stages = static_cast<std::int32_t>(job.strategy().pipeline);
-  settings.micro_batches = static_cast<std::int32_t>(job.strategy().micro_batches);
-  return compared(settings, [&](std::string_view kind, const pipeline::Settings& adapted_settings) {
+  const pipeline::Settings planned = plan::schedule_settings(job.strategy());
+  settings.stages = planned.stages;
+  settings.micro_batches = planned.micro_batches;
+  return compared(settings, arguments, [&](std::string_view kind, const pipeline::Settings& taken) {
     report::ScheduleAnswer answer;
     answer.unit = "s";
     const auto seconds = [](core::Picoseconds time) { return pipeline::fraction(time, 1'000'000'000'000); };
@@ -81,11 +120,25 @@ std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments,
                     .input_gradient = seconds(costs.backward.front() / 2),
                     .weight_gradient = seconds(costs.backward.front() - costs.backward.front() / 2),
                     .delay = seconds(costs.delay)};
-    answer.assumptions = {"times are those of the first stage; the others differ as the model's do",
-                          "half of a backward is its weight gradient"};
-    answer.run = pipeline::run_under(kind, adapted_settings, costs);
+    for (std::size_t stage = 0; stage < costs.forward.size(); ++stage)
+      answer.stage_times.push_back(
+          {.forward_s = core::to_seconds(costs.forward[stage]), .backward_s = core::to_seconds(costs.backward[stage])});
+    answer.assumptions = {"half of a backward is its weight gradient"};
+    const auto run = [&](const pipeline::Settings& with) { return pipeline::run_under(kind, with, costs); };
+    answer.run = run(taken);
+    add_steady(answer, taken, run);
     return answer;
   });
+}
+
+void run_kind(const ScheduleArguments& arguments, report::ScheduleAnswer& answer) {
+  const pipeline::Settings settings = with_chunks(settings_of(arguments), arguments.kind, arguments);
+  const auto run = [&](const pipeline::Settings& with) {
+    return pipeline::run_exactly(arguments.kind, with, answer.times);
+  };
+  answer.run = run(settings);
+  add_steady(answer, settings, run);
+  if (settings.chunks != settings_of(arguments).chunks) say_chunks(arguments, answer);
 }
 
 // What the search of zb-auto is measured by.
@@ -128,18 +181,28 @@ void add_filling(const experiment::LoadedFill& fill, Times& times, report::Sched
                                           {.margin = file.margin, .exposed = ticks("exposed", file.exposed)});
 }
 
+std::size_t operations_of(const report::ScheduleAnswer& answer) { return answer.run.order.steps.size(); }
+std::size_t operations_of(const report::SwarmAnswer& answer) { return answer.outcome.runs.size(); }
+
 template <class Answer>
 void write(Output& output, const Answer& answer, const ScheduleArguments& arguments, const Context& context) {
-  if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer));
+  if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer), context.read);
   if (!arguments.result.json) return output.write(report::text(answer, {.color = context.color(output)}));
-  report::write_json(answer, context.tool, [&output](std::string_view part) { output.write(part); });
+  ProgressLine progress(context.common);
+  const std::size_t operations = operations_of(answer);
+  std::size_t written = 0;
+  report::write_json(answer, context.tool, [&](std::string_view part) {
+    output.write(part);
+    written += static_cast<std::size_t>(std::count(part.begin(), part.end(), '}'));  // an operation is one object
+    progress.show("written", std::min(written, operations), operations);
+  });
   output.write("\n");
 }
 
 }  // namespace
 
 int command(const ScheduleArguments& arguments, Context& context) {
-  Output output(arguments.result.output);
+  Output output(arguments.result.output, context.read);
   const report::TextStyle style{.color = context.color(output)};
   const bool json = arguments.result.json;
   if (arguments.list) {
@@ -155,9 +218,10 @@ int command(const ScheduleArguments& arguments, Context& context) {
     refuse_swarm_options(arguments);
     Times times;
     report::ScheduleAnswer answer = timed(arguments, times);
-    answer.run = arguments.file.empty()
-                     ? pipeline::run_exactly(arguments.kind, settings_of(arguments), answer.times)
-                     : pipeline::run_exactly(experiment::read_schedule(context.loader, arguments.file), answer.times);
+    if (arguments.file.empty())
+      run_kind(arguments, answer);
+    else
+      answer.run = pipeline::run_exactly(experiment::read_schedule(context.loader, arguments.file), answer.times);
     add_bound(arguments, answer);
     if (!arguments.fill.empty()) add_filling(experiment::read_fill(context.loader, arguments.fill), times, answer);
     write(output, answer, arguments, context);

@@ -54,8 +54,15 @@ constexpr std::array k_schemas{
     Schema{"cairn.topology-comparison/1", "the result of cairn topology --compare",
            [] { return report::topology_comparison_schema(); }},
     Schema{"cairn.schedule/1", "the result of cairn schedule", [] { return report::schedule_schema(); }},
+    Schema{"cairn.schedule-comparison/1", "the result of cairn schedule --compare",
+           [] { return report::schedule_comparison_schema(); }},
+    Schema{"cairn.schedule-kinds/1", "the result of cairn schedule --list", [] { return report::schedule_kinds_schema(); }},
+    Schema{"cairn.model/1", "the result of cairn config model", [] { return report::model_schema(); }},
+    Schema{"cairn.config/1", "the result of cairn config show --origin", [] { return report::config_schema(); }},
+    Schema{"cairn.config-list/1", "the result of cairn config list", [] { return report::config_list_schema(); }},
+    Schema{"cairn.validate/1", "the result of cairn validate", [] { return report::validate_schema(); }},
     Schema{"cairn.measurement/1", "what cairn-probe measured", [] { return measure::probe_document_schema(); }},
-    Schema{"cairn.error/1", "a line of cairn run --batch that could not be run", [] { return report::error_schema(); }},
+    Schema{"cairn.error/1", "what stood in the way of a result: a line of cairn run --batch, or of any command with --json", [] { return report::error_schema(); }},
 };
 
 }  // namespace
@@ -68,8 +75,8 @@ std::vector<std::string> schema_names() {
   return names;
 }
 
-int command(const SchemaArguments& arguments, Context& /*context*/) {
-  Output output(arguments.output);
+int command(const SchemaArguments& arguments, Context& context) {
+  Output output(arguments.output, context.read);
   if (arguments.name.empty()) {
     for (const Schema& schema : k_schemas) output.write(fmt::format("{:<30}{}\n", schema.name, schema.summary));
     output.finish();

@@ -21,7 +21,7 @@ int command(const ValidateArguments& arguments, Context& context) {
   }
   const validation::Report report = validation::validate(context.loader, options);
   progress.clear();
-  Output output(arguments.result.output);
+  Output output(arguments.result.output, context.read);
   output.write(arguments.result.json ? validation::json(report) : validation::text(report));
   output.finish();
   return report.passed() ? k_ok : k_negative;

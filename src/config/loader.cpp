@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cairn/core/sha256.h"
 #include "reader.h"
 #include "text_file.h"
 
@@ -37,6 +38,21 @@ fs::path in_folder(const fs::path& folder, std::string_view name) {
   return {};
 }
 
+bool is_option(const Place& place) { return place.file_name() == "--set"; }
+
+// Whether a name typed on the command line is that of a file as a shell means it.
+bool is_path(std::string_view name, const Place& place) {
+  if (name.find('/') != std::string_view::npos) return true;
+  const fs::path extension = fs::path(name).extension();
+  return !is_option(place) && (extension == ".yaml" || extension == ".yml" || extension == ".json");
+}
+
+// The folder against which `name` is a path; none: it is looked for in the search folders alone.
+std::optional<fs::path> naming_folder(std::string_view name, const Place& place) {
+  if (place.file && !is_option(place)) return fs::path(*place.file).parent_path();
+  return is_path(name, place) ? std::optional(fs::path()) : std::nullopt;
+}
+
 }  // namespace
 
 Node parse_text(std::string_view text, Syntax syntax, const std::string& file_name, core::Diagnostics& diagnostics) {
@@ -65,30 +81,84 @@ fs::path Loader::find(std::string_view name, std::string_view kind, const Place&
     diagnostics.add(error_at(place, std::string(key_path), "empty name", "name a file"));
     return {};
   }
-  const bool from_option = place.file_name() == "--set";
-  const fs::path naming_folder = from_option ? fs::path() : fs::path(place.file_name()).parent_path();
-  if (fs::path beside = in_folder(naming_folder, name); !beside.empty()) return beside;
+  if (const auto folder = naming_folder(name, place))
+    if (fs::path beside = in_folder(*folder, name); !beside.empty()) return beside;
+  if (fs::path shipped = find_shipped(name, kind); !shipped.empty()) return shipped;
+  diagnostics.add(not_found(name, kind, place, key_path));
+  return {};
+}
+
+fs::path Loader::find_shipped(std::string_view name, std::string_view kind) const {
   for (const fs::path& folder : folders_) {
     if (fs::path found = in_folder(folder, name); !found.empty()) return found;
     if (kind.empty()) continue;
     if (fs::path found = in_folder(folder / kind, name); !found.empty()) return found;
   }
-  // A directory, or nothing: what is there decides the message.
-  if (const fs::path plain = (naming_folder / name).lexically_normal(); is_folder(plain)) {
-    diagnostics.add(error_at(place, std::string(key_path), fmt::format("{} is a directory", quote(plain.string())),
-                             "name a file in it"));
-    return {};
-  }
-  const std::string near = core::nearest(std::string(name), names(kind));
-  std::vector<std::string> asked = {naming_folder.empty() ? "." : naming_folder.string()};
-  for (const fs::path& folder : folders_) asked.push_back((folder / kind).string());
-  diagnostics.add(error_at(
-      place, std::string(key_path), fmt::format("no such file or name: {}", quote(name)),
-      near.empty() ? fmt::format("looked in {}", fmt::join(asked, ", ")) : fmt::format("did you mean '{}'?", near)));
   return {};
 }
 
-Node Loader::load_chain(const fs::path& file, std::vector<fs::path>& chain, const Place& place,
+std::optional<Loader::Parsed> Loader::parsed(const fs::path& file, const Place& place,
+                                             core::Diagnostics& diagnostics) const {
+  if (const auto kept = parsed_->find(file); kept != parsed_->end()) return kept->second;
+  const std::size_t before = diagnostics.all().size();
+  const std::optional<std::string> text = read_text_file(file, place, diagnostics);
+  if (!text) return std::nullopt;
+  const Syntax syntax = file.extension() == ".json" ? Syntax::json : Syntax::yaml;
+  if (syntax == Syntax::yaml && text->size() > k_yaml_limit) {
+    const Place here{.file = std::make_shared<const std::string>(file.string()), .line = 1, .column = 1};
+    diagnostics.add(error_at(here, {},
+                             fmt::format("larger than {} MiB, the most that is read of YAML", k_yaml_limit >> 20),
+                             "is this the right file? Long lists are read as JSON, from a file named .json"));
+    return std::nullopt;
+  }
+  Parsed result{.node = parse_text(*text, syntax, file.string(), diagnostics), .sha256 = core::sha256(*text)};
+  if (result.node.is_null() && !diagnostics.has_errors())
+    diagnostics.add(error_at(result.node.place, {}, "empty file", "write at least one key: value"));
+  const bool sound = diagnostics.all().size() == before;
+  if (sound && text->size() <= k_kept_bytes && parsed_->size() < k_kept_files) parsed_->emplace(file, result);
+  return result;
+}
+
+core::Diagnostic Loader::not_found(std::string_view name, std::string_view kind, const Place& place,
+                                   std::string_view key_path) const {
+  const auto error = [&](std::string message, std::string hint) {
+    return error_at(place, std::string(key_path), std::move(message), std::move(hint));
+  };
+  const auto folder = naming_folder(name, place);
+  if (const fs::path plain = (folder.value_or(fs::path()) / name).lexically_normal(); folder && is_folder(plain))
+    return error(fmt::format("{} is a directory", quote(plain.string())), "name a file in it");
+  const std::string message = fmt::format("no such file or name: {}", quote(name));
+  if (const fs::path here = folder ? fs::path() : in_folder({}, name); !here.empty())
+    return error(message, fmt::format("for the file in the working folder write './{}'", here.string()));
+  if (const std::string near = core::nearest(std::string(name), names(kind)); !near.empty())
+    return error(message, fmt::format("did you mean '{}'?", near));
+  std::vector<std::string> asked;
+  if (folder) asked.push_back(folder->empty() ? "." : folder->string());
+  for (const fs::path& each : folders_) asked.push_back((each / kind).string());
+  return error(message, asked.empty() ? "there are no search folders: write a path"
+                                      : fmt::format("looked in {}", fmt::join(asked, ", ")));
+}
+
+Loader Loader::noting(Sources& sources) const {
+  Loader result = *this;
+  result.notes_.push_back(&sources);
+  return result;
+}
+
+void Loader::note(const fs::path& file, std::string_view kind, const std::string& sha256) const {
+  const auto knows = [&](const Sources* notes) { return notes->find(file) != nullptr; };
+  if (std::all_of(notes_.begin(), notes_.end(), knows)) return;
+  std::error_code problem;
+  const auto whole = [&](const fs::path& path) { return fs::absolute(path, problem).lexically_normal(); };
+  SourceFile source{.kind = std::string(kind), .file = file, .folder = {}, .sha256 = sha256};
+  for (const fs::path& folder : folders_) {
+    const fs::path below = whole(file).lexically_relative(whole(folder));
+    if (source.folder.empty() && !below.empty() && *below.begin() != "..") source.folder = folder;
+  }
+  for (Sources* notes : notes_) notes->add(source);
+}
+
+Node Loader::load_chain(const fs::path& file, std::string_view kind, std::vector<fs::path>& chain, const Place& place,
                         core::Diagnostics& diagnostics) const {
   std::error_code problem;
   const fs::path identity = fs::weakly_canonical(file, problem);
@@ -97,38 +167,34 @@ Node Loader::load_chain(const fs::path& file, std::vector<fs::path>& chain, cons
         error_at(place, "extends", fmt::format("{} extends itself", quote(file.string())), "break the circle"));
     return {};
   }
-  const std::optional<std::string> text = read_text_file(file, place, diagnostics);
-  if (!text) return {};
-  Node node = parse_text(*text, file.extension() == ".json" ? Syntax::json : Syntax::yaml, file.string(), diagnostics);
-  if (node.is_null()) {
-    if (!diagnostics.has_errors())
-      diagnostics.add(error_at(node.place, {}, "empty file", "write at least one key: value"));
-    return node;
-  }
+  std::optional<Parsed> found = parsed(file, place, diagnostics);
+  if (!found) return {};
+  note(file, kind, found->sha256);
+  Node node = std::move(found->node);
+  if (node.is_null()) return node;
   const Node* extends = node.find("extends");
   if (extends == nullptr) return node;
   if (!extends->is_scalar()) {
     diagnostics.add(error_at(extends->place, "extends", "expected the name of a file", "write extends: other.yaml"));
     return {};
   }
-  const std::string kind = file.parent_path().filename().string();
   const fs::path base_file = find(extends->text, kind, extends->place, "extends", diagnostics);
   if (base_file.empty()) return {};
   chain.push_back(identity);
-  const Node base = load_chain(base_file, chain, extends->place, diagnostics);
+  const Node base = load_chain(base_file, kind, chain, extends->place, diagnostics);
   if (base.is_null()) return {};
   node.remove("extends");
   return merge(base, node);
 }
 
-Node Loader::load(const fs::path& file, core::Diagnostics& diagnostics) const {
+Node Loader::load(const fs::path& file, core::Diagnostics& diagnostics, std::string_view kind) const {
   std::vector<fs::path> chain;
-  return load_chain(file, chain, Place{}, diagnostics);
+  return load_chain(file, kind, chain, Place{}, diagnostics);
 }
 
 Node Loader::load_named(std::string_view name, std::string_view kind, core::Diagnostics& diagnostics) const {
   const fs::path file = find(name, kind, Place{}, {}, diagnostics);
-  return file.empty() ? Node{} : load(file, diagnostics);
+  return file.empty() ? Node{} : load(file, diagnostics, kind);
 }
 
 Node Loader::resolve(const Node& reference, std::string_view kind, std::string_view key_path,
@@ -143,7 +209,7 @@ Node Loader::resolve(const Node& reference, std::string_view kind, std::string_v
   const fs::path file = find(named->text, kind, named->place, path, diagnostics);
   if (file.empty()) return {};
   std::vector<fs::path> chain;
-  Node base = load_chain(file, chain, named->place, diagnostics);
+  Node base = load_chain(file, kind, chain, named->place, diagnostics);
   if (base.is_null() || reference.is_scalar()) return base;
   Node over = reference;
   over.remove("file");

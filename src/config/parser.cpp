@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "cairn/config/read.h"
+#include "example.h"
 #include "scalar.h"
 
 namespace cairn::config {
@@ -21,6 +22,7 @@ constexpr double k_most_amount = 1e30;
 struct Context {
   core::Diagnostics& diagnostics;
   Origins& origins;
+  std::function<std::vector<std::string>()> paths = {};  // of every key of the whole, to look up misplaced ones
 
   void error(const Place& place, const std::string& path, std::string message, std::string hint) {
     diagnostics.add(error_at(place, path, std::move(message), std::move(hint)));
@@ -32,14 +34,19 @@ constexpr std::pair<std::string_view, Source> k_sources[] = {{"datasheet", Sourc
                                                              {"fitted", Source::fitted},
                                                              {"assumed", Source::assumed}};
 
-// "did you mean 'x'?", or the valid names when none is near.
+// "did you mean 'x'?", or the valid names when none is near: of many those most alike.
 std::string suggest(const std::string& word, const std::vector<std::string>& names) {
   constexpr std::size_t k_most = 24;
   if (const std::string near = core::nearest(word, names); !near.empty())
     return fmt::format("did you mean '{}'?", near);
-  if (names.empty() || names.size() > k_most) return {};
-  return fmt::format("one of: {}", fmt::join(names, ", "));
+  if (names.empty()) return {};
+  if (names.size() <= k_most) return fmt::format("one of: {}", fmt::join(names, ", "));
+  const std::vector<std::string> sorted = core::nearest_first(word, names);
+  return fmt::format("one of: {} and {} more, which `cairn schema` has",
+                     fmt::join(sorted.begin(), sorted.begin() + k_most, ", "), names.size() - k_most);
 }
+
+constexpr double k_exact_integers = 9007199254740992.0;  // 2^53: whole doubles below are exact
 
 // The node under {value: ...}, with its provenance written to `origin`.
 const Node& unwrap(const Node& node, const std::string& path, Origin& origin, Context& context) {
@@ -69,9 +76,27 @@ const Node& unwrap(const Node& node, const std::string& path, Origin& origin, Co
   return *node.find("value");
 }
 
+// What a count that is written otherwise amounts to: 8k, 8 Ki, 1e6.
+std::string written_out(const std::string& text) {
+  if (const std::optional<double> number = parse_number(text)) {
+    if (*number == std::floor(*number) && std::abs(*number) < k_exact_integers)
+      return fmt::format("write it out: {:.0f}", *number);
+    return "write a whole number, without fraction and exponent";
+  }
+  const ParsedQuantity count = parse_quantity(text + " tokens", Dimension::tokens);
+  if (!count.base || *count.base != std::floor(*count.base) || std::abs(*count.base) >= k_exact_integers) return {};
+  if (!text.ends_with('k')) return fmt::format("write it out: {:.0f}", *count.base);
+  constexpr double k_kibi = 1024.0 / 1000.0;
+  return fmt::format("write it out: {:.0f}, or {:.0f} for {}Ki", *count.base, *count.base * k_kibi,
+                     text.substr(0, text.size() - 1));
+}
+
 class ParserValue final : public Value {
  public:
-  ParserValue(const Node& node, std::string path, Context& context) : path_(std::move(path)), context_(context) {
+  // `description` says what the value may be, for messages; `doc` what it is.
+  ParserValue(const Node& node, std::string path, Context& context, const std::function<void(Value&)>& description,
+              std::string_view doc = {})
+      : path_(std::move(path)), context_(context), description_(description), doc_(doc) {
     Origin origin{.key_path = path_, .place = node.place};
     node_ = &unwrap(node, path_, origin, context_);
     context_.origins.add(std::move(origin));
@@ -99,7 +124,7 @@ class ParserValue final : public Value {
       case IntegerText::leading_zero:
         return refuse(fmt::format("{} has a leading zero", quote(text)), "some read it as octal: write it without");
       case IntegerText::no_integer:
-        return expected("an integer", parse_number(text) ? "write it out: no fraction, no exponent" : "");
+        return expected("an integer", written_out(text));
     }
     if (value < rule.minimum || value > rule.maximum)
       return refuse(fmt::format("{} is out of range", value), range_text(rule));
@@ -161,8 +186,9 @@ class ParserValue final : public Value {
     for (std::size_t i = 0; i < size; ++i) {
       const std::string path = join_path(path_, i);
       if (empty(node_->items[i], path)) continue;
-      ParserValue item(node_->items[i], path, context_);
-      access.visit(i, item);
+      const auto describe_item = [&](Value& value) { access.visit(i, value); };
+      ParserValue item(node_->items[i], path, context_, describe_item);
+      describe_item(item);
     }
   }
 
@@ -172,8 +198,9 @@ class ParserValue final : public Value {
     for (const Entry& entry : node_->entries) {
       const std::string path = join_path(path_, entry.key);
       if (empty(entry.value, path)) continue;
-      ParserValue item(entry.value, path, context_);
-      access.visit(entry.key, item);
+      const auto describe_item = [&](Value& value) { access.visit(entry.key, value); };
+      ParserValue item(entry.value, path, context_, describe_item);
+      describe_item(item);
     }
   }
 
@@ -209,7 +236,16 @@ class ParserValue final : public Value {
     context_.error(node_->place, path_, std::move(message), std::move(hint));
   }
   void expected(std::string_view what, std::string hint) {
-    refuse(fmt::format("expected {}, found {}", what, describe_form(*node_)), std::move(hint));
+    refuse(fmt::format("expected {}, found {}", what, describe_form(*node_)),
+           hint.empty() ? example() : std::move(hint));
+  }
+  // "tensor-parallel degree, for example tp: 1"
+  std::string example() const {
+    const std::string text = example_of(description_);
+    if (text.empty()) return std::string(doc_);
+    const std::string key = path_.substr(path_.find_last_of('.') + 1);
+    const bool is_item = key.empty() || key.ends_with(']');
+    return fmt::format("{}{}for example {}{}", doc_, doc_.empty() ? "" : ", ", is_item ? "" : key + ": ", text);
   }
   void unknown_name(const std::vector<std::string>& names) {
     refuse(fmt::format("unknown value {}", quote(node_->text)), suggest(node_->text, names));
@@ -252,6 +288,8 @@ class ParserValue final : public Value {
 
   std::string path_;
   Context& context_;
+  std::function<void(Value&)> description_;
+  std::string_view doc_;
   const Node* node_ = nullptr;
 };
 
@@ -267,7 +305,7 @@ class ParserFields final : public Fields {
     if (open_) return;
     for (const Entry& entry : map_.entries) {
       if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
-      context_.error(entry.key_place, join_path(path_, entry.key), "unknown key", suggest(entry.key, known_));
+      context_.error(entry.key_place, join_path(path_, entry.key), "unknown key", remedy(entry.key));
     }
   }
 
@@ -287,8 +325,17 @@ class ParserFields final : public Fields {
       return;
     }
     if (node->is_null()) return context_.error(node->place, path, "empty value", "give a value or remove the key");
-    ParserValue value(*node, path, context_);
+    ParserValue value(*node, path, context_, body, rule.doc);
     body(value);
+  }
+
+  // A near key, or the place where a key of this very name belongs.
+  std::string remedy(const std::string& key) const {
+    if (core::nearest(key, known_).empty() && context_.paths) {
+      for (const std::string& path : context_.paths())
+        if (path.ends_with("." + key)) return fmt::format("did you mean {}?", path);
+    }
+    return suggest(key, known_);
   }
 
   bool checks() const override { return context_.diagnostics.error_count() == errors_before_; }
@@ -335,7 +382,13 @@ const Origin* Origins::find(std::string_view key_path) const {
 }
 
 core::Diagnostic Origins::error(std::string_view key_path, std::string message, std::string hint) const {
+  // What was not written has no place of its own: the map that it is missing from has.
   const Origin* origin = find(key_path);
+  for (std::string_view path = key_path; origin != nullptr && origin->is_default() && !path.empty();
+       origin = find(path)) {
+    const std::size_t cut = path.find_last_of(".[");
+    path = cut == std::string_view::npos ? std::string_view() : path.substr(0, cut);
+  }
   return error_at(origin != nullptr ? origin->place : Place{}, std::string(key_path), std::move(message),
                   std::move(hint));
 }
@@ -349,8 +402,8 @@ Origins read_value(const Node& node, const std::function<void(Value&)>& descript
     return origins;
   }
   core::Diagnostics found;
-  Context context{found, origins};
-  ParserValue value(node, std::string(path), context);
+  Context context{found, origins, [&description] { return key_paths(description); }};
+  ParserValue value(node, std::string(path), context, description);
   description(value);
   // Reported as a reader goes down the file, not in the order of the description.
   std::vector<core::Diagnostic> sorted = found.all();

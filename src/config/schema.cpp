@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/config/read.h"
+#include "cairn/core/json_text.h"
 
 namespace cairn::config {
 
@@ -149,7 +150,7 @@ std::string schema_of(const std::function<void(Fields&)>& description, std::stri
         {"ref", {{"type", "string"}}}}},
       {"required", Json::array({"value"})},
       {"additionalProperties", false}};
-  return schema.dump(2, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(schema, 2);
 }
 
 }  // namespace cairn::config

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
@@ -78,8 +79,8 @@ constexpr Unit k_units[] = {
     {Dimension::hertz, "Hz", all_of(k_large), 1, true},
     {Dimension::watts, "W", all_of(k_both), 1, true},
     {Dimension::dollars, "USD", all_of(k_both), 1, true},
-    {Dimension::tokens, "tokens", all_of(k_large), 1, true},
-    {Dimension::tokens, "token", all_of(k_large), 1, false},
+    {Dimension::tokens, "tokens", all_of(k_data), 1, true},
+    {Dimension::tokens, "token", all_of(k_data), 1, false},
 };
 
 struct Scale {
@@ -100,14 +101,65 @@ std::optional<Scale> find_unit(std::string_view text, std::optional<Dimension> d
   return std::nullopt;
 }
 
-std::vector<std::string> spellings(Dimension dimension) {
-  std::vector<std::string> all;
+// How else people write the units of k_units, whatever the case of the letters.
+constexpr std::pair<std::string_view, std::string_view> k_also[] = {
+    {"B", "byte"},           {"B", "bytes"},     {"b", "bit"},         {"b", "bits"},
+    {"B/s", "byte/s"},       {"B/s", "bytes/s"}, {"B/s", "bytes/sec"}, {"B/s", "B/sec"},
+    {"B/s", "Bs"},           {"b/s", "bit/s"},   {"b/s", "bits/s"},    {"b/s", "bits/sec"},
+    {"b/s", "b/sec"},        {"b/s", "bitps"},   {"b/s", "bs"},        {"s", "sec"},
+    {"s", "secs"},           {"s", "second"},    {"s", "seconds"},     {"min", "mins"},
+    {"min", "minute"},       {"min", "minutes"}, {"h", "hr"},          {"h", "hour"},
+    {"h", "hours"},          {"d", "day"},       {"d", "days"},        {"FLOP/s", "flop/sec"},
+    {"FLOP/s", "flops/sec"}, {"Hz", "hertz"},    {"W", "watt"},        {"W", "watts"},
+    {"USD", "dollar"},       {"USD", "dollars"}, {"USD", "$"},         {"tokens", "tok"}};
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
+// Whether `text` may be this prefix: in any case; K is one of 1000 to some, of 1024 to others.
+bool may_be_prefix(std::string_view text, const Prefix& prefix) {
+  return lower(text) == lower(prefix.text) || (text == "K" && prefix.text == "Ki");
+}
+
+// Whether `text` may be this unit. A small b is a bit; where all is small it may be a byte that was typed so, except in
+// bps, which is bits a second to everybody.
+bool may_be_unit(std::string_view text, std::string_view spelling, bool all_small) {
+  if (lower(text) != lower(spelling)) return false;
+  const bool single = (spelling.front() == 'b' || spelling.front() == 'B') && !lower(spelling).starts_with("bit") &&
+                      !lower(spelling).starts_with("byte");
+  return !single || text.front() == spelling.front() || (all_small && !text.ends_with("ps"));
+}
+
+// The units that `text` may stand for otherwise written, one for each size: never one that is another quantity.
+std::vector<std::string> meant(std::string_view text, Dimension dimension) {
+  std::vector<std::pair<Scale, std::string>> found;
+  const bool all_small = lower(text) == text;
   for (const Unit& unit : k_units) {
     if (unit.dimension != dimension) continue;
-    for (const Prefix* p = unit.prefixes.first; p != unit.prefixes.second; ++p)
-      all.push_back(fmt::format("{}{}", p->text, unit.symbol));
+    std::vector<std::string_view> spellings{unit.symbol};
+    for (const auto& [symbol, also] : k_also)
+      if (symbol == unit.symbol) spellings.push_back(also);
+    for (const std::string_view spelling : spellings) {
+      if (spelling.size() > text.size()) continue;
+      const std::size_t cut = text.size() - spelling.size();
+      if (!may_be_unit(text.substr(cut), spelling, all_small && cut > 0)) continue;
+      for (const Prefix* p = unit.prefixes.first; p != unit.prefixes.second; ++p) {
+        const Scale scale{unit.dimension, p->exponent, p->factor * unit.factor};
+        const bool known = std::any_of(found.begin(), found.end(), [&](const auto& each) {
+          return each.first.exponent == scale.exponent && each.first.factor == scale.factor;
+        });
+        if (!known && may_be_prefix(text.substr(0, cut), *p))
+          found.emplace_back(scale, fmt::format("'{}{}'", p->text, unit.symbol));
+      }
+    }
   }
-  return all;
+  std::vector<std::string> names;
+  for (const auto& [scale, name] : found) names.push_back(name);
+  return names;
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -254,9 +306,12 @@ ParsedQuantity parse_quantity(std::string_view text, Dimension dimension) {
                                      describe_dimension(other->dimension), describe_dimension(dimension)),
               .hint = for_example(dimension)};
     }
-    const std::string near = core::nearest(unit, spellings(dimension));
+    const std::vector<std::string> near = meant(unit, dimension);
+    std::string hint = for_example(dimension);
+    if (near.size() == 1) hint = fmt::format("did you mean {}?", near.front());
+    if (near.size() > 1) hint = fmt::format("did you mean {}? They differ", fmt::join(near, " or "));
     return {.message = fmt::format("unknown unit '{}': {} is due", unit.substr(0, 20), describe_dimension(dimension)),
-            .hint = near.empty() ? for_example(dimension) : fmt::format("did you mean '{}'?", near)};
+            .hint = std::move(hint)};
   }
   const std::optional<double> value = to_double(decimal, scale->exponent);
   if (!value || !std::isfinite(*value * scale->factor))

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/config/read.h"
+#include "cairn/core/json_text.h"
 #include "scalar.h"
 
 namespace cairn::config {
@@ -95,7 +96,7 @@ void WriterValue::visit_object(const std::function<void(Fields&)>& description) 
   result = std::move(fields.result);
 }
 
-std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& json, int indent) { return core::json_text(json, indent); }
 
 void flatten(const Json& json, const std::string& path, const Origins& origins, std::vector<ResolvedKey>& leaves) {
   const bool nested = json.is_object() || (json.is_array() && !json.empty() && json.front().is_structured());

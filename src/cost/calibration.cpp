@@ -13,10 +13,10 @@ constexpr std::string_view k_folder = "calibration";
 constexpr std::string_view k_fabrics_file = "fabrics";
 
 template <class T>
-T load(const config::Loader& loader, std::string_view name) {
+T load(const config::Loader& loader, const config::Node& reference) {
   core::Diagnostics diagnostics;
   T value;
-  const config::Node node = loader.load_named(name, k_folder, diagnostics);
+  const config::Node node = loader.resolve(reference, k_folder, k_folder, diagnostics);
   config::read(node, value, diagnostics);
   diagnostics.raise_if_errors();
   return value;
@@ -61,10 +61,14 @@ const Fabric* Fabrics::find(std::string_view name) const {
   return found == all.end() ? nullptr : &found->second;
 }
 
-Fabrics load_fabrics(const config::Loader& loader) { return load<Fabrics>(loader, k_fabrics_file); }
+Fabrics load_fabrics(const config::Loader& loader) { return load<Fabrics>(loader, config::make_scalar(std::string(k_fabrics_file), {})); }
 
 Calibration load_calibration(const config::Loader& loader, std::string_view name) {
-  Calibration calibration = load<Calibration>(loader, name);
+  return load_calibration(loader, config::make_scalar(std::string(name), {}));
+}
+
+Calibration load_calibration(const config::Loader& loader, const config::Node& reference) {
+  Calibration calibration = load<Calibration>(loader, reference);
   calibration.share_common();
   const Fabrics fabrics = load_fabrics(loader);
   const Fabric* fabric = fabrics.find(calibration.fabric);

@@ -7,6 +7,9 @@ using config::Fields;
 using config::Form;
 using config::Value;
 
+constexpr std::string_view k_kind = "experiments";
+constexpr std::string_view k_result = "cairn.run/1";
+
 // Outside the namespace's describe overloads so that each stays a plain list of keys.
 const std::vector<std::string>& axis_names() {
   static const std::vector<std::string> names{"tp", "cp", "dp", "pp"};
@@ -81,8 +84,9 @@ void describe(Fields& fields, Training& training) {
   fields.node("precision", training.precision,
               {.doc = "recipe of configs/precision, or {recipe, overriding keys}, see `cairn schema precision`; default bf16"});
   fields.value("optimizer", training.optimizer, {.doc = "adam, sgd, adafactor, adam8bit, sgd8bit, or {kind, block}"});
-  fields.text("framework", training.framework,
-              {.doc = "profile of configs/frameworks, with a release as in megatron@2024"});
+  fields.node("framework", training.framework,
+              {.doc = "profile of configs/frameworks, with a release as in megatron@2024, {file: ..., overriding keys}, or the whole block; "
+                      "default megatron"});
   fields.object("kernels", training.kernels, {.doc = "kernels that differ from the framework's"});
 }
 
@@ -269,6 +273,8 @@ void describe(Fields& fields, StrategyChoice& strategy) {
               [](Value& v, std::string& axis) { v.name(axis, expert_axis_names()); });
   fields.count("micro_batch", strategy.micro_batch,
                {.doc = "sequences per micro-batch", .minimum = 1, .maximum = k_most});
+  fields.count("micro_batches", strategy.micro_batches,
+               {.doc = "of a step on one data-parallel rank; follows from global_batch, dp and micro_batch, and must agree with them", .minimum = 1});
   fields.flag("sequence_parallel", strategy.sequence_parallel,
               {.doc = "norms and residuals split along the sequence over tp"});
   fields.flag("vocab_parallel", strategy.vocab_parallel, {.doc = "embedding and head split over tp; default: tp > 1"});
@@ -288,6 +294,16 @@ void describe(Fields& fields, Fault& fault) {
   fields.number("compute", fault.compute, {.doc = "its speed, 1 = as priced", .required = true, .positive = true});
   fields.quantity("from", fault.from, {.doc = "since when"});
   fields.quantity("until", fault.until, {.doc = "until when; default: the end"});
+  fields.check(
+      "until", [&] { return !fault.until || *fault.until > fault.from; }, "is not later than from",
+      "give a later time, or leave it out: until the end");
+  const auto reached = [](core::Seconds time) {
+    return time.base() * core::k_picoseconds_per_second < static_cast<double>(core::k_reach);
+  };
+  constexpr const char* k_beyond = "is later than simulated time reaches, 26 days";
+  fields.check("from", [&] { return reached(fault.from); }, k_beyond, "no step lasts so long: leave the fault out");
+  fields.check(
+      "until", [&] { return !fault.until || reached(*fault.until); }, k_beyond, "leave it out: until the end");
 }
 void describe(Fields& fields, Jitter& jitter) {
   fields.name("distribution", jitter.distribution, {"lognormal"}, {.doc = "of a computation's duration, mean 1"});
@@ -322,13 +338,25 @@ void describe(Fields& fields, Experiment& experiment) {
               {.doc = "a name, {file: ..., overriding keys}, or the whole block", .required = true});
   fields.object("training", experiment.training, {.doc = "what one step is", .required = true});
   fields.object("strategy", experiment.strategy, {.doc = "how it is laid out"});
-  fields.text("calibration", experiment.calibration, {.doc = "of configs/calibration; default: the accelerator's"});
+  fields.node("calibration", experiment.calibration,
+              {.doc = "of configs/calibration, {file: ..., overriding keys}, or the whole block; default: the accelerator's"});
   fields.object("simulation", experiment.simulation, {.doc = "event engine only"});
 }
 
+namespace {
+
+// A result holds the experiment that it answers, which can be asked again.
+const config::Node& experiment_of(const config::Node& node) {
+  const config::Node* schema = node.find("schema");
+  const config::Node* experiment = node.find("experiment");
+  return schema != nullptr && schema->text == k_result && experiment != nullptr ? *experiment : node;
+}
+
+}  // namespace
+
 LoadedExperiment read(const config::Node& node, const std::vector<std::string>& overrides) {
   core::Diagnostics diagnostics;
-  config::Node root = node;
+  config::Node root = experiment_of(node);
   const std::vector<std::pair<std::string, std::string>> shorthands{{"cluster", "file"},
                                                                     {"model", "file"},
                                                                     {"strategy.zero", "stage"},
@@ -339,15 +367,27 @@ LoadedExperiment read(const config::Node& node, const std::vector<std::string>& 
   LoadedExperiment result;
   result.origins = config::read(root, result.experiment, diagnostics);
   diagnostics.raise_if_errors();
+  if (node.place.file) result.home = std::filesystem::path(*node.place.file).parent_path();
   return result;
 }
 
-LoadedExperiment load(const config::Loader& loader, const std::string& file,
+LoadedExperiment load(const config::Loader& loader, const std::string& name,
                       const std::vector<std::string>& overrides) {
   core::Diagnostics diagnostics;
-  const config::Node node = loader.load_named(file, "experiments", diagnostics);
+  const std::filesystem::path file = loader.find(name, k_kind, {}, {}, diagnostics);
   diagnostics.raise_if_errors();
-  return read(node, overrides);
+  return load_file(loader, file, overrides);
+}
+
+LoadedExperiment load_file(const config::Loader& loader, const std::filesystem::path& file,
+                           const std::vector<std::string>& overrides) {
+  core::Diagnostics diagnostics;
+  config::Sources sources;
+  const config::Node node = loader.noting(sources).load(file, diagnostics, k_kind);
+  diagnostics.raise_if_errors();
+  LoadedExperiment result = read(node, overrides);
+  result.sources = std::move(sources);
+  return result;
 }
 
 }  // namespace cairn::experiment

@@ -14,6 +14,7 @@
 #include "cairn/plan/token_halves.h"
 #include "cairn/predict/machine_demands.h"
 #include "resolve.h"
+#include "write_out.h"
 
 namespace cairn::experiment {
 namespace {
@@ -85,24 +86,23 @@ class Job::Implementation {
   Implementation(const LoadedExperiment& loaded, const config::Loader& loader) {
     r_.experiment = loaded.experiment;
     r_.origins = loaded.origins;
+    r_.sources = loaded.sources;
+    home_ = loaded.home;
+    loader_ = loader;
     core::Diagnostics diagnostics;
-    read_parts(r_, loader, diagnostics);
+    read_parts(r_, loader.noting(r_.sources), diagnostics);
     diagnostics.raise_if_errors();
     resolve_strategy(r_, diagnostics);
     diagnostics.raise_if_errors();
     for (const core::Diagnostic& each : diagnostics.all()) r_.warnings.push_back(sentence(each));
-    try {
-      prepare();
-    } catch (const core::ConfigurationError& problem) {
-      add_placed(problem, r_.origins, diagnostics);
-      diagnostics.raise_if_errors();
-    }
+    in_place([&] { prepare(); });
     warnings_ = r_.warnings;
   }
 
-  Result run(predict::Engine engine, bool all_timelines) {
+  Result run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress) {
     predict::EventOptions event = event_options();
     event.all_timelines = all_timelines;
+    event.progress = std::move(progress);
     event.demands = demands_.get();
     const predict::PredictionInput input{
         .program = program_,
@@ -122,16 +122,12 @@ class Job::Implementation {
         .capacity_bytes = r_.machine.accelerator.value.process_memory().base(),
         .limits = limits()};
     Result result;
-    try {
-      result.prediction = predict::predict(input);
-    } catch (const core::ConfigurationError& problem) {
-      core::Diagnostics diagnostics;
-      add_placed(problem, r_.origins, diagnostics);
-      diagnostics.raise_if_errors();
-    }
+    in_place([&] { result.prediction = predict::predict(input); });
     if (!result.prediction.fits) result.why_not = why_not(result.prediction);
     result.assumptions = assumptions(engine);
     find_extrapolations();
+    warn_of_masked_pairs(result.prediction);
+    warn_of_bounds(result.prediction);
     return result;
   }
 
@@ -141,11 +137,33 @@ class Job::Implementation {
     return (peak ? *peak : accelerator.vector_peak(r_.recipe.gemm)).base();
   }
 
+  // Full attention counts pairs that kernels skip: with enough of them its FLOPs exceed what the devices could execute.
+  void warn_of_masked_pairs(const predict::Prediction& prediction) {
+    const double ranks = static_cast<double>(program_.mesh.ranks());
+    if (prediction.model_flops <= core::to_seconds(prediction.time) * peak_flops() * ranks) return;
+    warnings_.push_back(
+        "MFU above 100 %: it counts attention full, as published figures do, and the kernel skips masked pairs; the "
+        "causal MFU "
+        "counts those that are needed");
+  }
+
   // Warnings of the experiment itself, then of the prices given so far.
   void find_extrapolations() {
     warnings_ = r_.warnings;
     for (const cost::Extrapolation* each : {&pricer_->shards().extrapolation(), &pricer_->extrapolation()})
       for (const std::string& sentence : each->sentences()) warnings_.push_back(sentence);
+  }
+
+  // A time below a proven bound is wrong, whatever made it so.
+  void warn_of_bounds(const predict::Prediction& prediction) {
+    const double time_s = core::to_seconds(prediction.time);
+    for (const auto& [bounds, of] :
+         {std::pair{&prediction.plan_bounds, "this plan"}, std::pair{&prediction.problem_bounds, "any plan"}})
+      if (const auto best = bounds->best_s(); best && *best > time_s)
+        warnings_.push_back(fmt::format(
+            "lower_bounds_s: the step takes {}, but no execution of {} takes less than {}: a price is too low, or a "
+            "rank is simulated as too fast",
+            core::format(core::Seconds::from_base(time_s)), of, core::format(core::Seconds::from_base(*best))));
   }
 
   predict::DeviceLimits limits() const {
@@ -172,6 +190,8 @@ class Job::Implementation {
   }
 
   Resolved r_;
+  std::filesystem::path home_;
+  config::Loader loader_;
   std::vector<std::string> warnings_;
   ir::Model model_;
   std::unique_ptr<plan::Lowering> lowering_;
@@ -182,11 +202,47 @@ class Job::Implementation {
   plan::Program program_;
 
  private:
+  // What goes wrong is an error of the setting that decides it. Counts and times of work that no other setting is known
+  // to decide grow with the tokens that are worked on at once.
+  template <class Work>
+  void in_place(Work work) const {
+    core::Diagnostics diagnostics;
+    try {
+      return work();
+    } catch (const core::OutOfRange& problem) {
+      const bool sequence = r_.experiment.training.seq_len >= r_.strategy.micro_batch;
+      add_placed(problem.at(sequence ? "training.seq_len" : "strategy.micro_batch",
+                            fmt::format("with {} tokens at once: use fewer",
+                                        r_.experiment.training.seq_len * r_.strategy.micro_batch)),
+                 r_.origins, diagnostics);
+    } catch (const core::ConfigurationError& problem) {
+      add_placed(problem, r_.origins, diagnostics);
+    }
+    diagnostics.raise_if_errors();
+  }
+
   void prepare() {
     model_ = models::build_transformer(r_.transformer, r_.build);
     const std::int64_t domain = r_.machine.network.levels.front().domain;
     lowering_ = std::make_unique<plan::Lowering>(model_, r_.experiment.training.seq_len, r_.treatment, domain);
     lowering_->give(r_.strategy, r_.schedule);
+    make_prices();
+    warn_of_whole_layers();
+    if (r_.strategy.stage_layers.empty()) balance();
+    if (r_.choose_interval) {
+      r_.strategy.offload.device_every = best_interval();
+      make_prices();  // what plans that were tried assume is none of this one's
+    }
+    if (r_.choose_resident) r_.strategy.offload.resident_units = most_resident();
+    program_ = lowering_->lower(r_.strategy);
+    if (program_.pass_order->update_table >= 0) warn_of_filling();
+    // An order that depends on times is found again with what its passes take.
+    if ((pipeline::generator(r_.strategy.schedule).options & pipeline::takes::k_durations) == 0) return;
+    r_.strategy.schedule_options.durations = durations(program_, *analytic_, *prices_);
+    program_ = lowering_->lower(r_.strategy);
+  }
+
+  void make_prices() {
     pricer_ = std::make_unique<predict::CostPricer>(r_.calibration, r_.machine.accelerator.value, r_.machine.network,
                                                     r_.framework.fitted, r_.machine.cluster.value.host);
     prices_ = std::make_unique<predict::PriceTable>(*pricer_);
@@ -197,16 +253,6 @@ class Job::Implementation {
           *pricer_, r_.calibration.communication, r_.machine.accelerator.value, r_.machine.network,
           r_.machine.cluster.value.host,
           predict::SharingRules{.contention = simulation.contention, .interference = simulation.interference});
-    warn_of_whole_layers();
-    if (r_.strategy.stage_layers.empty()) balance();
-    if (r_.choose_interval) r_.strategy.offload.device_every = best_interval();
-    if (r_.choose_resident) r_.strategy.offload.resident_units = most_resident();
-    program_ = lowering_->lower(r_.strategy);
-    if (program_.pass_order->update_table >= 0) warn_of_filling();
-    // An order that depends on times is found again with what its passes take.
-    if ((pipeline::generator(r_.strategy.schedule).options & pipeline::takes::k_durations) == 0) return;
-    r_.strategy.schedule_options.durations = durations(program_, *analytic_, *prices_);
-    program_ = lowering_->lower(r_.strategy);
   }
 
   // Halves of the tokens cannot take turns where an operator works on all of them at once.
@@ -316,8 +362,7 @@ class Job::Implementation {
       const core::Bytes taken = core::Bytes::from_base(plan) + allocator.gemm_workspace;
       predict::MemoryReport report;
       const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
-      report.device_peak =
-          (allocator.reserved(taken, {}, exchanges) + accelerator.reserved_memory.of_process()).base();
+      report.device_peak = (allocator.reserved(taken, {}, exchanges) + accelerator.reserved_memory.of_process()).base();
       report.capacity = accelerator.process_memory().base();
       const std::optional<hardware::Host>& host = r_.machine.cluster.value.host;
       const auto ranks = static_cast<double>(r_.machine.network.gpus_per_node);
@@ -374,8 +419,9 @@ class Job::Implementation {
           "transfers that overlap share their ranks' links max-min fairly, up to the stated bandwidth; switches and "
           "cables between nodes are not shared beyond a node's own ports (simulation.contention)");
     else
-      all.insert(fmt::format("transfers have their links to themselves ({})",
-                             simulated ? "simulation.contention is off" : "analytic engine"));
+      all.insert(fmt::format(
+          "transfers have their links to themselves, but the step lasts until the busiest links have carried all ({})",
+          simulated ? "simulation.contention is off" : "analytic engine"));
     if (device)
       all.insert(
           "kernels and transfers that overlap share multiprocessors and memory; caches and clocks are not shared "
@@ -398,6 +444,12 @@ class Job::Implementation {
     if (!r_.carried.empty()) all.insert(r_.carried);
     const hardware::RunningCosts costs = hardware::running_costs(r_.machine);
     all.insert(costs.assumptions.begin(), costs.assumptions.end());
+    if (engine == predict::Engine::analytic) {
+      const Simulation& simulation = r_.experiment.simulation;
+      if (simulation.jitter.sigma > 0.0)
+        all.insert("computation takes what it is priced at: no jitter (analytic engine)");
+      if (!simulation.faults.empty()) all.insert("every rank runs at full speed: no faults (analytic engine)");
+    }
     if (r_.calibration.transfer_provenance.evidence == cost::Evidence::assumed)
       all.insert("transfers: " + r_.calibration.transfer_provenance.source);
     return {all.begin(), all.end()};
@@ -408,7 +460,9 @@ Job::Job(const LoadedExperiment& loaded, const config::Loader& loader)
     : implementation_(std::make_unique<Implementation>(loaded, loader)) {}
 Job::~Job() = default;
 
-Result Job::run(predict::Engine engine, bool all_timelines) { return implementation_->run(engine, all_timelines); }
+Result Job::run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress) {
+  return implementation_->run(engine, all_timelines, std::move(progress));
+}
 const Experiment& Job::experiment() const { return implementation_->r_.experiment; }
 const models::TransformerConfig& Job::transformer() const { return implementation_->r_.transformer; }
 const ir::Model& Job::model() const { return implementation_->model_; }
@@ -421,6 +475,11 @@ predict::PriceTable& Job::prices() { return *implementation_->prices_; }
 double Job::peak_flops() const { return implementation_->peak_flops(); }
 std::int64_t Job::gpus() const { return implementation_->r_.machine.network.gpus(); }
 std::int64_t Job::global_batch() const { return implementation_->r_.global_batch; }
+const config::Sources& Job::sources() const { return implementation_->r_.sources; }
+const std::filesystem::path& Job::home() const { return implementation_->home_; }
+Experiment Job::written_out(Naming naming) const {
+  return write_out(implementation_->r_, implementation_->loader_, naming);
+}
 const std::vector<std::string>& Job::warnings() const { return implementation_->warnings_; }
 
 }  // namespace cairn::experiment

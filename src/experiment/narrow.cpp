@@ -33,6 +33,15 @@ ir::SecondCopy second(hardware::SecondCopy copy) {
   return ir::SecondCopy::shared;
 }
 
+// Rows that stay on their rank are not cast for a journey.
+ir::Wire wire(const Resolved& r, const std::optional<hardware::ExpertWire>& asked) {
+  if (!asked || r.strategy.expert * r.strategy.expert_tensor == 1) return {};
+  const auto other = [&](numerics::Format format) {
+    return format == activation_format(r.recipe) ? std::nullopt : std::optional(format);
+  };
+  return {.forward = other(asked->forward), .backward = other(asked->backward)};
+}
+
 }  // namespace
 
 void check_units(const Resolved& r, const config::Loader& loader, core::Diagnostics& diagnostics) {
@@ -63,7 +72,8 @@ ir::NarrowProducts narrow_products(const Resolved& r) {
           .save_wide = r.recipe.saved != r.recipe.gemm,
           .own_parts = {},
           .gathered = r.strategy.tensor > 1 && r.strategy.sequence_parallel,
-          .gather_narrow = r.recipe.tp_wire == r.recipe.gemm};
+          .gather_narrow = r.recipe.tp_wire == r.recipe.gemm,
+          .journeys = {.out = wire(r, r.recipe.ep_dispatch_wire), .home = wire(r, r.recipe.ep_combine_wire)}};
 }
 
 void narrow_weights(const Resolved& r, plan::ParameterTreatment& treatment) {

@@ -139,7 +139,7 @@ class Resolver {
   static pipeline::Settings options(const ScheduleChoice& choice) {
     pipeline::Settings options;
     const auto set = [](std::int32_t& option, const std::optional<std::int64_t>& value) {
-      if (value) option = static_cast<std::int32_t>(*value);
+      if (value) option = static_cast<std::int32_t>(*value);  // describe() bounds them
     };
     set(options.waves, choice.waves);
     set(options.pipelines, choice.pipelines);
@@ -228,6 +228,16 @@ class Resolver {
             "use an even micro_batch");
   }
 
+  // The batches next to `sequences` that are multiples of `unit`: "488 or 489 sequences, which are 3997696 or 4005888
+  // tokens".
+  std::string next_batches(double sequences, std::int64_t unit) const {
+    const auto step = static_cast<double>(unit), tokens = static_cast<double>(training_.seq_len);
+    const double below = std::floor(sequences / step) * step, above = below + step;
+    if (below < 1.0) return fmt::format("{:.0f} sequences, which are {:.0f} tokens", above, above * tokens);
+    return fmt::format("{:.0f} or {:.0f} sequences, which are {:.0f} or {:.0f} tokens", below, above, below * tokens,
+                       above * tokens);
+  }
+
   void batch() {
     const GlobalBatch& given = training_.global_batch;
     if (given.sequences > 0) {
@@ -237,7 +247,7 @@ class Resolver {
       if (sequences < 1.0 || sequences != std::floor(sequences)) {
         error("training.global_batch",
               fmt::format("{:.0f} tokens are not a whole number of sequences of {}", given.tokens, training_.seq_len),
-              "give a multiple of seq_len, or sequences");
+              "use " + next_batches(sequences, 1));
         return;
       }
       r_.global_batch = static_cast<std::int64_t>(sequences);
@@ -247,10 +257,16 @@ class Resolver {
       error("training.global_batch",
             fmt::format("{} sequences do not divide into micro-batches of {} on dp {} ranks", r_.global_batch,
                         r_.strategy.micro_batch, r_.strategy.data),
-            fmt::format("use a multiple of {}, or another dp or micro_batch", unit));
+            fmt::format("use a multiple of {}, as {}, or another dp or micro_batch", unit,
+                        next_batches(static_cast<double>(r_.global_batch), unit)));
       return;
     }
     r_.strategy.micro_batches = r_.global_batch / unit;
+    if (choice_.micro_batches.value_or(r_.strategy.micro_batches) != r_.strategy.micro_batches)
+      error("strategy.micro_batches",
+            fmt::format("{} sequences in micro-batches of {} on dp {} ranks are {}, not {}", r_.global_batch,
+                        r_.strategy.micro_batch, r_.strategy.data, r_.strategy.micro_batches, *choice_.micro_batches),
+            "leave it out, or change training.global_batch");
   }
 
   void kernels() {
@@ -343,6 +359,10 @@ class Resolver {
       r_.warnings.push_back("strategy.overlap.tp: nothing to overlap with tp 1");
       return;
     }
+    if (*asked.kind == TensorOverlapKind::iso && !r_.transformer.causal)
+      error("strategy.overlap.tp",
+            "iso runs one half of the tokens ahead of the other, and a model without causal mask needs both at once",
+            "use kind: chunked or t3");
     using Kind = plan::TensorPieces::Kind;
     strategy.tensor_pieces.kind = *asked.kind == TensorOverlapKind::chunked ? Kind::chunked
                                   : *asked.kind == TensorOverlapKind::t3    ? Kind::triggered
@@ -410,7 +430,7 @@ class Resolver {
   void capabilities() {
     const hardware::Capabilities& can = r_.framework.capabilities;
     const auto warn = [&](bool asked, bool able, const char* what) {
-      if (asked && !able) r_.warnings.push_back(fmt::format("{} has no {}", training_.framework, what));
+      if (asked && !able) r_.warnings.push_back(fmt::format("{} has no {}", framework_label(r_), what));
     };
     warn(r_.strategy.sequence_parallel, can.sequence_parallel, "sequence parallelism");
     warn(r_.strategy.recompute == plan::Recompute::attention, can.selective_recompute, "selective recomputation");
@@ -428,13 +448,33 @@ class Resolver {
 
 void add_placed(const core::ConfigurationError& error, const config::Origins& origins, core::Diagnostics& diagnostics) {
   for (const core::Diagnostic& each : error.diagnostics()) {
-    // What knows no experiment names a schedule or stages without saying whose.
+    // What knows no experiment names a schedule or stages without saying whose, and counts what others decide.
     const bool of_strategy = each.key_path.starts_with("schedule") || each.key_path.starts_with("stages");
+    std::string key = (of_strategy ? "strategy." : "") + each.key_path;
+    if (each.key_path == "schedule.micro_batches") key = "training.global_batch";
+    if (each.key_path == "schedule.stages") key = "strategy.pp";
     if (each.file.empty() && !each.key_path.empty())
-      diagnostics.add(origins.error((of_strategy ? "strategy." : "") + each.key_path, each.message, each.hint));
+      diagnostics.add(origins.error(key, each.message, each.hint));
     else
       diagnostics.add(each);
   }
+}
+
+config::Node framework_reference(const Resolved& r) {
+  constexpr const char* k_default = "megatron";
+  const config::Node& named = r.experiment.training.framework;
+  return named.is_null() ? config::make_scalar(k_default, {}) : named;
+}
+
+config::Node calibration_reference(const Resolved& r) {
+  if (!r.experiment.calibration.is_null()) return r.experiment.calibration;
+  const std::string name = accelerator_key(r.machine.cluster.value.accelerator);
+  return name.empty() ? config::Node{} : config::make_scalar(name, {});
+}
+
+std::string framework_label(const Resolved& r) {
+  const config::Node named = framework_reference(r);
+  return named.is_scalar() ? named.text : r.framework.name;
 }
 
 namespace {
@@ -448,16 +488,16 @@ bool has_calibration(const config::Loader& loader, const std::string& accelerato
 void read_calibration(Resolved& r, const config::Loader& loader) {
   const std::string chip = accelerator_key(r.machine.cluster.value.accelerator);
   const hardware::Accelerator& accelerator = r.machine.accelerator.value;
-  const std::string name = r.experiment.calibration.value_or(chip);
-  if (name.empty())
+  const config::Node reference = calibration_reference(r);
+  if (reference.is_null())
     throw core::ConfigurationError("calibration", "an accelerator written inline has no calibration of its own",
                                    "name the nearest one, as in calibration: a100-sxm4-80gb; its prices follow the "
                                    "accelerator's figures");
-  const cost::Calibration calibration = cost::load_calibration(loader, name);
+  const cost::Calibration calibration = cost::load_calibration(loader, reference);
   const bool same_chip = calibration.accelerator == chip;
   if (!same_chip && has_calibration(loader, chip))
     throw core::ConfigurationError(
-        "calibration", fmt::format("'{}' was measured on {}, not on {}", name, calibration.accelerator, chip),
+        "calibration", fmt::format("'{}' was measured on {}, not on {}", calibration.name, calibration.accelerator, chip),
         fmt::format("use calibration: {}, or leave it out", chip));
   cost::Carried carried = cost::carried(calibration, accelerator);
   r.calibration = std::move(carried.calibration);
@@ -478,11 +518,7 @@ void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& di
   const config::Node bf16 = config::make_scalar("bf16", {});
   const config::Node& precision = r.experiment.training.precision.is_null() ? bf16 : r.experiment.training.precision;
   r.recipe = hardware::read_precision(loader, precision, "training.precision", diagnostics).value;
-  const config::Origin* named = r.origins.find("training.framework");
-  const config::Place place = named != nullptr ? named->place : config::Place{};
-  r.framework = hardware::read_framework(loader, config::make_scalar(r.experiment.training.framework, place),
-                                         "training.framework", diagnostics)
-                    .value;
+  r.framework = hardware::read_framework(loader, framework_reference(r), "training.framework", diagnostics).value;
   if (diagnostics.has_errors()) return;
   check_units(r, loader, diagnostics);
   if (diagnostics.has_errors()) return;

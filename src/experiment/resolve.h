@@ -24,7 +24,14 @@ struct Resolved {
   bool choose_resident = false;  // units whose parameters stay on the device: as many as fit
   bool choose_interval = false;  // of how many subgroups one is updated on the device: what prices balance
   std::vector<std::string> warnings;
+  config::Sources sources;  // every file that this rests on
 };
+
+// What the experiment names, or the default where it names none: a name, {file: name, overriding keys} or a block.
+config::Node framework_reference(const Resolved& resolved);
+config::Node calibration_reference(const Resolved& resolved);
+// As messages call it: megatron@2024.
+std::string framework_label(const Resolved& resolved);
 
 // Reads the files the experiment names. Errors go to `diagnostics`.
 void read_parts(Resolved& resolved, const config::Loader& loader, core::Diagnostics& diagnostics);

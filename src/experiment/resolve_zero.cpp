@@ -41,7 +41,7 @@ class ZeroResolver {
     if (choice_.stage >= 2 && strategy.pipeline > 1 && !defaults.pipeline)
       error("",
             fmt::format("stage {} with pp {}: {} does not shard gradients across pipeline stages", choice_.stage,
-                        strategy.pipeline, r_.experiment.training.framework),
+                        strategy.pipeline, framework_label(r_)),
             "use stage 0 or 1, pp: 1, or a framework that does, such as torchtitan");
     if (choice_.offload) offload(*choice_.offload);
   }

@@ -145,7 +145,7 @@ void describe(config::Fields& fields, FillFile& file) {
 
 LoadedFill read_fill(const config::Loader& loader, const std::filesystem::path& path) {
   core::Diagnostics diagnostics;
-  const config::Node node = loader.load(path, diagnostics);
+  const config::Node node = loader.load(path, diagnostics, "schedules");
   diagnostics.raise_if_errors();
   LoadedFill fill;
   fill.origins = config::read(node, fill.file, diagnostics);
@@ -155,13 +155,19 @@ LoadedFill read_fill(const config::Loader& loader, const std::filesystem::path& 
 
 pipeline::Schedule read_schedule(const config::Loader& loader, const std::filesystem::path& path) {
   core::Diagnostics diagnostics;
-  const config::Node node = loader.load(path, diagnostics);
+  const config::Node node = loader.load(path, diagnostics, "schedules");
   diagnostics.raise_if_errors();
   ScheduleFile file;
   const config::Origins origins = config::read(node, file, diagnostics);
   diagnostics.raise_if_errors();
   pipeline::Schedule schedule = Reader(file, origins).read();
-  pipeline::validate(schedule);
+  try {
+    pipeline::validate(schedule);
+  } catch (const core::ConfigurationError& error) {
+    for (const core::Diagnostic& found : error.diagnostics())
+      diagnostics.add(origins.error("devices", found.message, found.hint));
+    diagnostics.raise_if_errors();
+  }
   return schedule;
 }
 

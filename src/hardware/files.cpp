@@ -17,7 +17,7 @@ std::string root_path(const Node& reference, std::string_view key_path) {
 Node named(const config::Loader& loader, const std::string& name, std::string_view kind, const Node& naming,
            std::string_view key_path, core::Diagnostics& diagnostics) {
   const std::filesystem::path file = loader.find(name, kind, naming.place, key_path, diagnostics);
-  return file.empty() ? Node{} : loader.load(file, diagnostics);
+  return file.empty() ? Node{} : loader.load(file, diagnostics, kind);
 }
 
 template <class T>

@@ -50,6 +50,42 @@ void describe(config::Fields& fields, NarrowOperands& narrow) {
   fields.count("history", narrow.history, {.doc = "delayed: maxima kept of each tensor", .maximum = 1 << 20});
 }
 
+void describe(config::Fields& fields, ExpertWire& wire) {
+  fields.choice("forward", wire.forward, format_choices(), {.doc = "of rows", .required = true});
+  fields.choice("backward", wire.backward, format_choices(), {.doc = "of their gradients", .required = true});
+}
+void describe(config::Value& value, ExpertWire& wire) {
+  value.shorthand(config::Form::word, wire, [&](config::Value& both) {
+    both.choice(wire.forward, format_choices());
+    wire.backward = wire.forward;
+  });
+}
+
+namespace {
+
+// Products read what arrives as it is, so that it comes as they read it or as operators hand it on.
+void check_wire(config::Fields& fields, const char* key, const PrecisionRecipe& recipe,
+                const std::optional<ExpertWire>& wire) {
+  if (!wire) return;
+  const numerics::Format wide = activation_format(recipe);
+  const auto is_narrow_product = [&](const auto& product) {
+    const auto& products = recipe.narrow->products;
+    return std::find(products.begin(), products.end(), product.second) != products.end();
+  };
+  const bool narrow = recipe.narrow && std::all_of(k_products.begin(), k_products.end(), is_narrow_product);
+  fields.check(
+      key,
+      [&] {
+        return (wire->forward == wide || (narrow && wire->forward == recipe.gemm)) &&
+               (wire->backward == wide || (narrow && wire->backward == recipe.narrow->gradients));
+      },
+      "neither the activations' format nor, where all products are narrow, that of their activations (forward) and "
+      "gradients (backward)",
+      "name one of the two for each pass, as in {forward: fp8_e4m3, backward: fp8_e5m2} with fp8-delayed");
+}
+
+}  // namespace
+
 void describe(config::Fields& fields, PrecisionRecipe& recipe) {
   const auto& formats = format_choices();
   std::int64_t version = 1;
@@ -68,6 +104,10 @@ void describe(config::Fields& fields, PrecisionRecipe& recipe) {
   fields.choice("saved", recipe.saved, formats, {.doc = "activations kept for the backward pass"});
   fields.choice("tp_wire", recipe.tp_wire, formats, {.doc = "activations on the wire"});
   fields.choice("dp_gather_wire", recipe.dp_gather_wire, formats, {.doc = "gathered parameters on the wire"});
+  fields.value("ep_dispatch_wire", recipe.ep_dispatch_wire,
+               {.doc = "rows on their way to experts, and gradients backward; default: activations"});
+  fields.value("ep_combine_wire", recipe.ep_combine_wire,
+               {.doc = "rows on their way from experts, and gradients backward; default: activations"});
   fields.check(
       "narrow", [&] { return is_narrow(recipe.gemm) == recipe.narrow.has_value(); },
       "products in a format of less than 16 bits are described by it, others are not",
@@ -84,6 +124,8 @@ void describe(config::Fields& fields, PrecisionRecipe& recipe) {
   fields.check(
       "tp_wire", [&] { return of_activations(recipe.tp_wire); }, "neither the activations' format nor that of products",
       "name one of the two");
+  check_wire(fields, "ep_dispatch_wire", recipe, recipe.ep_dispatch_wire);
+  check_wire(fields, "ep_combine_wire", recipe, recipe.ep_combine_wire);
 }
 
 SecondCopy second_copy(const NarrowOperands& narrow, const Accelerator& accelerator) {

@@ -27,7 +27,7 @@ std::int64_t Model::parameters() const {
   return total;
 }
 
-double Model::forward_flops(const loopnest::Sizes& sizes, bool guarded) const {
+double Model::forward_flops(const loopnest::Sizes& sizes, bool unmasked) const {
   double total = 0.0;
   for (const LayerRun& run : layers) {
     const Graph& graph = classes[static_cast<std::size_t>(run.layer_class)].graph;
@@ -37,7 +37,7 @@ double Model::forward_flops(const loopnest::Sizes& sizes, bool guarded) const {
       const Shard shard{.op = &op, .graph = &graph, .box = op.domain.box(sizes)};
       double routed = static_cast<double>(run.count);
       for (const loopnest::Dim& dim : op.domain.dims()) routed *= dim.extent.useful(sizes);
-      total += routed * (guarded ? flops(shard) : flops_unguarded(shard));
+      total += routed * (unmasked ? flops_unmasked(shard) : flops_full(shard));
     }
   }
   return total;

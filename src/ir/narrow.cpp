@@ -27,6 +27,17 @@ struct Narrow {
   TensorId rows = k_no_tensor;
   TensorId columns = k_no_tensor;
   TensorId maximum = k_no_tensor;
+  std::vector<std::size_t> own = {};  // dimensions of `wide` that `maximum` has, too
+};
+
+// Where an operator that prepares an operand stands and what it walks.
+struct Place {
+  OperatorId before = -1;
+  std::string name;  // begins that of the operator
+  Phase phase = Phase::forward;
+  OperatorId forward = -1;
+  std::vector<std::string> dims;  // names of the tensor's dimensions there
+  boost::container::small_vector<std::string, 1> split_elsewhere = {};
 };
 
 // One product and what came of it by differentiation.
@@ -45,6 +56,7 @@ class Rewriter {
       : graph_(graph), options_(options), operators_(graph.operators()), before_(operators_.size()) {}
 
   void run() {
+    narrow_journeys();
     for (std::size_t id = 0; id < graph_.forward_count(); ++id)
       if (const auto product = find_product(static_cast<OperatorId>(id))) products_.push_back(*product);
     for (const Product& product : products_) rewrite(product);
@@ -55,6 +67,13 @@ class Rewriter {
   static const Access* reading(const Operator& op, TensorId tensor) {
     for (const Access& access : op.accesses)
       if (access.mode == Mode::read && access.tensor == tensor) return &access;
+    return nullptr;
+  }
+
+  static const Access* writing(const Operator& op, TensorId tensor) {
+    for (const Access& access : op.accesses)
+      if (access.mode != Mode::read && access.tensor == tensor) return &access;
+    CAIRN_ASSERT(!"it writes the tensor");
     return nullptr;
   }
 
@@ -104,47 +123,147 @@ class Rewriter {
     if (product.dy != k_no_tensor) output_gradient(product);
   }
 
+  // What an operator calls the dimensions of a tensor that it reads or writes: by their own names, but where they tell
+  // a row's origin by the operator's.
+  std::vector<std::string> walked(const Operator& op, const Access& access) const {
+    std::vector<std::string> names;
+    const Tensor& tensor = graph_.tensor(access.tensor);
+    for (std::size_t dim = 0; dim < tensor.dims.size(); ++dim) {
+      const loopnest::Affine& form = access.projection[dim];
+      const bool renamed = origin(tensor.dims[dim].name) != nullptr && form.terms.size() == 1;
+      names.push_back(renamed ? op.domain.dims()[form.terms.front().dim].name : tensor.dims[dim].name);
+    }
+    return names;
+  }
+  const Journeys::Origin* origin(const std::string& home) const {
+    for (const Journeys::Origin& origin : options_.journeys.origins)
+      if (origin.home == home) return &origin;
+    return nullptr;
+  }
+
+  // Where results leave for the ranks that read them, a cast behind their maker writes what travels.
+  void narrow_journeys() {
+    if (options_.journeys.origins.empty()) return;
+    const std::size_t tensors = graph_.tensors().size();
+    for (std::size_t id = 0; id < tensors; ++id) {
+      const auto tensor = static_cast<TensorId>(id);
+      if (graph_.producer(tensor) >= 0 && !graph_.tensor(tensor).statistic) narrow_journey(tensor);
+    }
+  }
+
+  void narrow_journey(TensorId tensor) {
+    const OperatorId maker = graph_.producer(tensor);
+    const Operator& op = operators_[at(maker)];
+    const Access& written = *writing(op, tensor);
+    const auto& dims = graph_.tensor(tensor).dims;
+    // Parts of a sum combine in the format they were made in.
+    std::vector<std::string> leaves = walked(op, written);
+    for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+      const Journeys::Origin* origin = this->origin(dims[dim].name);
+      const int shared = origin == nullptr ? -1 : op.domain.find(origin->work);
+      if (shared >= 0 && !uses(written.projection, static_cast<loopnest::DimId>(shared))) leaves[dim] = origin->home;
+    }
+    std::vector<OperatorId> readers;
+    bool out = false;
+    for (std::size_t id = 0; id < operators_.size(); ++id) {
+      const Access* read = reading(operators_[id], tensor);
+      if (read == nullptr) continue;
+      const std::vector<std::string> arrives = walked(operators_[id], *read);
+      if (arrives == leaves) continue;
+      readers.push_back(static_cast<OperatorId>(id));
+      for (std::size_t dim = 0; dim < dims.size(); ++dim)
+        out = out || (leaves[dim] == dims[dim].name && arrives[dim] != dims[dim].name);
+    }
+    if (readers.empty()) return;
+    const Wire& wire = out ? options_.journeys.out : options_.journeys.home;
+    const auto format = op.phase == Phase::forward ? wire.forward : wire.backward;
+    if (!format) return;
+    Narrow& narrow = form_of(tensor);
+    cast(narrow, {.before = maker + 1, .name = op.name + ".wire", .phase = op.phase, .dims = std::move(leaves)},
+         *format, true, false, false);
+    for (const OperatorId reader : readers) replace(reader, tensor, narrow.rows);
+    arrived_.push_back(narrow.rows);
+  }
+
+  // Whether the tensor reaches its product as the copy that travelled, which the product reads as it is.
+  bool arrives_as(TensorId tensor, numerics::Format format) const {
+    if (std::find(arrived_.begin(), arrived_.end(), tensor) == arrived_.end()) return false;
+    CAIRN_ASSERT(graph_.tensor(tensor).format == format && "products read what arrives");
+    return true;
+  }
+
+  Place place(const Product& product, const char* what, TensorId tensor, bool whole, OperatorId where) const {
+    const Operator& forward = operators_[at(product.forward)];
+    const Operator& reader = operators_[at(where)];
+    Place place{.before = where,
+                .name = forward.name + "." + what,
+                .phase = reader.phase,
+                .dims = walked(reader, *reading(reader, tensor))};
+    if (place.phase == Phase::backward) place.forward = product.forward;
+    if (whole)
+      for (const loopnest::Dim& dim : forward.domain.dims())
+        if (std::find(place.dims.begin(), place.dims.end(), dim.name) == place.dims.end())
+          place.split_elsewhere.push_back(dim.name);
+    return place;
+  }
+
   void input(const Product& product) {
+    const bool of_weights = options_.weight_gradient && product.weight_gradient >= 0;
+    const bool shared = options_.second_copy == SecondCopy::shared;
+    if (arrives_as(product.x, options_.activations)) {
+      if (of_weights && !shared)
+        replace(product.weight_gradient, product.x,
+                columns_of(product.x, place(product, "input", product.x, true, product.weight_gradient)));
+      return;
+    }
     const bool apart = gathered(product, product.forward, product.x);
     const bool whole = apart && !options_.gather_narrow;
-    const bool of_weights = options_.weight_gradient && product.weight_gradient >= 0;
     const bool save_narrow = of_weights && !options_.save_wide && !whole;
     const bool later = options_.second_copy == SecondCopy::transposed && apart;  // transposed once gathered
-    const bool shared = options_.second_copy == SecondCopy::shared;
     const bool rows = options_.forward || (save_narrow && (shared || later));
     const bool columns = save_narrow && !shared && !later;
     Narrow& narrow = form_of(product.x);
-    if (rows || columns) cast(narrow, product, "input", options_.activations, rows, columns, whole, product.forward);
+    if (rows || columns)
+      cast(narrow, place(product, "input", product.x, whole, product.forward), options_.activations, rows, columns,
+           whole);
     if (options_.forward) replace(product.forward, product.x, narrow.rows);
     if (!of_weights) return;
     TensorId operand = shared ? narrow.rows : narrow.columns;
     if (!save_narrow) {
-      Narrow again{.wide = product.x, .maximum = narrow.maximum};
-      write_cast(again, product, "input_again", options_.activations, shared, !shared, apart, product.weight_gradient);
+      Narrow again{.wide = product.x, .maximum = narrow.maximum, .own = narrow.own};
+      write_cast(again, place(product, "input_again", product.x, apart, product.weight_gradient), options_.activations,
+                 shared, !shared);
       operand = shared ? again.rows : again.columns;
     } else if (later) {
-      operand = transpose(narrow.rows, product, "input");
+      operand = columns_of(narrow.rows, place(product, "input", product.x, true, product.weight_gradient));
     }
     replace(product.weight_gradient, product.x, operand);
   }
 
   void output_gradient(const Product& product) {
     const OperatorId first = product.input_gradient >= 0 ? product.input_gradient : product.weight_gradient;
-    const bool apart = gathered(product, first, product.dy);
-    const bool whole = apart && !options_.gather_narrow;
     const bool of_input = options_.input_gradient && product.input_gradient >= 0;
     const bool of_weights = options_.weight_gradient && product.weight_gradient >= 0;
     if (!of_input && !of_weights) return;
     const bool shared = options_.second_copy == SecondCopy::shared;
+    if (arrives_as(product.dy, options_.gradients)) {
+      if (of_weights && !shared)
+        replace(product.weight_gradient, product.dy,
+                columns_of(product.dy, place(product, "gradient", product.dy, true, product.weight_gradient)));
+      return;
+    }
+    const bool apart = gathered(product, first, product.dy);
+    const bool whole = apart && !options_.gather_narrow;
     const bool later = options_.second_copy == SecondCopy::transposed && apart && !whole;
     Narrow& narrow = form_of(product.dy);
-    cast(narrow, product, "gradient", options_.gradients, of_input || (of_weights && (shared || later)),
-         of_weights && !shared && !later, whole, first);
+    cast(narrow, place(product, "gradient", product.dy, whole, first), options_.gradients,
+         of_input || (of_weights && (shared || later)), of_weights && !shared && !later, whole);
     if (of_input) replace(product.input_gradient, product.dy, narrow.rows);
     if (!of_weights) return;
-    const TensorId operand = shared  ? narrow.rows
-                             : later ? transpose(narrow.rows, product, "gradient")
-                                     : narrow.columns;
+    const TensorId operand =
+        shared  ? narrow.rows
+        : later ? columns_of(narrow.rows, place(product, "gradient", product.dy, true, product.weight_gradient))
+                : narrow.columns;
     replace(product.weight_gradient, product.dy, operand);
   }
 
@@ -154,9 +273,9 @@ class Rewriter {
     return forms_.emplace_back(Narrow{.wide = wide});
   }
 
-  // Makes what is still missing of the narrow copies, before operator `where`, or has the norm before make it.
-  void cast(Narrow& narrow, const Product& product, const char* what, numerics::Format format, bool rows, bool columns,
-            bool whole, OperatorId where) {
+  // Makes what is still missing of the narrow copies, at `place`, or has the norm before make it. `whole`: from what
+  // all ranks hold.
+  void cast(Narrow& narrow, const Place& place, numerics::Format format, bool rows, bool columns, bool whole) {
     rows = rows && narrow.rows == k_no_tensor;
     columns = columns && narrow.columns == k_no_tensor;
     if (!rows && !columns) return;
@@ -167,121 +286,116 @@ class Rewriter {
       for (Access& access : norm->accesses)
         if (access.tensor == narrow.wide && access.mode == Mode::write) access.tensor = narrow.rows;
       if (!columns) return;
+      narrow.columns = like(narrow.wide, ".narrow_columns", format);
       if (options_.second_copy == SecondCopy::quantised) {
-        narrow.columns = like(narrow.wide, ".narrow_columns", format);
         norm->accesses.push_back(
             Access{.tensor = narrow.columns, .projection = written_as(*norm, narrow.rows), .mode = Mode::write});
         return;
       }
-      narrow.columns = like(narrow.wide, ".narrow_columns", format);
-      Operator op = over(narrow.wide, product, std::string(what) + "_transpose", Kind::pointwise, 0.0, false, where);
+      Operator op = over(narrow.wide, place, "_transpose", Kind::pointwise, 0.0);
       access(op, narrow.rows, Mode::read);
       access(op, narrow.columns, Mode::write);
-      before_[at(where)].push_back(std::move(op));
+      insert(place, std::move(op));
       return;
     }
     if (options_.finds_maxima && narrow.maximum == k_no_tensor) {
       if (norm != nullptr && options_.norm == NormWrites::maximum) {
-        narrow.maximum = maximum_of(narrow.wide);
+        make_maximum(narrow, walked(*norm, *writing(*norm, narrow.wide)));
         norm->accesses.push_back(maximum_access(narrow, written_as(*norm, narrow.wide)));
       } else {
-        find_maximum(narrow, product, what, whole, where);
+        find_maximum(narrow, place);
       }
     }
-    write_cast(narrow, product, what, format, rows, columns, whole, where);
+    write_cast(narrow, place, format, rows, columns);
   }
 
-  void find_maximum(Narrow& narrow, const Product& product, const char* what, bool whole, OperatorId where) {
-    Operator op =
-        over(narrow.wide, product, std::string(what) + "_maximum", Kind::reduce, k_maximum_flops, whole, where);
+  void find_maximum(Narrow& narrow, const Place& place) {
+    Operator op = over(narrow.wide, place, "_maximum", Kind::reduce, k_maximum_flops);
     access(op, narrow.wide, Mode::read);
-    narrow.maximum = maximum_of(narrow.wide);
+    make_maximum(narrow, place.dims);
     op.accesses.push_back(maximum_access(narrow, identity(graph_.tensor(narrow.wide))));
-    before_[at(where)].push_back(std::move(op));
+    insert(place, std::move(op));
   }
 
-  void write_cast(Narrow& narrow, const Product& product, const char* what, numerics::Format format, bool rows,
-                  bool columns, bool whole, OperatorId where) {
-    Operator op = over(narrow.wide, product, std::string(what) + "_cast", Kind::pointwise, k_cast_flops, whole, where);
+  void write_cast(Narrow& narrow, const Place& place, numerics::Format format, bool rows, bool columns) {
+    Operator op = over(narrow.wide, place, "_cast", Kind::pointwise, k_cast_flops);
     access(op, narrow.wide, Mode::read);
     if (narrow.maximum != k_no_tensor) op.accesses.push_back(reading_maximum(narrow));
     if (rows) access(op, narrow.rows = like(narrow.wide, ".narrow", format), Mode::write);
     if (columns) access(op, narrow.columns = like(narrow.wide, ".narrow_columns", format), Mode::write);
-    before_[at(where)].push_back(std::move(op));
+    insert(place, std::move(op));
   }
 
-  // One copy more, of a tensor that has been gathered for it.
-  TensorId transpose(TensorId rows, const Product& product, const char* what) {
-    const OperatorId where = product.weight_gradient;
-    Operator op = over(rows, product, std::string(what) + "_transpose", Kind::pointwise, 0.0, true, where);
+  // The other copy, made from rows that came from other ranks: transposed, or widened and quantised again.
+  TensorId columns_of(TensorId rows, const Place& place) {
+    const double flops = options_.second_copy == SecondCopy::quantised ? k_cast_flops : 0.0;
+    Operator op = over(rows, place, "_transpose", Kind::pointwise, flops);
     access(op, rows, Mode::read);
     const TensorId columns = like(rows, "_columns", graph_.tensor(rows).format);
     access(op, columns, Mode::write);
-    before_[at(where)].push_back(std::move(op));
+    insert(place, std::move(op));
     return columns;
   }
 
-  // An operator over the elements of a tensor; `whole`: on all that its product needs.
-  Operator over(TensorId tensor, const Product& product, const std::string& what, Kind kind, double flops, bool whole,
-                OperatorId where) const {
-    const Operator& reader = operators_[at(product.forward)];
+  // An operator over the elements of a tensor.
+  Operator over(TensorId tensor, const Place& place, const char* suffix, Kind kind, double flops) const {
     Operator op;
-    op.name = reader.name + "." + what;
+    op.name = place.name + suffix;
     op.kind = kind;
-    op.phase = operators_[at(where)].phase;
+    op.phase = place.phase;
     op.flops_per_point = flops;
-    if (op.phase == Phase::backward) op.forward = product.forward;
-    for (const TensorDim& dim : graph_.tensor(tensor).dims) op.domain.add(dim.name, dim.extent);
-    if (whole)
-      for (const loopnest::Dim& dim : reader.domain.dims())
-        if (op.domain.find(dim.name) < 0) op.split_elsewhere.push_back(dim.name);
+    op.forward = place.forward;
+    if (op.phase == Phase::forward) op.converts = graph_.producer(tensor);
+    op.split_elsewhere = place.split_elsewhere;
+    const auto& dims = graph_.tensor(tensor).dims;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim) op.domain.add(place.dims[dim], dims[dim].extent);
     return op;
   }
+
+  void insert(const Place& place, Operator op) { before_[at(place.before)].push_back(std::move(op)); }
 
   void access(Operator& op, TensorId tensor, Mode mode) const {
     op.accesses.push_back(Access{.tensor = tensor, .projection = identity(graph_.tensor(tensor)), .mode = mode});
   }
 
-  // One number, or one for each part that is a rank's own.
-  TensorId maximum_of(TensorId wide) {
-    Tensor maximum = graph_.tensor(wide);
+  // One number, or one for each part that is a rank's own where the wide tensor's dimensions go by these names.
+  void make_maximum(Narrow& narrow, const std::vector<std::string>& names) {
+    Tensor maximum = graph_.tensor(narrow.wide);
     maximum.name += ".maximum";
     maximum.format = numerics::Format::fp32;
     maximum.statistic = true;
     maximum.alias_of = k_no_tensor;
     maximum.dims.clear();
-    for (const TensorDim& dim : graph_.tensor(wide).dims)
-      if (own_part(dim)) maximum.dims.push_back(dim);
-    return graph_.add_tensor(std::move(maximum));
+    for (std::size_t dim = 0; dim < names.size(); ++dim) {
+      if (!own_part(names[dim])) continue;
+      maximum.dims.push_back(graph_.tensor(narrow.wide).dims[dim]);
+      narrow.own.push_back(dim);
+    }
+    narrow.maximum = graph_.add_tensor(std::move(maximum));
   }
-  bool own_part(const TensorDim& dim) const {
-    return std::find(options_.own_parts.begin(), options_.own_parts.end(), dim.name) != options_.own_parts.end();
+  bool own_part(const std::string& name) const {
+    const auto tells = [&](const Journeys::Origin& origin) { return name == origin.home || name == origin.work; };
+    const auto& origins = options_.journeys.origins;
+    return std::any_of(origins.begin(), origins.end(), tells) ||
+           std::find(options_.own_parts.begin(), options_.own_parts.end(), name) != options_.own_parts.end();
   }
   // `elements`: how the operator indexes the wide tensor.
-  Access maximum_access(const Narrow& narrow, const loopnest::Projection& elements) const {
-    Access result = reading_maximum(narrow);
-    result.projection.clear();
-    for (std::size_t dim = 0; dim < elements.size(); ++dim)
-      if (own_part(graph_.tensor(narrow.wide).dims[dim])) result.projection.push_back(elements[dim]);
+  static Access maximum_access(const Narrow& narrow, const loopnest::Projection& elements) {
+    Access result;
+    result.tensor = narrow.maximum;
+    for (const std::size_t dim : narrow.own) result.projection.push_back(elements[dim]);
     result.mode = Mode::accumulate;
     result.monoid = Monoid::max;
     return result;
   }
   Access reading_maximum(const Narrow& narrow) const {
-    Access result;
-    result.tensor = narrow.maximum;
-    const Tensor& wide = graph_.tensor(narrow.wide);
-    for (std::size_t dim = 0; dim < wide.dims.size(); ++dim)
-      if (own_part(wide.dims[dim]))
-        result.projection.push_back(loopnest::Affine::of(static_cast<loopnest::DimId>(dim)));
+    Access result = maximum_access(narrow, identity(graph_.tensor(narrow.wide)));
+    result.mode = Mode::read;
     return result;
   }
 
   static loopnest::Projection written_as(const Operator& op, TensorId tensor) {
-    for (const Access& access : op.accesses)
-      if (access.tensor == tensor && access.mode != Mode::read) return access.projection;
-    CAIRN_ASSERT(!"the norm writes it");
-    return {};
+    return writing(op, tensor)->projection;
   }
 
   // The normalisation that makes a tensor of the forward pass: a reduction that writes as much as it reads.
@@ -325,8 +439,10 @@ class Rewriter {
       moved[id] = static_cast<OperatorId>(result.size());
       result.push_back(std::move(operators_[id]));
     }
-    for (Operator& op : result)
+    for (Operator& op : result) {
       if (op.forward >= 0) op.forward = moved[at(op.forward)];
+      if (op.converts >= 0) op.converts = moved[at(op.converts)];
+    }
     graph_.replace_operators(std::move(result));
   }
 
@@ -336,6 +452,7 @@ class Rewriter {
   std::vector<std::vector<Operator>> before_;  // inserted before the operator of this position
   std::vector<Product> products_;
   std::vector<Narrow> forms_;
+  std::vector<TensorId> arrived_;  // copies that come from the ranks where rows were made
 };
 
 }  // namespace

@@ -2,13 +2,25 @@
 
 namespace cairn::ir {
 
+namespace {
+
+double flops_under(const Shard& shard, const std::vector<loopnest::Guard>& guards) {
+  return static_cast<double>(shard.op->domain.guarded_by(guards).points(shard.box)) * shard.op->flops_per_point /
+         shard.parts;
+}
+
+}  // namespace
+
 double flops(const Shard& shard) {
   return static_cast<double>(shard.op->domain.points(shard.box)) * shard.op->flops_per_point / shard.parts;
 }
 
-double flops_unguarded(const Shard& shard) {
-  return static_cast<double>(shard.op->domain.points_unguarded(shard.box)) * shard.op->flops_per_point / shard.parts;
+double flops_unmasked(const Shard& shard) {
+  if (shard.op->unmasked.empty()) return flops(shard);
+  return flops_under(shard, shard.op->unmasked);
 }
+
+double flops_full(const Shard& shard) { return flops_under(shard, shard.op->full); }
 
 double bytes(const Shard& shard, const Access& access) {
   const Tensor& tensor = shard.graph->tensor(access.tensor);

@@ -141,6 +141,13 @@ void Domain::add_guard(Guard guard) {
   guards_.push_back(std::move(guard));
 }
 
+Domain Domain::guarded_by(std::span<const Guard> guards) const {
+  Domain result = *this;
+  result.guards_.clear();
+  for (const Guard& guard : guards) result.add_guard(guard);
+  return result;
+}
+
 int Domain::find(std::string_view name) const {
   for (std::size_t d = 0; d < dims_.size(); ++d)
     if (dims_[d].name == name) return static_cast<int>(d);

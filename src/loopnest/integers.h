@@ -1,10 +1,12 @@
-// Exact integer arithmetic: checked 64-bit operations, divisions that round down, sums of rounded lines.
+// Exact integer arithmetic: 64-bit operations that throw core::OutOfRange, divisions that round down, sums of rounded
+// lines.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 
 #include "cairn/core/assert.h"
+#include "cairn/core/out_of_range.h"
 
 namespace cairn::loopnest {
 
@@ -13,20 +15,19 @@ __extension__ typedef __int128 Wide;
 
 inline std::int64_t checked_add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
-  [[maybe_unused]] const bool overflow = __builtin_add_overflow(a, b, &sum);
-  CAIRN_ASSERT(!overflow);
+  if (__builtin_add_overflow(a, b, &sum)) core::raise_uncountable();
   return sum;
 }
 
 inline std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
-  [[maybe_unused]] const bool overflow = __builtin_mul_overflow(a, b, &product);
-  CAIRN_ASSERT(!overflow);
+  if (__builtin_mul_overflow(a, b, &product)) core::raise_uncountable();
   return product;
 }
 
 inline std::int64_t narrow(Wide value) {
-  CAIRN_ASSERT(value <= std::numeric_limits<std::int64_t>::max() && value >= std::numeric_limits<std::int64_t>::min());
+  if (value > std::numeric_limits<std::int64_t>::max() || value < std::numeric_limits<std::int64_t>::min())
+    core::raise_uncountable();
   return static_cast<std::int64_t>(value);
 }
 

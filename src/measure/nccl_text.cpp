@@ -159,6 +159,12 @@ class NcclText {
           "mixed units: nccl-tests prints B, us and GB/s");
       return;
     }
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i] != "#wrong" || amount(words[i]).value_or(0.0) == 0.0) continue;
+      reading_.error(line_, fmt::format("the test found {} wrong values", config::quote(words[i])),
+                     "times of a failing run mean nothing: mend it first");
+      return;
+    }
     Measurement row;
     row.kind = collective_.empty() ? collective_of_file_ : collective_;
     row.type = words.size() > 2 ? type_name(words[2]) : std::string();

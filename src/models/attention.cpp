@@ -182,12 +182,8 @@ class SelfAttention {
       op.keep({q_, k_, values(), context, logsumexp});
     else
       op.keep({qkv_, context, logsumexp});
-    const auto query = static_cast<loopnest::DimId>(q);
-    const auto key = static_cast<loopnest::DimId>(k);
-    if (layer_.config.causal) op.guard({.terms = {{query, 1}, {key, -1}}, .offset = 0});
-    if (pattern_.kind == AttentionKind::sliding)
-      op.guard({.terms = {{query, -1}, {key, 1}}, .offset = pattern_.window - 1});
-    op.variant(kernel_name(layer_.options.kernels.attention))
+    op.attend(q, k, layer_.config.causal, window(), true)
+        .variant(kernel_name(layer_.options.kernels.attention))
         .region(k_region)
         .flops(k_flash_forward, k_flash_backward)
         .add();
@@ -201,6 +197,10 @@ class SelfAttention {
     Op op(layer_, name, kind, {a_.batch, a_.kv_heads, a_.group, a_.query, a_.key});
     op.variant(kernel_name(layer_.options.kernels.attention)).region(k_region);
     return op;
+  }
+
+  std::optional<std::int64_t> window() const {
+    return pattern_.kind == AttentionKind::sliding ? std::optional(pattern_.window) : std::nullopt;
   }
 
   // Scores in memory. Masked scores are computed and moved like the others, so no operator is guarded.
@@ -219,7 +219,11 @@ class SelfAttention {
     Op op(layer_, "scores", ir::Kind::contraction, {a_.batch, a_.kv_heads, a_.group, a_.query, a_.key, a_.head_dim});
     read_query(op, b, q, n, g, d);
     read_key(op, b, k, n, d);
-    op.sum(scores, {b, n, g, q, k}).region(k_region).flops(k_multiply_add, 0).add();
+    op.sum(scores, {b, n, g, q, k})
+        .attend(q, k, layer_.config.causal, window(), false)
+        .region(k_region)
+        .flops(k_multiply_add, 0)
+        .add();
     return scores;
   }
 
@@ -308,7 +312,11 @@ class SelfAttention {
     Op op(layer_, "context", ir::Kind::contraction, {a_.batch, a_.kv_heads, a_.group, a_.query, a_.head_dim, a_.key});
     op.read(probabilities, {b, n, g, q, k});
     read_value(op, b, k, n, d);
-    op.sum(by_head, {b, n, g, q, d}).region(k_region).flops(k_multiply_add, 0).add();
+    op.sum(by_head, {b, n, g, q, d})
+        .attend(q, k, layer_.config.causal, window(), false)
+        .region(k_region)
+        .flops(k_multiply_add, 0)
+        .add();
     return by_head;
   }
 

@@ -136,7 +136,7 @@ class LatentAttention {
         .merge(context, {b, q, n, g, d}, ir::Monoid::softmax_merge)
         .merge(logsumexp, {b, n, g, q}, ir::Monoid::softmax_merge)
         .keep({query_, key_, value_tensor_, context, logsumexp})
-        .guard({.terms = {{static_cast<loopnest::DimId>(q), 1}, {static_cast<loopnest::DimId>(k), -1}}, .offset = 0})
+        .attend(q, k, layer_.config.causal, std::nullopt, true)
         .variant(kernel_name(layer_.options.kernels.attention))
         .region(k_attention_region)
         .flops(forward, backward)

@@ -135,8 +135,21 @@ Op& Op::region(const char* region) {
   return *this;
 }
 
-Op& Op::guard(loopnest::Guard guard) {
-  op_.domain.add_guard(guard);
+Op& Op::attend(At query, At key, bool causal, std::optional<std::int64_t> window, bool skips) {
+  const auto q = static_cast<loopnest::DimId>(query.axis);
+  const auto k = static_cast<loopnest::DimId>(key.axis);
+  const loopnest::Guard not_later{.terms = {{q, 1}, {k, -1}}, .offset = 0};
+  if (window) {
+    op_.full.push_back({.terms = {{q, -1}, {k, 1}}, .offset = *window - 1});
+    op_.full.push_back({.terms = {{q, 1}, {k, -1}}, .offset = *window - 1});
+  }
+  if (causal) {
+    op_.unmasked.push_back(not_later);
+    if (window) op_.unmasked.push_back(op_.full.front());
+  } else {
+    op_.unmasked = op_.full;
+  }
+  if (skips) op_.domain = op_.domain.guarded_by(op_.unmasked);
   return *this;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,7 +113,9 @@ class Op {
   Op& flops(double forward, double backward);
   Op& variant(const char* kernel);
   Op& region(const char* region);
-  Op& guard(loopnest::Guard guard);
+  // Attention of these axes: which pairs the model means, of a window of `window` keys where one is given. A kernel that
+  // skips masked pairs runs over no others.
+  Op& attend(At query, At key, bool causal, std::optional<std::int64_t> window, bool skips);
   // Of a selection: its derivative first fills the input's whole gradient with zeros.
   Op& fills_gradient() {
     op_.fills_gradient = true;

@@ -35,9 +35,9 @@ class Mixture {
         mixture_(*layer.config.moe),
         a_(layer.axis),
         kind_(layer.config.activation_function()),
-        experts_{"experts", Extent::of(mixture_.experts)},
+        experts_{k_experts, Extent::of(mixture_.experts)},
         slots_{"slots", slot_extent(mixture_, layer.options.parts)},
-        ffn_{"expert_ffn", Extent::of(mixture_.ffn)},
+        ffn_{k_ffn, Extent::of(mixture_.ffn)},
         choices_{"choices", Extent::of(router_width(layer))},
         choice_{"choice", Extent::of(mixture_.top_k)},
         tokens_{"tokens", Extent::share(Symbol::tokens, 1, layer.options.parts)} {}
@@ -88,13 +88,15 @@ class Mixture {
     return out;
   }
 
- private:
+  static constexpr const char* k_experts = "experts";
+  static constexpr const char* k_ffn = "expert_ffn";
   // The two origins of a row: split where tokens leave and return, whole where experts work.
   static constexpr Axis k_peer{"peer", {.factor = 1, .symbol = Symbol::peer}};
   static constexpr Axis k_source{"source", {.factor = 1, .symbol = Symbol::source}};
   static constexpr Axis k_from_peer{"from_peer", {.factor = 1, .symbol = Symbol::peer}};
   static constexpr Axis k_from{"from", {.factor = 1, .symbol = Symbol::source}};
 
+ private:
   ir::TensorId rows_like(const char* name) {
     return layer_.activation(name, {k_peer, k_source, experts_, slots_, a_.hidden});
   }
@@ -245,6 +247,10 @@ class Mixture {
 
 }  // namespace
 
+std::vector<ir::Journeys::Origin> row_origins() {
+  return {{.home = Mixture::k_source.name, .work = Mixture::k_experts},
+          {.home = Mixture::k_peer.name, .work = Mixture::k_ffn}};
+}
 Routed append_routing(Layer& layer, ir::TensorId y) { return Mixture(layer).route(y); }
 void append_experts(Layer& layer, Routed& routed) { routed.rows = Mixture(layer).transform(routed.rows); }
 ir::TensorId append_combine(Layer& layer, const Routed& routed) { return Mixture(layer).combine(routed); }

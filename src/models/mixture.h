@@ -7,6 +7,9 @@
 // the tokens it has.
 #pragma once
 
+#include <vector>
+
+#include "cairn/ir/narrow.h"
 #include "layer.h"
 
 namespace cairn::models {
@@ -16,6 +19,8 @@ struct Routed {
   ir::TensorId rows = ir::k_no_tensor;     // before and after the experts
 };
 
+// What tells where rows come from, and what spreads them over ranks where experts work.
+std::vector<ir::Journeys::Origin> row_origins();
 Routed append_routing(Layer& layer, ir::TensorId y);
 void append_experts(Layer& layer, Routed& routed);
 ir::TensorId append_combine(Layer& layer, const Routed& routed);

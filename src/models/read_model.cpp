@@ -67,7 +67,7 @@ TransformerConfig read_model(const Node& reference, const config::Loader& loader
   }
   const std::filesystem::path file = loader.find(named->text, "models", named->place, named_path, diagnostics);
   if (file.empty()) return {};
-  Node base = loader.load(file, diagnostics);
+  Node base = loader.load(file, diagnostics, "models");
   if (base.is_null()) return {};
   TransformerConfig result = read_over(std::move(base), over, diagnostics, path);
   if (result.name.empty()) result.name = name_of(file);

@@ -248,6 +248,7 @@ class TransformerBuilder {
       ir::NarrowProducts narrow = *options_.narrow;
       narrow.own_parts = {axes_.kv_heads.name, axes_.ffn.name};
       if (config_.ways > 1) narrow.own_parts = {axes_.ways.name};
+      narrow.journeys.origins = row_origins();
       ir::narrow_products(graph, narrow);
     }
     model_.classes.push_back(ir::LayerClass{.name = std::move(name), .position = position, .graph = std::move(graph)});

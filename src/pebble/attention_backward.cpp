@@ -92,7 +92,7 @@ std::optional<UpperBound> two_passes(const AttentionSizes& sizes, Words fast, Sl
   const Words query_blocks = ceil_div(n, queries), key_blocks = ceil_div(n, keys);
   Words keys_met = query_blocks * n, queries_met = key_blocks * n;
   if (sizes.causal) {
-    keys_met = queries * (query_blocks * (query_blocks - 1) / 2) + n;
+    keys_met -= queries * (query_blocks * (query_blocks - 1) / 2);  // the first block of queries is the short one
     queries_met -= keys * (key_blocks * (key_blocks - 1) / 2);
   }
   const Words heads = sizes.batch * sizes.kv_heads;

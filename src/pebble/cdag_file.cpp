@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/read_file.h"
 
 namespace cairn::pebble {
 
@@ -26,7 +27,7 @@ class Reader {
 
   NamedCdag read(std::istream& stream) {
     std::string line;
-    while (std::getline(stream, line)) {
+    while (diagnostics_.error_count() < core::k_shown_errors && std::getline(stream, line)) {
       ++line_;
       std::istringstream words(line.substr(0, line.find('#')));
       std::string item;
@@ -113,6 +114,7 @@ class Reader {
   void connect() {
     std::set<std::pair<Vertex, Vertex>> seen;
     for (const PendingEdge& edge : edges_) {
+      if (diagnostics_.error_count() >= core::k_shown_errors) return;
       const bool from_known = known(edge.from, edge.line);
       const bool to_known = known(edge.to, edge.line);
       if (!from_known || !to_known) continue;

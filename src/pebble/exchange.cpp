@@ -31,25 +31,27 @@ std::vector<ExchangeAlgorithm> exchange_algorithms(Exchange exchange, double n, 
   std::vector<ExchangeAlgorithm> known;
   switch (exchange) {
     case Exchange::all_reduce:
-      known.push_back({"ring", 2.0 * n * others});
-      if (even) known.push_back({"recursive doubling", n * rounds});
-      known.push_back({"switches add, no premise", devices > 1.0 ? n : 0.0});
+      known.push_back({.name = "ring", .words = 2.0 * n * others});
+      if (even) known.push_back({.name = "recursive doubling", .words = n * rounds});
+      known.push_back({.name = "switches add",
+                       .words = devices > 1.0 ? n : 0.0,
+                       .outside = "reduces in the network, where the bound has none"});
       break;
     case Exchange::all_gather:
     case Exchange::reduce_scatter:
-      known.push_back({"ring", n * others});
+      known.push_back({.name = "ring", .words = n * others});
       break;
     case Exchange::broadcast:
     case Exchange::reduce:
-      known.push_back({"chain, piece by piece", devices > 1.0 ? n : 0.0});
-      known.push_back({"binomial tree", n * rounds});
+      known.push_back({.name = "chain, piece by piece", .words = devices > 1.0 ? n : 0.0});
+      known.push_back({.name = "binomial tree", .words = n * rounds});
       break;
     case Exchange::all_to_all:
-      known.push_back({"direct", n * others});
-      if (even) known.push_back({"in rounds of halves", n / 2.0 * rounds});
+      known.push_back({.name = "direct", .words = n * others});
+      if (even) known.push_back({.name = "in rounds of halves", .words = n / 2.0 * rounds});
       break;
     case Exchange::gather:
-      known.push_back({"direct", n * others});
+      known.push_back({.name = "direct", .words = n * others});
       break;
   }
   return known;

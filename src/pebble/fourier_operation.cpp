@@ -46,7 +46,7 @@ LowerBound butterfly_bound(Words n, Words fast) {
   LowerBound bound;
   bound.words = loads.words + n;
   bound.games = GameSet::all();
-  bound.method = "reach of butterflies, stretches of " + std::to_string(loads.transfers) + " loads";
+  bound.method = "reach of butterflies, by what " + std::to_string(loads.transfers) + " loads in a row allow";
   bound.parts = {{.what = "loaded", .words = loads.words}, {.what = "results stored", .words = n}};
   return bound;
 }

@@ -70,6 +70,56 @@ UpperBound sweep_cost(Words loads, Words stores, std::string method) {
   return upper;
 }
 
+// h sweeps follow each other through the grid, each a plane behind the one before, and nothing between them leaves: at
+// hand two planes of each of the h values that a sweep reads, the value that came last and the new one.
+//   2 h n^(d-1) + 2 <= S;  loads = stores = n^d ceil(T / h)
+std::optional<UpperBound> sweeps_in_a_row(Words grid, Words plane, Words steps, Words fast) {
+  const Words sweeps = std::min(steps, (fast - 2) / (2 * plane));
+  if (sweeps < 1) return std::nullopt;
+  const Words words = grid * ceil_div(steps, sweeps);
+  return sweep_cost(words, words,
+                    sweeps == 1 ? "sweep by sweep"
+                                : std::to_string(sweeps) + " sweeps at a time, each a plane behind the one before");
+}
+
+// 1, 2, 3, ... in steps of about an eighth up to `most`: the same whatever the memory.
+Words next_candidate(Words value) { return value + std::max<Words>(1, value / 8); }
+
+// Tiles of space-time, d >= 2. h steps at a time; in all dimensions but the last a tile is w wide and moves one to the
+// left with every step, so that it reads what tiles before it and itself made: of every step its own w^(d-1) lines and
+// two more on the left in each of these dimensions. Along the lines the h steps follow each other as above.
+//   at hand  (2 h + 2) (w + 2)^(d-1) + 2 <= S
+//   loads    a line of n for each of (w + 2)^(d-1) of the first step, and of what lies left of the tile of the others
+//   stores   a line for each of w^(d-1) of the last step, and of the last two of every dimension of the others
+// of ceil(T / h) slabs of ceil((n + h) / w)^(d-1) tiles; what lies outside the grid is counted, too.
+std::optional<UpperBound> tiles_of_space_time(const JacobiSizes& sizes, Words fast) {
+  const int tiled = sizes.dimensions - 1;
+  if (tiled < 1) return std::nullopt;
+  const auto power = [tiled](double side) { return std::pow(side, tiled); };
+  const auto n = static_cast<double>(sizes.points_per_dimension);
+  std::optional<UpperBound> best;
+  double least = 0x1p53;  // beyond, doubles no longer count exactly
+  for (Words w = 1; w < 2 * sizes.points_per_dimension; w = next_candidate(w)) {
+    const auto width = static_cast<double>(w), with_halo = power(width + 2.0),
+               inner = power(std::max(0.0, width - 2.0));
+    for (Words h = 1; h < 2 * sizes.steps; h = next_candidate(h)) {
+      const Words height = std::min(h, sizes.steps);
+      const auto steps = static_cast<double>(height);
+      if ((2.0 * steps + 2.0) * with_halo + 2.0 > static_cast<double>(fast)) break;
+      const auto slabs = static_cast<double>(ceil_div(sizes.steps, height));
+      const double lines = slabs * power(static_cast<double>(ceil_div(sizes.points_per_dimension + height, w))) * n;
+      const double loads = lines * (with_halo + (steps - 1.0) * (with_halo - power(width)));
+      const double stores = lines * (power(width) + (steps - 1.0) * (power(width) - inner));
+      if (loads + stores >= least) continue;
+      least = loads + stores;
+      best =
+          sweep_cost(static_cast<Words>(loads), static_cast<Words>(stores),
+                     "tiles of space-time: " + std::to_string(height) + " steps, " + std::to_string(w) + " lines wide");
+    }
+  }
+  return best;
+}
+
 LowerBound passage(Words inputs, Words loads, Words stores, Words outputs) {
   LowerBound bound;
   bound.games = GameSet::with_rules(Rules::red_blue_white);
@@ -127,12 +177,10 @@ Operation jacobi_operation(JacobiSizes sizes) {
   operation.graph = [sizes] { return star_stencil_graph(sizes); };
   operation.proved.push_back(
       [sizes, grid](Words fast) { return std::vector<LowerBound>{jacobi_lower(sizes, grid, fast)}; });
-  // A window of old values from one plane before to one after the point, and the new value.
-  operation.schedules.push_back([sizes, grid, plane](Words fast, Sliding) -> std::optional<UpperBound> {
-    if (fast < 2 * plane + 2) return std::nullopt;
-    return sweep_cost(grid * sizes.steps, grid * sizes.steps, "sweep by sweep");
-  });
-  // The same window beside a whole grid of new values.
+  operation.schedules.push_back(
+      [sizes, grid, plane](Words fast, Sliding) { return sweeps_in_a_row(grid, plane, sizes.steps, fast); });
+  operation.schedules.push_back([sizes](Words fast, Sliding) { return tiles_of_space_time(sizes, fast); });
+  // A window of old values from one plane before to one after the point beside a whole grid of new values.
   operation.schedules.push_back([grid, plane](Words fast, Sliding) -> std::optional<UpperBound> {
     if (fast < grid + 2 * plane + 2) return std::nullopt;
     return sweep_cost(grid, grid, "the grid stays");

@@ -96,10 +96,10 @@ std::optional<UpperBound> attention_rows_stay(const AttentionSizes& sizes, Words
     keys = ceil_div(all_rows, rows) * sizes.sequence;
   } else {
     // Blocks take the rows in the order of their query, all heads of the group together; a block reads the keys up to
-    // its last query.
+    // its last query. The first block is the one that may be short, since it reads the fewest.
     const Words blocks = ceil_div(all_rows, rows);
     if (blocks > k_max_words / sizes.sequence) return std::nullopt;
-    for (Words block = 0; block < blocks; ++block) keys += ceil_div(std::min(all_rows, (block + 1) * rows), group);
+    for (Words block = 0; block < blocks; ++block) keys += ceil_div(all_rows - block * rows, group);
   }
   const Words per_head = all_rows * d + 2 * keys * d;
   const Words heads = sizes.batch * sizes.kv_heads;

@@ -181,7 +181,7 @@ Operation syrk_operation(Words n, Words m) {
   Operation operation;
   operation.name = "lower triangle of A A^T";
   operation.notes = {"strictly lower triangle, each entry one running sum"};
-  operation.inputs = n * m;
+  operation.inputs = n > 1 ? n * m : 0;  // nothing reads a lone row
   operation.outputs = n * (n - 1) / 2;
   operation.flops = n * (n - 1) * m;
   operation.max_operands = n < 2 ? 1 : m > 1 ? 3 : 2;
@@ -194,7 +194,7 @@ Operation syrk_operation(Words n, Words m) {
       const Words room = fast + (sliding == Sliding::allowed ? 1 : 0);
       const Segments loads = best_segments(points, room, [&](Words t) { return symmetric_points(room + t); });
       bounds.push_back(stated(GameSet::of({Rules::red_blue_white, sliding}),
-                              "symmetric projection, zeros loaded for the stores",
+                              "symmetric projection, each store counted as the load of a sum that begins",
                               {{.what = "operands, sums and results", .words = loads.words}}));
     }
     const Segments all = best_segments(points, fast, [&](Words t) { return symmetric_points(2 * fast + t); });
@@ -213,7 +213,7 @@ Operation lu_operation(Words n) {
   Operation operation;
   operation.name = "LU without pivoting";
   operation.notes = {"right-looking: each entry one running difference; the first row is input only"};
-  operation.inputs = n * n;
+  operation.inputs = n > 1 ? n * n : 0;  // nothing reads a lone entry
   operation.outputs = n * (n - 1);
   operation.flops = n * (n - 1) / 2 + n * (n - 1) * (2 * n - 1) / 3;  // divisions and updates
   operation.max_operands = n > 1 ? 3 : 1;

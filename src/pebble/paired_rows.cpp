@@ -27,10 +27,10 @@ LowerBound paired_rows_bound(const PairedRows& rows, Words fast) {
   const Segments all = best_segments(rows.pairs, with_zero, [&](Words t) { return most_pairs(rows, with_zero, t); });
   LowerBound bound;
   bound.games = GameSet::with_rules(Rules::red_blue_white);
-  bound.method = "whole pairs of rows, stretches of " + std::to_string(all.transfers) + " transfers";
+  bound.method = "whole pairs of rows, by what " + std::to_string(all.transfers) + " transfers in a row allow";
   bound.assumptions = {"one running sum per score and per element of a result, in any order"};
   bound.parts = {{.what = "rows, sums and cut pairs", .words = all.words},
-                 {.what = "zeros loaded in the argument", .words = -rows.results}};
+                 {.what = k_beginnings_taken_off, .words = -rows.results}};
   bound.words = all.words - rows.results;
   if (bound.words < 0) {
     bound.parts.push_back({.what = "not below zero", .words = -bound.words});
@@ -56,7 +56,8 @@ LowerBound summed_steps_bound(const SummedSteps& work, Words fast) {
         transfers * static_cast<Words>(std::max(0.0L, std::ceil(steps / most * (2.0L - k_rounded)) - 1.0L));
     if (words <= bound.words) continue;
     bound.words = words;
-    bound.method = "steps of running sums, values made again, stretches of " + std::to_string(transfers) + " transfers";
+    bound.method =
+        "steps of running sums, values made again, by what " + std::to_string(transfers) + " transfers in a row allow";
   }
   bound.parts = {{.what = "transfers of the full stretches", .words = bound.words}};
   return bound;

@@ -57,20 +57,35 @@ ParallelWords matmul_bound(const ParallelMatmul& problem, double memory) {
   return dependent.words > independent.words ? dependent : independent;
 }
 
-std::vector<ParallelAlgorithm> matmul_algorithms(double n, double devices, double copies) {
+// On a grid q x q x c, q = sqrt(p / c): each layer does 1/c of the steps of a 2-d algorithm on blocks of n/q; A and B
+// are copied to the c layers first, C summed over them last, 1 - 1/c of a block each.
+ParallelAlgorithm matmul_25d(double n, double devices, double copies) {
   check(devices);
-  const double square = n * n, p = devices, cube = std::cbrt(p);
-  // 2.5-d on a grid q x q x c, q = sqrt(p / c): each layer does 1/c of the steps of a 2-d algorithm on blocks of n/q; A
-  // and B are copied to the c layers first, C summed over them last, 1 - 1/c of a block each.
-  const double q = std::sqrt(p / copies), block = square / (q * q);
-  return {{.name = "1d", .words = square * (1.0 - 1.0 / p), .memory = square + 2.0 * square / p},
-          {.name = "2d", .words = 2.0 * square * (std::sqrt(p) - 1.0) / p, .memory = 3.0 * square / p},
-          {.name = "2.5d",
-           .words = 2.0 * block * std::max(0.0, q / copies - 1.0) + 3.0 * block * (1.0 - 1.0 / copies),
-           .memory = 3.0 * block},
-          {.name = "3d",
-           .words = 3.0 * square / (cube * cube) * (1.0 - 1.0 / cube),
-           .memory = 3.0 * square / (cube * cube)}};
+  const double q = std::sqrt(devices / copies), block = n * n / (q * q);
+  return {.name = "2.5d",
+          .words = 2.0 * block * std::max(0.0, q / copies - 1.0) + 3.0 * block * (1.0 - 1.0 / copies),
+          .memory = 3.0 * block};
+}
+
+std::vector<ParallelAlgorithm> matmul_algorithms(double n, double devices) {
+  check(devices);
+  const double square = n * n, p = devices, root = std::round(std::sqrt(p)), cube = std::round(std::cbrt(p));
+  std::vector<ParallelAlgorithm> all{
+      {.name = "1d", .words = square * (1.0 - 1.0 / p), .memory = square + 2.0 * square / p}};
+  if (root * root == p)
+    all.push_back({.name = "2d", .words = 2.0 * square * (root - 1.0) / p, .memory = 3.0 * square / p});
+  for (double copies = 2.0; copies < cube; ++copies) {
+    const double side = std::round(std::sqrt(p / copies));
+    if (side * side * copies != p || std::fmod(side, copies) != 0.0) continue;
+    ParallelAlgorithm one = matmul_25d(n, p, copies);
+    one.name += ", " + std::to_string(static_cast<std::int64_t>(copies)) + " copies";
+    all.push_back(std::move(one));
+  }
+  if (cube * cube * cube == p)
+    all.push_back({.name = "3d",
+                   .words = 3.0 * square / (cube * cube) * (1.0 - 1.0 / cube),
+                   .memory = 3.0 * square / (cube * cube)});
+  return all;
 }
 
 ParallelWords exchange_words(Exchange exchange, double n, double devices) {

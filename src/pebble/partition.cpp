@@ -99,7 +99,7 @@ LowerBound stretches_bound(const LargestParts& parts, Words vertices, Words fast
     const Words words = transfers * (stretches - 1) + 1;
     if (words <= bound.words) continue;
     bound.words = words;
-    bound.method = "partition, stretches of " + std::to_string(transfers) + " transfers";
+    bound.method = "partition, by what " + std::to_string(transfers) + " transfers in a row allow";
   }
   bound.parts = {{.what = "transfers of the full stretches and one more", .words = bound.words}};
   return bound;

@@ -86,18 +86,19 @@ class Deriver {
       derive_free();
     } else if (result_role_ == Role::update) {
       const Segments loads = stretches_of_loads(fast_);
-      add(GameSet::all(), "projection, stretches of " + std::to_string(loads.transfers) + " loads",
+      add(GameSet::all(), "projection, by what " + std::to_string(loads.transfers) + " loads in a row allow",
           {{.what = "operands and sums loaded", .words = loads.words},
            {.what = "results stored", .words = result_words_}});
     } else {
       for (Sliding sliding : {Sliding::forbidden, Sliding::allowed}) {
         const Segments loads = stretches_of_loads(fast_ + (sliding == Sliding::allowed ? 1 : 0));
         add(GameSet::of({Rules::red_blue_white, sliding}),
-            "projection, stretches of " + std::to_string(loads.transfers) + " loads, zeros loaded for the stores",
+            "projection, by what " + std::to_string(loads.transfers) +
+                " loads in a row allow, each store counted as the load of a sum that begins",
             {{.what = "operands, sums and results", .words = loads.words}});
       }
       const Segments all = best_segments(shape_.points, fast_, [&](Words t) { return capacity(2 * fast_ + t); });
-      add(GameSet::all(), "projection, stretches of " + std::to_string(all.transfers) + " transfers",
+      add(GameSet::all(), "projection, by what " + std::to_string(all.transfers) + " transfers in a row allow",
           {{.what = "operands, sums and results", .words = all.words}});
     }
     return std::move(bounds_);
@@ -112,7 +113,7 @@ class Deriver {
     std::vector<Part> parts = {{.what = "operands, sums and results", .words = loads.words}};
     if (update) parts.push_back({.what = "results stored", .words = result_words_});
     add(GameSet::with_rules(Rules::red_blue_white),
-        "projection, stretches of " + std::to_string(loads.transfers) + " loads", std::move(parts));
+        "projection, by what " + std::to_string(loads.transfers) + " loads in a row allow", std::move(parts));
     return bounds_.back().words > least.words ? bounds_.back() : least;
   }
 
@@ -121,7 +122,7 @@ class Deriver {
     const Words share = ceil_div(shape_.points, units);
     const Segments all = best_segments(share, fast_, [&](Words t) { return capacity(2 * fast_ + t); });
     add(GameSet::with_rules(Rules::red_blue_white),
-        "projection of one unit's share, stretches of " + std::to_string(all.transfers) + " transfers",
+        "projection of one unit's share, by what " + std::to_string(all.transfers) + " transfers in a row allow",
         {{.what = "words across the link of the busiest unit", .words = all.words}});
     return bounds_.back();
   }
@@ -192,7 +193,8 @@ class Deriver {
       if (update) parts.push_back({.what = "results stored", .words = result_words_});
       parts.push_back({.what = "values of neighbours", .words = -free_words_});
       add(GameSet::of({Rules::red_blue_white, sliding}),
-          "projection, stretches of " + std::to_string(loads.transfers) + " loads, neighbours' values taken off",
+          "projection, by what " + std::to_string(loads.transfers) +
+              " loads in a row allow, neighbours' values taken off",
           std::move(parts));
     }
   }
@@ -214,9 +216,10 @@ class Deriver {
       const Segments all =
           best_segments(shape_.points, fast, [&](Words t) { return free_capacity(rows, free, fast, t); });
       std::vector<Part> parts = {{.what = "operands, sums and results", .words = all.words}};
-      if (zeros) parts.push_back({.what = "zeros loaded in the argument", .words = -result_words_});
+      if (zeros) parts.push_back({.what = k_beginnings_taken_off, .words = -result_words_});
       add(GameSet::of({Rules::red_blue_white, sliding}),
-          "projection, stretches of " + std::to_string(all.transfers) + " transfers, whole rows and partial sums",
+          "projection, by what " + std::to_string(all.transfers) +
+              " transfers in a row allow, whole rows and partial sums",
           std::move(parts));
     }
   }

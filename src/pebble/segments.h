@@ -8,6 +8,9 @@
 
 namespace cairn::pebble {
 
+// A proof that loads a first value for every running sum takes these loads off again.
+inline constexpr const char* k_beginnings_taken_off = "less the loads of sums that begin, which the proof adds";
+
 struct Segments {
   Words words = 0;      // the bound
   Words transfers = 0;  // the T that gives it

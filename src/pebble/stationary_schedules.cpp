@@ -49,52 +49,73 @@ Words stationary_tile(Words fast, Sliding sliding) {
   return side;
 }
 
-std::optional<UpperBound> lu_schedule(Words n, Words fast, Sliding sliding) {
-  const Words side = stationary_tile(fast, sliding);
-  if (side < 1) return std::nullopt;
-  const Cut cut(n, side);
-  if (cut.tiles() > k_most_tiles) return std::nullopt;
-  Words loads = n * n;
-  // Row and column of tiles that meet in the diagonal tile d: d and what lies right of it and below it.
-  for (Words d = 0; d < cut.tiles(); ++d) {
-    const Words h = cut.length(d), before = d * cut.side, behind = n - before - h;
-    const Words others = cut.tiles() - 1 - d;
-    loads += before * 2 * h;                      // the diagonal tile
-    loads += 2 * before * (others * h + behind);  // below and to the right
-    loads +=
-        others * (h * (h + 1) / 2 + h * (h - 1) / 2);  // of the diagonal tile, by those below and those to the right
+namespace {
+
+// The tile of the fewest loads among those that fit. A larger one may leave a worse rest, and what fits in some memory
+// fits in any larger one.
+template <class Loads>
+std::optional<UpperBound> best_tiling(Words n, Words fast, Sliding sliding, Words stores, const std::string& order,
+                                      Loads loads_of) {
+  const Words most = std::min(n, stationary_tile(fast, sliding));
+  std::optional<Words> best;
+  Words chosen = 0;
+  for (Words side = 1; side <= most; ++side) {
+    const Cut cut(n, side);
+    if (cut.tiles() > k_most_tiles) continue;
+    const Words loads = loads_of(cut);
+    if (best && *best < loads) continue;
+    best = loads;
+    chosen = side;
   }
-  return cost(loads, n * (n - 1), sliding, "left-looking, tiles of " + tile_text(cut.side) + " stay");
+  if (!best) return std::nullopt;
+  return cost(*best, stores, sliding, order + "tiles of " + tile_text(chosen) + " stay");
+}
+
+}  // namespace
+
+std::optional<UpperBound> lu_schedule(Words n, Words fast, Sliding sliding) {
+  const auto loads_of = [n](const Cut& cut) {
+    Words loads = n * n;
+    // Row and column of tiles that meet in the diagonal tile d: d and what lies right of it and below it.
+    for (Words d = 0; d < cut.tiles(); ++d) {
+      const Words h = cut.length(d), before = d * cut.side, behind = n - before - h;
+      const Words others = cut.tiles() - 1 - d;
+      loads += before * 2 * h;                      // the diagonal tile
+      loads += 2 * before * (others * h + behind);  // below and to the right
+      // Of the diagonal tile, by those below and those to the right.
+      loads += others * (h * (h + 1) / 2 + h * (h - 1) / 2);
+    }
+    return loads;
+  };
+  return best_tiling(n, fast, sliding, n * (n - 1), "left-looking, ", loads_of);
 }
 
 std::optional<UpperBound> cholesky_schedule(Words n, Words fast, Sliding sliding) {
-  const Words side = stationary_tile(fast, sliding);
-  if (side < 1) return std::nullopt;
-  const Cut cut(n, side);
-  if (cut.tiles() > k_most_tiles) return std::nullopt;
-  Words loads = n * (n + 1) / 2;
-  for (Words d = 0; d < cut.tiles(); ++d) {
-    const Words w = cut.length(d), before = d * cut.side, below = n - before - w;
-    const Words others = cut.tiles() - 1 - d;
-    loads += before * w;                     // the diagonal tile
-    loads += before * (others * w + below);  // the tiles below
-    loads += others * (w * (w + 1) / 2);     // of the diagonal tile
-  }
-  return cost(loads, n * (n + 1) / 2, sliding, "left-looking, tiles of " + tile_text(cut.side) + " stay");
+  const auto loads_of = [n](const Cut& cut) {
+    Words loads = n * (n + 1) / 2;
+    for (Words d = 0; d < cut.tiles(); ++d) {
+      const Words w = cut.length(d), before = d * cut.side, below = n - before - w;
+      const Words others = cut.tiles() - 1 - d;
+      loads += before * w;                     // the diagonal tile
+      loads += before * (others * w + below);  // the tiles below
+      loads += others * (w * (w + 1) / 2);     // of the diagonal tile
+    }
+    return loads;
+  };
+  return best_tiling(n, fast, sliding, n * (n + 1) / 2, "left-looking, ", loads_of);
 }
 
 std::optional<UpperBound> syrk_schedule(Words n, Words m, Words fast, Sliding sliding) {
-  const Words side = stationary_tile(fast, sliding);
-  if (side < 1) return std::nullopt;
-  const Cut cut(n, side);
-  if (cut.tiles() > k_most_tiles) return std::nullopt;
-  Words loads = 0;
-  for (Words d = 0; d < cut.tiles(); ++d) {
-    const Words w = cut.length(d), below = n - d * cut.side - w;
-    const Words others = cut.tiles() - 1 - d;
-    loads += m * (w + others * w + below);
-  }
-  return cost(loads, n * (n - 1) / 2, sliding, "tiles of " + tile_text(cut.side) + " stay");
+  const auto loads_of = [n, m](const Cut& cut) {
+    Words loads = 0;
+    for (Words d = 0; d < cut.tiles(); ++d) {
+      const Words w = cut.length(d), below = n - d * cut.side - w;
+      const Words others = cut.tiles() - 1 - d;
+      loads += m * (w + others * w + below);
+    }
+    return loads;
+  };
+  return best_tiling(n, fast, sliding, n * (n - 1) / 2, "", loads_of);
 }
 
 namespace {

@@ -180,6 +180,7 @@ Liveness liveness_along_order(const Cdag& graph) {
 
 struct Excess {
   Words words = 0;
+  std::size_t cuts = 0;  // that were considered
   Vertex at = 0;
   Words interior_capacity = 1;
 };
@@ -200,7 +201,7 @@ Excess best_excess(const Cdag& graph, Words fast, std::size_t samples) {
   }
   std::stable_sort(positions.begin(), positions.end(),
                    [&](std::size_t a, std::size_t b) { return ceiling(a) > ceiling(b); });
-  Excess best;
+  Excess best{.cuts = positions.size()};
   if (positions.empty() || ceiling(positions.front()) <= 0) return best;
   WavefrontNetwork network(graph);
   for (std::size_t i : positions) {
@@ -209,15 +210,24 @@ Excess best_excess(const Cdag& graph, Words fast, std::size_t samples) {
       const Words most = interior == 1 ? live.plain[i] - fast : live.double_interior[i] - 2 * fast;
       if (most <= best.words) continue;
       const Words excess = network.cut(x, interior) - interior * fast;
-      if (excess > best.words) best = {.words = excess, .at = x, .interior_capacity = interior};
+      if (excess > best.words) best = {.words = excess, .cuts = best.cuts, .at = x, .interior_capacity = interior};
     }
   }
   return best;
 }
 
+// Which of the graph's values had their cuts tried; nothing where all had.
+void say_sample(LowerBound& bound, std::size_t tried, std::size_t values) {
+  if (tried >= values) return;
+  bound.method += ", cuts after " + std::to_string(tried) + " of " + std::to_string(values) + " values";
+  bound.assumptions.push_back(
+      "of a graph this large a sample of the values has its cuts tried: the bound holds, a larger one may exist");
+}
+
 LowerBound with_excess(const Cdag& graph, const Excess& excess) {
   LowerBound bound = compulsory_bound(graph, Rules::red_blue_white);
   bound.method = "wavefront";
+  say_sample(bound, excess.cuts, graph.size());
   if (excess.words > 0) {
     bound.parts.push_back(
         {.what = "live values beyond fast memory after vertex " + std::to_string(excess.at), .words = excess.words});
@@ -246,17 +256,21 @@ LowerBound wavefront_bound_by_stretches(const Cdag& graph, Words fast, std::size
   const std::size_t n = graph.size();
   LowerBound bound = compulsory_bound(graph, Rules::red_blue_white);
   bound.method = "wavefronts in " + std::to_string(stretches) + " stretches of the order";
+  std::size_t tried = 0;
   for (std::size_t k = 0; k < stretches; ++k) {
     const auto begin = graph.order().begin();
     std::vector<Vertex> part(begin + static_cast<std::ptrdiff_t>(k * n / stretches),
                              begin + static_cast<std::ptrdiff_t>((k + 1) * n / stretches));
     if (part.empty()) continue;
     std::sort(part.begin(), part.end());
-    const Words excess = best_excess(induced_part(graph, part), fast, samples_each).words;
-    if (excess == 0) continue;
-    bound.parts.push_back({.what = "live values beyond fast memory in stretch " + std::to_string(k), .words = excess});
-    bound.words += excess;
+    const Excess excess = best_excess(induced_part(graph, part), fast, samples_each);
+    tried += excess.cuts;
+    if (excess.words == 0) continue;
+    bound.parts.push_back(
+        {.what = "live values beyond fast memory in stretch " + std::to_string(k), .words = excess.words});
+    bound.words += excess.words;
   }
+  say_sample(bound, tried, n);
   return bound;
 }
 

@@ -21,8 +21,19 @@ namespace {
 
 constexpr std::int32_t k_period = 6;
 
+// Reordering looks at a device's whole order for every operation that it may move: some ten seconds at most.
+constexpr double k_most_comparisons = 1 << 27;
+
 Schedule from_block(std::string_view kind, const Settings& settings,
                     const std::vector<building_block::Offsets>& offsets) {
+  const double comparisons =
+      static_cast<double>(settings.stages) * settings.micro_batches * static_cast<double>(settings.micro_batches);
+  require(!settings.reorder || comparisons <= k_most_comparisons, "reorder",
+          "the order of " + std::to_string(settings.micro_batches) + " micro-batches on " +
+              std::to_string(settings.stages) +
+              " stages takes too long to improve on: stages x micro-batches^2 above " +
+              std::to_string(static_cast<std::int64_t>(k_most_comparisons)),
+          "leave it out (--no-reorder, reorder: false), or use fewer micro-batches");
   building_block::Plan plan(offsets, k_period, settings.micro_batches);
   if (settings.reorder) plan.reorder();
   ScheduleBuilder builder(kind, settings, wave_layout(settings.stages, 2));

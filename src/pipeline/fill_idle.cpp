@@ -1,6 +1,9 @@
 #include "fill_idle.h"
 
+#include <algorithm>
+#include <array>
 #include <functional>
+#include <limits>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -94,7 +97,7 @@ class GapFiller {
   }
 
   const Schedule& order_;
-  const Durations& durations_;
+  Durations durations_;
   std::vector<std::int32_t> device_of_;
   std::vector<core::Picoseconds> activation_;  // end of forward, by (virtual stage, micro-batch)
   std::vector<core::Picoseconds> gradient_;    // end of input gradient
@@ -107,8 +110,24 @@ class GapFiller {
 
 }  // namespace
 
+namespace {
+
+// The clock of the lists must reach the end of all operations one after the other, each with its weight gradient and
+// message. Their order follows from ratios of durations, so that longer ones count in units of 2, 4, ...
+Durations within_clock(Durations durations, std::size_t operations) {
+  const std::array parts{&durations.forward, &durations.input_gradient, &durations.weight_gradient, &durations.delay};
+  const auto most =
+      std::numeric_limits<core::Picoseconds>::max() / (static_cast<core::Picoseconds>(parts.size() * operations) + 1);
+  while (std::any_of(parts.begin(), parts.end(), [&](const core::Picoseconds* part) { return *part > most; }))
+    for (core::Picoseconds* part : parts) *part /= 2;
+  return durations;
+}
+
+}  // namespace
+
 Schedule with_weight_gradients_in_gaps(Schedule order, const Durations& durations) {
-  const std::vector<std::vector<Operation>> rows = GapFiller(order, durations).run();
+  const std::vector<std::vector<Operation>> rows =
+      GapFiller(order, within_clock(durations, order.operations.size())).run();
   order.operations.clear();
   order.row_begin.assign(1, 0);
   for (const std::vector<Operation>& row : rows) {

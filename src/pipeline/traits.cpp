@@ -1,7 +1,6 @@
 #include "cairn/pipeline/traits.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace cairn::pipeline {
@@ -22,20 +21,24 @@ std::int64_t messages(const Schedule& schedule) {
 
 namespace {
 
-// Calls visit(updates since its forward, updates since the oldest forward under way) for every gradient.
+// Calls visit(updates since its forward, updates since the oldest forward under way) for every gradient. Forwards come
+// with ever more updates, so the oldest under way only moves on: all is linear in the operations.
 template <typename Visit>
 void for_each_gradient(const Schedule& schedule, std::int32_t device, Visit visit) {
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> seen;  // updates at the forward, by chunk, micro-batch
-  std::int32_t updates = 0;
+  const auto width = static_cast<std::size_t>(schedule.micro_batches);
+  std::vector<std::int32_t> seen(static_cast<std::size_t>(schedule.chunks) * width, 0);  // updates at the forward
+  std::vector<std::int32_t> under_way{0};                                                // by updates at the forward
+  std::size_t oldest = 0;
   for (const Operation& operation : schedule.row(device)) {
-    if (operation.phase == Phase::optimizer) ++updates;
-    const std::pair key{operation.chunk, operation.micro_batch};
-    if (operation.phase == Phase::forward) seen[key] = updates;
+    if (operation.phase == Phase::optimizer) under_way.push_back(0);
+    if (!on_chain(operation.phase)) continue;
+    const auto updates = static_cast<std::int32_t>(under_way.size()) - 1;
+    std::int32_t& forward = seen[static_cast<std::size_t>(operation.chunk) * width + operation.micro_batch];
+    if (operation.phase == Phase::forward) ++under_way[forward = updates];
     if (!sends_gradient(operation.phase)) continue;
-    std::int32_t oldest = updates;
-    for (const auto& [other, at] : seen) oldest = std::min(oldest, at);
-    visit(updates - seen[key], updates - oldest);
-    seen.erase(key);
+    while (under_way[oldest] == 0) ++oldest;
+    visit(updates - forward, updates - static_cast<std::int32_t>(oldest));
+    --under_way[forward];
   }
 }
 

@@ -65,6 +65,10 @@ void LayerLowering::find_recomputed() {
   int products = 0;
   for (std::size_t id = 0; id < recomputed_.size(); ++id) {
     const ir::Operator& op = operators[id];
+    if (op.converts >= 0) {
+      recomputed_[id] = recomputed_[at(op.converts)];
+      continue;
+    }
     const bool product = op.is_plain_contraction();
     if (product) ++products;
     const bool second = options_.recompute_second && layer_.position == ir::Position::body && !is_attention(op) &&

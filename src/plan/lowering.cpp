@@ -215,8 +215,7 @@ class Lowering::Implementation {
     ranks.size *= ranks.rows;
     ranks.apart = pipeline.stride * (pipeline.size / ranks.rows);
     const std::int64_t together = rows_in_domain(exchanges);
-    if (together < ranks.rows)
-      ranks.apart = std::max(ranks.apart, (messages_.domain() + together - 1) / together);
+    if (together < ranks.rows) ranks.apart = std::max(ranks.apart, (messages_.domain() + together - 1) / together);
     return ranks;
   }
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "cairn/core/assert.h"
+#include "cairn/core/out_of_range.h"
 #include "side_rows.h"
 
 namespace cairn::plan {
@@ -156,11 +157,16 @@ PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::Swee
   const bool updates = std::any_of(schedule.operations.begin(), schedule.operations.end(),
                                    [](const auto& operation) { return operation.phase == pipeline::Phase::optimizer; });
   if (updates) result.update_table = result.tables++;
-  if (!schedule.side_rows.empty()) {
+  // Side rows come last, and may be empty.
+  const std::int32_t side_begin = schedule.row_begin[static_cast<std::size_t>(schedule.stages)];
+  if (side_begin < schedule.row_begin.back()) {
     result.side_table = result.tables;
     result.tables += k_side_tables * schedule.chunks;
   }
-  CAIRN_ASSERT(schedule.stages <= 0xffff && 4 * result.tables <= 0xffff);
+  CAIRN_ASSERT(schedule.stages <= 0xffff);
+  (void)core::narrow<std::uint16_t>(
+      4 * std::int64_t{result.tables},
+      {.key_path = "strategy.schedule.chunks", .what = "passes of one device", .hint = "use fewer chunks"});
   result.slots.reserve(schedule.operations.size());
   std::vector<std::int32_t> waiters;
   if (result.side_table >= 0) waiters = first_waiters(schedule);

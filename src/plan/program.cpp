@@ -13,13 +13,12 @@ Stream stream_of(Axis axis) {
     case Axis::context:
       return Stream::context;
     case Axis::data:
+    case Axis::expert_data:
       return Stream::data;
     case Axis::expert:
       return Stream::expert;
     case Axis::expert_tensor:
       return Stream::expert_tensor;
-    case Axis::expert_data:
-      return Stream::expert_data;
     case Axis::pipeline:
       break;
   }

@@ -121,7 +121,8 @@ void check_expert_mesh(const Strategy& strategy) {
 
 namespace {
 
-// Names of forward operators of body layers and of their regions, in the order met, without what follows a dot.
+// Names of forward operators of body layers, of what stands before a dot in them, and of regions, in the order met.
+// Conversions go with the operator whose result they convert.
 std::vector<std::string> operator_names(const ir::Model& model) {
   std::vector<std::string> names;
   const auto add = [&](std::string name) {
@@ -131,7 +132,10 @@ std::vector<std::string> operator_names(const ir::Model& model) {
     if (layer.position != ir::Position::body) continue;
     for (std::size_t id = 0; id < layer.graph.forward_count(); ++id) {
       const ir::Operator& op = layer.graph.operators()[id];
-      add(op.name.substr(0, op.name.find('.')));
+      if (op.converts >= 0) continue;
+      for (std::size_t dot = op.name.find('.'); dot != std::string::npos; dot = op.name.find('.', dot + 1))
+        add(op.name.substr(0, dot));
+      add(op.name);
       add(op.region);
     }
   }
@@ -153,7 +157,7 @@ void check_recompute(const Strategy& strategy, const ir::Model& model) {
   if (strategy.recompute != Recompute::operators) return;
   const std::vector<std::string> known = operator_names(model);
   for (const std::string& name : strategy.recompute_operators) {
-    if (std::find(known.begin(), known.end(), name.substr(0, name.find('.'))) != known.end()) continue;
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::string near = core::nearest(name, known);
     throw wrong(
         "recompute.operators", fmt::format("the layers have no operator '{}'", name),

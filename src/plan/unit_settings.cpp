@@ -18,8 +18,7 @@ Group shards(const Group& copies, std::int64_t shard) {
                                    fmt::format("{} does not divide the {} ranks that hold copies", shard, copies.size),
                                    fmt::format("choose a divisor of {}", copies.size));
   const std::int64_t in_row = std::gcd(shard, copies.in_row());
-  return {
-      .axis = copies.axis, .size = shard, .stride = copies.stride, .rows = shard / in_row, .apart = copies.apart};
+  return {.axis = copies.axis, .size = shard, .stride = copies.stride, .rows = shard / in_row, .apart = copies.apart};
 }
 
 Group replicas(const Group& copies, std::int64_t shard) {

@@ -55,6 +55,7 @@ class Actor {
   core::Picoseconds end() const { return end_; }
   // Tasks that took time and have ended.
   std::int64_t events() const { return events_; }
+  std::int64_t instances() const { return made_; }  // of blocks, begun so far
   StageTimeline timeline(std::int32_t stage) const;
   const std::vector<Span>& arrivals() const { return arrivals_; }
 

@@ -11,6 +11,7 @@
 #include "cairn/predict/max_plus.h"
 #include "execute.h"
 #include "pass_function.h"
+#include "reach.h"
 
 namespace cairn::predict {
 namespace {
@@ -64,7 +65,7 @@ class Analytic::Implementation {
   }
 
   core::Picoseconds alone(const plan::Block& block) {
-    const Frontiers end = stretch(block, 1)(origin());
+    const Frontiers end = stretch(block, 1).matrix(origin());
     return *std::max_element(end.begin(), end.end());
   }
 
@@ -187,6 +188,10 @@ class Analytic::Implementation {
 
   void sweep(const plan::Program& program) {
     bind(program);
+    // No path is longer than every operation's pass in a row. Few programs come near what simulated time reaches: those
+    // are summed up piece by piece.
+    const double passes = static_cast<double>(program.pass_order->sweep.size() + 2 * program.stages());
+    if (!(passes * longest_pass_ < static_cast<double>(core::k_reach))) require_reachable(program, prices_);
     if (states_.size() < program.stages()) states_.resize(program.stages());
     std::memset(states_.data(), 0, program.stages() * sizeof(SweepFrontiers));
     const auto& steps = program.pass_order->sweep;
@@ -252,7 +257,13 @@ class Analytic::Implementation {
 
   Matrix matrix_of(const plan::Pass& pass) {
     Matrix matrix;
-    for (const plan::BlockRun& run : pass.runs) matrix = compose(matrix, stretch(*run.block, run.count));
+    double longest = 0.0;
+    for (const plan::BlockRun& run : pass.runs) {
+      const Stretch& next = stretch(*run.block, run.count);
+      require_reachable(longest += next.in_a_row, *run.block, run.count, prices_);
+      matrix = compose(matrix, next.matrix);
+    }
+    longest_pass_ = std::max(longest_pass_, longest);
     return matrix;
   }
 
@@ -271,10 +282,20 @@ class Analytic::Implementation {
     return *slot;
   }
 
-  const Matrix& stretch(const plan::Block& block, std::int64_t count) {
+  // A block some times in a row, and all its work one after the other [ps].
+  struct Stretch {
+    Matrix matrix;
+    double in_a_row = 0.0;
+  };
+
+  const Stretch& stretch(const plan::Block& block, std::int64_t count) {
     const plan::BlockRun run{&block, count};
     if (const auto& known = stretches_.of(run)) return *known;
-    auto made = std::make_unique<Matrix>(power(count == 1 ? symbolic(block) : stretch(block, 1), count));
+    auto made = std::make_unique<Stretch>();
+    made->in_a_row =
+        static_cast<double>(count) * predict::in_a_row(block, prices_.of(block), prices_.host_per_kernel());
+    require_reachable(made->in_a_row, block, count, prices_);
+    made->matrix = power(count == 1 ? symbolic(block) : stretch(block, 1).matrix, count);
     return *(stretches_.of(run) = std::move(made));
   }
 
@@ -313,7 +334,8 @@ class Analytic::Implementation {
   PriceTable& prices_;
   core::ContentStore<PassFunction, Terms> functions_;
   std::vector<std::pair<const plan::Pass*, PassFunction*>> passes_;  // by id
-  core::FlatTable<plan::BlockRun, std::unique_ptr<Matrix>, RunHash> stretches_;
+  core::FlatTable<plan::BlockRun, std::unique_ptr<Stretch>, RunHash> stretches_;
+  double longest_pass_ = 0.0;  // of all made so far, its work in a row [ps]
   core::FlatTable<std::pair<const plan::Pass*, const plan::Pass*>, std::unique_ptr<Finish>, PairHash> finishes_;
   // Of the program under way.
   std::vector<Kernel> kernels_;              // by kind of stage and slot, settle and update last

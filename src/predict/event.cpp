@@ -30,7 +30,10 @@ void check(const plan::Program& program, const EventOptions& options) {
 class Engine final : public Surroundings {
  public:
   Engine(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options)
-      : classes_(classes), scripts_(scripts), meetings_(2 * at(classes.actors()) * plan::k_streams) {
+      : classes_(classes),
+        scripts_(scripts),
+        progress_(options.progress),
+        meetings_(Circle::k_levels * at(classes.actors()) * plan::k_streams) {
     actors_.reserve(at(classes.actors()));
     for (std::int64_t id = 0; id < classes.actors(); ++id)
       actors_.emplace_back(id, classes.rank(id), scripts[classes.stage(id)], options);
@@ -41,18 +44,25 @@ class Engine final : public Surroundings {
   // often go on together, while what they work on is at hand.
   void run() {
     for (std::int64_t id = 0; id < classes_.actors(); ++id) wake(id);
+    std::int64_t begun = 0;
+    const std::int64_t all = instances();
     while (!waking_.empty()) {
       const std::int64_t id = waking_.back();
       waking_.pop_back();
       awake_[at(id)] = 0;
-      actors_[at(id)].run(*this);
+      Actor& actor = actors_[at(id)];
+      begun -= actor.instances();
+      actor.run(*this);
+      begun += actor.instances();
+      if (progress_) progress_(at(begun), at(all));
     }
     for (const Actor& actor : actors_) CAIRN_ASSERT(actor.done());
   }
 
   core::Picoseconds join(const Actor& actor, std::size_t stream, const Task& task, core::Picoseconds ready) override {
     const Circle circle = classes_.circle(actor.id(), task.axis, *task.group);
-    Meeting& meeting = meetings_[2 * (at(classes_.member(circle, 0)) * plan::k_streams + stream) + at(circle.level)];
+    Meeting& meeting =
+        meetings_[Circle::k_levels * (at(classes_.member(circle, 0)) * plan::k_streams + stream) + at(circle.level)];
     meeting.latest = std::max(meeting.latest, ready);
     if (++meeting.present < circle.size) return k_unknown;
     const core::Picoseconds start = meeting.latest;
@@ -93,6 +103,12 @@ class Engine final : public Surroundings {
     core::Picoseconds latest = 0;
   };
 
+  std::int64_t instances() const {
+    std::int64_t sum = 0;
+    for (std::int32_t stage = 0; stage < classes_.actors() / classes_.per_stage(); ++stage)
+      sum += classes_.per_stage() * scripts_[stage].instances();
+    return sum;
+  }
   void hand_over(const Actor& actor, const PassId& consumer, Span message) {
     if (consumer.stage < 0) return;
     const std::int64_t id = classes_.across(actor.id(), consumer.stage);
@@ -107,6 +123,7 @@ class Engine final : public Surroundings {
 
   const RankClasses& classes_;
   const StageScripts& scripts_;
+  const std::function<void(std::size_t, std::size_t)>& progress_;
   std::vector<Actor> actors_;
   std::vector<Meeting> meetings_;  // by first member, stream and level
   std::vector<std::int64_t> waking_;

@@ -11,7 +11,12 @@
 namespace cairn::predict {
 namespace {
 
-// Floors as prices, rounded down.
+// Rounded down: a bound stays one.
+core::Picoseconds whole(double seconds) {
+  return static_cast<core::Picoseconds>(std::floor(seconds * core::k_picoseconds_per_second));
+}
+
+// Floors as prices.
 class FloorPricer final : public Pricer {
  public:
   struct Kinds {
@@ -44,9 +49,6 @@ class FloorPricer final : public Pricer {
   core::Picoseconds host_per_kernel() const override { return 0; }
 
  private:
-  static core::Picoseconds whole(double seconds) {
-    return static_cast<core::Picoseconds>(std::floor(seconds * core::k_picoseconds_per_second));
-  }
   CostPricer& pricer_;
   const DeviceLimits& limits_;
   Kinds kinds_;
@@ -59,16 +61,16 @@ double longest_path_s(const plan::Program& program, CostPricer& pricer, const De
   return core::to_seconds(Analytic(prices).makespan(program).time);
 }
 
-// Seconds that a stage's links need for everything that leaves one of its ranks.
+// What a stage's links need for everything that leaves one of its ranks.
 class LinkLoad {
  public:
   explicit LinkLoad(CostPricer& pricer) : pricer_(pricer) {}
 
-  double seconds(const plan::Program& program, std::int32_t stage) {
+  core::Picoseconds time(const plan::Program& program, std::int32_t stage) {
     LinkBytes sum;
     for (const plan::Pass* pass : passes_of(program, stage))
       for (const plan::BlockRun& run : pass->runs) sum.add(of(*run.block), static_cast<double>(run.count));
-    return pricer_.link_floor_s(sum);
+    return whole(pricer_.link_floor_s(sum));
   }
 
  private:
@@ -124,6 +126,16 @@ std::optional<double> Bounds::best_s() const {
   return best;
 }
 
+Bounds larger(const Bounds& a, const Bounds& b) {
+  const auto more = [](const std::optional<double>& x, const std::optional<double>& y) {
+    return x && y ? std::optional(std::max(*x, *y)) : x ? x : y;
+  };
+  return {.compute_s = more(a.compute_s, b.compute_s),
+          .memory_s = more(a.memory_s, b.memory_s),
+          .network_s = more(a.network_s, b.network_s),
+          .together_s = more(a.together_s, b.together_s)};
+}
+
 Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const DeviceLimits& limits) {
   Bounds bounds;
   bounds.compute_s = unless_zero(longest_path_s(program, pricer, limits, {.compute = true}));
@@ -134,7 +146,8 @@ Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const Devic
   LinkLoad load(pricer);
   double traffic = 0.0;
   for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
-    network_s = std::max(network_s, load.seconds(program, stage));
+    bounds.links = std::max(bounds.links, load.time(program, stage));
+  network_s = std::max(network_s, core::to_seconds(bounds.links));
   if (limits.on_chip_bytes)
     for (const Traffic& stage : least_traffic(program, *limits.on_chip_bytes))
       traffic = std::max(traffic, stage.total());

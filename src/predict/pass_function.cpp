@@ -14,9 +14,8 @@ constexpr std::size_t k_compute = at(Stream::compute);
 constexpr std::size_t k_arrival = at(Stream::arrival);
 constexpr core::Picoseconds k_unbounded = -core::k_never;
 
-// Gathers on these streams are waited for at once, reductions run on: passes never agree on them, so nothing rests on
-// them.
-constexpr bool reduces(std::size_t stream) { return stream == at(Stream::data) || stream == at(Stream::expert_data); }
+// Gathers on this stream are waited for at once, reductions run on: passes never agree on it, so nothing rests on it.
+constexpr bool reduces(std::size_t stream) { return stream == at(Stream::data); }
 
 std::uint8_t index(std::size_t i) { return static_cast<std::uint8_t>(i); }
 core::Picoseconds weight(const Matrix& matrix, std::size_t row, std::size_t column) {

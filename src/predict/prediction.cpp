@@ -4,9 +4,8 @@
 #include <map>
 #include <numeric>
 
-#include <fmt/format.h>
-
-#include "cairn/core/format_units.h"
+#include "reach.h"
+#include "work_text.h"
 
 namespace cairn::predict {
 namespace {
@@ -53,7 +52,7 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
       const plan::Work& work = block->works[static_cast<std::size_t>(step.work)];
       if (const auto* shard = std::get_if<ir::Shard>(&work)) {
         if (shard->op->kind == ir::Kind::contraction)
-          result.contraction_flops += count * mean_share(*shard->op) * ir::flops_unguarded(*shard);
+          result.contraction_flops += count * mean_share(*shard->op) * ir::flops(*shard);
       } else if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
         const CostPricer::Sent sent = input.pricer.sent(*transfer);
         Volume& volume = result.volumes[static_cast<std::size_t>(plan::reported_as(step.axis))];
@@ -70,29 +69,6 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
   return result;
 }
 
-std::string detail(const plan::Work& work) {
-  if (const auto* transfer = std::get_if<plan::Transfer>(&work))
-    return fmt::format("{} over {} ranks", core::format(core::Bytes::from_base(transfer->bytes)), transfer->group.size);
-  if (const auto* copy = std::get_if<plan::Copy>(&work)) return core::format(core::Bytes::from_base(copy->bytes));
-  if (const auto* processor = std::get_if<plan::OnProcessor>(&work))
-    return fmt::format("{} parameters", core::format_count(static_cast<double>(processor->elements)));
-  const auto& shard = std::get<ir::Shard>(work);
-  if (!cost::is_attention(shard) && shard.op->is_plain_contraction()) {
-    const cost::GemmShape shape = cost::gemm_shape(shard);
-    const std::string product = fmt::format("{} x {} x {}", shape.m, shape.n, shape.k);
-    return shape.batch > 1 ? fmt::format("{} of {}", shape.batch, product) : product;
-  }
-  return core::format(core::Bytes::from_base(ir::bytes(shard)));
-}
-
-std::string name_of(const plan::Step& step, const plan::Work& work) {
-  if (const auto* shard = std::get_if<ir::Shard>(&work)) return shard->op->name;
-  if (const auto* transfer = std::get_if<plan::Transfer>(&work))
-    return fmt::format("{} {}", plan::label(step.axis), plan::name(transfer->collective));
-  if (const auto* copy = std::get_if<plan::Copy>(&work)) return fmt::format("copy {}", plan::name(copy->lane));
-  return "update by the host";
-}
-
 std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t stage) {
   std::map<std::pair<std::string, std::string>, PriceLine> lines;
   for (const auto& [block, count] : block_counts(input.program, stage)) {
@@ -103,9 +79,9 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
       if (std::holds_alternative<plan::HostWork>(work)) continue;
       const auto* shard = std::get_if<ir::Shard>(&work);
       const auto* transfer = std::get_if<plan::Transfer>(&work);
-      std::string name = name_of(step, work);
+      std::string name = work_name(work, step.axis);
       if (step.term == plan::Term::recompute) name += " (again)";
-      std::string shown = detail(work);
+      std::string shown = work_detail(work);
       PriceLine& line = lines[{name, shown}];
       line.name = std::move(name);
       line.detail = std::move(shown);
@@ -168,20 +144,30 @@ bool fits(const MemoryReport& report) {
 bool tight(const MemoryReport& report) { return report.headroom() < k_tight_share * report.capacity; }
 
 Prediction predict(const PredictionInput& input) {
+  require_reachable(input.program, input.prices);
+  require_recordable(input.program);
   Prediction result;
+  result.plan_bounds = plan_bounds(input.program, input.pricer, input.limits);
+  core::Picoseconds links = 0;
+  const auto await_links = [&](Makespan& makespan) {
+    links = std::max<core::Picoseconds>(0, result.plan_bounds.links - makespan.time);
+    makespan.time += links;
+    result.time = makespan.time;
+  };
   if (input.engine != Engine::event) {
     result.analytic = input.analytic.makespan(input.program);
-    result.time = result.analytic.time;
+    await_links(result.analytic);
   }
   std::int32_t last = result.analytic.last_stage;
   if (input.engine != Engine::analytic) {
     result.event = simulate(input.program, input.prices, input.event);
-    result.time = result.event->makespan.time;
+    await_links(result.event->makespan);
     last = result.event->makespan.last_stage;
     result.breakdown = attribute(input.program, input.prices, result.event->last);
   } else {
     result.breakdown = attribute(input.program, input.prices, input.analytic.timeline(input.program, last));
   }
+  result.breakdown.links = links;
   result.memory = memory_report(input);
   result.fits = fits(result.memory);
 
@@ -200,10 +186,10 @@ Prediction predict(const PredictionInput& input) {
       result.copies = total.copies;
     }
   }
-  result.plan_bounds = plan_bounds(input.program, input.pricer, input.limits);
   const Batch batch{.contraction_flops = result.model_flops_causal, .sizes = input.sizes, .passes = passes};
   result.problem_bounds =
       problem_bounds(input.model, batch, static_cast<double>(input.program.mesh.ranks()), input.limits);
+  result.plan_bounds = larger(plan_bounds(input.program, input.pricer, input.limits), result.problem_bounds);
   result.prices = price_lines(input, last);
   result.class_floors =
       class_floors(input.program, input.pricer, input.prices, last, input.limits.on_chip_bytes.value_or(0.0));

@@ -2,13 +2,20 @@
 
 #include <algorithm>
 
+#include "work_text.h"
+
 namespace cairn::predict {
 namespace {
 
+// floor(time x part / parts), whose product may be beyond 64 bits.
+core::Picoseconds portion(core::Picoseconds time, std::int64_t part, std::int64_t parts) {
+  return time / parts * part + time % parts * part / parts;
+}
+
 // Shares of one price add up to it.
 Price share(const Price& whole, std::int32_t part, std::int32_t parts) {
-  const core::Picoseconds begin = whole.duration * part / parts;
-  const core::Picoseconds duration = whole.duration * (part + 1) / parts - begin;
+  const core::Picoseconds begin = portion(whole.duration, part, parts);
+  const core::Picoseconds duration = portion(whole.duration, part + 1, parts) - begin;
   return {.duration = duration, .launch = part == 0 ? std::min(whole.launch, duration) : 0};
 }
 
@@ -29,28 +36,30 @@ Price price_of(Pricer& pricer, const plan::Transfer& transfer) {
   return share(pricer.transfer(whole), transfer.part, transfer.parts);
 }
 
+Price price_of(Pricer& pricer, const plan::Work& work) {
+  if (const auto* shard = std::get_if<ir::Shard>(&work)) return price_of(pricer, *shard);
+  if (const auto* transfer = std::get_if<plan::Transfer>(&work)) return price_of(pricer, *transfer);
+  if (const auto* copy = std::get_if<plan::Copy>(&work)) return pricer.copy(*copy);
+  if (const auto* processor = std::get_if<plan::OnProcessor>(&work)) return pricer.processor(*processor);
+  if (const auto* host = std::get_if<plan::HostWork>(&work)) return pricer.host(*host);
+  return {};
+}
+
 }  // namespace
 
 const BlockPrices& PriceTable::of(const plan::Block& block) {
   auto& slot = blocks_[&block];
   if (slot) return *slot;
-  slot = std::make_unique<BlockPrices>();
-  slot->reserve(block.works.size());
+  auto made = std::make_unique<BlockPrices>();
+  made->reserve(block.works.size());
   for (const plan::Work& work : block.works) {
-    if (const auto* shard = std::get_if<ir::Shard>(&work))
-      slot->push_back(price_of(pricer_, *shard));
-    else if (const auto* transfer = std::get_if<plan::Transfer>(&work))
-      slot->push_back(price_of(pricer_, *transfer));
-    else if (const auto* copy = std::get_if<plan::Copy>(&work))
-      slot->push_back(pricer_.copy(*copy));
-    else if (const auto* processor = std::get_if<plan::OnProcessor>(&work))
-      slot->push_back(pricer_.processor(*processor));
-    else if (const auto* host = std::get_if<plan::HostWork>(&work))
-      slot->push_back(pricer_.host(*host));
-    else
-      slot->push_back(Price{});
+    try {
+      made->push_back(price_of(pricer_, work));
+    } catch (const core::OutOfRange& problem) {
+      raise_unpriceable(work, problem);
+    }
   }
-  return *slot;
+  return *(slot = std::move(made));
 }
 
 }  // namespace cairn::predict

@@ -76,8 +76,8 @@ Circle RankClasses::circle(std::int64_t actor, plan::Axis axis, const plan::Grou
             .stride = circle.stride,
             .size = circle.size,
             .by_rank = true,
-            // Groups over domains and inside one may begin with the same rank.
-            .level = circle.stride > inside.stride ? 1 : 0};
+            // Groups over domains and inside one may begin with the same rank, and with that of a dense group.
+            .level = circle.stride > inside.stride ? 2 : 1};
   }
   const auto data = static_cast<std::int64_t>(data_.size());
   if (axis == plan::Axis::tensor)

@@ -21,7 +21,9 @@ struct Circle {
   std::int64_t stride = 1;
   std::int64_t size = 1;
   bool by_rank = false;    // first and stride count ranks, not actors
-  std::int64_t level = 0;  // of groups that begin with the same rank: 0 or 1
+  std::int64_t level = 0;  // below k_levels: of groups on one stream that begin with the same rank
+
+  static constexpr std::size_t k_levels = 3;
 };
 
 class RankClasses {

@@ -7,11 +7,12 @@
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/format_units.h"
 
 namespace cairn::predict {
 namespace {
 
-constexpr double k_longest_kernel = 1e17;  // picoseconds, a little over a day: beyond it a speed is a mistake
+constexpr core::Picoseconds k_no_change = std::numeric_limits<core::Picoseconds>::max();
 
 }  // namespace
 
@@ -27,29 +28,31 @@ RankSpeed::RankSpeed(const EventOptions& options, std::int64_t rank)
 core::Picoseconds RankSpeed::duration(core::Picoseconds priced, core::Picoseconds begin) {
   auto work = static_cast<double>(priced);
   if (sigma_ > 0.0) work = std::round(work * std::exp(sigma_ * random_.normal() - sigma_ * sigma_ / 2.0));
-  return windows_.empty() ? static_cast<core::Picoseconds>(work) : through_windows(work, begin);
-}
-
-core::Picoseconds RankSpeed::through_windows(double work, core::Picoseconds begin) const {
   core::Picoseconds now = begin;
   while (work > 0.0) {
     double speed = 1.0;
-    core::Picoseconds change = std::numeric_limits<core::Picoseconds>::max();
+    core::Picoseconds change = k_no_change;
     for (const SlowRank& window : windows_) {
       if (window.from <= now && now < window.until) speed *= window.speed;
       if (window.from > now) change = std::min(change, window.from);
       if (window.until > now) change = std::min(change, window.until);
     }
     const double left = work / speed;
-    if (left > k_longest_kernel && change == std::numeric_limits<core::Picoseconds>::max())
-      throw core::ConfigurationError("simulation.faults",
-                                     fmt::format("rank {} is so slow that one kernel takes more than a day", rank_),
-                                     "give it a higher compute speed, or an end");
-    if (left <= static_cast<double>(change - now)) return now - begin + std::llround(left);
+    if (change == k_no_change || left <= static_cast<double>(change - now)) return now - begin + whole(left, now);
     work -= static_cast<double>(change - now) * speed;
     now = change;
   }
   return now - begin;
+}
+
+core::Picoseconds RankSpeed::whole(double left, core::Picoseconds now) const {
+  if (left < static_cast<double>(core::k_reach - now)) return std::llround(left);
+  const bool slow = !windows_.empty();
+  throw core::ConfigurationError(
+      slow ? "simulation.faults" : "simulation.jitter",
+      fmt::format("rank {} is so slow that its work ends later than simulated time reaches, {}", rank_,
+                  core::format(core::Seconds::from_base(core::to_seconds(core::k_reach)))),
+      slow ? "give it a higher compute speed, or an end" : "lower its sigma");
 }
 
 }  // namespace cairn::predict

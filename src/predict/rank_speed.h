@@ -19,12 +19,12 @@ class RankSpeed {
   RankSpeed(const EventOptions& options, std::int64_t rank);
   // True when every computation takes what it is priced at.
   bool steady() const { return windows_.empty() && sigma_ == 0.0; }
-  // Time that `priced` picoseconds of computation take from `begin` on. Throws core::ConfigurationError when that is
-  // more than a day.
+  // Time that `priced` picoseconds of computation take from `begin` on. Throws core::ConfigurationError when it ends
+  // later than simulated time reaches.
   core::Picoseconds duration(core::Picoseconds priced, core::Picoseconds begin);
 
  private:
-  core::Picoseconds through_windows(double work, core::Picoseconds begin) const;
+  core::Picoseconds whole(double left, core::Picoseconds now) const;
 
   std::int64_t rank_;
   double sigma_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cairn/core/assert.h"
+#include "cairn/core/diagnostics.h"
 
 namespace cairn::predict {
 namespace {
@@ -23,10 +24,11 @@ SharedStep::Runner::Runner(const Order& its, const EventOptions& options, std::i
 
 SharedStep::SharedStep(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options)
     : classes_(classes),
+      progress_(options.progress),
       units_(options.demands->units()),
       instances_(classes, units_),
       usage_(instances_.links()),
-      meetings_(2 * at(classes.actors()) * plan::k_streams),
+      meetings_(Circle::k_levels * at(classes.actors()) * plan::k_streams),
       flows_(at(classes.actors()) * plan::k_streams) {
   for (std::uint32_t link = 0; link < instances_.links(); ++link) work_.add_link(1.0);
   order_blocks(scripts, *options.demands);
@@ -76,7 +78,9 @@ void SharedStep::run() {
     for (const std::size_t stream : runners_[at(id)].order->script->busy) ready_.push_back(tag(id, stream));
   drain();
   settle();
+  const auto all = at(tasks());
   while (!queue_.empty()) {
+    if (progress_) progress_(at(done_), all);
     do {
       const Event event = queue_.pop();
       if (event.kind == Kind::end) {
@@ -97,7 +101,11 @@ void SharedStep::run() {
   for (const Runner& runner : runners_)
     for (const std::size_t stream : runner.order->script->busy) {
       Lane lane = runner.lanes[stream];
-      CAIRN_ASSERT(!lane.running && !at_task(*runner.order, lane, stream));
+      if (lane.running)  // what shares units so long that nothing is told to wake it
+        throw core::ConfigurationError("simulation.contention",
+                                       "what shares links ends later than simulated time reaches",
+                                       "turn contention off, or raise the cluster's bandwidths");
+      CAIRN_ASSERT(!at_task(*runner.order, lane, stream));
     }
 }
 
@@ -176,7 +184,8 @@ void SharedStep::try_start(Tag tag) {
 
 void SharedStep::meet(std::int64_t actor, std::size_t stream, const Task& task) {
   const Circle circle = classes_.circle(actor, task.axis, *task.group);
-  Meeting& meeting = meetings_[2 * (at(classes_.member(circle, 0)) * plan::k_streams + stream) + at(circle.level)];
+  Meeting& meeting =
+      meetings_[Circle::k_levels * (at(classes_.member(circle, 0)) * plan::k_streams + stream) + at(circle.level)];
   if (++meeting.present < circle.size) return;
   meeting = Meeting{};
   start(actor, stream, task);
@@ -257,6 +266,7 @@ void SharedStep::end_work(Tag tag) {
 void SharedStep::finish(std::int64_t actor, std::size_t stream) {
   Runner& runner = runners_[at(actor)];
   Lane& lane = runner.lanes[stream];
+  ++done_;
   const StageScript::Stretch& stretch = runner.order->script->stretches[lane.stretch];
   const Task& task = stretch.block->task(stream, lane.task);
   const Span span{.start = lane.start, .end = queue_.now()};

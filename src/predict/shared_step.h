@@ -108,6 +108,8 @@ class SharedStep {
   void settle();
 
   const RankClasses& classes_;
+  const std::function<void(std::size_t, std::size_t)>& progress_;
+  std::int64_t done_ = 0;  // tasks
   const std::vector<SharedUnit>& units_;
   UnitInstances instances_;
   UnitUsage usage_;

@@ -26,6 +26,11 @@ struct StageScript {
   // Where the stage exchanges gradients with several others: their updates await its settle pass, the last but one, and
   // its own update awaits as many messages.
   std::vector<PassId> others;
+  std::int64_t instances() const {  // of blocks
+    std::int64_t sum = 0;
+    for (const Stretch& stretch : stretches) sum += stretch.times;
+    return sum;
+  }
   bool settles(std::int32_t pass) const { return !others.empty() && at_end(pass, 2); }
   bool updates(std::int32_t pass) const { return !others.empty() && at_end(pass, 1); }
 

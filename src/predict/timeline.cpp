@@ -34,6 +34,10 @@ class Attribution {
         sources_(std::move(producers(program)[at(timeline.stage)])) {
     latest_.fill(-1);
     last_of_pass_.reserve(passes_.size());
+    std::size_t steps = 0;
+    for (const plan::Pass* pass : passes_)
+      for (const plan::BlockRun& run : pass->runs) steps += static_cast<std::size_t>(run.count) * run.block->steps.size();
+    nodes_.reserve(steps);
   }
 
   Breakdown run() {
@@ -162,7 +166,7 @@ class Attribution {
 }  // namespace
 
 core::Picoseconds Breakdown::total() const {
-  core::Picoseconds sum = compute + recompute + optimizer + launch + offload + bubble + host + other;
+  core::Picoseconds sum = compute + recompute + optimizer + launch + offload + bubble + host + links + other;
   for (const core::Picoseconds part : exposed) sum += part;
   return sum;
 }

@@ -8,6 +8,7 @@
 
 #include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
+#include "cairn/core/json_text.h"
 #include "cairn/core/printable.h"
 #include "text_report.h"
 
@@ -41,10 +42,22 @@ const char* counted(const DevicesRow& row) {
 
 // 1234567 as 1,234,567, whatever the locale.
 std::string grouped(Words words) {
-  std::string digits = std::to_string(words);
+  std::string digits = std::to_string(words < 0 ? -words : words);
   for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
+  return words < 0 ? "-" + digits : digits;
 }
+
+// 1.01 G: of words and operations SI prefixes, beside binary ones of bytes.
+std::string si_count(double count) {
+  constexpr double k_written_out = 1e4;
+  constexpr std::array<std::pair<double, const char*>, 4> k_prefixes{
+      {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}}};
+  if (count >= k_written_out)
+    for (const auto& [size, prefix] : k_prefixes)
+      if (count >= size) return fmt::format("{:.4g}{}", count / size, prefix);
+  return fmt::format("{:.4g}", count);
+}
+std::string word_count(double words) { return si_count(words) + " words"; }
 
 std::string exact_method(const pebble::ExactResult& exact) {
   return fmt::format("exact search, {} states", exact.states);
@@ -133,9 +146,16 @@ std::string json(const BoundAnswer& answer, const Tool& tool, int indent) {
   if (answer.devices) {
     document["devices"] = {{"devices", answer.devices->devices}, {"counted", counted(*answer.devices)},
                            {"words", answer.devices->words},     {"method", answer.devices->method},
-                           {"premise", answer.devices->premise}, {"algorithms", Json::object()}};
+                           {"premise", answer.devices->premise}, {"algorithms", Json::object()},
+                           {"left_out", Json::object()}};
+    if (answer.devices->memory > 0.0) document["devices"]["memory_words"] = answer.devices->memory;
     if (answer.devices->total) document["devices"]["total"] = *answer.devices->total;
-    for (const auto& [name, words] : answer.devices->algorithms) document["devices"]["algorithms"][name] = words;
+    for (const DevicesRow::Algorithm& each : answer.devices->algorithms) {
+      if (each.left_out.empty())
+        document["devices"]["algorithms"][each.name] = each.words;
+      else
+        document["devices"]["left_out"][each.name] = {{"words", each.words}, {"reason", each.left_out}};
+    }
   }
   if (answer.nodes) {
     const auto side = [](const NodesRow::Side& each) {
@@ -156,7 +176,7 @@ std::string json(const BoundAnswer& answer, const Tool& tool, int indent) {
                            {"lower_s", answer.network->lower_s}};
   for (const LocalityRow& row : answer.locality)
     document["locality"].push_back({{"fast", row.fast}, {"before", row.before}, {"after", row.after}});
-  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(document, indent);
 }
 
 namespace {
@@ -232,8 +252,8 @@ class BoundText : private TextReport {
     const auto most = intensity(answer_);
     if (!most) return;
     line("");
-    line("  {:<12}{:>16} {:>10}  operations per byte at most", "intensity", core::format_count(answer_.operations),
-         fmt::format("{:.4g}", *most));
+    line("  {:<12}{:>16}", "operations", si_count(answer_.operations));
+    line("  {:<12}{:>16} {:>10}  operations per byte at most", "intensity", "", fmt::format("{:.4g}", *most));
     if (!answer_.machine) return;
     const double time_s = bytes(answer_, answer_.lower_words()) / answer_.machine->bytes_per_s;
     line("  {:<12}{:>16} {:>10}  {}", "machine", "", aligned_time(time_s),
@@ -275,17 +295,19 @@ class BoundText : private TextReport {
     if (!answer_.devices) return;
     const DevicesRow& row = *answer_.devices;
     const auto moved = [&](std::string_view name, double words, std::string_view what) {
-      const std::string head =
-          fmt::format("  {:<28}{:>12} {:>10}  ", clipped(name, k_algorithm), core::format_count(words),
-                      core::format(core::Bytes::from_base(words * answer_.bytes_per_word)));
+      const std::string head = fmt::format("  {:<26}{:>15} {:>10}  ", clipped(name, k_algorithm), word_count(words),
+                                           core::format(core::Bytes::from_base(words * answer_.bytes_per_word)));
       out_ += wrapped(what, head, std::string(head.size(), ' '));
     };
     line("");
     line("{}  {}", paint_.bold(fmt::format("Over {:.0f} devices", row.devices)),
-         paint_.dim(fmt::format("words that some device moves, {}", counted(row))));
+         paint_.dim(fmt::format("what some device moves, {}", counted(row))));
+    if (row.memory > 0.0)
+      line("  {:<26}{:>15} {:>10}  {}", "memory of a device", word_count(row.memory),
+           core::format(core::Bytes::from_base(row.memory * answer_.bytes_per_word)), row.memory_name);
     moved("at least", row.words, fmt::format("{}; {}", row.method, row.premise));
     if (row.total) moved("received by all", *row.total, "");
-    for (const auto& [name, words] : row.algorithms) moved(name, words, "");
+    for (const DevicesRow::Algorithm& each : row.algorithms) moved(each.name, each.words, each.left_out);
   }
 
   void nodes() {
@@ -317,9 +339,12 @@ class BoundText : private TextReport {
     line("");
     line("{}  {}", paint_.bold("Locality"), paint_.dim("words moved by a least-recently-used memory"));
     line("  {:>14}{:>18}{:>18}{:>10}", "memory", "as it ran", "reordered", "ratio");
-    for (const LocalityRow& each : answer_.locality)
-      line("  {:>14}{:>18}{:>18}{:>10.3f}", grouped(each.fast), grouped(each.before), grouped(each.after),
-           each.before > 0 ? static_cast<double>(each.after) / static_cast<double>(each.before) : 1.0);
+    for (const LocalityRow& each : answer_.locality) {
+      const bool better = each.after < each.before;
+      line("  {:>14}{:>18}{:>18}{:>10}", grouped(each.fast), grouped(each.before),
+           better ? grouped(each.after) : "none better found",
+           better ? fmt::format("{:.3f}", static_cast<double>(each.after) / static_cast<double>(each.before)) : "");
+    }
   }
 
   void notes() {
@@ -330,7 +355,7 @@ class BoundText : private TextReport {
     for (const std::string& each : texts) out_ += wrapped(each, "  - ", "    ");
   }
 
-  static constexpr std::size_t k_algorithm = 27;  // columns of an algorithm's name
+  static constexpr std::size_t k_algorithm = 25;  // columns of an algorithm's name
   const BoundAnswer& answer_;
 };
 

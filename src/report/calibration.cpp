@@ -1,10 +1,15 @@
 #include "cairn/report/calibration.h"
 
+#include <algorithm>
+#include <array>
 #include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+
+#include "cairn/core/json_text.h"
+#include "cairn/core/format_units.h"
 
 namespace cairn::report {
 namespace {
@@ -25,10 +30,70 @@ std::string cells(const std::optional<cost::FitScores>& scores) {
 
 std::string ranges_text(const cost::FitRecord& record) {
   std::string text;
-  for (const auto& [name, range] : record.ranges)
-    fmt::format_to(std::back_inserter(text), "{}{} {:.6g}..{:.6g}", text.empty() ? "" : ", ", name, range.least,
-                   range.largest);
+  for (const auto& [name, range] : record.ranges) {
+    const auto show = [&, bytes = name == "bytes"](double value) {
+      return bytes ? core::format(core::Bytes::from_base(value)) : fmt::format("{:.6g}", value);
+    };
+    fmt::format_to(std::back_inserter(text), "{}{} {} to {}", text.empty() ? "" : ", ", name, show(range.least),
+                   show(range.largest));
+  }
   return text;
+}
+
+// What a parameter is, by its name in the calibration file; collectives name the protocol in front.
+enum class Unit : std::uint8_t { none, seconds, bytes_per_second, share };
+struct Meaning {
+  std::string_view name;
+  Unit unit;
+  std::string_view text;
+};
+constexpr std::array k_meanings{
+    Meaning{"tensor_efficiency", Unit::share, "of the peak of the matrix units"},
+    Meaning{"memory_efficiency", Unit::share, "of the memory's bandwidth"},
+    Meaning{"efficiency", Unit::share, "of the memory's bandwidth"},
+    Meaning{"exp_efficiency", Unit::share, "of the rate of exponentials"},
+    Meaning{"launch_floor", Unit::seconds, "least time of a framework's call"},
+    Meaning{"gap", Unit::seconds, "from a kernel to the next"},
+    Meaning{"start", Unit::seconds, "what the first launch waits for; not kept"},
+    Meaning{"quantise_passes", Unit::none, "passes over the input that its quantisation takes"},
+    Meaning{"step_floor", Unit::seconds, "shortest step along K"},
+    Meaning{"operand_bandwidth", Unit::bytes_per_second, "of operands into one multiprocessor that is not hidden"},
+    Meaning{"epilogue", Unit::none, "share of the writing that the main loop does not hide"},
+    Meaning{"overlap_exponent", Unit::none, "overlap of compute and memory; 1: none"},
+    Meaning{"droop", Unit::none, "extra time of long compute-bound kernels, at most"},
+    Meaning{"split_cost", Unit::seconds, "of a product split along K: the second kernel"},
+    Meaning{"tile_overhead", Unit::seconds, "of filling and draining the pipeline for a tile"},
+    Meaning{"row", Unit::seconds, "of a row of queries"},
+    Meaning{"tail", Unit::none, "weight of the longest query tile, which finishes last"},
+    Meaning{"query_traffic", Unit::none, "times that queries are read"},
+    Meaning{"kv_traffic", Unit::none, "times that keys and values are read"},
+    Meaning{"pass", Unit::seconds, "of a pass over keys"},
+    Meaning{"low_latency", Unit::seconds, "of short messages: the protocol of low latency (LL)"},
+    Meaning{"low_bandwidth", Unit::bytes_per_second, "likewise, of one rank"},
+    Meaning{"middle_latency", Unit::seconds, "of middling messages: the protocol between (LL128)"},
+    Meaning{"middle_bandwidth", Unit::bytes_per_second, "likewise, of one rank"},
+    Meaning{"simple_latency", Unit::seconds, "of long messages: the simple protocol"},
+    Meaning{"simple_bandwidth", Unit::bytes_per_second, "likewise, of one rank"},
+    Meaning{"simple_ramp", Unit::none, "s per square root of a byte, until the links are full"}};
+
+std::string parameter_text(const std::string& name, double value) {
+  const auto* known =
+      std::find_if(k_meanings.begin(), k_meanings.end(), [&](const Meaning& each) { return each.name == name; });
+  if (known == k_meanings.end()) return fmt::format("{:.4g}", value);
+  const auto shown = [&] {
+    switch (known->unit) {
+      case Unit::seconds:
+        return core::format(core::Seconds::from_base(value));
+      case Unit::bytes_per_second:
+        return core::format(core::BytesPerSecond::from_base(value));
+      case Unit::share:
+        return share(value);
+      case Unit::none:
+        break;
+    }
+    return fmt::format("{:.4g}", value);
+  };
+  return fmt::format("{:<14} {}", shown(), known->text);
 }
 
 std::string label(const FamilyResult& family) { return fmt::format("{} {}", family.kind, family.type); }
@@ -87,11 +152,14 @@ std::string text(const calibrate::Result& result) {
   for (const FamilyResult& family : result.families) {
     if (family.skipped) continue;
     fmt::format_to(to, "\n{}\n", label(family));
-    for (const auto& [name, value] : family.parameters) fmt::format_to(to, "  {:22} {:.4g}\n", name, value);
+    for (const auto& [name, value] : family.parameters)
+      fmt::format_to(to, "  {:22} {}\n", name, parameter_text(name, value));
     if (family.record.left_out) fmt::format_to(to, "  left out: {}\n", family.record.left_out_by);
     if (!family.at_bound.empty())
       fmt::format_to(to, "  at a bound, so not determined by these rows: {}\n", fmt::join(family.at_bound, ", "));
   }
+  if (!result.dropped.empty()) out += "\nrows that take no part\n";
+  for (const calibrate::DroppedRows& each : result.dropped) fmt::format_to(to, "  {:>6}  {}\n", each.rows, each.reason);
   return out;
 }
 
@@ -100,11 +168,15 @@ std::string json(const calibrate::Result& result) {
   for (const FamilyResult& family : result.families) families.push_back(family_json(family));
   Json warnings = Json::array();
   for (const core::Diagnostic& warning : result.warnings) warnings.push_back(warning.to_string());
+  Json dropped = Json::array();
+  for (const calibrate::DroppedRows& each : result.dropped)
+    dropped.push_back({{"rows", each.rows}, {"reason", each.reason}});
   const Json document{{"schema", "cairn.calibrate/1"},
                       {"gpu", result.accelerator},
                       {"families", std::move(families)},
+                      {"dropped", std::move(dropped)},
                       {"warnings", std::move(warnings)}};
-  return document.dump(k_indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return core::json_text(document, k_indent) + "\n";
 }
 
 std::string calibrate_schema() {
@@ -136,9 +208,16 @@ std::string calibrate_schema() {
                        {{"schema", {{"const", "cairn.calibrate/1"}}},
                         {"gpu", text_type},
                         {"families", {{"type", "array"}, {"items", family}}},
+                        {"dropped",
+                         {{"type", "array"},
+                          {"items",
+                           {{"type", "object"},
+                            {"properties", {{"rows", {{"type", "integer"}}}, {"reason", text_type}}},
+                            {"required", {"rows", "reason"}}}},
+                          {"description", "rows that were read and take no part in any fit"}}},
                         {"warnings", {{"type", "array"}, {"items", text_type}}}}},
-                      {"required", {"schema", "gpu", "families"}}};
-  return document.dump(k_indent);
+                      {"required", {"schema", "gpu", "families", "dropped"}}};
+  return core::json_text(document, k_indent);
 }
 
 }  // namespace cairn::report

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/core/format_units.h"
+#include "cairn/core/json_text.h"
 #include "text_report.h"
 
 namespace cairn::report {
@@ -138,7 +139,7 @@ std::string json(const LayersAnswer& answer, const Tool& tool, int indent) {
                 {"bounds", Json::array()},
                 {"layers", Json::array()}};
   for (const LayerAnswer& layer : answer.layers) document["layers"].push_back(layer_json(answer, layer));
-  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(document, indent);
 }
 
 namespace {

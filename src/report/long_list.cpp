@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/core/assert.h"
+#include "cairn/core/json_text.h"
 
 namespace cairn::report {
 namespace {
@@ -26,7 +27,7 @@ void append_shifted(std::string& out, std::string_view text, std::string_view br
 
 void write_long_list(const nlohmann::ordered_json& frame, std::string_view name, std::size_t count,
                      const std::function<const nlohmann::ordered_json&(std::size_t)>& element, const Sink& sink) {
-  const std::string whole = frame.dump(k_level, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string whole = core::json_text(frame, k_level);
   const std::string member = fmt::format("\"{}\": []", name);  // elsewhere its quotes would be escaped
   const std::size_t place = whole.find(member);
   CAIRN_ASSERT(place != std::string::npos && whole.find(member, place + 1) == std::string::npos);
@@ -37,7 +38,7 @@ void write_long_list(const nlohmann::ordered_json& frame, std::string_view name,
   std::string part = whole.substr(0, begin);
   for (std::size_t i = 0; i < count; ++i) {
     part.append(i > 0 ? "," : "").append(inside);
-    append_shifted(part, element(i).dump(k_level), inside);
+    append_shifted(part, core::json_text(element(i), k_level), inside);
     if (part.size() < k_sent) continue;
     sink(part);
     part.clear();

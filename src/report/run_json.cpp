@@ -1,11 +1,10 @@
 #include <cmath>
-#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
 #include "cairn/config/read.h"
-#include "cairn/config/units.h"
 #include "cairn/core/assert.h"
+#include "cairn/core/json_text.h"
 #include "cairn/numerics/format.h"
 #include "cairn/report/run.h"
 
@@ -27,54 +26,14 @@ bool all_finite(const Json& value) {
   return true;
 }
 
-// An absolute path says where somebody's files lie; the document names them from the folder of the experiment's file.
-void make_paths_relative(Json& value, const std::filesystem::path& folder) {
-  if (value.is_structured()) {
-    for (Json& each : value) make_paths_relative(each, folder);
-  } else if (value.is_string()) {
-    const std::filesystem::path path(value.get_ref<const std::string&>());
-    if (path.is_absolute()) value = path.lexically_relative(folder).generic_string();
-  }
-}
-
-Json experiment(const Run& run) {
-  const experiment::Experiment& input = run.job.experiment();
-  Json document = Json::parse(config::to_json(input, -1));
-  const std::string file = input.model.place.file_name();
-  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
-  for (const char* key : {"model", "cluster", "training", "calibration"})
-    if (document.contains(key)) make_paths_relative(document[key], folder);
-
-  const plan::Strategy& strategy = run.job.strategy();
-  Json& resolved = document["strategy"];
-  resolved["dp"] = strategy.data;
-  resolved["micro_batches"] = strategy.micro_batches;
-  resolved["vocab_parallel"] = strategy.vocab_parallel;
-  resolved["stages"] = strategy.stage_layers;
-  resolved["overlap"] = {{"dp",
-                          {{"reduce", strategy.overlap_gradient_reduce},
-                           {"gather", strategy.overlap_parameter_gather},
-                           {"bucket", config::exact_text(strategy.bucket_bytes, config::Dimension::bytes)}}},
-                         {"tp", strategy.overlap_tensor},
-                         {"pp", strategy.overlap_sends}};
-  if (strategy.sharded >= plan::Sharded::gradients || strategy.offload.any()) {
-    Json& zero = resolved["zero"];
-    const std::int64_t shard = strategy.sharded == plan::Sharded::nothing ? 1
-                               : strategy.shard == 0                      ? strategy.data
-                                                                          : strategy.shard;
-    zero["shard"] = shard;
-    zero["replicate"] = strategy.data / shard;
-    zero["prefetch"] = strategy.prefetch;
-    zero["reshard_after_forward"] = strategy.reshard_after_forward;
-    if (strategy.offload.resident_units > 0) zero["offload"]["resident"] = strategy.offload.resident_units;
-    if (strategy.offload.device_every > 0) zero["offload"]["every"] = strategy.offload.device_every;
-  }
-  if (run.job.transformer().moe)
-    resolved["overlap"]["ep"] =
-        Json::parse(config::to_json(input, -1)).value("/strategy/overlap/ep"_json_pointer, Json(false));
-  document["training"]["global_batch"] = run.job.global_batch();
-  document["training"]["precision"] = Json::parse(config::to_json(run.job.recipe(), -1));
-  return document;
+Json sources(const experiment::Job& job) {
+  Json result = Json::array();
+  for (const config::SourceFile& source : job.sources().all())
+    result.push_back({{"kind", source.kind},
+                      {"name", source.name()},
+                      {"file", source.portable(job.home())},
+                      {"hash", "sha256:" + source.sha256}});
+  return result;
 }
 
 Json times(const predict::Breakdown& breakdown) {
@@ -92,6 +51,7 @@ Json times(const predict::Breakdown& breakdown) {
               {"bubble", core::to_seconds(breakdown.bubble)},
               {"optimizer", core::to_seconds(breakdown.optimizer)},
               {"host", core::to_seconds(breakdown.host)},
+              {"links_exposed", core::to_seconds(breakdown.links)},
               {"other", core::to_seconds(breakdown.other)}};
 }
 
@@ -242,12 +202,13 @@ Json result(const Run& run) {
 std::string json(const Run& run, int indent) {
   const Json document{{"schema", "cairn.run/1"},
                       {"tool", {{"version", run.tool.version}, {"build", run.tool.build}}},
-                      {"experiment", experiment(run)},
+                      {"experiment", Json::parse(config::to_json(run.job.written_out(experiment::Naming::by_name), -1))},
                       {"result", result(run)},
+                      {"sources", sources(run.job)},
                       {"assumptions", run.result.assumptions},
                       {"warnings", run.job.warnings()}};
   CAIRN_ASSERT(all_finite(document));
-  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(document, indent);
 }
 
 }  // namespace cairn::report

@@ -156,6 +156,7 @@ class RunText : private TextReport {
                             {"offload", core::to_seconds(b.offload), "waiting for copies from and to the host"},
                             {"bubble", core::to_seconds(b.bubble), "waiting for another stage or rank"},
                             {"host", core::to_seconds(b.host), "waiting for the host to issue kernels"},
+                            {"links", core::to_seconds(b.links), "waiting for links that transfers share"},
                             {"other", core::to_seconds(b.other), ""}};
     std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& z) { return a.time_s > z.time_s; });
     heading("Where the time goes", "on the rank that ends last");
@@ -170,6 +171,26 @@ class RunText : private TextReport {
            paint_.accent(bar(share, k_bar_width)), paint_.dim(term.meaning));
     }
     if (rest > 0.0) line("  {:<12}{:>10} {:>7}", "the rest", aligned_time(rest), percent(rest / figures_.time_s));
+    hidden();
+  }
+
+  // Transfers that nothing waits for. Without interference they cost nothing, which is optimistic.
+  void hidden() {
+    if (prediction().event && run_.job.experiment().simulation.interference) return;
+    const predict::Breakdown& b = prediction().breakdown;
+    std::string each;
+    for (const predict::ClassFloor& row : prediction().class_floors)
+      for (std::size_t i = 0; i < plan::k_axes; ++i) {
+        if (row.label != plan::label(static_cast<plan::Axis>(i))) continue;
+        const double time_s = row.time_s - core::to_seconds(b.exposed[i]);
+        if (time_s < k_hidden_share * figures_.time_s) continue;
+        each += fmt::format("{}{} {}", each.empty() ? "" : ", ", row.label, seconds(time_s));
+      }
+    if (each.empty()) return;
+    out_ += wrapped(fmt::format("hidden beside other work and taken to be free: {} of transfers "
+                                "(simulation.contention and .interference price them)",
+                                each),
+                    "  ", "  ");
   }
 
   // Of every unit that overlapping work shares, the stage that uses it most.
@@ -306,7 +327,16 @@ class RunText : private TextReport {
 
   void notes() {
     note("Assumptions", run_.result.assumptions);
+    out_ += wrapped(files_read(), "  - ", "    ");
     note("Warnings", run_.job.warnings());
+  }
+  // Files that no other line names.
+  std::string files_read() const {
+    std::string names;
+    for (const config::SourceFile& source : run_.job.sources().all())
+      if (source.kind == "calibration" || source.kind == "frameworks")
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", source.portable(run_.job.home()));
+    return fmt::format("files: {} and others, with hashes in --json", names);
   }
   void note(std::string_view name, const std::vector<std::string>& texts) {
     if (texts.empty()) return;

@@ -28,6 +28,7 @@ ScheduleFigures figures(const ScheduleAnswer& answer) {
                     .bubble = {},
                     .peak_release_at_b = peaks(run, pipeline::Release::at_input_gradient),
                     .peak_release_at_w = peaks(run, pipeline::Release::at_weight_gradient),
+                    .steady_bubble = 0.0,
                     .weight_copies = schedule.weight_copies(),
                     .weight_versions = pipeline::weight_versions(schedule),
                     .gradient_delays = pipeline::gradient_delays(schedule),
@@ -38,6 +39,11 @@ ScheduleFigures figures(const ScheduleAnswer& answer) {
     most_idle = std::max(most_idle, run.result.idle[device]);
   }
   if (run.result.makespan > 0) f.bubble = pipeline::fraction(most_idle, run.result.makespan);
+  if (answer.steady && answer.steady->numerator > 0) {
+    const auto micro_batches = static_cast<double>(schedule.micro_batches) / schedule.pieces;
+    const double busy = run.in_units(run.result.makespan - most_idle).value() / micro_batches;
+    f.steady_bubble = 1.0 - busy / answer.steady->value();
+  }
   const std::int64_t plain = std::int64_t{2} * schedule.micro_batches / schedule.pieces * (schedule.stages - 1);
   if (plain > 0)
     f.messages = static_cast<double>(pipeline::messages(schedule)) / schedule.pieces / static_cast<double>(plain);

@@ -14,6 +14,7 @@ struct ScheduleFigures {
   pipeline::Fraction bubble;                          // of the most idle device, 1 = all of the makespan
   std::vector<pipeline::Fraction> peak_release_at_b;  // micro-batches of a full stage
   std::vector<pipeline::Fraction> peak_release_at_w;
+  double steady_bubble = 0.0;  // of the most idle device where micro-batch follows micro-batch without end
   std::int64_t weight_copies = 1;
   std::vector<std::int32_t> weight_versions;
   std::vector<std::int32_t> gradient_delays;

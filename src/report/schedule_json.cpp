@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cairn/core/json_text.h"
 #include "cairn/swarm/swarm.h"
 #include "long_list.h"
 
@@ -32,6 +33,9 @@ Json times_json(const ScheduleAnswer& answer) {
             {"forward_backward", nullptr},
             {"p2p", amount(times.delay)}};
   if (times.forward_backward) json["forward_backward"] = amount(*times.forward_backward);
+  json["stages"] = Json::array();
+  for (const ScheduleAnswer::StageTimes& stage : answer.stage_times)
+    json["stages"].push_back({{"forward", stage.forward_s}, {"backward", stage.backward_s}});
   return json;
 }
 
@@ -48,6 +52,7 @@ Json result_json(const ScheduleAnswer& answer, const ScheduleFigures& f) {
             {"gradient_delays", f.gradient_delays},
             {"messages_relative_to_1f1b", f.messages},
             {"span_lower_bound", nullptr},
+            {"steady_state", nullptr},
             {"fill", nullptr},
             {"exact",
              {{"makespan", to_string(f.makespan)},
@@ -55,6 +60,8 @@ Json result_json(const ScheduleAnswer& answer, const ScheduleFigures& f) {
               {"idle", exact(f.idle)},
               {"peak_activations",
                {{"release_at_b", exact(f.peak_release_at_b)}, {"release_at_w", exact(f.peak_release_at_w)}}}}}};
+  if (answer.steady)
+    json["steady_state"] = {{"micro_batch", answer.steady->value() * s}, {"bubble_fraction", f.steady_bubble}};
   if (answer.span_lower_bound) json["span_lower_bound"] = answer.span_lower_bound->value() * s;
   if (answer.filling)
     json["fill"] = {{"refresh_interval", answer.filling->interval},
@@ -120,7 +127,7 @@ std::string json(std::span<const ScheduleAnswer> answers, const Tool& tool, int 
     json["schedules"].push_back({{"schedule", schedule_json(answer)},
                                  {"result", result_json(answer, figures(answer))},
                                  {"assumptions", answer.assumptions}});
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(json, indent);
 }
 
 std::string schedule_kinds_json(const Tool& tool, int indent) {
@@ -139,7 +146,7 @@ std::string schedule_kinds_json(const Tool& tool, int indent) {
                            {"splits_backward", false},
                            {"goldens", true},
                            {"source", std::string(swarm::k_source)}});
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(json, indent);
 }
 
 }  // namespace cairn::report

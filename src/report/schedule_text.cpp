@@ -12,8 +12,9 @@ using pipeline::Fraction;
 
 constexpr double k_percent = 100.0;
 
+// In decimals: the exact fractions are in the JSON.
 std::string amount(const ScheduleAnswer& answer, const Fraction& time) {
-  if (answer.unit.empty()) return to_string(time);
+  if (answer.unit.empty()) return fmt::format("{:.6g}", time.value());
   return aligned_time(time.value() * answer.seconds_per_unit);
 }
 
@@ -32,6 +33,34 @@ std::string shown(const std::vector<std::int32_t>& values) {
   return list(values, [](std::int32_t value) { return std::to_string(value); });
 }
 
+bool takes_chunks(const pipeline::Schedule& schedule) {
+  for (const pipeline::Generator& kind : pipeline::generators())
+    if (kind.kind == schedule.kind) return (kind.options & pipeline::takes::k_chunks) != 0;
+  return false;
+}
+std::string chunks(const pipeline::Schedule& schedule) {
+  return takes_chunks(schedule) ? ", " + counted(schedule.chunks, "chunk", "chunks") : "";
+}
+
+// What the operations take, and in which unit.
+std::string times(const ScheduleAnswer& answer) {
+  const pipeline::ExactTimes& times = answer.times;
+  if (!answer.stage_times.empty()) {
+    std::string text = "every stage takes its own times, forward";
+    for (const auto& stage : answer.stage_times) text += " " + aligned_time(stage.forward_s);
+    text += "; backward";
+    for (const auto& stage : answer.stage_times) text += " " + aligned_time(stage.backward_s);
+    return text + "; message " + amount(answer, times.delay);
+  }
+  return fmt::format("of a micro-batch on a stage, forward {}, input gradient {}, weight gradient {}, message {}{}",
+                     amount(answer, times.forward), amount(answer, times.input_gradient),
+                     amount(answer, times.weight_gradient), amount(answer, times.delay),
+                     answer.unit.empty() ? ": bare numbers, in one unit of your own (--forward 3ms sets seconds)" : "");
+}
+
+constexpr std::string_view k_activations =
+    "activations: the most that a device holds at once, in micro-batches of its share of the model, 1/stages of it";
+
 class ScheduleText : private TextReport {
  public:
   explicit ScheduleText(bool color) : TextReport(color), color_(color) {}
@@ -40,10 +69,12 @@ class ScheduleText : private TextReport {
     const ScheduleFigures f = figures(answer);
     const pipeline::Schedule& schedule = answer.run.schedule;
     line("{}",
-         paint_.bold(fmt::format("{}, {}, {}", schedule.kind, counted(schedule.stages, "stage", "stages"),
-                                 counted(schedule.micro_batches / schedule.pieces, "micro-batch", "micro-batches"))));
+         paint_.bold(fmt::format("{}, {}, {}{}", schedule.kind, counted(schedule.stages, "stage", "stages"),
+                                 counted(schedule.micro_batches / schedule.pieces, "micro-batch", "micro-batches"),
+                                 takes_chunks(schedule) ? chunks(schedule) + " on each device" : "")));
     row("makespan", amount(answer, f.makespan));
     row("bubble", fmt::format("{:.1f} %", k_percent * f.bubble.value()));
+    if (answer.steady) row("  never emptied", steady(answer, f));
     row("idle", list(f.idle, [&](const Fraction& time) { return amount(answer, time); }));
     row("longest device", amount(answer, f.span));
     if (answer.span_lower_bound)
@@ -61,23 +92,32 @@ class ScheduleText : private TextReport {
     if (answer.filling) fill(answer, *answer.filling);
     out_ += '\n';
     out_ += schedule_picture(answer.run, color_);
-    for (const std::string& assumption : answer.assumptions) out_ += wrapped(assumption, "note: ", "      ");
+    note("times: " + times(answer));
+    note(std::string(k_activations));
+    for (const std::string& assumption : answer.assumptions) note(assumption);
     return std::move(out_);
   }
 
   std::string several(std::span<const ScheduleAnswer> answers) {
-    line("{}", paint_.dim(fmt::format("{:<27}{:>12}{:>10}{:>14}{:>10}{:>10}", "", "makespan", "bubble", "activations",
-                                      "weights", "messages")));
+    line("{}", paint_.dim(fmt::format("{:<27}{:>12}{:>10}{:>17}{:>14}{:>9}{:>10}", "", "makespan", "bubble",
+                                      "longest device", "activations", "weights", "messages")));
     for (const ScheduleAnswer& answer : answers) {
       const ScheduleFigures f = figures(answer);
       double most = 0.0;
       for (const Fraction& peak : f.peak_release_at_w) most = std::max(most, peak.value());
-      line("{:<27}{:>12}{:>10}{:>14g}{:>10}{:>10}", answer.run.schedule.kind, amount(answer, f.makespan),
-           fmt::format("{:.1f} %", k_percent * f.bubble.value()), most, fmt::format("{} x", f.weight_copies),
-           fmt::format("{:.3g} x", f.messages));
+      line("{:<27}{:>12}{:>10}{:>17}{:>14g}{:>9}{:>10}", answer.run.schedule.kind + chunks(answer.run.schedule),
+           amount(answer, f.makespan), fmt::format("{:.1f} %", k_percent * f.bubble.value()), amount(answer, f.span),
+           most, fmt::format("{} x", f.weight_copies), fmt::format("{:.3g} x", f.messages));
     }
-    if (!answers.empty())
-      for (const std::string& assumption : answers.front().assumptions) out_ += wrapped(assumption, "note: ", "      ");
+    if (answers.empty()) return std::move(out_);
+    for (const ScheduleAnswer& answer : answers)
+      if (answer.steady) note(answer.run.schedule.kind + " is never emptied: " + steady(answer, figures(answer)));
+    note("times: " + times(answers.front()));
+    note(
+        "longest device: from its first start to its last end, which is what an iteration takes where devices that "
+        "are done begin the next; bubble: idle over makespan of the device that is idle most");
+    note(std::string(k_activations) + "; messages in those of 1f1b");
+    for (const std::string& assumption : answers.front().assumptions) note(assumption);
     return std::move(out_);
   }
 
@@ -98,7 +138,12 @@ class ScheduleText : private TextReport {
     line("{}{}{}", paint_.bold(kind), std::string(k_column - std::min(kind.size(), k_column - 1), ' '), summary);
     line("{:<24}{}", "", paint_.dim(fmt::format("{}{}{}{}", source, traits, options.empty() ? "" : ";", options)));
   }
-  static std::string golden(bool goldens) { return goldens ? "; has goldens" : ""; }
+  static std::string golden(bool goldens) { return goldens ? "; figures checked against published ones" : ""; }
+  static std::string steady(const ScheduleAnswer& answer, const ScheduleFigures& f) {
+    return fmt::format("in steady state a micro-batch takes {}, bubble {:.1f} %", amount(answer, *answer.steady),
+                       k_percent * f.steady_bubble);
+  }
+  void note(const std::string& text) { out_ += wrapped(text, "note: ", "      "); }
   void row(std::string_view name, const std::string& value) { line("  {:<18}{}", name, value); }
   void fill(const ScheduleAnswer& answer, const pipeline::Filling& filling) {
     row("bubbles", fmt::format("{:.1f} % of the time is used without; the work is {:.2f} times their time",

@@ -1,40 +1,17 @@
 #include "cairn/report/schema.h"
 
-#include <initializer_list>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include "schema_parts.h"
+
+#include "cairn/core/json_text.h"
 
 namespace cairn::report {
+
+using namespace schema;
+
+namespace schema {
 namespace {
-
-using Json = nlohmann::ordered_json;
-using Members = std::initializer_list<std::pair<const char*, Json>>;
-
-// An object in which every named member is present.
-Json object(Members members) {
-  Json result{{"type", "object"}, {"properties", Json::object()}, {"required", Json::array()}};
-  for (const auto& [key, value] : members) {
-    result["properties"][key] = value;
-    result["required"].push_back(key);
-  }
-  return result;
-}
-Json object_of(const Json& each) { return Json{{"type", "object"}, {"additionalProperties", each}}; }
-Json list_of(const Json& each) { return Json{{"type", "array"}, {"items", each}}; }
-Json amount(const char* unit) { return Json{{"type", "number"}, {"minimum", 0}, {"description", unit}}; }
-Json ratio(const char* of) { return Json{{"type", "number"}, {"minimum", 0}, {"description", of}}; }
-Json count() { return Json{{"type", "integer"}, {"minimum", 0}}; }
-Json text() { return Json{{"type", "string"}}; }
-Json flag() { return Json{{"type", "boolean"}}; }
-Json or_null(Json schema) { return Json{{"anyOf", {std::move(schema), {{"type", "null"}}}}}; }
-
-Json document(const char* name, Json body) {
-  Json result{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", name}};
-  result.update(body);
-  result["properties"]["schema"] = Json{{"const", name}};
-  return result;
-}
 
 Json bounds() {
   const Json bound = or_null(amount("s; null: no such bound is implemented"));
@@ -65,6 +42,8 @@ Json time_parts() {
                  {"bubble", s},
                  {"optimizer", s},
                  {"host", s},
+                 {"links_exposed", amount("s after all work, until links that overlapping transfers share have carried "
+                                          "everything")},
                  {"other", s}});
 }
 
@@ -87,7 +66,8 @@ Json memory() {
        {"device_peak", b},
        {"capacity", amount("bytes of the device that processes can have")},
        {"headroom", Json{{"type", "number"}, {"description", "bytes of it that are left; negative: that are missing"}}},
-       {"driver", amount("bytes of the device that are not in its capacity: the driver and error correction have them")},
+       {"driver",
+        amount("bytes of the device that are not in its capacity: the driver and error correction have them")},
        {"driver_source", Json{{"type", "string"}, {"description", "what that rests on"}}},
        {"parameters", b},
        {"gradients", b},
@@ -104,18 +84,19 @@ Json result() {
   const Json s = amount("s");
   const Json b = amount("bytes");
   return object(
-      {{"fits", flag()},
-       {"tight", Json{{"type", "boolean"}, {"description", "it fits, with less than 5 % of the capacity to spare"}}},
+      {{"fits", described(flag(), "whether the fullest device's peak is within what processes can have of its memory")},
+       {"tight", described(flag(), "it fits, with less than 5 % of the capacity to spare")},
        {"iteration_time_s", s},
-       {"interval", or_null(object({{"p10", s}, {"p90", s}, {"basis", text()}}))},
+       {"interval", described(or_null(object({{"p10", s}, {"p90", s}, {"basis", text()}})),
+                              "step times that nine in ten steps exceed or stay below, and what that rests on; null where nothing says how sure the time is")},
        {"tokens_per_s", amount("1/s")},
        {"tokens_per_s_per_gpu", amount("1/s")},
-       {"model_flops", amount("FLOP of the whole job: 3 x forward, attention counted full")},
+       {"model_flops", amount("FLOP of the whole job: 3 x forward, attention counted full; of a window, the pairs less than its width apart")},
        {"model_flops_causal", amount("FLOP, unmasked attention pairs only")},
        {"model_flop_per_s_per_gpu", amount("FLOP/s")},
-       {"mfu", ratio("of the dense peak")},
-       {"mfu_causal", ratio("of the dense peak")},
-       {"hfu", ratio("of the dense peak, recomputation included")},
+       {"mfu", ratio("model_flops over what the dense peak would do; below 2 x mfu_causal")},
+       {"mfu_causal", ratio("model_flops_causal over what the dense peak would do")},
+       {"hfu", ratio("of the dense peak, what is executed: with recomputation, without the pairs that kernels skip")},
        {"peak", object({{"type", text()}, {"flop_per_s", amount("FLOP/s")}})},
        {"time_s", time_parts()},
        {"communication_bytes", object_of(object({{"sent", b}, {"received", b}, {"scale_up", b}, {"scale_out", b}}))},
@@ -129,13 +110,16 @@ Json result() {
                         {"equal_bytes", or_null(amount("bytes below which two levels are faster"))}}))},
        {"memory_bytes", memory()},
        {"why_not",
-        or_null(object({{"term", text()}, {"stage", count()}, {"over_by_bytes", b}, {"smallest_change", text()}}))},
-       {"lower_bounds_s", object({{"plan", bounds()}, {"problem", bounds()}})},
+        described(or_null(object({{"term", text()}, {"stage", count()}, {"over_by_bytes", b}, {"smallest_change", text()}})),
+                  "of a step that does not fit: the largest part of the memory, on which stage, by how much it is too much, and a change that makes it fit; null where it fits")},
+       {"lower_bounds_s", described(object({{"plan", bounds()}, {"problem", bounds()}}),
+                                    "s that no execution goes below: of this plan, and of any plan for the problem")},
        {"floors",
-        object_of(object({{"bytes", amount("bytes over the step: of kernels those to and from device memory")},
+        described(object_of(object({{"bytes", amount("bytes over the step: of kernels those to and from device memory")},
                           {"floor_bytes", amount("bytes that the pieces, each on its own, must move")},
                           {"time_s", amount("s of all pieces, overlapped ones included")},
-                          {"floor_s", amount("s that no execution of the pieces goes below")}}))},
+                          {"floor_s", amount("s that no execution of the pieces goes below")}})),
+                  "by kind of kernel and by network: what its pieces move and take, beside the least they must")},
        {"analytic", or_null(object({{"iteration_time_s", s}}))},
        {"event", or_null(object({{"iteration_time_s", s}, {"events", count()}, {"units", list_of(unit_use())}}))},
        {"parameters", object({{"total", count()}, {"active", count()}})},
@@ -143,20 +127,32 @@ Json result() {
         or_null(object({{"usd_per_step", or_null(amount("USD"))}, {"joule_per_step", or_null(amount("J"))}}))}});
 }
 
-constexpr int k_indent = 2;
+// A file that the answer rests on.
+Json source() {
+  const auto said = [](const char* what) { return Json{{"type", "string"}, {"description", what}}; };
+  return object({{"kind", said("a kind of `cairn config list`")},
+                 {"name", text()},
+                 {"file", said("from its configuration folder on, or from the experiment's; its bare name if it lies elsewhere")},
+                 {"hash", said("sha256: and what sha256sum prints for the file")}});
+}
+
+constexpr int k_schema_indent = 2;
 
 }  // namespace
+}  // namespace schema
 
 std::string run_schema() {
   return document("cairn.run/1", object({{"schema", text()},
                                          {"tool", object({{"version", text()}, {"build", text()}})},
                                          {"experiment", Json{{"type", "object"}}},
                                          {"result", result()},
+                                         {"sources", list_of(source())},
                                          {"assumptions", list_of(text())},
                                          {"warnings", list_of(text())}}))
-      .dump(k_indent);
+      .dump(k_schema_indent);
 }
 
+namespace schema {
 namespace {
 
 Json bound_of_layer() {
@@ -195,6 +191,7 @@ Json bound_of_layer() {
 }
 
 }  // namespace
+}  // namespace schema
 
 std::string bound_schema() {
   const Json words = Json{{"type", "integer"}, {"minimum", 0}, {"description", "words"}};
@@ -228,12 +225,15 @@ std::string bound_schema() {
                                                  {"words", words},
                                                  {"method", text()},
                                                  {"lower_s", or_null(amount("s"))}}));
-  body["properties"]["devices"] = object({{"devices", amount("1")},
-                                          {"counted", text()},
-                                          {"words", amount("words")},
-                                          {"method", text()},
-                                          {"premise", text()},
-                                          {"algorithms", object_of(amount("words"))}});
+  body["properties"]["devices"] =
+      object({{"devices", amount("1")},
+              {"counted", text()},
+              {"words", amount("words")},
+              {"method", text()},
+              {"premise", text()},
+              {"algorithms", object_of(amount("words"))},
+              {"left_out", object_of(object({{"words", amount("words")}, {"reason", text()}}))}});
+  body["properties"]["devices"]["properties"]["memory_words"] = amount("words that a device holds");
   body["properties"]["devices"]["properties"]["total"] = amount("words received by all devices together");
   body["properties"]["moves"] = object({{"file", text()},
                                         {"moves", count()},
@@ -252,9 +252,10 @@ std::string bound_schema() {
   body["properties"]["network"] =
       object({{"name", text()}, {"bytes_per_s", amount("B/s, of one device, each way")}, {"lower_s", amount("s")}});
   body["properties"]["locality"] = list_of(object({{"fast", words}, {"before", words}, {"after", words}}));
-  return document("cairn.bound/1", std::move(body)).dump(k_indent);
+  return core::json_text(document("cairn.bound/1", std::move(body)), k_schema_indent);
 }
 
+namespace schema {
 namespace {
 
 Json topology() {
@@ -293,7 +294,8 @@ Json topology() {
                                  {"sharing", text()},
                                  {"makespan_s", s},
                                  {"first_finish_s", s},
-                                 {"mean_finish_s", s}}))},
+                                 {"mean_finish_s", s},
+                                 {"finish_s", list_of(s)}}))},
        {"assumptions", list_of(text())},
        {"warnings", list_of(text())}});
 }
@@ -311,9 +313,9 @@ Json swarm_result(const Json& time) {
                  {"moves", list_of(move)}});
 }
 
-}  // namespace
 
-std::string schedule_schema() {
+// What is said of every schedule, also where several stand side by side.
+Json schedule_members() {
   const Json time = amount("s, or the unit of bare times");
   const Json sets = list_of(amount("micro-batches of a full stage, by device"));
   const Json exact_sets = list_of(text());
@@ -322,16 +324,8 @@ std::string schedule_schema() {
                              {"input_gradient", time},
                              {"weight_gradient", time},
                              {"forward_backward", or_null(time)},
-                             {"p2p", time}});
-  Json operation = object({{"device", count()},
-                           {"kind", text()},
-                           {"micro_batch", count()},
-                           {"chunk", count()},
-                           {"start", time},
-                           {"end", time}});
-  operation["properties"]["joined_with_next"] = {{"const", true}};  // where two run as one
-  operation["properties"]["stage"] = count();                       // of a swarm, whose peers change theirs
-  operation["properties"]["lost"] = {{"const", true}};              // of a swarm, where the peer failed
+                             {"p2p", time},
+                             {"stages", list_of(object({{"forward", time}, {"backward", time}}))}});
   const Json exact =
       object({{"makespan", text()},
               {"span", text()},
@@ -342,19 +336,21 @@ std::string schedule_schema() {
                             {"utilisation", ratio("of the step")},
                             {"work_over_bubble", ratio("idle time of a step")},
                             {"step", time}});
-  Json result = object({{"makespan", time},
-                        {"span", time},
-                        {"idle", list_of(time)},
-                        {"bubble_fraction", ratio("of the makespan")},
-                        {"peak_activations", object({{"release_at_b", sets}, {"release_at_w", sets}})},
-                        {"weight_copies", count()},
-                        {"weight_versions", list_of(count())},
-                        {"gradient_delays", list_of(count())},
-                        {"messages_relative_to_1f1b", ratio("messages of 1f1b")},
-                        {"span_lower_bound", or_null(time)},
-                        {"fill", or_null(fill)},
-                        {"exact", exact},
-                        {"operations", list_of(operation)}});
+  Json result =
+      object({{"makespan", time},
+              {"span", time},
+              {"idle", list_of(time)},
+              {"bubble_fraction", ratio("of the makespan")},
+              {"peak_activations", object({{"release_at_b", sets}, {"release_at_w", sets}})},
+              {"weight_copies", count()},
+              {"weight_versions", list_of(count())},
+              {"gradient_delays", list_of(count())},
+              {"messages_relative_to_1f1b", ratio("messages of 1f1b")},
+              {"span_lower_bound", or_null(time)},
+              {"steady_state",
+               or_null(object({{"micro_batch", time}, {"bubble_fraction", ratio("of the most idle device")}}))},
+              {"fill", or_null(fill)},
+              {"exact", exact}});
   result["properties"]["swarm"] = swarm_result(time);
   const Json schedule = object({{"kind", text()},
                                 {"stages", count()},
@@ -362,19 +358,44 @@ std::string schedule_schema() {
                                 {"chunks", count()},
                                 {"pieces", count()},
                                 {"times", times}});
-  return document("cairn.schedule/1", object({{"schema", text()},
-                                              {"tool", object({{"version", text()}, {"build", text()}})},
-                                              {"schedule", schedule},
-                                              {"result", result},
-                                              {"assumptions", list_of(text())}}))
-      .dump(k_indent);
+  return object({{"schedule", schedule}, {"result", result}, {"assumptions", list_of(text())}});
 }
 
-std::string topology_schema() { return document("cairn.topology/1", topology()).dump(k_indent); }
+}  // namespace
+}  // namespace schema
+
+std::string schedule_schema() {
+  const Json time = amount("s, or the unit of bare times");
+  Json operation = object({{"device", count()},
+                           {"kind", text()},
+                           {"micro_batch", count()},
+                           {"chunk", count()},
+                           {"start", time},
+                           {"end", time}});
+  operation["properties"]["joined_with_next"] = {{"const", true}};  // where two run as one
+  operation["properties"]["stage"] = count();                       // of a swarm, whose peers change theirs
+  operation["properties"]["lost"] = {{"const", true}};              // of a swarm, where the peer failed
+  Json body = object({{"schema", text()}, {"tool", tool()}});
+  const Json members = schedule_members();
+  body["properties"].update(members["properties"]);
+  for (const Json& key : members["required"]) body["required"].push_back(key);
+  body["properties"]["result"]["properties"]["operations"] = list_of(operation);
+  body["properties"]["result"]["required"].push_back("operations");
+  return core::json_text(document("cairn.schedule/1", std::move(body)), k_schema_indent);
+}
+
+std::string schedule_comparison_schema() {
+  return core::json_text(
+      document("cairn.schedule-comparison/1",
+               object({{"schema", text()}, {"tool", tool()}, {"schedules", list_of(schedule_members())}})),
+      k_schema_indent);
+}
+
+std::string topology_schema() { return core::json_text(document("cairn.topology/1", topology()), k_schema_indent); }
 
 std::string topology_comparison_schema() {
   return document("cairn.topology-comparison/1", object({{"schema", text()}, {"networks", list_of(topology())}}))
-      .dump(k_indent);
+      .dump(k_schema_indent);
 }
 
 std::string error_schema() {
@@ -386,8 +407,8 @@ std::string error_schema() {
                                   {"message", text()},
                                   {"hint", text()}});
   return document("cairn.error/1",
-                  object({{"schema", text()}, {"line", count()}, {"diagnostics", list_of(diagnostic)}}))
-      .dump(k_indent);
+                  object({{"schema", text()}, {"line", or_null(count())}, {"diagnostics", list_of(diagnostic)}}))
+      .dump(k_schema_indent);
 }
 
 }  // namespace cairn::report

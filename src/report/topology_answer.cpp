@@ -10,7 +10,7 @@ TopologyAnswer describe(topology::Network network, const topology::PriceList& pr
   TopologyAnswer answer;
   const topology::Composite& whole = *network.topology;
   answer.limits = whole.limits();
-  if (topology::is_surveyed(whole.endpoints(), answer.limits.diameter)) answer.routed = topology::survey(whole);
+  if (topology::is_surveyed(whole, answer.limits.diameter)) answer.routed = topology::survey(whole);
   answer.bill = topology::bill(whole, prices);
   answer.prices = prices.name;
   answer.assumptions = network.assumptions;
@@ -19,12 +19,24 @@ TopologyAnswer describe(topology::Network network, const topology::PriceList& pr
   return answer;
 }
 
-TopologyFlows summary(const traffic::FlowRun& run, sim::Sharing sharing) {
-  return {.count = run.end.size(),
-          .sharing = sharing,
-          .makespan_s = core::to_seconds(run.makespan),
-          .first_finish_s = core::to_seconds(run.first),
-          .mean_finish_s = run.mean_s};
+TopologyFlows summary(const topology::Topology& network, const traffic::FlowFile& flows, const traffic::FlowRun& run,
+                      sim::Sharing sharing) {
+  constexpr std::size_t k_shown = 12;
+  TopologyFlows result{.count = run.end.size(),
+                       .sharing = sharing,
+                       .makespan_s = core::to_seconds(run.makespan),
+                       .first_finish_s = core::to_seconds(run.first),
+                       .mean_finish_s = run.mean_s};
+  for (std::size_t i = 0; i < run.end.size(); ++i) {
+    result.finish_s.push_back(core::to_seconds(run.end[i]));
+    if (i >= k_shown) continue;
+    const traffic::FlowRow& row = flows.rows[i];
+    result.first.push_back({.from = network.node_name(row.from),
+                            .to = network.node_name(row.to),
+                            .bytes = row.bytes,
+                            .finish_s = result.finish_s.back()});
+  }
+  return result;
 }
 
 }  // namespace cairn::report

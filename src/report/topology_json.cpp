@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "cairn/core/json_text.h"
 #include "cairn/report/topology.h"
 
 namespace cairn::report {
@@ -55,7 +56,8 @@ Json flows_json(const TopologyFlows& flows) {
           {"sharing", std::string(name(flows.sharing))},
           {"makespan_s", flows.makespan_s},
           {"first_finish_s", flows.first_finish_s},
-          {"mean_finish_s", flows.mean_finish_s}};
+          {"mean_finish_s", flows.mean_finish_s},
+          {"finish_s", flows.finish_s}};
 }
 
 Json document(const TopologyAnswer& answer, const Tool& tool) {
@@ -98,13 +100,13 @@ Json document(const TopologyAnswer& answer, const Tool& tool) {
 }  // namespace
 
 std::string json(const TopologyAnswer& answer, const Tool& tool, int indent) {
-  return document(answer, tool).dump(indent, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(document(answer, tool), indent);
 }
 
 std::string json(std::span<const TopologyAnswer> answers, const Tool& tool, int indent) {
   Json all{{"schema", "cairn.topology-comparison/1"}, {"networks", Json::array()}};
   for (const TopologyAnswer& answer : answers) all["networks"].push_back(document(answer, tool));
-  return all.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(all, indent);
 }
 
 }  // namespace cairn::report

@@ -83,6 +83,7 @@ class TopologyText : private TextReport {
       line("  {:<14}{:>16}  {}", row.name, value, paint_.dim(row.meaning));
       if (row.name == "cost") bill(answer);
     }
+    if (answer.flows) flows(*answer.flows);
     levels(*answer.network.topology);
     if (!answer.assumptions.empty()) {
       line("");
@@ -123,6 +124,18 @@ class TopologyText : private TextReport {
     out_ += wrapped(fmt::format("{} switches, {} short and {} long cables; prices: {}", grouped(answer.bill.switches),
                                 grouped(answer.bill.short_cables), grouped(answer.bill.long_cables), answer.prices),
                     k_indent, k_indent);
+  }
+  void flows(const TopologyFlows& flows) {
+    line("  {:<14}{:>16}{:>16}{:>16}{:>16}", "flow", "from", "to", "", "finishes");
+    for (std::size_t i = 0; i < flows.first.size(); ++i) {
+      const TopologyFlow& flow = flows.first[i];
+      constexpr std::size_t k_name = 15;
+      line("  {:<14}{:>16}{:>16}{:>16}{:>16}", i + 1, clipped(flow.from, k_name), clipped(flow.to, k_name),
+           core::format(core::Bytes::from_base(flow.bytes)), seconds(flow.finish_s));
+    }
+    if (flows.count > flows.first.size())
+      line("  {}", paint_.dim(fmt::format("... and {} more; --json has all",
+                                          grouped(static_cast<std::int64_t>(flows.count - flows.first.size())))));
   }
   void levels(const topology::Composite& whole) {
     if (whole.levels().size() < 2) return;

@@ -58,7 +58,7 @@ std::unique_ptr<Topology> read_graph(const config::Loader& loader, const LevelIn
   GraphFile file;
   const std::string key = level.key_path.empty() ? "file" : level.key_path + ".file";
   const std::filesystem::path path = loader.find(*level.spec.file, "topologies", place, key, diagnostics);
-  const config::Node node = path.empty() ? config::Node{} : loader.load(path, diagnostics);
+  const config::Node node = path.empty() ? config::Node{} : loader.load(path, diagnostics, "topologies");
   diagnostics.raise_if_errors();
   const config::Origins origins = config::read(node, file, diagnostics);
   diagnostics.raise_if_errors();

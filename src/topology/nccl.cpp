@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -13,6 +11,7 @@
 
 #include "cairn/config/read.h"
 #include "cairn/config/yaml.h"
+#include "cairn/core/read_file.h"
 
 namespace cairn::topology {
 namespace {
@@ -281,12 +280,7 @@ GraphFile parse_nccl(const std::string& text, const std::string& file_name, cons
 }
 
 GraphFile read_nccl(const std::filesystem::path& file, const NcclSpeeds& speeds) {
-  std::ifstream stream(file, std::ios::binary);
-  std::error_code problem;
-  if (!stream || std::filesystem::is_directory(file, problem))
-    throw core::ConfigurationError(file.string(), "cannot be read", "name an XML file");
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  return parse_nccl(text, file.filename().string(), speeds);
+  return parse_nccl(core::read_file(file, k_largest, "an XML file"), file.filename().string(), speeds);
 }
 
 std::string graph_text(const GraphFile& graph) {

@@ -1,6 +1,8 @@
 #include "cairn/topology/prices.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -54,15 +56,20 @@ std::optional<Bought> buy(const SwitchStage& stage, std::int64_t ports) {
 // Adds what one domain of a level costs in parts; false where it cannot be built.
 bool add(const Inventory& inventory, std::int64_t domains, const std::string& label, std::int64_t ports, Bill& bill) {
   const std::int64_t copies = domains * inventory.planes;
+  std::map<std::int64_t, std::array<std::int64_t, 2>> other;  // by ports: switches of the network, of the list
   for (const SwitchStage& stage : inventory.stages) {
     const std::optional<Bought> bought = buy(stage, ports);
     if (!bought) return false;
     bill.switches += copies * bought->switches;
     bill.long_cables += copies * bought->more_cables;
-    if (bought->switches != stage.count)
-      bill.remarks.push_back(fmt::format("{}: {} switches of {} ports are bought as {} of {} ports", label, stage.count,
-                                         stage.ports, bought->switches, ports));
+    if (bought->switches == stage.count) continue;
+    auto& [had, got] = other[stage.ports];
+    had += stage.count;
+    got += bought->switches;
   }
+  for (const auto& [each, counts] : other)
+    bill.remarks.push_back(fmt::format("{}: {} switches of {} ports are bought as {} of {} ports", label, counts[0],
+                                       each, counts[1], ports));
   bill.short_cables += copies * inventory.short_cables;
   bill.long_cables += copies * inventory.long_cables;
   return true;

@@ -7,8 +7,10 @@
 
 namespace cairn::topology {
 
-bool is_surveyed(std::int64_t endpoints, std::int64_t diameter) {
-  return endpoints <= k_survey_limit / endpoints / std::max<std::int64_t>(1, diameter);
+bool is_surveyed(const Topology& topology, std::int64_t diameter) {
+  const std::int64_t endpoints = topology.endpoints();
+  return topology.links() <= k_survey_limit &&
+         endpoints <= k_survey_limit / endpoints / std::max<std::int64_t>(1, diameter);
 }
 
 Survey survey(const Topology& topology) {

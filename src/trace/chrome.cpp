@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/core/assert.h"
+#include "cairn/core/json_text.h"
 
 namespace cairn::trace {
 namespace {
@@ -18,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, plan::k_streams> k_threads{
     "compute", "host", "tensor parallel", "context parallel", "data parallel", "expert parallel", "tensor parallel in experts",
-    "data parallel of experts", "copies from host", "copies to host", "drives", "host cores", "fetched", "fetched next", "to the next stage", "to the previous stage", "arrivals"};
+    "copies from host", "copies to host", "drives", "host cores", "fetched", "fetched next", "to the next stage", "to the previous stage", "arrivals"};
 constexpr std::size_t k_chunk = std::size_t{1} << 16;  // bytes handed to the sink at once
 constexpr Picoseconds k_picoseconds_per_microsecond = 1'000'000;
 
@@ -70,8 +71,8 @@ Label label_of(const plan::Block& block, const plan::Step& step) {
       label.category = "host";
     }
   }
-  label.name = Json(name).dump();
-  label.arguments = arguments.dump();
+  label.name = core::json_text(Json(name));
+  label.arguments = core::json_text(arguments);
   label.arguments.pop_back();  // the closing brace
   return label;
 }
@@ -134,7 +135,7 @@ class Writer {
   }
 
   void counter(const std::string& unit, const predict::UnitUse& use) {
-    const std::string name = Json(unit).dump();
+    const std::string name = core::json_text(Json(unit));
     for (const predict::UseSample& sample : use.samples)
       event(fmt::format(R"("name":{},"ph":"C","ts":{},"pid":{},"args":{{"share":{:.6f}}})", name,
                         microseconds(sample.time), use.stage, sample.share));

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 
 #include "cairn/config/node.h"
 #include "cairn/config/units.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/read_file.h"
 
 namespace cairn::traffic {
 namespace {
@@ -19,7 +19,7 @@ enum Column : std::size_t { k_src, k_dst, k_bytes, k_start, k_after, k_columns }
 constexpr std::array<std::string_view, k_columns> k_names{"src", "dst", "bytes", "start_s", "after"};
 constexpr std::string_view k_byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::size_t k_absent = std::numeric_limits<std::size_t>::max();
-constexpr double k_longest_s = 2e6;  // what int64 picoseconds hold
+constexpr double k_longest_s = 2e6;  // a little less than what simulated time reaches
 
 std::string_view trimmed(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
@@ -30,7 +30,8 @@ std::string_view trimmed(std::string_view text) {
 
 class Reader {
  public:
-  Reader(std::string_view text, std::string file) : text_(text) {
+  Reader(std::string_view text, std::string file, const EndpointNames& names) : text_(text), names_(names) {
+    for (std::size_t i = 0; i < names.size(); ++i) numbers_.emplace(names[i], static_cast<std::int64_t>(i));
     result_.file = std::move(file);
     columns_.fill(k_absent);
     if (text_.starts_with(k_byte_order_mark)) text_.remove_prefix(k_byte_order_mark.size());
@@ -48,7 +49,7 @@ class Reader {
   }
 
  private:
-  bool enough() const { return diagnostics_.error_count() >= k_shown_errors; }
+  bool enough() const { return diagnostics_.error_count() >= core::k_shown_errors; }
 
   // At the column where `field` begins, in the line just read.
   void error(std::string_view field, std::string message, std::string hint) {
@@ -111,12 +112,40 @@ class Reader {
           column == k_after ? "rows, separated by ';'" : "the number of an endpoint");
     return -1;
   }
-  double number(Column column, double most) {
+  // By its name, else by its number; a name that is the number of another endpoint says neither.
+  std::int64_t endpoint(Column column) {
     const std::string_view text = field(column);
-    const std::optional<double> value = config::parse_number(text);
+    const auto named = numbers_.find(text);
+    const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+    if (named == numbers_.end()) {
+      if (names_.empty() || digits) return whole(text, column);
+      const std::string near = core::nearest(std::string(text), names_);
+      error(text, std::string(k_names[column]) + ": no endpoint is called " + config::quote(text),
+            near.empty() ? "name an endpoint of the network, or give its number" : "did you mean '" + near + "'?");
+      return -1;
+    }
+    const auto number = digits ? config::parse_number(text) : std::nullopt;
+    if (!digits || (number && *number == static_cast<double>(named->second)) ||
+        (number && *number >= static_cast<double>(names_.size())))
+      return named->second;
+    error(text,
+          std::string(k_names[column]) + ": " + config::quote(text) +
+              " is the name of one endpoint and the number of another",
+          "rename the endpoints of the network");
+    return -1;
+  }
+  // A bare number in base units, or one with a unit.
+  double number(Column column, config::Dimension dimension, double most) {
+    const std::string_view text = field(column);
+    std::optional<double> value = config::parse_number(text);
+    if (!value) value = config::parse_quantity(text, dimension).base;
     if (value && *value >= 0.0 && *value <= most) return *value;
-    error(text, std::string(k_names[column]) + ": expected a number >= 0, found " + config::quote(text),
-          column == k_bytes ? "bytes without a unit, as in 1e6" : "seconds without a unit, as in 0.5");
+    if (value && *value > most)
+      error(text, std::string(k_names[column]) + ": " + config::quote(text) + " is later than simulated time reaches",
+            "flows start within 2e6 s");
+    else
+      error(text, std::string(k_names[column]) + ": expected a number >= 0, found " + config::quote(text),
+            column == k_bytes ? "bytes, as in 1e6 or 2GB" : "seconds, as in 0.5 or 5ms");
     return 0.0;
   }
 
@@ -125,13 +154,13 @@ class Reader {
       return error(current_, std::to_string(fields_.size()) + " fields where the header has " + std::to_string(width_),
                    "leave a field empty rather than out");
     FlowRow row{.line = line_};
-    row.from = whole(field(k_src), k_src);
-    row.to = whole(field(k_dst), k_dst);
+    row.from = endpoint(k_src);
+    row.to = endpoint(k_dst);
     if (row.from == row.to && row.from >= 0)
       error(field(k_dst), "a flow from endpoint " + std::to_string(row.from) + " to itself",
             "it needs no network: leave it out");
-    row.bytes = number(k_bytes, std::numeric_limits<double>::max());
-    if (!field(k_start).empty()) row.start_s = number(k_start, k_longest_s);
+    row.bytes = number(k_bytes, config::Dimension::bytes, std::numeric_limits<double>::max());
+    if (!field(k_start).empty()) row.start_s = number(k_start, config::Dimension::seconds, k_longest_s);
     earlier_.clear();
     for (std::string_view after = field(k_after); !after.empty();) {
       const std::size_t cut = std::min(after.find(';'), after.size());
@@ -164,6 +193,8 @@ class Reader {
   }
 
   std::string_view text_;
+  const EndpointNames& names_;
+  std::unordered_map<std::string_view, std::int64_t> numbers_;  // by name; looked up only
   std::size_t at_ = 0;
   int line_ = 0;
   std::string_view current_;
@@ -177,16 +208,13 @@ class Reader {
 
 }  // namespace
 
-FlowFile parse_flows(std::string_view text, const std::string& file_name) { return Reader(text, file_name).read(); }
+FlowFile parse_flows(std::string_view text, const std::string& file_name, const EndpointNames& names) {
+  return Reader(text, file_name, names).read();
+}
 
-FlowFile read_flows(const std::filesystem::path& file) {
-  std::error_code problem;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(file, problem))
-    throw core::ConfigurationError(file.string(), "cannot be read", "name a CSV file of flows");
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (stream.bad()) throw core::InputOutputError(file.string() + ": reading stopped half-way");
-  return parse_flows(text, file.filename().string());
+FlowFile read_flows(const std::filesystem::path& file, const EndpointNames& names) {
+  return parse_flows(core::read_file(file, core::k_most_listed_bytes, "a CSV file of flows"), file.filename().string(),
+                     names);
 }
 
 }  // namespace cairn::traffic

@@ -79,6 +79,13 @@ std::vector<std::uint32_t> find_cycle(const FlowFile& flows) {
 
 }  // namespace
 
+EndpointNames endpoint_names(const topology::Composite& network) {
+  EndpointNames names;
+  if (network.levels().size() != 1 || network.levels().front().kind != hardware::LevelKind::graph) return names;
+  for (topology::NodeId node = 0; node < network.endpoints(); ++node) names.push_back(network.node_name(node));
+  return names;
+}
+
 sim::FlowProblem problem(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing) {
   core::Diagnostics diagnostics;
   for (const FlowRow& row : flows.rows) {
@@ -102,12 +109,13 @@ sim::FlowProblem problem(const topology::Topology& network, const FlowFile& flow
   return problem;
 }
 
-FlowRun run(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing) {
+FlowRun run(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing,
+            sim::FlowObserver* observer) {
   CAIRN_ASSERT(!flows.rows.empty());
   const sim::FlowProblem flow_problem = problem(network, flows, sharing);
   sim::FlowTimes times;
   try {
-    times = sim::run_flows(flow_problem);
+    times = sim::run_flows(flow_problem, observer);
   } catch (const core::ConfigurationError&) {
     if (const std::vector<std::uint32_t> cycle = find_cycle(flows); !cycle.empty()) refuse_cycle(flows, cycle);
     throw;

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "cairn/core/json_text.h"
 #include "cairn/plan/mesh.h"
 #include "cairn/validation/validate.h"
 
@@ -51,7 +52,8 @@ Json parts(const predict::Breakdown& breakdown) {
           {"cp_exposed", exposed(plan::Axis::context)},     {"ep_exposed", exposed(plan::Axis::expert)},
           {"pp_exposed", exposed(plan::Axis::pipeline)},    {"dp_exposed", exposed(plan::Axis::data)},
           {"bubble", core::to_seconds(breakdown.bubble)},   {"optimizer", core::to_seconds(breakdown.optimizer)},
-          {"host", core::to_seconds(breakdown.host)},       {"other", core::to_seconds(breakdown.other)}};
+          {"host", core::to_seconds(breakdown.host)},       {"links_exposed", core::to_seconds(breakdown.links)},
+          {"other", core::to_seconds(breakdown.other)}};
 }
 
 Json row(const ValidatedRow& row) {
@@ -78,7 +80,7 @@ std::string json(const Report& report) {
   Json rows = Json::array();
   for (const ValidatedRow& each : report.rows) rows.push_back(row(each));
   const Json document = {{"schema", "cairn.validate/1"}, {"families", std::move(families)}, {"rows", std::move(rows)}};
-  return document.dump(k_indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return core::json_text(document, k_indent) + "\n";
 }
 
 }  // namespace cairn::validation

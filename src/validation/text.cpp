@@ -70,7 +70,7 @@ void append_rows(const Report& report, const FamilyResult& family, std::string& 
                    row.predicted_s, percent(row.error, true), seconds(parts.compute), seconds(parts.recompute),
                    exposed(plan::Axis::tensor), exposed(plan::Axis::data), exposed(plan::Axis::pipeline),
                    seconds(parts.bubble), seconds(parts.optimizer), seconds(parts.host), seconds(parts.launch),
-                   seconds(parts.other) + exposed(plan::Axis::context) + exposed(plan::Axis::expert),
+                   seconds(parts.other + parts.links) + exposed(plan::Axis::context) + exposed(plan::Axis::expert),
                    row.predicted_bytes / k_gib, row.fits ? "" : ", does not fit");
   }
 }

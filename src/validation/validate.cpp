@@ -30,9 +30,8 @@ struct Source {
 
 fs::path published_folder(const config::Loader& loader, const ValidateOptions& options) {
   if (options.published) return *options.published;
-  core::Diagnostics diagnostics;
-  const fs::path found = loader.find(k_published_beside_configs, "validate", {}, "validate", diagnostics);
-  if (diagnostics.has_errors() || found.empty())
+  const fs::path found = loader.find_shipped(k_published_beside_configs, {});
+  if (found.empty())
     throw core::ConfigurationError("validate", "the published tables are not beside the configuration folders",
                                    "name their folder");
   return found.parent_path();
@@ -40,7 +39,7 @@ fs::path published_folder(const config::Loader& loader, const ValidateOptions& o
 
 Families read_families(const config::Loader& loader, const fs::path& folder) {
   core::Diagnostics diagnostics;
-  const config::Node node = loader.load(folder / k_families_file, diagnostics);
+  const config::Node node = loader.load(folder / k_families_file, diagnostics, "validate");
   diagnostics.raise_if_errors();
   return config::read<Families>(node);
 }

@@ -229,7 +229,7 @@ TEST_CASE("bound: several devices") {
   CHECK(product["algorithms"]["3d"].get<double>() == Approx(product["words"].get<double>()));
   CHECK(product["algorithms"]["2d"].get<double>() > product["words"].get<double>());
   const json attention =
-      bound_answer({"attention n=131072 d=128 heads=32", "--devices", "64", "--fast", "100MB"})["devices"];
+      bound_answer({"attention n=131072 d=128 heads=32", "--devices", "64", "--fast", "1GB"})["devices"];
   CHECK(attention["words"].get<double>() == Approx(4.0 * 7.0 * 131072.0 * 4096.0 / 64.0));
   CHECK(attention["algorithms"]["square grid"].get<double>() == Approx(attention["words"].get<double>()));
   // A convolution's devices do a share of its points: 4 S (points / p / (2 S)^{3/2} - 1) at the least for nine offsets'
@@ -243,6 +243,59 @@ TEST_CASE("bound: several devices") {
   bound_refused({"--model", "gpt3-175b", "--devices", "3", "--fast", "5MB"}, "give an operator");
   bound_refused({"fft n=1024", "--devices", "3", "--fast", "5"}, "give smaller sizes");
   bound_refused({"einsum", "ij,jk,kl->il", "--sizes", "i=4,j=4,k=4,l=4", "--fast", "50"}, "an einsum of two operands");
+}
+
+TEST_CASE("bound: algorithms beside a bound have its premises") {
+  // 228 KiB on each of 64 devices: the three blocks of a grid of 8 x 8 take 3 x 8192^2 / 64 words, 6 MiB.
+  const std::vector<std::string> product{"matmul m=8192 n=8192 k=8192", "--devices", "64"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), product.begin(), product.end());
+    return bound_answer(more)["devices"];
+  };
+  const json small = with({"--fast", "228KiB"});
+  CHECK(small["algorithms"].empty());
+  CHECK(small["left_out"]["2d"]["reason"] == "does not fit: needs 6 MiB a device, has 228 KiB");
+  CHECK(small["premise"].get<std::string>().find("the rest lies elsewhere") != std::string::npos);
+  // Accelerators have their device memory.
+  const json large = with({"--accelerator", "h100-sxm5-80gb"});
+  CHECK(large["memory_words"] == 80.0 * 1024 * 1024 * 1024 / 2.0);
+  CHECK(large["left_out"].empty());
+  for (const auto& [name, words] : large["algorithms"].items()) CHECK(words >= large["words"]);
+  // Heads cut apart lie outside what the bound of attention covers.
+  const json attention =
+      bound_answer({"attention n=131072 d=128 heads=32", "--devices", "64", "--fast", "1GB"})["devices"];
+  CHECK(attention["left_out"].size() == 1);
+  CHECK(attention["left_out"].contains("heads split"));
+  // In words: no B for billions beside bytes.
+  const std::string text = run({"bound", "matmul m=65536 n=65536 k=65536", "--devices", "64", "--fast", "100GB"}).out;
+  CHECK(text.find(" M words") != std::string::npos);
+  CHECK(text.find(" B  ") == std::string::npos);
+}
+
+TEST_CASE("bound: leading terms are of products on their own") {
+  // Each product of attention by itself would have 2 n^2 d / sqrt(S): above what the fused two are known to need.
+  const json attention = bound_answer({"attention n=4096 d=128", "--fast", "228KiB"});
+  CHECK(attention["asymptotic"].empty());
+  CHECK(2.0 * 2.0 * 4096.0 * 4096.0 * 128.0 / std::sqrt(116'736.0) > attention["upper"].get<double>());
+  CHECK(bound_answer({"matmul m=1000 n=1000 k=1000", "--fast", "1000"})["asymptotic"].size() == 1);
+}
+
+TEST_CASE("bound: sizes are missed before a memory") {
+  bound_refused({"matmul"}, "size m is missing");
+  bound_refused({"matmul m=4 n=4 k=4"}, "give --fast 228KiB");
+}
+
+TEST_CASE("bound: an order that nothing beats is said to be one") {
+  // A chain of sums, each of the value before and one read once: whatever the memory, nothing is loaded twice.
+  std::string trace;
+  for (int i = 1; i <= 40; ++i) trace += "w " + std::to_string(i) + "\nop\n";
+  trace += "r 1\nr 2\nw 100\nop\n";
+  for (int i = 3; i <= 40; ++i)
+    trace += "r " + std::to_string(97 + i) + "\nr " + std::to_string(i) + "\nw " + std::to_string(98 + i) + "\nop\n";
+  const std::string file = write_file("chain.trace", trace);
+  const std::string text = run({"bound", "--trace", file, "--fast", "16", "--locality"}).out;
+  INFO(text);
+  CHECK(text.find("none better found") != std::string::npos);
 }
 
 TEST_CASE("bound: a graph on several nodes, and the time over a cluster's links") {
@@ -339,6 +392,8 @@ TEST_CASE("bound: exchanges between devices") {
   CHECK(sum["devices"]["algorithms"]["ring"] == sum["devices"]["words"]);
   CHECK(sum["devices"]["algorithms"]["recursive doubling"] == 4.0 * n);
   CHECK(sum["assumptions"][0] == "no reduction in the network");
+  CHECK_FALSE(sum["devices"]["algorithms"].contains("switches add"));  // half as much, outside what the bound covers
+  CHECK(sum["devices"]["left_out"]["switches add"]["words"] == n);
 
   const auto words = [](const std::string& exchange) { return bound_answer({exchange + " p=5 n=100"})["devices"]; };
   for (const char* each : {"all-gather", "reduce-scatter", "all-to-all"}) {

@@ -12,25 +12,27 @@ using nlohmann::json;
 
 namespace {
 
-// All-gathers of four ranks: 12 us + x/300 GB/s with x = 3/4 of the buffer, as nccl-tests prints them.
-std::string measured_gathers() {
+// All-gathers: 12 us + x/300 GB/s with x = 3/4 of the buffer, times `factor`, as nccl-tests prints them.
+std::string gathers_of(int ranks, double factor) {
   std::string text =
       "# Collective test starting: all_gather_perf\n"
-      "# nThread 1 nGpus 4 minBytes 1024 maxBytes 1073741824 step: 4(factor) iters: 20\n";
-  for (int rank = 0; rank < 4; ++rank)
-    text += "#  Rank  " + std::to_string(rank) + " Group  0 Pid  1 on node device  0 [0x07] NVIDIA H100 80GB HBM3\n";
+      "# nThread 1 nGpus 1 minBytes 1024 maxBytes 1073741824 step: 4(factor) iters: 20\n";
+  for (int rank = 0; rank < ranks; ++rank)
+    text += "#  Rank  " + std::to_string(rank) + " Group  0 Pid  1 on node device  " + std::to_string(rank) + " [0x07] NVIDIA H100 80GB HBM3\n";
   text +=
       "#       size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong\n"
       "#        (B)  (elements)  (us)  (GB/s)  (GB/s)  (us)  (GB/s)  (GB/s)\n";
   for (double bytes = 1024.0; bytes < 2e9; bytes *= 4.0) {
-    const double us = 12.0 + 0.75 * bytes / 300e3;
+    const double us = factor * (12.0 + 0.75 * bytes / 300e3);
     char line[200];
-    std::snprintf(line, sizeof line, " %.0f %.0f float none -1 %.2f %.2f %.2f 0 %.2f %.2f %.2f 0\n", bytes, bytes / 4,
+    std::snprintf(line, sizeof line, " %.0f %.0f float none -1 %.5f %.5f %.5f 0 %.5f %.5f %.5f 0\n", bytes, bytes / 4,
                   us, bytes / us / 1e3, 0.75 * bytes / us / 1e3, us, bytes / us / 1e3, 0.75 * bytes / us / 1e3);
     text += line;
   }
   return text + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 100\n";
 }
+
+std::string measured_gathers() { return gathers_of(4, 1.0); }
 
 bool can_fit() { return run({"calibrate", write_file("probe-of-eigen.txt", measured_gathers())}).code != 4; }
 
@@ -67,6 +69,47 @@ TEST_CASE("A calibration is written, its report read, and both used", "[calibrat
       run({"run", "llama3-70b-64xdgx-h100", "--engine", "analytic", "--json", "--set", "calibration=" + written});
   CHECK((used.code == 0 || used.code == 1));
   CHECK(json::parse(used.out)["schema"] == "cairn.run/1");
+}
+
+TEST_CASE("Measurements that cannot be of this accelerator are refused", "[calibrate]") {
+  if (!can_fit()) return;
+  const auto refused = [](const std::string& text, const std::vector<std::string>& words) {
+    const std::string written = scratch() + "/never.yaml";
+    const Outcome outcome = run({"calibrate", write_file("odd.txt", text), "-o", written});
+    INFO(outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK_FALSE(std::filesystem::exists(written));
+    for (const std::string& word : words) CHECK(outcome.err.find(word) != std::string::npos);
+  };
+  // Times in milliseconds under a header of microseconds, rates to match: a thousand times too fast.
+  refused(gathers_of(4, 1e-3), {"odd.txt:", "all_gather at", "a link carries 450 GB/s", "rows"});
+  // The other way round no law of links is broken, but no parameters come near.
+  refused(gathers_of(4, 1e3), {"odd.txt", "all-gather 4 ranks: no parameters describe these rows", "at a bound", "in the median"});
+  std::string wrong = measured_gathers();
+  const std::size_t zeros = wrong.find(" 0 ", wrong.find("none -1"));
+  wrong.replace(zeros, 3, " 12 ");
+  refused(wrong, {"the test found '12' wrong values"});
+}
+
+TEST_CASE("Rows that take no part in a fit are counted, with the reason", "[calibrate]") {
+  if (!can_fit()) return;
+  std::string text = measured_gathers();
+  std::string across = gathers_of(8, 1.0);
+  for (int rank = 4; rank < 8; ++rank) {
+    const std::size_t at = across.find("on node device  " + std::to_string(rank));
+    across.replace(at, 7, "on next");
+  }
+  const Outcome outcome = run({"calibrate", write_file("one.txt", text), write_file("two.txt", across), "--json"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  const json dropped = json::parse(outcome.out)["dropped"];
+  REQUIRE(dropped.size() == 1);
+  CHECK(dropped[0]["rows"] == 11);
+  CHECK(dropped[0]["reason"] == "all_gather of 8 ranks in 2 nodes: collectives inside one node are fitted");
+  const Outcome report = run({"calibrate", scratch() + "/one.txt", scratch() + "/two.txt"});
+  CHECK(report.out.find("rows that take no part\n      11  all_gather of 8 ranks in 2 nodes") != std::string::npos);
+  CHECK(report.out.find("GB/s") != std::string::npos);
+  CHECK(report.out.find("bytes 1 KiB to 1 GiB") != std::string::npos);
 }
 
 TEST_CASE("Files that cannot be used are refused with place and remedy", "[calibrate]") {

@@ -1,10 +1,16 @@
 // The other commands.
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <regex>
+#include <set>
+#include <sstream>
 
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
 #include "cli/program.h"
+#include "support/conforms.h"
 
 using namespace cairn::cli_tests;
 using nlohmann::json;
@@ -32,10 +38,12 @@ TEST_CASE("A model can be given as a path") {
 
 TEST_CASE("A resolved experiment names where every value comes from") {
   const json shown = json::parse(run({"config", "show", "llama3-70b-64xdgx-h100"}).out);
-  CHECK(shown["experiment"]["strategy"]["tp"] == 8);
+  CHECK(shown["strategy"]["tp"] == 8);
   CHECK(shown["model"]["layers"] == 80);
   CHECK(shown["cluster"]["gpus_per_node"] == 8);
-  CHECK(shown["accelerator"]["multiprocessors"] == 132);
+  CHECK(shown["cluster"]["accelerator"]["multiprocessors"]["value"] == 132);
+  CHECK(shown["training"]["kernels"]["attention"] == "flash2");  // the framework's
+  CHECK(shown["strategy"]["overlap"]["pp"].is_boolean());
 
   const json keys =
       json::parse(run({"config", "show", "llama3-70b-64xdgx-h100", "--origin", "--json", "--set", "strategy.pp=8"}).out)["keys"];
@@ -67,13 +75,54 @@ TEST_CASE("Folders of the environment come first") {
   CHECK(outcome.out.find("dgx-h100\n") != std::string::npos);
 }
 
-TEST_CASE("Every schema is JSON Schema") {
-  for (const char* name : {"experiment", "model", "cluster", "accelerator", "precision", "framework", "calibration", "cairn.run/1", "cairn.bound/1", "cairn.calibrate/1", "cairn.measurement/1", "cairn.error/1"}) {
+namespace {
+
+// What the sources name as the schema of a document.
+std::set<std::string> emitted_schemas() {
+  std::set<std::string> found;
+  const std::regex name("cairn\\.[a-z-]+/[0-9]+");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::filesystem::path(CAIRN_SOURCE_DIR) / "src")) {
+    if (entry.path().extension() != ".cpp") continue;
+    const std::string text = content(entry.path().string());
+    for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at) found.insert(at->str());
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("Every schema is JSON Schema, and every document has one") {
+  std::set<std::string> names = emitted_schemas();
+  CHECK(names.size() >= 14);
+  std::istringstream lines(run({"schema"}).out);
+  std::set<std::string> listed;
+  for (std::string line; std::getline(lines, line);) listed.insert(line.substr(0, line.find(' ')));
+  names.insert(listed.begin(), listed.end());
+  for (const std::string& name : names) {
     const Outcome outcome = run({"schema", name});
-    INFO(name);
+    INFO(name << outcome.err);
     CHECK(outcome.code == 0);
+    CHECK(listed.contains(name));
     CHECK(json::parse(outcome.out)["$schema"] == "https://json-schema.org/draft/2020-12/schema");
-    CHECK(run({"schema"}).out.find(name) != std::string::npos);
+  }
+}
+
+TEST_CASE("Documents are what their schemas say") {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"schedule", "--list"},
+                                                    {"schedule", "--compare", "--stages", "4", "--micro-batches", "8"},
+                                                    {"schedule", "1f1b", "--stages", "2", "--micro-batches", "2"},
+                                                    {"config", "list"},
+                                                    {"config", "list", "clusters"},
+                                                    {"config", "model", "mixtral-8x7b"},
+                                                    {"config", "show", "llama3-8b-fsdp-dgx-h100", "--origin"},
+                                                    {"validate", "korthikanti2022_table5"}}) {
+    std::vector<std::string> asked = arguments;
+    asked.emplace_back("--json");
+    const Outcome outcome = run(asked);
+    INFO(arguments[0] << " " << arguments[1] << outcome.err);
+    const json document = json::parse(outcome.out);
+    const json schema = json::parse(run({"schema", document["schema"].get<std::string>()}).out);
+    cairn::test::conforms(schema, document, "");
   }
 }
 
@@ -88,6 +137,100 @@ TEST_CASE("Completion knows the commands and their options") {
   const std::string file = write_file("completion.bash", run({"completion", "bash"}).out);
   const std::string ask = "bash -c 'source " + file + "; COMP_WORDS=(cairn run --eng); COMP_CWORD=2; _cairn; test \"${COMPREPLY[0]}\" = --engine'";
   CHECK(std::system(ask.c_str()) == 0);
+}
+
+TEST_CASE("Completion knows the names of configurations") {
+  const std::string file = write_file("completion.bash", run({"completion", "bash"}).out);
+  const auto completes = [&](const std::string& words, int at, const std::string& to) {
+    const std::string ask = "bash -c 'source " + file + "; COMP_WORDS=(" + words + "); COMP_CWORD=" + std::to_string(at) +
+                            "; _cairn; printf \"%s\\n\" \"${COMPREPLY[@]}\"' > " + scratch() + "/completed";
+    INFO(words);
+    CHECK(std::system(ask.c_str()) == 0);
+    CHECK(("\n" + content(scratch() + "/completed")).find("\n" + to + "\n") != std::string::npos);
+  };
+  completes("cairn config list clu", 3, "clusters");
+  completes("cairn config model llama-3", 3, "llama-3.1-70b");
+  completes("cairn run llama3-70b", 2, "llama3-70b-64xdgx-h100");
+  completes("cairn topology --compare dgx-h", 3, "dgx-h100");
+  completes("cairn bound --accelerator h20", 3, "h200-sxm-141gb");
+  completes("cairn run --set cluster.accelerator = h20", 5, "h200-sxm-141gb");
+  completes("cairn run --set training.framework = meg", 5, "megatron");
+  completes("cairn run --set strategy.schedule = zb", 5, "zb-h1");
+  completes("cairn help sch", 2, "schedule");
+}
+
+TEST_CASE("Names of files that a shell would read are no words of a completion script") {
+  write_file("odd/clusters/$(touch gone).yaml", "extends: dgx-h100\n");
+  const Outcome outcome = run({.arguments = {"completion", "bash"}, .environment = {{"CAIRN_CONFIGS", scratch() + "/odd"}}, .out_file = {}, .folder = {}});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out.find("touch") == std::string::npos);
+}
+
+TEST_CASE("A command that is none is told what there is, the nearest first") {
+  refused({"frobnicate"}, {"no command is called 'frobnicate'", "there are: ", "run", "bound"});
+  refused({"sweep"}, {"no command is called 'sweep'", "there are: "});
+  refused({"shcedule"}, {"did you mean 'schedule'? there are: schedule"});
+  refused({"config", "lst"}, {"cairn config: no command is called 'lst'", "did you mean 'list'?"});
+  refused({}, {"a command is missing", "there are: run"});
+  refused({"help", "rum"}, {"did you mean 'run'?"});
+}
+
+TEST_CASE("help is --help") {
+  CHECK(run({"help"}).out == run({"--help"}).out);
+  CHECK(run({"help", "run"}).out == run({"run", "--help"}).out);
+  CHECK(run({"help", "config", "show"}).out == run({"config", "show", "--help"}).out);
+  const std::string help = run({"--help"}).out;
+  for (const char* word : {"Exit codes:", "130 interrupted", "CAIRN_CONFIGS", "CAIRN_DATA", "NO_COLOR"})
+    CHECK(help.find(word) != std::string::npos);
+  CHECK(run({"run", "--help"}).out.find("Example: cairn run ") != std::string::npos);
+}
+
+TEST_CASE("A word that is none of the few is named beside them") {
+  refused({"run", "x", "--engine", "fast"}, {"--engine: 'fast' is not one of analytic, both, event"});
+  refused({"run", "x", "--color", "red"}, {"--color: 'red' is not one of always, auto, never"});
+  refused({"completion", "tcsh"}, {"'tcsh' is not one of bash, zsh, fish"});
+  refused({"bound", "matmul m=8 n=8 k=8", "--fast", "8", "--game", "chess"}, {"--game: 'chess' is not one of rbw, hk"});
+}
+
+TEST_CASE("A key of --set that stands elsewhere is told where") {
+  refused({"run", "llama3-8b-fsdp-dgx-h100", "--set", "tp=4"}, {"tp: unknown key", "did you mean strategy.tp?"});
+  refused({"run", "llama3-8b-fsdp-dgx-h100", "--set", "seq_len=4096"}, {"did you mean training.seq_len?"});
+}
+
+TEST_CASE("Counts are written out, and the message says how") {
+  refused({"run", "llama3-8b-fsdp-dgx-h100", "--set", "training.seq_len=8k"}, {"expected an integer, found '8k'", "write it out: 8000, or 8192 for 8Ki"});
+  refused({"run", "llama3-70b-64xdgx-h100", "--set", "training.global_batch=4 M tokens"},
+          {"4000000 tokens are not a whole number of sequences of", "488 or 489 sequences, which are 3997696 or 4005888 tokens"});
+}
+
+TEST_CASE("A line of a batch is told its own key and line") {
+  const std::string lines = write_file("sets.jsonl",
+                                       "{\"file\": \"llama3-8b-fsdp-dgx-h100\", \"set\": {\"\": 1}}\n"
+                                       "{\"file\": \"llama3-8b-fsdp-dgx-h100\", \"set\": {\"strategy.tq\": 1}}\n");
+  const Outcome outcome = run({"run", "--batch", lines});
+  CHECK(outcome.code == 2);
+  CHECK(outcome.err.find("sets.jsonl:1:1: error: set: an empty key") != std::string::npos);
+  CHECK(outcome.err.find("sets.jsonl:2:1: error: set.strategy.tq: unknown key") != std::string::npos);
+  CHECK(outcome.err.find("--set") == std::string::npos);
+  // What the command line sets stays its own.
+  const Outcome mixed = run({"run", "--batch", write_file("good.jsonl", "{\"file\": \"llama3-8b-fsdp-dgx-h100\"}\n"), "--set", "strategy.tq=1"});
+  CHECK(mixed.err.find("--set: error: strategy.tq: unknown key") != std::string::npos);
+}
+
+TEST_CASE("A network that is missing is told with the place of its cluster") {
+  const std::string file = write_file("unlinked.yaml",
+                                      "version: 1\nmodel: llama-2-7b\ncluster: {name: unlinked, accelerator: h100-sxm5-80gb, nodes: 4, gpus_per_node: 8, intra: {kind: nvswitch, bandwidth: 450 GB/s, latency: 1 us}}\n"
+                                      "training: {seq_len: 512, global_batch: 16}\n");
+  refused({"run", file}, {"unlinked.yaml:3:10: error: cluster.inter: missing: 4 nodes"});
+}
+
+TEST_CASE("Of many errors in a file the first are shown, the others counted") {
+  std::string text = "version: 1\n";
+  for (int i = 0; i < 500; ++i) text += "nonsense" + std::to_string(i) + ": 1\n";
+  const Outcome outcome = run({"run", write_file("many.yaml", text)});
+  CHECK(outcome.code == 2);
+  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 21);
+  CHECK(outcome.err.find("many.yaml: and 48") != std::string::npos);
 }
 
 TEST_CASE("Completion knows the keys of an experiment and their words") {

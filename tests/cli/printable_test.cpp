@@ -111,6 +111,8 @@ TEST_CASE("Names in complaints are shown escaped") {
   shows_name({"run", write_file("good.yaml", experiment()), "--set", k_evil + "=1"});
   shows_name({"run", write_file("good.yaml", experiment()), "--engine", k_evil});
   shows_name({"run", "x", "--color", k_raw});
+  shows_name({k_evil});
+  shows_name({"help", k_evil});
   shows_name({"config", "list", k_evil});
   shows_name({"config", "model", k_raw});
   shows_name({"schema", k_raw});

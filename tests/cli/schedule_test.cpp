@@ -64,10 +64,64 @@ TEST_CASE("schedule: a picture and a comparison", "[schedule]") {
   CHECK(compared.code == 0);
   for (const char* kind : {"gpipe", "zb-h1", "dualpipe", "hanayo"}) CHECK(compared.out.find(kind) != std::string::npos);
   const Outcome kinds = run({"schedule", "--list"});
-  CHECK(kinds.out.find("has goldens") != std::string::npos);
+  CHECK(kinds.out.find("figures checked against published ones") != std::string::npos);
   const std::string picture = scratch() + "/schedule.svg";
   CHECK(run({"schedule", "chimera", "--stages", "4", "--micro-batches", "4", "--svg", picture}).code == 0);
   CHECK(content(picture).starts_with("<svg"));
+}
+
+TEST_CASE("schedule: one schedule and a comparison agree, and both say what they count in", "[schedule]") {
+  const std::vector<std::string> sizes{"--stages", "8", "--micro-batches", "32"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), sizes.begin(), sizes.end());
+    return words;
+  };
+  const json all = schedule_answer(with({"--compare"}));
+  double before = 0.0;
+  for (const json& entry : all["schedules"]) {
+    const std::string kind = entry["schedule"]["kind"];
+    INFO(kind);
+    const json one = schedule_answer(with({kind}));
+    CHECK(one["result"]["makespan"] == entry["result"]["makespan"]);
+    CHECK(one["schedule"]["chunks"] == entry["schedule"]["chunks"]);
+    CHECK(entry["result"]["makespan"].get<double>() >= before);
+    before = entry["result"]["makespan"];
+  }
+  // Two chunks: 7 (1 + 2) / 2 beside 32 x 3; one where one is asked for.
+  CHECK(schedule_answer(with({"interleaved-1f1b"}))["result"]["makespan"] == 106.5);
+  CHECK(schedule_answer(with({"interleaved-1f1b", "--chunks", "1"}))["result"]["makespan"] == 117.0);
+  const std::string text = run([&] {
+                             auto words = with({"--compare"});
+                             words.insert(words.begin(), "schedule");
+                             return words;
+                           }())
+                               .out;
+  INFO(text);
+  CHECK(text.find('/') == text.find("1/stages") + 1);  // no fraction among the times
+  for (const char* said : {"106.5", "longest device", "interleaved-1f1b, 2 chunks", "forward 1, input gradient 1",
+                           "pipedream is never emptied: in steady state a micro-batch takes 3, bubble 0.0 %"})
+    CHECK(text.find(said) != std::string::npos);
+  // Never emptied: each further micro-batch takes its forward and its backward.
+  const json steady = schedule_answer(with({"pipedream"}))["result"]["steady_state"];
+  CHECK(steady["micro_batch"] == 3.0);
+  CHECK(steady["bubble_fraction"].get<double>() == Approx(0.0).margin(1e-12));
+  CHECK(schedule_answer(with({"1f1b"}))["result"]["steady_state"].is_null());
+}
+
+TEST_CASE("schedule: pictures that can be read", "[schedule]") {
+  // 117 units: the first and the last of them in the terminal, each operation with its micro-batch.
+  const Outcome text = run({"schedule", "1f1b", "--stages", "8", "--micro-batches", "32"});
+  CHECK(text.out.find("--svg FILE draws all of it") != std::string::npos);
+  CHECK(text.out.find("|F0-F1-F2-F3-") != std::string::npos);
+  CHECK(text.out.find("B31---|") != std::string::npos);
+  for (std::size_t at = 0; at < text.out.size(); at = text.out.find('\n', at) + 1)
+    CHECK(text.out.find('\n', at) - at <= 100);
+  const std::string picture = scratch() + "/long.svg";
+  CHECK(run({"schedule", "interleaved-1f1b", "--stages", "8", "--micro-batches", "32", "--svg", picture}).code == 0);
+  const std::string drawn = content(picture);
+  for (const char* said : {">stage 7<", "makespan 106.5", ">time<", ">31<", "in a box: its micro-batch",
+                           "pale: chunks or directions of odd number"})
+    CHECK(drawn.find(said) != std::string::npos);
 }
 
 TEST_CASE("schedule: one of the user's own", "[schedule]") {
@@ -137,6 +191,12 @@ TEST_CASE("schedule: kinds compared on a model and a cluster", "[schedule]") {
   CHECK(plain < whole);
   CHECK(plain > 0.95 * whole);
   CHECK(interleaved < plain);
+  // The last stage has the head: every stage takes its own times, and the slowest makes the makespan.
+  const json& stages = document["schedules"][0]["schedule"]["times"]["stages"];
+  REQUIRE(stages.size() == 4);
+  CHECK(stages[3]["forward"].get<double>() > 1.02 * stages[1]["forward"].get<double>());
+  const double micro_batches = document["schedules"][0]["schedule"]["micro_batches"];
+  CHECK(plain > micro_batches * (stages[3]["forward"].get<double>() + stages[3]["backward"].get<double>()));
   schedule_refused({"1f1b", "--experiment", "llama3-70b-64xdgx-h100"}, "--experiment", "add --compare");
 }
 

@@ -1,5 +1,6 @@
 // Streams and exit codes.
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -8,6 +9,7 @@
 #include <fcntl.h>
 #include <pty.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
@@ -169,6 +171,70 @@ TEST_CASE("A batch answers line by line, and goes on after a bad one") {
   const json alone =
       json::parse(run({"run", k_fits, "--json", "--engine", "analytic", "--set", "strategy.recompute=full"}).out);
   CHECK(lines[2]["result"] == alone["result"]);
+}
+
+TEST_CASE("A bad line of a batch costs that line alone, whatever is wrong with it") {
+  // Reading /proc/self/mem fails half-way: no mistake of a configuration.
+  const std::string batch = write_file("worse.jsonl",
+                                       "{\"mod\x94" "el\": 1}\n"
+                                       "{\"file\": \"/proc/self/mem\"}\n"
+                                       "{\"file\": \"llama3-8b-fsdp-dgx-h100\", \"set\": {\"name\": \"\xff\"}}\n"
+                                       "\xfe\xff\n"
+                                       "{\"file\": \"llama3-8b-fsdp-dgx-h100\"}\n");
+  const Outcome outcome = run({"run", "--batch", batch, "--engine", "analytic"});
+  CHECK(outcome.code == 3);  // the greatest of 2, 3, 2, 2, 0
+  const std::vector<json> lines = lines_of(outcome.out);
+  REQUIRE(lines.size() == 5);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(lines[i]["schema"] == "cairn.error/1");
+    CHECK(lines[i]["line"] == i + 1);
+    CHECK_FALSE(lines[i]["diagnostics"].empty());
+  }
+  CHECK(lines[4]["schema"] == "cairn.run/1");
+}
+
+TEST_CASE("Bytes that are not UTF-8 break no document") {
+  const std::string graph = write_file("bytes.txt", "v a in\nv b out\ne a b\n");
+  const std::string moves = write_file("m\xfc.txt", "load a\ncompute b\nstore b\n");
+  const Outcome outcome = run({"bound", "--cdag", graph, "--fast", "4", "--moves", moves, "--json"});
+  INFO(outcome.err);
+  CHECK(outcome.code <= 1);
+  CHECK(json::parse(outcome.out).dump().find("m\xef\xbf\xbd.txt") != std::string::npos);
+}
+
+TEST_CASE("With --json what stands in the way of a result is a document, too") {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"run", "nothing-like-it", "--json"},
+        {"run", k_fits, "--json", "--set", "strategy.tp=3"},
+        {"topology", "star-8", "--json", "--fly"},
+        {"bound", "--json"}}) {
+    const Outcome outcome = run(arguments);
+    CHECK(outcome.code == 2);
+    CHECK_FALSE(outcome.err.empty());
+    const json document = json::parse(outcome.out);
+    CHECK(document["schema"] == "cairn.error/1");
+    CHECK(document["line"].is_null());
+    CHECK(outcome.err.find(document["diagnostics"][0]["message"].get<std::string>()) != std::string::npos);
+  }
+  // A file that was asked for stays as it is.
+  const std::string file = write_file("kept.json", "old");
+  CHECK(run({"run", "nothing-like-it", "--json", "-o", file}).out.empty());
+  CHECK(content(file) == "old");
+}
+
+TEST_CASE("A reader that has gone and remarks that nobody can read are no failures") {
+  const auto shell = [](const std::string& command) {
+    const int status = std::system(("exec bash -c '" + command + "'").c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  const std::string program = CAIRN_PROGRAM;
+  const std::string remarks = scratch() + "/remarks";
+  // 141: ended by SIGPIPE, as cat and ls are. The timeline is more than a pipe holds.
+  CHECK(shell(program + " schedule 1f1b --stages 8 --micro-batches 4096 --json 2>" + remarks + " | head -1 >/dev/null; exit ${PIPESTATUS[0]}") == 141);
+  CHECK(content(remarks).empty());
+  CHECK(shell(program + " run " + k_fits + " --stats -v >/dev/null 2>/dev/full") == 0);
+  CHECK(shell(program + " run " + k_fits + " --stats -v >/dev/null 2>&-") == 0);
+  CHECK(shell(program + " run nothing-like-it 2>/dev/full") == 2);
 }
 
 TEST_CASE("A batch without mistakes ends by its answers") {

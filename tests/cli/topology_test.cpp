@@ -63,6 +63,21 @@ TEST_CASE("topology: flows", "[topology]") {
   const Outcome text = run({"topology", "star-8", "--flows", flows});
   CHECK(text.out.find("makespan") != std::string::npos);
   CHECK(text.out.find("3.002 ms") != std::string::npos);
+
+  // The end of every flow, by row; nodes of a graph by their names, amounts with units.
+  const std::vector<double> ends = document["flows"]["finish_s"];
+  REQUIRE(ends.size() == 3);
+  CHECK(ends[0] == Approx(2.001e-3));
+  CHECK(ends[2] == Approx(3.002e-3));
+  const std::string pair = write_file("pair.yaml",
+                                      "version: 1\nname: pair\nendpoints: [left, right]\nlinks:\n"
+                                      "  - {from: left, to: right, bandwidth: 1 GB/s, latency: 0 us}\n");
+  const std::string named = write_file("named.csv", "src,dst,bytes\nleft,right,2GB\nright,left,500 MB\n");
+  const Outcome graph = run({"topology", pair, "--flows", named});
+  INFO(graph.out << graph.err);
+  CHECK(graph.code == 0);
+  CHECK(graph.out.find("left           right        1.86 GiB        2.000 s") != std::string::npos);
+  CHECK(topology_answer({pair, "--flows", named})["flows"]["finish_s"] == json({2.0, 0.5}));
 }
 
 TEST_CASE("topology: a network with other values has another name", "[topology]") {

@@ -147,7 +147,7 @@ TEST_CASE("names are found beside the naming file, then in the search folders, t
   CHECK(named("llama", "models") == "llama");
   CHECK(named((folder.path() / "here" / "mine.yaml").string(), "clusters") == "mine");
   CHECK(named("dgx-h10", "clusters") == "error: no such file or name: 'dgx-h10' (did you mean 'dgx-h100'?)");
-  CHECK(named("nothing-like-it", "clusters").find("(looked in ., one/clusters, two/clusters)") != std::string::npos);
+  CHECK(named("nothing-like-it", "clusters").find("(looked in one/clusters, two/clusters)") != std::string::npos);
   CHECK(loader.names("clusters") == std::vector<std::string>{"dgx-a100", "dgx-h100"});
   CHECK(loader.names("models") == std::vector<std::string>{"llama"});
   CHECK(loader.names("none").empty());
@@ -230,7 +230,30 @@ TEST_CASE("--set goes through the same parser") {
   config::read(node, e, diagnostics);
   std::vector<std::string> lines;
   for (const core::Diagnostic& diagnostic : diagnostics.all()) lines.push_back(diagnostic.to_string());
-  CHECK(lines == std::vector<std::string>{"--set: error: nodes: expected an integer, found 'eight'",
+  CHECK(lines == std::vector<std::string>{"--set: error: nodes: expected an integer, found 'eight' (how many, for example nodes: 1)",
                                           "--set: error: intra.bandwidth: missing (required: per GPU, per direction)",
                                           "--set: error: intra.bandwdith: unknown key (did you mean 'bandwidth'?)"});
+}
+
+TEST_CASE("a YAML file beyond its limit is refused before it is read as YAML") {
+  const Folder folder;
+  const fs::path file = folder.write("brackets.yaml", std::string((std::size_t{8} << 20) + 1, '['));
+  core::Diagnostics diagnostics;
+  CHECK(config::Loader().load(file, diagnostics).is_null());
+  CHECK(folder.messages(diagnostics).starts_with("brackets.yaml:1:1: error: larger than 8 MiB"));
+}
+
+TEST_CASE("a loader keeps what it has read, errors aside") {
+  const Folder folder;
+  const fs::path file = folder.write("kept.yaml", "a: 1\n");
+  const config::Loader loader;
+  core::Diagnostics diagnostics;
+  CHECK(loader.load(file, diagnostics).find("a")->text == "1");
+  folder.write("kept.yaml", "a: 2\n");
+  CHECK(loader.load(file, diagnostics).find("a")->text == "1");
+  const fs::path wrong = folder.write("wrong.yaml", "a: 1\na: 2\n");
+  for (std::size_t times = 1; times <= 2; ++times) {
+    (void)loader.load(wrong, diagnostics);
+    CHECK(diagnostics.error_count() == times);
+  }
 }

@@ -71,6 +71,17 @@ TEST_CASE("quantities in a file name their place") {
         "x.yaml:1:9: error: memory: expected an amount of data, found a list (for example '80 GiB' or '40 MB')");
 }
 
+TEST_CASE("a key in the wrong place is told where it belongs") {
+  CHECK(complaints("latency: 3 us").find("latency: unknown key (did you mean intra.latency?)") != std::string::npos);
+}
+
+TEST_CASE("a wrong form is told what to write") {
+  CHECK(complaints("nodes: [1]") == "x.yaml:1:8: error: nodes: expected an integer, found a list (how many, for example nodes: 1)");
+  CHECK(complaints("nodes: 8k") == "x.yaml:1:8: error: nodes: expected an integer, found '8k' (write it out: 8000, or 8192 for 8Ki)");
+  CHECK(complaints("nodes: 8 Ki") == "x.yaml:1:8: error: nodes: expected an integer, found '8 Ki' (write it out: 8192)");
+  CHECK(complaints("nodes: 1e3") == "x.yaml:1:8: error: nodes: expected an integer, found '1e3' (write it out: 1000)");
+}
+
 TEST_CASE("unknown keys and values name the nearest") {
   CHECK(complaints("intra: {bandwidth: 1 B/s, latncy: 1 us}") ==
         "x.yaml:1:27: error: intra.latncy: unknown key (did you mean 'latency'?)");
@@ -80,8 +91,8 @@ TEST_CASE("unknown keys and values name the nearest") {
         "x.yaml:1:33: error: intra.kind: unknown value 'fat-tre' (did you mean 'fat-tree'?)");
   CHECK(complaints("stages: odd-one-out") ==
         "x.yaml:1:9: error: stages: unknown value 'odd-one-out' (one of: even, balanced)");
-  CHECK(complaints("stages: {a: 1}") == "x.yaml:1:9: error: stages: expected a name or a list, found a map");
-  CHECK(complaints("zero: two") == "x.yaml:1:7: error: zero: expected an integer, found 'two'");
+  CHECK(complaints("stages: {a: 1}") == "x.yaml:1:9: error: stages: expected a name or a list, found a map (for example stages: even or [a, b, ...])");
+  CHECK(complaints("zero: two") == "x.yaml:1:7: error: zero: expected an integer, found 'two' (for example zero: 1 or {stage: ..., shard: ...})");
   CHECK(complaints("zero: 4") == "x.yaml:1:7: error: zero: 4 is out of range (from 0 to 3 is due)");
   CHECK(complaints("zero: {stage: 4}") == "x.yaml:1:15: error: zero.stage: 4 is out of range (from 0 to 3 is due)");
   CHECK(complaints("intra: {kind: star}") ==
@@ -97,7 +108,7 @@ TEST_CASE("all errors of a file come at once, in the order of its lines") {
                    "     bandwidth: 1 W}\n"
                    "nodes: 0\n") ==
         "x.yaml:1:1: error: noodes: unknown key (did you mean 'nodes'?)\n"
-        "x.yaml:2:8: error: ratio: expected a finite decimal number, found '.nan'\n"
+        "x.yaml:2:8: error: ratio: expected a finite decimal number, found '.nan' (for example ratio: 1)\n"
         "x.yaml:4:16: error: levels[0].bandwidth: '3': the unit is missing: a bandwidth is due (for example '450 GB/s' "
         "or '400 Gb/s')\n"
         "x.yaml:5:12: error: levels[1].kind: unknown value 'ring' (one of: nvswitch, star, fat-tree)\n"
@@ -116,8 +127,8 @@ TEST_CASE("checks across keys run when the keys are sound") {
 TEST_CASE("odd documents") {
   CHECK(complaints("") == "x.yaml: error: empty value (give a value)");
   CHECK(complaints("# only a comment\n") == "x.yaml: error: empty value (give a value)");
-  CHECK(complaints("- 1") == "x.yaml:1:1: error: expected a map, found a list");
-  CHECK(complaints("hello") == "x.yaml:1:1: error: expected a map, found 'hello'");
+  CHECK(complaints("- 1") == "x.yaml:1:1: error: expected a map, found a list (for example {flag: ..., nodes: ..., ratio: ..., ...})");
+  CHECK(complaints("hello") == "x.yaml:1:1: error: expected a map, found 'hello' (for example {flag: ..., nodes: ..., ratio: ..., ...})");
   CHECK(complaints("nodes:\nflag: true\n") == "x.yaml:1:1: error: nodes: empty value (give a value or remove the key)");
   CHECK(complaints("nodes: ~") == "x.yaml:1:1: error: nodes: empty value (give a value or remove the key)");
   CHECK(complaints("weights: [1, ~]").find(" error: weights[1]: empty value") != std::string::npos);
@@ -199,7 +210,7 @@ TEST_CASE("a value may carry its source") {
         "x.yaml:1:27: error: nodes.source: unknown source 'guessed' (one of: datasheet, measured, fitted, assumed)");
   CHECK(complaints("nodes: {value: 8, sorce: fitted}") ==
         "x.yaml:1:19: error: nodes.sorce: unknown key (did you mean 'source'?)");
-  CHECK(complaints("nodes: {value: eight}") == "x.yaml:1:16: error: nodes: expected an integer, found 'eight'");
+  CHECK(complaints("nodes: {value: eight}") == "x.yaml:1:16: error: nodes: expected an integer, found 'eight' (how many, for example nodes: 1)");
   CHECK(complaints("nodes: {value: ~}").find("error: nodes") != std::string::npos);
 }
 
@@ -209,5 +220,5 @@ TEST_CASE("errors found after reading still name their line") {
   REQUIRE(complaints("name: x\nnodes: 3\n", config::Syntax::yaml, &e, &origins) == "");
   CHECK(origins.error("nodes", "does not divide", "take 4").to_string() ==
         "x.yaml:2:8: error: nodes: does not divide (take 4)");
-  CHECK(origins.error("ratio", "too small", "").to_string() == "error: ratio: too small");
+  CHECK(origins.error("ratio", "too small", "").to_string() == "x.yaml:1:1: error: ratio: too small");  // absent: of its map
 }

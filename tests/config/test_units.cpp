@@ -75,6 +75,32 @@ TEST_CASE("a bare number, a wrong unit and an unknown unit are told apart") {
         "'GB' is the unit of an amount of data, but a bandwidth is due (for example '450 GB/s' or '400 Gb/s')");
   CHECK(complaint("80 Gbs", Dimension::bytes_per_second) ==
         "unknown unit 'Gbs': a bandwidth is due (did you mean 'Gb/s'?)");
+  // What is proposed is the same quantity, however it is spelt; where two readings differ, both are named.
+  const auto proposed = [](std::string_view unit, Dimension dimension) {
+    const std::string text = complaint("400 " + std::string(unit), dimension);
+    const std::size_t at = text.find("did you mean ");
+    return at == std::string::npos ? std::string() : text.substr(at + 13, text.rfind(')') - at - 13);
+  };
+  CHECK(proposed("Gbit/s", Dimension::bytes_per_second) == "'Gb/s'?");
+  CHECK(proposed("GBit/s", Dimension::bytes_per_second) == "'Gb/s'?");
+  CHECK(proposed("Gbits/sec", Dimension::bytes_per_second) == "'Gb/s'?");
+  CHECK(proposed("gbps", Dimension::bytes_per_second) == "'Gbps'?");
+  CHECK(proposed("mbps", Dimension::bytes_per_second) == "'Mbps'?");
+  CHECK(proposed("GByte/s", Dimension::bytes_per_second) == "'GB/s'?");
+  CHECK(proposed("gibit/s", Dimension::bytes_per_second) == "'Gib/s'?");
+  CHECK(proposed("gb/s", Dimension::bytes_per_second) == "'GB/s' or 'Gb/s'? They differ");
+  CHECK(proposed("KB/s", Dimension::bytes_per_second) == "'kB/s' or 'KiB/s'? They differ");
+  CHECK(proposed("GBit", Dimension::bytes_per_second).empty());  // an amount, no rate
+  CHECK(proposed("gigs", Dimension::bytes).empty());
+  CHECK(proposed("Tflops", Dimension::flops_per_second) == "'TFLOPS'?");
+  CHECK(proposed("seconds", Dimension::seconds) == "'s'?");
+  CHECK(proposed("hours", Dimension::seconds) == "'h'?");
+  CHECK(proposed("mw", Dimension::watts) == "'MW' or 'mW'? They differ");
+  CHECK(proposed("Gbs", Dimension::bytes) == "");
+  // GiB/s, Mbps and Mi tokens are units themselves.
+  CHECK(*parse_quantity("1 GiB/s", Dimension::bytes_per_second).base == 1073741824.0);
+  CHECK(*parse_quantity("8 Mbps", Dimension::bytes_per_second).base == 1e6);
+  CHECK(*parse_quantity("4 Mi tokens", Dimension::tokens).base == 4194304.0);
   CHECK(complaint("80 furlongs", Dimension::seconds) ==
         "unknown unit 'furlongs': a time is due (for example '3.5 us' or '30 min')");
   CHECK(complaint("GB", Dimension::bytes) ==

@@ -25,6 +25,22 @@ TEST_CASE("a diagnostic is one line: place, severity, key path, message, hint") 
   CHECK(d.to_string() == "warning: unknown key");
 }
 
+TEST_CASE("what was meant: slips of typing, versions, beginnings") {
+  const std::vector<std::string> models{"llama-2-70b", "llama-3.1-405b", "llama-3.1-70b", "llama-3.1-8b", "gpt3-175b"};
+  CHECK(nearest("llama-3-70b", models) == "llama-3.1-70b");
+  CHECK(nearest("llama3-70b", models) == "llama-3.1-70b");
+  CHECK(nearest("llama-2-7b", models) == "llama-2-70b");
+  CHECK(nearest("gpt-3-175b", models) == "gpt3-175b");
+  CHECK(nearest("mixtral", models).empty());
+  const std::vector<std::string> chips{"gb200-nvl72", "h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb"};
+  CHECK(nearest("h200", chips) == "h200-sxm-141gb");
+  CHECK(nearest("H100", chips) == "h100-sxm5-80gb");
+  CHECK(nearest("b200", chips) == "b200-sxm-180gb");  // its beginning, not the middle of gb200
+  CHECK(nearest("h1", chips).empty());
+  CHECK(nearest("bf17", {"fp8", "bf16"}) == "bf16");
+  CHECK(nearest_first("sweep", {"run", "search", "bound", "schema"}).front() != "bound");
+}
+
 TEST_CASE("diagnostics are raised together, warnings alone are not raised") {
   Diagnostics collected;
   collected.add({.severity = Severity::warning, .file = {}, .key_path = {}, .message = "first", .hint = {}});

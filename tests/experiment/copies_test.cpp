@@ -30,8 +30,7 @@ TEST_CASE("two copies of a pipeline on one node exchange gradients inside it") {
   for (const char* schedule : {"chimera", "bitpipe", "dualpipe"})
     for (const int stages : {2, 4, 8}) {
       INFO(schedule << ", pp " << stages);
-      experiment::Job job =
-          on_cluster("dgx-a100", "{pp: " + std::to_string(stages) + ", schedule: " + schedule + "}");
+      experiment::Job job = on_cluster("dgx-a100", "{pp: " + std::to_string(stages) + ", schedule: " + schedule + "}");
       const predict::Prediction prediction = job.run(predict::Engine::both).prediction;
       const predict::Volume& data = prediction.volumes[static_cast<std::size_t>(plan::Axis::data)];
       REQUIRE(data.sent > 0.0);
@@ -48,7 +47,8 @@ TEST_CASE("two copies of a pipeline on two nodes exchange gradients between them
   const predict::Prediction prediction = job.run(predict::Engine::both).prediction;
   const predict::Volume& data = prediction.volumes[static_cast<std::size_t>(plan::Axis::data)];
   REQUIRE(job.strategy().data == 2);
-  // An all-reduce over four ranks, two in each node: 2 (4 - 1) / 4 of the bytes, of which 2 (2 - 1) / 2 of a half leaves.
+  // An all-reduce over four ranks, two in each node: 2 (4 - 1) / 4 of the bytes, of which 2 (2 - 1) / 2 of a half
+  // leaves.
   REQUIRE(data.scale_out == Approx(data.sent / 3.0));
 }
 

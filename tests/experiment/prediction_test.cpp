@@ -71,3 +71,25 @@ TEST_CASE("modules for further tokens: both engines agree on every layout, and t
       CHECK(b.hardware_flops - a.hardware_flops == Approx(b.model_flops - a.model_flops).epsilon(0.1));
     }
 }
+
+TEST_CASE("what no plan beats this plan does not beat either, down to kernels of a nanosecond") {
+  // A token at a time through layers of 64 channels: kernels of some 10 to 100 ps, whose floors are whole picoseconds.
+  const std::string text = R"(
+model: {kind: transformer, layers: 2, hidden: 64, heads: 2, ffn: 256, gated_mlp: false, vocab: 128, position: rope,
+        tied_embeddings: false, bias: false}
+cluster: dgx-h100
+training: {seq_len: 1, global_batch: 8, framework: ideal}
+strategy: {tp: 1}
+)";
+  for (const char* sequence : {"training.seq_len=1", "training.seq_len=2", "training.seq_len=64"}) {
+    INFO(sequence);
+    experiment::Job one = job(text, {sequence});
+    const auto prediction = one.run(predict::Engine::analytic).prediction;
+    const predict::Bounds &of_plan = prediction.plan_bounds, &of_any = prediction.problem_bounds;
+    REQUIRE(of_any.compute_s);
+    CHECK(*of_plan.compute_s >= *of_any.compute_s);
+    if (of_any.network_s) CHECK(*of_plan.network_s >= *of_any.network_s);
+    CHECK(*of_plan.best_s() >= *of_any.best_s());
+    CHECK(*of_plan.best_s() <= core::to_seconds(prediction.time));
+  }
+}

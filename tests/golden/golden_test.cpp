@@ -32,6 +32,13 @@ json output_of(const std::string& arguments) {
   return json::parse(text);
 }
 
+// Without the hashes of files: a comment changes those.
+json without_hashes(json document) {
+  if (document.contains("sources"))
+    for (json& source : document["sources"]) source.erase("hash");
+  return document;
+}
+
 void same(const json& expected, const json& actual, const std::string& path) {
   INFO(path);
   if (expected.is_number() && actual.is_number()) {
@@ -73,7 +80,7 @@ TEST_CASE("Shipped experiments give what was blessed") {
     json actual = output_of("run '" + (experiments / (name + ".yaml")).string() + "'");
     expected.erase("tool");  // the build that ran
     actual.erase("tool");
-    same(expected, actual, "");
+    same(without_hashes(expected), without_hashes(actual), "");
   }
 }
 
@@ -117,7 +124,7 @@ void same_as_blessed(const std::string& command, const std::string& list) {
       if (document->contains("networks"))
         for (json& network : (*document)["networks"]) network.erase("tool");
     }
-    same(expected, actual, "");
+    same(without_hashes(expected), without_hashes(actual), "");
   }
   std::set<std::string> blessed;
   for (const auto& file : fs::directory_iterator(golden / list)) blessed.insert(file.path().stem().string());

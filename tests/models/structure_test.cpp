@@ -66,6 +66,14 @@ TEST_CASE("an attention pattern repeats until all layers are there", "[models]")
   };
   CHECK(pairs(1) == 136 + 768);
   CHECK(pairs(2) == 2080);
+
+  // Counted full, a window is its pairs to both sides: twice 136 + 768 but for the 64 on the diagonal.
+  const auto full = [&](std::size_t index) {
+    const ir::Graph& graph = model.classes[index].graph;
+    return ir::flops_full(whole(graph, find(graph, "attention"))) / (4.0 * 2 * 6 * 16);
+  };
+  CHECK(full(1) == 2 * (136 + 768) - 64);
+  CHECK(full(2) == 64 * 64);
 }
 
 TEST_CASE("operators of a GPT block in execution order", "[models]") {
@@ -95,11 +103,16 @@ TEST_CASE("forward FLOPs: narayanan_closed_form", "[models]") {
     BuildOptions options;
     options.kernels.attention = attention;
     const ir::Model model = build_transformer(gpt(2, 96, 6, 1000, 64), options);
-    CHECK(model.forward_flops(k_sizes, /*guarded=*/false) == expected);
+    CHECK(model.forward_flops(k_sizes, /*unmasked=*/false) == expected);
   }
-  // Causal: 65 / 128 of the pairs.
-  const ir::Model model = build_transformer(gpt(2, 96, 6, 1000, 64), BuildOptions{});
-  CHECK(model.forward_flops(k_sizes, /*guarded=*/true) == expected - 4 * b * s * s * l * h * (1.0 - 65.0 / 128.0));
+  // Causal: 65 / 128 of the pairs, whether the kernel skips the others or not.
+  for (const AttentionKernel attention :
+       {AttentionKernel::unfused, AttentionKernel::fused_softmax, AttentionKernel::flash2}) {
+    BuildOptions options;
+    options.kernels.attention = attention;
+    const ir::Model model = build_transformer(gpt(2, 96, 6, 1000, 64), options);
+    CHECK(model.forward_flops(k_sizes, /*unmasked=*/true) == expected - 4 * b * s * s * l * h * (1.0 - 65.0 / 128.0));
+  }
 }
 
 TEST_CASE("flash attention moves its inputs and outputs once", "[models]") {

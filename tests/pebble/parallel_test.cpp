@@ -185,12 +185,32 @@ TEST_CASE("parallel bounds: the three cases of matmul meet, and known algorithms
   }
   // Case 1: rows cut, the small matrix gathered: nk (1 - 1/P). Case 3: the cube.
   CHECK(bound(4096, 512, 64, 8) == Approx(512 * 64 * (1 - 1.0 / 8)));
-  const auto algorithms = matmul_algorithms(1024, 64, 4);
-  CHECK(bound(1024, 1024, 1024, 64) == Approx(algorithms[3].words));
-  for (const ParallelAlgorithm& algorithm : matmul_algorithms(1024, 64, 4)) {
-    INFO(algorithm.name);
-    CHECK(algorithm.words >=
-          matmul_bound({.m = 1024, .n = 1024, .k = 1024, .devices = 64}, algorithm.memory).words * (1 - 1e-12));
+  const auto algorithms = matmul_algorithms(1024, 64);
+  CHECK(algorithms.back().name == "3d");
+  CHECK(bound(1024, 1024, 1024, 64) == Approx(algorithms.back().words));
+  CHECK(matmul_25d(1024, 64, 4).words == Approx(algorithms.back().words));  // as many copies as a cube's side
+  // 128 = 8 x 8 x 2; 2 is no square, and no cube.
+  const auto names = [](double devices) {
+    std::vector<std::string> all;
+    for (const ParallelAlgorithm& each : matmul_algorithms(1024, devices)) all.push_back(each.name);
+    return all;
+  };
+  CHECK(names(128) == std::vector<std::string>{"1d", "2.5d, 2 copies"});
+  CHECK(names(2) == std::vector<std::string>{"1d"});
+}
+
+TEST_CASE("parallel bounds: no algorithm beats the bound of devices that hold what it needs") {
+  for (int p = 1; p <= 1100; ++p) {
+    for (const double n : {7.0, 1024.0}) {
+      for (const ParallelAlgorithm& each : matmul_algorithms(n, p)) {
+        for (const double spare : {1.0, 1.7, 100.0}) {
+          const double memory = each.memory * spare;
+          INFO(each.name << " of " << n << " on " << p << " devices of " << memory << " words");
+          const ParallelMatmul problem{.m = n, .n = n, .k = n, .devices = static_cast<double>(p)};
+          if (each.words < matmul_bound(problem, memory).words * (1 - 1e-12)) FAIL_CHECK(each.words);
+        }
+      }
+    }
   }
 }
 
@@ -333,5 +353,16 @@ TEST_CASE("horizontal: larger graphs keep within their memories and above their 
       CHECK(large.cost.horizontal_total() == horizontal_words(graph, large.owner));
       CHECK(large.cost.horizontal_total() >= best(received_lower_bounds(graph, nodes)));
       CHECK(best(received_lower_bounds(graph, nodes)) >= 1);
+    }
+}
+
+TEST_CASE("exchanges: no algorithm under the premises of a bound beats it") {
+  for (const ExchangeKind& kind : exchange_kinds())
+    for (int devices = 1; devices <= 70; ++devices) {
+      const double bound = exchange_words(kind.exchange, 1e6, devices).words;
+      for (const ExchangeAlgorithm& each : exchange_algorithms(kind.exchange, 1e6, devices)) {
+        INFO(kind.name << " over " << devices << ": " << each.name);
+        if (each.outside.empty() && each.words < bound * (1.0 - 1e-12)) FAIL_CHECK(each.words);
+      }
     }
 }

@@ -71,3 +71,16 @@ TEST_CASE("wavefront: sampled and stretched bounds never exceed the optimum") {
       REQUIRE(wavefront_bound_by_stretches(graph, fast, stretches).words <= exact);
   }
 }
+
+TEST_CASE("wavefront: a sample of the values is said to be one") {
+  core::Random random(5);
+  const Cdag graph = testing::random_graph(random, {.vertices = 12, .max_in_degree = 3});
+  const Words fast = minimum_fast_words(graph, k_rbw);
+  const LowerBound whole = wavefront_bound(graph, fast), some = wavefront_bound(graph, fast, 3);
+  CHECK(whole.method == "wavefront");
+  CHECK(whole.assumptions.empty());
+  CHECK(some.method == "wavefront, cuts after 3 of 12 values");
+  REQUIRE(some.assumptions.size() == 1);
+  CHECK(wavefront_bound_by_stretches(graph, fast, 2, 2).method ==
+        "wavefronts in 2 stretches of the order, cuts after 4 of 12 values");
+}

@@ -155,3 +155,22 @@ TEST_CASE("bad settings name the remedy") {
   CHECK(mentions(error_of("gpipe", {.stages = 8'000, .micro_batches = 100'000}), {"too large"}));
   CHECK(mentions(error_of("gpipe", {.stages = 100'000, .micro_batches = 1}), {"stages", "8192"}));
 }
+
+TEST_CASE("Weight gradients in gaps: their order follows from ratios of durations, also where operations take a day") {
+  constexpr std::int64_t k_day = std::int64_t{1} << 56;  // [ps] of a unit: 20 h
+  for (const char* kind : {"zeropp", "2bp-1f1b"}) {
+    pipeline::Settings settings{.stages = 4, .micro_batches = 8};
+    if (std::string_view(kind) == "zeropp")
+      settings.chunks = 2;
+    else
+      settings.weight_gradients = pipeline::WeightGradients::fill;
+    settings.durations = {.forward = 3, .input_gradient = 4, .weight_gradient = 2, .delay = 1};
+    const Schedule units = pipeline::generate(kind, settings);
+    settings.durations = {
+        .forward = 3 * k_day, .input_gradient = 4 * k_day, .weight_gradient = 2 * k_day, .delay = k_day};
+    const Schedule days = pipeline::generate(kind, settings);
+    INFO(kind);
+    CHECK(days.operations == units.operations);
+    CHECK(days.row_begin == units.row_begin);
+  }
+}

@@ -44,10 +44,10 @@ TEST_CASE("Model FLOPs and the rates made of them follow from the definitions") 
 }
 
 TEST_CASE("Executed FLOPs count what runs again") {
-  // Forward FLOPs as above. Flash attention does not keep its scores: its backward pass computes them again, half of what the
-  // forward pass of attention takes. Full recomputation runs the forward pass of the layers once more, not that of the head.
+  // Forward FLOPs as above, of attention those of unmasked pairs: flash attention skips the others. It does not keep its
+  // scores: its backward pass computes them again, half of what the forward pass of attention takes. Full recomputation runs the forward pass of the layers once more, not that of the head.
   const double linear = 4.0 * 805'306'368.0;
-  const double attention = 4.0 * 268'435'456.0;
+  const double attention = 4.0 * 4.0 * 131'328.0 * 256.0;
   const double head = 268'435'456.0;
   const Finished none;
   CHECK(none.result.prediction.hardware_flops == Approx(16.0 * (3.0 * linear + 3.5 * attention + 3.0 * head)).epsilon(k_exact));

@@ -65,11 +65,38 @@ TEST_CASE("Wrong tables are refused with their line", "[traffic]") {
   refused("src,dst,bytes\n0,-1,5\n", "flows.csv:2:", "expected a whole number");
   refused("src,dst,bytes\n0,1,-5\n", "flows.csv:2:5:", "expected a number >= 0");
   refused("src,dst,bytes\n0,1,nan\n", "flows.csv:2:", "expected a number >= 0");
-  refused("src,dst,bytes\n0,1,1 MB\n", "flows.csv:2:", "without a unit");
+  refused("src,dst,bytes\n0,1,1 MB/s\n", "flows.csv:2:5:", "as in 1e6 or 2GB");
+  refused("src,dst,bytes,start_s\n0,1,1,5 m\n", "flows.csv:2:7:", "as in 0.5 or 5ms");
   refused("src,dst,bytes,start_s\n0,1,1,1e9\n", "flows.csv:2:", "expected a number >= 0");
   refused("src,dst,bytes\n0,4,5\n", "flows.csv:2:", "no endpoint 4");
   refused("src,dst,bytes,after\n0,1,5,3\n", "flows.csv:2:", "no row 3");
   refused("src,dst,bytes,after\n0,1,5,1\n", "flows.csv:2:", "waits for itself");
   refused("src,dst,bytes,after\n2,3,5,\n0,1,5,3\n1,2,5,2\n", "flows.csv:3:", "2 after 3 after 2");
   refused("src,dst,bytes,after\n0,1,5,2\n1,2,5,0\n2,3,5,1\n", "flows.csv:2:", "0 after 2 after 1 after 0");
+}
+
+TEST_CASE("Amounts and instants may have units", "[traffic]") {
+  const traffic::FlowFile file = traffic::parse_flows("src,dst,bytes,start_s\n0,1,2GB,5ms\n1,2,1 KiB,0.5\n", "f.csv");
+  CHECK(file.rows[0].bytes == 2e9);
+  CHECK(file.rows[0].start_s == 5e-3);
+  CHECK(file.rows[1].bytes == 1024.0);
+}
+
+TEST_CASE("Endpoints of a graph go by their names", "[traffic]") {
+  const traffic::EndpointNames names{"left", "right", "0"};
+  const traffic::FlowFile file = traffic::parse_flows("src,dst,bytes\nleft,right,1\n1,left,1\n", "f.csv", names);
+  CHECK(file.rows[0].from == 0);
+  CHECK(file.rows[0].to == 1);
+  CHECK(file.rows[1].from == 1);
+  const auto wrong = [&](const std::string& text, const std::string& words) {
+    try {
+      traffic::parse_flows(text, "f.csv", names);
+      FAIL_CHECK("accepted");
+    } catch (const core::ConfigurationError& error) {
+      INFO(error.what());
+      CHECK(std::string(error.what()).find(words) != std::string::npos);
+    }
+  };
+  wrong("src,dst,bytes\nleft,rigth,1\n", "did you mean 'right'");
+  wrong("src,dst,bytes\n0,right,1\n", "the name of one endpoint and the number of another");
 }

@@ -49,11 +49,21 @@ struct FamilyResult {
   std::optional<std::string> skipped = {};   // why it was not fitted
 };
 
+// Rows that were read and take no part in any fit.
+struct DroppedRows {
+  std::string reason = {};
+  std::int64_t rows = 0;
+};
+
 struct Result {
   std::string accelerator = {};
   cost::Calibration calibration = {};
   std::vector<FamilyResult> families = {};
+  std::vector<DroppedRows> dropped = {};
   std::vector<core::Diagnostic> warnings = {};
+
+  // Counts `rows` under `reason`; none of them leaves no trace.
+  void drop(const std::string& reason, std::size_t rows);
 };
 
 // The accelerator that programs report as `device`; empty when none is known by that name.
@@ -61,7 +71,8 @@ struct Result {
 std::string accelerator_of(const config::Loader& loader, std::string_view device);
 
 // Throws core::ConfigurationError when the files measure several accelerators and none is named, none of the rows is
-// of the named one, nothing is enough for a fit, or no base is known; core::CapabilityError without Eigen.
+// of the named one, rows are faster than the accelerator can be, nothing is enough for a fit, the median error of a fit
+// is beyond a quarter, or no base is known; core::CapabilityError without Eigen.
 Result calibrate(const config::Loader& loader, std::span<const measure::MeasurementFile> files, const Options& options);
 
 // The calibration as a file that load_calibration() reads.

@@ -10,12 +10,16 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cairn/config/node.h"
+#include "cairn/config/sources.h"
 #include "cairn/core/diagnostics.h"
 
 namespace cairn::config {
@@ -23,6 +27,9 @@ namespace cairn::config {
 inline constexpr std::size_t k_file_limit = std::size_t{64} << 20;  // bytes
 inline constexpr std::size_t k_node_budget = 1'000'000;             // nodes of one file, aliases expanded
 inline constexpr int k_depth_limit = 64;                            // maps and lists within each other
+
+inline constexpr std::size_t k_kept_files = 256;                   // that a Loader keeps as trees
+inline constexpr std::size_t k_kept_bytes = std::size_t{1} << 20;  // of text, the longest file that it keeps
 
 enum class Syntax : std::uint8_t { yaml, json };
 
@@ -43,15 +50,27 @@ class Loader {
   // `search_folders` hold <kind>/<name>.yaml and <kind>/<name>/config.json; asked in order.
   explicit Loader(std::vector<std::filesystem::path> search_folders = {}) : folders_(std::move(search_folders)) {}
 
-  // The file `name` means: as a path relative to the folder of `naming_file` (the working folder when empty), then
-  // relative to each search folder, then as a bare name of `kind` ("clusters"). Empty, and an error at `place`, when
-  // there is none; the error names the nearest known name.
+  // This loader, which also writes down in `sources` what it reads; they must outlive it.
+  Loader noting(Sources& sources) const;
+
+  // The file that `name` means, by who says it:
+  //
+  //   a file               its own folder, then the search folders
+  //   --set                the search folders; the working folder when it is written as a path, with a '/'
+  //   the command line     likewise, and a name that ends in .yaml, .yml or .json is a path, too (a place without a
+  //   file)
+  //
+  // A search folder is asked for <name>, then for <kind>/<name>. So what a bare name means never depends on the working
+  // folder. Empty, and an error at `place`, when there is none; the error names the nearest known name.
   std::filesystem::path find(std::string_view name, std::string_view kind, const Place& place,
                              std::string_view key_path, core::Diagnostics& diagnostics) const;
+  // In the search folders alone: for what Cairn itself names. Empty when there is none.
+  std::filesystem::path find_shipped(std::string_view name, std::string_view kind) const;
 
-  // Reads a file with everything it extends. A null Node, and errors, when that fails.
-  Node load(const std::filesystem::path& file, core::Diagnostics& diagnostics) const;
-  // The same, found by name first.
+  // Reads a file with everything it extends; bare names it extends are of `kind`. A null Node, and errors, when that
+  // fails.
+  Node load(const std::filesystem::path& file, core::Diagnostics& diagnostics, std::string_view kind = {}) const;
+  // The same, found by a name of the command line first.
   Node load_named(std::string_view name, std::string_view kind, core::Diagnostics& diagnostics) const;
 
   // What `cluster:` or `model:` may hold: a name, `{file: name, overriding keys}`, or the whole block inline.
@@ -63,9 +82,25 @@ class Loader {
   std::vector<std::string> names(std::string_view kind) const;
 
  private:
-  Node load_chain(const std::filesystem::path& file, std::vector<std::filesystem::path>& chain, const Place& place,
-                  core::Diagnostics& diagnostics) const;
+  // A file as it was when it was first read: many experiments name the same few.
+  struct Parsed {
+    Node node;
+    std::string sha256;  // of its bytes
+  };
+  std::optional<Parsed> parsed(const std::filesystem::path& file, const Place& place,
+                               core::Diagnostics& diagnostics) const;
+  Node load_chain(const std::filesystem::path& file, std::string_view kind, std::vector<std::filesystem::path>& chain,
+                  const Place& place, core::Diagnostics& diagnostics) const;
+  void note(const std::filesystem::path& file, std::string_view kind, const std::string& sha256) const;
+  // Why `name` was not found: what is there instead, or where it was looked for.
+  core::Diagnostic not_found(std::string_view name, std::string_view kind, const Place& place,
+                             std::string_view key_path) const;
+
   std::vector<std::filesystem::path> folders_;
+  std::vector<Sources*> notes_;
+  // Without anything wrong; at most k_kept_files. Copies of a loader share them.
+  std::shared_ptr<std::map<std::filesystem::path, Parsed>> parsed_ =
+      std::make_shared<std::map<std::filesystem::path, Parsed>>();
 };
 
 }  // namespace cairn::config

@@ -84,8 +84,12 @@ class InputOutputError : public std::exception {
   std::string message_;
 };
 
-// The nearest of `candidates` by edit distance, or empty when none is near enough to be a typing slip
-// (distance at most 1 + length/4).
+// What was meant by `word`, which is none of `candidates`: the nearest within 1 + length/4 slips of typing, of which a
+// wrong digit weighs as much as three, since digits are versions and sizes (llama-3-70b is llama-3.1-70b, not
+// llama-2-70b); else the shortest that begins with the word, or holds it, case and punctuation apart (h200 is
+// h200-sxm-141gb); else empty.
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+// All of them, the nearest first.
+std::vector<std::string> nearest_first(const std::string& word, std::vector<std::string> candidates);
 
 }  // namespace cairn::core

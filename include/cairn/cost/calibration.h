@@ -21,6 +21,7 @@
 namespace cairn::config {
 class Fields;
 class Loader;
+struct Node;
 }  // namespace cairn::config
 
 namespace cairn::cost {
@@ -105,6 +106,8 @@ void describe(config::Fields& fields, Fabrics& fabrics);
 // By name in configs/calibration, with the fabric the file names.
 // Throws core::ConfigurationError with everything wrong.
 Calibration load_calibration(const config::Loader& loader, std::string_view name);
+// A name, {file: name, overriding keys} or the whole block.
+Calibration load_calibration(const config::Loader& loader, const config::Node& reference);
 Fabrics load_fabrics(const config::Loader& loader);
 
 }  // namespace cairn::cost

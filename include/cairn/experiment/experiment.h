@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,7 +47,7 @@ struct Training {
   GlobalBatch global_batch;
   config::Node precision;  // default: bf16
   OptimizerChoice optimizer;
-  std::string framework = "megatron";
+  config::Node framework;  // default: megatron
   KernelChoice kernels;
 };
 
@@ -140,6 +141,7 @@ struct StrategyChoice {
   std::vector<std::string> order{"tp", "cp", "dp", "pp"};  // inner to outer
   std::vector<std::string> expert_order{"etp", "ep", "edp", "pp"};
   std::int64_t micro_batch = 1;
+  std::optional<std::int64_t> micro_batches;  // of a step on one rank of dp; follows from the batch, and must agree
   bool sequence_parallel = false;
   std::optional<bool> vocab_parallel;  // default: tp > 1
   std::optional<Stages> stages;        // default: the framework's rule
@@ -173,7 +175,7 @@ struct Experiment {
   config::Node cluster;
   Training training;
   StrategyChoice strategy;
-  std::optional<std::string> calibration;  // default: the accelerator's
+  config::Node calibration;  // default: the accelerator's
   Simulation simulation;
 };
 
@@ -182,11 +184,16 @@ void describe(config::Fields& fields, Experiment& experiment);
 struct LoadedExperiment {
   Experiment experiment;
   config::Origins origins;
+  config::Sources sources = {};  // the files it was written in
+  std::filesystem::path home = {};  // their folder; empty: written in none
 };
 
-// Reads a file with its overrides (`strategy.tp=4`). Throws core::ConfigurationError with everything wrong in it.
-LoadedExperiment load(const config::Loader& loader, const std::string& file,
+// Reads a file, as it is named on the command line, with its overrides (`strategy.tp=4`). Throws core::ConfigurationError
+// with everything wrong in it.
+LoadedExperiment load(const config::Loader& loader, const std::string& name,
                       const std::vector<std::string>& overrides = {});
+LoadedExperiment load_file(const config::Loader& loader, const std::filesystem::path& file,
+                           const std::vector<std::string>& overrides = {});
 // The same from a tree already read.
 LoadedExperiment read(const config::Node& node, const std::vector<std::string>& overrides = {});
 

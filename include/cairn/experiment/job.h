@@ -2,6 +2,8 @@
 // predicted.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +34,12 @@ struct Result {
   std::vector<std::string> assumptions;  // sorted
 };
 
+// How an experiment that is written out speaks of files.
+enum class Naming : std::uint8_t {
+  by_name,  // those of the search folders by their names; all others are laid in
+  in_full,  // all are laid in
+};
+
 class Job {
  public:
   // Throws core::ConfigurationError with places when the experiment contradicts itself, its model or its cluster.
@@ -40,7 +48,9 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  Result run(predict::Engine engine, bool all_timelines = false);
+  // `progress` is told how far a simulation has come.
+  Result run(predict::Engine engine, bool all_timelines = false,
+             std::function<void(std::size_t done, std::size_t of)> progress = {});
 
   const Experiment& experiment() const;
   const models::TransformerConfig& transformer() const;
@@ -54,6 +64,11 @@ class Job {
   double peak_flops() const;  // of one device, dense, at the recipe's matrix type [FLOP/s]
   std::int64_t gpus() const;
   std::int64_t global_batch() const;  // sequences
+  const config::Sources& sources() const;      // the files it rests on
+  const std::filesystem::path& home() const;   // the folder of the experiment's own file; empty: it has none
+  // The experiment with what was left to defaults, frameworks and chance of place: running it, from wherever, gives this
+  // job again.
+  Experiment written_out(Naming naming) const;
   // What is not modelled as asked; after run() also what is priced outside the calibration's measurements.
   const std::vector<std::string>& warnings() const;
 

@@ -42,6 +42,12 @@ struct NarrowOperands {
   std::int64_t history = 0;  // delayed: maxima kept of each tensor
 };
 
+// What routed tokens, or their gradients, travel in, by pass.
+struct ExpertWire {
+  numerics::Format forward = numerics::Format::bf16;
+  numerics::Format backward = numerics::Format::bf16;
+};
+
 struct PrecisionRecipe {
   std::string recipe = "bf16";
   numerics::Format gemm = numerics::Format::bf16;                   // operands of matrix products
@@ -55,8 +61,15 @@ struct PrecisionRecipe {
   numerics::Format saved = numerics::Format::bf16;           // activations kept for the backward pass
   numerics::Format tp_wire = numerics::Format::bf16;         // activations between tensor-parallel and pipeline ranks
   numerics::Format dp_gather_wire = numerics::Format::bf16;  // parameters gathered over data-parallel ranks
+  // Rows on their way to experts and from them, forward, and their gradients on the same ways, backward; default: as
+  // between operators. Sums over ranks combine in the format between operators.
+  std::optional<ExpertWire> ep_dispatch_wire = {};
+  std::optional<ExpertWire> ep_combine_wire = {};
 };
 
+// One format, or {forward, backward}.
+void describe(config::Fields& fields, ExpertWire& wire);
+void describe(config::Value& value, ExpertWire& wire);
 void describe(config::Fields& fields, PrecisionRecipe& recipe);
 
 // The format in which operators hand results to each other.

@@ -90,10 +90,12 @@ struct Shard {
   std::int32_t parts = 1;
 };
 
-// Floating-point operations of the shard: points x flops_per_point.
+// Floating-point operations of the shard, as its kernel executes them: points x flops_per_point. A kernel that skips what a mask
+// hides is counted to the pair; the rest of the tiles along the mask's edge, which it computes and throws away, is left out.
 double flops(const Shard& shard);
-// The same without guards: what a model-FLOPs convention that counts full attention uses.
-double flops_unguarded(const Shard& shard);
+// The model's share of them: of unmasked pairs alone, and with attention counted full (Operator).
+double flops_unmasked(const Shard& shard);
+double flops_full(const Shard& shard);
 // Bytes of one access: distinct elements touched x bytes per element; accumulation reads and writes.
 double bytes(const Shard& shard, const Access& access);
 // Sum over accesses: compulsory traffic of an operator that finds nothing in cache.

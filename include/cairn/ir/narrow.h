@@ -18,10 +18,15 @@
 //                      the first, or from it once it has been gathered; quantised: made from the wide tensor, block by
 //                      block.
 //
+// Rows that travel to the ranks that work on them, and results that travel back, may do so in a narrower format than
+// they were made in: a cast behind their maker writes the copy that all readers elsewhere share. What a product reads,
+// it reads as it came; columns() are made from it where the product is.
+//
 // What is kept for backward follows: columns(x) where forward makes it, rows(x) where it still has to be gathered and
 // transposed, x itself with `save_wide`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +38,26 @@ namespace cairn::ir {
 // of the wide one.
 enum class NormWrites : std::uint8_t { wide, maximum, narrow };
 enum class SecondCopy : std::uint8_t { shared, transposed, quantised };
+
+// Formats on the way, of results and of gradients; none: as they were made.
+struct Wire {
+  std::optional<numerics::Format> forward = {};
+  std::optional<numerics::Format> backward = {};
+};
+
+// Rows that are worked on elsewhere than where they come from.
+struct Journeys {
+  // A dimension that tells where rows come from; an operator that walks it under another name works where they have
+  // gone. There it is `work` that spreads them over ranks: who sums over that leaves parts, which combine on their way
+  // home in the format they were made in.
+  struct Origin {
+    std::string home;
+    std::string work;
+  };
+  std::vector<Origin> origins = {};
+  Wire out = {};  // products read what arrives: their activations', their gradients' format
+  Wire home = {};
+};
 
 struct NarrowProducts {
   numerics::Format activations = numerics::Format::fp8_e4m3;
@@ -50,6 +75,7 @@ struct NarrowProducts {
   // Operands that have none of these dimensions, of products that have, are gathered from other ranks first ...
   bool gathered = false;
   bool gather_narrow = true;  // ... after the cast, or before it
+  Journeys journeys = {};     // origins and what spreads rows over ranks are a rank's own part, too
 };
 
 // Rewrites `graph`, which must be differentiated. Contractions flagged keeps_format stay.

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <boost/container/small_vector.hpp>
 
@@ -56,6 +57,12 @@ struct Operator {
   boost::container::small_vector<Access, 4> accesses;
   double flops_per_point = 0.0;
 
+  // Attention, forward: the pairs of query and key that count as the model's work, whatever its kernel executes (those of
+  // `domain`). `unmasked`: the pairs the model means; empty: all of `domain`. `full`: the pairs that published counts take it
+  // for, which leave the causal mask out: of a window of w keys those less than w apart, else all.
+  std::vector<loopnest::Guard> unmasked;
+  std::vector<loopnest::Guard> full;
+
   // How it is differentiated. A plain contraction needs nothing here: each factor's gradient is the contraction, over the
   // same domain, of the output's gradient with the other factors. Anything else is differentiated by one fused operator over the
   // same domain, which reads the outputs' gradients and `backward_reads` and writes the gradient of every `computed` activation;
@@ -64,6 +71,10 @@ struct Operator {
   boost::container::small_vector<TensorId, 4> backward_reads;
 
   OperatorId forward = -1;  // phase backward: the operator it is the derivative of; -1 for gradient sums
+
+  // Phase forward, a conversion of one operator's result that is no mathematics of its own (a cast, the maximum that scales it):
+  // that operator. The two are recomputed together. -1: none.
+  OperatorId converts = -1;
 
   // A selection whose derivative is a scatter into zeros: another operator writes the whole gradient before it.
   bool fills_gradient = false;

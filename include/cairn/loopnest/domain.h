@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -63,6 +64,8 @@ class Domain {
   void choose(DimId selective, std::initializer_list<DimId> by);
   // At most k_max_guards, none over a selective dimension.
   void add_guard(Guard guard);
+  // The same dimensions under these guards alone.
+  Domain guarded_by(std::span<const Guard> guards) const;
 
   const boost::container::static_vector<Dim, k_max_dims>& dims() const { return dims_; }
   const boost::container::static_vector<Guard, k_max_guards>& guards() const { return guards_; }
@@ -79,7 +82,7 @@ class Domain {
   // Valid: result < 2^63; coordinates and guard offsets within 2^61 (checked).
   std::int64_t points(const Box& box) const;
 
-  // Points ignoring the guards: what a kernel without masking support executes, and what "full attention" FLOPs count.
+  // Points ignoring the guards.
   std::int64_t points_unguarded(const Box& box) const;
 
   // Exact number of distinct index tuples of `projection` over the points in `box` (upper bound through selective

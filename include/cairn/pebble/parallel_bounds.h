@@ -37,13 +37,17 @@ ParallelWords matmul_memory_dependent(const ParallelMatmul& problem, double memo
 // The larger of the two.
 ParallelWords matmul_bound(const ParallelMatmul& problem, double memory);
 
-// Words received per device by square algorithms, n x n matrices, and the memory they take.
+// Words received per device by square algorithms, n x n matrices, and the memory they take. [words]
 struct ParallelAlgorithm {
   std::string name;
   double words;
   double memory;
 };
-std::vector<ParallelAlgorithm> matmul_algorithms(double n, double devices, double copies);
+// 2.5-d with `copies` of the data on a grid of sqrt(p / copies) squared for each.
+ParallelAlgorithm matmul_25d(double n, double devices, double copies);
+// Those whose grids the devices fill: rows always, squares and cubes of devices, and 2.5-d for every number of copies
+// up to cbrt(p), which from there is 3-d, that leaves squares of a side that the copies divide.
+std::vector<ParallelAlgorithm> matmul_algorithms(double n, double devices);
 
 // Words each device sends (and receives) for a full vector of n words; all are attained and none can be beaten without
 // computing in the network. all-to-all: n is one device's buffer. p >= 1.
@@ -59,7 +63,8 @@ double exchange_total_words(Exchange exchange, double n, double devices);
 
 struct ExchangeAlgorithm {
   std::string name;
-  double words;  // that the busiest device sends, or receives where that is more
+  double words;              // that the busiest device sends, or receives where that is more
+  std::string outside = {};  // why the bound does not hold for it, if so
 };
 // Known ones; those over powers of two where `devices` is one.
 std::vector<ExchangeAlgorithm> exchange_algorithms(Exchange exchange, double n, double devices);

@@ -42,10 +42,11 @@ struct Group {
   std::int64_t apart = 1;
 
   std::int64_t in_row() const { return size / rows; }
-  // How many of them share a domain of `domain` consecutive ranks, in the fullest one. Exact where domains and axes nest.
+  // How many of them share a domain of `domain` consecutive ranks, in the fullest one. Exact where domains and axes
+  // nest.
   std::int64_t members(std::int64_t domain) const;
-  // Length of the shortest stretch of consecutive ranks, beginning at a multiple of it, that holds them all. Exact where
-  // axes nest.
+  // Length of the shortest stretch of consecutive ranks, beginning at a multiple of it, that holds them all. Exact
+  // where axes nest.
   std::int64_t extent() const;
   friend bool operator==(const Group&, const Group&) = default;
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cairn/core/out_of_range.h"
 #include "cairn/numerics/format.h"
 #include "cairn/pipeline/generators.h"
 #include "cairn/plan/mesh.h"
@@ -116,12 +117,18 @@ struct Strategy {
   bool host_waits_for_computation = false;  // and, before every pass, until the device has done all it was given
 };
 
-// What the strategy's schedule is generated from, under the name of its kind.
+// What the strategy's schedule is generated from, under the name of its kind. Throws core::ConfigurationError where a
+// schedule cannot number as many.
 inline pipeline::Settings schedule_settings(const Strategy& strategy) {
   pipeline::Settings settings = strategy.schedule_options;
-  settings.stages = static_cast<std::int32_t>(strategy.pipeline);
-  settings.micro_batches = static_cast<std::int32_t>(strategy.micro_batches);
-  settings.chunks = static_cast<std::int32_t>(strategy.chunks);
+  settings.stages = core::narrow<std::int32_t>(
+      strategy.pipeline, {.key_path = "strategy.pp", .what = "stages", .hint = "use fewer"});
+  settings.micro_batches = core::narrow<std::int32_t>(
+      strategy.micro_batches, {.key_path = "training.global_batch",
+                               .what = "micro-batches on each rank",
+                               .hint = "use a larger micro_batch, more ranks of dp, or fewer sequences"});
+  settings.chunks = core::narrow<std::int32_t>(
+      strategy.chunks, {.key_path = "strategy.schedule.chunks", .what = "chunks", .hint = "use fewer"});
   return settings;
 }
 

@@ -11,10 +11,9 @@ enum class Stream : std::uint8_t {
   host,    // the processor that issues kernels
   tensor,  // one communicator each
   context,
-  data,
+  data,  // gradients and parameters among the ranks that hold copies, those of experts too: both take the same links
   expert,
   expert_tensor,
-  expert_data,
   to_device,     // copies from the host's memory
   to_host,       // and to it
   storage,       // the node's drives
@@ -25,6 +24,6 @@ enum class Stream : std::uint8_t {
   previous,      // sends to the preceding stage
   arrival,       // what this pass receives
 };
-inline constexpr std::size_t k_streams = 17;
+inline constexpr std::size_t k_streams = 16;
 
 }  // namespace cairn::plan

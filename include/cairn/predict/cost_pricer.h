@@ -91,7 +91,7 @@ class CostPricer final : public Pricer {
   const hardware::FittedNumbers& host_;
   std::optional<hardware::Host> machine_;
   cost::ShardPricer shards_;
-  cost::TransferLaws node_laws_{};  // of transfers whose domains are joined inside a node
+  cost::TransferLaws node_laws_{};                       // of transfers whose domains are joined inside a node
   std::map<std::array<std::int64_t, 4>, Route> routes_;  // by a group's numbers, whatever its axis
   std::set<std::string> assumptions_;
   cost::Extrapolation extrapolation_;

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "cairn/predict/analytic.h"
@@ -40,6 +41,8 @@ struct EventOptions {
   std::uint64_t seed = 1;
   bool all_timelines = false;  // of one actor per stage, for traces
   Demands* demands = nullptr;  // null: nothing is shared, all work takes its price
+  // Told how far the simulation has come, many times a second; empty: nobody is.
+  std::function<void(std::size_t done, std::size_t of)> progress = {};
 };
 
 struct EventResult {

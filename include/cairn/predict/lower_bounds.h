@@ -15,6 +15,9 @@
 //             domains in place of ranks, shared by the ranks of a domain; B1: a rank's stated link inside
 //             its domain, B2: outside (of several networks, the fastest, and the sum of all in B1 + B2)
 //             and per stage the bytes that leave a rank over all its transfers, over B2 and over B1 + B2
+//             Prices are those of transfers alone, so that of those that overlap each has all of its links. Their sum
+//             is held against them here: a prediction waits until the busiest links have carried everything
+//             (prediction.h), and is never below this bound.
 //   memory    the busiest stage's least traffic (traffic.h) / bandwidth of device memory, or the longest path where
 //             each kernel takes what it moves beyond the chip, max(0, read - S) + max(0, written - S), over that
 //             bandwidth
@@ -27,6 +30,8 @@
 //             unless it stayed on some chip: (bytes - devices x S) / (devices x bandwidth)
 //   network   the busiest device forms 1 / devices of the products of a chain of matrices through the model, or more:
 //             what then has to enter and leave it, over all its links (network_bound.h)
+// It holds of this plan, too, and is taken where it is larger: the plan's floors are rounded down to whole picoseconds
+// kernel by kernel, which from kernels of a nanosecond takes some thousandths.
 // Empty where nothing is proved.
 #pragma once
 
@@ -44,8 +49,12 @@ struct Bounds {
   std::optional<double> memory_s;
   std::optional<double> network_s;
   std::optional<double> together_s;
+  core::Picoseconds links = 0;  // within network_s: what the busiest links need for all that they carry
   std::optional<double> best_s() const;
 };
+
+// Of each kind the larger, where either is proved.
+Bounds larger(const Bounds& a, const Bounds& b);
 
 struct DeviceLimits {
   double peak_flops = 0.0;  // at the recipe's matrix type [FLOP/s]

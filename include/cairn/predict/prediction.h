@@ -73,8 +73,9 @@ struct Prediction {
   Copies copies;
   Bounds plan_bounds;
   Bounds problem_bounds;
-  double hardware_flops = 0.0;  // executed by contractions on all ranks, recomputation included
-  double model_flops = 0.0;     // 3 x forward, attention counted full
+  double hardware_flops = 0.0;  // executed by contractions on all ranks, recomputation included (ir::flops)
+  // 3 x forward, attention counted full or its unmasked pairs alone, whatever the kernel; definitions in report/run.h.
+  double model_flops = 0.0;
   double model_flops_causal = 0.0;
   std::vector<PriceLine> prices;         // most expensive first
   std::vector<ClassFloor> class_floors;  // of the stage that ends last
@@ -106,6 +107,9 @@ bool fits(const MemoryReport& report);
 inline constexpr double k_tight_share = 0.05;
 bool tight(const MemoryReport& report);
 
+// Step time = max( end of the last step of all ranks, Bounds::links ): transfers that overlap are priced as if each had
+// its links to itself, and where the busiest links need longer than that for all of them together, the step waits for
+// the links (Breakdown::links). The same of either engine, so that they still agree in every picosecond.
 Prediction predict(const PredictionInput& input);
 
 }  // namespace cairn::predict

@@ -35,7 +35,9 @@ class Pricer {
 // Prices of a block, parallel to its works.
 using BlockPrices = std::vector<Price>;
 
-// Remembers the prices of every block it has seen. Blocks must outlive it or be forgotten together with it.
+// Remembers the prices of every block it has seen. Blocks must outlive it or be forgotten together with it. A price
+// that simulated time does not reach, and work of more operations than can be counted, are core::ConfigurationErrors
+// that name the work.
 class PriceTable {
  public:
   explicit PriceTable(Pricer& pricer) : pricer_(pricer), host_per_kernel_(pricer.host_per_kernel()) {}

@@ -62,6 +62,7 @@ struct Breakdown {
   core::Picoseconds offload = 0;                          // awaiting copies to and from the host and the drives
   core::Picoseconds bubble = 0;                           // awaiting a peer's computation
   core::Picoseconds host = 0;
+  core::Picoseconds links = 0;  // after all work: until links that overlapping transfers share have carried everything
   core::Picoseconds other = 0;  // 0 by construction; tested
   core::Picoseconds total() const;
 };

@@ -57,14 +57,23 @@ struct MovesRow {
 
 // What some device of several must move, whether bounded with what it sends and receives together or for each way.
 struct DevicesRow {
+  // Words that each device moves in a known algorithm, where it works under the premises of the bound, or why it does
+  // not.
+  struct Algorithm {
+    std::string name;
+    double words = 0.0;
+    std::string left_out = {};
+  };
   enum class Counted { both_ways, each_way };
   double devices = 1.0;
   Counted counted = Counted::both_ways;
   double words = 0.0;
+  double memory = 0.0;  // of a device; 0: none matters
+  std::string memory_name = {};
   std::optional<double> total = {};  // received by all devices together, where it is known
   std::string method;
   std::string premise;
-  std::vector<std::pair<std::string, double>> algorithms = {};  // words each device moves in known ones
+  std::vector<Algorithm> algorithms = {};
   // Of the way that carries more, at least.
   double words_one_way() const { return counted == Counted::each_way ? words : words / 2.0; }
 };

@@ -2,13 +2,20 @@
 //
 //   tokens/s = global batch x seq_len / step time
 //   MFU      = model FLOPs / (step time x accelerators x dense peak of the recipe's matrix type)
-//   HFU      = the same with the FLOPs that are executed, recomputation included
+//   HFU      = the same with the FLOPs that are executed, recomputation included; pairs that a kernel skips are not
 //   USD/step = step time [h] x accelerators x price of an accelerator hour
 //   J/step   = step time x (accelerators x power + nodes x overhead of a node) x PUE
-// Model FLOPs are 3 x forward, attention counted full; the causal MFU counts unmasked pairs only.
+// Model FLOPs are 3 x forward with attention counted full, the convention of published figures (Chowdhery et al., PaLM,
+// arXiv 2204.02311, appendix B; Narayanan et al., SC 2021): all s^2 pairs of s tokens whatever the causal mask hides. A
+// window of w keys is part of the model, no mask of it: its full attention is the pairs less than w apart, before or
+// after. The causal MFU counts unmasked pairs alone. Neither depends on the kernel. Always
+//   causal MFU <= MFU < 2 x causal MFU    a query sees itself and one side, which has as many pairs as the other
+//   causal MFU <= HFU <= 1                every unmasked pair is executed, at the peak at most
+// so that MFU < 2: it passes 1 where attention is most of the work and its kernel skips half of it, and a warning says
+// so then.
 //
-// The text, from top to bottom: the answer, where the time goes, what is most expensive and how far each piece is from its
-// floor, memory at the peak, lower bounds, and what to distrust.
+// The text, from top to bottom: the answer, where the time goes, what is most expensive and how far each piece is from
+// its floor, memory at the peak, lower bounds, and what to distrust.
 #pragma once
 
 #include <optional>

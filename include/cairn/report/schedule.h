@@ -3,13 +3,16 @@
 //
 //   1f1b, 2 stages, 2 micro-batches
 //   makespan 9   bubble 33.3 %   longest device 9   activations 2 1
+// Of one that is too long for the lines of a terminal the picture shows the beginning and the end.
 //   0  |F0 F1    B0----B1----|
 //   1  |   F0 B0----F1 B1----|
 // A row of the picture is a device, left to right is time. An operation is a letter, its micro-batch and a line to its
 // end, or a stretch in its kind's colour with the micro-batch in it.
 //
 //   bubble = idle / makespan of the device that is idle most
-//   activations in micro-batches of a full 1/stages of the model
+//   longest device = the longest that any takes from its first start to its last end: what an iteration takes where
+//   devices that are done begin the next
+//   activations in micro-batches of a full 1/stages of the model, the most at once
 #pragma once
 
 #include <functional>
@@ -32,6 +35,13 @@ struct ScheduleAnswer {
   double seconds_per_unit = 1.0;
   // Of the longest device, that no order under the kind's memory limit can beat; for kinds that search.
   std::optional<pipeline::Fraction> span_lower_bound = std::nullopt;
+  // Of one more micro-batch, for pipelines that are never emptied between updates.
+  std::optional<pipeline::Fraction> steady = std::nullopt;
+  struct StageTimes {
+    double forward_s = 0.0;
+    double backward_s = 0.0;  // whole
+  };
+  std::vector<StageTimes> stage_times = {};                 // of stages that differ; `times` are those of the first
   std::optional<pipeline::Filling> filling = std::nullopt;  // where work for the bubbles was given
   std::vector<std::string> assumptions = {};
 };

@@ -20,12 +20,20 @@
 
 namespace cairn::report {
 
+struct TopologyFlow {
+  std::string from = {};
+  std::string to = {};
+  double bytes = 0.0;
+  double finish_s = 0.0;
+};
 struct TopologyFlows {
   std::size_t count = 0;
   sim::Sharing sharing = sim::Sharing::max_min;
   double makespan_s = 0.0;
   double first_finish_s = 0.0;
   double mean_finish_s = 0.0;
+  std::vector<double> finish_s = {};     // by row of the table
+  std::vector<TopologyFlow> first = {};  // rows that a text shows
 };
 
 struct TopologyAnswer {
@@ -39,7 +47,8 @@ struct TopologyAnswer {
 };
 // Everything but the flows.
 TopologyAnswer describe(topology::Network network, const topology::PriceList& prices);
-TopologyFlows summary(const traffic::FlowRun& run, sim::Sharing sharing);
+TopologyFlows summary(const topology::Topology& network, const traffic::FlowFile& flows, const traffic::FlowRun& run,
+                      sim::Sharing sharing);
 std::string_view name(sim::Sharing sharing);
 
 std::string json(const TopologyAnswer& answer, const Tool& tool, int indent = 2);

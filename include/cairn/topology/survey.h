@@ -16,11 +16,11 @@ struct Survey {
   double alltoall_load = 0.0;  // [s per byte and pair]
 };
 
-// P^2 x diameter up to which a survey takes about a second.
+// P^2 x diameter, and links, up to which a survey takes about a second.
 inline constexpr std::int64_t k_survey_limit = std::int64_t{1} << 27;
-bool is_surveyed(std::int64_t endpoints, std::int64_t diameter);
+bool is_surveyed(const Topology& topology, std::int64_t diameter);
 
-// Time O(P^2 route length), memory O(links). Valid: P >= 2, links < 2^31.
+// Time O(P^2 route length), memory O(links). Valid: P >= 2, is_surveyed().
 Survey survey(const Topology& topology);
 
 }  // namespace cairn::topology

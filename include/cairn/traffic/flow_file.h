@@ -5,9 +5,10 @@
 //   1,2,1e6,0,1
 //   2,3,1e6,0,1;2
 //
-// src, dst: endpoints. start_s: not before [s]. after: rows that must have ended first, counted from 1, the header not
-// counted; a file that names row 0 counts from 0. start_s and after may be left out, as columns and as fields. Fields
-// are numbers, so quotes mean nothing and are refused; empty lines are let pass.
+// src, dst: endpoints, by number or by the names that a graph gives them. bytes: bare, or with a unit as in 2GB.
+// start_s: not before [s], or with a unit as in 5ms. after: rows that must have ended first, counted from 1, the header
+// not counted; a file that names row 0 counts from 0. start_s and after may be left out, as columns and as fields.
+// Quotes mean nothing and are refused; empty lines are let pass.
 #pragma once
 
 #include <cstdint>
@@ -44,11 +45,13 @@ struct FlowFile {
   }
 };
 
-// Throws core::ConfigurationError with up to k_shown_errors wrong places: fields that are no numbers, negative amounts,
-// a flow to itself, a row that is not there or waits for itself.
-FlowFile parse_flows(std::string_view text, const std::string& file_name);
-FlowFile read_flows(const std::filesystem::path& file);
+// Names of endpoints, by their numbers; empty where they are only numbered.
+using EndpointNames = std::vector<std::string>;
 
-inline constexpr std::size_t k_shown_errors = 20;
+// Throws core::ConfigurationError with up to core::k_shown_errors wrong places: fields that are no amounts, negative ones,
+// endpoints that no node is called, a flow to itself, a row that is not there or waits for itself.
+FlowFile parse_flows(std::string_view text, const std::string& file_name, const EndpointNames& names = {});
+// Of a file of at most core::k_most_listed_bytes.
+FlowFile read_flows(const std::filesystem::path& file, const EndpointNames& names = {});
 
 }  // namespace cairn::traffic

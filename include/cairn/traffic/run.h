@@ -6,6 +6,7 @@
 
 #include "cairn/core/time.h"
 #include "cairn/sim/flows.h"
+#include "cairn/topology/composite.h"
 #include "cairn/topology/topology.h"
 #include "cairn/traffic/flow_file.h"
 
@@ -18,12 +19,16 @@ struct FlowRun {
   double mean_s = 0.0;
 };
 
+// What a graph calls its endpoints; empty for networks that number them.
+EndpointNames endpoint_names(const topology::Composite& network);
+
 // Links, routes and flows with the numbers sim counts by: links in the order in which flows first cross them, pairs of
 // endpoints that several flows share routed once. Throws core::ConfigurationError: an endpoint that does not exist
 // (with the file's line).
 sim::FlowProblem problem(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing);
 
 // Throws core::ConfigurationError, also for what sim::run_flows refuses. At least one row.
-FlowRun run(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing = sim::Sharing::max_min);
+FlowRun run(const topology::Topology& network, const FlowFile& flows, sim::Sharing sharing = sim::Sharing::max_min,
+            sim::FlowObserver* observer = nullptr);
 
 }  // namespace cairn::traffic

@@ -1,0 +1,36 @@
+#include "known_words.h"
+
+#include "cairn/pebble/operation_text.h"
+#include "cairn/pebble/parallel_bounds.h"
+#include "cairn/pipeline/generators.h"
+#include "cairn/swarm/swarm.h"
+
+namespace cairn::cli {
+
+std::string operators_text() {
+  std::string text = "Operators:\n";
+  for (const pebble::OperatorKind& kind : pebble::operator_kinds()) {
+    text += "  " + kind.name;
+    for (const pebble::OperatorKey& key : kind.keys) text += key.fallback ? " [" + key.name + "]" : " " + key.name;
+    text += "\n";
+  }
+  text += "Exchanges between p devices of n bytes or words:\n";
+  for (const pebble::ExchangeKind& kind : pebble::exchange_kinds()) text += "  " + kind.name + " p n\n";
+  return text;
+}
+
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names{"einsum"};
+  for (const pebble::ExchangeKind& kind : pebble::exchange_kinds()) names.push_back(kind.name);
+  for (const pebble::OperatorKind& kind : pebble::operator_kinds()) names.push_back(kind.name);
+  return names;
+}
+
+std::vector<std::string> schedule_kinds() {
+  std::vector<std::string> names;
+  for (const pipeline::Generator& kind : pipeline::generators()) names.emplace_back(kind.kind);
+  names.emplace_back(swarm::k_kind);
+  return names;
+}
+
+}  // namespace cairn::cli

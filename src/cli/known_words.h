@@ -1,0 +1,14 @@
+// Words of the command line that other modules own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cairn::cli {
+
+// Every operator with its sizes, those that may be left out in brackets, and every exchange: for help.
+std::string operators_text();
+std::vector<std::string> operator_names();
+std::vector<std::string> schedule_kinds();
+
+}  // namespace cairn::cli

@@ -1,0 +1,170 @@
+#include "write_out.h"
+
+#include "cairn/config/read.h"
+#include "cairn/models/huggingface.h"
+
+namespace cairn::experiment {
+namespace {
+
+using config::Node;
+
+constexpr const char* k_models = "models";
+constexpr const char* k_clusters = "clusters";
+constexpr const char* k_accelerators = "accelerators";
+constexpr const char* k_precision = "precision";
+constexpr const char* k_frameworks = "frameworks";
+constexpr const char* k_calibration = "calibration";
+
+template <class T>
+Node block_of(const T& value) {
+  core::Diagnostics none;
+  return config::parse_text(config::to_json(value, -1), config::Syntax::json, {}, none);
+}
+
+class Writer {
+ public:
+  Writer(const Resolved& resolved, const config::Loader& loader, Naming naming)
+      : r_(resolved), loader_(loader), naming_(naming) {}
+
+  Experiment write() {
+    Experiment result = r_.experiment;
+    result.model = model();
+    result.cluster = cluster();
+    result.calibration = portable(calibration_reference(r_), k_calibration);
+    training(result.training);
+    strategy(result.strategy);
+    return result;
+  }
+
+ private:
+  // The bare name by which the search folders hold the file that `named` means, wherever it is said; empty: none.
+  std::string shared_name(const Node& named, const std::string& text, std::string_view kind) const {
+    if (naming_ == Naming::in_full) return {};
+    core::Diagnostics none;
+    const std::filesystem::path file = loader_.find(text, kind, named.place, {}, none);
+    const config::SourceFile* source = r_.sources.find(file);
+    if (source == nullptr || source->folder.empty()) return {};
+    return loader_.find_shipped(source->name(), kind) == file ? source->name() : std::string();
+  }
+
+  // `reference` with the name under `key` of its map, or of itself, replaced.
+  static Node renamed(Node reference, const char* key, const std::string& name) {
+    Node scalar = config::make_scalar(name, {});
+    if (reference.is_scalar()) return scalar;
+    reference.put(key, std::move(scalar));
+    return reference;
+  }
+
+  // A name, {file: name, overriding keys} or a block, as it can be read from anywhere.
+  Node portable(const Node& reference, std::string_view kind) const {
+    const Node* named = reference.is_scalar() ? &reference : reference.find("file");
+    if (named == nullptr) return reference;
+    if (const std::string name = shared_name(*named, named->text, kind); !name.empty())
+      return renamed(reference, "file", name);
+    core::Diagnostics none;
+    return loader_.resolve(reference, kind, {}, none);
+  }
+
+  Node model() const {
+    const Node& reference = r_.experiment.model;
+    const char* key = reference.find("hf") != nullptr ? "hf" : "file";
+    const Node* named = reference.is_scalar() ? &reference : reference.find(key);
+    if (named == nullptr) return reference;
+    if (const std::string name = shared_name(*named, named->text, k_models); !name.empty())
+      return renamed(reference, key, name);
+    core::Diagnostics none;
+    return block_of(models::read_model(reference, loader_, none));
+  }
+
+  Node cluster() const {
+    Node result = portable(r_.experiment.cluster, k_clusters);
+    if (const Node* accelerator = result.find("accelerator"))
+      result.put("accelerator", portable(*accelerator, k_accelerators));
+    return result;
+  }
+
+  // A recipe of the user's own is said over the default one, under whose name it then goes.
+  Node precision() const {
+    Node block = block_of(r_.recipe);
+    const Node& asked = r_.experiment.training.precision;
+    const Node* named = asked.is_map() ? asked.find("recipe") : &asked;
+    if (named != nullptr && named->is_scalar()) {
+      core::Diagnostics none;
+      const config::SourceFile* source =
+          r_.sources.find(loader_.find(named->text, k_precision, named->place, {}, none));
+      if (source == nullptr || source->folder.empty()) block.remove("recipe");
+    }
+    return block;
+  }
+
+  Node framework() const {
+    const Node asked = framework_reference(r_);
+    if (!asked.is_scalar()) return asked;
+    const std::size_t release = std::min(asked.text.find('@'), asked.text.size());
+    const std::string name = shared_name(asked, asked.text.substr(0, release), k_frameworks);
+    hardware::FrameworkProfile profile = r_.framework;
+    profile.name = framework_label(r_);
+    return name.empty() ? block_of(profile) : config::make_scalar(name + asked.text.substr(release), {});
+  }
+
+  void training(Training& training) const {
+    training.global_batch = {.sequences = r_.global_batch, .tokens = 0.0};
+    training.precision = precision();
+    training.framework = framework();
+    const hardware::Kernels& defaults = r_.framework.kernels;
+    KernelChoice& kernels = training.kernels;
+    kernels.attention = kernels.attention.value_or(defaults.attention);
+    kernels.norm = kernels.norm.value_or(defaults.norm);
+    kernels.pointwise = kernels.pointwise.value_or(defaults.pointwise);
+    kernels.loss = kernels.loss.value_or(defaults.loss);
+    kernels.compiled = kernels.compiled.value_or(defaults.compiled);
+  }
+
+  void strategy(StrategyChoice& choice) const {
+    const plan::Strategy& strategy = r_.strategy;
+    choice.dp = strategy.data;
+    choice.micro_batches = strategy.micro_batches;
+    choice.vocab_parallel = strategy.vocab_parallel;
+    choice.stages = Stages{.rule = {}, .layers = strategy.stage_layers};
+    if (strategy.share_saved_inputs) choice.recompute.share_saved_inputs = true;
+    zero(choice.zero);
+    overlap(choice.overlap);
+  }
+
+  void zero(Zero& zero) const {
+    const plan::Strategy& strategy = r_.strategy;
+    zero.prefetch = strategy.prefetch;
+    zero.reshard_after_forward = strategy.reshard_after_forward;
+    if (zero.stage > 0) {
+      zero.shard = strategy.shard == 0 ? strategy.data : strategy.shard;
+      zero.replicate = strategy.data / *zero.shard;
+    }
+    if (r_.choose_resident) zero.offload->resident = strategy.offload.resident_units;
+    if (r_.choose_interval && strategy.offload.device_every > 0) zero.offload->every = strategy.offload.device_every;
+  }
+
+  void overlap(Overlap& overlap) const {
+    const plan::Strategy& strategy = r_.strategy;
+    overlap.dp = DataOverlap{.reduce = strategy.overlap_gradient_reduce,
+                             .gather = strategy.overlap_parameter_gather,
+                             .bucket = core::Bytes::from_base(strategy.bucket_bytes)};
+    TensorOverlap tensor = overlap.tp.value_or(TensorOverlap{});
+    tensor.beside = strategy.overlap_tensor;
+    if (strategy.tensor_pieces.kind == plan::TensorPieces::Kind::chunked) tensor.chunks = strategy.tensor_pieces.count;
+    overlap.tp = tensor;
+    overlap.pp = strategy.overlap_sends;
+    if (r_.transformer.moe) overlap.ep = overlap.ep.value_or(ExpertOverlap{});
+  }
+
+  const Resolved& r_;
+  const config::Loader& loader_;
+  Naming naming_;
+};
+
+}  // namespace
+
+Experiment write_out(const Resolved& resolved, const config::Loader& loader, Naming naming) {
+  return Writer(resolved, loader, naming).write();
+}
+
+}  // namespace cairn::experiment

@@ -1,0 +1,87 @@
+#include "reach.h"
+
+#include <fmt/format.h>
+
+#include "cairn/core/format_units.h"
+#include "cairn/predict/timeline.h"
+#include "work_text.h"
+
+namespace cairn::predict {
+namespace {
+
+constexpr auto k_limit = static_cast<double>(core::k_reach);
+
+double price_of(const plan::Step& step, const BlockPrices& prices) {
+  return step.work < 0 ? 0.0 : static_cast<double>(prices[static_cast<std::size_t>(step.work)].duration);
+}
+
+core::Seconds seconds(double picoseconds) {
+  return core::Seconds::from_base(picoseconds / core::k_picoseconds_per_second);
+}
+
+// What takes longest of all work seen.
+struct Longest {
+  const plan::Work* work = nullptr;
+  std::int64_t times = 0;
+  double each = 0.0;
+
+  void see(const plan::Block& block, std::int64_t count, const BlockPrices& prices) {
+    for (const plan::Step& step : block.steps) {
+      const double price = price_of(step, prices);
+      if (price * static_cast<double>(count) <= each * static_cast<double>(times)) continue;
+      *this = {.work = &block.works[static_cast<std::size_t>(step.work)], .times = count, .each = price};
+    }
+  }
+
+  [[noreturn]] void raise(double total) const {
+    const std::string beyond = fmt::format("the step's work takes {} in a row, longer than simulated time reaches, {}",
+                                           core::format(seconds(total)), core::format(seconds(k_limit)));
+    if (work == nullptr)  // launches alone
+      throw core::OutOfRange(beyond).at("training.framework", "look at the profile's host_per_kernel");
+    raise_unpriceable(
+        *work, core::OutOfRange(fmt::format("{} each, {} times: {}", core::format(seconds(each)), times, beyond)));
+  }
+};
+
+}  // namespace
+
+double in_a_row(const plan::Block& block, const BlockPrices& prices, core::Picoseconds host_per_kernel) {
+  double sum = 0.0;
+  for (const plan::Step& step : block.steps)
+    sum += price_of(step, prices) + step.launches * static_cast<double>(host_per_kernel);
+  return sum;
+}
+
+void require_reachable(const plan::Program& program, PriceTable& prices) {
+  double total = 0.0;
+  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
+    for (const auto& [block, count] : block_counts(program, stage))
+      total += static_cast<double>(count) * in_a_row(*block, prices.of(*block), prices.host_per_kernel());
+  if (total < k_limit) return;
+  Longest longest;
+  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
+    for (const auto& [block, count] : block_counts(program, stage)) longest.see(*block, count, prices.of(*block));
+  longest.raise(total);
+}
+
+void require_reachable(double total, const plan::Block& block, std::int64_t count, PriceTable& prices) {
+  if (total < k_limit) return;
+  Longest longest;
+  longest.see(block, count, prices.of(block));
+  longest.raise(total);
+}
+
+void require_recordable(const plan::Program& program) {
+  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage) {
+    std::int64_t steps = 0;
+    for (const auto& [block, count] : block_counts(program, stage)) steps += count * std::ssize(block->steps);
+    if (steps > k_most_recorded)
+      core::raise_too_many(steps, k_most_recorded,
+                           {.key_path = "training.global_batch",
+                            .what = "pieces of work of one stage",
+                            .hint = "use a larger micro_batch, more ranks of dp, or fewer sequences: the time grows in "
+                                    "proportion to them"});
+  }
+}
+
+}  // namespace cairn::predict

@@ -1,0 +1,25 @@
+// What evaluation holds without a check of each addition. Evaluators add int64 picoseconds; no path through a step, and
+// no sum over part of it, is longer than all its work in a row:
+//
+//   sum over stages, passes, blocks, steps of ( price + launches x host_per_kernel ) < k_reach
+#pragma once
+
+#include "cairn/plan/program.h"
+#include "cairn/predict/price.h"
+
+namespace cairn::predict {
+
+// All work of a block in a row [ps].
+double in_a_row(const plan::Block& block, const BlockPrices& prices, core::Picoseconds host_per_kernel);
+
+// Throws core::ConfigurationError, naming the work that takes most of it, where the sum above is not so.
+void require_reachable(const plan::Program& program, PriceTable& prices);
+// The same of a sum already made, of a block that stands in it `count` times.
+void require_reachable(double total, const plan::Block& block, std::int64_t count, PriceTable& prices);
+
+// The account of a step keeps every piece of work of one stage, some 80 bytes each. Throws core::ConfigurationError
+// where a stage has more of them than k_most_recorded, some five gigabytes.
+inline constexpr std::int64_t k_most_recorded = std::int64_t{1} << 26;
+void require_recordable(const plan::Program& program);
+
+}  // namespace cairn::predict
