@@ -15,6 +15,10 @@ namespace cairn::config {
 
 namespace {
 
+// No amount other than 0 is smaller or larger, in base units: products and quotients of a few stay finite.
+constexpr double k_least_amount = 1e-30;
+constexpr double k_most_amount = 1e30;
+
 struct Context {
   core::Diagnostics& diagnostics;
   Origins& origins;
@@ -276,6 +280,9 @@ class ParserValue final : public Value {
     if (rule.positive && value <= 0.0) return "more than 0 is due";
     if (value < rule.minimum) return fmt::format("at least {} is due", show(rule.minimum));
     if (value > rule.maximum) return fmt::format("at most {} is due", show(rule.maximum));
+    const double size = std::abs(value);
+    if (size != 0.0 && (size < k_least_amount || size > k_most_amount))
+      return fmt::format("{} to {} is due", show(k_least_amount), show(k_most_amount));
     return {};
   }
 

@@ -1,6 +1,7 @@
 #include "cairn/pipeline/filling.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <numeric>
 
@@ -60,20 +61,26 @@ class DeviceFill {
   }
 
  private:
+  // The time that the first `count` of equal `parts` take, which products of 64 bits may not hold.
+  static Picoseconds up_to(Picoseconds whole, std::int32_t count, std::int32_t parts) {
+    __extension__ using Wide = __int128;
+    return static_cast<Picoseconds>(static_cast<Wide>(whole) * count / parts);
+  }
+
   void add(std::int32_t index, Picoseconds at, std::int32_t parts_of_stage) {
     const ExtraWork& work = work_[static_cast<std::size_t>(index)];
     const Picoseconds whole = work.duration / parts_of_stage;
     for (std::int32_t part = 0; part < work.parts && whole > 0; ++part)
       due_.push_back(
-          {.at = at, .work = index, .duration = whole * (part + 1) / work.parts - whole * part / work.parts});
+          {.at = at, .work = index, .duration = up_to(whole, part + 1, work.parts) - up_to(whole, part, work.parts)});
   }
 
   // The oldest piece that is due and fits comes first, until none does.
   void fill(Gap gap, std::int32_t step, std::vector<Filling::Piece>& pieces) {
     for (auto piece = due_.begin(); piece != due_.end();) {
       const Picoseconds start = step == 0 ? std::max(gap.start, piece->at) : gap.start;
-      const auto needed = static_cast<Picoseconds>(rules_.margin * static_cast<double>(piece->duration));
-      if (start + needed > gap.end) {
+      const double needed = std::floor(rules_.margin * static_cast<double>(piece->duration));
+      if (needed > static_cast<double>(gap.end - start)) {
         ++piece;
         continue;
       }

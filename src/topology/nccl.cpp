@@ -97,6 +97,9 @@ class Importer {
     std::istringstream text(attribute(node, "link_speed"));
     double rate = 0.0;
     text >> rate;
+    constexpr double k_fastest = 1024.0;  // GT/s, eight times that of PCIe 7.0
+    if (rate > k_fastest)
+      fail("a link_speed beyond 1024 GT/s", "export it with NCCL_TOPO_DUMP_FILE; PCIe 7.0 has 128 GT/s");
     double share = rate >= k_gen3 ? rate / k_gen3 : 1.0;
     for (const auto& [old, old_share] : k_old)
       if (rate == old) share = old_share;

@@ -60,7 +60,7 @@ std::set<std::string> attacked_words(const std::string& command) {
     std::string all(surface.command);
     if (surface.grammar == Grammar::words)
       for (const std::string& seed : seeds_of(surface)) {
-        std::string line = all;
+        std::string line(surface.command);
         line.replace(line.find('*'), 1, seed);
         std::replace(line.begin(), line.end(), '\n', ' ');
         if (line.starts_with(command + " ")) all = line + " " + all;

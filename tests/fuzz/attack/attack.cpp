@@ -131,10 +131,10 @@ bool went_well(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 
 
 class Attack {
  public:
-  Attack(const Surface& surface, const Plan& plan)
+  Attack(const Surface& surface, const Mutator& mutator, const Plan& plan)
       : surface_(surface),
         plan_(plan),
-        mutator_(mutator_of(surface)),
+        mutator_(mutator),
         progress_(static_cast<Progress*>(
             mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
     if (progress_ == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
@@ -192,7 +192,7 @@ class Attack {
 
   const Surface& surface_;
   const Plan& plan_;
-  Mutator mutator_;
+  const Mutator& mutator_;
   Scratch scratch_;
   Notes findings_;  // "index complaint" lines
   Notes reports_;
@@ -247,7 +247,9 @@ std::vector<std::string> seeds_of(const Surface& surface) {
 
 Mutator mutator_of(const Surface& surface) { return {surface.grammar, seeds_of(surface), tokens_of(surface)}; }
 
-Tally attack(const Surface& surface, const Plan& plan) { return Attack(surface, plan).run(); }
+Tally attack(const Surface& surface, const Mutator& mutator, const Plan& plan) {
+  return Attack(surface, mutator, plan).run();
+}
 
 std::string complaint_here(const Surface& surface, const std::string& input, Optional optional) {
   return judged(Scratch(), surface, input, optional);

@@ -42,7 +42,7 @@ std::string read_whole(const std::filesystem::path& file);
 // Seeds and the tokens of its schemas.
 Mutator mutator_of(const Surface& surface);
 
-Tally attack(const Surface& surface, const Plan& plan);
+Tally attack(const Surface& surface, const Mutator& mutator, const Plan& plan);
 
 // One input in this process, or in one of its own, so that a sanitizer's report is a complaint.
 std::string complaint_here(const Surface& surface, const std::string& input, Optional optional = Optional::by_input);

@@ -91,6 +91,12 @@ class Caught {
   int saved_ = -1;
 };
 
+#ifdef CAIRN_SANITIZED
+constexpr unsigned k_seconds_here = k_sanitized_times * k_most_seconds;
+#else
+constexpr unsigned k_seconds_here = k_most_seconds;
+#endif
+
 void limit_time(unsigned seconds) {
   const itimerval timer{.it_interval = {.tv_sec = 0, .tv_usec = 0},
                         .it_value = {.tv_sec = static_cast<time_t>(seconds), .tv_usec = 0}};
@@ -186,7 +192,7 @@ Answer call_here(const std::vector<std::string>& command) {
   const std::vector<char*> words = pointers(command);
   out.begin();
   err.begin();
-  limit_time(k_most_seconds);
+  limit_time(k_seconds_here);
   Answer answer;
   answer.code = cli::run(static_cast<int>(command.size()), words.data());
   limit_time(0);

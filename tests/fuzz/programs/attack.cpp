@@ -124,6 +124,8 @@ int run_job(const Options& options, int job, Together& together) {
     if (options.surface.empty() ? i % static_cast<std::size_t>(options.jobs) == static_cast<std::size_t>(job)
                                 : job == 0 && surfaces()[i].name == options.surface)
       mine.push_back(&surfaces()[i]);
+  std::vector<Mutator> mutators;
+  for (const Surface* surface : mine) mutators.push_back(mutator_of(*surface));
   std::vector<Tally> tallies(mine.size());
   const auto start = std::chrono::steady_clock::now();
   const auto done = [&] {
@@ -136,7 +138,7 @@ int run_job(const Options& options, int job, Together& together) {
       plan.first += tallies[i].inputs;
       if (options.total > 0) plan.inputs = options.total;
       if (options.total > 0) plan.seconds = k_turn;
-      const Tally tally = attack(*mine[i], plan);
+      const Tally tally = attack(*mine[i], mutators[i], plan);
       together.inputs += tally.inputs;
       together.known += tally.known;
       together.found += tally.findings.size();

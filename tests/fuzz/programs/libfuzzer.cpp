@@ -1,6 +1,6 @@
 // libFuzzer over one surface: --surface=NAME, else the first; every other option is libFuzzer's own.
 //
-//   attack_libfuzzer --surface=cluster -max_total_time=60 -rss_limit_mb=4096 -timeout=20 FOLDERS
+//   attack_libfuzzer --surface=cluster -max_total_time=60 -rss_limit_mb=4096 -timeout=80 FOLDERS
 //
 // Folders are given by their whole path: the working folder becomes one of its own.
 #include <cstdint>
