@@ -472,6 +472,7 @@ const hardware::FrameworkProfile& Job::framework() const { return implementation
 const plan::Strategy& Job::strategy() const { return implementation_->r_.strategy; }
 const plan::Program& Job::program() const { return implementation_->program_; }
 predict::PriceTable& Job::prices() { return *implementation_->prices_; }
+predict::CostPricer& Job::pricer() { return *implementation_->pricer_; }
 double Job::peak_flops() const { return implementation_->peak_flops(); }
 std::int64_t Job::gpus() const { return implementation_->r_.machine.network.gpus(); }
 std::int64_t Job::global_batch() const { return implementation_->r_.global_batch; }

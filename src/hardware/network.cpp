@@ -81,6 +81,10 @@ std::vector<Described> general_form(const Cluster& cluster) {
 
 // Direct links between neighbours are a level of their own, of pairs.
 void split_pairs(std::vector<Described>& levels) {
+  for (std::size_t i = 1; i < levels.size(); ++i)
+    if (levels[i].spec.pairs)
+      fail(levels[i].key_path + ".pairs", "direct links join accelerators, which the innermost level does",
+           "describe them there, or remove them");
   Described& tree = levels.front();
   if (!tree.spec.pairs) return;
   if (tree.size % 2 != 0) fail(tree.key_path + ".pairs", "an odd number of accelerators", "remove pairs");

@@ -82,6 +82,10 @@ TEST_CASE("bridges between neighbours become a level of pairs", "[hardware][netw
   CHECK(net.levels[1].domain == 4);
   CHECK(gigabytes(net.levels[1].gpu_bandwidth()) == Approx(25));  // two links of 25 for a pair
   CHECK(gigabytes(net.levels[1].unit_bandwidth()) == Approx(50));
+  const char* trees =
+      "{name: t, accelerator: l20-48gb, gpus_per_node: 2, nodes: 2, intra: {kind: nvswitch, bandwidth: 9 GB/s, latency: 1 us}, "
+      "inter: {kind: pcie-tree, bandwidth: 9 GB/s, latency: 1 us, pairs: {bandwidth: 9 GB/s, latency: 1 us}}}";
+  CHECK(test::complaints(trees).find("inter.pairs: direct links join accelerators") != std::string::npos);
 }
 
 TEST_CASE("switches of a PCIe tree share the way to the root complex", "[hardware][network]") {

@@ -61,6 +61,7 @@ class Job {
   const plan::Strategy& strategy() const;
   const plan::Program& program() const;
   predict::PriceTable& prices();
+  predict::CostPricer& pricer();  // of those prices, with the parts of each
   double peak_flops() const;  // of one device, dense, at the recipe's matrix type [FLOP/s]
   std::int64_t gpus() const;
   std::int64_t global_batch() const;  // sequences

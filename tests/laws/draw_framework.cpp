@@ -1,0 +1,95 @@
+#include "random_experiments.h"
+
+namespace cairn::laws {
+namespace {
+
+Json flags(Draw& draw, std::initializer_list<const char*> keys) {
+  Json result = Json::object();
+  for (const char* key : keys)
+    if (draw.chance(0.4)) result[key] = draw.coin();
+  return result;
+}
+
+Json draw_kernels(Draw& draw) {
+  Json kernels = flags(draw, {"wide_scores", "scaled_product", "separate_qkv", "separate_gate", "narrow_norm",
+                              "finds_best_token", "gathers_logits", "compiled"});
+  if (draw.coin())
+    kernels["attention"] = draw.word({"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"});
+  if (draw.coin()) kernels["norm"] = draw.word({"fused", "unfused"});
+  if (draw.coin()) kernels["pointwise"] = draw.word({"fused", "eager"});
+  if (draw.coin()) kernels["loss"] = draw.word({"fused", "unfused", "log-softmax"});
+  return kernels;
+}
+
+Json draw_overlap(Draw& draw) {
+  Json overlap =
+      flags(draw, {"dp_reduce", "dp_reduce_sharded", "dp_gather", "tp_backward", "tp_forward", "pp", "cp", "ep"});
+  Json bucket = Json::object();
+  if (draw.coin()) bucket["bytes"] = draw.quantity(0.1, 500, "MB");
+  if (draw.coin()) bucket["elements"] = draw.between(1000, 40'000'000);
+  if (draw.coin()) bucket["elements_per_rank"] = draw.between(0, 1'000'000);
+  if (draw.coin()) bucket["stages"] = draw.word({"first", "all"});
+  if (draw.coin()) overlap["bucket"] = bucket;
+  return overlap;
+}
+
+Json draw_allocator(Draw& draw) {
+  Json allocator = flags(draw, {"records_streams"});
+  if (draw.coin()) allocator["reserve_factor"] = draw.share(1, 1.5);
+  if (draw.coin()) allocator["exchange_factor"] = draw.share(1, 1.5);
+  if (draw.coin()) allocator["segment"] = draw.word({"0 B", "2 MiB", "20 MiB"});
+  if (draw.coin()) allocator["gemm_workspace"] = draw.quantity(1, 64, "MiB");
+  return allocator;
+}
+
+Json draw_sharding(Draw& draw) {
+  Json sharding = flags(draw, {"reshard_after_forward", "narrow_shards"});
+  if (draw.coin()) sharding["reduce"] = draw.word({"every-micro-batch", "last-micro-batch"});
+  if (draw.coin()) sharding["prefetch"] = draw.between(0, 2);
+  if (draw.chance(0.2)) sharding["pipeline"] = draw.coin();
+  return sharding;
+}
+
+}  // namespace
+
+Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped) {
+  Draw draw(seed);
+  Json file{{"version", 1}, {"name", draw.word({"a framework", "another framework"})}};
+  if (draw.chance(0.2)) file["extends"] = draw.of(shipped);
+  if (draw.chance(0.7)) file["kernels"] = draw_kernels(draw);
+  if (draw.coin())
+    file["fused_softmax"] = {{"least", draw.power_of_two(0, 6)},
+                             {"longest", draw.power_of_two(8, 14)},
+                             {"multiple", draw.power_of_two(0, 3)}};
+  if (draw.coin()) {
+    file["accumulation"] = flags(draw, {"fused", "separate_buffer", "whole_reduce"});
+    if (draw.coin()) file["accumulation"]["format"] = draw.word({"recipe", "parameters"});
+  }
+  if (draw.chance(0.7)) file["overlap"] = draw_overlap(draw);
+  if (draw.coin()) file["stages"] = draw.word({"even", "balanced", "by-weight"});
+  if (draw.coin()) {
+    file["p2p"] = flags(draw, {"scatter_gather"});
+    if (draw.coin()) file["p2p"]["host_waits"] = draw.word({"never", "unless-interleaved", "always"});
+  }
+  if (draw.coin()) file["host"] = flags(draw, {"synchronises_passes"});
+  if (draw.coin()) {
+    file["optimizer"] = flags(draw, {"multi_tensor", "gradient_copy", "separate_parameter_copy"});
+    if (draw.coin()) file["optimizer"]["gradient_reads"] = draw.between(0, 3);
+  }
+  if (draw.coin()) file["sharding"] = draw_sharding(draw);
+  if (draw.coin()) file["recompute"] = flags(draw, {"repeats_communication", "gathers_saved_input", "covers_ends"});
+  if (draw.coin()) file["buffers"] = {{"results", draw.between(0, 3)}};
+  if (draw.coin()) file["allocator"] = draw_allocator(draw);
+  if (draw.coin()) {
+    file["capabilities"] = flags(draw, {"sequence_parallel", "selective_recompute", "interleaved", "context_parallel"});
+    if (draw.coin()) file["capabilities"]["zero"] = draw.between(0, 3);
+  }
+  const auto time = [&](double most) { return draw.coin() ? std::string("0 s") : draw.quantity(0.1, most, "us"); };
+  file["fitted"] = {
+      {"host_per_kernel", time(50)}, {"host_per_micro_batch", time(1000)}, {"host_per_step", time(10000)}};
+  if (draw.coin()) file["fitted"]["launches_per_peer"] = draw.between(0, 8);
+  if (draw.chance(0.3)) file["releases"] = {{"early", Json{{"overlap", draw_overlap(draw)}}}};
+  return file;
+}
+
+}  // namespace cairn::laws

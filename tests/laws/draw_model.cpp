@@ -1,0 +1,173 @@
+#include "random_experiments.h"
+
+namespace cairn::laws {
+namespace {
+
+// Heads of a model whose tensor-parallel ranks each hold some.
+// A model of several ways has them all together, and the width of one way.
+void draw_heads(Draw& draw, Json& model, std::int64_t unit, std::int64_t ways) {
+  const std::int64_t kv = unit * draw.power_of_two(0, 2);
+  const std::int64_t heads = draw.coin() ? kv : kv * draw.power_of_two(0, 3);
+  model["heads"] = heads;
+  if (heads != kv || draw.coin()) model["kv_heads"] = kv;
+  const std::int64_t size = draw.one<std::int64_t>({16, 32, 64, 64, 80, 128, 128, 256});
+  if (draw.coin()) {
+    model["head_dim"] = size;
+    model["hidden"] = draw.power_of_two(6, 13);
+  } else {
+    model["hidden"] = heads / ways * size;
+  }
+}
+
+Json draw_experts(Draw& draw, std::int64_t tp) {
+  const std::int64_t experts = draw.power_of_two(1, 6);
+  Json moe{{"experts", experts},
+           {"top_k", draw.between(1, std::min<std::int64_t>(experts, 8))},
+           {"ffn", tp * 64 * draw.power_of_two(0, 5)}};
+  if (draw.coin()) moe["shared_experts"] = draw.between(0, 2);
+  const bool shared = moe.value("shared_experts", 0) > 0;
+  if (shared && draw.coin()) moe["shared_ffn"] = tp * 64 * draw.power_of_two(0, 5);
+  if (draw.coin()) moe["capacity_factor"] = draw.coin() ? Json("dropless") : Json(draw.share(0.8, 2));
+  if (draw.coin()) moe["imbalance"] = draw.share(1, 3);
+  if (draw.coin()) moe["dispatcher"] = draw.word({"alltoall", "allgather", "smile", "exflow"});
+  if (draw.coin()) moe["node_limit"] = draw.coin() ? Json("none") : Json(draw.between(1, 4));
+  if (draw.coin()) moe["shortcut"] = shared && draw.coin();
+  return moe;
+}
+
+Json draw_latent(Draw& draw) {
+  Json mla{{"kv_lora", draw.power_of_two(5, 9)},
+           {"rope_dim", draw.power_of_two(4, 6)},
+           {"nope_dim", draw.power_of_two(5, 7)},
+           {"v_dim", draw.power_of_two(5, 7)}};
+  if (draw.coin()) mla["q_lora"] = draw.coin() ? 0 : draw.power_of_two(5, 10);
+  return mla;
+}
+
+// A pattern whose length divides the layers.
+Json draw_blocks(Draw& draw, const Json& model, std::int64_t layers, std::int64_t sequence) {
+  Json blocks = Json::array();
+  const bool linear = !model.value("qk_norm", false) && !model.value("qkv_bias", model.value("bias", true));
+  std::int64_t left = draw.divisor_of(layers);
+  while (left > 0) {
+    const std::int64_t repeat = draw.between(1, left);
+    Json block = Json::object();
+    if (repeat > 1 || draw.coin()) block["repeat"] = repeat;
+    if (draw.coin()) block["mlp"] = model.contains("moe") && draw.coin() ? "moe" : "dense";
+    const std::int64_t attention = draw.between(0, 5);
+    if (attention == 0) block["attention"] = "full";
+    if (attention == 1 || attention == 2) block["attention"] = {{"sliding", draw.between(1, 2 * sequence)}};
+    if (attention == 3 && model.contains("mla")) block["attention"] = "mla";
+    if (attention == 4 && linear) block["attention"] = "linear";
+    blocks.push_back(std::move(block));
+    left -= repeat;
+  }
+  return blocks;
+}
+
+void draw_switches(Draw& draw, Json& model) {
+  const auto flag = [&](const char* key, double chance) {
+    if (draw.chance(chance)) model[key] = draw.coin();
+  };
+  flag("bias", 0.6);
+  flag("qkv_bias", 0.2);
+  flag("projection_bias", 0.2);
+  flag("mlp_bias", 0.2);
+  flag("causal", 0.2);
+  flag("qk_norm", 0.2);
+  flag("embedding_norm", 0.2);
+  if (draw.coin()) model["norm"] = draw.word({"layernorm", "rmsnorm"});
+  if (draw.chance(0.3)) model["activation"] = draw.word({"gelu", "silu", "relu", "squared_relu"});
+  if (draw.chance(0.3)) model["dropout"] = draw.one({0.0, 0.1, 0.5});
+  if (draw.chance(0.2)) model["embedding_dropout"] = draw.one({0.0, 0.1});
+  if (draw.chance(0.2)) model["attention_dropout"] = draw.one({0.0, 0.1});
+}
+
+// What one of the special residual streams leaves out.
+void draw_residual(Draw& draw, Json& model, std::int64_t ways) {
+  if (ways > 1) {
+    model["residual"] = "kraken";
+    model["ways"] = ways;
+    return;
+  }
+  if (draw.chance(0.1)) {
+    model["residual"] = "ladder";
+    model["mlp_bias"] = false;
+    model["dropout"] = 0.0;
+  } else if (draw.coin()) {
+    model["residual"] = "standard";
+  }
+}
+
+DrawnModel draw_inline(Draw& draw, const Surroundings& around) {
+  const std::int64_t ways = draw.chance(0.07) ? around.tp * draw.power_of_two(around.tp == 1 ? 1 : 0, 2) : 1;
+  Json model{{"layers", around.layers}};
+  if (draw.coin()) model["version"] = 1;
+  if (draw.coin()) model["name"] = draw.word({"a model", "another model"});
+  if (draw.coin()) model["kind"] = "transformer";
+  draw_heads(draw, model, std::max(around.tp, ways), ways);
+  model["ffn"] = around.tp * draw.one<std::int64_t>({1, 3, 8, 11}) * draw.power_of_two(4, 10);
+  model["gated_mlp"] = draw.coin();
+  model["vocab"] =
+      draw.chance(0.8) ? around.tp * draw.one<std::int64_t>({512, 1000, 16000, 32064}) : draw.between(100, 50000);
+  if (draw.coin()) model["vocab_multiple"] = draw.power_of_two(0, 7);
+  model["tied_embeddings"] = !around.separate_ends && draw.coin();
+  if (draw.chance(0.8)) model["position"] = draw.word({"learned", "rope", "rope", "alibi", "none"});
+  if (draw.chance(0.3)) model["max_positions"] = around.sequence * draw.between(1, 4);
+  draw_switches(draw, model);
+  draw_residual(draw, model, ways);
+  const bool standard = model.value("residual", "standard") == "standard";
+  if (standard && draw.chance(0.35)) {
+    model["mlp_bias"] = false;
+    model["moe"] = draw_experts(draw, around.tp);
+  }
+  if (standard && draw.chance(0.12)) {
+    model.erase("kv_heads");
+    model["mla"] = draw_latent(draw);
+  }
+  if (standard && draw.chance(0.3)) model["blocks"] = draw_blocks(draw, model, around.layers, around.sequence);
+  const bool exflow = model.contains("moe") && model["moe"].value("dispatcher", "") == "exflow";
+  if (standard && !exflow && draw.chance(0.12)) {
+    model["mtp"] = {{"depth", draw.between(0, 2)}};
+    model["tied_embeddings"] = false;
+    model["position"] = draw.word({"rope", "alibi", "none"});
+  }
+  return {.model = model,
+          .moe = model.contains("moe") ? model["moe"] : Json(),
+          .layers = around.layers,
+          .latent = model.contains("mla")};
+}
+
+// A shipped model, shallower and with some keys of its own.
+DrawnModel draw_named(Draw& draw, const Shelf& shelf, const Surroundings& around) {
+  const std::string name = draw.of(names_of(shelf.models));
+  const Shelf::Model& shipped = shelf.models.at(name);
+  DrawnModel result{.model = Json{{shipped.huggingface && draw.coin() ? "hf" : "file", name}},
+                    .moe = shipped.block.contains("moe") ? shipped.block["moe"] : Json(),
+                    .layers = around.layers,
+                    .latent = shipped.block.contains("mla")};
+  const bool learned = shipped.block.value("position", "learned") == "learned";
+  const std::int64_t layers = shipped.block["layers"];
+  if (!learned && layers <= 48 && draw.chance(0.1)) {
+    result.model = name;
+    result.layers = layers;
+    return result;
+  }
+  result.model["layers"] = around.layers;
+  if (shipped.block.contains("blocks") && !shipped.block["blocks"].empty())
+    result.model["blocks"] = Json::array({{{"repeat", 1}, {"mlp", result.moe.is_null() ? "dense" : "moe"}}});
+  if (learned) result.model["max_positions"] = around.sequence;
+  if (around.separate_ends || draw.chance(0.1)) result.model["tied_embeddings"] = false;
+  if (draw.chance(0.3)) result.model["causal"] = draw.coin();
+  if (draw.chance(0.3)) result.model["attention_dropout"] = draw.one({0.0, 0.1});
+  return result;
+}
+
+}  // namespace
+
+DrawnModel draw_model(Draw& draw, const Shelf& shelf, const Surroundings& around) {
+  const bool power_of_two = (around.tp & (around.tp - 1)) == 0;  // as are the heads of shipped models
+  return power_of_two && draw.chance(0.2) ? draw_named(draw, shelf, around) : draw_inline(draw, around);
+}
+
+}  // namespace cairn::laws

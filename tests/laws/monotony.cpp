@@ -1,0 +1,317 @@
+// A better machine is never slower, and faster where the step waits for what was bettered.
+#include <cstdlib>
+#include <map>
+
+#include "cairn/config/read.h"
+#include "catch.h"
+#include "run_laws.h"
+#include "support/share.h"
+
+using namespace cairn;
+using namespace cairn::laws;
+
+namespace {
+
+using predict::Price;
+
+// One figure of a machine and which way is better.
+struct Resource {
+  std::string pointer;  // into the experiment
+  bool larger = true;
+};
+
+const std::map<std::string, bool>& directions() {
+  static const std::map<std::string, bool> larger_is_better{{"bandwidth", true},       {"uplink", true},
+                                                            {"write", true},           {"memory_bandwidth", true},
+                                                            {"flops", true},           {"capacity", true},
+                                                            {"clock", true},           {"peak", true},
+                                                            {"multiprocessors", true}, {"exponentials_per_clock", true},
+                                                            {"latency", false},        {"hop_latency", false},
+                                                            {"launch_floor", false}};
+  return larger_is_better;
+}
+
+// "450 GB/s" or 132, twice or half as much; a map of them, all.
+Json bettered(const Json& value, bool larger) {
+  const double factor = larger ? 2.0 : 0.5;
+  if (value.is_number_integer()) return value.get<std::int64_t>() * 2;
+  if (value.is_number()) return value.get<double>() * factor;
+  if (value.is_object()) {
+    Json all = value;
+    for (auto& [key, each] : all.items()) each = bettered(each, larger);
+    return all;
+  }
+  const std::string text = value;
+  const std::size_t blank = text.find(' ');
+  return fmt::format("{:.17g}{}", std::stod(text.substr(0, blank)) * factor, text.substr(blank));
+}
+
+void find_resources(const Json& value, const std::string& pointer, std::vector<Resource>& found) {
+  if (!value.is_structured()) return;
+  for (const auto& [key, each] : value.items()) {
+    const auto direction = directions().find(key);
+    if (direction != directions().end())
+      found.push_back({pointer + "/" + key, direction->second});
+    else
+      find_resources(each, pointer + "/" + key, found);
+  }
+  if (value.is_object() && value.contains("memory") && value["memory"].is_string())
+    found.push_back({pointer + "/memory", true});
+}
+
+core::Picoseconds time_of(const plan::Program& program, predict::Pricer& pricer) {
+  predict::PriceTable prices(pricer);
+  return predict::Analytic(prices).makespan(program).time;
+}
+
+// What waits for one resource for more than half of its time, one per cent cheaper than it is.
+class Cheaper final : public predict::Pricer {
+ public:
+  Cheaper(experiment::Job& job, const std::string& pointer) : pricer_(job.pricer()), job_(job), pointer_(pointer) {
+    const auto& levels = job.machine().network.levels;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      std::string key = "/cluster/" + levels[i].key_path + "/";  // levels[1] is levels/1
+      std::replace(key.begin(), key.end(), '[', '/');
+      std::replace(key.begin(), key.end(), '.', '/');
+      std::erase(key, ']');
+      const std::string figure = pointer.starts_with(key) ? pointer.substr(key.size()) : "";
+      // Behind several switches the links to the root complex may be what is waited for.
+      if ((figure == "bandwidth" && levels[i].switches == 1) || figure == "latency" || figure == "hop_latency")
+        level_ = static_cast<int>(i);
+    }
+    const auto on_chip = job.machine().accelerator.value.on_chip_capacity();
+    on_chip_ = on_chip ? on_chip->base() : 0.0;
+  }
+
+  // Whether the resource is one that this class knows the use of.
+  bool known() const {
+    return level_ >= 0 || pointer_ == "/cluster/accelerator/peak" ||
+           pointer_ == "/cluster/accelerator/memory/0/bandwidth" ||
+           (pointer_.starts_with("/cluster/host/") && !pointer_.ends_with("/flops"));
+  }
+
+  Price shard(const ir::Shard& shard) override { return of(pricer_.shard(shard), shard); }
+  Price in_pieces(const ir::Shard& shard) override { return of(pricer_.in_pieces(shard), shard); }
+  Price transfer(const plan::Transfer& transfer) override {
+    const Price price = pricer_.transfer(transfer);
+    if (level_ < 0 || !on_level(transfer)) return price;
+    const cost::TransferTime parts = pricer_.transfer_time(transfer);
+    const bool latency = pointer_.ends_with("latency");
+    return cheaper(price, (latency ? parts.latency_s : parts.bandwidth_s) / parts.total_s);
+  }
+  Price copy(const plan::Copy& copy) override {
+    const Price price = pricer_.copy(copy);
+    const bool link = copy.lane == plan::Lane::to_device || copy.lane == plan::Lane::to_host;
+    const hardware::Host& host = *job_.machine().cluster.value.host;
+    const double latency_s = link ? host.link.latency / core::k_second : 0.0;
+    const double share = 1.0 - latency_s / core::to_seconds(price.duration);
+    if (pointer_ == "/cluster/host/link/bandwidth" && link) return cheaper(price, share);
+    if (pointer_ == "/cluster/host/link/latency" && link) return cheaper(price, 1.0 - share);
+    const bool writes = copy.lane == plan::Lane::to_storage && host.nvme && host.nvme->write;
+    if (pointer_ == (writes ? "/cluster/host/nvme/write" : "/cluster/host/nvme/bandwidth") && !link)
+      return cheaper(price, 1.0);
+    return price;
+  }
+  Price processor(const plan::OnProcessor& work) override {
+    const Price price = pricer_.processor(work);
+    const hardware::Host& host = *job_.machine().cluster.value.host;
+    return cheaper(price, pointer_ == "/cluster/host/memory_bandwidth" && !host.flops ? 1.0 : 0.0);
+  }
+  Price host(plan::HostWork work) override { return pricer_.host(work); }
+  core::Picoseconds host_per_kernel() const override { return pricer_.host_per_kernel(); }
+
+ private:
+  static Price cheaper(Price price, double share) {
+    constexpr double k_cheaper = 0.99;
+    if (share > 0.5) price.duration = static_cast<core::Picoseconds>(k_cheaper * static_cast<double>(price.duration));
+    return price;
+  }
+  Price of(const Price& price, const ir::Shard& shard) {
+    const bool peak = pointer_ == "/cluster/accelerator/peak";
+    if (!peak && pointer_ != "/cluster/accelerator/memory/0/bandwidth") return price;
+    const cost::ShardFloor floor = pricer_.shards().floor(shard, on_chip_);
+    return cheaper(price, (peak ? floor.compute_s : floor.memory_s) / core::to_seconds(price.duration));
+  }
+  // Wholly: inside one domain of the first network, or between domains of which each holds one rank.
+  bool on_level(const plan::Transfer& transfer) {
+    const std::int64_t inside = pricer_.ranks_per_domain(transfer.group);
+    if (transfer.group.size == 1) return false;
+    if (inside == transfer.group.size) return level_ == 0;
+    return inside == 1 && level_ == 1 && job_.machine().network.levels.size() == 2;
+  }
+
+  predict::CostPricer& pricer_;
+  experiment::Job& job_;
+  std::string pointer_;
+  int level_ = -1;
+  double on_chip_ = 0.0;
+};
+
+// The experiment with its machine written out, so that each of its figures can be changed.
+Json written_out(const Json& experiment, const experiment::Job& job) {
+  Json result = experiment;
+  const Json cluster = experiment["cluster"];
+  result["cluster"] = Json::parse(config::to_json(job.machine().cluster.value, -1));
+  if (!result.contains("calibration")) {
+    const Json& accelerator = result["cluster"]["accelerator"];
+    result["calibration"] = accelerator.is_object() ? accelerator["file"] : accelerator;
+  }
+  result["cluster"]["accelerator"] = Json::parse(config::to_json(job.machine().accelerator.value, -1));
+  result.erase("simulation");
+  return result;
+}
+
+class Monotony {
+ public:
+  void run(std::uint64_t first, std::uint64_t plans) {
+    for (std::uint64_t seed = first; plans_ < plans; ++seed) {
+      const std::optional<Json> base = base_of(seed);
+      if (!base) continue;
+      ++plans_;
+      one(seed, *base);
+    }
+  }
+  std::string report() const {
+    std::string text =
+        fmt::format("{} plans, {} better machines, {} resources that a step waits for\n", plans_, machines_, waited_);
+    for (const auto& [law, found] : found_)
+      text += fmt::format("\n{} x {} (seed {}): {}\n{}", found.times, law, found.seed, found.what, found.yaml);
+    for (const auto& [cause, times] : excused_) text += fmt::format("known: {} x {}\n", times, cause);
+    return text;
+  }
+  bool clean() const { return found_.empty(); }
+  std::uint64_t waited() const { return waited_; }
+
+ private:
+  struct Found {
+    std::uint64_t times = 0, seed = 0;
+    std::string what, yaml;
+  };
+
+  struct Timed {
+    std::unique_ptr<experiment::Job> job;
+    core::Picoseconds time = 0;
+  };
+  // Nothing where it is refused; crashes are found by the laws of a run.
+  std::optional<Timed> timed(const Json& experiment) {
+    try {
+      core::Diagnostics diagnostics;
+      const config::Node node = config::parse_text(experiment.dump(), config::Syntax::json, "drawn.json", diagnostics);
+      Timed result{.job = std::make_unique<experiment::Job>(experiment::read(node), shelf_.loader())};
+      result.time = predict::Analytic(result.job->prices()).makespan(result.job->program()).time;
+      return result;
+    } catch (const core::ConfigurationError&) {
+      return std::nullopt;
+    } catch (const core::InternalError&) {
+      return std::nullopt;
+    }
+  }
+
+  std::optional<Json> base_of(std::uint64_t seed) {
+    const Json drawn = draw_experiment(seed, shelf_, {.fixed_plan = true});
+    const auto named = timed(drawn);
+    if (!named) return std::nullopt;
+    Json base = written_out(drawn, *named->job);
+    const auto inlined = timed(base);
+    breach(seed, base, {"a machine written out is the machine", "times differ"},
+           inlined && inlined->time == named->time);
+    if (!inlined) return std::nullopt;
+    return base;
+  }
+
+  void breach(std::uint64_t seed, const Json& experiment, const Breach& breach, bool holds) {
+    if (holds) return;
+    const std::string cause = known_cause(experiment, breach);
+    if (!cause.empty()) {
+      ++excused_[cause];
+      return;
+    }
+    Found& found = found_[breach.law];
+    if (found.times++ == 0)
+      found = {.times = 1, .seed = seed, .what = breach.what, .yaml = as_yaml(experiment, shelf_)};
+  }
+
+  void one(std::uint64_t seed, const Json& base) {
+    const auto plain = timed(base);
+    const core::Picoseconds before = plain->time;
+    std::vector<Resource> resources;
+    find_resources(base["cluster"], "/cluster", resources);
+    for (const Resource& resource : resources) {
+      Json better = base;
+      Json& value = better[Json::json_pointer(resource.pointer)];
+      value = bettered(value, resource.larger);
+      const auto changed = timed(better);
+      if (!changed) continue;
+      ++machines_;
+      const core::Picoseconds after = changed->time;
+      constexpr double k_never_slower = 1.0001;
+      const std::string of = resource.pointer.substr(resource.pointer.find_first_not_of("/0123456789", 1) - 1);
+      breach(seed, base,
+             {"better is never slower: " + kind_of(resource), fmt::format("{}: {} to {} ps", of, before, after)},
+             static_cast<double>(after) <= k_never_slower * static_cast<double>(before));
+      Cheaper cheaper(*plain->job, resource.pointer);
+      if (!cheaper.known()) continue;
+      constexpr double k_waits = 1.0 - 1e-6;
+      if (static_cast<double>(time_of(plain->job->program(), cheaper)) >= k_waits * static_cast<double>(before))
+        continue;
+      ++waited_;
+      breach(seed, base,
+             {"what a step waits for shortens it: " + kind_of(resource),
+              fmt::format("{}: {} to {} ps", of, before, after)},
+             after < before);
+    }
+  }
+
+  // Its keys without the numbers of levels.
+  static std::string kind_of(const Resource& resource) {
+    std::string kind;
+    for (const char c : resource.pointer.substr(std::string("/cluster/").size()))
+      if (c < '0' || c > '9') kind += c;
+    return kind;
+  }
+
+  Shelf shelf_;
+  std::uint64_t plans_ = 0, machines_ = 0, waited_ = 0;
+  std::map<std::string, Found> found_;
+  std::map<std::string, std::uint64_t> excused_;
+};
+
+}  // namespace
+
+TEST_CASE("A better machine never slows a plan, and what a step waits for shortens it") {
+  Monotony monotony;
+  constexpr std::uint64_t k_plans = 180 / test::k_share;
+  monotony.run(1, k_plans);
+  CHECK(monotony.waited() > k_plans / 4);
+  INFO(monotony.report());
+  CHECK(monotony.clean());
+}
+
+// As many as CAIRN_PLANS says, from CAIRN_FIRST_SEED on.
+TEST_CASE("The same on many more plans", "[.long]") {
+  const auto number = [](const char* name, std::uint64_t otherwise) {
+    const char* text = std::getenv(name);
+    return text != nullptr ? std::stoull(text) : otherwise;
+  };
+  Monotony monotony;
+  monotony.run(number("CAIRN_FIRST_SEED", 1'000'000), number("CAIRN_PLANS", 20'000));
+  WARN(monotony.report());
+  CHECK(monotony.clean());
+}
+
+TEST_CASE("No shipped dense experiment gets slower from one generation of accelerators to the next") {
+  const config::Loader loader({CAIRN_SOURCE_DIR "/configs"});
+  for (const std::string& name : loader.names("experiments")) {
+    core::Picoseconds before = 0;
+    for (const char* accelerator : {"h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb", "gb200-186gb"}) {
+      INFO(name << " on " << accelerator);
+      const std::vector<std::string> overrides{std::string("cluster.accelerator=") + accelerator};
+      experiment::Job job(experiment::load(loader, name, overrides), loader);
+      if (job.transformer().moe) break;
+      const core::Picoseconds time = predict::Analytic(job.prices()).makespan(job.program()).time;
+      const Breach breach{"a newer accelerator is never slower", name + " on " + accelerator};
+      if (before > 0 && time > before && known_cause(Json::object(), breach).empty()) CHECK(time <= before);
+      before = time;
+    }
+  }
+}

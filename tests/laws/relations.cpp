@@ -1,0 +1,150 @@
+// What two runs have to do with each other, on experiments at random.
+#include "catch.h"
+#include "run_laws.h"
+#include "support/share.h"
+
+using namespace cairn;
+using namespace cairn::laws;
+
+namespace {
+
+constexpr std::uint64_t k_experiments = 180 / test::k_share;
+
+const Shelf& shelf() {
+  static const Shelf all;
+  return all;
+}
+
+// Experiments at random that are accepted, without anything that disturbs a run.
+template <class Body>
+void for_each_accepted(std::uint64_t first, Body body) {
+  std::uint64_t met = 0;
+  for (std::uint64_t seed = first; seed < first + k_experiments; ++seed) {
+    Json experiment = draw_experiment(seed, shelf());
+    experiment.erase("simulation");
+    const Outcome outcome = run(experiment, shelf());
+    if (!outcome.accepted()) continue;
+    INFO("seed " << seed << "\n" << as_yaml(experiment, shelf()));
+    body(experiment, outcome);
+    ++met;
+  }
+  CHECK(2 * met > k_experiments);
+}
+
+// Fails unless it holds or is known not to.
+void expect(bool holds, const Json& experiment, const Breach& breach) {
+  if (holds || !known_cause(experiment, breach).empty()) return;
+  FAIL_CHECK(breach.law << ": " << breach.what);
+}
+
+bool same(double a, double b) { return a == Approx(b).epsilon(1e-12); }
+
+core::Picoseconds time(const Outcome& outcome) { return outcome.result.prediction.time; }
+
+}  // namespace
+
+TEST_CASE("No jitter, ranks of speed 1, prices and power: the same step") {
+  for_each_accepted(1, [](const Json& experiment, const Outcome& outcome) {
+    for (const char* simulation : {R"({"jitter": {"sigma": 0.0}})", R"({"faults": [{"rank": 0, "compute": 1.0}]})"}) {
+      Json same = experiment;
+      same["simulation"] = Json::parse(simulation);
+      const Outcome other = run(same, shelf());
+      REQUIRE(other.accepted());
+      REQUIRE(time(other) == time(outcome));
+    }
+    if (!experiment["cluster"].is_object()) return;
+    Json dearer = experiment;
+    dearer["cluster"]["price"] = {{"accelerator_hour", "3 USD"}};
+    dearer["cluster"]["power"] = {{"pue", 1.5}};
+    REQUIRE(time(run(dearer, shelf())) == time(outcome));
+  });
+}
+
+TEST_CASE("Each engine alone says what both together say") {
+  for_each_accepted(20'001, [](const Json& experiment, const Outcome& outcome) {
+    for (const predict::Engine engine : {predict::Engine::analytic, predict::Engine::event}) {
+      const Outcome alone = run(experiment, shelf(), engine);
+      REQUIRE(alone.accepted());
+      REQUIRE(time(alone) == time(outcome));
+    }
+  });
+}
+
+TEST_CASE("A slow rank slows the step as any other of its stage does") {
+  for_each_accepted(40'001, [](const Json& experiment, const Outcome& outcome) {
+    const plan::Mesh& mesh = outcome.job->program().mesh;
+    std::vector<core::Picoseconds> times(static_cast<std::size_t>(mesh.size(plan::Axis::pipeline)), 0);
+    constexpr std::int64_t k_ranks = 6;
+    for (std::int64_t rank = 0; rank < mesh.ranks(); rank += 1 + mesh.ranks() / k_ranks) {
+      Json slow = experiment;
+      slow["simulation"] = {{"faults", Json::array({{{"rank", rank}, {"compute", 0.5}}})}};
+      const Outcome other = run(slow, shelf(), predict::Engine::event);
+      REQUIRE(other.accepted());
+      REQUIRE(time(other) >= time(outcome));
+      core::Picoseconds& of_stage = times[static_cast<std::size_t>(mesh.coordinate(rank, plan::Axis::pipeline))];
+      if (of_stage > 0) REQUIRE(time(other) == of_stage);
+      of_stage = time(other);
+    }
+  });
+}
+
+TEST_CASE("Two batches in one step take as long as one at least, and no longer than two steps where orders repeat") {
+  for_each_accepted(60'001, [](const Json& experiment, const Outcome& outcome) {
+    Json twice = experiment;
+    twice["training"]["global_batch"] = 2 * outcome.job->global_batch();
+    const Outcome other = run(twice, shelf(), predict::Engine::analytic);
+    if (!other.accepted()) return;  // an order of work may need another number of micro-batches
+    CHECK(time(other) >= time(outcome));
+    CHECK(same(other.result.prediction.model_flops, 2 * outcome.result.prediction.model_flops));
+    // Other orders are found by rules of thumb, and drives are waited for at the ends of a step.
+    const plan::Strategy& strategy = outcome.job->strategy();
+    if ((strategy.schedule == "1f1b" || strategy.schedule == "gpipe") && !strategy.offload.any())
+      CHECK(time(other) <= 2 * time(outcome));
+  });
+}
+
+TEST_CASE("A model's FLOPs are its own, whatever the kernels, the plan and what is computed again") {
+  const char* law = "a model's FLOPs are its own";
+  for_each_accepted(80'001, [law](const Json& experiment, const Outcome& outcome) {
+    const predict::Prediction& here = outcome.result.prediction;
+    for (const char* attention : {"unfused", "flash2"}) {
+      Json other_kernel = experiment;
+      other_kernel["training"]["kernels"]["attention"] = attention;
+      const Outcome other = run(other_kernel, shelf(), predict::Engine::analytic);
+      if (!other.accepted()) continue;
+      const predict::Prediction& there = other.result.prediction;
+      expect(same(there.model_flops, here.model_flops), experiment, {law, "full"});
+      expect(same(there.model_flops_causal, here.model_flops_causal), experiment, {law, "unmasked pairs"});
+    }
+    Json again = experiment;
+    again["strategy"]["recompute"] = "full";
+    if (const Outcome other = run(again, shelf(), predict::Engine::analytic); other.accepted()) {
+      expect(other.result.prediction.model_flops == here.model_flops, experiment, {law, "computed again"});
+      if (outcome.job->strategy().recompute == plan::Recompute::none)
+        CHECK(other.result.prediction.hardware_flops >= here.hardware_flops * (1.0 - 1e-12));
+    }
+  });
+}
+
+TEST_CASE("The change that is proposed where a plan does not fit makes it fit") {
+  std::uint64_t changed = 0;
+  for_each_accepted(100'001, [&](const Json& experiment, const Outcome& outcome) {
+    if (!outcome.result.why_not) return;
+    const std::string& change = outcome.result.why_not->smallest_change;
+    if (!change.starts_with("strategy.")) return;
+    std::vector<std::string> overrides;
+    for (std::size_t begin = 0; begin < change.size();) {
+      const std::size_t end = std::min(change.size(), change.find(", ", begin));
+      std::string each = change.substr(begin, end - begin);
+      overrides.push_back(each.replace(each.find(": "), 2, "="));
+      begin = end + 2;
+    }
+    INFO(change);
+    core::Diagnostics diagnostics;
+    const config::Node node = config::parse_text(experiment.dump(), config::Syntax::json, "drawn.json", diagnostics);
+    experiment::Job job(experiment::read(node, overrides), shelf().loader());
+    CHECK(job.run(predict::Engine::analytic).prediction.fits);
+    ++changed;
+  });
+  CHECK(changed > 0);
+}
