@@ -210,6 +210,7 @@ class ParserValue final : public Value {
   }
 
   void visit_one_of(std::size_t, const std::vector<Alternative>& alternatives) override {
+    if (empty(*node_, path_)) return;  // {value: null}
     const Form form = form_of(*node_);
     const auto offered = [&alternatives](Form wanted) {
       return std::find_if(alternatives.begin(), alternatives.end(),

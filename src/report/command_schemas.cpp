@@ -50,7 +50,7 @@ std::string validate_schema() {
   const Json seconds = amount("s");
   Json time = object({});
   for (const char* part : {"compute", "recompute", "launch", "tp_exposed", "cp_exposed", "ep_exposed", "pp_exposed", "dp_exposed",
-                           "bubble", "optimizer", "host", "other"}) {
+                           "links_exposed", "bubble", "optimizer", "host", "other"}) {
     time["properties"][part] = seconds;
     time["required"].push_back(part);
   }

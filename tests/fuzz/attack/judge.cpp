@@ -62,16 +62,20 @@ Complaint departs(const Json& schema, const Json& value, const std::string& path
     for (const Json& each : value)
       if (Complaint wrong = departs(schema["items"], each, path + "[]")) return wrong;
   if (!value.is_object()) return {};
-  if (const auto any = schema.find("additionalProperties"); any != schema.end() && any->is_object())
-    for (const auto& [key, each] : value.items())
-      if (Complaint wrong = departs(*any, each, path + ".*")) return wrong;
-  const auto keys = schema.find("properties");
-  if (keys == schema.end()) return {};
+  const Json keys = schema.value("properties", Json::object());
+  const auto others = schema.find("additionalProperties");
+  const bool any_other = others == schema.end() && keys.empty();
   for (const Json& key : schema.value("required", Json::array()))
     if (!value.contains(key.get<std::string>())) return path + " lacks " + key.get<std::string>();
   for (const auto& [key, each] : value.items()) {
-    if (!keys->contains(key)) return path + "." + key + " is not described";
-    if (Complaint wrong = departs((*keys)[key], each, path + "." + key)) return wrong;
+    Complaint wrong;
+    if (keys.contains(key))
+      wrong = departs(keys[key], each, path + "." + key);
+    else if (others != schema.end() && others->is_object())
+      wrong = departs(*others, each, path + ".*");
+    else if (!any_other)
+      wrong = path + "." + key + " is not described";
+    if (wrong) return wrong;
   }
   return {};
 }

@@ -161,7 +161,7 @@ std::string joined(const std::vector<std::string>& parts) {
 void change_parts(std::vector<std::string>& parts, const std::vector<std::string>& others, core::Random& random) {
   const std::size_t at = pick(random, parts.size());
   const auto place = parts.begin() + static_cast<std::ptrdiff_t>(at);
-  constexpr std::size_t k_repetitions = 300;
+  constexpr std::size_t k_repetitions = 40;
   switch (random.below(6)) {
     case 0:
       parts.erase(place);
