@@ -84,6 +84,16 @@ const std::vector<KnownCause>& known_causes() {
          return b.law.starts_with("what a step waits for shortens it") && b.law.ends_with("latency") &&
                 (has(b, "/cluster/intra/") || has(b, "/cluster/levels/0/"));
        }},
+      // connect(): the first network that a cluster describes is a domain, whatever joins it.
+      {"a network between nodes of one accelerator is priced as a domain",
+       {},
+       [](const Json& e, const Breach& b) {
+         return b.law.starts_with("what a step waits for shortens it: inter") && at(e, "/cluster/gpus_per_node") == 1;
+       }},
+      // GemmPricer::time(): the split is chosen by what it takes before clocks drop.
+      {"clocks drop after a split is chosen",
+       {},
+       [](const Json&, const Breach& b) { return b.law == "better is never slower: accelerator/peak"; }},
       {"a protocol is chosen before the links to the root complex are counted",
        {},
        [](const Json& e, const Breach& b) {

@@ -280,7 +280,7 @@ class Monotony {
 
 TEST_CASE("A better machine never slows a plan, and what a step waits for shortens it") {
   Monotony monotony;
-  constexpr std::uint64_t k_plans = 180 / test::k_share;
+  constexpr std::uint64_t k_plans = 140 / test::k_share;
   monotony.run(1, k_plans);
   CHECK(monotony.waited() > k_plans / 4);
   INFO(monotony.report());

@@ -40,7 +40,8 @@ void Shelf::copy_shipped() {
 void Shelf::read_shipped() {
   for (const std::string& name : loader_.names("accelerators")) {
     const hardware::Accelerator accelerator = hardware::load_accelerator(loader_, name);
-    accelerators[name] = {.block = written(accelerator), .recipes = hardware::recipes_of(loader_, accelerator)};
+    accelerators[name].block = written(accelerator);
+    accelerators[name].recipes = hardware::recipes_of(loader_, accelerator);
     std::vector<std::string>& attentions = accelerators[name].attentions = {"unfused", "fused-softmax"};
     for (const cost::FlashSet& set : cost::load_calibration(loader_, name).flash_attention)
       if (set.parameters.kernel != "triton") attentions.push_back(set.parameters.kernel);
