@@ -139,12 +139,9 @@ class Parser {
     add_output(*sub, "--trace", run_.trace, "write a timeline that Perfetto and chrome://tracing load");
     add_result(*sub, run_.result);
     sub->footer(
-        "Example: cairn run llama3-8b-fsdp-dgx-h100 --set training.seq_len=4096 --set cluster.nodes=2
-"
-        "A line of a batch is a whole experiment, or {\"file\": NAME, \"set\": {\"strategy.tp\": 4}}; one that cannot be run is answered
-"
-        "by an error with its number. Exit codes: 0 it fits, 1 it does not, 2 refused, 3 reading or writing failed; of a batch the
-"
+        "Example: cairn run llama3-8b-fsdp-dgx-h100 --set training.seq_len=4096 --set cluster.nodes=2\n"
+        "A line of a batch is a whole experiment, or {\"file\": NAME, \"set\": {\"strategy.tp\": 4}}; one that cannot be run is answered\n"
+        "by an error with its number. Exit codes: 0 it fits, 1 it does not, 2 refused, 3 reading or writing failed; of a batch the\n"
         "greatest that a line would have ended with. Results can be run again: cairn run result.json");
   }
 

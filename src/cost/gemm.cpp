@@ -76,7 +76,7 @@ GemmPricer::Traffic GemmPricer::operand_traffic(const GemmShape& shape) const {
   const double batch = static_cast<double>(shape.batch);
   const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
   const double a = batch * shape.input_bytes * m * k;
-  const double w = batch * shape.input_bytes * n * k;
+  const double w = batch * (shape.second_bytes > 0.0 ? shape.second_bytes : shape.input_bytes) * n * k;
   const double c = batch * shape.output_bytes * m * n;
   const double cache = parameters_.cache_share * rates_.l2_bytes;
   const double miss_a = shape.harness || shape.a_in_cache ? miss_share(a + w + c, cache) : 1.0;

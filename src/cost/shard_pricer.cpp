@@ -76,7 +76,9 @@ GemmShape gemm_shape(const ir::Shard& shard) {
     role *= shard.box[dim].extent();
   }
   // Fits count elements; scales are part of what they found.
-  shape.input_bytes = numerics::element_bits(format_of(shard, *factors[0])) / 8.0;
+  const auto bytes = [&](const ir::Access& factor) { return numerics::element_bits(format_of(shard, factor)) / 8.0; };
+  shape.input_bytes = bytes(*factors[0]);
+  shape.second_bytes = bytes(*factors[1]);
   const double elements =
       static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.batch);
   shape.output_bytes = ir::bytes(shard, *output) / elements;
@@ -149,7 +151,14 @@ const GemmPricer& ShardPricer::gemm(numerics::Format format) {
 }
 
 // Kernels that keep their scores on chip are written for the matrix units of 16-bit types.
-void ShardPricer::check_kernel(std::string_view kernel, numerics::Format format) const {
+void ShardPricer::check_kernel(std::string_view kernel, const AttentionShape& shape, numerics::Format format) const {
+  // FlashAttention 1 to 3 and cuDNN's kernels: heads of up to 256 elements (their repositories' READMEs, 2024).
+  constexpr std::int64_t k_widest_head = 256;
+  if (shape.head_dim > k_widest_head)
+    throw core::ConfigurationError("training.kernels.attention",
+                                   fmt::format("there is no {} kernel for heads of {} elements: it takes up to {}",
+                                               kernel, shape.head_dim, k_widest_head),
+                                   "use training.kernels.attention: unfused, or narrower heads");
   const bool written = format == numerics::Format::bf16 || format == numerics::Format::fp16;
   if (!written)
     throw core::ConfigurationError(
@@ -175,8 +184,8 @@ KernelTime ShardPricer::price_attention(const ir::Shard& shard) {
         known.empty() ? "use unfused or fused_softmax" : "known here: " + known);
   }
   const numerics::Format format = operand_format(shard);
-  check_kernel(shard.op->variant, format);
   const AttentionShape shape = attention_shape(shard);
+  check_kernel(shard.op->variant, shape, format);
   const AttentionPass pass = shard.op->phase == ir::Phase::forward ? AttentionPass::forward : AttentionPass::backward;
   if (set->provenance.evidence == Evidence::assumed)
     assumptions_.insert(

@@ -494,7 +494,8 @@ void read_calibration(Resolved& r, const config::Loader& loader) {
                                    "name the nearest one, as in calibration: a100-sxm4-80gb; its prices follow the "
                                    "accelerator's figures");
   const cost::Calibration calibration = cost::load_calibration(loader, reference);
-  const bool same_chip = calibration.accelerator == chip;
+  // A block written inline is known by the name it gives.
+  const bool same_chip = chip.empty() ? calibration.name == accelerator.name : calibration.accelerator == chip;
   if (!same_chip && has_calibration(loader, chip))
     throw core::ConfigurationError(
         "calibration", fmt::format("'{}' was measured on {}, not on {}", calibration.name, calibration.accelerator, chip),

@@ -70,6 +70,18 @@ const config::Origin* provenance(const config::Origins& origins, std::string_vie
   }
 }
 
+std::string source_text(const config::Origins& origins, std::string_view key_path) {
+  const std::string inlined = "." + std::string(key_path);
+  for (const config::Origin& key : origins.all()) {
+    if (key.key_path != key_path && !key.key_path.ends_with(inlined)) continue;
+    const config::Origin* basis = provenance(origins, key.key_path);
+    if (basis == nullptr || basis->source == config::Source::unstated) continue;
+    const std::string source(config::name(basis->source));
+    return basis->reference.empty() ? source : source + ": " + basis->reference;
+  }
+  return {};
+}
+
 Loaded<Accelerator> read_accelerator(const config::Loader& loader, const Node& reference, std::string_view key_path,
                                      core::Diagnostics& diagnostics) {
   const Node node = loader.resolve(reference, "accelerators", key_path, diagnostics);

@@ -8,12 +8,9 @@ namespace cairn::hardware {
 namespace {
 
 std::string price_text(core::Dollars price, const config::Origins& origins, std::string_view key_path) {
-  const config::Origin* origin = provenance(origins, key_path);
-  const bool sourced = origin != nullptr && !origin->reference.empty();
-  return fmt::format(
-      "cost: {} per accelerator and hour{}", core::format(price),
-      sourced ? fmt::format(" ({}{})", origin->source == config::Source::assumed ? "assumed: " : "", origin->reference)
-              : "");
+  const std::string source = source_text(origins, key_path);
+  return fmt::format("cost: {} per accelerator and hour{}", core::format(price),
+                     source.empty() ? "" : " (" + source + ")");
 }
 
 }  // namespace

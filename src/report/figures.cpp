@@ -13,13 +13,8 @@ constexpr double k_seconds_per_hour = 3600.0;
 
 std::string driver_source(const Run& run) {
   const config::Origins& origins = run.job.machine().accelerator.origins;
-  for (const config::Origin& key : origins.all()) {
-    if (!key.key_path.ends_with("reserved_memory.driver") && !key.key_path.ends_with("reserved_memory")) continue;
-    const config::Origin* basis = hardware::provenance(origins, key.key_path);
-    if (basis == nullptr) continue;
-    const std::string source(config::name(basis->source));
-    return basis->reference.empty() ? source : source + ": " + basis->reference;
-  }
+  for (const char* key : {"reserved_memory.driver", "reserved_memory"})
+    if (const std::string source = hardware::source_text(origins, key); !source.empty()) return source;
   return "not stated";
 }
 

@@ -113,7 +113,7 @@ Scores transfer_scores(const std::filesystem::path& file, const TransferLaws& la
     if (reduces && row[1].find("dtype=int") != std::string::npos) continue;
     repeats[std::stod(row[7])].push_back(std::stod(row[8]) * 1e-6);
   }
-  const TransferLinks links{.intra = {.bandwidth = link_bandwidth}};
+  const TransferLinks links{.intra = {.bandwidth = link_bandwidth, .latency = 0.6e-6}};
   std::vector<double> errors;
   for (auto& [bytes, times] : repeats) {
     std::sort(times.begin(), times.end());
@@ -237,7 +237,7 @@ TEST_CASE("two nodes: the network rules a large all-reduce", "[cost][accuracy]")
   const config::Loader loader({std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"});
   TransferLaws laws = shipped("a100-sxm4-80gb").transfers;
   laws.fabric = load_fabrics(loader).find("efa-a100")->laws;
-  const TransferLinks links{.intra = {.bandwidth = 300e9}, .inter = {.bandwidth = 50e9 / 8, .latency = 15e-6}};
+  const TransferLinks links{.intra = {.bandwidth = 300e9, .latency = 0.6e-6}, .inter = {.bandwidth = 50e9 / 8, .latency = 15e-6}};
   std::ifstream in(*file);
   std::vector<double> errors;
   for (std::string line; std::getline(in, line);) {

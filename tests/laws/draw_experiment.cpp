@@ -151,12 +151,17 @@ class ExperimentDraw {
       training["optimizer"] = draw_.coin() ? Json(kind) : map;
     }
     framework_ = draw_.chance(0.8) ? draw_.of(names_of(shelf_.frameworks)) : std::string("megatron");
-    if (framework_ != "megatron") training["framework"] = framework_;
-    if (const Json chosen = kernels(); !chosen.empty()) training["kernels"] = chosen;
+    if (framework_ != "megatron" || draw_.coin()) training["framework"] = framework_;
+    if (framework_.find('@') == std::string::npos && draw_.chance(0.1)) training["framework"] = {{"file", framework_}};
+    const std::string activations =
+        activations_of(shelf_, training.contains("precision") ? training["precision"] : Json());
+    if (const Json chosen = kernels(activations == "bf16" || activations == "fp16"); !chosen.empty())
+      training["kernels"] = chosen;
     return training;
   }
 
-  Json kernels() {
+  // Kernels that keep their scores on chip take 16-bit operands.
+  Json kernels(bool sixteen_bits) {
     Json kernels = Json::object();
     const std::string accelerator = calibration_.empty() ? cluster_.accelerator : calibration_;
     std::vector<std::string> known = shelf_.accelerators.at(accelerator).attentions;
@@ -166,6 +171,7 @@ class ExperimentDraw {
         std::find(known.begin(), known.end(), shelf_.frameworks.at(framework_).attention) != known.end();
     if (!known.empty() && (draw_.chance(0.4) || (!default_runs && draw_.chance(0.95))))
       kernels["attention"] = draw_.of(known);
+    if (!sixteen_bits && draw_.chance(0.95)) kernels["attention"] = "unfused";
     if (draw_.coin()) return kernels;
     if (draw_.coin()) kernels["norm"] = draw_.word({"fused", "unfused"});
     if (draw_.coin()) kernels["pointwise"] = draw_.word({"fused", "eager"});
@@ -185,6 +191,7 @@ class ExperimentDraw {
     if (sequence_parallel || draw_.coin()) strategy["sequence_parallel"] = sequence_parallel;
     experts(strategy);
     if (micro_batch_ > 1 || draw_.coin()) strategy["micro_batch"] = micro_batch_;
+    if (draw_.chance(0.2)) strategy["micro_batches"] = schedule_.micro_batches;
     if (draw_.chance(0.3)) strategy["vocab_parallel"] = draw_.coin();
     stages(strategy);
     groups_ = draw_.chance(0.12);

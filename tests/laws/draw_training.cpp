@@ -56,7 +56,40 @@ void change_products(Draw& draw, Json& recipe) {
     if (recipe[key] == before) recipe[key] = now;
 }
 
+// What travels to experts and from them: the activations' format, or that of narrow products.
+void draw_wires(Draw& draw, const Json& recipe, Json& over) {
+  const auto now = [&](const char* key) {
+    return over.contains(key) ? over[key] : recipe.contains(key) ? recipe[key] : Json();
+  };
+  const Json narrow = now("narrow");
+  const Json gemm = now("gemm");
+  const Json wide = now("activations").is_null() ? gemm : now("activations");
+  const Json gradients = narrow.is_object() && narrow.contains("gradients") ? narrow["gradients"] : wide;
+  for (const char* key : {"ep_dispatch_wire", "ep_combine_wire"}) {
+    if (!draw.chance(0.4)) continue;
+    if (draw.coin())
+      over[key] = draw.chance(0.5) ? gemm : wide;
+    else
+      over[key] = {{"forward", draw.coin() ? gemm : wide}, {"backward", draw.coin() ? gradients : wide}};
+  }
+}
+
 }  // namespace
+
+std::string framework_of(const Json& experiment) {
+  const Json named = experiment.value("/training/framework"_json_pointer, Json("megatron"));
+  return named.is_object() ? named.value("file", "megatron") : named.get<std::string>();
+}
+
+std::string activations_of(const Shelf& shelf, const Json& precision) {
+  if (precision.is_null()) return "bf16";
+  if (precision.is_string()) return activations_of(shelf, shelf.recipes.at(precision.get<std::string>()));
+  const Json recipe = precision.contains("recipe") ? shelf.recipes.at(precision["recipe"].get<std::string>())
+                      : precision.contains("gemm") ? precision
+                                                   : shelf.recipes.at("bf16");
+  const std::string gemm = precision.value("gemm", recipe.value("gemm", ""));
+  return precision.value("activations", recipe.value("activations", gemm));
+}
 
 Json draw_precision(Draw& draw, const Shelf& shelf, const std::string& accelerator) {
   const std::vector<std::string>& units = shelf.accelerators.at(accelerator).recipes;
@@ -75,8 +108,11 @@ Json draw_precision(Draw& draw, const Shelf& shelf, const std::string& accelerat
         whole[key] = "fp64";
     else if (draw.chance(0.5))
       change_products(draw, whole);
+    for (const char* key : {"ep_dispatch_wire", "ep_combine_wire"}) whole.erase(key);
+    draw_wires(draw, whole, whole);
     return whole;
   }
+  draw_wires(draw, shelf.recipes.at(name), map);
   map["recipe"] = name;
   return map;
 }

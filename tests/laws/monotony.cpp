@@ -20,13 +20,19 @@ struct Resource {
   bool larger = true;
 };
 
+// More multiprocessors at the same peak are slower ones each, and no better for products of few tiles.
 const std::map<std::string, bool>& directions() {
-  static const std::map<std::string, bool> larger_is_better{{"bandwidth", true},       {"uplink", true},
-                                                            {"write", true},           {"memory_bandwidth", true},
-                                                            {"flops", true},           {"capacity", true},
-                                                            {"clock", true},           {"peak", true},
-                                                            {"multiprocessors", true}, {"exponentials_per_clock", true},
-                                                            {"latency", false},        {"hop_latency", false},
+  static const std::map<std::string, bool> larger_is_better{{"bandwidth", true},
+                                                            {"uplink", true},
+                                                            {"write", true},
+                                                            {"memory_bandwidth", true},
+                                                            {"flops", true},
+                                                            {"capacity", true},
+                                                            {"clock", true},
+                                                            {"peak", true},
+                                                            {"exponentials_per_clock", true},
+                                                            {"latency", false},
+                                                            {"hop_latency", false},
                                                             {"launch_floor", false}};
   return larger_is_better;
 }

@@ -33,7 +33,7 @@ Json echo(const std::string& document) { return Json::parse(document)["experimen
 
 std::string as_yaml(const Json& experiment, const Shelf& shelf) {
   std::string text = config::to_yaml(node_of(experiment));
-  const std::string framework = experiment.value("/training/framework"_json_pointer, "megatron");
+  const std::string framework = framework_of(experiment);
   const auto found = shelf.frameworks.find(framework);
   if (found != shelf.frameworks.end() && !found->second.drawn.is_null())
     text +=

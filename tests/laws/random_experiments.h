@@ -50,6 +50,10 @@ struct DrawnModel {
 };
 DrawnModel draw_model(Draw& draw, const Shelf& shelf, const Surroundings& around);
 
+// The framework's name, whichever way it is given.
+std::string framework_of(const Json& experiment);
+// The format of activations under what `training.precision` says.
+std::string activations_of(const Shelf& shelf, const Json& precision);
 Json draw_precision(Draw& draw, const Shelf& shelf, const std::string& accelerator);
 
 }  // namespace cairn::laws

@@ -197,7 +197,9 @@ class RunLaws {
 };
 
 void numbers_below_zero(const Json& value, const std::string& path, std::vector<Breach>& breaches) {
-  if (value.is_number() && value.get<double>() < 0.0) breaches.push_back({"no figure is negative", path});
+  // What is missing of the memory is headroom below zero.
+  if (value.is_number() && value.get<double>() < 0.0 && !path.ends_with(".headroom"))
+    breaches.push_back({"no figure is negative", path});
   if (value.is_structured())
     for (const auto& [key, each] : value.items()) numbers_below_zero(each, path + "." + key, breaches);
 }
@@ -231,8 +233,9 @@ std::vector<Breach> document_breaches(const Json& experiment, const Outcome& out
   const Json other = Json::parse(fed_back.document());
   if (other["result"] != parsed["result"])
     result.push_back({"the echo is the experiment that ran", "its result differs"});
-  else if (fed_back.document() != document)
-    result.push_back({"the echo gives the same bytes", Json::diff(parsed, other).dump().substr(0, 300)});
+  else if (Json named = other; named["sources"] = parsed["sources"], named.dump() != parsed.dump())
+    // What was a file of its own is part of the echo: the files read differ.
+    result.push_back({"the echo gives the same bytes", Json::diff(parsed, named).dump().substr(0, 300)});
   return result;
 }
 

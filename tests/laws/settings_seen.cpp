@@ -6,6 +6,7 @@
 #include "cairn/experiment/experiment.h"
 #include "cairn/hardware/files.h"
 #include "cairn/models/transformer_config.h"
+#include "random_experiments.h"
 
 namespace cairn::laws {
 namespace {
@@ -51,7 +52,7 @@ SettingsSeen::SettingsSeen()
 
 void SettingsSeen::see(const Json& experiment, const Shelf& shelf) {
   walk(schemas_.at("experiment"), experiment, "experiment");
-  const std::string name = experiment.value("/training/framework"_json_pointer, "megatron");
+  const std::string name = framework_of(experiment);
   if (const Json& file = shelf.frameworks.at(name).drawn; !file.is_null())
     walk(schemas_.at("framework"), file, "framework");
 }

@@ -69,6 +69,7 @@ TEST_CASE("Cost is time by price and time by power") {
 
   const Finished silent({report_tests::k_cluster_without_price});
   const report::RunFigures none = report::figures(silent.run());
-  CHECK_FALSE(none.usd_per_step);
-  CHECK_FALSE(none.joule_per_step);
+  // Without a word on either the price and the limit are the accelerator's own, and nothing else draws power.
+  CHECK(*none.usd_per_step == Approx(none.time_s / 3600.0 * 8.0 * 2.5).epsilon(k_exact));
+  CHECK(*none.joule_per_step == Approx(none.time_s * 8.0 * 700.0).epsilon(k_exact));
 }

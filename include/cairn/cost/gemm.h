@@ -1,7 +1,7 @@
 // Time of a matrix product C[M,N] = A[M,K] W[K,N] on one accelerator.
 //
-//   b = bytes per input element, kb = step_bytes/b elements of K per pipeline step
-//   P = eP * tensor peak,  H = memory bandwidth,  A = b M K,  W = b N K,  C = bo M N        [bytes]
+//   b = bytes per element of A, b' of W (b where not said), kb = step_bytes/b elements of K per pipeline step
+//   P = eP * tensor peak,  H = memory bandwidth,  A = b M K,  W = b' N K,  C = bo M N        [bytes]
 //
 //   candidates (tm, tn, s): tm x tn in {64x64, 128x64, 128x128, 256x128, 256x256} and transposes; split-K s in
 //                           1, 2, 4 .. 64 that leaves at least 4 steps of K
@@ -45,7 +45,8 @@ struct GemmShape {
   std::int64_t n = 0;
   std::int64_t k = 0;
   std::int64_t batch = 1;     // independent products of this shape, each with its own operands
-  double input_bytes = 2.0;   // per element of A and W
+  double input_bytes = 2.0;   // per element of A, and of W
+  double second_bytes = 0.0;  // per element of W where it differs; 0: as A
   double output_bytes = 2.0;  // per element of C
   bool a_in_cache = false;    // the producer has just written A: the share that fits is read from the cache
   bool harness = false;  // as the benchmark ran it: cached A, rotated W, quantisation of A and its launch floor inside

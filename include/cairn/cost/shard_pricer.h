@@ -62,7 +62,7 @@ class ShardPricer {
   MachineRates rates(numerics::Format format) const;
   KernelTime price_product(const ir::Shard& shard, numerics::Format format);
   KernelTime price_attention(const ir::Shard& shard);
-  void check_kernel(std::string_view kernel, numerics::Format format) const;
+  void check_kernel(std::string_view kernel, const AttentionShape& shape, numerics::Format format) const;
 
   const Calibration& calibration_;
   const hardware::Accelerator& accelerator_;

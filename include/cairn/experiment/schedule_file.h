@@ -19,6 +19,7 @@
 
 #include "cairn/config/fields.h"
 #include "cairn/config/loader.h"
+#include "cairn/config/read.h"
 #include "cairn/pipeline/filling.h"
 #include "cairn/pipeline/schedule.h"
 
