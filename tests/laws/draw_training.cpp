@@ -30,7 +30,7 @@ Json draw_changes(Draw& draw, const Json& recipe) {
   if (!recipe.contains("narrow") || !draw.chance(0.6)) return over;
   Json& narrow = over["narrow"] = recipe["narrow"];
   const auto narrow_format = [&](const char* key) {
-    if (draw.chance(0.3)) narrow[key] = draw.coin() ? draw.word({"fp8_e4m3", "fp8_e5m2"}) : draw.of(k_formats);
+    if (draw.chance(0.5)) narrow[key] = draw.coin() ? draw.word({"fp8_e4m3", "fp8_e5m2"}) : draw.of(k_formats);
   };
   narrow_format("weights");
   narrow_format("gradients");
@@ -66,7 +66,7 @@ void draw_wires(Draw& draw, const Json& recipe, Json& over) {
   const Json wide = now("activations").is_null() ? gemm : now("activations");
   const Json gradients = narrow.is_object() && narrow.contains("gradients") ? narrow["gradients"] : wide;
   for (const char* key : {"ep_dispatch_wire", "ep_combine_wire"}) {
-    if (!draw.chance(0.4)) continue;
+    if (!draw.chance(0.6)) continue;
     if (draw.coin())
       over[key] = draw.chance(0.5) ? gemm : wide;
     else

@@ -97,7 +97,9 @@ class RunLaws {
     const auto fraction = [&](double value, const char* law) {
       require(value > 0.0 && (slowed() || value <= 1.0), law, fmt::format("{:.4f}", value));
     };
-    fraction(f.mfu, "0 < MFU <= 1");
+    // Full attention counts at most twice the unmasked pairs.
+    require(f.mfu > 0.0 && f.mfu <= 2.0 * f.mfu_causal * (1.0 + k_rounding), "0 < MFU <= 2 causal MFU",
+            fmt::format("MFU {:.6f}, causal MFU {:.6f}", f.mfu, f.mfu_causal));
     fraction(f.mfu_causal, "0 < causal MFU <= 1");
     fraction(f.hfu, "0 < HFU <= 1");
     require(f.mfu_causal <= f.mfu * (1.0 + k_rounding), "the causal MFU is the smaller",
