@@ -125,7 +125,8 @@ TEST_CASE("ranks between the fitted ones, from parameters interpolated", "[calib
   REQUIRE(between.rows.size() == 88);
   cost::TransferLaws laws =
       calibrate(loader, {&fitted, 1}, {.accelerator = "a100-sxm4-80gb", .base = ""}).calibration.transfers;
-  const cost::TransferLinks links{.intra = {.bandwidth = laws.domain.link_bandwidth}};
+  const cost::TransferLinks links{
+      .intra = {.bandwidth = laws.domain.link_bandwidth, .latency = laws.domain.link_latency_s}};
   for (const cost::TransferForm form : {cost::TransferForm::three_protocols, cost::TransferForm::short_form}) {
     laws.form = form;
     std::vector<double> errors;

@@ -199,7 +199,8 @@ TEST_CASE("memory-bound kernels, launches and messages", "[calibrate]") {
   CHECK(gather.type == "4 ranks");
   CHECK(gather.record.in_sample.median < 0.03);
   // The written law prices what was measured: 64 MiB in 12 us + 50.33 MB at 300 GB/s = 179.8 us.
-  const cost::TransferLinks links{.intra = {.bandwidth = result.calibration.transfers.domain.link_bandwidth}};
+  const cost::DomainLaws& domain = result.calibration.transfers.domain;
+  const cost::TransferLinks links{.intra = {.bandwidth = domain.link_bandwidth, .latency = domain.link_latency_s}};
   const cost::TransferTime priced =
       cost::transfer_time(cost::Collective::all_gather, 67108864.0, {4, 4}, links, result.calibration.transfers);
   CHECK(priced.basis == cost::Basis::measured);
