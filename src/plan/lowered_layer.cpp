@@ -66,8 +66,9 @@ const LoweredLayer::Moving& LoweredLayer::moving(Part part, const GradientSync& 
                                 bits(sync.bytes_per_element),       bits(sync.bucket_bytes),
                                 sync.waits + 2 * sync.without_tied, bits(sync.held_bytes)};
   for (const ParameterGroup group : k_all_parameter_groups)
-    key.insert(key.end(), {word(sync.copies[group]), word(sync.replicas[group]), bits(sync.carried_elements[group]),
-                           sync.hold[group], bits(sync.in_flight[group])});
+    key.insert(key.end(), {word(sync.copies[group]), word_of_rows(sync.copies[group]), word(sync.replicas[group]),
+                           word_of_rows(sync.replicas[group]), bits(sync.carried_elements[group]), sync.hold[group],
+                           bits(sync.in_flight[group])});
   if (sync.onward) {
     const Onward& onward = *sync.onward;
     key.insert(key.end(), {onward.update != nullptr, bits(onward.gradient_bytes), bits(onward.state_bytes),
@@ -97,10 +98,12 @@ const LoweredLayer::Moving& LoweredLayer::moving(Part part, const GradientSync& 
 const Block* LoweredLayer::synchronised(Part part, const GradientSync& sync) {
   const auto dense = ParameterGroup::dense;
   const auto expert = ParameterGroup::expert;
-  const std::array<std::int64_t, 11> key{static_cast<std::int64_t>(part),
+  const std::array<std::int64_t, 13> key{static_cast<std::int64_t>(part),
                                          static_cast<std::int64_t>(sync.collective),
                                          word(sync.copies[dense]),
                                          word(sync.copies[expert]),
+                                         word_of_rows(sync.copies[dense]),
+                                         word_of_rows(sync.copies[expert]),
                                          bits(sync.bytes_per_element),
                                          bits(sync.bucket_bytes),
                                          bits(sync.carried_elements[dense]),

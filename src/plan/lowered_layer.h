@@ -57,7 +57,7 @@ class LoweredLayer {
   const Block* synchronised(Part part, const GradientSync& sync);
   std::unique_ptr<Block> again_;
   std::unique_ptr<LayerLowering::Split> split_;
-  std::unordered_map<std::array<std::int64_t, 11>, std::unique_ptr<Block>, WordsHash> synchronised_;
+  std::unordered_map<std::array<std::int64_t, 13>, std::unique_ptr<Block>, WordsHash> synchronised_;
   std::map<std::vector<std::int64_t>, std::unique_ptr<Moving>> moving_;
 };
 

@@ -23,8 +23,8 @@ void append_words(std::vector<std::int64_t>& words, const CategoryBytes& bytes) 
 
 void append_words(std::vector<std::int64_t>& words, const Work& work) {
   if (const auto* transfer = std::get_if<Transfer>(&work))
-    words.insert(words.end(),
-                 {static_cast<std::int64_t>(transfer->collective), word(transfer->group), bits(transfer->bytes)});
+    words.insert(words.end(), {static_cast<std::int64_t>(transfer->collective), word(transfer->group),
+                               word_of_rows(transfer->group), bits(transfer->bytes)});
   else if (const auto* copy = std::get_if<Copy>(&work))
     words.insert(words.end(), {-1 - static_cast<std::int64_t>(copy->lane), bits(copy->bytes)});
 }

@@ -135,6 +135,28 @@ TEST_CASE("Copies of a stage: as many ranks share a domain as hold it there, on 
   REQUIRE(met > 100);
 }
 
+TEST_CASE("Copies of a stage: a plan lowered after one of equally many ranks in one row is as if lowered alone") {
+  const ir::Model model = small_transformer({.body_layers = 2});
+  for (const plan::Sharded sharded :
+       {plan::Sharded::nothing, plan::Sharded::optimizer, plan::Sharded::gradients, plan::Sharded::parameters})
+    for (const bool overlap : {false, true}) {
+      plan::Strategy copies = two_copies(2, 4, 4);
+      plan::Strategy row = two_copies(2, 4, 8);
+      row.schedule = "1f1b";
+      for (plan::Strategy* s : {&copies, &row}) {
+        s->sharded = sharded;
+        s->overlap_gradient_reduce = overlap;
+      }
+      for (const auto& [before, after] : {std::pair(row, copies), std::pair(copies, row)})
+        for (std::int32_t stage = 0; stage < 4; ++stage) {
+          plan::Lowering used(model, 8, {}, 8), fresh(model, 8, {}, 8);
+          (void)used.lower(before);
+          INFO(static_cast<int>(sharded) << (overlap ? ", overlapped" : "") << ", stage " << stage);
+          REQUIRE(data_groups(used.lower(after), stage) == data_groups(fresh.lower(after), stage));
+        }
+    }
+}
+
 TEST_CASE("A job that fills one domain sends nothing out of it, under every schedule") {
   for (const pipeline::Generator& kind : pipeline::generators()) {
     int met = 0;
