@@ -133,7 +133,8 @@ Bounds larger(const Bounds& a, const Bounds& b) {
   return {.compute_s = more(a.compute_s, b.compute_s),
           .memory_s = more(a.memory_s, b.memory_s),
           .network_s = more(a.network_s, b.network_s),
-          .together_s = more(a.together_s, b.together_s)};
+          .together_s = more(a.together_s, b.together_s),
+          .links = std::max(a.links, b.links)};
 }
 
 Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const DeviceLimits& limits) {

@@ -189,7 +189,7 @@ Prediction predict(const PredictionInput& input) {
   const Batch batch{.contraction_flops = result.model_flops_causal, .sizes = input.sizes, .passes = passes};
   result.problem_bounds =
       problem_bounds(input.model, batch, static_cast<double>(input.program.mesh.ranks()), input.limits);
-  result.plan_bounds = larger(plan_bounds(input.program, input.pricer, input.limits), result.problem_bounds);
+  result.plan_bounds = larger(result.plan_bounds, result.problem_bounds);
   result.prices = price_lines(input, last);
   result.class_floors =
       class_floors(input.program, input.pricer, input.prices, last, input.limits.on_chip_bytes.value_or(0.0));
