@@ -226,7 +226,6 @@ void bound(report::BoundAnswer& answer, const pebble::NamedCdag& named, const Bo
   answer.upper = best_ordered_play(graph, answer.game.sliding, answer.fast);
   if (arguments.exact) solve(answer, graph, arguments);
   if (!arguments.moves.empty()) verify_moves(answer, named, arguments.moves);
-  if (!arguments.write_moves.empty()) write_moves(answer, named, arguments.write_moves);
   if (arguments.locality) reorder(answer, graph);
 }
 
@@ -286,7 +285,9 @@ int command(const BoundArguments& arguments, Context& context) {
     if (!arguments.cluster.empty())
       add_network(answer, arguments, hardware::load_machine(context.loader, arguments.cluster));
   }
-
+  const auto* graph = std::get_if<pebble::NamedCdag>(&what);
+  if (graph != nullptr && !arguments.write_moves.empty())
+    write_moves(answer, *graph, arguments.write_moves, context.read);
   return answered(answer, arguments, context);
 }
 

@@ -35,13 +35,14 @@ void verify_moves(report::BoundAnswer& answer, const pebble::NamedCdag& graph, c
   answer.moves = std::move(row);
 }
 
-void write_moves(const report::BoundAnswer& answer, const pebble::NamedCdag& graph, const std::string& file) {
+void write_moves(const report::BoundAnswer& answer, const pebble::NamedCdag& graph, const std::string& file,
+                 const config::Sources& read) {
   const bool solved = answer.exact && answer.exact->cost;
   if (!solved && !answer.upper)
     throw core::ConfigurationError("--write-moves", "no play was found", "give a graph that can be played");
   std::ostringstream text;
   write_play(solved ? answer.exact->play : answer.upper->play, vertex_names(graph), text);
-  write_file(file, text.str(), {});
+  write_file(file, text.str(), read);
 }
 
 }  // namespace cairn::cli

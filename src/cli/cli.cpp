@@ -52,7 +52,8 @@ bool wants_document(int argc, const char* const* argv) {
   const auto given = [&](std::string_view option) {
     return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return word.starts_with(option); });
   };
-  return given("--json") && !given("-o") && !given("--output");
+  // What calibrate writes to a file is the calibration; its document goes to standard output all the same.
+  return given("--json") && (given("calibrate") || (!given("-o") && !given("--output")));
 }
 
 // Tells what went wrong, to people and, where it is asked for, to programs. Gives the exit code.

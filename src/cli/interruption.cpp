@@ -24,7 +24,11 @@ Interruption::~Interruption() {
 
 void Interruption::wait(const std::function<void()>& last_words) const {
   int signal = 0;
-  sigwait(&waited_for_, &signal);
+  struct sigaction action {};
+  do {  // what is to be ignored, as a hangup under nohup, arrives here all the same
+    sigwait(&waited_for_, &signal);
+    sigaction(signal, nullptr, &action);
+  } while (!over_ && action.sa_handler == SIG_IGN);
   if (over_) return;
   last_words();
   if (signal == SIGINT) std::_Exit(k_interrupted);

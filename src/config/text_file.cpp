@@ -13,7 +13,6 @@
 
 namespace cairn::config {
 
-bool is_utf8(std::string_view text) { return !core::end_of_utf8(text); }
 
 namespace {
 

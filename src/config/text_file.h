@@ -15,6 +15,5 @@ namespace cairn::config {
 std::optional<std::string> read_text_file(const std::filesystem::path& file, const Place& naming,
                                           core::Diagnostics& diagnostics);
 
-bool is_utf8(std::string_view text);
 
 }  // namespace cairn::config

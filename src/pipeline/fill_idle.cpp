@@ -108,10 +108,6 @@ class GapFiller {
   std::priority_queue<Instant, std::vector<Instant>, std::greater<>> instants_;
 };
 
-}  // namespace
-
-namespace {
-
 // The clock of the lists must reach the end of all operations one after the other, each with its weight gradient and
 // message. Their order follows from ratios of durations, so that longer ones count in units of 2, 4, ...
 Durations within_clock(Durations durations, std::size_t operations) {

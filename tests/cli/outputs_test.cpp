@@ -17,6 +17,7 @@
 
 #include "catch.h"
 #include "cli/program.h"
+#include "support/asked.h"
 
 using namespace cairn::cli_tests;
 using nlohmann::json;
@@ -110,8 +111,8 @@ TEST_CASE("Every file that is written arrives whole, and nothing lies beside it"
 
 // CAIRN_KILLS=500 for the whole of it.
 TEST_CASE("Killed at any moment, a name holds the old file or the new one") {
-  const char* asked = std::getenv("CAIRN_KILLS");
-  const int kills = asked != nullptr ? std::atoi(asked) : 3;  // of each command
+  constexpr int k_kills = 3;  // of each command
+  const int kills = static_cast<int>(cairn::test::asked("CAIRN_KILLS", k_kills));
   std::mt19937 random(20261122);
   for (const Writer& writer : writers()) {
     const std::string folder = fresh("killed");
@@ -134,7 +135,7 @@ TEST_CASE("Killed at any moment, a name holds the old file or the new one") {
       INFO(found.size());
       CHECK((found == k_old || found == whole));
     }
-    if (asked != nullptr)
+    if (kills != k_kills)
       WARN(writer.name << ": " << kills << " kills, " << old << " left the old file, " << made << " the new one");
   }
 }
@@ -338,4 +339,39 @@ TEST_CASE("A batch that is cut off keeps what it has answered, in whole lines, b
     fs::remove(beside);
     fs::remove(pipe);
   }
+}
+
+TEST_CASE("A batch goes on after a hangup that it was started to ignore") {
+  const std::string folder = fresh("hangup");
+  const std::string pipe = folder + "/in";
+  const std::string file = folder + "/out.jsonl";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  std::signal(SIGHUP, SIG_IGN);  // as nohup does: the program inherits it
+  const int process = start({"run", "--batch", pipe, "--engine", "analytic", "-o", file});
+  std::signal(SIGHUP, SIG_DFL);
+  const int input = open(pipe.c_str(), O_WRONLY);
+  const std::string line = "{\"file\": \"llama3-8b-fsdp-dgx-h100\"}\n";
+  const std::string beside = file + ".tmp." + std::to_string(process);
+  REQUIRE(write(input, line.data(), line.size()) == static_cast<ssize_t>(line.size()));
+  for (int tries = 0; tries < 1000 && content(beside).empty(); ++tries) usleep(10'000);
+  REQUIRE(kill(process, SIGHUP) == 0);
+  REQUIRE(write(input, line.data(), line.size()) == static_cast<ssize_t>(line.size()));
+  close(input);
+  CHECK(wait_for(process) == 0);
+  const std::string answers = content(file);
+  CHECK(std::count(answers.begin(), answers.end(), '\n') == 2);
+}
+
+TEST_CASE("Moves are not written over a file that only a bare name told of") {
+  const std::string folder = fresh("moves");
+  fs::create_directories(folder + "/accelerators");
+  const std::string file = folder + "/accelerators/mine.yaml";
+  fs::copy_file(k_source + "/configs/accelerators/a100-sxm4-80gb.yaml", file);
+  const std::string before = content(file);
+  const std::string graph = write_file("moves/graph.txt", "v a in\nv b in\nv c out\ne a c\ne b c\n");
+  const Outcome outcome = run(Invocation{
+      .arguments = {"bound", "--cdag", graph, "--fast", "4", "--accelerator", "mine", "--write-moves", file},
+      .environment = {{"CAIRN_CONFIGS", folder}}});
+  CHECK(outcome.code == 2);
+  CHECK(content(file) == before);
 }

@@ -38,8 +38,7 @@ const std::vector<KnownCause>& known_causes() {
        {"no time is below its bound", "0 < causal MFU <= 1", "0 < HFU <= 1"},
        [](const Json& e, const Breach&) { return at(e, "/training/precision/gemm") == "int8"; }},
       // The measurements: long bf16 products, which the calibration of H200 remarks on. Products in fp32 are priced
-      // with the
-      // shares of 16-bit ones, which are lower on B200.
+      // with the shares of 16-bit ones, which are lower on B200.
       {"products that measurements show slower",
        {"a newer accelerator is never slower"},
        [](const Json&, const Breach& b) {

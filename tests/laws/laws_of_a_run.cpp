@@ -8,6 +8,7 @@
 #include "catch.h"
 #include "run_laws.h"
 #include "settings_seen.h"
+#include "support/asked.h"
 #include "support/share.h"
 
 using namespace cairn;
@@ -181,12 +182,8 @@ TEST_CASE("Figures beyond all sense are refused, or the laws hold of them, too")
 
 // As many as CAIRN_EXPERIMENTS says, from CAIRN_FIRST_SEED on.
 TEST_CASE("Laws of every run on many more experiments", "[.long]") {
-  const auto number = [](const char* name, std::uint64_t otherwise) {
-    const char* text = std::getenv(name);
-    return text != nullptr ? std::stoull(text) : otherwise;
-  };
   Trial trial(4);
-  trial.run(number("CAIRN_FIRST_SEED", 1'000'000), number("CAIRN_EXPERIMENTS", 50'000));
+  trial.run(test::asked("CAIRN_FIRST_SEED", 1'000'000), test::asked("CAIRN_EXPERIMENTS", 50'000));
   WARN(trial.report());
   CHECK(trial.clean());
 }

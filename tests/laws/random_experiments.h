@@ -2,7 +2,7 @@
 // frameworks. Most of them are accepted: what contradicts itself is mended while it is drawn. Models are shallow and
 // clusters small, as a step's cost grows with them; widths and lengths are those of real models, too.
 //
-// A key that a schema has and nothing here varies fails a test (every_setting_varies.cpp).
+// A key that a schema has and nothing here varies fails a test (laws_of_a_run.cpp).
 #pragma once
 
 #include <cstdint>

@@ -88,8 +88,8 @@ TEST_CASE("A slow rank slows the step as any other of its stage does") {
   });
 }
 
-TEST_CASE(
-    "Two batches in one step take as long as one at least, and no longer than two steps where one stage does all") {
+// No more than two steps is no law: gradients of a second batch are added to those of the first.
+TEST_CASE("Two batches in one step take as long as one at least, and twice the model's FLOPs") {
   for_each_accepted(60'001, [](const Json& experiment, const Outcome& outcome) {
     Json twice = experiment;
     twice["training"]["global_batch"] = 2 * outcome.job->global_batch();

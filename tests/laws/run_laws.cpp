@@ -63,7 +63,8 @@ class RunLaws {
     require(parts.other == 0, "every picosecond has a name", fmt::format("{} ps are left", parts.other));
     std::vector<core::Picoseconds> all(parts.exposed.begin(), parts.exposed.end());
     for (const core::Picoseconds part :
-         {parts.compute, parts.recompute, parts.launch, parts.offload, parts.bubble, parts.optimizer, parts.host})
+         {parts.compute, parts.recompute, parts.launch, parts.offload, parts.bubble, parts.optimizer, parts.host,
+          parts.links})
       all.push_back(part);
     require(*std::min_element(all.begin(), all.end()) >= 0, "no term is negative", "");
   }

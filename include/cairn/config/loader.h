@@ -57,8 +57,8 @@ class Loader {
   //
   //   a file               its own folder, then the search folders
   //   --set                the search folders; the working folder when it is written as a path, with a '/'
-  //   the command line     likewise, and a name that ends in .yaml, .yml or .json is a path, too (a place without a
-  //   file)
+  //   the command line     likewise, and a name that ends in .yaml, .yml or .json is a path, too
+  //                        (a place without a file)
   //
   // A search folder is asked for <name>, then for <kind>/<name>. So what a bare name means never depends on the working
   // folder. Empty, and an error at `place`, when there is none; the error names the nearest known name.

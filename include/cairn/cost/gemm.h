@@ -1,6 +1,7 @@
 // Time of a matrix product C[M,N] = A[M,K] W[K,N] on one accelerator.
 //
-//   b = bytes per element of A, b' of W (b where not said), kb = step_bytes/b elements of K per pipeline step
+//   b = bytes per element of A, b' of W (b where not said), kb = step_bytes/b elements of K per pipeline step,
+//       whose operands count b for both
 //   P = eP * tensor peak,  H = memory bandwidth,  A = b M K,  W = b' N K,  C = bo M N        [bytes]
 //
 //   candidates (tm, tn, s): tm x tn in {64x64, 128x64, 128x128, 256x128, 256x256} and transposes; split-K s in
@@ -12,8 +13,7 @@
 //   T_mem   = (mA A + mW W + C)/(eB H) + ((1-mA) A + (1-mW) W)/(eL H) + [s > 1] 4 s M N/(eL H)
 //   T1      = (T_core^p + T_mem^p)^(1/p) + [s > 1] ck
 //   T2      = T1 + q 3 M K/H                                  quantising A, only when priced as the benchmark ran it
-//   T       = min over candidates of T2 + droop(T2), + t0     so that faster memory or units never make a product
-//   slower
+//   T       = min over candidates of T2 + droop(T2), + t0     faster memory or units then never slow a product
 //
 // mA, mW are the shares of A and W that come from device memory rather than the cache. A training graph reads both from
 // memory (1, 1) unless the producer has just written A and it fits. The benchmark behind the fits reuses A and rotates

@@ -1,9 +1,8 @@
 // What a cluster costs while it runs.
 //
-//   price [USD/h]  of one accelerator: the cluster's `price.accelerator_hour`, else the accelerator's own
-//   `hourly_price` power [W]      pue (accelerators x limit + nodes x node_overhead); limit: the cluster's
-//   `power.accelerator`, else the
-//                  board limit of the accelerator
+//   price [USD/h]  of one accelerator: the cluster's `price.accelerator_hour`, else the accelerator's `hourly_price`
+//   power [W]      pue (accelerators x limit + nodes x node_overhead)
+//                  limit: the cluster's `power.accelerator`, else the accelerator's board limit
 //
 // Another accelerator in the same cluster brings its own price and limit. Boards are taken to draw their limit all the
 // time: an upper estimate of the energy of a step.

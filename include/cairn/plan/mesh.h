@@ -3,7 +3,7 @@
 //   rank = sum over axes of coordinate(axis) * stride(axis),  stride(axis) = product of the sizes of the axes inside it
 //
 // The order of the axes, inner to outer, decides which of them stay inside a node. An axis of one rank has a stride as
-// well, at which nobody looks.
+// well; no transfer runs along it.
 //
 // The same ranks are arranged twice: by the dense mesh (tensor, context, data, pipeline) and, for the layers that hold
 // experts, by the expert mesh (expert tensor, expert, expert data, pipeline), so that tensor x context x data = expert

@@ -1,8 +1,9 @@
 // Attacks the surfaces of Cairn with changed inputs; one line of figures for each.
 //
 //   attack [--surface NAME] [--inputs N] [--total N] [--seconds S] [--seed K] [--first I] [--program FILE] [--save DIR]
-//   [--jobs N] attack --replay NAME FILE     one input; prints the complaint attack --show NAME INDEX      the input of
-//   that number, with --seed
+//          [--jobs N]
+//   attack --replay NAME FILE     one input; prints the complaint
+//   attack --show NAME INDEX      the input of that number, with --seed
 //
 // --inputs and --seconds are of every surface, whatever comes first. --total: all surfaces in turn for a few seconds
 // each, round after round, until so many inputs were tried; with --seconds no longer than that in all. --program: every
