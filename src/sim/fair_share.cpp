@@ -20,8 +20,10 @@ LinkId FairShare::add_link(double capacity) {
   near_level_.emplace_back();
   pull_.emplace_back();
   level_.emplace_back();
-  if (rank_.empty()) rank_.push_back(k_unfilled);  // of no link
-  rank_.push_back(k_unfilled);
+  foreseen_.emplace_back();
+  loose_.emplace_back();
+  rank_.resize(links_.size() + 1, k_unfilled);
+  shares_.resize(links_.size() + 1);
   return id;
 }
 
@@ -30,7 +32,6 @@ void FairShare::set_capacity(LinkId link, double capacity) {
   links_[link].capacity = unfilled_[link].left = capacity;
   for (const Member& member : links_[link].members)
     if (!standing_[member.flow].grouped) join_groups(member.flow);
-  groups_[links_[link].group].valid_marks = 0;
   touch(link);
 }
 
@@ -90,6 +91,8 @@ void FairShare::remove_flow(FlowId id) {
     link.members[place] = link.members.back();
     uses_[link.members[place].use].place = place;
     link.members.pop_back();
+    link.held[place] = link.held.back();
+    link.held.pop_back();
     change_pull(link, -amounts_[use] * weight_[id]);
     if (grouped) touch(number);
     if (link.bounds_flow) {
@@ -97,6 +100,7 @@ void FairShare::remove_flow(FlowId id) {
       (group.links.size() > 1 ? group.free_bounds : free_bounds_).push_back(number);
     }
   }
+  if (bottleneck_[id] != k_no_link) --links_[bottleneck_[id]].holds;
   standing_[id].active = false;
   free_flows_[spans_[id].count].push_back(id);
 }
@@ -112,6 +116,7 @@ FlowId FairShare::allocate_flow(std::uint32_t uses, double weight) {
     amounts_.resize(uses_.size());
     weight_.emplace_back();
     bottleneck_.emplace_back();
+    moved_in_.emplace_back();
     near_.emplace_back();
     near_bottleneck_.emplace_back();
     standing_.emplace_back();
@@ -150,6 +155,7 @@ void FairShare::enter(FlowId id, std::uint32_t use, Demand demand) {
   amounts_[use] = demand.amount;
   if (demand.amount != 1.0) standing_[id].plain = false;
   link.members.push_back({.flow = id, .use = use});
+  link.held.push_back(k_no_link);
   change_pull(link, demand.amount * weight_[id]);
 }
 
@@ -159,6 +165,14 @@ void FairShare::change_pull(Link& link, double change) {
   link.changes = 0;
   link.pull = 0.0;
   for (const Member& member : link.members) link.pull += amounts_[member.use] * weight_[member.flow];
+}
+
+// The flow's bottleneck, as all its links know it.
+void FairShare::bind(FlowId flow, LinkId link) {
+  if (bottleneck_[flow] != k_no_link) --links_[bottleneck_[flow]].holds;
+  if (link != k_no_link) ++links_[link].holds;
+  bottleneck_[flow] = link;
+  for (const Use& use : uses(flow)) links_[use.link].held[use.place] = link;
 }
 
 void FairShare::touch(LinkId link) {

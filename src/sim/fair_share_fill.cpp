@@ -12,16 +12,8 @@ constexpr double k_same_moment = 1e-12;
 // A running sum that subtractions have brought down to this share of its start has lost three digits: sum afresh.
 constexpr double k_worn = 1e-3;
 
-// Marks in one order of filling, at most; and a mark, which copies what is left of every link, is worth it where it may
-// save this many visits of flows per link.
-constexpr std::uint32_t k_marks = 8;
-constexpr std::uint32_t k_visits_per_mark = 4;
-
-// Links of the order of before among which the next to fill is looked for.
-constexpr std::size_t k_window = 8;
-
-// Rounding in sums over thousands of flows overfills a link by less than this share of its capacity.
-constexpr double k_overfull = 1e-11;
+// With so many flows per link a change reaches most of the others.
+constexpr std::uint64_t k_flows_per_busy_link = 4;
 
 }  // namespace
 
@@ -30,10 +22,7 @@ void FairShare::solve() {
   solved_.clear();
   ++solve_;
   nearby_.clear();
-  for (const LinkId link : touched_) {
-    check_marks(link);
-    groups_[links_[link].group].touched.push_back(link);
-  }
+  for (const LinkId link : touched_) groups_[links_[link].group].touched.push_back(link);
   std::size_t next = 0;
   while (next < touched_.size()) {  // taking groups apart adds to the list
     const LinkId link = touched_[next++];
@@ -47,6 +36,7 @@ void FairShare::solve() {
   for (const FlowId flow : alone_)
     if (standing_[flow].active && !standing_[flow].grouped) run_alone(flow);
   alone_.clear();
+  std::erase_if(moved_, [&](const Moved& moved) { return moved.from == bottleneck_[moved.flow]; });  // and back
 }
 
 FairShare::Solved FairShare::solved(std::size_t i) const {
@@ -80,39 +70,12 @@ void FairShare::run_alone(FlowId id) {
   solved_.push_back({.group = k_alone, .link = narrowest, .begin = 0, .count = 0, .nearby = false});
 }
 
-// Marks at which the touched link was full, or after which it now fills at a lower level, do not hold any more.
-void FairShare::check_marks(LinkId touched) {
-  Group& group = groups_[links_[touched].group];
-  for (; group.valid_marks > 0; --group.valid_marks) {
-    const Mark& last = group.marks[group.valid_marks - 1];
-    const Filling& then = last.links[links_[touched].slot];
-    if (rank_[touched + 1] >= last.filled && then.left >= last.level * then.growing) return;
-  }
-}
-
-// To the last mark that holds. Returns the number of links of the sequence before it.
-std::size_t FairShare::rewind(Group& group) {
-  if (group.valid_marks == 0) {
-    for (const LinkId link : group.order) rank_[link + 1] = k_unfilled;
-    group.order.clear();
-    for (const LinkId id : group.links) filling_[id] = unfilled_[id];
-    if (group.uneven > 0)
-      for (const LinkId id : group.links) pull_[id] = links_[id].pull;
-    return 0;
-  }
-  const Mark& last = group.marks[group.valid_marks - 1];
-  for (std::size_t i = last.filled; i < group.order.size(); ++i) rank_[group.order[i] + 1] = k_unfilled;
-  group.order.resize(last.filled);
-  for (std::size_t slot = 0; slot < group.links.size(); ++slot) filling_[group.links[slot]] = last.links[slot];
-  return last.passed;
-}
-
 void FairShare::fill(GroupId id) {
   Group& group = groups_[id];
   group.solved = solve_;
   const bool nearby = solve_nearby(group);
-  group.touched.clear();
   if (nearby) {
+    group.touched.clear();
     const auto count = static_cast<std::uint32_t>(near_filled_.size());
     solved_.push_back({.group = id,
                        .link = k_no_link,
@@ -121,58 +84,27 @@ void FairShare::fill(GroupId id) {
                        .nearby = true});
     return;
   }
-  if (group.uneven > 0) group.valid_marks = 0;
-  const std::uint32_t marks = group.valid_marks;
   const std::size_t moves = moved_.size();
-  std::size_t begin = rewind(group);
-  const auto kept = static_cast<std::uint32_t>(group.order.size());
-  bool filled = !group.sequence.empty();
-  if (filled) {
-    filled = group.uneven == 0 ? fill_as_before<true>(group, begin) : fill_as_before<false>(group, begin);
-    if (!filled) {
-      take_back(moves);
-      group.valid_marks = marks;
-      begin = rewind(group);
-    }
-  } else {
-    group.sequence = group.links;
+  std::optional<std::size_t> begin = group.uneven == 0 ? sweep<true>(group) : sweep<false>(group);
+  group.touched.clear();
+  if (!begin) {
+    take_back(moves);
+    group.uneven == 0 ? fill_by_heap<true>(group) : fill_by_heap<false>(group);
+    begin = 0;
   }
-  if (!filled) group.uneven == 0 ? fill_by_heap<true>(group, begin) : fill_by_heap<false>(group, begin);
-  const auto count = static_cast<std::uint32_t>(group.order.size()) - kept;
-  solved_.push_back({.group = id, .link = k_no_link, .begin = kept, .count = count, .nearby = false});
+  solved_.push_back({.group = id,
+                     .link = k_no_link,
+                     .begin = static_cast<std::uint32_t>(*begin),
+                     .count = static_cast<std::uint32_t>(group.order.size() - *begin),
+                     .nearby = false});
 }
 
 void FairShare::take_back(std::size_t moves) {
-  for (std::size_t i = moves; i < moved_.size(); ++i) bottleneck_[moved_[i].flow] = moved_[i].from;
-  moved_.resize(moves);
-}
-
-void FairShare::plan_marks(Group& group, std::size_t begin) {
-  mark_spacing_ = next_mark_ = k_unfilled;
-  if (group.uneven > 0) return;
-  std::uint64_t visits = 0;
-  std::uint32_t links = 0;
-  for (std::size_t i = begin; i < group.sequence.size(); ++i) {
-    visits += filling_[group.sequence[i]].growing;
-    links += filling_[group.sequence[i]].growing > 0 ? 1 : 0;
+  for (std::size_t i = moves; i < moved_.size(); ++i) {
+    bind(moved_[i].flow, moved_[i].from);
+    moved_in_[moved_[i].flow] = 0;
   }
-  const auto worth = static_cast<std::uint32_t>(visits / (k_visits_per_mark * group.links.size()));
-  if (begin == 0) group.busy = worth > 0;
-  if (worth == 0) return;
-  mark_spacing_ = links / std::min(worth, k_marks) + 1;
-  next_mark_ = static_cast<std::uint32_t>(group.order.size()) + mark_spacing_;
-}
-
-void FairShare::mark(Group& group, std::size_t passed) {
-  if (group.order.size() != next_mark_) return;
-  next_mark_ += mark_spacing_;
-  if (group.valid_marks == group.marks.size()) group.marks.emplace_back();
-  Mark& mark = group.marks[group.valid_marks++];
-  mark.filled = static_cast<std::uint32_t>(group.order.size());
-  mark.passed = static_cast<std::uint32_t>(passed);
-  mark.level = level_[group.order.back()];
-  mark.links.resize(group.links.size());
-  for (std::size_t slot = 0; slot < group.links.size(); ++slot) mark.links[slot] = filling_[group.links[slot]];
+  moved_.resize(moves);
 }
 
 template <bool plain>
@@ -182,67 +114,32 @@ double FairShare::level_now(LinkId link) {
   return filling_[link].left / pull_[link];
 }
 
-// False when the guess was wrong.
-template <bool plain>
-bool FairShare::fill_as_before(Group& group, std::size_t begin) {
-  plan_marks(group, begin);
-  std::vector<LinkId>& sequence = group.sequence;
-  double last = group.order.empty() ? 0.0 : level_[group.order.back()];
-  for (std::size_t at = begin; at < sequence.size(); ++at) {
-    std::size_t lowest = at;
-    double level = k_unbounded;
-    const std::size_t end = std::min(at + k_window, sequence.size());
-    for (std::size_t i = at; i < end; ++i) {
-      if (filling_[sequence[i]].growing == 0) continue;
-      const double its = level_now<plain>(sequence[i]);
-      if (its < level) level = its, lowest = i;
-    }
-    const LinkId link = sequence[lowest];
-    for (std::size_t i = lowest; i > at; --i) sequence[i] = sequence[i - 1];
-    sequence[at] = link;
-    if (filling_[link].growing == 0) {
-      if (filling_[link].left < -k_overfull * links_[link].capacity) return false;
-      continue;
-    }
-    if (level < last * (1.0 - k_same_moment)) return false;
-    last = std::max(level, last);
-    settle_link<plain>(group, link, last);
-    mark(group, at + 1);
-  }
-  return true;
-}
-
 // A link fills later than foreseen when some of its flows have settled at a lower level: then it waits again.
 template <bool plain>
-void FairShare::fill_by_heap(Group& group, std::size_t begin) {
-  plan_marks(group, begin);
+void FairShare::fill_by_heap(Group& group) {
+  forget(group);
+  std::uint64_t crossings = 0;
   moments_.clear();
-  std::size_t passed = begin;
-  for (std::size_t i = begin; i < group.sequence.size(); ++i) {
-    const LinkId link = group.sequence[i];
-    if (filling_[link].growing == 0)
-      group.sequence[passed++] = link;
-    else
-      moments_.push_back({.level = level_now<plain>(link), .link = link});
+  for (const LinkId link : group.links) {
+    filling_[link] = unfilled_[link];
+    if constexpr (!plain) pull_[link] = links_[link].pull;
+    crossings += filling_[link].growing;
+    if (filling_[link].growing > 0) moments_.push_back({.level = level_now<plain>(link), .link = link});
   }
+  group.busy = crossings >= k_flows_per_busy_link * group.links.size();
   std::make_heap(moments_.begin(), moments_.end(), Later());
   while (!moments_.empty()) {
     std::pop_heap(moments_.begin(), moments_.end(), Later());
     const Moment moment = moments_.back();
     moments_.pop_back();
-    if (filling_[moment.link].growing == 0) {
-      group.sequence[passed++] = moment.link;
-      continue;
-    }
+    if (filling_[moment.link].growing == 0) continue;
     const double level = std::max(level_now<plain>(moment.link), moment.level);
     if (level > moment.level * (1.0 + k_same_moment)) {
       moments_.push_back({.level = level, .link = moment.link});
       std::push_heap(moments_.begin(), moments_.end(), Later());
       continue;
     }
-    group.sequence[passed++] = moment.link;
     settle_link<plain>(group, moment.link, level);
-    mark(group, passed);
   }
 }
 

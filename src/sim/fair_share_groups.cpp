@@ -28,20 +28,21 @@ void FairShare::join_groups(FlowId id) {
   count(id, 1);
 }
 
-// One flow more or less grows on its links, at every mark of their group.
+// One flow more or less grows on its links.
 void FairShare::count(FlowId flow, std::uint32_t change) {
-  Group& group = groups_[links_[uses_[spans_[flow].first].link].group];
   for (const Use& use : uses(flow)) unfilled_[use.link].growing += change;
-  for (std::uint32_t i = 0; i < group.valid_marks; ++i)
-    for (const Use& use : uses(flow)) group.marks[i].links[links_[use.link].slot].growing += change;
 }
 
 // How its links filled.
 void FairShare::forget(Group& group) {
-  for (const LinkId link : group.order) rank_[link + 1] = k_unfilled;
+  for (const LinkId link : group.order) leave_order(link);
   group.order.clear();
-  group.sequence.clear();
-  group.valid_marks = 0;
+  group.swept = false;
+}
+
+void FairShare::leave_order(LinkId link) {
+  rank_[LinkId{link + 1}] = k_unfilled;
+  shares_[LinkId{link + 1}] = {};
 }
 
 GroupId FairShare::merge(GroupId a, GroupId b) {
@@ -51,11 +52,7 @@ GroupId FairShare::merge(GroupId a, GroupId b) {
   Group& smaller = groups_[b];
   forget(larger);
   forget(smaller);
-  auto slot = static_cast<std::uint32_t>(larger.links.size());
-  for (const LinkId link : smaller.links) {
-    links_[link].group = a;
-    links_[link].slot = slot++;
-  }
+  for (const LinkId link : smaller.links) links_[link].group = a;
   larger.links.insert(larger.links.end(), smaller.links.begin(), smaller.links.end());
   larger.free_bounds.insert(larger.free_bounds.end(), smaller.free_bounds.begin(), smaller.free_bounds.end());
   larger.flows += smaller.flows;
@@ -98,7 +95,6 @@ void FairShare::collect_component(LinkId from, GroupId source) {
       }
     }
   }
-  for (std::uint32_t slot = 0; slot < found.size(); ++slot) links_[found[slot]].slot = slot;
   groups_[target].links = std::move(found);
   groups_[target].flows = flows;
   groups_[target].uneven = uneven;

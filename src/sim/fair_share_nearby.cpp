@@ -168,7 +168,7 @@ bool FairShare::reach_further() {
 }
 
 void FairShare::adopt(Group& group) {
-  group.valid_marks = 0;
+  group.swept = false;
   for (const FlowId flow : near_flows_) settle_at(flow, near_bottleneck_[flow]);
   for (const LinkId link : near_filled_) {
     level_[link] = near_level_[link];
@@ -181,7 +181,7 @@ void FairShare::adopt(Group& group) {
     const LinkId last = group.order.back();
     group.order[rank_[link + 1]] = last;
     rank_[last + 1] = rank_[link + 1];
-    rank_[link + 1] = k_unfilled;
+    leave_order(link);
     group.order.pop_back();
   }
   nearby_.insert(nearby_.end(), near_filled_.begin(), near_filled_.end());

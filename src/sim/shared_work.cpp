@@ -81,6 +81,7 @@ void SharedWork::move(const FairShare::Moved& moved, core::Picoseconds now) {
     Clock& from = clocks_[moved.from];
     advance(from, now, 0.0);
     --from.works;
+    from.known = false;
     left = std::max(left - from.service, 0.0);
   }
   if (to.works++ == 0) {
@@ -88,6 +89,7 @@ void SharedWork::move(const FairShare::Moved& moved, core::Picoseconds now) {
     to.since = now;
     to.ends.clear();
   }
+  to.known = false;
   advance(to, now, 0.0);
   work.end = to.service + left;
   to.ends.push_back({.service = work.end, .work = moved.flow});
@@ -98,8 +100,12 @@ inline void SharedWork::foresee(LinkId link, core::Picoseconds now) {
   Clock& clock = clocks_[link];
   advance(clock, now, 0.0);
   clock.level = sharing_.level(link);
-  drop_gone(link);
-  clock.next = clock.ends.empty() ? k_no_wake : end_of(clock, clock.ends.front().service);
+  if (!clock.known) {
+    drop_gone(link);
+    clock.known = true;
+    clock.first = clock.ends.empty() ? std::numeric_limits<double>::infinity() : clock.ends.front().service;
+  }
+  clock.next = end_of(clock, clock.first);
 }
 
 void SharedWork::watch(const FairShare::Solved& solved, core::Picoseconds now) {
@@ -144,6 +150,7 @@ void SharedWork::collect(LinkId link, core::Picoseconds now, std::vector<Tag>& e
     sharing_.remove_flow(end.work);
   }
   clock.next = k_no_wake;
+  clock.known = false;
 }
 
 void SharedWork::wake(std::uint32_t slot, core::Picoseconds now, std::vector<Tag>& ended) {

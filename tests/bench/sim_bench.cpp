@@ -69,6 +69,13 @@ BENCHMARK_CAPTURE(flows, weighted_all_to_all_on_fat_tree,
                   })
     ->Arg(64)
     ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(flows, random_pairs_on_three_level_fat_tree,
+                  [](std::uint32_t flows) {
+                    return support::random_pairs(support::FatTree3(16, 4, support::Ascent::hash), flows, 0, 1e6);
+                  })
+    ->Arg(10'000)
+    ->Arg(100'000)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(flows, permutation_on_three_level_fat_tree,
                   [](std::uint32_t pods) {
                     return support::permutation(support::FatTree3(16, pods, support::Ascent::destination), 0, 1e6);

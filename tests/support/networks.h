@@ -143,6 +143,19 @@ inline sim::FlowProblem all_to_all(const Network& network, core::Picoseconds lin
   return problem;
 }
 
+// Many flows beside each other, of sizes up to `bytes`.
+inline sim::FlowProblem random_pairs(const Network& network, std::uint32_t flows, core::Picoseconds link_latency,
+                                     double bytes) {
+  sim::FlowProblem problem = empty_problem(network, link_latency);
+  core::Random random(3);
+  for (std::uint32_t f = 0; f < flows; ++f) {
+    const auto from = static_cast<std::uint32_t>(random.below(network.hosts));
+    const auto to = static_cast<std::uint32_t>(from + 1 + random.below(network.hosts - 1)) % network.hosts;
+    add_flow(problem, network, from, to, 1.0 + bytes * random.uniform());
+  }
+  return problem;
+}
+
 inline sim::FlowProblem permutation(const Network& network, core::Picoseconds link_latency, double bytes) {
   sim::FlowProblem problem = empty_problem(network, link_latency);
   std::vector<std::uint32_t> to(network.hosts);

@@ -22,15 +22,12 @@
 // Gallager, "Data Networks", 2nd ed. 1992, section 6.5.2.
 //
 // Within a group, a change shows only from the level on at which a link of a flow that came or went fills; what filled
-// before stays. So a group remembers the order in which its links filled and, at a few places of it, how full all of
-// them were (a plain number of growing flows and what is left, which need no correction but the count of the flow that
-// came or went). Filling goes on from the last such mark that every touched link had reached unfilled, and whose level
-// none of them now fills below.
-//
-// Which link fills next is guessed: the lowest of the next few in the order of before. The guess need not be checked
-// against the other links, for when the levels turn out not to fall from link to link, and no link is overfull, the
-// rates are max-min: every flow then settles on a full link on which nobody is faster. Otherwise a heap finds the
-// order.
+// before stays. So a group remembers the order in which its links filled and sweeps through it from there on, asking
+// each link anew for its level: t_l from what the flows that links before it have settled take of it. A link whose level
+// lies below that of the one before it goes back to its place, one whose level lies beyond the next ones goes on to its
+// own, and what it passes is asked again. When levels do not fall from link to link and no link is overfull, the rates
+// are max-min: every flow is settled by a full link on which nobody is faster. A link that holds no flow back is asked
+// only once levels have risen by what it had left. Orders that change too much, and new ones, are found by a heap.
 //
 // In a large group with few flows per link a change reaches few others. Then only the touched links are opened: the
 // flows that they held back are settled afresh among themselves, the rates of all others standing, and a link is opened
@@ -43,6 +40,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -135,42 +133,27 @@ class FairShare {
     double pull = 0.0;          // sum of amount x weight over its flows
     std::uint32_t changes = 0;  // of pull since it was last summed afresh
     GroupId group = 0;
-    std::uint32_t slot = 0;  // where the group lists it
+    std::uint32_t holds = 0;  // flows whose bottleneck it is
     bool touched = false;
     bool bounds_flow = false;  // stands for the bound of one flow
     std::vector<Member> members;
+    std::vector<LinkId> held;  // bottlenecks of the members
   };
   struct Filling {  // of a link, while solving
     double left = 0.0;
     std::uint32_t growing = 0;  // flows
   };
-  struct Mark {                  // a place in the order of filling
-    std::uint32_t filled = 0;    // links of the order before it
-    std::uint32_t passed = 0;    // links of the sequence before it
-    double level = 0.0;          // of the last of them
-    std::vector<Filling> links;  // by slot, then
+  struct Share {         // of a flow on the links that it crosses, by its bottleneck, while sweeping
+    double level = 0.0;  // once that has filled
+    double grows = 1.0;  // 0 from then on
   };
-  struct Group {
-    std::vector<LinkId> links;
-    std::vector<LinkId> order;     // links that hold flows back; as they filled, unless solved nearby since
-    std::vector<LinkId> sequence;  // all links as they filled or turned out to have no growing flow; empty: not known
-    std::vector<Mark> marks;
-    std::uint32_t valid_marks = 0;
-    std::vector<LinkId> free_bounds;  // links of it that stand for no bound now
-    std::uint32_t flows = 0;
-    std::uint32_t uneven = 0;      // flows that are not plain
-    std::uint32_t departures = 0;  // since it was known to be connected
-    std::uint64_t solved = 0;      // the solve that filled it last
-    std::vector<LinkId> touched;   // links, since then
-    std::uint32_t patience = 0;    // solves to wait before trying to solve nearby again
-    std::uint32_t spread = 0;      // times in a row that a change reached too far
-    bool busy = false;             // many flows per link: marks pay
+  struct Loose {            // of a link that holds nothing back
+    double until = 0.0;     // it stays so while its group has risen by less
+    double per_load = 0.0;  // by which what flows take more brings that nearer
   };
-  struct Filled {
-    GroupId group;
-    LinkId link;                 // of one flow alone
-    std::uint32_t begin, count;  // of what is renewed: in nearby_, or in the group's order
-    bool nearby;
+  struct Taken {  // of a link by its flows
+    double settled = 0.0;
+    double pull = 0.0;  // of those that grow
   };
   struct Moment {  // of the filling, at which a link may be full
     double level;
@@ -181,7 +164,27 @@ class FairShare {
       return a.level != b.level ? a.level > b.level : a.link > b.link;
     }
   };
-
+  struct Group {
+    std::vector<LinkId> links;
+    std::vector<LinkId> order;        // links that hold flows back; as they filled, unless solved nearby since
+    std::vector<LinkId> free_bounds;  // links of it that stand for no bound now
+    std::uint32_t flows = 0;
+    std::uint32_t uneven = 0;      // flows that are not plain
+    std::uint32_t departures = 0;  // since it was known to be connected
+    std::uint64_t solved = 0;      // the solve that filled it last
+    std::vector<LinkId> touched;   // links, since then
+    std::uint32_t patience = 0;    // solves to wait before trying to solve nearby again
+    std::uint32_t spread = 0;      // times in a row that a change reached too far
+    bool busy = false;             // many flows per link: a change reaches far
+    bool swept = false;            // the order ascends, shares_ and loose_ hold
+    double risen = 0.0;            // sum over sweeps of the largest common rise of a level
+  };
+  struct Filled {
+    GroupId group;
+    LinkId link;                 // of one flow alone
+    std::uint32_t begin, count;  // of what is renewed: in nearby_, or in the group's order
+    bool nearby;
+  };
   static constexpr std::uint32_t k_unfilled = ~std::uint32_t{0};
 
   std::span<Use> uses(FlowId flow) { return std::span(uses_).subspan(spans_[flow].first, spans_[flow].count); }
@@ -199,15 +202,27 @@ class FairShare {
   void touch(LinkId link);
   void run_alone(FlowId id);
   void count(FlowId flow, std::uint32_t change);
-  void check_marks(LinkId touched);
-  std::size_t rewind(Group& group);
   void fill(GroupId id);
   template <bool plain>
-  bool fill_as_before(Group& group, std::size_t begin);
+  std::optional<std::size_t> sweep(Group& group);
+  std::size_t begin_sweep(Group& group);
   template <bool plain>
-  void fill_by_heap(Group& group, std::size_t begin);
-  void plan_marks(Group& group, std::size_t begin);
-  void mark(Group& group, std::size_t passed);
+  Taken ask(LinkId link) const;
+  template <bool plain>
+  double level_among(LinkId link, double level) const;
+  template <bool plain>
+  std::size_t send_back(std::vector<LinkId>& order, std::size_t at, double level);
+  bool send_on(std::vector<LinkId>& order, std::size_t at, double level);
+  std::size_t place_of(const std::vector<LinkId>& order, std::size_t filled, double level) const;
+  void grow_again(const std::vector<LinkId>& order, std::size_t begin, std::size_t end);
+  void take_growing(LinkId link);
+  template <bool plain>
+  std::optional<std::size_t> insert_overfull(Group& group, std::size_t lowest);
+  template <bool plain>
+  double spend_slack(const Group& group, std::size_t lowest);
+  void leave_order(LinkId link);
+  template <bool plain>
+  void fill_by_heap(Group& group);
   template <bool plain>
   double level_now(LinkId link);
   template <bool plain>
@@ -228,8 +243,15 @@ class FairShare {
   bool settled(FlowId flow) const { return rank_[LinkId{bottleneck_[flow] + 1}] != k_unfilled; }
   void settle_at(FlowId flow, LinkId link) {
     if (bottleneck_[flow] == link) return;
-    moved_.push_back({.flow = flow, .from = bottleneck_[flow]});
-    bottleneck_[flow] = link;
+    if (moved_in_[flow] != solve_) moved_.push_back({.flow = flow, .from = bottleneck_[flow]});
+    moved_in_[flow] = solve_;
+    bind(flow, link);
+  }
+  void bind(FlowId flow, LinkId link);
+  // Of the link per unit of level.
+  double pull_of(const Member& member) const { return amounts_[member.use] * weight_[member.flow]; }
+  bool in_group(LinkId link) const {
+    return !links_[link].members.empty() && standing_[links_[link].members.front().flow].grouped;
   }
 
   std::vector<Link> links_;
@@ -237,15 +259,19 @@ class FairShare {
   std::vector<Filling> filling_;   // by link
   std::vector<double> pull_;       // by link: of growing flows, while solving; not kept while all flows are plain
   std::vector<double> level_;      // by link
+  std::vector<Share> shares_;      // by link + 1; while sweeping
+  std::vector<double> foreseen_;   // by link: the level at which it may fill, while sweeping
+  std::vector<Loose> loose_;       // by link
   enum class Near : std::uint8_t { no, border, open, open_full, border_full };
   std::vector<Near> place_;              // by link, while solving nearby
   std::vector<double> near_level_;       // by link
   std::vector<std::uint32_t> near_;      // by flow: near_now_ when it grows nearby, near_now_ + 1 when it has settled
   std::vector<LinkId> near_bottleneck_;  // by flow
   std::vector<std::uint32_t> rank_;      // by link + 1, so that k_no_link comes first: in the order of its group
-  std::vector<Uses> spans_;              // by flow, as the next three
+  std::vector<Uses> spans_;              // by flow, as the next four
   std::vector<double> weight_;
   std::vector<LinkId> bottleneck_;
+  std::vector<std::uint64_t> moved_in_;  // the solve in which it moved last
   std::vector<Standing> standing_;
   std::vector<Use> uses_;
   std::vector<double> amounts_;  // by use
@@ -263,8 +289,7 @@ class FairShare {
   std::vector<LinkId> open_, border_, near_filled_;
   std::vector<FlowId> near_flows_;
   std::vector<LinkId> nearby_;  // links renewed nearby, of all groups of this solve
-  std::uint32_t mark_spacing_ = 0;
-  std::uint32_t next_mark_ = 0;  // when so many links have filled
+  std::vector<LinkId> asked_;   // links without held flows, of one sweep
   std::uint64_t solve_ = 0;
 };
 

@@ -78,6 +78,8 @@ class SharedWork {
     core::Picoseconds since = 0;
     double offset = 0.0;                 // [ps], |offset| <= 1/2
     core::Picoseconds next = k_no_wake;  // when the first piece of work that it holds back ends
+    double first = 0.0;                  // F of that one
+    bool known = false;                  // whether next and first are those of the first of ends
     std::uint32_t works = 0;             // that it holds back
     std::vector<End> ends;               // a heap, earliest first; may hold work that has gone
   };
