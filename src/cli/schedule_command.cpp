@@ -74,6 +74,7 @@ void add_steady(report::ScheduleAnswer& answer, pipeline::Settings settings, Rer
 template <class Run>
 std::vector<report::ScheduleAnswer> compared(const pipeline::Settings& settings, const ScheduleArguments& arguments,
                                              Run run) {
+  pipeline::require_comparable(settings);
   std::vector<report::ScheduleAnswer> answers;
   for (const pipeline::Generator& kind : pipeline::generators()) {
     try {

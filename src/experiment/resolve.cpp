@@ -17,6 +17,8 @@
 namespace cairn::experiment {
 namespace {
 
+constexpr double k_most_sequences = 9007199254740992.0;  // 2^53: whole doubles up to it are exact
+
 models::AttentionKernel attention_kernel(hardware::AttentionKernel kernel) {
   switch (kernel) {
     case hardware::AttentionKernel::unfused:
@@ -244,6 +246,13 @@ class Resolver {
       r_.global_batch = given.sequences;
     } else {
       const double sequences = given.tokens / static_cast<double>(training_.seq_len);
+      if (sequences > k_most_sequences) {
+        error("training.global_batch",
+              fmt::format("{:.3g} sequences are more than the {:.0f} that are counted one by one", sequences,
+                          k_most_sequences),
+              "use fewer tokens");
+        return;
+      }
       if (sequences < 1.0 || sequences != std::floor(sequences)) {
         error("training.global_batch",
               fmt::format("{:.0f} tokens are not a whole number of sequences of {}", given.tokens, training_.seq_len),
@@ -498,7 +507,8 @@ void read_calibration(Resolved& r, const config::Loader& loader) {
   const bool same_chip = chip.empty() ? calibration.name == accelerator.name : calibration.accelerator == chip;
   if (!same_chip && has_calibration(loader, chip))
     throw core::ConfigurationError(
-        "calibration", fmt::format("'{}' was measured on {}, not on {}", calibration.name, calibration.accelerator, chip),
+        "calibration",
+        fmt::format("'{}' was measured on {}, not on {}", calibration.name, calibration.accelerator, chip),
         fmt::format("use calibration: {}, or leave it out", chip));
   cost::Carried carried = cost::carried(calibration, accelerator);
   r.calibration = std::move(carried.calibration);

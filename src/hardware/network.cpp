@@ -153,6 +153,7 @@ std::optional<std::int64_t> longest_route(const LevelSpec& level, std::int64_t s
       // Leaves of the radix's lower ports; the levels above turn half of theirs down, the topmost all.
       const auto up = static_cast<double>(*level.radix) / (1.0 + level.oversubscription.value_or(1.0));
       std::int64_t under = *level.radix - std::max<std::int64_t>(1, std::llround(up)), links = 2;
+      if (under < 1) return std::nullopt;  // makes no tree, which is refused where it is built
       for (std::int64_t half = std::max<std::int64_t>(2, *level.radix / 2); under < ends; links += 2)
         under *= under * *level.radix >= ends ? *level.radix : half;
       return links;

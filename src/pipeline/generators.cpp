@@ -24,19 +24,24 @@ void require_positive(const char* key, const char* what, std::int32_t value) {
           std::string("set ") + key + " to 1 or more");
 }
 
-// What can be listed and swept on one machine: some gigabytes and seconds. A sweep looks at every stage at every slot,
-// of which there are two per stage at least.
-void require_countable(const Settings& settings) {
-  constexpr std::int32_t k_most_stages = 8'192;
-  constexpr double k_most_operations = 1 << 27;
+// What can be listed and swept on one machine in some seconds, and of all kinds together. A sweep looks at every stage
+// at every slot, of which there are two per stage at least.
+constexpr std::int32_t k_most_stages = 8'192;
+constexpr double k_most_operations = 1 << 25;
+constexpr double k_most_compared = 1 << 27;
+
+double operations(const Settings& settings) {
   constexpr double k_passes = 4;
+  return k_passes * settings.stages * settings.micro_batches * settings.chunks * 2 * settings.waves;
+}
+
+void require_countable(const Settings& settings) {
   require(settings.stages <= k_most_stages, "stages",
           std::to_string(settings.stages) + " stages are more than the " + std::to_string(k_most_stages) +
               " that can be swept",
           "use fewer stages");
-  const double operations = k_passes * settings.stages * settings.micro_batches * settings.chunks * 2 * settings.waves;
-  require(operations <= k_most_operations, "micro_batches", "stages x micro-batches x chunks is too large to list",
-          "larger micro-batches give fewer of them");
+  require(operations(settings) <= k_most_operations, "micro_batches",
+          "stages x micro-batches x chunks is too large to list", "larger micro-batches give fewer of them");
 }
 
 struct Option {
@@ -112,6 +117,12 @@ const Generator& generator(std::string_view kind) {
   for (const std::string& k : kinds) list += " " + k;
   throw core::ConfigurationError("schedule.kind", "unknown pipeline schedule '" + std::string(kind) + "'",
                                  near.empty() ? list : "did you mean '" + near + "'?");
+}
+
+void require_comparable(const Settings& settings) {
+  require(operations(settings) * static_cast<double>(k_generators.size()) <= k_most_compared, "micro_batches",
+          "stages x micro-batches x chunks is too large to list for every kind",
+          "compare fewer micro-batches: beyond a few per stage, bubbles only shrink in proportion");
 }
 
 Schedule generate(std::string_view kind, const Settings& settings) {

@@ -28,6 +28,11 @@ constexpr std::int64_t k_most_attempts = 20'000;
 constexpr std::int64_t k_rounds = 10;
 constexpr std::uint64_t k_seed = 1;
 
+// time x part / whole, rounded down, where the product may be larger than any time; 0 <= part <= whole < 2^31.
+core::Picoseconds part_of(core::Picoseconds time, std::int64_t part, std::int64_t whole) {
+  return time / whole * part + time % whole * part / whole;
+}
+
 struct Cost {
   core::Picoseconds longest = 0;
   core::Picoseconds all = 0;
@@ -62,7 +67,7 @@ class Search {
         now = cost_;
       }
       const auto at = static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(size)));
-      const core::Picoseconds threshold = widest * (round - 1 - i % round) / round;
+      const core::Picoseconds threshold = part_of(widest, round - 1 - i % round, round);
       now = exchange(at, now, threshold);
       if (now >= cost_) continue;
       cost_ = now;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -175,6 +176,9 @@ void check(const Strategy& strategy, const ir::Model& model) {
   for (const std::int64_t layers : strategy.stage_layers) {
     if (layers < 0)
       throw wrong("stages", "a stage cannot have a negative number of layers", "list counts of 0 or more");
+    if (layers > std::numeric_limits<std::int64_t>::max() - total)
+      throw wrong("stages", fmt::format("lists more layers than can be counted, the model has {}", model.body_layers()),
+                  "make the list add up");
     total += layers;
   }
   check_recompute(strategy, model);

@@ -145,7 +145,7 @@ bool tight(const MemoryReport& report) { return report.headroom() < k_tight_shar
 
 Prediction predict(const PredictionInput& input) {
   require_reachable(input.program, input.prices);
-  require_recordable(input.program);
+  require_recordable(input.program, input.event.all_timelines);
   Prediction result;
   result.plan_bounds = plan_bounds(input.program, input.pricer, input.limits);
   core::Picoseconds links = 0;

@@ -71,17 +71,22 @@ void require_reachable(double total, const plan::Block& block, std::int64_t coun
   longest.raise(total);
 }
 
-void require_recordable(const plan::Program& program) {
+void require_recordable(const plan::Program& program, bool all_timelines) {
+  const auto require = [](std::int64_t pieces, std::int64_t most, const char* what, const char* hint) {
+    if (pieces > most)
+      core::raise_too_many(pieces, most, {.key_path = "training.global_batch", .what = what, .hint = hint});
+  };
+  std::int64_t all = 0;
   for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage) {
-    std::int64_t steps = 0;
-    for (const auto& [block, count] : block_counts(program, stage)) steps += count * std::ssize(block->steps);
-    if (steps > k_most_recorded)
-      core::raise_too_many(steps, k_most_recorded,
-                           {.key_path = "training.global_batch",
-                            .what = "pieces of work of one stage",
-                            .hint = "use a larger micro_batch, more ranks of dp, or fewer sequences: the time grows in "
-                                    "proportion to them"});
+    std::int64_t pieces = 0;
+    for (const auto& [block, count] : block_counts(program, stage)) pieces += count * std::ssize(block->steps);
+    require(pieces, k_most_recorded, "pieces of work of one stage",
+            "use a larger micro_batch, more ranks of dp, or fewer sequences: the time grows in proportion to them");
+    all += pieces;
   }
+  if (all_timelines)
+    require(all, k_most_drawn, "pieces of work in the timeline",
+            "draw a step of fewer sequences, which looks the same, or leave --trace out");
 }
 
 }  // namespace cairn::predict

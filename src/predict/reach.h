@@ -17,9 +17,11 @@ void require_reachable(const plan::Program& program, PriceTable& prices);
 // The same of a sum already made, of a block that stands in it `count` times.
 void require_reachable(double total, const plan::Block& block, std::int64_t count, PriceTable& prices);
 
-// The account of a step keeps every piece of work of one stage, some 80 bytes each. Throws core::ConfigurationError
-// where a stage has more of them than k_most_recorded, some five gigabytes.
-inline constexpr std::int64_t k_most_recorded = std::int64_t{1} << 26;
-void require_recordable(const plan::Program& program);
+// The account of a step keeps every piece of work of one stage, some 80 bytes each; a timeline to look at keeps those
+// of every stage beside it, some 150 bytes each where it is written. Throws core::ConfigurationError where a stage has
+// more of them than k_most_recorded, some 2.7 GB, or with all_timelines all stages more than k_most_drawn.
+inline constexpr std::int64_t k_most_recorded = std::int64_t{1} << 25;
+inline constexpr std::int64_t k_most_drawn = std::int64_t{1} << 23;
+void require_recordable(const plan::Program& program, bool all_timelines);
 
 }  // namespace cairn::predict

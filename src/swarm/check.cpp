@@ -8,7 +8,7 @@ namespace cairn::swarm {
 namespace {
 
 constexpr core::Picoseconds k_latest = core::Picoseconds{1} << 50;
-constexpr std::int64_t k_most_requests = std::int64_t{1} << 24;
+constexpr std::int64_t k_most_requests = std::int64_t{1} << 21;
 
 void require(bool holds, const char* key, const std::string& message, const std::string& remedy) {
   if (!holds) throw core::ConfigurationError(std::string("swarm.") + key, message, remedy);

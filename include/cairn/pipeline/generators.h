@@ -75,6 +75,8 @@ std::span<const Generator> generators();
 std::vector<std::string> option_names(const Generator& generator);
 // The settings with the default in place of what the kind does not take.
 Settings settings_taken(const Generator& generator, Settings settings);
+// Throws core::ConfigurationError where the schedules of all kinds together would take too long.
+void require_comparable(const Settings& settings);
 // Throws core::ConfigurationError for an unknown kind (with the nearest known one).
 const Generator& generator(std::string_view kind);
 
