@@ -144,6 +144,9 @@ int run_job(const Options& options, int job, Together& together) {
       together.known += tally.known;
       together.found += tally.findings.size();
       add(tallies[i], tally);
+      std::fprintf(stderr, "%s: %llu inputs so far, %llu found\n", std::string(mine[i]->name).c_str(),
+                   static_cast<unsigned long long>(together.inputs.load()),
+                   static_cast<unsigned long long>(together.found.load()));
     }
   } while (!done());
   int code = 0;
