@@ -223,7 +223,7 @@ class Job::Implementation {
 
   void prepare() {
     model_ = models::build_transformer(r_.transformer, r_.build);
-    const std::int64_t domain = r_.machine.network.levels.front().domain;
+    const std::int64_t domain = r_.machine.network.domain();
     lowering_ = std::make_unique<plan::Lowering>(model_, r_.experiment.training.seq_len, r_.treatment, domain);
     lowering_->give(r_.strategy, r_.schedule);
     make_prices();

@@ -21,12 +21,6 @@ Json at(const Json& experiment, const char* pointer) {
 
 const std::vector<KnownCause>& known_causes() {
   static const std::vector<KnownCause> causes{
-      // connect(): the first network that a cluster describes is a domain, whatever joins it.
-      {"a network between nodes of one accelerator is priced as a domain",
-       {},
-       [](const Json& e, const Breach& b) {
-         return b.law.starts_with("what a step waits for shortens it: inter") && at(e, "/cluster/gpus_per_node") == 1;
-       }},
       {"a protocol is chosen before the links to the root complex are counted",
        {},
        [](const Json& e, const Breach& b) {
