@@ -16,12 +16,6 @@ struct KnownCause {
 
 const std::vector<KnownCause>& known_causes() {
   static const std::vector<KnownCause> causes{
-      {"a protocol is chosen before the links to the root complex are counted",
-       {},
-       [](const Json& e, const Breach& b) {
-         return b.law.starts_with("better is never slower") &&
-                e["cluster"].dump().find("pcie-tree") != std::string::npos;
-       }},
       // The measurements: long bf16 products, which the calibration of H200 remarks on. Products in fp32 are priced
       // with the shares of 16-bit ones, which are lower on B200.
       {"products that measurements show slower",
