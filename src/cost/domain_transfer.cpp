@@ -95,16 +95,32 @@ Algorithm flat_algorithm(const DomainLaws& laws, Collective collective, std::int
   return reduces_in_switch(laws, collective, ranks) ? Algorithm::in_switch : Algorithm::ring;
 }
 
+// What a protocol has to carry, at `scale` times its measured bandwidth.
+struct Load {
+  double wire = 0.0;
+  double scale = 1.0;
+  double crossing_s = 0.0;
+
+  double ramp_s(double per_root_byte) const { return per_root_byte * std::sqrt(wire); }
+  TransferTime by(double latency_s, double ramp_s, double bandwidth) const {
+    const double links_s = wire / (bandwidth * scale);
+    TransferTime time{.latency_s = latency_s,
+                      .ramp_s = ramp_s,
+                      .bandwidth_s = std::max(links_s, crossing_s),
+                      .basis = crossing_s > links_s ? Basis::assumed : Basis::measured};
+    time.total_s = time.latency_s + time.ramp_s + time.bandwidth_s;
+    return time;
+  }
+};
+
 // The fastest protocol's parts, scaled to the blend of the three.
-TransferTime three_protocol_time(const DomainFit& fit, double wire, double scale, double crossover) {
+TransferTime three_protocol_time(const DomainFit& fit, const Load& load, double crossover) {
   TransferTime best;
   double blend = 0.0;  // sum of (best/t)^k, rescaled whenever a faster protocol is met
   for (std::size_t i = 0; i < fit.protocols.size(); ++i) {
     const bool large = i + 1 == fit.protocols.size();
-    TransferTime time{.latency_s = fit.protocols[i].latency_s,
-                      .ramp_s = large ? fit.ramp * std::sqrt(wire) : 0.0,
-                      .bandwidth_s = wire / (fit.protocols[i].bandwidth * scale)};
-    time.total_s = time.latency_s + time.ramp_s + time.bandwidth_s;
+    const ProtocolLine& line = fit.protocols[i];
+    const TransferTime time = load.by(line.latency_s, large ? load.ramp_s(fit.ramp) : 0.0, line.bandwidth);
     if (i == 0 || time.total_s < best.total_s) {
       blend = 1.0 + (i == 0 ? 0.0 : blend * std::pow(time.total_s / best.total_s, crossover));
       best = time;
@@ -121,23 +137,6 @@ TransferTime three_protocol_time(const DomainFit& fit, double wire, double scale
   return best;
 }
 
-TransferTime short_form_time(const DomainFit& fit, double wire, double scale) {
-  TransferTime time{
-      .latency_s = fit.alpha_s, .ramp_s = fit.gamma * std::sqrt(wire), .bandwidth_s = wire / (fit.bandwidth * scale)};
-  time.total_s = time.latency_s + time.ramp_s + time.bandwidth_s;
-  return time;
-}
-
-TransferTime alpha_beta_time(Collective collective, double wire, std::int64_t ranks, const LinkLevel& link,
-                             const DomainLaws& laws) {
-  CAIRN_ASSERT(laws.assumed_efficiency > 0.0);
-  TransferTime time{.latency_s = static_cast<double>(step_count(collective, ranks)) * link.latency,
-                    .bandwidth_s = wire / (laws.assumed_efficiency * link.bandwidth),
-                    .basis = Basis::assumed};
-  time.total_s = time.latency_s + time.bandwidth_s;
-  return time;
-}
-
 }  // namespace
 
 // A message behaves as one direction of a two-rank exchange; a broadcast as a ring that passes the whole tensor on.
@@ -146,14 +145,19 @@ Collective fitted_as(Collective collective) {
   return collective == Collective::broadcast ? Collective::all_gather : collective;
 }
 
-TransferTime domain_transfer_time(Collective collective, double bytes, std::int64_t ranks, const LinkLevel& link,
+TransferTime domain_transfer_time(Collective collective, double bytes, std::int64_t ranks, const DomainLinks& links,
                                   const DomainLaws& laws, TransferForm form) {
+  const LinkLevel& link = links.link;
   const double wire = wire_bytes(collective, bytes, ranks);
   const Bracket fits = bracket(laws, fitted_as(collective), ranks);
   TransferTime time;
   if (fits.low == nullptr) {
-    time = alpha_beta_time(collective, wire, ranks, link, laws);
+    CAIRN_ASSERT(laws.assumed_efficiency > 0.0);
+    const Load load{.wire = wire, .crossing_s = links.crossing_s};
+    time = load.by(static_cast<double>(step_count(collective, ranks)) * link.latency, 0.0,
+                   laws.assumed_efficiency * link.bandwidth);
     time.algorithm = flat_algorithm({}, collective, ranks);
+    time.basis = Basis::assumed;
   } else {
     double scale = link.bandwidth / laws.link_bandwidth;
     time.algorithm = flat_algorithm(laws, collective, ranks);
@@ -163,18 +167,20 @@ TransferTime domain_transfer_time(Collective collective, double bytes, std::int6
     const Algorithm algorithm = time.algorithm;
     DomainFit fit = parameters_at(fits, collective, ranks);
     follow_links(fit, collective, link, laws);
-    time = form == TransferForm::short_form ? short_form_time(fit, wire, scale)
-                                            : three_protocol_time(fit, wire, scale, laws.crossover_exponent);
+    const Load load{.wire = wire, .scale = scale, .crossing_s = links.crossing_s};
+    time = form == TransferForm::short_form ? load.by(fit.alpha_s, load.ramp_s(fit.gamma), fit.bandwidth)
+                                            : three_protocol_time(fit, load, laws.crossover_exponent);
     time.algorithm = algorithm;
     const bool exact = fits.low->ranks == ranks || fits.high->ranks == ranks;
     const bool inside = fits.low->ranks <= ranks && ranks <= fits.high->ranks;
-    time.basis = exact ? Basis::measured : inside ? Basis::interpolated : Basis::extrapolated;
+    Basis basis = exact ? Basis::measured : inside ? Basis::interpolated : Basis::extrapolated;
     const bool other_latency = laws.link_latency_s > 0.0 && link.latency != laws.link_latency_s;
-    if (link.bandwidth != laws.link_bandwidth || other_latency) time.basis = Basis::extrapolated;
+    if (link.bandwidth != laws.link_bandwidth || other_latency) basis = Basis::extrapolated;
+    time.basis = std::max(time.basis, basis);
   }
-  // What the algorithm moves, at the stated link bandwidth: no price may be below it.
+  // What the algorithm moves, at the stated link bandwidth, and what crosses: no price may be below these.
   const double moved = time.algorithm == Algorithm::in_switch ? bytes * (1.0 + 1.0 / static_cast<double>(ranks)) : wire;
-  const double floor_s = std::min(moved, wire) / link.bandwidth;
+  const double floor_s = std::max(std::min(moved, wire) / link.bandwidth, links.crossing_s);
   if (time.total_s < floor_s) {
     time.bandwidth_s += floor_s - time.total_s;
     time.total_s = floor_s;

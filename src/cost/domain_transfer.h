@@ -8,7 +8,12 @@ namespace cairn::cost {
 // The measured collective whose fits price this one.
 Collective fitted_as(Collective collective);
 
-TransferTime domain_transfer_time(Collective collective, double bytes, std::int64_t ranks, const LinkLevel& link,
+struct DomainLinks {
+  LinkLevel link{};
+  double crossing_s = 0.0;  // what leaves a PCIe switch needs its link to the root complex for, by whichever protocol
+};
+
+TransferTime domain_transfer_time(Collective collective, double bytes, std::int64_t ranks, const DomainLinks& links,
                                   const DomainLaws& laws, TransferForm form);
 
 }  // namespace cairn::cost

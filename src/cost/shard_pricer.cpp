@@ -8,6 +8,7 @@
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/cost/operator_floor.h"
+#include "cairn/cost/peak.h"
 
 namespace cairn::cost {
 namespace {
@@ -41,13 +42,7 @@ numerics::Format format_of(const ir::Shard& shard, const ir::Access& access) {
   return shard.graph->tensor(access.tensor).format;
 }
 
-// Of the first operand, which decides the units that a contraction runs on.
-numerics::Format operand_format(const ir::Shard& shard) {
-  for (const ir::Access& access : shard.op->accesses)
-    if (access.mode == ir::Mode::read) return format_of(shard, access);
-  CAIRN_ASSERT(!"a contraction reads its operands");
-  return numerics::Format::fp32;
-}
+numerics::Format operand_format(const ir::Shard& shard) { return cost::operand_format(*shard.op, *shard.graph); }
 
 }  // namespace
 
@@ -118,8 +113,7 @@ ShardPricer::ShardPricer(const Calibration& calibration, const hardware::Acceler
 
 MachineRates ShardPricer::rates(numerics::Format format) const {
   MachineRates rates = calibration_.machine;
-  const auto peak = accelerator_.matrix_peak(format);
-  rates.tensor_flops = (peak ? *peak : accelerator_.vector_peak(format)).base();
+  rates.tensor_flops = accelerator_.product_peak(format).base();
   return rates;
 }
 

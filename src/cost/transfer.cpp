@@ -59,22 +59,22 @@ double fabric_efficiency(const FabricLaws& fabric, double domains) {
   return fabric.efficiency / (1.0 + (domains - 1.0) / fabric.congestion_domains);
 }
 
-// Inside a domain; what crosses from one PCIe switch to another waits for the links to the root complex.
-TransferTime inward_time(Collective collective, double bytes, const GroupBinding& group, const TransferLinks& links,
-                         const TransferLaws& laws) {
-  const std::int64_t ranks = group.ranks_per_domain;
-  TransferTime time = domain_transfer_time(collective, bytes, ranks, links.intra, laws.domain, laws.form);
-  const std::int64_t together = group.ranks_per_switch;
-  if (together == 0 || together >= ranks || links.uplink <= 0.0) return time;
-  CAIRN_ASSERT(laws.domain.assumed_efficiency > 0.0);
+// Inside a domain, what crosses from one PCIe switch to another needs the links to the root complex.
+double crossing_time_s(Collective collective, double bytes, const GroupBinding& group, const TransferLinks& links,
+                       const DomainLaws& laws) {
+  const std::int64_t ranks = group.ranks_per_domain, together = group.ranks_per_switch;
+  if (together == 0 || together >= ranks || links.uplink <= 0.0) return 0.0;
+  CAIRN_ASSERT(laws.assumed_efficiency > 0.0);
   const auto switches = static_cast<double>((ranks + together - 1) / together);
   const double crossing = outward_bytes(collective, bytes, switches, static_cast<double>(together));
-  const double crossing_s = crossing / (laws.domain.assumed_efficiency * links.uplink);
-  if (crossing_s <= time.bandwidth_s) return time;
-  time.total_s += crossing_s - time.bandwidth_s;
-  time.bandwidth_s = crossing_s;
-  time.basis = Basis::assumed;
-  return time;
+  return crossing / (laws.assumed_efficiency * links.uplink);
+}
+
+TransferTime inward_time(Collective collective, double bytes, const GroupBinding& group, const TransferLinks& links,
+                         const TransferLaws& laws) {
+  const DomainLinks inside{.link = links.intra,
+                           .crossing_s = crossing_time_s(collective, bytes, group, links, laws.domain)};
+  return domain_transfer_time(collective, bytes, group.ranks_per_domain, inside, laws.domain, laws.form);
 }
 
 }  // namespace

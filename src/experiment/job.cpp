@@ -131,16 +131,10 @@ class Job::Implementation {
     return result;
   }
 
-  double peak_flops() const {
-    const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
-    const auto peak = accelerator.matrix_peak(r_.recipe.gemm);
-    return (peak ? *peak : accelerator.vector_peak(r_.recipe.gemm)).base();
-  }
-
   // Full attention counts pairs that kernels skip: with enough of them its FLOPs exceed what the devices could execute.
   void warn_of_masked_pairs(const predict::Prediction& prediction) {
     const double ranks = static_cast<double>(program_.mesh.ranks());
-    if (prediction.model_flops <= core::to_seconds(prediction.time) * peak_flops() * ranks) return;
+    if (prediction.model_flops <= core::to_seconds(prediction.time) * peak_.rate.base() * ranks) return;
     warnings_.push_back(
         "MFU above 100 %: it counts attention full, as published figures do, and the kernel skips masked pairs; the "
         "causal MFU "
@@ -169,7 +163,7 @@ class Job::Implementation {
   predict::DeviceLimits limits() const {
     const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
     const auto on_chip = accelerator.on_chip_capacity();
-    return {.peak_flops = peak_flops(),
+    return {.peak_flops = peak_.rate.base(),
             .memory_bytes_per_s = accelerator.device_memory().bandwidth->base(),
             .on_chip_bytes = on_chip ? std::optional(on_chip->base()) : std::nullopt,
             .links_bytes_per_s = predict::all_links_bytes_per_s(r_.machine.network, r_.machine.cluster.value.host),
@@ -194,6 +188,7 @@ class Job::Implementation {
   config::Loader loader_;
   std::vector<std::string> warnings_;
   ir::Model model_;
+  cost::Peak peak_;
   std::unique_ptr<plan::Lowering> lowering_;
   std::unique_ptr<predict::CostPricer> pricer_;
   std::unique_ptr<predict::PriceTable> prices_;
@@ -223,7 +218,8 @@ class Job::Implementation {
 
   void prepare() {
     model_ = models::build_transformer(r_.transformer, r_.build);
-    const std::int64_t domain = r_.machine.network.levels.front().domain;
+    peak_ = cost::dense_peak(model_, r_.recipe.gemm, r_.machine.accelerator.value);
+    const std::int64_t domain = r_.machine.network.domain();
     lowering_ = std::make_unique<plan::Lowering>(model_, r_.experiment.training.seq_len, r_.treatment, domain);
     lowering_->give(r_.strategy, r_.schedule);
     make_prices();
@@ -473,7 +469,7 @@ const plan::Strategy& Job::strategy() const { return implementation_->r_.strateg
 const plan::Program& Job::program() const { return implementation_->program_; }
 predict::PriceTable& Job::prices() { return *implementation_->prices_; }
 predict::CostPricer& Job::pricer() { return *implementation_->pricer_; }
-double Job::peak_flops() const { return implementation_->peak_flops(); }
+const cost::Peak& Job::peak() const { return implementation_->peak_; }
 std::int64_t Job::gpus() const { return implementation_->r_.machine.network.gpus(); }
 std::int64_t Job::global_batch() const { return implementation_->r_.global_batch; }
 const config::Sources& Job::sources() const { return implementation_->r_.sources; }

@@ -219,7 +219,7 @@ class Resolver {
     strategy.bilevel_experts = mixture->dispatcher == models::Dispatcher::smile;
     strategy.expert_copies = mixture->top_k;
     strategy.expert_domains = mixture->node_limit;
-    const std::int64_t domain = r_.machine.network.levels.front().domain;
+    const std::int64_t domain = r_.machine.network.domain();
     if (strategy.bilevel_experts) r_.build.expert_domains = strategy.expert / plan::experts_in_domain(strategy, domain);
     const ExpertOverlapKind overlap = choice_.overlap.ep.value_or(ExpertOverlap{}).kind;
     r_.build.shared_experts_first = overlap == ExpertOverlapKind::shared;
@@ -331,7 +331,7 @@ class Resolver {
     strategy.host_waits_for_computation = r_.framework.host.synchronises_passes;
     strategy.records_reductions = r_.framework.allocator.records_streams;
     const plan::Group pipeline = plan::mesh(strategy).group(plan::Axis::pipeline);
-    const std::int64_t domain = r_.machine.network.levels.front().domain;
+    const std::int64_t domain = r_.machine.network.domain();
     if (pipeline.size > 1 && domain > 0 && pipeline.stride * pipeline.size > domain)
       strategy.launches_per_peer = r_.framework.fitted.launches_per_peer;
     strategy.host_waits_for_arrival = waits == hardware::HostWaits::always ||
@@ -552,9 +552,9 @@ void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& di
     add_placed(problem, r.origins, diagnostics);
     return;
   }
-  std::string fabric;  // of the innermost network that names one
-  for (const hardware::NetworkLevel& level : r.machine.network.levels)
-    if (fabric.empty() && level.unit > 1) fabric = level.fabric;
+  std::string fabric;  // of the innermost network between domains that names one
+  for (const hardware::NetworkLevel& level : r.machine.network.beyond())
+    if (fabric.empty()) fabric = level.fabric;
   if (fabric.empty() || fabric == r.calibration.fabric) return;
   try {
     const cost::Fabrics fabrics = cost::load_fabrics(loader);

@@ -63,6 +63,10 @@ core::FlopsPerSecond Accelerator::vector_peak(numerics::Format format) const {
   return *find_rate(peak.vector, numerics::Format::fp32);
 }
 
+core::FlopsPerSecond Accelerator::product_peak(numerics::Format format) const {
+  return matrix_peak(format).value_or(vector_peak(format));
+}
+
 std::optional<core::Bytes> Accelerator::on_chip_capacity() const {
   if (find_memory("registers") == nullptr) return {};
   core::Bytes sum;

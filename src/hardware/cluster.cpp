@@ -85,6 +85,9 @@ std::string_view name(LevelKind kind) {
   CAIRN_ASSERT(found != k_kinds.end());
   return found->first;
 }
+bool is_of_accelerators(LevelKind kind) {
+  return kind == LevelKind::nvswitch || kind == LevelKind::pcie_tree || kind == LevelKind::hybrid_cube_mesh;
+}
 
 void describe(config::Fields& fields, PairLink& pair) {
   fields.quantity("bandwidth", pair.bandwidth,

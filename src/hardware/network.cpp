@@ -129,6 +129,15 @@ core::Seconds latency(const Described& level) {
   return *level.spec.hop_latency * static_cast<double>(*links);
 }
 
+// Levels inside a domain.
+std::size_t inner_levels(const Network& network) {
+  const auto first = std::find_if(network.levels.begin(), network.levels.end(),
+                                  [](const NetworkLevel& level) { return level.size > 1; });
+  if (first == network.levels.end()) return network.levels.size();
+  const bool joins_nodes = first->unit % network.gpus_per_node == 0 && !is_of_accelerators(first->kind);
+  return static_cast<std::size_t>(first - network.levels.begin()) + (joins_nodes ? 0 : 1);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> longest_route(const LevelSpec& level, std::int64_t size) {
@@ -220,6 +229,7 @@ Network network(const Cluster& cluster) {
          "choose a divisor");
   }
   result.nodes = gpus / result.gpus_per_node;
+  result.inner = inner_levels(result);
   if (cluster.nodes && *cluster.nodes != result.nodes) {
     fail("nodes", std::to_string(*cluster.nodes) + " nodes given, the levels make " + std::to_string(result.nodes),
          "leave nodes or the outermost size away");

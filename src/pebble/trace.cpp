@@ -20,26 +20,22 @@ constexpr std::string_view k_magic = "CAIRNTR1";
 constexpr int k_kind_shift = 62;
 constexpr std::uint64_t k_read = 0, k_write = 1, k_operation = 2;
 
+int shown(std::int64_t line) { return static_cast<int>(std::min<std::int64_t>(line, std::numeric_limits<int>::max())); }
+
 [[noreturn]] void refuse(const std::string& file, std::int64_t line, std::string message, std::string hint) {
-  core::Diagnostic diagnostic;
-  diagnostic.file = file;
-  diagnostic.line = static_cast<int>(std::min<std::int64_t>(line, std::numeric_limits<int>::max()));
-  diagnostic.column = 1;
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
-  throw core::ConfigurationError({diagnostic});
+  throw core::ConfigurationError({core::Diagnostic::at_line(file, shown(line), std::move(message), std::move(hint))});
 }
 
 // Builds a trace event by event and says what is wrong with the sequence.
 class Recorder {
  public:
-  explicit Recorder(std::string file) : file_(std::move(file)) {}
+  explicit Recorder(const std::string& file) : file_(file), trace_(file) {}
 
   void read(Address address, std::int64_t line) {
     if (writes_ > 0)
       refuse(file_, line, "a read after a write of the same operation", "end the operation with 'op' before");
     ++reads_;
-    trace_.read(address);
+    trace_.read(address, shown(line));
   }
 
   void write(Address address) {
@@ -172,21 +168,21 @@ Cdag cdag_of(const Trace& trace) {
   std::vector<Vertex> reads;
   for (std::size_t i = 0; i < trace.operations(); ++i) {
     if (builder.size() + trace.writes(i).size() >= std::numeric_limits<Vertex>::max()) {
-      throw core::ConfigurationError("trace", "more than 2^32 values", "record a shorter stretch of the program");
+      refuse(trace.file(), 0, "more than 2^32 values", "record a shorter stretch of the program");
     }
     if (trace.reads(i).empty()) {
       for (Address address : trace.writes(i)) holds[address] = builder.input();
       continue;
     }
     reads.clear();
-    for (Address address : trace.reads(i)) {
+    for (std::size_t read = 0; read < trace.reads(i).size(); ++read) {
+      const Address address = trace.reads(i)[read];
       const auto value = holds.find(address);
       if (value == holds.end()) {
-        throw core::ConfigurationError(
-            "trace",
-            "operation " + std::to_string(i + 1) + " reads address " + std::to_string(address) +
-                ", which nothing was written to",
-            "place inputs by an operation that only writes: 'w " + std::to_string(address) + "', 'op'");
+        refuse(trace.file(), trace.line_of_read(i, read),
+               "operation " + std::to_string(i + 1) + " reads address " + std::to_string(address) +
+                   ", which nothing was written to",
+               "place inputs by an operation that only writes: 'w " + std::to_string(address) + "', 'op'");
       }
       reads.push_back(value->second);
     }

@@ -68,18 +68,17 @@ Price CostPricer::shard(const ir::Shard& shard) {
 
 void CostPricer::connect(const plan::Group& group, Route& route) const {
   const auto seconds = [](core::Seconds time) { return time / core::k_second; };
-  const std::vector<hardware::NetworkLevel>& levels = network_.levels;
-  const hardware::NetworkLevel& inner = levels.front();
   cost::TransferLinks& links = route.links;
-  links = {.intra = {.bandwidth = inner.gpu_bandwidth().base(), .latency = seconds(inner.latency)}};
-  if (inner.switches > 1) links.uplink = inner.uplink_share().base();
-  // Beyond the first level: through every level up to the one that joins the whole group, at the rate of the slowest.
+  if (const hardware::NetworkLevel* own = network_.domain_level()) {
+    links.intra = {.bandwidth = own->gpu_bandwidth().base(), .latency = seconds(own->latency)};
+    if (own->switches > 1) links.uplink = own->uplink_share().base();
+  }
+  // Beyond the domain: through every level up to the one that joins the whole group, at the rate of the slowest.
   const std::int64_t extent = group.extent();
-  for (std::size_t i = 1; i < levels.size(); ++i) {
-    const hardware::NetworkLevel& level = levels[i];
+  for (const hardware::NetworkLevel& level : network_.beyond()) {
     double rate = level.gpu_bandwidth().base() / level.oversubscription;
     if (level.switches > 1 && extent > level.switch_domain()) rate = std::min(rate, level.uplink_share().base());
-    links.inter.bandwidth = i == 1 ? rate : std::min(links.inter.bandwidth, rate);
+    links.inter.bandwidth = links.inter.bandwidth > 0.0 ? std::min(links.inter.bandwidth, rate) : rate;
     links.inter.latency = seconds(level.latency);
     route.widest = std::max(route.widest, rate);
     if (level.domain % extent == 0) break;
@@ -90,11 +89,11 @@ const CostPricer::Route& CostPricer::route(const plan::Group& group) {
   const auto [slot, fresh] = routes_.try_emplace({group.size, group.stride, group.rows, group.apart});
   Route& route = slot->second;
   if (!fresh) return route;
-  const hardware::NetworkLevel& level = network_.levels.front();
   // A group that straddles domains unevenly is priced by its fullest domain.
-  const std::int64_t inside = group.members(level.domain);
+  const std::int64_t inside = group.members(network_.domain());
   route.binding = {.size = group.size, .ranks_per_domain = inside};
-  if (level.switches > 1) route.binding.ranks_per_switch = group.members(level.switch_domain());
+  if (const hardware::NetworkLevel* own = network_.domain_level(); own != nullptr && own->switches > 1)
+    route.binding.ranks_per_switch = group.members(own->switch_domain());
   connect(group, route);
   route.within_node = network_.gpus_per_node % group.extent() == 0;
   if (inside > 1 && inside < group.size && group.size % inside != 0)
@@ -162,17 +161,17 @@ LinkBytes CostPricer::least_bytes(const plan::Transfer& transfer) {
 }
 
 double CostPricer::link_floor_s(const LinkBytes& bytes) const {
+  const hardware::NetworkLevel* own = network_.domain_level();
+  const double inner = own == nullptr ? 0.0 : own->gpu_bandwidth().base();
   double outer = 0.0;  // nothing leaves a domain faster, whatever network it takes
-  double all = network_.levels.front().gpu_bandwidth().base();
-  double floor = bytes.inside / all;
-  for (std::size_t i = 1; i < network_.levels.size(); ++i) {
-    const double rate = network_.levels[i].gpu_bandwidth().base() / network_.levels[i].oversubscription;
+  double all = inner;
+  for (const hardware::NetworkLevel& level : network_.beyond()) {
+    const double rate = level.gpu_bandwidth().base() / level.oversubscription;
     outer = std::max(outer, rate);
     all += rate;
   }
-  floor = std::max(floor, (bytes.inside + bytes.either) / all);
-  if (bytes.across > 0.0) floor = std::max(floor, bytes.across / outer);
-  return floor;
+  const auto over = [](double moved, double rate) { return moved > 0.0 ? moved / rate : 0.0; };
+  return std::max({over(bytes.inside, inner), over(bytes.inside + bytes.either, all), over(bytes.across, outer)});
 }
 
 Price CostPricer::copy(const plan::Copy& copy) {

@@ -55,7 +55,8 @@ void MachineDemands::add_links() {
     const hardware::NetworkLevel& level = network_.levels[i];
     const std::int64_t sets = std::gcd(level.nics, level.unit);
     const double capacity = static_cast<double>(level.nics / sets) * level.nic_bandwidth.base();
-    ports_[i] = add_link(name_of(level), level.unit / sets, i == 0 ? capacity : capacity / level.oversubscription);
+    const double share = i < network_.inner ? capacity : capacity / level.oversubscription;
+    ports_[i] = add_link(name_of(level), level.unit / sets, share);
     if (level.switches > 1)
       uplinks_[i] = add_link(name_of(level) + " switch", level.switch_domain(), level.uplink.base());
   }
@@ -87,7 +88,6 @@ void MachineDemands::transfer(UnitDemands& demands, const plan::Transfer& transf
   if (transfer.collective == plan::Collective::all_reduce &&
       pricer_.compared(transfer).algorithm == cost::Algorithm::in_switch)
     inside = transfer.bytes * (1.0 + 1.0 / static_cast<double>(transfer.group.size));
-  take_both(demands, ports_[0], inside / duration_s, message);
   const auto leaving = [&](std::int64_t domain) {
     const std::int64_t ranks = transfer.group.members(domain);
     const std::int64_t domains = (transfer.group.size + ranks - 1) / ranks;
@@ -97,7 +97,8 @@ void MachineDemands::transfer(UnitDemands& demands, const plan::Transfer& transf
   };
   for (std::size_t i = 0; i < network_.levels.size(); ++i) {
     const hardware::NetworkLevel& level = network_.levels[i];
-    if (i > 0) take_both(demands, ports_[i], leaving(network_.levels[i - 1].domain) / duration_s, message);
+    const double moved = i >= network_.inner ? leaving(level.unit) : &level == network_.domain_level() ? inside : 0.0;
+    take_both(demands, ports_[i], moved / duration_s, message);
     if (level.switches > 1) take_both(demands, uplinks_[i], leaving(level.switch_domain()) / duration_s, message);
   }
   if (multiprocessors_ == k_none) return;

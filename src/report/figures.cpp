@@ -30,7 +30,7 @@ RunFigures figures(const Run& run) {
   f.tokens_per_s = tokens / f.time_s;
   f.tokens_per_s_per_gpu = f.tokens_per_s / gpus;
   f.model_flop_per_s_per_gpu = prediction.model_flops / device_seconds;
-  const double peak_flops = device_seconds * run.job.peak_flops();
+  const double peak_flops = device_seconds * run.job.peak().rate.base();
   f.mfu = prediction.model_flops / peak_flops;
   f.mfu_causal = prediction.model_flops_causal / peak_flops;
   f.hfu = prediction.hardware_flops / peak_flops;

@@ -113,9 +113,8 @@ class RunText : private TextReport {
     line("  {:<12}{}{} tokens/s, {} per GPU", "step time", paint_.bold(fmt::format("{:<22}", seconds(figures_.time_s))),
          rate(figures_.tokens_per_s), rate(figures_.tokens_per_s_per_gpu));
     line("  {:<12}{}of {} {}; causal {}, executed (HFU) {}", "MFU",
-         paint_.bold(fmt::format("{:<22}", percent(figures_.mfu))),
-         core::format(core::FlopsPerSecond::from_base(run_.job.peak_flops())), numerics::name(run_.job.recipe().gemm),
-         percent(figures_.mfu_causal), percent(figures_.hfu));
+         paint_.bold(fmt::format("{:<22}", percent(figures_.mfu))), core::format(run_.job.peak().rate),
+         numerics::name(run_.job.peak().format), percent(figures_.mfu_causal), percent(figures_.hfu));
     const std::string used = fmt::format("{:<22}", fmt::format("{} of {}", bytes(m.device_peak), bytes(m.capacity)));
     if (prediction().fits)
       line("  {:<12}{}{}, {} to spare on the fullest GPU", "memory", paint_.bold(used),

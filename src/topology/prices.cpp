@@ -14,10 +14,7 @@ namespace {
 
 using hardware::LevelKind;
 
-bool comes_with_nodes(LevelKind kind) {
-  return kind == LevelKind::nvswitch || kind == LevelKind::pcie_tree || kind == LevelKind::hybrid_cube_mesh ||
-         kind == LevelKind::graph;
-}
+bool comes_with_nodes(LevelKind kind) { return hardware::is_of_accelerators(kind) || kind == LevelKind::graph; }
 
 // What one stage of a network is bought as.
 struct Bought {

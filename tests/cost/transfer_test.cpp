@@ -264,6 +264,41 @@ TEST_CASE("protocols blend around their crossing, and the last one ramps up", "[
   CHECK(ramped.ramp_s * 1e6 == Approx(5.0));
 }
 
+TEST_CASE("the protocol that is fastest behind the link to the root complex", "[cost][transfer]") {
+  // Four of eight ranks under each of two switches, 10 GB/s of the link to the root complex for each of them.
+  const GroupBinding tree{.size = 8, .ranks_per_domain = 8, .ranks_per_switch = 4};
+  TransferLinks behind = links();
+  behind.uplink = 10e9;
+  // 64 MiB: each rank's 2 x 1/2 x 64 MiB / 4 across at 8 GB/s are 2097.152 us, whatever the protocol; 117.44 MB take the
+  // first 6990 us, the second 18.7 + 477 and the third 50.1 + 297 us. Behind the link the second is the fastest.
+  const TransferTime time = transfer_time(Collective::all_reduce, 64 * k_mebibyte, tree, behind, laws());
+  CHECK(time.total_s == Approx(18.7e-6 + 2097.152e-6));
+  CHECK(time.basis == Basis::assumed);
+  // Wide enough, the link is not waited for.
+  TransferLinks wide = links();
+  wide.uplink = 200e9;
+  const TransferTime measured = transfer_time(Collective::all_reduce, 64 * k_mebibyte, tree, wide, laws());
+  CHECK(measured.total_s ==
+        transfer_time(Collective::all_reduce, 64 * k_mebibyte, {.size = 8, .ranks_per_domain = 8}, links(), laws())
+            .total_s);
+  CHECK(measured.basis == Basis::measured);
+  // More bandwidth of either link is never slower; blended protocols are no faster than what crosses.
+  TransferLaws blended = laws();
+  blended.domain.crossover_exponent = 1.0;
+  for (const TransferLaws& each : {laws(), blended})
+    for (double bytes = 1024.0; bytes < 1e10; bytes *= 1.5)
+      for (const double uplink : {1e9, 8e9, 50e9}) {
+        TransferLinks plain = links(), faster = links(), closer = links();
+        plain.uplink = faster.uplink = uplink;
+        faster.intra.bandwidth *= 2.0;
+        closer.uplink = 2.0 * uplink;
+        const double total_s = transfer_time(Collective::all_reduce, bytes, tree, plain, each).total_s;
+        CHECK(transfer_time(Collective::all_reduce, bytes, tree, faster, each).total_s <= total_s);
+        CHECK(transfer_time(Collective::all_reduce, bytes, tree, closer, each).total_s <= total_s);
+        CHECK(total_s >= bytes / 4.0 / (0.8 * uplink));
+      }
+}
+
 TEST_CASE("of a measured latency the links' own share follows their latency", "[cost][transfer]") {
   TransferLaws measured = laws();
   measured.domain.link_latency_s = 0.6e-6;

@@ -43,7 +43,7 @@ struct Ran {
 Ran run(const std::string& text, const std::vector<std::string>& overrides) {
   experiment::Job job(read(text, overrides), shipped());
   predict::Prediction prediction = job.run(predict::Engine::analytic).prediction;
-  const double peak = job.peak_flops() * core::to_seconds(prediction.time) * static_cast<double>(job.gpus());
+  const double peak = job.peak().rate.base() * core::to_seconds(prediction.time) * static_cast<double>(job.gpus());
   return {.prediction = std::move(prediction), .warnings = job.warnings(), .peak_flops = peak};
 }
 

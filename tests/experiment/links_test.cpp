@@ -55,6 +55,24 @@ T one_of(core::Random& random, const T (&choices)[N]) {
 
 }  // namespace
 
+TEST_CASE("the fabric that a network between nodes names is the one that is priced") {
+  // An empty all-reduce over two nodes: two steps of 5 us of latency and the software of the fabric.
+  for (const auto& [fabric, software_us] : {std::pair{"infiniband", 8.0}, std::pair{"ethernet", 10.0}}) {
+    for (const std::int64_t per_node : {1, 4}) {
+      CAPTURE(fabric, per_node);
+      experiment::Job job =
+          job_of(fmt::format("{}\ncluster: {{name: t, accelerator: h100-sxm5-80gb, nodes: 2, gpus_per_node: {},"
+                             " intra: {{kind: nvswitch, bandwidth: 450 GB/s, latency: 0.6 us}},"
+                             " inter: {{kind: star, bandwidth: 50 GB/s, latency: 5 us, fabric: {}}}}}\n",
+                             k_unrouted, per_node, fabric));
+      const plan::Transfer empty{.collective = plan::Collective::all_reduce,
+                                 .group = {.axis = plan::Axis::data, .size = 2, .stride = per_node},
+                                 .bytes = 0.0};
+      CHECK(1e6 * job.pricer().transfer_time(empty).total_s == Approx(2.0 * (5.0 + software_us)));
+    }
+  }
+}
+
 TEST_CASE("parameters and gradients of dense layers and of experts take turns on the links that both need") {
   // Experts' copies lie on 4 ranks, those of everything else on 16, all of them in different nodes. No transfer of
   // these runs beside another, so that the step takes no less than all of them one after the other.

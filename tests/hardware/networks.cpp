@@ -62,6 +62,38 @@ TEST_CASE("one GPU per node needs no network inside", "[hardware][network]") {
   CHECK(gigabytes(net.levels[0].gpu_bandwidth()) == Approx(10));
 }
 
+TEST_CASE("a domain is joined by links of accelerators, not by adapters of nodes", "[hardware][network]") {
+  struct Row {
+    const char* cluster;
+    std::int64_t domain;
+    std::size_t beyond;  // networks that join domains
+  };
+  for (const Row& row :
+       {Row{"{file: dgx-h100, nodes: 64}", 8, 1}, Row{"{file: gb200-nvl72, nodes: 36}", 72, 1},
+        Row{"{file: workstation-4x-a100-pcie, intra: {pairs: {bandwidth: 300 GB/s, latency: 0.6 us}}}", 2, 1},
+        // Nodes of one accelerator: the network leads from node to node, whether or not the file says what joins one.
+        Row{"{file: piz-daint, nodes: 64}", 1, 1},
+        Row{"{file: piz-daint, nodes: 64, intra: {kind: star, bandwidth: 10 GB/s, latency: 1 us}}", 1, 1},
+        Row{"{name: t, accelerator: h100-sxm5-80gb, gpus_per_node: 1, levels: "
+            "[{kind: star, size: 8, bandwidth: 50 GB/s, latency: 5 us}, "
+            "{kind: star, size: 4, bandwidth: 50 GB/s, latency: 5 us}]}",
+            1, 2},
+        // Hosts of one accelerator each in a rack of NVLink.
+        Row{"{name: t, accelerator: h100-sxm5-80gb, gpus_per_node: 1, levels: "
+            "[{kind: nvswitch, size: 32, bandwidth: 450 GB/s, latency: 0.6 us}, "
+            "{kind: star, size: 4, bandwidth: 1600 GB/s, latency: 5 us}]}",
+            32, 1},
+        // Two accelerators under one host, any of them on the torus by itself.
+        Row{"{name: t, accelerator: h100-sxm5-80gb, gpus_per_node: 2, levels: "
+            "[{kind: torus, dims: [4, 4], size: 16, bandwidth: 50 GB/s, latency: 1 us}]}",
+            16, 0}}) {
+    CAPTURE(row.cluster);
+    const Network net = network_of(row.cluster);
+    CHECK(net.domain() == row.domain);
+    CHECK(net.beyond().size() == row.beyond);
+  }
+}
+
 TEST_CASE("the general form: a rack of 72 with hosts of 4", "[hardware][network]") {
   const Network net = network_of("{file: gb200-nvl72, nodes: 144}");  // trays: 576 GPUs, eight racks
   CHECK(net.gpus() == 576);

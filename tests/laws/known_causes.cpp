@@ -14,29 +14,8 @@ struct KnownCause {
   std::function<bool(const Json& experiment, const Breach& breach)> causes;
 };
 
-Json at(const Json& experiment, const char* pointer) {
-  const Json::json_pointer path(pointer);
-  return experiment.contains(path) ? experiment[path] : Json();
-}
-
 const std::vector<KnownCause>& known_causes() {
   static const std::vector<KnownCause> causes{
-      // connect(): the first network that a cluster describes is a domain, whatever joins it.
-      {"a network between nodes of one accelerator is priced as a domain",
-       {},
-       [](const Json& e, const Breach& b) {
-         return b.law.starts_with("what a step waits for shortens it: inter") && at(e, "/cluster/gpus_per_node") == 1;
-       }},
-      {"a protocol is chosen before the links to the root complex are counted",
-       {},
-       [](const Json& e, const Breach& b) {
-         return b.law.starts_with("better is never slower") &&
-                e["cluster"].dump().find("pcie-tree") != std::string::npos;
-       }},
-      // Attention runs in the activations' format, whose peak may be above that of the products'.
-      {"the peak of products alone",
-       {"no time is below its bound", "0 < causal MFU <= 1", "0 < HFU <= 1"},
-       [](const Json& e, const Breach&) { return at(e, "/training/precision/gemm") == "int8"; }},
       // The measurements: long bf16 products, which the calibration of H200 remarks on. Products in fp32 are priced
       // with the shares of 16-bit ones, which are lower on B200.
       {"products that measurements show slower",

@@ -139,12 +139,14 @@ class Cheaper final : public predict::Pricer {
     const cost::ShardFloor floor = pricer_.shards().floor(shard, on_chip_);
     return cheaper(price, (peak ? floor.compute_s : floor.memory_s) / core::to_seconds(price.duration));
   }
-  // Wholly: inside one domain of the first network, or between domains of which each holds one rank.
+  // Wholly: inside one domain, or over one network between domains of which each holds one rank.
   bool on_level(const plan::Transfer& transfer) {
     const std::int64_t inside = pricer_.ranks_per_domain(transfer.group);
     if (transfer.group.size == 1) return false;
-    if (inside == transfer.group.size) return level_ == 0;
-    return inside == 1 && level_ == 1 && job_.machine().network.levels.size() == 2;
+    const hardware::Network& network = job_.machine().network;
+    const auto inner = static_cast<int>(network.inner);
+    if (inside == transfer.group.size) return level_ == inner - 1;
+    return inside == 1 && level_ == inner && network.beyond().size() == 1;
   }
 
   predict::CostPricer& pricer_;

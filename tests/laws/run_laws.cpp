@@ -119,9 +119,9 @@ class RunLaws {
     require(same(f.tokens_per_s, tokens / time), law, "tokens/s");
     require(same(f.tokens_per_s_per_gpu, tokens / time / gpus), law, "tokens/s/GPU");
     require(same(f.model_flop_per_s_per_gpu, p_.model_flops / time / gpus), law, "FLOP/s/GPU");
-    require(same(f.mfu, p_.model_flops / time / gpus / job_.peak_flops()), law, "MFU");
-    require(same(f.mfu_causal, p_.model_flops_causal / time / gpus / job_.peak_flops()), law, "causal MFU");
-    require(same(f.hfu, p_.hardware_flops / time / gpus / job_.peak_flops()), law, "HFU");
+    require(same(f.mfu, p_.model_flops / time / gpus / job_.peak().rate.base()), law, "MFU");
+    require(same(f.mfu_causal, p_.model_flops_causal / time / gpus / job_.peak().rate.base()), law, "causal MFU");
+    require(same(f.hfu, p_.hardware_flops / time / gpus / job_.peak().rate.base()), law, "HFU");
     const hardware::Cluster& cluster = job_.machine().cluster.value;
     if (cluster.price.accelerator_hour)
       require(f.usd_per_step && same(*f.usd_per_step, time / 3600.0 * gpus * cluster.price.accelerator_hour->base()),

@@ -135,8 +135,8 @@ TEST_CASE("trace: text and binary forms round-trip") {
 }
 
 TEST_CASE("trace: what is wrong is said, with its line") {
-  CHECK(cairn::test::contains(complaint("w 0\nop\nr 1\nw 2\n"),
-                              "operation 2 reads address 1, which nothing was written to"));
+  CHECK(cairn::test::contains(complaint("# inputs\nw 0\nop\nr 0\nr 1\nw 2\n"),
+                              "p.trace:5:1: error: operation 2 reads address 1, which nothing was written to"));
   CHECK(cairn::test::contains(complaint("w 0\nop\nx 1\n"), "p.trace:3:1: error: unknown event 'x 1'"));
   CHECK(cairn::test::contains(complaint("w zero\n"), "p.trace:1:1: error: 'zero' is no address"));
   CHECK(cairn::test::contains(complaint("w 0\nr 0\n"), "p.trace:2:1: error: a read after a write"));
@@ -146,4 +146,15 @@ TEST_CASE("trace: what is wrong is said, with its line") {
   std::istringstream wrong("CAIRNXXX"), cut(std::string("CAIRNTR1") + "abc");
   CHECK_THROWS_AS(read_binary_trace(wrong, "t"), core::ConfigurationError);
   CHECK_THROWS_AS(read_binary_trace(cut, "t"), core::ConfigurationError);
+  // Of a binary trace the event stands for the line; a trace from no file has neither.
+  std::istringstream text("w 0\nop\nr 0\nr 1\nw 2\n");
+  std::stringstream binary;
+  write_binary_trace(read_trace(text, "p.trace"), binary);
+  CHECK_THROWS_WITH(cdag_of(read_binary_trace(binary, "p.bin")),
+                    Catch::Matchers::Contains("p.bin:4:1: error: operation 2 reads address 1"));
+  Trace made;
+  made.read(1);
+  made.write(2);
+  made.end_operation();
+  CHECK_THROWS_WITH(cdag_of(made), Catch::Matchers::StartsWith("error: operation 1 reads address 1"));
 }

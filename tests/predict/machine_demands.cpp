@@ -95,6 +95,17 @@ TEST_CASE("Four adapters for eight ranks: one for every two", "[predict][sharing
   CHECK(three.unit("inter out")->capacity == Approx(3 * 50e9 / 2));
 }
 
+TEST_CASE("Nodes of one accelerator share nothing but their adapters", "[predict][sharing]") {
+  Cluster nodes(
+      "{name: t, accelerator: h100-sxm5-80gb, gpus_per_node: 1, nodes: 4, "
+      "inter: {kind: fat-tree, leaf: 2, oversubscription: 2, bandwidth: 50 GB/s, latency: 5 us}}");
+  REQUIRE(nodes.unit("inter out") != nullptr);
+  CHECK(nodes.unit("inter out")->ranks == 1);
+  CHECK(nodes.unit("inter out")->capacity == Approx(25e9));
+  // 2 x 3/4 of 10 MB in 1 ms are 15 GB/s; nothing is added in a switch on the way.
+  CHECK(nodes.share("inter out", over(plan::Collective::all_reduce, 4, 1, 10e6)) == Approx(0.6));
+}
+
 TEST_CASE("A message leaves at one end and arrives at the other", "[predict][sharing]") {
   Cluster dgx("{file: dgx-h100, nodes: 2}");
   // 25 MB in 1 ms: half an adapter. Memory: read here, written there, 25 GB/s of 3.35 TB/s. 2 of 132 multiprocessors.

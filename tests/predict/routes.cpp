@@ -90,6 +90,32 @@ TEST_CASE("one rank in each of two NVLink domains", "[predict][routes]") {
   CHECK(racks.pricer().sent(Priced::transfer(Collective::all_gather, 36, 4, k_tensor)).scale_out > 0.0);
 }
 
+TEST_CASE("nodes of one accelerator: their network is priced as one between nodes", "[predict][routes]") {
+  // Aries: 0.8 of 10 GB/s; a step is 1.5 us of latency and 2 us of software. All-reduce over four nodes: 2 x 3/4 x
+  // 100 MB and 2 x 2 steps of a tree; a message.
+  const std::string no_links = "{file: piz-daint, nodes: 4}";
+  const std::string of_one = "{file: piz-daint, nodes: 4, intra: {kind: star, bandwidth: 1 GB/s, latency: 9 us}}";
+  for (const std::string& cluster : {no_links, of_one}) {
+    CAPTURE(cluster);
+    Priced nodes(cluster, "p100-pcie-16gb");
+    CHECK(nodes.microseconds(Collective::all_reduce, 4, 1) == Approx(150e6 / 8e3 + 4 * 3.5));
+    CHECK(nodes.microseconds(Collective::send, 2, 1) == Approx(100e6 / 8e3 + 3.5));
+    const plan::Transfer gather = Priced::transfer(Collective::all_gather, 4, 1, k_tensor);
+    CHECK(nodes.pricer().sent(gather).scale_up == 0.0);
+    CHECK(nodes.pricer().sent(gather).scale_out == Approx(75e6));
+  }
+  // No other link helps an adapter: its 10 GB/s are the floor.
+  Priced nodes(no_links, "p100-pcie-16gb");
+  CHECK(nodes.pricer().transfer_floor_s(Priced::transfer(Collective::all_gather, 4, 1, k_tensor)) ==
+        Approx(75e6 / 10e9));
+  // Where NVLink was measured, it is not what joins the nodes: InfiniBand, 0.92 of 50 GB/s tapered to a half.
+  Priced tapered(
+      "{name: t, accelerator: h100-sxm5-80gb, gpus_per_node: 1, nodes: 2, "
+      "inter: {kind: fat-tree, leaf: 1, oversubscription: 2, bandwidth: 50 GB/s, latency: 5 us}}",
+      "h100-sxm5-80gb");
+  CHECK(tapered.microseconds(Collective::all_gather, 2, 1) == Approx(50e6 / (0.92 * 25e3) + 13.0));
+}
+
 TEST_CASE("three networks: bridged pairs, the PCIe tree, the machines", "[predict][routes]") {
   Priced machines(
       "{file: workstation-4x-a100-pcie, nodes: 2, intra: {pairs: {bandwidth: 300 GB/s, latency: 0.6 us}}, "

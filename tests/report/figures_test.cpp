@@ -58,6 +58,38 @@ TEST_CASE("Executed FLOPs count what runs again") {
         Approx(full.result.prediction.hardware_flops / full.result.prediction.model_flops).epsilon(k_exact));
 }
 
+TEST_CASE("Utilisation is of the fastest units in use") {
+  // B300: 2250 TFLOP/s in bf16, 4500 in fp8, 150 in int8; H100: 1979 in int8, 989 in bf16. Attention and head run in bf16.
+  const std::string b300 = "cluster={file: dgx-b200, accelerator: b300-270gb}";
+  const std::string int8 =
+      "training.precision={recipe: fp8-delayed, gemm: int8, narrow: {weights: int8, gradients: int8}, saved: bf16, "
+      "tp_wire: bf16}";
+  struct Row {
+    std::vector<std::string> settings;
+    numerics::Format format;
+    double peak;
+  };
+  for (const Row& row :
+       {Row{{b300}, numerics::Format::bf16, 2250e12},
+        Row{{b300, "training.precision=fp8-delayed"}, numerics::Format::fp8_e4m3, 4500e12},
+        Row{{b300, int8}, numerics::Format::bf16, 2250e12}, Row{{int8}, numerics::Format::int8, 1979e12}}) {
+    std::vector<std::string> settings = row.settings;
+    settings.emplace_back("training.seq_len=8192");  // most of the work is attention
+    CAPTURE(settings);
+    const Finished finished(settings);
+    const report::RunFigures f = report::figures(finished.run());
+    const predict::Prediction& prediction = finished.result.prediction;
+    CHECK(finished.job.peak().format == row.format);
+    CHECK(finished.job.peak().rate.base() == Approx(row.peak).epsilon(k_exact));
+    CHECK(f.hfu == Approx(prediction.hardware_flops / (f.time_s * 8.0 * row.peak)).epsilon(k_exact));
+    CHECK(f.mfu_causal <= f.hfu);
+    CHECK(f.hfu <= 1.0);
+    CHECK(*prediction.problem_bounds.compute_s ==
+          Approx(prediction.model_flops_causal / (8.0 * row.peak)).epsilon(k_exact));
+    CHECK(*prediction.problem_bounds.best_s() <= f.time_s);
+  }
+}
+
 TEST_CASE("Cost is time by price and time by power") {
   const Finished finished;
   const report::RunFigures f = report::figures(finished.run());

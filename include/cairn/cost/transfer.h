@@ -25,7 +25,8 @@
 // Under several PCIe switches, r of the n ranks under each, what leaves a switch shares its one link to the root
 // complex:
 //   bandwidth term = max(that of the domain, b / (efficiency U)), b = the bytes across per rank below with m = n/r and
-//   this r, U = the rank's share of the link, all accelerators under the switch taken to send at once.
+//   this r, U = the rank's share of the link, all accelerators under the switch taken to send at once. Every protocol
+//   has this term: the fastest is found with it.
 //
 // Across m domains with r ranks in each, hierarchically: inside and across are pipelined, so latencies add and the
 // slower rate rules.

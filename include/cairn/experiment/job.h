@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cairn/cost/calibration.h"
+#include "cairn/cost/peak.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/hardware/files.h"
 #include "cairn/ir/model.h"
@@ -62,7 +63,7 @@ class Job {
   const plan::Program& program() const;
   predict::PriceTable& prices();
   predict::CostPricer& pricer();  // of those prices, with the parts of each
-  double peak_flops() const;  // of one device, dense, at the recipe's matrix type [FLOP/s]
+  const cost::Peak& peak() const;  // of one device, which MFU and bounds are held against
   std::int64_t gpus() const;
   std::int64_t global_batch() const;  // sequences
   const config::Sources& sources() const;      // the files it rests on

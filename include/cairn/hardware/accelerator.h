@@ -79,6 +79,8 @@ struct Accelerator {
   std::optional<core::FlopsPerSecond> matrix_peak(numerics::Format format) const;
   // Rate of the ordinary lanes; formats that are not listed are computed in fp32.
   core::FlopsPerSecond vector_peak(numerics::Format format) const;
+  // What products with operands of `format` run at most at: the matrix units' rate, else that of the lanes.
+  core::FlopsPerSecond product_peak(numerics::Format format) const;
 };
 
 void describe(config::Fields& fields, MemoryLevel& level);

@@ -18,11 +18,17 @@
 //   uplink_share    pcie-tree of several switches: one accelerator's share of its switch's link to the root complex,
 //   which
 //                   all that leaves the switch passes = uplink / accelerators under the switch
+//
+// The domain of an accelerator: those that it reaches over links of its own. It is that of the innermost network that
+// joins anything, whichever hosts share it (a rack of NVLink), unless what is joined are whole nodes by their adapters:
+// where a node holds one accelerator, that network leads from node to node, and the accelerator is a domain by itself.
+// Links that are an accelerator's own by their kind (nvswitch, pcie-tree, hybrid-cube-mesh) make a domain of nodes, too.
 // Files: configs/clusters/<name>.yaml.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +55,8 @@ enum class LevelKind : std::uint8_t {
   graph
 };
 std::string_view name(LevelKind kind);
+// Made of links that accelerators have themselves.
+bool is_of_accelerators(LevelKind kind);
 
 // How a route is chosen where a kind has several: by the destination (fat trees), at random but fixed by a seed (ecmp),
 // directly or by way of a random group (dragonfly).
@@ -179,8 +187,14 @@ struct Network {
   std::vector<NetworkLevel> levels = {};  // inner to outer; never empty
   std::int64_t gpus_per_node = 1;         // accelerators that share a host
   std::int64_t nodes = 1;
+  std::size_t inner = 1;  // levels[0, inner) lie inside a domain, which the last of them joins
 
   std::int64_t gpus() const { return levels.back().domain; }
+  // Null: an accelerator is a domain by itself.
+  const NetworkLevel* domain_level() const { return inner == 0 ? nullptr : &levels[inner - 1]; }
+  std::int64_t domain() const { return inner == 0 ? 1 : levels[inner - 1].domain; }
+  // The networks that join domains, inner to outer.
+  std::span<const NetworkLevel> beyond() const { return std::span(levels).subspan(inner); }
 };
 
 // Everything derived. Throws core::ConfigurationError (key paths below `cluster`) for sizes that do not fit together, a

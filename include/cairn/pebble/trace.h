@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cairn/pebble/cdag.h"
@@ -29,11 +30,23 @@ inline constexpr Address k_max_address = (Address{1} << 62) - 1;
 // Operations in execution order, their reads and writes one after the other.
 class Trace {
  public:
+  Trace() = default;
+  explicit Trace(std::string file) : file_(std::move(file)) {}
+
   std::size_t operations() const { return read_end_.size(); }
   std::span<const Address> reads(std::size_t operation) const { return slice(reads_, read_end_, operation); }
   std::span<const Address> writes(std::size_t operation) const { return slice(writes_, write_end_, operation); }
 
-  void read(Address address) { reads_.push_back(address); }
+  // Where it was read from; empty and 0: from no file. A line of a binary trace is one event.
+  const std::string& file() const { return file_; }
+  int line_of_read(std::size_t operation, std::size_t read) const {
+    return lines_[(operation == 0 ? 0 : read_end_[operation - 1]) + read];
+  }
+
+  void read(Address address, int line = 0) {
+    reads_.push_back(address);
+    lines_.push_back(line);
+  }
   void write(Address address) { writes_.push_back(address); }
   // Does nothing when nothing was read or written since the last.
   void end_operation();
@@ -44,7 +57,9 @@ class Trace {
     const std::uint64_t begin = i == 0 ? 0 : end[i - 1];
     return std::span(all).subspan(begin, end[i] - begin);
   }
+  std::string file_;
   std::vector<Address> reads_, writes_;
+  std::vector<int> lines_;  // of the reads
   std::vector<std::uint64_t> read_end_, write_end_;
 };
 
@@ -56,8 +71,8 @@ void write_trace(const Trace& trace, std::ostream& stream);
 void write_binary_trace(const Trace& trace, std::ostream& stream);
 
 // One vertex per input placed and per computing operation, in execution order; outputs: what the written addresses hold
-// at the end, inputs that nobody overwrote not among them. Errors (core::ConfigurationError): a read of an address that
-// nothing was written to, more than 2^32 values.
+// at the end, inputs that nobody overwrote not among them. Errors (core::ConfigurationError, file:line or event where the
+// trace was read from one): a read of an address that nothing was written to, more than 2^32 values.
 Cdag cdag_of(const Trace& trace);
 
 }  // namespace cairn::pebble

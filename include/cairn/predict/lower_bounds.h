@@ -25,7 +25,8 @@
 //             four is the plan's bound
 //
 // Of any plan on this cluster for this batch and recipe, classical products (no Strassen) assumed:
-//   compute   unmasked FLOPs of the model's contractions, forward and twice backward / (devices x dense peak)
+//   compute   unmasked FLOPs of the model's contractions, forward and twice backward / (devices x dense peak
+//             of the fastest number format that they run in)
 //   memory    every parameter that a contraction uses is new since the last update, so it has to be loaded somewhere
 //             unless it stayed on some chip: (bytes - devices x S) / (devices x bandwidth)
 //   network   the busiest device forms 1 / devices of the products of a chain of matrices through the model, or more:
@@ -57,7 +58,7 @@ struct Bounds {
 Bounds larger(const Bounds& a, const Bounds& b);
 
 struct DeviceLimits {
-  double peak_flops = 0.0;  // at the recipe's matrix type [FLOP/s]
+  double peak_flops = 0.0;  // dense, of the fastest number format in use (cost/peak.h) [FLOP/s]
   double memory_bytes_per_s = 0.0;
   std::optional<double> on_chip_bytes = {};      // empty: not known, so nothing is proved about memory
   std::optional<double> links_bytes_per_s = {};  // all_links_bytes_per_s(); empty: nothing is proved about the network

@@ -1,7 +1,8 @@
 // What `cairn run` answers, as JSON (cairn.run/1) and as text.
 //
 //   tokens/s = global batch x seq_len / step time
-//   MFU      = model FLOPs / (step time x accelerators x dense peak of the recipe's matrix type)
+//   MFU      = model FLOPs / (step time x accelerators x peak),  peak: dense, of the fastest number format that the step's
+//              contractions run in (cost/peak.h): of the recipe's products, unless others run on faster units
 //   HFU      = the same with the FLOPs that are executed, recomputation included; pairs that a kernel skips are not
 //   USD/step = step time [h] x accelerators x price of an accelerator hour
 //   J/step   = step time x (accelerators x power + nodes x overhead of a node) x PUE
