@@ -113,5 +113,7 @@ bool tight(const MemoryReport& report);
 // its links to itself, and where the busiest links need longer than that for all of them together, the step waits for
 // the links (Breakdown::links). The same of either engine, so that they still agree in every picosecond.
 Prediction predict(const PredictionInput& input);
+// That time alone, of the analytic engine.
+core::Picoseconds step_time(const plan::Program& program, Analytic& analytic, CostPricer& pricer);
 
 }  // namespace cairn::predict
