@@ -11,9 +11,6 @@
 namespace cairn::sim {
 namespace {
 
-// More than this many complaints help nobody.
-constexpr std::size_t k_reported = 20;
-
 class Check {
  public:
   explicit Check(const FlowProblem& problem) : problem_(problem) {}
@@ -30,7 +27,7 @@ class Check {
 
  private:
   void complain(const std::string& what, std::size_t number, std::string message, std::string hint) {
-    if (found_.error_count() >= k_reported) return;
+    if (found_.error_count() >= core::k_shown_errors) return;
     found_.add({.file = {},
                 .key_path = what + " " + std::to_string(number),
                 .message = std::move(message),
