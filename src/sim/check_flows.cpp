@@ -40,7 +40,8 @@ class Check {
       if (!(link.capacity > 0.0) || !std::isfinite(link.capacity))
         complain("link", l, "has no bandwidth", "give it more than 0 bytes/s, or leave the link out");
       if (link.latency < 0) complain("link", l, "has a negative latency", "give it 0 or more");
-      if (link.latency > k_latest / 2) complain("link", l, "has a latency of more than 26 days", "give it less");
+      if (link.latency > core::k_reach)
+        complain("link", l, "has a latency of more than " + core::reach_text(), "give it less");
     }
   }
 
