@@ -17,9 +17,6 @@ constexpr double k_half = 0.5;
 
 double bytes_per_element(std::string_view type) { return type.starts_with("fp8") ? 1.0 : 2.0; }
 
-// 16-bit products share a set.
-std::string set_type(const std::string& type) { return type == "fp16" ? "bf16" : type; }
-
 // What is not fitted: the shape of the kernels (waves, depth of a step, splits) from the base, else as on Hopper.
 GemmParameters held_parameters(const cost::Calibration& base, const std::string& type) {
   const cost::GemmSet* set = base.find_gemm(type);
@@ -112,7 +109,7 @@ void fit_gemm(const Rows& rows, const std::function<double(std::string_view type
       result.drop(whole ? "products with operands in the cache" : "products of unstated shape", 1);
       continue;
     }
-    auto& [serving, kernels] = by_type[set_type(row->type)];
+    auto& [serving, kernels] = by_type[std::string(cost::gemm_set_type(row->type))];
     (row->method == measure::Method::serving_operator ? serving : kernels).push_back(row);
   }
   for (const auto& [type, both] : by_type) {

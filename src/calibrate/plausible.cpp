@@ -25,7 +25,7 @@ std::optional<Excess> excess_of(const measure::Measurement& row,
   if (row.time.median_s <= 0.0) return std::nullopt;
   if (row.kind == "gemm") {
     const double flops = 2.0 * static_cast<double>(row.extent("m")) * static_cast<double>(row.extent("n")) * static_cast<double>(row.extent("k"));
-    const double rate = flops / row.time.median_s, peak = peak_flops(row.type == "fp16" ? "bf16" : row.type);
+    const double rate = flops / row.time.median_s, peak = peak_flops(cost::gemm_set_type(row.type));
     if (peak <= 0.0 || rate <= k_above_peak * peak) return std::nullopt;
     return Excess{core::format(core::FlopsPerSecond::from_base(rate)),
                   fmt::format("the peak for {} is {}", row.type, core::format(core::FlopsPerSecond::from_base(peak)))};

@@ -47,14 +47,12 @@ std::vector<Block> read_blocks(const ConfigShowArguments& arguments, const Conte
   const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.experiment, arguments.overrides);
   core::Diagnostics diagnostics;
   const experiment::Experiment& e = loaded.experiment;
-  const config::Node bf16 = config::make_scalar("bf16", {});
-  const config::Node megatron = config::make_scalar("megatron", {});
   const models::TransformerConfig model = models::read_model(e.model, context.loader, diagnostics);
   const hardware::Machine machine = hardware::read_machine(context.loader, e.cluster, "cluster", diagnostics);
-  const auto precision = hardware::read_precision(
-      context.loader, e.training.precision.is_null() ? bf16 : e.training.precision, "training.precision", diagnostics);
-  const auto framework = hardware::read_framework(context.loader, e.training.framework.is_null() ? megatron : e.training.framework,
-                                                  "training.framework", diagnostics);
+  const auto precision =
+      hardware::read_precision(context.loader, e.training.precision, "training.precision", diagnostics);
+  const auto framework =
+      hardware::read_framework(context.loader, e.training.framework, "training.framework", diagnostics);
   diagnostics.raise_if_errors();
   std::vector<Block> blocks;
   blocks.push_back(block("experiment", e, loaded.origins));

@@ -23,13 +23,13 @@ Failure failure(int code, std::string message, std::string hint = {}) {
 }  // namespace
 
 std::vector<std::string> lines_of(const std::vector<core::Diagnostic>& diagnostics) {
-  constexpr std::size_t k_most = 20;  // of one file: more is read by nobody
   std::map<std::string, std::size_t> of_file;
   std::vector<std::string> lines;
   for (const core::Diagnostic& each : diagnostics)
-    if (++of_file[each.file] <= k_most) lines.push_back(each.to_string());
+    if (++of_file[each.file] <= core::k_shown_errors) lines.push_back(each.to_string());
   for (const auto& [file, count] : of_file)
-    if (count > k_most) lines.push_back(fmt::format("{}{}and {} more", file, file.empty() ? "" : ": ", count - k_most));
+    if (count > core::k_shown_errors)
+      lines.push_back(fmt::format("{}{}and {} more", file, file.empty() ? "" : ": ", count - core::k_shown_errors));
   return lines;
 }
 

@@ -25,9 +25,9 @@ void raise_uncountable() {
 }
 
 void raise_beyond_reach(double seconds) {
-  throw OutOfRange(fmt::format("{} is longer than simulated time reaches, {}", format(Seconds::from_base(seconds)),
-                               format(Seconds::from_base(to_seconds(k_reach)))),
-                   "raise bandwidths, lower latencies, or give less work");
+  throw OutOfRange(
+      fmt::format("{} is longer than simulated time reaches, {}", format(Seconds::from_base(seconds)), reach_text()),
+      "raise bandwidths, lower latencies, or give less work");
 }
 
 void raise_too_many(std::int64_t count, std::int64_t most, const Counted& counted) {

@@ -24,9 +24,11 @@ T load(const config::Loader& loader, const config::Node& reference) {
 
 }  // namespace
 
+std::string_view gemm_set_type(std::string_view type) { return type == "fp16" ? "bf16" : type; }
+
 const GemmSet* Calibration::find_gemm(std::string_view type) const {
-  const std::string_view wanted = type == "fp16" ? "bf16" : type;
-  const auto found = std::find_if(gemm.begin(), gemm.end(), [&](const GemmSet& set) { return set.type == wanted; });
+  const auto found =
+      std::find_if(gemm.begin(), gemm.end(), [&](const GemmSet& set) { return set.type == gemm_set_type(type); });
   return found == gemm.end() ? nullptr : &*found;
 }
 

@@ -52,6 +52,9 @@ Carried carried(Calibration calibration, const hardware::Accelerator& accelerato
   comparison.add<core::Seconds>("shortest kernel", now.launch_floor_s, then.launch_floor_s);
   if (now.sm_count != then.sm_count)
     comparison.all.push_back(fmt::format("{:g} multiprocessors, calibrated with {:g}", now.sm_count, then.sm_count));
+  if (now.exp_per_clock_per_sm != then.exp_per_clock_per_sm)
+    comparison.all.push_back(fmt::format("{:g} exponentials per clock and multiprocessor, calibrated with {:g}",
+                                         now.exp_per_clock_per_sm, then.exp_per_clock_per_sm));
 
   for (GemmSet& set : calibration.gemm) {
     if (const auto peak = product_peak(set.type, accelerator)) {

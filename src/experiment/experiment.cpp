@@ -300,10 +300,11 @@ void describe(Fields& fields, Fault& fault) {
   const auto reached = [](core::Seconds time) {
     return time.base() * core::k_picoseconds_per_second < static_cast<double>(core::k_reach);
   };
-  constexpr const char* k_beyond = "is later than simulated time reaches, 26 days";
-  fields.check("from", [&] { return reached(fault.from); }, k_beyond, "no step lasts so long: leave the fault out");
+  const std::string beyond = "is later than simulated time reaches, " + core::reach_text();
   fields.check(
-      "until", [&] { return !fault.until || reached(*fault.until); }, k_beyond, "leave it out: until the end");
+      "from", [&] { return reached(fault.from); }, beyond, "no step lasts so long: leave the fault out");
+  fields.check(
+      "until", [&] { return !fault.until || reached(*fault.until); }, beyond, "leave it out: until the end");
 }
 void describe(Fields& fields, Jitter& jitter) {
   fields.name("distribution", jitter.distribution, {"lognormal"}, {.doc = "of a computation's duration, mean 1"});

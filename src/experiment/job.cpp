@@ -261,11 +261,13 @@ class Job::Implementation {
             layer.name, whole->name));
   }
 
+  Picoseconds step_time(const plan::Program& program) { return predict::step_time(program, *analytic_, *pricer_); }
+
   // A pipeline that is never emptied: what another step's micro-batches add to a run.
   void warn_of_filling() {
     plan::Strategy longer = r_.strategy;
     longer.micro_batches *= 2;
-    const Picoseconds more = analytic_->makespan(lowering_->lower(longer)).time - analytic_->makespan(program_).time;
+    const Picoseconds more = step_time(lowering_->lower(longer)) - step_time(program_);
     r_.warnings.push_back(
         fmt::format("strategy.schedule: {} is never emptied: the step shown fills and drains its pipeline once; one in "
                     "the midst of a run takes {}",
@@ -280,7 +282,7 @@ class Job::Implementation {
     Picoseconds shortest = 0;
     for (std::int64_t every = 0; every <= k_most; ++every) {
       tried.offload.device_every = every;
-      const Picoseconds time = analytic_->makespan(lowering_->lower(tried)).time;
+      const Picoseconds time = step_time(lowering_->lower(tried));
       if (every > 0 && time >= shortest) continue;
       shortest = time;
       best = every;

@@ -470,9 +470,8 @@ void add_placed(const core::ConfigurationError& error, const config::Origins& or
 }
 
 config::Node framework_reference(const Resolved& r) {
-  constexpr const char* k_default = "megatron";
   const config::Node& named = r.experiment.training.framework;
-  return named.is_null() ? config::make_scalar(k_default, {}) : named;
+  return named.is_null() ? config::make_scalar(std::string(hardware::k_default_framework), {}) : named;
 }
 
 config::Node calibration_reference(const Resolved& r) {
@@ -526,10 +525,10 @@ void read_calibration(Resolved& r, const config::Loader& loader) {
 void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& diagnostics) {
   r.transformer = models::read_model(r.experiment.model, loader, diagnostics);
   r.machine = hardware::read_machine(loader, r.experiment.cluster, "cluster", diagnostics);
-  const config::Node bf16 = config::make_scalar("bf16", {});
-  const config::Node& precision = r.experiment.training.precision.is_null() ? bf16 : r.experiment.training.precision;
+  const config::Node& precision = r.experiment.training.precision;
   r.recipe = hardware::read_precision(loader, precision, "training.precision", diagnostics).value;
-  r.framework = hardware::read_framework(loader, framework_reference(r), "training.framework", diagnostics).value;
+  r.framework =
+      hardware::read_framework(loader, r.experiment.training.framework, "training.framework", diagnostics).value;
   if (diagnostics.has_errors()) return;
   check_units(r, loader, diagnostics);
   if (diagnostics.has_errors()) return;

@@ -116,7 +116,7 @@ Machine read_machine(const config::Loader& loader, const Node& reference, std::s
 
 Loaded<PrecisionRecipe> read_precision(const config::Loader& loader, const Node& reference, std::string_view key_path,
                                        core::Diagnostics& diagnostics) {
-  static const std::string default_recipe = "bf16";
+  if (reference.is_null()) return read_precision(loader, scalar(k_default_precision), key_path, diagnostics);
   if (!reference.is_scalar() && !reference.is_map()) {
     diagnostics.add(config::error_at(reference.place, std::string(key_path), "expected a recipe's name or a map",
                                      "for example bf16"));
@@ -124,7 +124,7 @@ Loaded<PrecisionRecipe> read_precision(const config::Loader& loader, const Node&
   }
   const Node* recipe = reference.is_scalar() ? &reference : reference.find("recipe");
   const std::string recipe_path = reference.is_scalar() ? std::string(key_path) : config::join_path(key_path, "recipe");
-  Node node = named(loader, recipe != nullptr ? recipe->text : default_recipe, "precision",
+  Node node = named(loader, recipe != nullptr ? recipe->text : std::string(k_default_precision), "precision",
                     recipe != nullptr ? *recipe : reference, recipe_path, diagnostics);
   if (node.is_null()) return {};
   if (reference.is_map()) {
@@ -137,6 +137,7 @@ Loaded<PrecisionRecipe> read_precision(const config::Loader& loader, const Node&
 
 Loaded<FrameworkProfile> read_framework(const config::Loader& loader, const Node& reference, std::string_view key_path,
                                         core::Diagnostics& diagnostics) {
+  if (reference.is_null()) return read_framework(loader, scalar(k_default_framework), key_path, diagnostics);
   if (!reference.is_scalar()) {
     const Node node = loader.resolve(reference, "frameworks", key_path, diagnostics);
     return node.is_null() ? Loaded<FrameworkProfile>{} : read_node<FrameworkProfile>(node, key_path, diagnostics);

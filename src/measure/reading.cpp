@@ -16,7 +16,6 @@ namespace {
 
 constexpr double k_shortest_s = 10e-9;  // below any launch
 constexpr double k_longest_s = 3600.0;
-constexpr std::size_t k_most_errors = 20;
 constexpr double k_largest_ratio = 3.0;  // units differ by 1000; rounding and counting conventions by less than this
 
 core::Diagnostic diagnostic_at(const std::string& file, int line, std::string message, std::string hint) {
@@ -52,7 +51,7 @@ std::string_view name(Format format) {
 }
 
 void Reading::error(int line, std::string message, std::string hint) {
-  if (diagnostics_.error_count() >= k_most_errors) return;  // a file of the wrong unit is wrong in every line
+  if (diagnostics_.error_count() >= core::k_shown_errors) return;  // a file of the wrong unit is wrong in every line
   diagnostics_.add(diagnostic_at(result_.file, line, std::move(message), std::move(hint)));
 }
 

@@ -14,9 +14,6 @@
 namespace cairn::pipeline {
 namespace {
 
-// A broken schedule is usually broken everywhere; the first few places tell the story.
-constexpr std::size_t k_reported_errors = 20;
-
 class Validator {
  public:
   explicit Validator(const Schedule& schedule) : schedule_(schedule) {}
@@ -42,7 +39,7 @@ class Validator {
   };
 
   void report(std::string message, std::string hint) {
-    if (diagnostics_.all().size() >= k_reported_errors) return;
+    if (diagnostics_.all().size() >= core::k_shown_errors) return;
     diagnostics_.add({.severity = core::Severity::error,
                       .file = {},
                       .line = 0,

@@ -137,6 +137,14 @@ Bounds larger(const Bounds& a, const Bounds& b) {
           .links = std::max(a.links, b.links)};
 }
 
+core::Picoseconds busiest_links(const plan::Program& program, CostPricer& pricer) {
+  LinkLoad load(pricer);
+  core::Picoseconds longest = 0;
+  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
+    longest = std::max(longest, load.time(program, stage));
+  return longest;
+}
+
 Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const DeviceLimits& limits) {
   Bounds bounds;
   bounds.compute_s = unless_zero(longest_path_s(program, pricer, limits, {.compute = true}));
@@ -144,10 +152,8 @@ Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const Devic
       unless_zero(longest_path_s(program, pricer, limits, {.compute = true, .memory = true, .transfers = true}));
   double network_s = longest_path_s(program, pricer, limits, {.transfers = true});
   double memory_s = longest_path_s(program, pricer, limits, {.memory = true});
-  LinkLoad load(pricer);
   double traffic = 0.0;
-  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
-    bounds.links = std::max(bounds.links, load.time(program, stage));
+  bounds.links = busiest_links(program, pricer);
   network_s = std::max(network_s, core::to_seconds(bounds.links));
   if (limits.on_chip_bytes)
     for (const Traffic& stage : least_traffic(program, *limits.on_chip_bytes))

@@ -143,6 +143,10 @@ bool fits(const MemoryReport& report) {
 
 bool tight(const MemoryReport& report) { return report.headroom() < k_tight_share * report.capacity; }
 
+core::Picoseconds step_time(const plan::Program& program, Analytic& analytic, CostPricer& pricer) {
+  return std::max(analytic.makespan(program).time, busiest_links(program, pricer));
+}
+
 Prediction predict(const PredictionInput& input) {
   require_reachable(input.program, input.prices);
   require_recordable(input.program, input.event.all_timelines);

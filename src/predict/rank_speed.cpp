@@ -51,7 +51,7 @@ core::Picoseconds RankSpeed::whole(double left, core::Picoseconds now) const {
   throw core::ConfigurationError(
       slow ? "simulation.faults" : "simulation.jitter",
       fmt::format("rank {} is so slow that its work ends later than simulated time reaches, {}", rank_,
-                  core::format(core::Seconds::from_base(core::to_seconds(core::k_reach)))),
+                  core::reach_text()),
       slow ? "give it a higher compute speed, or an end" : "lower its sigma");
 }
 

@@ -35,7 +35,7 @@ struct Longest {
 
   [[noreturn]] void raise(double total) const {
     const std::string beyond = fmt::format("the step's work takes {} in a row, longer than simulated time reaches, {}",
-                                           core::format(seconds(total)), core::format(seconds(k_limit)));
+                                           core::format(seconds(total)), core::reach_text());
     if (work == nullptr)  // launches alone
       throw core::OutOfRange(beyond).at("training.framework", "look at the profile's host_per_kernel");
     raise_unpriceable(

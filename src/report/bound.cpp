@@ -40,13 +40,6 @@ const char* counted(const DevicesRow& row) {
   return row.counted == DevicesRow::Counted::each_way ? "each way" : "sent and received together";
 }
 
-// 1234567 as 1,234,567, whatever the locale.
-std::string grouped(Words words) {
-  std::string digits = std::to_string(words < 0 ? -words : words);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return words < 0 ? "-" + digits : digits;
-}
-
 // 1.01 G: of words and operations SI prefixes, beside binary ones of bytes.
 std::string si_count(double count) {
   constexpr double k_written_out = 1e4;

@@ -18,6 +18,13 @@ inline std::string counted(std::int64_t count, std::string_view one, std::string
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
+// 1234567 as 1,234,567, whatever the locale.
+inline std::string grouped(std::int64_t value) {
+  std::string digits = std::to_string(value < 0 ? -value : value);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return value < 0 ? "-" + digits : digits;
+}
+
 class TextReport {
  protected:
   explicit TextReport(bool color) : paint_(color) {}

@@ -14,11 +14,6 @@ constexpr double k_percent = 100.0;
 constexpr std::string_view k_indent = "                ";  // below the name of a figure
 
 std::string share(double fraction) { return fmt::format("{:.1f} %", k_percent * fraction); }
-std::string grouped(std::int64_t value) {
-  std::string digits = std::to_string(value);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
-}
 std::string money(double usd) {
   constexpr double k_million = 1e6, k_thousand = 1e3;
   if (usd >= k_million) return fmt::format("{:.2f} M USD", usd / k_million);

@@ -11,9 +11,6 @@
 namespace cairn::sim {
 namespace {
 
-// More than this many complaints help nobody.
-constexpr std::size_t k_reported = 20;
-
 class Check {
  public:
   explicit Check(const FlowProblem& problem) : problem_(problem) {}
@@ -30,7 +27,7 @@ class Check {
 
  private:
   void complain(const std::string& what, std::size_t number, std::string message, std::string hint) {
-    if (found_.error_count() >= k_reported) return;
+    if (found_.error_count() >= core::k_shown_errors) return;
     found_.add({.file = {},
                 .key_path = what + " " + std::to_string(number),
                 .message = std::move(message),
@@ -43,7 +40,8 @@ class Check {
       if (!(link.capacity > 0.0) || !std::isfinite(link.capacity))
         complain("link", l, "has no bandwidth", "give it more than 0 bytes/s, or leave the link out");
       if (link.latency < 0) complain("link", l, "has a negative latency", "give it 0 or more");
-      if (link.latency > k_latest / 2) complain("link", l, "has a latency of more than 26 days", "give it less");
+      if (link.latency > core::k_reach)
+        complain("link", l, "has a latency of more than " + core::reach_text(), "give it less");
     }
   }
 

@@ -8,8 +8,6 @@
 namespace cairn::topology {
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // Leaf ports of a switch of `radix` ports with `oversubscription` = down / up.
 std::int64_t up_ports(std::int64_t radix, double oversubscription) {
   return std::clamp<std::int64_t>(std::llround(static_cast<double>(radix) / (1.0 + oversubscription)), 1, radix - 1);

@@ -13,6 +13,9 @@
 
 namespace cairn::topology {
 
+// Of so many places each, how many hold `count`.
+inline std::int64_t ceil_div(std::int64_t count, std::int64_t places) { return (count + places - 1) / places; }
+
 // One level of a machine, ready to be built.
 struct LevelInput {
   const hardware::LevelSpec& spec;

@@ -8,6 +8,7 @@
 
 #include "cairn/config/read.h"
 #include "cairn/core/assert.h"
+#include "kinds.h"
 
 namespace cairn::topology {
 namespace {
@@ -21,8 +22,6 @@ struct Bought {
   std::int64_t switches = 0;
   std::int64_t more_cables = 0;  // between switches that the network counts as one
 };
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Nothing where switches of `ports` do not do.
 std::optional<Bought> buy(const SwitchStage& stage, std::int64_t ports) {

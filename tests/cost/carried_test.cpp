@@ -1,6 +1,8 @@
 // A calibration on a machine whose figures differ from those it was made with.
 #include "cairn/cost/carried.h"
 
+#include <algorithm>
+
 #include "cairn/core/random.h"
 #include "cairn/hardware/files.h"
 #include "catch.h"
@@ -45,6 +47,7 @@ TEST_CASE("rates of another machine by their ratio", "[cost][calibration]") {
   machine.clock = 0.25 * machine.clock;
   machine.multiprocessors = 66;
   machine.launch_floor = 3.0 * machine.launch_floor;
+  machine.exponentials_per_clock = 32.0;
   const Carried result = carried(base, machine);
   CHECK(result.calibration.find_gemm("bf16")->peak_flops == Approx(0.5 * base.find_gemm("bf16")->peak_flops));
   CHECK(result.calibration.find_gemm("fp8")->peak_flops == base.find_gemm("fp8")->peak_flops);
@@ -54,7 +57,11 @@ TEST_CASE("rates of another machine by their ratio", "[cost][calibration]") {
   CHECK(result.calibration.memory_bound.gap_s == Approx(3.0 * base.gap_s));
   CHECK(result.calibration.find_gemm("bf16")->parameters.operand_bandwidth ==
         Approx(0.25 * base.find_gemm("bf16")->parameters.operand_bandwidth));
-  CHECK(result.differences.size() == 5);  // memory, clock, shortest kernel, multiprocessors, peak
+  CHECK(result.calibration.machine.exp_per_clock_per_sm == 32.0);
+  // Memory, clock, shortest kernel, multiprocessors, exponentials, peak.
+  CHECK(result.differences.size() == 6);
+  CHECK(std::count(result.differences.begin(), result.differences.end(),
+                   "32 exponentials per clock and multiprocessor, calibrated with 16") == 1);
 }
 
 // A faster machine runs no kernel slower. The sizes are any that a plan may ask for.

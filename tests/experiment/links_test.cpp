@@ -1,9 +1,11 @@
 // No prediction is below what the busiest links need for all that they carry.
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cairn/core/format_units.h"
 #include "cairn/core/random.h"
 #include "cairn/experiment/job.h"
 #include "catch.h"
@@ -113,6 +115,29 @@ strategy: {tp: 4, ep: 8, etp: 2, sequence_parallel: true, zero: 3}
   REQUIRE(prediction.breakdown.links > 0);
   REQUIRE(prediction.event->makespan.time == prediction.time);
   REQUIRE(prediction.analytic.time == prediction.time);
+}
+
+TEST_CASE("a step in the midst of a run waits for its links, too") {
+  // One stage neither fills nor drains, so that a step in the midst takes what one by itself does: what its links need.
+  const auto run = [](int batch) {
+    return job_of(fmt::format(R"(
+model: {{kind: transformer, layers: 4, hidden: 1024, heads: 16, ffn: 2048, gated_mlp: true, bias: false, vocab: 32768,
+        tied_embeddings: false, moe: {{experts: 8, top_k: 2, ffn: 1024}}}}
+cluster: {{file: dgx-h100, nodes: 4, inter: {{bandwidth: 1 GB/s}}}}
+training: {{seq_len: 2048, global_batch: {}, framework: ideal}}
+strategy: {{tp: 4, ep: 8, etp: 2, sequence_parallel: true, zero: 1, schedule: pipedream, overlap: {{dp: true}}}}
+)",
+                              batch));
+  };
+  experiment::Job job = run(32), twice = run(64);
+  const predict::Prediction prediction = job.run(predict::Engine::analytic).prediction;
+  REQUIRE(prediction.breakdown.links > 0);
+  const core::Picoseconds more = twice.run(predict::Engine::analytic).prediction.time - prediction.time;
+  const std::string shown = core::format(core::Seconds::from_base(core::to_seconds(more)));
+  CAPTURE(job.warnings());
+  CHECK(std::any_of(job.warnings().begin(), job.warnings().end(), [&](const std::string& warning) {
+    return warning.find("never emptied") != std::string::npos && warning.ends_with("takes " + shown);
+  }));
 }
 
 TEST_CASE("a time below a bound is told") {

@@ -10,9 +10,6 @@ namespace cairn::core {
 // Lists of flows, graphs and traces: what a machine can hold of what is made of them, some 30 bytes to the byte.
 inline constexpr std::size_t k_most_listed_bytes = std::size_t{256} << 20;
 
-// Readers of long lists stop at so many errors.
-inline constexpr std::size_t k_shown_errors = 20;
-
 // The bytes of a file, or of anything else that can be read, of at most `limit` bytes. `what` it should have been, for
 // the remedy: "a CSV file of flows". Throws ConfigurationError where it cannot be opened or is larger, InputOutputError
 // where reading stops half-way.

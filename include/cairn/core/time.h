@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "cairn/core/out_of_range.h"
 
@@ -19,6 +20,7 @@ inline constexpr double k_picoseconds_per_second = 1e12;
 // What simulated time reaches, 2.3e6 s or 26 days. Sums up to it can be added to k_never, and to one another three
 // times over, without a wrap.
 inline constexpr Picoseconds k_reach = -k_never;
+std::string reach_text();  // as messages say it
 
 // Rounds half away from zero. Throws OutOfRange unless |seconds| is below what simulated time reaches.
 inline Picoseconds to_picoseconds(double seconds) {

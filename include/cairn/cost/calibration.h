@@ -42,6 +42,9 @@ struct GemmSet {
   std::optional<FitRecord> fit = {};  // absent where the parameters were not fitted by `cairn calibrate`
 };
 
+// The type of the set that holds products of `type`: all 16-bit ones are one.
+std::string_view gemm_set_type(std::string_view type);
+
 struct AttentionSet {
   Provenance provenance = {};
   AttentionParameters parameters = {};
@@ -79,7 +82,7 @@ struct Calibration {
   TransferLaws transfers = {};
   CommunicationKernels communication = {};  // from fabrics.yaml
 
-  // Null when the accelerator has no such set. fp16 is priced as bf16.
+  // Null when the accelerator has no such set.
   const GemmSet* find_gemm(std::string_view type) const;
   const FlashSet* find_flash(std::string_view kernel) const;
   // The rates a set was fitted with.

@@ -42,10 +42,14 @@ Loaded<Accelerator> read_accelerator(const config::Loader& loader, const config:
 // The cluster with its accelerator and derived network.
 Machine read_machine(const config::Loader& loader, const config::Node& reference, std::string_view key_path,
                      core::Diagnostics& diagnostics);
-// A recipe's name, or {recipe: name, overriding keys}; without `recipe` the overrides are over bf16.
+// What an experiment that names none is read with.
+inline constexpr std::string_view k_default_precision = "bf16";
+inline constexpr std::string_view k_default_framework = "megatron";
+// A recipe's name, or {recipe: name, overriding keys}; without `recipe` the overrides are over the default. Null: the
+// default.
 Loaded<PrecisionRecipe> read_precision(const config::Loader& loader, const config::Node& reference,
                                        std::string_view key_path, core::Diagnostics& diagnostics);
-// A framework's name, with or without a release: megatron, megatron@2024.
+// A framework's name, with or without a release: megatron, megatron@2024. Null: the default.
 Loaded<FrameworkProfile> read_framework(const config::Loader& loader, const config::Node& reference,
                                         std::string_view key_path, core::Diagnostics& diagnostics);
 

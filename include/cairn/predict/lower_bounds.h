@@ -72,6 +72,9 @@ struct Batch {
   double passes = 1.0;             // micro-batches of all ranks
 };
 
+// Bounds::links alone.
+core::Picoseconds busiest_links(const plan::Program& program, CostPricer& pricer);
+
 Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const DeviceLimits& limits);
 
 // `devices` in the cluster.
