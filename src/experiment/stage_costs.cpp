@@ -4,6 +4,7 @@
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/predict/analytic.h"
+#include "cairn/predict/reach.h"
 
 namespace cairn::experiment {
 namespace {
@@ -30,6 +31,7 @@ PassCost cost_of(const plan::Pass& pass, predict::Analytic& analytic, predict::P
 }  // namespace
 
 pipeline::Durations durations(const plan::Program& program, predict::Analytic& analytic, predict::PriceTable& prices) {
+  predict::require_reachable(program, prices);
   const auto chunks = static_cast<std::size_t>(program.schedule->chunks);
   pipeline::Durations sum{.forward = 0, .input_gradient = 0, .weight_gradient = 0, .delay = 0};
   const auto work = [&](const plan::Pass& pass) {
@@ -58,6 +60,7 @@ pipeline::StageCosts stage_costs(Job& job) {
   if (program.stages() < 2 || program.schedule->chunks != 1)
     throw core::ConfigurationError("strategy.schedule", "stage costs need a pipeline of one chunk per device",
                                    "set strategy.pp to 2 or more and strategy.schedule to 1f1b");
+  predict::require_reachable(program, job.prices());
   predict::Analytic analytic(job.prices());
   pipeline::StageCosts costs;
   for (std::size_t stage = 0; stage < program.stages(); ++stage) {

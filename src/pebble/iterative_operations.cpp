@@ -222,6 +222,7 @@ Operation cg_operation(KrylovSizes sizes) {
 // read: at least (j + 2) n - S loads. Stored among what is loaded: of w' at least n - S per norm, different values each
 // time.
 Operation gmres_operation(KrylovSizes sizes) {
+  product({sizes.iterations, 16});
   product({sizes.unknowns, sizes.iterations, sizes.iterations + 4, 16});
   const Words n = sizes.unknowns, m = sizes.iterations;
   Operation operation;

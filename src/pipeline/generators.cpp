@@ -27,7 +27,7 @@ void require_positive(const char* key, const char* what, std::int32_t value) {
 // What can be listed and swept on one machine in some seconds, and of all kinds together. A sweep looks at every stage
 // at every slot, of which there are two per stage at least.
 constexpr std::int32_t k_most_stages = 8'192;
-constexpr double k_most_operations = 1 << 25;
+constexpr double k_most_operations = 1 << 24;
 constexpr double k_most_compared = 1 << 27;
 
 double operations(const Settings& settings) {

@@ -9,9 +9,9 @@
 #include "cairn/core/flat_table.h"
 #include "cairn/core/hash.h"
 #include "cairn/predict/max_plus.h"
+#include "cairn/predict/reach.h"
 #include "execute.h"
 #include "pass_function.h"
-#include "reach.h"
 
 namespace cairn::predict {
 namespace {

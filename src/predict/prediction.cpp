@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "reach.h"
+#include "cairn/predict/reach.h"
 #include "work_text.h"
 
 namespace cairn::predict {

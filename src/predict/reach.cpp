@@ -1,4 +1,4 @@
-#include "reach.h"
+#include "cairn/predict/reach.h"
 
 #include <fmt/format.h>
 
