@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "completion.h"
 #include "context.h"
 #include "exit_code.h"

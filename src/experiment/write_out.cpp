@@ -1,5 +1,7 @@
 #include "write_out.h"
 
+#include <algorithm>
+
 #include "cairn/config/read.h"
 #include "cairn/models/huggingface.h"
 

@@ -185,13 +185,6 @@ class Rewriter {
     arrived_.push_back(narrow.rows);
   }
 
-  // Whether the tensor reaches its product as the copy that travelled, which the product reads as it is.
-  bool arrives_as(TensorId tensor, numerics::Format format) const {
-    if (std::find(arrived_.begin(), arrived_.end(), tensor) == arrived_.end()) return false;
-    CAIRN_ASSERT(graph_.tensor(tensor).format == format && "products read what arrives");
-    return true;
-  }
-
   Place place(const Product& product, const char* what, TensorId tensor, bool whole, OperatorId where) const {
     const Operator& forward = operators_[at(product.forward)];
     const Operator& reader = operators_[at(where)];
@@ -207,15 +200,22 @@ class Rewriter {
     return place;
   }
 
+  // Whether the tensor reaches its product as the copy that travelled, which the product reads as it is: then at most
+  // the weight gradient lacks a copy of its own.
+  bool reads_arrived(const Product& product, const char* what, TensorId tensor, numerics::Format format,
+                     bool second_copy) {
+    if (std::find(arrived_.begin(), arrived_.end(), tensor) == arrived_.end()) return false;
+    CAIRN_ASSERT(graph_.tensor(tensor).format == format && "products read what arrives");
+    if (second_copy)
+      replace(product.weight_gradient, tensor,
+              columns_of(tensor, place(product, what, tensor, true, product.weight_gradient)));
+    return true;
+  }
+
   void input(const Product& product) {
     const bool of_weights = options_.weight_gradient && product.weight_gradient >= 0;
     const bool shared = options_.second_copy == SecondCopy::shared;
-    if (arrives_as(product.x, options_.activations)) {
-      if (of_weights && !shared)
-        replace(product.weight_gradient, product.x,
-                columns_of(product.x, place(product, "input", product.x, true, product.weight_gradient)));
-      return;
-    }
+    if (reads_arrived(product, "input", product.x, options_.activations, of_weights && !shared)) return;
     const bool apart = gathered(product, product.forward, product.x);
     const bool whole = apart && !options_.gather_narrow;
     const bool save_narrow = of_weights && !options_.save_wide && !whole;
@@ -246,12 +246,7 @@ class Rewriter {
     const bool of_weights = options_.weight_gradient && product.weight_gradient >= 0;
     if (!of_input && !of_weights) return;
     const bool shared = options_.second_copy == SecondCopy::shared;
-    if (arrives_as(product.dy, options_.gradients)) {
-      if (of_weights && !shared)
-        replace(product.weight_gradient, product.dy,
-                columns_of(product.dy, place(product, "gradient", product.dy, true, product.weight_gradient)));
-      return;
-    }
+    if (reads_arrived(product, "gradient", product.dy, options_.gradients, of_weights && !shared)) return;
     const bool apart = gathered(product, first, product.dy);
     const bool whole = apart && !options_.gather_narrow;
     const bool later = options_.second_copy == SecondCopy::transposed && apart && !whole;
@@ -288,8 +283,8 @@ class Rewriter {
       if (!columns) return;
       narrow.columns = like(narrow.wide, ".narrow_columns", format);
       if (options_.second_copy == SecondCopy::quantised) {
-        norm->accesses.push_back(
-            Access{.tensor = narrow.columns, .projection = written_as(*norm, narrow.rows), .mode = Mode::write});
+        norm->accesses.push_back(Access{
+            .tensor = narrow.columns, .projection = writing(*norm, narrow.rows)->projection, .mode = Mode::write});
         return;
       }
       Operator op = over(narrow.wide, place, "_transpose", Kind::pointwise, 0.0);
@@ -301,7 +296,7 @@ class Rewriter {
     if (options_.finds_maxima && narrow.maximum == k_no_tensor) {
       if (norm != nullptr && options_.norm == NormWrites::maximum) {
         make_maximum(narrow, walked(*norm, *writing(*norm, narrow.wide)));
-        norm->accesses.push_back(maximum_access(narrow, written_as(*norm, narrow.wide)));
+        norm->accesses.push_back(maximum_access(narrow, writing(*norm, narrow.wide)->projection));
       } else {
         find_maximum(narrow, place);
       }
@@ -392,10 +387,6 @@ class Rewriter {
     Access result = maximum_access(narrow, identity(graph_.tensor(narrow.wide)));
     result.mode = Mode::read;
     return result;
-  }
-
-  static loopnest::Projection written_as(const Operator& op, TensorId tensor) {
-    return writing(op, tensor)->projection;
   }
 
   // The normalisation that makes a tensor of the forward pass: a reduction that writes as much as it reads.

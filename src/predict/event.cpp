@@ -30,10 +30,7 @@ void check(const plan::Program& program, const EventOptions& options) {
 class Engine final : public Surroundings {
  public:
   Engine(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options)
-      : classes_(classes),
-        scripts_(scripts),
-        progress_(options.progress),
-        meetings_(Circle::k_levels * at(classes.actors()) * plan::k_streams) {
+      : classes_(classes), scripts_(scripts), progress_(options.progress), meetings_(classes.meeting_places()) {
     actors_.reserve(at(classes.actors()));
     for (std::int64_t id = 0; id < classes.actors(); ++id)
       actors_.emplace_back(id, classes.rank(id), scripts[classes.stage(id)], options);
@@ -61,8 +58,7 @@ class Engine final : public Surroundings {
 
   core::Picoseconds join(const Actor& actor, std::size_t stream, const Task& task, core::Picoseconds ready) override {
     const Circle circle = classes_.circle(actor.id(), task.axis, *task.group);
-    Meeting& meeting =
-        meetings_[Circle::k_levels * (at(classes_.member(circle, 0)) * plan::k_streams + stream) + at(circle.level)];
+    Meeting& meeting = meetings_[classes_.meeting_place(circle, stream)];
     meeting.latest = std::max(meeting.latest, ready);
     if (++meeting.present < circle.size) return k_unknown;
     const core::Picoseconds start = meeting.latest;

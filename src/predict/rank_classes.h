@@ -47,6 +47,12 @@ class RankClasses {
 
   Circle circle(std::int64_t actor, plan::Axis axis, const plan::Group& group) const;
   std::int64_t member(const Circle& circle, std::int64_t index) const;
+  // Where those who meet on a stream are counted, below meeting_places().
+  std::size_t meeting_place(const Circle& circle, std::size_t stream) const {
+    const auto first = static_cast<std::size_t>(member(circle, 0));
+    return Circle::k_levels * (first * plan::k_streams + stream) + static_cast<std::size_t>(circle.level);
+  }
+  std::size_t meeting_places() const { return Circle::k_levels * static_cast<std::size_t>(actors()) * plan::k_streams; }
 
  private:
   std::int64_t actor_of(std::int64_t rank) const;

@@ -28,7 +28,7 @@ SharedStep::SharedStep(const RankClasses& classes, const StageScripts& scripts, 
       units_(options.demands->units()),
       instances_(classes, units_),
       usage_(instances_.links()),
-      meetings_(Circle::k_levels * at(classes.actors()) * plan::k_streams),
+      meetings_(classes.meeting_places()),
       flows_(at(classes.actors()) * plan::k_streams) {
   for (std::uint32_t link = 0; link < instances_.links(); ++link) work_.add_link(1.0);
   order_blocks(scripts, *options.demands);
@@ -184,8 +184,7 @@ void SharedStep::try_start(Tag tag) {
 
 void SharedStep::meet(std::int64_t actor, std::size_t stream, const Task& task) {
   const Circle circle = classes_.circle(actor, task.axis, *task.group);
-  Meeting& meeting =
-      meetings_[Circle::k_levels * (at(classes_.member(circle, 0)) * plan::k_streams + stream) + at(circle.level)];
+  Meeting& meeting = meetings_[classes_.meeting_place(circle, stream)];
   if (++meeting.present < circle.size) return;
   meeting = Meeting{};
   start(actor, stream, task);

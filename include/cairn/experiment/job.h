@@ -2,6 +2,7 @@
 // predicted.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
