@@ -7,7 +7,6 @@
 #include "cairn/core/assert.h"
 #include "cairn/experiment/job.h"
 #include "cairn/experiment/schedule_file.h"
-#include "cairn/experiment/stage_costs.h"
 #include "cairn/pipeline/span_bound.h"
 #include "cairn/pipeline/traits.h"
 #include "cairn/report/schedule.h"
@@ -108,7 +107,7 @@ std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments)
 // With the stages of an experiment.
 std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments, Context& context) {
   experiment::Job job(experiment::load(context.loader, arguments.experiment, {}), context.loader);
-  const pipeline::StageCosts costs = experiment::stage_costs(job);
+  const pipeline::StageCosts costs = job.stage_costs();
   pipeline::Settings settings = settings_of(arguments);
   const pipeline::Settings planned = plan::schedule_settings(job.strategy());
   settings.stages = planned.stages;

@@ -131,6 +131,12 @@ class Job::Implementation {
     return result;
   }
 
+  pipeline::StageCosts stage_costs() {
+    pipeline::StageCosts costs;
+    in_place([&] { costs = experiment::stage_costs(program_, *analytic_, *prices_); });
+    return costs;
+  }
+
   // Full attention counts pairs that kernels skip: with enough of them its FLOPs exceed what the devices could execute.
   void warn_of_masked_pairs(const predict::Prediction& prediction) {
     const double ranks = static_cast<double>(program_.mesh.ranks());
@@ -470,6 +476,7 @@ const hardware::FrameworkProfile& Job::framework() const { return implementation
 const plan::Strategy& Job::strategy() const { return implementation_->r_.strategy; }
 const plan::Program& Job::program() const { return implementation_->program_; }
 predict::PriceTable& Job::prices() { return *implementation_->prices_; }
+pipeline::StageCosts Job::stage_costs() { return implementation_->stage_costs(); }
 predict::CostPricer& Job::pricer() { return *implementation_->pricer_; }
 const cost::Peak& Job::peak() const { return implementation_->peak_; }
 std::int64_t Job::gpus() const { return implementation_->r_.machine.network.gpus(); }

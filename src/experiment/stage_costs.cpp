@@ -55,18 +55,17 @@ pipeline::Durations durations(const plan::Program& program, predict::Analytic& a
           .delay = sum.delay};
 }
 
-pipeline::StageCosts stage_costs(Job& job) {
-  const plan::Program& program = job.program();
+pipeline::StageCosts stage_costs(const plan::Program& program, predict::Analytic& analytic,
+                                 predict::PriceTable& prices) {
   if (program.stages() < 2 || program.schedule->chunks != 1)
     throw core::ConfigurationError("strategy.schedule", "stage costs need a pipeline of one chunk per device",
                                    "set strategy.pp to 2 or more and strategy.schedule to 1f1b");
-  predict::require_reachable(program, job.prices());
-  predict::Analytic analytic(job.prices());
+  predict::require_reachable(program, prices);
   pipeline::StageCosts costs;
   for (std::size_t stage = 0; stage < program.stages(); ++stage) {
     const auto& passes = program.stage(stage).passes[0];
-    const PassCost forward = cost_of(*passes[0][0], analytic, job.prices());
-    const PassCost backward = cost_of(*passes[1][0], analytic, job.prices());
+    const PassCost forward = cost_of(*passes[0][0], analytic, prices);
+    const PassCost backward = cost_of(*passes[1][0], analytic, prices);
     costs.forward.push_back(forward.work);
     costs.backward.push_back(backward.work);
     costs.delay = std::max({costs.delay, forward.send, backward.send});

@@ -60,7 +60,7 @@ TEST_CASE("wrong exit codes and streams are complained about", "[fuzz]") {
   CHECK(complained(5, "", "") == "exit code 5");
   CHECK(complained(2, "", "") == "refused without a word");
   CHECK(complained(2, "", "\x1b[31m") == "standard error holds a control character");
-  CHECK(complained(0, "{\"schema\": ", "") == "standard output is no JSON");
+  CHECK(complained(0, "{\"schema\": ", "") == "standard output is no JSON, it ends: {\"schema\": ");
 }
 
 TEST_CASE("what is printable", "[fuzz]") {

@@ -13,6 +13,7 @@
 #include "cairn/cost/calibration.h"
 #include "cairn/cost/peak.h"
 #include "cairn/experiment/experiment.h"
+#include "cairn/experiment/stage_costs.h"
 #include "cairn/hardware/files.h"
 #include "cairn/ir/model.h"
 #include "cairn/models/transformer.h"
@@ -64,6 +65,7 @@ class Job {
   const plan::Program& program() const;
   predict::PriceTable& prices();
   predict::CostPricer& pricer();  // of those prices, with the parts of each
+  pipeline::StageCosts stage_costs();
   const cost::Peak& peak() const;  // of one device, which MFU and bounds are held against
   std::int64_t gpus() const;
   std::int64_t global_batch() const;  // sequences

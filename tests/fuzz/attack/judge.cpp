@@ -18,6 +18,7 @@ using Complaint = std::optional<std::string>;
 // The last digit that a document keeps of a sum of a dozen numbers.
 constexpr double k_rounding = 1e-9;
 
+constexpr std::size_t k_shown = 80;  // bytes of an output that is none
 constexpr int k_last_code = 4;
 constexpr int k_refused = 2;
 constexpr int k_bug = 70;
@@ -114,7 +115,8 @@ Complaint documents_complaint(const std::string& text) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const Json line = Json::parse(text.substr(begin, end - begin), nullptr, false);
-    if (line.is_discarded()) return "standard output is no JSON";
+    if (line.is_discarded())
+      return "standard output is no JSON, it ends: " + text.substr(text.size() - std::min(text.size(), k_shown));
     if (Complaint wrong = document_complaint(line)) return wrong;
     begin = end + 1;
   }
