@@ -70,6 +70,7 @@ class Caught {
   }
   void begin() {
     std::fflush(stream_);
+    empty();  // a process that shared this memory may have ended before it took its text
     saved_ = dup(descriptor_);
     if (saved_ < 0 || dup2(memory_, descriptor_) < 0) fail("dup2");
   }
@@ -78,13 +79,17 @@ class Caught {
     std::clearerr(stream_);
     std::string text(static_cast<std::size_t>(lseek(memory_, 0, SEEK_END)), '\0');
     if (pread(memory_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) fail("pread");
-    if (ftruncate(memory_, 0) != 0 || lseek(memory_, 0, SEEK_SET) != 0) fail("ftruncate");
+    empty();
     dup2(saved_, descriptor_);
     close(saved_);
     return text;
   }
 
  private:
+  void empty() const {
+    if (ftruncate(memory_, 0) != 0 || lseek(memory_, 0, SEEK_SET) != 0) fail("ftruncate");
+  }
+
   int descriptor_;
   std::FILE* stream_;
   int memory_;
