@@ -136,6 +136,7 @@ class Parser {
     add_overrides(*sub, run_.overrides);
     sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result; with -o these gather in FILE.tmp.PROCESS, which becomes FILE at the end")
         ->type_name(k_file);
+    sub->add_flag("--full", run_.full, "all there is to say, instead of one screen");
     add_output(*sub, "--trace", run_.trace, "write a timeline that Perfetto and chrome://tracing load");
     add_result(*sub, run_.result);
     sub->footer(

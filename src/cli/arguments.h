@@ -34,6 +34,7 @@ struct RunArguments {
   predict::Engine engine = predict::Engine::both;
   std::string trace;
   std::vector<std::string> overrides;
+  bool full = false;
   ResultArguments result;
 };
 

@@ -58,7 +58,7 @@ int run_one(const RunArguments& arguments, Context& context) {
     say(fmt::format("timeline written to {}", arguments.trace));
   }
   const report::Run run{.job = job, .result = result, .tool = context.tool};
-  output.write(arguments.result.json ? report::json(run) + "\n" : report::text(run, {.color = context.color(output)}));
+  output.write(arguments.result.json ? report::json(run) + "\n" : report::text(run, {.color = context.color(output), .full = arguments.full}));
   output.finish();
   if (arguments.result.json)
     for (const std::string& warning : job.warnings()) warn(warning);

@@ -47,6 +47,24 @@ Json time_parts() {
                  {"other", s}});
 }
 
+Json bubble_parts() {
+  return described(object({{"schedule", amount("s that the pipeline fills and drains")},
+                           {"imbalance", amount("s that passes of other stages take longer than its own")},
+                           {"transfers", amount("s that transfers of other stages take")},
+                           {"ranks", amount("s that slower ranks of its group take")}}),
+                   "time_s.bubble by what is awaited");
+}
+
+Json causes() {
+  Json cause = described(
+      text(),
+      "a term of time_s but bubble and other; imbalance: more work than the average stage has, or a pass of another "
+      "stage that takes longer than its own; schedule: the pipeline fills and drains; ranks: slower ranks of a group");
+  return described(list_of(object({{"cause", std::move(cause)}, {"stage", count()}, {"time_s", amount("s")}})),
+                   "the step by what it awaits, seen from limit.stage: longest first, adding up to the step; stage: "
+                   "whose work, message or exchange it is");
+}
+
 Json memory() {
   const Json b = amount("bytes");
   const Json stage = object({{"allocated_peak", b},
@@ -102,7 +120,14 @@ Json result() {
        {"peak",
         described(object({{"type", text()}, {"flop_per_s", amount("FLOP/s")}}),
                   "dense, of one accelerator, in the fastest number format that the step's contractions run in")},
-       {"time_s", time_parts()},
+       {"time_s", described(time_parts(), "by instant of the rank that ends last; they add up to the step")},
+       {"bubble_s", bubble_parts()},
+       {"stages",
+        described(list_of(object({{"stage", count()}, {"time_s", s}})),
+                  "s of the step in which the stage's computation does not stand still for other stages")},
+       {"causes", causes()},
+       {"limit", described(object({{"stage", count()}, {"cause", text()}, {"sentence", text()}}),
+                           "the stage that the others wait for, the largest of its causes, and that in words")},
        {"communication_bytes", object_of(object({{"sent", b}, {"received", b}, {"scale_up", b}, {"scale_out", b}}))},
        {"expert_exchange",
         or_null(object({{"ranks", count()},
