@@ -315,7 +315,7 @@ class ParserFields final : public Fields {
     known_.emplace_back(key);
     const std::string path = join_path(path_, key);
     const Node* node = map_.find(key);
-    if (node != nullptr && node->is_null() && open_) node = nullptr;
+    if (node != nullptr && node->is_null() && (open_ || !node->text.empty())) node = nullptr;
     if (node == nullptr) {
       if (rule.required) {
         context_.error(map_.place, path, "missing",

@@ -263,7 +263,9 @@ void describe(Fields& fields, StrategyChoice& strategy) {
   fields.count("cp", strategy.cp, {.doc = "context-parallel degree", .minimum = 1, .maximum = k_most});
   fields.count("pp", strategy.pp, {.doc = "pipeline stages", .minimum = 1, .maximum = k_most});
   fields.count("dp", strategy.dp,
-               {.doc = "data-parallel degree; default: what the cluster leaves", .minimum = 1, .maximum = k_most});
+               {.doc = "data-parallel degree; default, and again with --set strategy.dp=null: what the cluster leaves",
+                .minimum = 1,
+                .maximum = k_most});
   fields.count("ep", strategy.ep, {.doc = "expert-parallel degree", .minimum = 1, .maximum = k_most});
   fields.count("etp", strategy.etp, {.doc = "tensor-parallel degree inside experts", .minimum = 1, .maximum = k_most});
   fields.list("order", strategy.order, {.doc = "mesh axes, inner to outer", .minimum_size = 4, .maximum_size = 4},
