@@ -80,7 +80,7 @@ void describe(Fields& fields, Training& training) {
   fields.count("seq_len", training.seq_len,
                {.doc = "tokens per sequence", .required = true, .minimum = 1, .maximum = 1 << 26});
   fields.value("global_batch", training.global_batch,
-               {.doc = "sequences per optimizer step, or tokens as in '4 M tokens'", .required = true});
+               {.doc = "sequences per optimizer step, or tokens as in '4 Mi tokens'", .required = true});
   fields.node("precision", training.precision,
               {.doc = "recipe of configs/precision, or {recipe, overriding keys}, see `cairn schema precision`; default bf16"});
   fields.value("optimizer", training.optimizer, {.doc = "adam, sgd, adafactor, adam8bit, sgd8bit, or {kind, block}"});

@@ -241,6 +241,15 @@ class Resolver {
   }
 
   void batch() {
+  // Tokens counted by powers of 1000 where those of 1024 are meant: ", or '4 Mi tokens', which are 512 sequences".
+  std::string binary_batch(double tokens) const {
+    constexpr double k_mega = 1e6, k_mebi = 1048576.0;
+    const double meant = tokens / k_mega * k_mebi, sequences = meant / static_cast<double>(training_.seq_len);
+    if (tokens != std::floor(tokens / k_mega) * k_mega || sequences != std::floor(sequences)) return {};
+    return fmt::format(", or '{}', which are {:.0f} sequences", config::exact_text(meant, config::Dimension::tokens),
+                       sequences);
+  }
+
     const GlobalBatch& given = training_.global_batch;
     if (given.sequences > 0) {
       r_.global_batch = given.sequences;
@@ -256,7 +265,7 @@ class Resolver {
       if (sequences < 1.0 || sequences != std::floor(sequences)) {
         error("training.global_batch",
               fmt::format("{:.0f} tokens are not a whole number of sequences of {}", given.tokens, training_.seq_len),
-              "use " + next_batches(sequences, 1));
+              "use " + next_batches(sequences, 1) + binary_batch(given.tokens));
         return;
       }
       r_.global_batch = static_cast<std::int64_t>(sequences);

@@ -200,7 +200,8 @@ TEST_CASE("A key of --set that stands elsewhere is told where") {
 TEST_CASE("Counts are written out, and the message says how") {
   refused({"run", "llama3-8b-fsdp-dgx-h100", "--set", "training.seq_len=8k"}, {"expected an integer, found '8k'", "write it out: 8000, or 8192 for 8Ki"});
   refused({"run", "llama3-70b-64xdgx-h100", "--set", "training.global_batch=4 M tokens"},
-          {"4000000 tokens are not a whole number of sequences of", "488 or 489 sequences, which are 3997696 or 4005888 tokens"});
+          {"4000000 tokens are not a whole number of sequences of",
+           "488 or 489 sequences, which are 3997696 or 4005888 tokens", "'4 Mi tokens', which are 512 sequences"});
 }
 
 TEST_CASE("A line of a batch is told its own key and line") {

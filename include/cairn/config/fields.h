@@ -111,7 +111,7 @@ class Value {
   void text(std::string& x) { visit_text(x); }
   template <class Q>
   void quantity(Q& x, NumberRule rule = {});
-  // A quantity that has no type of its own: '4 M tokens' as a double.
+  // A quantity that has no type of its own: '4 Mi tokens' as a double.
   void quantity(double& x, Dimension dimension, NumberRule rule = {}) { visit_quantity(x, dimension, rule); }
   template <class E>
   void choice(E& x, const Choices<std::type_identity_t<E>>& choices);

@@ -36,7 +36,7 @@ struct KernelChoice {
   std::optional<bool> compiled;
 };
 
-// Sequences per optimizer step, or tokens: '4 M tokens'.
+// Sequences per optimizer step, or tokens: '4 Mi tokens'.
 struct GlobalBatch {
   std::int64_t sequences = 0;  // 0: given in tokens
   double tokens = 0.0;
