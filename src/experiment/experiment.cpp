@@ -58,6 +58,7 @@ const config::Choices<Optimizer>& optimizers() {
   static const config::Choices<Optimizer> choices{{"adam", Optimizer::adam},
                                                   {"sgd", Optimizer::sgd},
                                                   {"adafactor", Optimizer::adafactor},
+                                                  {"adamw", Optimizer::adamw},
                                                   {"adam8bit", Optimizer::adam8bit},
                                                   {"sgd8bit", Optimizer::sgd8bit}};
   return choices;
@@ -83,7 +84,11 @@ void describe(Fields& fields, Training& training) {
                {.doc = "sequences per optimizer step, or tokens as in '4 Mi tokens'", .required = true});
   fields.node("precision", training.precision,
               {.doc = "recipe of configs/precision, or {recipe, overriding keys}, see `cairn schema precision`; default bf16"});
-  fields.value("optimizer", training.optimizer, {.doc = "adam, sgd, adafactor, adam8bit, sgd8bit, or {kind, block}"});
+  fields.value(
+      "optimizer", training.optimizer,
+      {.doc =
+           "adam, adamw (adam's state and bytes: the fused kernel decays the parameter that it holds), sgd, adafactor, "
+           "adam8bit, sgd8bit, or {kind, block}"});
   fields.node("framework", training.framework,
               {.doc = "profile of configs/frameworks, with a release as in megatron@2024, {file: ..., overriding keys}, or the whole block; "
                       "default megatron"});

@@ -351,6 +351,7 @@ class Resolver {
     switch (training_.optimizer.kind) {
       case Optimizer::adam:
       case Optimizer::adam8bit:
+      case Optimizer::adamw:
         return 2;
       case Optimizer::sgd:
       case Optimizer::sgd8bit:

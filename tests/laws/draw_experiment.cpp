@@ -145,7 +145,7 @@ class ExperimentDraw {
     const bool default_runs = std::find(recipes.begin(), recipes.end(), "bf16") != recipes.end();
     if (!default_runs || draw_.chance(0.8)) training["precision"] = draw_precision(draw_, shelf_, cluster_.accelerator);
     if (draw_.coin()) {
-      const std::string kind = draw_.word({"adam", "sgd", "adafactor", "adam8bit", "sgd8bit"});
+      const std::string kind = draw_.word({"adam", "adamw", "sgd", "adafactor", "adam8bit", "sgd8bit"});
       Json map{{"kind", kind}};
       if (draw_.coin()) map["block"] = draw_.one({256, 2048});
       training["optimizer"] = draw_.coin() ? Json(kind) : map;

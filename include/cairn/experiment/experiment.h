@@ -19,7 +19,10 @@
 
 namespace cairn::experiment {
 
-enum class Optimizer : std::uint8_t { adam, sgd, adafactor, adam8bit, sgd8bit };
+// adamw takes weight decay from the parameter instead of adding it to the gradient (Loshchilov and Hutter, arXiv
+// 1711.05101). Fused kernels do either while parameter, gradient and moments are at hand, so adamw holds adam's state
+// and moves adam's bytes (PyTorch torch.optim.AdamW, Apex FusedAdam with adam_w_mode, 2025).
+enum class Optimizer : std::uint8_t { adam, adamw, sgd, adafactor, adam8bit, sgd8bit };
 
 // The 8-bit ones keep their moments as bytes, in blocks of `block` elements with one fp32 maximum each.
 struct OptimizerChoice {
