@@ -216,7 +216,8 @@ class ParserValue final : public Value {
       return std::find_if(alternatives.begin(), alternatives.end(),
                           [wanted](const Alternative& a) { return a.form == wanted; });
     };
-    auto found = offered(form);
+    auto found = is_notation(*node_) ? offered(Form::notation) : alternatives.end();
+    if (found == alternatives.end()) found = offered(form);
     if (found == alternatives.end() && node_->is_scalar()) {
       found = offered(Form::word);
       if (found == alternatives.end()) {

@@ -1,5 +1,7 @@
 #include "cairn/experiment/experiment.h"
 
+#include "stage_layout.h"
+
 namespace cairn::experiment {
 namespace {
 
@@ -96,13 +98,15 @@ void describe(Fields& fields, Training& training) {
 }
 
 void describe(Value& value, Stages& stages) {
-  value.one_of(stages.layers.empty() ? 0 : 1,
+  const std::size_t by_counts_or_rule = stages.layers.empty() ? 0 : 2;
+  value.one_of(stages.layout.empty() ? by_counts_or_rule : 1,
                {{Form::word,
                  [&](Value& v) {
                    v.choice(stages.rule, {{"even", StageRule::even},
                                           {"balanced", StageRule::balanced},
                                           {"by-weight", StageRule::by_weight}});
                  }},
+                {Form::notation, [&](Value& v) { v.notation(stages.layout, k_stage_layout); }},
                 {Form::list, [&](Value& v) { v.counts(stages.layers, {.minimum = 0}); }}});
 }
 
@@ -285,8 +289,12 @@ void describe(Fields& fields, StrategyChoice& strategy) {
   fields.flag("sequence_parallel", strategy.sequence_parallel,
               {.doc = "norms and residuals split along the sequence over tp"});
   fields.flag("vocab_parallel", strategy.vocab_parallel, {.doc = "embedding and head split over tp; default: tp > 1"});
-  fields.value("stages", strategy.stages,
-               {.doc = "even, balanced, by-weight, or body layers of every virtual stage as a list; default: the framework's"});
+  fields.value(
+      "stages", strategy.stages,
+      {.doc = "even, balanced, by-weight, or what every virtual stage holds, in the order in which a micro-batch "
+              "passes them: its layers as a list, [0, 1, ..., 1, 0], or Megatron-LM's layout, E|(t|)*126L (E embedding, "
+              "t layer, m module for a further token, L head, | next stage, *n repeats); the first and the last hold "
+              "embedding and head besides, and any may have no layer; default: the framework's"});
   fields.value(
       "zero", strategy.zero,
       {.doc = "what is kept in shards over dp: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too"});

@@ -13,6 +13,7 @@
 #include "cairn/plan/lowering.h"
 #include "narrow.h"
 #include "recompute.h"
+#include "stage_layout.h"
 
 namespace cairn::experiment {
 namespace {
@@ -240,7 +241,6 @@ class Resolver {
                        above * tokens);
   }
 
-  void batch() {
   // Tokens counted by powers of 1000 where those of 1024 are meant: ", or '4 Mi tokens', which are 512 sequences".
   std::string binary_batch(double tokens) const {
     constexpr double k_mega = 1e6, k_mebi = 1048576.0;
@@ -250,6 +250,7 @@ class Resolver {
                        sequences);
   }
 
+  void batch() {
     const GlobalBatch& given = training_.global_batch;
     if (given.sequences > 0) {
       r_.global_batch = given.sequences;
@@ -350,8 +351,8 @@ class Resolver {
   int moments() const {
     switch (training_.optimizer.kind) {
       case Optimizer::adam:
-      case Optimizer::adam8bit:
       case Optimizer::adamw:
+      case Optimizer::adam8bit:
         return 2;
       case Optimizer::sgd:
       case Optimizer::sgd8bit:
@@ -416,22 +417,19 @@ class Resolver {
   void stages() {
     if (!generate_schedule()) return;
     const std::int64_t virtual_stages = r_.schedule->chain_length;  // that a micro-batch passes
-    if (virtual_stages > r_.transformer.layers) {
-      error("strategy.pp", fmt::format("{} virtual stages for {} layers", virtual_stages, r_.transformer.layers),
-            fmt::format("use at most {} stages times chunks", r_.transformer.layers));
-      return;
-    }
-    const Stages cut = choice_.stages.value_or(Stages{.rule = r_.framework.stages, .layers = {}});
-    if (!cut.layers.empty()) {
-      r_.strategy.stage_layers = cut.layers;
-    } else if (cut.rule == StageRule::even) {
-      try {
+    const Stages cut = choice_.stages.value_or(Stages{.rule = r_.framework.stages});
+    try {
+      if (!cut.layout.empty())
+        r_.strategy.stage_layers = layers_of_layout(
+            cut.layout, {.layers = r_.transformer.layers, .further = r_.transformer.prediction_depth()});
+      else if (!cut.layers.empty())
+        r_.strategy.stage_layers = cut.layers;
+      else if (cut.rule == StageRule::even)
         r_.strategy.stage_layers = plan::even_stages(r_.transformer.layers, virtual_stages);
-      } catch (const core::ConfigurationError& problem) {
-        add_placed(problem, r_.origins, diagnostics_);
-      }
-    } else if (cut.rule == StageRule::by_weight) {
-      fill_stages(static_cast<std::int32_t>(virtual_stages));
+      else if (cut.rule == StageRule::by_weight)
+        fill_stages(static_cast<std::int32_t>(virtual_stages));
+    } catch (const core::ConfigurationError& problem) {
+      add_placed(problem, r_.origins, diagnostics_);
     }
   }
 

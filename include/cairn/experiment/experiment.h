@@ -57,7 +57,8 @@ struct Training {
 using hardware::StageRule;
 struct Stages {
   StageRule rule = StageRule::even;
-  std::vector<std::int64_t> layers;  // one per virtual stage; empty: by the rule
+  std::string layout = {};                // as Megatron-LM writes it; empty: by counts or by the rule
+  std::vector<std::int64_t> layers = {};  // one per virtual stage; empty: by the rule
 };
 
 enum class Place : std::uint8_t { host, nvme };
