@@ -58,9 +58,9 @@ void describe(Fields& fields, KernelChoice& kernels) {
 
 const config::Choices<Optimizer>& optimizers() {
   static const config::Choices<Optimizer> choices{{"adam", Optimizer::adam},
+                                                  {"adamw", Optimizer::adamw},
                                                   {"sgd", Optimizer::sgd},
                                                   {"adafactor", Optimizer::adafactor},
-                                                  {"adamw", Optimizer::adamw},
                                                   {"adam8bit", Optimizer::adam8bit},
                                                   {"sgd8bit", Optimizer::sgd8bit}};
   return choices;
