@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/printable.h"
 
 namespace cairn::experiment {
 namespace {
@@ -42,17 +43,27 @@ class LayoutReader {
  private:
   bool next_is(char sign) const { return at_ < text_.size() && text_[at_].sign == sign; }
 
+  // The whole of what may be more than one byte of UTF-8.
+  std::string character() const {
+    const auto continues = [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; };
+    std::string bytes(1, text_[at_].sign);
+    for (std::size_t next = at_ + 1; next < text_.size() && continues(text_[next].sign); ++next)
+      bytes += text_[next].sign;
+    return bytes;
+  }
+
   void single() {
     const Sign& read = text_[at_];
     if (k_signs.find(read.sign) == std::string_view::npos)
-      throw layout_error(fmt::format("'{}' at {} is no part of a layout", read.sign, read.place),
+      throw layout_error(fmt::format("{} at {} is no part of a layout", core::quoted(character()), read.place),
                          "write E, t, m, L and |, and *n behind one of them or behind parentheses");
     ++at_;
     repeat({read}, next_is('*') ? times() : 1);
   }
 
   void group() {
-    const Sign open = text_[at_++];
+    const std::size_t opening = at_++;
+    const Sign open = text_[opening];
     const std::size_t before = signs_.size();
     while (at_ < text_.size() && text_[at_].sign != ')') {
       if (next_is('('))
@@ -61,14 +72,13 @@ class LayoutReader {
       single();
     }
     if (!next_is(')')) throw layout_error(fmt::format("'(' at {} is not closed", open.place), "write (...)*n");
-    const std::size_t close = text_[at_++].place;
+    const std::size_t close = text_[at_].place;
+    if (at_++ == opening + 1) throw layout_error(fmt::format("'()' at {} holds nothing", open.place), "leave it out");
     std::vector<Sign> held(signs_.begin() + static_cast<std::ptrdiff_t>(before), signs_.end());
     signs_.resize(before);
     if (!next_is('*'))
       throw layout_error(fmt::format("')' at {} is followed by no repetition", close),
                          "write (...)*n, or leave the parentheses out");
-    if (close == open.place + 1)
-      throw layout_error(fmt::format("'()' at {} holds nothing", open.place), "leave it out");
     repeat(held, times());
   }
 
