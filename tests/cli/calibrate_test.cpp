@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-// All-gathers: 12 us + x/300 GB/s with x = 3/4 of the buffer, times `factor`, as nccl-tests prints them.
+// All-gathers: 12 us + x/300 GB/s with x = (n-1)/n of the buffer, times `factor`, as nccl-tests prints them.
 std::string gathers_of(int ranks, double factor) {
   std::string text =
       "# Collective test starting: all_gather_perf\n"
@@ -22,11 +22,12 @@ std::string gathers_of(int ranks, double factor) {
   text +=
       "#       size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong\n"
       "#        (B)  (elements)  (us)  (GB/s)  (GB/s)  (us)  (GB/s)  (GB/s)\n";
+  const double share = (ranks - 1.0) / ranks;
   for (double bytes = 1024.0; bytes < 2e9; bytes *= 4.0) {
-    const double us = factor * (12.0 + 0.75 * bytes / 300e3);
+    const double us = factor * (12.0 + share * bytes / 300e3);
     char line[200];
     std::snprintf(line, sizeof line, " %.0f %.0f float none -1 %.5f %.5f %.5f 0 %.5f %.5f %.5f 0\n", bytes, bytes / 4,
-                  us, bytes / us / 1e3, 0.75 * bytes / us / 1e3, us, bytes / us / 1e3, 0.75 * bytes / us / 1e3);
+                  us, bytes / us / 1e3, share * bytes / us / 1e3, us, bytes / us / 1e3, share * bytes / us / 1e3);
     text += line;
   }
   return text + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 100\n";
@@ -69,6 +70,26 @@ TEST_CASE("A calibration is written, its report read, and both used", "[calibrat
       run({"run", "llama3-70b-64xdgx-h100", "--engine", "analytic", "--json", "--set", "calibration=" + written});
   CHECK((used.code == 0 || used.code == 1));
   CHECK(json::parse(used.out)["schema"] == "cairn.run/1");
+}
+
+TEST_CASE("A log that names no collective is read with --collective", "[calibrate]") {
+  if (!can_fit()) return;
+  std::string text = measured_gathers();
+  text.erase(0, text.find('\n') + 1);
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) text.insert(at, "[1,0]<stdout>:");
+  const std::string log = write_file("slurm-17.out", text);
+  const Outcome unsaid = run({"calibrate", log});
+  CHECK(unsaid.code == 2);
+  CHECK(unsaid.err.find("(say it, as in --collective all_gather") != std::string::npos);
+  const Outcome said = run({"calibrate", log, "--collective", "all_gather"});
+  INFO(said.err);
+  CHECK(said.code == 0);
+  CHECK(said.out.find("all-gather 4 ranks") != std::string::npos);
+  CHECK(run({"calibrate", log, "--collective", "gossip"}).code == 2);
+  const Outcome idle = run({"calibrate", write_file("t.csv", "source,gpu,kernel,dtype,shape,ms\nlab,H200,gemm x,bf16,M512 N768 K1024,0.01\n"),
+                            "--collective", "all_gather"});
+  CHECK(idle.code == 2);
+  CHECK(idle.err.find("--collective: none of the files is output of nccl-tests") != std::string::npos);
 }
 
 TEST_CASE("Measurements that cannot be of this accelerator are refused", "[calibrate]") {
