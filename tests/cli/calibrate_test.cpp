@@ -103,7 +103,7 @@ TEST_CASE("Measurements that cannot be of this accelerator are refused", "[calib
     for (const std::string& word : words) CHECK(outcome.err.find(word) != std::string::npos);
   };
   // Times in milliseconds under a header of microseconds, rates to match: a thousand times too fast.
-  refused(gathers_of(4, 1e-3), {"odd.txt:", "all_gather at", "a link carries 450 GB/s", "rows"});
+  refused(gathers_of(4, 1e-3), {"odd.txt:", "all_gather of 4 ranks at a busbw of", "but a link carries 450 GB/s; line"});
   // The other way round no law of links is broken, but no parameters come near.
   refused(gathers_of(4, 1e3), {"odd.txt", "all-gather 4 ranks: no parameters describe these rows", "at a bound", "in the median"});
   std::string wrong = measured_gathers();
@@ -114,23 +114,36 @@ TEST_CASE("Measurements that cannot be of this accelerator are refused", "[calib
 
 TEST_CASE("Rows that take no part in a fit are counted, with the reason", "[calibrate]") {
   if (!can_fit()) return;
-  std::string text = measured_gathers();
-  std::string across = gathers_of(8, 1.0);
-  for (int rank = 4; rank < 8; ++rank) {
-    const std::size_t at = across.find("on node device  " + std::to_string(rank));
-    across.replace(at, 7, "on next");
-  }
-  const Outcome outcome = run({"calibrate", write_file("one.txt", text), write_file("two.txt", across), "--json"});
+  std::string other = gathers_of(8, 1.0);
+  for (std::size_t at = 0; (at = other.find("NVIDIA H100 80GB HBM3")) != std::string::npos;) other.replace(at, 21, "NVIDIA H200");
+  const std::vector<std::string> files{write_file("one.txt", measured_gathers()), write_file("two.txt", other)};
+  const Outcome outcome = run({"calibrate", files[0], files[1], "--gpu", "h100-sxm5-80gb", "--json"});
   INFO(outcome.err);
   CHECK(outcome.code == 0);
   const json dropped = json::parse(outcome.out)["dropped"];
   REQUIRE(dropped.size() == 1);
   CHECK(dropped[0]["rows"] == 11);
-  CHECK(dropped[0]["reason"] == "all_gather of 8 ranks in 2 nodes: collectives inside one node are fitted");
-  const Outcome report = run({"calibrate", scratch() + "/one.txt", scratch() + "/two.txt"});
-  CHECK(report.out.find("rows that take no part\n      11  all_gather of 8 ranks in 2 nodes") != std::string::npos);
+  CHECK(dropped[0]["reason"] == "measured on another device: NVIDIA H200");
+  const Outcome report = run({"calibrate", files[0], files[1], "--gpu", "h100-sxm5-80gb"});
+  CHECK(report.out.find("rows that take no part\n      11  measured on another device: NVIDIA H200") != std::string::npos);
   CHECK(report.out.find("GB/s") != std::string::npos);
   CHECK(report.out.find("bytes 1 KiB to 1 GiB") != std::string::npos);
+}
+
+TEST_CASE("Messages between nodes are refused, with what is assumed in place of them", "[calibrate]") {
+  if (!can_fit()) return;
+  std::string across = gathers_of(8, 1.0);
+  for (int rank = 4; rank < 8; ++rank) across.replace(across.find("on node device  " + std::to_string(rank)), 7, "on next");
+  // A run of 4 ranks: 2 lines, the ranks, 2 lines, rows in 9 to 19, the summary. Behind it in 22 to 33 the head of 8 ranks.
+  const std::string both = write_file("sweep.log", measured_gathers() + across);
+  const Outcome outcome = run({"calibrate", both, "-o", scratch() + "/never.yaml"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK_FALSE(std::filesystem::exists(scratch() + "/never.yaml"));
+  for (const char* word :
+       {"sweep.log:34:1: error: all_gather of 8 ranks in 2 nodes", "cannot be fitted yet", "(inter.latency), 8 us more for each step",
+        "0.92 of the bandwidth", "'infiniband' in configs/calibration/fabrics.yaml (assumed there)", "; lines 34 to 44 ("})
+    CHECK(outcome.err.find(word) != std::string::npos);
 }
 
 TEST_CASE("Files that cannot be used are refused with place and remedy", "[calibrate]") {
@@ -153,7 +166,7 @@ TEST_CASE("Files that cannot be used are refused with place and remedy", "[calib
   refused("few.csv", "source,gpu,kernel,dtype,shape,ms\nlab,H200,gemm x,bf16,M512 N768 K1024,0.01\n",
           "few.csv:2:1: error: gemm bf16: 1 rows, a fit needs 12");
   refused("device.csv", "source,gpu,kernel,dtype,shape,ms\nlab,Abacus,gemm x,bf16,M512 N768 K1024,0.01\n",
-          "none of the devices is known: Abacus");
+          "accelerators/abacus.yaml");
   CHECK(run({"calibrate", scratch() + "/none.txt"}).code == 2);
   CHECK(run({"calibrate"}).code == 2);
   CHECK(run({"calibrate", write_file("good.txt", good), "--gpu", "h100-sxm5"}).code == 2);
