@@ -201,7 +201,7 @@ void require_something(const Result& result, std::span<const measure::Measuremen
     diagnostic.line = files.front().rows.empty() ? 1 : files.front().rows.front().line;
     diagnostic.column = 1;
     diagnostic.message = fmt::format("{} {}: {}", family.kind, family.type, *family.skipped);
-    diagnostic.hint = "measure more shapes";
+    diagnostic.hint = family.remedy;
     why.push_back(std::move(diagnostic));
   }
   if (why.empty())

@@ -184,6 +184,7 @@ void fit_collectives(const Rows& rows, Result& result) {
       result.families.push_back(
           too_few(std::string(cost::name(empty.collective)), type, sizes.bytes.size(), k_least_sizes));
       result.families.back().skipped = "the base states no transfers.link_bandwidth, which bandwidths are relative to";
+      result.families.back().remedy = "state it in a copy of the base, and name the copy with --base";
     } else if (sizes.bytes.size() < k_least_sizes) {
       result.families.push_back(
           too_few(std::string(cost::name(empty.collective)), type, sizes.bytes.size(), k_least_sizes));

@@ -74,6 +74,8 @@ TEST_CASE("devices go by many names", "[calibrate]") {
   CHECK(accelerator_of(loader, "NVIDIA H100 80GB HBM3") == "h100-sxm5-80gb");
   CHECK(accelerator_of(loader, "H100-SXM-80GB") == "h100-sxm5-80gb");
   CHECK(accelerator_of(loader, "a100-sxm4-80gb") == "a100-sxm4-80gb");
+  CHECK(accelerator_of(loader, "AMD Instinct MI300X") == "mi300x");
+  CHECK(accelerator_of(loader, "NVIDIA GB300") == "gb300-279gb");
   CHECK(accelerator_of(loader, "A100 SXM") == "");  // 40 or 80 GB
   CHECK(accelerator_of(loader, "") == "");
 }
@@ -223,6 +225,25 @@ TEST_CASE("a rate above what a link can carry is refused with its lines", "[cali
     CHECK(contains(refusal(kind, 1.0, 0.99), "a fit needs"));
     CHECK(contains(refusal(kind, 1.0, 1.01), "but a link carries 450 GB/s; lines"));
   }
+}
+
+TEST_CASE("what keeps rows from a fit comes with its own remedy", "[calibrate]") {
+  if (!can_fit()) return;
+  MeasurementFile file{.file = "messages.txt"};
+  for (double bytes = 1024.0; bytes < 1e6; bytes *= 2.0)
+    file.rows.push_back(
+        {.kind = "all_gather", .bytes = bytes, .ranks = 8, .time = time_of(20e-6), .device = "MI300X", .line = 9});
+  // Its calibration states no link: nothing was measured on it.
+  CHECK(contains(complaints([&] {
+                   calibrate(shipped(), {&file, 1}, {});
+                 }),
+                 "which bandwidths are relative to (state it in a copy of the base, and name the copy with --base)"));
+  file.rows.resize(3);
+  for (Measurement& row : file.rows) row.device = "H100 80GB HBM3";
+  CHECK(contains(complaints([&] {
+                   calibrate(shipped(), {&file, 1}, {});
+                 }),
+                 "a fit needs 8 message sizes (measure more shapes)"));
 }
 
 TEST_CASE("memory-bound kernels, launches and messages", "[calibrate]") {

@@ -47,6 +47,7 @@ struct FamilyResult {
   cost::FitRecord record = {};                                  // rows, scores, ranges
   std::vector<double> left_out_errors = {};  // predicted / measured - 1, of every left-out prediction
   std::optional<std::string> skipped = {};   // why it was not fitted
+  std::string remedy = {};                   // of that
 };
 
 // Rows that were read and take no part in any fit.
