@@ -10,6 +10,7 @@
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/core/printable.h"
+#include "cairn/measure/read.h"
 #include "command_help.h"
 #include "context.h"
 #include "exchange_bound.h"
@@ -219,6 +220,9 @@ class Parser {
         ->type_name("NAME");
     name_of(sub->add_option("--base", calibrate_.base,
                     "the calibration that supplies what is not measured; default: the accelerator's own"), {"calibration"})
+        ->type_name("NAME");
+    choose(sub->add_option("--collective", calibrate_.collective, "which one nccl-tests timed, where its output does not say"),
+           measure::collective_names())
         ->type_name("NAME");
     sub->add_flag("--json", calibrate_.json, "one JSON document instead of text");
     sub->footer(

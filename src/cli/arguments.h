@@ -102,6 +102,7 @@ struct CalibrateArguments {
   std::string output;  // the calibration file; empty: none is written
   std::string gpu;
   std::string base;
+  std::string collective;  // of nccl-tests output that does not say it
   bool json = false;
 };
 
