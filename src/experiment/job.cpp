@@ -13,6 +13,7 @@
 #include "cairn/pipeline/balanced_split.h"
 #include "cairn/plan/token_halves.h"
 #include "cairn/predict/machine_demands.h"
+#include "remedies.h"
 #include "resolve.h"
 #include "write_out.h"
 
@@ -20,53 +21,6 @@ namespace cairn::experiment {
 namespace {
 
 using core::Picoseconds;
-
-struct Change {
-  std::string name;
-  std::function<bool(plan::Strategy&)> apply;  // false: changes nothing
-};
-
-bool shard_up_to(plan::Strategy& s, plan::Sharded sharded) {
-  if (s.data == 1 || s.sharded >= sharded) return false;
-  s.sharded = sharded;
-  return true;
-}
-bool off_device(plan::Home& home) { return std::exchange(home, plan::Home::host) == plan::Home::device; }
-
-// Ordered by what they cost: memory that is free first, time that is spent last. What the framework cannot do is left
-// out.
-std::vector<Change> memory_changes(const Resolved& r) {
-  std::vector<Change> changes{
-      {"strategy.sequence_parallel: true",
-       [](plan::Strategy& s) { return s.tensor > 1 && !std::exchange(s.sequence_parallel, true); }},
-      {"strategy.zero: 1", [](plan::Strategy& s) { return shard_up_to(s, plan::Sharded::optimizer); }}};
-  const bool shards = r.strategy.pipeline == 1 || r.framework.sharding.pipeline;
-  if (r.framework.capabilities.zero >= 2 && shards)
-    changes.push_back({"strategy.zero: 2", [](plan::Strategy& s) { return shard_up_to(s, plan::Sharded::gradients); }});
-  changes.push_back({"strategy.recompute: attention", [](plan::Strategy& s) {
-                       if (s.recompute != plan::Recompute::none) return false;
-                       s.recompute = plan::Recompute::attention;
-                       return true;
-                     }});
-  if (r.framework.capabilities.zero >= 3 && shards)
-    changes.push_back(
-        {"strategy.zero: 3", [](plan::Strategy& s) { return shard_up_to(s, plan::Sharded::parameters); }});
-  changes.push_back({"strategy.micro_batch: 1", [](plan::Strategy& s) {
-                       if (s.micro_batch == 1) return false;
-                       s.micro_batches *= s.micro_batch;
-                       s.micro_batch = 1;
-                       return true;
-                     }});
-  changes.push_back({"strategy.recompute: full", [](plan::Strategy& s) {
-                       return std::exchange(s.recompute, plan::Recompute::full) != plan::Recompute::full;
-                     }});
-  if (!r.machine.cluster.value.host || r.framework.capabilities.zero < 2) return changes;
-  changes.push_back(
-      {"strategy.zero.offload.activations: host", [](plan::Strategy& s) { return off_device(s.offload.activations); }});
-  changes.push_back(
-      {"strategy.zero.offload.optimizer: host", [](plan::Strategy& s) { return off_device(s.offload.optimizer); }});
-  return changes;
-}
 
 // A remark about a file, without its place.
 std::string sentence(const core::Diagnostic& remark) {
@@ -115,11 +69,7 @@ class Job::Implementation {
         .analytic = *analytic_,
         .engine = engine,
         .event = event,
-        .allocator = r_.framework.allocator,
-        .host = r_.machine.cluster.value.host,
-        .gpus_per_node = r_.machine.network.gpus_per_node,
-        .reserved_bytes = r_.machine.accelerator.value.reserved_memory.of_process().base(),
-        .capacity_bytes = r_.machine.accelerator.value.process_memory().base(),
+        .memory = memory_limits(),
         .limits = limits()};
     Result result;
     in_place([&] { result.prediction = predict::predict(input); });
@@ -357,58 +307,95 @@ class Job::Implementation {
     return options;
   }
 
+  predict::MemoryLimits memory_limits() const {
+    const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
+    return {.allocator = r_.framework.allocator,
+            .host = r_.machine.cluster.value.host,
+            .gpus_per_node = r_.machine.network.gpus_per_node,
+            .reserved_bytes = accelerator.reserved_memory.of_process().base(),
+            .capacity_bytes = accelerator.process_memory().base()};
+  }
+
   bool fits(const plan::Strategy& strategy) {
     try {
-      const plan::Program& program = lowering_->lower(strategy);
-      const hardware::Allocator& allocator = r_.framework.allocator;
-      const bool exchanges = program.exchanges_activations();
-      const double plan = predict::peak_memory(program, allocator.factor(exchanges));
-      const core::Bytes taken = core::Bytes::from_base(plan) + allocator.gemm_workspace;
-      predict::MemoryReport report;
-      const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
-      report.device_peak = (allocator.reserved(taken, {}, exchanges) + accelerator.reserved_memory.of_process()).base();
-      report.capacity = accelerator.process_memory().base();
-      const std::optional<hardware::Host>& host = r_.machine.cluster.value.host;
-      const auto ranks = static_cast<double>(r_.machine.network.gpus_per_node);
-      for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
-        report.host = std::max(report.host, predict::off_device(program, stage).host * ranks);
-      if (host) report.host_capacity = host->memory.base();
-      return predict::fits(report);
+      return predict::fits(predict::memory_report(lowering_->lower(strategy), memory_limits()));
     } catch (const core::ConfigurationError&) {
-      return false;  // a change that this model or schedule cannot take is no remedy
+      return false;  // a number of units that this model or schedule cannot take
     }
   }
 
-  WhyNot why_not(const predict::Prediction& prediction) {
+  WhyNot why_not(const predict::Prediction& prediction) const {
     const predict::MemoryReport& memory = prediction.memory;
     const predict::StageMemory& worst = memory.stages[static_cast<std::size_t>(memory.peak_stage)];
     const auto largest = std::max_element(worst.at_peak.begin(), worst.at_peak.end()) - worst.at_peak.begin();
     WhyNot result{.term = std::string(category_name(static_cast<std::size_t>(largest))),
                   .stage = memory.peak_stage,
                   .over_by_bytes = -memory.headroom(),
-                  .smallest_change = {}};
+                  .changes = {}};
     if (memory.headroom() >= 0.0) {
       const bool host = memory.host > memory.host_capacity;
       result.term = host ? "host" : "storage";
       result.over_by_bytes = host ? memory.host - memory.host_capacity : memory.storage - memory.storage_capacity;
     }
-    const std::vector<Change> changes = memory_changes(r_);
-    for (const Change& change : changes) {
-      plan::Strategy changed = r_.strategy;
-      if (change.apply(changed) && fits(changed)) {
-        result.smallest_change = change.name;
-        return result;
-      }
+    result.changes = remedies();
+    return result;
+  }
+
+  // The same job with another strategy; of the files nothing is read again.
+  Implementation(const Implementation& other, const StrategyChoice& strategy) : home_(other.home_), loader_(other.loader_) {
+    r_.experiment = other.r_.experiment;
+    r_.experiment.strategy = strategy;
+    r_.origins = other.r_.origins;
+    r_.transformer = other.r_.transformer;
+    r_.machine = other.r_.machine;
+    r_.recipe = other.r_.recipe;
+    r_.framework = other.r_.framework;
+    r_.calibration = other.r_.calibration;
+    r_.carried = other.r_.carried;
+    core::Diagnostics diagnostics;
+    resolve_strategy(r_, diagnostics);
+    diagnostics.raise_if_errors();
+    prepare();
+  }
+
+  // What the step takes with these changes; nothing where it still does not fit, or cannot be.
+  std::optional<Remedy> with(std::initializer_list<const Change*> changes) const {
+    StrategyChoice strategy = r_.experiment.strategy;
+    Remedy result;
+    for (const Change* change : changes) {
+      change->apply(strategy);
+      for (const std::string& setting : change->settings)
+        if (std::find(result.settings.begin(), result.settings.end(), setting) == result.settings.end())
+          result.settings.push_back(setting);
     }
-    for (std::size_t i = 0; i < changes.size(); ++i)
-      for (std::size_t j = i + 1; j < changes.size(); ++j) {
-        plan::Strategy changed = r_.strategy;
-        if (changes[i].apply(changed) && changes[j].apply(changed) && fits(changed)) {
-          result.smallest_change = changes[i].name + ", " + changes[j].name;
-          return result;
-        }
-      }
-    result.smallest_change = "no one or two settings are enough: raise tp or pp, or use more or larger accelerators";
+    try {
+      Implementation changed(*this, strategy);
+      const predict::MemoryReport memory = predict::memory_report(changed.program_, changed.memory_limits());
+      if (!predict::fits(memory)) return std::nullopt;
+      result.memory_bytes = memory.device_peak;
+      result.time_s = core::to_seconds(changed.step_time(changed.program_));
+      return result;
+    } catch (const core::ConfigurationError&) {
+      return std::nullopt;
+    }
+  }
+
+  std::vector<Remedy> remedies() const {
+    const std::vector<Change> changes = memory_changes(r_);
+    std::vector<Remedy> result;
+    std::vector<const Change*> not_enough;
+    for (const Change& change : changes) {
+      if (auto remedy = with({&change}))
+        result.push_back(std::move(*remedy));
+      else
+        not_enough.push_back(&change);
+    }
+    for (std::size_t i = 0; i < not_enough.size(); ++i)
+      for (std::size_t j = i + 1; j < not_enough.size(); ++j)
+        if (not_enough[i]->subject != not_enough[j]->subject)
+          if (auto remedy = with({not_enough[i], not_enough[j]})) result.push_back(std::move(*remedy));
+    std::stable_sort(result.begin(), result.end(),
+                     [](const Remedy& a, const Remedy& b) { return a.time_s < b.time_s; });
     return result;
   }
 

@@ -102,20 +102,22 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
   return result;
 }
 
-MemoryReport memory_report(const PredictionInput& input) {
+}  // namespace
+
+MemoryReport memory_report(const plan::Program& program, const MemoryLimits& limits) {
   MemoryReport report;
-  const auto ranks = static_cast<double>(input.gpus_per_node);
-  for (std::size_t index = 0; index < input.program.stages(); ++index) {
-    StageMemory stage = stage_memory(input.program, static_cast<std::int32_t>(index));
-    const double workspace = input.allocator.gemm_workspace.base();
+  const auto ranks = static_cast<double>(limits.gpus_per_node);
+  for (std::size_t index = 0; index < program.stages(); ++index) {
+    StageMemory stage = stage_memory(program, static_cast<std::int32_t>(index));
+    const double workspace = limits.allocator.gemm_workspace.base();
     stage.at_peak[static_cast<std::size_t>(plan::Category::workspace)] += workspace;
     stage.allocated_peak += workspace;
-    const plan::CategoryBytes& resident = input.program.stage(index).resident;
+    const plan::CategoryBytes& resident = program.stage(index).resident;
     const double held = std::accumulate(resident.begin(), resident.end(), 0.0) + workspace;
     const core::Bytes passing = core::Bytes::from_base(stage.allocated_peak - held);
     stage.reserved_peak =
-        input.allocator.reserved(core::Bytes::from_base(held), passing, input.program.exchanges_activations()).base();
-    stage.device_peak = stage.reserved_peak + input.reserved_bytes;
+        limits.allocator.reserved(core::Bytes::from_base(held), passing, program.exchanges_activations()).base();
+    stage.device_peak = stage.reserved_peak + limits.reserved_bytes;
     report.host = std::max(report.host, stage.host * ranks);
     report.storage = std::max(report.storage, stage.storage * ranks);
     report.off_device_activations = std::max(report.off_device_activations, stage.off_device_activations * ranks);
@@ -126,15 +128,13 @@ MemoryReport memory_report(const PredictionInput& input) {
     report.reserved_peak = std::max(report.reserved_peak, stage.reserved_peak);
     report.stages.push_back(std::move(stage));
   }
-  report.device_peak = report.reserved_peak + input.reserved_bytes;
-  report.capacity = input.capacity_bytes;
-  if (input.host) report.host_capacity = input.host->memory.base();
-  if (input.host && input.host->nvme && input.host->nvme->capacity)
-    report.storage_capacity = input.host->nvme->capacity->base();
+  report.device_peak = report.reserved_peak + limits.reserved_bytes;
+  report.capacity = limits.capacity_bytes;
+  if (limits.host) report.host_capacity = limits.host->memory.base();
+  if (limits.host && limits.host->nvme && limits.host->nvme->capacity)
+    report.storage_capacity = limits.host->nvme->capacity->base();
   return report;
 }
-
-}  // namespace
 
 bool fits(const MemoryReport& report) {
   return report.headroom() >= 0.0 && (report.host == 0.0 || report.host <= report.host_capacity) &&
@@ -169,7 +169,7 @@ Prediction predict(const PredictionInput& input) {
                           result.event ? &*result.event : nullptr);
   result.breakdown = times.breakdown;
   result.causes = std::move(times.causes);
-  result.memory = memory_report(input);
+  result.memory = memory_report(input.program, input.memory);
   result.fits = fits(result.memory);
 
   const double passes = static_cast<double>(input.micro_batches) * static_cast<double>(input.data);

@@ -167,10 +167,13 @@ Json expert_exchange(const std::optional<predict::ExpertExchange>& exchange) {
 
 Json why_not(const std::optional<experiment::WhyNot>& reason) {
   if (!reason) return Json();
+  Json changes = Json::array();
+  for (const experiment::Remedy& each : reason->changes)
+    changes.push_back({{"settings", each.settings}, {"time_s", each.time_s}, {"memory_bytes", each.memory_bytes}});
   return Json{{"term", reason->term},
               {"stage", reason->stage},
               {"over_by_bytes", reason->over_by_bytes},
-              {"smallest_change", reason->smallest_change}};
+              {"changes", std::move(changes)}};
 }
 
 Json event(const std::optional<predict::EventResult>& event) {

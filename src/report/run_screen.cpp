@@ -15,6 +15,7 @@ constexpr std::size_t k_causes = 4;       // shown one by one
 constexpr std::size_t k_bar_columns = 8;  // columns of a bar at 100 %
 constexpr double k_shown_share = 0.005;   // of the step: causes below it are added up
 constexpr std::size_t k_notes = 3;        // at most
+constexpr std::size_t k_few_remedies = 3;     // shown
 constexpr double k_seconds_per_day = 86400.0;
 
 // The answer on one screen, the most important first.
@@ -135,7 +136,13 @@ class RunScreen : private TextReport {
   }
 
   void remedy(const experiment::WhyNot& reason) {
-    sentence("What would make it fit: " + reason.smallest_change, "", 2);
+    if (reason.changes.empty()) return sentence(fmt::format("What would make it fit: {}", k_no_remedy), "", 2);
+    row("What would make it fit, the fastest first:");
+    for (std::size_t i = 0; i < std::min(k_few_remedies, reason.changes.size()); ++i) {
+      const experiment::Remedy& each = reason.changes[i];
+      row(fmt::format("  {:>10} {:>9}  {}", aligned_time(each.time_s), bytes(each.memory_bytes),
+                      clipped(joined(each.settings), k_columns - 24)));
+    }
   }
 
   // Warnings, then assumptions, as far as there is room; how many more there are.

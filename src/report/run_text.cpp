@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t k_indent = 14;       // columns before an answer
 constexpr std::size_t k_bar_width = 26;    // columns of a bar at 100 %
 constexpr std::size_t k_short_bar = 18;    // the same beside a longer remark
+constexpr std::size_t k_remedies = 10;     // shown
 constexpr std::size_t k_price_lines = 10;  // most expensive pieces shown
 constexpr std::size_t k_name_width = 27;
 constexpr std::size_t k_shape_width = 29;
@@ -39,6 +40,7 @@ class RunText : private TextReport {
     title();
     answer();
     out_ += wrapped(limit(run_.result.prediction).sentence, "  ", "  ");
+    remedies();
     causes();
     times();
     units();
@@ -84,10 +86,6 @@ class RunText : private TextReport {
     else
       line("  {:<12}{}{}, {} too much on stage {}", "memory", paint_.bold(used), paint_.bad("does not fit"),
            bytes(-m.headroom()), m.peak_stage);
-    if (const auto& reason = run_.result.why_not) {
-      out_ += wrapped(fmt::format("mostly {}; smallest change that helps: {}", reason->term, reason->smallest_change),
-                      std::string(k_indent, ' '), std::string(k_indent, ' '));
-    }
     if (figures_.usd_per_step || figures_.joule_per_step) cost();
   }
 
@@ -131,6 +129,20 @@ class RunText : private TextReport {
     if (rest > 0.0) line("  {:<12}{:>10} {:>7}", "the rest", aligned_time(rest), percent(rest / figures_.time_s));
     bubble();
     hidden();
+  }
+
+  // What would make it fit.
+  void remedies() {
+    const auto& reason = run_.result.why_not;
+    if (!reason) return;
+    heading("What would make it fit", fmt::format("most of its memory is {}", reason->term));
+    if (reason->changes.empty()) return line("  {}", k_no_remedy);
+    for (std::size_t i = 0; i < std::min(k_remedies, reason->changes.size()); ++i) {
+      const experiment::Remedy& each = reason->changes[i];
+      line("  {:>10}{:>11}  {}", aligned_time(each.time_s), bytes(each.memory_bytes), joined(each.settings));
+    }
+    if (reason->changes.size() > k_remedies)
+      line("  {}", paint_.dim(fmt::format("and {} slower ones in --json", reason->changes.size() - k_remedies)));
   }
 
   // What the bubble consists of, where there is one.

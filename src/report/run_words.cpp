@@ -180,6 +180,15 @@ Limit limit(const predict::Prediction& prediction) {
   return result;
 }
 
+std::string joined(const std::vector<std::string>& settings) {
+  std::string result;
+  for (const std::string& each : settings) {
+    const bool quoted = each.find(' ') != std::string::npos;
+    result += fmt::format("{}--set {}{}{}", result.empty() ? "" : " ", quoted ? "'" : "", each, quoted ? "'" : "");
+  }
+  return result;
+}
+
 std::string run_name(const Run& run) {
   const std::string& given = run.job.experiment().name;
   return core::printable(given.empty() ? run.job.transformer().name : given);

@@ -36,6 +36,10 @@ std::string_view meaning(const predict::CauseTime& cause);
 // The causes summed over stages, longest first.
 std::vector<predict::CauseTime> by_cause(const predict::Causes& causes);
 
+inline constexpr std::string_view k_no_remedy = "no one or two settings are enough: use more or larger accelerators";
+// Settings as words of a command line.
+std::string joined(const std::vector<std::string>& settings);
+
 // The short answer: at most 24 lines of 80 columns.
 std::string screen(const Run& run, const TextStyle& style);
 

@@ -140,9 +140,17 @@ Json result() {
        {"memory_bytes", memory()},
        {"why_not",
         described(
-            or_null(object({{"term", text()}, {"stage", count()}, {"over_by_bytes", b}, {"smallest_change", text()}})),
+            or_null(object({{"term", text()},
+                            {"stage", count()},
+                            {"over_by_bytes", b},
+                            {"changes",
+                             described(list_of(object({{"settings", described(list_of(text()), "as --set takes them")},
+                                                       {"time_s", amount("s of the step with them")},
+                                                       {"memory_bytes", amount("bytes of the fullest device then")}})),
+                                       "of one setting, or of two where neither is enough alone, with which it fits; "
+                                       "the fastest first")}})),
             "of a step that does not fit: the largest part of the memory, on which stage, by how much it is too much, "
-            "and a change that makes it fit; null where it fits")},
+            "and what would make it fit; null where it fits")},
        {"lower_bounds_s", described(object({{"plan", bounds()}, {"problem", bounds()}}),
                                     "s that no execution goes below: of this plan, and of any plan for the problem")},
        {"floors",

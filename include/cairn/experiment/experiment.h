@@ -89,11 +89,11 @@ enum class RecomputeKind : std::uint8_t { none, attention, per_op, full };
 enum class RecomputeMethod : std::uint8_t { uniform, block };
 struct Recompute {
   RecomputeKind kind = RecomputeKind::none;
-  std::optional<std::vector<std::string>> operators;  // by name or region, in place of a kind
-  std::optional<std::vector<std::string>> layers;     // "3" or "0..39", counted from 0 through the model; default: all
-  std::optional<RecomputeMethod> method;
-  std::optional<std::int64_t> count;       // layers of a group (uniform) or of a virtual stage (block); default 1
-  std::optional<bool> share_saved_inputs;  // default: the framework's
+  std::optional<std::vector<std::string>> operators = {};  // by name or region, in place of a kind
+  std::optional<std::vector<std::string>> layers = {};     // "3" or "0..39", counted from 0 through the model; default: all
+  std::optional<RecomputeMethod> method = {};
+  std::optional<std::int64_t> count = {};       // layers of a group (uniform) or of a virtual stage (block); default 1
+  std::optional<bool> share_saved_inputs = {};  // default: the framework's
 };
 
 struct ScheduleChoice {

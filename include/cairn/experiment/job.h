@@ -23,12 +23,20 @@
 
 namespace cairn::experiment {
 
-// Why a plan does not fit, and the least that would make it fit.
+// Settings under which a plan fits, and what the step then takes.
+struct Remedy {
+  std::vector<std::string> settings;  // as --set takes them
+  double time_s = 0.0;
+  double memory_bytes = 0.0;  // of the fullest device
+};
+
+// Why a plan does not fit, and what would make it.
 struct WhyNot {
   std::string term;  // the largest category at the peak
   std::int32_t stage = 0;
   double over_by_bytes = 0.0;
-  std::string smallest_change;  // "strategy.zero: 1"; a sentence when no change of one or two settings helps
+  // Changes of one setting, or of two where neither is enough alone; the fastest first. Empty: none of those helps.
+  std::vector<Remedy> changes;
 };
 
 struct Result {

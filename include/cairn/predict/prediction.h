@@ -84,6 +84,16 @@ struct Prediction {
   std::optional<ExpertExchange> expert_exchange;
 };
 
+// What memory is held against.
+struct MemoryLimits {
+  hardware::Allocator allocator;
+  std::optional<hardware::Host> host;  // of a node
+  std::int64_t gpus_per_node = 1;
+  double reserved_bytes = 0.0;  // by the process, beside its tensors
+  double capacity_bytes = 0.0;  // of the device, to processes
+};
+MemoryReport memory_report(const plan::Program& program, const MemoryLimits& limits);
+
 struct PredictionInput {
   const plan::Program& program;
   const ir::Model& model;
@@ -95,11 +105,7 @@ struct PredictionInput {
   Analytic& analytic;
   Engine engine = Engine::both;
   EventOptions event;
-  hardware::Allocator allocator;
-  std::optional<hardware::Host> host;  // of a node
-  std::int64_t gpus_per_node = 1;
-  double reserved_bytes = 0.0;  // by the process, beside its tensors
-  double capacity_bytes = 0.0;  // of the device, to processes
+  MemoryLimits memory;
   DeviceLimits limits;
 };
 

@@ -1,0 +1,23 @@
+// Settings that need less memory: what a plan that does not fit may be changed to.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "resolve.h"
+
+namespace cairn::experiment {
+
+// One change of the strategy. Two changes of one subject take each other's place; others can be made together.
+struct Change {
+  enum class Subject : std::uint8_t { tensor, pipeline, micro_batch, sequence, sharding, recompute };
+  Subject subject = Subject::tensor;
+  std::vector<std::string> settings;  // as --set takes them
+  std::function<void(StrategyChoice&)> apply;
+};
+
+// Those that may help here; what the model, the schedule or the framework cannot take is found when it is tried.
+std::vector<Change> memory_changes(const Resolved& resolved);
+
+}  // namespace cairn::experiment
