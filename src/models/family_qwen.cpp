@@ -50,7 +50,7 @@ void describe_qwen2(config::Fields& f, const config::Node& node, TransformerConf
 
 void describe_qwen3(config::Fields& f, const config::Node& node, TransformerConfig& c) {
   constexpr std::int64_t k_absent_head_dim = 128;
-  c.qk_norm = true;
+  c.qk_norm = QkNorm::head;
   if (node.find("head_dim") == nullptr) c.head_dim = k_absent_head_dim;
   describe_gated(f, node, c, k_qwen_absent_kv_heads);
   bool attention_bias = false;
@@ -61,7 +61,7 @@ void describe_qwen3(config::Fields& f, const config::Node& node, TransformerConf
 
 void describe_qwen3_moe(config::Fields& f, const config::Node& node, TransformerConfig& c) {
   constexpr std::int64_t k_absent_kv_heads = 4;
-  c.qk_norm = true;
+  c.qk_norm = QkNorm::head;
   describe_gated(f, node, c, k_absent_kv_heads);
   bool attention_bias = false;
   f.flag("attention_bias", attention_bias);

@@ -66,8 +66,8 @@ TEST_CASE("A mixture that cannot be is named, with what to do") {
   config.moe->shortcut = true;
   REQUIRE(mentions(problem(config), "shared expert"));
   config = small_mixture();
-  config.bias = true;
-  REQUIRE(mentions(problem(config), "biases"));
+  config.moe->shared_gate = true;
+  REQUIRE(mentions(problem(config), "shared expert"));
   config = small_mixture();
   config.moe.reset();
   config.blocks = {{.repeat = 1, .mlp = models::MlpKind::moe}};

@@ -105,7 +105,17 @@ TEST_CASE("what is wrong with a block is said with its place", "[models]") {
   CHECK(read_text(free + "moe: {experts: 8, top_k: 2, ffn: 64}\n").problems.empty());
   CHECK(mentions(read_text(free + "moe: {experts: 8, top_k: 2}\n").problems, "model.moe.ffn"));
   CHECK(mentions(read_text(free + "moe: {experts: 8, top_k: 9, ffn: 64}\n").problems, "number of experts"));
-  CHECK(mentions(read_text(whole + "moe: {experts: 8, top_k: 2, ffn: 64}\n").problems, "biases"));
+  CHECK(read_text(whole + "moe: {experts: 8, top_k: 2, ffn: 64}\n").problems.empty());
+  CHECK(mentions(read_text(free + "moe: {experts: 8, top_k: 2, ffn: 64, shared_gate: true}\n").problems, "shared"));
+  CHECK(mentions(read_text(whole + "norm_place: post\n").problems, "without biases"));
+  CHECK(mentions(read_text(whole + "norm_place: shared\n").problems, "residual: parallel"));
+  CHECK(mentions(read_text(free + "norm_place: post\nresidual: ladder\n").problems, "ladder and kraken"));
+  CHECK(mentions(read_text(whole + "rope_dim: 32\n").problems, "position: rope"));
+  CHECK(mentions(read_text(whole + "position: rope\nrope_dim: 65\n").problems, "head_dim"));
+  CHECK(mentions(read_text(whole + "activation: clamped_silu\n").problems, "gated_mlp"));
+  CHECK(mentions(read_text(whole + "blocks: [{attention: delta}]\n").problems, "no delta block"));
+  CHECK(mentions(read_text(whole + "blocks: [{attention: {sliding: 4, chunked: 8}}]\n").problems, "one of the two"));
+  CHECK(mentions(read_text(whole + "qk_norm: wole\n").problems, "whole"));
   CHECK(mentions(read_text(free + "moe: {experts: 8, top_k: 2, ffn: 64, dispatcher: smle}\n").problems, "smile"));
   CHECK(mentions(read_text(whole + "mla: {q_lora: 1536}\n").problems, "model.mla.kv_lora"));
   CHECK(mentions(read_text(whole + "blocks: [{mlp: moe}]\n").problems, "no moe block"));
@@ -169,7 +179,7 @@ TEST_CASE("Hugging Face defaults of absent and null keys", "[models]") {
   CHECK(windowed.blocks[0].repeat == 28);
   CHECK(windowed.blocks[1].attention->window == 4096);
   CHECK(with("qwen3").head_size() == 128);
-  CHECK(with("qwen3").qk_norm);
+  CHECK(with("qwen3").qk_norm == QkNorm::head);
   const TransformerConfig gpt2 =
       imported(R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257})");
   CHECK(gpt2.ffn == 3072);
