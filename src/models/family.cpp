@@ -1,5 +1,8 @@
 #include "family.h"
 
+#include <algorithm>
+#include <optional>
+
 namespace cairn::models {
 
 std::string_view spelling(const config::Node& node, std::initializer_list<std::string_view> names) {
@@ -50,14 +53,85 @@ void describe_gated(config::Fields& f, const config::Node& node, TransformerConf
   describe_activation(f, "hidden_act", c);
 }
 
-void append_layer(TransformerConfig& c, const BlockPattern& layer) {
-  const auto same = [&](const BlockPattern& last) {
-    return last.attention == layer.attention && last.mlp == layer.mlp;
+std::vector<std::string> describe_layer_types(config::Fields& f, const TransformerConfig& c,
+                                              std::initializer_list<std::string_view> known,
+                                              const std::function<std::string(std::int64_t)>& absent) {
+  std::vector<std::string> types;
+  f.texts("layer_types", types);
+  f.check(
+      "layer_types", [&] { return types.empty() || static_cast<std::int64_t>(types.size()) == c.layers; },
+      "does not list as many layers as num_hidden_layers", "list one type per layer");
+  std::string names;
+  for (const std::string_view name : known) names += (names.empty() ? "" : " or ") + std::string(name);
+  f.check(
+      "layer_types",
+      [&] {
+        return std::all_of(types.begin(), types.end(), [&](const std::string& type) {
+          return std::find(known.begin(), known.end(), type) != known.end();
+        });
+      },
+      "names an attention that is not modelled yet", names);
+  if (types.empty())
+    for (std::int64_t layer = 0; layer < c.layers; ++layer) types.push_back(absent(layer));
+  return types;
+}
+
+std::optional<std::int64_t> describe_optional(config::Fields& f, const config::Node& node, std::string_view key,
+                                              std::int64_t absent, std::int64_t maximum) {
+  std::optional<std::int64_t> count;
+  if (node.find(key) == nullptr) count = absent;
+  f.count(key, count, {.minimum = 1, .maximum = maximum});
+  return count;
+}
+
+void describe_alternation(config::Fields& f, const config::Node& node, TransformerConfig& c, std::int64_t absent_window,
+                          const std::function<bool(std::int64_t)>& slides) {
+  const std::optional<std::int64_t> window =
+      describe_optional(f, node, "sliding_window", absent_window, k_max_positions);
+  const std::vector<std::string> types = describe_layer_types(
+      f, c, {k_full_layer, k_sliding_layer},
+      [&](std::int64_t layer) { return std::string(slides(layer) ? k_sliding_layer : k_full_layer); });
+  if (!window) return;
+  std::vector<BlockPattern> layers;
+  for (const std::string& type : types)
+    layers.push_back({.attention = type == k_sliding_layer
+                                       ? AttentionPattern{.kind = AttentionKind::sliding, .window = *window}
+                                       : AttentionPattern{}});
+  set_layers(c, layers);
+}
+
+void describe_attention_bias(config::Fields& f, TransformerConfig& c, bool absent) {
+  bool attention_bias = absent;
+  f.flag("attention_bias", attention_bias);
+  c.qkv_bias = c.projection_bias = attention_bias;
+}
+
+void describe_rotation(config::Fields& f, TransformerConfig& c, std::string_view key, double absent) {
+  double share = absent;
+  f.number(key, share, {.maximum = 1.0, .positive = true});
+  if (share < 1.0 && c.heads > 0) c.rope_dim = static_cast<std::int64_t>(static_cast<double>(c.head_size()) * share);
+}
+
+void set_layers(TransformerConfig& c, const std::vector<BlockPattern>& layers) {
+  const auto same = [](const BlockPattern& a, const BlockPattern& b) {
+    return a.attention == b.attention && a.mlp == b.mlp;
   };
-  if (!c.blocks.empty() && same(c.blocks.back()))
-    ++c.blocks.back().repeat;
-  else
-    c.blocks.push_back(layer);
+  const auto repeats = [&](std::size_t period) {
+    if (layers.size() % period != 0) return false;
+    for (std::size_t layer = period; layer < layers.size(); ++layer)
+      if (!same(layers[layer], layers[layer - period])) return false;
+    return true;
+  };
+  c.blocks.clear();
+  std::size_t period = 1;
+  while (period < layers.size() && !repeats(period)) ++period;
+  for (std::size_t layer = 0; layer < std::min(period, layers.size()); ++layer) {
+    if (!c.blocks.empty() && same(c.blocks.back(), layers[layer]))
+      ++c.blocks.back().repeat;
+    else
+      c.blocks.push_back(layers[layer]);
+  }
+  if (period == 1 && !c.blocks.empty()) c.blocks.front().repeat = c.layers;
 }
 
 void dense_then_moe(TransformerConfig& c, std::int64_t dense) {

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cairn/config/fields.h"
 #include "cairn/config/node.h"
@@ -36,8 +40,29 @@ void describe_activation(config::Fields& fields, std::string_view key, Transform
 void describe_gated(config::Fields& fields, const config::Node& node, TransformerConfig& config,
                     std::int64_t absent_kv_heads);
 
-// Adds one layer to the pattern of blocks, or to its last block when that is equal.
-void append_layer(TransformerConfig& config, const BlockPattern& layer);
+inline constexpr std::string_view k_full_layer = "full_attention", k_sliding_layer = "sliding_attention";
+
+// What the attention of each layer is called: `layer_types` where the file lists them, else as `absent` says.
+std::vector<std::string> describe_layer_types(config::Fields& fields, const TransformerConfig& config,
+                                              std::initializer_list<std::string_view> known,
+                                              const std::function<std::string(std::int64_t)>& absent);
+
+// A count whose key may be null, for none; absent it is `absent`.
+std::optional<std::int64_t> describe_optional(config::Fields& fields, const config::Node& node, std::string_view key,
+                                              std::int64_t absent, std::int64_t maximum);
+
+// Layers that look back only `sliding_window` tokens (null: none do), by their types.
+void describe_alternation(config::Fields& fields, const config::Node& node, TransformerConfig& config,
+                          std::int64_t absent_window, const std::function<bool(std::int64_t)>& slides);
+
+// One flag for biases of queries, keys, values and of the projection behind attention.
+void describe_attention_bias(config::Fields& fields, TransformerConfig& config, bool absent = false);
+
+// The rotated share of a head under `key`.
+void describe_rotation(config::Fields& fields, TransformerConfig& config, std::string_view key, double absent);
+
+// The pattern of blocks that repeats to these layers: the shortest, with equal neighbours as one block.
+void set_layers(TransformerConfig& config, const std::vector<BlockPattern>& layers);
 
 // Dense blocks first, then blocks with experts.
 void dense_then_moe(TransformerConfig& config, std::int64_t dense);

@@ -1,4 +1,4 @@
-// DeepSeek 2 and 3: latent attention, dense blocks before those with experts.
+// DeepSeek 2 and 3, Kimi K2: latent attention, dense blocks before those with experts.
 #include "family.h"
 
 namespace cairn::models {
@@ -43,6 +43,10 @@ void describe_deepseek_v2(config::Fields& f, const config::Node& node, Transform
 void describe_deepseek_v3(config::Fields& f, const config::Node& node, TransformerConfig& c) {
   constexpr std::int64_t k_absent_dense = 3;
   describe_deepseek(f, node, c, k_absent_dense);
+  c.moe->balance_bias = true;
+}
+void describe_kimi_k2(config::Fields& f, const config::Node& node, TransformerConfig& c) {
+  describe_deepseek_v3(f, node, c);
 }
 
 }  // namespace cairn::models

@@ -1,4 +1,6 @@
 // GPT-2 and its kin: layer normalisation, an MLP without gate.
+#include <optional>
+
 #include "family.h"
 
 namespace cairn::models {
@@ -85,6 +87,62 @@ void describe_bloom(config::Fields& f, const config::Node& node, TransformerConf
   f.flag("apply_residual_connection_post_layernorm", normed_residual);
   refuse_if(f, "apply_residual_connection_post_layernorm", normed_residual,
             "a residual stream taken after normalisation is not modelled yet");
+}
+
+// Attention and MLP side by side, behind one norm or one each; one key head for all queries, or some.
+void describe_falcon(config::Fields& f, const config::Node& node, TransformerConfig& c) {
+  c.tied_embeddings = true;
+  c.activation = Activation::gelu;
+  describe_shape(f, c,
+                 {.layers = spelling(node, {"num_hidden_layers", "n_layer"}),
+                  .hidden = spelling(node, {"hidden_size", "n_embed"}),
+                  .heads = spelling(node, {"num_attention_heads", "n_head"})});
+  c.ffn = k_default_widening * c.hidden;
+  f.count("ffn_hidden_size", c.ffn, {.minimum = 1, .maximum = k_max_ffn});
+  bool alibi = false, grouped = false, multi_query = true, parallel = true;
+  f.flag("alibi", alibi);
+  f.flag("new_decoder_architecture", grouped);
+  f.flag("multi_query", multi_query);
+  f.flag("parallel_attn", parallel);
+  c.position = alibi ? PositionEncoding::alibi : PositionEncoding::rope;
+  std::optional<std::int64_t> kv_heads;
+  f.count(spelling(node, {"num_kv_heads", "n_head_kv"}), kv_heads, {.minimum = 1, .maximum = k_max_heads});
+  if (grouped)
+    c.kv_heads = kv_heads;
+  else if (multi_query)
+    c.kv_heads = 1;
+  std::int64_t norms = grouped ? 2 : 1;
+  f.count("num_ln_in_parallel_attn", norms, {.minimum = 1, .maximum = 2});
+  if (parallel) {
+    c.residual = Residual::parallel;
+    c.norm_place = grouped && norms == 2 ? NormPlace::pre : NormPlace::shared;
+  }
+  c.bias = false;
+  f.flag("bias", c.bias);
+  c.embedding_dropout = c.attention_dropout = 0.0;
+  f.number("hidden_dropout", c.dropout, {.maximum = 1.0});
+  f.number("attention_dropout", c.attention_dropout, {.maximum = 1.0});
+  f.flag("tie_word_embeddings", c.tied_embeddings);
+  describe_activation(f, "activation", c);
+}
+
+// Attention and MLP side by side, a quarter of a head rotated, biases throughout.
+void describe_gpt_neox(config::Fields& f, const config::Node&, TransformerConfig& c) {
+  constexpr double k_absent_rotation = 0.25;
+  c.position = PositionEncoding::rope;
+  c.activation = Activation::gelu;
+  describe_shape(f, c, {.layers = "num_hidden_layers", .hidden = "hidden_size", .heads = "num_attention_heads"});
+  f.count("intermediate_size", c.ffn, {.required = true, .minimum = 1, .maximum = k_max_ffn});
+  describe_rotation(f, c, "rotary_pct", k_absent_rotation);
+  bool parallel = true;
+  f.flag("use_parallel_residual", parallel);
+  if (parallel) c.residual = Residual::parallel;
+  describe_attention_bias(f, c, true);
+  c.attention_dropout = 0.0;
+  f.number("hidden_dropout", c.dropout, {.maximum = 1.0});
+  f.number("attention_dropout", c.attention_dropout, {.maximum = 1.0});
+  f.flag("tie_word_embeddings", c.tied_embeddings);
+  describe_activation(f, "hidden_act", c);
 }
 
 }  // namespace cairn::models
