@@ -78,6 +78,7 @@ class SelfAttention {
     if (norm == QkNorm::head || norm == QkNorm::whole) normalise();
     if (rotates) rotate();
     if (norm == QkNorm::unscaled && rotates) normalise();
+    if (layer_.config.nope_scale && pattern_.kind == AttentionKind::nope) scale_queries();
     const ir::TensorId context = keeps_scores(layer_.options.kernels.attention) ? append_unfused() : append_flash();
     return layer_.config.attention_gate ? append_gate(context, y) : context;
   }
@@ -149,6 +150,17 @@ class SelfAttention {
     }
     q_ = rotate_in_place("q_rope", q_, a_.group);
     k_ = rotate_in_place("k_rope", k_, k_one_key);
+  }
+
+  void scale_queries() {
+    ir::TensorId& x = apart() ? q_ : qkv_;
+    const ir::TensorId out = layer_.in_place("query_scale.out", x);
+    Op(layer_, "query_scale", ir::Kind::pointwise, {a_.batch, a_.sequence, a_.kv_heads, a_.group, a_.head_dim})
+        .read(x, all())
+        .write(out, all())
+        .flops(1, 1)
+        .add();
+    x = out;
   }
 
   // Fused: one pass. Eager, x' = x cos + half(x) sin: half copies, two products, a sum; the first product and the sum

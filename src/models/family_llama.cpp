@@ -53,8 +53,7 @@ void describe_olmo2(config::Fields& f, const config::Node& node, TransformerConf
   describe_attention_bias(f, c);
 }
 
-// Layers in chunks, rotated, and every fourth over the whole sequence, not rotated; experts in every n-th. The factor by
-// which the latter's queries grow with their position is left out: one product per query element.
+// Layers in chunks, rotated, and every fourth over the whole sequence, not rotated; experts in every n-th.
 void describe_llama4(config::Fields& f, const config::Node& node, TransformerConfig& c) {
   constexpr std::int64_t k_absent_kv_heads = 8, k_absent_head_dim = 128, k_absent_dense_ffn = 16384,
                          k_absent_chunk = 8192;
@@ -70,6 +69,8 @@ void describe_llama4(config::Fields& f, const config::Node& node, TransformerCon
   bool normalises = true;
   f.flag("use_qk_norm", normalises);
   if (normalises) c.qk_norm = QkNorm::unscaled;
+  c.nope_scale = true;
+  f.flag("attn_temperature_tuning", c.nope_scale);
   const std::optional<std::int64_t> chunk =
       describe_optional(f, node, "attention_chunk_size", k_absent_chunk, k_max_positions);
   std::int64_t rope_interval = 4, moe_interval = 1;

@@ -292,6 +292,26 @@ ir::Model build_transformer(const TransformerConfig& config, const BuildOptions&
   return TransformerBuilder(config, options).build();
 }
 
+std::vector<std::string> assumptions(const TransformerConfig& config, const Kernels& kernels) {
+  const auto attends = [&](AttentionKind kind) {
+    return std::any_of(config.blocks.begin(), config.blocks.end(),
+                       [&](const BlockPattern& block) { return config.attention_of(block).kind == kind; });
+  };
+  std::vector<std::string> all;
+  if (config.score_cap && !keeps_scores(kernels.attention))
+    all.emplace_back("capped scores: an attention kernel that keeps them on chip takes no longer for the cap");
+  if (config.residual == Residual::parallel)
+    all.emplace_back("attention and MLP side by side: ranks that split heads sum the result of either by itself");
+  if (config.moe && config.moe->balance_bias)
+    all.emplace_back("the bias that chooses experts: exchanged and updated like a gradient of its size");
+  if (attends(AttentionKind::delta))
+    all.emplace_back(
+        "a delta rule: every product is a kernel of its own that keeps its operands; the recurrence over chunks runs "
+        "at "
+        "the speed of vector units");
+  return all;
+}
+
 ParameterCount count_parameters(const TransformerConfig& config, const ir::Model& model) {
   ParameterCount count{.total = model.parameters(), .active = 0, .prediction = 0};
   const auto further = [](const ir::Tensor& tensor) { return tensor.name.starts_with(k_prediction); };

@@ -293,6 +293,7 @@ void describe_details(config::Fields& f, Config& c) {
           describe_qk_norm);
   f.count("rope_dim", c.rope_dim,
           {.doc = "rotated dimensions of a head; default head_dim", .minimum = 1, .maximum = k_max_width});
+  f.flag("nope_scale", c.nope_scale, {.doc = "queries that are not rotated (nope) are scaled by their position"});
   f.flag("attention_gate", c.attention_gate, {.doc = "the context is gated by a projection of its own"});
   f.flag("attention_sinks", c.attention_sinks, {.doc = "a learned score per head takes part in the softmax"});
   f.flag("score_cap", c.score_cap, {.doc = "attention scores pass through a scaled tanh"});

@@ -1,4 +1,5 @@
 // One training step of every family of models, and what their features change.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -126,4 +127,18 @@ TEST_CASE("what runs in one kernel only is refused with scores in memory", "[fam
     CHECK(mentions(refusal(asked(model, {"training.kernels.attention=unfused"})), "one kernel only"));
   }
   predicted("gemma-2-9b", {"training.kernels.attention=unfused"});
+}
+
+TEST_CASE("what the description of a family takes for granted is said", "[families]") {
+  const auto said = [](const std::string& model, const char* part, const std::vector<std::string>& overrides = {}) {
+    experiment::Job job(asked(model, overrides), shipped());
+    const std::vector<std::string> all = job.run(predict::Engine::analytic).assumptions;
+    return std::any_of(all.begin(), all.end(), [&](const std::string& each) { return mentions(each, part); });
+  };
+  CHECK(said("gemma-2-9b", "capped scores"));
+  CHECK_FALSE(said("gemma-2-9b", "capped scores", {"training.kernels.attention=unfused"}));
+  CHECK(said("falcon-7b", "side by side"));
+  CHECK(said("kimi-k2", "chooses experts"));
+  CHECK(said("qwen3-next-80b-a3b", "a delta rule"));
+  CHECK_FALSE(said("olmo-2-7b", "side by side"));
 }

@@ -95,6 +95,7 @@ void draw_switches(Draw& draw, Json& model) {
   flag("causal", 0.2);
   flag("qk_norm", 0.2);
   if (draw.chance(0.1)) model["qk_norm"] = draw.word({"whole", "unscaled"});
+  flag("nope_scale", 0.1);
   flag("attention_gate", 0.1);
   flag("attention_sinks", 0.1);
   flag("score_cap", 0.1);

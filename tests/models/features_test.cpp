@@ -45,6 +45,7 @@ std::vector<TransformerConfig> all_features() {
   attention.norm_place = NormPlace::sandwich;
   attention.qk_norm = QkNorm::whole;
   attention.rope_dim = 8;
+  attention.nope_scale = true;
   attention.blocks = {{.repeat = 1, .attention = AttentionPattern{AttentionKind::chunked, 32}},
                       {.repeat = 1, .attention = AttentionPattern{.kind = AttentionKind::nope}}};
   TransformerConfig beside = gpt(2, 96, 6, 1000, 128);
@@ -105,6 +106,15 @@ TEST_CASE("a rotated half of each head moves half as much", "[models]") {
   config.rope_dim = 8;
   const ir::Model half = build_transformer(config, BuildOptions{}), all = build_transformer(small(), BuildOptions{});
   CHECK(2 * ir::bytes(whole(body(half), "rope")) == ir::bytes(whole(body(all), "rope")));
+}
+
+TEST_CASE("queries that are not rotated are scaled where they lie", "[models]") {
+  TransformerConfig config = small();
+  config.nope_scale = true;
+  config.blocks = {{.repeat = 1, .attention = AttentionPattern{.kind = AttentionKind::nope}}};
+  const ir::Model model = build_transformer(config, BuildOptions{});
+  CHECK(ir::bytes(whole(body(model), "query_scale")) == k_tokens * 2 * 96 * 2);
+  for (const ir::Operator& op : body(model).operators()) CHECK(op.name != "rope");
 }
 
 TEST_CASE("side by side, attention and MLP read what the block reads", "[models]") {

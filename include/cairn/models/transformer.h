@@ -15,6 +15,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cairn/ir/model.h"
 #include "cairn/ir/narrow.h"
@@ -84,6 +86,9 @@ struct BuildOptions {
 // Not modelled as operators: the rotation and slope tables (b x heads times smaller than what they act on), the scalar
 // mean of the token losses. Errors: core::ConfigurationError, as validate(); learned positions without max_positions.
 ir::Model build_transformer(const TransformerConfig& config, const BuildOptions& options);
+
+// What the description of such a model, run by such kernels, takes for granted; a sentence each.
+std::vector<std::string> assumptions(const TransformerConfig& config, const Kernels& kernels);
 
 // All parameters, tied ones once; and those that a token meets: of routed experts only the ones it goes to.
 //   active = total - (1 - top_k / experts) x parameters of routed experts

@@ -40,7 +40,8 @@ enum class QkNorm : std::uint8_t { none, head, whole, unscaled };
 enum class PositionEncoding : std::uint8_t { learned, rope, alibi, none };
 // clamped_silu: (clamp(up) + 1) g sigmoid(alpha g), g = clamp(gate).
 enum class Activation : std::uint8_t { gelu, silu, relu, squared_relu, clamped_silu };
-// parallel: attention and MLP both read what the block reads, x' = x + attention(norm1(x)) + mlp(norm2(x)).
+// parallel: attention and MLP both read what the block reads, x' = x + attention(norm1(x)) + mlp(norm2(x)); either joins
+// the stream by itself.
 enum class Residual : std::uint8_t { standard, ladder, kraken, parallel };
 enum class MlpKind : std::uint8_t { dense, moe };
 // nope: full attention whose queries and keys are not rotated. chunked: full attention inside consecutive chunks of the
@@ -143,6 +144,7 @@ struct TransformerConfig {
   bool causal = true;                       // false: every query sees every key, as in encoders
   QkNorm qk_norm = QkNorm::none;            // RMS normalisation of queries and keys
   std::optional<std::int64_t> rope_dim;     // rotated dimensions of a head; default: all of it
+  bool nope_scale = false;                  // queries that are not rotated are scaled by their position
   bool attention_gate = false;              // context x sigmoid(gate), the gate a product of its own
   bool attention_sinks = false;             // a learned score per query head that takes part in the softmax alone
   bool score_cap = false;                   // scores pass through cap tanh(score / cap)
