@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/config/read.h"
+#include "cairn/core/format_units.h"
 #include "cairn/core/json_text.h"
 #include "cairn/core/printable.h"
 #include "cairn/experiment/job.h"
@@ -98,6 +99,77 @@ std::string origin_text(const std::vector<Block>& blocks) {
   return text;
 }
 
+// As `run` shows it, and to the last one.
+std::string count_text(std::int64_t count) {
+  return fmt::format("{} ({})", core::format_count(static_cast<double>(count)), count);
+}
+
+std::string attention_text(const models::AttentionPattern& pattern) {
+  switch (pattern.kind) {
+    case models::AttentionKind::full:
+      return "full";
+    case models::AttentionKind::nope:
+      return "full without rotation";
+    case models::AttentionKind::sliding:
+      return fmt::format("a window of {}", pattern.window);
+    case models::AttentionKind::chunked:
+      return fmt::format("chunks of {}", pattern.window);
+    case models::AttentionKind::mla:
+      return "latent";
+    case models::AttentionKind::linear:
+      return "linear";
+    case models::AttentionKind::delta:
+      return "a delta rule";
+  }
+  return {};
+}
+
+// How many layers attend in which way; empty where all do in one.
+std::string layers_text(const models::TransformerConfig& config) {
+  std::vector<std::pair<std::string, std::int64_t>> counts;
+  std::int64_t pattern = 0;
+  for (const models::BlockPattern& block : config.blocks) {
+    const std::string text = attention_text(config.attention_of(block));
+    const auto found = std::find_if(counts.begin(), counts.end(), [&](const auto& each) { return each.first == text; });
+    (found == counts.end() ? counts.emplace_back(text, 0) : *found).second += block.repeat;
+    pattern += block.repeat;
+  }
+  std::string text;
+  if (counts.size() > 1)
+    for (const auto& [name, count] : counts)
+      text += fmt::format("{}{} with {}", text.empty() ? "" : ", ", count * (config.layers / pattern), name);
+  return text;
+}
+
+std::vector<std::pair<std::string_view, std::string>> model_rows(const models::TransformerConfig& config,
+                                                                 const models::ParameterCount& parameters) {
+  std::vector<std::pair<std::string_view, std::string>> rows{
+      {"parameters", fmt::format("{} total, {} active", count_text(parameters.total), count_text(parameters.active))}};
+  const auto row = [&](std::string_view name, std::string text) { rows.emplace_back(name, std::move(text)); };
+  if (parameters.prediction > 0)
+    row("further tokens",
+        fmt::format("{}, {} parameters more in training", config.prediction_depth(), count_text(parameters.prediction)));
+  row("layers", fmt::format("{} of width {}", config.layers, config.hidden));
+  if (config.ways > 1) row("ways", fmt::format("{} side by side, heads of all together", config.ways));
+  row("attention",
+      fmt::format("{} heads of {}, {} key-value heads", config.heads, config.head_size(), config.kv_head_count()));
+  if (std::string text = layers_text(config); !text.empty()) row("", std::move(text));
+  if (const auto& mla = config.mla)
+    row("latent", fmt::format("keys and values through {}, queries {}; a head's key {} + {} rotated, its value {}",
+                              mla->kv_lora, mla->q_lora > 0 ? fmt::format("through {}", mla->q_lora) : "directly",
+                              mla->nope_dim, mla->rope_dim, mla->v_dim));
+  if (const auto& delta = config.delta)
+    row("delta rule", fmt::format("{} key heads of {}, {} value heads of {}, convolution over {} tokens",
+                                  delta->key_heads, delta->key_dim, delta->value_heads, delta->value_dim,
+                                  delta->convolution));
+  if (const auto& moe = config.moe)
+    row("experts", fmt::format("{} of width {}, {} for each token{}", moe->experts, moe->ffn, moe->top_k,
+                               moe->shared_experts > 0 ? fmt::format(", {} shared", moe->shared_experts) : std::string()));
+  row("MLP", fmt::format("{} inner width{}", config.ffn, config.gated_mlp ? ", gated" : ""));
+  row("vocabulary", fmt::format("{}{}", config.vocab, config.tied_embeddings ? ", embedding and head tied" : ""));
+  return rows;
+}
+
 }  // namespace
 
 int command(const ConfigShowArguments& arguments, Context& context) {
@@ -134,20 +206,8 @@ int command(const ConfigModelArguments& arguments, Context& context) {
                    output);
   } else {
     output.write(fmt::format("{}\n", core::printable(config.name.empty() ? arguments.name : config.name)));
-    const auto row = [&](std::string_view name, const std::string& value) {
+    for (const auto& [name, value] : model_rows(config, parameters))
       output.write(fmt::format("  {:<14}{}\n", name, value));
-    };
-    row("parameters", fmt::format("{} total, {} active", parameters.total, parameters.active));
-    if (parameters.prediction > 0)
-      row("further tokens", fmt::format("{}, {} parameters more in training", config.prediction_depth(), parameters.prediction));
-    row("layers", fmt::format("{} of width {}", config.layers, config.hidden));
-    if (config.ways > 1) row("ways", fmt::format("{} side by side, heads of all together", config.ways));
-    row("attention", fmt::format("{} heads of {}, {} key-value heads", config.heads, config.head_size(), config.kv_head_count()));
-    if (const auto& moe = config.moe)
-      row("experts", fmt::format("{} of width {}, {} for each token{}", moe->experts, moe->ffn, moe->top_k,
-                                 moe->shared_experts > 0 ? fmt::format(", {} shared", moe->shared_experts) : std::string()));
-    row("MLP", fmt::format("{} inner width{}", config.ffn, config.gated_mlp ? ", gated" : ""));
-    row("vocabulary", fmt::format("{}{}", config.vocab, config.tied_embeddings ? ", embedding and head tied" : ""));
   }
   output.finish();
   return k_ok;

@@ -432,6 +432,7 @@ class Job::Implementation {
     std::set<std::string> all(pricer_->assumptions());
     all.insert(pricer_->shards().assumptions().begin(), pricer_->shards().assumptions().end());
     add_sharing(engine, all);
+    for (std::string& each : models::assumptions(r_.transformer, r_.build.kernels)) all.insert(std::move(each));
     if (!r_.carried.empty()) all.insert(r_.carried);
     const hardware::RunningCosts costs = hardware::running_costs(r_.machine);
     all.insert(costs.assumptions.begin(), costs.assumptions.end());

@@ -12,6 +12,9 @@ Work work_of(Activation activation) {
       return {1, 1};
     case Activation::squared_relu:
       return {2, 3};
+    case Activation::clamped_silu:
+      // two clamps 3, sigmoid of a multiple 4, product 1, sum 1; sigmoid again 4, derivative 5, masks 2, product 1
+      return {9, 12};
   }
   return {};
 }
@@ -26,6 +29,8 @@ const char* name_of(Activation activation) {
       return "relu";
     case Activation::squared_relu:
       return "squared_relu";
+    case Activation::clamped_silu:
+      return "clamped_silu";
   }
   return "";
 }

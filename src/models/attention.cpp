@@ -1,20 +1,28 @@
 // Causal self-attention with grouped key and value heads. The fused projection's output is indexed
 // [batch, sequence, kv_heads, qkv, head_dim]: inside one kv head, `group` queries, then the key, then the value.
+//
+// A sink z of a head takes part in the softmax and has no value (GPT-OSS; the same as a further key whose value is 0):
+//   context' = context exp(l) / (exp(l) + exp(z)) = context sigmoid(l - z),  l = log-sum-exp of the query's scores
+// A gate: context' = context sigmoid(W_g y). A cap: score' = cap tanh(score / cap), inside the kernel where scores stay
+// on chip, like the softmax.
+#include "cairn/core/diagnostics.h"
 #include "layer.h"
 
 namespace cairn::models {
 namespace {
 
-// Per element: two products and a sum, rotation and its inverse alike.
-constexpr double k_rotation = 3;
 // Per score: scale 1, mask 1, row maximum 1, subtract 1, exponential 1, row sum 1, divide 1; backward: product with the
 // gradient 1, row sum 1, subtract 1, product 1, scale 1.
 constexpr double k_softmax_forward = 7, k_softmax_backward = 5;
 // Scale and mask apart from softmax.
 constexpr double k_scale_mask = 2, k_bare_softmax_forward = 5, k_bare_softmax_backward = 4;
 constexpr double k_dropout = 2;
-// RMS normalisation of a head, as of a row: see norm.cpp.
-constexpr double k_rmsnorm_forward = 4, k_rmsnorm_backward = 7;
+// Divide, tanh, multiply; the derivative 1 - (result / cap)^2 and its product.
+constexpr double k_cap_forward = 3, k_cap_backward = 4;
+// Per element of the context: a product with the head's share; backward that and the share's own gradient.
+constexpr double k_sink_forward = 1, k_sink_backward = 3;
+// Sigmoid 3, product 1; sigmoid again, its derivative 2, two products.
+constexpr double k_gate_context_forward = 4, k_gate_context_backward = 7;
 constexpr const char* k_region = k_attention_region;
 // Stands where queries have `group`; never split.
 constexpr Axis k_one_key{.name = "key_head", .extent = {.constant = 1}};
@@ -43,6 +51,12 @@ bool keeps_scores(AttentionKernel kernel) {
   return kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
 }
 
+void require_one_kernel(const Layer& layer, const char* what) {
+  if (keeps_scores(layer.options.kernels.attention))
+    throw core::ConfigurationError("training.kernels.attention", std::string(what) + " runs in one kernel only",
+                                   "use flash2, flash3 or cudnn");
+}
+
 namespace {
 
 class SelfAttention {
@@ -50,6 +64,8 @@ class SelfAttention {
   SelfAttention(Layer& layer, const AttentionPattern& pattern) : layer_(layer), a_(layer.axis), pattern_(pattern) {}
 
   ir::TensorId append(ir::TensorId y) {
+    if (chunked()) require_one_kernel(layer_, "attention in chunks");
+    if (layer_.config.attention_sinks) require_one_kernel(layer_, "attention with sinks");
     if (layer_.options.kernels.separate_qkv) {
       q_ = project(y, "q", a_.group);
       k_ = project(y, "k", k_one_key);
@@ -57,15 +73,18 @@ class SelfAttention {
     } else {
       qkv_ = project(y, "qkv", a_.qkv);
     }
-    if (layer_.config.qk_norm) {
-      q_ = normalise("q_norm", /*is_key=*/false);
-      k_ = normalise("k_norm", /*is_key=*/true);
-    }
-    if (layer_.config.position == PositionEncoding::rope) rotate();
-    return keeps_scores(layer_.options.kernels.attention) ? append_unfused() : append_flash();
+    const QkNorm norm = layer_.config.qk_norm;
+    const bool rotates = layer_.config.position == PositionEncoding::rope && pattern_.kind != AttentionKind::nope;
+    if (norm == QkNorm::head || norm == QkNorm::whole) normalise();
+    if (rotates) rotate();
+    if (norm == QkNorm::unscaled && rotates) normalise();
+    if (layer_.config.nope_scale && pattern_.kind == AttentionKind::nope) scale_queries();
+    const ir::TensorId context = keeps_scores(layer_.options.kernels.attention) ? append_unfused() : append_flash();
+    return layer_.config.attention_gate ? append_gate(context, y) : context;
   }
 
  private:
+  bool chunked() const { return pattern_.kind == AttentionKind::chunked; }
   std::int64_t key_slot() const { return layer_.config.group(); }
   std::int64_t value_slot() const { return layer_.config.group() + 1; }
   // Queries and keys live in tensors of their own once normalised, in the projection's output before.
@@ -89,26 +108,38 @@ class SelfAttention {
     return out;
   }
 
+  void normalise() {
+    q_ = normalise("q_norm", /*is_key=*/false);
+    k_ = normalise("k_norm", /*is_key=*/true);
+  }
+
   ir::TensorId normalise(const char* name, bool is_key) {
     const std::string prefix(name);
-    const ir::TensorId gain = layer_.parameter(prefix + ".gain", {a_.head_dim});
+    const QkNorm norm = layer_.config.qk_norm;
     const Axis heads = is_key ? k_one_key : a_.group;
     const ir::TensorId out =
         layer_.activation(prefix + ".out", {a_.batch, a_.sequence, a_.kv_heads, heads, a_.head_dim});
-    const ir::TensorId scale = layer_.statistic(prefix + ".scale", {a_.batch, a_.sequence, a_.kv_heads, heads});
     const auto [b, s, n, g, d] = axes<5>();
     const bool own = v_ != ir::k_no_tensor;  // the projections made tensors of their own
     const At slot = !own && is_key ? At::fixed(key_slot()) : At(g);
     const ir::TensorId x = !own ? qkv_ : is_key ? k_ : q_;
-    Op(layer_, prefix, ir::Kind::reduce, {a_.batch, a_.sequence, a_.kv_heads, heads, a_.head_dim})
-        .read(x, {b, s, n, slot, d})
-        .read(gain, {d})
-        .write(out, {b, s, n, g, d})
-        .write(scale, {b, s, n, g})
-        .keep({x, gain, scale})
-        .variant("fused")
-        .flops(k_rmsnorm_forward, k_rmsnorm_backward)
-        .add();
+    Op op(layer_, prefix, ir::Kind::reduce, {a_.batch, a_.sequence, a_.kv_heads, heads, a_.head_dim});
+    op.read(x, {b, s, n, slot, d}).write(out, {b, s, n, g, d});
+    ir::TensorId gain = ir::k_no_tensor, scale = ir::k_no_tensor;
+    if (norm == QkNorm::whole) {
+      // The row goes over all heads: where they are split, ranks add up their squares.
+      gain = layer_.parameter(prefix + ".gain", {a_.kv_heads, heads, a_.head_dim});
+      scale = layer_.statistic(prefix + ".scale", {a_.batch, a_.sequence});
+      op.read(gain, {n, g, d}).sum(scale, {b, s});
+    } else {
+      if (norm == QkNorm::head) {
+        gain = layer_.parameter(prefix + ".gain", {a_.head_dim});
+        op.read(gain, {d});
+      }
+      scale = layer_.statistic(prefix + ".scale", {a_.batch, a_.sequence, a_.kv_heads, heads});
+      op.write(scale, {b, s, n, g});
+    }
+    op.keep({x, gain, scale}).variant("fused").flops(k_rmsnorm_forward, k_rmsnorm_backward).add();
     return out;
   }
 
@@ -121,12 +152,24 @@ class SelfAttention {
     k_ = rotate_in_place("k_rope", k_, k_one_key);
   }
 
+  void scale_queries() {
+    ir::TensorId& x = apart() ? q_ : qkv_;
+    const ir::TensorId out = layer_.in_place("query_scale.out", x);
+    Op(layer_, "query_scale", ir::Kind::pointwise, {a_.batch, a_.sequence, a_.kv_heads, a_.group, a_.head_dim})
+        .read(x, all())
+        .write(out, all())
+        .flops(1, 1)
+        .add();
+    x = out;
+  }
+
   // Fused: one pass. Eager, x' = x cos + half(x) sin: half copies, two products, a sum; the first product and the sum
   // in place.
   ir::TensorId rotate_in_place(const char* name, ir::TensorId x, const Axis& heads) {
     const std::string prefix(name);
+    const Axis rotated{a_.head_dim.name, loopnest::Extent::of(layer_.config.rotated_size())};
     const auto operation = [&](const std::string& full_name) {
-      return Op(layer_, full_name, ir::Kind::pointwise, {a_.batch, a_.sequence, a_.kv_heads, heads, a_.head_dim});
+      return Op(layer_, full_name, ir::Kind::pointwise, {a_.batch, a_.sequence, a_.kv_heads, heads, rotated});
     };
     if (layer_.options.kernels.fused_pointwise()) {
       const ir::TensorId out = layer_.in_place(prefix + ".out", x);
@@ -134,7 +177,7 @@ class SelfAttention {
       return out;
     }
     const auto temporary = [&](const char* suffix) {
-      return layer_.activation(prefix + suffix, {a_.batch, a_.sequence, a_.kv_heads, heads, a_.head_dim});
+      return layer_.activation(prefix + suffix, {a_.batch, a_.sequence, a_.kv_heads, heads, rotated});
     };
     const ir::TensorId half = temporary(".half");
     operation(prefix + ".half").read(x, all()).write(half, all()).add();
@@ -151,14 +194,14 @@ class SelfAttention {
     return k_all;
   }
 
-  void read_query(Op& op, int b, int token, int n, int g, int d) { op.read(apart() ? q_ : qkv_, {b, token, n, g, d}); }
-  void read_key(Op& op, int b, int token, int n, int d) {
+  void read_query(Op& op, int b, At token, int n, int g, int d) { op.read(apart() ? q_ : qkv_, {b, token, n, g, d}); }
+  void read_key(Op& op, int b, At token, int n, int d) {
     if (apart())
       op.read(k_, {b, token, n, At::fixed(0), d});
     else
       op.read(qkv_, {b, token, n, At::fixed(key_slot()), d});
   }
-  void read_value(Op& op, int b, int token, int n, int d) {
+  void read_value(Op& op, int b, At token, int n, int d) {
     op.read(values(), {b, token, n, At::fixed(v_ == ir::k_no_tensor ? value_slot() : 0), d});
   }
   ir::TensorId values() const { return v_ == ir::k_no_tensor ? qkv_ : v_; }
@@ -171,23 +214,78 @@ class SelfAttention {
   ir::TensorId append_flash() {
     const ir::TensorId context = context_tensor();
     const ir::TensorId logsumexp = layer_.statistic("logsumexp", {a_.batch, a_.kv_heads, a_.group, a_.query});
+    if (chunked())
+      attend_in_chunks(context, logsumexp);
+    else
+      attend(context, logsumexp);
+    return layer_.config.attention_sinks ? append_sinks(context, logsumexp) : context;
+  }
+
+  void attend(ir::TensorId context, ir::TensorId logsumexp) {
     const auto [b, n, g, q, k, d] = axes<6>();
     Op op(layer_, "attention", ir::Kind::contraction, {a_.batch, a_.kv_heads, a_.group, a_.query, a_.key, a_.head_dim});
-    read_query(op, b, q, n, g, d);
-    read_key(op, b, k, n, d);
-    read_value(op, b, k, n, d);
-    op.merge(context, {b, q, n, g, d}, ir::Monoid::softmax_merge)
-        .merge(logsumexp, {b, n, g, q}, ir::Monoid::softmax_merge);
+    describe_flash(op, q, k, context, logsumexp);
+    op.attend(q, k, layer_.config.causal, window(), true).add();
+  }
+
+  // Each chunk is a sequence of its own: token = chunk x C + place in it, for queries and keys alike.
+  void attend_in_chunks(ir::TensorId context, ir::TensorId logsumexp) {
+    const auto length = static_cast<std::int64_t>(pattern_.window);
+    const Axis chunks{"chunk", loopnest::Extent::share(loopnest::Symbol::sequence, 1, length)};
+    const Axis query{a_.query.name, loopnest::Extent::of(length)}, key{a_.key.name, loopnest::Extent::of(length)};
+    const auto [b, n, g, q, k, d, c] = axes<7>();
+    Op op(layer_, "attention", ir::Kind::contraction,
+          {a_.batch, a_.kv_heads, a_.group, query, key, a_.head_dim, chunks});
+    describe_flash(op, At::in_blocks(c, length, q), At::in_blocks(c, length, k), context, logsumexp);
+    op.attend(q, k, true, std::nullopt, true).add();
+  }
+
+  // `query`, `key`: the tokens of the operator's query and key dimensions.
+  void describe_flash(Op& op, At query, At key, ir::TensorId context, ir::TensorId logsumexp) {
+    const auto [b, n, g, q, k, d] = axes<6>();
+    read_query(op, b, query, n, g, d);
+    read_key(op, b, key, n, d);
+    read_value(op, b, key, n, d);
+    op.merge(context, {b, query, n, g, d}, ir::Monoid::softmax_merge)
+        .merge(logsumexp, {b, n, g, query}, ir::Monoid::softmax_merge);
     if (apart())
       op.keep({q_, k_, values(), context, logsumexp});
     else
       op.keep({qkv_, context, logsumexp});
-    op.attend(q, k, layer_.config.causal, window(), true)
-        .variant(kernel_name(layer_.options.kernels.attention))
-        .region(k_region)
-        .flops(k_flash_forward, k_flash_backward)
+    op.variant(kernel_name(layer_.options.kernels.attention)).region(k_region).flops(k_flash_forward, k_flash_backward);
+  }
+
+  Op over_context(const char* name) {
+    return Op(layer_, name, ir::Kind::pointwise, {a_.batch, a_.query, a_.kv_heads, a_.group, a_.head_dim});
+  }
+
+  ir::TensorId append_sinks(ir::TensorId context, ir::TensorId logsumexp) {
+    const ir::TensorId sinks = layer_.parameter("sinks", {a_.kv_heads, a_.group});
+    const ir::TensorId out = layer_.activation("sink.out", {a_.batch, a_.sequence, a_.kv_heads, a_.group, a_.head_dim});
+    const auto [b, q, n, g, d] = axes<5>();
+    over_context("sink")
+        .read(context, all())
+        .read(logsumexp, {b, n, g, q})
+        .read(sinks, {n, g})
+        .write(out, all())
+        .keep({context, logsumexp, sinks})
+        .flops(k_sink_forward, k_sink_backward)
         .add();
-    return context;
+    return out;
+  }
+
+  ir::TensorId append_gate(ir::TensorId context, ir::TensorId y) {
+    const ir::TensorId gate = project(y, "context_gate.proj", a_.group);
+    const ir::TensorId out =
+        layer_.activation("context_gate.out", {a_.batch, a_.sequence, a_.kv_heads, a_.group, a_.head_dim});
+    over_context("context_gate")
+        .read(context, all())
+        .read(gate, all())
+        .write(out, all())
+        .keep({context, gate})
+        .flops(k_gate_context_forward, k_gate_context_backward)
+        .add();
+    return out;
   }
 
   ir::TensorId scores_like(const char* name, numerics::Format format) {
@@ -205,7 +303,7 @@ class SelfAttention {
 
   // Scores in memory. Masked scores are computed and moved like the others, so no operator is guarded.
   ir::TensorId append_unfused() {
-    const ir::TensorId scores = append_scores();
+    const ir::TensorId scores = layer_.config.score_cap ? cap(append_scores()) : append_scores();
     ir::TensorId probabilities = layer_.options.kernels.attention == AttentionKernel::unfused
                                      ? append_eager_softmax(scores)
                                      : append_fused_softmax(scores);
@@ -225,6 +323,17 @@ class SelfAttention {
         .flops(k_multiply_add, 0)
         .add();
     return scores;
+  }
+
+  ir::TensorId cap(ir::TensorId scores) {
+    const ir::TensorId capped = scores_like("capped", layer_.options.activation);
+    over_scores("cap", ir::Kind::pointwise)
+        .read(scores, all())
+        .write(capped, all())
+        .keep({capped})
+        .flops(k_cap_forward, k_cap_backward)
+        .add();
+    return capped;
   }
 
   ir::TensorId append_fused_softmax(ir::TensorId scores) {
@@ -346,18 +455,28 @@ class SelfAttention {
 ir::TensorId append_attention(Layer& layer, const AttentionPattern& pattern, ir::TensorId y) {
   if (pattern.kind == AttentionKind::mla) return append_latent_attention(layer, y);
   if (pattern.kind == AttentionKind::linear) return append_linear_attention(layer, y);
+  if (pattern.kind == AttentionKind::delta) return append_delta_attention(layer, y);
   return SelfAttention(layer, pattern).append(y);
 }
 
-Biased append_projection(Layer& layer, ir::TensorId context, const Axis& head_dim) {
+Heads heads_of(const Layer& layer, AttentionKind kind) {
   const Axes& a = layer.axis;
-  const ir::TensorId weight = layer.parameter("proj.weight", {a.hidden, a.kv_heads, a.group, head_dim});
+  const auto axis = [](const Axis& like, std::int64_t extent) { return Axis{like.name, loopnest::Extent::of(extent)}; };
+  if (kind == AttentionKind::mla) return {a.kv_heads, a.group, axis(a.head_dim, layer.config.mla->v_dim)};
+  if (kind != AttentionKind::delta) return {a.kv_heads, a.group, a.head_dim};
+  const DeltaConfig& delta = *layer.config.delta;
+  return {axis(a.kv_heads, delta.key_heads), axis(a.group, delta.group()), axis(a.head_dim, delta.value_dim)};
+}
+
+Biased append_projection(Layer& layer, ir::TensorId context, const Heads& heads) {
+  const Axes& a = layer.axis;
+  const ir::TensorId weight = layer.parameter("proj.weight", {a.hidden, heads.kv_heads, heads.group, heads.head_dim});
   const ir::TensorId bias =
       layer.config.has_projection_bias() ? layer.parameter("proj.bias", {a.hidden}) : ir::k_no_tensor;
   const bool bias_later = layer.options.kernels.fused_pointwise();
   const ir::TensorId out = layer.stream("proj.out");
   const auto [b, s, h, n, g, d] = axes<6>();
-  Op(layer, "proj", ir::Kind::contraction, {a.batch, a.sequence, a.hidden, a.kv_heads, a.group, head_dim})
+  Op(layer, "proj", ir::Kind::contraction, {a.batch, a.sequence, a.hidden, heads.kv_heads, heads.group, heads.head_dim})
       .read(context, {b, s, n, g, d})
       .read(weight, {h, n, g, d})
       .bias(bias_later ? ir::k_no_tensor : bias, {h})

@@ -40,6 +40,37 @@ ir::TensorId append_positions(Layer& layer, ir::TensorId x) {
   return out;
 }
 
+ir::TensorId append_scale(Layer& layer, ir::TensorId x) {
+  const Axes& a = layer.axis;
+  const ir::TensorId out = layer.stream("embedding.scaled");
+  const auto [b, s, h] = axes<3>();
+  Op(layer, "embedding.scale", ir::Kind::pointwise, {a.batch, a.sequence, a.hidden})
+      .read(x, {b, s, h})
+      .write(out, {b, s, h})
+      .flops(1, 1)
+      .add();
+  return out;
+}
+
+// cap tanh(z / cap), in one kernel or three. Its derivative needs the result alone.
+ir::TensorId append_cap(Layer& layer, ir::TensorId logits) {
+  const Axes& a = layer.axis;
+  const auto step = [&](const std::string& name, ir::TensorId z, bool keeps, double forward, double backward) {
+    const ir::TensorId out = layer.activation(name + ".out", {a.batch, a.sequence, a.vocab});
+    const auto [b, s, v] = axes<3>();
+    Op(layer, name, ir::Kind::pointwise, {a.batch, a.sequence, a.vocab})
+        .read(z, {b, s, v})
+        .write(out, {b, s, v})
+        .keep({keeps ? out : ir::k_no_tensor})
+        .flops(forward, backward)
+        .add();
+    return out;
+  };
+  if (layer.options.kernels.fused_pointwise()) return step("logits.cap", logits, true, 3, 4);
+  const ir::TensorId tanh = step("logits.tanh", step("logits.divide", logits, false, 1, 1), true, 1, 3);
+  return step("logits.multiply", tanh, false, 1, 1);
+}
+
 // Cross-entropy of a token: log(sum_v exp(z_v - m)) - (z_label - m), m = max_v z_v. Its derivative: probability minus
 // one-hot.
 class Loss {
@@ -159,7 +190,7 @@ ir::TensorId append_lookup(Layer& layer) {
       .write(x, {b, s, h})
       .keep({tokens})
       .add();
-  return x;
+  return layer.config.embedding_scale ? append_scale(layer, x) : x;
 }
 
 }  // namespace
@@ -205,7 +236,7 @@ void append_head(Layer& layer, ir::TensorId x) {
   const Axes& a = layer.axis;
   const ir::TensorId y = append_norm(layer, "final_norm", x);
   const ir::TensorId table = vocabulary_table(layer, "head.weight");
-  const ir::TensorId logits = layer.activation("logits", {a.batch, a.sequence, a.vocab});
+  ir::TensorId logits = layer.activation("logits", {a.batch, a.sequence, a.vocab});
   const auto [b, s, v, h] = axes<4>();
   Op(layer, "logits", ir::Kind::contraction, {a.batch, a.sequence, a.vocab, a.hidden})
       .read(y, {b, s, h})
@@ -213,6 +244,7 @@ void append_head(Layer& layer, ir::TensorId x) {
       .sum(logits, {b, s, v})
       .flops(k_multiply_add, 0)
       .add();
+  if (layer.config.logit_cap) logits = append_cap(layer, logits);
   Loss loss(layer);
   switch (layer.options.kernels.loss) {
     case LossKernel::fused:

@@ -69,7 +69,7 @@ ir::TensorId append_side_by_side(Layer& layer, ir::TensorId x, bool first) {
   if (first) x = append_copies(layer, x);
   const ir::TensorId sum = first ? ir::k_no_tensor : append_sum_of_ways(layer, x);
   const ir::TensorId context = append_attention(layer, AttentionPattern{}, append_norm(layer, "norm1", x));
-  const Biased attended = append_projection(layer, context, layer.axis.head_dim);
+  const Biased attended = append_projection(layer, context, heads_of(layer, AttentionKind::full));
   const ir::TensorId r = append_residual(layer, "1", x, attended.value, attended.bias);
   const ir::TensorId y = first ? r : append_meeting(layer, r, sum, x);
   const Biased transformed = append_mlp(layer, append_norm(layer, "norm2", y), layer.axis.ffn);

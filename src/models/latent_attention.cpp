@@ -5,15 +5,12 @@
 // Source: DeepSeek-V2, arXiv 2405.04434, section 2.1.
 #include <algorithm>
 
-#include "cairn/core/diagnostics.h"
 #include "layer.h"
 
 namespace cairn::models {
 namespace {
 
 using loopnest::Extent;
-
-constexpr double k_rotation = 3, k_rmsnorm_forward = 4, k_rmsnorm_backward = 7;
 
 class LatentAttention {
  public:
@@ -28,9 +25,7 @@ class LatentAttention {
         qk_{"qk", Extent::of(latent_.nope_dim + latent_.rope_dim)},
         kv_{"kv", Extent::of(latent_.nope_dim + latent_.v_dim)},
         value_{"head_dim", Extent::of(latent_.v_dim)} {
-    if (keeps_scores(layer.options.kernels.attention))
-      throw core::ConfigurationError("training.kernels.attention", "latent attention runs in one kernel only",
-                                     "use flash2, flash3 or cudnn");
+    require_one_kernel(layer, "latent attention");
   }
 
   ir::TensorId append(ir::TensorId y) {

@@ -116,6 +116,11 @@ class Op {
   // Attention of these axes: which pairs the model means, of a window of `window` keys where one is given. A kernel that
   // skips masked pairs runs over no others.
   Op& attend(At query, At key, bool causal, std::optional<std::int64_t> window, bool skips);
+  // Only where `guard` is not negative.
+  Op& where(const loopnest::Guard& guard) {
+    op_.domain.add_guard(guard);
+    return *this;
+  }
   // Of a selection: its derivative first fills the input's whole gradient with zeros.
   Op& fills_gradient() {
     op_.fills_gradient = true;
@@ -130,6 +135,9 @@ class Op {
   ir::Operator op_;
 };
 
+// Errors: core::ConfigurationError where the kernel keeps its scores in memory; `what` runs in one kernel only.
+void require_one_kernel(const Layer& layer, const char* what);
+
 inline constexpr const char* k_attention_region = "attention";
 const char* kernel_name(AttentionKernel kernel);
 bool keeps_scores(AttentionKernel kernel);
@@ -139,6 +147,11 @@ inline constexpr double k_flash_forward = 4, k_flash_backward = 10;
 
 // Y[b, s, out...] = sum over in... of X[b, s, in...] W[out..., in...]: 2 FLOPs per point.
 inline constexpr double k_multiply_add = 2.0;
+
+// Per element. RMS normalisation: square and add 2, divide 1, gain 1; backward: divide 1, gain 1, row sum 2, combine 3.
+inline constexpr double k_rmsnorm_forward = 4, k_rmsnorm_backward = 7;
+// Two products and a sum, rotation and its inverse alike.
+inline constexpr double k_rotation = 3;
 
 // The parts. Each reads the tensors it is given and returns the one it makes.
 ir::TensorId append_norm(Layer& layer, const char* name, ir::TensorId x);
@@ -151,13 +164,18 @@ struct Biased {
   ir::TensorId value = ir::k_no_tensor;
   ir::TensorId bias = ir::k_no_tensor;
 };
-// `head_dim`: width of one head of the context.
-Biased append_projection(Layer& layer, ir::TensorId context, const Axis& head_dim);
+// The dimensions of a context beside batch and sequence: `group` heads of width `head_dim` for each of `kv_heads`.
+struct Heads {
+  Axis kv_heads, group, head_dim;
+};
+Heads heads_of(const Layer& layer, AttentionKind kind);
+Biased append_projection(Layer& layer, ir::TensorId context, const Heads& heads);
 // `prefix` tells several MLPs of one block apart.
 Biased append_mlp(Layer& layer, ir::TensorId y, const Axis& ffn, const std::string& prefix = {});
-// Latent attention and linear attention, their contexts as append_attention's.
+// Latent attention, linear attention and the gated delta rule, their contexts as append_attention's.
 ir::TensorId append_latent_attention(Layer& layer, ir::TensorId y);
 ir::TensorId append_linear_attention(Layer& layer, ir::TensorId y);
+ir::TensorId append_delta_attention(Layer& layer, ir::TensorId y);
 ir::TensorId append_dropout(Layer& layer, const std::string& name, ir::TensorId x);
 // Sub-layers side by side, see kraken.cpp: a block, and what brings their streams together before the head.
 ir::TensorId append_side_by_side(Layer& layer, ir::TensorId x, bool first);

@@ -64,6 +64,7 @@ class Mixture {
     Op(layer_, "experts.fc2", ir::Kind::contraction, {k_from_peer, k_from, experts_, slots_, a_.hidden, ffn_})
         .read(wide, {p, c, e, t, f})
         .read(weight, {e, h, f})
+        .bias(bias_of("experts.fc2.bias", {experts_, a_.hidden}), {e, h})
         .sum(out, {p, c, e, t, h})
         .flops(k_multiply_add, 0)
         .add();
@@ -101,13 +102,21 @@ class Mixture {
     return layer_.activation(name, {k_peer, k_source, experts_, slots_, a_.hidden});
   }
 
+  ir::TensorId bias_of(const char* name, std::initializer_list<Axis> dims) {
+    return layer_.config.has_mlp_bias() ? layer_.parameter(name, dims) : ir::k_no_tensor;
+  }
+
   ir::TensorId append_router(ir::TensorId y) {
+    const auto per_choice = [&](const char* name, bool present) {
+      return present ? layer_.parameter(name, {choices_}) : ir::k_no_tensor;
+    };
     const ir::TensorId weight = layer_.parameter("router.weight", {choices_, a_.hidden});
     const ir::TensorId logits = layer_.activation("router.logits", {a_.batch, a_.sequence, choices_});
     const auto [b, s, n, h] = axes<4>();
     Op(layer_, "router", ir::Kind::contraction, {a_.batch, a_.sequence, choices_, a_.hidden})
         .read(y, {b, s, h})
         .read(weight, {n, h})
+        .bias(per_choice("router.bias", mixture_.router_bias), {n})
         .sum(logits, {b, s, n})
         .flops(k_multiply_add, 0)
         .add();
@@ -115,6 +124,7 @@ class Mixture {
     const auto [tb, ts, tn, k] = axes<4>();
     Op(layer_, "router.top_k", ir::Kind::reduce, {a_.batch, a_.sequence, choices_, choice_})
         .read(logits, {tb, ts, tn})
+        .bias(per_choice("router.balance", mixture_.balance_bias), {tn})
         .write(weights, {tb, ts, k})
         .keep({logits, weights})
         .flops(k_top_k_forward, k_top_k_backward)
@@ -130,6 +140,7 @@ class Mixture {
     Op(layer_, "experts.fc1", ir::Kind::contraction, {k_from_peer, k_from, experts_, slots_, gate, ffn_, a_.hidden})
         .read(rows, {p, c, e, t, h})
         .read(weight, {e, g, f, h})
+        .bias(bias_of("experts.fc1.bias", {experts_, gate, ffn_}), {e, g, f})
         .sum(inner, {p, c, e, t, g, f})
         .flops(k_multiply_add, 0)
         .add();
@@ -154,6 +165,7 @@ class Mixture {
     Op(layer_, "experts.fc1", ir::Kind::contraction, {k_from_peer, k_from, experts_, slots_, ffn_, a_.hidden})
         .read(rows, {p, c, e, t, h})
         .read(weight, {e, f, h})
+        .bias(bias_of("experts.fc1.bias", {experts_, ffn_}), {e, f})
         .sum(inner, {p, c, e, t, f})
         .flops(k_multiply_add, 0)
         .add();
@@ -245,6 +257,24 @@ class Mixture {
   Axis experts_, slots_, ffn_, choices_, choice_, tokens_;
 };
 
+// Per element of the shared result: product, sum; backward two products and a sum over the row. The sigmoid is work per
+// token.
+constexpr double k_weigh_forward = 2, k_weigh_backward = 3;
+
+ir::TensorId append_shared_gate(Layer& layer, ir::TensorId y) {
+  const Axes& a = layer.axis;
+  const ir::TensorId weight = layer.parameter("shared.weigh.weight", {a.hidden});
+  const ir::TensorId out = layer.activation("shared.weigh.out", {a.batch, a.sequence});
+  const auto [b, s, h] = axes<3>();
+  Op(layer, "shared.weigh", ir::Kind::contraction, {a.batch, a.sequence, a.hidden})
+      .read(y, {b, s, h})
+      .read(weight, {h})
+      .sum(out, {b, s})
+      .flops(k_multiply_add, 0)
+      .add();
+  return out;
+}
+
 }  // namespace
 
 std::vector<ir::Journeys::Origin> row_origins() {
@@ -256,16 +286,20 @@ void append_experts(Layer& layer, Routed& routed) { routed.rows = Mixture(layer)
 ir::TensorId append_combine(Layer& layer, const Routed& routed) { return Mixture(layer).combine(routed); }
 ir::TensorId append_shared_context(Layer& layer, ir::TensorId x) { return Mixture(layer).share_context(x); }
 
-ir::TensorId append_sum(Layer& layer, const char* name, ir::TensorId a, ir::TensorId b) {
+ir::TensorId append_shared_sum(Layer& layer, ir::TensorId routed, ir::TensorId y, const Biased& shared) {
   const Axes& axis = layer.axis;
-  const ir::TensorId out = layer.stream(std::string(name) + ".out");
-  const auto [i, s, h] = axes<3>();
-  Op(layer, name, ir::Kind::pointwise, {axis.batch, axis.sequence, axis.hidden})
-      .pass(a, {i, s, h})
-      .pass(b, {i, s, h})
-      .write(out, {i, s, h})
-      .flops(1, 0)
-      .add();
+  const ir::TensorId out = layer.stream("shared.add.out");
+  const auto [b, s, h] = axes<3>();
+  Op op(layer, "shared.add", ir::Kind::pointwise, {axis.batch, axis.sequence, axis.hidden});
+  op.pass(routed, {b, s, h});
+  if (layer.config.moe->shared_gate) {
+    const ir::TensorId gate = append_shared_gate(layer, y);
+    op.read(shared.value, {b, s, h}).bias(shared.bias, {h}).read(gate, {b, s}).keep({shared.value, gate});
+    op.flops(k_weigh_forward, k_weigh_backward);
+  } else {
+    op.pass(shared.value, {b, s, h}).bias(shared.bias, {h}).flops(shared.bias == ir::k_no_tensor ? 1 : 1 + k_bias, 0);
+  }
+  op.write(out, {b, s, h}).add();
   return out;
 }
 

@@ -26,7 +26,7 @@ void append_experts(Layer& layer, Routed& routed);
 ir::TensorId append_combine(Layer& layer, const Routed& routed);
 // Where results stay with their experts, every rank gets the whole residual stream once, behind the embedding.
 ir::TensorId append_shared_context(Layer& layer, ir::TensorId x);
-// a + b on the residual stream.
-ir::TensorId append_sum(Layer& layer, const char* name, ir::TensorId a, ir::TensorId b);
+// What the routed experts made and what the shared ones made of `y`, together: routed + [sigmoid(w y)] (shared + bias).
+ir::TensorId append_shared_sum(Layer& layer, ir::TensorId routed, ir::TensorId y, const Biased& shared);
 
 }  // namespace cairn::models

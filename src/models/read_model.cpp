@@ -29,7 +29,11 @@ TransformerConfig read_block(const Node& block, core::Diagnostics& diagnostics, 
 
 // A file's model with the keys of `over` laid over it; they are keys of the model block even when the file is a foreign
 // one.
-TransformerConfig read_over(Node base, const Node& over, core::Diagnostics& diagnostics, std::string_view path) {
+TransformerConfig read_over(Node base, Node over, core::Diagnostics& diagnostics, std::string_view path) {
+  if (const Node* model_type = over.find("model_type"); model_type != nullptr && is_huggingface(base)) {
+    take_for(base, *model_type);
+    over.remove("model_type");
+  }
   if (over.entries.empty()) return read_block(base, diagnostics, path);
   if (is_huggingface(base)) {
     core::Diagnostics found;
@@ -69,7 +73,7 @@ TransformerConfig read_model(const Node& reference, const config::Loader& loader
   if (file.empty()) return {};
   Node base = loader.load(file, diagnostics, "models");
   if (base.is_null()) return {};
-  TransformerConfig result = read_over(std::move(base), over, diagnostics, path);
+  TransformerConfig result = read_over(std::move(base), std::move(over), diagnostics, path);
   if (result.name.empty()) result.name = name_of(file);
   return result;
 }

@@ -31,8 +31,10 @@ class BlockPart {
 
   void begin() {
     if (moe_ && mixture().shortcut) routed_ = append_routing(layer_, append_norm(layer_, "shortcut_norm", x_));
-    attend();
-    y_ = append_norm(layer_, "norm2", middle_);
+    const ir::TensorId normed = before("norm1", x_);
+    attend(normed);
+    const bool shared = layer_.config.norm_place == NormPlace::shared;
+    y_ = shared ? normed : before("norm2", layer_.config.residual == Residual::parallel ? x_ : middle_);
     if (moe_ && !mixture().shortcut) routed_ = append_routing(layer_, y_);
     if (!moe_) mlp_ = append_mlp(layer_, y_, layer_.axis.ffn);
     if (moe_ && !mixture().shortcut && layer_.options.shared_experts_first) append_shared();
@@ -43,29 +45,37 @@ class BlockPart {
   }
 
   ir::TensorId finish() {
-    if (!moe_) return append_residual(layer_, "2", middle_, mlp_.value, mlp_.bias);
+    if (!moe_) return append_residual(layer_, "2", middle_, after("norm2", mlp_.value), mlp_.bias);
     if (mixture().shortcut) append_shared();
     ir::TensorId y = append_combine(layer_, routed_);
     append_shared();
-    if (shared_ != ir::k_no_tensor) y = append_sum(layer_, "shared.add", y, shared_);
-    return append_residual(layer_, "2", middle_, y, ir::k_no_tensor);
+    if (shared_.value != ir::k_no_tensor) y = append_shared_sum(layer_, y, y_, shared_);
+    return append_residual(layer_, "2", middle_, after("norm2", y), ir::k_no_tensor);
   }
 
  private:
   const MixtureConfig& mixture() const { return *layer_.config.moe; }
 
-  void attend() {
-    const ir::TensorId context = append_attention(layer_, pattern_, append_norm(layer_, "norm1", x_));
-    const bool latent = pattern_.kind == AttentionKind::mla;
-    const Axis value{"head_dim", loopnest::Extent::of(latent ? layer_.config.mla->v_dim : layer_.config.head_size())};
-    const Biased attended = append_projection(layer_, context, value);
-    middle_ = append_residual(layer_, "1", x_, attended.value, attended.bias);
+  ir::TensorId before(const char* name, ir::TensorId x) {
+    return layer_.config.norm_place == NormPlace::post ? x : append_norm(layer_, name, x);
+  }
+
+  ir::TensorId after(const std::string& name, ir::TensorId result) {
+    const NormPlace place = layer_.config.norm_place;
+    if (place != NormPlace::post && place != NormPlace::sandwich) return result;
+    return append_norm(layer_, (name + ".after").c_str(), result);
+  }
+
+  void attend(ir::TensorId normed) {
+    const ir::TensorId context = append_attention(layer_, pattern_, normed);
+    const Biased attended = append_projection(layer_, context, heads_of(layer_, pattern_.kind));
+    middle_ = append_residual(layer_, "1", x_, after("norm1", attended.value), attended.bias);
   }
 
   void append_shared() {
-    if (shared_ != ir::k_no_tensor || mixture().shared_experts == 0) return;
+    if (shared_.value != ir::k_no_tensor || mixture().shared_experts == 0) return;
     const Axis width{"ffn", loopnest::Extent::of(mixture().shared_width())};
-    shared_ = append_mlp(layer_, y_, width, "shared.").value;
+    shared_ = append_mlp(layer_, y_, width, "shared.");
   }
 
   Layer& layer_;
@@ -74,7 +84,7 @@ class BlockPart {
   ir::TensorId x_;
   ir::TensorId middle_ = ir::k_no_tensor;
   ir::TensorId y_ = ir::k_no_tensor;
-  ir::TensorId shared_ = ir::k_no_tensor;
+  Biased shared_;
   Routed routed_;
   Biased mlp_;
 };
@@ -184,8 +194,8 @@ class TransformerBuilder {
     const ir::TensorId x = layer.stream("x");
     const ir::TensorId pending = first ? ir::k_no_tensor : layer.stream("pending");
     layer.graph.set_inputs(first ? std::vector<ir::TensorId>{x} : std::vector<ir::TensorId>{x, pending});
-    const Biased attended =
-        append_projection(layer, append_attention(layer, pattern, append_norm(layer, "norm1", x)), axes_.head_dim);
+    const Biased attended = append_projection(layer, append_attention(layer, pattern, append_norm(layer, "norm1", x)),
+                                              heads_of(layer, pattern.kind));
     const ir::TensorId middle = first ? x : append_residual(layer, "1", x, pending, ir::k_no_tensor);
     const Biased transformed = append_mlp(layer, append_norm(layer, "norm2", middle), axes_.ffn);
     layer.graph.set_outputs({append_residual(layer, "2", middle, attended.value, attended.bias), transformed.value});
@@ -204,7 +214,10 @@ class TransformerBuilder {
   std::string name_of(const Kind& kind) const {
     std::string name = "block";
     if (kind.attention.kind == AttentionKind::sliding) name += ".sliding." + std::to_string(kind.attention.window);
+    if (kind.attention.kind == AttentionKind::chunked) name += ".chunked." + std::to_string(kind.attention.window);
     if (kind.attention.kind == AttentionKind::linear) name += ".linear";
+    if (kind.attention.kind == AttentionKind::nope) name += ".nope";
+    if (kind.attention.kind == AttentionKind::delta) name += ".delta";
     if (config_.moe && kind.mlp == MlpKind::dense) name += ".dense";
     if (kind.mlp == MlpKind::moe) name += ".moe";
     return name;
@@ -212,7 +225,7 @@ class TransformerBuilder {
 
   // Every distinct block is built once.
   void body() {
-    if (config_.residual != Residual::standard) {
+    if (config_.residual == Residual::ladder || config_.residual == Residual::kraken) {
       const auto build = [&](bool first) {
         return config_.residual == Residual::ladder ? ladder_block(AttentionPattern{}, first)
                                                     : side_by_side_block(first);
@@ -277,6 +290,26 @@ ir::Model build_transformer(const TransformerConfig& config, const BuildOptions&
                                    "give max_positions, or build with for_sequence()");
   }
   return TransformerBuilder(config, options).build();
+}
+
+std::vector<std::string> assumptions(const TransformerConfig& config, const Kernels& kernels) {
+  const auto attends = [&](AttentionKind kind) {
+    return std::any_of(config.blocks.begin(), config.blocks.end(),
+                       [&](const BlockPattern& block) { return config.attention_of(block).kind == kind; });
+  };
+  std::vector<std::string> all;
+  if (config.score_cap && !keeps_scores(kernels.attention))
+    all.emplace_back("capped scores: an attention kernel that keeps them on chip takes no longer for the cap");
+  if (config.residual == Residual::parallel)
+    all.emplace_back("attention and MLP side by side: ranks that split heads sum the result of either by itself");
+  if (config.moe && config.moe->balance_bias)
+    all.emplace_back("the bias that chooses experts: exchanged and updated like a gradient of its size");
+  if (attends(AttentionKind::delta))
+    all.emplace_back(
+        "a delta rule: every product is a kernel of its own that keeps its operands; the recurrence over chunks runs "
+        "at "
+        "the speed of vector units");
+  return all;
 }
 
 ParameterCount count_parameters(const TransformerConfig& config, const ir::Model& model) {

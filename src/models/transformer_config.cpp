@@ -44,6 +44,13 @@ bool within(std::optional<std::int64_t> count, std::int64_t maximum) {
 
 bool valid_dropout(double p) { return p >= 0.0 && p < 1.0; }
 
+bool normalises_results(const Config& c) {
+  return c.norm_place == NormPlace::post || c.norm_place == NormPlace::sandwich;
+}
+
+// Of SelfAttention alone (attention.cpp): linear, latent and delta attention have projections of their own.
+bool extends_attention(const Config& c) { return c.attention_gate || c.attention_sinks || c.score_cap; }
+
 constexpr Rule k_rules[] = {
     {"layers", [](const Config& c) { return within(c.layers, k_max_layers); }, "is out of range", "number of blocks"},
     {"hidden", [](const Config& c) { return within(c.hidden, k_max_width); }, "is out of range",
@@ -81,6 +88,25 @@ constexpr Rule k_rules[] = {
      "means something with residual: kraken only", "leave it out, or set residual: kraken"},
     {"ways", [](const Config& c) { return c.ways < 1 || (c.heads % c.ways == 0 && c.kv_head_count() % c.ways == 0); },
      "does not divide heads and kv_heads", "every way has the same number of heads"},
+    {"norm_place",
+     [](const Config& c) { return c.norm_place != NormPlace::shared || c.residual == Residual::parallel; },
+     "has one norm for attention and MLP, which a parallel residual only can have", "set residual: parallel, or pre"},
+    {"norm_place",
+     [](const Config& c) { return !normalises_results(c) || (!c.has_projection_bias() && !c.has_mlp_bias()); },
+     "normalises results, which is modelled without biases of what makes them",
+     "set projection_bias: false and mlp_bias: false"},
+    {"norm_place",
+     [](const Config& c) {
+       return c.norm_place == NormPlace::pre || c.residual == Residual::standard || c.residual == Residual::parallel;
+     },
+     "is not pre, which ladder and kraken are modelled with", "leave it out"},
+    {"rope_dim",
+     [](const Config& c) { return !c.rope_dim || c.heads <= 0 || (*c.rope_dim > 0 && *c.rope_dim <= c.head_size()); },
+     "is not between 1 and head_dim", "leave it out for all of a head"},
+    {"rope_dim", [](const Config& c) { return !c.rope_dim || c.position == PositionEncoding::rope; },
+     "means something with position: rope only", "leave it out, or set position: rope"},
+    {"activation", [](const Config& c) { return c.activation != Activation::clamped_silu || c.gated_mlp; },
+     "clamps a gate that the MLP does not have", "set gated_mlp: true"},
     {"residual",
      [](const Config& c) { return c.residual != Residual::kraken || (c.blocks.empty() && !c.moe && !c.mla); },
      "has sub-layers side by side, which is modelled without experts, latent attention and blocks",
@@ -122,14 +148,38 @@ constexpr Rule k_rules[] = {
     {"blocks",
      [](const Config& c) {
        return every_block(c, [](const BlockPattern& b) {
-         return !b.attention || b.attention->kind != AttentionKind::sliding ||
-                within(b.attention->window, k_max_positions);
+         const bool windowed = b.attention && (b.attention->kind == AttentionKind::sliding ||
+                                               b.attention->kind == AttentionKind::chunked);
+         return !windowed || within(b.attention->window, k_max_positions);
        });
      },
-     "has a sliding window that is out of range", "the number of keys that a query sees"},
-    {"blocks", [](const Config& c) { return !uses(c, AttentionKind::linear) || !(c.has_qkv_bias() || c.qk_norm); },
-     "uses linear attention with biases or normalised heads, which is not modelled",
-     "set qkv_bias: false and qk_norm: false"},
+     "has a window or chunk that is out of range", "the number of tokens of it"},
+    {"blocks",
+     [](const Config& c) {
+       return !uses(c, AttentionKind::linear) ||
+              !(c.has_qkv_bias() || c.qk_norm != QkNorm::none || extends_attention(c));
+     },
+     "uses linear attention with biases, normalised heads, gates, sinks or capped scores, which is not modelled",
+     "set qkv_bias: false and qk_norm: false, and leave the others out"},
+    {"blocks", [](const Config& c) { return c.causal || !uses(c, AttentionKind::chunked); },
+     "uses attention in chunks, which is causal", "leave causal out"},
+    {"blocks", [](const Config& c) { return c.delta || !uses(c, AttentionKind::delta); },
+     "uses a delta rule, but the model has no delta block",
+     "describe it, as in delta: {key_heads: 16, value_heads: 32, key_dim: 128, value_dim: 128, convolution: 4}"},
+    {"delta",
+     [](const Config& c) {
+       return !c.delta || (within(c.delta->key_heads, k_max_heads) && within(c.delta->value_heads, k_max_heads) &&
+                           within(c.delta->key_dim, k_max_width) && within(c.delta->value_dim, k_max_width) &&
+                           within(c.delta->convolution, k_max_width));
+     },
+     "has a size that is out of range", "give numbers of heads, widths and tokens above 0"},
+    {"delta",
+     [](const Config& c) {
+       return !c.delta || c.delta->key_heads <= 0 || c.delta->value_heads % c.delta->key_heads == 0;
+     },
+     "has key_heads that do not divide value_heads", "every key head serves the same number of value heads"},
+    {"mla", [](const Config& c) { return !c.mla || !extends_attention(c); },
+     "is modelled without gates, sinks and capped scores", "leave those out"},
     {"mla", [](const Config& c) { return !c.mla || c.kv_head_count() == c.heads; },
      "gives every query head a key of its own", "leave kv_heads out"},
     {"mla",
@@ -159,8 +209,8 @@ constexpr Rule k_rules[] = {
      "nodes that a token goes to at most, or none"},
     {"moe.shortcut", [](const Config& c) { return !c.moe || !c.moe->shortcut || c.moe->shared_experts > 0; },
      "needs a shared expert, which runs while routed tokens travel", "set shared_experts: 1 or more"},
-    {"moe", [](const Config& c) { return !c.moe || !c.has_mlp_bias(); },
-     "has experts with biases, which is not modelled", "set bias: false, or mlp_bias: false"},
+    {"moe.shared_gate", [](const Config& c) { return !c.moe || !c.moe->shared_gate || c.moe->shared_experts > 0; },
+     "needs a shared expert", "set shared_experts: 1 or more"},
 };
 
 const config::Choices<Norm> k_norms{{"layernorm", Norm::layernorm}, {"rmsnorm", Norm::rmsnorm}};
@@ -171,11 +221,22 @@ const config::Choices<PositionEncoding> k_positions{{"learned", PositionEncoding
 const config::Choices<Activation> k_activations{{"gelu", Activation::gelu},
                                                 {"silu", Activation::silu},
                                                 {"relu", Activation::relu},
-                                                {"squared_relu", Activation::squared_relu}};
-const config::Choices<Residual> k_residuals{
-    {"standard", Residual::standard}, {"ladder", Residual::ladder}, {"kraken", Residual::kraken}};
-const config::Choices<AttentionKind> k_attentions{
-    {"full", AttentionKind::full}, {"mla", AttentionKind::mla}, {"linear", AttentionKind::linear}};
+                                                {"squared_relu", Activation::squared_relu},
+                                                {"clamped_silu", Activation::clamped_silu}};
+const config::Choices<NormPlace> k_norm_places{{"pre", NormPlace::pre},
+                                               {"post", NormPlace::post},
+                                               {"sandwich", NormPlace::sandwich},
+                                               {"shared", NormPlace::shared}};
+const config::Choices<QkNorm> k_qk_norms{{"whole", QkNorm::whole}, {"unscaled", QkNorm::unscaled}};
+const config::Choices<Residual> k_residuals{{"standard", Residual::standard},
+                                            {"ladder", Residual::ladder},
+                                            {"kraken", Residual::kraken},
+                                            {"parallel", Residual::parallel}};
+const config::Choices<AttentionKind> k_attentions{{"full", AttentionKind::full},
+                                                  {"nope", AttentionKind::nope},
+                                                  {"mla", AttentionKind::mla},
+                                                  {"linear", AttentionKind::linear},
+                                                  {"delta", AttentionKind::delta}};
 
 void describe_shape(config::Fields& f, Config& c) {
   f.count("layers", c.layers, {.doc = "blocks", .required = true, .minimum = 1, .maximum = k_max_layers});
@@ -200,8 +261,22 @@ void describe_shape(config::Fields& f, Config& c) {
   f.flag("tied_embeddings", c.tied_embeddings, {.doc = "the head reuses the embedding table", .required = true});
 }
 
+void describe_qk_norm(config::Value& value, QkNorm& norm) {
+  const bool by_head = norm == QkNorm::none || norm == QkNorm::head;
+  value.one_of(by_head ? 0 : 1, {{config::Form::flag,
+                                  [&](config::Value& v) {
+                                    bool on = norm == QkNorm::head;
+                                    v.flag(on);
+                                    norm = on ? QkNorm::head : QkNorm::none;
+                                  }},
+                                 {config::Form::word, [&](config::Value& v) { v.choice(norm, k_qk_norms); }}});
+}
+
 void describe_details(config::Fields& f, Config& c) {
-  f.choice("norm", c.norm, k_norms, {.doc = "normalisation before attention, MLP and head"});
+  f.choice("norm", c.norm, k_norms, {.doc = "normalisation of attention, MLP and head"});
+  f.choice("norm_place", c.norm_place, k_norm_places,
+           {.doc = "attention and MLP are normalised before (pre), after (post) or both (sandwich); shared: one norm "
+                   "before the two of a parallel residual"});
   f.choice("position", c.position, k_positions, {.doc = "how positions enter"});
   f.count("max_positions", c.max_positions,
           {.doc = "rows of the learned position table; default: the sequence length",
@@ -212,7 +287,18 @@ void describe_details(config::Fields& f, Config& c) {
   f.flag("projection_bias", c.projection_bias, {.doc = "bias of the attention output projection; default bias"});
   f.flag("mlp_bias", c.mlp_bias, {.doc = "biases of the MLP; default bias"});
   f.flag("causal", c.causal, {.doc = "a query sees no later keys; false: all of them, as in encoders"});
-  f.flag("qk_norm", c.qk_norm, {.doc = "RMS normalisation of query and key heads"});
+  f.value("qk_norm", c.qk_norm,
+          {.doc = "RMS normalisation of query and key heads; whole: of all heads together; unscaled: of heads, after "
+                  "the rotation, without gain"},
+          describe_qk_norm);
+  f.count("rope_dim", c.rope_dim,
+          {.doc = "rotated dimensions of a head; default head_dim", .minimum = 1, .maximum = k_max_width});
+  f.flag("nope_scale", c.nope_scale, {.doc = "queries that are not rotated (nope) are scaled by their position"});
+  f.flag("attention_gate", c.attention_gate, {.doc = "the context is gated by a projection of its own"});
+  f.flag("attention_sinks", c.attention_sinks, {.doc = "a learned score per head takes part in the softmax"});
+  f.flag("score_cap", c.score_cap, {.doc = "attention scores pass through a scaled tanh"});
+  f.flag("logit_cap", c.logit_cap, {.doc = "logits pass through a scaled tanh"});
+  f.flag("embedding_scale", c.embedding_scale, {.doc = "the embedding is multiplied by a constant"});
   f.flag("embedding_norm", c.embedding_norm, {.doc = "normalisation after the embedding"});
   f.number("dropout", c.dropout, {.doc = "probability of dropping; its masks are kept", .maximum = 1.0});
   f.number("embedding_dropout", c.embedding_dropout,
@@ -223,7 +309,7 @@ void describe_details(config::Fields& f, Config& c) {
   f.choice(
       "residual", c.residual, k_residuals,
       {.doc = "how block outputs join the residual stream: at once; one sub-layer late (ladder); kraken: in `ways` "
-              "streams side by side, summed once per block"});
+              "streams side by side, summed once per block; parallel: attention and MLP read the same"});
   f.count(
       "ways", c.ways,
       {.doc = "kraken: sub-layers side by side; hidden and ffn are those of one, heads and kv_heads of all together",
@@ -254,6 +340,18 @@ void validate(const TransformerConfig& config) {
 }
 
 TransformerConfig for_sequence(TransformerConfig config, std::int64_t sequence) {
+  for (BlockPattern& block : config.blocks) {
+    if (!block.attention || block.attention->kind != AttentionKind::chunked) continue;
+    const std::int64_t chunk = block.attention->window;
+    if (chunk >= sequence)
+      block.attention = AttentionPattern{};
+    else if (sequence % chunk != 0)
+      throw core::ConfigurationError("training.seq_len",
+                                     "chunks of " + std::to_string(chunk) +
+                                         " tokens, inside which the model attends, " + "do not divide a sequence of " +
+                                         std::to_string(sequence),
+                                     "use a multiple of " + std::to_string(chunk) + ", or at most so many");
+  }
   if (config.position != PositionEncoding::learned) return config;
   if (!config.max_positions) config.max_positions = sequence;
   if (*config.max_positions < sequence) {
@@ -265,18 +363,30 @@ TransformerConfig for_sequence(TransformerConfig config, std::int64_t sequence) 
   return config;
 }
 
+namespace {
+
+void describe_window(config::Fields& f, AttentionPattern& attention) {
+  std::optional<std::int64_t> window, chunk;
+  if (attention.kind == AttentionKind::sliding) window = attention.window;
+  if (attention.kind == AttentionKind::chunked) chunk = attention.window;
+  f.count("sliding", window, {.doc = "keys a query sees, itself included", .minimum = 1, .maximum = k_max_positions});
+  f.count("chunked", chunk,
+          {.doc = "tokens of a chunk, inside which queries see keys", .minimum = 1, .maximum = k_max_positions});
+  f.check(
+      "sliding", [&] { return window.has_value() != chunk.has_value(); }, "stands beside chunked, or neither is given",
+      "give one of the two");
+  attention.kind = chunk ? AttentionKind::chunked : AttentionKind::sliding;
+  attention.window = chunk.value_or(window.value_or(0));
+}
+
+}  // namespace
+
 void describe(config::Value& value, AttentionPattern& attention) {
-  const std::size_t form = attention.kind == AttentionKind::sliding ? 1 : 0;
+  const bool windowed = attention.kind == AttentionKind::sliding || attention.kind == AttentionKind::chunked;
+  const std::size_t form = windowed ? 1 : 0;
   value.one_of(form, {{config::Form::word, [&](config::Value& v) { v.choice(attention.kind, k_attentions); }},
                       {config::Form::map, [&](config::Value& v) {
-                         v.object([&](config::Fields& f) {
-                           attention.kind = AttentionKind::sliding;
-                           f.count("sliding", attention.window,
-                                   {.doc = "keys a query sees, itself included",
-                                    .required = true,
-                                    .minimum = 1,
-                                    .maximum = k_max_positions});
-                         });
+                         v.object([&](config::Fields& f) { describe_window(f, attention); });
                        }}});
 }
 
@@ -284,7 +394,8 @@ void describe(config::Fields& f, BlockPattern& block) {
   f.count("repeat", block.repeat, {.doc = "consecutive equal blocks", .minimum = 1, .maximum = k_max_layers});
   f.choice("mlp", block.mlp, {{"dense", MlpKind::dense}, {"moe", MlpKind::moe}},
            {.doc = "dense or mixture of experts"});
-  f.value("attention", block.attention, {.doc = "full, {sliding: N}, mla or linear"});
+  f.value("attention", block.attention,
+          {.doc = "full, nope (full without rotation), {sliding: N}, {chunked: N}, mla, linear or delta"});
 }
 
 void describe(config::Fields& f, MixtureConfig& m) {
@@ -320,6 +431,9 @@ void describe(config::Fields& f, MixtureConfig& m) {
                      {{config::Form::number, [&](config::Value& n) { n.count(limit, {.minimum = 1}); }},
                       {config::Form::word, [&](config::Value& w) { w.name(none, {"none"}); }}});
           });
+  f.flag("router_bias", m.router_bias, {.doc = "the router's product has a bias"});
+  f.flag("balance_bias", m.balance_bias, {.doc = "a bias per expert decides which are chosen, not what they weigh"});
+  f.flag("shared_gate", m.shared_gate, {.doc = "the shared experts' result is weighted for each token"});
   f.flag("shortcut", m.shortcut, {.doc = "experts read the block's input, so that tokens travel beside attention"});
 }
 
@@ -335,6 +449,22 @@ void describe(config::Fields& f, LatentConfig& m) {
   f.count("nope_dim", m.nope_dim,
           {.doc = "other dimensions of a query and key", .required = true, .minimum = 1, .maximum = k_max_width});
   f.count("v_dim", m.v_dim, {.doc = "dimensions of a value", .required = true, .minimum = 1, .maximum = k_max_width});
+}
+
+void describe(config::Fields& f, DeltaConfig& d) {
+  f.count("key_heads", d.key_heads,
+          {.doc = "heads of queries and keys", .required = true, .minimum = 1, .maximum = k_max_heads});
+  f.count("value_heads", d.value_heads,
+          {.doc = "heads of values, a multiple of key_heads", .required = true, .minimum = 1, .maximum = k_max_heads});
+  f.count("key_dim", d.key_dim,
+          {.doc = "dimensions of a query and key", .required = true, .minimum = 1, .maximum = k_max_width});
+  f.count("value_dim", d.value_dim,
+          {.doc = "dimensions of a value", .required = true, .minimum = 1, .maximum = k_max_width});
+  f.count("convolution", d.convolution,
+          {.doc = "tokens that the convolution of queries, keys and values sees",
+           .required = true,
+           .minimum = 1,
+           .maximum = k_max_width});
 }
 
 void describe(config::Fields& f, PredictionConfig& p) {
@@ -355,6 +485,7 @@ void describe(config::Fields& f, TransformerConfig& c) {
   describe_details(f, c);
   f.object("moe", c.moe, {.doc = "mixture of experts"});
   f.object("mla", c.mla, {.doc = "latent attention"});
+  f.object("delta", c.delta, {.doc = "attention by a gated delta rule"});
   f.object("mtp", c.mtp, {.doc = "multi-token prediction: a block, a projection and a loss for each further token"});
   for (const Rule& rule : k_rules) {
     f.check(

@@ -31,6 +31,17 @@ TEST_CASE("Parameters of shipped models") {
   }
 }
 
+TEST_CASE("A model's parameters are shown as a run shows them and to the last one, its attention by its parts") {
+  const auto shown = [](const char* name) { return run({"config", "model", name}).out; };
+  const std::string deepseek = shown("deepseek-v3");
+  CHECK(deepseek.find("671 B (671026419200) total, 37.6 B (37552297472) active") != std::string::npos);
+  CHECK(deepseek.find("keys and values through 512, queries through 1536; a head's key 128 + 64 rotated, its value 128") !=
+        std::string::npos);
+  CHECK(shown("qwen3-next-80b-a3b").find("36 with a delta rule, 12 with full") != std::string::npos);
+  CHECK(shown("llama-4-scout").find("36 with chunks of 8192, 12 with full without rotation") != std::string::npos);
+  CHECK(shown("gemma-3-27b").find("52 with a window of 1024, 10 with full") != std::string::npos);
+}
+
 TEST_CASE("A model can be given as a path") {
   const std::string path = std::string(CAIRN_SOURCE_DIR) + "/configs/models/llama-3.1-8b/config.json";
   CHECK(json::parse(run({"config", "model", path, "--json"}).out)["parameters"]["total"] == 8'030'261'248);

@@ -38,12 +38,12 @@ strategy: {pp: 16, ep: 64, zero: 1, stages: [3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4,
 )";
   experiment::Job with = job(text, {"model.mtp={depth: 1}"});
   const models::ParameterCount count = models::count_parameters(with.transformer(), with.model());
-  CHECK(count.total == 671'026'404'352);
-  CHECK(count.active == 37'552'282'624);
+  CHECK(count.total == 671'026'419'200);
+  CHECK(count.active == 37'552'297'472);
   // Latent attention: 7168 x 1536 + 1536 + 1536 x 128 x 192, 7168 x 576 + 512 + 512 x 128 x 256, 128 x 128 x 7168;
-  // 257 experts of 3 x 7168 x 2048, router 256 x 7168; projection 2 x 7168^2; norms 5 x 7168.
+  // 257 experts of 3 x 7168 x 2048, router 256 x 7168 with 256 biases; projection 2 x 7168^2; norms 5 x 7168.
   const std::int64_t attention = 11'010'048 + 1'536 + 37'748'736 + 4'128'768 + 512 + 16'777'216 + 117'440'512;
-  const std::int64_t module = attention + 257 * 44'040'192LL + 1'835'008 + 102'760'448 + 5 * 7'168;
+  const std::int64_t module = attention + 257 * 44'040'192LL + 1'835'008 + 256 + 102'760'448 + 5 * 7'168;
   CHECK(count.prediction == module);
   experiment::Job without = job(text, {"model.mtp={depth: 0}"});
   const auto a = without.run(predict::Engine::both).prediction, b = with.run(predict::Engine::both).prediction;

@@ -39,10 +39,10 @@ TEST_CASE("Published parameter counts") {
   // 32 layers without 6 of 8 experts of 3 x 4096 x 14336 each.
   REQUIRE(shipped("mixtral-8x7b").active == 46'702'792'704 - 32LL * 6 * 3 * 4096 * 14336);
   // DeepSeek-V3, arXiv 2412.19437: 671 B, of which 37 B active (37.55, cut). By hand: latent attention 187,107,328 and
-  // norms 14,336 in 61 layers; 3 dense MLPs of 3 x 7168 x 18432; 58 x (257 experts of 44,040,192 and a router of 256 x
-  // 7168); two tables of 129280 x 7168 and a norm.
+  // norms 14,336 in 61 layers; 3 dense MLPs of 3 x 7168 x 18432; 58 x (257 experts of 44,040,192, a router of 256 x
+  // 7168 and a bias for each of its experts); two tables of 129280 x 7168 and a norm.
   const std::int64_t total = 61LL * (187'107'328 + 14'336) + 3LL * 3 * 7168 * 18432 +
-                             58LL * (257 * 44'040'192LL + 256 * 7168) + 2LL * 129280 * 7168 + 7168;
+                             58LL * (257 * 44'040'192LL + 256 * 7168 + 256) + 2LL * 129280 * 7168 + 7168;
   REQUIRE(shipped("deepseek-v3").total == total);
   REQUIRE(total / 1'000'000'000 == 671);
   REQUIRE(shipped("deepseek-v3").active == total - 58LL * 248 * 44'040'192);
@@ -66,8 +66,8 @@ TEST_CASE("A mixture that cannot be is named, with what to do") {
   config.moe->shortcut = true;
   REQUIRE(mentions(problem(config), "shared expert"));
   config = small_mixture();
-  config.bias = true;
-  REQUIRE(mentions(problem(config), "biases"));
+  config.moe->shared_gate = true;
+  REQUIRE(mentions(problem(config), "shared expert"));
   config = small_mixture();
   config.moe.reset();
   config.blocks = {{.repeat = 1, .mlp = models::MlpKind::moe}};

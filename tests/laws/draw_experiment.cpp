@@ -166,7 +166,7 @@ class ExperimentDraw {
     Json kernels = Json::object();
     const std::string accelerator = calibration_.empty() ? cluster_.accelerator : calibration_;
     std::vector<std::string> known = shelf_.accelerators.at(accelerator).attentions;
-    if (model_.latent)
+    if (model_.one_kernel)
       std::erase_if(known, [](const std::string& kernel) { return kernel == "unfused" || kernel == "fused-softmax"; });
     const bool default_runs =
         std::find(known.begin(), known.end(), shelf_.frameworks.at(framework_).attention) != known.end();

@@ -32,6 +32,9 @@ Json draw_experts(Draw& draw, std::int64_t tp) {
   if (draw.coin()) moe["dispatcher"] = draw.word({"alltoall", "allgather", "smile", "exflow"});
   if (draw.coin()) moe["node_limit"] = draw.coin() ? Json("none") : Json(draw.between(1, 4));
   if (draw.coin()) moe["shortcut"] = shared && draw.coin();
+  if (draw.coin()) moe["shared_gate"] = shared && draw.coin();
+  if (draw.coin()) moe["router_bias"] = draw.coin();
+  if (draw.coin()) moe["balance_bias"] = draw.coin();
   return moe;
 }
 
@@ -44,21 +47,37 @@ Json draw_latent(Draw& draw) {
   return mla;
 }
 
+Json draw_delta(Draw& draw, std::int64_t tp) {
+  const std::int64_t heads = tp * draw.power_of_two(0, 2);
+  return {{"key_heads", heads},
+          {"value_heads", heads * draw.between(1, 3)},
+          {"key_dim", draw.power_of_two(4, 7)},
+          {"value_dim", draw.power_of_two(4, 7)},
+          {"convolution", draw.between(1, 4)}};
+}
+
 // A pattern whose length divides the layers.
 Json draw_blocks(Draw& draw, const Json& model, std::int64_t layers, std::int64_t sequence) {
   Json blocks = Json::array();
-  const bool linear = !model.value("qk_norm", false) && !model.value("qkv_bias", model.value("bias", true));
+  const bool extended =
+      model.value("attention_gate", false) || model.value("attention_sinks", false) || model.value("score_cap", false);
+  const bool linear = !extended && model.value("qk_norm", Json(false)) == Json(false) &&
+                      !model.value("qkv_bias", model.value("bias", true));
   std::int64_t left = draw.divisor_of(layers);
   while (left > 0) {
     const std::int64_t repeat = draw.between(1, left);
     Json block = Json::object();
     if (repeat > 1 || draw.coin()) block["repeat"] = repeat;
     if (draw.coin()) block["mlp"] = model.contains("moe") && draw.coin() ? "moe" : "dense";
-    const std::int64_t attention = draw.between(0, 5);
+    const std::int64_t attention = draw.between(0, 8);
     if (attention == 0) block["attention"] = "full";
     if (attention == 1 || attention == 2) block["attention"] = {{"sliding", draw.between(1, 2 * sequence)}};
     if (attention == 3 && model.contains("mla")) block["attention"] = "mla";
     if (attention == 4 && linear) block["attention"] = "linear";
+    if (attention == 5) block["attention"] = "nope";
+    if (attention == 6 && model.contains("delta")) block["attention"] = "delta";
+    if (attention == 7 && model.value("causal", true))
+      block["attention"] = {{"chunked", draw.coin() ? draw.divisor_of(sequence) : sequence + draw.between(0, 64)}};
     blocks.push_back(std::move(block));
     left -= repeat;
   }
@@ -75,6 +94,13 @@ void draw_switches(Draw& draw, Json& model) {
   flag("mlp_bias", 0.2);
   flag("causal", 0.2);
   flag("qk_norm", 0.2);
+  if (draw.chance(0.1)) model["qk_norm"] = draw.word({"whole", "unscaled"});
+  flag("nope_scale", 0.1);
+  flag("attention_gate", 0.1);
+  flag("attention_sinks", 0.1);
+  flag("score_cap", 0.1);
+  flag("logit_cap", 0.1);
+  flag("embedding_scale", 0.1);
   flag("embedding_norm", 0.2);
   if (draw.coin()) model["norm"] = draw.word({"layernorm", "rmsnorm"});
   if (draw.chance(0.3)) model["activation"] = draw.word({"gelu", "silu", "relu", "squared_relu"});
@@ -94,9 +120,35 @@ void draw_residual(Draw& draw, Json& model, std::int64_t ways) {
     model["residual"] = "ladder";
     model["mlp_bias"] = false;
     model["dropout"] = 0.0;
+  } else if (draw.chance(0.1)) {
+    model["residual"] = "parallel";
   } else if (draw.coin()) {
     model["residual"] = "standard";
   }
+}
+
+// Results are normalised without biases; one norm is for two only that stand side by side.
+void draw_norm_place(Draw& draw, Json& model) {
+  const bool parallel = model.value("residual", "standard") == "parallel";
+  model["norm_place"] = parallel ? draw.word({"pre", "shared", "sandwich"}) : draw.word({"pre", "post", "sandwich"});
+  if (model["norm_place"] == "post" || model["norm_place"] == "sandwich")
+    model["projection_bias"] = model["mlp_bias"] = false;
+}
+
+// Of heads, which hold an even number of elements.
+void draw_rotation(Draw& draw, Json& model) {
+  if (model.value("position", "learned") == "rope" && draw.chance(0.2)) model["rope_dim"] = draw.one({4, 8, 16});
+  if (model["gated_mlp"] == true && draw.chance(0.1)) model["activation"] = "clamped_silu";
+}
+
+// No such kernel keeps its scores in memory.
+bool runs_in_one_kernel(const Json& model) {
+  if (model.contains("mla") || model.value("attention_sinks", false)) return true;
+  const Json blocks = model.value("blocks", Json::array());
+  return std::any_of(blocks.begin(), blocks.end(), [](const Json& block) {
+    const Json attention = block.value("attention", Json());
+    return attention.is_object() && attention.contains("chunked");
+  });
 }
 
 DrawnModel draw_inline(Draw& draw, const Surroundings& around) {
@@ -116,18 +168,20 @@ DrawnModel draw_inline(Draw& draw, const Surroundings& around) {
   if (draw.chance(0.3)) model["max_positions"] = around.sequence * draw.between(1, 4);
   draw_switches(draw, model);
   draw_residual(draw, model, ways);
-  const bool standard = model.value("residual", "standard") == "standard";
-  if (standard && draw.chance(0.35)) {
-    model["mlp_bias"] = false;
-    model["moe"] = draw_experts(draw, around.tp);
-  }
+  draw_rotation(draw, model);
+  const std::string residual = model.value("residual", "standard");
+  const bool standard = residual == "standard" || residual == "parallel";
+  if (standard && draw.chance(0.3)) draw_norm_place(draw, model);
+  if (standard && draw.chance(0.35)) model["moe"] = draw_experts(draw, around.tp);
   if (standard && draw.chance(0.12)) {
     model.erase("kv_heads");
+    for (const char* key : {"attention_gate", "attention_sinks", "score_cap"}) model.erase(key);
     model["mla"] = draw_latent(draw);
   }
+  if (standard && draw.chance(0.15)) model["delta"] = draw_delta(draw, around.tp);
   if (standard && draw.chance(0.3)) model["blocks"] = draw_blocks(draw, model, around.layers, around.sequence);
   const bool exflow = model.contains("moe") && model["moe"].value("dispatcher", "") == "exflow";
-  if (standard && !exflow && draw.chance(0.12)) {
+  if (residual == "standard" && !exflow && draw.chance(0.12)) {
     model["mtp"] = {{"depth", draw.between(0, 2)}};
     model["tied_embeddings"] = false;
     model["position"] = draw.word({"rope", "alibi", "none"});
@@ -135,17 +189,23 @@ DrawnModel draw_inline(Draw& draw, const Surroundings& around) {
   return {.model = model,
           .moe = model.contains("moe") ? model["moe"] : Json(),
           .layers = around.layers,
-          .latent = model.contains("mla")};
+          .one_kernel = runs_in_one_kernel(model)};
 }
 
 // A shipped model, shallower and with some keys of its own.
 DrawnModel draw_named(Draw& draw, const Shelf& shelf, const Surroundings& around) {
-  const std::string name = draw.of(names_of(shelf.models));
+  std::vector<std::string> names = names_of(shelf.models);
+  std::erase_if(names, [&](const std::string& name) {
+    const Json& block = shelf.models.at(name).block;
+    const std::int64_t heads = block["heads"];
+    return block.value("kv_heads", heads) % around.tp != 0;
+  });
+  const std::string name = draw.of(names);
   const Shelf::Model& shipped = shelf.models.at(name);
   DrawnModel result{.model = Json{{shipped.huggingface && draw.coin() ? "hf" : "file", name}},
                     .moe = shipped.block.contains("moe") ? shipped.block["moe"] : Json(),
                     .layers = around.layers,
-                    .latent = shipped.block.contains("mla")};
+                    .one_kernel = runs_in_one_kernel(shipped.block)};
   const bool learned = shipped.block.value("position", "learned") == "learned";
   const std::int64_t layers = shipped.block["layers"];
   if (!learned && layers <= 48 && draw.chance(0.1)) {

@@ -22,7 +22,7 @@ Json draw_changes(Draw& draw, const Json& recipe) {
   const std::string activations = recipe.value("activations", gemm);
   for (const char* key : {"saved", "tp_wire"})
     if (draw.chance(0.3)) over[key] = draw.word({gemm.c_str(), activations.c_str()});
-  if (draw.chance(0.1) && recipe.contains("narrow")) {
+  if (draw.chance(0.3) && recipe.contains("narrow")) {
     const std::string wide = draw.word({"bf16", "fp16", "fp32", "tf32", "fp64"});
     over["activations"] = wide;
     for (const char* key : {"saved", "tp_wire"}) over[key] = draw.coin() ? wide : gemm;

@@ -46,7 +46,7 @@ struct DrawnModel {
   Json model;
   Json moe;  // of the model, null without experts
   std::int64_t layers = 1;
-  bool latent = false;
+  bool one_kernel = false;
 };
 DrawnModel draw_model(Draw& draw, const Shelf& shelf, const Surroundings& around);
 

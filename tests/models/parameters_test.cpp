@@ -47,7 +47,7 @@ TEST_CASE("GPT parameter counts: narayanan_closed_form and the final layernorm",
 
 TEST_CASE("kernels do not change the parameters", "[models]") {
   TransformerConfig config = gpt(2, 96, 6, 1000, 64);
-  config.qk_norm = true;
+  config.qk_norm = QkNorm::head;
   const std::int64_t expected = narayanan(2, 96, 1000, 64) + 2 * 96 + 2 * 2 * 16;
   for (const AttentionKernel attention :
        {AttentionKernel::unfused, AttentionKernel::fused_softmax, AttentionKernel::flash3}) {

@@ -148,7 +148,7 @@ TEST_CASE("traffic of memory-bound operators, in units of one bf16 residual stre
 TEST_CASE("whatever the kernels, every parameter and every input gets a gradient", "[models]") {
   TransformerConfig with_all = gpt(4, 96, 6, 1000, 64);
   with_all.kv_heads = 2;
-  with_all.qk_norm = true;
+  with_all.qk_norm = QkNorm::head;
   with_all.embedding_norm = true;
   with_all.position = PositionEncoding::rope;
   with_all.gated_mlp = true;

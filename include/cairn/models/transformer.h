@@ -9,12 +9,15 @@
 //   kv head), qkv (index inside one kv head of the fused projection's output: group queries, one key, one value),
 //   head_dim, ffn, gate (0: goes through the activation, 1: factor), vocab, positions, classes (the vocabulary where
 //   the loss is not split); ways (sub-layers side by side, see src/models/kraken.cpp); q_lora, kv_lora (latent
-//   attention); chunk (linear attention); peer, source, experts, slots, expert_ffn (see mixture.h), choices, choice
-//   (router).
+//   attention); chunk (a stretch of the sequence: attention in chunks, linear attention, delta rule), position,
+//   key_position (places in it); key_dim, mixed, tap (delta rule and its convolution); peer, source, experts, slots,
+//   expert_ffn (see mixture.h), choices, choice (router).
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cairn/ir/model.h"
 #include "cairn/ir/narrow.h"
@@ -84,6 +87,9 @@ struct BuildOptions {
 // Not modelled as operators: the rotation and slope tables (b x heads times smaller than what they act on), the scalar
 // mean of the token losses. Errors: core::ConfigurationError, as validate(); learned positions without max_positions.
 ir::Model build_transformer(const TransformerConfig& config, const BuildOptions& options);
+
+// What the description of such a model, run by such kernels, takes for granted; a sentence each.
+std::vector<std::string> assumptions(const TransformerConfig& config, const Kernels& kernels);
 
 // All parameters, tied ones once; and those that a token meets: of routed experts only the ones it goes to.
 //   active = total - (1 - top_k / experts) x parameters of routed experts

@@ -28,13 +28,28 @@ inline constexpr std::int64_t k_max_vocab = std::int64_t{1} << 24;
 inline constexpr std::int64_t k_max_positions = std::int64_t{1} << 32;  // also of a sliding window
 
 enum class Norm : std::uint8_t { layernorm, rmsnorm };
+// Where a sub-layer f is normalised:
+//   pre        x + f(norm(x))
+//   post       x + norm(f(x))
+//   sandwich   x + norm'(f(norm(x)))
+//   shared     as pre, attention and MLP behind the same norm; of a parallel residual only
+enum class NormPlace : std::uint8_t { pre, post, sandwich, shared };
+// Normalisation of queries and keys: of every head, with one gain for all heads; of all heads together, with a gain of
+// its own for each element; of every head without gain, after the rotation and where there is one.
+enum class QkNorm : std::uint8_t { none, head, whole, unscaled };
 enum class PositionEncoding : std::uint8_t { learned, rope, alibi, none };
-enum class Activation : std::uint8_t { gelu, silu, relu, squared_relu };
-enum class Residual : std::uint8_t { standard, ladder, kraken };
+// clamped_silu: (clamp(up) + 1) g sigmoid(alpha g), g = clamp(gate).
+enum class Activation : std::uint8_t { gelu, silu, relu, squared_relu, clamped_silu };
+// parallel: attention and MLP both read what the block reads, x' = x + attention(norm1(x)) + mlp(norm2(x)); either joins
+// the stream by itself.
+enum class Residual : std::uint8_t { standard, ladder, kraken, parallel };
 enum class MlpKind : std::uint8_t { dense, moe };
-enum class AttentionKind : std::uint8_t { full, sliding, mla, linear };
+// nope: full attention whose queries and keys are not rotated. chunked: full attention inside consecutive chunks of the
+// sequence. delta: see DeltaConfig.
+enum class AttentionKind : std::uint8_t { full, sliding, mla, linear, nope, chunked, delta };
 
-// Causal attention of one block; `window` (sliding only) is the number of keys a query sees, itself included.
+// Causal attention of one block; `window`: the number of keys a query sees, itself included (sliding), or the tokens of
+// a chunk (chunked).
 struct AttentionPattern {
   AttentionKind kind = AttentionKind::full;
   std::int64_t window = 0;
@@ -60,6 +75,11 @@ struct MixtureConfig {
   Dispatcher dispatcher = Dispatcher::alltoall;
   std::int64_t node_limit = 0;  // nodes that a token goes to at most; 0: every row crosses by itself
   bool shortcut = false;        // experts read what the block reads, not what its attention made
+  bool router_bias = false;     // the router's product has a bias
+  // A bias per expert that decides which experts a token goes to and not what they weigh. It is trained by counting
+  // rows; their exchange and update are taken for those of a gradient of its size.
+  bool balance_bias = false;
+  bool shared_gate = false;  // the shared experts' result is weighted by a sigmoid of one product per token
 
   std::int64_t shared_width() const { return shared_ffn.value_or(shared_experts * ffn); }
 };
@@ -72,6 +92,18 @@ struct LatentConfig {
   std::int64_t rope_dim = 0;
   std::int64_t nope_dim = 0;
   std::int64_t v_dim = 0;
+};
+
+// Attention by a gated delta rule (Yang et al. 2024, arXiv 2412.06464), its queries, keys and values behind a short
+// convolution; see src/models/delta_attention.cpp. Each key head serves value_heads / key_heads value heads.
+struct DeltaConfig {
+  std::int64_t key_heads = 0;
+  std::int64_t value_heads = 0;
+  std::int64_t key_dim = 0;
+  std::int64_t value_dim = 0;
+  std::int64_t convolution = 0;  // tokens that the convolution sees, the present one included
+
+  std::int64_t group() const { return value_heads / key_heads; }
 };
 
 // Multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2): module k of `depth` predicts the token k further
@@ -102,6 +134,7 @@ struct TransformerConfig {
   std::optional<std::int64_t> vocab_multiple;  // absent: the vocabulary is not padded
   bool tied_embeddings = false;                // no default in files
   Norm norm = Norm::layernorm;
+  NormPlace norm_place = NormPlace::pre;
   PositionEncoding position = PositionEncoding::learned;
   std::optional<std::int64_t> max_positions;  // rows of the learned position table; default: the sequence length
   bool bias = true;              // of every linear layer but the head; a layernorm keeps its shift either way
@@ -109,7 +142,14 @@ struct TransformerConfig {
   std::optional<bool> projection_bias;
   std::optional<bool> mlp_bias;
   bool causal = true;                       // false: every query sees every key, as in encoders
-  bool qk_norm = false;                     // RMS normalisation of every query and key head
+  QkNorm qk_norm = QkNorm::none;            // RMS normalisation of queries and keys
+  std::optional<std::int64_t> rope_dim;     // rotated dimensions of a head; default: all of it
+  bool nope_scale = false;                  // queries that are not rotated are scaled by their position
+  bool attention_gate = false;              // context x sigmoid(gate), the gate a product of its own
+  bool attention_sinks = false;             // a learned score per query head that takes part in the softmax alone
+  bool score_cap = false;                   // scores pass through cap tanh(score / cap)
+  bool logit_cap = false;                   // as do the logits
+  bool embedding_scale = false;             // the embedding is multiplied by a constant
   bool embedding_norm = false;              // normalisation right after the embedding
   double dropout = 0.0;                     // of what joins the residual stream
   std::optional<double> embedding_dropout;  // of the embedding; default: dropout
@@ -119,6 +159,7 @@ struct TransformerConfig {
   std::int64_t ways = 1;  // kraken: sub-layers side by side; hidden and ffn are those of each, heads of all together
   std::optional<MixtureConfig> moe;
   std::optional<LatentConfig> mla;
+  std::optional<DeltaConfig> delta;
   std::optional<PredictionConfig> mtp;
   std::vector<BlockPattern> blocks;  // repeated until `layers` is reached; empty: equal blocks, see default_block()
 
@@ -135,6 +176,7 @@ struct TransformerConfig {
   bool has_qkv_bias() const { return qkv_bias.value_or(bias); }
   bool has_projection_bias() const { return projection_bias.value_or(bias); }
   bool has_mlp_bias() const { return mlp_bias.value_or(bias); }
+  std::int64_t rotated_size() const { return rope_dim.value_or(head_size()); }
   double stream_entry_dropout() const { return embedding_dropout.value_or(dropout); }
   double probability_dropout() const { return attention_dropout.value_or(dropout); }
   Activation activation_function() const {
@@ -148,14 +190,16 @@ struct TransformerConfig {
 // Throws core::ConfigurationError with everything that is inconsistent or not modelled yet.
 void validate(const TransformerConfig& config);
 
-// The configuration as trained with sequences of `sequence` tokens: fills max_positions in where it is absent. Throws
-// core::ConfigurationError when a learned position table is shorter than the sequence.
+// The configuration as trained with sequences of `sequence` tokens: fills max_positions in where it is absent; attention
+// in chunks that hold the whole sequence is full attention. Throws core::ConfigurationError when a learned position
+// table is shorter than the sequence, or when chunks do not divide it.
 TransformerConfig for_sequence(TransformerConfig config, std::int64_t sequence);
 
 void describe(config::Value& value, AttentionPattern& attention);
 void describe(config::Fields& fields, BlockPattern& block);
 void describe(config::Fields& fields, MixtureConfig& mixture);
 void describe(config::Fields& fields, LatentConfig& latent);
+void describe(config::Fields& fields, DeltaConfig& delta);
 void describe(config::Fields& fields, PredictionConfig& prediction);
 void describe(config::Fields& fields, TransformerConfig& config);
 
