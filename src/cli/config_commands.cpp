@@ -142,11 +142,17 @@ int command(const ConfigModelArguments& arguments, Context& context) {
       row("further tokens", fmt::format("{}, {} parameters more in training", config.prediction_depth(), parameters.prediction));
     row("layers", fmt::format("{} of width {}", config.layers, config.hidden));
     if (config.ways > 1) row("ways", fmt::format("{} side by side, heads of all together", config.ways));
-    row("attention", fmt::format("{} heads of {}, {} key-value heads", config.heads, config.head_size(), config.kv_head_count()));
+    if (config.heads > 0)
+      row("attention",
+          fmt::format("{} heads of {}, {} key-value heads", config.heads, config.head_size(), config.kv_head_count()));
     if (const auto& moe = config.moe)
       row("experts", fmt::format("{} of width {}, {} for each token{}", moe->experts, moe->ffn, moe->top_k,
                                  moe->shared_experts > 0 ? fmt::format(", {} shared", moe->shared_experts) : std::string()));
-    row("MLP", fmt::format("{} inner width{}", config.ffn, config.gated_mlp ? ", gated" : ""));
+    if (const auto& mixer = config.mamba2)
+      row("state space",
+          fmt::format("{} heads of {} x {}, {} {}, chunks of {}", config.state_heads(), mixer->head_dim, mixer->state,
+                      mixer->groups, mixer->groups == 1 ? "group" : "groups", mixer->chunk));
+    if (config.ffn > 0) row("MLP", fmt::format("{} inner width{}", config.ffn, config.gated_mlp ? ", gated" : ""));
     row("vocabulary", fmt::format("{}{}", config.vocab, config.tied_embeddings ? ", embedding and head tied" : ""));
   }
   output.finish();

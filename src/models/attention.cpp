@@ -13,8 +13,6 @@ constexpr double k_softmax_forward = 7, k_softmax_backward = 5;
 // Scale and mask apart from softmax.
 constexpr double k_scale_mask = 2, k_bare_softmax_forward = 5, k_bare_softmax_backward = 4;
 constexpr double k_dropout = 2;
-// RMS normalisation of a head, as of a row: see norm.cpp.
-constexpr double k_rmsnorm_forward = 4, k_rmsnorm_backward = 7;
 constexpr const char* k_region = k_attention_region;
 // Stands where queries have `group`; never split.
 constexpr Axis k_one_key{.name = "key_head", .extent = {.constant = 1}};

@@ -13,7 +13,7 @@ namespace {
 
 using loopnest::Extent;
 
-constexpr double k_rotation = 3, k_rmsnorm_forward = 4, k_rmsnorm_backward = 7;
+constexpr double k_rotation = 3;
 
 class LatentAttention {
  public:

@@ -5,9 +5,8 @@ namespace cairn::models {
 namespace {
 
 // Per element. Fused layernorm: sum 1, square and add 2, centre 1, divide 1, gain 1, shift 1; backward: centre and
-// divide 2, gain 1, two row sums 3, combine 4. Fused rmsnorm: square and add 2, divide 1, gain 1; backward: divide 1,
-// gain 1, row sum 2, combine 3.
-constexpr double k_layernorm_forward = 7, k_layernorm_backward = 10, k_rmsnorm_forward = 4, k_rmsnorm_backward = 7;
+// divide 2, gain 1, two row sums 3, combine 4.
+constexpr double k_layernorm_forward = 7, k_layernorm_backward = 10;
 
 ir::TensorId append_fused(Layer& layer, const std::string& name, ir::TensorId x, bool centred) {
   const Axes& a = layer.axis;

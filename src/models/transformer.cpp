@@ -27,11 +27,12 @@ constexpr std::string_view k_prediction = "further";
 class BlockPart {
  public:
   BlockPart(Layer& layer, const AttentionPattern& pattern, MlpKind mlp, ir::TensorId x)
-      : layer_(layer), pattern_(pattern), moe_(mlp == MlpKind::moe), x_(x) {}
+      : layer_(layer), pattern_(pattern), mlp_kind_(mlp), moe_(mlp == MlpKind::moe), x_(x) {}
 
   void begin() {
     if (moe_ && mixture().shortcut) routed_ = append_routing(layer_, append_norm(layer_, "shortcut_norm", x_));
-    attend();
+    mix();
+    if (mlp_kind_ == MlpKind::none) return;
     y_ = append_norm(layer_, "norm2", middle_);
     if (moe_ && !mixture().shortcut) routed_ = append_routing(layer_, y_);
     if (!moe_) mlp_ = append_mlp(layer_, y_, layer_.axis.ffn);
@@ -43,6 +44,7 @@ class BlockPart {
   }
 
   ir::TensorId finish() {
+    if (mlp_kind_ == MlpKind::none) return middle_;
     if (!moe_) return append_residual(layer_, "2", middle_, mlp_.value, mlp_.bias);
     if (mixture().shortcut) append_shared();
     ir::TensorId y = append_combine(layer_, routed_);
@@ -54,12 +56,18 @@ class BlockPart {
  private:
   const MixtureConfig& mixture() const { return *layer_.config.moe; }
 
-  void attend() {
-    const ir::TensorId context = append_attention(layer_, pattern_, append_norm(layer_, "norm1", x_));
+  void mix() {
+    middle_ = x_;
+    if (pattern_.kind == AttentionKind::none) return;
+    const ir::TensorId y = append_norm(layer_, "norm1", x_);
+    const Biased mixed = pattern_.kind == AttentionKind::mamba2 ? append_mamba2(layer_, y) : attend(y);
+    middle_ = append_residual(layer_, "1", x_, mixed.value, mixed.bias);
+  }
+
+  Biased attend(ir::TensorId y) {
     const bool latent = pattern_.kind == AttentionKind::mla;
     const Axis value{"head_dim", loopnest::Extent::of(latent ? layer_.config.mla->v_dim : layer_.config.head_size())};
-    const Biased attended = append_projection(layer_, context, value);
-    middle_ = append_residual(layer_, "1", x_, attended.value, attended.bias);
+    return append_projection(layer_, append_attention(layer_, pattern_, y), value);
   }
 
   void append_shared() {
@@ -70,6 +78,7 @@ class BlockPart {
 
   Layer& layer_;
   AttentionPattern pattern_;
+  MlpKind mlp_kind_;
   bool moe_;
   ir::TensorId x_;
   ir::TensorId middle_ = ir::k_no_tensor;
@@ -205,6 +214,11 @@ class TransformerBuilder {
     std::string name = "block";
     if (kind.attention.kind == AttentionKind::sliding) name += ".sliding." + std::to_string(kind.attention.window);
     if (kind.attention.kind == AttentionKind::linear) name += ".linear";
+    const bool mixer = kind.attention.kind == AttentionKind::mamba2;
+    const bool attends = !mixer && kind.attention.kind != AttentionKind::none;
+    if (mixer) name += ".mamba2";
+    if (attends && kind.mlp == MlpKind::none) name += ".attention";
+    if (!attends && kind.mlp == MlpKind::dense && !config_.moe) name += ".mlp";
     if (config_.moe && kind.mlp == MlpKind::dense) name += ".dense";
     if (kind.mlp == MlpKind::moe) name += ".moe";
     return name;
@@ -246,7 +260,7 @@ class TransformerBuilder {
         {.parameter_gradient = options_.parameter_gradient, .fused_accumulation = options_.fused_accumulation});
     if (options_.narrow && position == ir::Position::body) {
       ir::NarrowProducts narrow = *options_.narrow;
-      narrow.own_parts = {axes_.kv_heads.name, axes_.ffn.name};
+      narrow.own_parts = {axes_.kv_heads.name, k_state_groups, axes_.ffn.name};
       if (config_.ways > 1) narrow.own_parts = {axes_.ways.name};
       narrow.journeys.origins = row_origins();
       ir::narrow_products(graph, narrow);

@@ -44,6 +44,19 @@ Json draw_latent(Draw& draw) {
   return mla;
 }
 
+// Its groups are spread over the tensor-parallel ranks.
+Json draw_mixer(Draw& draw, std::int64_t tp) {
+  const std::int64_t groups = tp * draw.power_of_two(0, 2);
+  Json mixer{{"heads", groups * draw.power_of_two(0, 3)}, {"groups", groups}};
+  if (draw.coin()) mixer["head_dim"] = draw.one<std::int64_t>({16, 64, 80, 128});
+  if (draw.coin()) mixer["state"] = draw.one<std::int64_t>({16, 64, 100, 256});
+  if (draw.coin()) mixer["conv"] = draw.between(1, 5);
+  if (draw.coin()) mixer["chunk"] = draw.one<std::int64_t>({16, 100, 128, 256});
+  if (draw.coin()) mixer["bias"] = draw.coin();
+  if (draw.coin()) mixer["conv_bias"] = draw.coin();
+  return mixer;
+}
+
 // A pattern whose length divides the layers.
 Json draw_blocks(Draw& draw, const Json& model, std::int64_t layers, std::int64_t sequence) {
   Json blocks = Json::array();
@@ -54,11 +67,14 @@ Json draw_blocks(Draw& draw, const Json& model, std::int64_t layers, std::int64_
     Json block = Json::object();
     if (repeat > 1 || draw.coin()) block["repeat"] = repeat;
     if (draw.coin()) block["mlp"] = model.contains("moe") && draw.coin() ? "moe" : "dense";
-    const std::int64_t attention = draw.between(0, 5);
+    const std::int64_t attention = draw.between(0, 7);
     if (attention == 0) block["attention"] = "full";
     if (attention == 1 || attention == 2) block["attention"] = {{"sliding", draw.between(1, 2 * sequence)}};
     if (attention == 3 && model.contains("mla")) block["attention"] = "mla";
     if (attention == 4 && linear) block["attention"] = "linear";
+    if (attention >= 5 && model.contains("mamba2")) block["attention"] = "mamba2";
+    if (draw.chance(0.1)) block["attention"] = "none";
+    if (block.value("attention", Json()) != "none" && draw.chance(0.15)) block["mlp"] = "none";
     blocks.push_back(std::move(block));
     left -= repeat;
   }
@@ -125,7 +141,9 @@ DrawnModel draw_inline(Draw& draw, const Surroundings& around) {
     model.erase("kv_heads");
     model["mla"] = draw_latent(draw);
   }
-  if (standard && draw.chance(0.3)) model["blocks"] = draw_blocks(draw, model, around.layers, around.sequence);
+  if (standard && draw.chance(0.2)) model["mamba2"] = draw_mixer(draw, around.tp);
+  if (standard && draw.chance(model.contains("mamba2") ? 0.8 : 0.3))
+    model["blocks"] = draw_blocks(draw, model, around.layers, around.sequence);
   const bool exflow = model.contains("moe") && model["moe"].value("dispatcher", "") == "exflow";
   if (standard && !exflow && draw.chance(0.12)) {
     model["mtp"] = {{"depth", draw.between(0, 2)}};
