@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cairn/cost/operator_floor.h"
 #include "cairn/experiment/job.h"
 #include "catch.h"
 #include "first_error.h"
@@ -139,4 +140,20 @@ TEST_CASE("Tensor-parallel ranks hold whole groups of a mixer and meet after its
   CHECK(transfers(half.backward()) == Sent{{Collective::all_reduce, stream}});
   const plan::LayerLowering tokens(model.classes[1], options(2, true));
   CHECK(transfers(tokens.forward()) == Sent{{Collective::all_gather, stream}, {Collective::reduce_scatter, stream}});
+}
+
+TEST_CASE("Every product of a mixer has a bound on what it moves, walked in chunks or not") {
+  const ir::Model model = mixer();
+  const ir::Graph& graph = model.classes[1].graph;
+  const auto nothing_free = [](ir::TensorId) { return false; };
+  constexpr double k_chip = 512;
+  int products = 0;
+  for (const ir::Operator& op : graph.operators()) {
+    if (op.kind != ir::Kind::contraction) continue;
+    INFO(op.name);
+    const ir::Shard shard{.op = &op, .graph = &graph, .box = op.domain.box({.batch = 2, .sequence = 64})};
+    CHECK(cost::pebble_bytes(shard, k_chip, nothing_free, cost::Effort::full).has_value());
+    ++products;
+  }
+  CHECK(products == 3 * 6);  // two projections, the duality's four, and two gradients of each
 }
