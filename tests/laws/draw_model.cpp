@@ -160,6 +160,9 @@ DrawnModel draw_inline(Draw& draw, const Surroundings& around) {
 DrawnModel draw_named(Draw& draw, const Shelf& shelf, const Surroundings& around) {
   const std::string name = draw.of(names_of(shelf.models));
   const Shelf::Model& shipped = shelf.models.at(name);
+  const bool mixers = shipped.block.contains("mamba2");
+  if (mixers && shipped.block["mamba2"].value("groups", std::int64_t{1}) % around.tp != 0)
+    return draw_inline(draw, around);
   DrawnModel result{.model = Json{{shipped.huggingface && draw.coin() ? "hf" : "file", name}},
                     .moe = shipped.block.contains("moe") ? shipped.block["moe"] : Json(),
                     .layers = around.layers,
@@ -173,7 +176,8 @@ DrawnModel draw_named(Draw& draw, const Shelf& shelf, const Surroundings& around
   }
   result.model["layers"] = around.layers;
   if (shipped.block.contains("blocks") && !shipped.block["blocks"].empty())
-    result.model["blocks"] = Json::array({{{"repeat", 1}, {"mlp", result.moe.is_null() ? "dense" : "moe"}}});
+    result.model["blocks"] = mixers ? Json::array({{{"repeat", 1}, {"attention", "mamba2"}, {"mlp", "none"}}})
+                                    : Json::array({{{"repeat", 1}, {"mlp", result.moe.is_null() ? "dense" : "moe"}}});
   if (learned) result.model["max_positions"] = around.sequence;
   if (around.separate_ends || draw.chance(0.1)) result.model["tied_embeddings"] = false;
   if (draw.chance(0.3)) result.model["causal"] = draw.coin();

@@ -182,7 +182,8 @@ TEST_CASE("Hugging Face files that cannot be built", "[models]") {
   const auto problems = [](const std::string& json) { return read_text(json, config::Syntax::json).problems; };
   CHECK(mentions(problems(R"({"model_type": "gpt_nex"})"), "unknown model_type"));
   CHECK(mentions(problems(R"({"model_type": "gpt_nex"})"),
-                 "bloom, deepseek_v2, deepseek_v3, gpt2, llama, mistral, mixtral, opt, qwen2, qwen3"));
+                 "bloom, deepseek_v2, deepseek_v3, gpt2, llama, mamba2, mamba_ssm, mistral, mixtral, nemotron_h, opt, "
+                 "qwen2, qwen3"));
   CHECK(mentions(problems(R"({"model_type": "llamma"})"), "did you mean 'llama'"));
   for (const std::string type : {"mixtral", "deepseek_v3", "qwen3_moe"}) {
     CHECK(mentions(problems(R"({"model_type": ")" + type + R"("})"), "hidden_size"));
