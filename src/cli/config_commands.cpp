@@ -120,6 +120,10 @@ std::string attention_text(const models::AttentionPattern& pattern) {
       return "linear";
     case models::AttentionKind::delta:
       return "a delta rule";
+    case models::AttentionKind::mamba2:
+      return "a state-space mixer";
+    case models::AttentionKind::none:
+      return "an MLP alone";
   }
   return {};
 }
@@ -151,8 +155,9 @@ std::vector<std::pair<std::string_view, std::string>> model_rows(const models::T
         fmt::format("{}, {} parameters more in training", config.prediction_depth(), count_text(parameters.prediction)));
   row("layers", fmt::format("{} of width {}", config.layers, config.hidden));
   if (config.ways > 1) row("ways", fmt::format("{} side by side, heads of all together", config.ways));
-  row("attention",
-      fmt::format("{} heads of {}, {} key-value heads", config.heads, config.head_size(), config.kv_head_count()));
+  if (config.heads > 0)
+    row("attention",
+        fmt::format("{} heads of {}, {} key-value heads", config.heads, config.head_size(), config.kv_head_count()));
   if (std::string text = layers_text(config); !text.empty()) row("", std::move(text));
   if (const auto& mla = config.mla)
     row("latent", fmt::format("keys and values through {}, queries {}; a head's key {} + {} rotated, its value {}",
@@ -162,10 +167,13 @@ std::vector<std::pair<std::string_view, std::string>> model_rows(const models::T
     row("delta rule", fmt::format("{} key heads of {}, {} value heads of {}, convolution over {} tokens",
                                   delta->key_heads, delta->key_dim, delta->value_heads, delta->value_dim,
                                   delta->convolution));
+  if (const auto& mixer = config.mamba2)
+    row("state space", fmt::format("{} heads of {} x {}, {} {}, chunks of {}", config.state_heads(), mixer->head_dim,
+                                   mixer->state, mixer->groups, mixer->groups == 1 ? "group" : "groups", mixer->chunk));
   if (const auto& moe = config.moe)
     row("experts", fmt::format("{} of width {}, {} for each token{}", moe->experts, moe->ffn, moe->top_k,
                                moe->shared_experts > 0 ? fmt::format(", {} shared", moe->shared_experts) : std::string()));
-  row("MLP", fmt::format("{} inner width{}", config.ffn, config.gated_mlp ? ", gated" : ""));
+  if (config.ffn > 0) row("MLP", fmt::format("{} inner width{}", config.ffn, config.gated_mlp ? ", gated" : ""));
   row("vocabulary", fmt::format("{}{}", config.vocab, config.tied_embeddings ? ", embedding and head tied" : ""));
   return rows;
 }

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "cairn/cost/shard_pricer.h"
 #include "cairn/pebble/operation.h"
 
@@ -45,7 +47,29 @@ double narrowest_bytes(const ir::Shard& shard) {
   return bytes;
 }
 
-// The loop nest of the shard's box: its extents, from 0. Guards and choices by data keep to whole domains.
+bool couples(const loopnest::Projection& index) {
+  return std::any_of(index.begin(), index.end(), [](const loopnest::Affine& form) { return form.terms.size() > 1; });
+}
+
+// A dimension that is walked in blocks, as one index per loop: block x outer + inner takes no value twice where `inner`
+// stays below the block. Nothing where some form may take one twice.
+std::optional<loopnest::Projection> blocks_apart(const loopnest::Projection& index, const loopnest::Box& box) {
+  loopnest::Projection apart;
+  for (const loopnest::Affine& form : index) {
+    auto terms = form.terms;
+    std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.stride < b.stride; });
+    std::int64_t below = 0;  // the furthest that the loops inside reach
+    for (const loopnest::Term& term : terms) {
+      if (term.stride <= below || apart.size() == loopnest::k_max_dims) return {};
+      below += term.stride * (box[term.dim].extent() - 1);
+      apart.push_back(loopnest::Affine::of(term.dim));
+    }
+  }
+  return apart;
+}
+
+// The loop nest of the shard's box: its extents, from 0. Guards and choices by data keep to whole domains. What is walked
+// in blocks, and shares no element with anything else that is read or written, is an array with an index per loop.
 std::optional<pebble::Contraction> contraction(const ir::Shard& shard, const std::function<bool(ir::TensorId)>& free) {
   pebble::Contraction part;
   part.name = shard.op->name;
@@ -55,13 +79,26 @@ std::optional<pebble::Contraction> contraction(const ir::Shard& shard, const std
     if (dim.selected != 0) return {};
     part.domain.add(dim.name, {.constant = shard.box[d].extent()});
   }
-  for (const ir::Access& access : shard.op->accesses) {
+  const auto& all = shard.op->accesses;
+  for (const ir::Access& access : all) {
     if (access.addend) continue;
     const bool costs_nothing = free(access.tensor);
     pebble::Role role = costs_nothing ? pebble::Role::read_free : pebble::Role::read;
     if (!is_read(access)) role = costs_nothing ? pebble::Role::result_free : pebble::Role::produce;
     part.accesses.push_back(
         {.array = shard.graph->tensor(access.tensor).name, .index = access.projection, .role = role});
+    if (!couples(access.projection)) continue;
+    const bool alone = std::all_of(all.begin(), all.end(), [&](const ir::Access& other) {
+      return &other == &access || other.tensor != access.tensor ||
+             disjoint(other.projection, access.projection, shard.box);
+    });
+    const std::optional<loopnest::Projection> apart = blocks_apart(access.projection, shard.box);
+    if (alone && apart) {
+      part.accesses.back().array += fmt::format(" ({})", &access - all.data());
+      part.accesses.back().index = *apart;
+    } else if (!is_read(access)) {
+      return {};  // the bounds want one loop per index of the result
+    }
   }
   return part;
 }

@@ -54,11 +54,14 @@ bool is_attention(const ir::Shard& shard) {
 GemmShape gemm_shape(const ir::Shard& shard) {
   boost::container::static_vector<const ir::Access*, 4> factors;
   const ir::Access* output = nullptr;
+  double added_bytes = 0.0;  // what the result is added to is read first
   for (const ir::Access& access : shard.op->accesses) {
     if (access.mode != ir::Mode::read)
       output = &access;
-    else if (!access.addend)
+    else if (access.is_factor())
       factors.push_back(&access);
+    else if (!access.addend)
+      added_bytes += ir::bytes(shard, access);
   }
   CAIRN_ASSERT(factors.size() == 2 && output != nullptr && "a plain contraction has two factors and one result");
   GemmShape shape{.m = 1, .n = 1, .k = 1};
@@ -76,7 +79,7 @@ GemmShape gemm_shape(const ir::Shard& shard) {
   shape.second_bytes = bytes(*factors[1]);
   const double elements =
       static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.batch);
-  shape.output_bytes = ir::bytes(shard, *output) / elements;
+  shape.output_bytes = (ir::bytes(shard, *output) + added_bytes) / elements;
   return shape;
 }
 

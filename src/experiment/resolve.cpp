@@ -133,6 +133,10 @@ class Resolver {
     else if (const std::int64_t kv = r_.transformer.kv_head_count(); kv % choice_.tp != 0)
       error("strategy.tp", fmt::format("tp {} does not divide the model's {} key-value heads", choice_.tp, kv),
             fmt::format("choose a divisor of {}", kv));
+    else if (const auto& mixer = r_.transformer.mamba2; mixer && mixer->groups % choice_.tp != 0)
+      error("strategy.tp",
+            fmt::format("tp {} does not divide the {} groups of the state-space mixer", choice_.tp, mixer->groups),
+            fmt::format("choose a divisor of {}: a group stays on one rank", mixer->groups));
     if (choice_.sequence_parallel && training_.seq_len % choice_.tp != 0)
       error("strategy.sequence_parallel",
             fmt::format("tp {} does not divide the sequence length {}", choice_.tp, training_.seq_len),
@@ -293,7 +297,7 @@ class Resolver {
     const KernelChoice& chosen = training_.kernels;
     hardware::AttentionKernel attention = chosen.attention.value_or(defaults.attention);
     const std::int64_t local_heads = r_.transformer.heads / r_.strategy.tensor;
-    if (attention == hardware::AttentionKernel::fused_softmax &&
+    if (attention == hardware::AttentionKernel::fused_softmax && local_heads > 0 &&
         !r_.framework.fused_softmax.applies(training_.seq_len, local_heads, r_.strategy.micro_batch)) {
       attention = hardware::AttentionKernel::unfused;
       r_.warnings.push_back(
@@ -433,14 +437,10 @@ class Resolver {
     }
   }
 
-  // Weights: four matrices of attention as if every head had keys and values of its own, those of the MLP, the head.
   void fill_stages(std::int32_t virtual_stages) {
     const models::TransformerConfig& t = r_.transformer;
-    const std::int64_t mlp = (t.gated_mlp ? 3 : 2) * t.ffn;
-    const std::vector<std::int64_t> layers(static_cast<std::size_t>(t.layers),
-                                           (4 * t.heads * t.head_size() + mlp) * t.hidden);
     const std::vector<std::int32_t> counts =
-        pipeline::filled_split(layers, virtual_stages, {.first = 0, .last = t.vocab * t.hidden});
+        pipeline::filled_split(models::layer_weights(t), virtual_stages, {.first = 0, .last = t.vocab * t.hidden});
     r_.strategy.stage_layers.assign(counts.begin(), counts.end());
   }
 

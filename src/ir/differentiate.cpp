@@ -98,7 +98,7 @@ class Differentiator {
         derived.flops_per_point = op.flops_per_point;
         derived.accesses.push_back(output_gradient);
         for (std::size_t other = 0; other < op.accesses.size(); ++other)
-          if (other != target && op.accesses[other].mode == Mode::read && !op.accesses[other].addend)
+          if (other != target && op.accesses[other].is_factor())
             derived.accesses.push_back(read_only(op.accesses[other]));
         if (is_parameter)
           append_weight_gradient(std::move(derived), wanted);
@@ -110,11 +110,19 @@ class Differentiator {
   }
 
   void append_input_gradient(Operator derived, const Operator& op, OperatorId id, const Access& wanted) {
-    const TensorId target = new_gradient(wanted.tensor, aliased_gradient(op, id, wanted.tensor));
+    const TensorId target = contribution(op, id, wanted.tensor);
     derived.accesses.push_back(
         Access{.tensor = target, .projection = wanted.projection, .mode = Mode::accumulate});
     graph_.add_operator(std::move(derived));
-    contributions_[index(wanted.tensor)].push_back(target);
+  }
+
+  // Where an operator's derivative writes the gradient of what the operator read.
+  TensorId contribution(const Operator& op, OperatorId id, TensorId tensor) {
+    auto& parts = contributions_[index(tensor)];
+    if (graph_.tensor(tensor).one_gradient && !parts.empty()) return parts.front();
+    const TensorId target = new_gradient(tensor, aliased_gradient(op, id, tensor));
+    contributions_[index(tensor)].push_back(target);
+    return target;
   }
 
   void append_weight_gradient(Operator derived, const Access& wanted) {
@@ -193,8 +201,7 @@ class Differentiator {
       if (std::find(done.begin(), done.end(), access.tensor) != done.end()) {
         target = contributions_[index(access.tensor)].back();
       } else {
-        target = new_gradient(access.tensor, aliased_gradient(op, id, access.tensor));
-        contributions_[index(access.tensor)].push_back(target);
+        target = contribution(op, id, access.tensor);
         done.push_back(access.tensor);
         if (op.fills_gradient) fill(target, op.name);
       }

@@ -94,6 +94,22 @@ const Family* find_family(const Node& node, const Node& model_type, const std::s
   return nullptr;
 }
 
+// The files of mamba_ssm name no model_type; this key they all have.
+constexpr std::string_view k_mamba_ssm_key = "ssm_cfg";
+
+bool asks_for(const Node& node, std::string_view key) {
+  bool value = false;
+  core::Diagnostics ignored;  // of a value that is no flag
+  config::read_fields(
+      node,
+      [&](Fields& f) {
+        f.open();
+        f.flag(key, value);
+      },
+      ignored);
+  return value;
+}
+
 std::int64_t count_of(const Node& node, std::string_view key) {
   std::int64_t value = 0;
   core::Diagnostics ignored;  // a value that is no count is reported where the key is read
@@ -129,6 +145,10 @@ void warn_of_left_out(const Node& whole, const TransformerConfig& model, core::D
     warn(node, at, k_next,
          "modules that predict tokens further ahead, " + std::to_string(depth) + " of them, are left out",
          "set mtp: {depth: " + std::to_string(depth) + "} to train them, mtp: {depth: 0} to train without");
+  constexpr std::string_view k_wide_stream = "residual_in_fp32";
+  if (model.mamba2 && asks_for(node, k_wide_stream))
+    warn(node, at, k_wide_stream, "a residual stream in fp32 is left out",
+         "it is counted in the format of the activations");
   const std::int64_t groups = count_of(node, k_groups), chosen = count_of(node, k_chosen);
   if (chosen > 0 && chosen < groups && model.moe && model.moe->node_limit == 0)
     warn(node, at, k_chosen,
@@ -137,7 +157,9 @@ void warn_of_left_out(const Node& whole, const TransformerConfig& model, core::D
          "set moe: {node_limit: " + std::to_string(chosen) + "} where groups are nodes");
 }
 
-bool is_huggingface(const Node& node) { return node.find("model_type") != nullptr; }
+bool is_huggingface(const Node& node) {
+  return node.find("model_type") != nullptr || node.find(k_mamba_ssm_key) != nullptr;
+}
 
 void take_for(Node& node, const Node& model_type) {
   node.put("model_type", model_type);
@@ -150,6 +172,8 @@ TransformerConfig import_huggingface(const Node& whole, core::Diagnostics& diagn
   TransformerConfig result;
   const Node* model_type = node.find("model_type");
   const std::string key_path = config::join_path(at, "model_type");
+  const Node by_mamba_ssm = config::make_scalar("mamba_ssm", node.place);
+  if (model_type == nullptr && node.find(k_mamba_ssm_key) != nullptr) model_type = &by_mamba_ssm;
   if (model_type == nullptr || !model_type->is_scalar()) {
     diagnostics.add(
         config::error_at(node.place, key_path, "missing", "a Hugging Face config.json names its architecture here"));

@@ -33,6 +33,14 @@ struct At {
     at.constant = value;
     return at;
   }
+  // The same index `by` further on: a part of a dimension that several things share.
+  At plus(std::int64_t by) const {
+    At at = *this;
+    at.constant += by;
+    return at;
+  }
+  // `index` less `by`: what lies that far before.
+  static At before(int index, int by) { return in_blocks(by, -1, index); }
   // block x outer + inner: a dimension walked in blocks.
   static At in_blocks(int outer, std::int64_t block, int inner) {
     At at(inner);
@@ -113,6 +121,11 @@ class Op {
   Op& flops(double forward, double backward);
   Op& variant(const char* kernel);
   Op& region(const char* region);
+  // Its kernel keeps nothing that it makes.
+  Op& reruns() {
+    op_.reruns = true;
+    return *this;
+  }
   // Attention of these axes: which pairs the model means, of a window of `window` keys where one is given. A kernel that
   // skips masked pairs runs over no others.
   Op& attend(At query, At key, bool causal, std::optional<std::int64_t> window, bool skips);
@@ -139,6 +152,8 @@ class Op {
 void require_one_kernel(const Layer& layer, const char* what);
 
 inline constexpr const char* k_attention_region = "attention";
+// Of the state-space mixer, as `kv_heads` of attention: what its tensor-parallel ranks hold parts of.
+inline constexpr const char* k_state_groups = "state_groups";
 const char* kernel_name(AttentionKernel kernel);
 bool keeps_scores(AttentionKernel kernel);
 // Scores and context: a multiply-add each per (query, key, head_dim). Backward recomputes the scores and makes dV, dP,
@@ -148,7 +163,8 @@ inline constexpr double k_flash_forward = 4, k_flash_backward = 10;
 // Y[b, s, out...] = sum over in... of X[b, s, in...] W[out..., in...]: 2 FLOPs per point.
 inline constexpr double k_multiply_add = 2.0;
 
-// Per element. RMS normalisation: square and add 2, divide 1, gain 1; backward: divide 1, gain 1, row sum 2, combine 3.
+// Per element of a row, of a head or of a group. RMS normalisation in one kernel: square and add 2, divide 1, gain 1; backward: divide 1, gain 1, row sum 2,
+// combine 3.
 inline constexpr double k_rmsnorm_forward = 4, k_rmsnorm_backward = 7;
 // Two products and a sum, rotation and its inverse alike.
 inline constexpr double k_rotation = 3;
@@ -176,6 +192,8 @@ Biased append_mlp(Layer& layer, ir::TensorId y, const Axis& ffn, const std::stri
 ir::TensorId append_latent_attention(Layer& layer, ir::TensorId y);
 ir::TensorId append_linear_attention(Layer& layer, ir::TensorId y);
 ir::TensorId append_delta_attention(Layer& layer, ir::TensorId y);
+// A Mamba-2 mixer, its two projections included: see mamba2.cpp.
+Biased append_mamba2(Layer& layer, ir::TensorId y);
 ir::TensorId append_dropout(Layer& layer, const std::string& name, ir::TensorId x);
 // Sub-layers side by side, see kraken.cpp: a block, and what brings their streams together before the head.
 ir::TensorId append_side_by_side(Layer& layer, ir::TensorId x, bool first);

@@ -27,13 +27,15 @@ constexpr std::string_view k_prediction = "further";
 class BlockPart {
  public:
   BlockPart(Layer& layer, const AttentionPattern& pattern, MlpKind mlp, ir::TensorId x)
-      : layer_(layer), pattern_(pattern), moe_(mlp == MlpKind::moe), x_(x) {}
+      : layer_(layer), pattern_(pattern), mlp_kind_(mlp), moe_(mlp == MlpKind::moe), x_(x) {}
 
   void begin() {
     if (moe_ && mixture().shortcut) routed_ = append_routing(layer_, append_norm(layer_, "shortcut_norm", x_));
-    const ir::TensorId normed = before("norm1", x_);
-    attend(normed);
+    const bool mixes = pattern_.kind != AttentionKind::none;
     const bool shared = layer_.config.norm_place == NormPlace::shared;
+    const ir::TensorId normed = mixes || shared ? before("norm1", x_) : ir::k_no_tensor;
+    middle_ = mixes ? mix(normed) : x_;
+    if (mlp_kind_ == MlpKind::none) return;
     y_ = shared ? normed : before("norm2", layer_.config.residual == Residual::parallel ? x_ : middle_);
     if (moe_ && !mixture().shortcut) routed_ = append_routing(layer_, y_);
     if (!moe_) mlp_ = append_mlp(layer_, y_, layer_.axis.ffn);
@@ -45,6 +47,7 @@ class BlockPart {
   }
 
   ir::TensorId finish() {
+    if (mlp_kind_ == MlpKind::none) return middle_;
     if (!moe_) return append_residual(layer_, "2", middle_, after("norm2", mlp_.value), mlp_.bias);
     if (mixture().shortcut) append_shared();
     ir::TensorId y = append_combine(layer_, routed_);
@@ -66,10 +69,12 @@ class BlockPart {
     return append_norm(layer_, (name + ".after").c_str(), result);
   }
 
-  void attend(ir::TensorId normed) {
-    const ir::TensorId context = append_attention(layer_, pattern_, normed);
-    const Biased attended = append_projection(layer_, context, heads_of(layer_, pattern_.kind));
-    middle_ = append_residual(layer_, "1", x_, after("norm1", attended.value), attended.bias);
+  ir::TensorId mix(ir::TensorId normed) {
+    const Biased mixed =
+        pattern_.kind == AttentionKind::mamba2
+            ? append_mamba2(layer_, normed)
+            : append_projection(layer_, append_attention(layer_, pattern_, normed), heads_of(layer_, pattern_.kind));
+    return append_residual(layer_, "1", x_, after("norm1", mixed.value), mixed.bias);
   }
 
   void append_shared() {
@@ -80,6 +85,7 @@ class BlockPart {
 
   Layer& layer_;
   AttentionPattern pattern_;
+  MlpKind mlp_kind_;
   bool moe_;
   ir::TensorId x_;
   ir::TensorId middle_ = ir::k_no_tensor;
@@ -218,6 +224,11 @@ class TransformerBuilder {
     if (kind.attention.kind == AttentionKind::linear) name += ".linear";
     if (kind.attention.kind == AttentionKind::nope) name += ".nope";
     if (kind.attention.kind == AttentionKind::delta) name += ".delta";
+    const bool mixer = kind.attention.kind == AttentionKind::mamba2;
+    const bool attends = !mixer && kind.attention.kind != AttentionKind::none;
+    if (mixer) name += ".mamba2";
+    if (attends && kind.mlp == MlpKind::none) name += ".attention";
+    if (!attends && kind.mlp == MlpKind::dense && !config_.moe) name += ".mlp";
     if (config_.moe && kind.mlp == MlpKind::dense) name += ".dense";
     if (kind.mlp == MlpKind::moe) name += ".moe";
     return name;
@@ -259,7 +270,7 @@ class TransformerBuilder {
         {.parameter_gradient = options_.parameter_gradient, .fused_accumulation = options_.fused_accumulation});
     if (options_.narrow && position == ir::Position::body) {
       ir::NarrowProducts narrow = *options_.narrow;
-      narrow.own_parts = {axes_.kv_heads.name, axes_.ffn.name};
+      narrow.own_parts = {axes_.kv_heads.name, k_state_groups, axes_.ffn.name};
       if (config_.ways > 1) narrow.own_parts = {axes_.ways.name};
       narrow.journeys.origins = row_origins();
       ir::narrow_products(graph, narrow);

@@ -32,6 +32,25 @@ bool uses(const Config& c, AttentionKind kind) {
   return !every_block(c, [kind](const BlockPattern& b) { return !b.attention || b.attention->kind != kind; });
 }
 
+// Some block satisfies it, or a module that predicts further tokens, which is a default block.
+template <class Condition>
+bool some_block(const Config& c, Condition holds) {
+  if (c.blocks.empty() || c.prediction_depth() > 0)
+    if (holds(BlockPattern{})) return true;
+  return !every_block(c, [&](const BlockPattern& block) { return !holds(block); });
+}
+
+bool has_attention(const Config& c) {
+  return some_block(c, [&](const BlockPattern& block) {
+    const AttentionKind kind = c.attention_of(block).kind;
+    return kind != AttentionKind::mamba2 && kind != AttentionKind::none;
+  });
+}
+
+bool has_dense_mlp(const Config& c) {
+  return some_block(c, [&](const BlockPattern& block) { return c.mlp_of(block) == MlpKind::dense; });
+}
+
 std::int64_t pattern_length(const Config& c) {
   std::int64_t length = 0;
   for (const BlockPattern& block : c.blocks) length += block.repeat;
@@ -55,8 +74,10 @@ constexpr Rule k_rules[] = {
     {"layers", [](const Config& c) { return within(c.layers, k_max_layers); }, "is out of range", "number of blocks"},
     {"hidden", [](const Config& c) { return within(c.hidden, k_max_width); }, "is out of range",
      "width of the residual stream"},
-    {"heads", [](const Config& c) { return within(c.heads, k_max_heads); }, "is out of range", "number of query heads"},
-    {"ffn", [](const Config& c) { return within(c.ffn, k_max_ffn); }, "is out of range", "inner width of the MLP"},
+    {"heads", [](const Config& c) { return (c.heads == 0 && !has_attention(c)) || within(c.heads, k_max_heads); },
+     "is out of range", "number of query heads; 0 where no block has attention"},
+    {"ffn", [](const Config& c) { return (c.ffn == 0 && !has_dense_mlp(c)) || within(c.ffn, k_max_ffn); },
+     "is out of range", "inner width of the MLP; 0 where no block has a dense one"},
     {"vocab", [](const Config& c) { return within(c.vocab, k_max_vocab); }, "is out of range", "number of tokens"},
     {"kv_heads", [](const Config& c) { return within(c.kv_heads, k_max_heads); }, "is out of range",
      "leave it out for one key and value head per query head"},
@@ -92,7 +113,10 @@ constexpr Rule k_rules[] = {
      [](const Config& c) { return c.norm_place != NormPlace::shared || c.residual == Residual::parallel; },
      "has one norm for attention and MLP, which a parallel residual only can have", "set residual: parallel, or pre"},
     {"norm_place",
-     [](const Config& c) { return !normalises_results(c) || (!c.has_projection_bias() && !c.has_mlp_bias()); },
+     [](const Config& c) {
+       return !normalises_results(c) ||
+              (!c.has_projection_bias() && !c.has_mlp_bias() && !(c.mamba2 && c.mamba2->bias));
+     },
      "normalises results, which is modelled without biases of what makes them",
      "set projection_bias: false and mlp_bias: false"},
     {"norm_place",
@@ -180,6 +204,34 @@ constexpr Rule k_rules[] = {
      "has key_heads that do not divide value_heads", "every key head serves the same number of value heads"},
     {"mla", [](const Config& c) { return !c.mla || !extends_attention(c); },
      "is modelled without gates, sinks and capped scores", "leave those out"},
+    {"blocks", [](const Config& c) { return c.mamba2 || !uses(c, AttentionKind::mamba2); },
+     "uses a state-space mixer, but the model has no mamba2 block",
+     "describe it, as in mamba2: {heads: 128, head_dim: 64, state: 128, groups: 8}"},
+    {"blocks",
+     [](const Config& c) {
+       return every_block(c, [&](const BlockPattern& b) {
+         return c.attention_of(b).kind != AttentionKind::none || c.mlp_of(b) != MlpKind::none;
+       });
+     },
+     "has a block that holds nothing", "leave out attention: none or mlp: none"},
+    {"causal", [](const Config& c) { return c.causal || !uses(c, AttentionKind::mamba2); },
+     "is false, but a state-space mixer sees no later tokens", "leave causal out"},
+    {"mamba2",
+     [](const Config& c) {
+       return !c.mamba2 || (c.mamba2->head_dim > 0 && c.mamba2->state > 0 && c.mamba2->groups > 0 &&
+                            c.mamba2->conv > 0 && c.mamba2->chunk > 0);
+     },
+     "needs sizes above 0", "head_dim: 64, state: 128, groups: 1, conv: 4, chunk: 256"},
+    {"mamba2.heads", [](const Config& c) { return !c.mamba2 || within(c.state_heads(), k_max_heads); },
+     "is out of range", "leave it out for 2 x hidden / head_dim"},
+    {"mamba2.heads",
+     [](const Config& c) {
+       return !c.mamba2 || c.mamba2->heads || c.mamba2->head_dim < 1 || 2 * c.hidden % c.mamba2->head_dim == 0;
+     },
+     "is needed, because head_dim does not divide 2 x hidden", "number of heads of the mixer"},
+    {"mamba2.groups",
+     [](const Config& c) { return !c.mamba2 || c.mamba2->groups < 1 || c.state_heads() % c.mamba2->groups == 0; },
+     "does not divide the mixer's heads", "every group serves the same number of heads"},
     {"mla", [](const Config& c) { return !c.mla || c.kv_head_count() == c.heads; },
      "gives every query head a key of its own", "leave kv_heads out"},
     {"mla",
@@ -232,25 +284,26 @@ const config::Choices<Residual> k_residuals{{"standard", Residual::standard},
                                             {"ladder", Residual::ladder},
                                             {"kraken", Residual::kraken},
                                             {"parallel", Residual::parallel}};
-const config::Choices<AttentionKind> k_attentions{{"full", AttentionKind::full},
-                                                  {"nope", AttentionKind::nope},
-                                                  {"mla", AttentionKind::mla},
-                                                  {"linear", AttentionKind::linear},
-                                                  {"delta", AttentionKind::delta}};
+const config::Choices<AttentionKind> k_attentions{{"full", AttentionKind::full},   {"nope", AttentionKind::nope},
+                                                  {"mla", AttentionKind::mla},     {"linear", AttentionKind::linear},
+                                                  {"delta", AttentionKind::delta}, {"mamba2", AttentionKind::mamba2},
+                                                  {"none", AttentionKind::none}};
 
 void describe_shape(config::Fields& f, Config& c) {
   f.count("layers", c.layers, {.doc = "blocks", .required = true, .minimum = 1, .maximum = k_max_layers});
   f.count("hidden", c.hidden,
           {.doc = "width of the residual stream", .required = true, .minimum = 1, .maximum = k_max_width});
-  f.count("heads", c.heads, {.doc = "query heads", .required = true, .minimum = 1, .maximum = k_max_heads});
+  f.count("heads", c.heads,
+          {.doc = "query heads; 0 where no block has attention", .required = true, .maximum = k_max_heads});
   f.count("kv_heads", c.kv_heads, {.doc = "key and value heads; default heads", .minimum = 1, .maximum = k_max_heads});
   f.count("head_dim", c.head_dim,
           {.doc = "width of one head; default hidden / heads (kraken: hidden x ways / heads)",
            .minimum = 1,
            .maximum = k_max_width});
-  f.count(
-      "ffn", c.ffn,
-      {.doc = "inner width of the MLP, of each half when gated", .required = true, .minimum = 1, .maximum = k_max_ffn});
+  f.count("ffn", c.ffn,
+          {.doc = "inner width of the MLP, of each half when gated; 0 where no block has a dense MLP",
+           .required = true,
+           .maximum = k_max_ffn});
   f.flag("gated_mlp", c.gated_mlp, {.doc = "two input projections, one through the activation", .required = true});
   f.count("vocab", c.vocab,
           {.doc = "tokens in the vocabulary", .required = true, .minimum = 1, .maximum = k_max_vocab});
@@ -339,6 +392,26 @@ void validate(const TransformerConfig& config) {
   diagnostics.raise_if_errors();
 }
 
+std::vector<std::int64_t> layer_weights(const TransformerConfig& c) {
+  const auto weights = [&](const BlockPattern& block) {
+    const AttentionKind kind = c.attention_of(block).kind;
+    std::int64_t width = block.mlp == MlpKind::none ? 0 : (c.gated_mlp ? 3 : 2) * c.ffn;
+    if (kind == AttentionKind::mamba2)
+      width += 3 * c.state_heads() * c.mamba2->head_dim;
+    else if (kind != AttentionKind::none)
+      width += 4 * c.heads * c.head_size();
+    return width * c.hidden;
+  };
+  std::vector<std::int64_t> pattern;
+  for (const BlockPattern& block : c.blocks)
+    pattern.insert(pattern.end(), static_cast<std::size_t>(block.repeat), weights(block));
+  if (pattern.empty()) pattern.push_back(weights({}));
+  std::vector<std::int64_t> layers;
+  for (std::int64_t layer = 0; layer < c.layers; ++layer)
+    layers.push_back(pattern[static_cast<std::size_t>(layer) % pattern.size()]);
+  return layers;
+}
+
 TransformerConfig for_sequence(TransformerConfig config, std::int64_t sequence) {
   for (BlockPattern& block : config.blocks) {
     if (!block.attention || block.attention->kind != AttentionKind::chunked) continue;
@@ -392,10 +465,11 @@ void describe(config::Value& value, AttentionPattern& attention) {
 
 void describe(config::Fields& f, BlockPattern& block) {
   f.count("repeat", block.repeat, {.doc = "consecutive equal blocks", .minimum = 1, .maximum = k_max_layers});
-  f.choice("mlp", block.mlp, {{"dense", MlpKind::dense}, {"moe", MlpKind::moe}},
-           {.doc = "dense or mixture of experts"});
+  f.choice("mlp", block.mlp, {{"dense", MlpKind::dense}, {"moe", MlpKind::moe}, {"none", MlpKind::none}},
+           {.doc = "dense, mixture of experts, or none"});
   f.value("attention", block.attention,
-          {.doc = "full, nope (full without rotation), {sliding: N}, {chunked: N}, mla, linear or delta"});
+          {.doc = "full, nope (full without rotation), {sliding: N}, {chunked: N}, mla, linear, delta, mamba2 (a "
+                  "state-space mixer in its place), or none"});
 }
 
 void describe(config::Fields& f, MixtureConfig& m) {
@@ -467,6 +541,27 @@ void describe(config::Fields& f, DeltaConfig& d) {
            .maximum = k_max_width});
 }
 
+void describe(config::Fields& f, Mamba2Config& m) {
+  f.count("heads", m.heads, {.doc = "default 2 x hidden / head_dim", .minimum = 1, .maximum = k_max_heads});
+  f.count("head_dim", m.head_dim, {.doc = "width of one head", .minimum = 1, .maximum = k_max_width});
+  f.count("state", m.state,
+          {.doc = "numbers that a head keeps for each of its dimensions", .minimum = 1, .maximum = k_max_state});
+  f.count(
+      "groups", m.groups,
+      {.doc = "sets of heads, each with one B and one C, which write and read its states; tensor-parallel ranks hold "
+              "whole groups",
+       .minimum = 1,
+       .maximum = k_max_heads});
+  f.count("conv", m.conv,
+          {.doc = "tokens that the causal convolution sees, the current one included",
+           .minimum = 1,
+           .maximum = k_max_state});
+  f.count("chunk", m.chunk,
+          {.doc = "tokens between two states that are written out", .minimum = 1, .maximum = k_max_chunk});
+  f.flag("bias", m.bias, {.doc = "biases of the input and the output projection"});
+  f.flag("conv_bias", m.conv_bias, {.doc = "bias of the convolution"});
+}
+
 void describe(config::Fields& f, PredictionConfig& p) {
   f.count("depth", p.depth,
           {.doc = "modules, each for one token further ahead; 0: none",
@@ -486,6 +581,7 @@ void describe(config::Fields& f, TransformerConfig& c) {
   f.object("moe", c.moe, {.doc = "mixture of experts"});
   f.object("mla", c.mla, {.doc = "latent attention"});
   f.object("delta", c.delta, {.doc = "attention by a gated delta rule"});
+  f.object("mamba2", c.mamba2, {.doc = "state-space mixer of the blocks that name it"});
   f.object("mtp", c.mtp, {.doc = "multi-token prediction: a block, a projection and a loss for each further token"});
   for (const Rule& rule : k_rules) {
     f.check(

@@ -56,7 +56,7 @@ bool LayerLowering::recomputes(ir::OperatorId id) const {
     if (!options_.recompute_all || !options_.recompute_ends) return false;
     return layer_.position == ir::Position::entry || id <= result_operator();
   }
-  if (options_.recompute_all) return true;
+  if (options_.recompute_all || layer_.graph.op(id).reruns) return true;
   return named(options_.recompute, layer_.graph.op(id));
 }
 

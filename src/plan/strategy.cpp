@@ -15,7 +15,7 @@ core::ConfigurationError wrong(const char* key, std::string message, std::string
 }
 
 std::vector<SplitRule> split_rules(const Strategy& strategy) {
-  SplitRule rule{.axis = Axis::tensor, .size = strategy.tensor, .dims = {"ways", "kv_heads", "ffn"}};
+  SplitRule rule{.axis = Axis::tensor, .size = strategy.tensor, .dims = {"ways", "kv_heads", "state_groups", "ffn"}};
   if (strategy.vocab_parallel) rule.dims.push_back("vocab");
   if (strategy.sequence_parallel) rule.dims.push_back("sequence");
   return {rule};

@@ -58,7 +58,7 @@ class Interpreter {
     return of(access.tensor).at(static_cast<std::size_t>(index));
   }
 
-  // Contractions multiply what they read; everything else here adds. An addend of a contraction is added once per
+  // Contractions multiply their factors; everything else here adds. What a contraction reads besides is added once per
   // result.
   void visit(const ir::Operator& op, const std::vector<std::int64_t>& point) {
     const ir::Access* written = nullptr;
@@ -70,7 +70,7 @@ class Interpreter {
     for (const ir::Access& access : op.accesses) {
       if (access.mode != ir::Mode::read) continue;
       const std::int64_t factor = element(access, point);
-      if (product && access.addend)
+      if (product && !access.is_factor())
         added += first_visit(op, *written, point) ? factor : 0;
       else
         result = product ? result * factor : result + factor;

@@ -163,6 +163,28 @@ TEST_CASE("A product of two activations that share an ancestor") {
   Check(graph).run();
 }
 
+TEST_CASE("Parts of a tensor whose readers share one gradient; a product added to what is there") {
+  // p = x w; y[t, n] += p[t, k] u[n, k]; z[t, n] = y[t, n] + sum of p[t, k + 1] v[n, k], k < 3: the parts overlap.
+  ir::Graph graph;
+  const ir::TensorId x = named(graph, "x", ir::Role::activation, {3, 4});
+  graph.set_inputs({x});
+  const ir::TensorId w = named(graph, "w", ir::Role::parameter, {4, 4});
+  const ir::TensorId u = named(graph, "u", ir::Role::parameter, {2, 3});
+  const ir::TensorId v = named(graph, "v", ir::Role::parameter, {2, 3});
+  const ir::TensorId p = product(graph, x, w, "p", 3, 4, 4);
+  graph.share_gradient(p);
+  const ir::TensorId y = product(graph, p, u, "y", 3, 2, 3);
+  const ir::TensorId z = named(graph, "z", ir::Role::activation, {3, 2});
+  append(graph, operation("z", ir::Kind::contraction, {{"t", extent(3)}, {"n", extent(2)}, {"k", extent(3)}}, 2.0),
+         {read(p, {at(0), loopnest::Affine::of(2, 1, 1)}), read(v, {at(1), at(2)}),
+          read(y, {at(0), at(1)}, ir::InputGradient::passed), accumulate(z, {at(0), at(1)})});
+  graph.set_outputs({z});
+  graph.differentiate({.parameter_gradient = k_format});
+  // Two gradients of each product, and no sum over what both of them read.
+  REQUIRE(graph.operators().size() == 3 + 3 * 2);
+  Check(graph).run();
+}
+
 TEST_CASE("A strided convolution with padding by guards") {
   // out[b, o, y] += in[b, i, 2 y + r - 1] w[o, i, r] where 0 <= 2 y + r - 1 < 6
   ir::Graph graph;

@@ -56,6 +56,19 @@ Json draw_delta(Draw& draw, std::int64_t tp) {
           {"convolution", draw.between(1, 4)}};
 }
 
+// Its groups are spread over the tensor-parallel ranks.
+Json draw_mixer(Draw& draw, std::int64_t tp) {
+  const std::int64_t groups = tp * draw.power_of_two(0, 2);
+  Json mixer{{"heads", groups * draw.power_of_two(0, 3)}, {"groups", groups}};
+  if (draw.coin()) mixer["head_dim"] = draw.one<std::int64_t>({16, 64, 80, 128});
+  if (draw.coin()) mixer["state"] = draw.one<std::int64_t>({16, 64, 100, 256});
+  if (draw.coin()) mixer["conv"] = draw.between(1, 5);
+  if (draw.coin()) mixer["chunk"] = draw.one<std::int64_t>({16, 100, 128, 256});
+  if (draw.coin()) mixer["bias"] = draw.coin();
+  if (draw.coin()) mixer["conv_bias"] = draw.coin();
+  return mixer;
+}
+
 // A pattern whose length divides the layers.
 Json draw_blocks(Draw& draw, const Json& model, std::int64_t layers, std::int64_t sequence) {
   Json blocks = Json::array();
@@ -69,7 +82,7 @@ Json draw_blocks(Draw& draw, const Json& model, std::int64_t layers, std::int64_
     Json block = Json::object();
     if (repeat > 1 || draw.coin()) block["repeat"] = repeat;
     if (draw.coin()) block["mlp"] = model.contains("moe") && draw.coin() ? "moe" : "dense";
-    const std::int64_t attention = draw.between(0, 8);
+    const std::int64_t attention = draw.between(0, 10);
     if (attention == 0) block["attention"] = "full";
     if (attention == 1 || attention == 2) block["attention"] = {{"sliding", draw.between(1, 2 * sequence)}};
     if (attention == 3 && model.contains("mla")) block["attention"] = "mla";
@@ -78,6 +91,9 @@ Json draw_blocks(Draw& draw, const Json& model, std::int64_t layers, std::int64_
     if (attention == 6 && model.contains("delta")) block["attention"] = "delta";
     if (attention == 7 && model.value("causal", true))
       block["attention"] = {{"chunked", draw.coin() ? draw.divisor_of(sequence) : sequence + draw.between(0, 64)}};
+    if (attention >= 8 && model.contains("mamba2")) block["attention"] = "mamba2";
+    if (draw.chance(0.1)) block["attention"] = "none";
+    if (block.value("attention", Json()) != "none" && draw.chance(0.15)) block["mlp"] = "none";
     blocks.push_back(std::move(block));
     left -= repeat;
   }
@@ -179,7 +195,9 @@ DrawnModel draw_inline(Draw& draw, const Surroundings& around) {
     model["mla"] = draw_latent(draw);
   }
   if (standard && draw.chance(0.15)) model["delta"] = draw_delta(draw, around.tp);
-  if (standard && draw.chance(0.3)) model["blocks"] = draw_blocks(draw, model, around.layers, around.sequence);
+  if (standard && draw.chance(0.2)) model["mamba2"] = draw_mixer(draw, around.tp);
+  if (standard && draw.chance(model.contains("mamba2") ? 0.8 : 0.3))
+    model["blocks"] = draw_blocks(draw, model, around.layers, around.sequence);
   const bool exflow = model.contains("moe") && model["moe"].value("dispatcher", "") == "exflow";
   if (residual == "standard" && !exflow && draw.chance(0.12)) {
     model["mtp"] = {{"depth", draw.between(0, 2)}};
@@ -202,6 +220,9 @@ DrawnModel draw_named(Draw& draw, const Shelf& shelf, const Surroundings& around
   });
   const std::string name = draw.of(names);
   const Shelf::Model& shipped = shelf.models.at(name);
+  const bool mixers = shipped.block.contains("mamba2");
+  if (mixers && shipped.block["mamba2"].value("groups", std::int64_t{1}) % around.tp != 0)
+    return draw_inline(draw, around);
   DrawnModel result{.model = Json{{shipped.huggingface && draw.coin() ? "hf" : "file", name}},
                     .moe = shipped.block.contains("moe") ? shipped.block["moe"] : Json(),
                     .layers = around.layers,
@@ -215,7 +236,8 @@ DrawnModel draw_named(Draw& draw, const Shelf& shelf, const Surroundings& around
   }
   result.model["layers"] = around.layers;
   if (shipped.block.contains("blocks") && !shipped.block["blocks"].empty())
-    result.model["blocks"] = Json::array({{{"repeat", 1}, {"mlp", result.moe.is_null() ? "dense" : "moe"}}});
+    result.model["blocks"] = mixers ? Json::array({{{"repeat", 1}, {"attention", "mamba2"}, {"mlp", "none"}}})
+                                    : Json::array({{{"repeat", 1}, {"mlp", result.moe.is_null() ? "dense" : "moe"}}});
   if (learned) result.model["max_positions"] = around.sequence;
   if (around.separate_ends || draw.chance(0.1)) result.model["tied_embeddings"] = false;
   if (draw.chance(0.3)) result.model["causal"] = draw.coin();

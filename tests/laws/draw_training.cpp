@@ -30,7 +30,7 @@ Json draw_changes(Draw& draw, const Json& recipe) {
   if (!recipe.contains("narrow") || !draw.chance(0.6)) return over;
   Json& narrow = over["narrow"] = recipe["narrow"];
   const auto narrow_format = [&](const char* key) {
-    if (draw.chance(0.5)) narrow[key] = draw.coin() ? draw.word({"fp8_e4m3", "fp8_e5m2"}) : draw.of(k_formats);
+    if (draw.chance(0.5)) narrow[key] = draw.coin() ? draw.word({"fp8_e4m3", "fp8_e5m2", "fp16"}) : draw.of(k_formats);
   };
   narrow_format("weights");
   narrow_format("gradients");

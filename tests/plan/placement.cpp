@@ -92,12 +92,13 @@ TEST_CASE("Mesh: strides from the inside out, coordinates back") {
 TEST_CASE("The rules a strategy stands for") {
   plan::Strategy s;
   s.tensor = 8;
-  REQUIRE(plan::split_rules(s).front().dims == std::vector<std::string>{"ways", "kv_heads", "ffn"});
+  REQUIRE(plan::split_rules(s).front().dims == std::vector<std::string>{"ways", "kv_heads", "state_groups", "ffn"});
   s.sequence_parallel = true;
-  REQUIRE(plan::split_rules(s).front().dims == std::vector<std::string>{"ways", "kv_heads", "ffn", "sequence"});
+  REQUIRE(plan::split_rules(s).front().dims ==
+          std::vector<std::string>{"ways", "kv_heads", "state_groups", "ffn", "sequence"});
   s.vocab_parallel = true;
   REQUIRE(plan::split_rules(s).front().dims ==
-          std::vector<std::string>{"ways", "kv_heads", "ffn", "vocab", "sequence"});
+          std::vector<std::string>{"ways", "kv_heads", "state_groups", "ffn", "vocab", "sequence"});
 }
 
 TEST_CASE("Memory profiles in a row") {

@@ -27,6 +27,7 @@ class Graph {
   TensorId add_tensor(Tensor tensor);
   OperatorId add_operator(Operator op);
   void set_format(TensorId tensor, numerics::Format format) { tensors_[static_cast<std::size_t>(tensor)].format = format; }
+  void share_gradient(TensorId tensor) { tensors_[static_cast<std::size_t>(tensor)].one_gradient = true; }
   void set_role(TensorId tensor, Role role) { tensors_[static_cast<std::size_t>(tensor)].role = role; }
   // The layer's boundary, in order. An input is produced by the previous layer, an output consumed by the next.
   void set_inputs(std::vector<TensorId> inputs) { inputs_ = std::move(inputs); }

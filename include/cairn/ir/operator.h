@@ -43,6 +43,9 @@ struct Access {
   // The tensor enters by addition (a bias). Its gradient is a plain sum, of the output's gradient in a contraction; elsewhere of
   // the gradient of the first `computed` activation input, unless the operator reduces for another parameter anyway.
   bool addend = false;
+
+  // A factor of a product: read, and neither added to the result nor passed on to it.
+  bool is_factor() const { return mode == Mode::read && !addend && gradient != InputGradient::passed; }
 };
 
 struct Operator {
@@ -76,6 +79,8 @@ struct Operator {
   // that operator. The two are recomputed together. -1: none.
   OperatorId converts = -1;
 
+  // Its kernel keeps nothing that it makes: what backward reads of that is made again there, whatever else is recomputed.
+  bool reruns = false;
   // A selection whose derivative is a scatter into zeros: another operator writes the whole gradient before it.
   bool fills_gradient = false;
   // A contraction that keeps the format of its operands whatever narrow_products() is asked for (a router).

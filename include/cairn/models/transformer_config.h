@@ -24,6 +24,8 @@ inline constexpr std::int64_t k_max_ffn = 4 * k_max_width;
 inline constexpr std::int64_t k_max_prediction_depth = 16;
 inline constexpr std::int64_t k_max_ways = std::int64_t{1} << 10;
 inline constexpr std::int64_t k_max_experts = std::int64_t{1} << 16;
+inline constexpr std::int64_t k_max_state = std::int64_t{1} << 12;  // also of the taps of a convolution
+inline constexpr std::int64_t k_max_chunk = std::int64_t{1} << 16;
 inline constexpr std::int64_t k_max_vocab = std::int64_t{1} << 24;
 inline constexpr std::int64_t k_max_positions = std::int64_t{1} << 32;  // also of a sliding window
 
@@ -43,12 +45,12 @@ enum class Activation : std::uint8_t { gelu, silu, relu, squared_relu, clamped_s
 // parallel: attention and MLP both read what the block reads, x' = x + attention(norm1(x)) + mlp(norm2(x)); either joins
 // the stream by itself.
 enum class Residual : std::uint8_t { standard, ladder, kraken, parallel };
-enum class MlpKind : std::uint8_t { dense, moe };
+enum class MlpKind : std::uint8_t { dense, moe, none };
 // nope: full attention whose queries and keys are not rotated. chunked: full attention inside consecutive chunks of the
-// sequence. delta: see DeltaConfig.
-enum class AttentionKind : std::uint8_t { full, sliding, mla, linear, nope, chunked, delta };
+// sequence. delta: see DeltaConfig. mamba2: a state-space mixer in place of attention, see Mamba2Config.
+enum class AttentionKind : std::uint8_t { full, sliding, mla, linear, nope, chunked, delta, mamba2, none };
 
-// Causal attention of one block; `window`: the number of keys a query sees, itself included (sliding), or the tokens of
+// What mixes the tokens of one block: causal attention, a mixer, or nothing. `window`: the number of keys a query sees, itself included (sliding), or the tokens of
 // a chunk (chunked).
 struct AttentionPattern {
   AttentionKind kind = AttentionKind::full;
@@ -106,6 +108,19 @@ struct DeltaConfig {
   std::int64_t group() const { return value_heads / key_heads; }
 };
 
+// A state-space mixer (Mamba-2, arXiv 2405.21060, sections 6 and 7): every head carries a state of head_dim x state numbers
+// from token to token; B and C, which write and read it, are common to the heads of a group.
+struct Mamba2Config {
+  std::optional<std::int64_t> heads = {};  // default: 2 x hidden / head_dim
+  std::int64_t head_dim = 64;
+  std::int64_t state = 128;
+  std::int64_t groups = 1;
+  std::int64_t conv = 4;     // tokens that the causal convolution before it sees, the current one included
+  std::int64_t chunk = 256;  // tokens between two states that are written out
+  bool bias = false;         // of its input and output projections
+  bool conv_bias = true;
+};
+
 // Multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2): module k of `depth` predicts the token k further
 // ahead from what the one before it made of the same position and the embedding of the token k ahead,
 //   h_k = block_k( M_k (norm(h_{k-1}), norm(embedding)) ),  M_k [h, 2 h],  loss_k = head(h_k)
@@ -125,10 +140,10 @@ struct TransformerConfig {
   std::string name;
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
-  std::int64_t heads = 0;
+  std::int64_t heads = 0;                // 0: no block has attention
   std::optional<std::int64_t> kv_heads;  // default: heads
   std::optional<std::int64_t> head_dim;  // default: hidden x ways / heads
-  std::int64_t ffn = 0;                  // inner width of the MLP; of each of its two halves when gated
+  std::int64_t ffn = 0;                  // inner width of the MLP, of each half when gated; 0: no dense MLP
   bool gated_mlp = false;                // no default in files
   std::int64_t vocab = 0;
   std::optional<std::int64_t> vocab_multiple;  // absent: the vocabulary is not padded
@@ -160,6 +175,7 @@ struct TransformerConfig {
   std::optional<MixtureConfig> moe;
   std::optional<LatentConfig> mla;
   std::optional<DeltaConfig> delta;
+  std::optional<Mamba2Config> mamba2;
   std::optional<PredictionConfig> mtp;
   std::vector<BlockPattern> blocks;  // repeated until `layers` is reached; empty: equal blocks, see default_block()
 
@@ -171,8 +187,12 @@ struct TransformerConfig {
   std::int64_t prediction_depth() const { return mtp ? mtp->depth : 0; }
   std::int64_t kv_head_count() const { return kv_heads.value_or(heads); }
   // Query heads that share one key and value head.
-  std::int64_t group() const { return heads / kv_head_count(); }
-  std::int64_t head_size() const { return head_dim.value_or(hidden * ways / heads); }
+  std::int64_t group() const { return heads == 0 ? 0 : heads / kv_head_count(); }
+  std::int64_t head_size() const { return head_dim.value_or(heads == 0 ? 0 : hidden * ways / heads); }
+  // Heads of the state-space mixer.
+  std::int64_t state_heads() const {
+    return mamba2->heads.value_or(mamba2->head_dim > 0 ? 2 * hidden / mamba2->head_dim : 0);
+  }
   bool has_qkv_bias() const { return qkv_bias.value_or(bias); }
   bool has_projection_bias() const { return projection_bias.value_or(bias); }
   bool has_mlp_bias() const { return mlp_bias.value_or(bias); }
@@ -190,6 +210,10 @@ struct TransformerConfig {
 // Throws core::ConfigurationError with everything that is inconsistent or not modelled yet.
 void validate(const TransformerConfig& config);
 
+// Weights of every layer's matrices, by which a model is cut into stages: four of attention as if every head had keys and
+// values of its own, or the three of a state-space mixer, and those of a dense MLP.
+std::vector<std::int64_t> layer_weights(const TransformerConfig& config);
+
 // The configuration as trained with sequences of `sequence` tokens: fills max_positions in where it is absent; attention
 // in chunks that hold the whole sequence is full attention. Throws core::ConfigurationError when a learned position
 // table is shorter than the sequence, or when chunks do not divide it.
@@ -200,6 +224,7 @@ void describe(config::Fields& fields, BlockPattern& block);
 void describe(config::Fields& fields, MixtureConfig& mixture);
 void describe(config::Fields& fields, LatentConfig& latent);
 void describe(config::Fields& fields, DeltaConfig& delta);
+void describe(config::Fields& fields, Mamba2Config& mixer);
 void describe(config::Fields& fields, PredictionConfig& prediction);
 void describe(config::Fields& fields, TransformerConfig& config);
 
