@@ -63,7 +63,7 @@ const config::Choices<Optimizer>& optimizers() {
   return choices;
 }
 void describe(Fields& fields, OptimizerChoice& optimizer) {
-  fields.choice("kind", optimizer.kind, optimizers(), {.doc = "optimizer", .required = true});
+  fields.choice("kind", optimizer.kind, optimizers(), {.doc = "which optimizer", .required = true});
   fields.count("block", optimizer.block,
                {.doc = "8-bit ones: elements that share a scale, 256 or 2048", .minimum = 256, .maximum = 2048});
   fields.check(
