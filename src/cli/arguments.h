@@ -55,6 +55,7 @@ struct BoundArguments {
   std::string accelerator;
   std::int64_t devices = 0;  // that share the work; 0: one
   std::string cluster;       // whose links join them
+  std::vector<std::string> overrides;  // of its keys
   std::string model;
   std::optional<std::int64_t> layer;  // 1: the first block, 0: the embedding; none: every class once
   std::int64_t sequence = 0;          // tokens; 0: 2048 or as many positions as the model has
@@ -101,7 +102,7 @@ struct CalibrateArguments {
   std::string output;  // the calibration file; empty: none is written
   std::string gpu;
   std::string base;
-  bool json = false;
+  ResultArguments result;  // goes to standard output
 };
 
 struct TopologyArguments {

@@ -47,7 +47,7 @@ int command(const CalibrateArguments& arguments, Context& context) {
     file.finish();
   }
   Output output("");
-  output.write(arguments.json ? report::json(result) : report::text(result));
+  output.write(arguments.result.json ? report::json(result) : report::text(result));
   output.finish();
   return k_ok;
 }

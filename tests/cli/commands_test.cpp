@@ -157,6 +157,11 @@ TEST_CASE("Completion knows the names of configurations") {
   completes("cairn run --set training.framework = meg", 5, "megatron");
   completes("cairn run --set strategy.schedule = zb", 5, "zb-h1");
   completes("cairn help sch", 2, "schedule");
+  completes("cairn help ter", 2, "terms");
+  completes("cairn validate korth", 2, "korthikanti2022_table5");
+  completes("cairn bound --dtype fp8", 3, "fp8_e4m3");
+  completes("cairn topology --set nod", 3, "nodes=");
+  completes("cairn bound --set accelerator = h20", 5, "h200-sxm-141gb");
 }
 
 TEST_CASE("Names of files that a shell would read are no words of a completion script") {
