@@ -70,8 +70,16 @@ class Parser : private Declarations {
     add_json(sub, result);
     add_output(sub, "-o,--output", result.output, "write the result to a file");
   }
+  // A result that is also a table.
+  void add_table(CLI::App& sub, ResultArguments& result) {
+    add_result(sub, result);
+    add_csv(sub, result);
+  }
   static void add_json(CLI::App& sub, ResultArguments& result) {
     sub.add_flag("--json", result.json, "one JSON document instead of text");
+  }
+  static void add_csv(CLI::App& sub, ResultArguments& result) {
+    sub.add_flag("--csv", result.csv, "a table (RFC 4180) instead of text; its columns are the JSON's keys");
   }
   void set_experiment(CLI::App& sub, std::vector<std::string>& overrides) {
     add_overrides(sub, overrides, {"experiment"}, "override a key, as in strategy.tp=4; may be repeated");
@@ -93,7 +101,7 @@ class Parser : private Declarations {
     sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result; with -o these gather in FILE.tmp.PROCESS, which becomes FILE at the end")
         ->type_name(k_file);
     add_output(*sub, "--trace", run_.trace, "write a timeline that Perfetto and chrome://tracing load");
-    add_result(*sub, run_.result);
+    add_table(*sub, run_.result);
     example(*sub, "cairn run llama3-8b-fsdp-dgx-h100 --set training.seq_len=4096 --set strategy.recompute=full",
         "A line of a batch is a whole experiment, which may extend another, or {\"file\": NAME, \"set\": {\"strategy.tp\": 4}}; one that\n"
         "cannot be run is answered by an error with its number. Exit codes: 0 it fits, 1 it does not, 2 refused, 3 reading or\n"
@@ -136,7 +144,7 @@ class Parser : private Declarations {
     choose(sub->add_option("--attention", bound_.attention, "unfused (default; latent attention: flash2), fused_softmax or flash2"), attentions_)
         ->type_name("KERNEL")
         ->capture_default_str();
-    add_result(*sub, bound_.result);
+    add_table(*sub, bound_.result);
     example(*sub, "cairn bound 'matmul m=8192 n=8192 k=8192' --fast 228KiB", operators_text());
   }
 
@@ -147,7 +155,7 @@ class Parser : private Declarations {
     name_of(show->add_option("experiment", show_.experiment, "an experiment file or name"), {"experiments"})->required()->type_name(k_file);
     show->add_flag("--origin", show_.origin, "where each value comes from");
     set_experiment(*show, show_.overrides);
-    add_result(*show, show_.result);
+    add_table(*show, show_.result);
     example(*show, "cairn config show llama3-8b-fsdp-dgx-h100 --origin");
     CLI::App* model = command(*group, "model", "size and shape of a model", model_);
     name_of(model->add_option("model", model_.name, "a model file, a Hugging Face config.json, or a name"), {"models"})->required()->type_name("NAME");
@@ -163,7 +171,7 @@ class Parser : private Declarations {
     CLI::App* sub = command(app_, "validate", "hold predictions against published and measured runs", validate_);
     name_of(sub->add_option("family", validate_.names, "families of measurements; default: all"), {k_families})->type_name("NAME");
     sub->add_option("--data", validate_.data, "a folder of further tables (CSV); default: the variable CAIRN_DATA")->type_name("DIR");
-    add_result(*sub, validate_.result);
+    add_table(*sub, validate_.result);
     example(*sub, "cairn validate korthikanti2022_table5");
   }
 
@@ -180,6 +188,7 @@ class Parser : private Declarations {
                     "the calibration that supplies what is not measured; default: the accelerator's own"), {"calibration"})
         ->type_name("NAME");
     add_json(*sub, calibrate_.result);
+    add_csv(*sub, calibrate_.result);
     example(*sub, "cairn calibrate probe.json all_reduce_perf.txt -o configs/calibration/h100-sxm5-80gb.yaml",
         "Errors are predicted / measured - 1, in sample and of whole groups that the fit did not see.");
   }
@@ -199,7 +208,7 @@ class Parser : private Declarations {
         ->capture_default_str();
     add_output(*sub, "--svg", topology_.svg, "draw it (small networks)");
     add_output(*sub, "--dot", topology_.dot, "write it for Graphviz (small networks)");
-    add_result(*sub, topology_.result);
+    add_table(*sub, topology_.result);
     example(*sub, "cairn topology --compare hx2mesh-1024 fat-tree-1024 torus-1024",
         "Of flows, bytes and start_s may have a unit (2GB, 5ms), src and dst be names of a graph's nodes. after: rows that must\n"
         "have ended first, separated by ';' and counted from 1, or from 0 where row 0 is named.");
@@ -251,7 +260,7 @@ class Parser : private Declarations {
     sub->add_option("--fill", schedule_.fill, "work for the bubbles (YAML): how often it is done, how full the devices are")->type_name(k_file);
     sub->add_option("--file", schedule_.file, "a schedule of your own (YAML) in place of a kind")->type_name(k_file);
     add_output(*sub, "--svg", schedule_.svg, "draw it");
-    add_result(*sub, schedule_.result);
+    add_table(*sub, schedule_.result);
     example(*sub, "cairn schedule zb-h1 --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1");
   }
 

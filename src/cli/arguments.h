@@ -25,6 +25,7 @@ struct CommonArguments {
 
 struct ResultArguments {
   bool json = false;
+  bool csv = false;    // neither: text
   std::string output;  // a file; empty: standard output
 };
 

@@ -8,8 +8,18 @@
 namespace cairn::cli {
 namespace {
 
+void check_form(const ResultArguments& result) {
+  if (result.json && result.csv)
+    throw core::ConfigurationError("--csv", "given beside --json", "a result is a document or a table: leave one of them out");
+}
+
 template <class Command>
 void check_one(const Command& /*every combination of its options*/) {}
+
+void check_one(const ConfigShowArguments& show) {
+  if (show.result.csv && !show.origin)
+    throw core::ConfigurationError("--csv", "an experiment is no table", "add --origin, for one row a key");
+}
 
 void check_one(const ScheduleArguments& schedule) {
   const int asked = (schedule.kind.empty() ? 0 : 1) + (schedule.file.empty() ? 0 : 1) + (schedule.list ? 1 : 0) + (schedule.compare ? 1 : 0);
@@ -85,7 +95,12 @@ void check_one(const RunArguments& run) {
 }  // namespace
 
 void check(const CommandArguments& command) {
-  std::visit([](const auto& arguments) { check_one(arguments); }, command);
+  std::visit(
+      [](const auto& arguments) {
+        if constexpr (requires { arguments.result; }) check_form(arguments.result);
+        check_one(arguments);
+      },
+      command);
 }
 
 }  // namespace cairn::cli

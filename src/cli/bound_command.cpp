@@ -26,6 +26,7 @@
 #include "exchange_bound.h"
 #include "exit_code.h"
 #include "layer_bound.h"
+#include "result_form.h"
 
 namespace cairn::cli {
 namespace {
@@ -240,8 +241,9 @@ void add_exchange_network(report::BoundAnswer& answer, const BoundArguments& arg
 
 int answered(const report::BoundAnswer& answer, const BoundArguments& arguments, Context& context) {
   Output output(arguments.result.output, context.read);
-  output.write(arguments.result.json ? report::json(answer, context.tool) + "\n"
-                                     : report::text(answer, {.color = context.color(output)}));
+  output.write(in_form(
+      arguments.result, [&] { return report::json(answer, context.tool); },
+      [&] { return report::text(answer, {.color = context.color(output)}); }));
   output.finish();
   return answer.moves && !answer.moves->cost ? k_negative : k_ok;
 }

@@ -380,6 +380,16 @@ LoadedExperiment load(const config::Loader& loader, const std::string& name,
   return load_file(loader, file, overrides);
 }
 
+LoadedExperiment read(const config::Loader& loader, const config::Node& node, const std::vector<std::string>& overrides) {
+  core::Diagnostics diagnostics;
+  config::Sources sources;
+  const config::Node whole = loader.noting(sources).extended(node, k_kind, diagnostics);
+  diagnostics.raise_if_errors();
+  LoadedExperiment result = read(whole, overrides);
+  result.sources = std::move(sources);
+  return result;
+}
+
 LoadedExperiment load_file(const config::Loader& loader, const std::filesystem::path& file,
                            const std::vector<std::string>& overrides) {
   core::Diagnostics diagnostics;
