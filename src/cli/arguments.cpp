@@ -9,6 +9,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/numerics/format_names.h"
 #include "command_help.h"
+#include "config_template.h"
 #include "context.h"
 #include "declarations.h"
 #include "glossary_text.h"
@@ -165,6 +166,10 @@ class Parser : private Declarations {
     suggest(list->add_option("kind", list_.kind, "one kind only, such as clusters"), configuration_kinds())->type_name("KIND");
     add_result(*list, list_.result);
     example(*list, "cairn config list clusters");
+    CLI::App* blank = command(*group, "template", "a file to fill in: every key with what it means, and values to begin with", template_);
+    choose(blank->add_option("kind", template_.kind, "what the file shall describe"), template_kinds())->required()->type_name("KIND");
+    add_output(*blank, "-o,--output", template_.output, "write it to a file");
+    example(*blank, "cairn config template cluster", "Keys that may be left out are comments, with their defaults where they have one.");
   }
 
   void validate() {
@@ -352,6 +357,7 @@ class Parser : private Declarations {
   ConfigShowArguments show_;
   ConfigModelArguments model_;
   ConfigListArguments list_;
+  ConfigTemplateArguments template_;
   SchemaArguments schema_;
   ValidateArguments validate_;
   CalibrateArguments calibrate_;

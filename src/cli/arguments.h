@@ -83,6 +83,11 @@ struct ConfigListArguments {
   ResultArguments result;
 };
 
+struct ConfigTemplateArguments {
+  std::string kind;
+  std::string output;
+};
+
 struct SchemaArguments {
   std::string name;  // empty: the list of names
   std::string output;
@@ -160,7 +165,7 @@ struct ImportArguments {
 
 using CommandArguments =
     std::variant<std::monostate, RunArguments, BoundArguments, ConfigShowArguments, ConfigModelArguments,
-                 ConfigListArguments, ValidateArguments, CalibrateArguments, TopologyArguments, ScheduleArguments,
+                 ConfigListArguments, ConfigTemplateArguments, ValidateArguments, CalibrateArguments, TopologyArguments, ScheduleArguments,
                  ImportArguments, SchemaArguments, CompletionArguments>;
 
 struct Arguments {

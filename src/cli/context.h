@@ -43,6 +43,7 @@ int command(const BoundArguments& arguments, Context& context);
 int command(const ConfigShowArguments& arguments, Context& context);
 int command(const ConfigModelArguments& arguments, Context& context);
 int command(const ConfigListArguments& arguments, Context& context);
+int command(const ConfigTemplateArguments& arguments, Context& context);
 int command(const ValidateArguments& arguments, Context& context);
 int command(const CalibrateArguments& arguments, Context& context);
 int command(const TopologyArguments& arguments, Context& context);

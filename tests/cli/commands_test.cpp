@@ -158,6 +158,7 @@ TEST_CASE("Completion knows the names of configurations") {
   completes("cairn run --set strategy.schedule = zb", 5, "zb-h1");
   completes("cairn help sch", 2, "schedule");
   completes("cairn help ter", 2, "terms");
+  completes("cairn config template acc", 3, "accelerator");
   completes("cairn validate korth", 2, "korthikanti2022_table5");
   completes("cairn bound --dtype fp8", 3, "fp8_e4m3");
   completes("cairn topology --set nod", 3, "nodes=");
