@@ -11,6 +11,7 @@
 #include "cairn/config/loader.h"
 #include "cairn/config/read.h"
 #include "cairn/config/yaml.h"
+#include "cairn/core/assert.h"
 #include "cairn/cost/carried.h"
 #include "cairn/hardware/files.h"
 #include "families.h"
@@ -34,6 +35,25 @@ Devices devices_of(const config::Loader& loader, std::span<const measure::Measur
   return devices;
 }
 
+// How an accelerator comes to be known: see accelerator_of().
+std::string steps_for_new(std::string_view device) {
+  return fmt::format(
+      "1. copy the nearest file of configs/accelerators to accelerators/{}.yaml, there or in the folder that "
+      "CAIRN_CONFIGS names; 2. fill in its data sheet; 3. give --base NEAREST, whose calibration supplies what is not "
+      "measured",
+      accelerator_name_for(device));
+}
+
+core::ConfigurationError unknown_devices(const std::vector<std::string>& names) {
+  if (names.empty())
+    return {"--gpu", "the files name no device", "say which accelerator it is, as in --gpu h100-sxm5-80gb"};
+  return {
+      "--gpu", fmt::format("none of the devices is known: {}", fmt::join(names, ", ")),
+      fmt::format("if `cairn config list accelerators` has it under another name, give --gpu NAME, and for good add "
+                  "the line `NAME: [{}]` to configs/devices/names.yaml. If it is new: {}",
+                  names.front(), steps_for_new(names.front()))};
+}
+
 std::string chosen_accelerator(const config::Loader& loader, const Devices& devices, const std::string& named) {
   const std::vector<std::string> known = loader.names("accelerators");
   if (!named.empty()) {
@@ -43,20 +63,19 @@ std::string chosen_accelerator(const config::Loader& loader, const Devices& devi
     const std::string near = core::nearest(named, known);
     throw core::ConfigurationError(
         "--gpu", fmt::format("no accelerator is called '{}'", named),
-        near.empty() ? "`cairn config list accelerators` lists them" : fmt::format("did you mean '{}'?", near));
+        near.empty() ? "`cairn config list accelerators` lists them. A new one: " + steps_for_new(named)
+                     : fmt::format("did you mean '{}'?", near));
   }
   std::set<std::string> found;
   std::vector<std::string> unknown;
   for (const auto& [device, accelerator] : devices) {
-    if (accelerator.empty())
-      unknown.push_back(device.empty() ? "(unnamed)" : device);
-    else
+    if (!accelerator.empty())
       found.insert(accelerator);
+    else if (!device.empty())
+      unknown.push_back(device);
   }
   if (found.size() == 1) return *found.begin();
-  if (found.empty())
-    throw core::ConfigurationError("--gpu", fmt::format("none of the devices is known: {}", fmt::join(unknown, ", ")),
-                                   "say which accelerator it is, as in --gpu h100-sxm5-80gb");
+  if (found.empty()) throw unknown_devices(unknown);
   throw core::ConfigurationError("--gpu",
                                  fmt::format("the files measure several accelerators: {}", fmt::join(found, ", ")),
                                  "choose one, as in --gpu " + *found.begin());
@@ -121,6 +140,27 @@ std::function<double(std::string_view)> peaks_of(const hardware::Accelerator& ac
   };
 }
 
+Limits limits_of(const config::Loader& loader, const hardware::Accelerator& accelerator,
+                 const cost::Calibration& calibration) {
+  const cost::Fabrics fabrics = cost::load_fabrics(loader);
+  const cost::Fabric* fabric = fabrics.find(calibration.fabric);
+  CAIRN_ASSERT(fabric != nullptr);  // it was found when the calibration was loaded
+  return {.peak_flops = peaks_of(accelerator),
+          .link_bandwidth = calibration.transfers.domain.link_bandwidth,
+          .fabric_name = calibration.fabric,
+          .fabric = *fabric};
+}
+
+void count_others(std::span<const measure::MeasurementFile> files, const Rows& rows, Result& result) {
+  const std::set<const measure::Measurement*> wanted(rows.begin(), rows.end());
+  for (const measure::MeasurementFile& file : files) {
+    for (const measure::Measurement& row : file.rows) {
+      if (!wanted.contains(&row))
+        result.drop(fmt::format("measured on another device: {}", row.device.empty() ? "(unnamed)" : row.device), 1);
+    }
+  }
+}
+
 void fit_all(const Rows& rows, const hardware::Accelerator& accelerator, Result& result) {
   std::map<std::string, Rows> by;
   for (const measure::Measurement* row : rows) {
@@ -128,7 +168,7 @@ void fit_all(const Rows& rows, const hardware::Accelerator& accelerator, Result&
     const bool launch = kind == "launch" || kind == "graph";
     by[kind == "gemm" || kind == "attention" || launch ? kind
        : is_memory_bound(kind)                         ? "memory"
-       : is_collective(kind)                           ? "collective"
+       : collective_of(kind)                           ? "collective"
                                                        : "other"]
         .push_back(row);
   }
@@ -161,7 +201,7 @@ void require_something(const Result& result, std::span<const measure::Measuremen
     diagnostic.line = files.front().rows.empty() ? 1 : files.front().rows.front().line;
     diagnostic.column = 1;
     diagnostic.message = fmt::format("{} {}: {}", family.kind, family.type, *family.skipped);
-    diagnostic.hint = "measure more shapes";
+    diagnostic.hint = family.remedy;
     why.push_back(std::move(diagnostic));
   }
   if (why.empty())
@@ -181,12 +221,10 @@ Result calibrate(const config::Loader& loader, std::span<const measure::Measurem
   const Rows rows = rows_of(files, devices, options, result.accelerator);
   const hardware::Accelerator accelerator = hardware::load_accelerator(loader, result.accelerator);
   result.calibration = base_calibration(loader, options, result.accelerator, accelerator);
-  std::size_t all = 0;
-  for (const measure::MeasurementFile& file : files) all += file.rows.size();
-  result.drop("of another device", all - rows.size());
+  count_others(files, rows, result);
   for (const measure::MeasurementFile& file : files)
     result.warnings.insert(result.warnings.end(), file.warnings.begin(), file.warnings.end());
-  require_possible(files, rows, peaks_of(accelerator), result.calibration.transfers.domain.link_bandwidth);
+  require_usable(files, rows, limits_of(loader, accelerator, result.calibration));
   fit_all(rows, accelerator, result);
   require_something(result, files);
   require_agreement(result, files);

@@ -157,28 +157,24 @@ FamilyResult fit_one(DomainFit fit, const Sizes& sizes, double link, Result& res
 
 }  // namespace
 
-bool is_collective(std::string_view kind) {
-  return std::any_of(k_collectives.begin(), k_collectives.end(), [&](const auto& each) { return each.first == kind; });
+std::optional<Collective> collective_of(std::string_view kind) {
+  const auto found =
+      std::find_if(k_collectives.begin(), k_collectives.end(), [&](const auto& each) { return each.first == kind; });
+  return found == k_collectives.end() ? std::nullopt : std::optional(found->second);
 }
 
 void fit_collectives(const Rows& rows, Result& result) {
-  std::map<std::pair<std::size_t, std::int64_t>, Rows> groups;
+  std::map<std::pair<Collective, std::int64_t>, Rows> groups;
   for (const measure::Measurement* row : rows) {
-    if (row->nodes != 1 || row->ranks < 2 || row->bytes <= 0.0) {  // networks between nodes are fabrics
-      result.drop(row->nodes != 1 ? fmt::format("{} of {} ranks in {} nodes: collectives inside one node are fitted",
-                                                row->kind, row->ranks, row->nodes)
-                                  : fmt::format("{} of no bytes or one rank", row->kind),
-                  1);
-      continue;
-    }
-    const auto found = std::find_if(k_collectives.begin(), k_collectives.end(),
-                                    [&](const auto& each) { return each.first == row->kind; });
-    groups[{static_cast<std::size_t>(found - k_collectives.begin()), row->ranks}].push_back(row);
+    if (row->ranks < 2 || row->bytes <= 0.0)
+      result.drop(fmt::format("{} of no bytes or one rank", row->kind), 1);
+    else
+      groups[{*collective_of(row->kind), row->ranks}].push_back(row);
   }
   cost::DomainLaws& laws = result.calibration.transfers.domain;
   Rows used;
   for (const auto& [key, measured] : groups) {
-    const DomainFit empty{.collective = k_collectives[key.first].second, .ranks = key.second};
+    const DomainFit empty{.collective = key.first, .ranks = key.second};
     const Rows group = of_one_origin(measured, empty.collective);
     result.drop(fmt::format("{} of {} ranks of other sources or of integers", cost::name(empty.collective), key.second),
                 measured.size() - group.size());
@@ -188,6 +184,7 @@ void fit_collectives(const Rows& rows, Result& result) {
       result.families.push_back(
           too_few(std::string(cost::name(empty.collective)), type, sizes.bytes.size(), k_least_sizes));
       result.families.back().skipped = "the base states no transfers.link_bandwidth, which bandwidths are relative to";
+      result.families.back().remedy = "state it in a copy of the base, and name the copy with --base";
     } else if (sizes.bytes.size() < k_least_sizes) {
       result.families.push_back(
           too_few(std::string(cost::name(empty.collective)), type, sizes.bytes.size(), k_least_sizes));

@@ -19,6 +19,8 @@ void describe(config::Fields& f, DeviceNames& x) {
         [](config::Value& v, std::vector<std::string>& names) { v.texts(names); });
 }
 
+constexpr std::string_view k_maker = "nvidia";
+
 // "NVIDIA H100 80GB HBM3" and "h100-80gb-hbm3" are one name.
 std::string plain(std::string_view name) {
   std::string result;
@@ -26,7 +28,6 @@ std::string plain(std::string_view name) {
     const auto byte = static_cast<unsigned char>(c);
     if (std::isalnum(byte) != 0) result += static_cast<char>(std::tolower(byte));
   }
-  constexpr std::string_view k_maker = "nvidia";
   if (result.starts_with(k_maker)) result.erase(0, k_maker.size());
   return result;
 }
@@ -48,6 +49,20 @@ std::string accelerator_of(const config::Loader& loader, std::string_view device
       return accelerator;
   }
   return {};
+}
+
+std::string accelerator_name_for(std::string_view device) {
+  std::string name;
+  for (const char c : device) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0)
+      name += static_cast<char>(std::tolower(byte));
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
+  }
+  if (name.ends_with('-')) name.pop_back();
+  const std::string maker = std::string(k_maker) + "-";
+  return name.starts_with(maker) ? name.substr(maker.size()) : name;
 }
 
 }  // namespace cairn::calibrate

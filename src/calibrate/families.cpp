@@ -31,6 +31,7 @@ FamilyResult too_few(std::string kind, std::string type, std::size_t rows, std::
   FamilyResult result{.kind = std::move(kind), .type = std::move(type)};
   result.record.rows = static_cast<std::int64_t>(rows);
   result.skipped = fmt::format("{} rows, a fit needs {}", rows, needed);
+  result.remedy = "measure more shapes";
   return result;
 }
 

@@ -51,6 +51,6 @@ void fit_launch(const Rows& rows, Result& result);
 void fit_collectives(const Rows& rows, Result& result);
 
 bool is_memory_bound(std::string_view kind);
-bool is_collective(std::string_view kind);
+std::optional<cost::Collective> collective_of(std::string_view kind);
 
 }  // namespace cairn::calibrate

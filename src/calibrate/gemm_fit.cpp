@@ -120,6 +120,7 @@ void fit_gemm(const Rows& rows, const std::function<double(std::string_view type
     if (peak <= 0.0) {
       result.families.push_back(too_few("gemm", type, both.first.size() + both.second.size(), k_least_rows));
       result.families.back().skipped = "the accelerator's file names no peak for this type";
+      result.families.back().remedy = "add it to the file, or leave these rows out";
     } else if (chosen.size() < k_least_rows) {
       result.families.push_back(too_few("gemm", type, std::max(both.first.size(), both.second.size()), k_least_rows));
     } else {

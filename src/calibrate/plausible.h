@@ -1,4 +1,4 @@
-// What no measurement of an accelerator can be: refused before and after the fit.
+// What no measurement of an accelerator can be, and what cannot be fitted yet: refused before and after the fit.
 #pragma once
 
 #include <span>
@@ -8,11 +8,18 @@
 
 namespace cairn::calibrate {
 
-// Products faster than the peak of their type, messages faster than twice the link they cross (a switch that reduces
-// carries each byte once where a ring carries it twice). Throws core::ConfigurationError, one error for each file and
-// kind, placed at its first such row: such rows are in other units or of another device.
-void require_possible(std::span<const measure::MeasurementFile> files, const Rows& rows,
-                      const std::function<double(std::string_view type)>& peak_flops, double link_bandwidth);
+// What rows are held against.
+struct Limits {
+  std::function<double(std::string_view type)> peak_flops = {};  // [FLOP/s]; 0 where the accelerator has no units
+  double link_bandwidth = 0.0;                                   // one way [B/s]; 0: not stated
+  std::string fabric_name = {};                                  // of the prices between nodes
+  cost::Fabric fabric = {};
+};
+
+// Products faster than the peak of their type. Messages whose busbw is above the link's rate, of an all-reduce above
+// twice that. Messages between nodes, which no fit has a place for. Throws core::ConfigurationError, one error for each
+// file, kind and number of ranks, placed at its first such row, with the lines of all of them.
+void require_usable(std::span<const measure::MeasurementFile> files, const Rows& rows, const Limits& limits);
 
 // Fits whose predictions are off by more than k_most_error in the median describe something else than the rows.
 // Throws core::ConfigurationError with every one of them.

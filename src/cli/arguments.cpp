@@ -7,6 +7,7 @@
 
 #include "arguments_check.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/measure/read.h"
 #include "cairn/numerics/format_names.h"
 #include "command_help.h"
 #include "config_template.h"
@@ -101,6 +102,7 @@ class Parser : private Declarations {
     set_experiment(*sub, run_.overrides);
     sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result; with -o these gather in FILE.tmp.PROCESS, which becomes FILE at the end")
         ->type_name(k_file);
+    sub->add_flag("--full", run_.full, "all there is to say, instead of one screen");
     add_output(*sub, "--trace", run_.trace, "write a timeline that Perfetto and chrome://tracing load");
     add_table(*sub, run_.result);
     example(*sub, "cairn run llama3-8b-fsdp-dgx-h100 --set training.seq_len=4096 --set strategy.recompute=full",
@@ -191,6 +193,9 @@ class Parser : private Declarations {
         ->type_name("NAME");
     name_of(sub->add_option("--base", calibrate_.base,
                     "the calibration that supplies what is not measured; default: the accelerator's own"), {"calibration"})
+        ->type_name("NAME");
+    choose(sub->add_option("--collective", calibrate_.collective, "which one nccl-tests timed, where its output does not say"),
+           measure::collective_names())
         ->type_name("NAME");
     add_json(*sub, calibrate_.result);
     add_csv(*sub, calibrate_.result);

@@ -35,6 +35,7 @@ struct RunArguments {
   predict::Engine engine = predict::Engine::both;
   std::string trace;
   std::vector<std::string> overrides;
+  bool full = false;
   ResultArguments result;
 };
 
@@ -108,6 +109,7 @@ struct CalibrateArguments {
   std::string output;  // the calibration file; empty: none is written
   std::string gpu;
   std::string base;
+  std::string collective;  // of nccl-tests output that does not say it
   ResultArguments result;  // goes to standard output
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cairn/calibrate/calibrate.h"
@@ -12,18 +14,22 @@ namespace cairn::cli {
 namespace {
 
 // Everything wrong with every file at once.
-std::vector<measure::MeasurementFile> read_all(const std::vector<std::string>& names) {
+std::vector<measure::MeasurementFile> read_all(const std::vector<std::string>& names, const measure::ReadOptions& options) {
   std::vector<measure::MeasurementFile> files;
   std::vector<core::Diagnostic> wrong;
   for (const std::string& name : names) {
     try {
-      files.push_back(measure::read_measurements(name));
+      files.push_back(measure::read_measurements(name, options));
     } catch (const core::ConfigurationError& error) {
       wrong.insert(wrong.end(), error.diagnostics().begin(), error.diagnostics().end());
     }
   }
   if (!wrong.empty()) throw core::ConfigurationError(std::move(wrong));
   return files;
+}
+
+bool is_of_nccl_tests(const measure::MeasurementFile& file) {
+  return file.format == measure::Format::nccl_tests_text || file.format == measure::Format::nccl_tests_json;
 }
 
 }  // namespace
@@ -33,7 +39,9 @@ int command(const CalibrateArguments& arguments, Context& context) {
     throw core::CapabilityError(
         "`cairn calibrate` needs Eigen, which this build was made without: install libeigen3-dev "
         "and build again");
-  const std::vector<measure::MeasurementFile> files = read_all(arguments.files);
+  const std::vector<measure::MeasurementFile> files = read_all(arguments.files, {.collective = arguments.collective});
+  if (!arguments.collective.empty() && std::none_of(files.begin(), files.end(), is_of_nccl_tests))
+    throw core::ConfigurationError("--collective", "none of the files is output of nccl-tests", "leave the option out");
   for (const measure::MeasurementFile& file : files) {
     say(fmt::format("{}: {}, {} rows, {} of no use", file.file, measure::name(file.format), file.rows.size(),
                     file.skipped.size()));

@@ -16,6 +16,7 @@
 namespace cairn::cli {
 namespace {
 
+constexpr std::int64_t k_most_tokens = std::int64_t{1} << 53;  // whole doubles up to it are exact
 constexpr std::int64_t k_usual_sequence = 2048;
 
 models::AttentionKernel attention(const std::string& name, bool latent) {
@@ -87,6 +88,12 @@ int bound_layers(const BoundArguments& arguments, const std::optional<hardware::
   options.kernels.attention = attention(arguments.attention, config.mla.has_value());
   options.activation = options.parameter = format;
   const ir::Model model = models::build_transformer(config, options);
+  if (arguments.batch > k_most_tokens / sequence)
+    throw core::ConfigurationError(
+        arguments.batch > sequence ? "--batch" : "--seq",
+        fmt::format("{} x {} tokens are more than the {} that are counted one by one", arguments.batch, sequence,
+                    k_most_tokens),
+        "give fewer tokens");
   const loopnest::Sizes sizes{.batch = arguments.batch, .sequence = sequence};
 
   report::LayersAnswer answer;

@@ -60,7 +60,8 @@ int run_one(const RunArguments& arguments, Context& context) {
   }
   const report::Run run{.job = job, .result = result, .tool = context.tool};
   output.write(in_form(
-      arguments.result, [&] { return report::json(run); }, [&] { return report::text(run, {.color = context.color(output)}); }));
+      arguments.result, [&] { return report::json(run); },
+      [&] { return report::text(run, {.color = context.color(output), .full = arguments.full}); }));
   output.finish();
   if (arguments.result.json || arguments.result.csv)
     for (const std::string& warning : job.warnings()) warn(warning);

@@ -46,6 +46,7 @@ class Example final : public Value {
     text = fmt::format("{}", std::clamp(x > 0.0 && std::isfinite(x) ? x : 1.0, rule.minimum, rule.maximum));
   }
   void visit_text(std::string& x) override { text = x.empty() ? "some text" : x; }
+  void visit_notation(std::string&, const Notation& notation) override { text = notation.example; }
   void visit_quantity(double&, Dimension dimension, const NumberRule&) override {
     const std::string_view examples = examples_of(dimension);  // 'A' or 'B'
     text = examples.substr(1, examples.find('\'', 1) - 1);

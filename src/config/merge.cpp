@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cairn/config/loader.h"
 #include "reader.h"
@@ -56,6 +57,17 @@ std::vector<Step> split_path(std::string_view path) {
   return {};
 }
 
+constexpr std::string_view k_file = "file";
+
+// Keys that a map lays over the file that it names: "nodes, accelerator". Empty: none, or it names no file.
+std::string keys_over_file(const Node& node) {
+  std::vector<std::string> keys;
+  if (node.is_map() && node.find(k_file) != nullptr)
+    for (const Entry& entry : node.entries)
+      if (entry.key != k_file) keys.push_back(entry.key);
+  return fmt::format("{}", fmt::join(keys, ", "));
+}
+
 // The node that `step` names below `node`, made where it is missing. Null pointer, and an error, when that cannot be.
 Node* descend(Node& node, const Step& step, const std::string& parent, const std::string& shorthand, const Place& place,
               core::Diagnostics& diagnostics) {
@@ -88,9 +100,13 @@ Node* descend(Node& node, const Step& step, const std::string& parent, const std
 void apply_override(Node& root, std::string_view assignment, core::Diagnostics& diagnostics,
                     const std::vector<std::pair<std::string, std::string>>& shorthands) {
   const Place place{.file = std::make_shared<const std::string>("--set")};
-  const auto refuse = [&](std::string message) {
-    diagnostics.add(
-        error_at(place, {}, fmt::format("{}: {}", quote(assignment), message), "write --set strategy.tp=4"));
+  const auto refuse = [&](std::string message, std::string hint = "write --set strategy.tp=4") {
+    diagnostics.add(error_at(place, {}, fmt::format("{}: {}", quote(assignment), message), std::move(hint)));
+  };
+  const auto shorthand_at = [&shorthands](std::string_view path) {
+    const auto known =
+        std::find_if(shorthands.begin(), shorthands.end(), [path](const auto& each) { return each.first == path; });
+    return known == shorthands.end() ? std::string() : known->second;
   };
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos) return refuse("no '='");
@@ -100,7 +116,11 @@ void apply_override(Node& root, std::string_view assignment, core::Diagnostics& 
   Node value = parse_text(assignment.substr(equals + 1), Syntax::yaml, *place.file, problems);
   for (const core::Diagnostic& problem : problems.all()) refuse(problem.message);
   if (problems.has_errors()) return;
-  if (value.is_null()) return refuse("the value is missing");
+  if (value.is_null()) {
+    if (assignment.substr(equals + 1) != "null")
+      return refuse("the value is missing", "write --set strategy.tp=4, or --set strategy.dp=null to take a key back");
+    value.text = "null";
+  }
   // The whole option is one place: lines and columns within it help nobody.
   const auto at_option = [&place](auto& self, Node& node) -> void {
     node.place = place;
@@ -115,14 +135,14 @@ void apply_override(Node& root, std::string_view assignment, core::Diagnostics& 
   Node* node = &root;
   std::string path;
   for (const Step& step : steps) {
-    std::string shorthand;
-    for (const auto& [known, key] : shorthands) {
-      if (known == path) shorthand = key;
-    }
-    node = descend(*node, step, path, shorthand, place, diagnostics);
+    node = descend(*node, step, path, shorthand_at(path), place, diagnostics);
     if (node == nullptr) return;
     path = step.index ? join_path(path, *step.index) : join_path(path, step.key);
   }
+  if (value.is_scalar() && shorthand_at(path) == k_file)
+    if (const std::string dropped = keys_over_file(*node); !dropped.empty())
+      return refuse(fmt::format("would drop what is laid over the file named there: {}", dropped),
+                    fmt::format("write {0}.file={1} to keep it, or '{0}={{file: {1}}}' to drop it", path, value.text));
   *node = std::move(value);
 }
 

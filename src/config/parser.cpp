@@ -216,7 +216,8 @@ class ParserValue final : public Value {
       return std::find_if(alternatives.begin(), alternatives.end(),
                           [wanted](const Alternative& a) { return a.form == wanted; });
     };
-    auto found = offered(form);
+    auto found = is_notation(*node_) ? offered(Form::notation) : alternatives.end();
+    if (found == alternatives.end()) found = offered(form);
     if (found == alternatives.end() && node_->is_scalar()) {
       found = offered(Form::word);
       if (found == alternatives.end()) {
@@ -315,7 +316,7 @@ class ParserFields final : public Fields {
     known_.emplace_back(key);
     const std::string path = join_path(path_, key);
     const Node* node = map_.find(key);
-    if (node != nullptr && node->is_null() && open_) node = nullptr;
+    if (node != nullptr && node->is_null() && (open_ || !node->text.empty())) node = nullptr;
     if (node == nullptr) {
       if (rule.required) {
         context_.error(map_.place, path, "missing",

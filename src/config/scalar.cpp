@@ -37,6 +37,11 @@ Form form_of(const Node& node) {
   return !node.quoted && parse_number(node.text) ? Form::number : Form::word;
 }
 
+bool is_notation(const Node& node) {
+  const auto of_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  return form_of(node) == Form::word && !std::all_of(node.text.begin(), node.text.end(), of_name);
+}
+
 std::string_view form_name(Form form) {
   switch (form) {
     case Form::flag:
@@ -45,6 +50,8 @@ std::string_view form_name(Form form) {
       return "a number";
     case Form::word:
       return "a name";
+    case Form::notation:
+      return "a notation";
     case Form::list:
       return "a list";
     case Form::map:

@@ -15,7 +15,8 @@ enum class IntegerText : std::uint8_t { valid, no_integer, leading_zero, too_lar
 IntegerText parse_integer(std::string_view text, std::int64_t& value);
 
 std::optional<bool> as_flag(const Node& node);
-Form form_of(const Node& node);  // not for null nodes
+Form form_of(const Node& node);  // not for null nodes; a notation is a word
+bool is_notation(const Node& node);
 std::string_view form_name(Form form);
 
 // "a list", "a map", "'8x'": what was found, for messages.

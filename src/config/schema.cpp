@@ -2,6 +2,7 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cairn/config/read.h"
@@ -41,6 +42,12 @@ class SchemaValue final : public Value {
     scalar(std::move(schema), x);
   }
   void visit_text(std::string& x) override { scalar({{"type", "string"}}, x.empty() ? Json() : Json(x)); }
+  void visit_notation(std::string& x, const Notation& notation) override {
+    scalar({{"type", "string"},
+            {"pattern", notation.pattern},
+            {"$comment", fmt::format("for example {}", notation.example)}},
+           x.empty() ? Json() : Json(x));
+  }
   void visit_quantity(double& x, Dimension dimension, const NumberRule&) override {
     scalar({{"type", "string"},
             {"pattern", k_quantity_pattern},

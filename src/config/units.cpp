@@ -274,7 +274,7 @@ std::string_view examples_of(Dimension dimension) {
     case Dimension::dollars:
       return "'2.5 USD'";
     case Dimension::tokens:
-      return "'4 M tokens'";
+      return "'4 Mi tokens'";
   }
   CAIRN_ASSERT(false);
   return {};
@@ -336,7 +336,8 @@ std::string exact_text(double base, Dimension dimension) {
       const double scaled =
           p->exponent >= 0 ? base / p->factor / std::pow(10.0, p->exponent) : base * std::pow(10.0, -p->exponent);
       const std::string number = fmt::format("{}", scaled);
-      const std::string text = fmt::format("{} {}{}", number, p->text, unit.symbol);
+      const bool apart = dimension == Dimension::tokens && !p->text.empty();  // a word: 4 Mi tokens
+      const std::string text = fmt::format("{} {}{}{}", number, p->text, apart ? " " : "", unit.symbol);
       if (parse_quantity(text, dimension).base != base) continue;
       const bool awkward = std::abs(scaled) < 1.0 || std::abs(scaled) >= 1000.0;
       const auto digits = static_cast<std::size_t>(std::count_if(number.begin(), number.end(), is_digit));

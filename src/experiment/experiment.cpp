@@ -1,5 +1,7 @@
 #include "cairn/experiment/experiment.h"
 
+#include "stage_layout.h"
+
 namespace cairn::experiment {
 namespace {
 
@@ -56,6 +58,7 @@ void describe(Fields& fields, KernelChoice& kernels) {
 
 const config::Choices<Optimizer>& optimizers() {
   static const config::Choices<Optimizer> choices{{"adam", Optimizer::adam},
+                                                  {"adamw", Optimizer::adamw},
                                                   {"sgd", Optimizer::sgd},
                                                   {"adafactor", Optimizer::adafactor},
                                                   {"adam8bit", Optimizer::adam8bit},
@@ -80,10 +83,14 @@ void describe(Fields& fields, Training& training) {
   fields.count("seq_len", training.seq_len,
                {.doc = "tokens per sequence", .required = true, .minimum = 1, .maximum = 1 << 26});
   fields.value("global_batch", training.global_batch,
-               {.doc = "sequences per optimizer step, or tokens as in '4 M tokens'", .required = true});
+               {.doc = "sequences per optimizer step, or tokens as in '4 Mi tokens'", .required = true});
   fields.node("precision", training.precision,
               {.doc = "recipe of configs/precision, or {recipe, overriding keys}, see `cairn schema precision`; default bf16"});
-  fields.value("optimizer", training.optimizer, {.doc = "adam, sgd, adafactor, adam8bit, sgd8bit, or {kind, block}"});
+  fields.value(
+      "optimizer", training.optimizer,
+      {.doc =
+           "adam, adamw (adam's state and bytes: the fused kernel decays the parameter that it holds), sgd, adafactor, "
+           "adam8bit, sgd8bit, or {kind, block}"});
   fields.node("framework", training.framework,
               {.doc = "profile of configs/frameworks, with a release as in megatron@2024, {file: ..., overriding keys}, or the whole block; "
                       "default megatron"});
@@ -91,13 +98,15 @@ void describe(Fields& fields, Training& training) {
 }
 
 void describe(Value& value, Stages& stages) {
-  value.one_of(stages.layers.empty() ? 0 : 1,
+  const std::size_t by_counts_or_rule = stages.layers.empty() ? 0 : 2;
+  value.one_of(stages.layout.empty() ? by_counts_or_rule : 1,
                {{Form::word,
                  [&](Value& v) {
                    v.choice(stages.rule, {{"even", StageRule::even},
                                           {"balanced", StageRule::balanced},
                                           {"by-weight", StageRule::by_weight}});
                  }},
+                {Form::notation, [&](Value& v) { v.notation(stages.layout, k_stage_layout); }},
                 {Form::list, [&](Value& v) { v.counts(stages.layers, {.minimum = 0}); }}});
 }
 
@@ -263,7 +272,9 @@ void describe(Fields& fields, StrategyChoice& strategy) {
   fields.count("cp", strategy.cp, {.doc = "context-parallel degree", .minimum = 1, .maximum = k_most});
   fields.count("pp", strategy.pp, {.doc = "pipeline stages", .minimum = 1, .maximum = k_most});
   fields.count("dp", strategy.dp,
-               {.doc = "data-parallel degree; default: what the cluster leaves", .minimum = 1, .maximum = k_most});
+               {.doc = "data-parallel degree; default, and again with --set strategy.dp=null: what the cluster leaves",
+                .minimum = 1,
+                .maximum = k_most});
   fields.count("ep", strategy.ep, {.doc = "expert-parallel degree", .minimum = 1, .maximum = k_most});
   fields.count("etp", strategy.etp, {.doc = "tensor-parallel degree inside experts", .minimum = 1, .maximum = k_most});
   fields.list("order", strategy.order, {.doc = "mesh axes, inner to outer", .minimum_size = 4, .maximum_size = 4},
@@ -278,8 +289,12 @@ void describe(Fields& fields, StrategyChoice& strategy) {
   fields.flag("sequence_parallel", strategy.sequence_parallel,
               {.doc = "norms and residuals split along the sequence over tp"});
   fields.flag("vocab_parallel", strategy.vocab_parallel, {.doc = "embedding and head split over tp; default: tp > 1"});
-  fields.value("stages", strategy.stages,
-               {.doc = "even, balanced, by-weight, or body layers of every virtual stage as a list; default: the framework's"});
+  fields.value(
+      "stages", strategy.stages,
+      {.doc = "even, balanced, by-weight, or what every virtual stage holds, in the order in which a micro-batch "
+              "passes them: its layers as a list, [0, 1, ..., 1, 0], or Megatron-LM's layout, E|(t|)*126L (E embedding, "
+              "t layer, m module for a further token, L head, | next stage, *n repeats); the first and the last hold "
+              "embedding and head besides, and any may have no layer; default: the framework's"});
   fields.value(
       "zero", strategy.zero,
       {.doc = "what is kept in shards over dp: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too"});

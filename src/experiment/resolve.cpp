@@ -13,6 +13,7 @@
 #include "cairn/plan/lowering.h"
 #include "narrow.h"
 #include "recompute.h"
+#include "stage_layout.h"
 
 namespace cairn::experiment {
 namespace {
@@ -240,6 +241,15 @@ class Resolver {
                        above * tokens);
   }
 
+  // Tokens counted by powers of 1000 where those of 1024 are meant: ", or '4 Mi tokens', which are 512 sequences".
+  std::string binary_batch(double tokens) const {
+    constexpr double k_mega = 1e6, k_mebi = 1048576.0;
+    const double meant = tokens / k_mega * k_mebi, sequences = meant / static_cast<double>(training_.seq_len);
+    if (tokens != std::floor(tokens / k_mega) * k_mega || sequences != std::floor(sequences)) return {};
+    return fmt::format(", or '{}', which are {:.0f} sequences", config::exact_text(meant, config::Dimension::tokens),
+                       sequences);
+  }
+
   void batch() {
     const GlobalBatch& given = training_.global_batch;
     if (given.sequences > 0) {
@@ -256,7 +266,7 @@ class Resolver {
       if (sequences < 1.0 || sequences != std::floor(sequences)) {
         error("training.global_batch",
               fmt::format("{:.0f} tokens are not a whole number of sequences of {}", given.tokens, training_.seq_len),
-              "use " + next_batches(sequences, 1));
+              "use " + next_batches(sequences, 1) + binary_batch(given.tokens));
         return;
       }
       r_.global_batch = static_cast<std::int64_t>(sequences);
@@ -341,6 +351,7 @@ class Resolver {
   int moments() const {
     switch (training_.optimizer.kind) {
       case Optimizer::adam:
+      case Optimizer::adamw:
       case Optimizer::adam8bit:
         return 2;
       case Optimizer::sgd:
@@ -406,22 +417,19 @@ class Resolver {
   void stages() {
     if (!generate_schedule()) return;
     const std::int64_t virtual_stages = r_.schedule->chain_length;  // that a micro-batch passes
-    if (virtual_stages > r_.transformer.layers) {
-      error("strategy.pp", fmt::format("{} virtual stages for {} layers", virtual_stages, r_.transformer.layers),
-            fmt::format("use at most {} stages times chunks", r_.transformer.layers));
-      return;
-    }
-    const Stages cut = choice_.stages.value_or(Stages{.rule = r_.framework.stages, .layers = {}});
-    if (!cut.layers.empty()) {
-      r_.strategy.stage_layers = cut.layers;
-    } else if (cut.rule == StageRule::even) {
-      try {
+    const Stages cut = choice_.stages.value_or(Stages{.rule = r_.framework.stages});
+    try {
+      if (!cut.layout.empty())
+        r_.strategy.stage_layers = layers_of_layout(
+            cut.layout, {.layers = r_.transformer.layers, .further = r_.transformer.prediction_depth()});
+      else if (!cut.layers.empty())
+        r_.strategy.stage_layers = cut.layers;
+      else if (cut.rule == StageRule::even)
         r_.strategy.stage_layers = plan::even_stages(r_.transformer.layers, virtual_stages);
-      } catch (const core::ConfigurationError& problem) {
-        add_placed(problem, r_.origins, diagnostics_);
-      }
-    } else if (cut.rule == StageRule::by_weight) {
-      fill_stages(static_cast<std::int32_t>(virtual_stages));
+      else if (cut.rule == StageRule::by_weight)
+        fill_stages(static_cast<std::int32_t>(virtual_stages));
+    } catch (const core::ConfigurationError& problem) {
+      add_placed(problem, r_.origins, diagnostics_);
     }
   }
 

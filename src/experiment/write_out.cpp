@@ -127,7 +127,7 @@ class Writer {
     choice.dp = strategy.data;
     choice.micro_batches = strategy.micro_batches;
     choice.vocab_parallel = strategy.vocab_parallel;
-    choice.stages = Stages{.rule = {}, .layers = strategy.stage_layers};
+    if (!choice.stages || choice.stages->layout.empty()) choice.stages = Stages{.layers = strategy.stage_layers};
     if (strategy.share_saved_inputs) choice.recompute.share_saved_inputs = true;
     zero(choice.zero);
     overlap(choice.overlap);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cairn/config/read.h"
+#include "nccl_collective.h"
 #include "reading.h"
 
 namespace cairn::measure {
@@ -19,6 +20,8 @@ struct Device {
 struct Body {
   std::optional<double> time = {};
   std::optional<double> bandwidth = {};
+  std::optional<double> bus_bandwidth = {};
+  std::optional<double> wrong = {};  // absent where nothing was checked
 };
 struct Result {
   std::int64_t bytes = 0;
@@ -51,6 +54,8 @@ void describe(config::Fields& f, Body& x) {
   f.open();
   f.number("time", x.time);
   f.number("alg_bw", x.bandwidth);
+  f.number("bus_bw", x.bus_bandwidth);
+  f.number("nwrong", x.wrong);
 }
 void describe(config::Fields& f, Result& x) {
   f.open();
@@ -78,7 +83,8 @@ void describe(config::Fields& f, Document& x) {
   f.object("out_of_bounds", x.out_of_bounds);
 }
 
-void add(const Document& document, const Result& result, const Measurement& common, int line, Reading& reading) {
+void add(const Document& document, const Result& result, const Measurement& common, int line, NcclTable& table,
+         Reading& reading) {
   if (result.bytes == 0) return reading.skip(line, "a message of 0 bytes");
   const std::optional<Body>& body =
       result.out_of_place && result.out_of_place->time ? result.out_of_place : result.in_place;
@@ -91,18 +97,27 @@ void add(const Document& document, const Result& result, const Measurement& comm
                                      computed, *body->bandwidth),
                          "mixed units: nccl-tests writes B, us and GB/s");
   }
+  for (const std::optional<Body>& each : {result.out_of_place, result.in_place}) {
+    if (!each || each->wrong.value_or(0.0) == 0.0) continue;
+    return reading.error(line, fmt::format("the test found {} wrong values", *each->wrong),
+                         "times of a failing run mean nothing: mend it first");
+  }
   Measurement row = common;
   row.type = type_name(result.type);
   row.bytes = static_cast<double>(result.bytes);
   row.time = single_time(seconds);
   row.line = line;
   row.implementation = fmt::format("nccl {}", document.version);
-  reading.add(std::move(row));
+  const auto text = [](const std::optional<double>& number) {
+    return number ? fmt::format("{}", *number) : std::string();
+  };
+  table.rows.push_back(
+      {.measured = std::move(row), .busbw_to_algbw = printed_ratio(text(body->bus_bandwidth), text(body->bandwidth))});
 }
 
 }  // namespace
 
-MeasurementFile read_nccl_json(const config::Node& node, const std::string& file_name) {
+MeasurementFile read_nccl_json(const config::Node& node, const std::string& file_name, const ReadOptions& options) {
   Reading reading(file_name, Format::nccl_tests_json);
   Document document;
   const config::Origins origins = config::read(node, document, reading.diagnostics());
@@ -110,10 +125,10 @@ MeasurementFile read_nccl_json(const config::Node& node, const std::string& file
 
   Measurement common;
   common.source = "nccl-tests";
+  CollectiveClues clues{.option = options.collective};
   for (const std::string& argument : document.arguments) {
-    const std::size_t slash = argument.rfind('/');
-    common.kind = collective_kind(slash == std::string::npos ? argument : argument.substr(slash + 1));
-    if (!common.kind.empty()) break;
+    if (clues.program.empty() && (nccl_test(argument) != nullptr || argument.ends_with("_perf")))
+      clues.program = argument;
   }
   std::set<std::string> hosts, names;
   for (const Device& device : document.settings.devices) {
@@ -121,21 +136,19 @@ MeasurementFile read_nccl_json(const config::Node& node, const std::string& file
     names.insert(device.name);
   }
   const auto processes = static_cast<std::int64_t>(std::max<std::size_t>(1, document.settings.devices.size()));
-  common.ranks = processes * document.settings.threads * document.settings.gpus;
+  NcclTable table{.line = 1, .ranks = processes * document.settings.threads * document.settings.gpus};
   common.nodes = static_cast<std::int64_t>(std::max<std::size_t>(1, hosts.size()));
   if (names.size() == 1) common.device = *names.begin();
   if (names.size() > 1) reading.error(1, "several kinds of device", "measure one kind of device at a time");
-  if (common.kind.empty())
-    reading.error(1, "args do not name a collective that is known here",
-                  "keep the program's name, as in all_reduce_perf");
-  if (common.ranks < 2) reading.error(1, "one rank only", "run with -g 8, or several processes");
+  if (table.ranks < 2) reading.error(1, "one rank only", "run with -g 8, or several processes");
   if (document.out_of_bounds && document.out_of_bounds->count > 0)
     reading.error(1, "the test found wrong results", "times of a failing run mean nothing: mend it first");
   if (!reading.diagnostics().has_errors()) {
     for (std::size_t i = 0; i < document.results.size(); ++i) {
       const config::Origin* origin = origins.find(fmt::format("results[{}]", i));
-      add(document, document.results[i], common, origin != nullptr ? origin->place.line : 0, reading);
+      add(document, document.results[i], common, origin != nullptr ? origin->place.line : 0, table, reading);
     }
+    if (!table.rows.empty()) settle_collective(std::move(table), clues, reading);
   }
   reading.result().device = common.device;
   reading.result().software = fmt::format("nccl {}", document.version);

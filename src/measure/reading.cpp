@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -26,15 +25,6 @@ core::Diagnostic diagnostic_at(const std::string& file, int line, std::string me
   diagnostic.message = std::move(message);
   diagnostic.hint = std::move(hint);
   return diagnostic;
-}
-
-std::string lower(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return result;
 }
 
 }  // namespace
@@ -91,21 +81,6 @@ bool contradicts(double stated, double computed, double least) {
   if (stated < least || computed <= 0.0) return false;
   const double ratio = stated / computed;
   return ratio > k_largest_ratio || ratio < 1.0 / k_largest_ratio;
-}
-
-std::string collective_kind(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> k_kinds{{{"allreduce", "all_reduce"},
-                                                                                  {"allgather", "all_gather"},
-                                                                                  {"reducescatter", "reduce_scatter"},
-                                                                                  {"alltoall", "all_to_all"},
-                                                                                  {"broadcast", "broadcast"},
-                                                                                  {"sendrecv", "send_recv"}}};
-  std::string plain = lower(name);
-  if (plain.ends_with("perf")) plain.resize(plain.size() - 4);
-  for (const auto& [written, kind] : k_kinds) {
-    if (plain == written) return std::string(kind);
-  }
-  return {};
 }
 
 std::string type_name(std::string_view name) {

@@ -10,6 +10,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/measure/csv.h"
 #include "cairn/measure/measurement.h"
+#include "cairn/measure/read.h"
 
 namespace cairn::measure {
 
@@ -62,8 +63,8 @@ std::optional<std::int64_t> count(std::string_view text);
 
 MeasurementFile read_kernel_table(const CsvTable& table);
 MeasurementFile read_collective_table(const CsvTable& table);
-MeasurementFile read_nccl_text(std::string_view text, const std::string& file_name);
-MeasurementFile read_nccl_json(const config::Node& node, const std::string& file_name);
+MeasurementFile read_nccl_text(std::string_view text, const std::string& file_name, const ReadOptions& options);
+MeasurementFile read_nccl_json(const config::Node& node, const std::string& file_name, const ReadOptions& options);
 MeasurementFile read_probe(const config::Node& node, const std::string& file_name);
 
 }  // namespace cairn::measure

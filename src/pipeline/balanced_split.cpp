@@ -10,8 +10,8 @@
 namespace cairn::pipeline {
 namespace {
 
-// Parts are cut at boundaries 0 = b_0 < b_1 < ... < b_parts = L; a part may not leave fewer items than parts behind it,
-// nor before it.
+// Parts are cut at boundaries 0 = b_0 <= b_1 <= ... <= b_parts = L; a part may not leave fewer items than the parts
+// behind it must hold, nor before it.
 class Splitter {
  public:
   Splitter(std::span<const std::int64_t> costs, std::int32_t parts, SplitExtras extras)
@@ -41,11 +41,17 @@ class Splitter {
   std::int64_t extra(std::int32_t part) const {
     return (part == 0 ? extras_.first : 0) + (part + 1 == parts_ ? extras_.last : 0);
   }
+  // Items that a part holds at least, and those of all parts before `end`.
+  std::int32_t least(std::int32_t part) const { return extra(part) > 0 ? 0 : 1; }
+  std::int32_t least_before(std::int32_t end) const {
+    return end - (end > 0 ? 1 - least(0) : 0) - (end == parts_ && parts_ > 1 ? 1 - least(parts_ - 1) : 0);
+  }
 
-  // The last boundary that part can reach from begin within the limit, leaving an item for each part behind it; begin
-  // if not even one fits.
+  // The last boundary that part can reach from begin within the limit, leaving what each part behind it must hold; begin
+  // if not even one item fits.
   std::int32_t reach(std::int32_t begin, std::int32_t part, std::int64_t limit) const {
-    const auto last = prefix_.begin() + (items_ - (parts_ - 1 - part)) + 1;
+    const std::int32_t behind = least_before(parts_) - least_before(part + 1);
+    const auto last = prefix_.begin() + (items_ - behind) + 1;
     const auto it = std::upper_bound(prefix_.begin() + begin, last, prefix_[begin] + limit - extra(part));
     return std::max(begin, static_cast<std::int32_t>(it - prefix_.begin()) - 1);
   }
@@ -54,7 +60,7 @@ class Splitter {
     std::int32_t begin = 0;
     for (std::int32_t part = 0; part < parts_; ++part) {
       const std::int32_t end = reach(begin, part, limit);
-      if (end == begin) return false;
+      if (end < begin + least(part)) return false;
       begin = end;
     }
     return begin == items_;
@@ -62,7 +68,7 @@ class Splitter {
 
   std::int64_t bottleneck() const {
     std::int64_t high = prefix_.back() + extras_.first + extras_.last;
-    std::int64_t low = std::max(largest_, high / parts_);
+    std::int64_t low = std::max({largest_, high / parts_, extras_.first, extras_.last});
     while (low < high) {
       const std::int64_t middle = low + (high - low) / 2;
       if (fits(middle))
@@ -78,14 +84,15 @@ class Splitter {
     std::vector<std::int32_t> lowest(parts_ + 1, items_);
     for (std::int32_t part = parts_ - 1; part > 0; --part) {
       const std::int64_t bound = prefix_[lowest[part + 1]] - (limit - extra(part));
-      const auto it = std::lower_bound(prefix_.begin() + part, prefix_.begin() + lowest[part + 1] - 1, bound);
+      const auto it = std::lower_bound(prefix_.begin() + least_before(part),
+                                       prefix_.begin() + lowest[part + 1] - least(part), bound);
       lowest[part] = static_cast<std::int32_t>(it - prefix_.begin());
     }
     return lowest;
   }
 
   std::int32_t choose_end(std::int32_t begin, std::int32_t part, std::int32_t lowest, std::int64_t limit) const {
-    const std::int32_t first = std::max(begin + 1, lowest);
+    const std::int32_t first = std::max(begin + least(part), lowest);
     const std::int32_t last = reach(begin, part, limit);
     const std::int64_t left = prefix_.back() - prefix_[begin] + (part == 0 ? extras_.first : 0) + extras_.last;
     const std::int64_t aim = prefix_[begin] + left / (parts_ - part) - extra(part);
@@ -101,25 +108,27 @@ class Splitter {
   std::int64_t largest_ = 0;
 };
 
-void check(std::span<const std::int64_t> costs, std::int32_t parts, SplitExtras extras) {
+// `may_be_empty`: of the parts.
+void check(std::span<const std::int64_t> costs, std::int32_t parts, SplitExtras extras, std::int32_t may_be_empty) {
   if (parts < 1)
     throw core::ConfigurationError("stages", "the number of stages must be at least 1", "use one stage or more");
-  if (std::ssize(costs) < parts)
+  const std::int64_t most = costs.empty() ? 0 : std::ssize(costs) + may_be_empty;
+  if (parts > most)
     throw core::ConfigurationError(
         "stages", std::to_string(costs.size()) + " layers cannot fill " + std::to_string(parts) + " stages",
-        "use at most " + std::to_string(costs.size()) + " stages");
+        "use at most " + std::to_string(most) + " stages, or list the layers of each, of which some may have none");
   CAIRN_ASSERT(extras.first >= 0 && extras.last >= 0);
 }
 
 }  // namespace
 
 Split balanced_split(std::span<const std::int64_t> costs, std::int32_t parts, SplitExtras extras) {
-  check(costs, parts, extras);
+  check(costs, parts, extras, (extras.first > 0 ? 1 : 0) + (extras.last > 0 ? 1 : 0));
   return Splitter(costs, parts, extras).run();
 }
 
 std::vector<std::int32_t> filled_split(std::span<const std::int64_t> costs, std::int32_t parts, SplitExtras extras) {
-  check(costs, parts, extras);
+  check(costs, parts, extras, extras.last > 0 ? 1 : 0);
   const std::int64_t whole = std::accumulate(costs.begin(), costs.end(), extras.last);
   const auto count = static_cast<std::size_t>(parts);
   std::vector<std::int32_t> counts(count, 0);
@@ -137,7 +146,8 @@ std::vector<std::int32_t> filled_split(std::span<const std::int64_t> costs, std:
   if (part + 1 < count) std::swap(counts[part], counts.back());
   for (std::size_t empty = part; empty + 1 < count; ++empty) {
     if (counts[empty] > 0) continue;
-    --*std::max_element(counts.begin(), counts.end());
+    const auto most = std::max_element(counts.begin(), counts.end());
+    --(*most > 1 ? *most : counts.back());
     ++counts[empty];
   }
   return counts;

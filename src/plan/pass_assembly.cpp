@@ -5,7 +5,7 @@ namespace {
 
 // What is handed over at the lower (input) or upper (output) end of the layers.
 Border border(const StageBody& body, const Strategy& strategy, bool lower) {
-  const LayerBorder& border = lower ? body.stretches.front().layer->below : body.stretches.back().layer->above;
+  const LayerBorder& border = lower ? body.below : body.above;
   return {.bytes = border.bytes, .sliced = strategy.scatter_sends && strategy.tensor > 1 && border.replicated};
 }
 

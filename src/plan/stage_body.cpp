@@ -22,6 +22,9 @@ class BodyBuilder {
     std::vector<std::string> met = stage.met;
     for (Stretch& stretch : body_.stretches)
       stretch.owns_ties = body_.parameters.add(stretch.layer->lowering.state(), stretch.count, met);
+    const bool relays = body_.stretches.empty();
+    body_.above = relays ? layer(stage.relays, 0, false).above : body_.stretches.back().layer->above;
+    body_.below = relays ? body_.above : body_.stretches.front().layer->below;
     return std::move(body_);
   }
 

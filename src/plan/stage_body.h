@@ -14,6 +14,8 @@ struct StageBody {
   std::vector<Stretch> stretches;      // in execution order
   std::vector<RecomputeGroup> groups;  // of the stretches that recompute together, in order
   StageParameters parameters;          // those that the device does not hold already
+  LayerBorder below;                   // what arrives; without layers it is what goes on
+  LayerBorder above;                   // what goes on
 };
 
 // Throws core::ConfigurationError for layers that cannot be split, and for groups that share parameters.

@@ -66,10 +66,13 @@ class StagePartitioner::Cut {
     else
       append_body(stage);
     if (++index_ == strategy_.stage_layers.size()) append_all(stage, model_.exit_);
-    if (stage.layers.empty())
-      throw wrong("stages",
-                  fmt::format("virtual stage {} of {} would hold no layer", index_, strategy_.stage_layers.size()),
-                  "give each at least one; only the ends, which hold embedding and head, may have none");
+    if (!stage.layers.empty())
+      last_ = stage.layers.back().layer_class;
+    else if (last_ < 0)
+      throw wrong("stages", fmt::format("virtual stage 1 of {} would hold nothing", strategy_.stage_layers.size()),
+                  "give it a layer: the model has no embedding that could stand there alone");
+    else
+      stage.relays = last_;
     return stage;
   }
 
@@ -117,6 +120,7 @@ class StagePartitioner::Cut {
   std::size_t run_ = 0;
   std::int64_t used_ = 0;   // of the run
   std::int64_t below_ = 0;  // body layers passed
+  std::int32_t last_ = -1;  // class of the last layer passed
 };
 
 StagePartition StagePartitioner::cut(const Strategy& strategy, const ScheduleEntry& entry,
@@ -216,8 +220,8 @@ std::int64_t StagePartitioner::index_of(const std::string& tag) const {
 }
 
 std::int32_t StagePartitioner::number_of(VirtualStage stage) {
-  Words words{static_cast<std::int64_t>(stage.below), static_cast<std::int64_t>(stage.above), stage.body_layers,
-              static_cast<std::int64_t>(stage.met.size())};
+  Words words{static_cast<std::int64_t>(stage.below), static_cast<std::int64_t>(stage.above), stage.relays,
+              stage.body_layers, static_cast<std::int64_t>(stage.met.size())};
   for (const std::string& tag : stage.met) words.push_back(index_of(tag));
   for (const LayerStretch& stretch : stage.layers)
     words.insert(words.end(), {stretch.layer_class, stretch.count, stretch.recomputes, stretch.group});

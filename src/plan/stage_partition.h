@@ -38,6 +38,7 @@ struct LayerStretch {
 
 struct VirtualStage {
   std::vector<LayerStretch> layers;  // in execution order
+  std::int32_t relays = -1;          // without layers: the class of the layer below, whose output goes on as it came
   Hop below = Hop::none;
   Hop above = Hop::none;
   std::vector<std::string> met;  // shared parameters that the device holds already
@@ -65,8 +66,8 @@ class StagePartitioner {
  public:
   explicit StagePartitioner(const ir::Model& model);
 
-  // `stages_in_domain`: neighbouring stages joined by the fastest links. Throws core::ConfigurationError for a virtual
-  // stage without layers and for parameters shared by more than two stages.
+  // `stages_in_domain`: neighbouring stages joined by the fastest links. Throws core::ConfigurationError where
+  // the first virtual stage holds nothing and for parameters shared by more than two stages.
   const StagePartition& of(const Strategy& strategy, const ScheduleEntry& entry, std::int64_t stages_in_domain);
 
   const VirtualStage& virtual_stage(std::int32_t number) const { return virtual_stages_[at(number)]; }

@@ -97,10 +97,11 @@ Block update(const StepEndOptions& options) {
   // The optimizer reads the gradients' norm (and, in half precision, whether they are finite) back before it goes on.
   const std::int32_t host =
       writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_step, {writer.computed()});
-  for (const ir::Operator& op : options.update->operators())
-    writer.add(Step{.kind = StepKind::compute, .stream = Stream::compute, .term = Term::optimizer, .launches = 1},
-               ir::Shard{.op = &op, .graph = options.update, .box = {loopnest::Interval{0, options.updated_elements}}},
-               {});
+  if (options.updated_elements > 0)  // a device may hold stages without layers alone
+    for (const ir::Operator& op : options.update->operators())
+      writer.add(
+          Step{.kind = StepKind::compute, .stream = Stream::compute, .term = Term::optimizer, .launches = 1},
+          ir::Shard{.op = &op, .graph = options.update, .box = {loopnest::Interval{0, options.updated_elements}}}, {});
   if (!options.leaving.empty()) {
     const Dependency left = writer.travel(options.leaving, writer.computed());
     writer.wait(Stream::compute, {left});

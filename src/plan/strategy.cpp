@@ -94,7 +94,9 @@ Mesh expert_mesh(const Strategy& strategy) {
 std::vector<std::int64_t> even_stages(std::int64_t body_layers, std::int64_t virtual_stages) {
   if (virtual_stages > body_layers)
     throw wrong("pp", fmt::format("{} virtual stages for {} layers", virtual_stages, body_layers),
-                fmt::format("use at most {} stages times chunks", body_layers));
+                fmt::format("use at most {} stages times chunks, or list the layers of each stage, of which some may "
+                            "have none, as in [0, 1, ..., 1, 0]",
+                            body_layers));
   if (body_layers % virtual_stages != 0)
     throw wrong("stages",
                 fmt::format("'even' cannot split {} layers over {} virtual stages", body_layers, virtual_stages),
@@ -191,11 +193,15 @@ void check_stages(const Strategy& strategy, std::int64_t virtual_stages) {
   const auto listed = static_cast<std::int64_t>(strategy.stage_layers.size());
   if (listed == virtual_stages) return;
   const bool asked = virtual_stages == strategy.pipeline * strategy.chunks;
+  const bool of_chunks = asked && listed % strategy.pipeline == 0 && listed > strategy.pipeline;
   throw wrong("stages",
               asked ? fmt::format("lists {} virtual stages, but pp x chunks = {}", listed, virtual_stages)
                     : fmt::format("lists {} virtual stages, but a micro-batch of {} passes {}", listed,
                                   strategy.schedule, virtual_stages),
-              "list one number of layers per virtual stage");
+              of_chunks ? fmt::format("list one number of layers per virtual stage, or set schedule: {{kind: "
+                                      "interleaved-1f1b, chunks: {}}}",
+                                      listed / strategy.pipeline)
+                        : "list one number of layers per virtual stage");
 }
 
 }  // namespace cairn::plan

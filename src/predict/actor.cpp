@@ -5,6 +5,7 @@
 namespace cairn::predict {
 namespace {
 
+constexpr auto k_compute = static_cast<std::size_t>(plan::Stream::compute);
 constexpr auto k_arrival = static_cast<std::size_t>(plan::Stream::arrival);
 constexpr std::int64_t k_lap = 2;        // block instances that one stream runs ahead before the others have their turn
 constexpr std::size_t k_first_ring = 4;  // instances; a power of two, doubled as needed
@@ -55,10 +56,21 @@ void Actor::arrived(std::int32_t pass, Span message) {
 void Actor::joined(std::size_t stream, core::Picoseconds start) { cursors_[stream].start = start; }
 
 StageTimeline Actor::timeline(std::int32_t stage) const {
-  StageTimeline result{.stage = stage, .steps = spans_, .arrivals = arrivals_, .end = end_};
-  for (Span& arrival : result.arrivals)
+  return {.stage = stage, .steps = spans_, .arrivals = messages(), .end = end_};
+}
+
+std::vector<PassTime> Actor::pass_times() const { return predict::pass_times(messages(), pass_ends_); }
+
+std::vector<Span> Actor::messages() const {
+  std::vector<Span> result = arrivals_;
+  for (Span& arrival : result)
     if (arrival.end == k_unknown) arrival = Span{};
   return result;
+}
+
+void Actor::keep(std::size_t stream, std::int32_t pass, const Span& span) {
+  if (recording_) spans_[stream].push_back(span);
+  if (stream == k_compute && !pass_ends_.empty()) pass_ends_[static_cast<std::size_t>(pass)] = span.end;
 }
 
 // Appends the record of the next block instance.
@@ -175,7 +187,7 @@ bool Actor::execute(std::size_t stream, const BlockLayout& block, core::Picoseco
   cursor.free = span.end;
   end_ = std::max(end_, span.end);
   if (duration > 0) ++events_;
-  if (recording_) spans_[stream].push_back(span);
+  if (watched_) keep(stream, pass, span);
   if (task.kind == TaskKind::sends) surroundings.sent(*this, pass, span);
   return true;
 }

@@ -47,7 +47,12 @@ class Actor {
   void give(std::int32_t pass, Span message) { arrivals_[static_cast<std::size_t>(pass)] = message; }
   void joined(std::size_t stream, core::Picoseconds start);
   // Keeps the times of all tasks from now on, streams by streams.
-  void record() { recording_ = true; }
+  void record() { recording_ = watched_ = true; }
+  // Keeps when computation is through each pass.
+  void note_passes() {
+    pass_ends_.resize(arrivals_.size());
+    watched_ = true;
+  }
 
   std::int64_t id() const { return id_; }
   std::int64_t rank() const { return rank_; }
@@ -57,6 +62,7 @@ class Actor {
   std::int64_t events() const { return events_; }
   std::int64_t instances() const { return made_; }  // of blocks, begun so far
   StageTimeline timeline(std::int32_t stage) const;
+  std::vector<PassTime> pass_times() const;
   const std::vector<Span>& arrivals() const { return arrivals_; }
 
  private:
@@ -89,6 +95,8 @@ class Actor {
   bool advance(std::size_t stream, std::int64_t index, std::int32_t task, Surroundings& surroundings);
   bool run_to(std::size_t stream, std::int64_t index, std::int32_t task, Surroundings& surroundings);
   bool pull(const Need& need, std::int64_t index, Surroundings& surroundings);
+  std::vector<Span> messages() const;  // by pass; zero where none came
+  void keep(std::size_t stream, std::int32_t pass, const Span& span);
   bool execute(std::size_t stream, const BlockLayout& block, core::Picoseconds* known, std::int32_t pass,
                Surroundings& surroundings);
 
@@ -98,6 +106,7 @@ class Actor {
   RankSpeed speed_;
   bool steady_;
   bool recording_ = false;
+  bool watched_ = false;  // something is kept
   std::array<Cursor, plan::k_streams> cursors_{};
   std::vector<Instance> ring_;  // instances made and not yet left by every stream
   std::int64_t made_ = 0;
@@ -109,6 +118,7 @@ class Actor {
   core::Picoseconds end_ = 0;
   std::int64_t events_ = 0;
   std::array<std::vector<Span>, plan::k_streams> spans_;
+  std::vector<core::Picoseconds> pass_ends_;
 };
 
 }  // namespace cairn::predict

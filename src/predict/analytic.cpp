@@ -69,6 +69,39 @@ class Analytic::Implementation {
     return *std::max_element(end.begin(), end.end());
   }
 
+  core::Picoseconds alone(const plan::Pass& pass) {
+    SweepFrontiers state{};
+    run_pass(function(pass).full(), state);
+    return state[at(Stream::compute)];
+  }
+
+  PassTimes pass_times(const plan::Program& program) {
+    const auto sources = producers(program);
+    PassTimes result;
+    result.resize(program.stages());
+    const auto note = [&](std::size_t stage, core::Picoseconds arrived) {
+      std::vector<PassTime>& passes = result[stage];
+      passes.push_back({.arrival = message(program, sources[stage][passes.size()], arrived),
+                        .end = states_[stage][at(Stream::compute)]});
+    };
+    sweep(program, [&](const plan::PassOrder::Step& step) { note(step.device, sent_[at(step.producer + 1)]); });
+    for (std::size_t stage = 0; stage < program.stages(); ++stage) {
+      const auto index = static_cast<std::int32_t>(stage);
+      if (!program.circle(index).empty()) {  // the sweep has settled it
+        note(stage, 0);
+        (void)end_of(program, stage);
+        note(stage, settled(program, index));
+        continue;
+      }
+      states_[stage][at(Stream::arrival)] = 0;
+      for (const std::size_t last : {0, 1}) {
+        run_pass(kernels_[first_kernel_[stage] + 4 * at(program.pass_order->tables) + last], states_[stage]);
+        note(stage, 0);
+      }
+    }
+    return result;
+  }
+
   StageTimeline timeline(const plan::Program& program, std::int32_t stage) {
     sweep(program);
     const auto sources = producers(program);
@@ -80,10 +113,8 @@ class Analytic::Implementation {
     const auto passes = passes_of(program, stage);
     for (std::size_t position = 0; position < passes.size(); ++position) {
       const PassId source = sources[at(stage)][position];
-      Span arrival;
-      if (source.stage >= 0) arrival = {ends[position] - send_price(program, source), ends[position]};
-      result.arrivals.push_back(arrival);
-      frontier[at(Stream::arrival)] = arrival.end;
+      result.arrivals.push_back(message(program, source, ends[position]));
+      frontier[at(Stream::arrival)] = result.arrivals.back().end;
       for (const plan::BlockRun& run : passes[position]->runs)
         for (std::int64_t repeat = 0; repeat < run.count; ++repeat) run_block(*run.block, frontier, scratch, result);
     }
@@ -112,8 +143,16 @@ class Analytic::Implementation {
             });
   }
 
-  core::Picoseconds send_price(const plan::Program& program, PassId source) {
-    const plan::Pass& pass = *passes_of(program, source.stage)[at(source.position)];
+  // The message from `source` that came at `end`.
+  Span message(const plan::Program& program, PassId source, core::Picoseconds end) {
+    if (source.stage < 0) return {};
+    const plan::Stage& stage = program.stage(at(source.stage));
+    const auto row = program.row(source.stage);
+    const bool in_row = at(source.position) < row.size();
+    return {end - send_price(in_row ? program.pass(source.stage, row[at(source.position)].slot) : *stage.settle), end};
+  }
+
+  core::Picoseconds send_price(const plan::Pass& pass) {
     if (pass.send == plan::Send::none) return 0;  // told at home
     const plan::Block& block = *pass.runs.back().block;
     const BlockPrices& prices = prices_.of(block);
@@ -186,7 +225,9 @@ class Analytic::Implementation {
     use(*stage.update);
   }
 
-  void sweep(const plan::Program& program) {
+  // `after` sees every step once it has run.
+  template <class After>
+  void sweep(const plan::Program& program, After after) {
     bind(program);
     // No path is longer than every operation's pass in a row. Few programs come near what simulated time reaches: those
     // are summed up piece by piece.
@@ -197,7 +238,7 @@ class Analytic::Implementation {
     const auto& steps = program.pass_order->sweep;
     if (sent_.size() <= steps.size()) sent_.resize(steps.size() + 1);
     sent_[0] = 0;  // nothing to wait for
-    run_steps(steps);
+    run_steps(steps, after);
     if (program.exchanges == nullptr) return;
     settled_.assign(program.stages(), 0);
     for (std::size_t stage = 0; stage < program.stages(); ++stage) {
@@ -207,6 +248,10 @@ class Analytic::Implementation {
       run_pass(kernels_[first_kernel_[stage] + 4 * at(program.pass_order->tables)], state);
       settled_[stage] = state[at(Stream::next)];
     }
+  }
+
+  void sweep(const plan::Program& program) {
+    sweep(program, [](const plan::PassOrder::Step&) {});
   }
 
   // When a stage is done, after sweep().
@@ -228,7 +273,8 @@ class Analytic::Implementation {
     return end;
   }
 
-  void run_steps(std::span<const plan::PassOrder::Step> steps) {
+  template <class After>
+  void run_steps(std::span<const plan::PassOrder::Step> steps, After after) {
     const Kernel* const kernels = kernels_.data();
     const std::uint32_t* const first = first_kernel_.data();
     SweepFrontiers* const states = states_.data();
@@ -237,6 +283,7 @@ class Analytic::Implementation {
       const plan::PassOrder::Step& step = steps[i];
       sent[i] = run_pass(kernels[first[step.device] + step.slot], sent[step.producer], at(step.sends_to),
                          states[step.device]);
+      after(step);
     }
   }
 
@@ -353,6 +400,8 @@ Analytic::Analytic(PriceTable& prices) : implementation_(std::make_unique<Implem
 Analytic::~Analytic() = default;
 Makespan Analytic::makespan(const plan::Program& program) { return implementation_->makespan(program); }
 core::Picoseconds Analytic::alone(const plan::Block& block) { return implementation_->alone(block); }
+core::Picoseconds Analytic::alone(const plan::Pass& pass) { return implementation_->alone(pass); }
+PassTimes Analytic::pass_times(const plan::Program& program) { return implementation_->pass_times(program); }
 StageTimeline Analytic::timeline(const plan::Program& program, std::int32_t stage) {
   return implementation_->timeline(program, stage);
 }

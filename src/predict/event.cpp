@@ -5,6 +5,7 @@
 #include "actor.h"
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/predict/causes.h"
 #include "rank_classes.h"
 #include "shared_step.h"
 #include "stage_script.h"
@@ -137,6 +138,21 @@ class Nobody final : public Surroundings {
 // after it.
 constexpr std::int64_t k_recorded_at_once = 1 << 22;
 
+// The one whose timeline tells what limits the step: that which ends last where its stage does.
+std::int64_t limiting_actor(const RankClasses& classes, const EventResult& result, std::int64_t last) {
+  const std::int32_t stage = limiting_stage(result.passes, result.makespan);
+  return stage == result.makespan.last_stage ? last : classes.first(stage);
+}
+
+// What a run tells of the passes of all stages: those of their first actors.
+template <class Times>
+PassTimes passes_of_all(const RankClasses& classes, Times times) {
+  PassTimes result;
+  for (std::int32_t stage = 0; stage < classes.actors() / classes.per_stage(); ++stage)
+    result.push_back(times(classes.first(stage)));
+  return result;
+}
+
 EventResult simulate_shared(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options) {
   const std::int64_t stages = classes.actors() / classes.per_stage();
   const auto record_stages = [&](SharedStep& step) {
@@ -145,6 +161,8 @@ EventResult simulate_shared(const RankClasses& classes, const StageScripts& scri
   };
   SharedStep step(classes, scripts, options);
   record_stages(step);
+  if (options.passes)
+    for (std::int32_t stage = 0; stage < stages; ++stage) step.note_passes(classes.first(stage));
   const bool at_once = step.tasks() <= k_recorded_at_once;
   if (at_once)
     for (std::int64_t actor = 0; actor < classes.actors(); ++actor) step.record(actor);
@@ -160,14 +178,24 @@ EventResult simulate_shared(const RankClasses& classes, const StageScripts& scri
   if (options.all_timelines)
     for (std::int32_t stage = 0; stage < stages; ++stage)
       result.timelines.push_back(step.timeline(classes.first(stage)));
+  std::int64_t limiting = last;
+  if (options.passes) {
+    result.passes = passes_of_all(classes, [&](std::int64_t actor) { return step.pass_times(actor); });
+    limiting = limiting_actor(classes, result, last);
+  }
+  const auto tell = [&](const SharedStep& run) {
+    result.last = run.timeline(last);
+    if (options.passes) result.limiting = run.timeline(limiting);
+  };
   if (at_once) {
-    result.last = step.timeline(last);
+    tell(step);
     return result;
   }
   SharedStep again(classes, scripts, options);
   again.record(last);
+  again.record(limiting);
   again.run();
-  result.last = again.timeline(last);
+  tell(again);
   return result;
 }
 
@@ -183,32 +211,45 @@ EventResult simulate(const plan::Program& program, PriceTable& prices, const Eve
   Engine engine(classes, scripts, options);
   if (options.all_timelines)
     for (std::int32_t stage = 0; stage < stages; ++stage) engine[classes.first(stage)].record();
+  if (options.passes)
+    for (std::int32_t stage = 0; stage < stages; ++stage) engine[classes.first(stage)].note_passes();
   engine.run();
 
-  const Actor& last = engine.last();
+  const std::int64_t last = engine.last().id();
   EventResult result;
-  result.makespan = {.time = last.end(), .last_stage = classes.stage(last.id())};
+  result.makespan = {.time = engine[last].end(), .last_stage = classes.stage(last)};
   result.events = engine.events();
   result.actors = classes.actors();
   if (options.all_timelines)
     for (std::int32_t stage = 0; stage < stages; ++stage)
       result.timelines.push_back(engine[classes.first(stage)].timeline(stage));
-  // Records of everybody would outweigh the simulation; instead the one that ended last runs again, alone where it only
-  // depends on the messages it received, with all others where it met some of them. All runs are identical.
-  const std::int32_t stage = result.makespan.last_stage;
+  std::int64_t limiting = last;
+  if (options.passes) {
+    result.passes = passes_of_all(classes, [&](std::int64_t actor) { return engine[actor].pass_times(); });
+    limiting = limiting_actor(classes, result, last);
+  }
+  // Records of everybody would outweigh the simulation; instead those that are wanted run again, alone where they only
+  // depend on the messages they received, with all others where they met some of them. All runs are identical.
   if (together) {
     Engine again(classes, scripts, options);
-    again[last.id()].record();
+    again[last].record();
+    again[limiting].record();
     again.run();
-    result.last = again[last.id()].timeline(stage);
+    result.last = again[last].timeline(classes.stage(last));
+    if (options.passes) result.limiting = again[limiting].timeline(classes.stage(limiting));
   } else {
-    Actor again(last.id(), last.rank(), scripts[stage], options);
-    again.record();
-    for (std::size_t pass = 0; pass < last.arrivals().size(); ++pass)
-      again.give(static_cast<std::int32_t>(pass), last.arrivals()[pass]);
-    Nobody nobody;
-    again.run(nobody);
-    result.last = again.timeline(stage);
+    const auto again = [&](std::int64_t id) {
+      const Actor& first = engine[id];
+      Actor actor(id, first.rank(), scripts[classes.stage(id)], options);
+      actor.record();
+      for (std::size_t pass = 0; pass < first.arrivals().size(); ++pass)
+        actor.give(static_cast<std::int32_t>(pass), first.arrivals()[pass]);
+      Nobody nobody;
+      actor.run(nobody);
+      return actor.timeline(classes.stage(id));
+    };
+    result.last = again(last);
+    if (options.passes) result.limiting = limiting == last ? result.last : again(limiting);
   }
   return result;
 }

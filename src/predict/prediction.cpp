@@ -152,26 +152,23 @@ Prediction predict(const PredictionInput& input) {
   require_recordable(input.program, input.event.all_timelines);
   Prediction result;
   result.plan_bounds = plan_bounds(input.program, input.pricer, input.limits);
-  core::Picoseconds links = 0;
-  const auto await_links = [&](Makespan& makespan) {
-    links = std::max<core::Picoseconds>(0, result.plan_bounds.links - makespan.time);
-    makespan.time += links;
-    result.time = makespan.time;
-  };
+  const core::Picoseconds links = result.plan_bounds.links;
+  Makespan work;
   if (input.engine != Engine::event) {
-    result.analytic = input.analytic.makespan(input.program);
-    await_links(result.analytic);
+    result.analytic = work = input.analytic.makespan(input.program);
+    result.time = result.analytic.time = std::max(work.time, links);
   }
-  std::int32_t last = result.analytic.last_stage;
   if (input.engine != Engine::analytic) {
-    result.event = simulate(input.program, input.prices, input.event);
-    await_links(result.event->makespan);
-    last = result.event->makespan.last_stage;
-    result.breakdown = attribute(input.program, input.prices, result.event->last);
-  } else {
-    result.breakdown = attribute(input.program, input.prices, input.analytic.timeline(input.program, last));
+    EventOptions options = input.event;
+    options.passes = options.disturbed();
+    result.event = simulate(input.program, input.prices, options);
+    work = result.event->makespan;
+    result.time = result.event->makespan.time = std::max(work.time, links);
   }
-  result.breakdown.links = links;
+  Account times = account(input.program, input.prices, input.analytic, work, result.time - work.time,
+                          result.event ? &*result.event : nullptr);
+  result.breakdown = times.breakdown;
+  result.causes = std::move(times.causes);
   result.memory = memory_report(input);
   result.fits = fits(result.memory);
 
@@ -194,9 +191,9 @@ Prediction predict(const PredictionInput& input) {
   result.problem_bounds =
       problem_bounds(input.model, batch, static_cast<double>(input.program.mesh.ranks()), input.limits);
   result.plan_bounds = larger(result.plan_bounds, result.problem_bounds);
-  result.prices = price_lines(input, last);
-  result.class_floors =
-      class_floors(input.program, input.pricer, input.prices, last, input.limits.on_chip_bytes.value_or(0.0));
+  result.prices = price_lines(input, work.last_stage);
+  result.class_floors = class_floors(input.program, input.pricer, input.prices, work.last_stage,
+                                     input.limits.on_chip_bytes.value_or(0.0));
   result.expert_exchange = expert_exchange(input.program, input.pricer);
   return result;
 }

@@ -8,6 +8,7 @@
 namespace cairn::predict {
 namespace {
 
+constexpr auto k_compute = static_cast<std::size_t>(plan::Stream::compute);
 constexpr auto k_arrival = static_cast<std::size_t>(plan::Stream::arrival);
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
@@ -272,6 +273,7 @@ void SharedStep::finish(std::int64_t actor, std::size_t stream) {
   runner.end = std::max(runner.end, span.end);
   if (span.end > span.start) ++runner.events;
   if (runner.recording) runner.spans[stream].push_back(span);
+  if (stream == k_compute && !runner.pass_ends.empty()) runner.pass_ends[at(stretch.pass)] = span.end;
   lane.running = false;
   ++lane.task;
   ++lane.ended;
@@ -334,6 +336,11 @@ std::int64_t SharedStep::events() const {
 StageTimeline SharedStep::timeline(std::int64_t actor) const {
   const Runner& runner = runners_[at(actor)];
   return {.stage = classes_.stage(actor), .steps = runner.spans, .arrivals = runner.arrivals, .end = runner.end};
+}
+
+std::vector<PassTime> SharedStep::pass_times(std::int64_t actor) const {
+  const Runner& runner = runners_[at(actor)];
+  return predict::pass_times(runner.arrivals, runner.pass_ends);
 }
 
 std::vector<UnitUse> SharedStep::uses() const {

@@ -36,6 +36,11 @@ class SharedStep {
 
   // Keeps the times of all tasks of an actor.
   void record(std::int64_t actor) { runners_[static_cast<std::size_t>(actor)].recording = true; }
+  // Keeps when its computation is through each pass.
+  void note_passes(std::int64_t actor) {
+    Runner& runner = runners_[static_cast<std::size_t>(actor)];
+    runner.pass_ends.resize(runner.arrivals.size());
+  }
   void run();
 
   std::int64_t last() const;  // the actor that ends last; the lowest rank on ties
@@ -43,6 +48,7 @@ class SharedStep {
   std::int64_t tasks() const;   // of all actors
   std::int64_t events() const;  // of them, those that took time and have ended
   StageTimeline timeline(std::int64_t actor) const;
+  std::vector<PassTime> pass_times(std::int64_t actor) const;
   std::vector<UnitUse> uses() const;  // by stage and unit, those that were used
 
  private:
@@ -78,6 +84,7 @@ class SharedStep {
     core::Picoseconds end = 0;
     std::int64_t events = 0;
     std::array<std::vector<Span>, plan::k_streams> spans;
+    std::vector<core::Picoseconds> pass_ends;
   };
   struct Meeting {
     std::int64_t present = 0;

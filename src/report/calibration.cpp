@@ -1,15 +1,18 @@
 #include "cairn/report/calibration.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cairn/core/json_text.h"
+#include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
+#include "cairn/core/json_text.h"
+#include "calibration_words.h"
 
 namespace cairn::report {
 namespace {
@@ -40,61 +43,24 @@ std::string ranges_text(const cost::FitRecord& record) {
   return text;
 }
 
-// What a parameter is, by its name in the calibration file; collectives name the protocol in front.
-enum class Unit : std::uint8_t { none, seconds, bytes_per_second, share };
-struct Meaning {
-  std::string_view name;
-  Unit unit;
-  std::string_view text;
-};
-constexpr std::array k_meanings{
-    Meaning{"tensor_efficiency", Unit::share, "of the peak of the matrix units"},
-    Meaning{"memory_efficiency", Unit::share, "of the memory's bandwidth"},
-    Meaning{"efficiency", Unit::share, "of the memory's bandwidth"},
-    Meaning{"exp_efficiency", Unit::share, "of the rate of exponentials"},
-    Meaning{"launch_floor", Unit::seconds, "least time of a framework's call"},
-    Meaning{"gap", Unit::seconds, "from a kernel to the next"},
-    Meaning{"start", Unit::seconds, "what the first launch waits for; not kept"},
-    Meaning{"quantise_passes", Unit::none, "passes over the input that its quantisation takes"},
-    Meaning{"step_floor", Unit::seconds, "shortest step along K"},
-    Meaning{"operand_bandwidth", Unit::bytes_per_second, "of operands into one multiprocessor that is not hidden"},
-    Meaning{"epilogue", Unit::none, "share of the writing that the main loop does not hide"},
-    Meaning{"overlap_exponent", Unit::none, "overlap of compute and memory; 1: none"},
-    Meaning{"droop", Unit::none, "extra time of long compute-bound kernels, at most"},
-    Meaning{"split_cost", Unit::seconds, "of a product split along K: the second kernel"},
-    Meaning{"tile_overhead", Unit::seconds, "of filling and draining the pipeline for a tile"},
-    Meaning{"row", Unit::seconds, "of a row of queries"},
-    Meaning{"tail", Unit::none, "weight of the longest query tile, which finishes last"},
-    Meaning{"query_traffic", Unit::none, "times that queries are read"},
-    Meaning{"kv_traffic", Unit::none, "times that keys and values are read"},
-    Meaning{"pass", Unit::seconds, "of a pass over keys"},
-    Meaning{"low_latency", Unit::seconds, "of short messages: the protocol of low latency (LL)"},
-    Meaning{"low_bandwidth", Unit::bytes_per_second, "likewise, of one rank"},
-    Meaning{"middle_latency", Unit::seconds, "of middling messages: the protocol between (LL128)"},
-    Meaning{"middle_bandwidth", Unit::bytes_per_second, "likewise, of one rank"},
-    Meaning{"simple_latency", Unit::seconds, "of long messages: the simple protocol"},
-    Meaning{"simple_bandwidth", Unit::bytes_per_second, "likewise, of one rank"},
-    Meaning{"simple_ramp", Unit::none, "s per square root of a byte, until the links are full"}};
-
-std::string parameter_text(const std::string& name, double value) {
-  const auto* known =
-      std::find_if(k_meanings.begin(), k_meanings.end(), [&](const Meaning& each) { return each.name == name; });
-  if (known == k_meanings.end()) return fmt::format("{:.4g}", value);
-  const auto shown = [&] {
-    switch (known->unit) {
-      case Unit::seconds:
-        return core::format(core::Seconds::from_base(value));
-      case Unit::bytes_per_second:
-        return core::format(core::BytesPerSecond::from_base(value));
-      case Unit::share:
-        return share(value);
-      case Unit::none:
-        break;
-    }
-    return fmt::format("{:.4g}", value);
-  };
-  return fmt::format("{:<14} {}", shown(), known->text);
+// The shown parameters of a family: name, value with its unit, what it is.
+void append_parameters(const FamilyResult& family, std::string& out) {
+  auto to = std::back_inserter(out);
+  for (const auto& [key, value] : family.parameters) {
+    const ParameterWords* words = words_for(key);
+    CAIRN_ASSERT(words != nullptr);
+    fmt::format_to(to, "  {:29} {:<17} {}\n", words->name, parameter_text(value, words->unit), words->meaning);
+  }
 }
+
+constexpr std::string_view k_glossary =
+    "what the columns say\n"
+    "  error      predicted / measured - 1; median and p90 (nine rows in ten come nearer) of its size, bias: its "
+    "median\n"
+    "             with the sign, + where predictions are too long\n"
+    "  in sample  over the rows that the parameters were fitted to\n"
+    "  left out   over the same rows, each predicted by a fit that saw no row of its group: what to expect of others\n"
+    "  measured   from the least to the largest; prices outside are extrapolated, and plans that meet them say so\n";
 
 std::string label(const FamilyResult& family) { return fmt::format("{} {}", family.kind, family.type); }
 
@@ -128,7 +94,7 @@ Json family_json(const FamilyResult& family) {
 std::string text(const calibrate::Result& result) {
   std::string out = fmt::format("calibration of {}\n\n", result.accelerator);
   auto to = std::back_inserter(out);
-  fmt::format_to(to, "{:24} {:>6}  {:^26}  {:^26}\n", "", "", "in sample", "left out");
+  fmt::format_to(to, "{:24} {:>6}  {:^26}  {:^26}\n", "", "", "error in sample", "error left out");
   fmt::format_to(to, "{:24} {:>6}  {:>8} {:>8} {:>8}  {:>8} {:>8} {:>8}  {}\n", "family", "rows", "median", "p90",
                  "bias", "median", "p90", "bias", "measured");
   for (const FamilyResult& family : result.families) {
@@ -142,15 +108,16 @@ std::string text(const calibrate::Result& result) {
   for (const FamilyResult& family : result.families) {
     if (family.skipped) continue;
     fmt::format_to(to, "\n{}\n", label(family));
-    for (const auto& [name, value] : family.parameters)
-      fmt::format_to(to, "  {:22} {}\n", name, parameter_text(name, value));
-    if (family.record.left_out) fmt::format_to(to, "  left out: {}\n", family.record.left_out_by);
-    if (!family.at_bound.empty())
-      fmt::format_to(to, "  at a bound, so not determined by these rows: {}\n", fmt::join(family.at_bound, ", "));
+    append_parameters(family, out);
+    if (family.record.left_out) fmt::format_to(to, "  groups left out: {}\n", family.record.left_out_by);
+    if (family.at_bound.empty()) continue;
+    std::vector<std::string> bound;
+    for (const std::string& each : family.at_bound) bound.push_back(in_words(each));
+    fmt::format_to(to, "  at a bound, so not determined by these rows: {}\n", fmt::join(bound, "; "));
   }
   if (!result.dropped.empty()) out += "\nrows that take no part\n";
   for (const calibrate::DroppedRows& each : result.dropped) fmt::format_to(to, "  {:>6}  {}\n", each.rows, each.reason);
-  return out;
+  return out + "\n" + std::string(k_glossary);
 }
 
 std::string json(const calibrate::Result& result) {

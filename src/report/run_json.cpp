@@ -55,6 +55,32 @@ Json times(const predict::Breakdown& breakdown) {
               {"other", core::to_seconds(breakdown.other)}};
 }
 
+Json causes(const predict::Causes& all) {
+  Json result = Json::array();
+  for (const predict::CauseTime& part : all.parts)
+    result.push_back({{"cause", cause_label(part)}, {"stage", part.stage}, {"time_s", core::to_seconds(part.time)}});
+  return result;
+}
+
+Json stages(const predict::Causes& all) {
+  Json result = Json::array();
+  for (std::size_t stage = 0; stage < all.stages.size(); ++stage)
+    result.push_back({{"stage", stage}, {"time_s", core::to_seconds(all.stages[stage])}});
+  return result;
+}
+
+Json bubble(const predict::BubbleParts& parts) {
+  return Json{{"schedule", core::to_seconds(parts.schedule)},
+              {"imbalance", core::to_seconds(parts.imbalance)},
+              {"transfers", core::to_seconds(parts.transfers)},
+              {"ranks", core::to_seconds(parts.ranks)}};
+}
+
+Json limit_of(const predict::Prediction& prediction) {
+  const Limit limit = report::limit(prediction);
+  return Json{{"stage", limit.stage}, {"cause", limit.cause}, {"sentence", limit.sentence}};
+}
+
 Json communication(const Run& run) {
   Json result = Json::object();
   for (std::size_t i = 0; i < plan::k_axes; ++i) {
@@ -185,6 +211,10 @@ Json result(const Run& run) {
       {"peak",
        {{"type", std::string(numerics::name(run.job.peak().format))}, {"flop_per_s", run.job.peak().rate.base()}}},
       {"time_s", times(p.breakdown)},
+      {"bubble_s", bubble(p.causes.bubble)},
+      {"stages", stages(p.causes)},
+      {"causes", causes(p.causes)},
+      {"limit", limit_of(p)},
       {"communication_bytes", communication(run)},
       {"expert_exchange", expert_exchange(p.expert_exchange)},
       {"memory_bytes", memory(run)},

@@ -8,6 +8,7 @@
 #include "cairn/core/printable.h"
 #include "cairn/numerics/format.h"
 #include "cairn/report/run.h"
+#include "run_words.h"
 #include "text_report.h"
 
 namespace cairn::report {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t k_indent = 14;       // columns before an answer
 constexpr std::size_t k_bar_width = 26;    // columns of a bar at 100 %
+constexpr std::size_t k_short_bar = 18;    // the same beside a longer remark
 constexpr std::size_t k_price_lines = 10;  // most expensive pieces shown
 constexpr std::size_t k_name_width = 27;
 constexpr std::size_t k_shape_width = 29;
@@ -22,24 +24,13 @@ constexpr std::size_t k_class_width = 15;
 constexpr std::size_t k_unit_width = 19;
 constexpr double k_hidden_share = 0.0005;  // terms below 0.05 % of the step are added up in one line
 
-std::string percent(double share, int decimals = 1) { return fmt::format("{:.{}f} %", 100.0 * share, decimals); }
-std::string seconds(double value) { return core::format(core::Seconds::from_base(value)); }
-// Below 10,000 core::format_count writes a count out; a rate is no count.
-std::string rate(double value) { return value < 1e4 ? fmt::format("{:.0f}", value) : core::format_count(value); }
-std::string bytes(double value) { return core::format(core::Bytes::from_base(value)); }
-
-std::string energy(double joule) {
-  if (joule < 1e3) return fmt::format("{:.3g} J", joule);
-  if (joule < 1e6) return fmt::format("{:.3g} kJ", joule / 1e3);
-  return joule < 1e9 ? fmt::format("{:.3g} MJ", joule / 1e6) : fmt::format("{:.4g} GJ", joule / 1e9);
-}
-
 struct Term {
   std::string_view name;
   double time_s;
   std::string_view meaning;
 };
 
+// Everything there is to say.
 class RunText : private TextReport {
  public:
   RunText(const Run& run, const TextStyle& style) : TextReport(style.color), run_(run), figures_(figures(run)) {}
@@ -47,6 +38,8 @@ class RunText : private TextReport {
   std::string write() {
     title();
     answer();
+    out_ += wrapped(limit(run_.result.prediction).sentence, "  ", "  ");
+    causes();
     times();
     units();
     prices();
@@ -67,44 +60,10 @@ class RunText : private TextReport {
 
   const predict::Prediction& prediction() const { return run_.result.prediction; }
 
-  // The data-parallel degree, and how experts are spread.
-  static std::string experts(const plan::Strategy& s) {
-    std::string text = std::to_string(s.data);
-    if (s.expert > 1) text += fmt::format(", ep {}", s.expert);
-    if (s.expert_tensor > 1) text += fmt::format(", etp {}", s.expert_tensor);
-    return text;
-  }
-
   void title() {
-    const plan::Strategy& s = run_.job.strategy();
-    const hardware::Machine& machine = run_.job.machine();
-    const std::string& given = run_.job.experiment().name;
-    const std::string& accelerator = machine.accelerator.value.name;
-    line("{}", paint_.bold(core::printable(given.empty() ? run_.job.transformer().name : given)));
-    paragraph(fmt::format("{} parameters on {} x {}, {} node{}; {}, {}",
-                          core::format_count(static_cast<double>(run_.job.model().parameters())), run_.job.gpus(),
-                          accelerator, machine.network.nodes, machine.network.nodes == 1 ? "" : "s",
-                          run_.job.recipe().recipe, run_.job.framework().name));
-    paragraph(fmt::format("tp {}, pp {}, dp {}{}; {}{}; {} sequences of {} tokens, {} micro-batch{} of {} on each rank",
-                          s.tensor, s.pipeline, experts(s), sharding(s), s.schedule,
-                          s.chunks > 1 ? fmt::format(" with {} chunks", s.chunks) : std::string(),
-                          run_.job.global_batch(), run_.job.experiment().training.seq_len, s.micro_batches,
-                          s.micro_batches == 1 ? "" : "es", s.micro_batch));
-  }
-
-  // What is sharded beyond the optimizer, and what is offloaded.
-  static std::string sharding(const plan::Strategy& s) {
-    std::string text;
-    if (s.sharded >= plan::Sharded::gradients) text += s.sharded == plan::Sharded::gradients ? ", zero 2" : ", zero 3";
-    if (!text.empty() && s.shard != 0) text += fmt::format(" over {}", s.shard);
-    const auto away = [&](plan::Home home, std::string_view what) {
-      if (home != plan::Home::device)
-        text += fmt::format(", {} on {}", what, home == plan::Home::host ? "host" : "drives");
-    };
-    away(s.offload.optimizer, "optimizer");
-    away(s.offload.parameters, "parameters");
-    away(s.offload.activations, "activations");
-    return text;
+    line("{}", paint_.bold(run_name(run_)));
+    paragraph(machine_words(run_));
+    paragraph(plan_words(run_));
   }
 
   void answer() {
@@ -170,7 +129,41 @@ class RunText : private TextReport {
            paint_.accent(bar(share, k_bar_width)), paint_.dim(term.meaning));
     }
     if (rest > 0.0) line("  {:<12}{:>10} {:>7}", "the rest", aligned_time(rest), percent(rest / figures_.time_s));
+    bubble();
     hidden();
+  }
+
+  // What the bubble consists of, where there is one.
+  void bubble() {
+    const predict::BubbleParts& parts = prediction().causes.bubble;
+    std::string each;
+    const auto add = [&](core::Picoseconds time, std::string_view what) {
+      if (time > 0) each += fmt::format("{}{} {}", each.empty() ? "" : ", ", seconds(core::to_seconds(time)), what);
+    };
+    add(parts.schedule, "filling and draining the pipeline");
+    add(parts.imbalance, "other stages take longer");
+    add(parts.transfers, "transfers of other stages");
+    add(parts.ranks, "slower ranks");
+    if (!each.empty()) out_ += wrapped("bubble: " + each, "  ", "  ");
+  }
+
+  // Where stages differ or wait for each other; of one stage it would say what the next section says.
+  void causes() {
+    const predict::Causes& all = prediction().causes;
+    if (all.stages.size() == 1) return;
+    heading("Why it takes as long", fmt::format("seen from stage {}, which waits least for the others", all.limiting));
+    for (const predict::CauseTime& each : all.parts) {
+      const double time_s = core::to_seconds(each.time);
+      if (time_s < k_hidden_share * figures_.time_s) continue;
+      const bool own = each.stage == all.limiting;
+      line("  {:<12}{:>10} {:>7}  {} {}", name(each), aligned_time(time_s), percent(time_s / figures_.time_s),
+           paint_.accent(bar(time_s / figures_.time_s, k_short_bar)),
+           paint_.dim(own ? std::string(meaning(each)) : fmt::format("{}, stage {}", meaning(each), each.stage)));
+    }
+    std::string each;
+    for (const core::Picoseconds time : all.stages)
+      each += fmt::format("{}{}", each.empty() ? "" : ", ", seconds(core::to_seconds(time)));
+    out_ += wrapped("each stage without waiting for others, from stage 0: " + each, "  ", "  ");
   }
 
   // Transfers that nothing waits for. Without interference they cost nothing, which is optimistic.
@@ -349,6 +342,8 @@ class RunText : private TextReport {
 
 }  // namespace
 
-std::string text(const Run& run, const TextStyle& style) { return RunText(run, style).write(); }
+std::string text(const Run& run, const TextStyle& style) {
+  return style.full ? RunText(run, style).write() : screen(run, style);
+}
 
 }  // namespace cairn::report

@@ -40,6 +40,23 @@ Json time_parts() {
   return described(result, "s of the step on the rank that ends last, each instant under one label; they add up to iteration_time_s");
 }
 
+Json bubble_parts() {
+  return described(object({{"schedule", amount("s that the pipeline fills and drains")},
+                           {"imbalance", amount("s that passes of other stages take longer than its own")},
+                           {"transfers", amount("s that transfers of other stages take")},
+                           {"ranks", amount("s that slower ranks of its group take")}}),
+                   "time_s.bubble by what is awaited");
+}
+
+Json causes() {
+  const Json cause = text(
+      "a term of time_s but bubble and other; imbalance: more work than the average stage has, or a pass of another "
+      "stage that takes longer than its own; schedule: the pipeline fills and drains; ranks: slower ranks of a group");
+  return described(list_of(object({{"cause", cause}, {"stage", count("of the pipeline, from 0")}, {"time_s", amount("s of the step")}})),
+                   "the step by what it awaits, seen from limit.stage: longest first, adding up to the step; stage: "
+                   "whose work, message or exchange it is");
+}
+
 Json memory() {
   const auto bytes = [](const char* label) { return amount("bytes. " + meaning(label)); };
   const Json phase = text("what runs there at that instant, in words");
@@ -101,6 +118,15 @@ Json result() {
         described(object({{"type", text("a number format, such as bf16")}, {"flop_per_s", amount("FLOP/s by the data sheet")}}),
                   "dense, of one accelerator, in the fastest number format that the step's contractions run in")},
        {"time_s", time_parts()},
+       {"bubble_s", bubble_parts()},
+       {"stages", described(list_of(object({{"stage", count("of the pipeline, from 0")},
+                                            {"time_s", amount("s in which its computation does not wait for other stages")}})),
+                            "s of the step in which the stage's computation does not stand still for other stages")},
+       {"causes", causes()},
+       {"limit", described(object({{"stage", count("from 0: the one that the others wait for")},
+                                   {"cause", text("the largest of its causes")},
+                                   {"sentence", text("both in words")}}),
+                           "the stage that the others wait for, the largest of its causes, and that in words")},
        {"communication_bytes", described(object_of(volume), "by tp, cp, ep, dp, pp, etp and edp, of the rank that sends most of it; offload, storage: copies to (sent) and from (received) the host and drives")},
        {"expert_exchange",
         described(or_null(object({{"ranks", count("that exchange tokens")},

@@ -2,6 +2,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -29,13 +30,26 @@ std::string verdict(const FamilyResult& family) {
   return *family.passed ? "passed" : "beyond its band";
 }
 
+constexpr std::string_view k_columns =
+    "\ntimed: runs with a measured step time; not run: rows that stand below with the reason. The error is\n"
+    "predicted / measured - 1: mean, median, p90 (nine runs in ten come nearer) and largest of its size, bias\n"
+    "the mean with its sign, + where predictions are too long. order: whether the runs come in the same order\n"
+    "by time, 1 if wholly (Spearman's rank correlation). one rate: the mean error if every GPU did the same\n"
+    "FLOP/s, the best for these very runs. wrongly said to fit: runs that ran out of memory; not to fit: runs\n"
+    "that ran. memory: the median error of its peak. band: whether the errors lie within what is promised for\n"
+    "the family (families.yaml).\n";
+constexpr std::string_view k_parts =
+    "seconds a step; behind the bar the parts that add up to the predicted ones (tp, dp, pp: waiting for that axis)";
+
 void append_families(const Report& report, std::string& out) {
   auto to = std::back_inserter(out);
-  fmt::format_to(to, "{:32} {:>5} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6} {:>9} {:>10} {:>9} {:>8}  {}\n", "family",
-                 "timed", "skipped", "mean", "median", "p90", "max", "bias", "rank", "constant", "false fit",
-                 "false oom", "memory", "band");
+  fmt::format_to(to, "{:32} {:>5} {:>7} {:^44} {:>6} {:>8} {:^20} {:>8}\n", "", "runs", "rows",
+                 "error of the step time", "", "error of", "runs wrongly said", "error of");
+  fmt::format_to(to, "{:32} {:>5} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6} {:>8} {:>9} {:>10} {:>8}  {}\n", "family",
+                 "timed", "not run", "mean", "median", "p90", "largest", "bias", "order", "one rate", "to fit",
+                 "not to fit", "memory", "band");
   for (const FamilyResult& family : report.families) {
-    fmt::format_to(to, "{:32} {:>5} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6} {:>9} {:>10} {:>9} {:>8}  {}\n",
+    fmt::format_to(to, "{:32} {:>5} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6} {:>8} {:>9} {:>10} {:>8}  {}\n",
                    family.name, family.timed, family.skipped.size(),
                    error_cell(family, [](const auto& e) { return e.mape; }),
                    error_cell(family, [](const auto& e) { return e.median; }),
@@ -47,11 +61,12 @@ void append_families(const Report& report, std::string& out) {
                    family.baseline ? percent(family.baseline->mape) : "-", family.false_fit, family.false_oom,
                    percent(family.memory_median), verdict(family));
   }
+  out += k_columns;
 }
 
 void append_rows(const Report& report, const FamilyResult& family, std::string& out) {
   auto to = std::back_inserter(out);
-  fmt::format_to(to, "\n{}{}{}: seconds\n", family.name, family.title.empty() ? "" : ", ", family.title);
+  fmt::format_to(to, "\n{}{}{}\n{}\n", family.name, family.title.empty() ? "" : ", ", family.title, k_parts);
   fmt::format_to(to,
                  "{:>5} {:48} {:>9} {:>9} {:>8} | {:>8} {:>8} {:>7} {:>7} {:>7} {:>7} {:>8} {:>7} {:>7} {:>7} {:>9}\n",
                  "line", "run", "measured", "predicted", "error", "compute", "recomp", "tp", "dp", "pp", "bubble",

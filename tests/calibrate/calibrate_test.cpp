@@ -74,6 +74,8 @@ TEST_CASE("devices go by many names", "[calibrate]") {
   CHECK(accelerator_of(loader, "NVIDIA H100 80GB HBM3") == "h100-sxm5-80gb");
   CHECK(accelerator_of(loader, "H100-SXM-80GB") == "h100-sxm5-80gb");
   CHECK(accelerator_of(loader, "a100-sxm4-80gb") == "a100-sxm4-80gb");
+  CHECK(accelerator_of(loader, "AMD Instinct MI300X") == "mi300x");
+  CHECK(accelerator_of(loader, "NVIDIA GB300") == "gb300-279gb");
   CHECK(accelerator_of(loader, "A100 SXM") == "");  // 40 or 80 GB
   CHECK(accelerator_of(loader, "") == "");
 }
@@ -163,6 +165,85 @@ TEST_CASE("which accelerator is meant must be clear", "[calibrate]") {
                    calibrate(shipped(), {&file, 1}, {.accelerator = "h100-sxm5-80gb", .base = "none"});
                  }),
                  "there is no calibration 'none'"));
+}
+
+TEST_CASE("a device that is not in the list is added as the refusal says", "[calibrate]") {
+  if (!can_fit()) return;
+  MeasurementFile file = products(1.0, 4096);
+  for (Measurement& row : file.rows) row.device = "NVIDIA Abacus X1 (96GB)";
+  const std::string refused = complaints([&] { calibrate(shipped(), {&file, 1}, {}); });
+  CHECK(contains(refused, "`NAME: [NVIDIA Abacus X1 (96GB)]` to configs/devices/names.yaml"));
+  CHECK(contains(refused, "accelerators/abacus-x1-96gb.yaml"));
+  CHECK(contains(
+      complaints([&] {
+        calibrate(shipped(), {&file, 1}, {.accelerator = "Abacus X1", .base = ""});
+      }),
+      "no accelerator is called 'Abacus X1' (`cairn config list accelerators` lists them. A new one: 1. copy the "
+      "nearest file of configs/accelerators to accelerators/abacus-x1.yaml"));
+  const cairn::test::TemporaryFolder folder;
+  const std::filesystem::path configs = std::filesystem::path(CAIRN_SOURCE_DIR) / "configs";
+  std::filesystem::create_directory(folder.path() / "accelerators");
+  std::filesystem::copy_file(configs / "accelerators" / "h100-sxm5-80gb.yaml",
+                             folder.path() / "accelerators" / "abacus-x1-96gb.yaml");
+  const Result result =
+      calibrate(config::Loader({folder.path(), configs}), {&file, 1}, {.accelerator = "", .base = "h100-sxm5-80gb"});
+  CHECK(result.accelerator == "abacus-x1-96gb");
+  CHECK(family(result, "gemm").record.rows == static_cast<std::int64_t>(file.rows.size()));
+  for (Measurement& row : file.rows) row.device.clear();
+  CHECK(contains(complaints([&] { calibrate(shipped(), {&file, 1}, {}); }), "the files name no device"));
+}
+
+TEST_CASE("a rate above what a link can carry is refused with its lines", "[calibrate]") {
+  if (!can_fit()) return;
+  // An H100's link: 450 GB/s one way. 1 GiB over 8 ranks at a busbw of B takes c x 1 GiB / B, c = 7/4 of an all-reduce
+  // and 7/8 of a gather; an all-reduce in the switch may come to twice the link.
+  constexpr double k_gib = 1073741824.0, k_link = 450e9;
+  const auto refusal = [&](const char* kind, double share, double of_link) {
+    MeasurementFile file{.file = "messages.txt"};
+    for (const int line : {14, 15, 16, 18}) {
+      const double x = share * k_gib;
+      file.rows.push_back({.kind = kind,
+                           .bytes = k_gib,
+                           .ranks = 8,
+                           .time = time_of(x / (of_link * k_link)),
+                           .device = "H100 80GB HBM3",
+                           .line = line});
+    }
+    return complaints([&] { calibrate(shipped(), {&file, 1}, {}); });
+  };
+  // Four rows of one size are too few for a fit: that is what a possible rate is refused for.
+  CHECK(contains(refusal("all_reduce", 1.75, 1.99), "a fit needs"));
+  CHECK(contains(refusal("all_reduce", 1.75, 2.02),
+                 "messages.txt:14:1: error: all_reduce of 8 ranks at a busbw of 909 GB/s, but a "
+                 "link carries 450 GB/s, at most twice that where a switch adds up; lines 14 to 16, 18"));
+  for (const char* kind : {"all_gather", "reduce_scatter", "all_to_all"}) {
+    CHECK(contains(refusal(kind, 0.875, 0.99), "a fit needs"));
+    CHECK(contains(refusal(kind, 0.875, 1.01),
+                   "at a busbw of 454 GB/s, but a link carries 450 GB/s; lines 14 to 16, 18"));
+  }
+  for (const char* kind : {"broadcast", "send_recv"}) {
+    CHECK(contains(refusal(kind, 1.0, 0.99), "a fit needs"));
+    CHECK(contains(refusal(kind, 1.0, 1.01), "but a link carries 450 GB/s; lines"));
+  }
+}
+
+TEST_CASE("what keeps rows from a fit comes with its own remedy", "[calibrate]") {
+  if (!can_fit()) return;
+  MeasurementFile file{.file = "messages.txt"};
+  for (double bytes = 1024.0; bytes < 1e6; bytes *= 2.0)
+    file.rows.push_back(
+        {.kind = "all_gather", .bytes = bytes, .ranks = 8, .time = time_of(20e-6), .device = "MI300X", .line = 9});
+  // Its calibration states no link: nothing was measured on it.
+  CHECK(contains(complaints([&] {
+                   calibrate(shipped(), {&file, 1}, {});
+                 }),
+                 "which bandwidths are relative to (state it in a copy of the base, and name the copy with --base)"));
+  file.rows.resize(3);
+  for (Measurement& row : file.rows) row.device = "H100 80GB HBM3";
+  CHECK(contains(complaints([&] {
+                   calibrate(shipped(), {&file, 1}, {});
+                 }),
+                 "a fit needs 8 message sizes (measure more shapes)"));
 }
 
 TEST_CASE("memory-bound kernels, launches and messages", "[calibrate]") {

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-// All-gathers: 12 us + x/300 GB/s with x = 3/4 of the buffer, times `factor`, as nccl-tests prints them.
+// All-gathers: 12 us + x/300 GB/s with x = (n-1)/n of the buffer, times `factor`, as nccl-tests prints them.
 std::string gathers_of(int ranks, double factor) {
   std::string text =
       "# Collective test starting: all_gather_perf\n"
@@ -22,11 +22,12 @@ std::string gathers_of(int ranks, double factor) {
   text +=
       "#       size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong\n"
       "#        (B)  (elements)  (us)  (GB/s)  (GB/s)  (us)  (GB/s)  (GB/s)\n";
+  const double share = (ranks - 1.0) / ranks;
   for (double bytes = 1024.0; bytes < 2e9; bytes *= 4.0) {
-    const double us = factor * (12.0 + 0.75 * bytes / 300e3);
+    const double us = factor * (12.0 + share * bytes / 300e3);
     char line[200];
     std::snprintf(line, sizeof line, " %.0f %.0f float none -1 %.5f %.5f %.5f 0 %.5f %.5f %.5f 0\n", bytes, bytes / 4,
-                  us, bytes / us / 1e3, 0.75 * bytes / us / 1e3, us, bytes / us / 1e3, 0.75 * bytes / us / 1e3);
+                  us, bytes / us / 1e3, share * bytes / us / 1e3, us, bytes / us / 1e3, share * bytes / us / 1e3);
     text += line;
   }
   return text + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 100\n";
@@ -71,6 +72,26 @@ TEST_CASE("A calibration is written, its report read, and both used", "[calibrat
   CHECK(json::parse(used.out)["schema"] == "cairn.run/1");
 }
 
+TEST_CASE("A log that names no collective is read with --collective", "[calibrate]") {
+  if (!can_fit()) return;
+  std::string text = measured_gathers();
+  text.erase(0, text.find('\n') + 1);
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) text.insert(at, "[1,0]<stdout>:");
+  const std::string log = write_file("slurm-17.out", text);
+  const Outcome unsaid = run({"calibrate", log});
+  CHECK(unsaid.code == 2);
+  CHECK(unsaid.err.find("(say it, as in --collective all_gather") != std::string::npos);
+  const Outcome said = run({"calibrate", log, "--collective", "all_gather"});
+  INFO(said.err);
+  CHECK(said.code == 0);
+  CHECK(said.out.find("all-gather 4 ranks") != std::string::npos);
+  CHECK(run({"calibrate", log, "--collective", "gossip"}).code == 2);
+  const Outcome idle = run({"calibrate", write_file("t.csv", "source,gpu,kernel,dtype,shape,ms\nlab,H200,gemm x,bf16,M512 N768 K1024,0.01\n"),
+                            "--collective", "all_gather"});
+  CHECK(idle.code == 2);
+  CHECK(idle.err.find("--collective: none of the files is output of nccl-tests") != std::string::npos);
+}
+
 TEST_CASE("Measurements that cannot be of this accelerator are refused", "[calibrate]") {
   if (!can_fit()) return;
   const auto refused = [](const std::string& text, const std::vector<std::string>& words) {
@@ -82,7 +103,7 @@ TEST_CASE("Measurements that cannot be of this accelerator are refused", "[calib
     for (const std::string& word : words) CHECK(outcome.err.find(word) != std::string::npos);
   };
   // Times in milliseconds under a header of microseconds, rates to match: a thousand times too fast.
-  refused(gathers_of(4, 1e-3), {"odd.txt:", "all_gather at", "a link carries 450 GB/s", "rows"});
+  refused(gathers_of(4, 1e-3), {"odd.txt:", "all_gather of 4 ranks at a busbw of", "but a link carries 450 GB/s; line"});
   // The other way round no law of links is broken, but no parameters come near.
   refused(gathers_of(4, 1e3), {"odd.txt", "all-gather 4 ranks: no parameters describe these rows", "at a bound", "in the median"});
   std::string wrong = measured_gathers();
@@ -93,23 +114,36 @@ TEST_CASE("Measurements that cannot be of this accelerator are refused", "[calib
 
 TEST_CASE("Rows that take no part in a fit are counted, with the reason", "[calibrate]") {
   if (!can_fit()) return;
-  std::string text = measured_gathers();
-  std::string across = gathers_of(8, 1.0);
-  for (int rank = 4; rank < 8; ++rank) {
-    const std::size_t at = across.find("on node device  " + std::to_string(rank));
-    across.replace(at, 7, "on next");
-  }
-  const Outcome outcome = run({"calibrate", write_file("one.txt", text), write_file("two.txt", across), "--json"});
+  std::string other = gathers_of(8, 1.0);
+  for (std::size_t at = 0; (at = other.find("NVIDIA H100 80GB HBM3")) != std::string::npos;) other.replace(at, 21, "NVIDIA H200");
+  const std::vector<std::string> files{write_file("one.txt", measured_gathers()), write_file("two.txt", other)};
+  const Outcome outcome = run({"calibrate", files[0], files[1], "--gpu", "h100-sxm5-80gb", "--json"});
   INFO(outcome.err);
   CHECK(outcome.code == 0);
   const json dropped = json::parse(outcome.out)["dropped"];
   REQUIRE(dropped.size() == 1);
   CHECK(dropped[0]["rows"] == 11);
-  CHECK(dropped[0]["reason"] == "all_gather of 8 ranks in 2 nodes: collectives inside one node are fitted");
-  const Outcome report = run({"calibrate", scratch() + "/one.txt", scratch() + "/two.txt"});
-  CHECK(report.out.find("rows that take no part\n      11  all_gather of 8 ranks in 2 nodes") != std::string::npos);
+  CHECK(dropped[0]["reason"] == "measured on another device: NVIDIA H200");
+  const Outcome report = run({"calibrate", files[0], files[1], "--gpu", "h100-sxm5-80gb"});
+  CHECK(report.out.find("rows that take no part\n      11  measured on another device: NVIDIA H200") != std::string::npos);
   CHECK(report.out.find("GB/s") != std::string::npos);
   CHECK(report.out.find("bytes 1 KiB to 1 GiB") != std::string::npos);
+}
+
+TEST_CASE("Messages between nodes are refused, with what is assumed in place of them", "[calibrate]") {
+  if (!can_fit()) return;
+  std::string across = gathers_of(8, 1.0);
+  for (int rank = 4; rank < 8; ++rank) across.replace(across.find("on node device  " + std::to_string(rank)), 7, "on next");
+  // A run of 4 ranks: 2 lines, the ranks, 2 lines, rows in 9 to 19, the summary. Behind it in 22 to 33 the head of 8 ranks.
+  const std::string both = write_file("sweep.log", measured_gathers() + across);
+  const Outcome outcome = run({"calibrate", both, "-o", scratch() + "/never.yaml"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK_FALSE(std::filesystem::exists(scratch() + "/never.yaml"));
+  for (const char* word :
+       {"sweep.log:34:1: error: all_gather of 8 ranks in 2 nodes", "cannot be fitted yet", "(inter.latency), 8 us more for each step",
+        "0.92 of the bandwidth", "'infiniband' in configs/calibration/fabrics.yaml (assumed there)", "; lines 34 to 44 ("})
+    CHECK(outcome.err.find(word) != std::string::npos);
 }
 
 TEST_CASE("Files that cannot be used are refused with place and remedy", "[calibrate]") {
@@ -132,7 +166,7 @@ TEST_CASE("Files that cannot be used are refused with place and remedy", "[calib
   refused("few.csv", "source,gpu,kernel,dtype,shape,ms\nlab,H200,gemm x,bf16,M512 N768 K1024,0.01\n",
           "few.csv:2:1: error: gemm bf16: 1 rows, a fit needs 12");
   refused("device.csv", "source,gpu,kernel,dtype,shape,ms\nlab,Abacus,gemm x,bf16,M512 N768 K1024,0.01\n",
-          "none of the devices is known: Abacus");
+          "accelerators/abacus.yaml");
   CHECK(run({"calibrate", scratch() + "/none.txt"}).code == 2);
   CHECK(run({"calibrate"}).code == 2);
   CHECK(run({"calibrate", write_file("good.txt", good), "--gpu", "h100-sxm5"}).code == 2);

@@ -203,10 +203,20 @@ TEST_CASE("A key of --set that stands elsewhere is told where") {
   refused({"run", "llama3-8b-fsdp-dgx-h100", "--set", "seq_len=4096"}, {"did you mean training.seq_len?"});
 }
 
+TEST_CASE("No key of a cluster is dropped by --set unasked, and one is taken back with null") {
+  refused({"run", "llama3-70b-64xdgx-h100", "--set", "cluster=dgx-a100"},
+          {"would drop what is laid over the file named there: nodes", "write cluster.file=dgx-a100 to keep it"});
+  refused({"run", "llama3-70b-64xdgx-h100", "--set", "strategy.dp="},
+          {"the value is missing", "--set strategy.dp=null"});
+  refused({"run", "llama3-70b-64xdgx-h100", "--set", "strategy.dp=auto"},
+          {"expected an integer", "--set strategy.dp=null"});
+}
+
 TEST_CASE("Counts are written out, and the message says how") {
   refused({"run", "llama3-8b-fsdp-dgx-h100", "--set", "training.seq_len=8k"}, {"expected an integer, found '8k'", "write it out: 8000, or 8192 for 8Ki"});
   refused({"run", "llama3-70b-64xdgx-h100", "--set", "training.global_batch=4 M tokens"},
-          {"4000000 tokens are not a whole number of sequences of", "488 or 489 sequences, which are 3997696 or 4005888 tokens"});
+          {"4000000 tokens are not a whole number of sequences of",
+           "488 or 489 sequences, which are 3997696 or 4005888 tokens", "'4 Mi tokens', which are 512 sequences"});
 }
 
 TEST_CASE("A line of a batch is told its own key and line") {

@@ -138,9 +138,12 @@ TEST_CASE("Names in complaints are shown escaped") {
 TEST_CASE("Measurements with such names are refused with them escaped") {
   if (run({"calibrate", write_file("none.txt", "")}).code == 4) return;  // built without Eigen
   shows_name({"calibrate", write_file("bad.csv", "source,gpu,kernel,dtype,shape,ms,tflops,gbps," + k_evil + "\n1,2,3,4,5,6,7,8,9\n")});
-  shows_name({"calibrate", write_file("all_gather.txt", "# Collective test starting: all_gather_perf\n#  Rank  0 Group  0 Pid  1 on node device  0 [0x07] H100\n"
+  // A log is read as a terminal shows it: titles and colours are no part of a name, the rest is escaped.
+  const Outcome log = run({"calibrate", write_file("all_gather.txt", "# Collective test starting: all_gather_perf\n#  Rank  0 Group  0 Pid  1 on node device  0 [0x07] H100\n"
                                                         "#  Rank  1 Group  0 Pid  1 on node device  1 [0x08] " +
                                                             k_evil + "\n 1024 256 float none -1 1 1 1 0 1 1 1 0\n")});
+  says_safely(log);
+  CHECK(log.err.find(R"(evil\u009b2J\u202eabc\u2066\u200b)") != std::string::npos);
 }
 
 TEST_CASE("Pictures of networks with such names are XML and hold them") {

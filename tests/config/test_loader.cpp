@@ -211,6 +211,17 @@ TEST_CASE("--set goes through the same parser") {
   CHECK(overridden("a: 1", {"a=400 Gb/s"}) == R"({"a":"400 Gb/s"})");
   CHECK(overridden("a: 1", {"a=x=y"}) == R"({"a":"x=y"})");
   CHECK(overridden("a: {value: 1 s, source: measured}", {"a=2 s"}) == R"({"a":"2 s"})");
+  CHECK(overridden("a: {b: 1, c: 2}", {"a.b=null"}) == R"({"a":{"b":null,"c":2}})");
+  // A name in place of a map over a file; the same without other keys, over a block, and of what names no file.
+  CHECK(overridden("cluster: {file: dgx, nodes: 4, price: {}}", {"cluster=hgx"}) ==
+        "{\"cluster\":{\"file\":\"dgx\",\"nodes\":4,\"price\":{}}}\n--set: error: 'cluster=hgx': would drop what is "
+        "laid over the file named there: nodes, price (write cluster.file=hgx to keep it, or 'cluster={file: hgx}' to drop it)");
+  CHECK(overridden("cluster: {file: dgx}", {"cluster=hgx"}) == R"({"cluster":"hgx"})");
+  CHECK(overridden("cluster: {file: dgx, nodes: 4}", {"cluster={file: hgx}"}) == R"({"cluster":{"file":"hgx"}})");
+  CHECK(overridden("cluster: {file: dgx, nodes: 4}", {"cluster.file=hgx"}) ==
+        R"({"cluster":{"file":"hgx","nodes":4}})");
+  CHECK(overridden("cluster: {name: own, nodes: 4}", {"cluster=hgx"}) == R"({"cluster":"hgx"})");
+  CHECK(overridden("zero: {stage: 1, shard: 8}", {"zero=2"}) == R"({"zero":2})");
   CHECK(overridden("a: 1", {"a.b=2"}) ==
         "{\"a\":1}\n--set: error: a: is a single value (give the whole of it: --set 'a={...}')");
   CHECK(overridden("a: [1]", {"a[1]=2"}) == "{\"a\":[1]}\n--set: error: a: has 1 items (the first is [0])");
@@ -223,6 +234,22 @@ TEST_CASE("--set goes through the same parser") {
     CHECK(overridden("a: 1", {wrong}).find("--set: error: ") != std::string::npos);
   }
 
+  // A key that is taken back counts as not written; a required one is missing then, and an unknown one stays unknown.
+  {
+    core::Diagnostics found;
+    config::Node taken =
+        config::parse_text("nodes: 8\nintra: {bandwidth: 3 GB/s}", config::Syntax::yaml, "x.yaml", found);
+    for (const char* each : {"nodes=null", "intra.bandwidth=null", "nodez=null"})
+      config::apply_override(taken, each, found);
+    Everything read;
+    config::read(taken, read, found);
+    CHECK(read.nodes == Everything{}.nodes);
+    std::vector<std::string> lines;
+    for (const core::Diagnostic& each : found.all()) lines.push_back(each.to_string());
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0] == "--set: error: nodez: unknown key (did you mean 'nodes'?)");
+    CHECK(lines[1].find("intra.bandwidth: missing") != std::string::npos);
+  }
   config::Node node = config::parse_text("nodes: 1", config::Syntax::yaml, "x.yaml", diagnostics);
   config::apply_override(node, "nodes=eight", diagnostics);
   config::apply_override(node, "intra.bandwdith=3 GB/s", diagnostics);

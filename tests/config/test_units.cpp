@@ -101,6 +101,9 @@ TEST_CASE("a bare number, a wrong unit and an unknown unit are told apart") {
   CHECK(*parse_quantity("1 GiB/s", Dimension::bytes_per_second).base == 1073741824.0);
   CHECK(*parse_quantity("8 Mbps", Dimension::bytes_per_second).base == 1e6);
   CHECK(*parse_quantity("4 Mi tokens", Dimension::tokens).base == 4194304.0);
+  CHECK(config::exact_text(4194304.0, Dimension::tokens) == "4 Mi tokens");
+  CHECK(config::exact_text(4000.0, Dimension::tokens) == "4 k tokens");
+  CHECK(config::exact_text(40.0, Dimension::tokens) == "40 tokens");
   CHECK(complaint("80 furlongs", Dimension::seconds) ==
         "unknown unit 'furlongs': a time is due (for example '3.5 us' or '30 min')");
   CHECK(complaint("GB", Dimension::bytes) ==

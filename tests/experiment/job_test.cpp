@@ -69,6 +69,23 @@ TEST_CASE("degrees left out follow from the cluster, the batch from the degrees"
   CHECK(tokens.global_batch() == 64);  // 131,072 / 2,048
 }
 
+TEST_CASE("A degree that an experiment names is taken back, and follows from the cluster again") {
+  CHECK(first_error(small({"strategy.dp=2", "cluster.nodes=2"})).message.find("but the cluster has 16") !=
+        std::string::npos);
+  CHECK(experiment::Job(small({"strategy.dp=2", "cluster.nodes=2", "strategy.dp=null"}), shipped()).strategy().data ==
+        4);
+}
+
+TEST_CASE("adamw is adam to a step: the fused kernel decays the parameter that it holds") {
+  experiment::Job adam(small({"training.optimizer=adam"}), shipped());
+  experiment::Job adamw(small({"training.optimizer=adamw"}), shipped());
+  const predict::Prediction a = adam.run(predict::Engine::both).prediction;
+  const predict::Prediction b = adamw.run(predict::Engine::both).prediction;
+  CHECK(a.time == b.time);
+  CHECK(a.memory.device_peak == b.memory.device_peak);
+  CHECK(adamw.written_out(experiment::Naming::by_name).training.optimizer.kind == experiment::Optimizer::adamw);
+}
+
 TEST_CASE("balanced stages give the stage with the head fewer layers than an even split") {
   const experiment::Job job(small({"strategy.stages=balanced", "strategy.pp=4", "strategy.tp=1"}), shipped());
   const std::vector<std::int64_t>& layers = job.strategy().stage_layers;

@@ -192,7 +192,8 @@ TEST_CASE("what can be wrong in a cluster file", "[hardware][network]") {
   has(test::complaints(head + intra + "inter: {kind: torus, dims: [3], bandwidth: 1 GB/s, latency: 1 us}\n"),
       "error: inter.dims: dims have 3 points, the level joins 2");
   has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 1 GB/s}\n"),
-      "give either latency or hop_latency");
+      "give either latency or hop_latency; usual latencies: 0.6 us over NVLink, 1.9 us over PCIe, 5 us over "
+      "InfiniBand");
   has(test::complaints(head + intra + "inter: {kind: star, bandwidth: 1 GB/s, latency: 1 us, hop_latency: 1 us}\n"),
       "given beside hop_latency");
   has(test::complaints(head + "levels: [{kind: star, size: 16, bandwidth: 1 GB/s, latency: 1 us}]\n" + intra),

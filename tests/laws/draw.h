@@ -58,12 +58,12 @@ class Draw {
     return fmt::format("{:.3g} {}", log_between(low, high), unit);
   }
 
-  // `n` cut into `parts`; those in the middle hold at least one.
+  // `n` cut into `parts`; now and then, and where `n` is too small, any may be empty, else those at the ends alone.
   std::vector<std::int64_t> cut(std::int64_t n, std::int64_t parts) {
-    std::vector<std::int64_t> result(static_cast<std::size_t>(parts), 1);
-    if (parts > 1) result.front() = result.back() = 0;
-    if (parts == 1) result.front() = 0;
-    for (std::int64_t left = n - std::max<std::int64_t>(0, parts - 2); left > 0; --left)
+    const bool any = parts - 2 > n || chance(0.2);
+    std::vector<std::int64_t> result(static_cast<std::size_t>(parts), any ? 0 : 1);
+    result.front() = result.back() = 0;
+    for (std::int64_t left = n - (any ? 0 : std::max<std::int64_t>(0, parts - 2)); left > 0; --left)
       ++result[static_cast<std::size_t>(between(0, parts - 1))];
     return result;
   }

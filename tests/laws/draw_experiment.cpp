@@ -30,8 +30,9 @@ class ExperimentDraw {
     cluster_ = draw_cluster(draw_, shelf_);
     degrees();
     schedule();
-    const std::int64_t layers = schedule_.passed * draw_.between(1, schedule_.passed > 4 ? 1 : 3) +
-                                (draw_.chance(0.3) ? draw_.between(0, 2) : 0);
+    std::int64_t layers = schedule_.passed * draw_.between(1, schedule_.passed > 4 ? 1 : 3) +
+                          (draw_.chance(0.3) ? draw_.between(0, 2) : 0);
+    if (draw_.chance(0.1)) layers = std::max<std::int64_t>(1, schedule_.passed - draw_.between(1, 2));
     sequence_ = tp_ * (draw_.chance(0.9) ? draw_.power_of_two(4, 12) : draw_.between(1, 5000));
     if (draw_.chance(0.03)) sequence_ = draw_.power_of_two(14, 17);
     model_ = draw_model(
@@ -145,7 +146,7 @@ class ExperimentDraw {
     const bool default_runs = std::find(recipes.begin(), recipes.end(), "bf16") != recipes.end();
     if (!default_runs || draw_.chance(0.8)) training["precision"] = draw_precision(draw_, shelf_, cluster_.accelerator);
     if (draw_.coin()) {
-      const std::string kind = draw_.word({"adam", "sgd", "adafactor", "adam8bit", "sgd8bit"});
+      const std::string kind = draw_.word({"adam", "adamw", "sgd", "adafactor", "adam8bit", "sgd8bit"});
       Json map{{"kind", kind}};
       if (draw_.coin()) map["block"] = draw_.one({256, 2048});
       training["optimizer"] = draw_.coin() ? Json(kind) : map;
@@ -231,13 +232,31 @@ class ExperimentDraw {
 
   void stages(Json& strategy) {
     if (layers_ % schedule_.passed != 0 || wanted_.fixed_plan || draw_.chance(0.3)) {
-      if (wanted_.fixed_plan || draw_.coin())
-        strategy["stages"] = draw_.cut(layers_, schedule_.passed);
-      else
+      if (wanted_.fixed_plan || draw_.coin()) {
+        const std::vector<std::int64_t> counts = draw_.cut(layers_, schedule_.passed);
+        strategy["stages"] = draw_.coin() ? Json(counts) : Json(layout_of(counts));
+      } else
         strategy["stages"] = draw_.word({"balanced", "by-weight"});
     } else if (draw_.coin()) {
       strategy["stages"] = "even";
     }
+  }
+
+  // The counts as Megatron-LM writes them.
+  std::string layout_of(const std::vector<std::int64_t>& counts) {
+    std::string layout = "E";
+    for (std::size_t stage = 0; stage < counts.size(); ++stage) {
+      if (stage > 0) layout += draw_.coin() ? "|" : "|,";
+      if (counts[stage] > 2 && draw_.coin())
+        layout += fmt::format("t*{}", counts[stage]);
+      else if (counts[stage] > 1 && draw_.coin())
+        layout += fmt::format("(t)*{}", counts[stage]);
+      else
+        layout.append(static_cast<std::size_t>(counts[stage]), 't');
+    }
+    const std::int64_t further =
+        model_.model.contains("mtp") ? model_.model["mtp"]["depth"].get<std::int64_t>() : std::int64_t{0};
+    return layout.append(static_cast<std::size_t>(further), 'm') + "L";
   }
 
   Json zero() {

@@ -44,7 +44,7 @@ TEST_CASE("nccl-tests as printed", "[measure]") {
       "#   Rank  2 Pid  1 on b device 0 [0x07] Tesla V100\n#   Rank  3 Pid  1 on b device 1 [0x07] Tesla V100\n"
       "#       size  count  type  time  algbw  busbw  error\n"
       "#        (B)  (elements)  (us)  (GB/s)  (GB/s)\n"
-      "  4096 1024 half 20.00 0.20 0.30 0e+00\n# Avg bus bandwidth : 0.3\n";
+      "  4096 1024 half 20.00 0.20 0.15 0e+00\n# Avg bus bandwidth : 0.15\n";
   const MeasurementFile both = parse_measurements(test::nccl_text() + second, "alltoall_perf.txt");
   REQUIRE(both.rows.size() == 3);
   CHECK(both.rows[2].kind == "all_to_all");  // by the file's name
@@ -158,7 +158,14 @@ TEST_CASE("runs that say too little", "[measure]") {
   CHECK(contains(complaints(with(test::nccl_text(), "values : 0 OK", "values : 3 FAILED")), "wrong results"));
   CHECK(
       contains(complaints(with(test::nccl_text(), "05:00] NVIDIA H100", "05:00] NVIDIA A100")), "one kind of device"));
-  CHECK(contains(complaints(with(test::nccl_json(), "all_gather_perf", "hypercube_perf")), "do not name a collective"));
+  CHECK(contains(complaints(with(test::nccl_json(), "all_gather_perf", "alltoallv_perf")),
+                 "'./build/alltoallv_perf' is none that is known here"));
+  CHECK(contains(complaints(with(test::nccl_json(), "./build/all_gather_perf", "wrapper")), "as in --collective all_gather"));
+  CHECK(contains(complaints(with(test::nccl_json(), "all_gather_perf", "all_reduce_perf")),
+                 "x.txt:7:1: error: the test's output says all_reduce, whose busbw over 8 ranks is 1.75 times its algbw"));
+  CHECK(contains(complaints(with(test::nccl_json(), "\"nwrong\": 0.0", "\"nwrong\": 3.0")),
+                 "x.txt:7:1: error: the test found 3 wrong values"));
+  CHECK(complaints(with(test::nccl_json(), "\"nwrong\": 0.0", "\"nwrong\": null")).empty());
   CHECK(contains(complaints("source,gpu,kernel,dtype,shape,ms\nlab,A,conv,bf16,some,1.0\n"), "no measurement"));
 }
 

@@ -11,6 +11,11 @@ using pipeline::filled_split;
 
 namespace {
 
+// Items that part k must hold: none where it is an end that carries something.
+int least(int k, int parts, pipeline::SplitExtras extras) {
+  return (k == 0 && extras.first > 0) || (k + 1 == parts && extras.last > 0) ? 0 : 1;
+}
+
 // Independent: dynamic programming over (items, parts).
 std::int64_t smallest_bottleneck(const std::vector<std::int64_t>& costs, int parts, pipeline::SplitExtras extras) {
   const int items = static_cast<int>(costs.size());
@@ -18,11 +23,12 @@ std::int64_t smallest_bottleneck(const std::vector<std::int64_t>& costs, int par
   std::vector<std::vector<std::int64_t>> best(parts + 1, std::vector<std::int64_t>(items + 1, far));
   best[0][0] = 0;
   for (int k = 1; k <= parts; ++k)
-    for (int end = k; end <= items; ++end) {
+    for (int end = 0; end <= items; ++end) {
       std::int64_t sum = (k == 1 ? extras.first : 0) + (k == parts ? extras.last : 0);
-      for (int begin = end - 1; begin >= 0; --begin) {
-        sum += costs[begin];
-        best[k][end] = std::min(best[k][end], std::max(best[k - 1][begin], sum));
+      for (int begin = end; begin >= 0; --begin) {
+        if (begin < end) sum += costs[begin];
+        if (end - begin >= least(k - 1, parts, extras))
+          best[k][end] = std::min(best[k][end], std::max(best[k - 1][begin], sum));
       }
     }
   return best[parts][items];
@@ -47,7 +53,12 @@ TEST_CASE("filled split, by hand") {
   CHECK(filled_split(equal, 16, {.first = 0, .last = 35}) == Counts{1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 0});
   // 12.5 a stage of five layers of 10: two pass the first (20), 30 the second, 40 the third; the fourth has the rest.
   CHECK(filled_split(std::vector<std::int64_t>(5, 10), 4) == Counts{2, 1, 1, 1});
+  // A share is 205 / 3: all of two layers of 100 lie behind the first two, the head is left for the third.
+  CHECK(filled_split(std::vector<std::int64_t>{100, 100}, 3, {.first = 0, .last = 5}) == Counts{1, 1, 0});
+  // A share is 300 / 3: the first layer of 10 does not pass it, nor do both; the second stage would hold nothing.
+  CHECK(filled_split(std::vector<std::int64_t>{10, 10}, 3, {.first = 0, .last = 280}) == Counts{1, 1, 0});
   CHECK_THROWS_AS(filled_split(equal, 29), core::ConfigurationError);
+  CHECK_THROWS_AS(filled_split(equal, 30, {.first = 0, .last = 35}), core::ConfigurationError);
   CHECK_THROWS_AS(filled_split(equal, 0), core::ConfigurationError);
 }
 
@@ -56,8 +67,10 @@ TEST_CASE("filled split: no layer is lost, only the last stage may have none") {
   for (int trial = 0; trial < 200; ++trial) {
     std::vector<std::int64_t> costs(static_cast<std::size_t>(1 + random.below(40)));
     for (std::int64_t& cost : costs) cost = static_cast<std::int64_t>(random.below(50));
-    const auto parts = static_cast<std::int32_t>(1 + random.below(static_cast<std::uint64_t>(costs.size())));
-    const auto counts = filled_split(costs, parts, {.first = 0, .last = static_cast<std::int64_t>(random.below(400))});
+    const auto head = static_cast<std::int64_t>(random.below(400));
+    const auto most = costs.size() + (head > 0 ? 1 : 0);
+    const auto parts = static_cast<std::int32_t>(1 + random.below(static_cast<std::uint64_t>(most)));
+    const auto counts = filled_split(costs, parts, {.first = 0, .last = head});
     REQUIRE(std::ssize(counts) == parts);
     CHECK(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) == std::ssize(costs));
     for (std::size_t part = 0; part + 1 < counts.size(); ++part) CHECK(counts[part] >= 1);
@@ -76,9 +89,16 @@ TEST_CASE("balanced split, by hand") {
   CHECK(balanced_split(equal, 4, {.first = 0, .last = 20}).bottleneck == 30);
   // {7,2,5,10,8} in two parts: 14 | 18.
   CHECK(balanced_split(std::vector<std::int64_t>{7, 2, 5, 10, 8}, 2).counts == std::vector<std::int32_t>{3, 2});
-  // One part carries everything; extras larger than all layers leave one item there.
+  // One part carries everything; extras larger than all layers leave none there.
   CHECK(balanced_split(equal, 1, {.first = 5, .last = 6}).bottleneck == 101);
-  CHECK(balanced_split(equal, 2, {.first = 1000, .last = 0}).counts == std::vector<std::int32_t>{1, 8});
+  CHECK(balanced_split(equal, 2, {.first = 1000, .last = 0}).counts == std::vector<std::int32_t>{0, 9});
+  // As many stages as layers and ends: each alone.
+  CHECK(balanced_split(equal, 11, {.first = 1, .last = 30}).counts ==
+        std::vector<std::int32_t>{0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0});
+  CHECK(balanced_split(equal, 11, {.first = 1, .last = 30}).bottleneck == 30);
+  // One end has room: of a head of 30 and an embedding of 1 the head stands alone.
+  CHECK(balanced_split(equal, 10, {.first = 1, .last = 30}).counts ==
+        std::vector<std::int32_t>{1, 1, 1, 1, 1, 1, 1, 1, 1, 0});
   CHECK(balanced_split(std::vector<std::int64_t>{0, 0, 0}, 3).counts == std::vector<std::int32_t>{1, 1, 1});
 }
 
@@ -86,19 +106,19 @@ TEST_CASE("balanced split is optimal on random rows") {
   core::Random random(7);
   for (int round = 0; round < 3000; ++round) {
     const int items = 1 + static_cast<int>(random.below(14));
-    const int parts = 1 + static_cast<int>(random.below(items));
     const std::uint64_t range = round % 2 == 0 ? 3 : 100;
     std::vector<std::int64_t> costs(items);
     for (auto& cost : costs) cost = static_cast<std::int64_t>(random.below(range));
     const pipeline::SplitExtras extras{.first = static_cast<std::int64_t>(random.below(range)),
                                        .last = static_cast<std::int64_t>(random.below(2 * range))};
+    const int parts = 1 + static_cast<int>(random.below(items + (extras.first > 0) + (extras.last > 0)));
     const auto split = balanced_split(costs, parts, extras);
     REQUIRE(std::ssize(split.counts) == parts);
     REQUIRE(std::accumulate(split.counts.begin(), split.counts.end(), 0) == items);
     std::int64_t worst = 0;
     int item = 0;
     for (int k = 0; k < parts; ++k) {
-      REQUIRE(split.counts[k] >= 1);
+      REQUIRE(split.counts[k] >= least(k, parts, extras));
       std::int64_t sum = (k == 0 ? extras.first : 0) + (k + 1 == parts ? extras.last : 0);
       for (int i = 0; i < split.counts[k]; ++i) sum += costs[item++];
       worst = std::max(worst, sum);
@@ -108,7 +128,9 @@ TEST_CASE("balanced split is optimal on random rows") {
   }
 }
 
-TEST_CASE("balanced split refuses more parts than items") {
+TEST_CASE("balanced split refuses more parts than items and ends that stand alone") {
+  CHECK_THROWS_AS(balanced_split(std::vector<std::int64_t>{1, 2}, 5, {.first = 1, .last = 1}),
+                  core::ConfigurationError);
   CHECK_THROWS_AS(balanced_split(std::vector<std::int64_t>{1, 2}, 3), core::ConfigurationError);
   CHECK_THROWS_AS(balanced_split(std::vector<std::int64_t>{}, 1), core::ConfigurationError);
   CHECK_THROWS_AS(balanced_split(std::vector<std::int64_t>{1, 2}, 0), core::ConfigurationError);

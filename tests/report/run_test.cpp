@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -31,7 +32,7 @@ std::string document(const std::vector<std::string>& overrides = {}, predict::En
 std::string page(const std::vector<std::string>& overrides, bool color) {
   experiment::Job job(small(overrides), loader());
   const experiment::Result result = job.run(predict::Engine::both);
-  return report::text({.job = job, .result = result, .tool = k_tool}, {.color = color});
+  return report::text({.job = job, .result = result, .tool = k_tool}, {.color = color, .full = true});
 }
 
 }  // namespace
@@ -54,6 +55,42 @@ TEST_CASE("The parts of the step add up to the step") {
     for (const json& part : result["time_s"]) sum += part.get<double>();
     CHECK(sum == Approx(result["iteration_time_s"].get<double>()).epsilon(1e-12));
     CHECK(result["time_s"]["other"] == 0.0);
+  }
+}
+
+TEST_CASE("The step by cause adds up to the step, and names a stage") {
+  for (const std::vector<std::string>& overrides :
+       {std::vector<std::string>{}, {"strategy.tp=1", "strategy.pp=2", "strategy.dp=4"}}) {
+    const json result = json::parse(document(overrides))["result"];
+    double sum = 0.0;
+    for (const json& part : result["causes"]) {
+      CHECK(part["time_s"] > 0.0);
+      sum += part["time_s"].get<double>();
+    }
+    CHECK(sum == Approx(result["iteration_time_s"].get<double>()).epsilon(1e-12));
+    double bubble = 0.0;
+    for (const json& part : result["bubble_s"]) bubble += part.get<double>();
+    CHECK(bubble == Approx(result["time_s"]["bubble"].get<double>()).epsilon(1e-12));
+    CHECK(result["stages"][result["limit"]["stage"].get<std::size_t>()]["time_s"] <= result["iteration_time_s"]);
+    CHECK(result["limit"]["cause"] == result["causes"][0]["cause"]);
+    CHECK(result["limit"]["sentence"].get<std::string>().ends_with("."));
+  }
+}
+
+TEST_CASE("The short answer of every shipped experiment is one screen of 24 lines and 80 columns") {
+  const config::Loader loader({CAIRN_SOURCE_DIR "/configs"});
+  for (const std::string& name : loader.names("experiments")) {
+    INFO(name);
+    experiment::Job job(experiment::load(loader, name), loader);
+    const experiment::Result result = job.run(predict::Engine::analytic);
+    const std::string text = report::text({.job = job, .result = result, .tool = k_tool});
+    INFO(text);
+    CHECK(std::count(text.begin(), text.end(), '\n') <= 24);
+    std::istringstream lines(text);
+    for (std::string each; std::getline(lines, each);) CHECK(columns(each) <= 80);
+    for (const char* said : {"step time", "TFLOP/s", "memory", "training", "Where the time goes", "--full"})
+      CHECK(text.find(said) != std::string::npos);
+    CHECK(text.find(report::limit(result.prediction).sentence.substr(0, 20)) != std::string::npos);
   }
 }
 

@@ -51,12 +51,13 @@ inline plan::ParameterTreatment random_treatment(core::Random& random) {
   return treatment;
 }
 
-// `layers` cut into `parts` at random places; parts in the middle are never empty.
+// `layers` cut into `parts` at random places; now and then, and where there are too few, any part may be empty, else
+// those at the ends alone.
 inline std::vector<std::int64_t> random_cut(core::Random& random, std::int64_t layers, std::int64_t parts) {
-  std::vector<std::int64_t> result(static_cast<std::size_t>(parts), 1);
-  if (parts > 1) result.front() = result.back() = 0;
-  if (parts == 1) result.front() = 0;
-  for (std::int64_t left = layers - std::max<std::int64_t>(0, parts - 2); left > 0; --left)
+  const bool any = parts - 2 > layers || random.below(4) == 0;
+  std::vector<std::int64_t> result(static_cast<std::size_t>(parts), any ? 0 : 1);
+  result.front() = result.back() = 0;
+  for (std::int64_t left = layers - (any ? 0 : std::max<std::int64_t>(0, parts - 2)); left > 0; --left)
     ++result[static_cast<std::size_t>(between(random, 0, parts - 1))];
   return result;
 }
@@ -116,14 +117,13 @@ inline plan::Strategy random_strategy(core::Random& random, const ir::Model& mod
   s.micro_batch = between(random, 1, 2);
   const char* kinds[] = {"gpipe", "1f1b", "interleaved-1f1b"};
   s.schedule = kinds[random.below(3)];
-  s.pipeline = between(random, 1, std::min<std::int64_t>(most_stages, body_layers + 2));
+  s.pipeline = between(random, 1, most_stages);
   s.micro_batches = between(random, 1, 8);
   if (s.schedule == "interleaved-1f1b") {
-    const std::int64_t most = (body_layers + 2) / s.pipeline;
-    if (s.pipeline < 2 || most < 2) {
+    if (s.pipeline < 2) {
       s.schedule = "1f1b";
     } else {
-      s.chunks = between(random, 2, std::min<std::int64_t>(3, most));
+      s.chunks = between(random, 2, 3);
       s.micro_batches = s.pipeline * between(random, 1, 3);
     }
   }
@@ -202,7 +202,6 @@ inline std::optional<plan::Strategy> random_strategy(core::Random& random, const
   } catch (const core::ConfigurationError&) {
     return std::nullopt;
   }
-  if (passed - 2 > model.body_layers()) return std::nullopt;
   s.stage_layers = random_cut(random, model.body_layers(), passed);
   s.offload.resident_units = 0;
   if (!kind.splits) return s;

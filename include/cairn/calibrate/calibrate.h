@@ -47,6 +47,7 @@ struct FamilyResult {
   cost::FitRecord record = {};                                  // rows, scores, ranges
   std::vector<double> left_out_errors = {};  // predicted / measured - 1, of every left-out prediction
   std::optional<std::string> skipped = {};   // why it was not fitted
+  std::string remedy = {};                   // of that
 };
 
 // Rows that were read and take no part in any fit.
@@ -69,10 +70,12 @@ struct Result {
 // The accelerator that programs report as `device`; empty when none is known by that name.
 // Files: configs/devices/names.yaml. Case and punctuation do not count, nor does a maker's name in front.
 std::string accelerator_of(const config::Loader& loader, std::string_view device);
+// The file name of an accelerator that accelerator_of() finds for the device without a line in names.yaml.
+std::string accelerator_name_for(std::string_view device);
 
 // Throws core::ConfigurationError when the files measure several accelerators and none is named, none of the rows is
-// of the named one, rows are faster than the accelerator can be, nothing is enough for a fit, the median error of a fit
-// is beyond a quarter, or no base is known; core::CapabilityError without Eigen.
+// of the named one, rows are faster than the accelerator can be or of several nodes, nothing is enough for a fit, the
+// median error of a fit is beyond a quarter, or no base is known; core::CapabilityError without Eigen.
 Result calibrate(const config::Loader& loader, std::span<const measure::MeasurementFile> files, const Options& options);
 
 // The calibration as a file that load_calibration() reads.

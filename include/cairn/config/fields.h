@@ -79,8 +79,15 @@ template <class E>
 using Choices = std::vector<std::pair<std::string_view, E>>;
 
 // The written shape by which alternatives are told apart. A word is any scalar that is neither true/false nor a number;
-// where no other scalar form is offered it takes every scalar.
-enum class Form : std::uint8_t { flag, number, word, list, map };
+// where no other scalar form is offered it takes every scalar. A notation is a word that no name could be: it has other
+// signs than lower-case letters, digits and '-'.
+enum class Form : std::uint8_t { flag, number, word, notation, list, map };
+
+// A text with a syntax of its own.
+struct Notation {
+  std::string_view pattern;  // ECMA 262, of what it is written with
+  std::string_view example;
+};
 
 struct Alternative {
   Form form;
@@ -109,9 +116,11 @@ class Value {
   void count(Integer& x, CountRule rule = {});
   void number(double& x, NumberRule rule = {}) { visit_number(x, rule); }
   void text(std::string& x) { visit_text(x); }
+  // Its pattern is for other readers of the schema: who reads the text says what is wrong with it.
+  void notation(std::string& x, const Notation& notation) { visit_notation(x, notation); }
   template <class Q>
   void quantity(Q& x, NumberRule rule = {});
-  // A quantity that has no type of its own: '4 M tokens' as a double.
+  // A quantity that has no type of its own: '4 Mi tokens' as a double.
   void quantity(double& x, Dimension dimension, NumberRule rule = {}) { visit_quantity(x, dimension, rule); }
   template <class E>
   void choice(E& x, const Choices<std::type_identity_t<E>>& choices);
@@ -159,6 +168,7 @@ class Value {
   virtual void visit_count(std::int64_t& x, const CountRule& rule) = 0;
   virtual void visit_number(double& x, const NumberRule& rule) = 0;
   virtual void visit_text(std::string& x) = 0;
+  virtual void visit_notation(std::string& x, const Notation& /*notation*/) { visit_text(x); }
   virtual void visit_quantity(double& x, Dimension dimension, const NumberRule& rule) = 0;
   virtual void visit_choice(std::size_t& index, const std::vector<std::string_view>& names) = 0;
   virtual void visit_name(std::string& x, const std::vector<std::string>& names) = 0;

@@ -30,7 +30,7 @@ struct Entry;
 struct Node {
   NodeKind kind = NodeKind::null;
   bool quoted = false;    // a scalar written in quotes (every JSON string): text, whatever it looks like
-  std::string text = {};  // scalars only
+  std::string text = {};  // of a scalar; of a null, "null" where that takes a key back
   Place place = {};
   std::vector<Node> items = {};  // lists only
   std::vector<Entry> entries;    // maps only, in the order written; no initializer: Entry is incomplete here

@@ -19,7 +19,10 @@
 
 namespace cairn::experiment {
 
-enum class Optimizer : std::uint8_t { adam, sgd, adafactor, adam8bit, sgd8bit };
+// adamw takes weight decay from the parameter instead of adding it to the gradient (Loshchilov and Hutter, arXiv
+// 1711.05101). Fused kernels do either while parameter, gradient and moments are at hand, so adamw holds adam's state
+// and moves adam's bytes (PyTorch torch.optim.AdamW, Apex FusedAdam with adam_w_mode, 2025).
+enum class Optimizer : std::uint8_t { adam, adamw, sgd, adafactor, adam8bit, sgd8bit };
 
 // The 8-bit ones keep their moments as bytes, in blocks of `block` elements with one fp32 maximum each.
 struct OptimizerChoice {
@@ -36,7 +39,7 @@ struct KernelChoice {
   std::optional<bool> compiled;
 };
 
-// Sequences per optimizer step, or tokens: '4 M tokens'.
+// Sequences per optimizer step, or tokens: '4 Mi tokens'.
 struct GlobalBatch {
   std::int64_t sequences = 0;  // 0: given in tokens
   double tokens = 0.0;
@@ -54,7 +57,8 @@ struct Training {
 using hardware::StageRule;
 struct Stages {
   StageRule rule = StageRule::even;
-  std::vector<std::int64_t> layers;  // one per virtual stage; empty: by the rule
+  std::string layout = {};                // as Megatron-LM writes it; empty: by counts or by the rule
+  std::vector<std::int64_t> layers = {};  // one per virtual stage; empty: by the rule
 };
 
 enum class Place : std::uint8_t { host, nvme };

@@ -4,7 +4,8 @@
 //
 // Exact: the bottleneck is found by bisection on its integer value, testing each value by filling parts greedily. Among
 // the cuts that attain it, parts are chosen from the first on, each as near as possible to an equal share of what is
-// left (ties: the smaller part).
+// left (ties: the smaller part). A part holds one item or more; the first and the last may hold none where they carry
+// something of their own (the embedding or the head alone).
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,12 @@ struct SplitExtras {
 };
 
 struct Split {
-  std::vector<std::int32_t> counts;  // items per part, each >= 1
+  std::vector<std::int32_t> counts;  // items per part
   std::int64_t bottleneck = 0;       // cost of the most expensive part, extras included
 };
 
 // costs >= 0, their sum and the extras below 2^62. O(L + p log L log(sum)). Throws core::ConfigurationError when parts
-// < 1 or there are more parts than items.
+// < 1 or more parts must hold an item than there are items.
 Split balanced_split(std::span<const std::int64_t> costs, std::int32_t parts, SplitExtras extras = {});
 
 // How a model is cut by frameworks that fill stages in turn, layer by layer, each until the cost of all layers so far
@@ -34,9 +35,9 @@ Split balanced_split(std::span<const std::int64_t> costs, std::int32_t parts, Sp
 //
 // Layers and head that are left when all stages but the last are full belong to the last. Where the layers end before
 // the stages do, the head and the last of them share a stage, and stages behind it would hold nothing: here they hold
-// one layer each, taken from the first of the stages that hold most, and the last one what the head shares a stage
-// with. Returns items per part, each >= 1 but that of the last, which may be 0. Errors as above. extras.first counts
-// nowhere.
+// one layer each, taken from the first of the stages that hold most (of the last where none holds more than one), and
+// the last one what the head shares a stage with. Returns items per part, each >= 1 but that of the last, which may be 0
+// beside a head. Errors as above. extras.first counts nowhere.
 std::vector<std::int32_t> filled_split(std::span<const std::int64_t> costs, std::int32_t parts,
                                        SplitExtras extras = {});
 

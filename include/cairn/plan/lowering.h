@@ -23,7 +23,7 @@ class Lowering {
   Lowering& operator=(const Lowering&) = delete;
 
   // Throws core::ConfigurationError for settings that contradict the model (a dimension that does not split evenly,
-  // more stages than layers, stage_layers that do not add up, a schedule's own conditions).
+  // stage_layers that do not add up, a schedule's own conditions).
   const Program& lower(const Strategy& strategy);
 
   // `schedule`: generated already from schedule_settings(strategy); lowering generates those that it was not given.

@@ -83,7 +83,9 @@ struct Strategy {
   std::int64_t micro_batches = 1;  // per step on one data-parallel rank
   bool sequence_parallel = false;  // what is not split over tensor-parallel ranks otherwise is split along the sequence
   bool vocab_parallel = false;
-  std::vector<std::int64_t> stage_layers;  // body layers of every virtual stage that a micro-batch passes, in its order
+  // Body layers of every virtual stage that a micro-batch passes, in its order. One without any hands on what arrives;
+  // the first holds the embedding besides, the last the head.
+  std::vector<std::int64_t> stage_layers;
   Sharded sharded = Sharded::nothing;
   std::int64_t shard = 0;                // ranks that split one copy among them; the others hold replicas. 0: all
   std::int64_t prefetch = 1;             // units whose parameters are fetched ahead of the one that computes: 0, 1, 2

@@ -26,6 +26,10 @@ class Analytic {
   Makespan makespan(const plan::Program& program);
   // Time of one block on idle streams.
   core::Picoseconds alone(const plan::Block& block);
+  // Time of the computation of one pass on idle streams.
+  core::Picoseconds alone(const plan::Pass& pass);
+  // The passes of all stages, in the execution makespan() describes.
+  PassTimes pass_times(const plan::Program& program);
   // The times of one stage, step by step, in the execution makespan() describes.
   StageTimeline timeline(const plan::Program& program, std::int32_t stage);
 

@@ -40,9 +40,13 @@ struct EventOptions {
   double jitter_sigma = 0.0;
   std::uint64_t seed = 1;
   bool all_timelines = false;  // of one actor per stage, for traces
+  bool passes = false;         // PassTimes of one actor per stage, and the timeline of the one that waits least
   Demands* demands = nullptr;  // null: nothing is shared, all work takes its price
   // Told how far the simulation has come, many times a second; empty: nobody is.
   std::function<void(std::size_t done, std::size_t of)> progress = {};
+
+  // Whether anything may take another time than its price.
+  bool disturbed() const { return !slow_ranks.empty() || jitter_sigma > 0.0 || demands != nullptr; }
 };
 
 struct EventResult {
@@ -50,6 +54,8 @@ struct EventResult {
   std::int64_t events = 0;  // ends of work that took time: kernels, launches, transfers, copies
   std::int64_t actors = 0;
   StageTimeline last;                    // of the actor that ends last
+  PassTimes passes;                      // with `passes`: of the first actor of each stage,
+  StageTimeline limiting;                // and of limiting_stage()'s
   std::vector<StageTimeline> timelines;  // with all_timelines: by stage, the first actor of each
   std::vector<SharedUnit> units;         // with demands: what was shared,
   std::vector<UnitUse> uses;             // and by stage and unit how much of it, where it was used

@@ -11,6 +11,7 @@
 #include "cairn/hardware/framework.h"
 #include "cairn/ir/model.h"
 #include "cairn/predict/analytic.h"
+#include "cairn/predict/causes.h"
 #include "cairn/predict/class_floors.h"
 #include "cairn/predict/cost_pricer.h"
 #include "cairn/predict/event.h"
@@ -67,7 +68,8 @@ struct Prediction {
   core::Picoseconds time = 0;  // of the preferred engine: event where it ran, else analytic
   Makespan analytic;
   std::optional<EventResult> event;
-  Breakdown breakdown;
+  Breakdown breakdown;  // of the rank that ends last
+  Causes causes;        // of the same time, seen from the stage that holds the others up
   MemoryReport memory;
   std::array<Volume, plan::k_axes> volumes{};
   Copies copies;

@@ -52,6 +52,17 @@ struct StageTimeline {
   core::Picoseconds end = 0;
 };
 
+// One pass of a stage: the message it awaits (zero where none comes), and when the stage's computation is through it.
+struct PassTime {
+  Span arrival;
+  core::Picoseconds end = 0;
+};
+// By stage and position.
+using PassTimes = std::vector<std::vector<PassTime>>;
+
+// From the messages that came, and when the computation of each pass ended: 0 where a pass computes nothing.
+std::vector<PassTime> pass_times(const std::vector<Span>& arrivals, const std::vector<core::Picoseconds>& ends);
+
 // Parts of the step, by instant of the compute stream of the rank that ends last; they add up to the step time.
 struct Breakdown {
   core::Picoseconds compute = 0;

@@ -15,8 +15,8 @@
 // so that MFU < 2: it passes 1 where attention is most of the work and its kernel skips half of it, and a warning says
 // so then.
 //
-// The text, from top to bottom: the answer, where the time goes, what is most expensive and how far each piece is from
-// its floor, memory at the peak, lower bounds, and what to distrust.
+// The text says the answer, what limits the step, where time and memory go, and what to distrust most; the full one
+// also what is most expensive and how far each piece is from its floor, lower bounds, and every assumption.
 #pragma once
 
 #include <optional>
@@ -59,10 +59,21 @@ std::string driver_source(const Run& run);
 // One cairn.run/1 document. A negative `indent` gives one line. Every number in it is finite.
 std::string json(const Run& run, int indent = 2);
 
+// What holds the step back: the stage that the others wait for, its largest cause, and a sentence that says so.
+struct Limit {
+  std::int32_t stage = 0;
+  std::string cause;
+  std::string sentence;
+};
+Limit limit(const predict::Prediction& prediction);
+// Name of a cause in result documents: "compute", "schedule", "tp_exposed".
+std::string cause_label(const predict::CauseTime& cause);
+
 struct TextStyle {
   bool color = false;
+  bool full = false;  // everything there is to say, at most 100 columns wide; else one screen, 24 lines of 80 columns
 };
-// For people, at most 100 columns wide, ends with a line break.
+// For people; ends with a line break.
 std::string text(const Run& run, const TextStyle& style = {});
 
 // Names of memory categories in reports, parallel to plan::Category.

@@ -2,8 +2,7 @@
 //
 // Every row of a table that can be run is predicted by the analytic engine and scored; every other is listed with the
 // reason. Beside the errors of a family stands what the best constant FLOP/s per GPU would have scored on the same rows
-// (baseline_mape), so that a model's worth shows. In the text, `rank` is Spearman's correlation, `constant` that best
-// constant rate, `memory` the median memory error; the parts of a row add up to its predicted time.
+// (baseline_mape), so that a model's worth shows. The parts of a row add up to its predicted time.
 #pragma once
 
 #include <cstdint>

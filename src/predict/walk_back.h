@@ -1,0 +1,38 @@
+// What every instant of a stage's computation was spent on, found by walking back from it along whatever it awaited.
+#pragma once
+
+#include <functional>
+
+#include "cairn/plan/program.h"
+#include "cairn/predict/price.h"
+#include "cairn/predict/timeline.h"
+
+namespace cairn::predict {
+
+enum class Spent : std::uint8_t {
+  compute,
+  recompute,
+  optimizer,
+  launch,    // the device waits for its next kernel to start
+  exchange,  // a transfer of this rank, by the axis it is reported as
+  copy,      // to or from the host and the drives
+  host,
+  message,  // from another stage: until it had come, whatever held it up
+  ranks,    // others of this rank's group had not come to a transfer yet
+  other,    // none, by construction
+};
+
+struct Spell {
+  Spent what = Spent::other;
+  plan::Axis axis = plan::Axis::tensor;  // of exchanges
+  std::int32_t pass = 0;                 // whose work it is, or what could not go on; by position
+  Span during;
+  core::Picoseconds time() const { return during.end - during.start; }
+};
+
+// Tells the spells of [0, timeline.end), each instant once. Busy instants of the compute stream are told as what runs;
+// a gap is walked back from the step that ended it along what that step waited for.
+void walk_back(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline,
+               const std::function<void(const Spell&)>& tell);
+
+}  // namespace cairn::predict

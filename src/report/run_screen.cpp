@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "run_words.h"
+#include "text_report.h"
+
+namespace cairn::report {
+namespace {
+
+constexpr std::size_t k_columns = 80;
+constexpr std::size_t k_lines = 24;
+constexpr std::size_t k_causes = 4;       // shown one by one
+constexpr std::size_t k_bar_columns = 8;  // columns of a bar at 100 %
+constexpr double k_shown_share = 0.005;   // of the step: causes below it are added up
+constexpr std::size_t k_notes = 3;        // at most
+constexpr double k_seconds_per_day = 86400.0;
+
+// The answer on one screen, the most important first.
+class RunScreen : private TextReport {
+ public:
+  RunScreen(const Run& run, const TextStyle& style) : TextReport(style.color), run_(run), figures_(figures(run)) {}
+
+  std::string write() {
+    row(paint_.bold(clipped(run_name(run_), k_columns)));
+    row(clipped(machine_words(run_), k_columns));
+    sentence(plan_words(run_), "", 2);
+    row("");
+    speed();
+    memory();
+    cost();
+    row("");
+    sentence(limit(prediction()).sentence, "", 3);
+    causes();
+    if (run_.result.why_not)
+      remedy(*run_.result.why_not);
+    else
+      where_memory_goes();
+    notes();
+    return std::move(out_);
+  }
+
+ private:
+  const predict::Prediction& prediction() const { return run_.result.prediction; }
+
+  void row(std::string_view text) {
+    line("{}", text);
+    ++lines_;
+  }
+  // At most so many lines; what does not fit is cut with two dots.
+  void sentence(std::string_view text, std::string_view indent, std::size_t most) {
+    for (std::size_t i = 0; i < most && !text.empty(); ++i) {
+      const std::size_t room = k_columns - indent.size();
+      if (i + 1 == most || text.size() <= room) {
+        row(fmt::format("{}{}", i == 0 ? indent : std::string(indent.size(), ' '), clipped(text, room)));
+        return;
+      }
+      const std::size_t blank = text.rfind(' ', room);
+      const std::size_t cut = blank == std::string_view::npos ? room : blank;
+      row(fmt::format("{}{}", i == 0 ? indent : std::string(indent.size(), ' '), text.substr(0, cut)));
+      text.remove_prefix(std::min(text.size(), blank == std::string_view::npos ? cut : cut + 1));
+    }
+  }
+
+  void speed() {
+    row(fmt::format("  step time  {}{} tokens/s, {} a GPU",
+                    paint_.bold(fmt::format("{:<22}", seconds(figures_.time_s))), rate(figures_.tokens_per_s),
+                    rate(figures_.tokens_per_s_per_gpu)));
+    row(fmt::format("  speed      {}MFU {}",
+                    paint_.bold(fmt::format(
+                        "{:<22}", fmt::format("{:.0f} TFLOP/s a GPU", figures_.model_flop_per_s_per_gpu / 1e12))),
+                    percent(figures_.mfu)));
+  }
+
+  void memory() {
+    const predict::MemoryReport& m = prediction().memory;
+    const std::string used =
+        paint_.bold(fmt::format("{:<22}", fmt::format("{} of {}", bytes(m.device_peak), bytes(m.capacity))));
+    if (prediction().fits)
+      row(fmt::format("  memory     {}{}, {} to spare", used,
+                      predict::tight(m) ? paint_.bad("fits tightly") : paint_.good("fits"), bytes(m.headroom())));
+    else if (m.headroom() >= 0.0)
+      row(fmt::format("  memory     {}{}", used, paint_.bad("too much for the host's memory or its drives")));
+    else
+      row(fmt::format("  memory     {}{}, {} too much on stage {}", used, paint_.bad("does not fit"),
+                      bytes(-m.headroom()), m.peak_stage));
+  }
+
+  void cost() {
+    const double days = 1e12 / figures_.tokens_per_s / k_seconds_per_day;
+    std::string text = fmt::format("{} days for 10^12 tokens",
+                                   days < 100.0 ? fmt::format("{:.3g}", days) : core::format_count(std::round(days)));
+    if (figures_.usd_per_step)
+      text += fmt::format("; {} a step", core::format(core::Dollars::from_base(*figures_.usd_per_step)));
+    if (figures_.joule_per_step)
+      text += fmt::format("{}{}", figures_.usd_per_step ? ", " : "; ", energy(*figures_.joule_per_step));
+    row("  training   " + text);
+  }
+
+  void causes() {
+    const predict::Causes& all = prediction().causes;
+    row(paint_.bold("Where the time goes") +
+        (all.stages.size() > 1 ? paint_.dim(fmt::format("  seen from stage {}", all.limiting)) : std::string()));
+    double rest = 0.0;
+    std::size_t shown = 0;
+    for (const predict::CauseTime& part : by_cause(all)) {
+      const double time_s = core::to_seconds(part.time);
+      const double share = time_s / figures_.time_s;
+      if (shown == k_causes || share < k_shown_share) {
+        rest += time_s;
+        continue;
+      }
+      ++shown;
+      row(fmt::format("  {:<11}{:>10} {:>4}  {} {}", name(part), aligned_time(time_s), percent(share, 0),
+                      paint_.accent(bar(share, k_bar_columns)), paint_.dim(clipped(meaning(part), k_meaning))));
+    }
+    if (rest > 0.0)
+      row(fmt::format("  {:<11}{:>10} {:>4}", "the rest", aligned_time(rest), percent(rest / figures_.time_s, 0)));
+  }
+
+  void where_memory_goes() {
+    const predict::MemoryReport& m = prediction().memory;
+    const predict::StageMemory& fullest = m.stages[static_cast<std::size_t>(m.peak_stage)];
+    std::vector<std::pair<double, std::string_view>> parts;
+    for (std::size_t i = 0; i < plan::k_categories; ++i)
+      parts.emplace_back(fullest.at_peak[i], category_name(static_cast<plan::Category>(i)));
+    parts.emplace_back(m.device_peak - m.allocated_peak, "allocator and system");
+    std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::string text;
+    for (const auto& [amount, what] : parts)
+      if (amount > 0.0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, bytes(amount));
+    sentence(m.stages.size() > 1 ? fmt::format("Memory on stage {}: {}", m.peak_stage, text) : "Memory: " + text, "",
+             2);
+  }
+
+  void remedy(const experiment::WhyNot& reason) {
+    sentence("What would make it fit: " + reason.smallest_change, "", 2);
+  }
+
+  // Warnings, then assumptions, as far as there is room; how many more there are.
+  void notes() {
+    std::vector<std::string> all = run_.job.warnings();
+    const std::size_t warnings = all.size();
+    all.insert(all.end(), run_.result.assumptions.begin(), run_.result.assumptions.end());
+    std::size_t shown = 0;
+    for (; shown < std::min(k_notes, all.size()) && lines_ + 1 < k_lines; ++shown)
+      sentence(all[shown], shown < warnings ? "Warning: " : "Assumed: ", 1);
+    if (shown < all.size())
+      row(paint_.dim(fmt::format("{} more warnings and assumptions: --full", all.size() - shown)));
+  }
+
+  static constexpr std::size_t k_meaning = k_columns - 33 - k_bar_columns;
+
+  const Run& run_;
+  RunFigures figures_;
+  std::size_t lines_ = 0;
+};
+
+}  // namespace
+
+std::string screen(const Run& run, const TextStyle& style) { return RunScreen(run, style).write(); }
+
+}  // namespace cairn::report

@@ -1,0 +1,42 @@
+// Words that the texts of a run share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cairn/core/format_units.h"
+#include "cairn/report/run.h"
+
+namespace cairn::report {
+
+inline std::string percent(double share, int decimals = 1) { return fmt::format("{:.{}f} %", 100.0 * share, decimals); }
+inline std::string seconds(double value) { return core::format(core::Seconds::from_base(value)); }
+// Below 10,000 core::format_count writes a count out; a rate is no count.
+inline std::string rate(double value) { return value < 1e4 ? fmt::format("{:.0f}", value) : core::format_count(value); }
+inline std::string bytes(double value) { return core::format(core::Bytes::from_base(value)); }
+
+inline std::string energy(double joule) {
+  if (joule < 1e3) return fmt::format("{:.3g} J", joule);
+  if (joule < 1e6) return fmt::format("{:.3g} kJ", joule / 1e3);
+  return joule < 1e9 ? fmt::format("{:.3g} MJ", joule / 1e6) : fmt::format("{:.4g} GJ", joule / 1e9);
+}
+
+std::string run_name(const Run& run);
+// "406 B parameters on 16384 x H100 SXM5 80 GB, 2048 nodes; bf16, megatron"
+std::string machine_words(const Run& run);
+// "tp 8, pp 16, dp 128; 1f1b; 2048 sequences of 8192 tokens, 16 micro-batches of 1 on each rank"
+std::string plan_words(const Run& run);
+
+// "imbalance", "tp exposed"; and what that is.
+std::string name(const predict::CauseTime& cause);
+std::string_view meaning(const predict::CauseTime& cause);
+// The causes summed over stages, longest first.
+std::vector<predict::CauseTime> by_cause(const predict::Causes& causes);
+
+// The short answer: at most 24 lines of 80 columns.
+std::string screen(const Run& run, const TextStyle& style);
+
+}  // namespace cairn::report
