@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "cairn/config/fields.h"
@@ -21,9 +22,9 @@ std::string template_fields(const std::function<void(Fields&)>& values, const st
 template <class T>
 std::string template_of(const T& x) {
   T values = x;
-  T defaults{};
+  const auto defaults = std::make_unique<T>();
   return template_fields([&](Fields& fields) { describe(fields, values); },
-                         [&](Fields& fields) { describe(fields, defaults); });
+                         [&](Fields& fields) { describe(fields, *defaults); });
 }
 
 }  // namespace cairn::config
