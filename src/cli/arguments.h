@@ -25,6 +25,7 @@ struct CommonArguments {
 
 struct ResultArguments {
   bool json = false;
+  bool csv = false;    // neither: text
   std::string output;  // a file; empty: standard output
 };
 
@@ -56,6 +57,7 @@ struct BoundArguments {
   std::string accelerator;
   std::int64_t devices = 0;  // that share the work; 0: one
   std::string cluster;       // whose links join them
+  std::vector<std::string> overrides;  // of its keys
   std::string model;
   std::optional<std::int64_t> layer;  // 1: the first block, 0: the embedding; none: every class once
   std::int64_t sequence = 0;          // tokens; 0: 2048 or as many positions as the model has
@@ -82,6 +84,11 @@ struct ConfigListArguments {
   ResultArguments result;
 };
 
+struct ConfigTemplateArguments {
+  std::string kind;
+  std::string output;
+};
+
 struct SchemaArguments {
   std::string name;  // empty: the list of names
   std::string output;
@@ -103,7 +110,7 @@ struct CalibrateArguments {
   std::string gpu;
   std::string base;
   std::string collective;  // of nccl-tests output that does not say it
-  bool json = false;
+  ResultArguments result;  // goes to standard output
 };
 
 struct TopologyArguments {
@@ -160,7 +167,7 @@ struct ImportArguments {
 
 using CommandArguments =
     std::variant<std::monostate, RunArguments, BoundArguments, ConfigShowArguments, ConfigModelArguments,
-                 ConfigListArguments, ValidateArguments, CalibrateArguments, TopologyArguments, ScheduleArguments,
+                 ConfigListArguments, ConfigTemplateArguments, ValidateArguments, CalibrateArguments, TopologyArguments, ScheduleArguments,
                  ImportArguments, SchemaArguments, CompletionArguments>;
 
 struct Arguments {

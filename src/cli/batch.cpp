@@ -9,6 +9,7 @@
 #include "cairn/config/read.h"
 #include "cairn/experiment/job.h"
 #include "cairn/report/error.h"
+#include "cairn/report/rows.h"
 #include "exit_code.h"
 #include "failure.h"
 #include "interruption.h"
@@ -46,10 +47,11 @@ class Batch {
 
   int run() {
     const Interruption interruption([this] { last_words(); });
+    if (arguments_.result.csv) output_.write(report::csv_line(table_of(columns_, "line", "error")));
     std::string text;
     for (line_ = 1; std::getline(file_, text); ++line_) {
       if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
-      const std::string answered = answer(text) + "\n";
+      const std::string answered = answer(text);
       const std::lock_guard lock(writing_);
       output_.write(answered);
       output_.flush();
@@ -59,6 +61,7 @@ class Batch {
     if (file_.bad())
       throw core::InputOutputError(fmt::format("{}: reading stopped at line {}", arguments_.batch, line_));
     output_.finish();
+    say_refused();
     return code_;
   }
 
@@ -71,6 +74,23 @@ class Batch {
       remark(fmt::format("cairn: interrupted; the answers of {} lines lie in {}", answers_, kept));
   }
 
+  // Why stands in the answers.
+  void say_refused() const {
+    constexpr std::size_t k_named = 8;  // lines
+    if (refused_.empty()) return;
+    const std::size_t named = std::min(k_named, refused_.size());
+    remark(fmt::format("cairn: {}: {} of {} lines could not be run, as their answers say: {}{}", arguments_.batch, refused_.size(),
+                       answers_, fmt::join(refused_.begin(), refused_.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+                       named < refused_.size() ? ", ..." : ""));
+  }
+
+  // A line of a table, between the number of the batch's line and why it could not be run.
+  static report::Record table_of(report::Record fields, std::string line, std::string error) {
+    fields.insert(fields.begin(), std::move(line));
+    fields.push_back(std::move(error));
+    return fields;
+  }
+
   std::string answer(const std::string& text) {
     set_keys_.clear();
     try {
@@ -78,7 +98,9 @@ class Batch {
       experiment::Job job(loaded, context_.loader);
       const experiment::Result result = job.run(arguments_.engine);
       if (!result.prediction.fits) code_ = std::max(code_, static_cast<int>(k_negative));
-      return report::json({.job = job, .result = result, .tool = context_.tool}, -1);
+      const std::string document = report::json({.job = job, .result = result, .tool = context_.tool}, -1);
+      if (!arguments_.result.csv) return document + "\n";
+      return report::csv_line(table_of(std::move(report::rows(document).records.front()), std::to_string(line_), ""));
     } catch (const std::exception&) {
       return refusal(current_failure());
     }
@@ -88,10 +110,8 @@ class Batch {
     core::Diagnostics diagnostics;
     const config::Node node = config::parse_text(text, config::Syntax::json, arguments_.batch, diagnostics);
     diagnostics.raise_if_errors();
-    std::vector<std::string> overrides;
     if (!node.find("file")) {
-      overrides = arguments_.overrides;
-      return experiment::read(node, overrides);
+      return experiment::read(context_.loader, node, arguments_.overrides);
     }
     Reference reference;
     config::read(node, reference, diagnostics);
@@ -101,6 +121,7 @@ class Batch {
         throw core::ConfigurationError("set", "an empty key", "write \"set\": {\"strategy.tp\": 4}");
       set_keys_.push_back(entry.key);
     }
+    std::vector<std::string> overrides;
     for (const config::Entry& entry : reference.set.entries)
       overrides.push_back(fmt::format("{}={}", entry.key, config::to_json(entry.value, -1)));
     overrides.insert(overrides.end(), arguments_.overrides.begin(), arguments_.overrides.end());
@@ -123,8 +144,10 @@ class Batch {
       each.line = line_;
       each.column = std::max(each.column, 1);
     }
-    print(failure.diagnostics);
-    return report::error_json(failure.diagnostics, line_, -1);
+    refused_.push_back(line_);
+    if (!arguments_.result.csv) return report::error_json(failure.diagnostics, line_, -1) + "\n";
+    return report::csv_line(
+        table_of(report::Record(columns_.size()), std::to_string(line_), failure.diagnostics.front().to_string()));
   }
 
   const RunArguments& arguments_;
@@ -132,7 +155,9 @@ class Batch {
   std::ifstream file_;
   Output output_;
   std::mutex writing_;
+  const report::Record columns_ = report::columns("cairn.run/1");
   std::vector<std::string> set_keys_;  // of the line
+  std::vector<int> refused_;           // lines
   int line_ = 0;
   int answers_ = 0;
   int code_ = k_ok;

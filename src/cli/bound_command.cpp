@@ -26,6 +26,7 @@
 #include "exchange_bound.h"
 #include "exit_code.h"
 #include "layer_bound.h"
+#include "result_form.h"
 
 namespace cairn::cli {
 namespace {
@@ -230,18 +231,19 @@ void bound(report::BoundAnswer& answer, const pebble::NamedCdag& named, const Bo
 }
 
 void add_exchange_network(report::BoundAnswer& answer, const BoundArguments& arguments, Context& context) {
-  const hardware::Machine machine = hardware::load_machine(context.loader, arguments.cluster);
+  const hardware::Machine machine = hardware::load_machine(context.loader, arguments.cluster, arguments.overrides);
   if (answer.devices->devices > static_cast<double>(machine.network.gpus()))
     throw core::ConfigurationError("--cluster",
                                    fmt::format("{} has {} accelerators", arguments.cluster, machine.network.gpus()),
-                                   "exchange between fewer, or name a larger cluster or the file of one");
+                                   "exchange between fewer, or set more nodes: --set nodes=N");
   add_network(answer, arguments, machine);
 }
 
 int answered(const report::BoundAnswer& answer, const BoundArguments& arguments, Context& context) {
   Output output(arguments.result.output, context.read);
-  output.write(arguments.result.json ? report::json(answer, context.tool) + "\n"
-                                     : report::text(answer, {.color = context.color(output)}));
+  output.write(in_form(
+      arguments.result, [&] { return report::json(answer, context.tool); },
+      [&] { return report::text(answer, {.color = context.color(output)}); }));
   output.finish();
   return answer.moves && !answer.moves->cost ? k_negative : k_ok;
 }
@@ -283,7 +285,7 @@ int command(const BoundArguments& arguments, Context& context) {
     else
       add_nodes(answer, std::get<pebble::NamedCdag>(what).graph, arguments.devices);
     if (!arguments.cluster.empty())
-      add_network(answer, arguments, hardware::load_machine(context.loader, arguments.cluster));
+      add_network(answer, arguments, hardware::load_machine(context.loader, arguments.cluster, arguments.overrides));
   }
   const auto* graph = std::get_if<pebble::NamedCdag>(&what);
   if (graph != nullptr && !arguments.write_moves.empty())

@@ -8,6 +8,7 @@
 #include "cairn/report/calibration.h"
 #include "context.h"
 #include "exit_code.h"
+#include "result_form.h"
 
 namespace cairn::cli {
 namespace {
@@ -55,7 +56,8 @@ int command(const CalibrateArguments& arguments, Context& context) {
     file.finish();
   }
   Output output("");
-  output.write(arguments.json ? report::json(result) : report::text(result));
+  output.write(in_form(
+      arguments.result, [&] { return report::json(result); }, [&] { return report::text(result); }));
   output.finish();
   return k_ok;
 }

@@ -17,7 +17,12 @@ std::string_view program_help() {
          "Environment:\n"
          "  CAIRN_CONFIGS               a folder of configurations, asked before those that came with cairn\n"
          "  CAIRN_DATA                  a folder of further tables for cairn validate\n"
-         "  NO_COLOR                    no colour, whatever reads the output";
+         "  NO_COLOR                    no colour, whatever reads the output\n\n"
+         "A file may be -: standard input where it is read, standard output where it is written.\n"
+         "cairn help COMMAND            the options of a command\n"
+         "cairn help terms              what the words of reports mean\n"
+         "cairn help --man              the manual page\n"
+         "cairn schema                  every file and document, key by key";
 }
 
 std::vector<CLI::App*> commands_of(const CLI::App* app) {

@@ -31,7 +31,7 @@ std::string escaped(std::string_view text) {
 std::string words_of(const CommandTree& command, const CommandTree& root) {
   std::vector<std::string> words;
   for (const CommandTree& sub : command.commands) words.push_back(sub.name);
-  words.insert(words.end(), command.words.begin(), command.words.end());
+  words.insert(words.end(), command.argument.choices.begin(), command.argument.choices.end());
   for (const OptionWords& option : command.options) words.insert(words.end(), option.names.begin(), option.names.end());
   if (&command != &root)
     for (const OptionWords& option : root.options)
@@ -48,37 +48,46 @@ std::string commands_pattern(const CommandTree& tree) {
   return fmt::format("{}", fmt::join(names, "|"));
 }
 
+// A pattern of bash for the words of a command with one of the option's names behind them; options of the program itself
+// stand behind any.
+std::string after_option(const Path& path, const OptionWords& option) {
+  std::string pattern;
+  for (const std::string& name : option.names)
+    pattern += fmt::format("{}{}' {}{}{}'", pattern.empty() ? "" : "|", path.empty() ? "*" : "", fmt::join(path, " "),
+                           path.empty() ? "" : " ", name);
+  return pattern;
+}
+
 }  // namespace
 
 std::string bash_completion(const CommandTree& tree) {
   std::string text = "# bash completion of cairn: source <(cairn completion bash)\n_cairn() {\n";
-  text += "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} path= assigned= i\n";
+  text += "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} asked= assigned= i\n";
   // bash cuts words at '=': what stands before it is put in front again while an assignment is looked up.
   text += "  if [[ $current == = ]]; then assigned=$previous= current= previous=${COMP_WORDS[COMP_CWORD-2]}\n";
   text += "  elif [[ $previous == = ]]; then assigned=${COMP_WORDS[COMP_CWORD-2]}= previous=${COMP_WORDS[COMP_CWORD-3]}; fi\n";
   text += "  for ((i = 1; i < COMP_CWORD; ++i)); do\n";
-  text += fmt::format("    case ${{COMP_WORDS[i]}} in\n      {}) path=\"$path ${{COMP_WORDS[i]}}\" ;;\n    esac\n  done\n", commands_pattern(tree));
-  text += "  case $previous in\n";
-  for_each_command(tree, {}, [&](const CommandTree& command, const Path&) {
+  text += fmt::format("    case ${{COMP_WORDS[i]}} in\n      {}) asked=\"$asked ${{COMP_WORDS[i]}}\" ;;\n    esac\n  done\n", commands_pattern(tree));
+  text += "  case \"$asked $previous\" in\n";
+  for_each_command(tree, {}, [&](const CommandTree& command, const Path& path) {
     for (const OptionWords& option : command.options) {
-      if (!option.takes_value) continue;
-      const std::string names = fmt::format("{}", fmt::join(option.names, "|"));
-      if (text.find(fmt::format("    {})", names)) != std::string::npos) continue;
+      if (!option.takes_value()) continue;
+      const std::string names = after_option(path, option);
       if (!option.choices.empty())
         text += fmt::format(
-            "    {}) COMPREPLY=($(compgen -W '{}' -- \"$assigned$current\")); COMPREPLY=(\"${{COMPREPLY[@]#\"$assigned\"}}\")\n"
+            "    {}) COMPREPLY=($(compgen -W '{}' -- \"$assigned$current\")); COMPREPLY=(\"${{COMPREPLY[@]#\"$assigned\"}}\"{})\n"
             "      [[ ${{COMPREPLY[0]}} == *= ]] && compopt -o nospace 2> /dev/null; return ;;\n",
-            names, fmt::join(option.choices, " "));
+            names, fmt::join(option.choices, " "), option.takes_file ? " $(compgen -f -- \"$current\")" : "");
       else if (option.takes_file)
         text += fmt::format("    {}) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n", names);
       else
         text += fmt::format("    {}) COMPREPLY=(); return ;;\n", names);
     }
   });
-  text += "  esac\n  case $path in\n";
+  text += "  esac\n  case $asked in\n";
   for_each_command(tree, {}, [&](const CommandTree& command, const Path& path) {
     const std::string key = path.empty() ? "''" : fmt::format("' {}'", fmt::join(path, " "));
-    const std::string files = command.takes_file ? "$(compgen -f -- \"$current\")" : "";
+    const std::string files = command.argument.takes_file ? "$(compgen -f -- \"$current\")" : "";
     text += fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$current\"){}) ;;\n", key, words_of(command, tree),
                         files.empty() ? "" : " " + files);
   });
@@ -99,14 +108,14 @@ std::string fish_completion(const CommandTree& tree) {
     if (path.empty()) condition = "__fish_use_subcommand";
     for (const CommandTree& sub : command.commands)
       text += fmt::format("complete -c cairn -n '{}' -a {} -d '{}'\n", condition, sub.name, escaped(sub.description));
-    for (const std::string& word : command.words) text += fmt::format("complete -c cairn -n '{}' -a '{}'\n", condition, word);
-    if (command.takes_file) text += fmt::format("complete -c cairn -n '{}' -F\n", condition);
+    for (const std::string& word : command.argument.choices) text += fmt::format("complete -c cairn -n '{}' -a '{}'\n", condition, word);
+    if (command.argument.takes_file) text += fmt::format("complete -c cairn -n '{}' -F\n", condition);
     for (const OptionWords& option : command.options) {
       std::string line = path.empty() ? "complete -c cairn" : fmt::format("complete -c cairn -n '{}'", condition);
       for (const std::string& name : option.names)
         line += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2)) : fmt::format(" -s {}", name.substr(1));
       if (!option.choices.empty()) line += fmt::format(" -x -a '{}'", fmt::join(option.choices, " "));
-      else if (option.takes_value) line += option.takes_file ? " -r -F" : " -x";
+      else if (option.takes_value()) line += option.takes_file ? " -r -F" : " -x";
       text += fmt::format("{} -d '{}'\n", line, escaped(option.description));
     }
   });

@@ -1,3 +1,4 @@
+#include "cairn/validation/validate.h"
 #include "completion.h"
 #include "context.h"
 #include "exit_code.h"
@@ -12,18 +13,22 @@ bool is_word(const std::string& text) {
          std::string::npos;
 }
 
+std::vector<std::string> names_of(const std::string& kind, const config::Loader& loader) {
+  return kind == k_families ? validation::family_names(loader, {}) : loader.names(kind);
+}
+
 // Names of files beside the words that are known without them.
+void add_names(OptionWords& option, const config::Loader& loader) {
+  for (const std::string& document : option.keys_of)
+    for (std::string& word : override_words(loader, document)) option.choices.push_back(std::move(word));
+  for (const std::string& kind : option.names_of)
+    for (const std::string& name : names_of(kind, loader)) option.choices.push_back(name);
+  std::erase_if(option.choices, [](const std::string& word) { return !is_word(word); });
+}
+
 void add_names(CommandTree& tree, const config::Loader& loader) {
-  const auto add = [&](const std::vector<std::string>& kinds, std::vector<std::string>& words) {
-    for (const std::string& kind : kinds)
-      for (const std::string& name : loader.names(kind)) words.push_back(name);
-    std::erase_if(words, [](const std::string& word) { return !is_word(word); });
-  };
-  add(tree.names_of, tree.words);
-  for (OptionWords& option : tree.options) {
-    if (option.sets_keys) option.choices = override_words(loader);
-    add(option.names_of, option.choices);
-  }
+  add_names(tree.argument, loader);
+  for (OptionWords& option : tree.options) add_names(option, loader);
   for (CommandTree& command : tree.commands) add_names(command, loader);
 }
 

@@ -13,6 +13,7 @@
 #include "cairn/models/transformer.h"
 #include "context.h"
 #include "exit_code.h"
+#include "result_form.h"
 
 namespace cairn::cli {
 namespace {
@@ -184,7 +185,9 @@ int command(const ConfigShowArguments& arguments, Context& context) {
   std::string text;
   if (arguments.origin) {
     const std::vector<Block> blocks = read_blocks(arguments, context);
-    text = arguments.result.json ? core::json_text(origin_document(blocks), k_indent) + "\n" : origin_text(blocks);
+    text = in_form(
+        arguments.result, [&] { return core::json_text(origin_document(blocks), k_indent); },
+        [&] { return origin_text(blocks); });
   } else {
     const experiment::Job job(experiment::load(context.loader, arguments.experiment, arguments.overrides), context.loader);
     text = config::to_json(job.written_out(experiment::Naming::in_full), k_indent) + "\n";

@@ -34,7 +34,6 @@ std::vector<std::string> configuration_kinds();
 void set_verbosity(const CommonArguments& common);
 void say(const std::string& text);      // with -v
 void warn(const std::string& text);     // unless -q
-void print(const std::vector<core::Diagnostic>& diagnostics);  // always; of many in one file the first
 // A line, always. What is not printable in it is escaped. A remark that cannot be written is lost: it is no reason to fail.
 void remark(std::string_view line);
 
@@ -44,6 +43,7 @@ int command(const BoundArguments& arguments, Context& context);
 int command(const ConfigShowArguments& arguments, Context& context);
 int command(const ConfigModelArguments& arguments, Context& context);
 int command(const ConfigListArguments& arguments, Context& context);
+int command(const ConfigTemplateArguments& arguments, Context& context);
 int command(const ValidateArguments& arguments, Context& context);
 int command(const CalibrateArguments& arguments, Context& context);
 int command(const TopologyArguments& arguments, Context& context);

@@ -11,6 +11,7 @@
 #include "cairn/numerics/format.h"
 #include "cairn/report/layer_bound.h"
 #include "exit_code.h"
+#include "result_form.h"
 
 namespace cairn::cli {
 namespace {
@@ -123,8 +124,9 @@ int bound_layers(const BoundArguments& arguments, const std::optional<hardware::
     answer.layers.push_back(std::move(layer));
   }
   Output output(arguments.result.output, context.read);
-  output.write(arguments.result.json ? report::json(answer, context.tool) + "\n"
-                                     : report::text(answer, {.color = context.color(output)}));
+  output.write(in_form(
+      arguments.result, [&] { return report::json(answer, context.tool); },
+      [&] { return report::text(answer, {.color = context.color(output)}); }));
   output.finish();
   return k_ok;
 }

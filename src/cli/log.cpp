@@ -7,7 +7,6 @@
 
 #include "cairn/core/printable.h"
 #include "context.h"
-#include "failure.h"
 
 namespace cairn::cli {
 
@@ -26,10 +25,6 @@ void remark(std::string_view line) {
   const std::string shown = core::printable(line);
   std::fwrite(shown.data(), 1, shown.size(), stderr);
   std::fputc('\n', stderr);
-}
-
-void print(const std::vector<core::Diagnostic>& diagnostics) {
-  for (const std::string& line : lines_of(diagnostics)) remark(line);
 }
 
 }  // namespace cairn::cli

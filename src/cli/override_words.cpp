@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::pair<std::string_view, std::string_view> k_naming[] = {{"model", "models"},
                                                                       {"cluster", "clusters"},
                                                                       {"cluster.accelerator", "accelerators"},
+                                                                      {"accelerator", "accelerators"},
                                                                       {"calibration", "calibration"},
                                                                       {"training.precision", "precision"},
                                                                       {"training.framework", "frameworks"}};
@@ -74,9 +75,9 @@ class Words {
 
 }  // namespace
 
-std::vector<std::string> override_words(const config::Loader& loader) {
+std::vector<std::string> override_words(const config::Loader& loader, std::string_view document) {
   Words words(loader);
-  words.add(Words::of("experiment"), "");
+  words.add(Words::of(document), "");
   return std::move(words.all);
 }
 

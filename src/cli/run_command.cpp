@@ -11,6 +11,7 @@
 #include "context.h"
 #include "exit_code.h"
 #include "progress.h"
+#include "result_form.h"
 
 namespace cairn::cli {
 namespace {
@@ -58,9 +59,11 @@ int run_one(const RunArguments& arguments, Context& context) {
     say(fmt::format("timeline written to {}", arguments.trace));
   }
   const report::Run run{.job = job, .result = result, .tool = context.tool};
-  output.write(arguments.result.json ? report::json(run) + "\n" : report::text(run, {.color = context.color(output), .full = arguments.full}));
+  output.write(in_form(
+      arguments.result, [&] { return report::json(run); },
+      [&] { return report::text(run, {.color = context.color(output), .full = arguments.full}); }));
   output.finish();
-  if (arguments.result.json)
+  if (arguments.result.json || arguments.result.csv)
     for (const std::string& warning : job.warnings()) warn(warning);
   if (context.common.stats) print_stats(loading_s, running_s, result.prediction);
   return result.prediction.fits ? k_ok : k_negative;

@@ -14,6 +14,7 @@
 #include "context.h"
 #include "exit_code.h"
 #include "progress.h"
+#include "result_form.h"
 #include "schedule_times.h"
 #include "swarm_answer.h"
 
@@ -187,7 +188,15 @@ std::size_t operations_of(const report::SwarmAnswer& answer) { return answer.out
 template <class Answer>
 void write(Output& output, const Answer& answer, const ScheduleArguments& arguments, const Context& context) {
   if (!arguments.svg.empty()) write_file(arguments.svg, report::svg(answer), context.read);
-  if (!arguments.result.json) return output.write(report::text(answer, {.color = context.color(output)}));
+  if (!arguments.result.json)
+    return output.write(in_form(
+        arguments.result,
+        [&] {
+          std::string document;
+          report::write_json(answer, context.tool, [&](std::string_view part) { document += part; });
+          return document;
+        },
+        [&] { return report::text(answer, {.color = context.color(output)}); }));
   ProgressLine progress(context.common);
   const std::size_t operations = operations_of(answer);
   std::size_t written = 0;
@@ -204,14 +213,16 @@ void write(Output& output, const Answer& answer, const ScheduleArguments& argume
 int command(const ScheduleArguments& arguments, Context& context) {
   Output output(arguments.result.output, context.read);
   const report::TextStyle style{.color = context.color(output)};
-  const bool json = arguments.result.json;
   if (arguments.list) {
-    output.write(json ? report::schedule_kinds_json(context.tool) + "\n" : report::schedule_kinds_text(style));
+    output.write(in_form(
+        arguments.result, [&] { return report::schedule_kinds_json(context.tool); },
+        [&] { return report::schedule_kinds_text(style); }));
   } else if (arguments.compare) {
     refuse_swarm_options(arguments);
     const std::vector<report::ScheduleAnswer> answers =
         arguments.experiment.empty() ? compared(arguments) : compared(arguments, context);
-    output.write(json ? report::json(answers, context.tool) + "\n" : report::text(answers, style));
+    output.write(in_form(
+        arguments.result, [&] { return report::json(answers, context.tool); }, [&] { return report::text(answers, style); }));
   } else if (arguments.kind == swarm::k_kind) {
     write(output, swarm_answer(arguments), arguments, context);
   } else {

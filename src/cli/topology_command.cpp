@@ -5,6 +5,7 @@
 #include "context.h"
 #include "exit_code.h"
 #include "progress.h"
+#include "result_form.h"
 
 namespace cairn::cli {
 namespace {
@@ -52,10 +53,10 @@ int command(const TopologyArguments& arguments, Context& context) {
   Output output(arguments.result.output, context.read);
   const report::TextStyle style{.color = context.color(output)};
   const bool one = arguments.compare.empty();
-  if (arguments.result.json)
-    output.write((one ? report::json(answers.front(), context.tool) : report::json(answers, context.tool)) + "\n");
-  else
-    output.write(one ? report::text(answers.front(), style) : report::text(answers, style));
+  output.write(in_form(
+      arguments.result,
+      [&] { return one ? report::json(answers.front(), context.tool) : report::json(answers, context.tool); },
+      [&] { return one ? report::text(answers.front(), style) : report::text(answers, style); }));
   output.finish();
   return k_ok;
 }

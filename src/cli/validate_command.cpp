@@ -4,6 +4,7 @@
 #include "context.h"
 #include "exit_code.h"
 #include "progress.h"
+#include "result_form.h"
 
 namespace cairn::cli {
 
@@ -22,7 +23,8 @@ int command(const ValidateArguments& arguments, Context& context) {
   const validation::Report report = validation::validate(context.loader, options);
   progress.clear();
   Output output(arguments.result.output, context.read);
-  output.write(arguments.result.json ? validation::json(report) : validation::text(report));
+  output.write(in_form(
+      arguments.result, [&] { return validation::json(report); }, [&] { return validation::text(report); }));
   output.finish();
   return report.passed() ? k_ok : k_negative;
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cairn/core/read_file.h"
 #include "cairn/core/sha256.h"
 #include "reader.h"
 #include "text_file.h"
@@ -38,6 +39,8 @@ fs::path in_folder(const fs::path& folder, std::string_view name) {
   return {};
 }
 
+bool is_standard_input(const fs::path& file) { return file == core::k_standard_input; }
+
 bool is_option(const Place& place) { return place.file_name() == "--set"; }
 
 // Whether a name typed on the command line is that of a file as a shell means it.
@@ -49,7 +52,7 @@ bool is_path(std::string_view name, const Place& place) {
 
 // The folder against which `name` is a path; none: it is looked for in the search folders alone.
 std::optional<fs::path> naming_folder(std::string_view name, const Place& place) {
-  if (place.file && !is_option(place)) return fs::path(*place.file).parent_path();
+  if (place.file && !is_option(place) && !is_standard_input(*place.file)) return fs::path(*place.file).parent_path();
   return is_path(name, place) ? std::optional(fs::path()) : std::nullopt;
 }
 
@@ -170,8 +173,12 @@ Node Loader::load_chain(const fs::path& file, std::string_view kind, std::vector
   std::optional<Parsed> found = parsed(file, place, diagnostics);
   if (!found) return {};
   note(file, kind, found->sha256);
-  Node node = std::move(found->node);
-  if (node.is_null()) return node;
+  chain.push_back(identity);
+  return extended(std::move(found->node), kind, chain, diagnostics);
+}
+
+Node Loader::extended(Node node, std::string_view kind, std::vector<fs::path>& chain,
+                      core::Diagnostics& diagnostics) const {
   const Node* extends = node.find("extends");
   if (extends == nullptr) return node;
   if (!extends->is_scalar()) {
@@ -180,11 +187,15 @@ Node Loader::load_chain(const fs::path& file, std::string_view kind, std::vector
   }
   const fs::path base_file = find(extends->text, kind, extends->place, "extends", diagnostics);
   if (base_file.empty()) return {};
-  chain.push_back(identity);
   const Node base = load_chain(base_file, kind, chain, extends->place, diagnostics);
   if (base.is_null()) return {};
   node.remove("extends");
   return merge(base, node);
+}
+
+Node Loader::extended(Node node, std::string_view kind, core::Diagnostics& diagnostics) const {
+  std::vector<fs::path> chain;
+  return extended(std::move(node), kind, chain, diagnostics);
 }
 
 Node Loader::load(const fs::path& file, core::Diagnostics& diagnostics, std::string_view kind) const {

@@ -129,6 +129,12 @@ std::string write_fields(const std::function<void(Fields&)>& description, int in
   return dump(fields.result, indent);
 }
 
+std::string write_value(const std::function<void(Value&)>& description, int indent) {
+  WriterValue value;
+  description(value);
+  return dump(value.result, indent);
+}
+
 std::string to_json(const Node& node, int indent) { return dump(json_of(node), indent); }
 
 }  // namespace cairn::config

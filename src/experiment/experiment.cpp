@@ -66,7 +66,7 @@ const config::Choices<Optimizer>& optimizers() {
   return choices;
 }
 void describe(Fields& fields, OptimizerChoice& optimizer) {
-  fields.choice("kind", optimizer.kind, optimizers(), {.doc = "optimizer", .required = true});
+  fields.choice("kind", optimizer.kind, optimizers(), {.doc = "which optimizer", .required = true});
   fields.count("block", optimizer.block,
                {.doc = "8-bit ones: elements that share a scale, 256 or 2048", .minimum = 256, .maximum = 2048});
   fields.check(
@@ -393,6 +393,16 @@ LoadedExperiment load(const config::Loader& loader, const std::string& name,
   const std::filesystem::path file = loader.find(name, k_kind, {}, {}, diagnostics);
   diagnostics.raise_if_errors();
   return load_file(loader, file, overrides);
+}
+
+LoadedExperiment read(const config::Loader& loader, const config::Node& node, const std::vector<std::string>& overrides) {
+  core::Diagnostics diagnostics;
+  config::Sources sources;
+  const config::Node whole = loader.noting(sources).extended(node, k_kind, diagnostics);
+  diagnostics.raise_if_errors();
+  LoadedExperiment result = read(whole, overrides);
+  result.sources = std::move(sources);
+  return result;
 }
 
 LoadedExperiment load_file(const config::Loader& loader, const std::filesystem::path& file,

@@ -142,9 +142,9 @@ void describe(config::Fields& fields, LevelSpec& level) {
   fields.check(
       "leaf", [&] { return !(level.radix && level.leaf); }, "given beside radix", "give either radix or leaf");
   count("pod", level.pod, "rail-optimized: nodes under one set of leaf switches");
-  count("routers_per_group", level.routers_per_group, "dragonfly");
-  count("hosts_per_router", level.hosts_per_router, "dragonfly");
-  count("global_links", level.global_links, "dragonfly: of one router to other groups");
+  count("routers_per_group", level.routers_per_group, "dragonfly: routers of a group, each linked to every other");
+  count("hosts_per_router", level.hosts_per_router, "dragonfly: endpoints at one router");
+  count("global_links", level.global_links, "dragonfly: links of one router to other groups");
   fields.counts("dims", level.dims, {.doc = "torus, mesh, hyperx: extents", .minimum = 1, .maximum = 1 << 20},
                 {.minimum_size = 1, .maximum_size = 8});
   count("a", level.a, "hammingmesh: accelerators of a board side by side");
@@ -190,7 +190,7 @@ void describe(config::Fields& fields, Host& host) {
   fields.quantity("flops", host.flops,
                   {.doc = "of a node's processors, fp32; default: memory limits them", .positive = true});
   fields.object("link", host.link, {.doc = "between accelerator and host", .required = true});
-  fields.object("nvme", host.nvme);
+  fields.object("nvme", host.nvme, {.doc = "drives, to which state can be offloaded"});
 }
 
 void describe(config::Fields& fields, Price& price) {
@@ -207,19 +207,19 @@ void describe(config::Fields& fields, Cluster& cluster) {
   const auto short_form = [&cluster] { return cluster.intra || cluster.inter; };
   std::int64_t version = 1;
   fields.count("version", version, {.doc = "of the file format", .minimum = 1, .maximum = 1});
-  fields.text("name", cluster.name, {.required = true});
+  fields.text("name", cluster.name, {.doc = "shown in reports", .required = true});
   fields.node("accelerator", cluster.accelerator,
               {.doc = "a name, {file: name, overriding keys} or a whole block", .required = true});
-  fields.count("nodes", cluster.nodes, {.minimum = 1, .maximum = 1 << 24});
+  fields.count("nodes", cluster.nodes, {.doc = "how many nodes; default 1", .minimum = 1, .maximum = 1 << 24});
   fields.count("gpus_per_node", cluster.gpus_per_node,
                {.doc = "accelerators that share a host", .minimum = 1, .maximum = 1 << 20});
   fields.object("intra", cluster.intra, {.doc = "the network inside a node"});
   fields.object("inter", cluster.inter, {.doc = "the network between nodes"});
   fields.objects("levels", cluster.levels, {.doc = "general form: networks, inner to outer", .maximum_size = 8});
   fields.node("groups", cluster.groups, {.doc = "mixed clusters"});
-  fields.object("host", cluster.host);
-  fields.object("price", cluster.price);
-  fields.object("power", cluster.power);
+  fields.object("host", cluster.host, {.doc = "memory, processors and drives of a node: for what is offloaded"});
+  fields.object("price", cluster.price, {.doc = "what an hour costs: for the cost of a step"});
+  fields.object("power", cluster.power, {.doc = "what a node draws: for the energy of a step"});
   fields.check(
       "groups", [&] { return cluster.groups.is_null(); }, "mixed clusters are not modelled yet",
       "describe one kind of accelerator");

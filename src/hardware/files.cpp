@@ -150,9 +150,12 @@ Loaded<FrameworkProfile> read_framework(const config::Loader& loader, const Node
   return read_node<FrameworkProfile>(node, {}, diagnostics);
 }
 
-Machine load_machine(const config::Loader& loader, std::string_view name) {
-  return load(
-      [&](core::Diagnostics& diagnostics) { return read_machine(loader, scalar(name), "cluster", diagnostics); });
+Machine load_machine(const config::Loader& loader, std::string_view name, const std::vector<std::string>& overrides) {
+  return load([&](core::Diagnostics& diagnostics) {
+    Node reference = scalar(name);
+    for (const std::string& each : overrides) config::apply_override(reference, each, diagnostics, {{"", "file"}});
+    return read_machine(loader, reference, "cluster", diagnostics);
+  });
 }
 Accelerator load_accelerator(const config::Loader& loader, std::string_view name) {
   return load([&](core::Diagnostics& diagnostics) {

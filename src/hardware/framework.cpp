@@ -88,11 +88,11 @@ PrecisionRecipe FrameworkProfile::adjust(PrecisionRecipe recipe) const {
 }
 
 void describe(config::Fields& fields, Kernels& kernels) {
-  fields.choice("attention", kernels.attention, k_attention_kernels);
-  fields.choice("norm", kernels.norm, k_norm_kernels);
+  fields.choice("attention", kernels.attention, k_attention_kernels, {.doc = "attention kernel of experiments that name none"});
+  fields.choice("norm", kernels.norm, k_norm_kernels, {.doc = "likewise, of normalisations"});
   fields.choice("pointwise", kernels.pointwise, k_pointwise_kernels,
                 {.doc = "bias, activation, dropout, residual and rotation fused by hand, or a kernel each"});
-  fields.choice("loss", kernels.loss, k_loss_kernels);
+  fields.choice("loss", kernels.loss, k_loss_kernels, {.doc = "likewise, of the cross-entropy"});
   fields.flag("wide_scores", kernels.wide_scores,
               {.doc = "unfused attention widens the scores to fp32 before it scales and masks them"});
   fields.flag("scaled_product", kernels.scaled_product,
@@ -129,10 +129,10 @@ void describe(config::Fields& fields, OverlapDefaults& overlap) {
   fields.flag("dp_gather", overlap.dp_gather, {.doc = "parameter gathers beside the forward pass"});
   fields.flag("tp_backward", overlap.tp_backward,
               {.doc = "communication of an input gradient beside the weight gradient"});
-  fields.flag("tp_forward", overlap.tp_forward);
-  fields.flag("pp", overlap.pp);
-  fields.flag("cp", overlap.cp);
-  fields.flag("ep", overlap.ep);
+  fields.flag("tp_forward", overlap.tp_forward, {.doc = "tensor-parallel transfers beside the computation of the forward pass"});
+  fields.flag("pp", overlap.pp, {.doc = "messages between stages beside computation"});
+  fields.flag("cp", overlap.cp, {.doc = "context-parallel transfers beside computation"});
+  fields.flag("ep", overlap.ep, {.doc = "exchanges with experts beside computation"});
   fields.object("bucket", overlap.bucket, {.doc = "unit of gradient reduction"});
 }
 
@@ -207,18 +207,18 @@ void describe(config::Fields& fields, Allocator& allocator) {
 }
 
 void describe(config::Fields& fields, Capabilities& capabilities) {
-  fields.flag("sequence_parallel", capabilities.sequence_parallel);
-  fields.flag("selective_recompute", capabilities.selective_recompute);
+  fields.flag("sequence_parallel", capabilities.sequence_parallel, {.doc = "whether it shares norms along the sequence"});
+  fields.flag("selective_recompute", capabilities.selective_recompute, {.doc = "whether it recomputes attention alone"});
   fields.count("zero", capabilities.zero, {.doc = "highest ZeRO stage", .maximum = 3});
-  fields.flag("interleaved", capabilities.interleaved);
-  fields.flag("context_parallel", capabilities.context_parallel);
+  fields.flag("interleaved", capabilities.interleaved, {.doc = "whether it runs interleaved schedules"});
+  fields.flag("context_parallel", capabilities.context_parallel, {.doc = "whether it shares sequences among ranks"});
 }
 
 void describe(config::Fields& fields, FittedNumbers& fitted) {
   fields.quantity("host_per_kernel", fitted.host_per_kernel,
                   {.doc = "host time to issue one kernel", .required = true});
-  fields.quantity("host_per_micro_batch", fitted.host_per_micro_batch, {.required = true});
-  fields.quantity("host_per_step", fitted.host_per_step, {.required = true});
+  fields.quantity("host_per_micro_batch", fitted.host_per_micro_batch, {.doc = "host time of each micro-batch", .required = true});
+  fields.quantity("host_per_step", fitted.host_per_step, {.doc = "host time of each step", .required = true});
   fields.count(
       "launches_per_peer", fitted.launches_per_peer,
       {.doc = "kernels' worth of host time per rank and collective of tensor parallelism, in a pipeline across "
@@ -229,7 +229,7 @@ void describe(config::Fields& fields, FittedNumbers& fitted) {
 void describe(config::Fields& fields, FrameworkProfile& profile) {
   std::int64_t version = 1;
   fields.count("version", version, {.doc = "of the file format", .minimum = 1, .maximum = 1});
-  fields.text("name", profile.name, {.required = true});
+  fields.text("name", profile.name, {.doc = "shown in reports", .required = true});
   fields.object("kernels", profile.kernels, {.doc = "defaults of training.kernels"});
   fields.object("fused_softmax", profile.fused_softmax, {.doc = "shapes for which the kernel exists"});
   fields.object("accumulation", profile.accumulation, {.doc = "of gradients over micro-batches"});
@@ -239,9 +239,9 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   fields.object("host", profile.host, {.doc = "what makes the host wait for the device"});
   fields.object("optimizer", profile.optimizer, {.doc = "passes of the optimizer step over memory"});
   fields.object("sharding", profile.sharding, {.doc = "gradients and parameters kept in shards"});
-  fields.object("recompute", profile.recompute);
+  fields.object("recompute", profile.recompute, {.doc = "what its ways of recomputing keep"});
   fields.object("buffers", profile.buffers, {.doc = "what a stage keeps without use"});
-  fields.object("allocator", profile.allocator);
+  fields.object("allocator", profile.allocator, {.doc = "how its memory allocator rounds and keeps"});
   fields.object("capabilities", profile.capabilities, {.doc = "what the release can do at all"});
   fields.object("fitted", profile.fitted, {.doc = "the four numbers that are fitted", .required = true});
   fields.map("releases", profile.releases, {.doc = "what a named release lays over this file"},

@@ -23,10 +23,10 @@ struct ProbeRow {
 
 void describe(config::Fields& f, TimeSample& x) {
   f.open();
-  f.number("median", x.median_s, {.doc = "seconds", .required = true, .positive = true});
-  f.number("p10", x.p10_s, {.doc = "seconds", .required = true, .positive = true});
-  f.number("p90", x.p90_s, {.doc = "seconds", .required = true, .positive = true});
-  f.count("n", x.n, {.doc = "samples", .required = true, .minimum = 1});
+  f.number("median", x.median_s, {.doc = "seconds, the median sample", .required = true, .positive = true});
+  f.number("p10", x.p10_s, {.doc = "seconds, that one in ten samples stay below", .required = true, .positive = true});
+  f.number("p90", x.p90_s, {.doc = "seconds, that nine in ten samples stay below", .required = true, .positive = true});
+  f.count("n", x.n, {.doc = "how many samples", .required = true, .minimum = 1});
 }
 
 void describe(config::Fields& f, ProbeRow& x) {
@@ -63,23 +63,23 @@ struct ProbeDocument {
 
 void describe(config::Fields& f, ProbeDocument& x) {
   f.open();
-  f.name("schema", x.schema, {std::string(k_schema)}, {.required = true});
+  f.name("schema", x.schema, {std::string(k_schema)}, {.doc = "names this kind of document", .required = true});
   f.flag("complete", x.complete, {.doc = "false: the program was interrupted"});
-  f.value("device", x.device, {.required = true}, [](config::Value& v, ProbeDocument::Device& y) {
+  f.value("device", x.device, {.doc = "what was measured", .required = true}, [](config::Value& v, ProbeDocument::Device& y) {
     v.object([&y](config::Fields& g) {
       g.open();
-      g.text("name", y.name, {.required = true});
+      g.text("name", y.name, {.doc = "as its driver says it", .required = true});
     });
   });
-  f.value("software", x.software, {.required = true}, [](config::Value& v, ProbeDocument::Software& y) {
+  f.value("software", x.software, {.doc = "versions of what ran", .required = true}, [](config::Value& v, ProbeDocument::Software& y) {
     v.object([&y](config::Fields& g) {
       g.open();
-      g.text("driver", y.driver);
-      g.text("cublas", y.cublas);
-      g.text("nccl", y.nccl);
+      g.text("driver", y.driver, {.doc = "of the device's driver"});
+      g.text("cublas", y.cublas, {.doc = "of the library of products"});
+      g.text("nccl", y.nccl, {.doc = "of the library of collectives"});
     });
   });
-  f.list("rows", x.rows, {.required = true},
+  f.list("rows", x.rows, {.doc = "what was measured, one kernel or transfer each", .required = true},
          [](config::Value& v, ProbeRow& row) { v.object([&row](config::Fields& g) { describe(g, row); }); });
 }
 

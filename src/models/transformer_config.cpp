@@ -290,7 +290,7 @@ const config::Choices<AttentionKind> k_attentions{{"full", AttentionKind::full},
                                                   {"none", AttentionKind::none}};
 
 void describe_shape(config::Fields& f, Config& c) {
-  f.count("layers", c.layers, {.doc = "blocks", .required = true, .minimum = 1, .maximum = k_max_layers});
+  f.count("layers", c.layers, {.doc = "how many blocks", .required = true, .minimum = 1, .maximum = k_max_layers});
   f.count("hidden", c.hidden,
           {.doc = "width of the residual stream", .required = true, .minimum = 1, .maximum = k_max_width});
   f.count("heads", c.heads,

@@ -6,6 +6,7 @@
 
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/numerics/format_names.h"
 
 namespace cairn::numerics {
 namespace {
@@ -50,13 +51,16 @@ double element_bits(Format format) {
 
 std::string_view name(Format format) { return entry(format).name; }
 
-Format parse_format(std::string_view text) {
+std::vector<std::string> format_names() {
   std::vector<std::string> names;
-  for (const Entry& e : k_formats) {
+  for (const Entry& e : k_formats) names.emplace_back(e.name);
+  return names;
+}
+
+Format parse_format(std::string_view text) {
+  for (const Entry& e : k_formats)
     if (e.name == text) return e.format;
-    names.emplace_back(e.name);
-  }
-  const std::string near = core::nearest(std::string(text), names);
+  const std::string near = core::nearest(std::string(text), format_names());
   throw core::ConfigurationError("format", "unknown number format '" + std::string(text) + "'",
                                  near.empty() ? "known: fp32 tf32 bf16 fp16 fp8_e4m3 fp8_e5m2 mxfp8 nvfp4" : "did you mean '" + near + "'?");
 }

@@ -89,16 +89,6 @@ Json family_json(const FamilyResult& family) {
   return result;
 }
 
-Json any_of(Json first, Json second) { return Json{{"anyOf", Json::array({std::move(first), std::move(second)})}}; }
-Json numbers_of(std::initializer_list<const char*> names) {
-  Json result{{"type", "object"}, {"properties", Json::object()}, {"required", Json::array()}};
-  for (const char* name : names) {
-    result["properties"][name] = Json{{"type", "number"}};
-    result["required"].push_back(name);
-  }
-  return result;
-}
-
 }  // namespace
 
 std::string text(const calibrate::Result& result) {
@@ -144,47 +134,6 @@ std::string json(const calibrate::Result& result) {
                       {"dropped", std::move(dropped)},
                       {"warnings", std::move(warnings)}};
   return core::json_text(document, k_indent) + "\n";
-}
-
-std::string calibrate_schema() {
-  const Json null{{"type", "null"}};
-  const Json text_type{{"type", "string"}};
-  Json left_out = numbers_of({"median", "p90", "bias"});
-  left_out["properties"]["by"] = text_type;
-  Json family{{"type", "object"}, {"properties", Json::object()}};
-  family["properties"] = {
-      {"kind", text_type},
-      {"type", text_type},
-      {"rows", {{"type", "integer"}}},
-      {"parameters", {{"type", "object"}, {"additionalProperties", {{"type", "number"}}}, {"description", "SI units"}}},
-      {"at_bound", {{"type", "array"}, {"items", text_type}, {"description", "parameters the rows do not determine"}}},
-      {"in_sample", any_of(numbers_of({"median", "p90", "bias"}), null)},
-      {"left_out", any_of(left_out, null)},
-      {"residuals", any_of(numbers_of({"p10", "p50", "p90"}), null)},
-      {"ranges",
-       {{"type", "object"},
-        {"additionalProperties",
-         {{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}}},
-        {"description", "least and largest measured, by dimension"}}},
-      {"skipped", any_of(text_type, null)}};
-  family["required"] = {"kind", "type", "rows", "parameters", "in_sample", "left_out", "ranges"};
-  const Json document{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-                      {"title", "cairn.calibrate/1"},
-                      {"type", "object"},
-                      {"properties",
-                       {{"schema", {{"const", "cairn.calibrate/1"}}},
-                        {"gpu", text_type},
-                        {"families", {{"type", "array"}, {"items", family}}},
-                        {"dropped",
-                         {{"type", "array"},
-                          {"items",
-                           {{"type", "object"},
-                            {"properties", {{"rows", {{"type", "integer"}}}, {"reason", text_type}}},
-                            {"required", {"rows", "reason"}}}},
-                          {"description", "rows that were read and take no part in any fit"}}},
-                        {"warnings", {{"type", "array"}, {"items", text_type}}}}},
-                      {"required", {"schema", "gpu", "families", "dropped"}}};
-  return core::json_text(document, k_indent);
 }
 
 }  // namespace cairn::report

@@ -7,87 +7,116 @@ namespace cairn::report {
 using namespace schema;
 
 std::string schedule_kinds_schema() {
-  const Json kind = object({{"kind", text()},
-                            {"summary", text()},
-                            {"options", described(list_of(text()), "options of cairn schedule that it takes")},
-                            {"splits_backward", described(flag(), "whether weight gradients run by themselves")},
-                            {"goldens", described(flag(), "whether its results are pinned by tests")},
-                            {"source", described(text(), "where it comes from")}});
-  return document("cairn.schedule-kinds/1", object({{"schema", text()}, {"tool", tool()}, {"kinds", list_of(kind)}})).dump(2);
+  const Json kind = object({{"kind", text("its name on the command line")},
+                            {"summary", text("what it does, in a line")},
+                            {"options", texts("options of cairn schedule that it takes")},
+                            {"splits_backward", flag("whether weight gradients run by themselves")},
+                            {"goldens", flag("whether its results are pinned by tests")},
+                            {"source", text("where it comes from")}});
+  return document("cairn.schedule-kinds/1", object({{"schema", text()}, {"tool", tool()}, {"kinds", described(list_of(kind), "every schedule there is")}})).dump(k_schema_indent);
 }
 
 std::string model_schema() {
   const Json parameters =
-      object({{"total", count()},
-              {"active", described(count(), "those that one token passes")},
-              {"prediction", described(count(), "more of them in training: modules that predict further tokens")}});
+      object({{"total", count("all of them")},
+              {"active", count("those that one token passes")},
+              {"prediction", count("more of them in training: modules that predict further tokens")}});
   return document("cairn.model/1",
                   object({{"schema", text()},
-                          {"name", text()},
-                          {"parameters", parameters},
+                          {"name", text("of the model")},
+                          {"parameters", described(parameters, "how many there are")},
                           {"model", described(Json{{"type", "object"}}, "as `cairn schema model` has it")}}))
-      .dump(2);
+      .dump(k_schema_indent);
 }
 
 std::string config_schema() {
-  const Json key = object({{"block", described(text(), "experiment, model, cluster, accelerator, precision or framework")},
-                           {"key", text()},
+  const Json key = object({{"block", text("experiment, model, cluster, accelerator, precision or framework")},
+                           {"key", text("its path below the block")},
                            {"value", described(Json::object(), "of any type")},
-                           {"from", described(text(), "file:line, --set, default, or the model's file")},
-                           {"source", described(text(), "datasheet, measured, fitted, assumed or unstated")},
-                           {"ref", described(text(), "the document that its file names")}});
-  return document("cairn.config/1", object({{"schema", text()}, {"keys", list_of(key)}})).dump(2);
+                           {"from", text("file:line, --set, default, or the model's file")},
+                           {"source", text("datasheet, measured, fitted, assumed or unstated")},
+                           {"ref", text("the document that its file names")}});
+  return document("cairn.config/1", object({{"schema", text()}, {"keys", described(list_of(key), "every value that a run rests on")}})).dump(k_schema_indent);
 }
 
 std::string config_list_schema() {
   Json body = object({{"schema", text()}});
   body["additionalProperties"] = described(list_of(text()), "names of configurations, by kind");
-  return document("cairn.config-list/1", std::move(body)).dump(2);
+  return document("cairn.config-list/1", std::move(body)).dump(k_schema_indent);
 }
 
-std::string validate_schema() {
-  const auto share = [](const char* of) { return or_null(ratio(of)); };
-  const Json seconds = amount("s");
+namespace schema {
+namespace {
+
+Json share(const char* of) { return or_null(ratio(std::string(of) + "; null: no row has it")); }
+
+Json family() {
+  const Json skipped = object({{"line", count("of the table, from 1")}, {"reason", text("why it takes no part")}});
+  return object({{"name", text("of the table of measurements")},
+                 {"rows", count("that were predicted")},
+                 {"timed", count("rows with a measured time")},
+                 {"skipped", described(list_of(skipped), "rows that were not")},
+                 {"mape", share("mean of |predicted / measured - 1|")},
+                 {"median", share("median of |predicted / measured - 1|")},
+                 {"p90", share("of |predicted / measured - 1|: nine in ten rows are below")},
+                 {"max", share("largest |predicted / measured - 1|")},
+                 {"bias", or_null(signed_amount("mean of predicted / measured - 1; null: no row is timed"))},
+                 {"spearman", or_null(signed_amount("rank correlation of predicted and measured times, -1 to 1; null: too few rows"))},
+                 {"outcomes", count("rows that say whether the run fitted")},
+                 {"false_fit", count("of them: said to fit, and did not")},
+                 {"false_oom", count("of them: said not to fit, and did")},
+                 {"memory_median", share("median of |predicted / measured - 1| of the peak memory")},
+                 {"baseline_mape", share("error of a prediction by one constant rate for all rows")},
+                 {"baseline_flop_per_s_per_gpu", or_null(amount("FLOP/s: that rate; null: no row is timed"))},
+                 {"band", described(or_null(object({{"mean", share("largest mape that passes")}, {"max", share("largest error that passes")}})),
+                                    "what the family is held to; null: nothing")},
+                 {"passed", or_null(flag("whether it is within the band; null: it is held to nothing"))}});
+}
+
+Json row() {
   Json time = object({});
-  for (const char* part : {"compute", "recompute", "launch", "tp_exposed", "cp_exposed", "ep_exposed", "pp_exposed", "dp_exposed",
-                           "links_exposed", "bubble", "optimizer", "host", "other"}) {
-    time["properties"][part] = seconds;
-    time["required"].push_back(part);
+  for (const char* label : {"compute", "recompute", "launch", "tp_exposed", "cp_exposed", "ep_exposed", "pp_exposed", "dp_exposed",
+                            "links_exposed", "bubble", "optimizer", "host", "other"}) {
+    time["properties"][label] = amount("s. " + meaning(label));
+    time["required"].push_back(label);
   }
-  const Json family =
-      object({{"name", text()},
-              {"rows", count()},
-              {"timed", described(count(), "rows with a measured time")},
-              {"skipped", list_of(object({{"line", count()}, {"reason", text()}}))},
-              {"mape", share("mean of |predicted / measured - 1|")},
-              {"median", share("median of |predicted / measured - 1|")},
-              {"p90", share("of |predicted / measured - 1|: nine in ten rows are below")},
-              {"max", share("largest |predicted / measured - 1|")},
-              {"bias", or_null(signed_amount("mean of predicted / measured - 1"))},
-              {"spearman", or_null(signed_amount("rank correlation of predicted and measured times, -1 to 1"))},
-              {"outcomes", described(count(), "rows that say whether the run fitted")},
-              {"false_fit", described(count(), "of them: said to fit, and did not")},
-              {"false_oom", described(count(), "of them: said not to fit, and did")},
-              {"memory_median", share("median of |predicted / measured - 1| of the peak memory")},
-              {"baseline_mape", share("of a prediction by one constant rate for all rows")},
-              {"baseline_flop_per_s_per_gpu", or_null(amount("FLOP/s: that rate"))},
-              {"band", described(or_null(object({{"mean", share("largest mape that passes")}, {"max", share("largest error that passes")}})),
-                                 "what the family is held to")},
-              {"passed", described(or_null(flag()), "null: held to nothing")}});
-  const Json row = object({{"family", text()},
-                           {"line", count()},
-                           {"run", text()},
-                           {"status", text()},
-                           {"measured_s", or_null(seconds)},
-                           {"predicted_s", seconds},
-                           {"error", or_null(signed_amount("predicted / measured - 1"))},
-                           {"time_s", time},
-                           {"fits", flag()},
-                           {"measured_bytes", or_null(amount("bytes"))},
-                           {"predicted_bytes", amount("bytes")},
-                           {"memory_error", or_null(signed_amount("predicted / measured - 1"))},
-                           {"warnings", list_of(text())}});
-  return document("cairn.validate/1", object({{"schema", text()}, {"families", list_of(family)}, {"rows", list_of(row)}})).dump(2);
+  return object({{"family", text("the table that it is of")},
+                 {"line", count("of the table, from 1")},
+                 {"run", text("what was measured, in short")},
+                 {"status", text("ok, oom, ...: how the run ended")},
+                 {"measured_s", or_null(amount("s of a step; null: not measured"))},
+                 {"predicted_s", amount("s of a step")},
+                 {"error", or_null(signed_amount("predicted / measured - 1, of times"))},
+                 {"time_s", described(time, "s by label; they add up to predicted_s")},
+                 {"fits", flag("whether it was predicted to fit")},
+                 {"measured_bytes", or_null(amount("bytes of peak memory; null: not measured"))},
+                 {"predicted_bytes", amount("bytes of peak memory")},
+                 {"memory_error", or_null(signed_amount("predicted / measured - 1, of memory"))},
+                 {"warnings", warning_list()}});
+}
+
+}  // namespace
+}  // namespace schema
+
+std::string validate_schema() {
+  return document("cairn.validate/1", object({{"schema", text()},
+                                              {"families", described(list_of(family()), "one for each table of measurements")},
+                                              {"rows", described(list_of(row()), "every measured run beside its prediction")}}))
+      .dump(k_schema_indent);
+}
+
+std::string error_schema() {
+  const Json diagnostic = object({{"severity", text("error or warning")},
+                                  {"file", text("that is wrong; empty: none, or --set for an override")},
+                                  {"line", count("of the file, from 1; 0: unknown")},
+                                  {"column", count("of the line, from 1; 0: unknown")},
+                                  {"key_path", text("the key, as strategy.tp")},
+                                  {"message", text("what is wrong")},
+                                  {"hint", text("what to do about it")}});
+  return document("cairn.error/1", object({{"schema", text()},
+                                           {"line", or_null(count("of a batch, from 1; null: it is of no batch"))},
+                                           {"diagnostics", described(list_of(diagnostic), "everything that is wrong")}}))
+      .dump(k_schema_indent);
 }
 
 }  // namespace cairn::report

@@ -220,7 +220,7 @@ class Reader {
 
 void describe(config::Fields& fields, GraphLink& link) {
   fields.text("from", link.from, {.doc = "an endpoint or switch", .required = true});
-  fields.text("to", link.to, {.doc = "another", .required = true});
+  fields.text("to", link.to, {.doc = "another endpoint or switch", .required = true});
   fields.quantity("bandwidth", link.bandwidth, {.doc = "per direction", .required = true, .positive = true});
   fields.quantity("latency", link.latency, {.doc = "of the link"});
   fields.flag("one_way", link.one_way, {.doc = "no link back"});
@@ -229,10 +229,10 @@ void describe(config::Fields& fields, GraphLink& link) {
 void describe(config::Fields& fields, GraphFile& graph) {
   std::int64_t version = 1;
   fields.count("version", version, {.doc = "of the file format", .minimum = 1, .maximum = 1});
-  fields.text("name", graph.name, {.required = true});
+  fields.text("name", graph.name, {.doc = "shown in reports", .required = true});
   fields.texts("endpoints", graph.endpoints, {.doc = "accelerators, by the numbers they get", .minimum_size = 2});
   fields.texts("switches", graph.switches, {.doc = "what else links meet at"});
-  fields.objects("links", graph.links, {.doc = "cables"});
+  fields.objects("links", graph.links, {.doc = "cables between them"});
 }
 
 std::unique_ptr<Topology> make_graph(const GraphFile& graph) { return Reader(graph).read(); }

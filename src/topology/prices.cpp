@@ -76,7 +76,7 @@ bool add(const Inventory& inventory, std::int64_t domains, const std::string& la
 void describe(config::Fields& fields, PriceList& prices) {
   std::int64_t version = 1;
   fields.count("version", version, {.doc = "of the file format", .minimum = 1, .maximum = 1});
-  fields.text("name", prices.name, {.required = true});
+  fields.text("name", prices.name, {.doc = "shown in reports", .required = true});
   fields.count("switch_ports", prices.switch_ports,
                {.doc = "of one switch", .required = true, .minimum = 2, .maximum = 1 << 20});
   fields.quantity("switch", prices.switch_price, {.doc = "one switch", .required = true});

@@ -179,7 +179,34 @@ void validate_family(const Source& source, const config::Loader& loader, const V
   report.families.push_back(std::move(result));
 }
 
+// Every table there is, with what it is held to.
+struct Tables {
+  Families shipped, own;
+  std::vector<Source> sources;  // which point at those
+
+  Tables(const config::Loader& loader, const ValidateOptions& options) {
+    const fs::path published = published_folder(loader, options);
+    shipped = read_families(loader, published);
+    add_tables(published, shipped, sources);
+    own = shipped;
+    if (!options.data) return;
+    const fs::path inner = *options.data / k_measured_folder;
+    const fs::path folder = fs::is_directory(inner) ? inner : *options.data;
+    if (fs::exists(folder / k_families_file)) own = read_families(loader, folder);
+    add_tables(folder, own, sources);
+  }
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
+};
+
 }  // namespace
+
+std::vector<std::string> family_names(const config::Loader& loader, const ValidateOptions& options) {
+  const Tables tables(loader, options);
+  std::vector<std::string> names;
+  for (const Source& source : tables.sources) names.push_back(source.name);
+  return names;
+}
 
 bool Report::passed() const {
   return std::all_of(families.begin(), families.end(),
@@ -187,19 +214,9 @@ bool Report::passed() const {
 }
 
 Report validate(const config::Loader& loader, const ValidateOptions& options) {
-  const fs::path published = published_folder(loader, options);
-  const Families shipped = read_families(loader, published);
-  Families own = shipped;
-  std::vector<Source> sources;
-  add_tables(published, shipped, sources);
-  if (options.data) {
-    const fs::path inner = *options.data / k_measured_folder;
-    const fs::path folder = fs::is_directory(inner) ? inner : *options.data;
-    if (fs::exists(folder / k_families_file)) own = read_families(loader, folder);
-    add_tables(folder, own, sources);
-  }
+  Tables tables(loader, options);
   Report report;
-  for (const Source& source : chosen(std::move(sources), options.names))
+  for (const Source& source : chosen(std::move(tables.sources), options.names))
     validate_family(source, loader, options, report);
   return report;
 }

@@ -413,6 +413,10 @@ TEST_CASE("bound: exchanges between devices") {
   // 896 MiB over 450 GB/s and 50 GB/s together.
   const json timed = bound_answer({"all-gather", "p=8", "n=1GiB", "--cluster", "dgx-h100"});
   CHECK(timed["network"]["lower_s"].get<double>() == Approx(896.0 * 1048576.0 / 500e9));
+
+  // 15/16 of 1 GiB, on two nodes of the cluster.
+  const json larger = bound_answer({"all-gather", "p=16", "n=1GiB", "--cluster", "dgx-h100", "--set", "nodes=2"});
+  CHECK(larger["network"]["lower_s"].get<double>() == Approx(960.0 * 1048576.0 / 500e9));
 }
 
 TEST_CASE("bound: exchanges that are none are refused") {
@@ -425,4 +429,7 @@ TEST_CASE("bound: exchanges that are none are refused") {
   bound_refused({"all-reduce p=2 n=5", "--fast", "7"}, "leave --fast out");
   bound_refused({"all-reduce p=2 n=5", "--devices", "7"}, "write p=N");
   bound_refused({"all-reduce p=16 n=5", "--cluster", "dgx-h100"}, "has 8 accelerators");
+  bound_refused({"all-reduce p=16 n=5", "--cluster", "dgx-h100"}, "--set nodes=N");
+  bound_refused({"all-reduce p=16 n=5", "--cluster", "dgx-h100", "--set", "nods=2"}, "did you mean 'nodes'?");
+  bound_refused({"all-reduce p=16 n=5", "--set", "nodes=2"}, "add --cluster NAME");
 }

@@ -168,6 +168,12 @@ TEST_CASE("Completion knows the names of configurations") {
   completes("cairn run --set training.framework = meg", 5, "megatron");
   completes("cairn run --set strategy.schedule = zb", 5, "zb-h1");
   completes("cairn help sch", 2, "schedule");
+  completes("cairn help ter", 2, "terms");
+  completes("cairn config template acc", 3, "accelerator");
+  completes("cairn validate korth", 2, "korthikanti2022_table5");
+  completes("cairn bound --dtype fp8", 3, "fp8_e4m3");
+  completes("cairn topology --set nod", 3, "nodes=");
+  completes("cairn bound --set accelerator = h20", 5, "h200-sxm-141gb");
 }
 
 TEST_CASE("Names of files that a shell would read are no words of a completion script") {
@@ -230,12 +236,44 @@ TEST_CASE("A line of a batch is told its own key and line") {
                                        "{\"file\": \"llama3-8b-fsdp-dgx-h100\", \"set\": {\"strategy.tq\": 1}}\n");
   const Outcome outcome = run({"run", "--batch", lines});
   CHECK(outcome.code == 2);
-  CHECK(outcome.err.find("sets.jsonl:1:1: error: set: an empty key") != std::string::npos);
-  CHECK(outcome.err.find("sets.jsonl:2:1: error: set.strategy.tq: unknown key") != std::string::npos);
-  CHECK(outcome.err.find("--set") == std::string::npos);
+  std::istringstream answers(outcome.out);
+  for (const auto& [key_path, message] : {std::pair{"set", "an empty key"}, {"set.strategy.tq", "unknown key"}}) {
+    std::string answer;
+    REQUIRE(std::getline(answers, answer));
+    const json found = json::parse(answer)["diagnostics"][0];
+    CHECK(found["file"] == lines);
+    CHECK(found["key_path"] == key_path);
+    CHECK(found["message"] == message);
+  }
+  CHECK(outcome.out.find("--set") == std::string::npos);
+  // Said once: standard error counts.
+  CHECK(outcome.err == "cairn: " + lines + ": 2 of 2 lines could not be run, as their answers say: 1, 2\n");
   // What the command line sets stays its own.
   const Outcome mixed = run({"run", "--batch", write_file("good.jsonl", "{\"file\": \"llama3-8b-fsdp-dgx-h100\"}\n"), "--set", "strategy.tq=1"});
-  CHECK(mixed.err.find("--set: error: strategy.tq: unknown key") != std::string::npos);
+  const json own = json::parse(mixed.out)["diagnostics"][0];
+  CHECK(own["file"] == "--set");
+  CHECK(own["key_path"] == "strategy.tq");
+}
+
+TEST_CASE("A line of a batch may extend an experiment") {
+  const std::string base = write_file("extended/base.yaml", "extends: llama3-8b-fsdp-dgx-h100\nname: base\n");
+  const std::string lines = write_file("extended/lines.jsonl",
+                                       "{\"extends\": \"llama3-8b-fsdp-dgx-h100\", \"training\": {\"seq_len\": 4096}}\n"
+                                       "{\"extends\": \"base\", \"training\": {\"seq_len\": 2048}}\n"
+                                       "{\"extends\": \"bsae\"}\n");
+  const Outcome outcome = run({"run", "--batch", lines});
+  CHECK(outcome.code == 2);
+  std::istringstream answers(outcome.out);
+  std::string shipped, beside, missing;
+  std::getline(answers, shipped);
+  std::getline(answers, beside);
+  std::getline(answers, missing);
+  const json alone = json::parse(run({"run", "llama3-8b-fsdp-dgx-h100", "--set", "training.seq_len=4096", "--json", "-q"}).out);
+  CHECK(json::parse(shipped)["result"] == alone["result"]);
+  CHECK(json::parse(shipped)["sources"] == alone["sources"]);
+  CHECK(json::parse(beside)["experiment"]["name"] == "base");
+  CHECK(json::parse(beside)["experiment"]["training"]["seq_len"] == 2048);
+  CHECK(json::parse(missing)["diagnostics"][0]["key_path"] == "extends");
 }
 
 TEST_CASE("A network that is missing is told with the place of its cluster") {

@@ -166,7 +166,8 @@ TEST_CASE("A batch answers line by line, and goes on after a bad one") {
   CHECK(lines[3]["line"] == 5);
   CHECK(lines[5]["line"] == 7);
   CHECK(lines[5]["diagnostics"].dump().find("did you mean 'model'") != std::string::npos);
-  CHECK(outcome.err.find("batch.jsonl:7:") != std::string::npos);
+  CHECK(lines[5]["diagnostics"][0]["line"] == 7);
+  CHECK(outcome.err.find("3 of 6 lines could not be run, as their answers say: 2, 5, 7\n") != std::string::npos);
   // Each line is what a run of its own says.
   const json alone =
       json::parse(run({"run", k_fits, "--json", "--engine", "analytic", "--set", "strategy.recompute=full"}).out);

@@ -1,8 +1,15 @@
-# What the command line alone knows: its version and build, and where configurations lie.
+# What the command line alone knows: its version and build. Where configurations lie. The manual of the program.
 include(GNUInstallDirs)
 
 target_compile_definitions(cairn_cli PRIVATE
   CAIRN_VERSION="${PROJECT_VERSION}"
-  CAIRN_BUILD="$<LOWER_CASE:$<CONFIG>>"
+  CAIRN_BUILD="$<LOWER_CASE:$<CONFIG>>")
+target_compile_definitions(cairn_config PRIVATE
   CAIRN_DATADIR="${CMAKE_INSTALL_DATADIR}"
+  CAIRN_INSTALLED_CONFIGS="${CMAKE_INSTALL_FULL_DATADIR}/cairn/configs"
   CAIRN_SOURCE_CONFIGS="${PROJECT_SOURCE_DIR}/configs")
+
+# cairn_manual(PROGRAM FILE): the manual page that the program writes of itself, made whenever it is built.
+function(cairn_manual program file)
+  add_custom_command(TARGET ${program} POST_BUILD COMMAND ${program} help --man > ${file} BYPRODUCTS ${file} VERBATIM)
+endfunction()

@@ -57,7 +57,7 @@ class Loader {
 
   // The file that `name` means, by who says it:
   //
-  //   a file               its own folder, then the search folders
+  //   a file               its own folder, then the search folders; standard input, as the command line
   //   --set                the search folders; the working folder when it is written as a path, with a '/'
   //   the command line     likewise, and a name that ends in .yaml, .yml or .json is a path, too
   //                        (a place without a file)
@@ -69,6 +69,8 @@ class Loader {
   // In the search folders alone: for what Cairn itself names. Empty when there is none.
   std::filesystem::path find_shipped(std::string_view name, std::string_view kind) const;
 
+  // `node` laid over what it extends, as a file that held it would be. A null Node, and errors, when that fails.
+  Node extended(Node node, std::string_view kind, core::Diagnostics& diagnostics) const;
   // Reads a file with everything it extends; bare names it extends are of `kind`. A null Node, and errors, when that
   // fails.
   Node load(const std::filesystem::path& file, core::Diagnostics& diagnostics, std::string_view kind = {}) const;
@@ -93,6 +95,8 @@ class Loader {
                                core::Diagnostics& diagnostics) const;
   Node load_chain(const std::filesystem::path& file, std::string_view kind, std::vector<std::filesystem::path>& chain,
                   const Place& place, core::Diagnostics& diagnostics) const;
+  Node extended(Node node, std::string_view kind, std::vector<std::filesystem::path>& chain,
+                core::Diagnostics& diagnostics) const;
   void note(const std::filesystem::path& file, std::string_view kind, const std::string& sha256) const;
   // Why `name` was not found: what is there instead, or where it was looked for.
   core::Diagnostic not_found(std::string_view name, std::string_view kind, const Place& place,

@@ -57,6 +57,8 @@ Origins read_value(const Node& node, const std::function<void(Value&)>& descript
 // gives one line.
 std::string write_fields(const std::function<void(Fields&)>& description, int indent = 2);
 
+std::string write_value(const std::function<void(Value&)>& description, int indent = 2);
+
 // One leaf of the resolved values: a scalar, or a list of scalars in one line.
 struct ResolvedKey {
   std::string key_path = {};

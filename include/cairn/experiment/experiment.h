@@ -198,7 +198,10 @@ LoadedExperiment load(const config::Loader& loader, const std::string& name,
                       const std::vector<std::string>& overrides = {});
 LoadedExperiment load_file(const config::Loader& loader, const std::filesystem::path& file,
                            const std::vector<std::string>& overrides = {});
-// The same from a tree already read.
+// The same from a tree already read, which may extend a file.
+LoadedExperiment read(const config::Loader& loader, const config::Node& node,
+                      const std::vector<std::string>& overrides = {});
+// From one that extends nothing.
 LoadedExperiment read(const config::Node& node, const std::vector<std::string>& overrides = {});
 
 }  // namespace cairn::experiment

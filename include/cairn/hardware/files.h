@@ -54,7 +54,9 @@ Loaded<FrameworkProfile> read_framework(const config::Loader& loader, const conf
                                         std::string_view key_path, core::Diagnostics& diagnostics);
 
 // By name; throw core::ConfigurationError with everything wrong.
-Machine load_machine(const config::Loader& loader, std::string_view name);
+// `overrides` as for experiments, of the cluster's keys: nodes=4.
+Machine load_machine(const config::Loader& loader, std::string_view name,
+                     const std::vector<std::string>& overrides = {});
 Accelerator load_accelerator(const config::Loader& loader, std::string_view name);
 PrecisionRecipe load_precision(const config::Loader& loader, std::string_view name);
 FrameworkProfile load_framework(const config::Loader& loader, std::string_view name);

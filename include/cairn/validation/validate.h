@@ -78,6 +78,8 @@ struct Report {
   bool passed() const;  // no family failed its band
 };
 
+// The names of all families, of which `options` may choose some.
+std::vector<std::string> family_names(const config::Loader& loader, const ValidateOptions& options);
 // Throws core::ConfigurationError for unknown names and tables that cannot be read.
 Report validate(const config::Loader& loader, const ValidateOptions& options);
 

@@ -1,0 +1,106 @@
+#include "arguments_check.h"
+
+#include <fmt/format.h>
+
+#include "cairn/core/diagnostics.h"
+#include "exchange_bound.h"
+
+namespace cairn::cli {
+namespace {
+
+void check_form(const ResultArguments& result) {
+  if (result.json && result.csv)
+    throw core::ConfigurationError("--csv", "given beside --json", "a result is a document or a table: leave one of them out");
+}
+
+template <class Command>
+void check_one(const Command& /*every combination of its options*/) {}
+
+void check_one(const ConfigShowArguments& show) {
+  if (show.result.csv && !show.origin)
+    throw core::ConfigurationError("--csv", "an experiment is no table", "add --origin, for one row a key");
+}
+
+void check_one(const ScheduleArguments& schedule) {
+  const int asked = (schedule.kind.empty() ? 0 : 1) + (schedule.file.empty() ? 0 : 1) + (schedule.list ? 1 : 0) + (schedule.compare ? 1 : 0);
+  if (asked != 1)
+    throw core::ConfigurationError("cairn schedule", asked == 0 ? "no schedule was named" : "several things were asked at once",
+                                   "give one: a kind, --file FILE, --list or --compare");
+  if (!schedule.fill.empty() && (schedule.list || schedule.compare))
+    throw core::ConfigurationError("--fill", "the bubbles of one schedule are filled", "name a kind");
+  if (schedule.list || !schedule.file.empty()) return;
+  if (!schedule.experiment.empty()) {
+    if (!schedule.compare)
+      throw core::ConfigurationError("--experiment", "the stages of an experiment are for comparing kinds", "add --compare");
+    if (schedule.stages != 0 || schedule.micro_batches != 0 || !schedule.forward.empty())
+      throw core::ConfigurationError("--experiment", "stages, micro-batches and times are those of the experiment",
+                                     "leave --stages, --micro-batches and times out, or set strategy.pp in the file");
+    return;
+  }
+  if (schedule.stages == 0) throw core::ConfigurationError("--stages", "how many devices there are is missing", "add --stages 4");
+  if (schedule.micro_batches == 0)
+    throw core::ConfigurationError("--micro-batches", "how many micro-batches there are is missing", "add --micro-batches 8");
+  if (schedule.compare && !schedule.svg.empty())
+    throw core::ConfigurationError("--svg", "a picture shows one schedule", "draw it without --compare");
+}
+
+void check_one(const TopologyArguments& topology) {
+  if (topology.name.empty() == topology.compare.empty())
+    throw core::ConfigurationError("cairn topology", topology.name.empty() ? "no network was named" : "both a network and --compare were given",
+                                   "give one network, or --compare A B C");
+  if (!topology.compare.empty() && !(topology.svg.empty() && topology.dot.empty()))
+    throw core::ConfigurationError("--svg", "a picture shows one network", "draw it without --compare");
+  if (topology.flows.empty() && topology.sharing != "max-min")
+    throw core::ConfigurationError("--sharing", "there are no flows to share links", "give --flows FILE.csv");
+}
+
+void check_one(const BoundArguments& bound) {
+  const std::string example = "for example 'matmul m=1024 n=1024 k=1024', einsum 'ik,kj->ij', --cdag FILE, --trace FILE or --model NAME";
+  const int sources = (bound.operation.empty() ? 0 : 1) + (bound.cdag.empty() ? 0 : 1) + (bound.trace.empty() ? 0 : 1) + (bound.model.empty() ? 0 : 1);
+  if (sources != 1)
+    throw core::ConfigurationError("cairn bound", sources == 0 ? "nothing to bound was named" : "several things to bound were named",
+                                   "give one: " + example);
+  const bool einsum = !bound.operation.empty() && bound.operation.front() == "einsum";
+  if (!bound.sizes.empty() && !einsum)
+    throw core::ConfigurationError("--sizes", "only an einsum takes its sizes so", "write operator sizes behind the operator's name");
+  if (!bound.model.empty() && (bound.rules != "rbw" || bound.slide || bound.exact))
+    throw core::ConfigurationError("--model", "layers are bounded in the game in which every value is computed once", "leave --game, --slide and --exact out");
+  if (bound.model.empty() && (bound.layer || bound.backward || bound.sequence > 0))
+    throw core::ConfigurationError("--layer", "there is no model to take it from", "give --model NAME");
+  if (bound.locality && bound.trace.empty())
+    throw core::ConfigurationError("--locality", "needs an execution to reorder", "give --trace FILE");
+  if (bound.devices > 0 && !bound.model.empty())
+    throw core::ConfigurationError("--devices", "layers of a model are bounded as on one device", "give an operator, an einsum or a graph");
+  if (!bound.cluster.empty() && bound.devices == 0 && !names_exchange(bound))
+    throw core::ConfigurationError("--cluster", "its links join several devices, and there is one", "give --devices N");
+  if (!bound.overrides.empty() && bound.cluster.empty())
+    throw core::ConfigurationError("--set", "keys of a cluster, and none was named", "add --cluster NAME");
+  if (bound.states > 0 && !bound.exact)
+    throw core::ConfigurationError("--states", "limits the exact search, which was not asked for", "add --exact");
+  const bool graph = !bound.cdag.empty() || !bound.trace.empty();
+  if (!(bound.moves.empty() && bound.write_moves.empty()) && !graph)
+    throw core::ConfigurationError(bound.moves.empty() ? "--write-moves" : "--moves", "moves are of the values of a graph", "give --cdag FILE or --trace FILE");
+}
+
+void check_one(const RunArguments& run) {
+  if (run.file.empty() == run.batch.empty())
+    throw core::ConfigurationError("cairn run", run.file.empty() ? "no experiment was named" : "both an experiment and --batch were given",
+                                   "give a file, a name of `cairn config list experiments`, or --batch FILE.jsonl");
+  if (!run.trace.empty() && !run.batch.empty())
+    throw core::ConfigurationError("--trace", "a trace shows one experiment", "run it without --batch");
+  if (!run.trace.empty() && run.engine == predict::Engine::analytic)
+    throw core::ConfigurationError("--trace", "the analytic engine keeps no timeline", "use --engine event or both");
+}
+
+}  // namespace
+
+void check(const CommandArguments& command) {
+  std::visit(
+      [](const auto& arguments) {
+        if constexpr (requires { arguments.result; }) check_form(arguments.result);
+        check_one(arguments);
+      },
+      command);
+}
+
+}  // namespace cairn::cli

@@ -1,0 +1,20 @@
+// A result in the form that was asked for.
+#pragma once
+
+#include <string>
+
+#include "arguments.h"
+#include "cairn/report/rows.h"
+
+namespace cairn::cli {
+
+// `document` and `text` make the result's JSON and what people read; one of them is called.
+template <class Document, class Text>
+std::string in_form(const ResultArguments& asked, Document document, Text text) {
+  if (asked.csv) return report::csv(document());
+  if (!asked.json) return text();
+  std::string json = document();
+  return json.ends_with('\n') ? json : json + "\n";
+}
+
+}  // namespace cairn::cli
