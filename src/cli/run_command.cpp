@@ -53,7 +53,7 @@ int run_one(const RunArguments& arguments, Context& context) {
   const double running_s = running.seconds();
 
   if (trace) {
-    trace::write_chrome(job.program(), *result.prediction.event, [&](std::string_view text) { trace->write(text); });
+    trace::write_chrome(job.program(), result.prediction, [&](std::string_view text) { trace->write(text); });
     trace->finish();
     say(fmt::format("timeline written to {}", arguments.trace));
   }

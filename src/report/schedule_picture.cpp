@@ -18,17 +18,17 @@ namespace {
 
 using pipeline::Phase;
 
-constexpr std::array<PhaseLook, pipeline::k_phases> k_looks{{{'F', sgr::k_on_blue, "#7aa6da", "forward"},
-                                                             {'B', sgr::k_on_green, "#8fc786", "backward"},
-                                                             {'b', sgr::k_on_cyan, "#7fd1c7", "input gradient"},
-                                                             {'w', sgr::k_on_magenta, "#c69bd6", "weight gradient"},
-                                                             {'S', sgr::k_on_yellow, "#e6c36a", "vocabulary forward"},
-                                                             {'T', sgr::k_on_yellow, "#d9a441", "vocabulary backward"},
-                                                             {'O', sgr::k_on_white, "#bbbbbb", "optimizer"},
-                                                             {'C', sgr::k_on_red, "#e08a80", "communication"},
-                                                             {'>', sgr::k_on_white, "#cfcfcf", "offload"},
-                                                             {'<', sgr::k_on_white, "#dddddd", "reload"},
-                                                             {'+', sgr::k_on_yellow, "#f0d9a0", "extra work"}}};
+constexpr std::array<PhaseLook, pipeline::k_phases> k_looks{{{sgr::k_on_blue, "#7aa6da", "forward"},
+                                                             {sgr::k_on_green, "#8fc786", "backward"},
+                                                             {sgr::k_on_cyan, "#7fd1c7", "input gradient"},
+                                                             {sgr::k_on_magenta, "#c69bd6", "weight gradient"},
+                                                             {sgr::k_on_yellow, "#e6c36a", "vocabulary forward"},
+                                                             {sgr::k_on_yellow, "#d9a441", "vocabulary backward"},
+                                                             {sgr::k_on_white, "#bbbbbb", "optimizer"},
+                                                             {sgr::k_on_red, "#e08a80", "communication"},
+                                                             {sgr::k_on_white, "#cfcfcf", "offload"},
+                                                             {sgr::k_on_white, "#dddddd", "reload"},
+                                                             {sgr::k_on_yellow, "#f0d9a0", "extra work"}}};
 
 struct Cell {
   int phase = -1;  // -1: idle
@@ -90,10 +90,9 @@ class Window {
 // Without colour an operation is its letter, its micro-batch and a line to its end.
 void draw(std::vector<Cell>& cells, const Window& window, const pipeline::SweepStep& step, std::int64_t from,
           std::int64_t to, bool color) {
-  const PhaseLook& how = look(step.operation.phase);
   std::string label = std::to_string(step.operation.micro_batch);
-  if (!color) label.insert(label.begin(), how.letter);
-  if (std::ssize(label) > to - from) label = color ? "" : std::string(1, how.letter);
+  if (!color) label.insert(label.begin(), pipeline::letter(step.operation.phase));
+  if (std::ssize(label) > to - from) label = color ? "" : std::string(1, pipeline::letter(step.operation.phase));
   for (std::int64_t at = window.next(from); at < to; at = window.next(at + 1)) {
     Cell& cell = cells[static_cast<std::size_t>(window.at(at))];
     cell.phase = static_cast<int>(step.operation.phase);
@@ -120,7 +119,6 @@ std::string painted(std::span<const Cell> cells, bool color) {
 }  // namespace
 
 const PhaseLook& look(Phase phase) { return k_looks[static_cast<std::size_t>(phase)]; }
-char phase_letter(Phase phase) { return look(phase).letter; }
 
 std::string schedule_picture(const pipeline::ExactRun& run, bool color) {
   constexpr std::int64_t k_margin = 8;
@@ -153,7 +151,7 @@ std::string schedule_picture(const pipeline::ExactRun& run, bool color) {
   for (std::size_t phase = 0; phase < k_looks.size(); ++phase) {
     if (!used[phase]) continue;
     const PhaseLook& l = k_looks[phase];
-    out += color ? fmt::format(" {} {} {}", l.terminal, l.name, sgr::k_plain) : fmt::format(" {} {}", l.letter, l.name);
+    out += color ? fmt::format(" {} {} {}", l.terminal, l.name, sgr::k_plain) : fmt::format(" {} {}", pipeline::letter(static_cast<Phase>(phase)), l.name);
   }
   out += '\n';
   if (window.cuts()) out += "       the beginning and the end; --svg FILE draws all of it\n";

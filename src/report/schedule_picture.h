@@ -10,7 +10,6 @@ namespace cairn::report {
 
 // How an operation is shown.
 struct PhaseLook {
-  char letter;
   std::string_view terminal;  // colours of ISO 6429
   const char* fill;           // of a picture
   const char* name;
@@ -20,8 +19,5 @@ const PhaseLook& look(pipeline::Phase phase);
 // A row per device, at most k_text_width columns, and a legend; of a longer run the beginning and the end. Where an
 // operation has room it shows its micro-batch.
 std::string schedule_picture(const pipeline::ExactRun& run, bool color);
-
-// One letter for a kind of operation: F B b w S T O C > < +.
-char phase_letter(pipeline::Phase phase);
 
 }  // namespace cairn::report
