@@ -138,7 +138,7 @@ class Parser {
     sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result; with -o these gather in FILE.tmp.PROCESS, which becomes FILE at the end")
         ->type_name(k_file);
     sub->add_flag("--full", run_.full, "all there is to say, instead of one screen");
-    add_output(*sub, "--trace", run_.trace, "write a timeline that Perfetto and chrome://tracing load");
+    add_output(*sub, "--trace", run_.trace, "write a timeline, for https://ui.perfetto.dev: passes of micro-batches, operators, memory over time; FILE.gz is compressed");
     add_result(*sub, run_.result);
     sub->footer(
         "Example: cairn run llama3-8b-fsdp-dgx-h100 --set training.seq_len=4096 --set cluster.nodes=2\n"

@@ -55,7 +55,7 @@ int run_one(const RunArguments& arguments, Context& context) {
   if (trace) {
     trace::write_chrome(job.program(), result.prediction, [&](std::string_view text) { trace->write(text); });
     trace->finish();
-    say(fmt::format("timeline written to {}", arguments.trace));
+    note(fmt::format("written {}, open it at https://ui.perfetto.dev", arguments.trace));
   }
   const report::Run run{.job = job, .result = result, .tool = context.tool};
   output.write(arguments.result.json ? report::json(run) + "\n" : report::text(run, {.color = context.color(output), .full = arguments.full}));
