@@ -139,6 +139,7 @@ class Parser {
         ->type_name(k_file);
     sub->add_flag("--full", run_.full, "all there is to say, instead of one screen");
     add_output(*sub, "--trace", run_.trace, "write a timeline, for https://ui.perfetto.dev: passes of micro-batches, operators, memory over time; FILE.gz is compressed");
+    add_output(*sub, "--memory-svg", run_.memory_svg, "draw the memory of each stage at its peak, and what takes it");
     add_result(*sub, run_.result);
     sub->footer(
         "Example: cairn run llama3-8b-fsdp-dgx-h100 --set training.seq_len=4096 --set cluster.nodes=2\n"
@@ -409,6 +410,8 @@ class Parser {
                                      "give a file, a name of `cairn config list experiments`, or --batch FILE.jsonl");
     if (!run->trace.empty() && !run->batch.empty())
       throw core::ConfigurationError("--trace", "a trace shows one experiment", "run it without --batch");
+    if (!run->memory_svg.empty() && !run->batch.empty())
+      throw core::ConfigurationError("--memory-svg", "a picture shows one experiment", "run it without --batch");
     if (!run->trace.empty() && run->engine == predict::Engine::analytic)
       throw core::ConfigurationError("--trace", "the analytic engine keeps no timeline", "use --engine event or both");
   }

@@ -58,6 +58,7 @@ int run_one(const RunArguments& arguments, Context& context) {
     note(fmt::format("written {}, open it at https://ui.perfetto.dev", arguments.trace));
   }
   const report::Run run{.job = job, .result = result, .tool = context.tool};
+  if (!arguments.memory_svg.empty()) write_file(arguments.memory_svg, report::memory_svg(run), context.read);
   output.write(arguments.result.json ? report::json(run) + "\n" : report::text(run, {.color = context.color(output), .full = arguments.full}));
   output.finish();
   if (arguments.result.json)

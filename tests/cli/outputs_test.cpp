@@ -53,6 +53,7 @@ std::vector<Writer> writers() {
   return {{"run", {"run", k_experiment, "--json", "-o", "OUT"}},
           {"run as text", {"run", k_experiment, "-o", "OUT"}},
           {"timeline", {"run", "llama3-8b-fsdp-dgx-h100", "--trace", "OUT"}},
+          {"memory, picture", {"run", k_experiment, "--memory-svg", "OUT"}},
           {"batch", {"run", "--batch", batch, "--engine", "analytic", "-o", "OUT"}},
           {"schedule", {"schedule", "1f1b", "--stages", "8", "--micro-batches", "4096", "--json", "-o", "OUT"}},
           {"schedule, picture", {"schedule", "1f1b", "--stages", "8", "--micro-batches", "64", "--svg", "OUT"}},
