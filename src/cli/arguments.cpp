@@ -163,10 +163,10 @@ class Parser {
     sub->add_flag("--exact", bound_.exact, "search the cheapest play of all; at most 64 vertices");
     sub->add_option("--states", bound_.states, "states the exact search may look at")->check(at_least(1))->type_name("N");
     sub->add_option("--cdag", bound_.cdag, "a graph: lines 'v ID [in] [out]' and 'e FROM TO'")->type_name(k_file);
-    sub->add_option("--trace", bound_.trace, "an execution: lines 'r ADDR', 'w ADDR', 'op', or its binary form")->type_name(k_file);
+    sub->add_option("--trace", bound_.trace, "an execution: lines 'r ADDR', 'w ADDR', 'op', as below, or its binary form")->type_name(k_file);
     sub->add_option("--moves", bound_.moves, "verify a play of the graph: lines 'load V', 'store V', 'compute V', 'slide FROM -> V', 'erase V', 'forget V'")->type_name(k_file);
     add_output(*sub, "--write-moves", bound_.write_moves, "write the cheapest play found, as --moves reads it");
-    sub->add_flag("--locality", bound_.locality, "of a trace: what a better order moves, for memories of many sizes");
+    sub->add_flag("--locality", bound_.locality, "of a trace: what the best order found moves, for memories of many sizes");
     name_of(sub->add_option("--accelerator", bound_.accelerator, "compare with its memory; its on-chip memory is the default of --fast"), {"accelerators"})
         ->type_name("NAME");
     sub->add_option("--devices", bound_.devices, "what so many must exchange: products, attention, graphs of any kind")
@@ -184,7 +184,9 @@ class Parser {
         ->type_name("KERNEL")
         ->capture_default_str();
     add_result(*sub, bound_.result);
-    sub->footer(operators_text());
+    sub->footer(operators_text() +
+                "An execution (--trace): of every operation what it reads, 'r ADDR', then what it writes, 'w ADDR', then 'op', which\n"
+                "ends it. One that reads nothing places inputs. a = x + y, line by line: w 0, w 8, op, r 0, r 8, w 16, op\n");
   }
 
   void config() {
