@@ -103,7 +103,8 @@ class Parser : private Declarations {
     sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result; with -o these gather in FILE.tmp.PROCESS, which becomes FILE at the end")
         ->type_name(k_file);
     sub->add_flag("--full", run_.full, "all there is to say, instead of one screen");
-    add_output(*sub, "--trace", run_.trace, "write a timeline that Perfetto and chrome://tracing load");
+    add_output(*sub, "--trace", run_.trace, "write a timeline, for https://ui.perfetto.dev: passes of micro-batches, operators, memory over time; FILE.gz is compressed");
+    add_output(*sub, "--memory-svg", run_.memory_svg, "draw the memory of each stage at its peak, and what takes it");
     add_table(*sub, run_.result);
     example(*sub, "cairn run llama3-8b-fsdp-dgx-h100 --set training.seq_len=4096 --set strategy.recompute=full",
         "A line of a batch is a whole experiment, which may extend another, or {\"file\": NAME, \"set\": {\"strategy.tp\": 4}}; one that\n"
@@ -126,10 +127,10 @@ class Parser : private Declarations {
     sub->add_flag("--exact", bound_.exact, "search the cheapest play of all; at most 64 vertices");
     sub->add_option("--states", bound_.states, "states the exact search may look at")->check(at_least(1))->type_name("N");
     sub->add_option("--cdag", bound_.cdag, "a graph: lines 'v ID [in] [out]' and 'e FROM TO'")->type_name(k_file);
-    sub->add_option("--trace", bound_.trace, "an execution: lines 'r ADDR', 'w ADDR', 'op', or its binary form")->type_name(k_file);
+    sub->add_option("--trace", bound_.trace, "an execution: lines 'r ADDR', 'w ADDR', 'op', as below, or its binary form")->type_name(k_file);
     sub->add_option("--moves", bound_.moves, "verify a play of the graph: lines 'load V', 'store V', 'compute V', 'slide FROM -> V', 'erase V', 'forget V'")->type_name(k_file);
     add_output(*sub, "--write-moves", bound_.write_moves, "write the cheapest play found, as --moves reads it");
-    sub->add_flag("--locality", bound_.locality, "of a trace: what a better order moves, for memories of many sizes");
+    sub->add_flag("--locality", bound_.locality, "of a trace: what the best order found moves, for memories of many sizes");
     name_of(sub->add_option("--accelerator", bound_.accelerator, "compare with its memory; its on-chip memory is the default of --fast"), {"accelerators"})
         ->type_name("NAME");
     sub->add_option("--devices", bound_.devices, "what so many must exchange: products, attention, graphs of any kind")
@@ -148,7 +149,9 @@ class Parser : private Declarations {
         ->type_name("KERNEL")
         ->capture_default_str();
     add_table(*sub, bound_.result);
-    example(*sub, "cairn bound 'matmul m=8192 n=8192 k=8192' --fast 228KiB", operators_text());
+    example(*sub, "cairn bound 'matmul m=8192 n=8192 k=8192' --fast 228KiB", operators_text() +
+                "An execution (--trace): of every operation what it reads, 'r ADDR', then what it writes, 'w ADDR', then 'op', which\n"
+                "ends it. One that reads nothing places inputs. a = x + y, line by line: w 0, w 8, op, r 0, r 8, w 16, op\n");
   }
 
   void config() {

@@ -34,6 +34,7 @@ struct RunArguments {
   std::string batch;
   predict::Engine engine = predict::Engine::both;
   std::string trace;
+  std::string memory_svg;
   std::vector<std::string> overrides;
   bool full = false;
   ResultArguments result;

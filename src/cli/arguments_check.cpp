@@ -88,6 +88,8 @@ void check_one(const RunArguments& run) {
                                    "give a file, a name of `cairn config list experiments`, or --batch FILE.jsonl");
   if (!run.trace.empty() && !run.batch.empty())
     throw core::ConfigurationError("--trace", "a trace shows one experiment", "run it without --batch");
+  if (!run.memory_svg.empty() && !run.batch.empty())
+    throw core::ConfigurationError("--memory-svg", "a picture shows one experiment", "run it without --batch");
   if (!run.trace.empty() && run.engine == predict::Engine::analytic)
     throw core::ConfigurationError("--trace", "the analytic engine keeps no timeline", "use --engine event or both");
 }

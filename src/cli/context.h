@@ -33,7 +33,8 @@ std::vector<std::string> configuration_kinds();
 // Remarks on standard error.
 void set_verbosity(const CommonArguments& common);
 void say(const std::string& text);      // with -v
-void warn(const std::string& text);     // unless -q
+void note(const std::string& text);     // unless -q
+void warn(const std::string& text);     // likewise, as a warning
 // A line, always. What is not printable in it is escaped. A remark that cannot be written is lost: it is no reason to fail.
 void remark(std::string_view line);
 

@@ -19,6 +19,7 @@ void set_verbosity(const CommonArguments& common) {
 }
 
 void say(const std::string& text) { spdlog::info("{}", core::printable(text)); }
+void note(const std::string& text) { spdlog::warn("{}", core::printable(text)); }
 void warn(const std::string& text) { spdlog::warn("warning: {}", core::printable(text)); }
 
 void remark(std::string_view line) {

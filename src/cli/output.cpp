@@ -77,6 +77,7 @@ constexpr const char* k_read = "this command reads it, and would overwrite it";
 Output::Output(const std::string& file, const config::Sources* read, Unfinished unfinished)
     : name_(file), read_(read), unfinished_(unfinished) {
   open();
+  if (name_.ends_with(".gz")) gzip_ = std::make_unique<Gzip>([this](std::string_view bytes) { put(bytes); });
 }
 
 Output::~Output() {
@@ -140,14 +141,23 @@ void Output::write(std::string_view text) {
     shown = core::printable_lines(text, colours_ ? report::colours() : std::span<const std::string_view>());
     text = shown;
   }
-  if (std::fwrite(text.data(), 1, text.size(), stream_) != text.size()) fail();
+  if (gzip_)
+    gzip_->write(text);
+  else
+    put(text);
+}
+
+void Output::put(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stream_) != bytes.size()) fail();
 }
 
 void Output::flush() {
+  if (gzip_) gzip_->flush();
   if (std::fflush(stream_) != 0) fail();
 }
 
 void Output::finish() {
+  if (gzip_) std::exchange(gzip_, nullptr)->finish();
   flush();
   if (stream_ == stdout) return;
   if (!target_.empty()) take_name();

@@ -8,6 +8,8 @@
 //   links followed -> a nameless file in the target's folder -> its bytes -> fsync -> linked as NAME.tmp.PROCESS ->
 //   renamed
 //
+// A file whose name ends in .gz is compressed.
+//
 // Where the file system has no nameless files it is NAME.tmp.PROCESS from the start. A new file has the permissions
 // that any program's would have, one that replaces another those of the other. Pipes, devices and the file that
 // standard output already is are written directly. A file that the command reads is never written: see also
@@ -17,11 +19,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cairn/config/sources.h"
+#include "gzip.h"
 
 namespace cairn::cli {
 
@@ -58,6 +62,7 @@ class Output {
   Output(const std::string& file, const config::Sources* read, Unfinished unfinished);
   void open();
   int open_beside();
+  void put(std::string_view bytes);
   void keep_off_what_was_read() const;
   void take_name();
   [[noreturn]] void fail() const;
@@ -70,6 +75,7 @@ class Output {
   bool written_ = false;
   bool colours_ = false;
   std::FILE* stream_ = nullptr;
+  std::unique_ptr<Gzip> gzip_;
 };
 
 // The whole of `text` as a file.

@@ -54,11 +54,12 @@ int run_one(const RunArguments& arguments, Context& context) {
   const double running_s = running.seconds();
 
   if (trace) {
-    trace::write_chrome(job.program(), *result.prediction.event, [&](std::string_view text) { trace->write(text); });
+    trace::write_chrome(job.program(), result.prediction, [&](std::string_view text) { trace->write(text); });
     trace->finish();
-    say(fmt::format("timeline written to {}", arguments.trace));
+    note(fmt::format("written {}, open it at https://ui.perfetto.dev", arguments.trace));
   }
   const report::Run run{.job = job, .result = result, .tool = context.tool};
+  if (!arguments.memory_svg.empty()) write_file(arguments.memory_svg, report::memory_svg(run), context.read);
   output.write(in_form(
       arguments.result, [&] { return report::json(run); },
       [&] { return report::text(run, {.color = context.color(output), .full = arguments.full}); }));

@@ -33,7 +33,8 @@ class Recorder {
 
   void read(Address address, std::int64_t line) {
     if (writes_ > 0)
-      refuse(file_, line, "a read after a write of the same operation", "end the operation with 'op' before");
+      refuse(file_, line, "a read after a write of the same operation",
+             "a line 'op' ends an operation: put one between them; an operation is its reads, then its writes");
     ++reads_;
     trace_.read(address, shown(line));
   }
@@ -182,7 +183,8 @@ Cdag cdag_of(const Trace& trace) {
         refuse(trace.file(), trace.line_of_read(i, read),
                "operation " + std::to_string(i + 1) + " reads address " + std::to_string(address) +
                    ", which nothing was written to",
-               "place inputs by an operation that only writes: 'w " + std::to_string(address) + "', 'op'");
+               "what is read before it is computed is an input: place it first, by lines 'w " +
+                   std::to_string(address) + "' and 'op'");
       }
       reads.push_back(value->second);
     }

@@ -35,6 +35,17 @@ std::string_view name(Phase phase) {
   return {};
 }
 
+char letter(Phase phase) {
+  constexpr std::string_view k_letters = "FBbwSTOC><+";
+  static_assert(k_letters.size() == k_phases);
+  return k_letters[static_cast<std::size_t>(phase)];
+}
+
+std::string short_name(const Operation& operation, std::int32_t chunks) {
+  std::string text = letter(operation.phase) + std::to_string(operation.micro_batch);
+  return chunks > 1 ? text + " chunk " + std::to_string(operation.chunk) : text;
+}
+
 std::string describe(const Operation& operation) {
   return std::string(name(operation.phase)) + " of micro-batch " + std::to_string(operation.micro_batch) + ", chunk " +
          std::to_string(operation.chunk);

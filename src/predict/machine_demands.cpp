@@ -33,7 +33,7 @@ MachineDemands::MachineDemands(CostPricer& pricer, const cost::CommunicationKern
                                    "fabrics.yaml does not say how many multiprocessors transfers take",
                                    "give it communication_kernels, or turn interference off");
   multiprocessors_ = add("multiprocessors", UnitKind::processors, 1, static_cast<double>(accelerator.multiprocessors));
-  memory_ = add("device memory", UnitKind::memory, 1, bandwidth->base());
+  memory_ = add("memory bandwidth", UnitKind::memory, 1, bandwidth->base());
   if (host) host_memory_ = add("host memory", UnitKind::memory, network.gpus_per_node, host->memory_bandwidth.base());
 }
 

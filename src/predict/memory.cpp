@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include <fmt/format.h>
 #include <boost/container/small_vector.hpp>
 
-#include "cairn/predict/timeline.h"
+#include "cairn/core/assert.h"
 
 namespace cairn::predict {
 namespace {
@@ -19,7 +18,7 @@ std::string name_of(const plan::Program& program, std::int32_t stage, std::size_
   const auto row = program.row(stage);
   if (position < row.size())
     return pipeline::describe(program.schedule->operations[static_cast<std::size_t>(row[position].operation)]);
-  return position == row.size() ? "gradient reduction" : "parameter update";
+  return std::string(k_end_of_step[position - row.size()]);
 }
 
 // Replays one pass event by event and keeps the categories of its highest moment.
@@ -46,6 +45,70 @@ class Replay {
   plan::CategoryBytes held_;
   plan::CategoryBytes at_peak_;
   std::string block_;
+};
+
+// Follows the compute stream of one stage through its steps and puts every change of memory on it.
+class OverTime {
+ public:
+  OverTime(const plan::Stage& stage, const std::vector<Span>& computed)
+      : held_(stage.resident), computed_(computed), bytes_(sum(held_)), most_(bytes_) {}
+
+  void run(const plan::Pass& pass) {
+    for (const plan::BlockRun& run : pass.runs)
+      for (std::int64_t repeat = 0; repeat < run.count; ++repeat) run_block(*run.block);
+    if (pass.recorded != 0.0) change(now_, plan::Category::workspace, -pass.recorded);
+  }
+
+  std::vector<MemorySample> finish() && {
+    CAIRN_ASSERT(next_ == computed_.size());
+    end_instant();
+    return std::move(samples_);
+  }
+
+ private:
+  void run_block(const plan::Block& block) {
+    steps_.clear();
+    for (const plan::Step& step : block.steps) {
+      if (step.stream == plan::Stream::compute) {
+        steps_.push_back(computed_[next_++]);
+        now_ = steps_.back().end;
+      } else {
+        steps_.push_back({.start = now_, .end = now_});
+      }
+    }
+    steps_.push_back({.start = now_, .end = now_});  // behind the last step
+    for (const plan::MemoryEvent& event : block.memory) {
+      const Span& step = steps_[static_cast<std::size_t>(event.step)];
+      change(event.after ? step.end : step.start, event.category, event.bytes);
+    }
+  }
+
+  // In issue order: no change stands before one that was issued earlier.
+  void change(core::Picoseconds time, plan::Category category, double bytes) {
+    if (time > instant_) {
+      end_instant();
+      instant_ = time;
+      most_ = 0.0;
+    }
+    held_[static_cast<std::size_t>(category)] += bytes;
+    bytes_ = sum(held_);
+    most_ = std::max(most_, bytes_);
+  }
+
+  void end_instant() {
+    for (const double bytes : {most_, bytes_})
+      if (samples_.empty() || samples_.back().bytes != bytes) samples_.push_back({.time = instant_, .bytes = bytes});
+  }
+
+  plan::CategoryBytes held_;
+  const std::vector<Span>& computed_;
+  std::size_t next_ = 0;
+  core::Picoseconds now_ = 0;  // where the compute stream stands
+  std::vector<Span> steps_;    // of the block under way
+  core::Picoseconds instant_ = 0;
+  double bytes_ = 0.0;  // held now
+  double most_ = 0.0;   // in this instant
+  std::vector<MemorySample> samples_;
 };
 
 OffDevice kept_elsewhere(const plan::Stage& stage, const std::vector<const plan::Pass*>& passes) {
@@ -96,6 +159,13 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
           .off_device_activations = elsewhere.activations,
           .at_peak = replay.at_peak(),
           .phase = std::move(phase)};
+}
+
+std::vector<MemorySample> memory_over_time(const plan::Program& program, const StageTimeline& timeline) {
+  OverTime over_time(program.stage(static_cast<std::size_t>(timeline.stage)),
+                     timeline.steps[static_cast<std::size_t>(plan::Stream::compute)]);
+  for (const plan::Pass* pass : passes_of(program, timeline.stage)) over_time.run(*pass);
+  return std::move(over_time).finish();
 }
 
 double peak_memory(const plan::Program& program, double reserve_factor) {

@@ -104,7 +104,8 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
 
 }  // namespace
 
-MemoryReport memory_report(const plan::Program& program, const MemoryLimits& limits) {
+MemoryReport memory_report(const plan::Program& program, const MemoryLimits& limits,
+                           std::span<const StageTimeline> timelines) {
   MemoryReport report;
   const auto ranks = static_cast<double>(limits.gpus_per_node);
   for (std::size_t index = 0; index < program.stages(); ++index) {
@@ -112,6 +113,8 @@ MemoryReport memory_report(const plan::Program& program, const MemoryLimits& lim
     const double workspace = limits.allocator.gemm_workspace.base();
     stage.at_peak[static_cast<std::size_t>(plan::Category::workspace)] += workspace;
     stage.allocated_peak += workspace;
+    if (!timelines.empty()) stage.over_time = memory_over_time(program, timelines[index]);
+    for (MemorySample& sample : stage.over_time) sample.bytes += workspace;
     const plan::CategoryBytes& resident = program.stage(index).resident;
     const double held = std::accumulate(resident.begin(), resident.end(), 0.0) + workspace;
     const core::Bytes passing = core::Bytes::from_base(stage.allocated_peak - held);
@@ -169,7 +172,8 @@ Prediction predict(const PredictionInput& input) {
                           result.event ? &*result.event : nullptr);
   result.breakdown = times.breakdown;
   result.causes = std::move(times.causes);
-  result.memory = memory_report(input.program, input.memory);
+  result.memory = memory_report(input.program, input.memory,
+                                result.event ? result.event->timelines : std::span<const StageTimeline>());
   result.fits = fits(result.memory);
 
   const double passes = static_cast<double>(input.micro_batches) * static_cast<double>(input.data);

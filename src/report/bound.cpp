@@ -1,11 +1,11 @@
 #include "cairn/report/bound.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bound_words.h"
 #include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
 #include "cairn/core/json_text.h"
@@ -40,16 +40,6 @@ const char* counted(const DevicesRow& row) {
   return row.counted == DevicesRow::Counted::each_way ? "each way" : "sent and received together";
 }
 
-// 1.01 G: of words and operations SI prefixes, beside binary ones of bytes.
-std::string si_count(double count) {
-  constexpr double k_written_out = 1e4;
-  constexpr std::array<std::pair<double, const char*>, 4> k_prefixes{
-      {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}}};
-  if (count >= k_written_out)
-    for (const auto& [size, prefix] : k_prefixes)
-      if (count >= size) return fmt::format("{:.4g}{}", count / size, prefix);
-  return fmt::format("{:.4g}", count);
-}
 std::string word_count(double words) { return si_count(words) + " words"; }
 
 std::string exact_method(const pebble::ExactResult& exact) {
@@ -186,6 +176,7 @@ class BoundText : private TextReport {
     nodes();
     network();
     locality();
+    words();
     notes();
     return std::move(out_);
   }
@@ -197,7 +188,7 @@ class BoundText : private TextReport {
     return fmt::format(
         "{}, {}",
         answer_.game.rules == pebble::Rules::hong_kung ? "recomputation allowed" : "every value computed once",
-        slide ? "results may take an operand's place" : "no sliding");
+        slide ? "a result may take an operand's place" : "a result beside its operands");
   }
   void row(std::string_view name, Words words, std::string_view method) {
     constexpr std::size_t k_method = 46;  // columns before a method
@@ -250,7 +241,7 @@ class BoundText : private TextReport {
     if (!answer_.machine) return;
     const double time_s = bytes(answer_, answer_.lower_words()) / answer_.machine->bytes_per_s;
     line("  {:<12}{:>16} {:>10}  {}", "machine", "", aligned_time(time_s),
-         fmt::format("to move the lower bound on {}", answer_.machine->name));
+         fmt::format("at least, to move so much through the memory of {}", answer_.machine->name));
     if (const auto at = balance(answer_))
       line("  {:<12}{:>16} {:>10}  operations per byte: {}", "balance", "", fmt::format("{:.4g}", *at),
            *most < *at ? "limited by memory, whatever the schedule" : "a good schedule is limited by arithmetic");
@@ -264,7 +255,7 @@ class BoundText : private TextReport {
     for (const std::string& term : answer_.asymptotic) line("  {:<13}{}", "leading term", term);
     bool headed = false;
     for (const pebble::LowerBound& bound : answer_.lower) {
-      if (&bound == &best || bound.words == 0) continue;
+      if (bound.words == 0 || (bound.words == best.words && bound.method == best.method)) continue;
       if (!headed) line("{}", paint_.bold("Other lower bounds"));
       headed = true;
       row("", bound.words, bound.method);
@@ -290,6 +281,7 @@ class BoundText : private TextReport {
     const auto moved = [&](std::string_view name, double words, std::string_view what) {
       const std::string head = fmt::format("  {:<26}{:>15} {:>10}  ", clipped(name, k_algorithm), word_count(words),
                                            core::format(core::Bytes::from_base(words * answer_.bytes_per_word)));
+      if (what.empty()) return line("{}", head);
       out_ += wrapped(what, head, std::string(head.size(), ' '));
     };
     line("");
@@ -330,7 +322,7 @@ class BoundText : private TextReport {
   void locality() {
     if (answer_.locality.empty()) return;
     line("");
-    line("{}  {}", paint_.bold("Locality"), paint_.dim("words moved by a least-recently-used memory"));
+    line("{}  {}", paint_.bold("Locality"), paint_.dim("words moved where what was used least recently makes room"));
     line("  {:>14}{:>18}{:>18}{:>10}", "memory", "as it ran", "reordered", "ratio");
     for (const LocalityRow& each : answer_.locality) {
       const bool better = each.after < each.before;
@@ -338,6 +330,22 @@ class BoundText : private TextReport {
            better ? grouped(each.after) : "none better found",
            better ? fmt::format("{:.3f}", static_cast<double>(each.after) / static_cast<double>(each.before)) : "");
     }
+  }
+
+  // What the methods above are called, in plain words.
+  void words() {
+    std::vector<std::string_view> methods;
+    if (answer_.fast > 0)
+      for (const pebble::LowerBound& bound : answer_.lower)
+        if (bound.words > 0) methods.push_back(bound.method);
+    if (answer_.upper) methods.push_back(answer_.upper->method);
+    for (const pebble::Part& part : answer_.fast > 0 ? answer_.best().parts : std::vector<pebble::Part>())
+      methods.push_back(part.what);
+    const std::vector<BoundWord> found = bound_words(methods);
+    if (found.empty()) return;
+    line("");
+    line("{}", paint_.bold("Words"));
+    for (const BoundWord& each : found) out_ += wrapped(each.meaning, fmt::format("  {}: ", each.word), "    ");
   }
 
   void notes() {

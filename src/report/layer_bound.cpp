@@ -155,6 +155,13 @@ class LayersText : private TextReport {
          answer_.backward ? "forward and backward" : "forward");
     for (const LayerAnswer& each : answer_.layers) layer(each);
     line("");
+    for (const char* each :
+         {"moves: through memory, each operator on its own in its best tiles; at least: no schedule of "
+          "it moves less",
+          "fused: operators of one number run as one",
+          "MUE: data-movement utilisation, the time of the least bytes at the memory's bandwidth over "
+          "the operator's time"})
+      out_ += wrapped(each, "  - ", "    ");
     for (const std::string& each : assumptions()) out_ += wrapped(each, "  - ", "    ");
     return std::move(out_);
   }
@@ -189,7 +196,7 @@ class LayersText : private TextReport {
       if (floor.flops[i] <= 0.0 && floor.bytes[i] <= 0.0) continue;
       const auto kind = static_cast<cost::OperatorClass>(i);
       const auto time = class_time(answer_, each, kind);
-      line("  {:<18}{:>10}{:>10}{:>10}{:>10}{:>8}", cost::name(kind), core::format_count(floor.flops[i], k_flop_digits),
+      line("  {:<18}{:>10}{:>10}{:>10}{:>10}{:>8}", cost::name(kind), si_count(floor.flops[i], k_flop_digits),
            percent(floor.flops[i] / all), percent(floor.bytes[i] / floor.separate),
            time ? percent(time->time_s / time->all_s) : "", time ? fmt::format("{:.0f} %", 100.0 * time->mue) : "");
     }
@@ -200,12 +207,12 @@ class LayersText : private TextReport {
     const bool joined = each.floor.groups[op.group].operators.size() > 1;
     const auto used = utilisation(answer_, each, i);
     line("  {:<34}{:<15}{:>10}{:>11}{:>11}{:>8}{:>7}", clipped(op.name, k_name - 1), cost::name(op.kind),
-         core::format_count(op.flops), bytes(op.alone_bytes), bytes(op.lower_bytes),
+         si_count(op.flops, k_operator_digits), bytes(op.alone_bytes), bytes(op.lower_bytes),
          joined ? fmt::format("{}", op.group + 1) : "", used ? fmt::format("{:.0f} %", 100.0 * *used) : "");
   }
 
   static constexpr std::size_t k_name = 34;  // columns of an operator's name
-  static constexpr int k_flop_digits = 5;
+  static constexpr int k_flop_digits = 5, k_operator_digits = 3;
   const LayersAnswer& answer_;
 };
 

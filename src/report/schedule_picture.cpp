@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "cairn/report/schedule.h"
 #include "paint.h"
 
 namespace cairn::report {
@@ -18,17 +17,17 @@ namespace {
 
 using pipeline::Phase;
 
-constexpr std::array<PhaseLook, pipeline::k_phases> k_looks{{{'F', sgr::k_on_blue, "#7aa6da", "forward"},
-                                                             {'B', sgr::k_on_green, "#8fc786", "backward"},
-                                                             {'b', sgr::k_on_cyan, "#7fd1c7", "input gradient"},
-                                                             {'w', sgr::k_on_magenta, "#c69bd6", "weight gradient"},
-                                                             {'S', sgr::k_on_yellow, "#e6c36a", "vocabulary forward"},
-                                                             {'T', sgr::k_on_yellow, "#d9a441", "vocabulary backward"},
-                                                             {'O', sgr::k_on_white, "#bbbbbb", "optimizer"},
-                                                             {'C', sgr::k_on_red, "#e08a80", "communication"},
-                                                             {'>', sgr::k_on_white, "#cfcfcf", "offload"},
-                                                             {'<', sgr::k_on_white, "#dddddd", "reload"},
-                                                             {'+', sgr::k_on_yellow, "#f0d9a0", "extra work"}}};
+constexpr std::array<PhaseLook, pipeline::k_phases> k_looks{{{sgr::k_on_blue, "#7aa6da", "forward"},
+                                                             {sgr::k_on_green, "#8fc786", "backward"},
+                                                             {sgr::k_on_cyan, "#7fd1c7", "input gradient"},
+                                                             {sgr::k_on_magenta, "#c69bd6", "weight gradient"},
+                                                             {sgr::k_on_yellow, "#e6c36a", "vocabulary forward"},
+                                                             {sgr::k_on_yellow, "#d9a441", "vocabulary backward"},
+                                                             {sgr::k_on_white, "#bbbbbb", "optimizer"},
+                                                             {sgr::k_on_red, "#e08a80", "communication"},
+                                                             {sgr::k_on_white, "#cfcfcf", "offload"},
+                                                             {sgr::k_on_white, "#dddddd", "reload"},
+                                                             {sgr::k_on_yellow, "#f0d9a0", "extra work"}}};
 
 struct Cell {
   int phase = -1;  // -1: idle
@@ -90,10 +89,9 @@ class Window {
 // Without colour an operation is its letter, its micro-batch and a line to its end.
 void draw(std::vector<Cell>& cells, const Window& window, const pipeline::SweepStep& step, std::int64_t from,
           std::int64_t to, bool color) {
-  const PhaseLook& how = look(step.operation.phase);
   std::string label = std::to_string(step.operation.micro_batch);
-  if (!color) label.insert(label.begin(), how.letter);
-  if (std::ssize(label) > to - from) label = color ? "" : std::string(1, how.letter);
+  if (!color) label.insert(label.begin(), pipeline::letter(step.operation.phase));
+  if (std::ssize(label) > to - from) label = color ? "" : std::string(1, pipeline::letter(step.operation.phase));
   for (std::int64_t at = window.next(from); at < to; at = window.next(at + 1)) {
     Cell& cell = cells[static_cast<std::size_t>(window.at(at))];
     cell.phase = static_cast<int>(step.operation.phase);
@@ -120,18 +118,29 @@ std::string painted(std::span<const Cell> cells, bool color) {
 }  // namespace
 
 const PhaseLook& look(Phase phase) { return k_looks[static_cast<std::size_t>(phase)]; }
-char phase_letter(Phase phase) { return look(phase).letter; }
 
-std::string schedule_picture(const pipeline::ExactRun& run, bool color) {
+std::vector<std::int32_t> shown_rows(const pipeline::ExactRun& run) {
+  std::vector<char> works(run.order.row_device.size());
+  for (std::size_t i = 0; i < run.order.steps.size(); ++i)
+    if (run.result.end[i] > run.result.start[i]) works[run.order.steps[i].device] = 1;
+  std::vector<std::int32_t> rows;
+  for (std::int32_t row = 0; row < static_cast<std::int32_t>(works.size()); ++row)
+    if (row < run.order.stages || works[row] != 0) rows.push_back(row);
+  return rows;
+}
+
+std::string schedule_picture(const pipeline::ExactRun& run, std::string_view row, const std::string& makespan,
+                             bool color) {
   constexpr std::int64_t k_margin = 8;
   const std::int64_t room = static_cast<std::int64_t>(k_text_width) - k_margin;
   const Scale scale = scale_of(run, room);
   const Window window(scale.column(run.result.makespan), room);
-  const auto rows = static_cast<std::int32_t>(run.order.row_device.size());
-  std::vector<std::vector<Cell>> cells(rows, std::vector<Cell>(static_cast<std::size_t>(window.size())));
+  std::vector<std::vector<Cell>> cells(run.order.row_device.size(),
+                                       std::vector<Cell>(static_cast<std::size_t>(window.size())));
   std::array<bool, pipeline::k_phases> used{};
   for (std::size_t i = 0; i < run.order.steps.size(); ++i) {
     const pipeline::SweepStep& step = run.order.steps[i];
+    if (run.result.end[i] == run.result.start[i]) continue;
     used[static_cast<std::size_t>(step.operation.phase)] = true;
     std::int64_t from = scale.column(run.result.start[i]);
     std::int64_t to = scale.column(run.result.end[i]);
@@ -140,21 +149,24 @@ std::string schedule_picture(const pipeline::ExactRun& run, bool color) {
     if (i > 0 && run.order.steps[i - 1].operation.joined) from = (from + to) / 2;
     draw(cells[step.device], window, step, from, to, color);
   }
-  std::string out;
-  for (std::int32_t row = 0; row < rows; ++row) {
-    const bool side = row >= run.order.stages;
-    const std::span<const Cell> all(cells[row]);
+  std::string out = fmt::format("{}\n", row);
+  const std::vector<std::int32_t> rows = shown_rows(run);
+  for (const std::int32_t each : rows) {
+    const std::span<const Cell> all(cells[each]);
     const auto head = static_cast<std::size_t>(window.head());
     std::string shown = painted(all.first(head), color);
     if (window.cuts()) shown += std::string(Window::k_cut) + painted(all.subspan(head), color);
-    out += fmt::format("{:>4}{} |{}|\n", run.order.row_device[row], side ? "'" : " ", shown);
+    out += fmt::format("{:>4}{} |{}|\n", run.order.row_device[each], each >= run.order.stages ? "'" : " ", shown);
   }
-  out += "      ";
+  const auto width = static_cast<std::size_t>(window.size() + (window.cuts() ? std::ssize(Window::k_cut) : 0));
+  out += fmt::format("time   0{:>{}}\n      ", makespan, std::max<std::size_t>(width, 2) - 1);
   for (std::size_t phase = 0; phase < k_looks.size(); ++phase) {
     if (!used[phase]) continue;
     const PhaseLook& l = k_looks[phase];
-    out += color ? fmt::format(" {} {} {}", l.terminal, l.name, sgr::k_plain) : fmt::format(" {} {}", l.letter, l.name);
+    out += color ? fmt::format(" {} {} {}", l.terminal, l.name, sgr::k_plain)
+                 : fmt::format(" {} {}", pipeline::letter(static_cast<Phase>(phase)), l.name);
   }
+  if (std::ssize(rows) > run.order.stages) out += fmt::format("; 0' runs beside the computation of {} 0", row);
   out += '\n';
   if (window.cuts()) out += "       the beginning and the end; --svg FILE draws all of it\n";
   return out;

@@ -1,7 +1,6 @@
 // A schedule as a picture: a row per stage, time from left to right, an operation a box with its micro-batch in it.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -9,6 +8,7 @@
 
 #include "cairn/core/format_units.h"
 #include "cairn/report/schedule.h"
+#include "picture_axis.h"
 #include "picture_text.h"
 #include "schedule_figures.h"
 #include "schedule_picture.h"
@@ -18,14 +18,18 @@ namespace {
 
 constexpr double k_least_width = 1600.0, k_most_width = 20000.0;  // of the time axis [pixels]
 constexpr double k_shortest = 14.0;                               // an operation's least width below k_most_width
-constexpr double k_row = 28.0, k_left = 76.0, k_top = 30.0, k_axis = 28.0, k_legend = 30.0, k_right = 24.0;
+constexpr double k_row = 28.0, k_left = 76.0, k_left_beside = 110.0, k_top = 30.0, k_axis = 28.0, k_legend = 30.0,
+                 k_right = 24.0;
 constexpr double k_font = 11.0, k_least_font = 4.0, k_letter = 0.58;  // of a digit's width over the height of letters
 constexpr double k_ticks = 12.0;                                      // about as many on the axis
 
 class SchedulePicture {
  public:
-  explicit SchedulePicture(const ScheduleAnswer& answer)
-      : answer_(answer), run_(answer.run), rows_(static_cast<double>(answer.run.order.row_device.size())) {
+  SchedulePicture(const ScheduleAnswer& answer, const ScheduleFigures& figures, std::string_view row)
+      : answer_(answer), figures_(figures), run_(answer.run), row_(row), rows_(shown_rows(answer.run)) {
+    places_.resize(run_.order.row_device.size());
+    for (std::size_t place = 0; place < rows_.size(); ++place) places_[rows_[place]] = place;
+    if (std::ssize(rows_) > run_.order.stages) left_ = k_left_beside;
     std::int64_t shortest = run_.result.makespan;
     for (std::size_t i = 0; i < run_.result.end.size(); ++i)
       if (const std::int64_t time = run_.result.end[i] - run_.result.start[i]; time > 0)
@@ -34,19 +38,23 @@ class SchedulePicture {
     width_ = std::clamp(k_shortest * makespan / static_cast<double>(std::max<std::int64_t>(1, shortest)), k_least_width,
                         k_most_width);
     scale_ = width_ / makespan;
-    height_ = k_top + rows_ * k_row + k_axis + k_legend;
+    bottom_ = k_top + static_cast<double>(rows_.size()) * k_row;
+    height_ = bottom_ + k_axis + k_legend;
   }
 
   std::string draw() {
-    add("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" "
+    add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
+        "{1:.0f}\" "
+        "font-family=\"sans-serif\" "
         "font-size=\"{2:.0f}\">\n<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"#ffffff\"/>\n",
-        k_left + width_ + k_right, height_, k_font);
+        left_ + width_ + k_right, height_, k_font);
     title();
     axis();
-    for (std::size_t row = 0; row < run_.order.row_device.size(); ++row)
-      add("<text x=\"8\" y=\"{:.0f}\">stage {}{}</text>\n", row_top(row) + 18.0, run_.order.row_device[row],
-          static_cast<std::int32_t>(row) >= run_.order.stages ? ", beside" : "");
-    for (std::size_t i = 0; i < run_.order.steps.size(); ++i) box(i);
+    for (const std::int32_t row : rows_)
+      add("<text x=\"8\" y=\"{:.0f}\">{} {}{}</text>\n", row_top(row) + 18.0, row_, run_.order.row_device[row],
+          row >= run_.order.stages ? ", beside" : "");
+    for (std::size_t i = 0; i < run_.order.steps.size(); ++i)
+      if (run_.result.end[i] > run_.result.start[i]) box(i);
     legend();
     return out_ + "</svg>\n";
   }
@@ -56,44 +64,40 @@ class SchedulePicture {
   void add(fmt::format_string<Values...> format, Values&&... values) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Values>(values)...);
   }
-  static double row_top(std::size_t row) { return k_top + static_cast<double>(row) * k_row; }
+  double row_top(std::int32_t row) const { return k_top + static_cast<double>(places_[row]) * k_row; }
   std::string amount(double units) const {
     if (answer_.unit.empty()) return fmt::format("{:.6g}", units);
     return core::format(core::Seconds::from_base(units * answer_.seconds_per_unit));
   }
 
   void title() {
-    const ScheduleFigures f = figures(answer_);
     constexpr double k_percent = 100.0;
     add("<text x=\"8\" y=\"18\" font-size=\"13\">{}, {} stages, {} micro-batches: makespan {}, bubble {:.1f} "
         "%</text>\n",
         xml_text(run_.schedule.kind), run_.schedule.stages, run_.schedule.micro_batches / run_.schedule.pieces,
-        amount(f.makespan.value()), k_percent * f.bubble.value());
+        amount(figures_.makespan.value()), k_percent * figures_.bubble.value());
   }
 
-  // Ticks at 1, 2 or 5 times a power of ten of the unit, and the end.
+  // Ticks, and one at the end.
   void axis() {
     const double end = run_.in_units(run_.result.makespan).value();
     if (end <= 0.0) return;
-    const double rough = end / (k_ticks * width_ / k_least_width),
-                 power = std::pow(10.0, std::floor(std::log10(rough)));
-    const double step = power * (rough <= power ? 1.0 : rough <= 2.0 * power ? 2.0 : rough <= 5.0 * power ? 5.0 : 10.0);
-    const double bottom = k_top + rows_ * k_row;
+    const double step = tick_step(end, k_ticks * width_ / k_least_width);
     const auto tick = [&](double units) {
-      const double x = k_left + width_ * units / end;
+      const double x = left_ + width_ * units / end;
       add("<line x1=\"{0:.2f}\" y1=\"{1:.0f}\" x2=\"{0:.2f}\" y2=\"{2:.0f}\" stroke=\"#d0d4da\"/>\n"
           "<text x=\"{0:.2f}\" y=\"{3:.0f}\" text-anchor=\"middle\" fill=\"#555\">{4}</text>\n",
-          x, k_top - 4.0, bottom + 4.0, bottom + 17.0, amount(units));
+          x, k_top - 4.0, bottom_ + 4.0, bottom_ + 17.0, amount(units));
     };
     for (int i = 0; static_cast<double>(i) * step < end - step / 2.0; ++i) tick(static_cast<double>(i) * step);
     tick(end);
-    add("<text x=\"8\" y=\"{:.0f}\" fill=\"#555\">time</text>\n", bottom + 17.0);
+    add("<text x=\"8\" y=\"{:.0f}\" fill=\"#555\">time</text>\n", bottom_ + 17.0);
   }
 
   void box(std::size_t i) {
     const pipeline::SweepStep& step = run_.order.steps[i];
     used_[static_cast<std::size_t>(step.operation.phase)] = true;
-    const double x = k_left + scale_ * static_cast<double>(run_.result.start[i]);
+    const double x = left_ + scale_ * static_cast<double>(run_.result.start[i]);
     const double width = scale_ * static_cast<double>(run_.result.end[i] - run_.result.start[i]);
     const bool second = i > 0 && run_.order.steps[i - 1].operation.joined;
     const double height = (k_row - 4.0) / (second || step.operation.joined ? 2.0 : 1.0);
@@ -111,8 +115,8 @@ class SchedulePicture {
   }
 
   void legend() {
-    double x = k_left;
-    const double y = k_top + rows_ * k_row + k_axis;
+    double x = left_;
+    const double y = bottom_ + k_axis;
     const auto entry = [&](const char* fill, const char* opacity, std::string_view name) {
       add("<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"12\" height=\"12\" fill=\"{}\" fill-opacity=\"{}\" "
           "stroke=\"#555\" stroke-width=\"0.5\"/><text x=\"{:.0f}\" y=\"{:.0f}\">{}</text>\n",
@@ -125,12 +129,17 @@ class SchedulePicture {
         entry(how.fill, "1", how.name);
       }
     if (pale_) entry(look(pipeline::Phase::forward).fill, "0.5", "pale: chunks or directions of odd number");
-    add("<text x=\"{:.0f}\" y=\"{:.0f}\">in a box: its micro-batch</text>\n", x, y + 10.0);
+    add("<text x=\"{:.0f}\" y=\"{:.0f}\">in a box: its micro-batch{}</text>\n", x, y + 10.0,
+        left_ > k_left ? fmt::format("; beside: what runs next to the computation of a {}", row_) : std::string());
   }
 
   const ScheduleAnswer& answer_;
+  const ScheduleFigures& figures_;
   const pipeline::ExactRun& run_;
-  double rows_;
+  std::string_view row_;
+  std::vector<std::int32_t> rows_;   // those shown, from the top
+  std::vector<std::size_t> places_;  // of rows among them
+  double left_ = k_left, bottom_ = 0.0;
   double width_ = k_least_width, height_ = 0.0, scale_ = 0.0;
   std::array<bool, pipeline::k_phases> used_{};
   bool pale_ = false;
@@ -139,6 +148,9 @@ class SchedulePicture {
 
 }  // namespace
 
-std::string svg(const ScheduleAnswer& answer) { return SchedulePicture(answer).draw(); }
+std::string schedule_svg(const ScheduleAnswer& answer, const ScheduleFigures& figures, std::string_view row) {
+  return SchedulePicture(answer, figures, row).draw();
+}
+std::string svg(const ScheduleAnswer& answer) { return schedule_svg(answer, figures(answer), "stage"); }
 
 }  // namespace cairn::report

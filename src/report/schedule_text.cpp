@@ -91,7 +91,7 @@ class ScheduleText : private TextReport {
     row("messages", fmt::format("{:.3g} x those of 1f1b", f.messages));
     if (answer.filling) fill(answer, *answer.filling);
     out_ += '\n';
-    out_ += schedule_picture(answer.run, color_);
+    out_ += schedule_picture(answer.run, "stage", amount(answer, f.makespan), color_);
     note("times: " + times(answer));
     note(std::string(k_activations));
     for (const std::string& assumption : answer.assumptions) note(assumption);

@@ -32,6 +32,7 @@ ScheduleAnswer drawn(const SwarmAnswer& answer) {
   run.schedule.micro_batches = answer.problem.micro_batches;
   run.order.stages = peers;
   for (std::int32_t peer = 0; peer < peers; ++peer) run.order.row_device.push_back(peer);
+  run.ticks_per_unit = answer.ticks_per_unit;
   run.result.makespan = answer.outcome.makespan;
   for (const swarm::Run& one : answer.outcome.runs) {
     pipeline::SweepStep step;
@@ -134,7 +135,7 @@ class SwarmText : private TextReport {
     out_ += '\n';
     peers(answer);
     out_ += '\n';
-    out_ += schedule_picture(drawn(answer).run, color_);
+    out_ += schedule_picture(drawn(answer).run, "peer", amount(answer, outcome.makespan), color_);
     for (const std::string& assumption : answer.assumptions) out_ += wrapped(assumption, "note: ", "      ");
     return std::move(out_);
   }
@@ -142,7 +143,8 @@ class SwarmText : private TextReport {
  private:
   static std::string amount(const SwarmAnswer& answer, core::Picoseconds ticks) {
     const Fraction time = in_units(answer, ticks);
-    return answer.unit.empty() ? to_string(time) : aligned_time(time.value() * answer.seconds_per_unit);
+    return answer.unit.empty() ? fmt::format("{:.6g}", time.value())
+                               : aligned_time(time.value() * answer.seconds_per_unit);
   }
   void row(std::string_view name, const std::string& value) { line("  {:<18}{}", name, value); }
   void peers(const SwarmAnswer& answer) {
@@ -192,6 +194,6 @@ void write_json(const SwarmAnswer& answer, const Tool& tool, const Sink& sink) {
 }
 
 std::string text(const SwarmAnswer& answer, const TextStyle& style) { return SwarmText(style.color).run(answer); }
-std::string svg(const SwarmAnswer& answer) { return svg(drawn(answer)); }
+std::string svg(const SwarmAnswer& answer) { return schedule_svg(drawn(answer), figures(answer).schedule, "peer"); }
 
 }  // namespace cairn::report

@@ -1,6 +1,9 @@
 // What text reports share: lines without trailing blanks, and colour.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <string>
@@ -23,6 +26,18 @@ inline std::string grouped(std::int64_t value) {
   std::string digits = std::to_string(value < 0 ? -value : value);
   for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
   return value < 0 ? "-" + digits : digits;
+}
+
+// 1.01 G: of words and operations SI prefixes, beside binary ones of bytes.
+inline std::string si_count(double count, int digits = 4) {
+  constexpr double k_written_out = 1e4;
+  constexpr std::array<std::pair<double, const char*>, 5> k_prefixes{
+      {{1e15, " P"}, {1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}}};
+  const double rounded = count * (1.0 + 0.5 * std::pow(10.0, -digits));  // 999.96 k at four digits is 1 M
+  if (count >= k_written_out)
+    for (const auto& [size, prefix] : k_prefixes)
+      if (rounded >= size) return fmt::format("{:.{}g}{}", count / size, digits, prefix);
+  return fmt::format("{:.{}g}", count, std::max(digits, 4));
 }
 
 class TextReport {

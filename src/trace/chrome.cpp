@@ -1,5 +1,6 @@
 #include "cairn/trace/chrome.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <unordered_map>
@@ -20,6 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<std::string_view, plan::k_streams> k_threads{
     "compute", "host", "tensor parallel", "context parallel", "data parallel", "expert parallel", "tensor parallel in experts",
     "copies from host", "copies to host", "drives", "host cores", "fetched", "fetched next", "to the next stage", "to the previous stage", "arrivals"};
+constexpr std::size_t k_passes = plan::k_streams;  // the thread above those of the streams
 constexpr std::size_t k_chunk = std::size_t{1} << 16;  // bytes handed to the sink at once
 constexpr Picoseconds k_picoseconds_per_microsecond = 1'000'000;
 
@@ -87,9 +89,14 @@ class Writer {
         if (from.stage >= 0 && at(from.stage) != stage) consumed_[at(from.stage)][at(from.position)] = true;
   }
 
-  void write(const predict::EventResult& result) {
+  void write(const predict::Prediction& prediction) {
+    const predict::EventResult& result = *prediction.event;
     text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
-    for (const predict::StageTimeline& timeline : result.timelines) stage(timeline);
+    for (const predict::StageTimeline& timeline : result.timelines) {
+      stage(timeline);
+      idle_until(result.makespan.time);
+      memory(timeline.stage, prediction.memory.stages[at(timeline.stage)].over_time);
+    }
     for (const predict::UnitUse& use : result.uses) counter(result.units[use.unit].name, use);
     text_ += "\n]}\n";
     sink_(text_);
@@ -111,27 +118,60 @@ class Writer {
     timeline_ = &timeline;
     next_.fill(0);
     named_.fill(false);
+    passes_end_ = 0;
     event(fmt::format(R"("name":"process_name","ph":"M","pid":{},"args":{{"name":"stage {}"}})", stage_, stage_));
     event(fmt::format(R"("name":"process_sort_index","ph":"M","pid":{},"args":{{"sort_index":{}}})", stage_, stage_));
     const auto row = program_.row(stage_);
     const std::vector<const plan::Pass*> passes = predict::passes_of(program_, stage_);
     for (std::size_t position = 0; position < passes.size(); ++position) {
       pass_ = static_cast<std::int32_t>(position);
-      if (position < row.size()) {
+      computes_ = position < row.size();
+      std::string name;
+      if (computes_) {
         const pipeline::Operation& operation = program_.schedule->operations[at(row[position].operation)];
+        name = pipeline::short_name(operation, program_.schedule->chunks);
         pass_arguments_ = fmt::format(R"(,"pass":"{}","micro_batch":{},"chunk":{}}})", pipeline::name(operation.phase),
                                       operation.micro_batch, operation.chunk);
       } else {
-        pass_arguments_ = R"(,"pass":"end of the step"})";
+        name = predict::k_end_of_step[position - row.size()];
+        pass_arguments_ = fmt::format(R"(,"pass":"{}"}})", name);
       }
+      pass_span_ = {};
       const std::int32_t source = producers_[at(stage_)][position].stage;
       arrived_ = source < 0 || source == stage_;
       sent_ = {};
       for (const plan::BlockRun& run : passes[position]->runs)
         for (std::int64_t repeat = 0; repeat < run.count; ++repeat) block(*run.block);
       if (consumed_[at(stage_)][position] && sent_.thread >= 0) flow('s', stage_, pass_, sent_.start, sent_.thread);
+      pass(name);
     }
     for (std::size_t stream = 0; stream < plan::k_streams; ++stream) CAIRN_ASSERT(next_[stream] == timeline.steps[stream].size());
+  }
+
+  // One slice from the start of the pass's first operator to the end of its last, of the end of the step from its first
+  // transfer on, as far as nothing else ran.
+  void pass(std::string_view name) {
+    const predict::Span span{.start = std::max(pass_span_.start, passes_end_), .end = pass_span_.end};
+    if (span.start >= span.end) return;
+    idle_until(span.start);
+    pass_slice(name, "pass", span, "{" + pass_arguments_.substr(1));
+  }
+
+  void idle_until(Picoseconds time) {
+    if (passes_end_ < time) pass_slice("idle", "idle", {.start = passes_end_, .end = time}, "{}");
+  }
+
+  void pass_slice(std::string_view name, std::string_view category, const predict::Span& span, std::string_view arguments) {
+    name_thread(k_passes, "passes", 0);
+    event(fmt::format(R"("name":"{}","cat":"{}","ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{})", name, category,
+                      microseconds(span.start), microseconds(span.end - span.start), stage_, k_passes, arguments));
+    passes_end_ = span.end;
+  }
+
+  void memory(std::int32_t stage, const std::vector<predict::MemorySample>& samples) {
+    for (const predict::MemorySample& sample : samples)
+      event(fmt::format(R"("name":"allocated memory","ph":"C","ts":{},"pid":{},"args":{{"bytes":{}}})",
+                        microseconds(sample.time), stage, sample.bytes));
   }
 
   void counter(const std::string& unit, const predict::UnitUse& use) {
@@ -170,14 +210,20 @@ class Writer {
     const predict::Span span = spans[next_[at(stream)]++];
     if (span.end == span.start) return span;
     const auto thread = static_cast<std::int32_t>(stream);
-    if (!named_[at(stream)]) {
-      named_[at(stream)] = true;
-      event(fmt::format(R"("name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}})", stage_, thread, k_threads[at(stream)]));
-      event(fmt::format(R"("name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}})", stage_, thread, thread));
-    }
+    name_thread(at(stream), k_threads[at(stream)], at(stream) + 1);
+    if (stream == Stream::compute || (!computes_ && stream != Stream::host))
+      pass_span_ = {.start = pass_span_.end > 0 ? std::min(pass_span_.start, span.start) : span.start,
+                    .end = std::max(pass_span_.end, span.end)};
     event(fmt::format(R"("name":{},"cat":"{}","ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{}{})", name, category,
                       microseconds(span.start), microseconds(span.end - span.start), stage_, thread, arguments, pass_arguments_));
     return span;
+  }
+
+  void name_thread(std::size_t thread, std::string_view name, std::size_t place) {
+    if (named_[thread]) return;
+    named_[thread] = true;
+    event(fmt::format(R"("name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}})", stage_, thread, name));
+    event(fmt::format(R"("name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}})", stage_, thread, place));
   }
 
   // One end of the arrow that belongs to what `pass` of `from` sends. Its head binds to the slice that starts at `time`.
@@ -203,16 +249,19 @@ class Writer {
   std::int32_t pass_ = 0;
   const predict::StageTimeline* timeline_ = nullptr;
   std::array<std::size_t, plan::k_streams> next_{};
-  std::array<bool, plan::k_streams> named_{};
+  std::array<bool, plan::k_streams + 1> named_{};
   std::string pass_arguments_;
+  bool computes_ = false;     // the pass is one of the schedule's, none of the end of the step
+  predict::Span pass_span_;   // of its operators so far
+  Picoseconds passes_end_ = 0;
   bool arrived_ = false;
   Sent sent_;
 };
 
 }  // namespace
 
-void write_chrome(const plan::Program& program, const predict::EventResult& event, const Sink& sink) {
-  Writer(program, sink).write(event);
+void write_chrome(const plan::Program& program, const predict::Prediction& prediction, const Sink& sink) {
+  Writer(program, sink).write(prediction);
 }
 
 }  // namespace cairn::trace

@@ -433,3 +433,30 @@ TEST_CASE("bound: exchanges that are none are refused") {
   bound_refused({"all-reduce p=16 n=5", "--cluster", "dgx-h100", "--set", "nods=2"}, "did you mean 'nodes'?");
   bound_refused({"all-reduce p=16 n=5", "--set", "nodes=2"}, "add --cluster NAME");
 }
+
+TEST_CASE("bound: the words of a proof are explained where they are used", "[bound]") {
+  const std::string product = run({"bound", "matmul m=512 n=512 k=512", "--fast", "1024"}).out;
+  INFO(product);
+  for (const char* said :
+       {"projection: so many values", "in a row: the work is cut", "compulsory: every input", "sums stay: a tile"})
+    CHECK(product.find(said) != std::string::npos);
+  for (const char* unused : {"wavefront: ", "convex partition: ", "disjoint parts: "})
+    CHECK(product.find(unused) == std::string::npos);
+  // Here the compulsory bound is the best: it is no other one.
+  const std::string small = run({"bound", "matmul m=8 n=8 k=8", "--fast", "1024"}).out;
+  CHECK(small.find("Other lower bounds") == std::string::npos);
+  const std::string layer =
+      run({"bound", "--model", "bert-large", "--layer", "1", "--batch", "8", "--accelerator", "v100-sxm2-32gb"}).out;
+  // 2 x 4096 x 1024 x 3072 = 25.8 G: no B beside bytes.
+  CHECK(layer.find(" 25.8 G ") != std::string::npos);
+  CHECK(layer.find("25.8 B") == std::string::npos);
+  CHECK(layer.find("MUE: data-movement utilisation") != std::string::npos);
+}
+
+TEST_CASE("bound: a trace that does not say where its operations end is told how they are written", "[bound]") {
+  const std::string help = run({"bound", "--help"}).out;
+  CHECK(help.find("a = x + y, line by line: w 0, w 8, op, r 0, r 8, w 16, op") != std::string::npos);
+  bound_refused({"--trace", write_file("unended.trace", "w 1\nw 2\nr 1\nr 2\nw 3\n"), "--fast", "30"},
+                "a line 'op' ends an operation");
+  bound_refused({"--trace", write_file("unplaced.trace", "r 7\nw 3\n"), "--fast", "30"}, "by lines 'w 7' and 'op'");
+}

@@ -53,6 +53,7 @@ std::vector<Writer> writers() {
   return {{"run", {"run", k_experiment, "--json", "-o", "OUT"}},
           {"run as text", {"run", k_experiment, "-o", "OUT"}},
           {"timeline", {"run", "llama3-8b-fsdp-dgx-h100", "--trace", "OUT"}},
+          {"memory, picture", {"run", k_experiment, "--memory-svg", "OUT"}},
           {"batch", {"run", "--batch", batch, "--engine", "analytic", "-o", "OUT"}},
           {"schedule", {"schedule", "1f1b", "--stages", "8", "--micro-batches", "4096", "--json", "-o", "OUT"}},
           {"schedule, picture", {"schedule", "1f1b", "--stages", "8", "--micro-batches", "64", "--svg", "OUT"}},
@@ -374,4 +375,24 @@ TEST_CASE("Moves are not written over a file that only a bare name told of") {
       .environment = {{"CAIRN_CONFIGS", folder}}});
   CHECK(outcome.code == 2);
   CHECK(content(file) == before);
+}
+
+TEST_CASE("A file whose name ends in .gz is compressed, the same bytes every time") {
+  const std::string folder = fresh("compressed");
+  const std::string plain = folder + "/step.json", packed = folder + "/step.json.gz", again = folder + "/again.json.gz";
+  for (const std::string& file : {plain, packed, again})
+    CHECK(run({"run", "llama3-8b-fsdp-dgx-h100", "--trace", file}).code == 0);
+  const std::string bytes = content(packed);
+  REQUIRE(bytes.size() > 10);
+  // RFC 1952: two bytes that say gzip, deflate, no flags, so no name, and no time.
+  CHECK(bytes.substr(0, 8) == std::string("\x1f\x8b\x08\0\0\0\0\0", 8));
+  CHECK(bytes == content(again));
+  CHECK(10 * bytes.size() < content(plain).size());
+  REQUIRE(std::system(("gzip -dc " + packed + " > " + folder + "/unpacked").c_str()) == 0);
+  CHECK(content(folder + "/unpacked") == content(plain));
+  // Any result is, and a batch line by line.
+  const std::string lines = write_file("compressed.jsonl", "{\"file\": \"llama3-8b-fsdp-dgx-h100\"}\n{\"file\": \"nowhere\"}\n");
+  CHECK(run({"run", "--batch", lines, "-q", "-o", folder + "/lines.gz"}).code == 2);
+  REQUIRE(std::system(("gzip -dc " + folder + "/lines.gz > " + folder + "/lines").c_str()) == 0);
+  CHECK(content(folder + "/lines") == run({"run", "--batch", lines, "-q"}).out);
 }

@@ -122,6 +122,35 @@ TEST_CASE("schedule: pictures that can be read", "[schedule]") {
   for (const char* said : {">stage 7<", "makespan 106.5", ">time<", ">31<", "in a box: its micro-batch",
                            "pale: chunks or directions of odd number"})
     CHECK(drawn.find(said) != std::string::npos);
+  // Peers of a swarm are rows like any other. The one of the second stage works on end from 1 on, 4 x (1 + 2) units; the
+  // last gradient takes 2 more.
+  std::vector<std::string> swarm{"swarm", "--stages", "2", "--micro-batches", "4", "--peers", "1,1/1"};
+  CHECK(schedule_answer(swarm)["result"]["makespan"] == 15.0);
+  swarm.insert(swarm.begin(), "schedule");
+  CHECK(run(swarm).out.find("peer\n   0  |F0-") != std::string::npos);
+  swarm.insert(swarm.end(), {"--svg", picture});
+  CHECK(run(swarm).code == 0);
+  for (const char* said : {">peer 2<", "makespan 15, bubble", ">time<", ">15</text>"})
+    CHECK(content(picture).find(said) != std::string::npos);
+}
+
+TEST_CASE("schedule: a picture names its rows and its time, and leaves out rows in which nothing takes time", "[schedule]") {
+  // gpipe: (2 + 2 - 1) (F + B + W) = 3 x 3 units of 3 columns.
+  const std::string text = run({"schedule", "gpipe", "--stages", "2", "--micro-batches", "2"}).out;
+  CHECK(text.find("stage\n   0  |") != std::string::npos);
+  CHECK(text.find("time   0" + std::string(25, ' ') + "9\n") != std::string::npos);
+  // Copies to the host that take no time, then such as take half a unit.
+  const std::vector<std::string> command{"schedule", "pipeoffload", "--stages", "4", "--micro-batches", "8", "--svg", scratch() + "/beside.svg"};
+  CHECK(run(command).out.find("0' |") == std::string::npos);
+  CHECK(content(scratch() + "/beside.svg").find("beside") == std::string::npos);
+  CHECK(content(scratch() + "/beside.svg").find("offload<") == std::string::npos);
+  std::vector<std::string> slow = command;
+  slow.insert(slow.end(), {"--copy", "1/2"});
+  const std::string shown = run(slow).out;
+  CHECK(shown.find("0' |") != std::string::npos);
+  CHECK(shown.find("; 0' runs beside the computation of stage 0") != std::string::npos);
+  for (const char* said : {">stage 3, beside<", ">offload<", "beside: what runs next to the computation of a stage"})
+    CHECK(content(scratch() + "/beside.svg").find(said) != std::string::npos);
 }
 
 TEST_CASE("schedule: one of the user's own", "[schedule]") {

@@ -252,6 +252,11 @@ TEST_CASE("A timeline is written beside the result") {
   CHECK(outcome.code == 0);
   CHECK(json::parse(outcome.out)["schema"] == "cairn.run/1");
   CHECK(json::parse(content(file))["traceEvents"].size() > 1000);
+  CHECK(outcome.err.find("written " + file + ", open it at https://ui.perfetto.dev\n") != std::string::npos);
+  CHECK(run({"run", k_fits, "--trace", file, "--json", "-q"}).err.empty());
+  for (const char* option : {"--trace", "--memory-svg"})
+    refused({"run", "--batch", write_file("shown.jsonl", "{\"file\": \"llama3-70b-64xdgx-h100\"}\n"), option, file},
+            {option, "run it without --batch"});
 }
 
 TEST_CASE("long work shows how far it has come, on terminals only") {

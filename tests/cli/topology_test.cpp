@@ -93,7 +93,8 @@ TEST_CASE("topology: pictures", "[topology]") {
   CHECK(drawn.find("<svg ") == 0);
   std::size_t circles = 0;
   for (std::size_t at = drawn.find("<circle"); at != std::string::npos; at = drawn.find("<circle", at + 1)) ++circles;
-  CHECK(circles == 8);
+  CHECK(circles == 8 + 1);  // of its endpoints and of the legend
+  for (const char* said : {">endpoint<", ">switch<", "GB/s</text>"}) CHECK(drawn.find(said) != std::string::npos);
   CHECK(content(dot).find("n0 -> n8") != std::string::npos);
   refused({"topology", "torus-1024", "--svg", svg}, {"1024 nodes", "at most 400"});
 }

@@ -115,13 +115,13 @@ TEST_CASE("A message leaves at one end and arrives at the other", "[predict][sha
   CHECK(dgx.share("inter in", message, true) == Approx(0.5));
   CHECK(dgx.share("inter in", message) == 0.0);
   for (const bool at_receiver : {false, true}) {
-    CHECK(dgx.share("device memory", message, at_receiver) == Approx(25.0 / dgx.unit("device memory")->capacity * 1e9));
+    CHECK(dgx.share("memory bandwidth", message, at_receiver) == Approx(25.0 / dgx.unit("memory bandwidth")->capacity * 1e9));
     CHECK(dgx.share("multiprocessors", message, at_receiver) == Approx(2.0 / 132));
   }
   // A collective holds 16 and passes what it sends twice through memory.
   const plan::Transfer inside = over(plan::Collective::all_gather, 8, 1, 400e6);
   CHECK(dgx.share("multiprocessors", inside) == Approx(16.0 / 132));
-  CHECK(dgx.share("device memory", inside) == Approx(2 * 350e9 / dgx.unit("device memory")->capacity));
+  CHECK(dgx.share("memory bandwidth", inside) == Approx(2 * 350e9 / dgx.unit("memory bandwidth")->capacity));
 }
 
 TEST_CASE("Copies take the host link, and memory on both sides", "[predict][sharing]") {
@@ -133,7 +133,7 @@ TEST_CASE("Copies take the host link, and memory on both sides", "[predict][shar
   const plan::Copy away{.lane = plan::Lane::to_host, .bytes = 11e6};
   CHECK(dgx.share("host link out", away) == Approx(11e9 / link->capacity));
   CHECK(dgx.share("host link in", away) == 0.0);
-  CHECK(dgx.share("device memory", away) == Approx(11e9 / dgx.unit("device memory")->capacity));
+  CHECK(dgx.share("memory bandwidth", away) == Approx(11e9 / dgx.unit("memory bandwidth")->capacity));
   CHECK(dgx.share("host memory", away) == Approx(11e9 / dgx.unit("host memory")->capacity));
   CHECK(dgx.share("multiprocessors", away) == 0.0);
 }
@@ -157,11 +157,11 @@ TEST_CASE("Cards under two PCIe switches share what leads out of their switch", 
 TEST_CASE("Each kind of sharing alone", "[predict][sharing]") {
   const plan::Transfer inside = over(plan::Collective::all_gather, 8, 1, 400e6);
   Cluster links("{file: dgx-h100, nodes: 2}", {.contention = true, .interference = false});
-  CHECK(links.unit("device memory") == nullptr);
+  CHECK(links.unit("memory bandwidth") == nullptr);
   CHECK(links.share("intra out", inside) > 0.0);
   Cluster device("{file: dgx-h100, nodes: 2}", {.contention = false, .interference = true});
   CHECK(device.unit("intra out") == nullptr);
-  CHECK(device.share("device memory", inside) > 0.0);
+  CHECK(device.share("memory bandwidth", inside) > 0.0);
 }
 
 }  // namespace cairn::predict

@@ -1,4 +1,6 @@
 // One Program, two evaluators: with nothing shared and nothing disturbed they agree bit for bit.
+#include <numeric>
+
 #include "cairn/predict/analytic.h"
 #include "cairn/predict/event.h"
 #include "cairn/predict/memory.h"
@@ -61,6 +63,29 @@ struct Case : RandomPlan {
 
 namespace {
 
+// What the samples of one instant or of the whole step end in is what memory accounting knows without any times.
+void require_memory_over_time(const plan::Program& program, const predict::StageTimeline& timeline) {
+  const std::vector<predict::MemorySample> samples = predict::memory_over_time(program, timeline);
+  const plan::CategoryBytes& resident = program.stage(static_cast<std::size_t>(timeline.stage)).resident;
+  REQUIRE_FALSE(samples.empty());
+  REQUIRE(samples.front().time == 0);
+  double most = 0.0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    most = std::max(most, samples[i].bytes);
+    if (i == 0) continue;
+    REQUIRE(samples[i - 1].time <= samples[i].time);
+    REQUIRE(samples[i - 1].bytes != samples[i].bytes);
+    // Of one instant the most and what stays.
+    if (samples[i - 1].time == samples[i].time) {
+      REQUIRE(samples[i - 1].bytes > samples[i].bytes);
+      REQUIRE((i < 2 || samples[i - 2].time < samples[i].time));
+    }
+  }
+  REQUIRE(most == predict::stage_memory(program, timeline.stage).allocated_peak);
+  REQUIRE(samples.back().bytes == std::accumulate(resident.begin(), resident.end(), 0.0));
+  REQUIRE(samples.back().time <= timeline.end);
+}
+
 void require_agreement(const plan::Program& program, predict::PriceTable& prices) {
   predict::Analytic analytic(prices);
   const predict::Makespan expected = analytic.makespan(program);
@@ -77,6 +102,7 @@ void require_agreement(const plan::Program& program, predict::PriceTable& prices
     require_in_order(timeline);
     require_same(timeline, analytic.timeline(program, timeline.stage));
     require_adds_up(program, prices, timeline);
+    require_memory_over_time(program, timeline);
   }
 }
 

@@ -28,6 +28,7 @@ strategy: {tp: 2, pp: 4, dp: 2, zero: 1}
 struct Traced {
   json document;
   core::Picoseconds time = 0;
+  std::vector<double> peaks;  // of the memory report, by stage
 };
 
 Traced traced_run(const std::vector<std::string>& overrides) {
@@ -36,8 +37,10 @@ Traced traced_run(const std::vector<std::string>& overrides) {
   experiment::Job job(experiment::read(node, overrides), config::Loader({std::string(CAIRN_SOURCE_DIR) + "/configs"}));
   const experiment::Result result = job.run(predict::Engine::event, true);
   std::string text;
-  trace::write_chrome(job.program(), *result.prediction.event, [&](std::string_view piece) { text += piece; });
-  return {json::parse(text), result.prediction.time};
+  trace::write_chrome(job.program(), result.prediction, [&](std::string_view piece) { text += piece; });
+  std::vector<double> peaks;
+  for (const predict::StageMemory& stage : result.prediction.memory.stages) peaks.push_back(stage.allocated_peak);
+  return {json::parse(text), result.prediction.time, std::move(peaks)};
 }
 
 // Microseconds with six decimals, back to picoseconds.
@@ -114,12 +117,12 @@ TEST_CASE("Slices say what they are") {
 
 TEST_CASE("Shared units have counters of the share in use") {
   const Traced alone = traced_run({});
-  for (const json& event : alone.document["traceEvents"]) CHECK(event["ph"] != "C");
+  for (const json& event : alone.document["traceEvents"]) CHECK((event["ph"] != "C" || event["name"] == "allocated memory"));
   const Traced traced = traced_run({"simulation.contention=true", "simulation.interference=true"});
   std::map<std::pair<int, std::string>, core::Picoseconds> last;
   std::map<std::string, double> most;
   for (const json& event : traced.document["traceEvents"]) {
-    if (event["ph"] != "C") continue;
+    if (event["ph"] != "C" || event["name"] == "allocated memory") continue;
     const double share = event["args"]["share"];
     CHECK(share >= 0.0);
     CHECK(share <= 1.0);
@@ -130,8 +133,80 @@ TEST_CASE("Shared units have counters of the share in use") {
     CHECK(time <= traced.time);
     most[event["name"]] = std::max(most[event["name"]], share);
   }
-  for (const char* unit : {"intra out", "intra in", "multiprocessors", "device memory"}) {
+  for (const char* unit : {"intra out", "intra in", "multiprocessors", "memory bandwidth"}) {
     INFO(unit);
     CHECK(most[unit] > 0.0);
+  }
+}
+
+TEST_CASE("The passes of micro-batches and idle time tile a stage, each from its first operator to its last") {
+  for (const std::vector<std::string>& overrides :
+       {std::vector<std::string>{}, {"strategy.schedule={kind: interleaved-1f1b, chunks: 2}"}, {"strategy.schedule=zb-h1"},
+        {"strategy.schedule=dualpipe", "strategy.zero=0"}, {"strategy.recompute=full"}}) {
+    const Traced traced = traced_run(overrides);
+    std::map<int, int> passes;  // threads by stage
+    for (const json& event : traced.document["traceEvents"])
+      if (event["name"] == "thread_name" && event["args"]["name"] == "passes") passes[event["pid"]] = event["tid"];
+    REQUIRE(passes.size() == 4);
+    std::map<int, std::vector<Slice>> tiles;
+    // By stage and arguments of a pass: its slice, and the first and last operator on the compute stream, thread 0.
+    std::map<std::pair<int, std::string>, Slice> drawn, computed;
+    std::map<std::string, int> names;
+    for (const json& event : traced.document["traceEvents"]) {
+      if (event["ph"] != "X") continue;
+      const Slice slice{picoseconds(event["ts"]), picoseconds(event["ts"]) + picoseconds(event["dur"])};
+      const int stage = event["pid"];
+      const json& arguments = event["args"];
+      const std::string pass = arguments.value("pass", "") + std::to_string(arguments.value("micro_batch", -1)) + "." +
+                               std::to_string(arguments.value("chunk", -1));
+      if (event["tid"] == passes[stage]) {
+        tiles[stage].push_back(slice);
+        if (event["name"] == "idle") continue;
+        ++names[event["name"]];
+        CHECK(drawn.emplace(std::pair(stage, pass), slice).second);
+      } else if (event["tid"] == 0 && arguments.contains("micro_batch")) {
+        const auto [at, fresh] = computed.try_emplace({stage, pass}, slice);
+        if (!fresh) at->second = {std::min(at->second.start, slice.start), std::max(at->second.end, slice.end)};
+      }
+    }
+    for (auto& [stage, slices] : tiles) {
+      std::sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) { return a.start < b.start; });
+      CHECK(slices.front().start == 0);
+      for (std::size_t i = 1; i < slices.size(); ++i) CHECK(slices[i].start == slices[i - 1].end);
+      CHECK(slices.back().end == traced.time);
+    }
+    for (const auto& [pass, slice] : computed) {
+      INFO(pass.first << " " << pass.second);
+      REQUIRE(drawn.count(pass) == 1);
+      CHECK(drawn[pass].start == slice.start);
+      CHECK(drawn[pass].end == slice.end);
+    }
+    if (overrides.empty()) {
+      // 8 micro-batches on each of 4 stages.
+      for (const char* name : {"F0", "F7", "B0", "B7", "parameter update"}) CHECK(names[name] == 4);
+      CHECK(computed.size() == 2 * 8 * 4);
+    }
+  }
+  const std::string interleaved = traced_run({"strategy.schedule={kind: interleaved-1f1b, chunks: 2}"}).document.dump();
+  CHECK(interleaved.find("\"B3 chunk 1\"") != std::string::npos);
+  const std::string split = traced_run({"strategy.schedule=zb-h1"}).document.dump();
+  for (const char* name : {"\"F3\"", "\"b3\"", "\"w3\""}) CHECK(split.find(name) != std::string::npos);
+}
+
+TEST_CASE("Allocated memory over time peaks where the memory report says") {
+  for (const std::vector<std::string>& overrides :
+       {std::vector<std::string>{}, {"strategy.zero=3"}, {"strategy.recompute=full", "training.framework=torchtitan"}}) {
+    const Traced traced = traced_run(overrides);
+    std::map<int, double> most;
+    core::Picoseconds last = 0;
+    for (const json& event : traced.document["traceEvents"]) {
+      if (event["name"] != "allocated memory") continue;
+      CHECK(event["ph"] == "C");
+      most[event["pid"]] = std::max(most[event["pid"]], event["args"]["bytes"].get<double>());
+      last = std::max(last, picoseconds(event["ts"]));
+    }
+    REQUIRE(most.size() == traced.peaks.size());
+    for (const auto& [stage, bytes] : most) CHECK(bytes == traced.peaks[static_cast<std::size_t>(stage)]);
+    CHECK(last <= traced.time);
   }
 }

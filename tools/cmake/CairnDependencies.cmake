@@ -4,6 +4,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Boost 1.74 REQUIRED)
+find_package(ZLIB REQUIRED)
 
 # Optional: without it `cairn calibrate` says so and exits with 4.
 find_package(Eigen3 3.3 QUIET NO_MODULE)

@@ -44,6 +44,8 @@ enum class Phase : std::uint8_t {
 inline constexpr std::int32_t k_phases = 11;
 
 std::string_view name(Phase phase);
+// F B b w S T O C > < +: in pictures and timelines.
+char letter(Phase phase);
 // The phases that the chain orders by itself.
 constexpr bool on_chain(Phase phase) { return phase <= Phase::weight_gradient; }
 // True for the operations whose result goes to the stage below: backward and input_gradient.
@@ -123,5 +125,7 @@ void validate(const Schedule& schedule);
 
 // "backward of micro-batch 3, chunk 0"
 std::string describe(const Operation& operation);
+// "B3", with several chunks on a device "B3 chunk 0"
+std::string short_name(const Operation& operation, std::int32_t chunks);
 
 }  // namespace cairn::pipeline

@@ -12,8 +12,15 @@
 #include <vector>
 
 #include "cairn/plan/program.h"
+#include "cairn/predict/timeline.h"
 
 namespace cairn::predict {
+
+// From `time` until the next sample, `bytes` were allocated.
+struct MemorySample {
+  core::Picoseconds time = 0;
+  double bytes = 0.0;
+};
 
 struct StageMemory {
   double allocated_peak = 0.0;          // [bytes]
@@ -24,6 +31,7 @@ struct StageMemory {
   double off_device_activations = 0.0;  // their part of either
   plan::CategoryBytes at_peak{};        // adds up to allocated_peak
   std::string phase = {};  // what runs at that moment: "backward of micro-batch 3, chunk 0: decoder backward"
+  std::vector<MemorySample> over_time = {};  // only with EventOptions::all_timelines; its peak is allocated_peak
 };
 
 // What a rank of the stage keeps elsewhere. [bytes]
@@ -35,6 +43,12 @@ struct OffDevice {
 OffDevice off_device(const plan::Program& program, std::int32_t stage);
 
 StageMemory stage_memory(const plan::Program& program, std::int32_t stage);
+
+// The same over time: what is resident, then every change of the sum above, when the compute stream comes to it. Of one
+// instant the most that is held and what stays, so that
+//   max_i bytes(i) = StageMemory::allocated_peak      whatever the durations
+// What other streams hold counts from where the compute stream stood when it was asked for, in issue order like the sum.
+std::vector<MemorySample> memory_over_time(const plan::Program& program, const StageTimeline& timeline);
 
 // What the fullest stage holds for the whole step, plus reserve_factor times the rest of its allocated_peak; without
 // saying why: for searches. [bytes]

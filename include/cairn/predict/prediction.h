@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -92,7 +93,9 @@ struct MemoryLimits {
   double reserved_bytes = 0.0;  // by the process, beside its tensors
   double capacity_bytes = 0.0;  // of the device, to processes
 };
-MemoryReport memory_report(const plan::Program& program, const MemoryLimits& limits);
+// `timelines`: of every stage, for its memory over time; or none.
+MemoryReport memory_report(const plan::Program& program, const MemoryLimits& limits,
+                           std::span<const StageTimeline> timelines = {});
 
 struct PredictionInput {
   const plan::Program& program;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct Gathered {
 
 // The passes of a stage in execution order: its schedule row, then the end of the step.
 std::vector<const plan::Pass*> passes_of(const plan::Program& program, std::int32_t stage);
+inline constexpr std::array<std::string_view, 2> k_end_of_step{"gradient reduction", "parameter update"};
 
 // How often a stage executes each block in the step, in the order of first execution: sums of doubles must not depend
 // on where blocks lie in memory.

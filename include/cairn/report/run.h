@@ -76,6 +76,10 @@ struct TextStyle {
 // For people; ends with a line break.
 std::string text(const Run& run, const TextStyle& style = {});
 
+// Memory of the stages as a picture (SVG): a bar for each at its peak, one rank of it, cut into what is held then, with
+// what the allocator keeps beside and what the system takes; a line at the capacity.
+std::string memory_svg(const Run& run);
+
 // Names of memory categories in reports, parallel to plan::Category.
 std::string_view category_name(plan::Category category);
 
