@@ -53,7 +53,8 @@ class Job::Implementation {
     warnings_ = r_.warnings;
   }
 
-  Result run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress) {
+  Result run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress,
+             Advice advice) {
     predict::EventOptions event = event_options();
     event.all_timelines = all_timelines;
     event.progress = std::move(progress);
@@ -73,7 +74,10 @@ class Job::Implementation {
         .limits = limits()};
     Result result;
     in_place([&] { result.prediction = predict::predict(input); });
-    if (!result.prediction.fits) result.why_not = why_not(result.prediction);
+    if (!result.prediction.fits) {
+      result.why_not = why_not(result.prediction);
+      if (advice == Advice::given) result.why_not->changes = remedies();
+    }
     result.assumptions = assumptions(engine);
     find_extrapolations();
     warn_of_masked_pairs(result.prediction);
@@ -337,7 +341,6 @@ class Job::Implementation {
       result.term = host ? "host" : "storage";
       result.over_by_bytes = host ? memory.host - memory.host_capacity : memory.storage - memory.storage_capacity;
     }
-    result.changes = remedies();
     return result;
   }
 
@@ -364,14 +367,17 @@ class Job::Implementation {
     Remedy result;
     for (const Change* change : changes) {
       change->apply(strategy);
-      for (const std::string& setting : change->settings)
-        if (std::find(result.settings.begin(), result.settings.end(), setting) == result.settings.end())
-          result.settings.push_back(setting);
+      result.settings.push_back(change->setting);
     }
     try {
       Implementation changed(*this, strategy);
       const predict::MemoryReport memory = predict::memory_report(changed.program_, changed.memory_limits());
       if (!predict::fits(memory)) return std::nullopt;
+      const auto follows = [&](const char* key, std::int64_t value, std::int64_t before) {
+        if (value != before) result.settings.push_back(fmt::format("strategy.{}={}", key, value));
+      };
+      follows("dp", changed.r_.strategy.data, r_.strategy.data);
+      follows("micro_batches", changed.r_.strategy.micro_batches, r_.strategy.micro_batches);
       result.memory_bytes = memory.device_peak;
       result.time_s = core::to_seconds(changed.step_time(changed.program_));
       return result;
@@ -452,8 +458,9 @@ Job::Job(const LoadedExperiment& loaded, const config::Loader& loader)
     : implementation_(std::make_unique<Implementation>(loaded, loader)) {}
 Job::~Job() = default;
 
-Result Job::run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress) {
-  return implementation_->run(engine, all_timelines, std::move(progress));
+Result Job::run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress,
+                Advice advice) {
+  return implementation_->run(engine, all_timelines, std::move(progress), advice);
 }
 const Experiment& Job::experiment() const { return implementation_->r_.experiment; }
 const models::TransformerConfig& Job::transformer() const { return implementation_->r_.transformer; }

@@ -22,17 +22,15 @@ class Changes {
 
  private:
   void add(Subject subject, std::string setting, std::function<void(StrategyChoice&)> apply) {
-    changes_.push_back({.subject = subject, .settings = {std::move(setting)}, .apply = std::move(apply)});
+    changes_.push_back({.subject = subject, .setting = std::move(setting), .apply = std::move(apply)});
   }
-  // A degree or the size of a micro-batch: what else follows from it is found again.
+  // A degree or the size of a micro-batch.
   void add_size(Subject subject, const char* key, std::int64_t StrategyChoice::*size, std::int64_t value) {
     add(subject, fmt::format("strategy.{}={}", key, value), [size, value](StrategyChoice& s) {
       s.*size = value;
       s.dp.reset();
       s.micro_batches.reset();
     });
-    if (now_.dp) changes_.back().settings.emplace_back("strategy.dp=null");
-    if (now_.micro_batches) changes_.back().settings.emplace_back("strategy.micro_batches=null");
   }
 
   void sizes() {
@@ -46,28 +44,46 @@ class Changes {
     if (now_.micro_batch > 1) add_size(Subject::micro_batch, "micro_batch", &StrategyChoice::micro_batch, 1);
   }
 
-  // Of the keys of `zero`, what only a map can say must stay.
-  bool says_more() const {
-    const Zero& zero = now_.zero;
-    return zero.shard || zero.replicate || zero.prefetch || zero.reshard_after_forward || zero.offload;
+  // What `zero` says beyond the defaults, so that an experiment that is written out in full is told the same.
+  Zero said_of_zero() const {
+    Zero zero = now_.zero;
+    if (zero.shard == r_.strategy.data) zero.shard = zero.replicate = std::nullopt;
+    if (zero.prefetch == r_.framework.sharding.prefetch) zero.prefetch.reset();
+    if (zero.reshard_after_forward == r_.framework.sharding.reshard_after_forward) zero.reshard_after_forward.reset();
+    return zero;
+  }
+  static std::string text(const Zero& zero) {
+    std::string keys;
+    const auto key = [&](const char* name, const auto& value) {
+      if (value) keys += fmt::format(", {}: {}", name, *value);
+    };
+    key("shard", zero.shard);
+    key("replicate", zero.replicate);
+    key("prefetch", zero.prefetch);
+    key("reshard_after_forward", zero.reshard_after_forward);
+    if (zero.offload)
+      keys += zero.offload->optimizer ? ", offload: {optimizer: host}" : ", offload: {activations: host}";
+    return keys.empty() ? fmt::format("{}", zero.stage) : fmt::format("{{stage: {}{}}}", zero.stage, keys);
   }
 
   void sharding() {
-    for (std::int64_t stage = now_.zero.stage + 1; stage <= 3; ++stage)
-      add(Subject::sharding, fmt::format("strategy.zero{}={}", says_more() ? ".stage" : "", stage),
-          [stage](StrategyChoice& s) { s.zero.stage = stage; });
-    if (!r_.machine.cluster.value.host || now_.zero.offload) return;
-    const auto offload = [&](const char* what, std::optional<Place> OffloadChoice::*home) {
-      add(Subject::sharding,
-          says_more() ? fmt::format("strategy.zero.offload={{{}: host}}", what)
-                      : fmt::format("strategy.zero={{stage: {}, offload: {{{}: host}}}}", now_.zero.stage, what),
-          [home](StrategyChoice& s) {
-            s.zero.offload.emplace();
-            *s.zero.offload.*home = Place::host;
-          });
+    if (now_.zero.offload) return;  // of which a change would have to say everything again
+    const auto shard = [&](const Zero& zero) {
+      add(Subject::sharding, "strategy.zero=" + text(zero), [zero](StrategyChoice& s) { s.zero = zero; });
     };
-    offload("activations", &OffloadChoice::activations);
-    offload("optimizer", &OffloadChoice::optimizer);
+    const Zero now = said_of_zero();
+    for (std::int64_t stage = now.stage + 1; stage <= 3; ++stage) {
+      Zero more = now;
+      more.stage = stage;
+      shard(more);
+    }
+    if (!r_.machine.cluster.value.host) return;
+    for (std::optional<Place> OffloadChoice::*home : {&OffloadChoice::activations, &OffloadChoice::optimizer}) {
+      Zero away = now;
+      away.offload.emplace();
+      *away.offload.*home = Place::host;
+      shard(away);
+    }
   }
 
   void recomputation() {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "run_words.h"
 #include "text_report.h"
@@ -11,11 +12,11 @@ namespace {
 
 constexpr std::size_t k_columns = 80;
 constexpr std::size_t k_lines = 24;
-constexpr std::size_t k_causes = 4;       // shown one by one
-constexpr std::size_t k_bar_columns = 8;  // columns of a bar at 100 %
-constexpr double k_shown_share = 0.005;   // of the step: causes below it are added up
-constexpr std::size_t k_notes = 3;        // at most
-constexpr std::size_t k_few_remedies = 3;     // shown
+constexpr std::size_t k_causes = 4;        // shown one by one
+constexpr std::size_t k_bar_columns = 8;   // columns of a bar at 100 %
+constexpr double k_shown_share = 0.005;    // of the step: causes below it are added up
+constexpr std::size_t k_notes = 3;         // at most
+constexpr std::size_t k_few_remedies = 3;  // shown
 constexpr double k_seconds_per_day = 86400.0;
 
 // The answer on one screen, the most important first.
@@ -137,11 +138,11 @@ class RunScreen : private TextReport {
 
   void remedy(const experiment::WhyNot& reason) {
     if (reason.changes.empty()) return sentence(fmt::format("What would make it fit: {}", k_no_remedy), "", 2);
-    row("What would make it fit, the fastest first:");
+    row("What would make it fit, with --set, the fastest first:");
     for (std::size_t i = 0; i < std::min(k_few_remedies, reason.changes.size()); ++i) {
       const experiment::Remedy& each = reason.changes[i];
       row(fmt::format("  {:>10} {:>9}  {}", aligned_time(each.time_s), bytes(each.memory_bytes),
-                      clipped(joined(each.settings), k_columns - 24)));
+                      clipped(fmt::format("{}", fmt::join(each.settings, " ")), k_columns - 24)));
     }
   }
 

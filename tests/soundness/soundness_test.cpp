@@ -149,7 +149,7 @@ class Checker {
         continue;  // a split that this model does not allow
       }
       if (program->mesh.ranks() > machine.network.gpus()) continue;
-      const double time_s = core::to_seconds(analytic.makespan(*program).time);
+      const double time_s = core::to_seconds(predict::step_time(*program, analytic, pricer));
       const loopnest::Sizes sizes{.batch = strategy.micro_batch, .sequence = sequence};
       const double flops =
           3.0 * static_cast<double>(strategy.micro_batches * strategy.data) * model.forward_flops(sizes, true);

@@ -51,6 +51,8 @@ enum class Naming : std::uint8_t {
   in_full,  // all are laid in
 };
 
+enum class Advice : std::uint8_t { given, none };
+
 class Job {
  public:
   // Throws core::ConfigurationError with places when the experiment contradicts itself, its model or its cluster.
@@ -59,9 +61,9 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // `progress` is told how far a simulation has come.
+  // `progress` is told how far a simulation has come. Advice::none: changes of a plan that does not fit are not tried.
   Result run(predict::Engine engine, bool all_timelines = false,
-             std::function<void(std::size_t done, std::size_t of)> progress = {});
+             std::function<void(std::size_t done, std::size_t of)> progress = {}, Advice advice = Advice::given);
 
   const Experiment& experiment() const;
   const models::TransformerConfig& transformer() const;
