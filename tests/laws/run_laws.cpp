@@ -236,8 +236,8 @@ std::vector<Breach> document_breaches(const Json& experiment, const Outcome& out
   }
   Json other = Json::parse(fed_back.document());
   // What the experiment left open may be changed otherwise than what its echo says.
-  for (Json* result : {&other["result"], &parsed["result"]})
-    if (Json& reason = (*result)["why_not"]; !reason.is_null()) reason.erase("changes");
+  for (Json* answer : {&other["result"], &parsed["result"]})
+    if (Json& reason = (*answer)["why_not"]; !reason.is_null()) reason.erase("changes");
   if (other["result"] != parsed["result"])
     result.push_back({"the echo is the experiment that ran", "its result differs"});
   else if (Json named = other; named["sources"] = parsed["sources"], named.dump() != parsed.dump())
