@@ -335,12 +335,12 @@ class BoundText : private TextReport {
   // What the methods above are called, in plain words.
   void words() {
     std::vector<std::string_view> methods;
-    if (answer_.fast > 0)
+    if (answer_.upper) methods.push_back(answer_.upper->method);
+    if (answer_.fast > 0) {
       for (const pebble::LowerBound& bound : answer_.lower)
         if (bound.words > 0) methods.push_back(bound.method);
-    if (answer_.upper) methods.push_back(answer_.upper->method);
-    for (const pebble::Part& part : answer_.fast > 0 ? answer_.best().parts : std::vector<pebble::Part>())
-      methods.push_back(part.what);
+      for (const pebble::Part& part : answer_.best().parts) methods.push_back(part.what);
+    }
     const std::vector<BoundWord> found = bound_words(methods);
     if (found.empty()) return;
     line("");
