@@ -47,9 +47,11 @@ int run_one(const RunArguments& arguments, Context& context) {
   Output output(arguments.result.output, context.read);
   const Stopwatch running;
   ProgressLine progress(context.common);
+  const bool as_text = !arguments.result.json && !arguments.result.csv;
   const experiment::Result result =
       job.run(arguments.engine, !arguments.trace.empty(),
-              [&](std::size_t done, std::size_t of) { progress.show("simulated", done, of); });
+              [&](std::size_t done, std::size_t of) { progress.show("simulated", done, of); },
+              as_text ? experiment::Advice::effects : experiment::Advice::changes);
   progress.clear();
   const double running_s = running.seconds();
 

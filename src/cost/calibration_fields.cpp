@@ -272,6 +272,7 @@ void describe(config::Fields& f, Fabrics& x) {
   f.map("fabrics", x.all, {.required = true}, [](Value& v, Fabric& fabric) {
     v.object([&fabric](Fields& g) {
       provenance(g, fabric.provenance);
+      fabric.laws.fitted = fabric.provenance.evidence == Evidence::fitted;
       g.number("efficiency", fabric.laws.efficiency, {.required = true, .maximum = 1.0, .positive = true});
       g.number("congestion_domains", fabric.laws.congestion_domains, {.doc = "m0; absent: flat", .positive = true});
       seconds(g, "step", fabric.laws.step_s, "software cost of one step");

@@ -5,12 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "cairn/core/format_units.h"
 #include "domain_transfer.h"
 
 namespace cairn::cost {
 namespace {
 
 constexpr std::string_view k_bytes = "bytes";
+constexpr std::string_view k_ranks = "ranks";
 
 const MeasuredRange* find(const FitRecord& record, std::string_view dimension) {
   const auto found = std::find_if(record.ranges.begin(), record.ranges.end(),
@@ -62,17 +64,23 @@ void Extrapolation::see(Collective collective, double bytes, const GroupBinding&
     if (const MeasuredRange* measured = find(*fit.fit, k_bytes)) widen(sizes, *measured);
   }
   const std::string family = fmt::format("{} inside a domain", name(collective));
-  if (ranks && collective != Collective::send_recv) see(family, "ranks", static_cast<double>(inside), *ranks);
+  if (ranks && collective != Collective::send_recv) see(family, k_ranks, static_cast<double>(inside), *ranks);
   const GroupBinding within{.size = group.size, .ranks_per_domain = inside, .across = group.across};
   if (sizes) see(family, k_bytes, bytes_inside(collective, bytes, within), *sizes);
 }
 
 std::vector<std::string> Extrapolation::sentences() const {
   std::vector<std::string> result;
-  for (const auto& [family, worst] : families_)
-    result.push_back(
-        fmt::format("{}: {} = {:.0f} lies outside the calibration's {:.0f} to {:.0f} by a factor of {:.3g}", family,
-                    worst.dimension, worst.x, worst.range.least, worst.range.largest, worst.factor));
+  for (const auto& [family, worst] : families_) {
+    const auto size = [&](double x) {
+      return worst.dimension == k_bytes ? core::format(core::Bytes::from_base(x)) : fmt::format("{:.0f}", x);
+    };
+    const std::string what = worst.dimension == k_bytes   ? "of " + size(worst.x)
+                             : worst.dimension == k_ranks ? fmt::format("over {} ranks", size(worst.x))
+                                                          : fmt::format("with {} = {}", worst.dimension, size(worst.x));
+    result.push_back(fmt::format("{} {}: measured from {} to {} only; {:.3g} times beyond, the fitted law is taken to go on", family,
+                                 what, size(worst.range.least), size(worst.range.largest), worst.factor));
+  }
   return result;
 }
 

@@ -131,7 +131,7 @@ TransferTime transfer_time(Collective collective, double bytes, const GroupBindi
                    : inner > 1                            ? Algorithm::hierarchical
                    : collective == Collective::all_to_all ? Algorithm::pairwise
                                                           : Algorithm::ring;
-  time.basis = Basis::assumed;
+  time.basis = laws.fabric.fitted ? inside.basis : Basis::assumed;
   return time;
 }
 

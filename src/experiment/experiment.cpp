@@ -31,6 +31,12 @@ void describe(Value& value, GlobalBatch& batch) {
        {Form::word, [&](Value& v) { v.quantity(batch.tokens, config::Dimension::tokens, {.positive = true}); }}});
 }
 
+void describe(Value& value, TokenCount& count) {
+  value.one_of(
+      0, {{Form::number, [&](Value& v) { v.number(count.tokens, {.positive = true}); }},
+          {Form::word, [&](Value& v) { v.quantity(count.tokens, config::Dimension::tokens, {.positive = true}); }}});
+}
+
 void describe(Fields& fields, KernelChoice& kernels) {
   using hardware::AttentionKernel;
   using hardware::LossKernel;
@@ -84,6 +90,9 @@ void describe(Fields& fields, Training& training) {
                {.doc = "tokens per sequence", .required = true, .minimum = 1, .maximum = 1 << 26});
   fields.value("global_batch", training.global_batch,
                {.doc = "sequences per optimizer step, or tokens as in '4 Mi tokens'", .required = true});
+  fields.value("tokens", training.tokens,
+               {.doc = "tokens of the whole training, as in 15e12 or '15 T tokens': the answer then says its days, "
+                       "accelerator hours and price"});
   fields.node("precision", training.precision,
               {.doc = "recipe of configs/precision, or {recipe, overriding keys}, see `cairn schema precision`; default bf16"});
   fields.value(

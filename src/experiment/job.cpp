@@ -1,18 +1,18 @@
 #include "cairn/experiment/job.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
 #include "cairn/experiment/stage_costs.h"
-#include "cairn/hardware/running_costs.h"
 #include "cairn/pipeline/balanced_split.h"
 #include "cairn/plan/token_halves.h"
 #include "cairn/predict/machine_demands.h"
+#include "assumptions.h"
 #include "remedies.h"
 #include "resolve.h"
 #include "write_out.h"
@@ -76,12 +76,13 @@ class Job::Implementation {
     in_place([&] { result.prediction = predict::predict(input); });
     if (!result.prediction.fits) {
       result.why_not = why_not(result.prediction);
-      if (advice == Advice::given) result.why_not->changes = remedies();
+      if (advice != Advice::none) result.why_not->changes = remedies();
     }
-    result.assumptions = assumptions(engine);
+    result.assumptions = assumptions(r_, *pricer_, engine);
     find_extrapolations();
     warn_of_masked_pairs(result.prediction);
     warn_of_bounds(result.prediction);
+    if (advice == Advice::effects) result.effects = effects(engine, result);
     return result;
   }
 
@@ -344,10 +345,10 @@ class Job::Implementation {
     return result;
   }
 
-  // The same job with another strategy; of the files nothing is read again.
-  Implementation(const Implementation& other, const StrategyChoice& strategy) : home_(other.home_), loader_(other.loader_) {
+  // The same job but for one change; of the files nothing is read again.
+  Implementation(const Implementation& other, const std::function<void(Resolved&)>& change)
+      : home_(other.home_), loader_(other.loader_) {
     r_.experiment = other.r_.experiment;
-    r_.experiment.strategy = strategy;
     r_.origins = other.r_.origins;
     r_.transformer = other.r_.transformer;
     r_.machine = other.r_.machine;
@@ -355,6 +356,7 @@ class Job::Implementation {
     r_.framework = other.r_.framework;
     r_.calibration = other.r_.calibration;
     r_.carried = other.r_.carried;
+    change(r_);
     core::Diagnostics diagnostics;
     resolve_strategy(r_, diagnostics);
     diagnostics.raise_if_errors();
@@ -370,7 +372,7 @@ class Job::Implementation {
       result.settings.push_back(change->setting);
     }
     try {
-      Implementation changed(*this, strategy);
+      Implementation changed(*this, [&](Resolved& resolved) { resolved.experiment.strategy = strategy; });
       const predict::MemoryReport memory = predict::memory_report(changed.program_, changed.memory_limits());
       if (!predict::fits(memory)) return std::nullopt;
       const auto follows = [&](const char* key, std::int64_t value, std::int64_t before) {
@@ -405,52 +407,31 @@ class Job::Implementation {
     return result;
   }
 
-  // What work that overlaps does to each other, and what of that is left out.
-  void add_sharing(predict::Engine engine, std::set<std::string>& all) const {
-    const Simulation& simulation = r_.experiment.simulation;
-    const bool simulated = engine != predict::Engine::analytic;
-    const bool links = simulated && simulation.contention;
-    const bool device = simulated && simulation.interference;
-    if (links)
-      all.insert(
-          "transfers that overlap share their ranks' links max-min fairly, up to the stated bandwidth; switches and "
-          "cables between nodes are not shared beyond a node's own ports (simulation.contention)");
-    else
-      all.insert(fmt::format(
-          "transfers have their links to themselves, but the step lasts until the busiest links have carried all ({})",
-          simulated ? "simulation.contention is off" : "analytic engine"));
-    if (device)
-      all.insert(
-          "kernels and transfers that overlap share multiprocessors and memory; caches and clocks are not shared "
-          "(simulation.interference)");
-    else
-      all.insert(fmt::format("transfers do not slow computation down ({})",
-                             simulated ? "simulation.interference is off" : "analytic engine"));
-    if (device && r_.calibration.communication.provenance.evidence == cost::Evidence::assumed)
-      all.insert("what transfers take of the device: " + r_.calibration.communication.provenance.source);
-    if (!device && r_.strategy.tensor_pieces.kind != plan::TensorPieces::Kind::none)
-      all.insert(
-          "tensor-parallel transfers beside products: multiprocessors that communication kernels take from them are "
-          "not counted");
-  }
-
-  std::vector<std::string> assumptions(predict::Engine engine) const {
-    std::set<std::string> all(pricer_->assumptions());
-    all.insert(pricer_->shards().assumptions().begin(), pricer_->shards().assumptions().end());
-    add_sharing(engine, all);
-    for (std::string& each : models::assumptions(r_.transformer, r_.build.kernels)) all.insert(std::move(each));
-    if (!r_.carried.empty()) all.insert(r_.carried);
-    const hardware::RunningCosts costs = hardware::running_costs(r_.machine);
-    all.insert(costs.assumptions.begin(), costs.assumptions.end());
-    if (engine == predict::Engine::analytic) {
-      const Simulation& simulation = r_.experiment.simulation;
-      if (simulation.jitter.sigma > 0.0)
-        all.insert("computation takes what it is priced at: no jitter (analytic engine)");
-      if (!simulation.faults.empty()) all.insert("every rank runs at full speed: no faults (analytic engine)");
+  std::vector<Effect> effects(predict::Engine engine, const Result& result) const {
+    std::vector<std::string> notes = warnings_;
+    notes.insert(notes.end(), result.assumptions.begin(), result.assumptions.end());
+    std::vector<Effect> all;
+    for (const Alternative& each : alternatives(r_, *pricer_, engine)) {
+      try {
+        Implementation changed(*this, each.apply);
+        const Result other = changed.run(engine, false, {}, Advice::none);
+        Effect effect{.alternative = each.text,
+                      .change_s = core::to_seconds(other.prediction.time - result.prediction.time),
+                      .about = {}};
+        const auto still = [&](const std::vector<std::string>& texts, const std::string& note) {
+          return std::find(texts.begin(), texts.end(), note) != texts.end();
+        };
+        for (const std::string& note : notes)
+          if (!still(changed.warnings_, note) && !still(other.assumptions, note)) effect.about.push_back(note);
+        all.push_back(std::move(effect));
+      } catch (const core::ConfigurationError&) {
+        continue;  // a kernel that this model or its numbers cannot take
+      }
     }
-    if (r_.calibration.transfer_provenance.evidence == cost::Evidence::assumed)
-      all.insert("transfers: " + r_.calibration.transfer_provenance.source);
-    return {all.begin(), all.end()};
+    std::stable_sort(all.begin(), all.end(), [](const Effect& a, const Effect& b) {
+      return std::abs(a.change_s) > std::abs(b.change_s);
+    });
+    return all;
   }
 };
 

@@ -1,8 +1,10 @@
 #include "cairn/predict/cost_pricer.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cairn/core/assert.h"
 
@@ -118,11 +120,27 @@ cost::TransferTime CostPricer::transfer_time(const plan::Transfer& transfer) {
   const cost::TransferTime time = compared(transfer);
   extrapolation_.see(kind(transfer.collective), counted_bytes(transfer), binding(transfer),
                      calibration_.transfers.domain);
-  if (time.basis == cost::Basis::assumed)
-    assumptions_.insert(
-        fmt::format("{} over {} ranks: no measurements of these links, latency and a share of the stated bandwidth",
-                    plan::name(transfer.collective), transfer.group.size));
+  if (time.basis == cost::Basis::assumed) {
+    const Route& way = route(transfer.group);
+    const cost::TransferLaws& laws = way.within_node ? node_laws_ : calibration_.transfers;
+    const bool fabric = way.binding.domains() > 1 && !laws.fabric.fitted;
+    unmeasured_[fabric ? laws.fabric.efficiency : laws.domain.assumed_efficiency][plan::name(transfer.collective)]
+        .insert(transfer.group.size);
+  }
   return time;
+}
+
+std::set<std::string> CostPricer::assumptions() const {
+  std::set<std::string> all = assumptions_;
+  for (const auto& [share, transfers] : unmeasured_) {
+    std::vector<std::string> each;
+    for (const auto& [name, ranks] : transfers) each.push_back(fmt::format("{} over {}", name, fmt::join(ranks, ", ")));
+    all.insert(
+        fmt::format("links that were never measured have the stated latency and {:.3g} % of the stated bandwidth: {} "
+                    "ranks",
+                    100.0 * share, fmt::join(each, "; ")));
+  }
+  return all;
 }
 
 Price CostPricer::transfer(const plan::Transfer& transfer) {

@@ -16,8 +16,13 @@ std::string work_name(const plan::Work& work, plan::Axis axis) {
 }
 
 std::string work_detail(const plan::Work& work) {
-  if (const auto* transfer = std::get_if<plan::Transfer>(&work))
-    return fmt::format("{} over {} ranks", core::format(core::Bytes::from_base(transfer->bytes)), transfer->group.size);
+  // What each rank ends with, or begins with where a collective leaves it less.
+  if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
+    const std::string bytes = core::format(core::Bytes::from_base(transfer->bytes));
+    return transfer->collective == plan::Collective::send
+               ? bytes
+               : fmt::format("{} at each of {} ranks", bytes, transfer->group.size);
+  }
   if (const auto* copy = std::get_if<plan::Copy>(&work)) return core::format(core::Bytes::from_base(copy->bytes));
   if (const auto* processor = std::get_if<plan::OnProcessor>(&work))
     return fmt::format("{} parameters", core::format_count(static_cast<double>(processor->elements)));

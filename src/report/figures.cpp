@@ -37,6 +37,14 @@ RunFigures figures(const Run& run) {
   const hardware::RunningCosts costs = hardware::running_costs(run.job.machine());
   if (costs.accelerator_hour) f.usd_per_step = device_seconds / k_seconds_per_hour * costs.accelerator_hour->base();
   f.joule_per_step = costs.power.base() * f.time_s;
+  if (const auto& whole = run.job.experiment().training.tokens) {
+    const double steps = whole->tokens / tokens;
+    f.training = {.tokens = whole->tokens,
+                  .time_s = steps * f.time_s,
+                  .gpu_hours = steps * device_seconds / k_seconds_per_hour,
+                  .usd = std::nullopt};
+    if (f.usd_per_step) f.training->usd = steps * *f.usd_per_step;
+  }
   return f;
 }
 

@@ -193,6 +193,14 @@ Json event(const std::optional<predict::EventResult>& event) {
               {"units", std::move(units)}};
 }
 
+Json training(const std::optional<WholeTraining>& whole) {
+  if (!whole) return {};
+  return Json{{"tokens", whole->tokens},
+              {"time_s", whole->time_s},
+              {"gpu_hours", whole->gpu_hours},
+              {"usd", or_null(whole->usd)}};
+}
+
 Json result(const Run& run) {
   const predict::Prediction& p = run.result.prediction;
   const RunFigures f = figures(run);
@@ -228,7 +236,8 @@ Json result(const Run& run) {
       {"event", event(p.event)},
       {"parameters", {{"total", parameters.total}, {"active", parameters.active}}},
       {"cost", has_cost ? Json{{"usd_per_step", or_null(f.usd_per_step)}, {"joule_per_step", or_null(f.joule_per_step)}}
-                        : Json()}};
+                        : Json()},
+      {"training", training(f.training)}};
 }
 
 }  // namespace

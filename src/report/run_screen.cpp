@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,7 +13,6 @@ namespace {
 
 constexpr std::size_t k_columns = 80;
 constexpr std::size_t k_lines = 24;
-constexpr std::size_t k_causes = 4;        // shown one by one
 constexpr std::size_t k_bar_columns = 8;   // columns of a bar at 100 %
 constexpr double k_shown_share = 0.005;    // of the step: causes below it are added up
 constexpr std::size_t k_notes = 3;         // at most
@@ -34,22 +34,23 @@ class RunScreen : private TextReport {
     cost();
     row("");
     sentence(limit(prediction()).sentence, "", 3);
-    causes();
+    const std::vector<std::string> before = std::exchange(rows_, {});
     if (run_.result.why_not)
       remedy(*run_.result.why_not);
     else
       where_memory_goes();
-    notes();
+    uncertain();
+    const std::vector<std::string> after = std::exchange(rows_, before);
+    causes(k_lines - std::min(k_lines, before.size() + after.size()));
+    rows_.insert(rows_.end(), after.begin(), after.end());
+    for (const std::string& each : rows_) line("{}", each);
     return std::move(out_);
   }
 
  private:
   const predict::Prediction& prediction() const { return run_.result.prediction; }
 
-  void row(std::string_view text) {
-    line("{}", text);
-    ++lines_;
-  }
+  void row(std::string text) { rows_.push_back(std::move(text)); }
   // At most so many lines; what does not fit is cut with two dots.
   void sentence(std::string_view text, std::string_view indent, std::size_t most) {
     for (std::size_t i = 0; i < most && !text.empty(); ++i) {
@@ -89,33 +90,46 @@ class RunScreen : private TextReport {
                       bytes(-m.headroom()), m.peak_stage));
   }
 
+  static std::string days(double time_s) {
+    const double days = time_s / k_seconds_per_day;
+    return days < 100.0 ? fmt::format("{:.3g} days", days) : core::format_count(std::round(days)) + " days";
+  }
   void cost() {
-    const double days = 1e12 / figures_.tokens_per_s / k_seconds_per_day;
-    std::string text = fmt::format("{} days for 10^12 tokens",
-                                   days < 100.0 ? fmt::format("{:.3g}", days) : core::format_count(std::round(days)));
-    if (figures_.usd_per_step)
-      text += fmt::format("; {} a step", core::format(core::Dollars::from_base(*figures_.usd_per_step)));
-    if (figures_.joule_per_step)
-      text += fmt::format("{}{}", figures_.usd_per_step ? ", " : "; ", energy(*figures_.joule_per_step));
+    std::string text;
+    const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+    if (const auto& whole = figures_.training) {
+      add(fmt::format("{} tokens in {}", core::format_count(whole->tokens), days(whole->time_s)));
+      add(core::format_count(whole->gpu_hours) + " GPU-hours");
+      if (whole->usd) add(core::format(core::Dollars::from_base(*whole->usd)));
+    } else {
+      add(fmt::format("{} for 10^12 tokens", days(1e12 / figures_.tokens_per_s)));
+      if (figures_.usd_per_step) add(core::format(core::Dollars::from_base(*figures_.usd_per_step)) + " a step");
+      if (figures_.joule_per_step) add(energy(*figures_.joule_per_step) + " a step");
+    }
     row("  training   " + text);
   }
 
-  void causes() {
+  // In at most so many lines, its heading among them.
+  void causes(std::size_t lines) {
     const predict::Causes& all = prediction().causes;
     row(paint_.bold("Where the time goes") +
         (all.stages.size() > 1 ? paint_.dim(fmt::format("  seen from stage {}", all.limiting)) : std::string()));
+    const std::vector<predict::CauseTime> parts = by_cause(all);
+    const auto share = [&](const predict::CauseTime& part) { return core::to_seconds(part.time) / figures_.time_s; };
+    const auto large = static_cast<std::size_t>(std::count_if(
+        parts.begin(), parts.end(), [&](const predict::CauseTime& part) { return share(part) >= k_shown_share; }));
+    const std::size_t room = std::max<std::size_t>(lines, 3) - 1;
+    const std::size_t shown = parts.size() <= room && large == parts.size() ? large : std::min(large, room - 1);
     double rest = 0.0;
-    std::size_t shown = 0;
-    for (const predict::CauseTime& part : by_cause(all)) {
-      const double time_s = core::to_seconds(part.time);
-      const double share = time_s / figures_.time_s;
-      if (shown == k_causes || share < k_shown_share) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const double time_s = core::to_seconds(parts[i].time);
+      if (i >= shown) {
         rest += time_s;
         continue;
       }
-      ++shown;
-      row(fmt::format("  {:<11}{:>10} {:>4}  {} {}", name(part), aligned_time(time_s), percent(share, 0),
-                      paint_.accent(bar(share, k_bar_columns)), paint_.dim(clipped(meaning(part), k_meaning))));
+      row(fmt::format("  {:<11}{:>10} {:>4}  {} {}", name(parts[i]), aligned_time(time_s), percent(share(parts[i]), 0),
+                      paint_.accent(bar(share(parts[i]), k_bar_columns)),
+                      paint_.dim(clipped(meaning(parts[i]), k_meaning))));
     }
     if (rest > 0.0)
       row(fmt::format("  {:<11}{:>10} {:>4}", "the rest", aligned_time(rest), percent(rest / figures_.time_s, 0)));
@@ -146,23 +160,35 @@ class RunScreen : private TextReport {
     }
   }
 
-  // Warnings, then assumptions, as far as there is room; how many more there are.
-  void notes() {
-    std::vector<std::string> all = run_.job.warnings();
-    const std::size_t warnings = all.size();
-    all.insert(all.end(), run_.result.assumptions.begin(), run_.result.assumptions.end());
+  // What the answer rests on: what would change it most, then warnings and assumptions whose effect nobody knows.
+  void uncertain() {
+    std::vector<std::string> notes = run_.job.warnings();
+    const std::size_t warnings = notes.size();
+    notes.insert(notes.end(), run_.result.assumptions.begin(), run_.result.assumptions.end());
+    std::vector<bool> said(notes.size(), false);
     std::size_t shown = 0;
-    for (; shown < std::min(k_notes, all.size()) && lines_ + 1 < k_lines; ++shown)
-      sentence(all[shown], shown < warnings ? "Warning: " : "Assumed: ", 1);
-    if (shown < all.size())
-      row(paint_.dim(fmt::format("{} more warnings and assumptions: --full", all.size() - shown)));
+    for (const experiment::Effect& each : run_.result.effects) {
+      if (shown == k_notes || std::abs(each.change_s) < k_shown_share * figures_.time_s) break;
+      ++shown;
+      row(clipped(effect_words(each, figures_.time_s), k_columns));
+      for (std::size_t i = 0; i < notes.size(); ++i)
+        if (std::find(each.about.begin(), each.about.end(), notes[i]) != each.about.end()) said[i] = true;
+    }
+    for (std::size_t i = 0; i < notes.size() && shown < k_notes; ++i) {
+      if (said[i]) continue;
+      said[i] = true;
+      ++shown;
+      sentence(notes[i], i < warnings ? "Warning: " : "Assumed: ", 1);
+    }
+    if (const auto left = std::count(said.begin(), said.end(), false); left > 0)
+      row(paint_.dim(fmt::format("{} more warnings and assumptions: --full", left)));
   }
 
   static constexpr std::size_t k_meaning = k_columns - 33 - k_bar_columns;
 
   const Run& run_;
   RunFigures figures_;
-  std::size_t lines_ = 0;
+  std::vector<std::string> rows_;
 };
 
 }  // namespace

@@ -172,10 +172,23 @@ class RunText : private TextReport {
            paint_.accent(bar(time_s / figures_.time_s, k_short_bar)),
            paint_.dim(own ? std::string(meaning(each)) : fmt::format("{}, stage {}", meaning(each), each.stage)));
     }
-    std::string each;
-    for (const core::Picoseconds time : all.stages)
-      each += fmt::format("{}{}", each.empty() ? "" : ", ", seconds(core::to_seconds(time)));
-    out_ += wrapped("each stage without waiting for others, from stage 0: " + each, "  ", "  ");
+    std::vector<std::string> each;
+    for (const core::Picoseconds time : all.stages) each.push_back(seconds(core::to_seconds(time)));
+    out_ += wrapped("each stage without waiting for others, from stage 0: " + in_runs(each), "  ", "  ");
+  }
+
+  // "1 s, 3 x 2 s": equal neighbours together.
+  static std::string in_runs(const std::vector<std::string>& texts) {
+    std::string result;
+    for (std::size_t i = 0; i < texts.size();) {
+      std::size_t end = i + 1;
+      while (end < texts.size() && texts[end] == texts[i]) ++end;
+      if (i > 0) result += ", ";
+      if (end - i > 1) result += fmt::format("{} x ", end - i);
+      result += texts[i];
+      i = end;
+    }
+    return result;
   }
 
   // Transfers that nothing waits for. Without interference they cost nothing, which is optimistic.
@@ -216,9 +229,9 @@ class RunText : private TextReport {
   void prices() {
     const std::vector<predict::PriceLine>& all = prediction().prices;
     if (all.empty()) return;
-    heading("Most expensive pieces", "x floor: over what the data sheet allows; in all: over the step");
+    heading("Most expensive pieces", "at best: at the rates of the data sheet; in all: those of the whole step");
     line("  {}", paint_.dim(fmt::format("{:<{}}{:<{}}{:>10}{:>10}{:>9}{:>10}", "", k_name_width, "", k_shape_width,
-                                        "each", "floor", "x floor", "in all")));
+                                        "each", "at best", "ratio", "in all")));
     for (std::size_t i = 0; i < std::min(k_price_lines, all.size()); ++i) {
       const predict::PriceLine& p = all[i];
       const std::string ratio = p.floor_s > 0.0 ? fmt::format("{:.2f}", p.time_s / p.floor_s) : std::string("-");
@@ -231,9 +244,9 @@ class RunText : private TextReport {
   void floors() {
     const std::vector<predict::ClassFloor>& rows = prediction().class_floors;
     if (rows.empty()) return;
-    heading("Against the floor", "each piece on its own, over the step; overlapped ones count too");
-    line("  {}", paint_.dim(fmt::format("{:<{}}{:>10}{:>11}{:>9}{:>12}{:>11}{:>9}", "", k_class_width, "moved", "floor",
-                                        "x floor", "time", "floor", "x floor")));
+    heading("How far from the data sheet", "all pieces of a step added up, whether anything waits for them or not");
+    line("  {}", paint_.dim(fmt::format("{:<{}}{:>10}{:>11}{:>9}{:>12}{:>11}{:>9}", "", k_class_width, "moved", "at least",
+                                        "ratio", "time", "at best", "ratio")));
     for (const predict::ClassFloor& row : rows)
       line("  {:<{}}{:>10}{:>11}{:>9}{:>12}{:>11}{:>9}", row.label, k_class_width, bytes(row.bytes),
            bytes(row.floor_bytes), over(row.bytes, row.floor_bytes), aligned_time(row.time_s),
@@ -280,6 +293,11 @@ class RunText : private TextReport {
     row("system", m.device_peak - m.reserved_peak);
     line("  {}", paint_.dim(fmt::format("{:<12}{:>10} {:>7}", "in all", bytes(m.device_peak),
                                         percent(m.device_peak / m.capacity))));
+    if (m.stages.size() > 1) {
+      std::vector<std::string> each;
+      for (const predict::StageMemory& stage : m.stages) each.push_back(bytes(stage.device_peak));
+      out_ += wrapped("each stage at its peak, from stage 0: " + in_runs(each), "  ", "    ");
+    }
     const hardware::Accelerator& device = run_.job.machine().accelerator.value;
     out_ += wrapped(fmt::format("of {}: {} less {} that the driver keeps ({})", bytes(m.capacity),
                                 bytes(device.device_memory().capacity.base()),
@@ -304,32 +322,35 @@ class RunText : private TextReport {
 
   void bounds() {
     heading("Lower bounds", "a bound need not be attainable: the gap is not waste");
-    bound("this plan", "no execution of it takes less", prediction().plan_bounds);
-    bound("any plan", "no layout of this batch on this cluster takes less", prediction().problem_bounds);
+    bound("this plan", "no run of it takes less", prediction().plan_bounds);
+    bound("any plan", "no layout on this cluster takes less", prediction().problem_bounds);
   }
   void bound(std::string_view name, std::string_view meaning, const predict::Bounds& bounds) {
     const std::optional<double> best = bounds.best_s();
     if (!best) return line("  {:<12}{:>10}", name, "none known");
-    const std::string_view by = bounds.compute_s == best   ? "compute"
-                                : bounds.network_s == best ? "network"
-                                : bounds.memory_s == best  ? "memory"
-                                                           : "kernels and network";
-    line("  {:<12}{:>10} {:>7} gap  {}", name, aligned_time(*best), percent(1.0 - *best / figures_.time_s),
-         paint_.dim(fmt::format("{} ({})", meaning, by)));
-    parts(bounds);
+    line("  {:<12}{:>10}, {} below the prediction: {}", name, seconds(*best), percent(1.0 - *best / figures_.time_s),
+         paint_.dim(meaning));
+    parts(bounds, *best);
   }
-  void parts(const predict::Bounds& bounds) {
-    const std::pair<std::string_view, std::optional<double>> all[] = {{"compute", bounds.compute_s},
-                                                                      {"memory", bounds.memory_s},
+  // What each resource alone has to do; not where it is next to nothing.
+  void parts(const predict::Bounds& bounds, double best_s) {
+    constexpr double k_worth_saying = 0.01;
+    const std::pair<std::string_view, std::optional<double>> all[] = {{"computation", bounds.compute_s},
+                                                                      {"device memory", bounds.memory_s},
                                                                       {"network", bounds.network_s},
-                                                                      {"compute and network", bounds.together_s}};
+                                                                      {"computation and network together", bounds.together_s}};
     std::string each;
     for (const auto& [name, time_s] : all)
-      if (time_s) each += fmt::format("{}{} {}", each.empty() ? "" : ", ", name, seconds(*time_s));
-    line("  {}", paint_.dim(fmt::format("{:<12}{}", "", each)));
+      if (time_s && *time_s >= k_worth_saying * best_s)
+        each += fmt::format("{}{} {}", each.empty() ? "" : ", ", name, seconds(*time_s));
+    const std::string indent(k_indent, ' ');
+    out_ += wrapped(each, indent, indent);
   }
 
   void notes() {
+    if (!run_.result.effects.empty()) heading("What would change it", "the step time where something uncertain is otherwise");
+    for (const experiment::Effect& each : run_.result.effects)
+      out_ += wrapped(effect_words(each, figures_.time_s), "  ", "    ");
     note("Assumptions", run_.result.assumptions);
     out_ += wrapped(files_read(), "  - ", "    ");
     note("Warnings", run_.job.warnings());

@@ -1,6 +1,7 @@
 #include "run_words.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "cairn/core/printable.h"
 
@@ -187,6 +188,11 @@ std::string joined(const std::vector<std::string>& settings) {
     result += fmt::format("{}--set {}{}{}", result.empty() ? "" : " ", quoted ? "'" : "", each, quoted ? "'" : "");
   }
   return result;
+}
+
+std::string effect_words(const experiment::Effect& effect, double step_s) {
+  return fmt::format("If {}: {} ({:.0f} %) {}", effect.alternative, seconds(std::abs(effect.change_s)),
+                     100.0 * std::abs(effect.change_s) / step_s, effect.change_s < 0.0 ? "less" : "more");
 }
 
 std::string run_name(const Run& run) {

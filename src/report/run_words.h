@@ -40,6 +40,9 @@ inline constexpr std::string_view k_no_remedy = "no one or two settings are enou
 // Settings as words of a command line.
 std::string joined(const std::vector<std::string>& settings);
 
+// "If simulation.contention=true (transfers share links): 1.21 s (15 %) more"
+std::string effect_words(const experiment::Effect& effect, double step_s);
+
 // The short answer: at most 24 lines of 80 columns.
 std::string screen(const Run& run, const TextStyle& style);
 

@@ -172,7 +172,12 @@ Json result() {
                                 "how large the model is")},
        {"cost", described(or_null(object({{"usd_per_step", or_null(amount("USD of all accelerators for the time of a step; null: no price is known"))},
                                           {"joule_per_step", or_null(amount("J that all nodes draw in a step; null: no power is known"))}})),
-                          "what a step costs; null: neither is known")}});
+                          "what a step costs; null: neither is known")},
+       {"training", described(or_null(object({{"tokens", amount("as the experiment names them")},
+                                              {"time_s", amount("s of so many steps, without restarts and checkpoints")},
+                                              {"gpu_hours", amount("hours of all accelerators")},
+                                              {"usd", or_null(amount("USD of them; null: no price is known"))}})),
+                              "the whole training; null: the experiment names no training.tokens")}});
   return described(all, "what was predicted");
 }
 

@@ -347,11 +347,17 @@ class Swarm {
   }
   void require_progress() const {
     constexpr std::int64_t k_most_repetition = 100;
-    if (std::max<std::int64_t>(outcome_.failures, outcome_.resent) >
-        k_most_repetition * (expected_runs_ + std::ssize(peers_)))
+    constexpr std::int64_t k_most = std::int64_t{1} << 18;
+    const std::int64_t events = std::max<std::int64_t>(outcome_.failures, outcome_.resent);
+    if (events > k_most_repetition * (expected_runs_ + std::ssize(peers_)))
       throw core::ConfigurationError("swarm",
                                      "peers fail or move faster than they work: nearly everything runs again and again",
                                      "a longer mtbf or period of rebalancing, or more peers");
+    if (events > k_most)
+      throw core::ConfigurationError(
+          "swarm",
+          "more than " + std::to_string(k_most) + " failures or repetitions, the most that one simulation takes",
+          "a longer mtbf or period of rebalancing, fewer stages, micro-batches or peers");
   }
   [[noreturn]] static void raise_endless() {
     throw core::ConfigurationError("swarm", "the times are too long to be added up",

@@ -31,7 +31,7 @@ TEST_CASE("A step beyond simulated time is refused, and what makes it so long is
   for (const char* setting :
        {"cluster.inter.bandwidth=1e-9 b/s", "cluster.inter.bandwidth=1 b/s", "cluster.inter.bandwidth=400 b/s",
         "cluster.inter.latency=1 d", "cluster.inter.oversubscription=1e9"})
-    run_refused(k_network_job, setting, {"cluster", "simulated time reaches", "over"});
+    run_refused(k_network_job, setting, {"cluster", "simulated time reaches", "ranks"});
 }
 
 TEST_CASE("Work of more operations than 64 bits count is refused with the size that is too large") {

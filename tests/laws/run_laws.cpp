@@ -128,6 +128,12 @@ class RunLaws {
     require(job_.strategy().data * job_.strategy().tensor * job_.strategy().pipeline == job_.gpus(), law, "degrees");
     require(job_.strategy().data * job_.strategy().micro_batch * job_.strategy().micro_batches == job_.global_batch(),
             law, "batch");
+    const auto& whole = job_.experiment().training.tokens;
+    require(f.training.has_value() == whole.has_value(), law, "training");
+    if (!whole) return;
+    const double seconds = whole->tokens / tokens * time;
+    require(same(f.training->time_s, seconds), law, "time of the training");
+    require(same(f.training->gpu_hours, seconds / 3600.0 * gpus), law, "GPU-hours of the training");
   }
 
   void stage_memory(const predict::StageMemory& stage) {

@@ -105,3 +105,17 @@ TEST_CASE("Cost is time by price and time by power") {
   CHECK(*none.usd_per_step == Approx(none.time_s / 3600.0 * 8.0 * 2.5).epsilon(k_exact));
   CHECK(*none.joule_per_step == Approx(none.time_s * 8.0 * 700.0).epsilon(k_exact));
 }
+
+TEST_CASE("A whole training takes as many steps as its tokens fill, and costs what they cost") {
+  CHECK(!report::figures(Finished().run()).training);
+  for (const char* tokens : {"training.tokens=8.192e6", "training.tokens=8.192 M tokens"}) {
+    const Finished finished({tokens});
+    const report::RunFigures f = report::figures(finished.run());
+    REQUIRE(f.training);
+    CHECK(f.training->tokens == Approx(8.192e6).epsilon(k_exact));
+    CHECK(f.training->time_s == Approx(1000.0 * f.time_s).epsilon(k_exact));  // of 16 x 512 tokens each
+    CHECK(f.training->gpu_hours == Approx(1000.0 * f.time_s * 8.0 / 3600.0).epsilon(k_exact));
+    REQUIRE(f.training->usd.has_value() == f.usd_per_step.has_value());
+    if (f.training->usd) CHECK(*f.training->usd == Approx(1000.0 * *f.usd_per_step).epsilon(k_exact));
+  }
+}

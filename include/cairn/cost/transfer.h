@@ -120,6 +120,7 @@ struct DomainLaws {
 };
 
 struct FabricLaws {
+  bool fitted = false;              // to transfers over such a network; else assumed
   double efficiency = 0.0;          // achieved over stated bandwidth between two domains
   double congestion_domains = 0.0;  // m0; 0: flat
   double step_s = 0.0;              // software cost of one step over the network

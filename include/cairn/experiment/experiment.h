@@ -45,9 +45,15 @@ struct GlobalBatch {
   double tokens = 0.0;
 };
 
+// Written as a number or with a unit: 15e12, '15 T tokens'.
+struct TokenCount {
+  double tokens = 0.0;
+};
+
 struct Training {
   std::int64_t seq_len = 0;
   GlobalBatch global_batch;
+  std::optional<TokenCount> tokens;  // of the whole training, for how long it takes and what it costs
   config::Node precision;  // default: bf16
   OptimizerChoice optimizer;
   config::Node framework;  // default: megatron

@@ -39,9 +39,17 @@ struct WhyNot {
   std::vector<Remedy> changes;
 };
 
+// What the step takes where something that nobody measured, or that the run leaves out, is otherwise.
+struct Effect {
+  std::string alternative;         // after "if": "simulation.contention=true (transfers share links)"
+  double change_s = 0.0;           // its step time less the step time
+  std::vector<std::string> about;  // assumptions and warnings that it does without
+};
+
 struct Result {
   predict::Prediction prediction;
   std::optional<WhyNot> why_not;
+  std::vector<Effect> effects;           // the largest first; only with Advice::effects
   std::vector<std::string> assumptions;  // sorted
 };
 
@@ -51,7 +59,8 @@ enum class Naming : std::uint8_t {
   in_full,  // all are laid in
 };
 
-enum class Advice : std::uint8_t { given, none };
+// What is worked out beside the prediction: changes that make it fit, and the effect of what is uncertain.
+enum class Advice : std::uint8_t { none, changes, effects };
 
 class Job {
  public:
@@ -61,9 +70,9 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // `progress` is told how far a simulation has come. Advice::none: changes of a plan that does not fit are not tried.
+  // `progress` is told how far a simulation has come.
   Result run(predict::Engine engine, bool all_timelines = false,
-             std::function<void(std::size_t done, std::size_t of)> progress = {}, Advice advice = Advice::given);
+             std::function<void(std::size_t done, std::size_t of)> progress = {}, Advice advice = Advice::changes);
 
   const Experiment& experiment() const;
   const models::TransformerConfig& transformer() const;

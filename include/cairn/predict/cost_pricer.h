@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "cairn/core/quantity.h"
 #include "cairn/cost/calibration.h"
@@ -70,7 +71,9 @@ class CostPricer final : public Pricer {
   Sent sent(const plan::Transfer& transfer);
 
   cost::ShardPricer& shards() { return shards_; }
-  const std::set<std::string>& assumptions() const { return assumptions_; }
+  std::set<std::string> assumptions() const;
+  // Whether a transfer priced so far takes links that were never measured.
+  bool assumes_links() const { return !unmeasured_.empty(); }
   // Of the transfers priced so far, what lies outside the measurements.
   const cost::Extrapolation& extrapolation() const { return extrapolation_; }
 
@@ -94,6 +97,9 @@ class CostPricer final : public Pricer {
   cost::TransferLaws node_laws_{};                       // of transfers whose domains are joined inside a node
   std::map<std::array<std::int64_t, 4>, Route> routes_;  // by a group's numbers, whatever its axis
   std::set<std::string> assumptions_;
+  // Transfers over links that were never measured: the share of the stated bandwidth they are taken to get, what they
+  // are, over how many ranks.
+  std::map<double, std::map<std::string_view, std::set<std::int64_t>>> unmeasured_;
   cost::Extrapolation extrapolation_;
 };
 

@@ -6,6 +6,7 @@
 //   HFU      = the same with the FLOPs that are executed, recomputation included; pairs that a kernel skips are not
 //   USD/step = step time [h] x accelerators x price of an accelerator hour
 //   J/step   = step time x (accelerators x power + nodes x overhead of a node) x PUE
+//   training = tokens / (tokens/s), without restarts and checkpoints; accelerator hours and USD from it as above
 // Model FLOPs are 3 x forward with attention counted full, the convention of published figures (Chowdhery et al., PaLM,
 // arXiv 2204.02311, appendix B; Narayanan et al., SC 2021): all s^2 pairs of s tokens whatever the causal mask hides. A
 // window of w keys is part of the model, no mask of it: its full attention is the pairs less than w apart, before or
@@ -40,6 +41,14 @@ struct Run {
   Tool tool;
 };
 
+// The whole training: `training.tokens` at the step's rate.
+struct WholeTraining {
+  double tokens = 0.0;
+  double time_s = 0.0;
+  double gpu_hours = 0.0;
+  std::optional<double> usd;
+};
+
 struct RunFigures {
   double time_s = 0.0;
   double tokens_per_s = 0.0;
@@ -50,6 +59,7 @@ struct RunFigures {
   double hfu = 0.0;
   std::optional<double> usd_per_step;    // where the cluster names a price
   std::optional<double> joule_per_step;  // where the cluster names its power
+  std::optional<WholeTraining> training;  // where the experiment names its tokens
 };
 RunFigures figures(const Run& run);
 
