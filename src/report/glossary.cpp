@@ -68,6 +68,7 @@ constexpr Term k_terms[] = {
     {"scale-up", "The fast network inside a domain, such as NVLink inside a node."},
     {"sequence parallelism",
      "Norms and dropouts that tensor-parallel ranks share by tokens, in place of each doing all of them."},
+    {"sp", "Sequence parallelism."},
     {"stage", "The part of a pipeline that one device, or one tensor-parallel group of devices, holds."},
     {"step", "One update of the parameters: forward and backward of a global batch, and the optimizer."},
     {"storage", "Drives of a node to which state or activations are offloaded."},

@@ -16,10 +16,10 @@ std::string experts(const plan::Strategy& s) {
   return text;
 }
 
-// What is sharded beyond the optimizer, and what is offloaded.
+// What is sharded over data-parallel ranks, and what is offloaded.
 std::string sharding(const plan::Strategy& s) {
   std::string text;
-  if (s.sharded >= plan::Sharded::gradients) text += s.sharded == plan::Sharded::gradients ? ", zero 2" : ", zero 3";
+  if (s.sharded != plan::Sharded::nothing) text += fmt::format(", zero {}", static_cast<int>(s.sharded));
   if (!text.empty() && s.shard != 0) text += fmt::format(" over {}", s.shard);
   const auto away = [&](plan::Home home, std::string_view what) {
     if (home != plan::Home::device)
@@ -28,6 +28,18 @@ std::string sharding(const plan::Strategy& s) {
   away(s.offload.optimizer, "optimizer");
   away(s.offload.parameters, "parameters");
   away(s.offload.activations, "activations");
+  return text;
+}
+
+// What runs again in the backward pass.
+std::string recomputed(const plan::Strategy& s) {
+  constexpr std::string_view k_names[] = {"", "; recompute attention", "; recompute full", "; recompute per-op",
+                                          "; recompute some operators"};
+  std::string text(k_names[static_cast<std::size_t>(s.recompute)]);
+  if (text.empty()) return text;
+  const plan::RecomputeLayers& layers = s.recompute_layers;
+  if (layers.method == plan::RecomputeMethod::uniform) text += fmt::format(" in groups of {} layers", layers.count);
+  if (layers.method == plan::RecomputeMethod::block || !layers.ranges.empty()) text += " of some layers";
   return text;
 }
 
@@ -210,9 +222,10 @@ std::string machine_words(const Run& run) {
 
 std::string plan_words(const Run& run) {
   const plan::Strategy& s = run.job.strategy();
-  return fmt::format("tp {}, pp {}, dp {}{}; {}{}; {} sequences of {} tokens, {} micro-batch{} of {} on each rank",
-                     s.tensor, s.pipeline, experts(s), sharding(s), s.schedule,
-                     s.chunks > 1 ? fmt::format(" with {} chunks", s.chunks) : std::string(), run.job.global_batch(),
+  return fmt::format("tp {}{}, pp {}, dp {}{}; {}{}{}; {} sequences of {} tokens, {} micro-batch{} of {} on each rank",
+                     s.tensor, s.sequence_parallel ? " with sp" : "", s.pipeline, experts(s), sharding(s), s.schedule,
+                     s.chunks > 1 ? fmt::format(" with {} chunks", s.chunks) : std::string(), recomputed(s),
+                     run.job.global_batch(),
                      run.job.experiment().training.seq_len, s.micro_batches, s.micro_batches == 1 ? "" : "es",
                      s.micro_batch);
 }
