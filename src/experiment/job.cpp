@@ -46,9 +46,9 @@ class Job::Implementation {
     core::Diagnostics diagnostics;
     read_parts(r_, loader.noting(r_.sources), diagnostics);
     diagnostics.raise_if_errors();
-    resolve_strategy(r_, diagnostics);
-    diagnostics.raise_if_errors();
-    for (const core::Diagnostic& each : diagnostics.all()) r_.warnings.push_back(sentence(each));
+    read_warnings_ = r_.warnings;
+    for (const core::Diagnostic& each : diagnostics.all()) remarks_.push_back(sentence(each));
+    resolve();
     in_place([&] { prepare(); });
     warnings_ = r_.warnings;
   }
@@ -147,6 +147,8 @@ class Job::Implementation {
   Resolved r_;
   std::filesystem::path home_;
   config::Loader loader_;
+  std::vector<std::string> read_warnings_;  // of the files, before anything was resolved
+  std::vector<std::string> remarks_;        // of the same, which follow the warnings of the strategy
   std::vector<std::string> warnings_;
   ir::Model model_;
   cost::Peak peak_;
@@ -175,6 +177,14 @@ class Job::Implementation {
       add_placed(problem, r_.origins, diagnostics);
     }
     diagnostics.raise_if_errors();
+  }
+
+  void resolve() {
+    core::Diagnostics diagnostics;
+    resolve_strategy(r_, diagnostics);
+    diagnostics.raise_if_errors();
+    r_.warnings.insert(r_.warnings.end(), remarks_.begin(), remarks_.end());
+    for (const core::Diagnostic& each : diagnostics.all()) r_.warnings.push_back(sentence(each));
   }
 
   void prepare() {
@@ -356,10 +366,10 @@ class Job::Implementation {
     r_.framework = other.r_.framework;
     r_.calibration = other.r_.calibration;
     r_.carried = other.r_.carried;
+    r_.warnings = read_warnings_ = other.read_warnings_;
+    remarks_ = other.remarks_;
     change(r_);
-    core::Diagnostics diagnostics;
-    resolve_strategy(r_, diagnostics);
-    diagnostics.raise_if_errors();
+    resolve();
     prepare();
   }
 

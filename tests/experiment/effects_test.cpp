@@ -56,6 +56,16 @@ TEST_CASE("An effect speaks of the assumptions that its alternative does without
   CHECK(sharing->about.front().starts_with("transfers have their links to themselves"));
 }
 
+TEST_CASE("What the files leave out is left out whatever the alternative") {
+  const Tried plain = tried("deepseek-v3-2048xh800", {});
+  REQUIRE_FALSE(plain.result.effects.empty());
+  for (const Effect& each : plain.result.effects)
+    for (const std::string& note : each.about) {
+      INFO(each.alternative);
+      CHECK(note.find("num_nextn_predict_layers") == std::string::npos);
+    }
+}
+
 TEST_CASE("Links that nobody measured are tried slower and faster, measured ones are not") {
   const Tried nodes = tried("llama3-70b-64xdgx-h100", {});
   const Effect* slower = find(nodes, "unmeasured links give 80 %");
