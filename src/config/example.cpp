@@ -1,4 +1,5 @@
 #include "example.h"
+#include "silent_value.h"
 
 #include <algorithm>
 #include <cmath>
@@ -72,22 +73,12 @@ class Example final : public Value {
   }
 };
 
-class PathsOfValue final : public Value {
+class PathsOfValue final : public SilentValue {
  public:
   PathsOfValue(std::string path, std::vector<std::string>& all) : path_(std::move(path)), all_(all) {}
 
  protected:
-  void visit_flag(bool&) override {}
-  void visit_count(std::int64_t&, const CountRule&) override {}
-  void visit_number(double&, const NumberRule&) override {}
-  void visit_text(std::string&) override {}
-  void visit_quantity(double&, Dimension, const NumberRule&) override {}
-  void visit_choice(std::size_t&, const std::vector<std::string_view>&) override {}
-  void visit_name(std::string&, const std::vector<std::string>&) override {}
   void visit_object(const std::function<void(Fields&)>& description) override;
-  void visit_list(const ListAccess&, const ListRule&) override {}
-  void visit_map(const MapAccess&) override {}
-  void visit_node(Node&) override {}
   void visit_one_of(std::size_t, const std::vector<Alternative>& alternatives) override {
     for (const Alternative& each : alternatives) each.describe(*this);
   }

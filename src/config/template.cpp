@@ -7,6 +7,7 @@
 #include "cairn/config/read.h"
 #include "cairn/config/yaml.h"
 #include "example.h"
+#include "silent_value.h"
 
 namespace cairn::config {
 namespace {
@@ -52,27 +53,17 @@ class Lines final : public Fields {
 };
 
 // A map with keys of its own as lines; nothing for any other value.
-class Block final : public Value {
+class Block final : public SilentValue {
  public:
   Block(const Json& defaults, bool is_comment) : defaults_(defaults), is_comment_(is_comment) {}
   std::optional<std::string> text;
 
  protected:
-  void visit_flag(bool&) override {}
-  void visit_count(std::int64_t&, const CountRule&) override {}
-  void visit_number(double&, const NumberRule&) override {}
-  void visit_text(std::string&) override {}
-  void visit_quantity(double&, Dimension, const NumberRule&) override {}
-  void visit_choice(std::size_t&, const std::vector<std::string_view>&) override {}
-  void visit_name(std::string&, const std::vector<std::string>&) override {}
   void visit_object(const std::function<void(Fields&)>& description) override {
     Lines lines(defaults_, is_comment_);
     description(lines);
     text = prefixed(lines.text, std::string(k_indent, ' '));
   }
-  void visit_list(const ListAccess&, const ListRule&) override {}
-  void visit_map(const MapAccess&) override {}
-  void visit_node(Node&) override {}
   void visit_one_of(std::size_t current, const std::vector<Alternative>& alternatives) override {
     if (!is_comment_) alternatives[current].describe(*this);
   }

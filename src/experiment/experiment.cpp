@@ -396,6 +396,22 @@ LoadedExperiment read(const config::Node& node, const std::vector<std::string>& 
   return result;
 }
 
+namespace {
+
+// What `get` takes from the loader, and the files that this took.
+template <class Get>
+LoadedExperiment noting_sources(const config::Loader& loader, Get get, const std::vector<std::string>& overrides) {
+  core::Diagnostics diagnostics;
+  config::Sources sources;
+  const config::Node whole = get(loader.noting(sources), diagnostics);
+  diagnostics.raise_if_errors();
+  LoadedExperiment result = read(whole, overrides);
+  result.sources = std::move(sources);
+  return result;
+}
+
+}  // namespace
+
 LoadedExperiment load(const config::Loader& loader, const std::string& name,
                       const std::vector<std::string>& overrides) {
   core::Diagnostics diagnostics;
@@ -405,24 +421,16 @@ LoadedExperiment load(const config::Loader& loader, const std::string& name,
 }
 
 LoadedExperiment read(const config::Loader& loader, const config::Node& node, const std::vector<std::string>& overrides) {
-  core::Diagnostics diagnostics;
-  config::Sources sources;
-  const config::Node whole = loader.noting(sources).extended(node, k_kind, diagnostics);
-  diagnostics.raise_if_errors();
-  LoadedExperiment result = read(whole, overrides);
-  result.sources = std::move(sources);
-  return result;
+  return noting_sources(
+      loader, [&](const config::Loader& noting, auto& diagnostics) { return noting.extended(node, k_kind, diagnostics); },
+      overrides);
 }
 
 LoadedExperiment load_file(const config::Loader& loader, const std::filesystem::path& file,
                            const std::vector<std::string>& overrides) {
-  core::Diagnostics diagnostics;
-  config::Sources sources;
-  const config::Node node = loader.noting(sources).load(file, diagnostics, k_kind);
-  diagnostics.raise_if_errors();
-  LoadedExperiment result = read(node, overrides);
-  result.sources = std::move(sources);
-  return result;
+  return noting_sources(
+      loader, [&](const config::Loader& noting, auto& diagnostics) { return noting.load(file, diagnostics, k_kind); },
+      overrides);
 }
 
 }  // namespace cairn::experiment

@@ -46,7 +46,6 @@ class Job::Implementation {
     core::Diagnostics diagnostics;
     read_parts(r_, loader.noting(r_.sources), diagnostics);
     diagnostics.raise_if_errors();
-    read_warnings_ = r_.warnings;
     for (const core::Diagnostic& each : diagnostics.all()) remarks_.push_back(sentence(each));
     resolve();
     in_place([&] { prepare(); });
@@ -147,8 +146,7 @@ class Job::Implementation {
   Resolved r_;
   std::filesystem::path home_;
   config::Loader loader_;
-  std::vector<std::string> read_warnings_;  // of the files, before anything was resolved
-  std::vector<std::string> remarks_;        // of the same, which follow the warnings of the strategy
+  std::vector<std::string> remarks_;  // about the files that were read
   std::vector<std::string> warnings_;
   ir::Model model_;
   cost::Peak peak_;
@@ -195,11 +193,10 @@ class Job::Implementation {
     lowering_->give(r_.strategy, r_.schedule);
     make_prices();
     warn_of_whole_layers();
-    if (r_.strategy.stage_layers.empty()) balance();
-    if (r_.choose_interval) {
-      r_.strategy.offload.device_every = best_interval();
-      make_prices();  // what plans that were tried assume is none of this one's
-    }
+    const bool balanced = r_.strategy.stage_layers.empty();
+    if (balanced) balance();
+    if (r_.choose_interval) r_.strategy.offload.device_every = best_interval();
+    if (balanced || r_.choose_interval) make_prices();  // what plans that were tried assume is none of this one's
     if (r_.choose_resident) r_.strategy.offload.resident_units = most_resident();
     program_ = lowering_->lower(r_.strategy);
     if (program_.pass_order->update_table >= 0) warn_of_filling();
@@ -366,7 +363,6 @@ class Job::Implementation {
     r_.framework = other.r_.framework;
     r_.calibration = other.r_.calibration;
     r_.carried = other.r_.carried;
-    r_.warnings = read_warnings_ = other.read_warnings_;
     remarks_ = other.remarks_;
     change(r_);
     resolve();

@@ -84,6 +84,15 @@ std::optional<std::int64_t> describe_optional(config::Fields& f, const config::N
   return count;
 }
 
+void set_sliding_layers(TransformerConfig& c, const std::vector<std::string>& types, std::int64_t window) {
+  std::vector<BlockPattern> layers;
+  for (const std::string& type : types)
+    layers.push_back({.attention = type == k_sliding_layer
+                                       ? AttentionPattern{.kind = AttentionKind::sliding, .window = window}
+                                       : AttentionPattern{}});
+  set_layers(c, layers);
+}
+
 void describe_alternation(config::Fields& f, const config::Node& node, TransformerConfig& c, std::int64_t absent_window,
                           const std::function<bool(std::int64_t)>& slides) {
   const std::optional<std::int64_t> window =
@@ -92,12 +101,7 @@ void describe_alternation(config::Fields& f, const config::Node& node, Transform
       f, c, {k_full_layer, k_sliding_layer},
       [&](std::int64_t layer) { return std::string(slides(layer) ? k_sliding_layer : k_full_layer); });
   if (!window) return;
-  std::vector<BlockPattern> layers;
-  for (const std::string& type : types)
-    layers.push_back({.attention = type == k_sliding_layer
-                                       ? AttentionPattern{.kind = AttentionKind::sliding, .window = *window}
-                                       : AttentionPattern{}});
-  set_layers(c, layers);
+  set_sliding_layers(c, types, *window);
 }
 
 void describe_attention_bias(config::Fields& f, TransformerConfig& c, bool absent) {

@@ -61,6 +61,9 @@ void describe_attention_bias(config::Fields& fields, TransformerConfig& config, 
 // The rotated share of a head under `key`.
 void describe_rotation(config::Fields& fields, TransformerConfig& config, std::string_view key, double absent);
 
+// Layers of these types, of which the sliding ones look back only `window` tokens.
+void set_sliding_layers(TransformerConfig& config, const std::vector<std::string>& types, std::int64_t window);
+
 // The pattern of blocks that repeats to these layers: the shortest, with equal neighbours as one block.
 void set_layers(TransformerConfig& config, const std::vector<BlockPattern>& layers);
 

@@ -23,12 +23,7 @@ void describe_windows(config::Fields& f, const config::Node& node, TransformerCo
       f, c, {k_full_layer, k_sliding_layer},
       [&](std::int64_t layer) { return std::string(layer >= full_layers ? k_sliding_layer : k_full_layer); });
   if (!use_window || !window) return;
-  std::vector<BlockPattern> layers;
-  for (const std::string& type : types)
-    layers.push_back({.attention = type == k_sliding_layer
-                                       ? AttentionPattern{.kind = AttentionKind::sliding, .window = *window}
-                                       : AttentionPattern{}});
-  set_layers(c, layers);
+  set_sliding_layers(c, types, *window);
 }
 
 void describe_experts(config::Fields& f, MixtureConfig& mixture) {

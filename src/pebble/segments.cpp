@@ -35,18 +35,22 @@ Words bound_at(Words points, Words transfers, const std::function<long double(Wo
 
 Segments best_segments(Words points, Words fast, const std::function<long double(Words)>& capacity) {
   Segments best;
+  const auto whole = [](double transfers) {
+    constexpr double k_most = 4611686018427387904.0;  // 2^62: any length of a stretch gives a bound that holds
+    return static_cast<Words>(std::min(transfers, k_most));
+  };
   const auto consider = [&](Words transfers) {
     const Words words = bound_at(points, transfers, capacity);
     if (words > best.words) best = {.words = words, .transfers = transfers};
   };
   double transfers = std::max(1.0, static_cast<double>(fast) * std::pow(k_coarse_step, -k_coarse_steps / 2));
-  for (int i = 0; i < k_coarse_steps; ++i, transfers *= k_coarse_step) consider(static_cast<Words>(transfers));
+  for (int i = 0; i < k_coarse_steps; ++i, transfers *= k_coarse_step) consider(whole(transfers));
   for (Words simple : {fast, 2 * fast, 4 * fast}) consider(std::max<Words>(1, simple));
   double width = static_cast<double>(best.transfers) * (k_coarse_step - 1.0);
   for (int i = 0; i < k_refinements && width >= 0.5 && best.words > 0; ++i, width *= k_narrowing) {
     const double centre = static_cast<double>(best.transfers);
-    consider(static_cast<Words>(std::max(1.0, centre - width)));
-    consider(static_cast<Words>(centre + width));
+    consider(whole(std::max(1.0, centre - width)));
+    consider(whole(centre + width));
   }
   return best;
 }
