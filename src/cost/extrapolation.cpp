@@ -72,7 +72,7 @@ void Extrapolation::see(Collective collective, double bytes, const GroupBinding&
 std::vector<std::string> Extrapolation::sentences() const {
   std::vector<std::string> result;
   for (const auto& [family, worst] : families_) {
-    const auto size = [&](double x) {
+    const auto size = [&worst = worst](double x) {
       return worst.dimension == k_bytes ? core::format(core::Bytes::from_base(x)) : fmt::format("{:.0f}", x);
     };
     const std::string what = worst.dimension == k_bytes   ? "of " + size(worst.x)

@@ -13,6 +13,7 @@
 #include "cairn/plan/token_halves.h"
 #include "cairn/predict/machine_demands.h"
 #include "assumptions.h"
+#include "plan_parts.h"
 #include "remedies.h"
 #include "resolve.h"
 #include "write_out.h"
@@ -60,13 +61,13 @@ class Job::Implementation {
     event.demands = demands_.get();
     const predict::PredictionInput input{
         .program = program_,
-        .model = model_,
+        .model = model(),
         .sizes = {.batch = r_.strategy.micro_batch, .sequence = r_.experiment.training.seq_len},
         .micro_batches = r_.strategy.micro_batches,
         .data = r_.strategy.data,
-        .pricer = *pricer_,
-        .prices = *prices_,
-        .analytic = *analytic_,
+        .pricer = pricing_->pricer,
+        .prices = pricing_->prices,
+        .analytic = pricing_->analytic,
         .engine = engine,
         .event = event,
         .memory = memory_limits(),
@@ -75,9 +76,9 @@ class Job::Implementation {
     in_place([&] { result.prediction = predict::predict(input); });
     if (!result.prediction.fits) {
       result.why_not = why_not(result.prediction);
-      if (advice != Advice::none) result.why_not->changes = remedies();
+      if (advice != Advice::none) result.why_not->changes = remedies(result.prediction.memory.device_peak);
     }
-    result.assumptions = assumptions(r_, *pricer_, engine);
+    result.assumptions = assumptions(r_, pricing_->pricer, engine);
     find_extrapolations();
     warn_of_masked_pairs(result.prediction);
     warn_of_bounds(result.prediction);
@@ -87,7 +88,7 @@ class Job::Implementation {
 
   pipeline::StageCosts stage_costs() {
     pipeline::StageCosts costs;
-    in_place([&] { costs = experiment::stage_costs(program_, *analytic_, *prices_); });
+    in_place([&] { costs = experiment::stage_costs(program_, pricing_->analytic, pricing_->prices); });
     return costs;
   }
 
@@ -104,7 +105,7 @@ class Job::Implementation {
   // Warnings of the experiment itself, then of the prices given so far.
   void find_extrapolations() {
     warnings_ = r_.warnings;
-    for (const cost::Extrapolation* each : {&pricer_->shards().extrapolation(), &pricer_->extrapolation()})
+    for (const cost::Extrapolation* each : {&pricing_->pricer.shards().extrapolation(), &pricing_->pricer.extrapolation()})
       for (const std::string& sentence : each->sentences()) warnings_.push_back(sentence);
   }
 
@@ -143,17 +144,17 @@ class Job::Implementation {
             .weight_gradient = narrowest({recipe.reduce, recipe.gradients, recipe.parameters})};
   }
 
+  const ir::Model& model() const { return lowered_->model; }
+  plan::Lowering& lowering() { return lowered_->lowering; }
+
   Resolved r_;
   std::filesystem::path home_;
   config::Loader loader_;
   std::vector<std::string> remarks_;  // about the files that were read
   std::vector<std::string> warnings_;
-  ir::Model model_;
   cost::Peak peak_;
-  std::unique_ptr<plan::Lowering> lowering_;
-  std::unique_ptr<predict::CostPricer> pricer_;
-  std::unique_ptr<predict::PriceTable> prices_;
-  std::unique_ptr<predict::Analytic> analytic_;
+  std::shared_ptr<LoweredModel> lowered_;
+  std::shared_ptr<Pricing> pricing_;
   std::unique_ptr<predict::Demands> demands_;  // null: nothing is shared
   plan::Program program_;
 
@@ -185,36 +186,32 @@ class Job::Implementation {
     for (const core::Diagnostic& each : diagnostics.all()) r_.warnings.push_back(sentence(each));
   }
 
-  void prepare() {
-    model_ = models::build_transformer(r_.transformer, r_.build);
-    peak_ = cost::dense_peak(model_, r_.recipe.gemm, r_.machine.accelerator.value);
-    const std::int64_t domain = r_.machine.network.domain();
-    lowering_ = std::make_unique<plan::Lowering>(model_, r_.experiment.training.seq_len, r_.treatment, domain);
-    lowering_->give(r_.strategy, r_.schedule);
-    make_prices();
+  void prepare(SharedParts* shared = nullptr) {
+    lowered_ = shared != nullptr ? shared->model_of(r_) : std::make_shared<LoweredModel>(r_);
+    peak_ = cost::dense_peak(model(), r_.recipe.gemm, r_.machine.accelerator.value);
+    lowering().give(r_.strategy, r_.schedule);
+    make_prices(shared);
     warn_of_whole_layers();
     const bool balanced = r_.strategy.stage_layers.empty();
     if (balanced) balance();
     if (r_.choose_interval) r_.strategy.offload.device_every = best_interval();
-    if (balanced || r_.choose_interval) make_prices();  // what plans that were tried assume is none of this one's
+    if (balanced || r_.choose_interval) make_prices(shared);  // what plans that were tried assume is none of this one's
     if (r_.choose_resident) r_.strategy.offload.resident_units = most_resident();
-    program_ = lowering_->lower(r_.strategy);
+    program_ = lowering().lower(r_.strategy);
     if (program_.pass_order->update_table >= 0) warn_of_filling();
     // An order that depends on times is found again with what its passes take.
     if ((pipeline::generator(r_.strategy.schedule).options & pipeline::takes::k_durations) == 0) return;
-    r_.strategy.schedule_options.durations = durations(program_, *analytic_, *prices_);
-    program_ = lowering_->lower(r_.strategy);
+    r_.strategy.schedule_options.durations = durations(program_, pricing_->analytic, pricing_->prices);
+    program_ = lowering().lower(r_.strategy);
   }
 
-  void make_prices() {
-    pricer_ = std::make_unique<predict::CostPricer>(r_.calibration, r_.machine.accelerator.value, r_.machine.network,
-                                                    r_.framework.fitted, r_.machine.cluster.value.host);
-    prices_ = std::make_unique<predict::PriceTable>(*pricer_);
-    analytic_ = std::make_unique<predict::Analytic>(*prices_);
+  void make_prices(SharedParts* shared) {
+    pricing_ = shared != nullptr ? shared->pricing() : std::make_shared<Pricing>(r_);
+    if (shared != nullptr) return;  // such plans are not simulated
     const Simulation& simulation = r_.experiment.simulation;
     if (simulation.contention || simulation.interference)
       demands_ = std::make_unique<predict::MachineDemands>(
-          *pricer_, r_.calibration.communication, r_.machine.accelerator.value, r_.machine.network,
+          pricing_->pricer, r_.calibration.communication, r_.machine.accelerator.value, r_.machine.network,
           r_.machine.cluster.value.host,
           predict::SharingRules{.contention = simulation.contention, .interference = simulation.interference});
   }
@@ -222,20 +219,20 @@ class Job::Implementation {
   // Halves of the tokens cannot take turns where an operator works on all of them at once.
   void warn_of_whole_layers() {
     if (r_.strategy.tensor_pieces.kind != plan::TensorPieces::Kind::halves) return;
-    for (const ir::LayerClass& layer : model_.classes)
+    for (const ir::LayerClass& layer : model().classes)
       if (const ir::Operator* whole = plan::without_tokens(layer.graph); layer.position == ir::Position::body && whole)
         r_.warnings.push_back(fmt::format(
             "strategy.overlap.tp: iso leaves layers '{}' in plain order, whose operator '{}' needs all tokens",
             layer.name, whole->name));
   }
 
-  Picoseconds step_time(const plan::Program& program) { return predict::step_time(program, *analytic_, *pricer_); }
+  Picoseconds step_time(const plan::Program& program) { return predict::step_time(program, pricing_->analytic, pricing_->pricer); }
 
   // A pipeline that is never emptied: what another step's micro-batches add to a run.
   void warn_of_filling() {
     plan::Strategy longer = r_.strategy;
     longer.micro_batches *= 2;
-    const Picoseconds more = step_time(lowering_->lower(longer)) - step_time(program_);
+    const Picoseconds more = step_time(lowering().lower(longer)) - step_time(program_);
     r_.warnings.push_back(
         fmt::format("strategy.schedule: {} is never emptied: the step shown fills and drains its pipeline once; one in "
                     "the midst of a run takes {}",
@@ -250,7 +247,7 @@ class Job::Implementation {
     Picoseconds shortest = 0;
     for (std::int64_t every = 0; every <= k_most; ++every) {
       tried.offload.device_every = every;
-      const Picoseconds time = step_time(lowering_->lower(tried));
+      const Picoseconds time = step_time(lowering().lower(tried));
       if (every > 0 && time >= shortest) continue;
       shortest = time;
       best = every;
@@ -261,7 +258,7 @@ class Job::Implementation {
   // Units whose offloaded parameters find room on the device.
   std::int64_t most_resident() {
     std::int64_t units = 0;
-    for (const ir::LayerRun& run : model_.layers) units += run.count;
+    for (const ir::LayerRun& run : model().layers) units += run.count;
     std::int64_t least = 0;
     while (least < units) {
       const std::int64_t middle = (least + units + 1) / 2;
@@ -277,17 +274,17 @@ class Job::Implementation {
 
   // Time of one micro-batch through one layer, forward and backward, alone on its device.
   Picoseconds layer_time(std::size_t layer_class) {
-    return analytic_->alone(lowering_->forward_block(r_.strategy, layer_class)) +
-           analytic_->alone(lowering_->backward_block(r_.strategy, layer_class));
+    return pricing_->analytic.alone(lowering().forward_block(r_.strategy, layer_class)) +
+           pricing_->analytic.alone(lowering().backward_block(r_.strategy, layer_class));
   }
 
   void balance() {
     std::vector<Picoseconds> body;
     pipeline::SplitExtras ends;
-    for (const ir::LayerRun& run : model_.layers) {
+    for (const ir::LayerRun& run : model().layers) {
       const auto layer_class = static_cast<std::size_t>(run.layer_class);
       const Picoseconds time = layer_time(layer_class);
-      switch (model_.classes[layer_class].position) {
+      switch (model().classes[layer_class].position) {
         case ir::Position::entry:
           ends.first += run.count * time;
           break;
@@ -330,7 +327,7 @@ class Job::Implementation {
 
   bool fits(const plan::Strategy& strategy) {
     try {
-      return predict::fits(predict::memory_report(lowering_->lower(strategy), memory_limits()));
+      return predict::fits(predict::memory_report(lowering().lower(strategy), memory_limits()));
     } catch (const core::ConfigurationError&) {
       return false;  // a number of units that this model or schedule cannot take
     }
@@ -352,8 +349,9 @@ class Job::Implementation {
     return result;
   }
 
-  // The same job but for one change; of the files nothing is read again.
-  Implementation(const Implementation& other, const std::function<void(Resolved&)>& change)
+  // The same job but for one change; of the files nothing is read again. `shared`: with a change of the strategy alone.
+  Implementation(const Implementation& other, const std::function<void(Resolved&)>& change,
+                 SharedParts* shared = nullptr)
       : home_(other.home_), loader_(other.loader_) {
     r_.experiment = other.r_.experiment;
     r_.origins = other.r_.origins;
@@ -366,48 +364,60 @@ class Job::Implementation {
     remarks_ = other.remarks_;
     change(r_);
     resolve();
-    prepare();
+    prepare(shared);
   }
 
-  // What the step takes with these changes; nothing where it still does not fit, or cannot be.
-  std::optional<Remedy> with(std::initializer_list<const Change*> changes) const {
+  // A plan with some changes: what its fullest device holds, and the remedy it is where it fits.
+  struct Trial {
+    std::optional<double> memory_bytes;  // none: settings that contradict each other
+    std::optional<Remedy> remedy;
+  };
+  Trial with(std::initializer_list<const Change*> changes, SharedParts& shared) const {
     StrategyChoice strategy = r_.experiment.strategy;
-    Remedy result;
+    Remedy remedy;
     for (const Change* change : changes) {
       change->apply(strategy);
-      result.settings.push_back(change->setting);
+      remedy.settings.push_back(change->setting);
     }
     try {
-      Implementation changed(*this, [&](Resolved& resolved) { resolved.experiment.strategy = strategy; });
+      const auto change = [&](Resolved& resolved) { resolved.experiment.strategy = strategy; };
+      Implementation changed(*this, change, &shared);
       const predict::MemoryReport memory = predict::memory_report(changed.program_, changed.memory_limits());
-      if (!predict::fits(memory)) return std::nullopt;
+      remedy.memory_bytes = memory.device_peak;
+      if (!predict::fits(memory)) return {.memory_bytes = memory.device_peak, .remedy = std::nullopt};
       const auto follows = [&](const char* key, std::int64_t value, std::int64_t before) {
-        if (value != before) result.settings.push_back(fmt::format("strategy.{}={}", key, value));
+        if (value != before) remedy.settings.push_back(fmt::format("strategy.{}={}", key, value));
       };
       follows("dp", changed.r_.strategy.data, r_.strategy.data);
       follows("micro_batches", changed.r_.strategy.micro_batches, r_.strategy.micro_batches);
-      result.memory_bytes = memory.device_peak;
-      result.time_s = core::to_seconds(changed.step_time(changed.program_));
-      return result;
+      remedy.time_s = core::to_seconds(changed.step_time(changed.program_));
+      return {.memory_bytes = memory.device_peak, .remedy = std::move(remedy)};
     } catch (const core::ConfigurationError&) {
-      return std::nullopt;
+      return {};
     }
   }
 
-  std::vector<Remedy> remedies() const {
+  // Single changes, then pairs of those that are not enough alone. Two changes seldom save much more together than each
+  // saves alone: pairs that would have to are not tried.
+  std::vector<Remedy> remedies(double memory_bytes) const {
+    constexpr double k_synergy = 0.2;  // of the capacity
+    const double enough = (1.0 + k_synergy) * memory_limits().capacity_bytes;
     const std::vector<Change> changes = memory_changes(r_);
+    SharedParts shared(r_, lowered_);
     std::vector<Remedy> result;
-    std::vector<const Change*> not_enough;
-    for (const Change& change : changes) {
-      if (auto remedy = with({&change}))
-        result.push_back(std::move(*remedy));
-      else
-        not_enough.push_back(&change);
-    }
-    for (std::size_t i = 0; i < not_enough.size(); ++i)
-      for (std::size_t j = i + 1; j < not_enough.size(); ++j)
-        if (not_enough[i]->subject != not_enough[j]->subject)
-          if (auto remedy = with({not_enough[i], not_enough[j]})) result.push_back(std::move(*remedy));
+    const auto attempt = [&](std::initializer_list<const Change*> tried) {
+      Trial trial = with(tried, shared);
+      if (trial.remedy) result.push_back(*std::move(trial.remedy));
+      return trial;
+    };
+    std::vector<std::pair<const Change*, double>> not_enough;
+    for (const Change& change : changes)
+      if (const Trial trial = attempt({&change}); !trial.remedy)
+        not_enough.emplace_back(&change, memory_bytes - trial.memory_bytes.value_or(memory_bytes));
+    for (auto one = not_enough.begin(); one != not_enough.end(); ++one)
+      for (auto other = one + 1; other != not_enough.end(); ++other)
+        if (one->first->subject != other->first->subject && memory_bytes - one->second - other->second <= enough)
+          attempt({one->first, other->first});
     std::stable_sort(result.begin(), result.end(),
                      [](const Remedy& a, const Remedy& b) { return a.time_s < b.time_s; });
     return result;
@@ -417,7 +427,7 @@ class Job::Implementation {
     std::vector<std::string> notes = warnings_;
     notes.insert(notes.end(), result.assumptions.begin(), result.assumptions.end());
     std::vector<Effect> all;
-    for (const Alternative& each : alternatives(r_, *pricer_, engine)) {
+    for (const Alternative& each : alternatives(r_, pricing_->pricer, engine)) {
       try {
         Implementation changed(*this, each.apply);
         const Result other = changed.run(engine, false, {}, Advice::none);
@@ -451,15 +461,15 @@ Result Job::run(predict::Engine engine, bool all_timelines, std::function<void(s
 }
 const Experiment& Job::experiment() const { return implementation_->r_.experiment; }
 const models::TransformerConfig& Job::transformer() const { return implementation_->r_.transformer; }
-const ir::Model& Job::model() const { return implementation_->model_; }
+const ir::Model& Job::model() const { return implementation_->model(); }
 const hardware::Machine& Job::machine() const { return implementation_->r_.machine; }
 const hardware::PrecisionRecipe& Job::recipe() const { return implementation_->r_.recipe; }
 const hardware::FrameworkProfile& Job::framework() const { return implementation_->r_.framework; }
 const plan::Strategy& Job::strategy() const { return implementation_->r_.strategy; }
 const plan::Program& Job::program() const { return implementation_->program_; }
-predict::PriceTable& Job::prices() { return *implementation_->prices_; }
+predict::PriceTable& Job::prices() { return implementation_->pricing_->prices; }
 pipeline::StageCosts Job::stage_costs() { return implementation_->stage_costs(); }
-predict::CostPricer& Job::pricer() { return *implementation_->pricer_; }
+predict::CostPricer& Job::pricer() { return implementation_->pricing_->pricer; }
 const cost::Peak& Job::peak() const { return implementation_->peak_; }
 std::int64_t Job::gpus() const { return implementation_->r_.machine.network.gpus(); }
 std::int64_t Job::global_batch() const { return implementation_->r_.global_batch; }

@@ -14,7 +14,7 @@ namespace {
 using pipeline::Operation;
 using pipeline::Phase;
 
-std::optional<std::int32_t> number(std::string_view text) {
+std::optional<std::int32_t> index(std::string_view text) {
   std::int32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || text.empty() || value < 0) return std::nullopt;
@@ -26,8 +26,8 @@ std::optional<Operation> operation(std::string_view word) {
   const std::size_t letter = word.empty() ? std::string_view::npos : k_letters.find(word.front());
   if (letter == std::string_view::npos) return std::nullopt;
   const std::size_t point = word.find('.');
-  const auto micro_batch = number(word.substr(1, point == std::string_view::npos ? point : point - 1));
-  const auto chunk = point == std::string_view::npos ? std::optional(0) : number(word.substr(point + 1));
+  const auto micro_batch = index(word.substr(1, point == std::string_view::npos ? point : point - 1));
+  const auto chunk = point == std::string_view::npos ? std::optional(0) : index(word.substr(point + 1));
   if (!micro_batch || !chunk || *chunk >= pipeline::k_most_chunks) return std::nullopt;
   return Operation{
       .phase = static_cast<Phase>(letter), .chunk = pipeline::chunk_number(*chunk), .micro_batch = *micro_batch};

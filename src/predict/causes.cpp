@@ -45,8 +45,9 @@ class CauseSums {
 // Follows what held a stage up through the passes of the others.
 class PassWalk {
  public:
-  PassWalk(const plan::Program& program, Analytic& analytic, const PassTimes& passes, std::int32_t reference)
-      : program_(program), analytic_(analytic), passes_(passes), sources_(producers(program)), reference_(reference) {}
+  PassWalk(const plan::Program& program, Analytic& analytic, const PassTimes& passes, const Producers& producers,
+           std::int32_t reference)
+      : program_(program), analytic_(analytic), passes_(passes), producers_(producers), reference_(reference) {}
 
   // Accounts for [during.start, during.end), in which `waiting` could not go on for want of its message.
   void await(PassId waiting, Span during, CauseSums& sums) const {
@@ -57,7 +58,7 @@ class PassWalk {
       return before - time;
     };
     while (now > during.start) {
-      const PassId source = sources_[place(waiting.stage)][place(waiting.position)];
+      const PassId source = producers_[place(waiting.stage)][place(waiting.position)];
       if (source.stage < 0) break;
       // Another rank of the stage may have got its message earlier than this one.
       sums.add(Cause::ranks, source.stage, back_to(time(waiting).arrival.end));
@@ -95,7 +96,7 @@ class PassWalk {
   const plan::Program& program_;
   Analytic& analytic_;
   const PassTimes& passes_;
-  std::vector<std::vector<PassId>> sources_;
+  const Producers& producers_;
   std::int32_t reference_;
 };
 
@@ -172,27 +173,29 @@ std::vector<core::Picoseconds> times_of(const PassTimes& passes, const Makespan&
 }
 
 struct Execution {
+  const Producers& producers;
   const PassTimes& passes;
   Makespan makespan;  // of all work
   const StageTimeline& last;
+  const std::vector<Spell>& last_spells;
   const StageTimeline& limiting;
+  const std::vector<Spell>& limiting_spells;
   core::Picoseconds links = 0;
 };
 
-BubbleParts bubble_of(const plan::Program& program, PriceTable& prices, Analytic& analytic,
-                      const Execution& execution) {
+BubbleParts bubble_of(const plan::Program& program, Analytic& analytic, const Execution& execution) {
   BubbleParts result;
   const std::int32_t stage = execution.last.stage;
-  const PassWalk others(program, analytic, execution.passes, stage);
+  const PassWalk others(program, analytic, execution.passes, execution.producers, stage);
   CauseSums sums;
-  walk_back(program, prices, execution.last, [&](const Spell& spell) {
+  for (const Spell& spell : execution.last_spells) {
     if (spell.what == Spent::ranks) result.ranks += spell.time();
-    if (spell.what != Spent::message) return;
+    if (spell.what != Spent::message) continue;
     // While its own message is under way it waits for that, not in a bubble.
     const core::Picoseconds sent = execution.last.arrivals[place(spell.pass)].start;
     others.await({stage, spell.pass}, {spell.during.start, std::clamp(sent, spell.during.start, spell.during.end)},
                  sums);
-  });
+  }
   for (const CauseTime& part : sums.longest_first())
     (part.cause == Cause::schedule    ? result.schedule
      : part.cause == Cause::imbalance ? result.imbalance
@@ -202,20 +205,24 @@ BubbleParts bubble_of(const plan::Program& program, PriceTable& prices, Analytic
 
 Causes causes_of(const plan::Program& program, PriceTable& prices, Analytic& analytic, const Execution& execution) {
   const std::int32_t limiting = execution.limiting.stage;
-  const PassWalk others(program, analytic, execution.passes, limiting);
+  const PassWalk others(program, analytic, execution.passes, execution.producers, limiting);
   CauseSums sums;
-  walk_back(program, prices, execution.limiting, [&](const Spell& spell) {
+  std::array<std::array<core::Picoseconds, plan::k_axes>, k_spent> own{};
+  for (const Spell& spell : execution.limiting_spells) {
     if (spell.what == Spent::message)
       others.await({limiting, spell.pass}, spell.during, sums);
     else
-      sums.add(cause_of(spell.what), limiting, spell.time(), spell.axis);
-  });
+      own[static_cast<std::size_t>(spell.what)][static_cast<std::size_t>(spell.axis)] += spell.time();
+  }
+  for (std::size_t what = 0; what < own.size(); ++what)
+    for (std::size_t axis = 0; axis < own[what].size(); ++axis)
+      sums.add(cause_of(static_cast<Spent>(what)), limiting, own[what][axis], static_cast<plan::Axis>(axis));
   part_imbalance(program, prices, limiting, sums);
   // The limiting stage is through; what the last one still does.
   if (const core::Picoseconds through = execution.limiting.end; through < execution.makespan.time)
-    walk_back(program, prices, execution.last, [&](const Spell& spell) {
+    for (const Spell& spell : execution.last_spells) {
       const Span left{std::max(spell.during.start, through), spell.during.end};
-      if (left.end <= left.start) return;
+      if (left.end <= left.start) continue;
       const PassId pass{execution.last.stage, spell.pass};
       if (spell.what == Spent::message)
         others.await(pass, left, sums);
@@ -223,12 +230,12 @@ Causes causes_of(const plan::Program& program, PriceTable& prices, Analytic& ana
         others.add_pass(pass, left.end - left.start, sums);
       else
         sums.add(cause_of(spell.what), pass.stage, left.end - left.start, spell.axis);
-    });
+    }
   sums.add(Cause::links, limiting, execution.links);
   return {.stages = times_of(execution.passes, execution.makespan),
           .limiting = limiting,
           .parts = sums.longest_first(),
-          .bubble = bubble_of(program, prices, analytic, execution)};
+          .bubble = bubble_of(program, analytic, execution)};
 }
 
 }  // namespace
@@ -249,9 +256,19 @@ Account account(const plan::Program& program, PriceTable& prices, Analytic& anal
   const std::int32_t stage = limiting_stage(passes, work);
   std::optional<StageTimeline> limiting;
   if (stage != work.last_stage) limiting = disturbed ? std::move(event->limiting) : analytic.timeline(program, stage);
-  const Execution execution{
-      .passes = passes, .makespan = work, .last = last, .limiting = limiting ? *limiting : last, .links = links};
-  Account result{.breakdown = attribute(program, prices, last),
+  const Producers sources = producers(program);
+  const std::vector<Spell> last_spells = walk_back(program, prices, last, sources);
+  std::vector<Spell> limiting_spells;
+  if (limiting) limiting_spells = walk_back(program, prices, *limiting, sources);
+  const Execution execution{.producers = sources,
+                            .passes = passes,
+                            .makespan = work,
+                            .last = last,
+                            .last_spells = last_spells,
+                            .limiting = limiting ? *limiting : last,
+                            .limiting_spells = limiting ? limiting_spells : last_spells,
+                            .links = links};
+  Account result{.breakdown = attribute(last_spells, last),
                  .causes = causes_of(program, prices, analytic, execution)};
   result.breakdown.links = links;
   return result;

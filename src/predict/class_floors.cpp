@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 2> k_moved_names{"offload", "storage"};
 
 class Sums {
  public:
-  Sums(CostPricer& pricer, PriceTable& prices, double on_chip_bytes)
-      : pricer_(pricer), prices_(prices), on_chip_bytes_(on_chip_bytes) {}
+  Sums(CostPricer& pricer, PriceTable& prices, ShardFloors& floors)
+      : pricer_(pricer), prices_(prices), floors_(floors) {}
 
   void add(const plan::Block& block, double times) {
     const BlockPrices& prices = prices_.of(block);
@@ -64,8 +64,8 @@ class Sums {
     sum->floor_s += times * piece.floor_s;
   }
 
-  Piece of(const ir::Shard& shard) const {
-    const cost::ShardFloor floor = pricer_.shards().floor(shard, on_chip_bytes_);
+  Piece of(const ir::Shard& shard) {
+    const cost::ShardFloor& floor = floors_.of(shard);
     return {.bytes = std::max(floor.bytes, pricer_.shards().price(shard).memory_bytes),
             .floor_bytes = floor.bytes,
             .floor_s = floor.seconds()};
@@ -80,7 +80,7 @@ class Sums {
 
   CostPricer& pricer_;
   PriceTable& prices_;
-  double on_chip_bytes_;
+  ShardFloors& floors_;
   std::array<std::optional<ClassFloor>, cost::k_operator_classes> kernels_{};
   std::array<std::optional<ClassFloor>, plan::k_axes> transfers_{};
   std::array<std::optional<ClassFloor>, k_moved_names.size()> copies_{};
@@ -88,9 +88,16 @@ class Sums {
 
 }  // namespace
 
+const cost::ShardFloor& ShardFloors::of(const ir::Shard& shard) {
+  auto& known = known_[shard.op];
+  for (const auto& [other, floor] : known)
+    if (other.box == shard.box && other.parts == shard.parts) return floor;
+  return known.emplace_back(shard, pricer_.floor(shard, on_chip_bytes_)).second;
+}
+
 std::vector<ClassFloor> class_floors(const plan::Program& program, CostPricer& pricer, PriceTable& prices,
-                                     std::int32_t stage, double on_chip_bytes) {
-  Sums sums(pricer, prices, on_chip_bytes);
+                                     std::int32_t stage, ShardFloors& floors) {
+  Sums sums(pricer, prices, floors);
   for (const auto& [block, times] : block_counts(program, stage)) sums.add(*block, static_cast<double>(times));
   return sums.result();
 }

@@ -69,7 +69,7 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
   return result;
 }
 
-std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t stage) {
+std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t stage, ShardFloors& floors) {
   std::map<std::pair<std::string, std::string>, PriceLine> lines;
   for (const auto& [block, count] : block_counts(input.program, stage)) {
     const BlockPrices& prices = input.prices.of(*block);
@@ -87,7 +87,7 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
       line.detail = std::move(shown);
       line.time_s = core::to_seconds(prices[static_cast<std::size_t>(step.work)].duration);
       if (shard) {
-        line.floor_s = input.pricer.shards().floor(*shard, input.limits.on_chip_bytes.value_or(0.0)).seconds();
+        line.floor_s = floors.of(*shard).seconds();
       } else {
         line.floor_s = transfer ? input.pricer.transfer_floor_s(*transfer)
                                 : line.time_s;  // copies and the host run at stated rates
@@ -195,9 +195,9 @@ Prediction predict(const PredictionInput& input) {
   result.problem_bounds =
       problem_bounds(input.model, batch, static_cast<double>(input.program.mesh.ranks()), input.limits);
   result.plan_bounds = larger(result.plan_bounds, result.problem_bounds);
-  result.prices = price_lines(input, work.last_stage);
-  result.class_floors = class_floors(input.program, input.pricer, input.prices, work.last_stage,
-                                     input.limits.on_chip_bytes.value_or(0.0));
+  ShardFloors floors(input.pricer.shards(), input.limits.on_chip_bytes.value_or(0.0));
+  result.prices = price_lines(input, work.last_stage, floors);
+  result.class_floors = class_floors(input.program, input.pricer, input.prices, work.last_stage, floors);
   result.expert_exchange = expert_exchange(input.program, input.pricer);
   return result;
 }

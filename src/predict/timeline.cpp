@@ -40,8 +40,8 @@ std::vector<std::pair<const plan::Block*, std::int64_t>> block_counts(const plan
   return counts;
 }
 
-std::vector<std::vector<PassId>> producers(const plan::Program& program) {
-  std::vector<std::vector<PassId>> result(program.stages());
+Producers producers(const plan::Program& program) {
+  Producers result(program.stages());
   const std::vector<plan::PassOrder::Step>& sweep = program.pass_order->sweep;
   std::vector<PassId> made;
   made.reserve(sweep.size());
@@ -80,45 +80,47 @@ std::vector<PassTime> pass_times(const std::vector<Span>& arrivals, const std::v
 }
 
 Breakdown attribute(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline) {
+  return attribute(walk_back(program, prices, timeline, producers(program)), timeline);
+}
+
+Breakdown attribute(const std::vector<Spell>& spells, const StageTimeline& timeline) {
   Breakdown breakdown;
-  walk_back(program, prices, timeline, [&](const Spell& spell) {
-    switch (spell.what) {
-      case Spent::compute:
-        breakdown.compute += spell.time();
-        break;
-      case Spent::recompute:
-        breakdown.recompute += spell.time();
-        break;
-      case Spent::optimizer:
-        breakdown.optimizer += spell.time();
-        break;
-      case Spent::launch:
-        breakdown.launch += spell.time();
-        break;
-      case Spent::exchange:
-        breakdown.exposed[static_cast<std::size_t>(spell.axis)] += spell.time();
-        break;
-      case Spent::copy:
-        breakdown.offload += spell.time();
-        break;
-      case Spent::host:
-        breakdown.host += spell.time();
-        break;
-      case Spent::message: {
-        const core::Picoseconds sent =
-            std::clamp(timeline.arrivals[at(spell.pass)].start, spell.during.start, spell.during.end);
-        breakdown.exposed[static_cast<std::size_t>(plan::Axis::pipeline)] += spell.during.end - sent;
-        breakdown.bubble += sent - spell.during.start;
-        break;
-      }
-      case Spent::ranks:
-        breakdown.bubble += spell.time();
-        break;
-      case Spent::other:
-        breakdown.other += spell.time();
-        break;
+  for (const Spell& spell : spells) switch (spell.what) {
+    case Spent::compute:
+      breakdown.compute += spell.time();
+      break;
+    case Spent::recompute:
+      breakdown.recompute += spell.time();
+      break;
+    case Spent::optimizer:
+      breakdown.optimizer += spell.time();
+      break;
+    case Spent::launch:
+      breakdown.launch += spell.time();
+      break;
+    case Spent::exchange:
+      breakdown.exposed[static_cast<std::size_t>(spell.axis)] += spell.time();
+      break;
+    case Spent::copy:
+      breakdown.offload += spell.time();
+      break;
+    case Spent::host:
+      breakdown.host += spell.time();
+      break;
+    case Spent::message: {
+      const core::Picoseconds sent =
+          std::clamp(timeline.arrivals[at(spell.pass)].start, spell.during.start, spell.during.end);
+      breakdown.exposed[static_cast<std::size_t>(plan::Axis::pipeline)] += spell.during.end - sent;
+      breakdown.bubble += sent - spell.during.start;
+      break;
     }
-  });
+    case Spent::ranks:
+      breakdown.bubble += spell.time();
+      break;
+    case Spent::other:
+      breakdown.other += spell.time();
+      break;
+  }
   return breakdown;
 }
 

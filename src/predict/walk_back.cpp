@@ -16,21 +16,20 @@ enum class Cause : std::uint8_t { stream, step, arrival, host };
 struct Node {
   const plan::Step* step = nullptr;
   Span span;
-  Cause cause = Cause::stream;
-  std::int32_t before = -1;     // the node that decided; for the host, its last step of its own
   core::Picoseconds ready = 0;  // when this rank could have started it
+  std::int32_t before = -1;     // the node that decided; for the host, its last step of its own
   std::int32_t pass = 0;
+  Cause cause = Cause::stream;
 };
 
 class WalkBack {
  public:
   WalkBack(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline,
-           const std::function<void(const Spell&)>& tell)
+           const Producers& producers)
       : prices_(prices),
         timeline_(timeline),
-        tell_(tell),
         passes_(passes_of(program, timeline.stage)),
-        sources_(std::move(producers(program)[at(timeline.stage)])) {
+        sources_(producers[at(timeline.stage)]) {
     latest_.fill(-1);
     last_of_pass_.reserve(passes_.size());
     std::size_t steps = 0;
@@ -38,9 +37,10 @@ class WalkBack {
       for (const plan::BlockRun& run : pass->runs)
         steps += static_cast<std::size_t>(run.count) * run.block->steps.size();
     nodes_.reserve(steps);
+    spells_.reserve(steps);
   }
 
-  void run() {
+  std::vector<Spell> run() && {
     for (std::size_t position = 0; position < passes_.size(); ++position) {
       for (const plan::BlockRun& run : passes_[position]->runs)
         for (std::int64_t repeat = 0; repeat < run.count; ++repeat)
@@ -49,6 +49,7 @@ class WalkBack {
     }
     // The rank ends with its last step; what follows the last computation is awaited as if by one more.
     if (free_ < timeline_.end) gap_until(timeline_.end, last_ending(), /*ended=*/true);
+    return std::move(spells_);
   }
 
  private:
@@ -57,12 +58,12 @@ class WalkBack {
     const auto entry = latest_;
     const auto first = static_cast<std::int32_t>(nodes_.size());
     for (const plan::Step& step : block.steps) {
-      Node node{.step = &step,
-                .span = {},
-                .cause = Cause::stream,
-                .before = latest_[at(step.stream)],
-                .ready = 0,
-                .pass = pass};
+      // Filled in place: there are as many nodes as steps, and copying them would take longer than all the rest.
+      const auto id = static_cast<std::int32_t>(nodes_.size());
+      Node& node = nodes_.emplace_back();
+      node.step = &step;
+      node.before = latest_[at(step.stream)];
+      node.pass = pass;
       if (node.before >= 0) node.ready = nodes_[at(node.before)].span.end;
       if (step.stream == Stream::host) node.ready = host_free_;  // it issued kernels in between
       const auto consider = [&](core::Picoseconds time, Cause cause, std::int32_t before) {
@@ -92,8 +93,6 @@ class WalkBack {
       }
       node.span = timeline_.steps[at(step.stream)][next_[at(step.stream)]++];
       if (step.stream == Stream::host) host_free_ = node.span.end;
-      const auto id = static_cast<std::int32_t>(nodes_.size());
-      nodes_.push_back(node);
       latest_[at(step.stream)] = id;
       if (step.stream == Stream::compute) account(id, step.work < 0 ? Price{} : prices[at(step.work)]);
     }
@@ -104,8 +103,8 @@ class WalkBack {
     if (node.span.start > free_) gap_until(node.span.start, id);
     free_ = std::max(free_, node.span.end);
     const core::Picoseconds kernel = std::min(node.span.start + price.launch, node.span.end);
-    tell(Spent::launch, {node.span.start, kernel}, node.pass);
-    tell(busy(node.step->term), {kernel, node.span.end}, node.pass);
+    tell(Spent::launch, node.span.start, kernel, node.pass);
+    tell(busy(node.step->term), kernel, node.span.end, node.pass);
   }
 
   static Spent busy(plan::Term term) {
@@ -120,8 +119,22 @@ class WalkBack {
     return Spent::other;
   }
 
-  void tell(Spent what, Span during, std::int32_t pass, plan::Axis axis = plan::Axis::tensor) const {
-    if (during.end > during.start) tell_({.what = what, .axis = axis, .pass = pass, .during = during});
+  void tell(Spent what, core::Picoseconds start, core::Picoseconds end, std::int32_t pass,
+            plan::Axis axis = plan::Axis::tensor) {
+    if (end <= start) return;
+    if (!spells_.empty() && what != Spent::message) {
+      Spell& last = spells_.back();
+      if (last.what == what && last.pass == pass && last.axis == axis && last.during.end == start) {
+        last.during.end = end;
+        return;
+      }
+    }
+    Spell& spell = spells_.emplace_back();
+    spell.what = what;
+    spell.axis = axis;
+    spell.pass = pass;
+    spell.during.start = start;
+    spell.during.end = end;
   }
 
   // Tells [free_, until), the wait of node `id` (if `ended`: also the node itself), from its end backwards.
@@ -131,7 +144,7 @@ class WalkBack {
     core::Picoseconds now = until;
     const auto spend = [&](core::Picoseconds back_to, Spent what, plan::Axis axis = plan::Axis::tensor) {
       back_to = std::clamp(back_to, from, now);
-      tell(what, {back_to, now}, pass, axis);
+      tell(what, back_to, now, pass, axis);
       now = back_to;
     };
     bool waiting = !ended;  // the node itself has not started; afterwards we stand at its cause's end
@@ -148,7 +161,7 @@ class WalkBack {
       spend(node.ready, Spent::ranks);
       if (now <= from) break;
       if (node.cause == Cause::arrival) {
-        tell(Spent::message, {from, now}, node.pass);
+        tell(Spent::message, from, now, node.pass);
         return;
       }
       // Issuing without a pause since its last step of its own, which may have waited.
@@ -168,11 +181,11 @@ class WalkBack {
 
   PriceTable& prices_;
   const StageTimeline& timeline_;
-  const std::function<void(const Spell&)>& tell_;
   std::vector<const plan::Pass*> passes_;
-  std::vector<PassId> sources_;             // by pass
+  const std::vector<PassId>& sources_;      // by pass
   std::vector<std::int32_t> last_of_pass_;  // nodes
   std::vector<Node> nodes_;
+  std::vector<Spell> spells_;
   std::array<std::int32_t, plan::k_streams> latest_{};
   std::array<std::size_t, plan::k_streams> next_{};
   core::Picoseconds free_ = 0;
@@ -181,9 +194,9 @@ class WalkBack {
 
 }  // namespace
 
-void walk_back(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline,
-               const std::function<void(const Spell&)>& tell) {
-  WalkBack(program, prices, timeline, tell).run();
+std::vector<Spell> walk_back(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline,
+                             const Producers& producers) {
+  return WalkBack(program, prices, timeline, producers).run();
 }
 
 }  // namespace cairn::predict

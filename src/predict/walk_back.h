@@ -1,7 +1,7 @@
 // What every instant of a stage's computation was spent on, found by walking back from it along whatever it awaited.
 #pragma once
 
-#include <functional>
+#include <vector>
 
 #include "cairn/plan/program.h"
 #include "cairn/predict/price.h"
@@ -21,6 +21,7 @@ enum class Spent : std::uint8_t {
   ranks,    // others of this rank's group had not come to a transfer yet
   other,    // none, by construction
 };
+inline constexpr std::size_t k_spent = static_cast<std::size_t>(Spent::other) + 1;
 
 struct Spell {
   Spent what = Spent::other;
@@ -30,9 +31,13 @@ struct Spell {
   core::Picoseconds time() const { return during.end - during.start; }
 };
 
-// Tells the spells of [0, timeline.end), each instant once. Busy instants of the compute stream are told as what runs;
-// a gap is walked back from the step that ended it along what that step waited for.
-void walk_back(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline,
-               const std::function<void(const Spell&)>& tell);
+// The spells of [0, timeline.end): every instant lies in exactly one. Busy instants of the compute stream are spent on
+// what runs; a gap is walked back from the step that ended it along what that step waited for, so that its spells stand
+// latest first.
+std::vector<Spell> walk_back(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline,
+                             const Producers& producers);
+
+// Attribution of the time, from the spells of the timeline.
+Breakdown attribute(const std::vector<Spell>& spells, const StageTimeline& timeline);
 
 }  // namespace cairn::predict

@@ -29,7 +29,8 @@ TEST_CASE("Floors by class: two products, two micro-batches") {
   strategy.micro_batches = 2;
   strategy.stage_layers = {1};
   PricedMachine m("dgx-a100", "a100-sxm4-80gb");
-  const auto rows = predict::class_floors(lowering.lower(strategy), m.pricer, m.prices, 0, 1e6);
+  predict::ShardFloors floors(m.pricer.shards(), 1e6);
+  const auto rows = predict::class_floors(lowering.lower(strategy), m.pricer, m.prices, 0, floors);
   const predict::ClassFloor& products = row(rows, "contraction");
   CHECK(products.floor_bytes == 2 * (4 * 448 + 2 * 1216));
   CHECK(products.bytes == products.floor_bytes);
@@ -52,7 +53,8 @@ TEST_CASE("Floors by class: gradients over four ranks") {
   strategy.data = 4;
   strategy.stage_layers = {1};
   PricedMachine m("dgx-a100", "a100-sxm4-80gb");
-  const auto rows = predict::class_floors(lowering.lower(strategy), m.pricer, m.prices, 0, 1e6);
+  predict::ShardFloors floors(m.pricer.shards(), 1e6);
+  const auto rows = predict::class_floors(lowering.lower(strategy), m.pricer, m.prices, 0, floors);
   const predict::ClassFloor& gradients = row(rows, "dp");
   CHECK(gradients.bytes == 1536.0);
   CHECK(gradients.floor_bytes == 1536.0);
@@ -69,7 +71,8 @@ TEST_CASE("Floors by class: a product that the chip does not hold moves more tha
   strategy.stage_layers = {1};
   PricedMachine m("dgx-a100", "a100-sxm4-80gb");
   constexpr double k_words = 32768.0, k_n = 4096.0;
-  const auto rows = predict::class_floors(lowering.lower(strategy), m.pricer, m.prices, 0, 2.0 * k_words);
+  predict::ShardFloors floors(m.pricer.shards(), 2.0 * k_words);
+  const auto rows = predict::class_floors(lowering.lower(strategy), m.pricer, m.prices, 0, floors);
   const double closed_form = 2.0 * k_n * k_n * k_n / std::sqrt(k_words + 1.0) - 2.0 * (k_words + 1.0);
   CHECK(row(rows, "contraction").floor_bytes >= 6 * 2.0 * (closed_form - 1.0));
   CHECK(row(rows, "contraction").bytes >= row(rows, "contraction").floor_bytes);
@@ -77,7 +80,8 @@ TEST_CASE("Floors by class: a product that the chip does not hold moves more tha
   const double rate = m.calibration.machine.memory_bandwidth;
   CHECK(row(rows, "contraction").floor_s == Approx(row(rows, "contraction").floor_bytes / rate).epsilon(1e-12));
   // Everything on the chip: arithmetic, six products of 2 n^3.
-  const auto held = predict::class_floors(lowering.lower(strategy), m.pricer, m.prices, 0, 1e9);
+  predict::ShardFloors held_floors(m.pricer.shards(), 1e9);
+  const auto held = predict::class_floors(lowering.lower(strategy), m.pricer, m.prices, 0, held_floors);
   const double peak = m.machine.accelerator.value.matrix_peak(numerics::Format::bf16)->base();
   CHECK(row(held, "contraction").floor_s == Approx(6 * 2.0 * k_n * k_n * k_n / peak).epsilon(1e-12));
 }

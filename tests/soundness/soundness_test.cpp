@@ -162,7 +162,8 @@ class Checker {
       compare(of_any, time_s, "problem of " + cluster_text(machine, strategy));
       tally_.any_network += of_any.network_s ? 1 : 0;
       const auto last = static_cast<std::int32_t>(program->stages()) - 1;
-      for (const auto& row : predict::class_floors(*program, pricer, prices, last, *limits.on_chip_bytes))
+      predict::ShardFloors floors(pricer.shards(), *limits.on_chip_bytes);
+      for (const auto& row : predict::class_floors(*program, pricer, prices, last, floors))
         compare(row, calibration.machine.memory_bandwidth, cluster_text(machine, strategy));
       ++tally_.plans;
     }

@@ -35,7 +35,8 @@ struct WhyNot {
   std::string term;  // the largest category at the peak
   std::int32_t stage = 0;
   double over_by_bytes = 0.0;
-  // Changes of one setting, or of two where neither is enough alone; the fastest first. Empty: none of those helps.
+  // Changes of one setting, or of two where neither is enough alone; the fastest first. Empty: none of those that were
+  // tried helps.
   std::vector<Remedy> changes;
 };
 

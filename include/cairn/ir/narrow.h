@@ -43,6 +43,7 @@ enum class SecondCopy : std::uint8_t { shared, transposed, quantised };
 struct Wire {
   std::optional<numerics::Format> forward = {};
   std::optional<numerics::Format> backward = {};
+  friend bool operator==(const Wire&, const Wire&) = default;
 };
 
 // Rows that are worked on elsewhere than where they come from.
@@ -53,10 +54,12 @@ struct Journeys {
   struct Origin {
     std::string home;
     std::string work;
+    friend bool operator==(const Origin&, const Origin&) = default;
   };
   std::vector<Origin> origins = {};
   Wire out = {};  // products read what arrives: their activations', their gradients' format
   Wire home = {};
+  friend bool operator==(const Journeys&, const Journeys&) = default;
 };
 
 struct NarrowProducts {
@@ -76,6 +79,7 @@ struct NarrowProducts {
   bool gathered = false;
   bool gather_narrow = true;  // ... after the cast, or before it
   Journeys journeys = {};     // origins and what spreads rows over ranks are a rank's own part, too
+  friend bool operator==(const NarrowProducts&, const NarrowProducts&) = default;
 };
 
 // Rewrites `graph`, which must be differentiated. Contractions flagged keeps_format stay.

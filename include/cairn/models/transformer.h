@@ -56,6 +56,7 @@ struct Kernels {
 
   bool fused_norm() const { return compiled || norm == NormKernel::fused; }
   bool fused_pointwise() const { return compiled || pointwise == PointwiseKernel::fused; }
+  friend bool operator==(const Kernels&, const Kernels&) = default;
 };
 
 // The `kernels:` block of an experiment.
@@ -80,6 +81,7 @@ struct BuildOptions {
   bool shared_experts_first = false;
   // Domains that hold experts, for a router in two levels.
   std::int64_t expert_domains = 1;
+  friend bool operator==(const BuildOptions&, const BuildOptions&) = default;
 };
 
 // The model with its backward pass. FLOPs of operators that are no contractions are counts of elementary operations per

@@ -84,6 +84,7 @@ struct MixtureConfig {
   bool shared_gate = false;  // the shared experts' result is weighted by a sigmoid of one product per token
 
   std::int64_t shared_width() const { return shared_ffn.value_or(shared_experts * ffn); }
+  friend bool operator==(const MixtureConfig&, const MixtureConfig&) = default;
 };
 
 // Latent attention: queries and keys-values pass through a narrow projection; of each head's query and key `nope`
@@ -94,6 +95,7 @@ struct LatentConfig {
   std::int64_t rope_dim = 0;
   std::int64_t nope_dim = 0;
   std::int64_t v_dim = 0;
+  friend bool operator==(const LatentConfig&, const LatentConfig&) = default;
 };
 
 // Attention by a gated delta rule (Yang et al. 2024, arXiv 2412.06464), its queries, keys and values behind a short
@@ -106,6 +108,7 @@ struct DeltaConfig {
   std::int64_t convolution = 0;  // tokens that the convolution sees, the present one included
 
   std::int64_t group() const { return value_heads / key_heads; }
+  friend bool operator==(const DeltaConfig&, const DeltaConfig&) = default;
 };
 
 // A state-space mixer (Mamba-2, arXiv 2405.21060, sections 6 and 7): every head carries a state of head_dim x state numbers
@@ -119,6 +122,7 @@ struct Mamba2Config {
   std::int64_t chunk = 256;  // tokens between two states that are written out
   bool bias = false;         // of its input and output projections
   bool conv_bias = true;
+  friend bool operator==(const Mamba2Config&, const Mamba2Config&) = default;
 };
 
 // Multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2): module k of `depth` predicts the token k further
@@ -127,6 +131,7 @@ struct Mamba2Config {
 // with the model's own embedding and head, and a final norm of its own.
 struct PredictionConfig {
   std::int64_t depth = 1;  // 0: none
+  friend bool operator==(const PredictionConfig&, const PredictionConfig&) = default;
 };
 
 // `repeat` consecutive equal blocks.
@@ -134,6 +139,7 @@ struct BlockPattern {
   std::int64_t repeat = 1;
   std::optional<MlpKind> mlp = {};                 // default: moe where the model has experts
   std::optional<AttentionPattern> attention = {};  // default: mla where the model has it, else full
+  friend bool operator==(const BlockPattern&, const BlockPattern&) = default;
 };
 
 struct TransformerConfig {
@@ -205,6 +211,7 @@ struct TransformerConfig {
   // Rows of the embedding table: vocab, padded to a multiple of vocab_multiple x divisor where a multiple is asked for
   // and divisor is not 0.
   std::int64_t padded_vocab(std::int64_t divisor) const;
+  friend bool operator==(const TransformerConfig&, const TransformerConfig&) = default;
 };
 
 // Throws core::ConfigurationError with everything that is inconsistent or not modelled yet.

@@ -157,6 +157,7 @@ struct ParameterTreatment {
   bool narrow_maximum = false;  // the weight's maximum is found before it is cast
   std::int64_t history = 0;  // maxima kept of each narrow tensor, and summed up over all ranks once per step; 0: none
   numerics::Format wide = numerics::Format::bf16;  // of the other parameters when `parameters` is narrow
+  friend bool operator==(const ParameterTreatment&, const ParameterTreatment&) = default;
 };
 
 }  // namespace cairn::plan

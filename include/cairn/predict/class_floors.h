@@ -19,6 +19,8 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cairn/plan/program.h"
@@ -35,8 +37,21 @@ struct ClassFloor {
   double floor_s = 0.0;
 };
 
-// Kernels first, then transfers, then copies; only what the stage executes. on_chip_bytes: 0 where it is not known.
+// The floors of a program's shards, each derived once. The program must outlive it.
+class ShardFloors {
+ public:
+  // on_chip_bytes: 0 where it is not known.
+  ShardFloors(const cost::ShardPricer& pricer, double on_chip_bytes) : pricer_(pricer), on_chip_bytes_(on_chip_bytes) {}
+  const cost::ShardFloor& of(const ir::Shard& shard);
+
+ private:
+  const cost::ShardPricer& pricer_;
+  double on_chip_bytes_;
+  std::unordered_map<const ir::Operator*, std::vector<std::pair<ir::Shard, cost::ShardFloor>>> known_;
+};
+
+// Kernels first, then transfers, then copies; only what the stage executes.
 std::vector<ClassFloor> class_floors(const plan::Program& program, CostPricer& pricer, PriceTable& prices,
-                                     std::int32_t stage, double on_chip_bytes);
+                                     std::int32_t stage, ShardFloors& floors);
 
 }  // namespace cairn::predict

@@ -37,13 +37,14 @@ inline constexpr std::array<std::string_view, 2> k_end_of_step{"gradient reducti
 // on where blocks lie in memory.
 std::vector<std::pair<const plan::Block*, std::int64_t>> block_counts(const plan::Program& program, std::int32_t stage);
 
-// For every pass of every stage: which pass of which stage its arrival comes from. Of an update that awaits several
-// stages, the first of them.
 struct PassId {
-  std::int32_t stage = -1;  // -1: nothing arrives
+  std::int32_t stage = -1;  // -1: none
   std::int32_t position = 0;
 };
-std::vector<std::vector<PassId>> producers(const plan::Program& program);
+// For every pass of every stage: which pass of which stage its arrival comes from; none where nothing arrives. Of an
+// update that awaits several stages, the first of them.
+using Producers = std::vector<std::vector<PassId>>;
+Producers producers(const plan::Program& program);
 
 // The times of one stage (of one of the ranks it stands for). Steps of a stream in stream order; `arrivals` by pass:
 // the send it waits for, zero where nothing arrives.

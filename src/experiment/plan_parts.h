@@ -1,0 +1,50 @@
+// What a plan is made from and priced with. Plans that differ in nothing but their strategy can share both.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cairn/plan/lowering.h"
+#include "cairn/predict/analytic.h"
+#include "cairn/predict/cost_pricer.h"
+#include "resolve.h"
+
+namespace cairn::experiment {
+
+// A model's operators and the blocks that have been lowered from them.
+struct LoweredModel {
+  explicit LoweredModel(const Resolved& resolved);
+  bool serves(const Resolved& resolved) const;
+
+  const models::TransformerConfig transformer;
+  const models::BuildOptions build;
+  const std::int64_t domain;
+  const ir::Model model;
+  plan::Lowering lowering;
+};
+
+// Prices on one machine. Refers to the machine, the calibration and the framework of `resolved`, which must outlive it.
+struct Pricing {
+  explicit Pricing(const Resolved& resolved);
+
+  predict::CostPricer pricer;
+  predict::PriceTable prices;
+  predict::Analytic analytic;
+};
+
+// For plans that are tried beside one that exists: what it has, they need not make again. Its prices are not among
+// that, since a pricer notes what the plans it has priced assume.
+class SharedParts {
+ public:
+  // `resolved`: of the plan that exists.
+  SharedParts(const Resolved& resolved, std::shared_ptr<LoweredModel> model);
+  std::shared_ptr<LoweredModel> model_of(const Resolved& tried);
+  // For a plan of the same machine, calibration and framework.
+  std::shared_ptr<Pricing> pricing() const { return pricing_; }
+
+ private:
+  std::vector<std::shared_ptr<LoweredModel>> models_;
+  std::shared_ptr<Pricing> pricing_;
+};
+
+}  // namespace cairn::experiment
