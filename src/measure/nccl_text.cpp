@@ -197,7 +197,7 @@ class NcclText {
   // Why the number of ranks of the run is not known; empty where it is.
   std::string trouble_with_ranks() const {
     if (run_.ranks.empty()) return run_.per_process >= 2 ? "" : "the number of ranks is not said";
-    if (*run_.ranks.rbegin() + 1 != static_cast<std::int64_t>(run_.ranks.size()))
+    if (*run_.ranks.rbegin() != static_cast<std::int64_t>(run_.ranks.size()) - 1)
       return fmt::format("{} ranks are named, the last is number {}", run_.ranks.size(), *run_.ranks.rbegin());
     if (run_.groups.size() > 1) return fmt::format("the ranks are split into {} groups", run_.groups.size());
     return run_.ranks.size() < 2 ? "one rank only" : "";
