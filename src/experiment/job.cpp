@@ -29,7 +29,7 @@ std::string sentence(const core::Diagnostic& remark) {
 }
 
 std::string_view category_name(std::size_t category) {
-  constexpr std::array<std::string_view, plan::k_categories> k_names{"parameters", "gradients", "optimizer",
+  constexpr std::array<std::string_view, program::k_categories> k_names{"parameters", "gradients", "optimizer",
                                                                      "activations", "workspace"};
   return k_names[category];
 }
@@ -156,7 +156,7 @@ class Job::Implementation {
   std::shared_ptr<LoweredModel> lowered_;
   std::shared_ptr<Pricing> pricing_;
   std::unique_ptr<predict::Demands> demands_;  // null: nothing is shared
-  plan::Program program_;
+  program::Program program_;
 
  private:
   // What goes wrong is an error of the setting that decides it. Counts and times of work that no other setting is known
@@ -226,7 +226,7 @@ class Job::Implementation {
             layer.name, whole->name));
   }
 
-  Picoseconds step_time(const plan::Program& program) { return predict::step_time(program, pricing_->analytic, pricing_->pricer); }
+  Picoseconds step_time(const program::Program& program) { return predict::step_time(program, pricing_->analytic, pricing_->pricer); }
 
   // A pipeline that is never emptied: what another step's micro-batches add to a run.
   void warn_of_filling() {
@@ -466,7 +466,7 @@ const hardware::Machine& Job::machine() const { return implementation_->r_.machi
 const hardware::PrecisionRecipe& Job::recipe() const { return implementation_->r_.recipe; }
 const hardware::FrameworkProfile& Job::framework() const { return implementation_->r_.framework; }
 const plan::Strategy& Job::strategy() const { return implementation_->r_.strategy; }
-const plan::Program& Job::program() const { return implementation_->program_; }
+const program::Program& Job::program() const { return implementation_->program_; }
 predict::PriceTable& Job::prices() { return implementation_->pricing_->prices; }
 pipeline::StageCosts Job::stage_costs() { return implementation_->stage_costs(); }
 predict::CostPricer& Job::pricer() { return implementation_->pricing_->pricer; }

@@ -181,12 +181,12 @@ class Resolver {
             "describe it: cluster.host: {memory, memory_bandwidth, link: {bandwidth}}, or use interleaved-1f1b");
   }
 
-  plan::AxisOrder axes(const char* key, const std::vector<std::string>& names) {
-    plan::AxisOrder result;
+  program::AxisOrder axes(const char* key, const std::vector<std::string>& names) {
+    program::AxisOrder result;
     for (const std::string& name : names)
-      for (std::size_t i = 0; i < plan::k_axes; ++i) {
-        const auto axis = static_cast<plan::Axis>(i);
-        if (plan::label(axis) != name) continue;
+      for (std::size_t i = 0; i < program::k_axes; ++i) {
+        const auto axis = static_cast<program::Axis>(i);
+        if (program::label(axis) != name) continue;
         if (std::find(result.begin(), result.end(), axis) != result.end())
           error(fmt::format("strategy.{}", key), fmt::format("{} appears twice", name), "name each axis once");
         result.push_back(axis);
@@ -344,7 +344,7 @@ class Resolver {
     strategy.reduce_whole_gradients = r_.framework.accumulation.whole_reduce;
     strategy.host_waits_for_computation = r_.framework.host.synchronises_passes;
     strategy.records_reductions = r_.framework.allocator.records_streams;
-    const plan::Group pipeline = plan::mesh(strategy).group(plan::Axis::pipeline);
+    const program::Group pipeline = plan::mesh(strategy).group(program::Axis::pipeline);
     const std::int64_t domain = r_.machine.network.domain();
     if (pipeline.size > 1 && domain > 0 && pipeline.stride * pipeline.size > domain)
       strategy.launches_per_peer = r_.framework.fitted.launches_per_peer;

@@ -14,14 +14,14 @@ struct PassCost {
   core::Picoseconds send = 0;
 };
 
-PassCost cost_of(const plan::Pass& pass, predict::Analytic& analytic, predict::PriceTable& prices) {
+PassCost cost_of(const program::Pass& pass, predict::Analytic& analytic, predict::PriceTable& prices) {
   PassCost cost;
-  for (const plan::BlockRun& run : pass.runs) cost.work += run.count * analytic.alone(*run.block);
-  if (pass.send == plan::Send::none || pass.runs.empty()) return cost;
-  const plan::Block& last = *pass.runs.back().block;
-  const plan::Stream stream = pass.send == plan::Send::next ? plan::Stream::next : plan::Stream::previous;
+  for (const program::BlockRun& run : pass.runs) cost.work += run.count * analytic.alone(*run.block);
+  if (pass.send == program::Send::none || pass.runs.empty()) return cost;
+  const program::Block& last = *pass.runs.back().block;
+  const program::Stream stream = pass.send == program::Send::next ? program::Stream::next : program::Stream::previous;
   const predict::BlockPrices& table = prices.of(last);
-  for (const plan::Step& step : last.steps)
+  for (const program::Step& step : last.steps)
     if (step.stream == stream && step.work >= 0)
       cost.send = std::max(cost.send, table[static_cast<std::size_t>(step.work)].duration);
   cost.work -= cost.send;
@@ -30,11 +30,12 @@ PassCost cost_of(const plan::Pass& pass, predict::Analytic& analytic, predict::P
 
 }  // namespace
 
-pipeline::Durations durations(const plan::Program& program, predict::Analytic& analytic, predict::PriceTable& prices) {
+pipeline::Durations durations(const program::Program& program, predict::Analytic& analytic,
+                              predict::PriceTable& prices) {
   predict::require_reachable(program, prices);
   const auto chunks = static_cast<std::size_t>(program.schedule->chunks);
   pipeline::Durations sum{.forward = 0, .input_gradient = 0, .weight_gradient = 0, .delay = 0};
-  const auto work = [&](const plan::Pass& pass) {
+  const auto work = [&](const program::Pass& pass) {
     const PassCost cost = cost_of(pass, analytic, prices);
     sum.delay = std::max(sum.delay, cost.send);
     return cost.work;
@@ -55,7 +56,7 @@ pipeline::Durations durations(const plan::Program& program, predict::Analytic& a
           .delay = sum.delay};
 }
 
-pipeline::StageCosts stage_costs(const plan::Program& program, predict::Analytic& analytic,
+pipeline::StageCosts stage_costs(const program::Program& program, predict::Analytic& analytic,
                                  predict::PriceTable& prices) {
   if (program.stages() < 2 || program.schedule->chunks != 1)
     throw core::ConfigurationError("strategy.schedule", "stage costs need a pipeline of one chunk per device",

@@ -143,7 +143,7 @@ std::int32_t BlockBuilder::transfer(Collective collective, const Group& group, d
 std::int32_t BlockBuilder::obtain(ir::TensorId tensor, const Placements& want) {
   Placements& have = placements_[at(tensor)];
   if (have == want) return ready_[at(tensor)];
-  for (const Copy& copy : copies_)
+  for (const TensorCopy& copy : copies_)
     if (copy.tensor == tensor && copy.placement == want) return copy.step;
   if (layer_.mesh_of(tensor) == ParameterGroup::expert) return move(tensor, want);
   std::int32_t step = ready_[at(tensor)];
@@ -196,7 +196,7 @@ std::int32_t BlockBuilder::obtain(ir::TensorId tensor, const Placements& want) {
     ready_[at(tensor)] = step;
   } else {
     copies_.push_back(
-        Copy{.tensor = tensor, .placement = want, .step = step, .bytes = share(tensor) * bytes_at(tensor, now)});
+        TensorCopy{.tensor = tensor, .placement = want, .step = step, .bytes = share(tensor) * bytes_at(tensor, now)});
   }
   return step;
 }
@@ -384,18 +384,19 @@ BlockBuilder::Placements BlockBuilder::border(ir::TensorId tensor) const {
 
 void BlockBuilder::drop_copies(std::size_t from) {
   // An input gathered from its shares stays for the whole layer.
-  const auto stays = [&](const Copy& copy) { return layer_.shared_input(copy.tensor); };
+  const auto stays = [&](const TensorCopy& copy) { return layer_.shared_input(copy.tensor); };
   for (std::size_t index = from; index < copies_.size(); ++index)
     if (copies_[index].bytes > 0.0 && !stays(copies_[index])) memory(true, Category::workspace, -copies_[index].bytes);
   const auto first = copies_.begin() + static_cast<std::ptrdiff_t>(std::min(from, copies_.size()));
-  copies_.erase(std::remove_if(first, copies_.end(), [&](const Copy& copy) { return !stays(copy); }), copies_.end());
+  copies_.erase(std::remove_if(first, copies_.end(), [&](const TensorCopy& copy) { return !stays(copy); }),
+                copies_.end());
 }
 
 void BlockBuilder::release_dead(const ir::Operator& op, std::size_t position) {
   for (const ir::Access& access : op.accesses) {
     const ir::TensorId root = storage(access.tensor);
     if (!is_last_use(root, position)) continue;
-    for (Copy& copy : copies_)
+    for (TensorCopy& copy : copies_)
       if (storage(copy.tensor) == root && copy.bytes > 0.0) {
         memory(true, Category::workspace, -copy.bytes);
         copy.bytes = 0.0;
@@ -484,7 +485,7 @@ void BlockBuilder::step(std::size_t position, const std::vector<ir::OperatorId>&
 void BlockBuilder::hand_over(ir::TensorId tensor) {
   const auto hand = [&] {
     obtain(tensor, border(tensor));
-    for (Copy& copy : copies_)
+    for (TensorCopy& copy : copies_)
       if (copy.tensor == tensor && copy.bytes > 0.0) {
         memory(true, Category::workspace, -copy.bytes);
         copy.bytes = 0.0;

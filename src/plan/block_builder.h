@@ -8,6 +8,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include "cairn/plan/layer.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 
@@ -56,7 +57,7 @@ class BlockBuilder {
   bool in_flight(ir::TensorId tensor) const { return ready_[static_cast<std::size_t>(tensor)] >= 0; }
 
  private:
-  struct Copy {
+  struct TensorCopy {
     ir::TensorId tensor;
     Placements placement;
     std::int32_t step;
@@ -145,16 +146,16 @@ class BlockBuilder {
   bool backward_;
   Block block_;
   // What each half has of its own.
-  struct Lane {
+  struct HalfState {
     std::vector<BlockBuilder::Placements> placements;
     std::vector<std::int32_t> ready;
-    std::vector<Copy> copies;
+    std::vector<TensorCopy> copies;
     boost::container::small_vector<Dependency, 4> blocking;
     Dependency last_compute = entry_of(Stream::compute);
     std::int32_t last_transfer = -1;
     std::size_t kept_copies = 0;
   };
-  Lane other_;                                                   // the half that is not at work
+  HalfState other_;                                              // the half that is not at work
   int half_ = -1;                                                // at work, or -1: the whole
   bool last_ = true;                                             // of the halves, the one that comes to a position last
   std::int32_t pieces_ = 1;                                      // of the transfers being made
@@ -166,7 +167,7 @@ class BlockBuilder {
   std::vector<double> held_;                                      // by tensor storage: bytes held, 0 when not
   std::vector<Category> held_as_;
   std::vector<char> recorded_;  // by storage: reduced on a communicator's stream, which keeps it to the end of the pass
-  std::vector<Copy> copies_;
+  std::vector<TensorCopy> copies_;
   boost::container::small_vector<Dependency, 4> blocking_;  // the next compute step waits for these
   Dependency last_compute_ = entry_of(Stream::compute);
   std::int32_t last_transfer_ = -1;

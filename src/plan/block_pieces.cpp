@@ -8,6 +8,7 @@
 #include "cairn/plan/token_halves.h"
 
 namespace cairn::plan {
+
 namespace {
 
 constexpr std::string_view k_key = "key";
@@ -142,13 +143,13 @@ std::vector<char> BlockBuilder::segment_starts(const std::vector<ir::OperatorId>
 void BlockBuilder::run_halves(const std::vector<ir::OperatorId>& order, const std::vector<Term>& terms,
                               const GradientSync& sync) {
   const std::vector<char> starts = segment_starts(order, terms, sync);
-  other_ = Lane{.placements = placements_,
-                .ready = ready_,
-                .copies = copies_,
-                .blocking = blocking_,
-                .last_compute = last_compute_,
-                .last_transfer = -1,
-                .kept_copies = 0};
+  other_ = HalfState{.placements = placements_,
+                     .ready = ready_,
+                     .copies = copies_,
+                     .blocking = blocking_,
+                     .last_compute = last_compute_,
+                     .last_transfer = -1,
+                     .kept_copies = 0};
   // The layer below has seen to it that the half it began with has arrived.
   half_ = half_order(Term::compute)[0];
   blocking_.clear();

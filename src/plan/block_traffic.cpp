@@ -47,7 +47,7 @@ void BlockBuilder::close(const UnitTraffic& traffic) {
     if (traffic.given_up[category] > 0.0) memory(true, static_cast<Category>(category), -traffic.given_up[category]);
   if (traffic.leaving.empty()) return;
   travel(traffic.leaving, last_compute_);
-  block_.off_device += std::get<plan::Copy>(traffic.leaving.front().work).bytes;
+  block_.off_device += std::get<Copy>(traffic.leaving.front().work).bytes;
 }
 
 void BlockBuilder::send_gradients(const GradientSync& sync, ParameterGroup group) {
@@ -71,23 +71,21 @@ void BlockBuilder::send_gradients(const GradientSync& sync, ParameterGroup group
 
 Dependency BlockBuilder::send_onward(const Onward& onward, double elements, double before, Dependency reduced) {
   const std::int32_t come =
-      add_work(leg(plan::Copy{.lane = plan::Lane::to_host, .bytes = elements * onward.gradient_bytes}), {reduced});
+      add_work(leg(Copy{.lane = Lane::to_host, .bytes = elements * onward.gradient_bytes}), {reduced});
   if (onward.update == nullptr) return come;
   boost::container::small_vector<Dependency, 4> ready{come};
   // One shard's state is read while the one before is updated, which is written after that.
   if (onward.state_bytes > 0.0)
-    ready.push_back(
-        add_work(leg(plan::Copy{.lane = plan::Lane::from_storage, .bytes = elements * onward.state_bytes}), {}));
+    ready.push_back(add_work(leg(Copy{.lane = Lane::from_storage, .bytes = elements * onward.state_bytes}), {}));
   if (before * onward.written_bytes() > 0.0)
-    add_work(leg(plan::Copy{.lane = plan::Lane::to_storage, .bytes = before * onward.written_bytes()}), {last_update_});
+    add_work(leg(Copy{.lane = Lane::to_storage, .bytes = before * onward.written_bytes()}), {last_update_});
   block_.works.emplace_back(OnProcessor{.graph = onward.update, .elements = static_cast<std::int64_t>(elements)});
   last_update_ = add_step(Step{.kind = StepKind::host,
                                .stream = Stream::processor,
                                .work = static_cast<std::int32_t>(block_.works.size()) - 1},
                           ready);
   if (onward.parameter_bytes > 0.0)
-    add_work(leg(plan::Copy{.lane = plan::Lane::to_device, .bytes = elements * onward.parameter_bytes}),
-             {last_update_});
+    add_work(leg(Copy{.lane = Lane::to_device, .bytes = elements * onward.parameter_bytes}), {last_update_});
   return come;
 }
 

@@ -5,8 +5,10 @@
 #include <unordered_map>
 
 #include "cairn/core/diagnostics.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
+
 namespace {
 
 struct Resident {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace cairn::plan {
+
 namespace {
 
 // A list of truth values as one number.

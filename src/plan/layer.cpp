@@ -9,6 +9,7 @@
 #include "cairn/core/diagnostics.h"
 
 namespace cairn::plan {
+
 namespace {
 
 constexpr double k_narrow_bits = 16.0;

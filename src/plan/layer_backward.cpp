@@ -6,6 +6,7 @@
 #include "cairn/plan/layer.h"
 
 namespace cairn::plan {
+
 namespace {
 
 // The order of a backward pass with what runs again in it: a region, or a whole layer, as soon as anything of it is
@@ -185,7 +186,7 @@ void BlockBuilder::run_second(const std::vector<ir::OperatorId>& second, const s
 }
 
 void BlockBuilder::drop_all_copies() {
-  for (const Copy& copy : copies_)
+  for (const TensorCopy& copy : copies_)
     if (copy.bytes > 0.0) memory(true, Category::workspace, -copy.bytes);
   copies_.clear();
 }

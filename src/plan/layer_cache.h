@@ -9,6 +9,7 @@
 
 #include "cairn/plan/strategy.h"
 #include "lowered_layer.h"
+#include "vocabulary.h"
 #include "words_hash.h"
 
 namespace cairn::plan {

@@ -3,6 +3,7 @@
 
 #include "cairn/plan/layer.h"
 #include "cairn/plan/strategy.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

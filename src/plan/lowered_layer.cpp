@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace cairn::plan {
+
 namespace {
 
 std::int64_t owners(const Stretch& stretch) {

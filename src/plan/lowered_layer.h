@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "cairn/plan/layer.h"
+#include "vocabulary.h"
 #include "words_hash.h"
 
 namespace cairn::plan {

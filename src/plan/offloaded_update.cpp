@@ -8,6 +8,7 @@
 #include "step_writer.h"
 
 namespace cairn::plan {
+
 namespace {
 
 constexpr double k_most_subgroups = 1 << 14;  // each is a few steps of the program

@@ -1,8 +1,10 @@
 #include "parameter_update.h"
+#include "vocabulary.h"
 
 #include <string>
 
 namespace cairn::plan {
+
 namespace {
 
 using ir::Mode;

@@ -1,6 +1,7 @@
 #include "pass_assembly.h"
 
 namespace cairn::plan {
+
 namespace {
 
 // What is handed over at the lower (input) or upper (output) end of the layers.

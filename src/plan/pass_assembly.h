@@ -6,6 +6,7 @@
 #include "stage_messages.h"
 #include "unit_passes.h"
 #include "unit_settings.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "cairn/core/content_store.h"
-#include "cairn/plan/program.h"
+#include "cairn/program/program.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 namespace cairn::plan {
+
 namespace {
 
 constexpr std::int64_t k_unbounded = std::numeric_limits<std::int64_t>::max();

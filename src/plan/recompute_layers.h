@@ -12,6 +12,7 @@
 
 #include "cairn/plan/strategy.h"
 #include "lowered_layer.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

@@ -10,6 +10,7 @@
 #include "cairn/pipeline/traits.h"
 
 namespace cairn::plan {
+
 namespace {
 
 core::ConfigurationError unlowerable(const pipeline::Schedule& schedule, const std::string& why,

@@ -8,8 +8,9 @@
 
 #include "cairn/pipeline/schedule.h"
 #include "cairn/pipeline/sweep.h"
-#include "cairn/plan/program.h"
 #include "cairn/plan/strategy.h"
+#include "cairn/program/program.h"
+#include "vocabulary.h"
 #include "words_hash.h"
 
 namespace cairn::plan {

@@ -4,6 +4,7 @@
 #include <string>
 
 namespace cairn::plan {
+
 namespace {
 
 // What the layers of a chunk read.

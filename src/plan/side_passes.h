@@ -17,6 +17,7 @@
 #include "stage_body.h"
 #include "step_writer.h"
 #include "unit_settings.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

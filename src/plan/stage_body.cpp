@@ -5,6 +5,7 @@
 #include "strategy_check.h"
 
 namespace cairn::plan {
+
 namespace {
 
 class BodyBuilder {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace cairn::plan {
+
 namespace {
 
 double exchanged_elements(const StageKind& kind, std::span<const StageBody* const> bodies) {

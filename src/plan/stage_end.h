@@ -7,6 +7,7 @@
 #include "stage_body.h"
 #include "stage_partition.h"
 #include "step_ends.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

@@ -8,6 +8,7 @@
 #include "cairn/plan/strategy.h"
 #include "stage_partition.h"
 #include "step_blocks.h"
+#include "vocabulary.h"
 #include "words_hash.h"
 
 namespace cairn::plan {

@@ -7,9 +7,10 @@
 #include <boost/container/static_vector.hpp>
 
 #include "cairn/plan/layer.h"
-#include "cairn/plan/program.h"
 #include "cairn/plan/strategy.h"
+#include "cairn/program/program.h"
 #include "unit_settings.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

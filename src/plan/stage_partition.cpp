@@ -10,6 +10,7 @@
 #include "words_hash.h"
 
 namespace cairn::plan {
+
 namespace {
 
 constexpr std::int32_t k_no_circle = -1;  // in no circle

@@ -16,9 +16,10 @@
 #include <vector>
 
 #include "cairn/ir/model.h"
-#include "cairn/plan/program.h"
 #include "cairn/plan/strategy.h"
+#include "cairn/program/program.h"
 #include "schedule_cache.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

@@ -3,6 +3,7 @@
 #include "step_writer.h"
 
 namespace cairn::plan {
+
 namespace {
 
 bool present(const StepEndOptions& options, ParameterGroup group) {

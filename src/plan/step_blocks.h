@@ -2,9 +2,10 @@
 #pragma once
 
 #include "cairn/plan/layer.h"
-#include "cairn/plan/program.h"
 #include "cairn/plan/strategy.h"
+#include "cairn/program/program.h"
 #include "step_writer.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

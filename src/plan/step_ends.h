@@ -9,6 +9,7 @@
 #include "parameter_update.h"
 #include "pass_assembly.h"
 #include "step_blocks.h"
+#include "vocabulary.h"
 #include "words_hash.h"
 
 namespace cairn::plan {

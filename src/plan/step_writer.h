@@ -3,8 +3,9 @@
 
 #include <initializer_list>
 
-#include "cairn/plan/program.h"
 #include "cairn/plan/unit_traffic.h"
+#include "cairn/program/program.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

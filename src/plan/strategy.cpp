@@ -7,6 +7,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/plan/lowering.h"
 #include "strategy_check.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

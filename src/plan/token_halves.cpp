@@ -1,4 +1,5 @@
 #include "cairn/plan/token_halves.h"
+#include "vocabulary.h"
 
 #include <algorithm>
 #include <array>

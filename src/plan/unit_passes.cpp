@@ -8,6 +8,7 @@
 #include "words_hash.h"
 
 namespace cairn::plan {
+
 namespace {
 
 struct Unit {

@@ -15,6 +15,7 @@
 
 #include "lowered_layer.h"
 #include "unit_settings.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

@@ -3,11 +3,12 @@
 #include "words_hash.h"
 
 namespace cairn::plan {
+
 namespace {
 
 void append_words(std::vector<std::int64_t>& words, const Leg& leg) {
   words.push_back(static_cast<std::int64_t>(leg.stream));
-  append_words(words, leg.work);
+  plan::append_words(words, leg.work);
 }
 
 void append_words(std::vector<std::int64_t>& words, const std::vector<Leg>& journey) {

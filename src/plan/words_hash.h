@@ -6,7 +6,8 @@
 #include <cstring>
 
 #include "cairn/core/hash.h"
-#include "cairn/plan/mesh.h"
+#include "cairn/program/mesh.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

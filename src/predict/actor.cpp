@@ -5,8 +5,8 @@
 namespace cairn::predict {
 namespace {
 
-constexpr auto k_compute = static_cast<std::size_t>(plan::Stream::compute);
-constexpr auto k_arrival = static_cast<std::size_t>(plan::Stream::arrival);
+constexpr auto k_compute = static_cast<std::size_t>(program::Stream::compute);
+constexpr auto k_arrival = static_cast<std::size_t>(program::Stream::arrival);
 constexpr std::int64_t k_lap = 2;        // block instances that one stream runs ahead before the others have their turn
 constexpr std::size_t k_first_ring = 4;  // instances; a power of two, doubled as needed
 

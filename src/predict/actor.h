@@ -107,7 +107,7 @@ class Actor {
   bool steady_;
   bool recording_ = false;
   bool watched_ = false;  // something is kept
-  std::array<Cursor, plan::k_streams> cursors_{};
+  std::array<Cursor, program::k_streams> cursors_{};
   std::vector<Instance> ring_;  // instances made and not yet left by every stream
   std::int64_t made_ = 0;
   std::int64_t oldest_ = 0;
@@ -117,7 +117,7 @@ class Actor {
   Gathered gathered_;           // where the update awaits several
   core::Picoseconds end_ = 0;
   std::int64_t events_ = 0;
-  std::array<std::vector<Span>, plan::k_streams> spans_;
+  std::array<std::vector<Span>, program::k_streams> spans_;
   std::vector<core::Picoseconds> pass_ends_;
 };
 

@@ -16,7 +16,7 @@
 namespace cairn::predict {
 namespace {
 
-using plan::Stream;
+using program::Stream;
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 constexpr std::size_t at(Stream stream) { return static_cast<std::size_t>(stream); }
@@ -25,11 +25,11 @@ constexpr std::size_t k_narrow = 8;  // streams of most blocks
 constexpr auto ignore = [](std::size_t, const auto&, const auto&) {};
 
 struct RunHash {
-  std::size_t operator()(const plan::BlockRun& run) const { return core::Hash::of(run.block, run.count); }
+  std::size_t operator()(const program::BlockRun& run) const { return core::Hash::of(run.block, run.count); }
 };
 
 struct PairHash {
-  std::size_t operator()(const std::pair<const plan::Pass*, const plan::Pass*>& pair) const {
+  std::size_t operator()(const std::pair<const program::Pass*, const program::Pass*>& pair) const {
     return core::Hash::of(pair.first, pair.second);
   }
 };
@@ -46,7 +46,7 @@ struct Terms {
 
 // Streams that a stage itself occupies.
 constexpr StreamSet k_own = set_of(at(Stream::arrival)) - 1;
-static_assert(at(Stream::arrival) + 1 == plan::k_streams);
+static_assert(at(Stream::arrival) + 1 == program::k_streams);
 
 }  // namespace
 
@@ -54,7 +54,7 @@ class Analytic::Implementation {
  public:
   explicit Implementation(PriceTable& prices) : prices_(prices) {}
 
-  Makespan makespan(const plan::Program& program) {
+  Makespan makespan(const program::Program& program) {
     sweep(program);
     Makespan result{.time = core::k_never, .last_stage = 0};
     for (std::size_t stage = 0; stage < program.stages(); ++stage) {
@@ -64,18 +64,18 @@ class Analytic::Implementation {
     return result;
   }
 
-  core::Picoseconds alone(const plan::Block& block) {
+  core::Picoseconds alone(const program::Block& block) {
     const Frontiers end = stretch(block, 1).matrix(origin());
     return *std::max_element(end.begin(), end.end());
   }
 
-  core::Picoseconds alone(const plan::Pass& pass) {
+  core::Picoseconds alone(const program::Pass& pass) {
     SweepFrontiers state{};
     run_pass(function(pass).full(), state);
     return state[at(Stream::compute)];
   }
 
-  PassTimes pass_times(const plan::Program& program) {
+  PassTimes pass_times(const program::Program& program) {
     const auto sources = producers(program);
     PassTimes result;
     result.resize(program.stages());
@@ -84,7 +84,7 @@ class Analytic::Implementation {
       passes.push_back({.arrival = message(program, sources[stage][passes.size()], arrived),
                         .end = states_[stage][at(Stream::compute)]});
     };
-    sweep(program, [&](const plan::PassOrder::Step& step) { note(step.device, sent_[at(step.producer + 1)]); });
+    sweep(program, [&](const program::PassOrder::Step& step) { note(step.device, sent_[at(step.producer + 1)]); });
     for (std::size_t stage = 0; stage < program.stages(); ++stage) {
       const auto index = static_cast<std::int32_t>(stage);
       if (!program.circle(index).empty()) {  // the sweep has settled it
@@ -102,7 +102,7 @@ class Analytic::Implementation {
     return result;
   }
 
-  StageTimeline timeline(const plan::Program& program, std::int32_t stage) {
+  StageTimeline timeline(const program::Program& program, std::int32_t stage) {
     sweep(program);
     const auto sources = producers(program);
     StageTimeline result{.stage = stage, .steps = {}, .arrivals = {}, .end = 0};
@@ -115,7 +115,7 @@ class Analytic::Implementation {
       const PassId source = sources[at(stage)][position];
       result.arrivals.push_back(message(program, source, ends[position]));
       frontier[at(Stream::arrival)] = result.arrivals.back().end;
-      for (const plan::BlockRun& run : passes[position]->runs)
+      for (const program::BlockRun& run : passes[position]->runs)
         for (std::int64_t repeat = 0; repeat < run.count; ++repeat) run_block(*run.block, frontier, scratch, result);
     }
     frontier[at(Stream::arrival)] = 0;
@@ -126,13 +126,13 @@ class Analytic::Implementation {
  private:
   static Frontiers origin() { return Frontiers{}; }
 
-  void run_block(const plan::Block& block, Frontiers& frontier, std::vector<core::Picoseconds>& scratch,
+  void run_block(const program::Block& block, Frontiers& frontier, std::vector<core::Picoseconds>& scratch,
                  StageTimeline& result) {
     core::Picoseconds host = frontier[at(Stream::host)];
     const BlockPrices& prices = prices_.of(block);
     execute(block, prices, prices_.host_per_kernel(), frontier, scratch,
             [&](std::size_t index, core::Picoseconds start, core::Picoseconds end) {
-              const plan::Step& step = block.steps[index];
+              const program::Step& step = block.steps[index];
               if (step.launches > 0) {
                 const core::Picoseconds issued = host + step.launches * prices_.host_per_kernel();
                 result.steps[at(Stream::host)].push_back({host, issued});
@@ -144,28 +144,28 @@ class Analytic::Implementation {
   }
 
   // The message from `source` that came at `end`.
-  Span message(const plan::Program& program, PassId source, core::Picoseconds end) {
+  Span message(const program::Program& program, PassId source, core::Picoseconds end) {
     if (source.stage < 0) return {};
-    const plan::Stage& stage = program.stage(at(source.stage));
+    const program::Stage& stage = program.stage(at(source.stage));
     const auto row = program.row(source.stage);
     const bool in_row = at(source.position) < row.size();
     return {end - send_price(in_row ? program.pass(source.stage, row[at(source.position)].slot) : *stage.settle), end};
   }
 
-  core::Picoseconds send_price(const plan::Pass& pass) {
-    if (pass.send == plan::Send::none) return 0;  // told at home
-    const plan::Block& block = *pass.runs.back().block;
+  core::Picoseconds send_price(const program::Pass& pass) {
+    if (pass.send == program::Send::none) return 0;  // told at home
+    const program::Block& block = *pass.runs.back().block;
     const BlockPrices& prices = prices_.of(block);
-    const Stream stream = pass.send == plan::Send::next ? Stream::next : Stream::previous;
-    for (const plan::Step& step : block.steps)
+    const Stream stream = pass.send == program::Send::next ? Stream::next : Stream::previous;
+    for (const program::Step& step : block.steps)
       if (step.stream == stream) return step.work < 0 ? 0 : prices[at(step.work)].duration;
     CAIRN_ASSERT(!"a sending pass ends in a send");
     return 0;
   }
 
-  std::vector<core::Picoseconds> arrivals_by_position(const plan::Program& program, std::int32_t stage) const {
+  std::vector<core::Picoseconds> arrivals_by_position(const program::Program& program, std::int32_t stage) const {
     std::vector<core::Picoseconds> result;
-    for (const plan::PassOrder::Step& step : program.pass_order->sweep)
+    for (const program::PassOrder::Step& step : program.pass_order->sweep)
       if (step.device == stage) result.push_back(sent_[at(step.producer + 1)]);
     result.push_back(0);
     result.push_back(settled(program, stage));
@@ -173,7 +173,7 @@ class Analytic::Implementation {
   }
 
   // When what a stage's update awaits of the others' settles has come.
-  core::Picoseconds settled(const plan::Program& program, std::int32_t stage) const {
+  core::Picoseconds settled(const program::Program& program, std::int32_t stage) const {
     core::Picoseconds latest = 0;
     for (const std::int32_t other : program.circle(stage))
       if (other != stage) latest = std::max(latest, settled_[at(other)]);
@@ -181,16 +181,17 @@ class Analytic::Implementation {
   }
 
   // What every operation of the program does to its stage.
-  void bind(const plan::Program& program) {
+  void bind(const program::Program& program) {
     const std::size_t slots = 4 * at(program.pass_order->tables) + 2;
-    for (const plan::Stage& kind : program.kinds) for_each_pass(kind, [&](const plan::Pass& pass) { prefetch(pass); });
+    for (const program::Stage& kind : program.kinds)
+      for_each_pass(kind, [&](const program::Pass& pass) { prefetch(pass); });
     agreed_.clear();
     used_.clear();
     live_ = program.pass_order->told_streams;
     finishes_now_.clear();
-    for (const plan::Stage& kind : program.kinds) {
+    for (const program::Stage& kind : program.kinds) {
       PassFunction::Together together;
-      for_each_pass(kind, [&](const plan::Pass& pass) {
+      for_each_pass(kind, [&](const program::Pass& pass) {
         PassFunction& found = function(pass);
         together.add(found);
         used_.push_back(&found);
@@ -217,17 +218,17 @@ class Analytic::Implementation {
 
   // Those of a stage by slot, then settle and update.
   template <class Use>
-  static void for_each_pass(const plan::Stage& stage, Use&& use) {
+  static void for_each_pass(const program::Stage& stage, Use&& use) {
     for (const auto& table : stage.passes)
       for (const auto& variants : table)
-        for (const plan::Pass* pass : variants) use(*pass);
+        for (const program::Pass* pass : variants) use(*pass);
     use(*stage.settle);
     use(*stage.update);
   }
 
   // `after` sees every step once it has run.
   template <class After>
-  void sweep(const plan::Program& program, After after) {
+  void sweep(const program::Program& program, After after) {
     bind(program);
     // No path is longer than every operation's pass in a row. Few programs come near what simulated time reaches: those
     // are summed up piece by piece.
@@ -250,12 +251,12 @@ class Analytic::Implementation {
     }
   }
 
-  void sweep(const plan::Program& program) {
-    sweep(program, [](const plan::PassOrder::Step&) {});
+  void sweep(const program::Program& program) {
+    sweep(program, [](const program::PassOrder::Step&) {});
   }
 
   // When a stage is done, after sweep().
-  core::Picoseconds end_of(const plan::Program& program, std::size_t stage) {
+  core::Picoseconds end_of(const program::Program& program, std::size_t stage) {
     SweepFrontiers& state = states_[stage];
     core::Picoseconds end = 0;
     if (!program.circle(static_cast<std::int32_t>(stage)).empty()) {
@@ -274,13 +275,13 @@ class Analytic::Implementation {
   }
 
   template <class After>
-  void run_steps(std::span<const plan::PassOrder::Step> steps, After after) {
+  void run_steps(std::span<const program::PassOrder::Step> steps, After after) {
     const Kernel* const kernels = kernels_.data();
     const std::uint32_t* const first = first_kernel_.data();
     SweepFrontiers* const states = states_.data();
     core::Picoseconds* const sent = sent_.data() + 1;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      const plan::PassOrder::Step& step = steps[i];
+      const program::PassOrder::Step& step = steps[i];
       sent[i] = run_pass(kernels[first[step.device] + step.slot], sent[step.producer], at(step.sends_to),
                          states[step.device]);
       after(step);
@@ -289,23 +290,23 @@ class Analytic::Implementation {
 
   // What is left of the step after a stage's last operation when nothing comes from elsewhere: its streams, busy until
   // x_j, end at max_j ( x_j + finish_j ).
-  using Finish = std::array<core::Picoseconds, plan::k_streams>;
-  const Finish& finish(const plan::Stage& stage) {
+  using Finish = std::array<core::Picoseconds, program::k_streams>;
+  const Finish& finish(const program::Stage& stage) {
     std::unique_ptr<Finish>& slot = finishes_.of({stage.settle, stage.update});
     if (slot) return *slot;
     slot = std::make_unique<Finish>();
     const Matrix both = compose(matrix_of(*stage.settle), matrix_of(*stage.update));
-    for (std::size_t from = 0; from < plan::k_streams; ++from) {
+    for (std::size_t from = 0; from < program::k_streams; ++from) {
       core::Picoseconds& longest = (*slot)[from] = core::k_never;
-      for (std::size_t to = 0; to < plan::k_streams; ++to) longest = std::max(longest, both.weight(to, from));
+      for (std::size_t to = 0; to < program::k_streams; ++to) longest = std::max(longest, both.weight(to, from));
     }
     return *slot;
   }
 
-  Matrix matrix_of(const plan::Pass& pass) {
+  Matrix matrix_of(const program::Pass& pass) {
     Matrix matrix;
     double longest = 0.0;
-    for (const plan::BlockRun& run : pass.runs) {
+    for (const program::BlockRun& run : pass.runs) {
       const Stretch& next = stretch(*run.block, run.count);
       require_reachable(longest += next.in_a_row, *run.block, run.count, prices_);
       matrix = compose(matrix, next.matrix);
@@ -314,12 +315,12 @@ class Analytic::Implementation {
     return matrix;
   }
 
-  void prefetch(const plan::Pass& pass) const {
+  void prefetch(const program::Pass& pass) const {
     if (at(pass.id) < passes_.size()) __builtin_prefetch(passes_[at(pass.id)].second);
   }
 
   // Dense by the pass's id; a pass of another lowering with the same id takes its place.
-  PassFunction& function(const plan::Pass& pass) {
+  PassFunction& function(const program::Pass& pass) {
     const std::size_t id = at(pass.id);
     if (id >= passes_.size()) passes_.resize(id + 1);
     auto& [known, slot] = passes_[id];
@@ -335,8 +336,8 @@ class Analytic::Implementation {
     double in_a_row = 0.0;
   };
 
-  const Stretch& stretch(const plan::Block& block, std::int64_t count) {
-    const plan::BlockRun run{&block, count};
+  const Stretch& stretch(const program::Block& block, std::int64_t count) {
+    const program::BlockRun run{&block, count};
     if (const auto& known = stretches_.of(run)) return *known;
     auto made = std::make_unique<Stretch>();
     made->in_a_row =
@@ -346,18 +347,18 @@ class Analytic::Implementation {
     return *(stretches_.of(run) = std::move(made));
   }
 
-  Matrix symbolic(const plan::Block& block) {
+  Matrix symbolic(const program::Block& block) {
     Matrix matrix(streams_of(block));
     if (matrix.size() <= k_narrow)
       run_symbolically<k_narrow>(block, matrix);
     else
-      run_symbolically<plan::k_streams>(block, matrix);
+      run_symbolically<program::k_streams>(block, matrix);
     return matrix;
   }
 
   template <std::size_t N>
-  void run_symbolically(const plan::Block& block, Matrix& matrix) {
-    std::array<Form<N>, plan::k_streams> frontier;
+  void run_symbolically(const program::Block& block, Matrix& matrix) {
+    std::array<Form<N>, program::k_streams> frontier;
     for (std::size_t i = 0; i < matrix.size(); ++i) frontier[matrix.stream(i)] = Form<N>::unit(i);
     std::vector<Form<N>> ends;
     ends.reserve(block.steps.size());
@@ -367,23 +368,23 @@ class Analytic::Implementation {
   }
 
   // Those that its steps occupy or wait for.
-  static StreamSet streams_of(const plan::Block& block) {
+  static StreamSet streams_of(const program::Block& block) {
     StreamSet streams = 0;
-    for (const plan::Step& step : block.steps) {
+    for (const program::Step& step : block.steps) {
       streams |= set_of(at(step.stream));
       if (step.launches > 0) streams |= set_of(at(Stream::host));
     }
-    for (const plan::Dependency dependency : block.dependencies)
+    for (const program::Dependency dependency : block.dependencies)
       if (dependency < 0) streams |= set_of(at(~dependency));
     return streams;
   }
 
   PriceTable& prices_;
   core::ContentStore<PassFunction, Terms> functions_;
-  std::vector<std::pair<const plan::Pass*, PassFunction*>> passes_;  // by id
-  core::FlatTable<plan::BlockRun, std::unique_ptr<Stretch>, RunHash> stretches_;
+  std::vector<std::pair<const program::Pass*, PassFunction*>> passes_;  // by id
+  core::FlatTable<program::BlockRun, std::unique_ptr<Stretch>, RunHash> stretches_;
   double longest_pass_ = 0.0;  // of all made so far, its work in a row [ps]
-  core::FlatTable<std::pair<const plan::Pass*, const plan::Pass*>, std::unique_ptr<Finish>, PairHash> finishes_;
+  core::FlatTable<std::pair<const program::Pass*, const program::Pass*>, std::unique_ptr<Finish>, PairHash> finishes_;
   // Of the program under way.
   std::vector<Kernel> kernels_;              // by kind of stage and slot, settle and update last
   std::vector<PassFunction*> used_;          // likewise
@@ -398,11 +399,11 @@ class Analytic::Implementation {
 
 Analytic::Analytic(PriceTable& prices) : implementation_(std::make_unique<Implementation>(prices)) {}
 Analytic::~Analytic() = default;
-Makespan Analytic::makespan(const plan::Program& program) { return implementation_->makespan(program); }
-core::Picoseconds Analytic::alone(const plan::Block& block) { return implementation_->alone(block); }
-core::Picoseconds Analytic::alone(const plan::Pass& pass) { return implementation_->alone(pass); }
-PassTimes Analytic::pass_times(const plan::Program& program) { return implementation_->pass_times(program); }
-StageTimeline Analytic::timeline(const plan::Program& program, std::int32_t stage) {
+Makespan Analytic::makespan(const program::Program& program) { return implementation_->makespan(program); }
+core::Picoseconds Analytic::alone(const program::Block& block) { return implementation_->alone(block); }
+core::Picoseconds Analytic::alone(const program::Pass& pass) { return implementation_->alone(pass); }
+PassTimes Analytic::pass_times(const program::Program& program) { return implementation_->pass_times(program); }
+StageTimeline Analytic::timeline(const program::Program& program, std::int32_t stage) {
   return implementation_->timeline(program, stage);
 }
 

@@ -3,23 +3,23 @@
 namespace cairn::predict {
 namespace {
 
-TaskKind kind_of(const plan::Step& step, bool together) {
-  if (step.kind == plan::StepKind::compute) return TaskKind::computes;
-  if (step.kind != plan::StepKind::transfer) return TaskKind::fixed;
-  if (step.axis == plan::Axis::pipeline) return TaskKind::sends;
+TaskKind kind_of(const program::Step& step, bool together) {
+  if (step.kind == program::StepKind::compute) return TaskKind::computes;
+  if (step.kind != program::StepKind::transfer) return TaskKind::fixed;
+  if (step.axis == program::Axis::pipeline) return TaskKind::sends;
   return together ? TaskKind::joins : TaskKind::fixed;
 }
 
 }  // namespace
 
-BlockLayout::BlockLayout(const plan::Block& block, const BlockPrices& prices, core::Picoseconds host_per_kernel,
+BlockLayout::BlockLayout(const program::Block& block, const BlockPrices& prices, core::Picoseconds host_per_kernel,
                          bool together)
     : block_(&block) {
-  std::array<std::vector<Task>, plan::k_streams> lists;
+  std::array<std::vector<Task>, program::k_streams> lists;
   std::vector<Need> rank;  // by step: where it stands
-  slots_ = plan::k_streams + block.steps.size();
+  slots_ = program::k_streams + block.steps.size();
   for (std::size_t index = 0; index < block.steps.size(); ++index) {
-    const plan::Step& step = block.steps[index];
+    const program::Step& step = block.steps[index];
     const auto stream = static_cast<std::size_t>(step.stream);
     Task task{.first_need = static_cast<std::uint32_t>(needs_.size())};
     const auto need = [&](const Need& awaited) {
@@ -33,7 +33,7 @@ BlockLayout::BlockLayout(const plan::Block& block, const BlockPrices& prices, co
       ++task.needs;
     };
     for (std::size_t d = step.first_dependency; d < step.first_dependency + step.dependencies; ++d) {
-      const plan::Dependency dependency = block.dependencies[d];
+      const program::Dependency dependency = block.dependencies[d];
       if (dependency >= 0)
         need(rank[static_cast<std::size_t>(dependency)]);
       else
@@ -45,21 +45,21 @@ BlockLayout::BlockLayout(const plan::Block& block, const BlockPrices& prices, co
       need({.slot = slot, .task = static_cast<std::int32_t>(host.size()), .stream = k_host});
       host.push_back({.duration = step.launches * host_per_kernel, .slot = slot});
     }
-    task.slot = static_cast<std::int32_t>(plan::k_streams + index);
+    task.slot = static_cast<std::int32_t>(program::k_streams + index);
     task.kind = kind_of(step, together);
     task.axis = step.axis;
     task.work = step.work;
     if (step.work >= 0) {
       task.duration = prices[static_cast<std::size_t>(step.work)].duration;
       if (task.kind == TaskKind::joins)
-        task.group = &std::get<plan::Transfer>(block.works[static_cast<std::size_t>(step.work)]).group;
+        task.group = &std::get<program::Transfer>(block.works[static_cast<std::size_t>(step.work)]).group;
     }
     rank.push_back({.slot = task.slot,
                     .task = static_cast<std::int32_t>(lists[stream].size()),
                     .stream = static_cast<std::int32_t>(stream)});
     lists[stream].push_back(task);
   }
-  for (std::size_t stream = 0; stream < plan::k_streams; ++stream) {
+  for (std::size_t stream = 0; stream < program::k_streams; ++stream) {
     tasks_.insert(tasks_.end(), lists[stream].begin(), lists[stream].end());
     begin_[stream + 1] = static_cast<std::int32_t>(tasks_.size());
   }

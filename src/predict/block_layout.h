@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "cairn/core/time.h"
-#include "cairn/plan/program.h"
 #include "cairn/predict/price.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
-inline constexpr auto k_host = static_cast<std::size_t>(plan::Stream::host);
+inline constexpr auto k_host = static_cast<std::size_t>(program::Stream::host);
 
 enum class TaskKind : std::uint8_t {
   fixed,     // takes its price, whatever happens
@@ -39,11 +39,11 @@ struct Need {
 
 struct Task {
   core::Picoseconds duration = 0;
-  const plan::Group* group = nullptr;  // of a task that joins
+  const program::Group* group = nullptr;  // of a task that joins
   std::uint32_t first_need = 0;
   std::uint16_t needs = 0;
   TaskKind kind = TaskKind::fixed;
-  plan::Axis axis = plan::Axis::tensor;
+  program::Axis axis = program::Axis::tensor;
   std::int32_t slot = 0;   // where its end is recorded
   std::int32_t work = -1;  // of the block; -1: none
 };
@@ -51,7 +51,7 @@ struct Task {
 class BlockLayout {
  public:
   // `together`: whether collectives join several actors; otherwise one actor stands for all participants.
-  BlockLayout(const plan::Block& block, const BlockPrices& prices, core::Picoseconds host_per_kernel, bool together);
+  BlockLayout(const program::Block& block, const BlockPrices& prices, core::Picoseconds host_per_kernel, bool together);
 
   std::int32_t count(std::size_t stream) const { return begin_[stream + 1] - begin_[stream]; }
   const Task& task(std::size_t stream, std::int32_t index) const {
@@ -59,12 +59,12 @@ class BlockLayout {
   }
   std::span<const Need> needs(const Task& task) const { return std::span(needs_).subspan(task.first_need, task.needs); }
   std::size_t slots() const { return slots_; }
-  const plan::Block& block() const { return *block_; }
+  const program::Block& block() const { return *block_; }
 
  private:
-  const plan::Block* block_;
+  const program::Block* block_;
   std::vector<Task> tasks_;  // stream after stream
-  std::array<std::int32_t, plan::k_streams + 1> begin_{};
+  std::array<std::int32_t, program::k_streams + 1> begin_{};
   std::vector<Need> needs_;
   std::size_t slots_ = 0;
 };

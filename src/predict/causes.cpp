@@ -16,12 +16,12 @@ std::size_t place(std::int32_t index) { return static_cast<std::size_t>(index); 
 // Sums of time by cause, axis and stage.
 class CauseSums {
  public:
-  void add(Cause cause, std::int32_t stage, core::Picoseconds time, plan::Axis axis = plan::Axis::tensor) {
+  void add(Cause cause, std::int32_t stage, core::Picoseconds time, program::Axis axis = program::Axis::tensor) {
     if (time > 0) sums_[{cause, axis, stage}] += time;
   }
   // Moves up to `time` of one cause to another; what was moved.
   void move(Cause from, Cause to, std::int32_t stage, core::Picoseconds time) {
-    const auto found = sums_.find({from, plan::Axis::tensor, stage});
+    const auto found = sums_.find({from, program::Axis::tensor, stage});
     if (found == sums_.end()) return;
     const core::Picoseconds moved = std::min(time, found->second);
     found->second -= moved;
@@ -39,13 +39,13 @@ class CauseSums {
   }
 
  private:
-  std::map<std::tuple<Cause, plan::Axis, std::int32_t>, core::Picoseconds> sums_;
+  std::map<std::tuple<Cause, program::Axis, std::int32_t>, core::Picoseconds> sums_;
 };
 
 // Follows what held a stage up through the passes of the others.
 class PassWalk {
  public:
-  PassWalk(const plan::Program& program, Analytic& analytic, const PassTimes& passes, const Producers& producers,
+  PassWalk(const program::Program& program, Analytic& analytic, const PassTimes& passes, const Producers& producers,
            std::int32_t reference)
       : program_(program), analytic_(analytic), passes_(passes), producers_(producers), reference_(reference) {}
 
@@ -79,7 +79,7 @@ class PassWalk {
   // Time spent on a pass of another stage than the one that is looked at.
   void add_pass(PassId pass, core::Picoseconds spent, CauseSums& sums) const {
     const auto row = program_.row(pass.stage);
-    if (place(pass.position) >= row.size()) return sums.add(Cause::exchange, pass.stage, spent, plan::Axis::data);
+    if (place(pass.position) >= row.size()) return sums.add(Cause::exchange, pass.stage, spent, program::Axis::data);
     const std::uint16_t slot = row[place(pass.position)].slot;
     const core::Picoseconds beyond =
         analytic_.alone(program_.pass(pass.stage, slot)) - analytic_.alone(program_.pass(reference_, slot));
@@ -93,7 +93,7 @@ class PassWalk {
  private:
   const PassTime& time(PassId pass) const { return passes_[place(pass.stage)][place(pass.position)]; }
 
-  const plan::Program& program_;
+  const program::Program& program_;
   Analytic& analytic_;
   const PassTimes& passes_;
   const Producers& producers_;
@@ -127,17 +127,17 @@ Cause cause_of(Spent spent) {
 }
 
 // What the computation of a stage takes by its prices.
-std::map<Cause, core::Picoseconds> priced(const plan::Program& program, PriceTable& prices, std::int32_t stage) {
+std::map<Cause, core::Picoseconds> priced(const program::Program& program, PriceTable& prices, std::int32_t stage) {
   std::map<Cause, core::Picoseconds> result;
   for (const auto& [block, count] : block_counts(program, stage)) {
     const BlockPrices& each = prices.of(*block);
-    for (const plan::Step& step : block->steps) {
-      if (step.stream != plan::Stream::compute || step.work < 0) continue;
+    for (const program::Step& step : block->steps) {
+      if (step.stream != program::Stream::compute || step.work < 0) continue;
       const Price& price = each[static_cast<std::size_t>(step.work)];
       const core::Picoseconds launch = std::min(price.launch, price.duration);
       result[Cause::launch] += count * launch;
-      result[step.term == plan::Term::compute     ? Cause::compute
-             : step.term == plan::Term::recompute ? Cause::recompute
+      result[step.term == program::Term::compute     ? Cause::compute
+             : step.term == program::Term::recompute ? Cause::recompute
                                                   : Cause::optimizer] += count * (price.duration - launch);
     }
   }
@@ -145,7 +145,7 @@ std::map<Cause, core::Picoseconds> priced(const plan::Program& program, PriceTab
 }
 
 // What a stage computes beyond the average one counts as imbalance.
-void part_imbalance(const plan::Program& program, PriceTable& prices, std::int32_t limiting, CauseSums& sums) {
+void part_imbalance(const program::Program& program, PriceTable& prices, std::int32_t limiting, CauseSums& sums) {
   const auto stages = static_cast<std::int32_t>(program.stages());
   if (stages == 1) return;
   std::map<Cause, core::Picoseconds> mean;
@@ -183,7 +183,7 @@ struct Execution {
   core::Picoseconds links = 0;
 };
 
-BubbleParts bubble_of(const plan::Program& program, Analytic& analytic, const Execution& execution) {
+BubbleParts bubble_of(const program::Program& program, Analytic& analytic, const Execution& execution) {
   BubbleParts result;
   const std::int32_t stage = execution.last.stage;
   const PassWalk others(program, analytic, execution.passes, execution.producers, stage);
@@ -203,11 +203,11 @@ BubbleParts bubble_of(const plan::Program& program, Analytic& analytic, const Ex
   return result;
 }
 
-Causes causes_of(const plan::Program& program, PriceTable& prices, Analytic& analytic, const Execution& execution) {
+Causes causes_of(const program::Program& program, PriceTable& prices, Analytic& analytic, const Execution& execution) {
   const std::int32_t limiting = execution.limiting.stage;
   const PassWalk others(program, analytic, execution.passes, execution.producers, limiting);
   CauseSums sums;
-  std::array<std::array<core::Picoseconds, plan::k_axes>, k_spent> own{};
+  std::array<std::array<core::Picoseconds, program::k_axes>, k_spent> own{};
   for (const Spell& spell : execution.limiting_spells) {
     if (spell.what == Spent::message)
       others.await({limiting, spell.pass}, spell.during, sums);
@@ -216,7 +216,7 @@ Causes causes_of(const plan::Program& program, PriceTable& prices, Analytic& ana
   }
   for (std::size_t what = 0; what < own.size(); ++what)
     for (std::size_t axis = 0; axis < own[what].size(); ++axis)
-      sums.add(cause_of(static_cast<Spent>(what)), limiting, own[what][axis], static_cast<plan::Axis>(axis));
+      sums.add(cause_of(static_cast<Spent>(what)), limiting, own[what][axis], static_cast<program::Axis>(axis));
   part_imbalance(program, prices, limiting, sums);
   // The limiting stage is through; what the last one still does.
   if (const core::Picoseconds through = execution.limiting.end; through < execution.makespan.time)
@@ -247,7 +247,7 @@ std::int32_t limiting_stage(const PassTimes& passes, const Makespan& makespan) {
   return static_cast<std::int32_t>(longest - times.begin());
 }
 
-Account account(const plan::Program& program, PriceTable& prices, Analytic& analytic, const Makespan& work,
+Account account(const program::Program& program, PriceTable& prices, Analytic& analytic, const Makespan& work,
                 core::Picoseconds links, EventResult* event) {
   // What nothing disturbs runs as the analytic engine says.
   const bool disturbed = event != nullptr && !event->passes.empty();

@@ -20,18 +20,18 @@ class Sums {
   Sums(CostPricer& pricer, PriceTable& prices, ShardFloors& floors)
       : pricer_(pricer), prices_(prices), floors_(floors) {}
 
-  void add(const plan::Block& block, double times) {
+  void add(const program::Block& block, double times) {
     const BlockPrices& prices = prices_.of(block);
-    for (const plan::Step& step : block.steps) {
+    for (const program::Step& step : block.steps) {
       if (step.work < 0) continue;
-      const plan::Work& work = block.works[static_cast<std::size_t>(step.work)];
+      const program::Work& work = block.works[static_cast<std::size_t>(step.work)];
       const double time_s = core::to_seconds(prices[static_cast<std::size_t>(step.work)].duration);
       if (const auto* shard = std::get_if<ir::Shard>(&work))
         count(kernels_[static_cast<std::size_t>(cost::class_of(*shard->op, *shard->graph))], of(*shard), time_s, times);
-      else if (const auto* transfer = std::get_if<plan::Transfer>(&work))
-        count(transfers_[static_cast<std::size_t>(plan::reported_as(step.axis))], of(*transfer), time_s, times);
-      else if (const auto* copy = std::get_if<plan::Copy>(&work))
-        count(copies_[copy->lane == plan::Lane::from_storage || copy->lane == plan::Lane::to_storage],
+      else if (const auto* transfer = std::get_if<program::Transfer>(&work))
+        count(transfers_[static_cast<std::size_t>(program::reported_as(step.axis))], of(*transfer), time_s, times);
+      else if (const auto* copy = std::get_if<program::Copy>(&work))
+        count(copies_[copy->lane == program::Lane::from_storage || copy->lane == program::Lane::to_storage],
               {.bytes = copy->bytes, .floor_bytes = copy->bytes, .floor_s = time_s}, time_s, times);
     }
   }
@@ -44,7 +44,8 @@ class Sums {
       rows.back().label = label;
     };
     for (std::size_t i = 0; i < kernels_.size(); ++i) add(cost::name(static_cast<cost::OperatorClass>(i)), kernels_[i]);
-    for (std::size_t i = 0; i < transfers_.size(); ++i) add(plan::label(static_cast<plan::Axis>(i)), transfers_[i]);
+    for (std::size_t i = 0; i < transfers_.size(); ++i)
+      add(program::label(static_cast<program::Axis>(i)), transfers_[i]);
     for (std::size_t i = 0; i < copies_.size(); ++i) add(k_moved_names[i], copies_[i]);
     return rows;
   }
@@ -70,7 +71,7 @@ class Sums {
             .floor_bytes = floor.bytes,
             .floor_s = floor.seconds()};
   }
-  Piece of(const plan::Transfer& transfer) const {
+  Piece of(const program::Transfer& transfer) const {
     const CostPricer::Sent sent = pricer_.sent(transfer);
     const LinkBytes least = pricer_.least_bytes(transfer);
     return {.bytes = sent.scale_up + sent.scale_out,
@@ -82,7 +83,7 @@ class Sums {
   PriceTable& prices_;
   ShardFloors& floors_;
   std::array<std::optional<ClassFloor>, cost::k_operator_classes> kernels_{};
-  std::array<std::optional<ClassFloor>, plan::k_axes> transfers_{};
+  std::array<std::optional<ClassFloor>, program::k_axes> transfers_{};
   std::array<std::optional<ClassFloor>, k_moved_names.size()> copies_{};
 };
 
@@ -95,7 +96,7 @@ const cost::ShardFloor& ShardFloors::of(const ir::Shard& shard) {
   return known.emplace_back(shard, pricer_.floor(shard, on_chip_bytes_)).second;
 }
 
-std::vector<ClassFloor> class_floors(const plan::Program& program, CostPricer& pricer, PriceTable& prices,
+std::vector<ClassFloor> class_floors(const program::Program& program, CostPricer& pricer, PriceTable& prices,
                                      std::int32_t stage, ShardFloors& floors) {
   Sums sums(pricer, prices, floors);
   for (const auto& [block, times] : block_counts(program, stage)) sums.add(*block, static_cast<double>(times));

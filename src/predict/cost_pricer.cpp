@@ -11,19 +11,19 @@
 namespace cairn::predict {
 namespace {
 
-cost::Collective kind(plan::Collective collective) {
+cost::Collective kind(program::Collective collective) {
   switch (collective) {
-    case plan::Collective::all_gather:
+    case program::Collective::all_gather:
       return cost::Collective::all_gather;
-    case plan::Collective::reduce_scatter:
+    case program::Collective::reduce_scatter:
       return cost::Collective::reduce_scatter;
-    case plan::Collective::all_reduce:
+    case program::Collective::all_reduce:
       return cost::Collective::all_reduce;
-    case plan::Collective::all_to_all:
+    case program::Collective::all_to_all:
       return cost::Collective::all_to_all;
-    case plan::Collective::send:
+    case program::Collective::send:
       return cost::Collective::send_recv;
-    case plan::Collective::none:
+    case program::Collective::none:
       break;
   }
   CAIRN_ASSERT(!"a transfer moves something");
@@ -31,13 +31,14 @@ cost::Collective kind(plan::Collective collective) {
 }
 
 // The cost model counts an all-to-all by one rank's buffer, the plan by the whole tensor.
-double counted_bytes(const plan::Transfer& transfer) {
-  return transfer.collective == plan::Collective::all_to_all ? transfer.bytes / static_cast<double>(transfer.group.size)
-                                                             : transfer.bytes;
+double counted_bytes(const program::Transfer& transfer) {
+  return transfer.collective == program::Collective::all_to_all
+             ? transfer.bytes / static_cast<double>(transfer.group.size)
+             : transfer.bytes;
 }
 
 template <class Of>
-double summed(const plan::OnProcessor& work, Of of) {
+double summed(const program::OnProcessor& work, Of of) {
   double sum = 0.0;
   for (const ir::Operator& op : work.graph->operators())
     sum += of(ir::Shard{.op = &op, .graph = work.graph, .box = {loopnest::Interval{0, work.elements}}});
@@ -46,7 +47,7 @@ double summed(const plan::OnProcessor& work, Of of) {
 
 }  // namespace
 
-double bytes_on_host(const plan::OnProcessor& work) {
+double bytes_on_host(const program::OnProcessor& work) {
   return summed(work, [](const ir::Shard& shard) { return ir::bytes(shard); });
 }
 
@@ -68,7 +69,7 @@ Price CostPricer::shard(const ir::Shard& shard) {
   return {.duration = core::to_picoseconds(time.total_s), .launch = core::to_picoseconds(time.launch_s)};
 }
 
-void CostPricer::connect(const plan::Group& group, Route& route) const {
+void CostPricer::connect(const program::Group& group, Route& route) const {
   const auto seconds = [](core::Seconds time) { return time / core::k_second; };
   cost::TransferLinks& links = route.links;
   if (const hardware::NetworkLevel* own = network_.domain_level()) {
@@ -87,7 +88,7 @@ void CostPricer::connect(const plan::Group& group, Route& route) const {
   }
 }
 
-const CostPricer::Route& CostPricer::route(const plan::Group& group) {
+const CostPricer::Route& CostPricer::route(const program::Group& group) {
   const auto [slot, fresh] = routes_.try_emplace({group.size, group.stride, group.rows, group.apart});
   Route& route = slot->second;
   if (!fresh) return route;
@@ -104,19 +105,19 @@ const CostPricer::Route& CostPricer::route(const plan::Group& group) {
   return route;
 }
 
-cost::GroupBinding CostPricer::binding(const plan::Transfer& transfer) {
+cost::GroupBinding CostPricer::binding(const program::Transfer& transfer) {
   cost::GroupBinding binding = route(transfer.group).binding;
   binding.across = transfer.across;
   return binding;
 }
 
-cost::TransferTime CostPricer::compared(const plan::Transfer& transfer) {
+cost::TransferTime CostPricer::compared(const program::Transfer& transfer) {
   const Route& way = route(transfer.group);
   return cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), binding(transfer), way.links,
                              way.within_node ? node_laws_ : calibration_.transfers);
 }
 
-cost::TransferTime CostPricer::transfer_time(const plan::Transfer& transfer) {
+cost::TransferTime CostPricer::transfer_time(const program::Transfer& transfer) {
   const cost::TransferTime time = compared(transfer);
   extrapolation_.see(kind(transfer.collective), counted_bytes(transfer), binding(transfer),
                      calibration_.transfers.domain);
@@ -124,7 +125,7 @@ cost::TransferTime CostPricer::transfer_time(const plan::Transfer& transfer) {
     const Route& way = route(transfer.group);
     const cost::TransferLaws& laws = way.within_node ? node_laws_ : calibration_.transfers;
     const bool fabric = way.binding.domains() > 1 && !laws.fabric.fitted;
-    unmeasured_[fabric ? laws.fabric.efficiency : laws.domain.assumed_efficiency][plan::name(transfer.collective)]
+    unmeasured_[fabric ? laws.fabric.efficiency : laws.domain.assumed_efficiency][program::name(transfer.collective)]
         .insert(transfer.group.size);
   }
   return time;
@@ -143,38 +144,38 @@ std::set<std::string> CostPricer::assumptions() const {
   return all;
 }
 
-Price CostPricer::transfer(const plan::Transfer& transfer) {
+Price CostPricer::transfer(const program::Transfer& transfer) {
   return {.duration = core::to_picoseconds(transfer_time(transfer).total_s), .launch = 0};
 }
 
-CostPricer::Sent CostPricer::sent(const plan::Transfer& transfer) {
+CostPricer::Sent CostPricer::sent(const program::Transfer& transfer) {
   const cost::GroupBinding where = route(transfer.group).binding;
-  const double total = plan::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
+  const double total = program::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
   if (where.domains() == 1) return {.scale_up = total, .scale_out = 0.0};
   if (where.ranks_per_domain == 1) return {.scale_up = 0.0, .scale_out = transfer.across * total};
   // Hierarchical: whole inside the domain, a rank's share across.
   const auto inside = static_cast<double>(where.ranks_per_domain);
-  const double across = plan::bytes_sent(transfer.collective, where.domains(), transfer.bytes / inside);
+  const double across = program::bytes_sent(transfer.collective, where.domains(), transfer.bytes / inside);
   if (transfer.across == 1.0) return {.scale_up = std::max(0.0, total - across), .scale_out = across};
   // What crosses once is handed on inside, so that every row passes the inner links unless it is where it must be.
   const double rows = counted_bytes(transfer);
   return {.scale_up = (inside - 1.0) / inside * rows, .scale_out = transfer.across * across};
 }
 
-LinkBytes CostPricer::least_bytes(const plan::Transfer& transfer) {
+LinkBytes CostPricer::least_bytes(const program::Transfer& transfer) {
   const cost::GroupBinding where = route(transfer.group).binding;
   const bool switch_adds = calibration_.transfers.domain.switch_bandwidth > 0.0;
   const bool added_on_the_way =
-      transfer.collective == plan::Collective::all_reduce && switch_adds && transfer.group.size > 1;
+      transfer.collective == program::Collective::all_reduce && switch_adds && transfer.group.size > 1;
   const double total =
-      added_on_the_way ? transfer.bytes : plan::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
+      added_on_the_way ? transfer.bytes : program::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
   if (where.domains() == 1) return {.inside = total, .either = 0.0, .across = 0.0};
   // What leaves a domain is known where every domain holds equally many ranks of the group.
-  const bool even = transfer.collective == plan::Collective::send ? where.ranks_per_domain == 1
-                                                                  : where.size % where.ranks_per_domain == 0;
+  const bool even = transfer.collective == program::Collective::send ? where.ranks_per_domain == 1
+                                                                     : where.size % where.ranks_per_domain == 0;
   if (!even) return {.inside = 0.0, .either = transfer.across * total, .across = 0.0};
   const auto ranks = static_cast<double>(where.ranks_per_domain);
-  const double across = plan::bytes_sent(transfer.collective, where.domains(), transfer.bytes / ranks);
+  const double across = program::bytes_sent(transfer.collective, where.domains(), transfer.bytes / ranks);
   return {.inside = 0.0, .either = total - (1.0 - transfer.across) * across, .across = transfer.across * across};
 }
 
@@ -192,10 +193,10 @@ double CostPricer::link_floor_s(const LinkBytes& bytes) const {
   return std::max({over(bytes.inside, inner), over(bytes.inside + bytes.either, all), over(bytes.across, outer)});
 }
 
-Price CostPricer::copy(const plan::Copy& copy) {
+Price CostPricer::copy(const program::Copy& copy) {
   CAIRN_ASSERT(machine_.has_value());
   const hardware::HostLink& link = machine_->link;
-  if (copy.lane == plan::Lane::to_device || copy.lane == plan::Lane::to_host) {
+  if (copy.lane == program::Lane::to_device || copy.lane == program::Lane::to_host) {
     assumptions_.insert(
         "copies over the host link run at its stated bandwidth, all accelerators on it at once, both directions "
         "independent");
@@ -207,12 +208,12 @@ Price CostPricer::copy(const plan::Copy& copy) {
       "drives run at their stated bandwidth, shared by the accelerators of a node; reads and writes take turns");
   const hardware::Nvme& drives = *machine_->nvme;
   const core::BytesPerSecond all =
-      copy.lane == plan::Lane::to_storage ? drives.write.value_or(drives.bandwidth) : drives.bandwidth;
+      copy.lane == program::Lane::to_storage ? drives.write.value_or(drives.bandwidth) : drives.bandwidth;
   return {.duration = core::to_picoseconds(copy.bytes * static_cast<double>(network_.gpus_per_node) / all.base()),
           .launch = 0};
 }
 
-Price CostPricer::processor(const plan::OnProcessor& work) {
+Price CostPricer::processor(const program::OnProcessor& work) {
   CAIRN_ASSERT(machine_.has_value());
   assumptions_.insert(
       "the host's cores update parameters at the host's stated memory bandwidth, shared by the accelerators of a node");
@@ -223,14 +224,14 @@ Price CostPricer::processor(const plan::OnProcessor& work) {
   return {.duration = core::to_picoseconds(time), .launch = 0};
 }
 
-double CostPricer::transfer_floor_s(const plan::Transfer& transfer) {
+double CostPricer::transfer_floor_s(const program::Transfer& transfer) {
   const LinkBytes bytes = least_bytes(transfer);
   const double across_s = bytes.across > 0.0 ? bytes.across / route(transfer.group).widest : 0.0;
   return std::max(link_floor_s(bytes), across_s);
 }
 
-Price CostPricer::host(plan::HostWork work) {
-  const core::Seconds time = work == plan::HostWork::per_step ? host_.host_per_step : host_.host_per_micro_batch;
+Price CostPricer::host(program::HostWork work) {
+  const core::Seconds time = work == program::HostWork::per_step ? host_.host_per_step : host_.host_per_micro_batch;
   return {.duration = core::to_picoseconds(time / core::k_second), .launch = 0};
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-void check(const plan::Program& program, const EventOptions& options) {
+void check(const program::Program& program, const EventOptions& options) {
   for (const SlowRank& slow : options.slow_ranks) {
     if (slow.rank < 0 || slow.rank >= program.mesh.ranks())
       throw core::ConfigurationError("simulation.faults", fmt::format("rank {} does not exist", slow.rank),
@@ -201,7 +201,7 @@ EventResult simulate_shared(const RankClasses& classes, const StageScripts& scri
 
 }  // namespace
 
-EventResult simulate(const plan::Program& program, PriceTable& prices, const EventOptions& options) {
+EventResult simulate(const program::Program& program, PriceTable& prices, const EventOptions& options) {
   check(program, options);
   const RankClasses classes(program, options);
   const bool together = classes.per_stage() > 1;

@@ -11,20 +11,20 @@
 namespace cairn::predict {
 
 template <class Time, class Record>
-void execute(const plan::Block& block, const BlockPrices& prices, core::Picoseconds host_per_kernel,
-             std::array<Time, plan::k_streams>& frontier, std::vector<Time>& ends, Record record) {
-  const std::array<Time, plan::k_streams> entry = frontier;
+void execute(const program::Block& block, const BlockPrices& prices, core::Picoseconds host_per_kernel,
+             std::array<Time, program::k_streams>& frontier, std::vector<Time>& ends, Record record) {
+  const std::array<Time, program::k_streams> entry = frontier;
   ends.clear();
   for (std::size_t index = 0; index < block.steps.size(); ++index) {
-    const plan::Step& step = block.steps[index];
+    const program::Step& step = block.steps[index];
     Time& stream = frontier[static_cast<std::size_t>(step.stream)];
     Time start = stream;
     for (std::size_t d = step.first_dependency; d < step.first_dependency + step.dependencies; ++d) {
-      const plan::Dependency dependency = block.dependencies[d];
+      const program::Dependency dependency = block.dependencies[d];
       start = latest(start, dependency >= 0 ? ends[static_cast<std::size_t>(dependency)] : entry[static_cast<std::size_t>(~dependency)]);
     }
     if (step.launches > 0) {
-      Time& host = frontier[static_cast<std::size_t>(plan::Stream::host)];
+      Time& host = frontier[static_cast<std::size_t>(program::Stream::host)];
       host = later(host, step.launches * host_per_kernel);
       start = latest(start, host);
     }

@@ -5,34 +5,34 @@
 namespace cairn::predict {
 namespace {
 
-using plan::Transfer;
+using program::Transfer;
 
 double sent_by_one(const Transfer& transfer) { return transfer.bytes / static_cast<double>(transfer.group.size); }
 
 // The plan's largest exchange, by what one rank sends; null without any.
-const Transfer* largest_exchange(const plan::Program& program) {
+const Transfer* largest_exchange(const program::Program& program) {
   const Transfer* largest = nullptr;
-  std::set<const plan::Block*> seen;
-  const auto look_into = [&](const plan::Block& block) {
+  std::set<const program::Block*> seen;
+  const auto look_into = [&](const program::Block& block) {
     if (!seen.insert(&block).second) return;
-    for (const plan::Work& work : block.works) {
+    for (const program::Work& work : block.works) {
       const auto* transfer = std::get_if<Transfer>(&work);
-      if (transfer == nullptr || transfer->collective != plan::Collective::all_to_all) continue;
-      if (transfer->group.axis != plan::Axis::expert) continue;
+      if (transfer == nullptr || transfer->collective != program::Collective::all_to_all) continue;
+      if (transfer->group.axis != program::Axis::expert) continue;
       if (largest == nullptr || sent_by_one(*transfer) > sent_by_one(*largest)) largest = transfer;
     }
   };
-  for (const plan::Stage& stage : program.kinds)
+  for (const program::Stage& stage : program.kinds)
     for (const auto& chunk : stage.passes)
       for (const auto& variants : chunk)
-        for (const plan::Pass* pass : variants)
+        for (const program::Pass* pass : variants)
           if (pass != nullptr)
-            for (const plan::BlockRun& run : pass->runs) look_into(*run.block);
+            for (const program::BlockRun& run : pass->runs) look_into(*run.block);
   return largest;
 }
 
-double time_s(CostPricer& pricer, const plan::Group& group, double bytes, double across) {
-  const Transfer transfer{.collective = plan::Collective::all_to_all,
+double time_s(CostPricer& pricer, const program::Group& group, double bytes, double across) {
+  const Transfer transfer{.collective = program::Collective::all_to_all,
                           .group = group,
                           .bytes = bytes * static_cast<double>(group.size),
                           .across = across};
@@ -41,16 +41,16 @@ double time_s(CostPricer& pricer, const plan::Group& group, double bytes, double
 
 }  // namespace
 
-ExchangeTimes exchange_times(CostPricer& pricer, const plan::Group& experts, double bytes, double across) {
+ExchangeTimes exchange_times(CostPricer& pricer, const program::Group& experts, double bytes, double across) {
   const std::int64_t inside = pricer.ranks_per_domain(experts);
-  const plan::Group outer{.axis = experts.axis, .size = experts.size / inside, .stride = experts.stride * inside};
-  const plan::Group inner{.axis = experts.axis, .size = inside, .stride = experts.stride};
+  const program::Group outer{.axis = experts.axis, .size = experts.size / inside, .stride = experts.stride * inside};
+  const program::Group inner{.axis = experts.axis, .size = inside, .stride = experts.stride};
   return {.one_level_s = time_s(pricer, experts, bytes, across),
           .two_levels_s = time_s(pricer, outer, bytes, across) + time_s(pricer, inner, bytes, across)};
 }
 
 // Bisection between an empty exchange and one so large that the second passage inside decides.
-std::optional<double> equal_bytes(CostPricer& pricer, const plan::Group& experts, double across) {
+std::optional<double> equal_bytes(CostPricer& pricer, const program::Group& experts, double across) {
   constexpr double k_first = 1024.0;
   constexpr double k_last = 0x1p50;
   constexpr double k_precision = 1e-9;
@@ -72,8 +72,8 @@ std::optional<double> equal_bytes(CostPricer& pricer, const plan::Group& experts
   return high;
 }
 
-std::optional<ExpertExchange> expert_exchange(const plan::Program& program, CostPricer& pricer) {
-  const plan::Group experts = program.expert_mesh.group(plan::Axis::expert);
+std::optional<ExpertExchange> expert_exchange(const program::Program& program, CostPricer& pricer) {
+  const program::Group experts = program.expert_mesh.group(program::Axis::expert);
   const Transfer* largest = largest_exchange(program);
   if (largest == nullptr) return std::nullopt;
   const std::int64_t inside = pricer.ranks_per_domain(experts);

@@ -39,13 +39,15 @@ class FloorPricer final : public Pricer {
   Price in_pieces(const ir::Shard& shard) override {
     return {.duration = kinds_.compute ? whole(pricer_.shards().compute_floor_s(shard)) : 0, .launch = 0};
   }
-  Price transfer(const plan::Transfer& transfer) override {
+  Price transfer(const program::Transfer& transfer) override {
     return {.duration = kinds_.transfers ? whole(pricer_.transfer_floor_s(transfer)) : 0, .launch = 0};
   }
   // Copies and the host's cores are priced at stated rates.
-  Price copy(const plan::Copy& copy) override { return kinds_.transfers ? pricer_.copy(copy) : Price{}; }
-  Price processor(const plan::OnProcessor& work) override { return kinds_.compute ? pricer_.processor(work) : Price{}; }
-  Price host(plan::HostWork) override { return {}; }
+  Price copy(const program::Copy& copy) override { return kinds_.transfers ? pricer_.copy(copy) : Price{}; }
+  Price processor(const program::OnProcessor& work) override {
+    return kinds_.compute ? pricer_.processor(work) : Price{};
+  }
+  Price host(program::HostWork) override { return {}; }
   core::Picoseconds host_per_kernel() const override { return 0; }
 
  private:
@@ -54,7 +56,7 @@ class FloorPricer final : public Pricer {
   Kinds kinds_;
 };
 
-double longest_path_s(const plan::Program& program, CostPricer& pricer, const DeviceLimits& limits,
+double longest_path_s(const program::Program& program, CostPricer& pricer, const DeviceLimits& limits,
                       FloorPricer::Kinds kinds) {
   FloorPricer floors(pricer, limits, kinds);
   PriceTable prices(floors);
@@ -66,27 +68,27 @@ class LinkLoad {
  public:
   explicit LinkLoad(CostPricer& pricer) : pricer_(pricer) {}
 
-  core::Picoseconds time(const plan::Program& program, std::int32_t stage) {
+  core::Picoseconds time(const program::Program& program, std::int32_t stage) {
     LinkBytes sum;
-    for (const plan::Pass* pass : passes_of(program, stage))
-      for (const plan::BlockRun& run : pass->runs) sum.add(of(*run.block), static_cast<double>(run.count));
+    for (const program::Pass* pass : passes_of(program, stage))
+      for (const program::BlockRun& run : pass->runs) sum.add(of(*run.block), static_cast<double>(run.count));
     return whole(pricer_.link_floor_s(sum));
   }
 
  private:
-  const LinkBytes& of(const plan::Block& block) {
+  const LinkBytes& of(const program::Block& block) {
     const auto [slot, fresh] = blocks_.try_emplace(&block);
     if (!fresh) return slot->second;
-    for (const plan::Step& step : block.steps) {
+    for (const program::Step& step : block.steps) {
       if (step.work < 0) continue;
-      const auto* transfer = std::get_if<plan::Transfer>(&block.works[static_cast<std::size_t>(step.work)]);
+      const auto* transfer = std::get_if<program::Transfer>(&block.works[static_cast<std::size_t>(step.work)]);
       if (transfer != nullptr) slot->second.add(pricer_.least_bytes(*transfer), 1.0);
     }
     return slot->second;
   }
 
   CostPricer& pricer_;
-  std::unordered_map<const plan::Block*, LinkBytes> blocks_;
+  std::unordered_map<const program::Block*, LinkBytes> blocks_;
 };
 
 // A bound of nothing proves nothing.
@@ -137,7 +139,7 @@ Bounds larger(const Bounds& a, const Bounds& b) {
           .links = std::max(a.links, b.links)};
 }
 
-core::Picoseconds busiest_links(const plan::Program& program, CostPricer& pricer) {
+core::Picoseconds busiest_links(const program::Program& program, CostPricer& pricer) {
   LinkLoad load(pricer);
   core::Picoseconds longest = 0;
   for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
@@ -145,7 +147,7 @@ core::Picoseconds busiest_links(const plan::Program& program, CostPricer& pricer
   return longest;
 }
 
-Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const DeviceLimits& limits) {
+Bounds plan_bounds(const program::Program& program, CostPricer& pricer, const DeviceLimits& limits) {
   Bounds bounds;
   bounds.compute_s = unless_zero(longest_path_s(program, pricer, limits, {.compute = true}));
   bounds.together_s =

@@ -80,12 +80,12 @@ void MachineDemands::take_both(UnitDemands& demands, const Pair& link, double by
   take(demands, link.in, bytes_per_s / units_[link.in].capacity, message);
 }
 
-void MachineDemands::transfer(UnitDemands& demands, const plan::Transfer& transfer, double duration_s) {
-  const bool message = transfer.collective == plan::Collective::send;
+void MachineDemands::transfer(UnitDemands& demands, const program::Transfer& transfer, double duration_s) {
+  const bool message = transfer.collective == program::Collective::send;
   const CostPricer::Sent sent = pricer_.sent(transfer);
   double inside = sent.scale_up;
   // The switch adds: a rank sends its data once and multicasts its share of the sums.
-  if (transfer.collective == plan::Collective::all_reduce &&
+  if (transfer.collective == program::Collective::all_reduce &&
       pricer_.compared(transfer).algorithm == cost::Algorithm::in_switch)
     inside = transfer.bytes * (1.0 + 1.0 / static_cast<double>(transfer.group.size));
   const auto leaving = [&](std::int64_t domain) {
@@ -93,7 +93,7 @@ void MachineDemands::transfer(UnitDemands& demands, const plan::Transfer& transf
     const std::int64_t domains = (transfer.group.size + ranks - 1) / ranks;
     if (domains <= 1) return 0.0;
     return transfer.across *
-           plan::bytes_sent(transfer.collective, domains, transfer.bytes / static_cast<double>(ranks));
+           program::bytes_sent(transfer.collective, domains, transfer.bytes / static_cast<double>(ranks));
   };
   for (std::size_t i = 0; i < network_.levels.size(); ++i) {
     const hardware::NetworkLevel& level = network_.levels[i];
@@ -124,34 +124,34 @@ void MachineDemands::shard(UnitDemands& demands, const ir::Shard& shard) {
   take(demands, memory_, ir::bytes(whole) / time.total_s / units_[memory_].capacity);
 }
 
-void MachineDemands::copy(UnitDemands& demands, const plan::Copy& copy, double duration_s) const {
+void MachineDemands::copy(UnitDemands& demands, const program::Copy& copy, double duration_s) const {
   const double rate = copy.bytes / duration_s;
-  const bool drives = copy.lane == plan::Lane::from_storage || copy.lane == plan::Lane::to_storage;
+  const bool drives = copy.lane == program::Lane::from_storage || copy.lane == program::Lane::to_storage;
   if (drives) {
     if (drives_ != k_none) take(demands, drives_, 1.0 / static_cast<double>(units_[drives_].ranks));
   } else if (host_link_.out != k_none) {
-    const std::uint16_t link = copy.lane == plan::Lane::to_host ? host_link_.out : host_link_.in;
+    const std::uint16_t link = copy.lane == program::Lane::to_host ? host_link_.out : host_link_.in;
     take(demands, link, rate / units_[link].capacity);
   }
   if (!drives && memory_ != k_none) take(demands, memory_, rate / units_[memory_].capacity);
   if (host_memory_ != k_none) take(demands, host_memory_, rate / units_[host_memory_].capacity);
 }
 
-void MachineDemands::processor(UnitDemands& demands, const plan::OnProcessor& work, double duration_s) const {
+void MachineDemands::processor(UnitDemands& demands, const program::OnProcessor& work, double duration_s) const {
   if (host_memory_ == k_none) return;
   take(demands, host_memory_, bytes_on_host(work) / duration_s / units_[host_memory_].capacity);
 }
 
-UnitDemands MachineDemands::of(const plan::Work& work, core::Picoseconds duration) {
+UnitDemands MachineDemands::of(const program::Work& work, core::Picoseconds duration) {
   UnitDemands demands;
   const double duration_s = core::to_seconds(duration);
-  if (const auto* moved = std::get_if<plan::Transfer>(&work))
+  if (const auto* moved = std::get_if<program::Transfer>(&work))
     transfer(demands, *moved, duration_s);
   else if (const auto* kernel = std::get_if<ir::Shard>(&work))
     shard(demands, *kernel);
-  else if (const auto* copied = std::get_if<plan::Copy>(&work))
+  else if (const auto* copied = std::get_if<program::Copy>(&work))
     copy(demands, *copied, duration_s);
-  else if (const auto* update = std::get_if<plan::OnProcessor>(&work))
+  else if (const auto* update = std::get_if<program::OnProcessor>(&work))
     processor(demands, *update, duration_s);
   return demands;
 }

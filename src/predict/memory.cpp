@@ -10,11 +10,11 @@
 namespace cairn::predict {
 namespace {
 
-using plan::MemoryProfile;
+using program::MemoryProfile;
 
-double sum(const plan::CategoryBytes& bytes) { return std::accumulate(bytes.begin(), bytes.end(), 0.0); }
+double sum(const program::CategoryBytes& bytes) { return std::accumulate(bytes.begin(), bytes.end(), 0.0); }
 
-std::string name_of(const plan::Program& program, std::int32_t stage, std::size_t position) {
+std::string name_of(const program::Program& program, std::int32_t stage, std::size_t position) {
   const auto row = program.row(stage);
   if (position < row.size())
     return pipeline::describe(program.schedule->operations[static_cast<std::size_t>(row[position].operation)]);
@@ -24,12 +24,12 @@ std::string name_of(const plan::Program& program, std::int32_t stage, std::size_
 // Replays one pass event by event and keeps the categories of its highest moment.
 class Replay {
  public:
-  explicit Replay(plan::CategoryBytes held) : held_(held), at_peak_(held) {}
+  explicit Replay(program::CategoryBytes held) : held_(held), at_peak_(held) {}
 
-  void run(const plan::Pass& pass) {
-    for (const plan::BlockRun& run : pass.runs)
+  void run(const program::Pass& pass) {
+    for (const program::BlockRun& run : pass.runs)
       for (std::int64_t repeat = 0; repeat < run.count; ++repeat)
-        for (const plan::MemoryEvent& event : run.block->memory) {
+        for (const program::MemoryEvent& event : run.block->memory) {
           held_[static_cast<std::size_t>(event.category)] += event.bytes;
           if (sum(held_) > sum(at_peak_)) {
             at_peak_ = held_;
@@ -37,26 +37,26 @@ class Replay {
           }
         }
   }
-  const plan::CategoryBytes& held() const { return held_; }
-  const plan::CategoryBytes& at_peak() const { return at_peak_; }
+  const program::CategoryBytes& held() const { return held_; }
+  const program::CategoryBytes& at_peak() const { return at_peak_; }
   const std::string& block() const { return block_; }
 
  private:
-  plan::CategoryBytes held_;
-  plan::CategoryBytes at_peak_;
+  program::CategoryBytes held_;
+  program::CategoryBytes at_peak_;
   std::string block_;
 };
 
 // Follows the compute stream of one stage through its steps and puts every change of memory on it.
 class OverTime {
  public:
-  OverTime(const plan::Stage& stage, const std::vector<Span>& computed)
+  OverTime(const program::Stage& stage, const std::vector<Span>& computed)
       : held_(stage.resident), computed_(computed), bytes_(sum(held_)), most_(bytes_) {}
 
-  void run(const plan::Pass& pass) {
-    for (const plan::BlockRun& run : pass.runs)
+  void run(const program::Pass& pass) {
+    for (const program::BlockRun& run : pass.runs)
       for (std::int64_t repeat = 0; repeat < run.count; ++repeat) run_block(*run.block);
-    if (pass.recorded != 0.0) change(now_, plan::Category::workspace, -pass.recorded);
+    if (pass.recorded != 0.0) change(now_, program::Category::workspace, -pass.recorded);
   }
 
   std::vector<MemorySample> finish() && {
@@ -66,10 +66,10 @@ class OverTime {
   }
 
  private:
-  void run_block(const plan::Block& block) {
+  void run_block(const program::Block& block) {
     steps_.clear();
-    for (const plan::Step& step : block.steps) {
-      if (step.stream == plan::Stream::compute) {
+    for (const program::Step& step : block.steps) {
+      if (step.stream == program::Stream::compute) {
         steps_.push_back(computed_[next_++]);
         now_ = steps_.back().end;
       } else {
@@ -77,14 +77,14 @@ class OverTime {
       }
     }
     steps_.push_back({.start = now_, .end = now_});  // behind the last step
-    for (const plan::MemoryEvent& event : block.memory) {
+    for (const program::MemoryEvent& event : block.memory) {
       const Span& step = steps_[static_cast<std::size_t>(event.step)];
       change(event.after ? step.end : step.start, event.category, event.bytes);
     }
   }
 
   // In issue order: no change stands before one that was issued earlier.
-  void change(core::Picoseconds time, plan::Category category, double bytes) {
+  void change(core::Picoseconds time, program::Category category, double bytes) {
     if (time > instant_) {
       end_instant();
       instant_ = time;
@@ -100,7 +100,7 @@ class OverTime {
       if (samples_.empty() || samples_.back().bytes != bytes) samples_.push_back({.time = instant_, .bytes = bytes});
   }
 
-  plan::CategoryBytes held_;
+  program::CategoryBytes held_;
   const std::vector<Span>& computed_;
   std::size_t next_ = 0;
   core::Picoseconds now_ = 0;  // where the compute stream stands
@@ -111,10 +111,10 @@ class OverTime {
   std::vector<MemorySample> samples_;
 };
 
-OffDevice kept_elsewhere(const plan::Stage& stage, const std::vector<const plan::Pass*>& passes) {
+OffDevice kept_elsewhere(const program::Stage& stage, const std::vector<const program::Pass*>& passes) {
   OffDevice result{.host = stage.host_bytes, .storage = stage.storage_bytes};
   double away = 0.0;
-  for (const plan::Pass* pass : passes) {
+  for (const program::Pass* pass : passes) {
     away += pass->off_device;
     result.activations = std::max(result.activations, away);
   }
@@ -124,11 +124,11 @@ OffDevice kept_elsewhere(const plan::Stage& stage, const std::vector<const plan:
 
 }  // namespace
 
-OffDevice off_device(const plan::Program& program, std::int32_t stage) {
+OffDevice off_device(const program::Program& program, std::int32_t stage) {
   return kept_elsewhere(program.stage(static_cast<std::size_t>(stage)), passes_of(program, stage));
 }
 
-StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
+StageMemory stage_memory(const program::Program& program, std::int32_t stage) {
   const auto passes = passes_of(program, stage);
   double held = 0.0;
   double peak = 0.0;
@@ -141,12 +141,12 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
     }
     held += pass.delta;
   }
-  plan::CategoryBytes running = program.stage(static_cast<std::size_t>(stage)).resident;
+  program::CategoryBytes running = program.stage(static_cast<std::size_t>(stage)).resident;
   for (std::size_t position = 0; position < where; ++position) {
-    for (const plan::BlockRun& run : passes[position]->runs)
-      for (const plan::MemoryEvent& event : run.block->memory)
+    for (const program::BlockRun& run : passes[position]->runs)
+      for (const program::MemoryEvent& event : run.block->memory)
         running[static_cast<std::size_t>(event.category)] += event.bytes * static_cast<double>(run.count);
-    running[static_cast<std::size_t>(plan::Category::workspace)] -= passes[position]->recorded;
+    running[static_cast<std::size_t>(program::Category::workspace)] -= passes[position]->recorded;
   }
   Replay replay(running);
   replay.run(*passes[where]);
@@ -161,23 +161,23 @@ StageMemory stage_memory(const plan::Program& program, std::int32_t stage) {
           .phase = std::move(phase)};
 }
 
-std::vector<MemorySample> memory_over_time(const plan::Program& program, const StageTimeline& timeline) {
+std::vector<MemorySample> memory_over_time(const program::Program& program, const StageTimeline& timeline) {
   OverTime over_time(program.stage(static_cast<std::size_t>(timeline.stage)),
-                     timeline.steps[static_cast<std::size_t>(plan::Stream::compute)]);
-  for (const plan::Pass* pass : passes_of(program, timeline.stage)) over_time.run(*pass);
+                     timeline.steps[static_cast<std::size_t>(program::Stream::compute)]);
+  for (const program::Pass* pass : passes_of(program, timeline.stage)) over_time.run(*pass);
   return std::move(over_time).finish();
 }
 
-double peak_memory(const plan::Program& program, double reserve_factor) {
-  const plan::PassOrder& order = *program.pass_order;
+double peak_memory(const program::Program& program, double reserve_factor) {
+  const program::PassOrder& order = *program.pass_order;
   const std::size_t slots = 4 * static_cast<std::size_t>(program.pass_order->tables);
   // By kind of stage and slot, nothing, and the step's end.
   boost::container::small_vector<MemoryProfile, 64> profiles(program.kinds.size() * (slots + 2));
   MemoryProfile* profile = profiles.data();
-  for (const plan::Stage& kind : program.kinds) {
+  for (const program::Stage& kind : program.kinds) {
     for (const auto& table : kind.passes)
       for (const auto& variants : table)
-        for (const plan::Pass* pass : variants) *profile++ = pass->profile;
+        for (const program::Pass* pass : variants) *profile++ = pass->profile;
     *profile++ = {};
     *profile++ = then(kind.settle->profile, kind.update->profile);
   }
@@ -186,7 +186,7 @@ double peak_memory(const plan::Program& program, double reserve_factor) {
     const MemoryProfile* const passes = profiles.data() + program.kind_of_stage[stage] * (slots + 2);
     MemoryProfile row;
     for (std::int32_t i = order.row_begin[stage]; i < order.row_begin[stage + 1]; ++i) {
-      const plan::PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
+      const program::PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
       row = then(row, repeated(then(passes[stretch.slot], passes[stretch.then]), stretch.times));
     }
     row = then(row, passes[slots + 1]);

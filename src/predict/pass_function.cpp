@@ -6,7 +6,7 @@
 namespace cairn::predict {
 namespace {
 
-using plan::Stream;
+using program::Stream;
 
 constexpr std::size_t at(Stream stream) { return static_cast<std::size_t>(stream); }
 
@@ -55,7 +55,7 @@ void PassFunction::find_slack(const Matrix& matrix) {
            weight(matrix, i, j) + details_->slack[j] <= weight(matrix, k_compute, k_compute) + details_->slack[i];
   };
   const auto sought = [&](std::size_t i) { return i != k_compute && i != k_arrival && has(touched_, i); };
-  for (std::size_t i = 0; i < plan::k_streams; ++i) {
+  for (std::size_t i = 0; i < program::k_streams; ++i) {
     if (!sought(i)) continue;
     for (const std::size_t j : {k_compute, k_arrival}) {
       if (!present(matrix, i, j)) continue;
@@ -67,7 +67,7 @@ void PassFunction::find_slack(const Matrix& matrix) {
   // The other columns may only confirm; one that does not makes its row unbounded, which may unsettle others.
   for (bool changed = true; changed;) {
     changed = false;
-    for (std::size_t i = 0; i < plan::k_streams; ++i) {
+    for (std::size_t i = 0; i < program::k_streams; ++i) {
       if (!sought(i) || details_->slack[i] == k_unbounded) continue;
       for (std::size_t position = 0; position < matrix.size(); ++position) {
         const std::size_t j = matrix.stream(position);
@@ -91,7 +91,7 @@ void PassFunction::find_relied_on(const Matrix& matrix) {
   }
   for (bool changed = true; changed;) {
     changed = false;
-    for (std::size_t i = 0; i < plan::k_streams; ++i)
+    for (std::size_t i = 0; i < program::k_streams; ++i)
       for (std::size_t position = 0; position < matrix.size() && has(relied_on_, i); ++position) {
         const std::size_t j = matrix.stream(position);
         const bool rests = !has(relied_on_, j) && j != k_compute && j != k_arrival && i != j && present(matrix, i, j);
@@ -103,11 +103,11 @@ void PassFunction::find_relied_on(const Matrix& matrix) {
       }
   }
   for (const PassTerm& term : details_->few) needed_ = (needed_ | set_of(term.column)) & k_streams_of_a_set;
-  for (std::size_t i = 0; i < plan::k_streams; ++i)
+  for (std::size_t i = 0; i < program::k_streams; ++i)
     if (has(touched_, i) && details_->slack[i] > 0) needed_ = (needed_ | set_of(i)) & k_streams_of_a_set;
-  for (std::size_t i = 0; i < plan::k_streams; ++i)
+  for (std::size_t i = 0; i < program::k_streams; ++i)
     if (has(touched_ | relied_on_, i) && details_->slack[i] != 0) unlevel_ = (unlevel_ | set_of(i)) & k_streams_of_a_set;
-  for (std::size_t i = 0; i < plan::k_streams; ++i) {
+  for (std::size_t i = 0; i < program::k_streams; ++i) {
     if (!has(unlevel_, i) || reduces(i)) continue;
     const core::Picoseconds slack = details_->slack[i];
     slack_ = slack != k_unbounded && (slack_ == 0 || slack_ == slack) ? slack : k_mixed;
@@ -118,13 +118,13 @@ void PassFunction::find_relied_on(const Matrix& matrix) {
 void PassFunction::shorten(StreamSet live) {
   std::vector<PassTerm>& living = details_->living;
   living.clear();
-  std::uint8_t send = plan::k_streams;
+  std::uint8_t send = program::k_streams;
   bool four = true;
   for (const PassTerm& term : details_->few) {
     if (!has(live, term.row)) continue;
     living.push_back(term);
     const bool sends = term.row == at(Stream::next) || term.row == at(Stream::previous);
-    four = four && (term.row == k_compute || (sends && (send == plan::k_streams || send == term.row))) &&
+    four = four && (term.row == k_compute || (sends && (send == program::k_streams || send == term.row))) &&
            (term.column == k_compute || term.column == k_arrival);
     if (sends) send = term.row;
   }
@@ -136,7 +136,7 @@ void PassFunction::shorten(StreamSet live) {
     Kernel::Four& form = kernel.form.four;
     kernel.send = send;
     if (has(touched_, k_compute)) form.compute_compute = core::k_never;
-    if (send != plan::k_streams) form.send_compute = core::k_never;
+    if (send != program::k_streams) form.send_compute = core::k_never;
     for (const PassTerm& term : living) {
       if (term.row == k_compute)
         (term.column == k_compute ? form.compute_compute : form.compute_arrival) = term.weight;
@@ -150,7 +150,7 @@ void PassFunction::shorten(StreamSet live) {
 }
 
 bool PassFunction::Together::agree_one_by_one(std::span<PassFunction* const> passes) const {
-  std::array<core::Picoseconds, plan::k_streams> common;
+  std::array<core::Picoseconds, program::k_streams> common;
   StreamSet known = 0;
   for (const PassFunction* pass : passes)
     for (StreamSet left = relied_on_ & (pass->touched_ | pass->relied_on_); left != 0; left &= left - 1) {
@@ -164,8 +164,8 @@ bool PassFunction::Together::agree_one_by_one(std::span<PassFunction* const> pas
 }
 
 void run_terms(const PassTerm* term, std::size_t count, SweepFrontiers& x) {
-  std::array<core::Picoseconds, plan::k_streams> value;
-  std::array<std::uint8_t, plan::k_streams> changed;
+  std::array<core::Picoseconds, program::k_streams> value;
+  std::array<std::uint8_t, program::k_streams> changed;
   std::size_t rows = 0;
   const PassTerm* const end = term + count;
   while (term != end) {

@@ -23,7 +23,7 @@
 namespace cairn::predict {
 
 // Frontiers and one place more, where a pass that sends nothing writes its send.
-using SweepFrontiers = std::array<core::Picoseconds, plan::k_streams + 1>;
+using SweepFrontiers = std::array<core::Picoseconds, program::k_streams + 1>;
 
 struct PassTerm {
   std::uint8_t row;
@@ -47,7 +47,7 @@ struct Kernel {
   };
   Form form;
   std::uint16_t count = 0;
-  std::uint8_t send = plan::k_streams;
+  std::uint8_t send = program::k_streams;
 
   static Kernel of(const std::vector<PassTerm>& terms) {
     Kernel kernel;
@@ -91,9 +91,9 @@ class alignas(64) PassFunction {
     }
 
    private:
-    static constexpr StreamSet k_always = set_of(static_cast<std::size_t>(plan::Stream::compute)) |
-                                          set_of(static_cast<std::size_t>(plan::Stream::next)) |
-                                          set_of(static_cast<std::size_t>(plan::Stream::previous));
+    static constexpr StreamSet k_always = set_of(static_cast<std::size_t>(program::Stream::compute)) |
+                                          set_of(static_cast<std::size_t>(program::Stream::next)) |
+                                          set_of(static_cast<std::size_t>(program::Stream::previous));
     bool agree_one_by_one(std::span<PassFunction* const> passes) const;
 
     StreamSet relied_on_ = 0;
@@ -107,7 +107,7 @@ class alignas(64) PassFunction {
  private:
   static constexpr core::Picoseconds k_mixed = -1;
   static constexpr std::size_t k_bits = 21;  // of a set
-  static_assert(plan::k_streams <= k_bits);
+  static_assert(program::k_streams <= k_bits);
   static constexpr StreamSet k_streams_of_a_set = (StreamSet{1} << k_bits) - 1;
   static constexpr unsigned k_most_terms = (1U << 10U) - 1;
   static constexpr unsigned k_most_send = (1U << 6U) - 1;
@@ -123,13 +123,13 @@ class alignas(64) PassFunction {
   std::uint64_t needed_ : k_bits = 0;     // columns of the short list, and touched streams of positive slack
   std::uint64_t made_for_ : k_bits = 0;   // touched streams that were live when the short form was made
   std::uint64_t count_ : 10 = 0;
-  std::uint64_t send_ : 6 = plan::k_streams;
+  std::uint64_t send_ : 6 = program::k_streams;
   Kernel::Form short_;
   // That of every unlevel stream that a short list may rest on; 0: there are none, k_mixed: they differ.
   core::Picoseconds slack_ = 0;
   struct Details {
-    std::array<core::Picoseconds, plan::k_streams> slack{};  // k_unbounded: none
-    std::vector<PassTerm> all;                               // by row
+    std::array<core::Picoseconds, program::k_streams> slack{};  // k_unbounded: none
+    std::vector<PassTerm> all;                                  // by row
     std::vector<PassTerm> few;
     std::vector<PassTerm> living;
   };
@@ -144,21 +144,21 @@ void run_terms(const PassTerm* terms, std::size_t count, SweepFrontiers& x);
 inline core::Picoseconds run_pass(const Kernel& kernel, core::Picoseconds arrival, std::size_t sends_to,
                                   SweepFrontiers& x) {
   if (kernel.count > 0) {
-    x[static_cast<std::size_t>(plan::Stream::arrival)] = arrival;
+    x[static_cast<std::size_t>(program::Stream::arrival)] = arrival;
     run_terms(kernel.form.terms, kernel.count, x);
     return x[sends_to];
   }
-  const core::Picoseconds compute = x[static_cast<std::size_t>(plan::Stream::compute)];
+  const core::Picoseconds compute = x[static_cast<std::size_t>(program::Stream::compute)];
   const Kernel::Four& four = kernel.form.four;
   const core::Picoseconds send = std::max(compute + four.send_compute, arrival + four.send_arrival);
   x[kernel.send] = send;
-  x[static_cast<std::size_t>(plan::Stream::compute)] =
+  x[static_cast<std::size_t>(program::Stream::compute)] =
       std::max(compute + four.compute_compute, arrival + four.compute_arrival);
   return send;
 }
 inline void run_pass(const Kernel& kernel, SweepFrontiers& x) {
-  const core::Picoseconds arrival = x[static_cast<std::size_t>(plan::Stream::arrival)];
-  run_pass(kernel, arrival, static_cast<std::size_t>(plan::Stream::arrival), x);
+  const core::Picoseconds arrival = x[static_cast<std::size_t>(program::Stream::arrival)];
+  run_pass(kernel, arrival, static_cast<std::size_t>(program::Stream::arrival), x);
 }
 
 }  // namespace cairn::predict

@@ -12,24 +12,24 @@ namespace {
 
 struct StageTotals {
   double contraction_flops = 0.0;
-  std::array<Volume, plan::k_axes> volumes{};
+  std::array<Volume, program::k_axes> volumes{};
   Copies copies;
   double sent = 0.0;
 };
 
-void count(Copies& copies, const plan::Copy& copy, double times) {
+void count(Copies& copies, const program::Copy& copy, double times) {
   double* total = nullptr;
   switch (copy.lane) {
-    case plan::Lane::to_device:
+    case program::Lane::to_device:
       total = &copies.to_device;
       break;
-    case plan::Lane::to_host:
+    case program::Lane::to_host:
       total = &copies.to_host;
       break;
-    case plan::Lane::from_storage:
+    case program::Lane::from_storage:
       total = &copies.from_storage;
       break;
-    case plan::Lane::to_storage:
+    case program::Lane::to_storage:
       total = &copies.to_storage;
       break;
   }
@@ -47,20 +47,20 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
   StageTotals result;
   for (const auto& [block, times] : block_counts(input.program, stage)) {
     const auto count = static_cast<double>(times);
-    for (const plan::Step& step : block->steps) {
+    for (const program::Step& step : block->steps) {
       if (step.work < 0) continue;
-      const plan::Work& work = block->works[static_cast<std::size_t>(step.work)];
+      const program::Work& work = block->works[static_cast<std::size_t>(step.work)];
       if (const auto* shard = std::get_if<ir::Shard>(&work)) {
         if (shard->op->kind == ir::Kind::contraction)
           result.contraction_flops += count * mean_share(*shard->op) * ir::flops(*shard);
-      } else if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
+      } else if (const auto* transfer = std::get_if<program::Transfer>(&work)) {
         const CostPricer::Sent sent = input.pricer.sent(*transfer);
-        Volume& volume = result.volumes[static_cast<std::size_t>(plan::reported_as(step.axis))];
+        Volume& volume = result.volumes[static_cast<std::size_t>(program::reported_as(step.axis))];
         volume.scale_up += count * sent.scale_up;
         volume.scale_out += count * sent.scale_out;
         volume.sent += count * (sent.scale_up + sent.scale_out);
         result.sent += count * (sent.scale_up + sent.scale_out);
-      } else if (const auto* copy = std::get_if<plan::Copy>(&work)) {
+      } else if (const auto* copy = std::get_if<program::Copy>(&work)) {
         predict::count(result.copies, *copy, count);
       }
     }
@@ -73,14 +73,14 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
   std::map<std::pair<std::string, std::string>, PriceLine> lines;
   for (const auto& [block, count] : block_counts(input.program, stage)) {
     const BlockPrices& prices = input.prices.of(*block);
-    for (const plan::Step& step : block->steps) {
+    for (const program::Step& step : block->steps) {
       if (step.work < 0) continue;
-      const plan::Work& work = block->works[static_cast<std::size_t>(step.work)];
-      if (std::holds_alternative<plan::HostWork>(work)) continue;
+      const program::Work& work = block->works[static_cast<std::size_t>(step.work)];
+      if (std::holds_alternative<program::HostWork>(work)) continue;
       const auto* shard = std::get_if<ir::Shard>(&work);
-      const auto* transfer = std::get_if<plan::Transfer>(&work);
+      const auto* transfer = std::get_if<program::Transfer>(&work);
       std::string name = work_name(work, step.axis);
-      if (step.term == plan::Term::recompute) name += " (again)";
+      if (step.term == program::Term::recompute) name += " (again)";
       std::string shown = work_detail(work);
       PriceLine& line = lines[{name, shown}];
       line.name = std::move(name);
@@ -104,18 +104,18 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
 
 }  // namespace
 
-MemoryReport memory_report(const plan::Program& program, const MemoryLimits& limits,
+MemoryReport memory_report(const program::Program& program, const MemoryLimits& limits,
                            std::span<const StageTimeline> timelines) {
   MemoryReport report;
   const auto ranks = static_cast<double>(limits.gpus_per_node);
   for (std::size_t index = 0; index < program.stages(); ++index) {
     StageMemory stage = stage_memory(program, static_cast<std::int32_t>(index));
     const double workspace = limits.allocator.gemm_workspace.base();
-    stage.at_peak[static_cast<std::size_t>(plan::Category::workspace)] += workspace;
+    stage.at_peak[static_cast<std::size_t>(program::Category::workspace)] += workspace;
     stage.allocated_peak += workspace;
     if (!timelines.empty()) stage.over_time = memory_over_time(program, timelines[index]);
     for (MemorySample& sample : stage.over_time) sample.bytes += workspace;
-    const plan::CategoryBytes& resident = program.stage(index).resident;
+    const program::CategoryBytes& resident = program.stage(index).resident;
     const double held = std::accumulate(resident.begin(), resident.end(), 0.0) + workspace;
     const core::Bytes passing = core::Bytes::from_base(stage.allocated_peak - held);
     stage.reserved_peak =
@@ -146,7 +146,7 @@ bool fits(const MemoryReport& report) {
 
 bool tight(const MemoryReport& report) { return report.headroom() < k_tight_share * report.capacity; }
 
-core::Picoseconds step_time(const plan::Program& program, Analytic& analytic, CostPricer& pricer) {
+core::Picoseconds step_time(const program::Program& program, Analytic& analytic, CostPricer& pricer) {
   return std::max(analytic.makespan(program).time, busiest_links(program, pricer));
 }
 

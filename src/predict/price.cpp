@@ -27,32 +27,32 @@ Price price_of(Pricer& pricer, const ir::Shard& shard) {
   return share(pricer.in_pieces(whole), shard.part, shard.parts);
 }
 
-Price price_of(Pricer& pricer, const plan::Transfer& transfer) {
+Price price_of(Pricer& pricer, const program::Transfer& transfer) {
   if (transfer.parts == 1) return pricer.transfer(transfer);
-  plan::Transfer whole = transfer;
+  program::Transfer whole = transfer;
   whole.bytes *= transfer.parts;
   whole.part = 0;
   whole.parts = 1;
   return share(pricer.transfer(whole), transfer.part, transfer.parts);
 }
 
-Price price_of(Pricer& pricer, const plan::Work& work) {
+Price price_of(Pricer& pricer, const program::Work& work) {
   if (const auto* shard = std::get_if<ir::Shard>(&work)) return price_of(pricer, *shard);
-  if (const auto* transfer = std::get_if<plan::Transfer>(&work)) return price_of(pricer, *transfer);
-  if (const auto* copy = std::get_if<plan::Copy>(&work)) return pricer.copy(*copy);
-  if (const auto* processor = std::get_if<plan::OnProcessor>(&work)) return pricer.processor(*processor);
-  if (const auto* host = std::get_if<plan::HostWork>(&work)) return pricer.host(*host);
+  if (const auto* transfer = std::get_if<program::Transfer>(&work)) return price_of(pricer, *transfer);
+  if (const auto* copy = std::get_if<program::Copy>(&work)) return pricer.copy(*copy);
+  if (const auto* processor = std::get_if<program::OnProcessor>(&work)) return pricer.processor(*processor);
+  if (const auto* host = std::get_if<program::HostWork>(&work)) return pricer.host(*host);
   return {};
 }
 
 }  // namespace
 
-const BlockPrices& PriceTable::of(const plan::Block& block) {
+const BlockPrices& PriceTable::of(const program::Block& block) {
   auto& slot = blocks_[&block];
   if (slot) return *slot;
   auto made = std::make_unique<BlockPrices>();
   made->reserve(block.works.size());
-  for (const plan::Work& work : block.works) {
+  for (const program::Work& work : block.works) {
     try {
       made->push_back(price_of(pricer_, work));
     } catch (const core::OutOfRange& problem) {

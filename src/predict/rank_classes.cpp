@@ -5,16 +5,16 @@
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
-#include "cairn/plan/parameter_group.h"
+#include "cairn/program/parameter_group.h"
 
 namespace cairn::predict {
 namespace {
 
 constexpr std::int64_t k_most_actors = 1 << 18;
 
-std::vector<std::int64_t> fold(const plan::Program& program, plan::Axis axis, const EventOptions& options) {
+std::vector<std::int64_t> fold(const program::Program& program, program::Axis axis, const EventOptions& options) {
   std::vector<std::int64_t> named;
-  const plan::Mesh& mesh = program.mesh;
+  const program::Mesh& mesh = program.mesh;
   const std::int64_t size = mesh.size(axis);
   const bool experts = program.expert_mesh.ranks() > 1 && !options.slow_ranks.empty();
   if (options.jitter_sigma > 0.0 || experts) {
@@ -34,11 +34,11 @@ std::vector<std::int64_t> fold(const plan::Program& program, plan::Axis axis, co
 
 }  // namespace
 
-RankClasses::RankClasses(const plan::Program& program, const EventOptions& options)
+RankClasses::RankClasses(const program::Program& program, const EventOptions& options)
     : program_(program),
       stages_(static_cast<std::int64_t>(program.stages())),
-      tensor_(fold(program, plan::Axis::tensor, options)),
-      data_(fold(program, plan::Axis::data, options)) {
+      tensor_(fold(program, program::Axis::tensor, options)),
+      data_(fold(program, program::Axis::data, options)) {
   if (actors() > k_most_actors)
     throw core::ConfigurationError(
         "simulation", fmt::format("{} ranks that all differ are more than the event engine takes", actors()),
@@ -48,9 +48,9 @@ RankClasses::RankClasses(const plan::Program& program, const EventOptions& optio
 std::int64_t RankClasses::rank(std::int64_t actor) const {
   const auto data = static_cast<std::int64_t>(data_.size());
   const std::int64_t tensor_class = actor % per_stage() / data;
-  return stage(actor) * program_.mesh.group(plan::Axis::pipeline).stride +
-         tensor_[static_cast<std::size_t>(tensor_class)] * program_.mesh.group(plan::Axis::tensor).stride +
-         data_[static_cast<std::size_t>(actor % data)] * program_.mesh.group(plan::Axis::data).stride;
+  return stage(actor) * program_.mesh.group(program::Axis::pipeline).stride +
+         tensor_[static_cast<std::size_t>(tensor_class)] * program_.mesh.group(program::Axis::tensor).stride +
+         data_[static_cast<std::size_t>(actor % data)] * program_.mesh.group(program::Axis::data).stride;
 }
 
 std::int64_t RankClasses::covering(std::int64_t rank) const {
@@ -59,19 +59,20 @@ std::int64_t RankClasses::covering(std::int64_t rank) const {
     const auto own = std::find(classes.begin(), classes.end(), coordinate);
     return own != classes.end() ? own - classes.begin() : static_cast<std::ptrdiff_t>(classes.size()) - 1;
   };
-  const plan::Mesh& mesh = program_.mesh;
-  return mesh.coordinate(rank, plan::Axis::pipeline) * per_stage() +
-         place(tensor_, mesh.coordinate(rank, plan::Axis::tensor)) * static_cast<std::int64_t>(data_.size()) +
-         place(data_, mesh.coordinate(rank, plan::Axis::data));
+  const program::Mesh& mesh = program_.mesh;
+  return mesh.coordinate(rank, program::Axis::pipeline) * per_stage() +
+         place(tensor_, mesh.coordinate(rank, program::Axis::tensor)) * static_cast<std::int64_t>(data_.size()) +
+         place(data_, mesh.coordinate(rank, program::Axis::data));
 }
 
-Circle RankClasses::circle(std::int64_t actor, plan::Axis axis, const plan::Group& group) const {
-  if (plan::group_of(axis) == plan::ParameterGroup::expert) {
+Circle RankClasses::circle(std::int64_t actor, program::Axis axis, const program::Group& group) const {
+  if (program::group_of(axis) == program::ParameterGroup::expert) {
     const std::int64_t own = rank(actor);
-    const plan::Group inside = program_.expert_mesh.group(axis);
+    const program::Group inside = program_.expert_mesh.group(axis);
     // Copies of a stage's experts on another stage are met by way of the circle, as those of its other layers.
-    const plan::Group& circle =
-        axis == plan::Axis::expert_data && program_.exchanges != nullptr && program_.exchanges->whole ? inside : group;
+    const program::Group& circle =
+        axis == program::Axis::expert_data && program_.exchanges != nullptr && program_.exchanges->whole ? inside
+                                                                                                         : group;
     return {.first = own - own / circle.stride % circle.size * circle.stride,
             .stride = circle.stride,
             .size = circle.size,
@@ -80,7 +81,7 @@ Circle RankClasses::circle(std::int64_t actor, plan::Axis axis, const plan::Grou
             .level = circle.stride > inside.stride ? 2 : 1};
   }
   const auto data = static_cast<std::int64_t>(data_.size());
-  if (axis == plan::Axis::tensor)
+  if (axis == program::Axis::tensor)
     return {.first = actor - actor % per_stage() + actor % data,
             .stride = data,
             .size = static_cast<std::int64_t>(tensor_.size())};
@@ -94,10 +95,10 @@ std::int64_t RankClasses::member(const Circle& circle, std::int64_t index) const
 
 // Every rank is an actor.
 std::int64_t RankClasses::actor_of(std::int64_t rank) const {
-  const plan::Mesh& mesh = program_.mesh;
+  const program::Mesh& mesh = program_.mesh;
   const auto data = static_cast<std::int64_t>(data_.size());
-  return mesh.coordinate(rank, plan::Axis::pipeline) * per_stage() + mesh.coordinate(rank, plan::Axis::tensor) * data +
-         mesh.coordinate(rank, plan::Axis::data);
+  return mesh.coordinate(rank, program::Axis::pipeline) * per_stage() +
+         mesh.coordinate(rank, program::Axis::tensor) * data + mesh.coordinate(rank, program::Axis::data);
 }
 
 }  // namespace cairn::predict

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cairn/plan/program.h"
 #include "cairn/predict/event.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
@@ -29,7 +29,7 @@ struct Circle {
 class RankClasses {
  public:
   // Throws core::ConfigurationError when more ranks differ than can be simulated.
-  RankClasses(const plan::Program& program, const EventOptions& options);
+  RankClasses(const program::Program& program, const EventOptions& options);
 
   std::int64_t actors() const { return stages_ * per_stage(); }
   std::int64_t per_stage() const { return static_cast<std::int64_t>(tensor_.size() * data_.size()); }
@@ -45,19 +45,21 @@ class RankClasses {
   // The actor that stands for a rank.
   std::int64_t covering(std::int64_t rank) const;
 
-  Circle circle(std::int64_t actor, plan::Axis axis, const plan::Group& group) const;
+  Circle circle(std::int64_t actor, program::Axis axis, const program::Group& group) const;
   std::int64_t member(const Circle& circle, std::int64_t index) const;
   // Where those who meet on a stream are counted, below meeting_places().
   std::size_t meeting_place(const Circle& circle, std::size_t stream) const {
     const auto first = static_cast<std::size_t>(member(circle, 0));
-    return Circle::k_levels * (first * plan::k_streams + stream) + static_cast<std::size_t>(circle.level);
+    return Circle::k_levels * (first * program::k_streams + stream) + static_cast<std::size_t>(circle.level);
   }
-  std::size_t meeting_places() const { return Circle::k_levels * static_cast<std::size_t>(actors()) * plan::k_streams; }
+  std::size_t meeting_places() const {
+    return Circle::k_levels * static_cast<std::size_t>(actors()) * program::k_streams;
+  }
 
  private:
   std::int64_t actor_of(std::int64_t rank) const;
 
-  const plan::Program& program_;
+  const program::Program& program_;
   std::int64_t stages_;
   std::vector<std::int64_t> tensor_;  // the coordinate each class stands for
   std::vector<std::int64_t> data_;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto k_limit = static_cast<double>(core::k_reach);
 
-double price_of(const plan::Step& step, const BlockPrices& prices) {
+double price_of(const program::Step& step, const BlockPrices& prices) {
   return step.work < 0 ? 0.0 : static_cast<double>(prices[static_cast<std::size_t>(step.work)].duration);
 }
 
@@ -21,12 +21,12 @@ core::Seconds seconds(double picoseconds) {
 
 // What takes longest of all work seen.
 struct Longest {
-  const plan::Work* work = nullptr;
+  const program::Work* work = nullptr;
   std::int64_t times = 0;
   double each = 0.0;
 
-  void see(const plan::Block& block, std::int64_t count, const BlockPrices& prices) {
-    for (const plan::Step& step : block.steps) {
+  void see(const program::Block& block, std::int64_t count, const BlockPrices& prices) {
+    for (const program::Step& step : block.steps) {
       const double price = price_of(step, prices);
       if (price * static_cast<double>(count) <= each * static_cast<double>(times)) continue;
       *this = {.work = &block.works[static_cast<std::size_t>(step.work)], .times = count, .each = price};
@@ -45,14 +45,14 @@ struct Longest {
 
 }  // namespace
 
-double in_a_row(const plan::Block& block, const BlockPrices& prices, core::Picoseconds host_per_kernel) {
+double in_a_row(const program::Block& block, const BlockPrices& prices, core::Picoseconds host_per_kernel) {
   double sum = 0.0;
-  for (const plan::Step& step : block.steps)
+  for (const program::Step& step : block.steps)
     sum += price_of(step, prices) + step.launches * static_cast<double>(host_per_kernel);
   return sum;
 }
 
-void require_reachable(const plan::Program& program, PriceTable& prices) {
+void require_reachable(const program::Program& program, PriceTable& prices) {
   double total = 0.0;
   for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
     for (const auto& [block, count] : block_counts(program, stage))
@@ -64,14 +64,14 @@ void require_reachable(const plan::Program& program, PriceTable& prices) {
   longest.raise(total);
 }
 
-void require_reachable(double total, const plan::Block& block, std::int64_t count, PriceTable& prices) {
+void require_reachable(double total, const program::Block& block, std::int64_t count, PriceTable& prices) {
   if (total < k_limit) return;
   Longest longest;
   longest.see(block, count, prices.of(block));
   longest.raise(total);
 }
 
-void require_recordable(const plan::Program& program, bool all_timelines) {
+void require_recordable(const program::Program& program, bool all_timelines) {
   const auto require = [](std::int64_t pieces, std::int64_t most, const char* what, const char* hint) {
     if (pieces > most)
       core::raise_too_many(pieces, most, {.key_path = "training.global_batch", .what = what, .hint = hint});

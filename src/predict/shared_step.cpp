@@ -8,8 +8,8 @@
 namespace cairn::predict {
 namespace {
 
-constexpr auto k_compute = static_cast<std::size_t>(plan::Stream::compute);
-constexpr auto k_arrival = static_cast<std::size_t>(plan::Stream::arrival);
+constexpr auto k_compute = static_cast<std::size_t>(program::Stream::compute);
+constexpr auto k_arrival = static_cast<std::size_t>(program::Stream::arrival);
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
@@ -30,7 +30,7 @@ SharedStep::SharedStep(const RankClasses& classes, const StageScripts& scripts, 
       instances_(classes, units_),
       usage_(instances_.links()),
       meetings_(classes.meeting_places()),
-      flows_(at(classes.actors()) * plan::k_streams) {
+      flows_(at(classes.actors()) * program::k_streams) {
   for (std::uint32_t link = 0; link < instances_.links(); ++link) work_.add_link(1.0);
   order_blocks(scripts, *options.demands);
   runners_.reserve(at(classes.actors()));
@@ -49,11 +49,11 @@ void SharedStep::order_blocks(const StageScripts& scripts, Demands& demands) {
   for (std::int32_t stage = 0; stage < stages; ++stage) {
     Order order;
     order.script = &scripts[stage];
-    std::array<std::int64_t, plan::k_streams> base{};
+    std::array<std::int64_t, program::k_streams> base{};
     for (const StageScript::Stretch& stretch : order.script->stretches) {
       order.base.push_back(base);
       order.demands.push_back(&demands_of(*stretch.block, demands));
-      for (std::size_t stream = 0; stream < plan::k_streams; ++stream)
+      for (std::size_t stream = 0; stream < program::k_streams; ++stream)
         base[stream] += stretch.times * stretch.block->count(stream);
     }
     for (const std::int64_t count : base) order.tasks += count;
@@ -65,7 +65,7 @@ const std::vector<UnitDemands>& SharedStep::demands_of(const BlockLayout& layout
   auto& slot = known_[&layout];
   if (slot) return *slot;
   slot = std::make_unique<std::vector<UnitDemands>>(layout.block().works.size());
-  for (std::size_t stream = 0; stream < plan::k_streams; ++stream)
+  for (std::size_t stream = 0; stream < program::k_streams; ++stream)
     for (std::int32_t index = 0; index < layout.count(stream); ++index) {
       const Task& task = layout.task(stream, index);
       if (task.work < 0 || task.duration == 0) continue;
@@ -170,8 +170,8 @@ bool SharedStep::may_start(Runner& runner, std::size_t stream) const {
 }
 
 void SharedStep::try_start(Tag tag) {
-  const std::int64_t actor = tag / plan::k_streams;
-  const std::size_t stream = tag % plan::k_streams;
+  const std::int64_t actor = tag / program::k_streams;
+  const std::size_t stream = tag % program::k_streams;
   Runner& runner = runners_[at(actor)];
   Lane& lane = runner.lanes[stream];
   if (lane.running || !at_task(*runner.order, lane, stream) || !may_start(runner, stream)) return;
@@ -253,8 +253,8 @@ void SharedStep::share(Tag tag, const Flow& flow, core::Picoseconds duration, do
 
 // The task that `tag` stands for has ended, for all who met.
 void SharedStep::end_work(Tag tag) {
-  const std::int64_t actor = tag / plan::k_streams;
-  const std::size_t stream = tag % plan::k_streams;
+  const std::int64_t actor = tag / program::k_streams;
+  const std::size_t stream = tag % program::k_streams;
   const Runner& runner = runners_[at(actor)];
   const Lane& lane = runner.lanes[stream];
   const Task& task = runner.order->script->stretches[lane.stretch].block->task(stream, lane.task);

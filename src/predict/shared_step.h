@@ -56,8 +56,8 @@ class SharedStep {
 
   struct Order {  // of a stage's blocks
     const StageScript* script = nullptr;
-    std::vector<std::array<std::int64_t, plan::k_streams>> base;  // by stretch
-    std::vector<const std::vector<UnitDemands>*> demands;         // by stretch, of each work of its block
+    std::vector<std::array<std::int64_t, program::k_streams>> base;  // by stretch
+    std::vector<const std::vector<UnitDemands>*> demands;            // by stretch, of each work of its block
     std::int64_t tasks = 0;
   };
   struct Lane {  // a stream: the task it runs or is about to
@@ -76,14 +76,14 @@ class SharedStep {
     bool steady;
     bool recording = false;
     std::int64_t rank;
-    std::array<Lane, plan::k_streams> lanes{};
-    std::array<std::uint32_t, plan::k_streams> waiting{};  // by stream: lanes that wait for it
+    std::array<Lane, program::k_streams> lanes{};
+    std::array<std::uint32_t, program::k_streams> waiting{};  // by stream: lanes that wait for it
     std::vector<Span> arrivals;
     std::vector<char> arrived;  // by pass
     Gathered gathered;          // where the update awaits several
     core::Picoseconds end = 0;
     std::int64_t events = 0;
-    std::array<std::vector<Span>, plan::k_streams> spans;
+    std::array<std::vector<Span>, program::k_streams> spans;
     std::vector<core::Picoseconds> pass_ends;
   };
   struct Meeting {
@@ -97,7 +97,7 @@ class SharedStep {
   using Flow = boost::container::small_vector<sim::Demand, 8>;
 
   Tag tag(std::int64_t actor, std::size_t stream) const {
-    return static_cast<Tag>(static_cast<std::size_t>(actor) * plan::k_streams + stream);
+    return static_cast<Tag>(static_cast<std::size_t>(actor) * program::k_streams + stream);
   }
   void order_blocks(const StageScripts& scripts, Demands& demands);
   const std::vector<UnitDemands>& demands_of(const BlockLayout& layout, Demands& demands);

@@ -7,10 +7,10 @@ namespace cairn::predict {
 namespace {
 
 void sort_streams(StageScript& script) {
-  for (std::size_t stream = 0; stream < plan::k_streams; ++stream) {
+  for (std::size_t stream = 0; stream < program::k_streams; ++stream) {
     const bool runs = std::any_of(script.stretches.begin(), script.stretches.end(),
                                   [stream](const StageScript::Stretch& s) { return s.block->count(stream) > 0; });
-    if (stream != k_host && stream != static_cast<std::size_t>(plan::Stream::arrival))
+    if (stream != k_host && stream != static_cast<std::size_t>(program::Stream::arrival))
       (runs ? script.busy : script.idle).push_back(stream);
   }
   script.busy.push_back(k_host);
@@ -18,10 +18,10 @@ void sort_streams(StageScript& script) {
 
 }  // namespace
 
-StageScripts::StageScripts(const plan::Program& program, PriceTable& prices, bool together)
+StageScripts::StageScripts(const program::Program& program, PriceTable& prices, bool together)
     : scripts_(program.stages()) {
-  std::unordered_map<const plan::Block*, const BlockLayout*> known;
-  const auto layout = [&](const plan::Block& block) {
+  std::unordered_map<const program::Block*, const BlockLayout*> known;
+  const auto layout = [&](const program::Block& block) {
     const BlockLayout*& found = known[&block];
     if (!found) {
       layouts_.push_back(std::make_unique<BlockLayout>(block, prices.of(block), prices.host_per_kernel(), together));
@@ -33,7 +33,7 @@ StageScripts::StageScripts(const plan::Program& program, PriceTable& prices, boo
   for (std::size_t stage = 0; stage < scripts_.size(); ++stage) {
     const auto passes = passes_of(program, static_cast<std::int32_t>(stage));
     for (std::size_t pass = 0; pass < passes.size(); ++pass)
-      for (const plan::BlockRun& run : passes[pass]->runs)
+      for (const program::BlockRun& run : passes[pass]->runs)
         if (run.count > 0 && !run.block->steps.empty())
           scripts_[stage].stretches.push_back(
               {.block = layout(*run.block), .pass = static_cast<std::int32_t>(pass), .times = run.count});

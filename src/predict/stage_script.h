@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "block_layout.h"
-#include "cairn/plan/program.h"
 #include "cairn/predict/price.h"
 #include "cairn/predict/timeline.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
@@ -43,7 +43,7 @@ struct StageScript {
 // The scripts of all stages. Blocks are laid out once, however often they occur.
 class StageScripts {
  public:
-  StageScripts(const plan::Program& program, PriceTable& prices, bool together);
+  StageScripts(const program::Program& program, PriceTable& prices, bool together);
   const StageScript& operator[](std::int32_t stage) const { return scripts_[static_cast<std::size_t>(stage)]; }
 
  private:

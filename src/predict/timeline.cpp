@@ -18,21 +18,21 @@ core::Picoseconds Breakdown::total() const {
   return sum;
 }
 
-std::vector<const plan::Pass*> passes_of(const plan::Program& program, std::int32_t stage) {
-  std::vector<const plan::Pass*> passes;
-  for (const plan::PassOrder::Entry& entry : program.row(stage)) passes.push_back(&program.pass(stage, entry.slot));
-  const plan::Stage& description = program.stage(at(stage));
+std::vector<const program::Pass*> passes_of(const program::Program& program, std::int32_t stage) {
+  std::vector<const program::Pass*> passes;
+  for (const program::PassOrder::Entry& entry : program.row(stage)) passes.push_back(&program.pass(stage, entry.slot));
+  const program::Stage& description = program.stage(at(stage));
   passes.push_back(description.settle);
   passes.push_back(description.update);
   return passes;
 }
 
-std::vector<std::pair<const plan::Block*, std::int64_t>> block_counts(const plan::Program& program,
+std::vector<std::pair<const program::Block*, std::int64_t>> block_counts(const program::Program& program,
                                                                       std::int32_t stage) {
-  std::vector<std::pair<const plan::Block*, std::int64_t>> counts;
-  std::unordered_map<const plan::Block*, std::size_t> known;
-  for (const plan::Pass* pass : passes_of(program, stage))
-    for (const plan::BlockRun& run : pass->runs) {
+  std::vector<std::pair<const program::Block*, std::int64_t>> counts;
+  std::unordered_map<const program::Block*, std::size_t> known;
+  for (const program::Pass* pass : passes_of(program, stage))
+    for (const program::BlockRun& run : pass->runs) {
       const auto [at, fresh] = known.emplace(run.block, counts.size());
       if (fresh) counts.emplace_back(run.block, 0);
       counts[at->second].second += run.count;
@@ -40,17 +40,17 @@ std::vector<std::pair<const plan::Block*, std::int64_t>> block_counts(const plan
   return counts;
 }
 
-Producers producers(const plan::Program& program) {
+Producers producers(const program::Program& program) {
   Producers result(program.stages());
-  const std::vector<plan::PassOrder::Step>& sweep = program.pass_order->sweep;
+  const std::vector<program::PassOrder::Step>& sweep = program.pass_order->sweep;
   std::vector<PassId> made;
   made.reserve(sweep.size());
-  for (const plan::PassOrder::Step& step : sweep) {
+  for (const program::PassOrder::Step& step : sweep) {
     auto& row = result[step.device];
     made.push_back({step.device, static_cast<std::int32_t>(row.size())});
     PassId source;
     if (step.producer >= 0) {
-      const plan::PassOrder::Step& producer = sweep[at(step.producer)];
+      const program::PassOrder::Step& producer = sweep[at(step.producer)];
       const bool told = producer.told_at_home() && !program.pass(producer.device, producer.slot).runs.empty();
       if (told || producer.device != step.device) source = made[at(step.producer)];
     }
@@ -79,7 +79,7 @@ std::vector<PassTime> pass_times(const std::vector<Span>& arrivals, const std::v
   return result;
 }
 
-Breakdown attribute(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline) {
+Breakdown attribute(const program::Program& program, PriceTable& prices, const StageTimeline& timeline) {
   return attribute(walk_back(program, prices, timeline, producers(program)), timeline);
 }
 
@@ -110,7 +110,7 @@ Breakdown attribute(const std::vector<Spell>& spells, const StageTimeline& timel
     case Spent::message: {
       const core::Picoseconds sent =
           std::clamp(timeline.arrivals[at(spell.pass)].start, spell.during.start, spell.during.end);
-      breakdown.exposed[static_cast<std::size_t>(plan::Axis::pipeline)] += spell.during.end - sent;
+      breakdown.exposed[static_cast<std::size_t>(program::Axis::pipeline)] += spell.during.end - sent;
       breakdown.bubble += sent - spell.during.start;
       break;
     }

@@ -11,7 +11,7 @@
 namespace cairn::predict {
 namespace {
 
-using plan::Category;
+using program::Category;
 
 std::size_t at(Category category) { return static_cast<std::size_t>(category); }
 
@@ -66,8 +66,8 @@ struct Use {
 
 class BlockUses {
  public:
-  BlockUses(const plan::Block& block, double on_chip) {
-    for (const plan::Step& step : block.steps) {
+  BlockUses(const program::Block& block, double on_chip) {
+    for (const program::Step& step : block.steps) {
       if (step.work < 0) continue;
       const auto* shard = std::get_if<ir::Shard>(&block.works[static_cast<std::size_t>(step.work)]);
       if (shard == nullptr) continue;
@@ -78,7 +78,7 @@ class BlockUses {
       kernels_.first_loads += bytes.first_loads;
       kernels_.stores += bytes.stores;
     }
-    for (const plan::MemoryEvent& event : block.memory)
+    for (const program::MemoryEvent& event : block.memory)
       if (event.category == Category::activations) kept_ += event.bytes;
   }
 
@@ -147,28 +147,28 @@ class BlockUses {
 class Memo {
  public:
   explicit Memo(double on_chip) : on_chip_(on_chip) {}
-  const Touched& of(const plan::Pass& pass) {
+  const Touched& of(const program::Pass& pass) {
     const auto [slot, fresh] = passes_.try_emplace(&pass);
     if (fresh)
-      for (const plan::BlockRun& run : pass.runs) slot->second.add(of(*run.block), static_cast<double>(run.count));
+      for (const program::BlockRun& run : pass.runs) slot->second.add(of(*run.block), static_cast<double>(run.count));
     return slot->second;
   }
 
  private:
-  const Touched& of(const plan::Block& block) {
+  const Touched& of(const program::Block& block) {
     const auto [slot, fresh] = blocks_.try_emplace(&block);
     if (fresh) slot->second = BlockUses(block, on_chip_).touched();
     return slot->second;
   }
 
   double on_chip_;
-  std::unordered_map<const plan::Pass*, Touched> passes_;
-  std::unordered_map<const plan::Block*, Touched> blocks_;
+  std::unordered_map<const program::Pass*, Touched> passes_;
+  std::unordered_map<const program::Block*, Touched> blocks_;
 };
 
 class StagePasses {
  public:
-  StagePasses(const plan::Program& program, std::int32_t stage, Memo& memo)
+  StagePasses(const program::Program& program, std::int32_t stage, Memo& memo)
       : program_(program), stage_(stage), description_(program.stage(static_cast<std::size_t>(stage))), memo_(memo) {
     double parameters = 0.0;
     double gradients = 0.0;
@@ -213,7 +213,7 @@ class StagePasses {
   }
 
  private:
-  void add_update(const plan::Pass& pass, double on_chip, Traffic& sum) {
+  void add_update(const program::Pass& pass, double on_chip, Traffic& sum) {
     const Touched& update = memo_.of(pass);
     const auto& held = description_.resident;
     const double state = held[at(Category::optimizer)] + held[at(Category::parameters)];
@@ -222,15 +222,15 @@ class StagePasses {
     sum.stores += std::max(update.kernels.stores, std::min(update.state_written, state) - on_chip);
   }
   // Both variants of a pass touch the same parameters.
-  Touched touched(const std::array<const plan::Pass*, 2>& variants) {
-    const plan::Pass* pass = variants[0] != nullptr ? variants[0] : variants[1];
+  Touched touched(const std::array<const program::Pass*, 2>& variants) {
+    const program::Pass* pass = variants[0] != nullptr ? variants[0] : variants[1];
     return pass != nullptr ? memo_.of(*pass) : Touched{};
   }
   static double share(double held, double touched) { return touched > held ? held / touched : 1.0; }
 
-  const plan::Program& program_;
+  const program::Program& program_;
   std::int32_t stage_;
-  const plan::Stage& description_;
+  const program::Stage& description_;
   double held_parameters_ = 1.0;  // share of what passes read that the stage holds all the time
   double held_gradients_ = 1.0;
   Memo& memo_;
@@ -238,7 +238,7 @@ class StagePasses {
 
 }  // namespace
 
-std::vector<Traffic> least_traffic(const plan::Program& program, double on_chip_bytes) {
+std::vector<Traffic> least_traffic(const program::Program& program, double on_chip_bytes) {
   std::vector<Traffic> result;
   Memo memo(on_chip_bytes);
   for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)

@@ -5,7 +5,7 @@
 namespace cairn::predict {
 namespace {
 
-using plan::Stream;
+using program::Stream;
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 std::size_t at(Stream stream) { return static_cast<std::size_t>(stream); }
@@ -14,7 +14,7 @@ std::size_t at(Stream stream) { return static_cast<std::size_t>(stream); }
 enum class Cause : std::uint8_t { stream, step, arrival, host };
 
 struct Node {
-  const plan::Step* step = nullptr;
+  const program::Step* step = nullptr;
   Span span;
   core::Picoseconds ready = 0;  // when this rank could have started it
   std::int32_t before = -1;     // the node that decided; for the host, its last step of its own
@@ -24,7 +24,7 @@ struct Node {
 
 class WalkBack {
  public:
-  WalkBack(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline,
+  WalkBack(const program::Program& program, PriceTable& prices, const StageTimeline& timeline,
            const Producers& producers)
       : prices_(prices),
         timeline_(timeline),
@@ -33,8 +33,8 @@ class WalkBack {
     latest_.fill(-1);
     last_of_pass_.reserve(passes_.size());
     std::size_t steps = 0;
-    for (const plan::Pass* pass : passes_)
-      for (const plan::BlockRun& run : pass->runs)
+    for (const program::Pass* pass : passes_)
+      for (const program::BlockRun& run : pass->runs)
         steps += static_cast<std::size_t>(run.count) * run.block->steps.size();
     nodes_.reserve(steps);
     spells_.reserve(steps);
@@ -42,7 +42,7 @@ class WalkBack {
 
   std::vector<Spell> run() && {
     for (std::size_t position = 0; position < passes_.size(); ++position) {
-      for (const plan::BlockRun& run : passes_[position]->runs)
+      for (const program::BlockRun& run : passes_[position]->runs)
         for (std::int64_t repeat = 0; repeat < run.count; ++repeat)
           walk_block(*run.block, static_cast<std::int32_t>(position));
       last_of_pass_.push_back(static_cast<std::int32_t>(nodes_.size()) - 1);
@@ -53,11 +53,11 @@ class WalkBack {
   }
 
  private:
-  void walk_block(const plan::Block& block, std::int32_t pass) {
+  void walk_block(const program::Block& block, std::int32_t pass) {
     const BlockPrices& prices = prices_.of(block);
     const auto entry = latest_;
     const auto first = static_cast<std::int32_t>(nodes_.size());
-    for (const plan::Step& step : block.steps) {
+    for (const program::Step& step : block.steps) {
       // Filled in place: there are as many nodes as steps, and copying them would take longer than all the rest.
       const auto id = static_cast<std::int32_t>(nodes_.size());
       Node& node = nodes_.emplace_back();
@@ -73,10 +73,10 @@ class WalkBack {
         node.before = before;
       };
       for (std::size_t d = step.first_dependency; d < step.first_dependency + step.dependencies; ++d) {
-        const plan::Dependency dependency = block.dependencies[d];
+        const program::Dependency dependency = block.dependencies[d];
         if (dependency >= 0) {
           consider(nodes_[at(first + dependency)].span.end, Cause::step, first + dependency);
-        } else if (~dependency == static_cast<plan::Dependency>(Stream::arrival)) {
+        } else if (~dependency == static_cast<program::Dependency>(Stream::arrival)) {
           const PassId& source = sources_[at(pass)];
           if (source.stage == timeline_.stage)
             consider(timeline_.arrivals[at(pass)].end, Cause::step, last_of_pass_[at(source.position)]);
@@ -107,20 +107,20 @@ class WalkBack {
     tell(busy(node.step->term), kernel, node.span.end, node.pass);
   }
 
-  static Spent busy(plan::Term term) {
+  static Spent busy(program::Term term) {
     switch (term) {
-      case plan::Term::compute:
+      case program::Term::compute:
         return Spent::compute;
-      case plan::Term::recompute:
+      case program::Term::recompute:
         return Spent::recompute;
-      case plan::Term::optimizer:
+      case program::Term::optimizer:
         return Spent::optimizer;
     }
     return Spent::other;
   }
 
   void tell(Spent what, core::Picoseconds start, core::Picoseconds end, std::int32_t pass,
-            plan::Axis axis = plan::Axis::tensor) {
+            program::Axis axis = program::Axis::tensor) {
     if (end <= start) return;
     if (!spells_.empty() && what != Spent::message) {
       Spell& last = spells_.back();
@@ -142,7 +142,7 @@ class WalkBack {
     const core::Picoseconds from = free_;
     const std::int32_t pass = id < 0 ? 0 : nodes_[at(id)].pass;
     core::Picoseconds now = until;
-    const auto spend = [&](core::Picoseconds back_to, Spent what, plan::Axis axis = plan::Axis::tensor) {
+    const auto spend = [&](core::Picoseconds back_to, Spent what, program::Axis axis = program::Axis::tensor) {
       back_to = std::clamp(back_to, from, now);
       tell(what, back_to, now, pass, axis);
       now = back_to;
@@ -152,10 +152,10 @@ class WalkBack {
       const Node& node = nodes_[at(id)];
       if (!waiting) {
         if (node.step->stream == Stream::compute) break;
-        if (node.step->kind == plan::StepKind::transfer)
-          spend(node.span.start, Spent::exchange, plan::reported_as(node.step->axis));
+        if (node.step->kind == program::StepKind::transfer)
+          spend(node.span.start, Spent::exchange, program::reported_as(node.step->axis));
         else
-          spend(node.span.start, node.step->kind == plan::StepKind::copy ? Spent::copy : Spent::host);
+          spend(node.span.start, node.step->kind == program::StepKind::copy ? Spent::copy : Spent::host);
       }
       waiting = false;
       spend(node.ready, Spent::ranks);
@@ -181,20 +181,20 @@ class WalkBack {
 
   PriceTable& prices_;
   const StageTimeline& timeline_;
-  std::vector<const plan::Pass*> passes_;
+  std::vector<const program::Pass*> passes_;
   const std::vector<PassId>& sources_;      // by pass
   std::vector<std::int32_t> last_of_pass_;  // nodes
   std::vector<Node> nodes_;
   std::vector<Spell> spells_;
-  std::array<std::int32_t, plan::k_streams> latest_{};
-  std::array<std::size_t, plan::k_streams> next_{};
+  std::array<std::int32_t, program::k_streams> latest_{};
+  std::array<std::size_t, program::k_streams> next_{};
   core::Picoseconds free_ = 0;
   core::Picoseconds host_free_ = 0;
 };
 
 }  // namespace
 
-std::vector<Spell> walk_back(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline,
+std::vector<Spell> walk_back(const program::Program& program, PriceTable& prices, const StageTimeline& timeline,
                              const Producers& producers) {
   return WalkBack(program, prices, timeline, producers).run();
 }

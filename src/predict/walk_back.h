@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "cairn/plan/program.h"
 #include "cairn/predict/price.h"
 #include "cairn/predict/timeline.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
@@ -25,8 +25,8 @@ inline constexpr std::size_t k_spent = static_cast<std::size_t>(Spent::other) + 
 
 struct Spell {
   Spent what = Spent::other;
-  plan::Axis axis = plan::Axis::tensor;  // of exchanges
-  std::int32_t pass = 0;                 // whose work it is, or what could not go on; by position
+  program::Axis axis = program::Axis::tensor;  // of exchanges
+  std::int32_t pass = 0;                       // whose work it is, or what could not go on; by position
   Span during;
   core::Picoseconds time() const { return during.end - during.start; }
 };
@@ -34,7 +34,7 @@ struct Spell {
 // The spells of [0, timeline.end): every instant lies in exactly one. Busy instants of the compute stream are spent on
 // what runs; a gap is walked back from the step that ended it along what that step waited for, so that its spells stand
 // latest first.
-std::vector<Spell> walk_back(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline,
+std::vector<Spell> walk_back(const program::Program& program, PriceTable& prices, const StageTimeline& timeline,
                              const Producers& producers);
 
 // Attribution of the time, from the spells of the timeline.

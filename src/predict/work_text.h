@@ -4,17 +4,17 @@
 #include <string>
 
 #include "cairn/core/out_of_range.h"
-#include "cairn/plan/program.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
 // "qkv", "tp all-gather", "copy to-device"; a transfer is named by the axis it is labelled with.
-std::string work_name(const plan::Work& work, plan::Axis axis);
+std::string work_name(const program::Work& work, program::Axis axis);
 // "8192 x 1024 x 4096", "4.2 MB over 8 ranks".
-std::string work_detail(const plan::Work& work);
+std::string work_detail(const program::Work& work);
 
 // That the work takes too long, or is of too many operations, as an error of what decides it: of the cluster's
 // networks, its host, or, where no setting is known that decides it, still a core::OutOfRange.
-[[noreturn]] void raise_unpriceable(const plan::Work& work, const core::OutOfRange& problem);
+[[noreturn]] void raise_unpriceable(const program::Work& work, const core::OutOfRange& problem);
 
 }  // namespace cairn::predict

@@ -48,9 +48,9 @@ RunFigures figures(const Run& run) {
   return f;
 }
 
-std::string_view category_name(plan::Category category) {
-  constexpr std::array<std::string_view, plan::k_categories> k_names{"parameters", "gradients", "optimizer",
-                                                                     "activations", "workspace"};
+std::string_view category_name(program::Category category) {
+  constexpr std::array<std::string_view, program::k_categories> k_names{"parameters", "gradients", "optimizer",
+                                                                        "activations", "workspace"};
   return k_names[static_cast<std::size_t>(category)];
 }
 

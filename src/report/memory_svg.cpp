@@ -30,15 +30,15 @@ struct Part {
   double bytes = 0.0;
 };
 
-constexpr std::size_t k_parts = plan::k_categories + 2;
+constexpr std::size_t k_parts = program::k_categories + 2;
 
 // From bottom to top.
 std::array<Part, k_parts> parts(const predict::StageMemory& stage) {
   constexpr std::array<const char*, k_parts> k_fills{"#5b84b1", "#8fc786", "#b48ead", "#e6c36a",
                                                      "#e08a80", "#d5d8dd", "#9aa3ad"};
   std::array<Part, k_parts> result;
-  for (std::size_t i = 0; i < plan::k_categories; ++i)
-    result[i] = {std::string(category_name(static_cast<plan::Category>(i))), k_fills[i], stage.at_peak[i]};
+  for (std::size_t i = 0; i < program::k_categories; ++i)
+    result[i] = {std::string(category_name(static_cast<program::Category>(i))), k_fills[i], stage.at_peak[i]};
   result[k_parts - 2] = {"allocator: reserved, unused", k_fills[k_parts - 2],
                          stage.reserved_peak - stage.allocated_peak};
   result[k_parts - 1] = {"system: context, communicators", k_fills[k_parts - 1],

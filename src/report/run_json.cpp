@@ -37,7 +37,7 @@ Json sources(const experiment::Job& job) {
 }
 
 Json times(const predict::Breakdown& breakdown) {
-  using plan::Axis;
+  using program::Axis;
   const auto exposed = [&](Axis axis) { return core::to_seconds(breakdown.exposed[static_cast<std::size_t>(axis)]); };
   return Json{{"compute", core::to_seconds(breakdown.compute)},
               {"recompute", core::to_seconds(breakdown.recompute)},
@@ -83,13 +83,13 @@ Json limit_of(const predict::Prediction& prediction) {
 
 Json communication(const Run& run) {
   Json result = Json::object();
-  for (std::size_t i = 0; i < plan::k_axes; ++i) {
-    const auto axis = static_cast<plan::Axis>(i);
-    const bool sends = axis == plan::Axis::expert ? run.job.program().expert_mesh.size(axis) > 1
+  for (std::size_t i = 0; i < program::k_axes; ++i) {
+    const auto axis = static_cast<program::Axis>(i);
+    const bool sends = axis == program::Axis::expert ? run.job.program().expert_mesh.size(axis) > 1
                                                   : run.job.program().mesh.size(axis) > 1;
     if (!sends && run.result.prediction.volumes[i].sent == 0.0) continue;
     const predict::Volume& volume = run.result.prediction.volumes[i];
-    result[std::string(plan::label(axis))] = {{"sent", volume.sent},
+    result[std::string(program::label(axis))] = {{"sent", volume.sent},
                                               {"received", volume.received},
                                               {"scale_up", volume.scale_up},
                                               {"scale_out", volume.scale_out}};
@@ -105,9 +105,9 @@ Json communication(const Run& run) {
   return result;
 }
 
-void add_categories(Json& target, const plan::CategoryBytes& bytes) {
-  for (std::size_t i = 0; i < plan::k_categories; ++i)
-    target[std::string(category_name(static_cast<plan::Category>(i)))] = bytes[i];
+void add_categories(Json& target, const program::CategoryBytes& bytes) {
+  for (std::size_t i = 0; i < program::k_categories; ++i)
+    target[std::string(category_name(static_cast<program::Category>(i)))] = bytes[i];
 }
 
 Json memory(const Run& run) {

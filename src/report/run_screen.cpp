@@ -139,8 +139,8 @@ class RunScreen : private TextReport {
     const predict::MemoryReport& m = prediction().memory;
     const predict::StageMemory& fullest = m.stages[static_cast<std::size_t>(m.peak_stage)];
     std::vector<std::pair<double, std::string_view>> parts;
-    for (std::size_t i = 0; i < plan::k_categories; ++i)
-      parts.emplace_back(fullest.at_peak[i], category_name(static_cast<plan::Category>(i)));
+    for (std::size_t i = 0; i < program::k_categories; ++i)
+      parts.emplace_back(fullest.at_peak[i], category_name(static_cast<program::Category>(i)));
     parts.emplace_back(m.device_peak - m.allocated_peak, "allocator and system");
     std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     std::string text;

@@ -97,7 +97,7 @@ class RunText : private TextReport {
   }
 
   void times() {
-    using plan::Axis;
+    using program::Axis;
     const predict::Breakdown& b = prediction().breakdown;
     const auto exposed = [&](Axis axis) { return core::to_seconds(b.exposed[static_cast<std::size_t>(axis)]); };
     std::vector<Term> terms{{"compute", core::to_seconds(b.compute), "forward and backward kernels"},
@@ -197,8 +197,8 @@ class RunText : private TextReport {
     const predict::Breakdown& b = prediction().breakdown;
     std::string each;
     for (const predict::ClassFloor& row : prediction().class_floors)
-      for (std::size_t i = 0; i < plan::k_axes; ++i) {
-        if (row.label != plan::label(static_cast<plan::Axis>(i))) continue;
+      for (std::size_t i = 0; i < program::k_axes; ++i) {
+        if (row.label != program::label(static_cast<program::Axis>(i))) continue;
         const double time_s = row.time_s - core::to_seconds(b.exposed[i]);
         if (time_s < k_hidden_share * figures_.time_s) continue;
         each += fmt::format("{}{} {}", each.empty() ? "" : ", ", row.label, seconds(time_s));
@@ -287,8 +287,8 @@ class RunText : private TextReport {
         line("  {:<12}{:>10} {:>7}  {}", name, bytes(amount), percent(amount / m.capacity),
              paint_.accent(bar(amount / m.capacity, k_bar_width)));
     };
-    for (std::size_t i = 0; i < plan::k_categories; ++i)
-      row(category_name(static_cast<plan::Category>(i)), fullest.at_peak[i]);
+    for (std::size_t i = 0; i < program::k_categories; ++i)
+      row(category_name(static_cast<program::Category>(i)), fullest.at_peak[i]);
     row("allocator", m.reserved_peak - m.allocated_peak);
     row("system", m.device_peak - m.reserved_peak);
     line("  {}", paint_.dim(fmt::format("{:<12}{:>10} {:>7}", "in all", bytes(m.device_peak),

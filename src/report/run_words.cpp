@@ -43,15 +43,15 @@ std::string recomputed(const plan::Strategy& s) {
   return text;
 }
 
-std::string_view meaning_of_exchange(plan::Axis axis) {
+std::string_view meaning_of_exchange(program::Axis axis) {
   switch (axis) {
-    case plan::Axis::tensor:
+    case program::Axis::tensor:
       return "waiting for tensor-parallel transfers";
-    case plan::Axis::context:
+    case program::Axis::context:
       return "waiting for context-parallel transfers";
-    case plan::Axis::expert:
+    case program::Axis::expert:
       return "waiting for expert-parallel transfers";
-    case plan::Axis::pipeline:
+    case program::Axis::pipeline:
       return "waiting for messages between stages";
     default:
       return "waiting for gradients and parameters";
@@ -124,7 +124,7 @@ std::string_view noun(const predict::CauseTime& part) {
 }  // namespace
 
 std::string cause_label(const predict::CauseTime& part) {
-  if (part.cause == predict::Cause::exchange) return fmt::format("{}_exposed", plan::label(part.axis));
+  if (part.cause == predict::Cause::exchange) return fmt::format("{}_exposed", program::label(part.axis));
   return std::string(label(part.cause));
 }
 

@@ -15,13 +15,13 @@ namespace cairn::trace {
 namespace {
 
 using core::Picoseconds;
-using plan::Stream;
+using program::Stream;
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, plan::k_streams> k_threads{
+constexpr std::array<std::string_view, program::k_streams> k_threads{
     "compute", "host", "tensor parallel", "context parallel", "data parallel", "expert parallel", "tensor parallel in experts",
     "copies from host", "copies to host", "drives", "host cores", "fetched", "fetched next", "to the next stage", "to the previous stage", "arrivals"};
-constexpr std::size_t k_passes = plan::k_streams;  // the thread above those of the streams
+constexpr std::size_t k_passes = program::k_streams;  // the thread above those of the streams
 constexpr std::size_t k_chunk = std::size_t{1} << 16;  // bytes handed to the sink at once
 constexpr Picoseconds k_picoseconds_per_microsecond = 1'000'000;
 
@@ -39,37 +39,37 @@ struct Label {
   std::string arguments;  // JSON members, after which those of the pass follow
 };
 
-Label label_of(const plan::Block& block, const plan::Step& step) {
+Label label_of(const program::Block& block, const program::Step& step) {
   Label label;
   Json arguments{{"block", block.name}};
   std::string name = "wait";
   label.category = "wait";
   if (step.work >= 0) {
-    const plan::Work& work = block.works[at(step.work)];
+    const program::Work& work = block.works[at(step.work)];
     if (const auto* shard = std::get_if<ir::Shard>(&work)) {
       name = shard->op->name;
-      label.category = step.term == plan::Term::recompute   ? "recompute"
-                       : step.term == plan::Term::optimizer ? "optimizer"
+      label.category = step.term == program::Term::recompute   ? "recompute"
+                       : step.term == program::Term::optimizer ? "optimizer"
                                                             : "compute";
-      if (step.term == plan::Term::recompute) name += " (again)";
+      if (step.term == program::Term::recompute) name += " (again)";
       arguments["bytes"] = ir::bytes(*shard);
       arguments["flops"] = ir::flops(*shard);
-    } else if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
-      name = fmt::format("{} {}", plan::label(step.axis), plan::name(transfer->collective));
-      label.category = plan::label(step.axis);
+    } else if (const auto* transfer = std::get_if<program::Transfer>(&work)) {
+      name = fmt::format("{} {}", program::label(step.axis), program::name(transfer->collective));
+      label.category = program::label(step.axis);
       arguments["bytes"] = transfer->bytes;
       arguments["ranks"] = transfer->group.size;
       arguments["stride"] = transfer->group.stride;
-    } else if (const auto* copy = std::get_if<plan::Copy>(&work)) {
-      name = fmt::format("copy {}", plan::name(copy->lane));
+    } else if (const auto* copy = std::get_if<program::Copy>(&work)) {
+      name = fmt::format("copy {}", program::name(copy->lane));
       label.category = "offload";
       arguments["bytes"] = copy->bytes;
-    } else if (const auto* processor = std::get_if<plan::OnProcessor>(&work)) {
+    } else if (const auto* processor = std::get_if<program::OnProcessor>(&work)) {
       name = "update by the host";
       label.category = "offload";
       arguments["parameters"] = processor->elements;
-    } else if (const auto* host = std::get_if<plan::HostWork>(&work)) {
-      name = *host == plan::HostWork::per_step ? "per step" : "per micro-batch";
+    } else if (const auto* host = std::get_if<program::HostWork>(&work)) {
+      name = *host == program::HostWork::per_step ? "per step" : "per micro-batch";
       label.category = "host";
     }
   }
@@ -81,7 +81,7 @@ Label label_of(const plan::Block& block, const plan::Step& step) {
 
 class Writer {
  public:
-  Writer(const plan::Program& program, const Sink& sink) : program_(program), sink_(sink), producers_(predict::producers(program)) {
+  Writer(const program::Program& program, const Sink& sink) : program_(program), sink_(sink), producers_(predict::producers(program)) {
     consumed_.resize(producers_.size());
     for (std::size_t stage = 0; stage < producers_.size(); ++stage) consumed_[stage].resize(producers_[stage].size());
     for (std::size_t stage = 0; stage < producers_.size(); ++stage)
@@ -122,7 +122,7 @@ class Writer {
     event(fmt::format(R"("name":"process_name","ph":"M","pid":{},"args":{{"name":"stage {}"}})", stage_, stage_));
     event(fmt::format(R"("name":"process_sort_index","ph":"M","pid":{},"args":{{"sort_index":{}}})", stage_, stage_));
     const auto row = program_.row(stage_);
-    const std::vector<const plan::Pass*> passes = predict::passes_of(program_, stage_);
+    const std::vector<const program::Pass*> passes = predict::passes_of(program_, stage_);
     for (std::size_t position = 0; position < passes.size(); ++position) {
       pass_ = static_cast<std::int32_t>(position);
       computes_ = position < row.size();
@@ -140,12 +140,12 @@ class Writer {
       const std::int32_t source = producers_[at(stage_)][position].stage;
       arrived_ = source < 0 || source == stage_;
       sent_ = {};
-      for (const plan::BlockRun& run : passes[position]->runs)
+      for (const program::BlockRun& run : passes[position]->runs)
         for (std::int64_t repeat = 0; repeat < run.count; ++repeat) block(*run.block);
       if (consumed_[at(stage_)][position] && sent_.thread >= 0) flow('s', stage_, pass_, sent_.start, sent_.thread);
       pass(name);
     }
-    for (std::size_t stream = 0; stream < plan::k_streams; ++stream) CAIRN_ASSERT(next_[stream] == timeline.steps[stream].size());
+    for (std::size_t stream = 0; stream < program::k_streams; ++stream) CAIRN_ASSERT(next_[stream] == timeline.steps[stream].size());
   }
 
   // One slice from the start of the pass's first operator to the end of its last, of the end of the step from its first
@@ -181,20 +181,20 @@ class Writer {
                         microseconds(sample.time), use.stage, sample.share));
   }
 
-  const std::vector<Label>& labels(const plan::Block& block) {
+  const std::vector<Label>& labels(const program::Block& block) {
     std::vector<Label>& known = labels_[&block];
     if (known.empty())
-      for (const plan::Step& step : block.steps) known.push_back(label_of(block, step));
+      for (const program::Step& step : block.steps) known.push_back(label_of(block, step));
     return known;
   }
 
-  void block(const plan::Block& block) {
+  void block(const program::Block& block) {
     const std::vector<Label>& all = labels(block);
     for (std::size_t i = 0; i < block.steps.size(); ++i) {
-      const plan::Step& step = block.steps[i];
+      const program::Step& step = block.steps[i];
       if (step.launches > 0) slice(Stream::host, all[i].name, "launch", all[i].arguments);
       const predict::Span span = slice(step.stream, all[i].name, all[i].category, all[i].arguments);
-      if (step.kind == plan::StepKind::transfer && step.axis == plan::Axis::pipeline)
+      if (step.kind == program::StepKind::transfer && step.axis == program::Axis::pipeline)
         sent_ = {.start = span.start, .thread = static_cast<std::int32_t>(step.stream)};
       if (!arrived_ && step.stream == Stream::compute && span.end > span.start) {
         const predict::PassId from = producers_[at(stage_)][at(pass_)];
@@ -237,19 +237,19 @@ class Writer {
     std::int32_t thread = -1;
   };
 
-  const plan::Program& program_;
+  const program::Program& program_;
   const Sink& sink_;
   std::vector<std::vector<predict::PassId>> producers_;
   std::vector<std::vector<char>> consumed_;  // by stage and pass: somebody waits for what it sends
-  std::unordered_map<const plan::Block*, std::vector<Label>> labels_;
+  std::unordered_map<const program::Block*, std::vector<Label>> labels_;
   std::string text_;
   bool first_ = true;
 
   std::int32_t stage_ = 0;
   std::int32_t pass_ = 0;
   const predict::StageTimeline* timeline_ = nullptr;
-  std::array<std::size_t, plan::k_streams> next_{};
-  std::array<bool, plan::k_streams + 1> named_{};
+  std::array<std::size_t, program::k_streams> next_{};
+  std::array<bool, program::k_streams + 1> named_{};
   std::string pass_arguments_;
   bool computes_ = false;     // the pass is one of the schedule's, none of the end of the step
   predict::Span pass_span_;   // of its operators so far
@@ -260,7 +260,7 @@ class Writer {
 
 }  // namespace
 
-void write_chrome(const plan::Program& program, const predict::Prediction& prediction, const Sink& sink) {
+void write_chrome(const program::Program& program, const predict::Prediction& prediction, const Sink& sink) {
   Writer(program, sink).write(prediction);
 }
 

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/core/json_text.h"
-#include "cairn/plan/mesh.h"
+#include "cairn/program/mesh.h"
 #include "cairn/validation/validate.h"
 
 namespace cairn::validation {
@@ -44,13 +44,13 @@ Json family(const FamilyResult& result) {
 }
 
 Json parts(const predict::Breakdown& breakdown) {
-  const auto exposed = [&](plan::Axis axis) {
+  const auto exposed = [&](program::Axis axis) {
     return core::to_seconds(breakdown.exposed[static_cast<std::size_t>(axis)]);
   };
   return {{"compute", core::to_seconds(breakdown.compute)}, {"recompute", core::to_seconds(breakdown.recompute)},
-          {"launch", core::to_seconds(breakdown.launch)},   {"tp_exposed", exposed(plan::Axis::tensor)},
-          {"cp_exposed", exposed(plan::Axis::context)},     {"ep_exposed", exposed(plan::Axis::expert)},
-          {"pp_exposed", exposed(plan::Axis::pipeline)},    {"dp_exposed", exposed(plan::Axis::data)},
+          {"launch", core::to_seconds(breakdown.launch)},   {"tp_exposed", exposed(program::Axis::tensor)},
+          {"cp_exposed", exposed(program::Axis::context)},  {"ep_exposed", exposed(program::Axis::expert)},
+          {"pp_exposed", exposed(program::Axis::pipeline)}, {"dp_exposed", exposed(program::Axis::data)},
           {"bubble", core::to_seconds(breakdown.bubble)},   {"optimizer", core::to_seconds(breakdown.optimizer)},
           {"host", core::to_seconds(breakdown.host)},       {"links_exposed", core::to_seconds(breakdown.links)},
           {"other", core::to_seconds(breakdown.other)}};

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "cairn/plan/mesh.h"
+#include "cairn/program/mesh.h"
 #include "cairn/validation/validate.h"
 
 namespace cairn::validation {
@@ -75,18 +75,18 @@ void append_rows(const Report& report, const FamilyResult& family, std::string& 
     if (row.family != family.name) continue;
     const predict::Breakdown& parts = row.breakdown;
     const auto seconds = [](core::Picoseconds time) { return core::to_seconds(time); };
-    const auto exposed = [&](plan::Axis axis) { return seconds(parts.exposed[static_cast<std::size_t>(axis)]); };
-    fmt::format_to(to,
-                   "{:>5} {:48} {:>9} {:>9.4g} {:>8} | {:>8.4g} {:>8.4g} {:>7.3g} {:>7.3g} {:>7.3g} {:>7.3g} {:>8.3g} "
-                   "{:>7.3g} {:>7.3g} "
-                   "{:>7.3g} {:>5.1f} GiB{}\n",
-                   row.line, row.label,
-                   row.measured_s ? fmt::format("{:.4g}", *row.measured_s) : std::string(name(row.status)),
-                   row.predicted_s, percent(row.error, true), seconds(parts.compute), seconds(parts.recompute),
-                   exposed(plan::Axis::tensor), exposed(plan::Axis::data), exposed(plan::Axis::pipeline),
-                   seconds(parts.bubble), seconds(parts.optimizer), seconds(parts.host), seconds(parts.launch),
-                   seconds(parts.other + parts.links) + exposed(plan::Axis::context) + exposed(plan::Axis::expert),
-                   row.predicted_bytes / k_gib, row.fits ? "" : ", does not fit");
+    const auto exposed = [&](program::Axis axis) { return seconds(parts.exposed[static_cast<std::size_t>(axis)]); };
+    fmt::format_to(
+        to,
+        "{:>5} {:48} {:>9} {:>9.4g} {:>8} | {:>8.4g} {:>8.4g} {:>7.3g} {:>7.3g} {:>7.3g} {:>7.3g} {:>8.3g} "
+        "{:>7.3g} {:>7.3g} "
+        "{:>7.3g} {:>5.1f} GiB{}\n",
+        row.line, row.label, row.measured_s ? fmt::format("{:.4g}", *row.measured_s) : std::string(name(row.status)),
+        row.predicted_s, percent(row.error, true), seconds(parts.compute), seconds(parts.recompute),
+        exposed(program::Axis::tensor), exposed(program::Axis::data), exposed(program::Axis::pipeline),
+        seconds(parts.bubble), seconds(parts.optimizer), seconds(parts.host), seconds(parts.launch),
+        seconds(parts.other + parts.links) + exposed(program::Axis::context) + exposed(program::Axis::expert),
+        row.predicted_bytes / k_gib, row.fits ? "" : ", does not fit");
   }
 }
 

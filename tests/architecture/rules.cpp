@@ -97,9 +97,9 @@ std::string blank_comments_and_literals(std::string_view text) {
 std::vector<Violation> check_includes(const fs::path& root, const ModuleGraph& graph) {
   std::vector<Violation> violations;
   const auto check = [&](const SourceFile& file) {
-    const std::string module = file.path == "src/main.cpp" ? "cli" : module_of(file.path);
-    const auto may_include = graph.find(module);
     const bool is_test = file.path.starts_with("tests/");
+    const std::string module = file.path == "src/main.cpp" ? "cli" : (is_test ? "tests/" : "") + module_of(file.path);
+    const auto may_include = graph.find(module);
     if (may_include == graph.end()) {
       if (!is_test) violations.push_back({file.path, 1, "no cairn_module(" + module + ") declares this folder"});
       return;
@@ -126,7 +126,7 @@ std::vector<Violation> check_system_names(const fs::path& root) {
   constexpr std::array<std::string_view, 7> k_zero_forms = {"zero1",     "zero2",      "zero3",    "zero_1",
                                                             "zero_2",    "zero_3",     "zerostage"};
   std::vector<Violation> violations;
-  for (const std::string module : {"loopnest", "ir", "cost", "sim", "predict"}) {
+  for (const std::string module : {"loopnest", "ir", "program", "cost", "sim", "predict"}) {
     for (const std::string& folder : {"include/cairn/" + module, "src/" + module}) {
       for (const SourceFile& file : read_files(root, folder)) {
         for_each_word(file.text, [&](int line, std::string_view text, std::size_t begin, std::size_t end) {

@@ -59,7 +59,7 @@ struct Evaluator {
         prices(pricer),
         analytic(prices) {}
   core::Picoseconds operator()(const plan::Strategy& s) {
-    const plan::Program& program = lowering.lower(s);
+    const program::Program& program = lowering.lower(s);
     benchmark::DoNotOptimize(predict::peak_memory(program));
     return analytic.makespan(program).time;
   }
@@ -161,7 +161,7 @@ void replay_baseline(benchmark::State& state) {
   Evaluator evaluate(setup, model);
   const plan::Strategy s = strategy(8, 16, 128, 16);
   evaluate(s);
-  const plan::Program& program = evaluate.lowering.lower(s);
+  const program::Program& program = evaluate.lowering.lower(s);
   for (auto _ : state)
     for (std::int32_t stage = 0; stage < 16; ++stage) benchmark::DoNotOptimize(evaluate.analytic.timeline(program, stage).end);
 }
@@ -172,7 +172,7 @@ void event_engine(benchmark::State& state) {
   const Setup setup;
   const ir::Model model = models::build_transformer(model_126(), {});
   Evaluator evaluate(setup, model);
-  const plan::Program& program = evaluate.lowering.lower(strategy(8, 16, 128, 16));
+  const program::Program& program = evaluate.lowering.lower(strategy(8, 16, 128, 16));
   std::int64_t events = 0;
   for (auto _ : state) events += predict::simulate(program, evaluate.prices).events;
   state.SetItemsProcessed(events);

@@ -32,7 +32,7 @@ TEST_CASE("two copies of a pipeline on one node exchange gradients inside it") {
       INFO(schedule << ", pp " << stages);
       experiment::Job job = on_cluster("dgx-a100", "{pp: " + std::to_string(stages) + ", schedule: " + schedule + "}");
       const predict::Prediction prediction = job.run(predict::Engine::both).prediction;
-      const predict::Volume& data = prediction.volumes[static_cast<std::size_t>(plan::Axis::data)];
+      const predict::Volume& data = prediction.volumes[static_cast<std::size_t>(program::Axis::data)];
       REQUIRE(data.sent > 0.0);
       for (const predict::Volume& volume : prediction.volumes) REQUIRE(volume.scale_out == 0.0);
       // NVLink has 300 GB/s, the network of the node 25 GB/s for each rank.
@@ -45,7 +45,7 @@ TEST_CASE("two copies of a pipeline on two nodes exchange gradients between them
   // Stage s and its mirror image are in different nodes: of two ranks on each side of dp, one leaves with half the sum.
   experiment::Job job = on_cluster("{file: dgx-a100, nodes: 2}", "{pp: 8, schedule: dualpipe}");
   const predict::Prediction prediction = job.run(predict::Engine::both).prediction;
-  const predict::Volume& data = prediction.volumes[static_cast<std::size_t>(plan::Axis::data)];
+  const predict::Volume& data = prediction.volumes[static_cast<std::size_t>(program::Axis::data)];
   REQUIRE(job.strategy().data == 2);
   // An all-reduce over four ranks, two in each node: 2 (4 - 1) / 4 of the bytes, of which 2 (2 - 1) / 2 of a half
   // leaves.

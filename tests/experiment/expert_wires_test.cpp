@@ -28,8 +28,8 @@ using cairn::testing::shipped;
 constexpr std::int64_t k_row_tokens = 256, k_row_width = 1024;
 
 struct Exchange {
-  plan::Collective collective;
-  plan::Group group;
+  program::Collective collective;
+  program::Group group;
   double across;
   double bytes;
   bool sums = false;  // parts of one result
@@ -51,18 +51,18 @@ struct Traced {
 };
 
 // A transfer is issued behind the operator that makes what it moves.
-void trace(const plan::Block& block, Traced& traced) {
+void trace(const program::Block& block, Traced& traced) {
   const ir::Shard* before = nullptr;
-  for (const plan::Step& step : block.steps) {
+  for (const program::Step& step : block.steps) {
     if (step.work < 0) continue;
-    const plan::Work& work = block.works[static_cast<std::size_t>(step.work)];
+    const program::Work& work = block.works[static_cast<std::size_t>(step.work)];
     if (const auto* shard = std::get_if<ir::Shard>(&work)) {
       before = shard;
-      if (step.term == plan::Term::recompute && shard->op->converts < 0) ++traced.again[shard->op->name];
+      if (step.term == program::Term::recompute && shard->op->converts < 0) ++traced.again[shard->op->name];
     }
-    const auto* transfer = std::get_if<plan::Transfer>(&work);
+    const auto* transfer = std::get_if<program::Transfer>(&work);
     if (transfer == nullptr) continue;
-    if (transfer->group.axis != plan::Axis::expert && transfer->group.axis != plan::Axis::expert_tensor) continue;
+    if (transfer->group.axis != program::Axis::expert && transfer->group.axis != program::Axis::expert_tensor) continue;
     if (transfer->group.size == 1) continue;
     REQUIRE(before != nullptr);
     // Of a rank's part of a micro-batch: at the least 4 bits of a row's elements, at the most two fp32 weights.
@@ -72,8 +72,8 @@ void trace(const plan::Block& block, Traced& traced) {
                     .group = transfer->group,
                     .across = transfer->across,
                     .bytes = transfer->bytes,
-                    .sums = transfer->collective == plan::Collective::reduce_scatter ||
-                            transfer->collective == plan::Collective::all_reduce,
+                    .sums = transfer->collective == program::Collective::reduce_scatter ||
+                            transfer->collective == program::Collective::all_reduce,
                     .from_experts = before->op->name.starts_with("experts."),
                     .backward = before->op->phase == ir::Phase::backward,
                     .of_stream = before->op->name.starts_with("context")});
@@ -82,12 +82,12 @@ void trace(const plan::Block& block, Traced& traced) {
 
 Traced traced(const experiment::Job& job) {
   Traced result;
-  for (const plan::Stage& stage : job.program().kinds)
+  for (const program::Stage& stage : job.program().kinds)
     for (const auto& table : stage.passes)
       for (const auto& variants : table)
-        for (const plan::Pass* pass : variants)
+        for (const program::Pass* pass : variants)
           if (pass != nullptr)
-            for (const plan::BlockRun& run : pass->runs) trace(*run.block, result);
+            for (const program::BlockRun& run : pass->runs) trace(*run.block, result);
   return result;
 }
 
@@ -165,7 +165,7 @@ void check_law(const experiment::Job& job, const Traced& bf16) {
   const auto compare = [](const std::vector<Exchange>& ones, const std::vector<Exchange>& others, auto bytes) {
     REQUIRE(ones.size() == others.size());
     for (std::size_t i = 0; i < ones.size(); ++i) {
-      INFO("exchange " << i << " " << plan::name(ones[i].collective) << " of " << ones[i].bytes);
+      INFO("exchange " << i << " " << program::name(ones[i].collective) << " of " << ones[i].bytes);
       CHECK(same_messages(ones[i], others[i]));
       CHECK(others[i].bytes == bytes(ones[i], others[i]));
     }

@@ -7,8 +7,8 @@
 
 #include "cairn/experiment/job.h"
 #include "catch.h"
-#include "plan/transfers.h"
 #include "support/temporary_folder.h"
+#include "support/transfers.h"
 
 using namespace cairn;
 
@@ -58,12 +58,12 @@ class Under {
   const predict::Prediction& prediction() const { return prediction_; }
   const experiment::Job& job() const { return *job_; }
 
-  const plan::Program& program() const { return job_->program(); }
-  const plan::Block& block(const std::string& name) const {
-    for (const plan::Stage& stage : job_->program().kinds)
+  const program::Program& program() const { return job_->program(); }
+  const program::Block& block(const std::string& name) const {
+    for (const program::Stage& stage : job_->program().kinds)
       for (const auto& phases : stage.passes)
         for (const auto& variants : phases)
-          for (const plan::BlockRun& run : variants[0]->runs)
+          for (const program::BlockRun& run : variants[0]->runs)
             if (run.block->name == name) return *run.block;
     FAIL("no block " << name);
     return *job_->program().kinds.front().passes.front()[0][0]->runs.front().block;
@@ -81,15 +81,15 @@ struct Work {
   double kept = 0.0;   // activations left behind
 };
 
-Work of(const plan::Block& block) {
+Work of(const program::Block& block) {
   Work result;
-  for (const plan::Work& work : block.works)
+  for (const program::Work& work : block.works)
     if (const auto* shard = std::get_if<ir::Shard>(&work)) {
       ++result.kernels;
       result.bytes += ir::bytes(*shard);
     }
-  for (const plan::MemoryEvent& event : block.memory)
-    if (event.category == plan::Category::activations) result.kept += event.bytes;
+  for (const program::MemoryEvent& event : block.memory)
+    if (event.category == program::Category::activations) result.kept += event.bytes;
   return result;
 }
 
@@ -144,8 +144,8 @@ TEST_CASE("gathered logits: every rank computes the whole loss") {
   const Under gathered({.kernels = unfused + ", gathers_logits: true", .overrides = two});
   using testing::Sent;
   // A row's maximum and sum, fp32, over both ranks; or all logits, bf16, once.
-  const Sent per_row{{plan::Collective::all_reduce, 4 * k_tokens}, {plan::Collective::all_reduce, 4 * k_tokens}};
-  const Sent logits{{plan::Collective::all_gather, 2 * k_tokens * k_vocab}};
+  const Sent per_row{{program::Collective::all_reduce, 4 * k_tokens}, {program::Collective::all_reduce, 4 * k_tokens}};
+  const Sent logits{{program::Collective::all_gather, 2 * k_tokens * k_vocab}};
   CHECK(testing::transfers(split.block("head forward")) == per_row);
   CHECK(testing::transfers(gathered.block("head forward")) == logits);
   CHECK(testing::transfers(split.block("head backward")) == testing::transfers(gathered.block("head backward")));
@@ -161,11 +161,11 @@ TEST_CASE("gathered logits: the whole loss under sequence parallelism too") {
                         .overrides = {"strategy.tp=2", "strategy.sequence_parallel=true"}});
   // The last norm's shares, then the logits; every rank keeps fp32 probabilities of all tokens.
   CHECK(testing::transfers(gathered.block("head forward")) ==
-        testing::Sent{{plan::Collective::all_gather, 2 * k_tokens * k_hidden},
-                      {plan::Collective::all_gather, 2 * k_tokens * k_vocab}});
+        testing::Sent{{program::Collective::all_gather, 2 * k_tokens * k_hidden},
+                      {program::Collective::all_gather, 2 * k_tokens * k_vocab}});
   const auto& memory = gathered.block("head forward").memory;
-  CHECK(std::any_of(memory.begin(), memory.end(), [](const plan::MemoryEvent& event) {
-    return event.category == plan::Category::activations && event.bytes == 4 * k_tokens * k_vocab;
+  CHECK(std::any_of(memory.begin(), memory.end(), [](const program::MemoryEvent& event) {
+    return event.category == program::Category::activations && event.bytes == 4 * k_tokens * k_vocab;
   }));
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("whole reduction: every gradient is summed on every rank under a shard
   const double heads = k_heads * k_head_dim, kv = k_kv_heads * k_head_dim;
   const double layer = 2 * k_hidden + k_hidden * (heads + 2 * kv) + heads * k_hidden + 3 * k_hidden * k_ffn;
   const double parameters = k_layers * layer + 2 * k_vocab * k_hidden + k_hidden;
-  constexpr auto k_data = static_cast<std::size_t>(plan::Axis::data);
+  constexpr auto k_data = static_cast<std::size_t>(program::Axis::data);
   // fp32 gradients one way, bf16 parameters back; 7 of 8 parts leave a rank each time, of an all-reduce twice.
   CHECK(shards.prediction().volumes[k_data].sent == Approx(7.0 / 8.0 * (4 + 2) * parameters).epsilon(1e-12));
   CHECK(whole.prediction().volumes[k_data].sent == Approx(7.0 / 8.0 * (2 * 4 + 2) * parameters).epsilon(1e-12));
@@ -265,8 +265,8 @@ TEST_CASE("launches per peer: hosts of a pipeline across nodes are slower with e
     std::vector<int> seen;  // of tensor-parallel transfers
     const Under under({.keys = keys, .overrides = overrides});
     for (const char* name : {"block forward", "block backward"})
-      for (const plan::Step& step : under.block(name).steps) {
-        if (step.kind == plan::StepKind::transfer && step.axis == plan::Axis::tensor)
+      for (const program::Step& step : under.block(name).steps) {
+        if (step.kind == program::StepKind::transfer && step.axis == program::Axis::tensor)
           seen.push_back(step.launches);
         else
           CHECK(step.launches <= 1);

@@ -181,7 +181,7 @@ TEST_CASE("work beside the computation, by the schedule's own order: both engine
 TEST_CASE("evaluating a plan by algebra is far faster than replaying its steps") {
   experiment::Job job(experiment::load(shipped(), "llama3-405b-2048xdgx-h100"), shipped());
   predict::Analytic analytic(job.prices());
-  const plan::Program& program = job.program();
+  const program::Program& program = job.program();
   analytic.makespan(program);
   constexpr int k_evaluations = 200;
   const double start = processor_seconds();

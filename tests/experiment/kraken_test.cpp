@@ -41,10 +41,10 @@ plan::Strategy over(std::int64_t ranks) {
   return s;
 }
 
-std::vector<plan::Transfer> transfers(const plan::Block& block) {
-  std::vector<plan::Transfer> result;
-  for (const plan::Work& work : block.works)
-    if (const auto* transfer = std::get_if<plan::Transfer>(&work)) result.push_back(*transfer);
+std::vector<program::Transfer> transfers(const program::Block& block) {
+  std::vector<program::Transfer> result;
+  for (const program::Work& work : block.works)
+    if (const auto* transfer = std::get_if<program::Transfer>(&work)) result.push_back(*transfer);
   return result;
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("Kraken: a sum over the ways is hidden behind attention, up to the lar
       if (name == "attention" || name == "attention.backward") return 100;
       return name == "fc1" || name == "fc1.weight_gradient" ? 70 : 0;
     };
-    pricer.of_transfer = [m](const plan::Transfer&) { return m; };
+    pricer.of_transfer = [m](const program::Transfer&) { return m; };
     predict::PriceTable prices(pricer);
     predict::Analytic analytic(prices);
     return std::pair(analytic.alone(lowering.forward_block(s, 2)), analytic.alone(lowering.backward_block(s, 2)));
@@ -140,10 +140,10 @@ TEST_CASE("Kraken: one sum of b s h elements per block and pass; ways travel bet
       // In the first block, whose ways all read the embedding, its gradient alone is summed.
       CHECK(of(1).size() == (backward ? 1 : 0));
       REQUIRE(of(2).size() == 1);
-      CHECK(of(2).front().collective == plan::Collective::all_reduce);
+      CHECK(of(2).front().collective == program::Collective::all_reduce);
       CHECK(of(2).front().group.size == ranks);
       CHECK(of(2).front().bytes == sum);
-      for (const plan::Transfer& first : of(1)) CHECK(first.bytes == sum);
+      for (const program::Transfer& first : of(1)) CHECK(first.bytes == sum);
     }
     // Attention 4 h^2, MLP 2 h f, two norms of h, on each of the ranks for its own ways.
     const double way = 4 * 16 * 16 + 2 * 16 * 32 + 2 * 16;

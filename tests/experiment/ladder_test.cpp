@@ -30,7 +30,7 @@ TEST_CASE("Ladder residual: an all-reduce is hidden behind the next sub-layer, u
     pricer.of_shard = [](const ir::Shard& shard) {
       return shard.op->name == "qkv" || shard.op->name == "fc1" ? 100 : 0;
     };
-    pricer.of_transfer = [m](const plan::Transfer&) { return m; };
+    pricer.of_transfer = [m](const program::Transfer&) { return m; };
     predict::PriceTable prices(pricer);
     return predict::Analytic(prices).alone(lowering.forward_block(s, 2));
   };

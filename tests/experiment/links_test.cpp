@@ -67,9 +67,9 @@ TEST_CASE("the fabric that a network between nodes names is the one that is pric
                              " intra: {{kind: nvswitch, bandwidth: 450 GB/s, latency: 0.6 us}},"
                              " inter: {{kind: star, bandwidth: 50 GB/s, latency: 5 us, fabric: {}}}}}\n",
                              k_unrouted, per_node, fabric));
-      const plan::Transfer empty{.collective = plan::Collective::all_reduce,
-                                 .group = {.axis = plan::Axis::data, .size = 2, .stride = per_node},
-                                 .bytes = 0.0};
+      const program::Transfer empty{.collective = program::Collective::all_reduce,
+                                    .group = {.axis = program::Axis::data, .size = 2, .stride = per_node},
+                                    .bytes = 0.0};
       CHECK(1e6 * job.pricer().transfer_time(empty).total_s == Approx(2.0 * (5.0 + software_us)));
     }
   }

@@ -36,7 +36,7 @@ First of_second_stage(const std::vector<std::string>& overrides) {
   experiment::Job job(experiment::read(node, overrides), shipped());
   const experiment::Result result = job.run(predict::Engine::both, true);
   const predict::StageTimeline& timeline = result.prediction.event->timelines.at(1);
-  const auto& gathers = timeline.steps[static_cast<std::size_t>(plan::Stream::data)];
+  const auto& gathers = timeline.steps[static_cast<std::size_t>(program::Stream::data)];
   REQUIRE_FALSE(gathers.empty());
   return {.gather = gathers.front().start, .arrival = timeline.arrivals.front().end};
 }

@@ -121,13 +121,13 @@ TEST_CASE("Layout and counts give one answer, on random cuts") {
 }
 
 // FLOPs of one micro-batch on the ranks of one pipeline, forward and backward, as its steps execute them.
-double executed_flops(const plan::Program& program) {
+double executed_flops(const program::Program& program) {
   double flops = 0.0;
   for (std::size_t stage = 0; stage < program.stages(); ++stage)
     for (const auto& chunk : program.stage(stage).passes)
       for (const auto& direction : chunk)
-        for (const plan::BlockRun& run : direction[0]->runs)
-          for (const plan::Work& work : run.block->works)
+        for (const program::BlockRun& run : direction[0]->runs)
+          for (const program::Work& work : run.block->works)
             if (const auto* shard = std::get_if<ir::Shard>(&work))
               flops += static_cast<double>(run.count) * ir::flops(*shard);
   return flops;

@@ -8,7 +8,7 @@
 #include "cairn/experiment/job.h"
 #include "catch.h"
 #include "first_error.h"
-#include "plan/transfers.h"
+#include "support/transfers.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -64,7 +64,7 @@ plan::LayerOptions options(std::int64_t t, bool sequence_parallel = false) {
   plan::LayerOptions o;
   o.sizes = {.batch = 2, .sequence = 64};
   o.rules = plan::split_rules(s);
-  o.groups = {{.axis = plan::Axis::tensor, .size = t, .stride = 1}};
+  o.groups = {{.axis = program::Axis::tensor, .size = t, .stride = 1}};
   return o;
 }
 
@@ -115,9 +115,9 @@ TEST_CASE("A mixer keeps its input, the input projection's result and y, and mak
   // bf16: the stream, its norm's result; the projection; y. The norm's scale is one fp32 number per token.
   CHECK(layer.state().saved_bytes == k_tokens * (2 * (2 * k_hidden + k_projected + k_inner) + 4));
   std::set<std::string> again;
-  const plan::Block backward = layer.backward();
-  for (const plan::Step& step : backward.steps)
-    if (step.term == plan::Term::recompute && step.kind == plan::StepKind::compute)
+  const program::Block backward = layer.backward();
+  for (const program::Step& step : backward.steps)
+    if (step.term == program::Term::recompute && step.kind == program::StepKind::compute)
       again.insert(std::get<ir::Shard>(backward.works[static_cast<std::size_t>(step.work)]).op->name);
   CHECK(again == std::set<std::string>{"conv", "ssd.step", "ssd.scores", "ssd.update", "ssd.scan", "gated_norm"});
   // Recomputed as a whole, the layer keeps its input alone.
@@ -135,7 +135,7 @@ TEST_CASE("Tensor-parallel ranks hold whole groups of a mixer and meet after its
   CHECK(half.state().parameter_elements() == split / 2 + k_hidden);
   CHECK(whole.state().saved_bytes - half.state().saved_bytes == k_tokens * (k_projected + k_inner));
   const double stream = 2 * k_tokens * k_hidden;
-  using plan::Collective;
+  using program::Collective;
   CHECK(transfers(half.forward()) == Sent{{Collective::all_reduce, stream}});
   CHECK(transfers(half.backward()) == Sent{{Collective::all_reduce, stream}});
   const plan::LayerLowering tokens(model.classes[1], options(2, true));

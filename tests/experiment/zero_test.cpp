@@ -90,7 +90,7 @@ TEST_CASE(
     "an 8-bit optimizer keeps two bytes of moments and a scale per block, adafactor rows and columns closed_form") {
   const auto state = [](const char* optimizer) {
     const Run run({std::string("training.optimizer=") + optimizer});
-    return run->memory.stages.front().at_peak[static_cast<std::size_t>(plan::Category::optimizer)];
+    return run->memory.stages.front().at_peak[static_cast<std::size_t>(program::Category::optimizer)];
   };
   const auto psi = static_cast<double>(Run({}).job.model().parameters());
   CHECK(state("adam") == 12.0 * psi);

@@ -5,8 +5,8 @@
 #include "cairn/predict/memory.h"
 #include "catch.h"
 #include "experts/mixtures.h"
-#include "plan/transfers.h"
 #include "support/prices.h"
+#include "support/transfers.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -47,7 +47,7 @@ struct Case {
 
   plan::Strategy random_plan() {
     plan::Strategy s = random_strategy(random, model);
-    s.order = {plan::Axis::tensor, plan::Axis::context, plan::Axis::data, plan::Axis::pipeline};
+    s.order = {program::Axis::tensor, program::Axis::context, program::Axis::data, program::Axis::pipeline};
     s.sequence_parallel = true;
     s.micro_batch = build.parts;
     s.data = std::int64_t{1} << random.below(4);
@@ -76,7 +76,7 @@ struct Case {
   ir::Model model;
   plan::Lowering lowering;
   plan::Strategy strategy;
-  const plan::Program& program;
+  const program::Program& program;
   RandomPricer pricer;
   predict::PriceTable prices;
 };
@@ -133,10 +133,10 @@ TEST_CASE("Memory of random mixtures returns to where it began") {
     Case c(seed);
     INFO("seed " << seed);
     for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(c.program.stages()); ++stage) {
-      plan::MemoryProfile total;
-      for (const plan::Pass* pass : predict::passes_of(c.program, stage))
-        for (const plan::BlockRun& run : pass->runs)
-          total = plan::then(total, plan::repeated(run.block->profile, run.count));
+      program::MemoryProfile total;
+      for (const program::Pass* pass : predict::passes_of(c.program, stage))
+        for (const program::BlockRun& run : pass->runs)
+          total = program::then(total, program::repeated(run.block->profile, run.count));
       REQUIRE(total.delta == Approx(0.0).margin(1e-6));
     }
   }
@@ -145,23 +145,23 @@ TEST_CASE("Memory of random mixtures returns to where it began") {
 TEST_CASE("Gradients of experts are sent once, whatever the buckets") {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Case c(seed);
-    if (c.program.expert_mesh.size(plan::Axis::expert_data) == 1 || c.strategy.sharded > plan::Sharded::optimizer)
+    if (c.program.expert_mesh.size(program::Axis::expert_data) == 1 || c.strategy.sharded > plan::Sharded::optimizer)
       continue;
     INFO("seed " << seed);
     double elements = 0.0;
     double sent = 0.0;
-    const plan::Collective collective = c.strategy.sharded == plan::Sharded::optimizer
-                                            ? plan::Collective::reduce_scatter
-                                            : plan::Collective::all_reduce;
+    const program::Collective collective = c.strategy.sharded == plan::Sharded::optimizer
+                                               ? program::Collective::reduce_scatter
+                                               : program::Collective::all_reduce;
     for (std::size_t index = 0; index < c.program.stages(); ++index) {
-      const plan::Stage& stage = c.program.stage(index);
-      sent += whole_bytes(*stage.settle, plan::Axis::expert_data, collective);
-      for (const auto& chunk : stage.passes) sent += whole_bytes(*chunk[1][1], plan::Axis::expert_data, collective);
+      const program::Stage& stage = c.program.stage(index);
+      sent += whole_bytes(*stage.settle, program::Axis::expert_data, collective);
+      for (const auto& chunk : stage.passes) sent += whole_bytes(*chunk[1][1], program::Axis::expert_data, collective);
     }
     for (const ir::LayerRun& run : c.model.layers)
       elements +=
           static_cast<double>(run.count) * c.lowering.layer_state(c.strategy, static_cast<std::size_t>(run.layer_class))
-                                               .elements[plan::ParameterGroup::expert];
+                                               .elements[program::ParameterGroup::expert];
     REQUIRE(sent == elements * 4);
   }
 }

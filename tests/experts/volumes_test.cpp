@@ -7,13 +7,13 @@
 
 #include "catch.h"
 #include "experts/mixtures.h"
-#include "plan/transfers.h"
+#include "support/transfers.h"
 
 using namespace cairn;
 using namespace cairn::testing;
 using models::Dispatcher;
-using plan::Axis;
-using plan::Collective;
+using program::Axis;
+using program::Collective;
 
 namespace {
 
@@ -26,8 +26,8 @@ struct Lowered {
       : model(models::build_transformer(config, build)),
         lowering(model, k_mixture_sequence, {}, domain),
         strategy(std::move(s)) {}
-  const plan::Block& forward(std::size_t layer = 1) { return lowering.forward_block(strategy, layer); }
-  const plan::Block& backward(std::size_t layer = 1) { return lowering.backward_block(strategy, layer); }
+  const program::Block& forward(std::size_t layer = 1) { return lowering.forward_block(strategy, layer); }
+  const program::Block& backward(std::size_t layer = 1) { return lowering.backward_block(strategy, layer); }
   ir::Model model;
   plan::Lowering lowering;
   plan::Strategy strategy;
@@ -39,12 +39,12 @@ TEST_CASE("Dispatch and combine send the closed form, forward and backward") {
   for (const std::int64_t ep : {2, 4, 8, 16}) {
     Lowered lowered(small_mixture(), mixture_strategy(ep));
     const double p = static_cast<double>(ep);
-    for (const plan::Block* block : {&lowered.forward(), &lowered.backward()}) {
+    for (const program::Block* block : {&lowered.forward(), &lowered.backward()}) {
       const Sent sent = transfers(*block, Axis::expert);
       REQUIRE(sent.size() == 2);
       for (const auto& [collective, bytes] : sent) {
         REQUIRE(collective == Collective::all_to_all);
-        REQUIRE(plan::bytes_sent(collective, ep, bytes) == one_way(p));
+        REQUIRE(program::bytes_sent(collective, ep, bytes) == one_way(p));
       }
       REQUIRE(volume(*block, Axis::expert) == 2 * one_way(p));
     }
@@ -73,7 +73,7 @@ TEST_CASE("Experts split over etp: tokens are gathered and their results scatter
   Lowered lowered(small_mixture(), mixture_strategy(4, 2));
   // Over etp the rows of both peers: 2 x t k h e whole, forward all-gather and reduce-scatter, backward the same.
   const double whole = 2 * k_t * k_k * k_h * k_e;
-  for (const plan::Block* block : {&lowered.forward(), &lowered.backward()}) {
+  for (const program::Block* block : {&lowered.forward(), &lowered.backward()}) {
     REQUIRE(transfers(*block, Axis::expert_tensor) ==
             Sent{{Collective::all_gather, whole}, {Collective::reduce_scatter, whole}});
     REQUIRE(volume(*block, Axis::expert) == 2 * one_way(4));
@@ -88,14 +88,15 @@ TEST_CASE("Two-level exchange: across domains, then inside one") {
   build.expert_domains = 4;
   Lowered lowered(small_mixture(Dispatcher::smile), s, 4, build);
   const double rows = k_t * k_k * k_h * k_e;
-  for (const plan::Block* block : {&lowered.forward(), &lowered.backward()}) {
+  for (const program::Block* block : {&lowered.forward(), &lowered.backward()}) {
     std::vector<std::pair<std::int64_t, double>> sent;  // stride, bytes
-    for (const plan::Work& work : block->works)
-      if (const auto* transfer = std::get_if<plan::Transfer>(&work); transfer && transfer->group.axis == Axis::expert) {
+    for (const program::Work& work : block->works)
+      if (const auto* transfer = std::get_if<program::Transfer>(&work);
+          transfer && transfer->group.axis == Axis::expert) {
         REQUIRE(transfer->collective == Collective::all_to_all);
         REQUIRE(transfer->group.size == 4);
         sent.emplace_back(transfer->group.stride,
-                          plan::bytes_sent(transfer->collective, transfer->group.size, transfer->bytes));
+                          program::bytes_sent(transfer->collective, transfer->group.size, transfer->bytes));
       }
     REQUIRE(sent.size() == 4);
     for (const auto& [stride, bytes] : sent) {
@@ -105,8 +106,8 @@ TEST_CASE("Two-level exchange: across domains, then inside one") {
     REQUIRE(sent[0].first != sent[1].first);
   }
   // The router has 4 + 16/4 outputs in place of 16.
-  REQUIRE(lowered.lowering.layer_state(s, 1).elements[plan::ParameterGroup::dense] ==
-          Lowered(small_mixture(), s).lowering.layer_state(s, 1).elements[plan::ParameterGroup::dense] - 8 * k_h);
+  REQUIRE(lowered.lowering.layer_state(s, 1).elements[program::ParameterGroup::dense] ==
+          Lowered(small_mixture(), s).lowering.layer_state(s, 1).elements[program::ParameterGroup::dense] - 8 * k_h);
 }
 
 TEST_CASE("Results that stay with their experts: half the volume, and one all-gather of the context") {
@@ -136,8 +137,8 @@ TEST_CASE("A token's copies cross to a domain once, to so many domains at most")
   s.expert_domains = 1;
   REQUIRE(plan::share_across(s, 4) == 0.5);
   Lowered lowered(small_mixture(), s, 4);
-  for (const plan::Work& work : lowered.forward().works)
-    if (const auto* transfer = std::get_if<plan::Transfer>(&work); transfer && transfer->group.axis == Axis::expert)
+  for (const program::Work& work : lowered.forward().works)
+    if (const auto* transfer = std::get_if<program::Transfer>(&work); transfer && transfer->group.axis == Axis::expert)
       REQUIRE(transfer->across == 0.5);
 }
 
@@ -147,18 +148,18 @@ TEST_CASE("Experts have copies, gradients and optimizer shards over what ep leav
   s.data = 8;
   s.sharded = plan::Sharded::optimizer;
   Lowered lowered(config, s);
-  const plan::Program& program = lowered.lowering.lower(s);
+  const program::Program& program = lowered.lowering.lower(s);
   REQUIRE(program.expert_mesh.size(Axis::expert_data) == 2);
   const plan::LayerState& state = lowered.lowering.layer_state(s, 1);
   const double experts = 3 * 64 * 32 * 16 / 4;
-  REQUIRE(state.elements[plan::ParameterGroup::expert] == experts);
+  REQUIRE(state.elements[program::ParameterGroup::expert] == experts);
   REQUIRE(transfers(*program.stage(0).settle->runs[0].block, Axis::expert_data) ==
           Sent{{Collective::reduce_scatter, 2 * experts * 4}});
   REQUIRE(transfers(*program.stage(0).update->runs[0].block, Axis::expert_data) ==
           Sent{{Collective::all_gather, 2 * experts * 2}});
   // fp32 master and two moments: dense over 8, experts over 2.
   const double dense = static_cast<double>(lowered.model.parameters()) - 2 * 4 * experts;
-  REQUIRE(program.stage(0).resident[static_cast<std::size_t>(plan::Category::optimizer)] ==
+  REQUIRE(program.stage(0).resident[static_cast<std::size_t>(program::Category::optimizer)] ==
           12 * (std::ceil(dense / 8) + experts));
 }
 
@@ -166,11 +167,11 @@ TEST_CASE("What travels beside computation: shared experts, attention, the other
   models::TransformerConfig config = small_mixture();
   config.moe->shared_experts = 1;
   // Position of the first expert transfer and of the step that waits for it.
-  const auto between = [](const plan::Block& block) {
+  const auto between = [](const program::Block& block) {
     std::int32_t sent = -1;
     for (std::size_t i = 0; i < block.steps.size(); ++i) {
-      const plan::Step& step = block.steps[i];
-      if (sent < 0 && step.kind == plan::StepKind::transfer && step.axis == Axis::expert)
+      const program::Step& step = block.steps[i];
+      if (sent < 0 && step.kind == program::StepKind::transfer && step.axis == Axis::expert)
         sent = static_cast<std::int32_t>(i);
       for (std::uint32_t d = step.first_dependency; d < step.first_dependency + step.dependencies; ++d)
         if (sent >= 0 && block.dependencies[d] == sent) return static_cast<std::int32_t>(i) - sent - 1;

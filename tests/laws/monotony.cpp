@@ -66,7 +66,7 @@ void find_resources(const Json& value, const std::string& pointer, std::vector<R
     found.push_back({pointer + "/memory", true});
 }
 
-core::Picoseconds time_of(const plan::Program& program, predict::Pricer& pricer) {
+core::Picoseconds time_of(const program::Program& program, predict::Pricer& pricer) {
   predict::PriceTable prices(pricer);
   return predict::Analytic(prices).makespan(program).time;
 }
@@ -99,32 +99,32 @@ class Cheaper final : public predict::Pricer {
 
   Price shard(const ir::Shard& shard) override { return of(pricer_.shard(shard), shard); }
   Price in_pieces(const ir::Shard& shard) override { return of(pricer_.in_pieces(shard), shard); }
-  Price transfer(const plan::Transfer& transfer) override {
+  Price transfer(const program::Transfer& transfer) override {
     const Price price = pricer_.transfer(transfer);
     if (level_ < 0 || !on_level(transfer)) return price;
     const cost::TransferTime parts = pricer_.transfer_time(transfer);
     const bool latency = pointer_.ends_with("latency");
     return cheaper(price, (latency ? parts.latency_s : parts.bandwidth_s) / parts.total_s);
   }
-  Price copy(const plan::Copy& copy) override {
+  Price copy(const program::Copy& copy) override {
     const Price price = pricer_.copy(copy);
-    const bool link = copy.lane == plan::Lane::to_device || copy.lane == plan::Lane::to_host;
+    const bool link = copy.lane == program::Lane::to_device || copy.lane == program::Lane::to_host;
     const hardware::Host& host = *job_.machine().cluster.value.host;
     const double latency_s = link ? host.link.latency / core::k_second : 0.0;
     const double share = 1.0 - latency_s / core::to_seconds(price.duration);
     if (pointer_ == "/cluster/host/link/bandwidth" && link) return cheaper(price, share);
     if (pointer_ == "/cluster/host/link/latency" && link) return cheaper(price, 1.0 - share);
-    const bool writes = copy.lane == plan::Lane::to_storage && host.nvme && host.nvme->write;
+    const bool writes = copy.lane == program::Lane::to_storage && host.nvme && host.nvme->write;
     if (pointer_ == (writes ? "/cluster/host/nvme/write" : "/cluster/host/nvme/bandwidth") && !link)
       return cheaper(price, 1.0);
     return price;
   }
-  Price processor(const plan::OnProcessor& work) override {
+  Price processor(const program::OnProcessor& work) override {
     const Price price = pricer_.processor(work);
     const hardware::Host& host = *job_.machine().cluster.value.host;
     return cheaper(price, pointer_ == "/cluster/host/memory_bandwidth" && !host.flops ? 1.0 : 0.0);
   }
-  Price host(plan::HostWork work) override { return pricer_.host(work); }
+  Price host(program::HostWork work) override { return pricer_.host(work); }
   core::Picoseconds host_per_kernel() const override { return pricer_.host_per_kernel(); }
 
  private:
@@ -140,7 +140,7 @@ class Cheaper final : public predict::Pricer {
     return cheaper(price, (peak ? floor.compute_s : floor.memory_s) / core::to_seconds(price.duration));
   }
   // Wholly: inside one domain, or over one network between domains of which each holds one rank.
-  bool on_level(const plan::Transfer& transfer) {
+  bool on_level(const program::Transfer& transfer) {
     const std::int64_t inside = pricer_.ranks_per_domain(transfer.group);
     if (transfer.group.size == 1) return false;
     const hardware::Network& network = job_.machine().network;

@@ -72,8 +72,8 @@ TEST_CASE("Each engine alone says what both together say") {
 
 TEST_CASE("A slow rank slows the step as any other of its stage does") {
   for_each_accepted(40'001, [](const Json& experiment, const Outcome& outcome) {
-    const plan::Mesh& mesh = outcome.job->program().mesh;
-    std::vector<core::Picoseconds> times(static_cast<std::size_t>(mesh.size(plan::Axis::pipeline)), 0);
+    const program::Mesh& mesh = outcome.job->program().mesh;
+    std::vector<core::Picoseconds> times(static_cast<std::size_t>(mesh.size(program::Axis::pipeline)), 0);
     constexpr std::int64_t k_ranks = 6;
     for (std::int64_t rank = 0; rank < mesh.ranks(); rank += 1 + mesh.ranks() / k_ranks) {
       Json slow = experiment;
@@ -81,7 +81,7 @@ TEST_CASE("A slow rank slows the step as any other of its stage does") {
       const Outcome other = run(slow, shelf(), predict::Engine::event);
       REQUIRE(other.accepted());
       REQUIRE(time(other) >= time(outcome));
-      core::Picoseconds& of_stage = times[static_cast<std::size_t>(mesh.coordinate(rank, plan::Axis::pipeline))];
+      core::Picoseconds& of_stage = times[static_cast<std::size_t>(mesh.coordinate(rank, program::Axis::pipeline))];
       if (of_stage > 0) REQUIRE(time(other) == of_stage);
       of_stage = time(other);
     }

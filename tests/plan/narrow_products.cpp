@@ -3,16 +3,17 @@
 // Two products, b = 2, s = 8, h = 8, f = 16: the stream has 128 elements, the inner tensor 256, each weight 128; bf16
 // between products.
 #include "cairn/ir/narrow.h"
+#include "cairn/plan/lowering.h"
 
 #include "catch.h"
-#include "plan/transfers.h"
 #include "support/spine_models.h"
+#include "support/transfers.h"
 #include "support/two_products.h"
 
 using namespace cairn;
 using namespace cairn::testing;
 using numerics::Format;
-using plan::Collective;
+using program::Collective;
 
 namespace {
 
@@ -46,7 +47,7 @@ plan::LayerLowering lowered(const ir::Model& model, std::int64_t t) {
   s.tensor = t;
   s.sequence_parallel = t > 1;
   o.rules = plan::split_rules(s);
-  o.groups = {{.axis = plan::Axis::tensor, .size = t, .stride = 1}};
+  o.groups = {{.axis = program::Axis::tensor, .size = t, .stride = 1}};
   return plan::LayerLowering(model.classes[0], o);
 }
 
@@ -139,7 +140,7 @@ TEST_CASE("Gathers move the narrow copy; one that is transposed afterwards trave
   REQUIRE(layer.state().saved_bytes == (128 + 256) / 4.0);
   // The transposition works on what has been gathered, the cast on a quarter.
   double transposed_elements = 0.0;
-  for (const plan::Work& work : layer.backward().works)
+  for (const program::Work& work : layer.backward().works)
     if (const auto* shard = std::get_if<ir::Shard>(&work);
         shard != nullptr && shard->op->name == "fc2.gradient_transpose")
       transposed_elements = ir::bytes(*shard) / 2;

@@ -5,13 +5,14 @@
 #include <algorithm>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/plan/lowering.h"
 #include "catch.h"
-#include "plan/transfers.h"
 #include "support/spine_models.h"
+#include "support/transfers.h"
 
 using namespace cairn;
 using namespace cairn::testing;
-using plan::Collective;
+using program::Collective;
 
 namespace {
 
@@ -25,23 +26,24 @@ plan::LayerOptions options(std::int64_t t = 1) {
   plan::Strategy s;
   s.tensor = t;
   o.rules = plan::split_rules(s);
-  o.groups = {{.axis = plan::Axis::tensor, .size = t, .stride = 1}};
+  o.groups = {{.axis = program::Axis::tensor, .size = t, .stride = 1}};
   return o;
 }
 double saved(const plan::LayerOptions& o) {
   static const ir::Model model = small_transformer();
   return plan::LayerLowering(model.classes[1], o).state().saved_bytes;
 }
-std::vector<std::string> again(const plan::Block& block) {
+std::vector<std::string> again(const program::Block& block) {
   std::vector<std::string> names;
-  for (const plan::Step& step : block.steps)
-    if (step.term == plan::Term::recompute && step.kind == plan::StepKind::compute)
+  for (const program::Step& step : block.steps)
+    if (step.term == program::Term::recompute && step.kind == program::StepKind::compute)
       names.push_back(std::get<ir::Shard>(block.works[static_cast<std::size_t>(step.work)]).op->name);
   return names;
 }
-std::size_t again(const plan::Pass& pass) {
+std::size_t again(const program::Pass& pass) {
   std::size_t total = 0;
-  for (const plan::BlockRun& run : pass.runs) total += static_cast<std::size_t>(run.count) * again(*run.block).size();
+  for (const program::BlockRun& run : pass.runs)
+    total += static_cast<std::size_t>(run.count) * again(*run.block).size();
   return total;
 }
 
@@ -108,7 +110,7 @@ TEST_CASE("By layer: ranges through the model, the first of a stage, groups that
   s.recompute_layers = {.method = plan::RecomputeMethod::uniform, .count = 3, .ranges = {}};
   REQUIRE(kept(s) == ends + 2 * k_stream);
   REQUIRE(repeated(s) == 4 * operators);
-  const plan::Pass& backward = *lowering.lower(s).stage(0).passes[0][1][0];
+  const program::Pass& backward = *lowering.lower(s).stage(0).passes[0][1][0];
   REQUIRE(backward.profile.delta == -kept(s));
   // By then the head has let go of what it kept, and the upper group of its input.
   REQUIRE(backward.profile.peak >= 3 * k_all - 2 * k_stream - ends);

@@ -1,13 +1,14 @@
 // Schedules as training plans: what their passes carry, and which are refused.
+#include "cairn/plan/lowering.h"
 #include "catch.h"
-#include "plan/transfers.h"
 #include "support/complaints.h"
 #include "support/spine_models.h"
+#include "support/transfers.h"
 
 using namespace cairn;
 using namespace cairn::testing;
-using plan::Axis;
-using plan::Collective;
+using program::Axis;
+using program::Collective;
 
 TEST_CASE(
     "Backwards in two: gradients leave with the last that makes those of a chunk's weights, none with the others") {
@@ -23,7 +24,7 @@ TEST_CASE(
   s.schedule = "zb-h1";
   const auto& tables = lowering.lower(s).stage(0).passes;  // forward; input and weight gradient
   REQUIRE(tables.size() == 2);
-  for (const plan::Pass* silent : {tables[1][0][0], tables[1][0][1], tables[1][1][0]})
+  for (const program::Pass* silent : {tables[1][0][0], tables[1][0][1], tables[1][1][0]})
     REQUIRE(whole_bytes(*silent, Axis::data, Collective::all_reduce) == 0.0);
   REQUIRE(whole_bytes(*tables[1][1][1], Axis::data, Collective::all_reduce) == whole);
 }
@@ -109,7 +110,7 @@ TEST_CASE("Stage 3 beside a schedule that exchanges parameters is what it is wit
   s.data = 2;
   s.stage_layers = {1, 1, 1, 1};
   s.schedule = "modular";
-  const plan::CategoryBytes without = lowering.lower(s).stage(0).resident;
+  const program::CategoryBytes without = lowering.lower(s).stage(0).resident;
   s.sharded = plan::Sharded::parameters;
   REQUIRE(lowering.lower(s).stage(0).resident == without);
 }
@@ -124,7 +125,7 @@ TEST_CASE(
   s.micro_batches = 8;
   s.stage_layers = {1, 1, 1, 1};
   const auto parameters = [&](std::size_t stage) {
-    return lowering.lower(s).stage(stage).resident[static_cast<std::size_t>(plan::Category::parameters)];
+    return lowering.lower(s).stage(stage).resident[static_cast<std::size_t>(program::Category::parameters)];
   };
   std::vector<double> once;
   for (std::size_t stage = 0; stage < 4; ++stage) once.push_back(parameters(stage));
@@ -136,7 +137,7 @@ TEST_CASE(
   // Every update reduces the gradients it applies: eight of them, and none at the end of the step.
   s.schedule = "pipedream";
   s.data = 2;
-  const plan::Program& program = lowering.lower(s);
+  const program::Program& program = lowering.lower(s);
   REQUIRE(program.stage(0).settle->runs.empty());
   REQUIRE(program.stage(0).update->runs.empty());
   double all = 0.0;

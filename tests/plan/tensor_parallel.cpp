@@ -1,13 +1,14 @@
 // What tensor parallelism sends and keeps, layer by layer, against closed forms.
+#include "cairn/plan/lowering.h"
 #include "catch.h"
-#include "plan/transfers.h"
 #include "support/spine_models.h"
+#include "support/transfers.h"
 #include "support/two_products.h"
 
 using namespace cairn;
 using namespace cairn::testing;
-using plan::Axis;
-using plan::Collective;
+using program::Axis;
+using program::Collective;
 
 namespace {
 
@@ -41,9 +42,9 @@ TEST_CASE("Column-parallel, then row-parallel: one all-reduce each way") {
   const auto layer = lowered(model, 0, options(4, false));
   REQUIRE(transfers(layer.forward()) == Sent{{k_reduce, k_stream}});
   REQUIRE(transfers(layer.backward()) == Sent{{k_reduce, k_stream}});
-  for (const plan::Block& block : {layer.forward(), layer.backward()})
-    for (const plan::Work& work : block.works)
-      if (const auto* transfer = std::get_if<plan::Transfer>(&work)) REQUIRE(transfer->group.size == 4);
+  for (const program::Block& block : {layer.forward(), layer.backward()})
+    for (const program::Work& work : block.works)
+      if (const auto* transfer = std::get_if<program::Transfer>(&work)) REQUIRE(transfer->group.size == 4);
   // Alone, nothing.
   REQUIRE(transfers(lowered(model, 0, options(1, false)).forward()).empty());
   REQUIRE(transfers(lowered(model, 0, options(1, true)).backward()).empty());
@@ -97,14 +98,14 @@ TEST_CASE("Recomputation repeats the forward transfers") {
   // What is recomputed, and nothing else, is reported so: 7 operators of attention's block's 9 have no region.
   auto o = options(1, false);
   o.recompute = {"attention"};
-  const plan::Block backward = lowered(model, 1, o).backward();
+  const program::Block backward = lowered(model, 1, o).backward();
   int again = 0;
-  for (const plan::Step& step : backward.steps) again += step.term == plan::Term::recompute;
+  for (const program::Step& step : backward.steps) again += step.term == program::Term::recompute;
   REQUIRE(again == 1);
   o.recompute_all = true;
-  const plan::Block everything = lowered(model, 1, o).backward();
+  const program::Block everything = lowered(model, 1, o).backward();
   again = 0;
-  for (const plan::Step& step : everything.steps) again += step.term == plan::Term::recompute;
+  for (const program::Step& step : everything.steps) again += step.term == program::Term::recompute;
   REQUIRE(again == static_cast<int>(model.classes[1].graph.forward_count()));
 }
 
@@ -207,19 +208,19 @@ TEST_CASE("Forward holds what is saved, backward gives it back, for every class 
           if (flags & 32) o.recompute = {"attention"};
           const auto lowering = lowered(model, layer, o);
           INFO(model.name << " " << model.classes[layer].name << " t " << t << " flags " << flags);
-          const plan::MemoryProfile forward = lowering.forward().profile;
-          const plan::MemoryProfile backward = lowering.backward().profile;
+          const program::MemoryProfile forward = lowering.forward().profile;
+          const program::MemoryProfile backward = lowering.backward().profile;
           REQUIRE(forward.delta == lowering.state().saved_bytes);
           REQUIRE(forward.delta + backward.delta == 0.0);
           REQUIRE(forward.peak >= forward.delta);
           REQUIRE(backward.peak >= 0.0);
           // No single release exceeds what is held: memory never falls below what was there on entry.
           double held = 0.0;
-          for (const plan::MemoryEvent& event : lowering.forward().memory) {
+          for (const program::MemoryEvent& event : lowering.forward().memory) {
             held += event.bytes;
             REQUIRE(held >= 0.0);
           }
-          for (const plan::MemoryEvent& event : lowering.backward().memory) {
+          for (const program::MemoryEvent& event : lowering.backward().memory) {
             held += event.bytes;
             REQUIRE(held >= 0.0);
           }

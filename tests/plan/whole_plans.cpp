@@ -2,20 +2,21 @@
 #include <cmath>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/plan/lowering.h"
 #include "catch.h"
-#include "plan/transfers.h"
 #include "support/spine_models.h"
+#include "support/transfers.h"
 #include "support/two_products.h"
 
 using namespace cairn;
 using namespace cairn::testing;
-using plan::Axis;
-using plan::Category;
-using plan::Collective;
+using program::Axis;
+using program::Category;
+using program::Collective;
 
 namespace {
 
-double resident(const plan::Stage& stage, Category category) {
+double resident(const program::Stage& stage, Category category) {
   return stage.resident[static_cast<std::size_t>(category)];
 }
 
@@ -24,15 +25,15 @@ plan::Strategy single(std::int64_t layers) {
   s.stage_layers = {layers};
   return s;
 }
-Sent of_pass(const plan::Pass& pass, Axis axis) {
+Sent of_pass(const program::Pass& pass, Axis axis) {
   Sent result;
-  for (const plan::BlockRun& run : pass.runs)
+  for (const program::BlockRun& run : pass.runs)
     for (std::int64_t repeat = 0; repeat < run.count; ++repeat)
       for (const auto& sent : transfers(*run.block, axis)) result.push_back(sent);
   return result;
 }
 // What a stage moves over the data axis in one step: forward and backward once with their collectives, then the end.
-double data_bytes(const plan::Stage& stage, Collective collective) {
+double data_bytes(const program::Stage& stage, Collective collective) {
   double total =
       whole_bytes(*stage.settle, Axis::data, collective) + whole_bytes(*stage.update, Axis::data, collective);
   for (const auto& chunk : stage.passes)
@@ -72,7 +73,7 @@ TEST_CASE(
         plan::Strategy s = single(layers);
         s.data = dp;
         s.sharded = plan::Sharded::optimizer;
-        const plan::Stage& stage = lowering.lower(s).stage(0);
+        const program::Stage& stage = lowering.lower(s).stage(0);
         REQUIRE(resident(stage, Category::parameters) == 2 * n);
         REQUIRE(resident(stage, Category::gradients) == (narrow ? 2 : 4) * n);
         const double optimizer_closed_form = 12 * std::ceil(n / static_cast<double>(dp));
@@ -122,7 +123,7 @@ TEST_CASE("A sharded optimizer moves what an all-reduce moves, and updates a sha
       s.data = dp;
       s.overlap_gradient_reduce = s.overlap_parameter_gather = overlapped;
       const auto sent = [&](Collective collective) {
-        return plan::bytes_sent(collective, dp, data_bytes(lowering.lower(s).stage(0), collective));
+        return program::bytes_sent(collective, dp, data_bytes(lowering.lower(s).stage(0), collective));
       };
       const double whole = sent(Collective::all_reduce);
       REQUIRE(whole == 2.0 * static_cast<double>(dp - 1) / static_cast<double>(dp) * 4 * n);
@@ -130,9 +131,9 @@ TEST_CASE("A sharded optimizer moves what an all-reduce moves, and updates a sha
       REQUIRE(sent(Collective::all_reduce) == 0.0);
       REQUIRE(sent(Collective::reduce_scatter) + sent(Collective::all_gather) == whole);
       // The update runs over 1/dp of the elements.
-      const plan::Block& update = *lowering.lower(s).stage(0).update->runs[0].block;
+      const program::Block& update = *lowering.lower(s).stage(0).update->runs[0].block;
       int updates = 0;
-      for (const plan::Work& work : update.works)
+      for (const program::Work& work : update.works)
         if (const auto* shard = std::get_if<ir::Shard>(&work)) {
           REQUIRE(static_cast<double>(shard->box[0].extent()) == std::ceil(n / static_cast<double>(dp)));
           ++updates;
@@ -150,7 +151,7 @@ TEST_CASE("Buckets: sizes, order, and what a layer holds back or carries") {
     s.data = 2;
     s.overlap_gradient_reduce = true;
     s.bucket_bytes = bucket;
-    const plan::Program& program = lowering.lower(s);
+    const program::Program& program = lowering.lower(s);
     REQUIRE(of_pass(*program.stage(0).settle, Axis::data).empty());
     REQUIRE(of_pass(*program.stage(0).passes[0][1][0], Axis::data).empty());  // earlier micro-batches only accumulate
     std::vector<double> sizes;
@@ -187,10 +188,10 @@ TEST_CASE("Whatever the bucket, everything is reduced once") {
             s.data = 4;
             s.overlap_gradient_reduce = true;
             s.bucket_bytes = bucket;
-            const plan::Program& program = lowering.lower(s);
+            const program::Program& program = lowering.lower(s);
             double elements = 0.0;
             for (std::size_t index = 0; index < program.stages(); ++index) {
-              const plan::Stage& stage = program.stage(index);
+              const program::Stage& stage = program.stage(index);
               const double here = resident(stage, Category::parameters) / 2;
               REQUIRE(data_bytes(stage, Collective::all_reduce) == 4 * here);
               elements += here;
@@ -203,7 +204,7 @@ TEST_CASE("Tied embeddings: one table on one stage, exchanged between two") {
   const ir::Model model = small_transformer();
   plan::Lowering lowering(model, 8, {});
   const auto n = static_cast<double>(model.parameters());
-  const plan::Program& one = lowering.lower(single(4));
+  const program::Program& one = lowering.lower(single(4));
   REQUIRE(one.exchanges == nullptr);
   REQUIRE(resident(one.stage(0), Category::parameters) == 2 * n);
   REQUIRE(of_pass(*one.stage(0).settle, Axis::pipeline).empty());
@@ -211,7 +212,7 @@ TEST_CASE("Tied embeddings: one table on one stage, exchanged between two") {
   s.pipeline = 4;
   s.stage_layers = {1, 1, 1, 1};
   s.micro_batches = 4;
-  const plan::Program& four = lowering.lower(s);
+  const program::Program& four = lowering.lower(s);
   REQUIRE(four.exchanges->circles == std::vector<std::vector<std::int32_t>>{{0, 3}});
   double total = 0.0;
   for (std::size_t stage = 0; stage < 4; ++stage) {
@@ -241,7 +242,7 @@ TEST_CASE("Weights shared by every layer are counted, reduced and gathered once"
   const auto n = static_cast<double>(model.parameters());
   for (const bool overlapped : {false, true}) {
     s.overlap_gradient_reduce = s.overlap_parameter_gather = overlapped;
-    const plan::Stage& stage = lowering.lower(s).stage(0);
+    const program::Stage& stage = lowering.lower(s).stage(0);
     REQUIRE(resident(stage, Category::parameters) == 2 * n);
     REQUIRE(data_bytes(stage, Collective::reduce_scatter) == 4 * n);
     REQUIRE(data_bytes(stage, Collective::all_gather) == 2 * n);
@@ -311,9 +312,9 @@ TEST_CASE("A message between stages inside a domain goes over its links, others 
     s.pipeline = p;
     s.data = dp;
     s.stage_layers.assign(static_cast<std::size_t>(p), 8 / p);
-    const plan::Pass& pass = *lowering.lower(s).stage(stage).passes[0][0][0];
-    for (const plan::Work& work : pass.runs.back().block->works)
-      if (const auto* transfer = std::get_if<plan::Transfer>(&work)) {
+    const program::Pass& pass = *lowering.lower(s).stage(stage).passes[0][0][0];
+    for (const program::Work& work : pass.runs.back().block->works)
+      if (const auto* transfer = std::get_if<program::Transfer>(&work)) {
         REQUIRE(transfer->group.size == 2);
         return transfer->group.stride;
       }
@@ -377,11 +378,12 @@ TEST_CASE("A virtual stage without layers hands on what it is given, and holds, 
   const auto of_stage = [&](std::size_t stage, int direction) {
     std::vector<std::pair<Collective, double>> sent;
     std::int64_t computes = 0;
-    for (const plan::BlockRun& run : lowering.lower(s).stage(stage).passes[0][direction][0]->runs)
-      for (const plan::Step& step : run.block->steps) {
-        computes += step.kind == plan::StepKind::compute;
+    for (const program::BlockRun& run : lowering.lower(s).stage(stage).passes[0][direction][0]->runs)
+      for (const program::Step& step : run.block->steps) {
+        computes += step.kind == program::StepKind::compute;
         if (step.work < 0) continue;
-        if (const auto* transfer = std::get_if<plan::Transfer>(&run.block->works[static_cast<std::size_t>(step.work)]))
+        if (const auto* transfer =
+                std::get_if<program::Transfer>(&run.block->works[static_cast<std::size_t>(step.work)]))
           sent.emplace_back(transfer->collective, transfer->bytes);
       }
     return std::pair{computes, sent};
@@ -391,12 +393,12 @@ TEST_CASE("A virtual stage without layers hands on what it is given, and holds, 
     REQUIRE(of_stage(1, direction) == std::pair{std::int64_t{0}, Sent{{Collective::send, hidden_bytes}}});
     REQUIRE(of_stage(direction == 0 ? 0 : 2, direction).second == Sent{{Collective::send, hidden_bytes}});
   }
-  const plan::Stage& empty = lowering.lower(s).stage(1);
-  for (std::size_t category = 0; category < plan::k_categories; ++category)
+  const program::Stage& empty = lowering.lower(s).stage(1);
+  for (std::size_t category = 0; category < program::k_categories; ++category)
     REQUIRE(resident(empty, static_cast<Category>(category)) == 0.0);
-  for (const plan::Pass* end : {empty.settle, empty.update})
-    for (const plan::BlockRun& run : end->runs)
-      for (const plan::Step& step : run.block->steps) REQUIRE(step.kind != plan::StepKind::compute);
+  for (const program::Pass* end : {empty.settle, empty.update})
+    for (const program::BlockRun& run : end->runs)
+      for (const program::Step& step : run.block->steps) REQUIRE(step.kind != program::StepKind::compute);
 }
 
 TEST_CASE("A stage of 1F1B holds as many micro-batches as there are stages from it to the end; GPipe holds all") {
@@ -410,7 +412,7 @@ TEST_CASE("A stage of 1F1B holds as many micro-batches as there are stages from 
   const double exit = lowering.layer_state(s, 2).saved_bytes;
   for (const bool all : {false, true}) {
     s.schedule = all ? "gpipe" : "1f1b";
-    const plan::Program& program = lowering.lower(s);
+    const program::Program& program = lowering.lower(s);
     for (std::int32_t stage = 0; stage < 4; ++stage) {
       double held = 0.0;
       double most = 0.0;
@@ -510,8 +512,8 @@ TEST_CASE("Lowering again gives the same program, and one strategy leaves nothin
   (void)shared.lower(b);
   REQUIRE(shared.lower(a).stage(1).passes[0][1][1] == first);
   plan::Lowering fresh(model, 8, {});
-  const plan::Stage& expected = fresh.lower(a).stage(0);
-  const plan::Stage& again = shared.lower(a).stage(0);
+  const program::Stage& expected = fresh.lower(a).stage(0);
+  const program::Stage& again = shared.lower(a).stage(0);
   REQUIRE(again.resident == expected.resident);
   REQUIRE(data_bytes(again, Collective::all_reduce) == data_bytes(expected, Collective::all_reduce));
 }

@@ -26,9 +26,9 @@ plan::Strategy pipeline_of(std::int64_t p, std::int64_t m, const char* kind, std
   return s;
 }
 
-constexpr auto k_pp = static_cast<std::size_t>(plan::Axis::pipeline);
-constexpr auto k_tp = static_cast<std::size_t>(plan::Axis::tensor);
-constexpr auto k_dp = static_cast<std::size_t>(plan::Axis::data);
+constexpr auto k_pp = static_cast<std::size_t>(program::Axis::pipeline);
+constexpr auto k_tp = static_cast<std::size_t>(program::Axis::tensor);
+constexpr auto k_dp = static_cast<std::size_t>(program::Axis::data);
 
 }  // namespace
 
@@ -71,7 +71,7 @@ TEST_CASE("With messages beside computation, the schedule's own sweep gives the 
         for (const Picoseconds message : {20, 60, 200}) {
           const ir::Model model = two_products({.layers = p});
           Timed timed(model, pipeline_of(p, m, kind),
-                      {.kernels = kernels_of_100(), .transfers = {{plan::Axis::pipeline, message}}});
+                      {.kernels = kernels_of_100(), .transfers = {{program::Axis::pipeline, message}}});
           const auto schedule = pipeline::generate(
               kind, {.stages = static_cast<std::int32_t>(p), .micro_batches = static_cast<std::int32_t>(m)});
           pipeline::StageTimes times(static_cast<std::int32_t>(p));
@@ -122,11 +122,11 @@ TEST_CASE("Every kind of schedule: a step of equal stages takes as long as the s
           if (exchanges(schedule)) s.data = 2;
           const ir::Model model = two_products({.layers = schedule.chain_length});
           INFO(kind.kind << " p " << p << " m " << m << " message " << message);
-          Timed timed(
-              model, s,
-              {.kernels = kernels_of_100(),
-               .transfers = {{plan::Axis::pipeline, message}, {plan::Axis::data, exchanges(schedule) ? k_beside : 0}},
-               .copies = {{plan::Lane::to_host, k_beside}, {plan::Lane::to_device, k_beside}}});
+          Timed timed(model, s,
+                      {.kernels = kernels_of_100(),
+                       .transfers = {{program::Axis::pipeline, message},
+                                     {program::Axis::data, exchanges(schedule) ? k_beside : 0}},
+                       .copies = {{program::Lane::to_host, k_beside}, {program::Lane::to_device, k_beside}}});
           REQUIRE(timed.analytic().time == swept(schedule, message));
           REQUIRE(timed.event().makespan.time == timed.analytic().time);
         }
@@ -136,7 +136,7 @@ TEST_CASE("Every kind of schedule: a step of equal stages takes as long as the s
 TEST_CASE("Two stages, two micro-batches, messages of 10, backwards in two: times and memory by hand") {
   const ir::Model model = two_products({.layers = 2});
   Timed timed(model, pipeline_of(2, 2, "2bp-gpipe"),
-              {.kernels = kernels_of_100(), .transfers = {{plan::Axis::pipeline, 10}}});
+              {.kernels = kernels_of_100(), .transfers = {{program::Axis::pipeline, 10}}});
   // Stage 0: F 0-200, F 200-400; messages arrive 210, 410. Stage 1: F 210-410, F 410-610, B 610-810, B 810-1010;
   // messages arrive 820, 1020; W until 1410. Stage 0: B 820-1020, B 1020-1220, W until 1620.
   REQUIRE(timed.analytic().time == 1620);
@@ -146,7 +146,7 @@ TEST_CASE("Two stages, two micro-batches, messages of 10, backwards in two: time
   // leaves x and inside, an input gradient adds those of y and inside for the weights' gradients to read. Highest while
   // the second input gradient writes x's: 2 (128 + 256) + 2 (128 + 256) + 128. One backward after the other would hold
   // two forwards, and of one backward the gradients of y and inside, then of inside and x.
-  const auto peak = [](const plan::Program& program) {
+  const auto peak = [](const program::Program& program) {
     double held = 0.0;
     for (const double bytes : program.stage(0).resident) held += bytes;
     return predict::peak_memory(program) - held;
@@ -162,7 +162,7 @@ TEST_CASE("One wave over two stages turns on a device without a message") {
   plan::Strategy s = pipeline_of(2, 1, "hanayo");
   s.stage_layers.assign(4, 1);
   const ir::Model model = two_products({.layers = 4});
-  Timed timed(model, s, {.kernels = kernels_of_100(), .transfers = {{plan::Axis::pipeline, 10}}});
+  Timed timed(model, s, {.kernels = kernels_of_100(), .transfers = {{program::Axis::pipeline, 10}}});
   REQUIRE(timed.analytic().time == 2440);
   REQUIRE(timed.event().makespan.time == 2440);
 }
@@ -172,17 +172,17 @@ TEST_CASE("Two copies of the model in opposite directions, summed once both have
   // 800-1200; then two ranks that hold copies sum their gradients, in 50.
   const ir::Model model = two_products({.layers = 2});
   Timed timed(model, pipeline_of(2, 2, "chimera"),
-              {.kernels = kernels_of_100(), .transfers = {{plan::Axis::data, 50}}});
+              {.kernels = kernels_of_100(), .transfers = {{program::Axis::data, 50}}});
   REQUIRE(timed.analytic().time == 1250);
   REQUIRE(timed.event().makespan.time == 1250);
-  const plan::Stage& stage = timed.program().stage(0);
+  const program::Stage& stage = timed.program().stage(0);
   constexpr double k_elements = 2 * 2 * 8 * 16;  // of both layers
-  REQUIRE(stage.resident[static_cast<std::size_t>(plan::Category::parameters)] == 2 * k_elements);
-  REQUIRE(stage.resident[static_cast<std::size_t>(plan::Category::gradients)] == 4 * k_elements);
+  REQUIRE(stage.resident[static_cast<std::size_t>(program::Category::parameters)] == 2 * k_elements);
+  REQUIRE(stage.resident[static_cast<std::size_t>(program::Category::gradients)] == 4 * k_elements);
   // A slow device: neither sums before it is there.
   for (const bool split : {false, true}) {
     plan::Strategy s = pipeline_of(2, split ? 4 : 2, split ? "dualpipe" : "chimera");
-    Timed level(model, s, {.kernels = kernels_of_100(), .transfers = {{plan::Axis::data, 50}}});
+    Timed level(model, s, {.kernels = kernels_of_100(), .transfers = {{program::Axis::data, 50}}});
     const std::vector<predict::SlowRank> slow{{.rank = 1, .speed = 0.5}};
     const predict::EventResult late = level.event(slow);
     predict::EventResult alone = Timed(model, s, {.kernels = kernels_of_100(), .transfers = {}}).event(slow);
@@ -206,19 +206,19 @@ TEST_CASE(
             "chimera",
             {.stages = 4, .micro_batches = static_cast<std::int32_t>(m), .pipelines = 4, .continuation = continuation});
         const Prices prices{.kernels = kernels_of_100(),
-                            .transfers = {{plan::Axis::pipeline, message}, {plan::Axis::data, 50}}};
+                            .transfers = {{program::Axis::pipeline, message}, {program::Axis::data, 50}}};
         Timed timed(model, s, prices);
         REQUIRE(timed.analytic().time == swept(schedule, message) + 50);
         REQUIRE(timed.event().makespan.time == timed.analytic().time);
         constexpr double k_elements = 4 * 2 * 8 * 16;  // of all layers, on every device
         for (std::size_t stage = 0; stage < 4; ++stage)
-          REQUIRE(timed.program().stage(stage).resident[static_cast<std::size_t>(plan::Category::parameters)] ==
+          REQUIRE(timed.program().stage(stage).resident[static_cast<std::size_t>(program::Category::parameters)] ==
                   2 * k_elements);
         REQUIRE(timed.program().exchanges->circles == std::vector<std::vector<std::int32_t>>{{0, 1, 2, 3}});
         // A slow device: none sums before it is there.
         const std::vector<predict::SlowRank> slow{{.rank = 2, .speed = 0.5}};
         const predict::EventResult late = timed.event(slow);
-        const Prices free{.kernels = kernels_of_100(), .transfers = {{plan::Axis::pipeline, message}}};
+        const Prices free{.kernels = kernels_of_100(), .transfers = {{program::Axis::pipeline, message}}};
         REQUIRE(late.makespan.time == Timed(model, s, free).event(slow).makespan.time + 50);
       }
 }
@@ -229,7 +229,7 @@ TEST_CASE("Two stages, two micro-batches, messages of 10: beside computation and
   // Stage 0: F 0-200, F 200-400; messages arrive 210, 410. Stage 1: F 210-410, F 410-610, B 610-1010, B 1010-1410;
   // messages arrive 1020, 1420. Stage 0: B 1020-1420, B 1420-1820. Idle 400-1020: the message 1010-1020, before it the
   // peer's work.
-  Timed beside(model, s, {.kernels = kernels_of_100(), .transfers = {{plan::Axis::pipeline, 10}}});
+  Timed beside(model, s, {.kernels = kernels_of_100(), .transfers = {{program::Axis::pipeline, 10}}});
   REQUIRE(beside.analytic().time == 1820);
   REQUIRE(beside.analytic().last_stage == 0);
   const predict::Breakdown parts = beside.parts(beside.event().last);
@@ -240,7 +240,7 @@ TEST_CASE("Two stages, two micro-batches, messages of 10: beside computation and
   // In the way: F 0-200, message to 210, F 210-410, to 420. Stage 1: F 210-410, F 420-620, B 620-1020, to 1030, B
   // 1030-1430, to 1440. Stage 0: B 1030-1430, B 1440-1840.
   s.overlap_sends = false;
-  Timed in_the_way(model, s, {.kernels = kernels_of_100(), .transfers = {{plan::Axis::pipeline, 10}}});
+  Timed in_the_way(model, s, {.kernels = kernels_of_100(), .transfers = {{program::Axis::pipeline, 10}}});
   REQUIRE(in_the_way.analytic().time == 1840);
   REQUIRE(in_the_way.event().makespan.time == 1840);
 }
@@ -249,7 +249,7 @@ TEST_CASE("What trails the last computation of a stage is a message under way") 
   // One micro-batch. Stage 1: message 200-210, F 210-410, B 410-810, message 810-820.
   const ir::Model model = two_products({.layers = 2});
   Timed timed(model, pipeline_of(2, 1, "1f1b"),
-              {.kernels = kernels_of_100(), .transfers = {{plan::Axis::pipeline, 10}}});
+              {.kernels = kernels_of_100(), .transfers = {{program::Axis::pipeline, 10}}});
   const predict::StageTimeline stage = predict::Analytic(timed.table()).timeline(timed.program(), 1);
   REQUIRE(stage.end == 820);
   const predict::Breakdown parts = timed.parts(stage);
@@ -268,9 +268,11 @@ TEST_CASE("A processor that waits for a message does not turn the wait into its 
   const ir::Model model = two_products({.layers = 2});
   plan::Strategy s = pipeline_of(2, 1, "1f1b");
   s.host_waits_for_arrival = true;
-  Timed timed(
-      model, s,
-      {.kernels = kernels_of_100(), .transfers = {{plan::Axis::pipeline, 10}}, .per_kernel = 5, .per_micro_batch = 20});
+  Timed timed(model, s,
+              {.kernels = kernels_of_100(),
+               .transfers = {{program::Axis::pipeline, 10}},
+               .per_kernel = 5,
+               .per_micro_batch = 20});
   REQUIRE(timed.analytic().time == 1290);
   const predict::EventResult event = timed.event();
   REQUIRE(event.makespan.time == 1290);
@@ -301,7 +303,7 @@ TEST_CASE("Tensor-parallel pair: the forward all-reduce is exposed, the backward
   const ir::Model model = two_products();
   plan::Strategy s = pipeline_of(1, 1, "1f1b");
   s.tensor = 2;
-  const Prices prices{.kernels = kernels_of_100(), .transfers = {{plan::Axis::tensor, 30}}};
+  const Prices prices{.kernels = kernels_of_100(), .transfers = {{program::Axis::tensor, 30}}};
   Timed beside(model, s, prices);
   REQUIRE(beside.analytic().time == 630);
   REQUIRE(beside.parts(beside.event().last).exposed[k_tp] == 30);
@@ -318,7 +320,7 @@ TEST_CASE("Data-parallel reduction at the end, and beside the last backward pass
   plan::Strategy s = pipeline_of(1, 1, "1f1b");
   s.stage_layers = {2};
   s.data = 2;
-  Prices prices{.kernels = kernels_of_100(), .transfers = {{plan::Axis::data, 70}}};
+  Prices prices{.kernels = kernels_of_100(), .transfers = {{program::Axis::data, 70}}};
   Timed at_end(model, s, prices);
   REQUIRE(at_end.analytic().time == 1270);
   REQUIRE(at_end.parts(at_end.event().last).exposed[k_dp] == 70);
@@ -328,7 +330,7 @@ TEST_CASE("Data-parallel reduction at the end, and beside the last backward pass
   Timed beside(model, s, prices);
   REQUIRE(beside.analytic().time == 1270);
   // At 300 each they queue: 600, 900, 1200, 1500 to 1800.
-  prices.transfers[plan::Axis::data] = 300;
+  prices.transfers[program::Axis::data] = 300;
   Timed queued(model, s, prices);
   REQUIRE(queued.analytic().time == 1800);
   REQUIRE(queued.parts(queued.event().last).exposed[k_dp] == 600);

@@ -4,7 +4,7 @@
 
 using namespace cairn;
 using namespace cairn::testing;
-using plan::Stream;
+using program::Stream;
 
 TEST_CASE("Streams are first in, first out; dependencies order the rest") {
   // compute:  a 0-20, b 20-25 beside the transfer, c 27-37 after it
@@ -41,7 +41,7 @@ TEST_CASE("A dependency on an entry frontier sees the stream as it was when the 
   before.transfer(Stream::data, 30, {});
   HandMadeBlock block;
   const auto later = block.transfer(Stream::data, 100, {});
-  block.compute(5, {plan::entry_of(Stream::data)});
+  block.compute(5, {program::entry_of(Stream::data)});
   block.compute(5, {later});
   HandMadeProgram program({{&before.block(), 1}, {&block.block(), 1}}, 0);
   REQUIRE(on(program.timeline(), Stream::data) == Times{{0, 30}, {30, 130}});

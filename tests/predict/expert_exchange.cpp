@@ -48,7 +48,7 @@ cost::Calibration plain(double peer_s = k_peer_s) {
   return result;
 }
 
-plan::Group experts(std::int64_t ranks) { return {.axis = plan::Axis::expert, .size = ranks, .stride = 1}; }
+program::Group experts(std::int64_t ranks) { return {.axis = program::Axis::expert, .size = ranks, .stride = 1}; }
 
 constexpr double k_mebi = 1048576.0;
 

@@ -20,8 +20,8 @@ plan::Strategy stages(std::int64_t p, std::int64_t m) {
   return s;
 }
 
-plan::Transfer transfer(plan::Collective collective, std::int64_t size, std::int64_t stride, double bytes) {
-  plan::Transfer result;
+program::Transfer transfer(program::Collective collective, std::int64_t size, std::int64_t stride, double bytes) {
+  program::Transfer result;
   result.collective = collective;
   result.group.size = size;
   result.group.stride = stride;
@@ -40,7 +40,7 @@ TEST_CASE("Traffic of two layers of two products, by hand") {
   plan::Strategy strategy;
   strategy.micro_batches = 3;
   strategy.stage_layers = {2};
-  const plan::Program& program = lowering.lower(strategy);
+  const program::Program& program = lowering.lower(strategy);
   const double weights = 1024, saved = 384, gradients = 2048, update_read = 4 * 2048, update_written = 3 * 2048 + 1024;
 
   // Without a chip, kernel by kernel. A layer's products read x and W1 (64 + 256 bytes) and write inner (128), read
@@ -67,11 +67,11 @@ TEST_CASE("Traffic: weights that are split or held in part count for what the st
   strategy.tensor = 2;
   strategy.stage_layers = {2};
   // One micro-batch, half of the weights and gradients: forward 512, backward 512 and what was saved.
-  const plan::Program& program = lowering.lower(strategy);
+  const program::Program& program = lowering.lower(strategy);
   double saved = 0.0;
-  for (const plan::BlockRun& run : program.stage(0).passes[0][0][0]->runs)
-    for (const plan::MemoryEvent& event : run.block->memory)
-      if (event.category == plan::Category::activations) saved += static_cast<double>(run.count) * event.bytes;
+  for (const program::BlockRun& run : program.stage(0).passes[0][0][0]->runs)
+    for (const program::MemoryEvent& event : run.block->memory)
+      if (event.category == program::Category::activations) saved += static_cast<double>(run.count) * event.bytes;
   CHECK(saved > 0.0);
   // A kernel reads 192 or 128 bytes, so that with 100 on the chip passes prove more; the norm reads 1,024.
   const double chip = 100;
@@ -117,10 +117,10 @@ TEST_CASE("Compute bound: fill and drain of a pipeline at peak") {
 }
 
 TEST_CASE("Least bytes of transfers") {
-  using plan::Collective;
+  using program::Collective;
   // Eight ranks in a domain; 450 GB/s inside, 50 GB/s across; the switch inside adds.
   PricedMachine h100("dgx-h100", "h100-sxm5-80gb");
-  const auto least = [&](const plan::Transfer& t) { return h100.pricer.least_bytes(t); };
+  const auto least = [&](const program::Transfer& t) { return h100.pricer.least_bytes(t); };
   CHECK(least(transfer(Collective::all_gather, 8, 1, 800)).inside == 700);
   CHECK(least(transfer(Collective::all_reduce, 8, 1, 800)).inside == 800);
   // 32 ranks of four domains: a domain lacks three quarters, which its eight links share.

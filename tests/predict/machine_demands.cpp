@@ -37,7 +37,7 @@ class Cluster {
     return found == all.end() ? nullptr : &*found;
   }
   // 0 where the unit is not taken.
-  double share(const std::string& name, const plan::Work& work, bool at_receiver = false) {
+  double share(const std::string& name, const program::Work& work, bool at_receiver = false) {
     for (const UnitDemand& demand : demands_->of(work, k_millisecond))
       if (demands_->units()[demand.unit].name == name && demand.at_receiver == at_receiver) return demand.amount;
     return 0.0;
@@ -51,9 +51,9 @@ class Cluster {
   std::unique_ptr<MachineDemands> demands_;
 };
 
-plan::Transfer over(plan::Collective collective, std::int64_t ranks, std::int64_t stride, double bytes) {
+program::Transfer over(program::Collective collective, std::int64_t ranks, std::int64_t stride, double bytes) {
   return {
-      .collective = collective, .group = {.axis = plan::Axis::data, .size = ranks, .stride = stride}, .bytes = bytes};
+      .collective = collective, .group = {.axis = program::Axis::data, .size = ranks, .stride = stride}, .bytes = bytes};
 }
 
 }  // namespace
@@ -61,12 +61,12 @@ plan::Transfer over(plan::Collective collective, std::int64_t ranks, std::int64_
 TEST_CASE("Shares of links: bytes over price and stated bandwidth", "[predict][sharing]") {
   Cluster dgx("{file: dgx-h100, nodes: 16}");
   // Inside: 7/8 of 400 MB in 1 ms are 350 GB/s of 450, both ways, and no adapter.
-  const plan::Transfer inside = over(plan::Collective::all_gather, 8, 1, 400e6);
+  const program::Transfer inside = over(program::Collective::all_gather, 8, 1, 400e6);
   CHECK(dgx.share("intra out", inside) == Approx(350.0 / 450));
   CHECK(dgx.share("intra in", inside) == Approx(350.0 / 450));
   CHECK(dgx.share("inter out", inside) == 0.0);
   // One rank in each of 16 nodes: 2 x 15/16 of 16 MB are 30 GB/s of its own adapter's 50.
-  const plan::Transfer across = over(plan::Collective::all_reduce, 16, 8, 16e6);
+  const program::Transfer across = over(program::Collective::all_reduce, 16, 8, 16e6);
   REQUIRE(dgx.unit("inter out") != nullptr);
   CHECK(dgx.unit("inter out")->ranks == 1);
   CHECK(dgx.unit("inter out")->capacity == Approx(50e9));
@@ -74,11 +74,11 @@ TEST_CASE("Shares of links: bytes over price and stated bandwidth", "[predict][s
   CHECK(dgx.share("intra out", across) == 0.0);
   // Over whole nodes: of 128 ranks 8 in each, the adapters carry an eighth: 2 x 15/16 x 80 MB / 8 = 18.75 MB; the ports
   // inside the rest of 2 x 127/128 x 80 MB.
-  const plan::Transfer both = over(plan::Collective::all_reduce, 128, 1, 80e6);
+  const program::Transfer both = over(program::Collective::all_reduce, 128, 1, 80e6);
   CHECK(dgx.share("inter in", both) == Approx(18.75 / 50));
   CHECK(dgx.share("intra in", both) == Approx((2.0 * 127 / 128 * 80 - 18.75) / 450));
   // A price that beat the link would still take no more than all of it.
-  CHECK(dgx.share("intra out", over(plan::Collective::all_gather, 8, 1, 4e9)) == 1.0);
+  CHECK(dgx.share("intra out", over(program::Collective::all_gather, 8, 1, 4e9)) == 1.0);
 }
 
 TEST_CASE("Four adapters for eight ranks: one for every two", "[predict][sharing]") {
@@ -87,8 +87,8 @@ TEST_CASE("Four adapters for eight ranks: one for every two", "[predict][sharing
   CHECK(four.unit("inter out")->ranks == 2);
   CHECK(four.unit("inter out")->capacity == Approx(50e9));
   // 2 x 1/2 of 20 MB are 20 of 50 GB/s; a rank never counts on more than its half.
-  CHECK(four.share("inter out", over(plan::Collective::all_reduce, 2, 8, 20e6)) == Approx(0.4));
-  CHECK(four.share("inter out", over(plan::Collective::all_reduce, 2, 8, 40e6)) == Approx(0.5));
+  CHECK(four.share("inter out", over(program::Collective::all_reduce, 2, 8, 20e6)) == Approx(0.4));
+  CHECK(four.share("inter out", over(program::Collective::all_reduce, 2, 8, 40e6)) == Approx(0.5));
   // Three for eight have no even split: all ranks share all three. Tapered to a half, so do the adapters.
   Cluster three("{file: dgx-h100, nodes: 2, inter: {nics_per_node: 3, oversubscription: 2}}");
   CHECK(three.unit("inter out")->ranks == 8);
@@ -103,13 +103,13 @@ TEST_CASE("Nodes of one accelerator share nothing but their adapters", "[predict
   CHECK(nodes.unit("inter out")->ranks == 1);
   CHECK(nodes.unit("inter out")->capacity == Approx(25e9));
   // 2 x 3/4 of 10 MB in 1 ms are 15 GB/s; nothing is added in a switch on the way.
-  CHECK(nodes.share("inter out", over(plan::Collective::all_reduce, 4, 1, 10e6)) == Approx(0.6));
+  CHECK(nodes.share("inter out", over(program::Collective::all_reduce, 4, 1, 10e6)) == Approx(0.6));
 }
 
 TEST_CASE("A message leaves at one end and arrives at the other", "[predict][sharing]") {
   Cluster dgx("{file: dgx-h100, nodes: 2}");
   // 25 MB in 1 ms: half an adapter. Memory: read here, written there, 25 GB/s of 3.35 TB/s. 2 of 132 multiprocessors.
-  const plan::Transfer message = over(plan::Collective::send, 2, 8, 25e6);
+  const program::Transfer message = over(program::Collective::send, 2, 8, 25e6);
   CHECK(dgx.share("inter out", message) == Approx(0.5));
   CHECK(dgx.share("inter out", message, true) == 0.0);
   CHECK(dgx.share("inter in", message, true) == Approx(0.5));
@@ -119,7 +119,7 @@ TEST_CASE("A message leaves at one end and arrives at the other", "[predict][sha
     CHECK(dgx.share("multiprocessors", message, at_receiver) == Approx(2.0 / 132));
   }
   // A collective holds 16 and passes what it sends twice through memory.
-  const plan::Transfer inside = over(plan::Collective::all_gather, 8, 1, 400e6);
+  const program::Transfer inside = over(program::Collective::all_gather, 8, 1, 400e6);
   CHECK(dgx.share("multiprocessors", inside) == Approx(16.0 / 132));
   CHECK(dgx.share("memory bandwidth", inside) == Approx(2 * 350e9 / dgx.unit("memory bandwidth")->capacity));
 }
@@ -130,7 +130,7 @@ TEST_CASE("Copies take the host link, and memory on both sides", "[predict][shar
   REQUIRE(link != nullptr);
   REQUIRE(link->ranks == 1);
   // 11 MB in 1 ms.
-  const plan::Copy away{.lane = plan::Lane::to_host, .bytes = 11e6};
+  const program::Copy away{.lane = program::Lane::to_host, .bytes = 11e6};
   CHECK(dgx.share("host link out", away) == Approx(11e9 / link->capacity));
   CHECK(dgx.share("host link in", away) == 0.0);
   CHECK(dgx.share("memory bandwidth", away) == Approx(11e9 / dgx.unit("memory bandwidth")->capacity));
@@ -144,18 +144,18 @@ TEST_CASE("Cards under two PCIe switches share what leads out of their switch", 
   Cluster cards("{file: pcie-8x-l20}");
   REQUIRE(cards.unit("intra switch in") != nullptr);
   CHECK(cards.unit("intra switch in")->ranks == 4);
-  const plan::Transfer all = over(plan::Collective::all_gather, 8, 1, 16e6);
+  const program::Transfer all = over(program::Collective::all_gather, 8, 1, 16e6);
   CHECK(cards.share("intra in", all) == Approx(14.0 / 25));
   CHECK(cards.share("intra switch in", all) == Approx(2.0 / 25));
   // Under one switch nothing leaves it.
-  CHECK(cards.share("intra switch in", over(plan::Collective::all_gather, 4, 1, 16e6)) == 0.0);
+  CHECK(cards.share("intra switch in", over(program::Collective::all_gather, 4, 1, 16e6)) == 0.0);
   // Copies to the host share its link among the four: 5 GB/s of 25.
   CHECK(cards.unit("host link out")->ranks == 4);
-  CHECK(cards.share("host link out", plan::Copy{.lane = plan::Lane::to_host, .bytes = 5e6}) == Approx(0.2));
+  CHECK(cards.share("host link out", program::Copy{.lane = program::Lane::to_host, .bytes = 5e6}) == Approx(0.2));
 }
 
 TEST_CASE("Each kind of sharing alone", "[predict][sharing]") {
-  const plan::Transfer inside = over(plan::Collective::all_gather, 8, 1, 400e6);
+  const program::Transfer inside = over(program::Collective::all_gather, 8, 1, 400e6);
   Cluster links("{file: dgx-h100, nodes: 2}", {.contention = true, .interference = false});
   CHECK(links.unit("memory bandwidth") == nullptr);
   CHECK(links.share("intra out", inside) > 0.0);

@@ -9,12 +9,12 @@ using predict::Matrix;
 
 namespace {
 
-constexpr std::size_t k_compute = static_cast<std::size_t>(plan::Stream::compute);
-constexpr std::size_t k_data = static_cast<std::size_t>(plan::Stream::data);
+constexpr std::size_t k_compute = static_cast<std::size_t>(program::Stream::compute);
+constexpr std::size_t k_data = static_cast<std::size_t>(program::Stream::data);
 
 // Over some streams; of every row some entries, the rest "never"; the diagonal always, as for streams.
 Matrix random_matrix(core::Random& random) {
-  Matrix matrix(static_cast<predict::StreamSet>(random.below(std::uint64_t{1} << plan::k_streams)));
+  Matrix matrix(static_cast<predict::StreamSet>(random.below(std::uint64_t{1} << program::k_streams)));
   for (std::size_t i = 0; i < matrix.size(); ++i)
     for (std::size_t j = 0; j < matrix.size(); ++j)
       if (i == j || random.below(3) == 0) matrix.entry(i, j) = static_cast<core::Picoseconds>(random.below(1000));
@@ -23,9 +23,9 @@ Matrix random_matrix(core::Random& random) {
 // What its definition says, with the identity written out.
 Frontiers by_definition(const Matrix& matrix, const Frontiers& x) {
   Frontiers result;
-  for (std::size_t i = 0; i < plan::k_streams; ++i) {
+  for (std::size_t i = 0; i < program::k_streams; ++i) {
     result[i] = core::k_never;
-    for (std::size_t j = 0; j < plan::k_streams; ++j) result[i] = std::max(result[i], matrix.weight(i, j) + x[j]);
+    for (std::size_t j = 0; j < program::k_streams; ++j) result[i] = std::max(result[i], matrix.weight(i, j) + x[j]);
   }
   return result;
 }
@@ -35,8 +35,8 @@ Frontiers random_frontiers(core::Random& random) {
   return x;
 }
 bool same(const Matrix& a, const Matrix& b) {
-  for (std::size_t i = 0; i < plan::k_streams; ++i)
-    for (std::size_t j = 0; j < plan::k_streams; ++j) {
+  for (std::size_t i = 0; i < program::k_streams; ++i)
+    for (std::size_t j = 0; j < program::k_streams; ++j) {
       const bool never = a.weight(i, j) < core::k_never / 2 && b.weight(i, j) < core::k_never / 2;
       if (!never && a.weight(i, j) != b.weight(i, j)) return false;
     }
@@ -96,8 +96,8 @@ TEST_CASE("Never stays never, however long the product") {
   Matrix slow(predict::set_of(k_compute) | predict::set_of(k_data));
   slow.entry(0, 0) = core::Picoseconds{1} << 40;
   const Matrix many = predict::power(slow, 1 << 20);
-  for (std::size_t i = 0; i < plan::k_streams; ++i)
-    for (std::size_t j = 0; j < plan::k_streams; ++j)
+  for (std::size_t i = 0; i < program::k_streams; ++i)
+    for (std::size_t j = 0; j < program::k_streams; ++j)
       if (i != j) REQUIRE(many.weight(i, j) <= core::k_never / 2);
   REQUIRE(many.weight(k_compute, k_compute) == core::Picoseconds{1} << 60);
 }

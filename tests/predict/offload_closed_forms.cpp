@@ -8,8 +8,8 @@ using namespace cairn;
 using namespace cairn::testing;
 using core::Picoseconds;
 using plan::Home;
-using plan::Lane;
 using plan::Sharded;
+using program::Lane;
 
 namespace {
 
@@ -19,7 +19,7 @@ constexpr double k_psi = k_layer_parameters * k_layers;
 struct Plan {
   ir::Model model = two_products({.layers = k_layers});
   plan::Lowering lowering{model, 8, mixed_precision()};
-  const plan::Program& of(const plan::Strategy& strategy) { return lowering.lower(strategy); }
+  const program::Program& of(const plan::Strategy& strategy) { return lowering.lower(strategy); }
 };
 
 // Copies over the host link, drives and the host's update as stated, for each piece of work; computation by `compute`.
@@ -34,10 +34,10 @@ StatedPricer lane_prices(const Lanes& lanes) {
   pricer.of_shard = [lanes](const ir::Shard& shard) {
     return shard.op->name == "fc1" || shard.op->name == "fc1.input_gradient" ? lanes.compute : 0;
   };
-  pricer.of_copy = [lanes](const plan::Copy& copy) {
+  pricer.of_copy = [lanes](const program::Copy& copy) {
     return copy.lane == Lane::to_device || copy.lane == Lane::to_host ? lanes.link : lanes.drives;
   };
-  pricer.of_processor = [lanes](const plan::OnProcessor&) { return lanes.host; };
+  pricer.of_processor = [lanes](const program::OnProcessor&) { return lanes.host; };
   return pricer;
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("an optimizer on the host: 4 bytes per parameter over the link, 2 on t
     plan::Strategy strategy = on_ranks(ranks, k_layers);
     strategy.sharded = Sharded::gradients;
     strategy.offload.optimizer = Home::host;
-    const plan::Program& program = plan.of(strategy);
+    const program::Program& program = plan.of(strategy);
     const auto n = static_cast<double>(ranks);
     CHECK(copied_bytes(program, Lane::to_host) == 2.0 * k_psi / n);
     CHECK(copied_bytes(program, Lane::to_device) == 2.0 * k_psi / n);
@@ -84,8 +84,8 @@ TEST_CASE("parameters go back while the next subgroup is updated closed_form") {
   strategy.offload.subgroup_elements = k_layer_parameters;
   const auto time = [&](Picoseconds host, Picoseconds up) {
     StatedPricer pricer;
-    pricer.of_processor = [host](const plan::OnProcessor&) { return host; };
-    pricer.of_copy = [up](const plan::Copy& copy) { return copy.lane == Lane::to_device ? up : 0; };
+    pricer.of_processor = [host](const program::OnProcessor&) { return host; };
+    pricer.of_copy = [up](const program::Copy& copy) { return copy.lane == Lane::to_device ? up : 0; };
     return step_time(plan.of(strategy), pricer);
   };
   CHECK(time(30, 10) == k_layers * 30 + 10);
@@ -120,7 +120,7 @@ TEST_CASE("efficiency over slow memory is ait bw / (ait bw + peak), and the thre
   strategy.bucket_bytes = 2.0 * k_layer_parameters;
   strategy.offload.parameters = Home::host;
   strategy.offload.optimizer = Home::host;
-  const plan::Program& program = plan.of(strategy);
+  const program::Program& program = plan.of(strategy);
   for (const double bandwidth : {1e9, 70e9, 1e12}) {
     StatedPricer pricer;
     double flops = 0.0;
@@ -128,10 +128,12 @@ TEST_CASE("efficiency over slow memory is ait bw / (ait bw + peak), and the thre
     pricer.of_shard = [](const ir::Shard& shard) {
       return shard.op->kind == ir::Kind::contraction ? core::to_picoseconds(1e3 * ir::flops(shard) / k_peak) : 0;
     };
-    pricer.of_copy = [bandwidth](const plan::Copy& copy) { return core::to_picoseconds(1e3 * copy.bytes / bandwidth); };
-    for (const plan::Pass* pass : predict::passes_of(program, 0))
-      for (const plan::BlockRun& run : pass->runs)
-        for (const plan::Work& work : run.block->works)
+    pricer.of_copy = [bandwidth](const program::Copy& copy) {
+      return core::to_picoseconds(1e3 * copy.bytes / bandwidth);
+    };
+    for (const program::Pass* pass : predict::passes_of(program, 0))
+      for (const program::BlockRun& run : pass->runs)
+        for (const program::Work& work : run.block->works)
           if (const auto* shard = std::get_if<ir::Shard>(&work);
               shard != nullptr && shard->op->kind == ir::Kind::contraction)
             flops += static_cast<double>(run.count) * ir::flops(*shard);
@@ -165,7 +167,7 @@ TEST_CASE(
   strategy.offload = {.optimizer = Home::host, .parameters = Home::host, .gradients_in_place = true};
   for (std::int64_t stay = 0; stay <= k_layers; ++stay) {
     strategy.offload.resident_units = stay;
-    const plan::Program& program = plan.of(strategy);
+    const program::Program& program = plan.of(strategy);
     const auto c = static_cast<double>(stay);
     CHECK(program.stage(0).host_bytes == 14.0 * k_psi);
     CHECK(held_bytes(program.stage(0)) == 2.0 * k_layer_parameters * c);
@@ -189,9 +191,9 @@ TEST_CASE("sharing the update between host and device: the best interval is the 
     const Picoseconds parameters = 10;
     const Picoseconds device = 5;
     StatedPricer pricer;
-    pricer.of_processor = [=](const plan::OnProcessor&) { return host; };
+    pricer.of_processor = [=](const program::OnProcessor&) { return host; };
     pricer.of_shard = [=](const ir::Shard& shard) { return shard.op->name == "update" ? device : 0; };
-    pricer.of_copy = [=](const plan::Copy& copy) {
+    pricer.of_copy = [=](const program::Copy& copy) {
       if (copy.bytes == 12.0 * k_layer_parameters) return state;
       return copy.lane == Lane::to_device ? parameters : 0;
     };
@@ -234,7 +236,7 @@ TEST_CASE("a window of units on the device: two of five are 60 percent less clos
   plan::Strategy strategy = on_ranks(1, k_layers);
   strategy.offload.parameters = Home::host;
   const auto parameters = [&] {
-    return predict::stage_memory(plan.of(strategy), 0).at_peak[static_cast<std::size_t>(plan::Category::parameters)];
+    return predict::stage_memory(plan.of(strategy), 0).at_peak[static_cast<std::size_t>(program::Category::parameters)];
   };
   CHECK(parameters() == 0.4 * 2.0 * k_psi);
   // Copies of h hide behind units of T >= h, but for the first and the updated parameters going home.
@@ -253,7 +255,7 @@ TEST_CASE("saved activations leave after forward and come back one unit ahead cl
   // Forward: every copy beside the next unit. The last leaves in 100 and comes back in 100, exposed; then one comes
   // beside each unit.
   CHECK(step_time(plan.of(strategy), pricer) == 2 * k_layers * 100 + 100 + 100);
-  CHECK(predict::stage_memory(plan.of(strategy), 0).at_peak[static_cast<std::size_t>(plan::Category::activations)] <=
+  CHECK(predict::stage_memory(plan.of(strategy), 0).at_peak[static_cast<std::size_t>(program::Category::activations)] <=
         2.0 * saved);
 }
 

@@ -44,12 +44,12 @@ TEST_CASE("A pass of many layers is refused before its matrix is multiplied out 
 TEST_CASE("Shares of a price whose product with a share's number is beyond 64 bits add up to it") {
   constexpr Picoseconds k_price = (Picoseconds{1} << 60) + 7;
   StatedPricer pricer;
-  pricer.of_transfer = [](const plan::Transfer&) { return k_price; };
+  pricer.of_transfer = [](const program::Transfer&) { return k_price; };
   predict::PriceTable table(pricer);
-  plan::Block block;
+  program::Block block;
   constexpr std::int32_t k_parts = 1000;
   for (std::int32_t part = 0; part < k_parts; ++part) {
-    plan::Transfer transfer;
+    program::Transfer transfer;
     transfer.part = part;
     transfer.parts = k_parts;
     block.works.emplace_back(transfer);

@@ -31,11 +31,12 @@ class Priced {
         calibration_(cost::load_calibration(shipped(), calibration)),
         pricer_(calibration_, machine_.accelerator.value, machine_.network, host_) {}
 
-  double microseconds(plan::Collective collective, std::int64_t size, std::int64_t stride, double bytes = k_tensor) {
+  double microseconds(program::Collective collective, std::int64_t size, std::int64_t stride, double bytes = k_tensor) {
     return 1e6 * pricer_.transfer_time(transfer(collective, size, stride, bytes)).total_s;
   }
   CostPricer& pricer() { return pricer_; }
-  static plan::Transfer transfer(plan::Collective collective, std::int64_t size, std::int64_t stride, double bytes) {
+  static program::Transfer transfer(program::Collective collective, std::int64_t size, std::int64_t stride,
+                                    double bytes) {
     return {.collective = collective, .group = {.size = size, .stride = stride}, .bytes = bytes};
   }
 
@@ -46,7 +47,7 @@ class Priced {
   CostPricer pricer_;
 };
 
-using plan::Collective;
+using program::Collective;
 
 }  // namespace
 
@@ -72,7 +73,7 @@ TEST_CASE("eight cards under two PCIe switches", "[predict][routes]") {
   CHECK(sockets.microseconds(Collective::all_reduce, 4, 1) == Approx(7500 + 6 * 1.9));
   // No price is below its floor.
   for (const std::int64_t stride : {1, 2, 4}) {
-    const plan::Transfer pair = Priced::transfer(Collective::all_reduce, 2, stride, k_tensor);
+    const program::Transfer pair = Priced::transfer(Collective::all_reduce, 2, stride, k_tensor);
     CHECK(server.pricer().transfer_time(pair).total_s >= server.pricer().transfer_floor_s(pair));
   }
 }
@@ -100,7 +101,7 @@ TEST_CASE("nodes of one accelerator: their network is priced as one between node
     Priced nodes(cluster, "p100-pcie-16gb");
     CHECK(nodes.microseconds(Collective::all_reduce, 4, 1) == Approx(150e6 / 8e3 + 4 * 3.5));
     CHECK(nodes.microseconds(Collective::send, 2, 1) == Approx(100e6 / 8e3 + 3.5));
-    const plan::Transfer gather = Priced::transfer(Collective::all_gather, 4, 1, k_tensor);
+    const program::Transfer gather = Priced::transfer(Collective::all_gather, 4, 1, k_tensor);
     CHECK(nodes.pricer().sent(gather).scale_up == 0.0);
     CHECK(nodes.pricer().sent(gather).scale_out == Approx(75e6));
   }

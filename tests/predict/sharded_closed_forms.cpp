@@ -36,8 +36,8 @@ StatedPricer unit_prices(Picoseconds compute, Picoseconds gather, Picoseconds re
   pricer.of_shard = [compute](const ir::Shard& shard) {
     return shard.op->name == "fc1" || shard.op->name == "fc1.input_gradient" ? compute : 0;
   };
-  pricer.of_transfer = [gather, reduce](const plan::Transfer& transfer) {
-    return transfer.collective == plan::Collective::all_gather ? gather : reduce;
+  pricer.of_transfer = [gather, reduce](const program::Transfer& transfer) {
+    return transfer.collective == program::Collective::all_gather ? gather : reduce;
   };
   return pricer;
 }
@@ -82,7 +82,7 @@ TEST_CASE("volumes of sharded parameters: 3 psi over all ranks, the replicated v
   const ir::Model model = two_products({.layers = k_layers});
   plan::Lowering lowering(model, 8, mixed_precision());
   const auto sent = [&](const plan::Strategy& strategy) {
-    return sent_bytes(lowering.lower(strategy), plan::Axis::data);
+    return sent_bytes(lowering.lower(strategy), program::Axis::data);
   };
   for (const std::int64_t ranks : {2, 4, 8}) {
     const auto w = static_cast<double>(ranks);
@@ -150,18 +150,18 @@ TEST_CASE("gathered parameters are held one unit longer for every unit ahead clo
   const ir::Model model = two_products({.layers = k_layers});
   plan::Lowering lowering(model, 1, mixed_precision());
   plan::Strategy strategy = fully_sharded(4, k_layers);
-  const auto category = [&](plan::Category which) {
+  const auto category = [&](program::Category which) {
     return predict::stage_memory(lowering.lower(strategy), 0).at_peak[static_cast<std::size_t>(which)];
   };
   for (const std::int64_t ahead : {0, 1, 2}) {
     strategy.prefetch = ahead;
     const auto units = static_cast<double>(ahead + 1);
-    CHECK(category(plan::Category::parameters) == 2.0 * k_layer_parameters * (k_layers / k_ranks + units));
+    CHECK(category(program::Category::parameters) == 2.0 * k_layer_parameters * (k_layers / k_ranks + units));
     // A unit's gradients, and those of the one before while they are on their way.
-    CHECK(category(plan::Category::gradients) == 2.0 * k_layer_parameters * (k_layers / k_ranks + 2.0));
+    CHECK(category(program::Category::gradients) == 2.0 * k_layer_parameters * (k_layers / k_ranks + 2.0));
   }
   strategy.reshard_after_forward = false;
-  CHECK(category(plan::Category::parameters) == 2.0 * k_layer_parameters * (k_layers / k_ranks + k_layers));
+  CHECK(category(program::Category::parameters) == 2.0 * k_layer_parameters * (k_layers / k_ranks + k_layers));
 }
 
 TEST_CASE("settings of sharding and offload that contradict each other") {

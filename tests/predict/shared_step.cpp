@@ -7,7 +7,7 @@
 
 using namespace cairn;
 using namespace cairn::testing;
-using plan::Stream;
+using program::Stream;
 
 namespace {
 
@@ -16,7 +16,7 @@ StatedDemands by_price(std::vector<predict::SharedUnit> units,
                        std::map<core::Picoseconds, predict::UnitDemands> demands) {
   StatedDemands result;
   result.all = std::move(units);
-  result.of_work = [demands = std::move(demands)](const plan::Work&, core::Picoseconds price) {
+  result.of_work = [demands = std::move(demands)](const program::Work&, core::Picoseconds price) {
     const auto known = demands.find(price);
     return known == demands.end() ? predict::UnitDemands{} : known->second;
   };
@@ -35,11 +35,11 @@ predict::EventResult beside(core::Picoseconds first, core::Picoseconds second, S
 }
 
 // Transfers of one label take `amount` of unit 0, messages on the side said.
-StatedDemands of_axis(plan::Axis axis, double amount, std::int64_t ranks, bool at_receiver = false) {
+StatedDemands of_axis(program::Axis axis, double amount, std::int64_t ranks, bool at_receiver = false) {
   StatedDemands result;
   result.all = {unit(ranks)};
-  result.of_work = [=](const plan::Work& work, core::Picoseconds) -> predict::UnitDemands {
-    const auto* transfer = std::get_if<plan::Transfer>(&work);
+  result.of_work = [=](const program::Work& work, core::Picoseconds) -> predict::UnitDemands {
+    const auto* transfer = std::get_if<program::Transfer>(&work);
     if (transfer == nullptr || transfer->group.axis != axis) return {};
     return {{.unit = 0, .at_receiver = at_receiver, .amount = amount}};
   };
@@ -123,21 +123,21 @@ TEST_CASE("Two groups share the adapters of a node with 4 for 8 ranks") {
   s.data = 4;
   s.schedule = "gpipe";
   s.stage_layers = {1, 1};
-  s.order = {plan::Axis::pipeline, plan::Axis::tensor, plan::Axis::context, plan::Axis::data};
-  Timed timed(model, s, {.kernels = kernels_of_100(7), .transfers = {{plan::Axis::data, 1000}}});
+  s.order = {program::Axis::pipeline, program::Axis::tensor, program::Axis::context, program::Axis::data};
+  Timed timed(model, s, {.kernels = kernels_of_100(7), .transfers = {{program::Axis::data, 1000}}});
   REQUIRE(timed.event().makespan.time == 2200 + 7);
-  StatedDemands shared = of_axis(plan::Axis::data, 0.8, 2);
+  StatedDemands shared = of_axis(program::Axis::data, 0.8, 2);
   CHECK(timed.event_with(shared).makespan.time == 2560 + 7);
   // Priced as if all ranks sent at once, half an adapter each: nothing changes.
-  StatedDemands half = of_axis(plan::Axis::data, 0.5, 2);
+  StatedDemands half = of_axis(program::Axis::data, 0.5, 2);
   CHECK(timed.event_with(half).makespan.time == 2200 + 7);
   // An adapter each: nothing is shared.
-  StatedDemands own = of_axis(plan::Axis::data, 0.8, 1);
+  StatedDemands own = of_axis(program::Axis::data, 0.8, 1);
   CHECK(timed.event_with(own).makespan.time == 2200 + 7);
   // With the stages on ranks 0-3 and 4-7, two replicas of one stage share an adapter and take 1.6 of it: 1.6 times as
   // long, for as long as there are two.
-  s.order = {plan::Axis::tensor, plan::Axis::context, plan::Axis::data, plan::Axis::pipeline};
-  Timed blocks(model, s, {.kernels = kernels_of_100(7), .transfers = {{plan::Axis::data, 1000}}});
+  s.order = {program::Axis::tensor, program::Axis::context, program::Axis::data, program::Axis::pipeline};
+  Timed blocks(model, s, {.kernels = kernels_of_100(7), .transfers = {{program::Axis::data, 1000}}});
   CHECK(blocks.event_with(shared).makespan.time == 1200 + 1600 + 7);
 }
 
@@ -150,9 +150,9 @@ TEST_CASE("Messages are counted where they are received") {
   s.data = 2;
   s.schedule = "gpipe";
   s.stage_layers = {1, 1};
-  Timed timed(model, s, {.kernels = kernels_of_100(7), .transfers = {{plan::Axis::pipeline, 100}}});
+  Timed timed(model, s, {.kernels = kernels_of_100(7), .transfers = {{program::Axis::pipeline, 100}}});
   REQUIRE(timed.event().makespan.time == 1400 + 7);
-  StatedDemands received = of_axis(plan::Axis::pipeline, 0.75, 2, true);
+  StatedDemands received = of_axis(program::Axis::pipeline, 0.75, 2, true);
   const predict::EventResult result = timed.event_with(received);
   CHECK(result.makespan.time == 1500 + 7);
   // Used by stage 1 forward and by stage 0 backward, 150 each.
@@ -168,8 +168,8 @@ TEST_CASE("A slow rank's transfers are shared with those of the others they meet
   plan::Strategy s;
   s.stage_layers = {1};
   s.tensor = 2;
-  Timed timed(model, s, {.kernels = kernels_of_100(7), .transfers = {{plan::Axis::tensor, 10}}});
-  StatedDemands demands = of_axis(plan::Axis::tensor, 0.75, 2);
+  Timed timed(model, s, {.kernels = kernels_of_100(7), .transfers = {{program::Axis::tensor, 10}}});
+  StatedDemands demands = of_axis(program::Axis::tensor, 0.75, 2);
   const predict::SlowRank slow{.rank = 1, .speed = 0.5, .until = 150};
   const predict::EventResult result = timed.event_with(demands, {slow});
   CHECK(result.actors == 2);

@@ -12,7 +12,7 @@ using namespace cairn::testing;
 
 namespace {
 
-constexpr auto k_dp_label = static_cast<std::size_t>(plan::Axis::data);
+constexpr auto k_dp_label = static_cast<std::size_t>(program::Axis::data);
 constexpr double k_parameter_bytes = 2.0;  // and 4 of a gradient
 constexpr double k_gradient_bytes = 4.0;
 // 8 tokens, 8 wide, 16 inside, 2 bytes: a forward keeps x, 128 bytes, and what is inside, 256.
@@ -27,9 +27,9 @@ plan::Strategy side_by_side(const char* kind, std::int64_t data, std::vector<std
   return s;
 }
 
-Prices exchanges_of_50() { return {.kernels = kernels_of_100(), .transfers = {{plan::Axis::data, 50}}}; }
+Prices exchanges_of_50() { return {.kernels = kernels_of_100(), .transfers = {{program::Axis::data, 50}}}; }
 
-double peak_above_resident(const plan::Program& program, std::int32_t stage = 0) {
+double peak_above_resident(const program::Program& program, std::int32_t stage = 0) {
   return predict::stage_memory(program, stage).allocated_peak -
          held_bytes(program.stage(static_cast<std::size_t>(stage)));
 }
@@ -52,8 +52,8 @@ TEST_CASE("Layers gathered once a pass: one device, two chunks, two micro-batche
   REQUIRE(parts.exposed[k_dp_label] == 100);  // the first gather and the last reduction
 
   // One of two ranks sends half of what it gathers, four times, and of what it reduces, twice.
-  const plan::Program& program = timed.program();
-  REQUIRE(sent_bytes(program, plan::Axis::data) ==
+  const program::Program& program = timed.program();
+  REQUIRE(sent_bytes(program, program::Axis::data) ==
           (4 * k_parameter_bytes + 2 * k_gradient_bytes) * k_layer_parameters / 2);
   // Held throughout: half of the parameters, gradients and 12 bytes of state.
   REQUIRE(held_bytes(program.stage(0)) == (k_parameter_bytes + k_gradient_bytes + 12.0) * k_layer_parameters);
@@ -76,7 +76,7 @@ TEST_CASE("A single copy has nothing to exchange") {
     INFO(kind);
     REQUIRE(timed.analytic().time == 4 * 2 * 600);
     REQUIRE(timed.event().makespan.time == 4 * 2 * 600);
-    REQUIRE(sent_bytes(timed.program(), plan::Axis::data) == 0.0);
+    REQUIRE(sent_bytes(timed.program(), program::Axis::data) == 0.0);
     REQUIRE(held_bytes(timed.program().stage(0)) == 2 * (2.0 + 4.0 + 12.0) * k_layer_parameters);
   }
 }
@@ -91,7 +91,7 @@ TEST_CASE("Split backwards over sharded parameters: two stages, two micro-batche
   Timed timed(model, s, exchanges_of_50());
   REQUIRE(timed.analytic().time == 1700);
   REQUIRE(timed.event().makespan.time == 1700);
-  REQUIRE(sent_bytes(timed.program(), plan::Axis::data) ==
+  REQUIRE(sent_bytes(timed.program(), program::Axis::data) ==
           (2 * k_parameter_bytes + k_gradient_bytes) * k_layer_parameters / 2);
   // A shard to each of two ranks of four, its gradients summed over the two that hold the same one: another transfer.
   s.data = 4;
@@ -104,7 +104,7 @@ TEST_CASE("Split backwards over sharded parameters: two stages, two micro-batche
   s.overlap_parameter_gather = true;
   Timed gathered(model, s, exchanges_of_50());
   REQUIRE(gathered.analytic().time == 1750);
-  REQUIRE(sent_bytes(gathered.program(), plan::Axis::data) == sent_bytes(hybrid.program(), plan::Axis::data));
+  REQUIRE(sent_bytes(gathered.program(), program::Axis::data) == sent_bytes(hybrid.program(), program::Axis::data));
 }
 
 TEST_CASE("What lives longest waits on the host: two stages, two chunks, four micro-batches") {
@@ -116,7 +116,7 @@ TEST_CASE("What lives longest waits on the host: two stages, two chunks, four mi
   s.pipeline = 2;
   s.chunks = 2;
   plan::Lowering lowering(model, 8, {});
-  const plan::Program& program = lowering.lower(s);
+  const program::Program& program = lowering.lower(s);
   const std::vector<double> expected{3,
                                      6,
                                      6 /* 1 leaves */,
@@ -143,13 +143,13 @@ TEST_CASE("What lives longest waits on the host: two stages, two chunks, four mi
                                      0};
   std::vector<double> seen;
   double held = 0.0;
-  for (const plan::PassOrder::Entry& entry : program.row(0)) {
+  for (const program::PassOrder::Entry& entry : program.row(0)) {
     held += program.pass(0, entry.slot).profile.delta;
     seen.push_back(held / k_set);
   }
   REQUIRE(seen == expected);
-  REQUIRE(copied_bytes(program, plan::Lane::to_host) == 2 * 3 * k_set);
-  REQUIRE(copied_bytes(program, plan::Lane::to_device) == 2 * 3 * k_set);
+  REQUIRE(copied_bytes(program, program::Lane::to_host) == 2 * 3 * k_set);
+  REQUIRE(copied_bytes(program, program::Lane::to_device) == 2 * 3 * k_set);
   // The second leaves before the first is back: both lie on the host. Stage 1 runs F00 F01 F10 B10 F11 B11 F02 B00 F03
   // B01 ...: nothing of chunk 0 waits more than eight operations there.
   REQUIRE(predict::stage_memory(program, 0).host == 2 * 3 * k_set);
@@ -165,7 +165,7 @@ TEST_CASE("Copies slower than what runs beside them hold up the computation") {
     Timed timed(model, s,
                 {.kernels = kernels_of_100(),
                  .transfers = {},
-                 .copies = {{plan::Lane::to_host, copy}, {plan::Lane::to_device, copy}}});
+                 .copies = {{program::Lane::to_host, copy}, {program::Lane::to_device, copy}}});
     // The schedule's own sweep, where B11, the operation behind the second to leave, awaits the first copy as well.
     pipeline::Schedule schedule = pipeline::generate("pipeoffload", {.stages = 2, .micro_batches = 4, .chunks = 2});
     pipeline::StageTimes times(4);

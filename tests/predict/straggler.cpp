@@ -30,7 +30,7 @@ TEST_CASE("A slow rank of a tensor group delays its own kernels until they join,
   // As priced: fc1 0-100, fc2 100-200, all-reduce 200-210, backward 210-510, all-reduce 510-520 beside 510-610, update
   // 610-617.
   const ir::Model model = two_products();
-  Timed timed(model, tensor_pair(), {.kernels = kernels_of_100(7), .transfers = {{plan::Axis::tensor, 10}}});
+  Timed timed(model, tensor_pair(), {.kernels = kernels_of_100(7), .transfers = {{program::Axis::tensor, 10}}});
   REQUIRE(timed.analytic().time == 617);
   REQUIRE(timed.event().makespan.time == 617);
   // Rank 1 at half speed until 150: 75 of fc1 done, the rest by 175, fc2 by 275. The all-reduce waits: +75 for both.
@@ -41,7 +41,7 @@ TEST_CASE("A slow rank of a tensor group delays its own kernels until they join,
   const predict::Breakdown parts = timed.parts(result.last);
   REQUIRE(parts.compute == 600);
   REQUIRE(parts.bubble == 75);
-  REQUIRE(parts.exposed[static_cast<std::size_t>(plan::Axis::tensor)] == 10);
+  REQUIRE(parts.exposed[static_cast<std::size_t>(program::Axis::tensor)] == 10);
   REQUIRE(parts.optimizer == 7);
   // Slow only while the last weight gradient runs, 520 to 560: nobody joins after it, the rank alone ends 20 later.
   const predict::EventResult late = timed.event({{.rank = 1, .speed = 0.5, .from = 520, .until = 560}});
@@ -53,7 +53,7 @@ TEST_CASE("A slow rank of a tensor group delays its own kernels until they join,
 TEST_CASE("Delays of ranks that meet do not add, they overlap") {
   // Rank 0 loses 50 in fc1 (0-100 at half speed), rank 1 loses 50 in fc2 (100-200): both reach the all-reduce at 250.
   const ir::Model model = two_products();
-  Timed timed(model, tensor_pair(), {.kernels = kernels_of_100(7), .transfers = {{plan::Axis::tensor, 10}}});
+  Timed timed(model, tensor_pair(), {.kernels = kernels_of_100(7), .transfers = {{program::Axis::tensor, 10}}});
   const std::vector<SlowRank> both{{.rank = 0, .speed = 0.5, .until = 100},
                                    {.rank = 1, .speed = 0.5, .from = 100, .until = 200}};
   REQUIRE(timed.event(both).makespan.time == 617 + 50);
@@ -86,7 +86,7 @@ TEST_CASE("A slow data-parallel replica holds the others up only at the gradient
   plan::Strategy s = single();
   s.data = 4;
   s.micro_batches = 3;
-  Timed timed(model, s, {.kernels = kernels_of_100(7), .transfers = {{plan::Axis::data, 50}}});
+  Timed timed(model, s, {.kernels = kernels_of_100(7), .transfers = {{program::Axis::data, 50}}});
   REQUIRE(timed.analytic().time == 3 * 600 + 50 + 7);
   // Half speed for ever: 3600, then the reduction, then its own update at half speed.
   const predict::EventResult slow = timed.event({{.rank = 2, .speed = 0.5}});
@@ -97,7 +97,7 @@ TEST_CASE("A slow data-parallel replica holds the others up only at the gradient
   const predict::EventResult once = timed.event({{.rank = 2, .speed = 0.5, .until = 600}});
   REQUIRE(once.makespan.time == 1800 + 300 + 50 + 7);
   REQUIRE(timed.parts(once.last).bubble == 300);
-  REQUIRE(timed.parts(once.last).exposed[static_cast<std::size_t>(plan::Axis::data)] == 50);
+  REQUIRE(timed.parts(once.last).exposed[static_cast<std::size_t>(program::Axis::data)] == 50);
 }
 
 TEST_CASE("A slow pipeline stage sets the pace of the others") {
@@ -127,7 +127,7 @@ TEST_CASE("A slow rank in one tensor group of a pipeline reaches its own replica
   plan::Strategy s;
   s.tensor = s.data = s.pipeline = 2;
   s.stage_layers = {1, 1};
-  Timed timed(model, s, {.kernels = kernels_of_100(7), .transfers = {{plan::Axis::data, 30}}});
+  Timed timed(model, s, {.kernels = kernels_of_100(7), .transfers = {{program::Axis::data, 30}}});
   REQUIRE(timed.event().makespan.time == 1200 + 30 + 7);
   const predict::EventResult slow = timed.event({{.rank = 4, .speed = 0.5, .from = 200, .until = 400}});
   REQUIRE(slow.makespan.time == 1300 + 30 + 7);
@@ -178,7 +178,7 @@ TEST_CASE("Jitter: repeatable by seed, different between seeds and ranks, and of
   int kernels_run = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     const predict::EventResult result = run(seed);
-    for (const predict::Span& span : result.last.steps[static_cast<std::size_t>(plan::Stream::compute)]) {
+    for (const predict::Span& span : result.last.steps[static_cast<std::size_t>(program::Stream::compute)]) {
       if (span.start == span.end) continue;
       sum += static_cast<double>(span.end - span.start);
       seen.insert(span.end - span.start);
@@ -206,7 +206,7 @@ TEST_CASE("More ranks than are recorded at once: the one that ends last is the s
   s.micro_batches = 2;
   std::map<std::string, Picoseconds> kernels = kernels_of_100(7);
   for (auto& [name, price] : kernels) price = 100'000;
-  Timed timed(model, s, {.kernels = kernels, .transfers = {{plan::Axis::data, 50}}});
+  Timed timed(model, s, {.kernels = kernels, .transfers = {{program::Axis::data, 50}}});
   const predict::EventOptions jitter{.slow_ranks = {}, .jitter_sigma = 0.1, .seed = 3, .all_timelines = false};
   const predict::EventResult found = predict::simulate(timed.program(), timed.table(), jitter);
   predict::EventOptions recorded = jitter;

@@ -25,7 +25,7 @@ StatedPricer priced(core::Picoseconds c, core::Picoseconds m) {
                ? c * shard.box[static_cast<std::size_t>(tokens)].extent()
                : 0;
   };
-  pricer.of_transfer = [m](const plan::Transfer& transfer) {
+  pricer.of_transfer = [m](const program::Transfer& transfer) {
     return static_cast<core::Picoseconds>(transfer.bytes / k_stream_bytes * 8.0 * static_cast<double>(m));
   };
   return pricer;
@@ -53,7 +53,7 @@ core::Picoseconds makespan(const plan::Strategy& s, StatedPricer pricer) {
   plan::Lowering lowering(model, 8, {});
   predict::PriceTable prices(pricer);
   predict::Analytic analytic(prices);
-  const plan::Program& program = lowering.lower(s);
+  const program::Program& program = lowering.lower(s);
   const core::Picoseconds time = analytic.makespan(program).time;
   REQUIRE(predict::simulate(program, prices).makespan.time == time);
   return time;

@@ -14,9 +14,9 @@ namespace cairn::testing {
 using core::Picoseconds;
 
 struct Prices {
-  std::map<std::string, Picoseconds> kernels;     // by operator; others are free
-  std::map<plan::Axis, Picoseconds> transfers;    // by label; others are free
-  std::map<plan::Lane, Picoseconds> copies = {};  // likewise
+  std::map<std::string, Picoseconds> kernels;        // by operator; others are free
+  std::map<program::Axis, Picoseconds> transfers;    // by label; others are free
+  std::map<program::Lane, Picoseconds> copies = {};  // likewise
   Picoseconds per_kernel = 0;
   Picoseconds per_micro_batch = 0;
   Picoseconds per_step = 0;
@@ -37,7 +37,7 @@ class Timed {
   Timed(const ir::Model& model, const plan::Strategy& strategy, const Prices& prices)
       : lowering_(model, 8, {}), program_(lowering_.lower(strategy)), pricer_(stated(prices)), table_(pricer_) {}
 
-  const plan::Program& program() const { return program_; }
+  const program::Program& program() const { return program_; }
   predict::PriceTable& table() { return table_; }
   predict::EventResult event(std::vector<predict::SlowRank> slow = {}) {
     return predict::simulate(program_, table_, {.slow_ranks = std::move(slow)});
@@ -57,23 +57,23 @@ class Timed {
       const auto known = kernels.find(shard.op->name);
       return known == kernels.end() ? 0 : known->second;
     };
-    result.of_transfer = [transfers = prices.transfers](const plan::Transfer& transfer) {
+    result.of_transfer = [transfers = prices.transfers](const program::Transfer& transfer) {
       const auto known = transfers.find(transfer.group.axis);
       return known == transfers.end() ? 0 : known->second;
     };
-    result.of_copy = [copies = prices.copies](const plan::Copy& copy) {
+    result.of_copy = [copies = prices.copies](const program::Copy& copy) {
       const auto known = copies.find(copy.lane);
       return known == copies.end() ? 0 : known->second;
     };
-    result.of_host = [prices](plan::HostWork work) {
-      return work == plan::HostWork::per_step ? prices.per_step : prices.per_micro_batch;
+    result.of_host = [prices](program::HostWork work) {
+      return work == program::HostWork::per_step ? prices.per_step : prices.per_micro_batch;
     };
     result.per_kernel = prices.per_kernel;
     return result;
   }
 
   plan::Lowering lowering_;
-  plan::Program program_;
+  program::Program program_;
   StatedPricer pricer_;
   predict::PriceTable table_;
 };

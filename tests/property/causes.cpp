@@ -51,7 +51,8 @@ void require_adds_up(const predict::Account& account, core::Picoseconds step) {
   REQUIRE(bubble.schedule + bubble.imbalance + bubble.transfers + bubble.ranks == account.breakdown.bubble);
 }
 
-predict::Account undisturbed(const plan::Program& program, predict::PriceTable& prices, core::Picoseconds links = 0) {
+predict::Account undisturbed(const program::Program& program, predict::PriceTable& prices,
+                             core::Picoseconds links = 0) {
   predict::Analytic analytic(prices);
   return predict::account(program, prices, analytic, analytic.makespan(program), links);
 }
@@ -108,7 +109,7 @@ TEST_CASE("Causes add up under every kind of schedule") {
       plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
       if (test::contains(test::complaints([&] { (void)lowering.lower(*strategy); }), "is shared by two stages"))
         continue;  // updates within a step and parameters on two stages do not go together
-      const plan::Program& program = lowering.lower(*strategy);
+      const program::Program& program = lowering.lower(*strategy);
       RandomPricer pricer(seed, coin(random) ? 1000 : 5, random.below(4), coin(random) ? 0 : between(random, 1, 200));
       predict::PriceTable prices(pricer);
       require_adds_up(undisturbed(program, prices), predict::Analytic(prices).makespan(program).time);
@@ -187,7 +188,7 @@ TEST_CASE("Messages that nothing hides are named with the stage that sends them"
   plan::Strategy s = one_layer_each(p, m, "1f1b");
   s.stage_layers = {1, 1, 1};
   const ir::Model model = two_products({.layers = p});
-  Timed timed(model, s, {.kernels = kernels_of_100(), .transfers = {{plan::Axis::pipeline, 70}}});
+  Timed timed(model, s, {.kernels = kernels_of_100(), .transfers = {{program::Axis::pipeline, 70}}});
   const predict::Account account = undisturbed(timed.program(), timed.table());
   // Down and up again: 200 + 70 + 200 + 70 + 200, then 400 + 70 + 400 + 70 + 400; stage 0 ends last.
   REQUIRE(account.causes.limiting == 0);

@@ -12,22 +12,22 @@ using namespace cairn::testing;
 namespace {
 
 // The groups over which a stage sums dense gradients or parameters, each once.
-std::vector<plan::Group> data_groups(const plan::Program& program, std::int32_t stage) {
-  std::vector<plan::Group> result;
-  for (const plan::Pass* pass : predict::passes_of(program, stage))
-    for (const plan::BlockRun& run : pass->runs)
-      for (const plan::Work& work : run.block->works)
-        if (const auto* transfer = std::get_if<plan::Transfer>(&work);
-            transfer != nullptr && transfer->group.axis == plan::Axis::data &&
+std::vector<program::Group> data_groups(const program::Program& program, std::int32_t stage) {
+  std::vector<program::Group> result;
+  for (const program::Pass* pass : predict::passes_of(program, stage))
+    for (const program::BlockRun& run : pass->runs)
+      for (const program::Work& work : run.block->works)
+        if (const auto* transfer = std::get_if<program::Transfer>(&work);
+            transfer != nullptr && transfer->group.axis == program::Axis::data &&
             std::find(result.begin(), result.end(), transfer->group) == result.end())
           result.push_back(transfer->group);
   return result;
 }
 
 // Ranks that hold what the first rank of `stage` holds.
-std::vector<std::int64_t> holders(const plan::Program& program, std::int32_t stage) {
-  const plan::Group data = program.mesh.group(plan::Axis::data);
-  const plan::Group pipeline = program.mesh.group(plan::Axis::pipeline);
+std::vector<std::int64_t> holders(const program::Program& program, std::int32_t stage) {
+  const program::Group data = program.mesh.group(program::Axis::data);
+  const program::Group pipeline = program.mesh.group(program::Axis::pipeline);
   std::vector<std::int64_t> ranks;
   for (const std::int32_t other : program.circle(stage))
     for (std::int64_t i = 0; i < data.size; ++i) ranks.push_back(other * pipeline.stride + i * data.stride);
@@ -62,10 +62,10 @@ TEST_CASE("Copies of a stage on its mirror image: the ranks by hand") {
   const std::vector<std::pair<std::int64_t, std::int64_t>> expected{{0, 2}, {8, 2}, {4, 1}, {2, 1}};
   for (const auto& [domain, together] : expected) {
     plan::Lowering lowering(model, 8, {}, domain);
-    const plan::Program& program = lowering.lower(two_copies(2, 4, 1));
+    const program::Program& program = lowering.lower(two_copies(2, 4, 1));
     REQUIRE(holders(program, 0) == std::vector<std::int64_t>{0, 6});
     REQUIRE(holders(program, 1) == std::vector<std::int64_t>{2, 4});
-    const std::vector<plan::Group> groups = data_groups(program, 0);
+    const std::vector<program::Group> groups = data_groups(program, 0);
     REQUIRE(groups.size() == 1);
     REQUIRE(groups.front().size == 2);
     REQUIRE(groups.front().members(domain == 0 ? 8 : domain) == together);
@@ -73,9 +73,9 @@ TEST_CASE("Copies of a stage on its mirror image: the ranks by hand") {
   }
   // With dp 2 in between, stage s begins at rank 4 s: ranks 0, 2 and 12, 14; a domain of eight holds two stages.
   plan::Lowering lowering(model, 8, {}, 8);
-  const plan::Program& program = lowering.lower(two_copies(2, 4, 2));
+  const program::Program& program = lowering.lower(two_copies(2, 4, 2));
   REQUIRE(holders(program, 0) == std::vector<std::int64_t>{0, 2, 12, 14});
-  const plan::Group group = data_groups(program, 0).front();
+  const program::Group group = data_groups(program, 0).front();
   REQUIRE(group.size == 4);
   REQUIRE(group.members(8) == 2);
   REQUIRE(group.members(16) == 4);
@@ -84,7 +84,7 @@ TEST_CASE("Copies of a stage on its mirror image: the ranks by hand") {
   plan::Strategy s = two_copies(2, 4, 2);
   s.sharded = plan::Sharded::optimizer;
   s.shard = 2;
-  const std::vector<plan::Group> split = data_groups(lowering.lower(s), 0);
+  const std::vector<program::Group> split = data_groups(lowering.lower(s), 0);
   REQUIRE(split.size() == 2);
   REQUIRE((split[0].size == 2 && split[0].members(4) == 2 && split[0].extent() == 4));
   REQUIRE((split[1].size == 2 && split[1].members(8) == 1 && split[1].extent() == 16));
@@ -102,13 +102,13 @@ TEST_CASE("Copies of a stage: as many ranks share a domain as hold it there, on 
               plan::Strategy s = two_copies(tensor, pipeline, data);
               s.schedule = kind;
               if (!data_inside)
-                s.order = {plan::Axis::tensor, plan::Axis::context, plan::Axis::pipeline, plan::Axis::data};
+                s.order = {program::Axis::tensor, program::Axis::context, program::Axis::pipeline, program::Axis::data};
               if (copies > 2) s.schedule_options.pipelines = copies;
               s.micro_batches = 4 * pipeline;
               const std::int64_t ranks = tensor * data * pipeline;
               for (std::int64_t domain = 1; domain <= ranks; domain *= 2) {
                 plan::Lowering lowering(model, 8, {}, domain);
-                const plan::Program* program = nullptr;
+                const program::Program* program = nullptr;
                 try {
                   const auto passed = pipeline::generate(kind, plan::schedule_settings(s)).chain_length;
                   s.stage_layers.assign(static_cast<std::size_t>(passed), 14 / passed);
@@ -119,7 +119,7 @@ TEST_CASE("Copies of a stage: as many ranks share a domain as hold it there, on 
                 }
                 INFO(kind << ", " << copies << " copies, tp " << tensor << ", pp " << pipeline << ", dp " << data
                           << (data_inside ? " inside" : " outside") << ", domain " << domain);
-                const std::vector<plan::Group> groups = data_groups(*program, 0);
+                const std::vector<program::Group> groups = data_groups(*program, 0);
                 REQUIRE(groups.size() == 1);
                 REQUIRE(groups.front().size == copies * data);
                 std::int64_t fewest = groups.front().size;
@@ -167,7 +167,7 @@ TEST_CASE("A job that fills one domain sends nothing out of it, under every sche
       if (!strategy) continue;
       const std::int64_t ranks = strategy->tensor * strategy->pipeline * strategy->data;
       plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random), ranks);
-      const plan::Program* program = nullptr;
+      const program::Program* program = nullptr;
       try {
         program = &lowering.lower(*strategy);
       } catch (const core::ConfigurationError&) {
@@ -175,10 +175,10 @@ TEST_CASE("A job that fills one domain sends nothing out of it, under every sche
       }
       INFO(kind.kind << ", seed " << seed);
       for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program->stages()); ++stage)
-        for (const plan::Pass* pass : predict::passes_of(*program, stage))
-          for (const plan::BlockRun& run : pass->runs)
-            for (const plan::Work& work : run.block->works)
-              if (const auto* transfer = std::get_if<plan::Transfer>(&work))
+        for (const program::Pass* pass : predict::passes_of(*program, stage))
+          for (const program::BlockRun& run : pass->runs)
+            for (const program::Work& work : run.block->works)
+              if (const auto* transfer = std::get_if<program::Transfer>(&work))
                 REQUIRE(transfer->group.members(ranks) == transfer->group.size);
       ++met;
     }

@@ -34,7 +34,7 @@ void require_in_order(const predict::StageTimeline& timeline) {
     }
 }
 
-void require_adds_up(const plan::Program& program, predict::PriceTable& prices,
+void require_adds_up(const program::Program& program, predict::PriceTable& prices,
                      const predict::StageTimeline& timeline) {
   const predict::Breakdown parts = predict::attribute(program, prices, timeline);
   REQUIRE(parts.other == 0);
@@ -44,7 +44,7 @@ void require_adds_up(const plan::Program& program, predict::PriceTable& prices,
 }
 
 // A rank of speed 1 is like any other, but it is named, so nothing is folded into it.
-std::vector<predict::SlowRank> every_rank(const plan::Program& program) {
+std::vector<predict::SlowRank> every_rank(const program::Program& program) {
   std::vector<predict::SlowRank> result;
   for (std::int64_t rank = 0; rank < program.mesh.ranks(); ++rank) result.push_back({.rank = rank, .speed = 1.0});
   return result;
@@ -64,9 +64,9 @@ struct Case : RandomPlan {
 namespace {
 
 // What the samples of one instant or of the whole step end in is what memory accounting knows without any times.
-void require_memory_over_time(const plan::Program& program, const predict::StageTimeline& timeline) {
+void require_memory_over_time(const program::Program& program, const predict::StageTimeline& timeline) {
   const std::vector<predict::MemorySample> samples = predict::memory_over_time(program, timeline);
-  const plan::CategoryBytes& resident = program.stage(static_cast<std::size_t>(timeline.stage)).resident;
+  const program::CategoryBytes& resident = program.stage(static_cast<std::size_t>(timeline.stage)).resident;
   REQUIRE_FALSE(samples.empty());
   REQUIRE(samples.front().time == 0);
   double most = 0.0;
@@ -86,7 +86,7 @@ void require_memory_over_time(const plan::Program& program, const predict::Stage
   REQUIRE(samples.back().time <= timeline.end);
 }
 
-void require_agreement(const plan::Program& program, predict::PriceTable& prices) {
+void require_agreement(const program::Program& program, predict::PriceTable& prices) {
   predict::Analytic analytic(prices);
   const predict::Makespan expected = analytic.makespan(program);
   const predict::EventResult event = predict::simulate(program, prices, {.slow_ranks = {}, .all_timelines = true});
@@ -106,14 +106,14 @@ void require_agreement(const plan::Program& program, predict::PriceTable& prices
   }
 }
 
-void require_memory_returns(const plan::Program& program) {
+void require_memory_returns(const program::Program& program) {
   double most = 0.0;
   for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage) {
-    plan::MemoryProfile total;
-    for (const plan::Pass* pass : predict::passes_of(program, stage))
-      for (const plan::BlockRun& run : pass->runs) {
+    program::MemoryProfile total;
+    for (const program::Pass* pass : predict::passes_of(program, stage))
+      for (const program::BlockRun& run : pass->runs) {
         REQUIRE(run.block->profile.peak >= run.block->profile.delta);
-        total = plan::then(total, plan::repeated(run.block->profile, run.count));
+        total = program::then(total, program::repeated(run.block->profile, run.count));
       }
     REQUIRE(total.delta == 0.0);
     const predict::StageMemory memory = predict::stage_memory(program, stage);
@@ -153,7 +153,7 @@ TEST_CASE("Every kind of schedule: the evaluators agree on random plans, and mem
       // Updates within a step and parameters on two stages do not go together.
       if (test::contains(test::complaints([&] { (void)lowering.lower(*strategy); }), "is shared by two stages"))
         continue;
-      const plan::Program& program = lowering.lower(*strategy);
+      const program::Program& program = lowering.lower(*strategy);
       RandomPricer pricer(seed, coin(random) ? 1000 : 5, random.below(4), coin(random) ? 0 : between(random, 1, 200));
       predict::PriceTable prices(pricer);
       require_agreement(program, prices);

@@ -12,7 +12,7 @@ using namespace cairn::testing;
 
 namespace {
 
-core::Picoseconds time_of(const plan::Program& program, predict::Pricer& pricer) {
+core::Picoseconds time_of(const program::Program& program, predict::Pricer& pricer) {
   predict::PriceTable prices(pricer);
   return predict::Analytic(prices).makespan(program).time;
 }
@@ -22,10 +22,10 @@ class OneDearer final : public predict::Pricer {
  public:
   OneDearer(HashedPricer& base, int which, core::Picoseconds by) : base_(base), which_(which), by_(by) {}
   predict::Price shard(const ir::Shard& shard) override { return raised(base_.shard(shard)); }
-  predict::Price transfer(const plan::Transfer& transfer) override { return raised(base_.transfer(transfer)); }
-  predict::Price copy(const plan::Copy& copy) override { return raised(base_.copy(copy)); }
-  predict::Price processor(const plan::OnProcessor& work) override { return raised(base_.processor(work)); }
-  predict::Price host(plan::HostWork work) override { return raised(base_.host(work)); }
+  predict::Price transfer(const program::Transfer& transfer) override { return raised(base_.transfer(transfer)); }
+  predict::Price copy(const program::Copy& copy) override { return raised(base_.copy(copy)); }
+  predict::Price processor(const program::OnProcessor& work) override { return raised(base_.processor(work)); }
+  predict::Price host(program::HostWork work) override { return raised(base_.host(work)); }
   core::Picoseconds host_per_kernel() const override { return base_.host_per_kernel(); }
 
  private:
@@ -51,14 +51,14 @@ TEST_CASE("One lowering, price table and evaluator for many strategies answer as
     predict::Analytic shared_analytic(shared_prices);
     for (std::size_t trial = 0; trial < 60 / test::k_share; ++trial) {
       const plan::Strategy strategy = random_strategy(random, model);
-      const plan::Program& program = shared.lower(strategy);
+      const program::Program& program = shared.lower(strategy);
       const predict::Makespan got = shared_analytic.makespan(program);
       const double memory = predict::peak_memory(program);
 
       plan::Lowering lowering(model, k_random_plan_sequence, treatment);
       predict::PriceTable prices(pricer);
       predict::Analytic analytic(prices);
-      const plan::Program& fresh = lowering.lower(strategy);
+      const program::Program& fresh = lowering.lower(strategy);
       const predict::Makespan expected = analytic.makespan(fresh);
       INFO("seed " << seed << " trial " << trial);
       REQUIRE(got.time == expected.time);
@@ -80,7 +80,7 @@ TEST_CASE("All prices times k: the step times k") {
     plan::Strategy strategy = random_strategy(random, model);
     // Shares of one price are rounded, so that they add up to it.
     if (strategy.tensor_pieces.kind == plan::TensorPieces::Kind::triggered) strategy.tensor_pieces = {};
-    const plan::Program& program = lowering.lower(strategy);
+    const program::Program& program = lowering.lower(strategy);
     HashedPricer once(seed, 1000, 5);
     HashedPricer seven(seed, 1000, 5, 7);
     REQUIRE(time_of(program, seven) == 7 * time_of(program, once));
@@ -92,7 +92,7 @@ TEST_CASE("A dearer kernel or message never lets the step end earlier") {
     core::Random random(seed);
     const ir::Model model = random_model(random);
     plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
-    const plan::Program& program = lowering.lower(random_strategy(random, model));
+    const program::Program& program = lowering.lower(random_strategy(random, model));
     HashedPricer base(seed, 1000, between(random, 0, 20));
     const core::Picoseconds before = time_of(program, base);
     OneDearer dearer(base, static_cast<int>(random.below(60)), 100);
@@ -107,7 +107,7 @@ TEST_CASE(
     core::Random random(seed);
     const ir::Model model = random_model(random);
     plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
-    const plan::Program& program = lowering.lower(random_strategy(random, model));
+    const program::Program& program = lowering.lower(random_strategy(random, model));
     HashedPricer pricer(seed, 1000, between(random, 0, 20));
     predict::PriceTable prices(pricer);
     predict::Analytic analytic(prices);
@@ -129,7 +129,7 @@ TEST_CASE("Jitter on every rank: repeatable, in order, with parts that add up") 
     core::Random random(seed);
     const ir::Model model = random_model(random);
     plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
-    const plan::Program& program = lowering.lower(random_strategy(random, model));
+    const program::Program& program = lowering.lower(random_strategy(random, model));
     HashedPricer pricer(seed, 100'000, between(random, 0, 200));
     predict::PriceTable prices(pricer);
     const predict::EventOptions options{
@@ -155,7 +155,7 @@ TEST_CASE("A slower rank never shortens the step, and one that is slow for ever 
     core::Random random(seed);
     const ir::Model model = random_model(random);
     plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
-    const plan::Program& program = lowering.lower(random_strategy(random, model));
+    const program::Program& program = lowering.lower(random_strategy(random, model));
     HashedPricer pricer(seed, 1000, 0);
     predict::PriceTable prices(pricer);
     const core::Picoseconds healthy = predict::simulate(program, prices).makespan.time;

@@ -13,7 +13,7 @@ using namespace cairn::testing;
 
 namespace {
 
-constexpr double k_streams_at_once = 1.0 / (2 * plan::k_streams);  // of each unit, messages that come in included
+constexpr double k_streams_at_once = 1.0 / (2 * program::k_streams);  // of each unit, messages that come in included
 
 struct HashPriced : RandomPlan {
   HashPriced(std::uint64_t seed, core::Picoseconds scale)
@@ -68,7 +68,7 @@ TEST_CASE("Every kind of schedule where units suffice: every instant is that of 
       plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
       if (!strategy || !test::complaints([&] { (void)lowering.lower(*strategy); }).empty()) continue;
       INFO(kind.kind << " seed " << seed);
-      const plan::Program& program = lowering.lower(*strategy);
+      const program::Program& program = lowering.lower(*strategy);
       HashedPricer pricer(seed, 1000, between(random, 0, 50), 1);
       predict::PriceTable prices(pricer);
       StatedDemands demands = random_demands({unit(), unit(2)}, k_streams_at_once, seed);

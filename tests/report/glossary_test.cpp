@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cairn/plan/mesh.h"
+#include "cairn/program/mesh.h"
 #include "cairn/report/schema.h"
 #include "catch.h"
 
@@ -27,7 +27,8 @@ TEST_CASE("Labels of times, memory and communication are explained") {
   REQUIRE(result["time_s"]["properties"].size() >= 14);
   all_explained(result["time_s"]["properties"]);
   all_explained(result["memory_bytes"]["properties"]);
-  for (std::size_t i = 0; i < plan::k_axes; ++i) CHECK(explained(plan::label(static_cast<plan::Axis>(i))) != nullptr);
+  for (std::size_t i = 0; i < program::k_axes; ++i)
+    CHECK(explained(program::label(static_cast<program::Axis>(i))) != nullptr);
   CHECK(explained("offload") != nullptr);
   CHECK(explained("storage") != nullptr);
 }

@@ -82,10 +82,10 @@ TEST_CASE("Memory as a picture: bars are as high as the axis says their stages' 
       CHECK(boxes.front().bottom == Approx(picture.ticks.at(0.0)).margin(k_tenth));
       for (std::size_t i = 1; i < boxes.size(); ++i) CHECK(boxes[i].bottom == Approx(boxes[i - 1].top).margin(k_tenth));
       CHECK(picture.ticks.at(0.0) - boxes.back().top == Approx(pixels * expected.device_peak).margin(2 * k_tenth));
-      for (std::size_t i = 0; i < plan::k_categories; ++i)
+      for (std::size_t i = 0; i < program::k_categories; ++i)
         if (expected.at_peak[i] > 0.0)
           CHECK(picture.text.find("stage " + std::to_string(stage) + ", " +
-                                  std::string(report::category_name(static_cast<plan::Category>(i))) + ": " +
+                                  std::string(report::category_name(static_cast<program::Category>(i))) + ": " +
                                   bytes_shown(expected.at_peak[i]) + "<") != std::string::npos);
     }
     for (const std::string& said :

@@ -21,12 +21,14 @@ class FaultyPricer final : public predict::Pricer {
   FaultyPricer(predict::CostPricer& pricer, double kernels, double transfers)
       : pricer_(pricer), kernels_(kernels), transfers_(transfers) {}
   predict::Price shard(const ir::Shard& shard) override { return scaled(pricer_.shard(shard), kernels_); }
-  predict::Price transfer(const plan::Transfer& transfer) override {
+  predict::Price transfer(const program::Transfer& transfer) override {
     return scaled(pricer_.transfer(transfer), transfers_);
   }
-  predict::Price copy(const plan::Copy& copy) override { return scaled(pricer_.copy(copy), transfers_); }
-  predict::Price processor(const plan::OnProcessor& work) override { return scaled(pricer_.processor(work), kernels_); }
-  predict::Price host(plan::HostWork work) override { return pricer_.host(work); }
+  predict::Price copy(const program::Copy& copy) override { return scaled(pricer_.copy(copy), transfers_); }
+  predict::Price processor(const program::OnProcessor& work) override {
+    return scaled(pricer_.processor(work), kernels_);
+  }
+  predict::Price host(program::HostWork work) override { return pricer_.host(work); }
   core::Picoseconds host_per_kernel() const override { return pricer_.host_per_kernel(); }
 
  private:
@@ -142,7 +144,7 @@ class Checker {
       strategy.data = std::int64_t{1} << random.below(8);
       if (strategy.shard != 0 && strategy.data % strategy.shard != 0) strategy.shard = 0;
       strategy.offload.subgroup_elements = 1e8;  // these models are large
-      const plan::Program* program = nullptr;
+      const program::Program* program = nullptr;
       try {
         program = &lowering.lower(strategy);
       } catch (const core::ConfigurationError&) {

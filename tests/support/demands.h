@@ -10,10 +10,10 @@ namespace cairn::testing {
 
 struct StatedDemands final : public predict::Demands {
   std::vector<predict::SharedUnit> all;
-  std::function<predict::UnitDemands(const plan::Work&, core::Picoseconds)> of_work;
+  std::function<predict::UnitDemands(const program::Work&, core::Picoseconds)> of_work;
 
   const std::vector<predict::SharedUnit>& units() const override { return all; }
-  predict::UnitDemands of(const plan::Work& work, core::Picoseconds duration) override {
+  predict::UnitDemands of(const program::Work& work, core::Picoseconds duration) override {
     return of_work(work, duration);
   }
 };
@@ -24,11 +24,11 @@ inline predict::SharedUnit unit(std::int64_t ranks = 1) { return {.name = "unit"
 inline StatedDemands random_demands(std::vector<predict::SharedUnit> units, double most, std::uint64_t seed) {
   StatedDemands result;
   result.all = std::move(units);
-  result.of_work = [all = result.all, most, random = core::Random(seed)](const plan::Work& work,
+  result.of_work = [all = result.all, most, random = core::Random(seed)](const program::Work& work,
                                                                          core::Picoseconds) mutable {
     predict::UnitDemands demands;
-    const auto* transfer = std::get_if<plan::Transfer>(&work);
-    const bool message = transfer != nullptr && transfer->collective == plan::Collective::send;
+    const auto* transfer = std::get_if<program::Transfer>(&work);
+    const bool message = transfer != nullptr && transfer->collective == program::Collective::send;
     for (std::uint16_t unit = 0; unit < all.size(); ++unit)
       if (random.below(2) == 0)
         demands.push_back({.unit = unit,

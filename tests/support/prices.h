@@ -15,10 +15,10 @@ class RandomPricer final : public predict::Pricer {
   RandomPricer(std::uint64_t seed, std::uint64_t longest, std::uint64_t zero_in, core::Picoseconds host_per_kernel)
       : random_(seed), longest_(longest), zero_in_(zero_in), host_per_kernel_(host_per_kernel) {}
   predict::Price shard(const ir::Shard&) override { return price(); }
-  predict::Price transfer(const plan::Transfer&) override { return {.duration = price().duration, .launch = 0}; }
-  predict::Price copy(const plan::Copy&) override { return {.duration = price().duration, .launch = 0}; }
-  predict::Price processor(const plan::OnProcessor&) override { return {.duration = price().duration, .launch = 0}; }
-  predict::Price host(plan::HostWork) override { return {.duration = price().duration, .launch = 0}; }
+  predict::Price transfer(const program::Transfer&) override { return {.duration = price().duration, .launch = 0}; }
+  predict::Price copy(const program::Copy&) override { return {.duration = price().duration, .launch = 0}; }
+  predict::Price processor(const program::OnProcessor&) override { return {.duration = price().duration, .launch = 0}; }
+  predict::Price host(program::HostWork) override { return {.duration = price().duration, .launch = 0}; }
   core::Picoseconds host_per_kernel() const override { return host_per_kernel_; }
 
  private:
@@ -46,7 +46,7 @@ class HashedPricer final : public predict::Pricer {
     for (const loopnest::Interval& interval : shard.box) mix(hash, static_cast<std::uint64_t>(interval.extent()));
     return {.duration = price(hash), .launch = 0};
   }
-  predict::Price transfer(const plan::Transfer& transfer) override {
+  predict::Price transfer(const program::Transfer& transfer) override {
     std::uint64_t hash = seed_ + 1;
     mix(hash, static_cast<std::uint64_t>(transfer.collective));
     mix(hash, static_cast<std::uint64_t>(transfer.group.axis));
@@ -55,18 +55,18 @@ class HashedPricer final : public predict::Pricer {
     mix(hash, static_cast<std::uint64_t>(transfer.bytes));
     return {.duration = price(hash), .launch = 0};
   }
-  predict::Price copy(const plan::Copy& copy) override {
+  predict::Price copy(const program::Copy& copy) override {
     std::uint64_t hash = seed_ + 2;
     mix(hash, static_cast<std::uint64_t>(copy.lane));
     mix(hash, static_cast<std::uint64_t>(copy.bytes));
     return {.duration = price(hash), .launch = 0};
   }
-  predict::Price processor(const plan::OnProcessor& work) override {
+  predict::Price processor(const program::OnProcessor& work) override {
     std::uint64_t hash = seed_ + 3;
     mix(hash, static_cast<std::uint64_t>(work.elements));
     return {.duration = price(hash), .launch = 0};
   }
-  predict::Price host(plan::HostWork work) override {
+  predict::Price host(program::HostWork work) override {
     return {.duration = price(seed_ + 7 * static_cast<std::uint64_t>(work)), .launch = 0};
   }
   core::Picoseconds host_per_kernel() const override { return scale_ * host_per_kernel_; }
@@ -84,21 +84,23 @@ class HashedPricer final : public predict::Pricer {
 // Prices as functions; what is left out is free.
 struct StatedPricer final : public predict::Pricer {
   std::function<core::Picoseconds(const ir::Shard&)> of_shard = [](const ir::Shard&) { return 0; };
-  std::function<core::Picoseconds(const plan::Transfer&)> of_transfer = [](const plan::Transfer&) { return 0; };
-  std::function<core::Picoseconds(const plan::Copy&)> of_copy = [](const plan::Copy&) { return 0; };
-  std::function<core::Picoseconds(const plan::OnProcessor&)> of_processor = [](const plan::OnProcessor&) { return 0; };
-  std::function<core::Picoseconds(plan::HostWork)> of_host = [](plan::HostWork) { return 0; };
+  std::function<core::Picoseconds(const program::Transfer&)> of_transfer = [](const program::Transfer&) { return 0; };
+  std::function<core::Picoseconds(const program::Copy&)> of_copy = [](const program::Copy&) { return 0; };
+  std::function<core::Picoseconds(const program::OnProcessor&)> of_processor = [](const program::OnProcessor&) {
+    return 0;
+  };
+  std::function<core::Picoseconds(program::HostWork)> of_host = [](program::HostWork) { return 0; };
   core::Picoseconds per_kernel = 0;
 
   predict::Price shard(const ir::Shard& shard) override { return {.duration = of_shard(shard), .launch = 0}; }
-  predict::Price transfer(const plan::Transfer& transfer) override {
+  predict::Price transfer(const program::Transfer& transfer) override {
     return {.duration = of_transfer(transfer), .launch = 0};
   }
-  predict::Price copy(const plan::Copy& copy) override { return {.duration = of_copy(copy), .launch = 0}; }
-  predict::Price processor(const plan::OnProcessor& work) override {
+  predict::Price copy(const program::Copy& copy) override { return {.duration = of_copy(copy), .launch = 0}; }
+  predict::Price processor(const program::OnProcessor& work) override {
     return {.duration = of_processor(work), .launch = 0};
   }
-  predict::Price host(plan::HostWork work) override { return {.duration = of_host(work), .launch = 0}; }
+  predict::Price host(program::HostWork work) override { return {.duration = of_host(work), .launch = 0}; }
   core::Picoseconds host_per_kernel() const override { return per_kernel; }
 };
 

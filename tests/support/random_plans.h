@@ -128,7 +128,8 @@ inline plan::Strategy random_strategy(core::Random& random, const ir::Model& mod
     }
   }
   s.stage_layers = random_cut(random, body_layers, s.pipeline * s.chunks);
-  if (coin(random)) s.order = {plan::Axis::pipeline, plan::Axis::data, plan::Axis::context, plan::Axis::tensor};
+  if (coin(random))
+    s.order = {program::Axis::pipeline, program::Axis::data, program::Axis::context, program::Axis::tensor};
   s.sequence_parallel = coin(random);
   s.vocab_parallel = coin(random);
   s.sharded = coin(random) ? plan::Sharded::optimizer : plan::Sharded::nothing;
@@ -223,7 +224,7 @@ struct RandomPlan {
   ir::Model model;
   plan::Lowering lowering;
   plan::Strategy strategy;
-  const plan::Program& program;
+  const program::Program& program;
 };
 
 }  // namespace cairn::testing

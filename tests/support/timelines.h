@@ -14,7 +14,7 @@ inline void require_same(const predict::StageTimeline& a, const predict::StageTi
   REQUIRE(a.stage == b.stage);
   REQUIRE(a.end == b.end);
   REQUIRE(std::equal(a.arrivals.begin(), a.arrivals.end(), b.arrivals.begin(), b.arrivals.end(), same));
-  for (std::size_t stream = 0; stream < plan::k_streams; ++stream) {
+  for (std::size_t stream = 0; stream < program::k_streams; ++stream) {
     INFO("stream " << stream);
     REQUIRE(std::equal(a.steps[stream].begin(), a.steps[stream].end(), b.steps[stream].begin(), b.steps[stream].end(),
                        same));

@@ -30,35 +30,35 @@ inline plan::ParameterTreatment mixed_precision() {
   return strategy;
 }
 
-inline double held_bytes(const plan::Stage& stage) {
+inline double held_bytes(const program::Stage& stage) {
   return std::accumulate(stage.resident.begin(), stage.resident.end(), 0.0);
 }
 
 // Payload that one rank sends over `axis` in the step.
-inline double sent_bytes(const plan::Program& program, plan::Axis axis, std::int32_t stage = 0) {
+inline double sent_bytes(const program::Program& program, program::Axis axis, std::int32_t stage = 0) {
   double total = 0.0;
-  for (const plan::Pass* pass : predict::passes_of(program, stage))
-    for (const plan::BlockRun& run : pass->runs)
-      for (const plan::Work& work : run.block->works)
-        if (const auto* transfer = std::get_if<plan::Transfer>(&work);
+  for (const program::Pass* pass : predict::passes_of(program, stage))
+    for (const program::BlockRun& run : pass->runs)
+      for (const program::Work& work : run.block->works)
+        if (const auto* transfer = std::get_if<program::Transfer>(&work);
             transfer != nullptr && transfer->group.axis == axis)
           total += static_cast<double>(run.count) *
-                   plan::bytes_sent(transfer->collective, transfer->group.size, transfer->bytes);
+                   program::bytes_sent(transfer->collective, transfer->group.size, transfer->bytes);
   return total;
 }
 
-inline double copied_bytes(const plan::Program& program, plan::Lane lane) {
+inline double copied_bytes(const program::Program& program, program::Lane lane) {
   double total = 0.0;
-  for (const plan::Pass* pass : predict::passes_of(program, 0))
-    for (const plan::BlockRun& run : pass->runs)
-      for (const plan::Work& work : run.block->works)
-        if (const auto* copy = std::get_if<plan::Copy>(&work); copy != nullptr && copy->lane == lane)
+  for (const program::Pass* pass : predict::passes_of(program, 0))
+    for (const program::BlockRun& run : pass->runs)
+      for (const program::Work& work : run.block->works)
+        if (const auto* copy = std::get_if<program::Copy>(&work); copy != nullptr && copy->lane == lane)
           total += static_cast<double>(run.count) * copy->bytes;
   return total;
 }
 
 // The step time, the same from both evaluators.
-inline core::Picoseconds step_time(const plan::Program& program, predict::Pricer& pricer) {
+inline core::Picoseconds step_time(const program::Program& program, predict::Pricer& pricer) {
   predict::PriceTable prices(pricer);
   const core::Picoseconds time = predict::Analytic(prices).makespan(program).time;
   return predict::simulate(program, prices).makespan.time == time ? time : -1;

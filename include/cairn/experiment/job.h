@@ -82,7 +82,7 @@ class Job {
   const hardware::PrecisionRecipe& recipe() const;
   const hardware::FrameworkProfile& framework() const;
   const plan::Strategy& strategy() const;
-  const plan::Program& program() const;
+  const program::Program& program() const;
   predict::PriceTable& prices();
   predict::CostPricer& pricer();  // of those prices, with the parts of each
   pipeline::StageCosts stage_costs();

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "cairn/ir/model.h"
-#include "cairn/plan/parameter_group.h"
-#include "cairn/plan/placement.h"
-#include "cairn/plan/program.h"
 #include "cairn/plan/strategy.h"
 #include "cairn/plan/unit_traffic.h"
+#include "cairn/program/parameter_group.h"
+#include "cairn/program/placement.h"
+#include "cairn/program/program.h"
 
 namespace cairn::plan {
 
@@ -35,30 +35,31 @@ struct Onward {
 // What happens to a layer's parameter gradients over the ranks that hold copies, or to the parameters themselves (a
 // gather).
 struct GradientSync {
-  Collective collective = Collective::none;
-  PerGroup<Group> copies;             // the ranks that hold copies; of size 1 nothing is sent
-  double bytes_per_element = 0.0;     // on the wire
-  double bucket_bytes = 0.0;          // a transfer starts as soon as this much is ready
-  PerGroup<double> carried_elements;  // ready from layers before this one and not yet sent
-  PerGroup<bool> hold;                // send nothing yet: a later layer carries it
-  PerGroup<Group> replicas = {};      // ranks that hold equal shards: a reduced shard is summed over them as well
-  bool waits = false;                 // computation waits for every transfer
+  program::Collective collective = program::Collective::none;
+  program::PerGroup<program::Group> copies;    // the ranks that hold copies; of size 1 nothing is sent
+  double bytes_per_element = 0.0;              // on the wire
+  double bucket_bytes = 0.0;                   // a transfer starts as soon as this much is ready
+  program::PerGroup<double> carried_elements;  // ready from layers before this one and not yet sent
+  program::PerGroup<bool> hold;                // send nothing yet: a later layer carries it
+  program::PerGroup<program::Group> replicas =
+      {};                   // ranks that hold equal shards: a reduced shard is summed over them as well
+  bool waits = false;       // computation waits for every transfer
   double held_bytes = 0.0;  // per element: memory that lives from a gradient's making until the transfer after its own
-  PerGroup<double> in_flight =
+  program::PerGroup<double> in_flight =
       {};  // elements of the transfer before this block: their memory is held, their state unwritten
   std::optional<Onward> onward = {};
   // Whether the group's gradients hold memory of their own only until they have gone.
-  bool holds(ParameterGroup group) const { return held_bytes > 0.0 && (copies[group].size > 1 || onward); }
+  bool holds(program::ParameterGroup group) const { return held_bytes > 0.0 && (copies[group].size > 1 || onward); }
   bool without_tied = false;  // leave tied parameters out: another layer of the stage sends them
 };
 
 class BlockBuilder;
 
 struct LayerOptions {
-  loopnest::Sizes sizes;               // on one rank: sequences per micro-batch, tokens
-  std::vector<SplitRule> rules;        // at most one per axis
-  std::vector<Group> groups;           // parallel to rules
-  std::vector<std::string> recompute;  // operators to recompute, by name or region
+  loopnest::Sizes sizes;                  // on one rank: sequences per micro-batch, tokens
+  std::vector<program::SplitRule> rules;  // at most one per axis
+  std::vector<program::Group> groups;     // parallel to rules
+  std::vector<std::string> recompute;     // operators to recompute, by name or region
   bool recompute_all = false;
   bool recompute_ends = false;      // recompute_all holds for the first and the last layer too, but not for the loss
   bool recompute_second = false;    // everything but attention and every second product
@@ -77,7 +78,7 @@ struct LayerOptions {
 // Parameters stored once together with those of other layers.
 struct Tied {
   std::string tag;
-  ParameterGroup group = ParameterGroup::dense;
+  program::ParameterGroup group = program::ParameterGroup::dense;
   double elements = 0.0;                 // on one rank
   double factored = 0.0;                 // its rows and columns, or the whole vector
   std::vector<double> partial_elements;  // of these, by rule, as in LayerState
@@ -85,9 +86,10 @@ struct Tied {
 
 // What a layer keeps on one rank, independent of any execution.
 struct LayerState {
-  PerGroup<double> elements;           // of parameters on this rank, tied ones included
-  PerGroup<double> factored_elements;  // rows and columns of the matrices among them, whole vectors; tied ones apart
-  PerGroup<double> tied_elements;      // of these, tied
+  program::PerGroup<double> elements;  // of parameters on this rank, tied ones included
+  program::PerGroup<double>
+      factored_elements;  // rows and columns of the matrices among them, whole vectors; tied ones apart
+  program::PerGroup<double> tied_elements;  // of these, tied
   std::vector<Tied> tied;
   // Elements whose gradient is Partial over a rule's axis (by rule): summed once per step.
   std::vector<double> partial_elements;
@@ -101,7 +103,7 @@ struct LayerState {
   double parameter_elements() const { return sum(elements); }
   // Elements that a layer moves over the ranks that hold copies: all, or those that it does not share with other
   // layers.
-  PerGroup<double> moved_elements(bool without_tied) const;
+  program::PerGroup<double> moved_elements(bool without_tied) const;
 };
 
 // The lowering of one class under one set of options. Blocks refer to the class's operators, so the model must outlive
@@ -114,25 +116,25 @@ class LayerLowering {
   const ir::LayerClass& layer() const { return layer_; }
   const LayerState& state() const { return state_; }
   // `parameter_gather`: gather the layer's parameters over the data axis first (nothing when none).
-  Block forward(const GradientSync& parameter_gather = {}, const UnitTraffic& traffic = {}) const;
+  program::Block forward(const GradientSync& parameter_gather = {}, const UnitTraffic& traffic = {}) const;
   // `in_flight`: receives the elements whose gradients are still on their way at the end of the block.
-  Block backward(const GradientSync& gradient_sync = {}, const UnitTraffic& traffic = {},
-                 PerGroup<double>* in_flight = nullptr) const;
+  program::Block backward(const GradientSync& gradient_sync = {}, const UnitTraffic& traffic = {},
+                          program::PerGroup<double>* in_flight = nullptr) const;
   // The same in two blocks: what the layer below awaits, and the rest, which makes gradients of parameters alone. An
   // operator is of the rest when what it writes is a parameter's gradient or read by the rest only; whatever the rest
   // reads stays held in between.
   struct Split {
-    Block input_gradient;
-    Block weight_gradient;
+    program::Block input_gradient;
+    program::Block weight_gradient;
   };
   // Throws core::ConfigurationError where halves of the tokens take turns.
   Split split_backward(const GradientSync& gradient_sync = {}, const UnitTraffic& first_traffic = {},
-                       const UnitTraffic& second_traffic = {}, PerGroup<double>* in_flight = nullptr) const;
+                       const UnitTraffic& second_traffic = {}, program::PerGroup<double>* in_flight = nullptr) const;
   // The forward block once more, as recomputation, of a layer that kept nothing the first time.
-  Block again() const;
+  program::Block again() const;
 
   // Placement of a tensor of the graph over rule `rule` once forward has finished with it.
-  Placement settled(ir::TensorId tensor, std::size_t rule) const;
+  program::Placement settled(ir::TensorId tensor, std::size_t rule) const;
   // Bytes of a tensor on one rank in its settled placement.
   double local_bytes(ir::TensorId tensor) const;
   // Bytes of a border tensor on one rank as it is handed from layer to layer.
@@ -144,12 +146,13 @@ class LayerLowering {
 
  private:
   friend class BlockBuilder;
-  using Settled = std::vector<std::vector<Placement>>;
+  using Settled = std::vector<std::vector<program::Placement>>;
   // Sees the builder when all is handed over.
   using Observer = std::function<void(const BlockBuilder&)>;
-  Block forward_block(const GradientSync& parameter_gather, const UnitTraffic& traffic, Term term,
-                      const Observer& observe) const;
-  Block backward_block(const GradientSync& gradient_sync, const UnitTraffic& traffic, const Observer& observe) const;
+  program::Block forward_block(const GradientSync& parameter_gather, const UnitTraffic& traffic, program::Term term,
+                               const Observer& observe) const;
+  program::Block backward_block(const GradientSync& gradient_sync, const UnitTraffic& traffic,
+                                const Observer& observe) const;
   void begin_backward(BlockBuilder& builder) const;
   // By operator: whether it makes gradients of parameters alone.
   std::vector<char> weight_gradient_operators() const;
@@ -163,9 +166,9 @@ class LayerLowering {
   // The operator that makes an exit layer's result: its last product, before the loss. -1: none.
   ir::OperatorId result_operator() const;
   // The mesh a tensor lives on, named by its group.
-  ParameterGroup mesh_of(ir::TensorId tensor) const { return mesh_[static_cast<std::size_t>(tensor)]; }
+  program::ParameterGroup mesh_of(ir::TensorId tensor) const { return mesh_[static_cast<std::size_t>(tensor)]; }
   // Placement of an accessed tensor over a rule's axis.
-  Placement stated(const ir::Operator& op, const ir::Access& access, std::size_t rule) const;
+  program::Placement stated(const ir::Operator& op, const ir::Access& access, std::size_t rule) const;
   void find_meshes();
   // Whether ranks along the rule's axis hold parts of the parameter's gradient that are still to be summed.
   bool gradient_is_partial(ir::TensorId parameter, std::size_t rule) const;
@@ -189,8 +192,8 @@ class LayerLowering {
   std::vector<char> arrives_;      // by tensor
   std::vector<ir::TensorId> fed_;  // activations that come from outside the model: data
   Settled settled_;
-  std::vector<double> parameter_local_;  // elements on this rank, by tensor
-  std::vector<ParameterGroup> mesh_;     // by tensor
+  std::vector<double> parameter_local_;        // elements on this rank, by tensor
+  std::vector<program::ParameterGroup> mesh_;  // by tensor
   LayerState state_;
 };
 

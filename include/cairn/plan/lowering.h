@@ -9,8 +9,8 @@
 
 #include "cairn/ir/model.h"
 #include "cairn/plan/layer.h"
-#include "cairn/plan/program.h"
 #include "cairn/plan/strategy.h"
+#include "cairn/program/program.h"
 
 namespace cairn::plan {
 
@@ -24,7 +24,7 @@ class Lowering {
 
   // Throws core::ConfigurationError for settings that contradict the model (a dimension that does not split evenly,
   // stage_layers that do not add up, a schedule's own conditions).
-  const Program& lower(const Strategy& strategy);
+  const program::Program& lower(const Strategy& strategy);
 
   // `schedule`: generated already from schedule_settings(strategy); lowering generates those that it was not given.
   void give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule);
@@ -32,8 +32,8 @@ class Lowering {
   // State of one layer class under a strategy: parameters and saved bytes on one rank.
   const LayerState& layer_state(const Strategy& strategy, std::size_t layer_class);
   // Forward and backward block of one layer class, without data-parallel transfers.
-  const Block& forward_block(const Strategy& strategy, std::size_t layer_class);
-  const Block& backward_block(const Strategy& strategy, std::size_t layer_class);
+  const program::Block& forward_block(const Strategy& strategy, std::size_t layer_class);
+  const program::Block& backward_block(const Strategy& strategy, std::size_t layer_class);
 
   const ir::Model& model() const;
   std::int64_t sequence() const;
@@ -45,19 +45,19 @@ class Lowering {
 };
 
 // The split rules of a strategy: which dimensions go over the tensor axis, in order of preference.
-std::vector<SplitRule> split_rules(const Strategy& strategy);
+std::vector<program::SplitRule> split_rules(const Strategy& strategy);
 
 // The dense mesh, and the mesh of the layers with experts: what is left of tensor x data over expert and expert tensor
 // is its data axis.
-Mesh mesh(const Strategy& strategy);
-Mesh expert_mesh(const Strategy& strategy);
+program::Mesh mesh(const Strategy& strategy);
+program::Mesh expert_mesh(const Strategy& strategy);
 
 // How experts are split: tokens by the rank they come from before and after, experts and their width in between.
 //   two-level exchange: the rule of the expert axis falls in two, over domains and inside one; both split the same
 //   dimensions
 struct ExpertSplit {
-  std::vector<SplitRule> rules;
-  std::vector<Group> groups;  // parallel to rules
+  std::vector<program::SplitRule> rules;
+  std::vector<program::Group> groups;  // parallel to rules
 };
 ExpertSplit expert_split(const Strategy& strategy, std::int64_t domain);
 // Ranks of a group along the expert axis that share a domain.

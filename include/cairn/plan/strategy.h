@@ -10,7 +10,7 @@
 #include "cairn/core/out_of_range.h"
 #include "cairn/numerics/format.h"
 #include "cairn/pipeline/generators.h"
-#include "cairn/plan/mesh.h"
+#include "cairn/program/mesh.h"
 
 namespace cairn::plan {
 
@@ -77,8 +77,8 @@ struct Strategy {
   std::int64_t expert_domains = 0;
   std::int64_t expert_copies = 1;  // of a token
   bool overlap_experts = false;    // transfers of routed tokens beside whatever does not need them
-  AxisOrder order{Axis::tensor, Axis::context, Axis::data, Axis::pipeline};
-  AxisOrder expert_order{Axis::expert_tensor, Axis::expert, Axis::expert_data, Axis::pipeline};
+  program::AxisOrder order{program::Axis::tensor, program::Axis::context, program::Axis::data, program::Axis::pipeline};
+  program::AxisOrder expert_order{program::Axis::expert_tensor, program::Axis::expert, program::Axis::expert_data, program::Axis::pipeline};
   std::int64_t micro_batch = 1;    // sequences
   std::int64_t micro_batches = 1;  // per step on one data-parallel rank
   bool sequence_parallel = false;  // what is not split over tensor-parallel ranks otherwise is split along the sequence

@@ -12,25 +12,25 @@
 
 #include <vector>
 
-#include "cairn/plan/parameter_group.h"
-#include "cairn/plan/program.h"
+#include "cairn/program/parameter_group.h"
+#include "cairn/program/program.h"
 
 namespace cairn::plan {
 
 // One stretch of the way: a collective or a copy.
 struct Leg {
-  Stream stream = Stream::data;
-  Axis axis = Axis::data;
-  Work work;
+  program::Stream stream = program::Stream::data;
+  program::Axis axis = program::Axis::data;
+  program::Work work;
 };
-Leg leg(const Transfer& transfer);
-Leg leg(const Copy& copy);
+Leg leg(const program::Transfer& transfer);
+Leg leg(const program::Copy& copy);
 // The step that does it. Drives are read and written without a kernel.
-Step step_of(const Leg& leg);
+program::Step step_of(const Leg& leg);
 
 struct Fetch {
   std::vector<std::vector<Leg>> journeys;  // each a chain
-  CategoryBytes bytes{};                   // held from the moment it is asked for
+  program::CategoryBytes bytes{};          // held from the moment it is asked for
   bool empty() const { return journeys.empty(); }
 };
 
@@ -38,21 +38,21 @@ struct UnitTraffic {
   Fetch fetch;                // asked for when the unit starts
   std::int64_t distance = 0;  // whose it is: this unit's (0), the next one's (1), the one's after (2)
   bool awaits = false;        // the unit's own fetch was asked for earlier
-  std::vector<Stream>
+  std::vector<program::Stream>
       closing;  // nothing more to ask for: what a later pass fetches on these waits like a fetch here would
-  CategoryBytes given_up{};  // at the end of the unit
-  std::vector<Leg> leaving;  // after the unit: a chain (saved activations)
+  program::CategoryBytes given_up{};  // at the end of the unit
+  std::vector<Leg> leaving;           // after the unit: a chain (saved activations)
   double left_bytes =
       0.0;  // activations whose copying was asked for by the unit before: computation waits, then they are free
 
   bool nothing() const {
-    return fetch.empty() && distance == 0 && !awaits && closing.empty() && given_up == CategoryBytes{} &&
+    return fetch.empty() && distance == 0 && !awaits && closing.empty() && given_up == program::CategoryBytes{} &&
            leaving.empty() && left_bytes == 0.0;
   }
 };
 
 // Identities as words, for caches.
-void append_words(std::vector<std::int64_t>& words, const Work& work);
+void append_words(std::vector<std::int64_t>& words, const program::Work& work);
 void append_words(std::vector<std::int64_t>& words, const UnitTraffic& traffic);
 
 }  // namespace cairn::plan

@@ -23,15 +23,15 @@ class Analytic {
  public:
   explicit Analytic(PriceTable& prices);
   ~Analytic();
-  Makespan makespan(const plan::Program& program);
+  Makespan makespan(const program::Program& program);
   // Time of one block on idle streams.
-  core::Picoseconds alone(const plan::Block& block);
+  core::Picoseconds alone(const program::Block& block);
   // Time of the computation of one pass on idle streams.
-  core::Picoseconds alone(const plan::Pass& pass);
+  core::Picoseconds alone(const program::Pass& pass);
   // The passes of all stages, in the execution makespan() describes.
-  PassTimes pass_times(const plan::Program& program);
+  PassTimes pass_times(const program::Program& program);
   // The times of one stage, step by step, in the execution makespan() describes.
-  StageTimeline timeline(const plan::Program& program, std::int32_t stage);
+  StageTimeline timeline(const program::Program& program, std::int32_t stage);
 
  private:
   class Implementation;

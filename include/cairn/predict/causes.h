@@ -45,7 +45,7 @@ enum class Cause : std::uint8_t {
 
 struct CauseTime {
   Cause cause = Cause::compute;
-  plan::Axis axis = plan::Axis::tensor;  // of exchanges
+  program::Axis axis = program::Axis::tensor;  // of exchanges
   std::int32_t stage = 0;  // whose work, message or exchange it is; of `schedule` and `links`: the limiting one
   core::Picoseconds time = 0;
 };
@@ -78,7 +78,7 @@ struct Account {
 // Of an execution whose work ends at `work` and whose step lasts `links` longer. `event`: what was simulated, whose
 // timelines are taken out of it; null where the analytic engine alone ran. Where something was disturbed
 // (EventOptions::disturbed) its passes must be there.
-Account account(const plan::Program& program, PriceTable& prices, Analytic& analytic, const Makespan& work,
+Account account(const program::Program& program, PriceTable& prices, Analytic& analytic, const Makespan& work,
                 core::Picoseconds links, EventResult* event = nullptr);
 
 }  // namespace cairn::predict

@@ -23,9 +23,9 @@
 #include <utility>
 #include <vector>
 
-#include "cairn/plan/program.h"
 #include "cairn/predict/cost_pricer.h"
 #include "cairn/predict/price.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
@@ -51,7 +51,7 @@ class ShardFloors {
 };
 
 // Kernels first, then transfers, then copies; only what the stage executes.
-std::vector<ClassFloor> class_floors(const plan::Program& program, CostPricer& pricer, PriceTable& prices,
+std::vector<ClassFloor> class_floors(const program::Program& program, CostPricer& pricer, PriceTable& prices,
                                      std::int32_t stage, ShardFloors& floors);
 
 }  // namespace cairn::predict

@@ -34,7 +34,7 @@ struct LinkBytes {
 };
 
 // What the host's cores read and write.
-double bytes_on_host(const plan::OnProcessor& work);
+double bytes_on_host(const program::OnProcessor& work);
 
 class CostPricer final : public Pricer {
  public:
@@ -43,32 +43,32 @@ class CostPricer final : public Pricer {
              std::optional<hardware::Host> machine = {});
 
   Price shard(const ir::Shard& shard) override;
-  Price transfer(const plan::Transfer& transfer) override;
+  Price transfer(const program::Transfer& transfer) override;
   // Prices of copies and of the host's cores need a description of the host: a plan that offloads has one.
   //   copy        latency + bytes / (bandwidth / accelerators on the link), drives: bytes / (bandwidth / accelerators
   //   of the node) processor   max( bytes / memory bandwidth, operations / rate ), each a node's divided among its
   //   accelerators
-  Price copy(const plan::Copy& copy) override;
-  Price processor(const plan::OnProcessor& work) override;
-  Price host(plan::HostWork work) override;
+  Price copy(const program::Copy& copy) override;
+  Price processor(const program::OnProcessor& work) override;
+  Price host(program::HostWork work) override;
   core::Picoseconds host_per_kernel() const override;
 
-  cost::TransferTime transfer_time(const plan::Transfer& transfer);
+  cost::TransferTime transfer_time(const program::Transfer& transfer);
   // The same for a transfer that the plan does not make: what its price rests on is not among the assumptions.
-  cost::TransferTime compared(const plan::Transfer& transfer);
+  cost::TransferTime compared(const program::Transfer& transfer);
   // Ranks of the group in its fullest domain.
-  std::int64_t ranks_per_domain(const plan::Group& group) { return route(group).binding.ranks_per_domain; }
+  std::int64_t ranks_per_domain(const program::Group& group) { return route(group).binding.ranks_per_domain; }
   // What a rank must at least send or receive for the transfer, and the time its links need for so much: no execution
   // takes less. Proofs in lower_bounds.h.
-  LinkBytes least_bytes(const plan::Transfer& transfer);
+  LinkBytes least_bytes(const program::Transfer& transfer);
   double link_floor_s(const LinkBytes& bytes) const;
-  double transfer_floor_s(const plan::Transfer& transfer);
+  double transfer_floor_s(const program::Transfer& transfer);
   // Bytes one rank sends inside its domain and across domains.
   struct Sent {
     double scale_up = 0.0;
     double scale_out = 0.0;
   };
-  Sent sent(const plan::Transfer& transfer);
+  Sent sent(const program::Transfer& transfer);
 
   cost::ShardPricer& shards() { return shards_; }
   std::set<std::string> assumptions() const;
@@ -85,9 +85,9 @@ class CostPricer final : public Pricer {
     double widest = 0.0;       // rate of the fastest network between the domains [B/s]: nothing passes faster
     bool within_node = false;  // domains joined inside a node, not by a calibrated fabric
   };
-  const Route& route(const plan::Group& group);
-  cost::GroupBinding binding(const plan::Transfer& transfer);
-  void connect(const plan::Group& group, Route& route) const;
+  const Route& route(const program::Group& group);
+  cost::GroupBinding binding(const program::Transfer& transfer);
+  void connect(const program::Group& group, Route& route) const;
 
   const cost::Calibration& calibration_;
   const hardware::Network& network_;

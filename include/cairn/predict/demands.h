@@ -23,7 +23,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include "cairn/core/time.h"
-#include "cairn/plan/program.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
@@ -48,7 +48,7 @@ class Demands {
   virtual ~Demands() = default;
   virtual const std::vector<SharedUnit>& units() const = 0;
   // Of one rank for work that takes `duration` > 0 alone. Every unit at most once on each side.
-  virtual UnitDemands of(const plan::Work& work, core::Picoseconds duration) = 0;
+  virtual UnitDemands of(const program::Work& work, core::Picoseconds duration) = 0;
 };
 
 }  // namespace cairn::predict

@@ -63,6 +63,6 @@ struct EventResult {
 
 // Throws core::ConfigurationError for a rank outside the mesh, a speed that is not positive, or more actors than can be
 // simulated.
-EventResult simulate(const plan::Program& program, PriceTable& prices, const EventOptions& options = {});
+EventResult simulate(const program::Program& program, PriceTable& prices, const EventOptions& options = {});
 
 }  // namespace cairn::predict

@@ -21,8 +21,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "cairn/plan/program.h"
 #include "cairn/predict/cost_pricer.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
@@ -34,9 +34,9 @@ struct ExchangeTimes {
 
 // `experts`: a group of n ranks, n divisible by the r that share a domain, 1 < r < n. bytes: S >= 0. across: of what is
 // meant for other domains, the share that crosses, in (0, 1].
-ExchangeTimes exchange_times(CostPricer& pricer, const plan::Group& experts, double bytes, double across = 1.0);
+ExchangeTimes exchange_times(CostPricer& pricer, const program::Group& experts, double bytes, double across = 1.0);
 // S at which both cost the same; none where one level is never the slower, or always.
-std::optional<double> equal_bytes(CostPricer& pricer, const plan::Group& experts, double across = 1.0);
+std::optional<double> equal_bytes(CostPricer& pricer, const program::Group& experts, double across = 1.0);
 
 struct ExpertExchange {
   std::int64_t ranks = 1;             // n
@@ -49,6 +49,6 @@ struct ExpertExchange {
 };
 
 // None where the plan exchanges nothing, or its expert groups lie within a domain or have one rank in each.
-std::optional<ExpertExchange> expert_exchange(const plan::Program& program, CostPricer& pricer);
+std::optional<ExpertExchange> expert_exchange(const program::Program& program, CostPricer& pricer);
 
 }  // namespace cairn::predict

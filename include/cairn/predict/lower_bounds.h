@@ -39,9 +39,9 @@
 #include <optional>
 
 #include "cairn/ir/model.h"
-#include "cairn/plan/program.h"
 #include "cairn/predict/cost_pricer.h"
 #include "cairn/predict/network_bound.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
@@ -73,9 +73,9 @@ struct Batch {
 };
 
 // Bounds::links alone.
-core::Picoseconds busiest_links(const plan::Program& program, CostPricer& pricer);
+core::Picoseconds busiest_links(const program::Program& program, CostPricer& pricer);
 
-Bounds plan_bounds(const plan::Program& program, CostPricer& pricer, const DeviceLimits& limits);
+Bounds plan_bounds(const program::Program& program, CostPricer& pricer, const DeviceLimits& limits);
 
 // `devices` in the cluster.
 Bounds problem_bounds(const ir::Model& model, const Batch& batch, double devices, const DeviceLimits& limits);

@@ -46,7 +46,7 @@ class MachineDemands final : public Demands {
                  const std::optional<hardware::Host>& host, SharingRules rules);
 
   const std::vector<SharedUnit>& units() const override { return units_; }
-  UnitDemands of(const plan::Work& work, core::Picoseconds duration) override;
+  UnitDemands of(const program::Work& work, core::Picoseconds duration) override;
 
  private:
   static constexpr std::uint16_t k_none = 0xffff;
@@ -60,10 +60,10 @@ class MachineDemands final : public Demands {
   void add_links();
   void take(UnitDemands& demands, std::uint16_t unit, double share, bool at_receiver = false) const;
   void take_both(UnitDemands& demands, const Pair& link, double bytes_per_s, bool message) const;
-  void transfer(UnitDemands& demands, const plan::Transfer& transfer, double duration_s);
+  void transfer(UnitDemands& demands, const program::Transfer& transfer, double duration_s);
   void shard(UnitDemands& demands, const ir::Shard& shard);
-  void copy(UnitDemands& demands, const plan::Copy& copy, double duration_s) const;
-  void processor(UnitDemands& demands, const plan::OnProcessor& work, double duration_s) const;
+  void copy(UnitDemands& demands, const program::Copy& copy, double duration_s) const;
+  void processor(UnitDemands& demands, const program::OnProcessor& work, double duration_s) const;
 
   CostPricer& pricer_;
   const cost::CommunicationKernels& kernels_;

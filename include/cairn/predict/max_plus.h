@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "cairn/core/time.h"
-#include "cairn/plan/program.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
-using Frontiers = std::array<core::Picoseconds, plan::k_streams>;
+using Frontiers = std::array<core::Picoseconds, program::k_streams>;
 
 // Keeps "never" from drifting below its floor when durations are added to it many times over.
 constexpr core::Picoseconds plus(core::Picoseconds a, core::Picoseconds b) { return std::max(a + b, core::k_never); }
@@ -81,9 +81,9 @@ class Matrix {
  private:
   StreamSet streams_;
   std::size_t size_ = 0;
-  std::array<std::uint8_t, plan::k_streams> streams_of_{};  // by position
-  std::array<std::uint8_t, plan::k_streams> positions_{};   // by stream
-  std::vector<core::Picoseconds> weights_;                  // row after row
+  std::array<std::uint8_t, program::k_streams> streams_of_{};  // by position
+  std::array<std::uint8_t, program::k_streams> positions_{};   // by stream
+  std::vector<core::Picoseconds> weights_;                     // row after row
 };
 // The matrix of `first`, then `second`.
 Matrix compose(const Matrix& first, const Matrix& second);

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "cairn/plan/program.h"
 #include "cairn/predict/timeline.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
@@ -29,7 +29,7 @@ struct StageMemory {
   double host = 0.0;                    // in the host's memory, of one rank
   double storage = 0.0;                 // on the drives
   double off_device_activations = 0.0;  // their part of either
-  plan::CategoryBytes at_peak{};        // adds up to allocated_peak
+  program::CategoryBytes at_peak{};     // adds up to allocated_peak
   std::string phase = {};  // what runs at that moment: "backward of micro-batch 3, chunk 0: decoder backward"
   std::vector<MemorySample> over_time = {};  // only with EventOptions::all_timelines; its peak is allocated_peak
 };
@@ -40,18 +40,18 @@ struct OffDevice {
   double storage = 0.0;
   double activations = 0.0;  // their part of either
 };
-OffDevice off_device(const plan::Program& program, std::int32_t stage);
+OffDevice off_device(const program::Program& program, std::int32_t stage);
 
-StageMemory stage_memory(const plan::Program& program, std::int32_t stage);
+StageMemory stage_memory(const program::Program& program, std::int32_t stage);
 
 // The same over time: what is resident, then every change of the sum above, when the compute stream comes to it. Of one
 // instant the most that is held and what stays, so that
 //   max_i bytes(i) = StageMemory::allocated_peak      whatever the durations
 // What other streams hold counts from where the compute stream stood when it was asked for, in issue order like the sum.
-std::vector<MemorySample> memory_over_time(const plan::Program& program, const StageTimeline& timeline);
+std::vector<MemorySample> memory_over_time(const program::Program& program, const StageTimeline& timeline);
 
 // What the fullest stage holds for the whole step, plus reserve_factor times the rest of its allocated_peak; without
 // saying why: for searches. [bytes]
-double peak_memory(const plan::Program& program, double reserve_factor = 1.0);
+double peak_memory(const program::Program& program, double reserve_factor = 1.0);
 
 }  // namespace cairn::predict

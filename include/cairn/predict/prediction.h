@@ -72,7 +72,7 @@ struct Prediction {
   Breakdown breakdown;  // of the rank that ends last
   Causes causes;        // of the same time, seen from the stage that holds the others up
   MemoryReport memory;
-  std::array<Volume, plan::k_axes> volumes{};
+  std::array<Volume, program::k_axes> volumes{};
   Copies copies;
   Bounds plan_bounds;
   Bounds problem_bounds;
@@ -94,11 +94,11 @@ struct MemoryLimits {
   double capacity_bytes = 0.0;  // of the device, to processes
 };
 // `timelines`: of every stage, for its memory over time; or none.
-MemoryReport memory_report(const plan::Program& program, const MemoryLimits& limits,
+MemoryReport memory_report(const program::Program& program, const MemoryLimits& limits,
                            std::span<const StageTimeline> timelines = {});
 
 struct PredictionInput {
-  const plan::Program& program;
+  const program::Program& program;
   const ir::Model& model;
   loopnest::Sizes sizes;  // of one micro-batch on one rank
   std::int64_t micro_batches = 1;
@@ -125,6 +125,6 @@ bool tight(const MemoryReport& report);
 // the links (Breakdown::links). The same of either engine, so that they still agree in every picosecond.
 Prediction predict(const PredictionInput& input);
 // That time alone, of the analytic engine.
-core::Picoseconds step_time(const plan::Program& program, Analytic& analytic, CostPricer& pricer);
+core::Picoseconds step_time(const program::Program& program, Analytic& analytic, CostPricer& pricer);
 
 }  // namespace cairn::predict

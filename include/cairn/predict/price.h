@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cairn/core/time.h"
-#include "cairn/plan/program.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
@@ -24,10 +24,10 @@ class Pricer {
   virtual Price shard(const ir::Shard& shard) = 0;
   // The whole of a kernel that runs in pieces, between which transfers bring operands and take results away.
   virtual Price in_pieces(const ir::Shard& whole) { return shard(whole); }
-  virtual Price transfer(const plan::Transfer& transfer) = 0;
-  virtual Price copy(const plan::Copy& copy) = 0;
-  virtual Price processor(const plan::OnProcessor& work) = 0;
-  virtual Price host(plan::HostWork work) = 0;
+  virtual Price transfer(const program::Transfer& transfer) = 0;
+  virtual Price copy(const program::Copy& copy) = 0;
+  virtual Price processor(const program::OnProcessor& work) = 0;
+  virtual Price host(program::HostWork work) = 0;
   // Time the host takes to issue one kernel.
   virtual core::Picoseconds host_per_kernel() const = 0;
 };
@@ -41,13 +41,13 @@ using BlockPrices = std::vector<Price>;
 class PriceTable {
  public:
   explicit PriceTable(Pricer& pricer) : pricer_(pricer), host_per_kernel_(pricer.host_per_kernel()) {}
-  const BlockPrices& of(const plan::Block& block);
+  const BlockPrices& of(const program::Block& block);
   core::Picoseconds host_per_kernel() const { return host_per_kernel_; }
 
  private:
   Pricer& pricer_;
   core::Picoseconds host_per_kernel_;
-  std::unordered_map<const plan::Block*, std::unique_ptr<BlockPrices>> blocks_;
+  std::unordered_map<const program::Block*, std::unique_ptr<BlockPrices>> blocks_;
 };
 
 }  // namespace cairn::predict

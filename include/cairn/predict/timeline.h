@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cairn/core/time.h"
-#include "cairn/plan/program.h"
 #include "cairn/predict/price.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
@@ -30,12 +30,13 @@ struct Gathered {
 };
 
 // The passes of a stage in execution order: its schedule row, then the end of the step.
-std::vector<const plan::Pass*> passes_of(const plan::Program& program, std::int32_t stage);
+std::vector<const program::Pass*> passes_of(const program::Program& program, std::int32_t stage);
 inline constexpr std::array<std::string_view, 2> k_end_of_step{"gradient reduction", "parameter update"};
 
 // How often a stage executes each block in the step, in the order of first execution: sums of doubles must not depend
 // on where blocks lie in memory.
-std::vector<std::pair<const plan::Block*, std::int64_t>> block_counts(const plan::Program& program, std::int32_t stage);
+std::vector<std::pair<const program::Block*, std::int64_t>> block_counts(const program::Program& program,
+                                                                         std::int32_t stage);
 
 struct PassId {
   std::int32_t stage = -1;  // -1: none
@@ -44,13 +45,13 @@ struct PassId {
 // For every pass of every stage: which pass of which stage its arrival comes from; none where nothing arrives. Of an
 // update that awaits several stages, the first of them.
 using Producers = std::vector<std::vector<PassId>>;
-Producers producers(const plan::Program& program);
+Producers producers(const program::Program& program);
 
 // The times of one stage (of one of the ranks it stands for). Steps of a stream in stream order; `arrivals` by pass:
 // the send it waits for, zero where nothing arrives.
 struct StageTimeline {
   std::int32_t stage = 0;
-  std::array<std::vector<Span>, plan::k_streams> steps;
+  std::array<std::vector<Span>, program::k_streams> steps;
   std::vector<Span> arrivals;
   core::Picoseconds end = 0;
 };
@@ -72,9 +73,9 @@ struct Breakdown {
   core::Picoseconds recompute = 0;
   core::Picoseconds optimizer = 0;
   core::Picoseconds launch = 0;
-  std::array<core::Picoseconds, plan::k_axes> exposed{};  // by the label of the awaited transfer
-  core::Picoseconds offload = 0;                          // awaiting copies to and from the host and the drives
-  core::Picoseconds bubble = 0;                           // awaiting a peer's computation
+  std::array<core::Picoseconds, program::k_axes> exposed{};  // by the label of the awaited transfer
+  core::Picoseconds offload = 0;                             // awaiting copies to and from the host and the drives
+  core::Picoseconds bubble = 0;                              // awaiting a peer's computation
   core::Picoseconds host = 0;
   core::Picoseconds links = 0;  // after all work: until links that overlapping transfers share have carried everything
   core::Picoseconds other = 0;  // 0 by construction; tested
@@ -84,6 +85,6 @@ struct Breakdown {
 // Attribution: busy instants go to the running step's term; a gap before a step is walked back along whatever the step
 // waited for: a transfer (its label), an arrival (pipeline label while the message was under way, bubble before), the
 // host, and, where a transfer itself started later than this rank was ready for it, a peer (bubble).
-Breakdown attribute(const plan::Program& program, PriceTable& prices, const StageTimeline& timeline);
+Breakdown attribute(const program::Program& program, PriceTable& prices, const StageTimeline& timeline);
 
 }  // namespace cairn::predict

@@ -34,7 +34,7 @@
 
 #include <vector>
 
-#include "cairn/plan/program.h"
+#include "cairn/program/program.h"
 
 namespace cairn::predict {
 
@@ -45,6 +45,6 @@ struct Traffic {
 };
 
 // Of every stage. on_chip_bytes: S.
-std::vector<Traffic> least_traffic(const plan::Program& program, double on_chip_bytes);
+std::vector<Traffic> least_traffic(const program::Program& program, double on_chip_bytes);
 
 }  // namespace cairn::predict

@@ -90,7 +90,7 @@ std::string text(const Run& run, const TextStyle& style = {});
 // what the allocator keeps beside and what the system takes; a line at the capacity.
 std::string memory_svg(const Run& run);
 
-// Names of memory categories in reports, parallel to plan::Category.
-std::string_view category_name(plan::Category category);
+// Names of memory categories in reports, parallel to program::Category.
+std::string_view category_name(program::Category category);
 
 }  // namespace cairn::report

@@ -16,8 +16,8 @@
 #include <functional>
 #include <string_view>
 
-#include "cairn/plan/program.h"
 #include "cairn/predict/prediction.h"
+#include "cairn/program/program.h"
 
 namespace cairn::trace {
 
@@ -25,6 +25,6 @@ namespace cairn::trace {
 using Sink = std::function<void(std::string_view)>;
 
 // `prediction`: of the event engine, with EventOptions::all_timelines.
-void write_chrome(const plan::Program& program, const predict::Prediction& prediction, const Sink& sink);
+void write_chrome(const program::Program& program, const predict::Prediction& prediction, const Sink& sink);
 
 }  // namespace cairn::trace

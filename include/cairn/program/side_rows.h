@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "cairn/plan/pass_order.h"
+#include "cairn/program/pass_order.h"
 
-namespace cairn::plan {
+namespace cairn::program {
 
 constexpr bool makes_gradients(pipeline::Phase phase) {
   return phase == pipeline::Phase::backward || phase == pipeline::Phase::weight_gradient;
@@ -28,4 +28,4 @@ std::vector<std::int32_t> first_waiters(const pipeline::Schedule& schedule);
 std::vector<SideEntry> side_entries(const pipeline::Schedule& schedule, std::int32_t device,
                                     const std::vector<std::int32_t>& waiters);
 
-}  // namespace cairn::plan
+}  // namespace cairn::program

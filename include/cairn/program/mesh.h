@@ -17,7 +17,7 @@
 
 #include <boost/container/static_vector.hpp>
 
-namespace cairn::plan {
+namespace cairn::program {
 
 // What an axis carries.
 enum class Axis : std::uint8_t { tensor, context, expert, data, pipeline, expert_tensor, expert_data };
@@ -72,4 +72,4 @@ class Mesh {
                                     Group{Axis::expert_data, 1, 1}};
 };
 
-}  // namespace cairn::plan
+}  // namespace cairn::program

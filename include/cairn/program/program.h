@@ -27,11 +27,11 @@
 #include "cairn/ir/graph.h"
 #include "cairn/pipeline/schedule.h"
 #include "cairn/pipeline/sweep.h"
-#include "cairn/plan/mesh.h"
-#include "cairn/plan/pass_order.h"
-#include "cairn/plan/placement.h"
+#include "cairn/program/mesh.h"
+#include "cairn/program/pass_order.h"
+#include "cairn/program/placement.h"
 
-namespace cairn::plan {
+namespace cairn::program {
 
 Stream stream_of(Axis axis);
 
@@ -208,4 +208,4 @@ struct Program {
   std::span<const PassOrder::Entry> row(std::int32_t stage) const { return pass_order->row(stage); }
 };
 
-}  // namespace cairn::plan
+}  // namespace cairn::program

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace cairn::plan {
+namespace cairn::program {
 
 enum class Stream : std::uint8_t {
   compute,
@@ -26,4 +26,4 @@ enum class Stream : std::uint8_t {
 };
 inline constexpr std::size_t k_streams = 16;
 
-}  // namespace cairn::plan
+}  // namespace cairn::program

@@ -1,10 +1,10 @@
-#include "cairn/plan/mesh.h"
+#include "cairn/program/mesh.h"
 
 #include <algorithm>
 
 #include "cairn/core/assert.h"
 
-namespace cairn::plan {
+namespace cairn::program {
 
 std::string_view label(Axis axis) {
   constexpr std::array<std::string_view, k_axes> k_labels{"tp", "cp", "ep", "dp", "pp", "etp", "edp"};
@@ -46,4 +46,4 @@ std::int64_t Mesh::ranks() const {
   return product;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::program

@@ -1,11 +1,11 @@
-#include "side_rows.h"
+#include "cairn/program/side_rows.h"
 
 #include <algorithm>
 #include <span>
 
 #include "cairn/core/assert.h"
 
-namespace cairn::plan {
+namespace cairn::program {
 namespace {
 
 using pipeline::Operation;
@@ -186,4 +186,4 @@ bool PassOrder::can_merge(const pipeline::Schedule& schedule) {
   });
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::program

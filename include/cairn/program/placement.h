@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "cairn/ir/graph.h"
-#include "cairn/plan/mesh.h"
+#include "cairn/program/mesh.h"
 
-namespace cairn::plan {
+namespace cairn::program {
 
 struct SplitRule {
   Axis axis = Axis::tensor;
@@ -63,4 +63,4 @@ Collective redistribute(const Placement& from, const Placement& to);
 // all-to-all (n-1)/n of each rank's own bytes/n, so (n-1)/n^2 bytes; send: bytes.
 double bytes_sent(Collective collective, std::int64_t ranks, double bytes);
 
-}  // namespace cairn::plan
+}  // namespace cairn::program

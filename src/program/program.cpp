@@ -1,10 +1,10 @@
-#include "cairn/plan/program.h"
+#include "cairn/program/program.h"
 
 #include <algorithm>
 
 #include "cairn/core/assert.h"
 
-namespace cairn::plan {
+namespace cairn::program {
 
 Stream stream_of(Axis axis) {
   switch (axis) {
@@ -45,4 +45,4 @@ MemoryProfile profile_of(const std::vector<MemoryEvent>& events) {
   return profile;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::program

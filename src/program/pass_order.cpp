@@ -1,13 +1,13 @@
-#include "cairn/plan/pass_order.h"
+#include "cairn/program/pass_order.h"
 
 #include <algorithm>
 #include <span>
 
 #include "cairn/core/assert.h"
 #include "cairn/core/out_of_range.h"
-#include "side_rows.h"
+#include "cairn/program/side_rows.h"
 
-namespace cairn::plan {
+namespace cairn::program {
 namespace {
 
 bool is_split(const pipeline::Operation& operation) {
@@ -188,4 +188,4 @@ PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::Swee
   return result;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::program

@@ -24,9 +24,9 @@
 
 #include "cairn/pipeline/schedule.h"
 #include "cairn/pipeline/sweep.h"
-#include "cairn/plan/stream.h"
+#include "cairn/program/stream.h"
 
-namespace cairn::plan {
+namespace cairn::program {
 
 // A slot says which of its stage's passes an entry runs, as one number: 4 table + 2 (second of the two phases) +
 // variant.
@@ -77,4 +77,4 @@ struct PassOrder {
   }
 };
 
-}  // namespace cairn::plan
+}  // namespace cairn::program

@@ -10,9 +10,9 @@
 #include <array>
 #include <cstdint>
 
-#include "cairn/plan/mesh.h"
+#include "cairn/program/mesh.h"
 
-namespace cairn::plan {
+namespace cairn::program {
 
 enum class ParameterGroup : std::uint8_t { dense, expert };
 inline constexpr std::size_t k_parameter_groups = 2;
@@ -52,4 +52,4 @@ inline ParameterGroup group_of(Axis axis) {
                                                                                           : ParameterGroup::dense;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::program

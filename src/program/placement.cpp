@@ -1,11 +1,11 @@
-#include "cairn/plan/placement.h"
+#include "cairn/program/placement.h"
 
 #include <algorithm>
 #include <array>
 
 #include "cairn/core/assert.h"
 
-namespace cairn::plan {
+namespace cairn::program {
 
 bool concerns(const SplitRule& rule, const ir::Tensor& tensor) {
   return std::any_of(tensor.dims.begin(), tensor.dims.end(), [&](const ir::TensorDim& dim) {
@@ -80,4 +80,4 @@ double bytes_sent(Collective collective, std::int64_t ranks, double bytes) {
   return 0.0;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::program

@@ -1,0 +1,46 @@
+// What a block sends, as a list.
+#pragma once
+
+#include <ostream>
+#include <utility>
+#include <vector>
+
+#include "cairn/program/program.h"
+
+namespace cairn::program {
+inline std::ostream& operator<<(std::ostream& out, Collective collective) { return out << name(collective); }
+}  // namespace cairn::program
+
+namespace cairn::testing {
+
+using Sent = std::vector<std::pair<program::Collective, double>>;  // in issue order, bytes of the whole tensor
+
+inline Sent transfers(const program::Block& block, program::Axis axis = program::Axis::tensor) {
+  Sent result;
+  for (const program::Work& work : block.works)
+    if (const auto* transfer = std::get_if<program::Transfer>(&work);
+        transfer != nullptr && transfer->group.axis == axis)
+      result.emplace_back(transfer->collective, transfer->bytes);
+  return result;
+}
+
+// Payload one rank sends.
+inline double volume(const program::Block& block, program::Axis axis) {
+  double total = 0.0;
+  for (const program::Work& work : block.works)
+    if (const auto* transfer = std::get_if<program::Transfer>(&work);
+        transfer != nullptr && transfer->group.axis == axis)
+      total += program::bytes_sent(transfer->collective, transfer->group.size, transfer->bytes);
+  return total;
+}
+
+// Bytes of the whole tensors that the collectives of one kind move in a pass.
+inline double whole_bytes(const program::Pass& pass, program::Axis axis, program::Collective collective) {
+  double total = 0.0;
+  for (const program::BlockRun& run : pass.runs)
+    for (const auto& [kind, bytes] : transfers(*run.block, axis))
+      if (kind == collective) total += static_cast<double>(run.count) * bytes;
+  return total;
+}
+
+}  // namespace cairn::testing
