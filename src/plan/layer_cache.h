@@ -1,50 +1,39 @@
-// The layers lowered so far: one stored copy for every class and everything a layer depends on.
+// The layers lowered so far: one stored copy for every class and key.
 #pragma once
 
-#include <array>
 #include <memory>
-#include <string>
 #include <unordered_map>
-#include <vector>
 
-#include "cairn/plan/strategy.h"
+#include "interned.h"
+#include "layer_key.h"
 #include "lowered_layer.h"
-#include "vocabulary.h"
-#include "words_hash.h"
 
 namespace cairn::plan {
 
-// The meshes of a strategy; `experts` is of size 1 where the model has none.
-struct Meshes {
-  Mesh dense;
-  Mesh experts;
-};
-
 class LayerCache {
  public:
-  static constexpr std::size_t k_words = 9;
-  using Words = std::array<std::int64_t, k_words>;
-
   // `domain`: ranks joined by the fastest links; 0: all.
   LayerCache(const ir::Model& model, std::int64_t sequence, std::int64_t domain);
 
-  // What of a strategy its layers depend on.
-  Words words(const Strategy& strategy, const Meshes& meshes, Recompute recompute);
-  // `recomputes`: the strategy's recomputation applies to this layer. Throws core::ConfigurationError when a dimension
-  // cannot be split evenly.
-  LoweredLayer& of(const Strategy& strategy, const Meshes& meshes, std::size_t layer_class, std::uint32_t inputs_held,
-                   bool recomputes);
+  // `inputs_held`: as in LayerOptions. Throws core::ConfigurationError when a dimension cannot be split evenly.
+  LoweredLayer& of(const LayerKey& key, std::size_t layer_class, std::uint32_t inputs_held);
   bool has_experts() const { return has_experts_; }
 
  private:
-  std::int64_t list_index(const std::vector<std::string>& list);
+  struct Place {
+    std::int32_t key = 0;  // number
+    std::size_t layer_class = 0;
+    std::uint32_t inputs_held = 0;
+    friend bool operator==(const Place&, const Place&) = default;
+    std::size_t hash() const { return core::Hash::of(key, layer_class, inputs_held); }
+  };
 
   const ir::Model& model_;
   std::int64_t sequence_;
   std::int64_t domain_;
   bool has_experts_;
-  std::vector<std::vector<std::string>> lists_;  // of operators to recompute met so far
-  std::unordered_map<std::array<std::int64_t, k_words + 1>, std::unique_ptr<LoweredLayer>, WordsHash> layers_;
+  Interned<LayerKey> keys_;
+  std::unordered_map<Place, std::unique_ptr<LoweredLayer>, KeyHash> layers_;
 };
 
 }  // namespace cairn::plan

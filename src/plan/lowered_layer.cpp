@@ -62,22 +62,25 @@ void append(Pass& pass, const Block* block, std::int64_t count) {
     pass.runs.push_back({block, count});
 }
 
+std::size_t LoweredLayer::BlockHash::operator()(const BlockView& key) const {
+  const auto& [part, sync, traffic] = key;
+  core::Hash hash;
+  hash.add(static_cast<std::uint8_t>(part)).add(static_cast<std::uint8_t>(sync.collective)).add(sync.without_tied);
+  add(hash, sync.copies);
+  add(hash, sync.replicas);
+  add(hash, sync.carried_elements);
+  add(hash, sync.in_flight);
+  for (const bool hold : sync.hold) hash.add(hold);
+  hash.add(traffic.distance).add(traffic.fetch.journeys.size()).add(traffic.leaving.size());
+  for (const double bytes : traffic.fetch.bytes) add(hash, bytes);
+  for (const double bytes : traffic.given_up) add(hash, bytes);
+  add(hash, traffic.left_bytes);
+  return hash.value();
+}
+
 const LoweredLayer::Moving& LoweredLayer::moving(Part part, const GradientSync& sync, const UnitTraffic& traffic) {
-  std::vector<std::int64_t> key{static_cast<std::int64_t>(part),    static_cast<std::int64_t>(sync.collective),
-                                bits(sync.bytes_per_element),       bits(sync.bucket_bytes),
-                                sync.waits + 2 * sync.without_tied, bits(sync.held_bytes)};
-  for (const ParameterGroup group : k_all_parameter_groups)
-    key.insert(key.end(), {word(sync.copies[group]), word_of_rows(sync.copies[group]), word(sync.replicas[group]),
-                           word_of_rows(sync.replicas[group]), bits(sync.carried_elements[group]), sync.hold[group],
-                           bits(sync.in_flight[group])});
-  if (sync.onward) {
-    const Onward& onward = *sync.onward;
-    key.insert(key.end(), {onward.update != nullptr, bits(onward.gradient_bytes), bits(onward.state_bytes),
-                           bits(onward.stored_parameter_bytes), bits(onward.parameter_bytes)});
-  }
-  append_words(key, traffic);
-  auto& slot = moving_[key];
-  if (slot) return *slot;
+  if (const auto known = moving_.find(BlockView{part, sync, traffic}); known != moving_.end()) return *known->second;
+  auto& slot = moving_[{.part = part, .sync = sync, .traffic = traffic}];
   slot = std::make_unique<Moving>();
   switch (part) {
     case Part::forward:
@@ -94,35 +97,6 @@ const LoweredLayer::Moving& LoweredLayer::moving(Part part, const GradientSync& 
       break;
   }
   return *slot;
-}
-
-const Block* LoweredLayer::synchronised(Part part, const GradientSync& sync) {
-  const auto dense = ParameterGroup::dense;
-  const auto expert = ParameterGroup::expert;
-  const std::array<std::int64_t, 13> key{static_cast<std::int64_t>(part),
-                                         static_cast<std::int64_t>(sync.collective),
-                                         word(sync.copies[dense]),
-                                         word(sync.copies[expert]),
-                                         word_of_rows(sync.copies[dense]),
-                                         word_of_rows(sync.copies[expert]),
-                                         bits(sync.bytes_per_element),
-                                         bits(sync.bucket_bytes),
-                                         bits(sync.carried_elements[dense]),
-                                         bits(sync.carried_elements[expert]),
-                                         sync.hold[dense],
-                                         sync.hold[expert],
-                                         sync.without_tied};
-  auto& slot = synchronised_[key];
-  if (slot) return slot.get();
-  if (part == Part::weight_gradient)
-    slot = std::make_unique<Block>(lowering.split_backward(sync).weight_gradient);
-  else
-    slot = std::make_unique<Block>(part == Part::forward ? lowering.forward(sync) : lowering.backward(sync));
-  return slot.get();
-}
-
-const Block* LoweredLayer::reducing_weights(const GradientSync& sync) {
-  return synchronised(Part::weight_gradient, sync);
 }
 
 void append_gathering(Pass& pass, const Stretch& stretch, const GradientSync& sync) {

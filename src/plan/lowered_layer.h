@@ -1,13 +1,12 @@
 // A layer class lowered under one set of options, with the blocks of it that also move parameters or gradients.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <unordered_map>
 
 #include "cairn/plan/layer.h"
 #include "vocabulary.h"
-#include "words_hash.h"
+#include "interned.h"
 
 namespace cairn::plan {
 
@@ -36,7 +35,7 @@ class LoweredLayer {
     if (!split_) split_ = std::make_unique<LayerLowering::Split>(lowering.split_backward());
     return *split_;
   }
-  const Block* reducing_weights(const GradientSync& sync);
+  const Block* reducing_weights(const GradientSync& sync) { return synchronised(Part::weight_gradient, sync); }
 
   // A block with traffic of its own, and the elements whose gradients are on their way at its end.
   struct Moving {
@@ -55,11 +54,34 @@ class LoweredLayer {
  private:
   LayerBorder border(const std::vector<ir::TensorId>& tensors) const;
 
-  const Block* synchronised(Part part, const GradientSync& sync);
+  const Block* synchronised(Part part, const GradientSync& sync) {
+    static const UnitTraffic k_none;
+    return &moving(part, sync, k_none).block;
+  }
   std::unique_ptr<Block> again_;
   std::unique_ptr<LayerLowering::Split> split_;
-  std::unordered_map<std::array<std::int64_t, 13>, std::unique_ptr<Block>, WordsHash> synchronised_;
-  std::map<std::vector<std::int64_t>, std::unique_ptr<Moving>> moving_;
+  // What a block is made from beside the layer. Look-ups are by reference: the key is larger than its hash is long.
+  template <class Sync, class Traffic>
+  struct BlockKeyOf {
+    Part part = Part::backward;
+    Sync sync;
+    Traffic traffic;
+  };
+  using BlockKey = BlockKeyOf<GradientSync, UnitTraffic>;
+  using BlockView = BlockKeyOf<const GradientSync&, const UnitTraffic&>;
+  struct BlockHash {
+    using is_transparent = void;
+    std::size_t operator()(const BlockKey& key) const { return (*this)(BlockView{key.part, key.sync, key.traffic}); }
+    std::size_t operator()(const BlockView& key) const;
+  };
+  struct SameBlock {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return a.part == b.part && a.sync == b.sync && a.traffic == b.traffic;
+    }
+  };
+  std::unordered_map<BlockKey, std::unique_ptr<Moving>, BlockHash, SameBlock> moving_;
 };
 
 // A stretch of equal layers inside a virtual stage.

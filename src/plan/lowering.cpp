@@ -3,7 +3,8 @@
 #include <map>
 
 #include "cairn/core/block_deque.h"
-#include "facets.h"
+#include "layer_cache.h"
+#include "numbers.h"
 #include "pass_assembly.h"
 #include "schedule_cache.h"
 #include "side_passes.h"
@@ -12,8 +13,8 @@
 
 namespace cairn::plan {
 
-// A plan is looked up rather than made: the partition says which kinds of stages there are, the facets what of the
-// strategy their parts depend on, and whatever is not remembered by the two numbers is made once.
+// A plan is looked up rather than made: the partition says which kinds of stages there are, keys what of the strategy
+// their parts depend on, and whatever is not remembered by the numbers of the two is made once.
 class Lowering::Implementation {
  public:
   Implementation(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain)
@@ -22,8 +23,8 @@ class Lowering::Implementation {
         treatment_(treatment),
         layers_(model, sequence, domain),
         partitioner_(model),
-        messages_(domain),
-        assembly_(passes_, messages_),
+        domain_(domain),
+        assembly_(passes_),
         side_(passes_),
         ends_(treatment_, assembly_) {}
 
@@ -34,16 +35,15 @@ class Lowering::Implementation {
     check_stages(strategy, entry.schedule->chain_length);
     check_side_rows(strategy, entry);
     const Meshes meshes = meshes_of(strategy);
-    messages_.start(strategy, meshes.dense);
+    distances_ = stage_distances(meshes.dense.group(Axis::pipeline), domain_);
     PerGroup<Group> copies;
     copies[ParameterGroup::dense] = meshes.dense.group(Axis::data);
     copies[ParameterGroup::expert] = meshes.experts.group(Axis::expert_data);
     if (entry.model_copies.whole)
       for (const ParameterGroup group : k_all_parameter_groups)
         copies[group] = over_circles(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline));
-    UnitSettings settings =
-        unit_settings(strategy, treatment_, copies, *entry.schedule, sharding(strategy, entry.exchanges));
-    settings.host_update = &ends_.host_update();
+    const UnitSettings settings = unit_settings(strategy, treatment_, copies, *entry.schedule,
+                                                sharding(strategy, entry.exchanges), ends_.host_update());
     if (entry.pass_order->update_table >= 0 && settings.apply() && settings.parameters_move() &&
         !strategy.reshard_after_forward)
       throw wrong("zero.reshard_after_forward", "parameters that stay gathered while updates change them",
@@ -51,7 +51,7 @@ class Lowering::Implementation {
     if (settings.apply() && recomputes_in_groups(strategy))
       throw wrong("recompute", "layers that move their parameters or activations cannot recompute in groups",
                   "use method: block, or groups of 1");
-    const StagePartition& partition = partitioner_.of(strategy, entry, messages_.stages_in_domain());
+    const StagePartition& partition = partitioner_.of(strategy, entry, distances_.stages_in_domain);
 
     program_.mesh = meshes.dense;
     program_.expert_mesh = meshes.experts;
@@ -61,12 +61,18 @@ class Lowering::Implementation {
     program_.kind_of_stage = partition.kind_of_stage;
     program_.exchanges = partition.exchanges.circles.empty() ? nullptr : &partition.exchanges;
     program_.kinds.resize(partition.kinds.size());
-    const Plan plan{.strategy = strategy,
-                    .meshes = meshes,
-                    .settings = settings,
-                    .facets = facets_.of(settings, meshes, layers_, messages_, partitioner_.shares_parameters(),
-                                         entry.pass_order->side_table >= 0),
-                    .schedule = entry};
+    const bool shares = strategy.offload.activations == Home::device;
+    const Moves& moves = moves_of(settings);
+    const Plan plan{
+        .schedule = entry,
+        .layers = body_keys_.of({.layer = layer_key(strategy, meshes, layers_.has_experts()), .shares_inputs = shares}),
+        .messages = message_keys_.of(message_key(strategy, meshes.dense.group(Axis::tensor), distances_)),
+        .moves = moves,
+        .end = end_keys_.of({.settings = moves.settings,
+                             .ranks = {.tensor = meshes.dense.group(Axis::tensor),
+                                       .pipeline = partitioner_.shares_parameters()
+                                                       ? meshes.dense.group(Axis::pipeline)
+                                                       : Group{.axis = Axis::pipeline}}})};
     for (const std::int32_t kind : partition.kinds) prefetch(kind, plan);
     for (std::size_t i = 0; i < partition.kinds.size(); ++i) fill(program_.kinds[i], partition.kinds[i], plan);
     return program_;
@@ -77,7 +83,7 @@ class Lowering::Implementation {
   }
 
   LoweredLayer& layer(const Strategy& strategy, std::size_t layer_class) {
-    return layers_.of(strategy, meshes_of(strategy), layer_class, 0, true);
+    return layers_.of(layer_key(strategy, meshes_of(strategy), layers_.has_experts()), layer_class, 0);
   }
 
   const ir::Model& model_;
@@ -85,15 +91,51 @@ class Lowering::Implementation {
   ParameterTreatment treatment_;
 
  private:
-  // The lowering under way.
+  // Numbers of what the passes of a plan move: of plain passes, of first forward and last backward passes, which are
+  // those of plain ones where they move nothing more; and of UnitSettings.
+  struct Moves {
+    std::int32_t plain = 0;
+    std::int32_t gather = 0;
+    std::int32_t reduce = 0;
+    std::int32_t settings = 0;
+  };
+
+  struct EndKey {
+    std::int32_t settings = 0;  // number of UnitSettings
+    EndRanks ranks;
+    friend bool operator==(const EndKey&, const EndKey&) = default;
+    std::size_t hash() const { return core::Hash::of(settings, ranks.tensor.size, ranks.pipeline.stride); }
+  };
+
+  // The lowering under way: numbers of keys.
   struct Plan {
-    const Strategy& strategy;
-    const Meshes& meshes;
-    const UnitSettings& settings;
-    Facets facets;
     const ScheduleEntry& schedule;
+    std::int32_t layers = 0;    // BodyKey
+    std::int32_t messages = 0;  // MessageKey
+    Moves moves;
+    std::int32_t end = 0;  // EndKey
+
+    // What the passes of a virtual stage are remembered by, its layers, and the end of a stage of some kind.
+    Numbers passes(std::int32_t moved, std::int32_t stage) const { return {layers, messages, moved, stage}; }
+    Numbers body(std::int32_t stage) const { return {layers, stage}; }
+    Numbers end_of(std::int32_t kind) const { return {layers, end, kind}; }
   };
   using PassPair = std::array<const Pass*, 2>;  // forward and backward, or input and weight gradient
+
+  const Moves& moves_of(const UnitSettings& settings) {
+    const std::int32_t number = settings_keys_.of(settings);
+    if (static_cast<std::size_t>(number) <= moves_.size()) return moves_[static_cast<std::size_t>(number) - 1];
+    Moves moves{.settings = number};
+    if (settings.apply()) {
+      moves.plain = move_keys_.of({UnitMoves{.settings = settings, .special = false}});
+      moves.gather = moves.reduce = move_keys_.of({UnitMoves{.settings = settings, .special = true}});
+    } else {
+      moves.plain = moves.gather = moves.reduce = move_keys_.of({});
+      if (settings.gathers_in_passes()) moves.gather = move_keys_.of({parameter_gather(settings)});
+      if (settings.reduces_in_passes()) moves.reduce = move_keys_.of({gradient_sync(settings)});
+    }
+    return moves_.emplace_back(moves);
+  }
 
   Meshes meshes_of(const Strategy& strategy) const {
     return {.dense = mesh(strategy), .experts = layers_.has_experts() ? expert_mesh(strategy) : Mesh{}};
@@ -101,13 +143,13 @@ class Lowering::Implementation {
 
   // What fill() looks up lies anywhere; all of it is fetched at once.
   void prefetch(std::int32_t number, const Plan& plan) const {
-    const Facets& facets = plan.facets;
-    stage_ends_.prefetch(facets.end(number));
+    const Moves& moves = plan.moves;
+    stage_ends_.prefetch(plan.end_of(number));
     for (const std::int32_t stage : partitioner_.kind(number).virtual_stages) {
-      pairs_.prefetch(facets.passes(facets.plain, stage));
-      if (facets.gather != facets.plain) pairs_.prefetch(facets.passes(facets.gather, stage));
-      if (facets.reduce != facets.plain && facets.reduce != facets.gather)
-        pairs_.prefetch(facets.passes(facets.reduce, stage));
+      pairs_.prefetch(plan.passes(moves.plain, stage));
+      if (moves.gather != moves.plain) pairs_.prefetch(plan.passes(moves.gather, stage));
+      if (moves.reduce != moves.plain && moves.reduce != moves.gather)
+        pairs_.prefetch(plan.passes(moves.reduce, stage));
     }
   }
 
@@ -135,18 +177,18 @@ class Lowering::Implementation {
     stage.body_layers = kind.body_layers;
     const std::size_t chunks = kind.virtual_stages.size();
     stage.passes.resize(static_cast<std::size_t>(plan.schedule.pass_order->tables));
-    const Facets& facets = plan.facets;
+    const Moves& moves = plan.moves;
     const bool whole = plan.schedule.whole_backwards;
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
       const std::int32_t at = kind.virtual_stages[chunk];
       auto& [forward, backward] = stage.passes[chunk];
-      const PassPair& plain = passes(facets.plain, at, true, whole, false, plan);
+      const PassPair& plain = passes(moves.plain, at, true, whole, plan);
       forward[0] = forward[1] = plain[0];
       backward[0] = backward[1] = plain[1];
-      if (facets.gather != facets.plain)
-        forward[1] = passes(facets.gather, at, true, whole && facets.reduce == facets.gather, true, plan)[0];
-      if (whole && facets.reduce != facets.plain)
-        backward[1] = passes(facets.reduce, at, facets.reduce == facets.gather, true, true, plan)[1];
+      if (moves.gather != moves.plain)
+        forward[1] = passes(moves.gather, at, true, whole && moves.reduce == moves.gather, plan)[0];
+      if (whole && moves.reduce != moves.plain)
+        backward[1] = passes(moves.reduce, at, moves.reduce == moves.gather, true, plan)[1];
       if (!whole) backward[0] = backward[1] = assembly_.nothing();
       for (const auto& variants : stage.passes[chunk])
         for (const Pass* pass : variants) __builtin_prefetch(pass);
@@ -156,10 +198,10 @@ class Lowering::Implementation {
     for (std::size_t table = chunks; table < of_chunks; ++table) {
       const std::int32_t at = kind.virtual_stages[table - chunks];
       auto& [input, weight] = stage.passes[table];
-      const PassPair& plain = halves(facets.plain, at, false, plan);
+      const PassPair& plain = halves(moves.plain, at, plan);
       input[0] = input[1] = plain[0];
       weight[0] = plain[1];
-      weight[1] = facets.reduce != facets.plain ? halves(facets.reduce, at, true, plan)[1] : plain[1];
+      weight[1] = moves.reduce != moves.plain ? halves(moves.reduce, at, plan)[1] : plain[1];
     }
     if (plan.schedule.pass_order->side_table >= 0) fill_side(stage, kind, plan);
     const StageEnd& end = this->end(number, plan);
@@ -172,40 +214,45 @@ class Lowering::Implementation {
     stage.resident = end.bytes.device;
     stage.host_bytes = end.bytes.host;
     stage.storage_bytes = end.bytes.storage;
-    stage.activations_on_drives = plan.strategy.offload.activations == Home::storage;
+    stage.activations_on_drives = settings_keys_.key(plan.moves.settings).offload.activations == Home::storage;
   }
 
   void fill_side(Stage& stage, const StageKind& kind, const Plan& plan) {
     auto table = static_cast<std::size_t>(plan.schedule.pass_order->side_table);
     for (std::size_t chunk = 0; chunk < kind.virtual_stages.size(); ++chunk) {
       const std::int32_t at = kind.virtual_stages[chunk];
-      SidePasses::Tables& tables = side_tables_.of(plan.facets.passes(plan.facets.side, at));
+      const bool exchanges = plan.schedule.exchanges;
+      SidePasses::Tables& tables = exchanges ? exchange_tables_.of(plan.passes(plan.moves.settings, at))
+                                             : copy_tables_.of(plan.passes(plan.moves.plain, at));
       if (tables[0][0][0] == nullptr)
-        tables = plan.schedule.exchanges ? side_.of_parameters(body(at, plan), plan.settings)
-                                         : side_.of_activations(*stage.passes[chunk][0][0]);
+        tables = exchanges ? side_.of_parameters(body(at, plan), settings_keys_.key(plan.moves.settings))
+                           : side_.of_activations(*stage.passes[chunk][0][0]);
       for (const auto& each : tables) stage.passes[table++] = each;
     }
   }
 
-  const PassPair& passes(std::int32_t traffic, std::int32_t stage, bool forward, bool backward, bool special,
-                         const Plan& plan) {
-    PassPair& pair = pairs_.of(plan.facets.passes(traffic, stage));
-    if (pair[0] != nullptr || pair[1] != nullptr) return pair;
+  // `moved`: the number of a PassMoves.
+  const PassPair& passes(std::int32_t moved, std::int32_t stage, bool forward, bool backward, const Plan& plan) {
+    PassPair& pair = pairs_.of(plan.passes(moved, stage));
+    if ((!forward || pair[0] != nullptr) && (!backward || pair[1] != nullptr)) return pair;
     const VirtualStage& description = partitioner_.virtual_stage(stage);
     const StageBody& layers = body(stage, plan);
-    PassPair made{};
-    if (forward) made[0] = assembly_.forward(description, layers, plan.settings, special);
-    if (backward) made[1] = assembly_.backward(description, layers, plan.settings, Half::both, special);
-    return pair = made;
+    const MessageKey& messages = message_keys_.key(plan.messages);
+    const PassMoves& moves = move_keys_.key(moved);
+    if (forward) pair[0] = assembly_.forward(description, layers, messages, moves);
+    if (backward) pair[1] = assembly_.backward(description, layers, messages, moves, Half::both);
+    return pair;
   }
 
-  const PassPair& halves(std::int32_t traffic, std::int32_t stage, bool special, const Plan& plan) {
-    PassPair& pair = halves_.of(plan.facets.passes(traffic, stage));
+  const PassPair& halves(std::int32_t moved, std::int32_t stage, const Plan& plan) {
+    PassPair& pair = halves_.of(plan.passes(moved, stage));
     if (pair[0] != nullptr) return pair;
     const VirtualStage& description = partitioner_.virtual_stage(stage);
     const StageBody& layers = body(stage, plan);
-    return pair = {assembly_.backward(description, layers, plan.settings, Half::input_gradient, special),
-                   assembly_.backward(description, layers, plan.settings, Half::weight_gradient, special)};
+    const MessageKey& messages = message_keys_.key(plan.messages);
+    const PassMoves& moves = move_keys_.key(moved);
+    return pair = {assembly_.backward(description, layers, messages, moves, Half::input_gradient),
+                   assembly_.backward(description, layers, messages, moves, Half::weight_gradient)};
   }
 
   // Ranks that hold copies of what a stage holds, where other stages hold some as well: a row for every stage of a
@@ -215,7 +262,7 @@ class Lowering::Implementation {
     ranks.size *= ranks.rows;
     ranks.apart = pipeline.stride * (pipeline.size / ranks.rows);
     const std::int64_t together = rows_in_domain(exchanges);
-    if (together < ranks.rows) ranks.apart = std::max(ranks.apart, (messages_.domain() + together - 1) / together);
+    if (together < ranks.rows) ranks.apart = std::max(ranks.apart, (domain_ + together - 1) / together);
     return ranks;
   }
 
@@ -224,44 +271,51 @@ class Lowering::Implementation {
     for (const std::vector<std::int32_t>& circle : exchanges.circles) {
       std::map<std::int64_t, std::int64_t> stages;  // by domain
       std::int64_t most = 0;
-      for (const std::int32_t stage : circle) most = std::max(most, ++stages[stage / messages_.stages_in_domain()]);
+      for (const std::int32_t stage : circle) most = std::max(most, ++stages[stage / distances_.stages_in_domain]);
       fewest = std::min(fewest, most);
     }
     return fewest;
   }
 
   const StageBody& body(std::int32_t stage, const Plan& plan) {
-    auto& slot = bodies_.of(plan.facets.body(stage));
+    auto& slot = bodies_.of(plan.body(stage));
     if (!slot)
       slot = std::make_unique<StageBody>(
-          stage_body(partitioner_.virtual_stage(stage), plan.strategy, plan.meshes, layers_));
+          stage_body(partitioner_.virtual_stage(stage), body_keys_.key(plan.layers), layers_));
     return *slot;
   }
 
   const StageEnd& end(std::int32_t number, const Plan& plan) {
-    const StageEnd*& slot = stage_ends_.of(plan.facets.end(number));
+    const StageEnd*& slot = stage_ends_.of(plan.end_of(number));
     if (slot != nullptr) return *slot;
     const StageKind& kind = partitioner_.kind(number);
     std::vector<const StageBody*> bodies;
     for (const std::int32_t chunk : kind.order)
       bodies.push_back(&body(kind.virtual_stages[static_cast<std::size_t>(chunk)], plan));
-    return *(slot = &all_ends_.emplace_back(stage_end(kind, bodies, plan.settings, plan.meshes, ends_)));
+    return *(slot = &all_ends_.emplace_back(stage_end(kind, bodies, settings_keys_.key(plan.moves.settings), end_keys_.key(plan.end).ranks, ends_)));
   }
 
   LayerCache layers_;
   ScheduleCache schedules_;
   StagePartitioner partitioner_;
-  FacetTable facets_;
-  StageMessages messages_;
+  std::int64_t domain_;
+  StageDistances distances_;  // of the plan under way
+  Interned<BodyKey> body_keys_;
+  Interned<MessageKey> message_keys_;
+  Interned<UnitSettings> settings_keys_;
+  Interned<PassMoves> move_keys_;
+  Interned<EndKey> end_keys_;
+  std::vector<Moves> moves_;  // by number of UnitSettings
   PassStore passes_;
   PassAssembly assembly_;
   SidePasses side_;
   StepEnds ends_;
-  Remembered<std::unique_ptr<StageBody>> bodies_;  // by Facets::body
-  Remembered<PassPair> pairs_;                     // by Facets::passes
-  Remembered<PassPair> halves_;                    // likewise
-  Remembered<SidePasses::Tables> side_tables_;     // likewise
-  Remembered<const StageEnd*> stage_ends_;         // by Facets::end
+  Remembered<std::unique_ptr<StageBody>> bodies_;      // by Plan::body
+  Remembered<PassPair> pairs_;                         // by Plan::passes
+  Remembered<PassPair> halves_;                        // likewise
+  Remembered<SidePasses::Tables> exchange_tables_;     // likewise, of UnitSettings
+  Remembered<SidePasses::Tables> copy_tables_;         // likewise, of plain passes
+  Remembered<const StageEnd*> stage_ends_;             // by Plan::end_of
   core::BlockDeque<StageEnd> all_ends_;
   Program program_;
 };

@@ -1,6 +1,9 @@
 // A pass put together from the blocks it runs: what it begins with, its layers in order, the message it sends.
 #pragma once
 
+#include <variant>
+
+#include "interned.h"
 #include "pass_store.h"
 #include "stage_body.h"
 #include "stage_messages.h"
@@ -14,15 +17,28 @@ namespace cairn::plan {
 GradientSync parameter_gather(const UnitSettings& settings);
 GradientSync gradient_sync(const UnitSettings& settings);
 
+// What the layers of a pass move of parameters and gradients: nothing; whole layers gather their parameters, or send
+// their gradients; or what the settings of units say. `special`: of a chunk's first forward pass, or of the last that
+// makes its weights' gradients.
+struct UnitMoves {
+  UnitSettings settings;
+  bool special = false;
+  friend bool operator==(const UnitMoves&, const UnitMoves&) = default;
+};
+struct PassMoves {
+  std::variant<std::monostate, GradientSync, UnitMoves> what;
+  friend bool operator==(const PassMoves&, const PassMoves&) = default;
+  std::size_t hash() const;
+};
+
 class PassAssembly {
  public:
-  PassAssembly(PassStore& passes, StageMessages& messages) : passes_(passes), messages_(messages) {}
+  explicit PassAssembly(PassStore& passes) : passes_(passes) {}
 
-  // `special`: a chunk's first forward pass, which gathers parameters, or the last that makes its weights' gradients,
-  // which sends them.
-  const Pass* forward(const VirtualStage& stage, const StageBody& body, const UnitSettings& settings, bool special);
-  const Pass* backward(const VirtualStage& stage, const StageBody& body, const UnitSettings& settings, Half half,
-                       bool special);
+  const Pass* forward(const VirtualStage& stage, const StageBody& body, const MessageKey& messages,
+                      const PassMoves& moves);
+  const Pass* backward(const VirtualStage& stage, const StageBody& body, const MessageKey& messages,
+                       const PassMoves& moves, Half half);
   // A pass of one block.
   const Pass* single(const Block* block, Send send);
   const Pass* pair(const Block* first, const Block* second);
@@ -33,7 +49,7 @@ class PassAssembly {
   Pass& start(const Block* block);
 
   PassStore& passes_;
-  StageMessages& messages_;
+  StageMessages messages_;
   UnitPasses units_;
   Pass draft_;
 };

@@ -22,8 +22,7 @@ bool recomputes_in_groups(const Strategy& strategy) {
          strategy.recompute_layers.count > 1;
 }
 
-RecomputeStretch recompute_stretch(const Strategy& strategy, std::int64_t layer, std::int64_t local) {
-  const RecomputeLayers& layers = strategy.recompute_layers;
+RecomputeStretch recompute_stretch(const RecomputeLayers& layers, std::int64_t layer, std::int64_t local) {
   RecomputeStretch result{.layers = k_unbounded, .recomputes = true};
   const auto until = [&](std::int64_t count) { result.layers = std::min(result.layers, count); };
   if (!layers.ranges.empty()) {

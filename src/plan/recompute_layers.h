@@ -25,7 +25,7 @@ struct RecomputeStretch {
   std::int64_t layers = 0;
   bool recomputes = true;
 };
-RecomputeStretch recompute_stretch(const Strategy& strategy, std::int64_t layer, std::int64_t local);
+RecomputeStretch recompute_stretch(const RecomputeLayers& layers, std::int64_t layer, std::int64_t local);
 
 struct RecomputeGroup {
   std::size_t first_stretch = 0;  // of the forward pass
@@ -34,7 +34,7 @@ struct RecomputeGroup {
   std::vector<Stretch> backward;  // in forward order
 };
 
-// A layer class lowered with these inputs held below, recomputing as the strategy says or not at all.
+// A layer class lowered with these inputs held below, recomputing as the plan says or not at all.
 using LayerOf = std::function<LoweredLayer&(std::int32_t layer_class, std::uint32_t inputs_held, bool recomputes)>;
 
 // Appends the forward stretches of one group to `stretches`. `held_below`: inputs of the first layer that what lies

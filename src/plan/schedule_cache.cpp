@@ -90,8 +90,10 @@ const ScheduleEntry& ScheduleCache::of(const Strategy& strategy) {
   const auto known = std::find_if(kinds_.begin(), kinds_.end(), [&](const auto& kind) {
     return kind.first == strategy.schedule && kind.second == strategy.schedule_options;
   });
-  const std::array<std::int64_t, 4> key{known - kinds_.begin(), strategy.pipeline, strategy.micro_batches,
-                                        strategy.chunks};
+  const Key key{.kind = known - kinds_.begin(),
+                .pipeline = strategy.pipeline,
+                .micro_batches = strategy.micro_batches,
+                .chunks = strategy.chunks};
   if (known == kinds_.end()) kinds_.emplace_back(strategy.schedule, strategy.schedule_options);
   auto& slot = entries_[key];
   if (slot) return *slot;

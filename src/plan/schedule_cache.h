@@ -10,8 +10,8 @@
 #include "cairn/pipeline/sweep.h"
 #include "cairn/plan/strategy.h"
 #include "cairn/program/program.h"
+#include "interned.h"
 #include "vocabulary.h"
-#include "words_hash.h"
 
 namespace cairn::plan {
 
@@ -36,6 +36,14 @@ class ScheduleCache {
   void give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule);
 
  private:
+  struct Key {
+    std::ptrdiff_t kind = 0;  // position in kinds_: a kind and its options
+    std::int64_t pipeline = 1;
+    std::int64_t micro_batches = 1;
+    std::int64_t chunks = 1;
+    friend bool operator==(const Key&, const Key&) = default;
+    std::size_t hash() const { return core::Hash::of(kind, pipeline, micro_batches, chunks); }
+  };
   struct Given {
     std::string kind;
     pipeline::Settings settings;
@@ -45,8 +53,7 @@ class ScheduleCache {
   std::shared_ptr<const pipeline::Schedule> generated(const Strategy& strategy) const;
 
   std::vector<std::pair<std::string, pipeline::Settings>> kinds_;
-  std::unordered_map<std::array<std::int64_t, 4>, std::unique_ptr<ScheduleEntry>, WordsHash>
-      entries_;  // by kind and its options, p, m, chunks
+  std::unordered_map<Key, std::unique_ptr<ScheduleEntry>, KeyHash> entries_;
   std::vector<Given> given_;
 };
 

@@ -10,8 +10,8 @@ namespace {
 
 class BodyBuilder {
  public:
-  BodyBuilder(const Strategy& strategy, const Meshes& meshes, LayerCache& layers)
-      : strategy_(strategy), meshes_(meshes), layers_(layers) {}
+  BodyBuilder(const BodyKey& key, LayerCache& layers)
+      : key_(key), plain_(key.layer.without_recomputation()), layers_(layers) {}
 
   StageBody build(const VirtualStage& stage) {
     for (std::size_t i = 0; i < stage.layers.size();) {
@@ -31,19 +31,17 @@ class BodyBuilder {
 
  private:
   LoweredLayer& layer(std::int32_t layer_class, std::uint32_t held, bool recomputes) {
-    return layers_.of(strategy_, meshes_, static_cast<std::size_t>(layer_class), held, recomputes);
+    return layers_.of(recomputes ? key_.layer : plain_, static_cast<std::size_t>(layer_class), held);
   }
 
   void append_layers(const LayerStretch& layers) {
     std::int64_t left = layers.count;
     while (left > 0) {
       LoweredLayer& first = layer(layers.layer_class, held_below_, layers.recomputes);
-      // A layer that keeps its own output holds the next layer's input for it.
       const std::uint32_t kept = first.lowering.state().kept_outputs;
-      const bool shares = strategy_.offload.activations == Home::device;  // what leaves the device cannot be shared
-      const std::int64_t alike = shares && kept != held_below_ ? 1 : left;
+      const std::int64_t alike = key_.shares_inputs && kept != held_below_ ? 1 : left;
       body_.stretches.push_back({&first, alike});
-      if (shares) held_below_ = kept;
+      if (key_.shares_inputs) held_below_ = kept;
       left -= alike;
     }
   }
@@ -66,8 +64,8 @@ class BodyBuilder {
     return position;
   }
 
-  const Strategy& strategy_;
-  const Meshes& meshes_;
+  const BodyKey& key_;
+  LayerKey plain_;  // of layers that do not recompute
   LayerCache& layers_;
   StageBody body_;
   std::uint32_t held_below_ = 0;  // outputs that the layer below keeps; what arrives is this stage's own copy
@@ -75,8 +73,8 @@ class BodyBuilder {
 
 }  // namespace
 
-StageBody stage_body(const VirtualStage& stage, const Strategy& strategy, const Meshes& meshes, LayerCache& layers) {
-  return BodyBuilder(strategy, meshes, layers).build(stage);
+StageBody stage_body(const VirtualStage& stage, const BodyKey& key, LayerCache& layers) {
+  return BodyBuilder(key, layers).build(stage);
 }
 
 }  // namespace cairn::plan

@@ -18,7 +18,15 @@ struct StageBody {
   LayerBorder above;                   // what goes on
 };
 
+struct BodyKey {
+  LayerKey layer;
+  // A layer that keeps its own output holds the next one's input for it. What leaves the device cannot be shared.
+  bool shares_inputs = true;
+  friend bool operator==(const BodyKey&, const BodyKey&) = default;
+  std::size_t hash() const { return layer.hash(); }
+};
+
 // Throws core::ConfigurationError for layers that cannot be split, and for groups that share parameters.
-StageBody stage_body(const VirtualStage& stage, const Strategy& strategy, const Meshes& meshes, LayerCache& layers);
+StageBody stage_body(const VirtualStage& stage, const BodyKey& key, LayerCache& layers);
 
 }  // namespace cairn::plan

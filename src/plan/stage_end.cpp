@@ -18,10 +18,9 @@ double exchanged_elements(const StageKind& kind, std::span<const StageBody* cons
 
 StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> bodies,
                        const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings,
-                       const Meshes& meshes) {
-  const Strategy& strategy = *settings.strategy;
+                       const EndRanks& ranks) {
+  const Offload& offload = settings.offload;
   const ParameterTreatment& treatment = *settings.treatment;
-  const Group pipeline = meshes.dense.group(Axis::pipeline);
   const bool tied = kind.apart > 0;
   const auto dense = ParameterGroup::dense;
   // Of gradients that exist in shards only, only shards are summed over other axes.
@@ -32,14 +31,14 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
       .sync = settings.apply() ? settings.sync(true) : gradient_sync(settings),
       .already_reduced = settings.reduces_in_passes() || settings.sharding == Sharding::by_schedule,
       .elements = parameters.elements,
-      .tensor = meshes.dense.group(Axis::tensor),
+      .tensor = ranks.tensor,
       .partial_bytes = partial * gradient_bytes,
-      .tied = {.axis = Axis::pipeline, .size = tied ? 2 : 1, .stride = tied ? pipeline.stride * kind.apart : 1},
+      .tied = {.axis = Axis::pipeline, .size = tied ? 2 : 1, .stride = tied ? ranks.pipeline.stride * kind.apart : 1},
       .tied_bytes = tied ? exchanged_elements(kind, bodies) * gradient_bytes : 0.0,
       .meets = kind.meets,
       .update = nullptr,
       .updated_elements = static_cast<std::int64_t>(sum(updated)),
-      .gather = settings.gathers_updated() && settings.copied() && !strategy.overlap_parameter_gather,
+      .gather = settings.gathers_updated() && settings.copied() && !settings.overlap_parameter_gather,
       .gather_bytes_per_element = numerics::bytes_per_element(treatment.gather),
       .narrow = nullptr,
       .narrow_elements = static_cast<std::int64_t>(parameters.narrow_elements),
@@ -47,10 +46,14 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
                                                   numerics::bytes_per_element(numerics::Format::fp32)
                                             : 0.0,
       .leaving = {}};
-  if (strategy.offload.parameters != Home::device && strategy.offload.optimizer == Home::device) {
+  // When gradients go is a matter of passes.
+  options.sync.bucket_bytes = 0.0;
+  options.sync.waits = false;
+  options.sync.held_bytes = 0.0;
+  if (offload.parameters != Home::device && offload.optimizer == Home::device) {
     const double bytes = sum(updated) * numerics::bytes_per_element(treatment.parameters);
     options.leaving.push_back(leg(Copy{.lane = Lane::to_host, .bytes = bytes}));
-    if (strategy.offload.parameters == Home::storage)
+    if (offload.parameters == Home::storage)
       options.leaving.push_back(leg(Copy{.lane = Lane::to_storage, .bytes = bytes}));
   }
   return options;
@@ -59,16 +62,16 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
 }  // namespace
 
 StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodies, const UnitSettings& settings,
-                   const Meshes& meshes, StepEnds& ends) {
+                   const EndRanks& ranks, StepEnds& ends) {
   StageParameters parameters;
   for (const StageBody* body : bodies) parameters.add(body->parameters);
-  const Strategy& strategy = *settings.strategy;
   // Settings check that there is one virtual stage where units stay.
+  const bool stay = settings.offload.parameters != Home::device && settings.offload.resident_units > 0;
   const double kept =
-      strategy.offload.resident_units > 0 ? UnitPasses::kept_bytes(bodies.front()->stretches, settings) : 0.0;
+      stay ? UnitPasses::kept_bytes(bodies.front()->stretches, settings) : 0.0;
   const PerGroup<double> updated = updated_elements(parameters, settings);
   const StepEnds::Entry& entry =
-      ends.of(options(kind, bodies, parameters, updated, settings, meshes), strategy.offload, kept);
+      ends.of(options(kind, bodies, parameters, updated, settings, ranks), settings.offload, kept);
   StageEnd end{.settle = entry.settle,
                .update = entry.update,
                .both = entry.both,

@@ -18,8 +18,15 @@ struct StageEnd {
   StageBytes bytes;
 };
 
+// The ranks that the end of a step has to do with, beside those that hold copies.
+struct EndRanks {
+  Group tensor;
+  Group pipeline;  // where stages share parameters; else of size 1
+  friend bool operator==(const EndRanks&, const EndRanks&) = default;
+};
+
 // `bodies`: of the stage's virtual stages, in the order in which a micro-batch passes them.
 StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodies, const UnitSettings& settings,
-                   const Meshes& meshes, StepEnds& ends);
+                   const EndRanks& ranks, StepEnds& ends);
 
 }  // namespace cairn::plan

@@ -1,44 +1,52 @@
 // What passes begin and end with: host work, the arrival of a message, the send of one. One stored copy of each block.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <unordered_map>
 
 #include "cairn/plan/strategy.h"
+#include "interned.h"
 #include "stage_partition.h"
 #include "step_blocks.h"
 #include "vocabulary.h"
-#include "words_hash.h"
 
 namespace cairn::plan {
 
-class StageMessages {
- public:
-  // `domain`: ranks joined by the fastest links; 0: all.
-  explicit StageMessages(std::int64_t domain) : domain_(domain) {}
-
-  void start(const Strategy& strategy, const Mesh& mesh);
+// How far neighbouring stages are from each other.
+struct StageDistances {
   // Neighbouring stages in one domain. Where only some of the mesh's pairs of neighbours cross, the crossing ones
   // decide.
-  std::int64_t stages_in_domain() const { return stages_in_domain_; }
-  std::int64_t domain() const { return domain_; }
+  std::int64_t stages_in_domain = 1;
   // Two ranks placed like the sender and the receiver of a message between stages.
-  const Group& between(Hop hop) const { return hop == Hop::inside ? inside_domain_ : across_domains_; }
-  const Block* begin(bool receives, bool forward, const Border& arriving);
-  const Block* send(bool forward, const Group& pair, const Border& leaving);
+  Group inside;
+  Group across;
+};
+// `domain`: ranks joined by the fastest links; 0: all.
+StageDistances stage_distances(const Group& pipeline, std::int64_t domain);
+
+// What messages between stages depend on; members as in Strategy.
+struct MessageKey {
+  bool host_waits_for_arrival = false;
+  bool host_waits_for_computation = false;
+  bool scatter_sends = false;
+  bool overlap_sends = true;
+  Group tensor;
+  Group inside;  // see StageDistances; of size 1 where no domain holds two stages
+  Group across;
+  const Group& between(Hop hop) const { return hop == Hop::inside ? inside : across; }
+  friend bool operator==(const MessageKey&, const MessageKey&) = default;
+  std::size_t hash() const;
+};
+MessageKey message_key(const Strategy& strategy, const Group& tensor, const StageDistances& distances);
+
+class StageMessages {
+ public:
+  const Block* begin(const MessageKey& key, bool receives, bool forward, const Border& arriving);
+  const Block* send(const MessageKey& key, bool forward, Hop hop, const Border& leaving);
 
  private:
-  template <class Make>
-  const Block* stored(const std::array<std::int64_t, 6>& key, Make make);
-
-  std::int64_t domain_;
-  const Strategy* strategy_ = nullptr;
-  Group tensor_;
-  std::int64_t stages_in_domain_ = 1;
-  Group inside_domain_;
-  Group across_domains_;
-  std::unordered_map<std::array<std::int64_t, 6>, std::unique_ptr<Block>, WordsHash> blocks_;
+  std::unordered_map<BeginOptions, std::unique_ptr<Block>, KeyHash> begins_;
+  std::unordered_map<SendOptions, std::unique_ptr<Block>, KeyHash> sends_;
 };
 
 }  // namespace cairn::plan

@@ -17,8 +17,8 @@ PerGroup<double> updated_elements(const StageParameters& parameters, const UnitS
 
 StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings,
                        double kept) {
-  const Strategy& strategy = *settings.strategy;
   const ParameterTreatment& treatment = *settings.treatment;
+  const Offload& offload = settings.offload;
   StageBytes bytes;
   const auto put = [&](Home home, Category category, double amount) {
     if (home == Home::device) bytes.device[static_cast<std::size_t>(category)] += amount;
@@ -41,27 +41,27 @@ StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>
     const double shard = std::ceil(elements / static_cast<double>(settings.shards[group].size));
     // Where the optimizer's copy is gathered from, shards of a narrower one are not kept.
     if (whole || treatment.narrow_shards || !treatment.master) parameter_bytes += (whole ? elements : shard) * wide;
-    const bool offloaded = strategy.offload.optimizer != Home::device;
+    const bool offloaded = offload.optimizer != Home::device;
     if (!settings.gradients_pass_through(group))
       put(Home::device, Category::gradients, elements * gradient);
     else if (!offloaded)
       put(Home::device, Category::gradients, shard * gradient);
-    if (offloaded && !strategy.offload.gradients_in_place)
+    if (offloaded && !offload.gradients_in_place)
       put(Home::host, Category::gradients, updated[group] * gradient);
     const double factored =
         settings.sharding == Sharding::nothing ? 1.0 : static_cast<double>(settings.shards[group].size);
-    put(strategy.offload.optimizer, Category::optimizer, updated[group] * state_bytes(treatment));
+    put(offload.optimizer, Category::optimizer, updated[group] * state_bytes(treatment));
     if (treatment.factored_moment)
-      put(strategy.offload.optimizer, Category::optimizer,
+      put(offload.optimizer, Category::optimizer,
           std::ceil(parameters.factored[group] / factored) * numerics::bytes_per_element(numerics::Format::fp32));
   }
   parameter_bytes = parameter_bytes + std::ceil(parameters.narrow_elements / ranks) * (stored - wide + copies) + maxima;
-  put(strategy.offload.parameters, Category::parameters, parameter_bytes);
+  put(offload.parameters, Category::parameters, parameter_bytes);
   put(Home::device, Category::parameters, kept);
   if (treatment.separate_gradients && settings.sharding < Sharding::gradients)
     put(Home::device, Category::gradients, sum(parameters.elements) * stored);
   put(Home::device, Category::activations,
-      static_cast<double>(std::min(strategy.held_results, strategy.micro_batches)) * parameters.result_bytes);
+      static_cast<double>(settings.held_results) * parameters.result_bytes);
   return bytes;
 }
 

@@ -7,7 +7,6 @@
 #include "cairn/core/diagnostics.h"
 #include "recompute_layers.h"
 #include "strategy_check.h"
-#include "words_hash.h"
 
 namespace cairn::plan {
 
@@ -17,8 +16,26 @@ constexpr std::int32_t k_no_circle = -1;  // in no circle
 
 }  // namespace
 
-std::size_t StagePartitioner::Hash::operator()(const Words& words) const {
-  return hash_words(words.data(), words.size());
+std::size_t VirtualStage::hash() const {
+  core::Hash hash;
+  hash.add(static_cast<std::uint8_t>(below)).add(static_cast<std::uint8_t>(above)).add(relays).add(met.size());
+  for (const LayerStretch& stretch : layers) hash.add(stretch.layer_class).add(stretch.count).add(stretch.recomputes);
+  return hash.value();
+}
+
+std::size_t StageKind::hash() const {
+  core::Hash hash;
+  hash.add(apart).add(exchanged.size());
+  for (const std::int32_t stage : virtual_stages) hash.add(stage);
+  for (const std::int32_t chunk : order) hash.add(chunk);
+  return hash.value();
+}
+
+std::size_t PartitionKey::hash() const {
+  core::Hash hash;
+  hash.add(schedule).add(stages_in_domain).add(recompute_in_groups).add(recompute_layers.count);
+  for (const std::int64_t layers : stage_layers) hash.add(layers);
+  return hash.value();
 }
 
 StagePartitioner::StagePartitioner(const ir::Model& model) {
@@ -39,38 +56,36 @@ StagePartitioner::StagePartitioner(const ir::Model& model) {
 
 const StagePartition& StagePartitioner::of(const Strategy& strategy, const ScheduleEntry& entry,
                                            std::int64_t stages_in_domain) {
-  const RecomputeLayers& recompute = strategy.recompute_layers;
-  key_.assign({static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(&entry)), stages_in_domain,
-               static_cast<std::int64_t>(recompute.method) + 4 * recomputes_in_groups(strategy), recompute.count,
-               static_cast<std::int64_t>(recompute.ranges.size())});
-  for (const LayerRange& range : recompute.ranges) {
-    key_.push_back(range.first);
-    key_.push_back(range.last);
-  }
-  key_.insert(key_.end(), strategy.stage_layers.begin(), strategy.stage_layers.end());
-  auto& slot = partitions_[key_];
-  if (!slot) slot = std::make_unique<StagePartition>(cut(strategy, entry, stages_in_domain));
+  key_.schedule = &entry;
+  key_.stages_in_domain = stages_in_domain;
+  key_.recompute_in_groups = recomputes_in_groups(strategy);
+  key_.recompute_layers = strategy.recompute_layers;
+  key_.stage_layers = strategy.stage_layers;
+  const std::size_t place = at(keys_.of(key_)) - 1;
+  if (place >= partitions_.size()) partitions_.resize(place + 1);
+  auto& slot = partitions_[place];
+  if (!slot) slot = std::make_unique<StagePartition>(cut(key_));
   return *slot;
 }
 
 // Walks along the model, virtual stage by virtual stage.
 class StagePartitioner::Cut {
  public:
-  Cut(const StagePartitioner& model, const Strategy& strategy) : model_(model), strategy_(strategy) {}
+  Cut(const StagePartitioner& model, const PartitionKey& key) : model_(model), key_(key) {}
 
   VirtualStage next() {
     VirtualStage stage;
-    stage.body_layers = strategy_.stage_layers[index_];
+    stage.body_layers = key_.stage_layers[index_];
     if (index_ == 0) append_all(stage, model_.entry_);
-    if (recomputes_in_groups(strategy_))
+    if (key_.recompute_in_groups)
       append_groups(stage);
     else
       append_body(stage);
-    if (++index_ == strategy_.stage_layers.size()) append_all(stage, model_.exit_);
+    if (++index_ == key_.stage_layers.size()) append_all(stage, model_.exit_);
     if (!stage.layers.empty())
       last_ = stage.layers.back().layer_class;
     else if (last_ < 0)
-      throw wrong("stages", fmt::format("virtual stage 1 of {} would hold nothing", strategy_.stage_layers.size()),
+      throw wrong("stages", fmt::format("virtual stage 1 of {} would hold nothing", key_.stage_layers.size()),
                   "give it a layer: the model has no embedding that could stand there alone");
     else
       stage.relays = last_;
@@ -84,7 +99,7 @@ class StagePartitioner::Cut {
 
   void append_body(VirtualStage& stage) {
     for (std::int64_t here = 0; here < stage.body_layers;) {
-      const RecomputeStretch next = recompute_stretch(strategy_, below_, here);
+      const RecomputeStretch next = recompute_stretch(key_.recompute_layers, below_, here);
       const std::int64_t count = std::min({stage.body_layers - here, left_in_run(), next.layers});
       stage.layers.push_back({.layer_class = layer_class(), .count = count, .recomputes = next.recomputes});
       pass(count);
@@ -93,7 +108,7 @@ class StagePartitioner::Cut {
   }
 
   void append_groups(VirtualStage& stage) {
-    const std::int64_t together = strategy_.recompute_layers.count;
+    const std::int64_t together = key_.recompute_layers.count;
     for (std::int64_t here = 0; here < stage.body_layers; ++here) {
       const auto group = static_cast<std::int32_t>(here / together);
       if (!stage.layers.empty() && stage.layers.back().group == group &&
@@ -116,7 +131,7 @@ class StagePartitioner::Cut {
   }
 
   const StagePartitioner& model_;
-  const Strategy& strategy_;
+  const PartitionKey& key_;
   std::size_t index_ = 0;
   std::size_t run_ = 0;
   std::int64_t used_ = 0;   // of the run
@@ -124,16 +139,17 @@ class StagePartitioner::Cut {
   std::int32_t last_ = -1;  // class of the last layer passed
 };
 
-StagePartition StagePartitioner::cut(const Strategy& strategy, const ScheduleEntry& entry,
-                                     std::int64_t stages_in_domain) {
-  const std::size_t length = strategy.stage_layers.size();
+StagePartition StagePartitioner::cut(const PartitionKey& key) {
+  const ScheduleEntry& entry = *key.schedule;
+  const std::int64_t stages_in_domain = key.stages_in_domain;
+  const std::size_t length = key.stage_layers.size();
   const auto hop = [&](std::size_t from, std::size_t to) {
     const std::int64_t a = entry.devices[from];
     const std::int64_t b = entry.devices[to];
     if (a == b) return Hop::none;
     return stages_in_domain > 1 && a / stages_in_domain == b / stages_in_domain ? Hop::inside : Hop::across;
   };
-  std::vector<StageKind> stages(static_cast<std::size_t>(strategy.pipeline));
+  std::vector<StageKind> stages(static_cast<std::size_t>(entry.schedule->stages));
   for (std::size_t device = 0; device < stages.size(); ++device) {
     StageKind& stage = stages[device];
     stage.virtual_stages.resize(static_cast<std::size_t>(entry.schedule->chunks));
@@ -142,7 +158,7 @@ StagePartition StagePartitioner::cut(const Strategy& strategy, const ScheduleEnt
   }
   StagePartition result{.kinds = {}, .kind_of_stage = {}, .exchanges = entry.model_copies};
   for (std::size_t chain = 0; chain < entry.devices.size(); chain += length) {
-    Cut walk(*this, strategy);
+    Cut walk(*this, key);
     Holders holders(tags_.size());
     for (std::size_t place = 0; place < length; ++place) {
       const std::size_t index = chain + place;
@@ -154,12 +170,12 @@ StagePartition StagePartitioner::cut(const Strategy& strategy, const ScheduleEnt
       StageKind& stage = stages[at(device)];
       stage.body_layers += next.body_layers;
       stage.order.push_back(entry.chunks[index]);
-      stage.virtual_stages[at(entry.chunks[index])] = number_of(std::move(next));
+      stage.virtual_stages[at(entry.chunks[index])] = virtual_stages_.of(next);
     }
     exchange(holders, entry.pass_order->update_table >= 0, stages, result);
   }
-  for (StageKind& stage : stages) {
-    const std::int32_t number = number_of(std::move(stage));
+  for (const StageKind& stage : stages) {
+    const std::int32_t number = kinds_.of(stage);
     auto known = std::find(result.kinds.begin(), result.kinds.end(), number);
     if (known == result.kinds.end()) known = result.kinds.insert(known, number);
     result.kind_of_stage.push_back(static_cast<std::uint16_t>(known - result.kinds.begin()));
@@ -218,26 +234,6 @@ void StagePartitioner::exchange(const Holders& holders, bool updates, std::vecto
 
 std::int64_t StagePartitioner::index_of(const std::string& tag) const {
   return std::find(tags_.begin(), tags_.end(), tag) - tags_.begin();
-}
-
-std::int32_t StagePartitioner::number_of(VirtualStage stage) {
-  Words words{static_cast<std::int64_t>(stage.below), static_cast<std::int64_t>(stage.above), stage.relays,
-              stage.body_layers, static_cast<std::int64_t>(stage.met.size())};
-  for (const std::string& tag : stage.met) words.push_back(index_of(tag));
-  for (const LayerStretch& stretch : stage.layers)
-    words.insert(words.end(), {stretch.layer_class, stretch.count, stretch.recomputes, stretch.group});
-  const auto [known, fresh] = virtual_stage_numbers_.try_emplace(words, virtual_stages_.size());
-  if (fresh) virtual_stages_.push_back(std::move(stage));
-  return known->second;
-}
-
-std::int32_t StagePartitioner::number_of(StageKind kind) {
-  Words words{2 * kind.apart + kind.meets, kind.versions, static_cast<std::int64_t>(kind.exchanged.size())};
-  for (const std::string& tag : kind.exchanged) words.push_back(index_of(tag));
-  for (const std::int32_t chunk : kind.order) words.insert(words.end(), {chunk, kind.virtual_stages[at(chunk)]});
-  const auto [known, fresh] = kind_numbers_.try_emplace(words, kinds_.size());
-  if (fresh) kinds_.push_back(std::move(kind));
-  return known->second;
 }
 
 }  // namespace cairn::plan

@@ -7,9 +7,7 @@
 // both are numbered, and everything else that lowering remembers is found by these numbers.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -18,6 +16,7 @@
 #include "cairn/ir/model.h"
 #include "cairn/plan/strategy.h"
 #include "cairn/program/program.h"
+#include "interned.h"
 #include "schedule_cache.h"
 #include "vocabulary.h"
 
@@ -35,6 +34,7 @@ struct LayerStretch {
   std::int64_t count = 1;
   bool recomputes = true;   // as the strategy says; else not at all
   std::int32_t group = -1;  // layers of a group recompute together
+  friend bool operator==(const LayerStretch&, const LayerStretch&) = default;
 };
 
 struct VirtualStage {
@@ -44,6 +44,8 @@ struct VirtualStage {
   Hop above = Hop::none;
   std::vector<std::string> met;  // shared parameters that the device holds already
   std::int64_t body_layers = 0;
+  friend bool operator==(const VirtualStage&, const VirtualStage&) = default;
+  std::size_t hash() const;
 };
 
 struct StageKind {
@@ -55,6 +57,19 @@ struct StageKind {
   bool meets = false;  // another stage holds a copy of all it holds: neither goes on before both have their gradients
   std::int64_t versions = 1;  // of its parameters, for the micro-batches under way
   std::int64_t body_layers = 0;
+  friend bool operator==(const StageKind&, const StageKind&) = default;
+  std::size_t hash() const;
+};
+
+// What a partition depends on; members as in Strategy.
+struct PartitionKey {
+  const ScheduleEntry* schedule = nullptr;
+  std::int64_t stages_in_domain = 1;  // neighbouring stages joined by the fastest links
+  bool recompute_in_groups = false;
+  RecomputeLayers recompute_layers;
+  std::vector<std::int64_t> stage_layers;
+  friend bool operator==(const PartitionKey&, const PartitionKey&) = default;
+  std::size_t hash() const;
 };
 
 struct StagePartition {
@@ -67,30 +82,24 @@ class StagePartitioner {
  public:
   explicit StagePartitioner(const ir::Model& model);
 
-  // `stages_in_domain`: neighbouring stages joined by the fastest links. Throws core::ConfigurationError where
-  // the first virtual stage holds nothing and for parameters shared by more than two stages.
+  // Throws core::ConfigurationError where the first virtual stage holds nothing and for parameters shared by more than
+  // two stages.
   const StagePartition& of(const Strategy& strategy, const ScheduleEntry& entry, std::int64_t stages_in_domain);
 
-  const VirtualStage& virtual_stage(std::int32_t number) const { return virtual_stages_[at(number)]; }
-  const StageKind& kind(std::int32_t number) const { return kinds_[at(number)]; }
+  const VirtualStage& virtual_stage(std::int32_t number) const { return virtual_stages_.key(number); }
+  const StageKind& kind(std::int32_t number) const { return kinds_.key(number); }
   // Whether layers share parameters with others.
   bool shares_parameters() const { return !tags_.empty(); }
 
  private:
-  using Words = std::vector<std::int64_t>;
-  struct Hash {
-    std::size_t operator()(const Words& words) const;
-  };
   class Cut;
   using Holders = std::vector<std::vector<std::int32_t>>;  // devices, by shared parameter, of one copy of the model
 
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
-  StagePartition cut(const Strategy& strategy, const ScheduleEntry& entry, std::int64_t stages_in_domain);
+  StagePartition cut(const PartitionKey& key);
   void meet(VirtualStage& stage, std::int32_t device, Holders& holders) const;
   // `updates`: there are some in the midst of a step.
   void exchange(const Holders& holders, bool updates, std::vector<StageKind>& stages, StagePartition& result) const;
-  std::int32_t number_of(VirtualStage stage);
-  std::int32_t number_of(StageKind kind);
   std::int64_t index_of(const std::string& tag) const;
 
   std::vector<ir::LayerRun> entry_;
@@ -98,12 +107,11 @@ class StagePartitioner {
   std::vector<ir::LayerRun> exit_;
   std::vector<std::string> tags_;  // of shared parameters
   std::vector<std::vector<std::string>> tags_of_class_;
-  Words key_;  // of the plan under way
-  std::unordered_map<Words, std::unique_ptr<StagePartition>, Hash> partitions_;
-  std::unordered_map<Words, std::int32_t, Hash> virtual_stage_numbers_;
-  std::unordered_map<Words, std::int32_t, Hash> kind_numbers_;
-  std::deque<VirtualStage> virtual_stages_;
-  std::deque<StageKind> kinds_;
+  PartitionKey key_;  // of the plan under way; kept for the memory that its lists have
+  Interned<PartitionKey> keys_;
+  std::vector<std::unique_ptr<StagePartition>> partitions_;  // by number of the key
+  Interned<VirtualStage> virtual_stages_;
+  Interned<StageKind> kinds_;
 };
 
 }  // namespace cairn::plan

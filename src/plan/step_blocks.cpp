@@ -40,6 +40,23 @@ void settle_groups(StepWriter& writer, const StepEndOptions& options) {
 
 }  // namespace
 
+std::size_t BeginOptions::hash() const {
+  core::Hash hash;
+  hash.add(receives).add(forward).add(host_waits).add(host_synchronises);
+  add(hash, border.bytes);
+  add(hash, tensor);
+  return hash.value();
+}
+
+std::size_t SendOptions::hash() const {
+  core::Hash hash;
+  hash.add(static_cast<std::uint8_t>(stream)).add(beside_computation);
+  add(hash, border.bytes);
+  add(hash, pipeline);
+  add(hash, tensor);
+  return hash.value();
+}
+
 void await_others(StepWriter& writer, const StepEndOptions& options) {
   if (options.tied.size > 1 || options.meets)
     writer.wait(Stream::compute, {entry_of(Stream::arrival), entry_of(Stream::next)});

@@ -4,6 +4,7 @@
 #include "cairn/plan/layer.h"
 #include "cairn/plan/strategy.h"
 #include "cairn/program/program.h"
+#include "interned.h"
 #include "step_writer.h"
 #include "vocabulary.h"
 
@@ -13,6 +14,7 @@ namespace cairn::plan {
 struct Border {
   double bytes = 0.0;
   bool sliced = false;  // sent as slices over the tensor axis, gathered on arrival
+  friend bool operator==(const Border&, const Border&) = default;
 };
 
 struct BeginOptions {
@@ -22,6 +24,8 @@ struct BeginOptions {
   bool host_synchronises = false;  // waits for the computation issued so far
   Border border;
   Group tensor;
+  friend bool operator==(const BeginOptions&, const BeginOptions&) = default;
+  std::size_t hash() const;
 };
 // Host work of a micro-batch, in its forward pass; with an arrival, computation (and the host, if it blocks) waits for
 // it.
@@ -33,6 +37,8 @@ struct SendOptions {
   bool beside_computation = true;
   Group pipeline;
   Group tensor;
+  friend bool operator==(const SendOptions&, const SendOptions&) = default;
+  std::size_t hash() const;
 };
 Block send(const SendOptions& options);
 
@@ -55,6 +61,7 @@ struct StepEndOptions {
   std::int64_t narrow_elements = 0;
   double maxima_bytes = 0.0;  // largest values of narrow tensors, agreed on by the tensor and data ranks
   std::vector<Leg> leaving;   // after an update on the device: parameters that live elsewhere
+  friend bool operator==(const StepEndOptions&, const StepEndOptions&) = default;
 };
 // Gradients made whole: over the data axis, over the tensor axis, between the holders of a tied parameter. Where a
 // stage meets another, over the data axis only in the update, behind the other's message that it has come so far.
@@ -72,6 +79,7 @@ struct OffloadedUpdate {
   double parameter_bytes = 0.0;
   double kept_bytes = 0.0;        // of offloaded parameters that stay on the device: they are renewed
   bool done_in_backward = false;  // only what is under way remains
+  friend bool operator==(const OffloadedUpdate&, const OffloadedUpdate&) = default;
 };
 // The end of a step whose optimizer state is off the device: the host's cores update subgroup after subgroup, some of
 // them the device.

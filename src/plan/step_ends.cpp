@@ -11,7 +11,7 @@ StepEnds::StepEnds(const ParameterTreatment& treatment, PassAssembly& assembly)
       host_update_(host_parameter_update(treatment)) {}
 
 const StepEnds::Entry& StepEnds::of(StepEndOptions options, const Offload& offload, double kept_bytes) {
-  Entry& entry = entries_[key(options, offload, kept_bytes)];
+  Entry& entry = entries_[{.options = options, .offload = offload, .kept_bytes = kept_bytes}];
   if (entry.settle != nullptr) return entry;
   options.update = &update_;
   options.narrow = &narrow_;
@@ -32,35 +32,16 @@ const StepEnds::Entry& StepEnds::of(StepEndOptions options, const Offload& offlo
   return entry;
 }
 
-StepEnds::Key StepEnds::key(const StepEndOptions& options, const Offload& offload, double kept_bytes) {
-  const auto dense = ParameterGroup::dense;
-  const auto expert = ParameterGroup::expert;
-  const GradientSync& sync = options.sync;
-  const std::int64_t flags = options.already_reduced + 2 * options.gather + 4 * sync.onward.has_value() +
-                             8 * offload.update_in_backward + 16 * static_cast<std::int64_t>(offload.optimizer) +
-                             64 * static_cast<std::int64_t>(offload.parameters) +
-                             256 * static_cast<std::int64_t>(sync.collective) + (std::int64_t{1} << 32) * options.meets;
-  return {flags,
-          bits(options.elements[dense]),
-          bits(options.elements[expert]),
-          word(sync.copies[dense]),
-          word(sync.copies[expert]),
-          word(sync.replicas[dense]),
-          word(sync.replicas[expert]),
-          word_of_rows(sync.copies[dense]),
-          word_of_rows(sync.copies[expert]),
-          word_of_rows(sync.replicas[dense]),
-          word_of_rows(sync.replicas[expert]),
-          word(options.tensor),
-          bits(options.partial_bytes),
-          word(options.tied),
-          bits(options.tied_bytes),
-          options.updated_elements,
-          options.narrow_elements,
-          bits(options.maxima_bytes),
-          bits(offload.subgroup_elements),
-          offload.device_every,
-          bits(kept_bytes)};
+std::size_t StepEnds::Key::hash() const {
+  core::Hash hash;
+  add(hash, options.elements);
+  add(hash, options.sync.copies);
+  add(hash, options.sync.replicas);
+  add(hash, options.tensor);
+  add(hash, options.tied);
+  add(hash, options.tied_bytes);
+  hash.add(options.updated_elements).add(options.gather).add(options.already_reduced).add(offload.device_every);
+  return hash.value();
 }
 
 }  // namespace cairn::plan

@@ -2,7 +2,6 @@
 // them: one stored copy of each.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <unordered_map>
 
@@ -10,7 +9,6 @@
 #include "pass_assembly.h"
 #include "step_blocks.h"
 #include "vocabulary.h"
-#include "words_hash.h"
 
 namespace cairn::plan {
 
@@ -31,8 +29,14 @@ class StepEnds {
   const ir::Graph& host_update() const { return host_update_; }
 
  private:
-  using Key = std::array<std::int64_t, 21>;
-  static Key key(const StepEndOptions& options, const Offload& offload, double kept_bytes);
+  // What the two blocks are made from beside the treatment of parameters.
+  struct Key {
+    StepEndOptions options;
+    Offload offload;
+    double kept_bytes = 0.0;
+    friend bool operator==(const Key&, const Key&) = default;
+    std::size_t hash() const;
+  };
 
   PassAssembly& assembly_;
   double state_bytes_;      // per element: master copy and moments
@@ -40,7 +44,7 @@ class StepEnds {
   ir::Graph update_;
   ir::Graph narrow_;
   ir::Graph host_update_;
-  std::unordered_map<Key, Entry, WordsHash> entries_;
+  std::unordered_map<Key, Entry, KeyHash> entries_;
 };
 
 }  // namespace cairn::plan

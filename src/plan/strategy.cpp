@@ -6,6 +6,7 @@
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/plan/lowering.h"
+#include "layer_key.h"
 #include "strategy_check.h"
 #include "vocabulary.h"
 
@@ -16,52 +17,25 @@ core::ConfigurationError wrong(const char* key, std::string message, std::string
 }
 
 std::vector<SplitRule> split_rules(const Strategy& strategy) {
-  SplitRule rule{.axis = Axis::tensor, .size = strategy.tensor, .dims = {"ways", "kv_heads", "state_groups", "ffn"}};
-  if (strategy.vocab_parallel) rule.dims.push_back("vocab");
-  if (strategy.sequence_parallel) rule.dims.push_back("sequence");
-  return {rule};
+  return {tensor_rule(strategy.tensor, strategy.vocab_parallel, strategy.sequence_parallel)};
 }
 
 std::int64_t experts_in_domain(const Strategy& strategy, std::int64_t domain) {
-  const Group group = expert_mesh(strategy).group(Axis::expert);
-  if (domain == 0) return group.size;
-  const std::int64_t inside = std::clamp<std::int64_t>(domain / group.stride, 1, group.size);
-  return group.size % inside == 0 ? inside : group.size;
+  return experts_in_domain(expert_key(strategy, expert_mesh(strategy)), domain);
 }
 
 ExpertSplit expert_split(const Strategy& strategy, std::int64_t domain) {
-  const Mesh mesh = expert_mesh(strategy);
-  const Group all = mesh.group(Axis::expert);
-  const std::vector<std::string> dims{"source", "experts"};
-  const std::int64_t inside = experts_in_domain(strategy, domain);
-  ExpertSplit result;
-  const auto add = [&](const Group& group) {
-    result.rules.push_back({.axis = Axis::expert, .size = group.size, .dims = dims});
-    result.groups.push_back(group);
-  };
-  if (strategy.bilevel_experts && inside > 1 && inside < all.size) {
-    add({.axis = Axis::expert, .size = all.size / inside, .stride = all.stride * inside});
-    add({.axis = Axis::expert, .size = inside, .stride = all.stride});
-  } else {
-    add(all);
-  }
-  result.rules.push_back({.axis = Axis::expert_tensor, .size = strategy.expert_tensor, .dims = {"peer", "expert_ffn"}});
-  result.groups.push_back(mesh.group(Axis::expert_tensor));
-  return result;
+  return expert_split(expert_key(strategy, expert_mesh(strategy)), domain);
 }
 
 double share_across(const Strategy& strategy, std::int64_t domain) {
-  if (strategy.expert_domains == 0) return 1.0;
-  const auto domains = static_cast<double>(strategy.expert / experts_in_domain(strategy, domain));
-  const auto copies = static_cast<double>(strategy.expert_copies);
-  const double distinct = domains * (1.0 - std::pow(1.0 - 1.0 / domains, copies));
-  return std::min(distinct, static_cast<double>(strategy.expert_domains)) / copies;
+  return share_across(expert_key(strategy, expert_mesh(strategy)), domain);
 }
 
 namespace {
 
 bool has_experts(const ir::Graph& graph) {
-  const std::vector<SplitRule> rules = expert_split(Strategy{}, 0).rules;
+  const std::vector<SplitRule> rules = expert_split(ExpertKey{}, 0).rules;
   return std::any_of(graph.tensors().begin(), graph.tensors().end(), [&](const ir::Tensor& tensor) {
     return std::any_of(rules.begin(), rules.end(), [&](const SplitRule& rule) { return concerns(rule, tensor); });
   });

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "step_writer.h"
-#include "words_hash.h"
 
 namespace cairn::plan {
 
@@ -36,23 +35,22 @@ class Fetches {
  public:
   Fetches(const UnitSettings& settings, const std::vector<Unit>& units, Part part, bool special)
       : settings_(settings), units_(units), part_(part) {
-    const Strategy& strategy = *settings.strategy;
-    const bool kept_long = settings.several_under_way && !strategy.reshard_after_forward;
+    const bool kept_long = settings.several_under_way && !settings.reshard_after_forward;
     const bool moves = settings.parameters_move();
     const bool forward = part == Part::forward;
     const bool weights = part == Part::weight_gradient;
     const bool last = special && part != Part::input_gradient;
-    fetches_ = moves && !weights && (strategy.reshard_after_forward || (forward && (!kept_long || special)));
+    fetches_ = moves && !weights && (settings.reshard_after_forward || (forward && (!kept_long || special)));
     gives_up_ =
         moves &&
-        (strategy.reshard_after_forward ? !weights : !forward && (kept_long ? last : part != Part::weight_gradient));
+        (settings.reshard_after_forward ? !weights : !forward && (kept_long ? last : part != Part::weight_gradient));
   }
 
   Fetch of(std::size_t index) const {
     const LayerState& state = units_[index].layer->lowering.state();
     Fetch fetch;
     if (fetches_) parameters(fetch, state.moved_elements(true), resident(index));
-    const Home home = settings_.strategy->offload.activations;
+    const Home home = settings_.offload.activations;
     const bool returns = part_ == Part::backward || part_ == Part::input_gradient;
     if (returns && home != Home::device && offloads(units_[index])) {
       std::vector<Leg> journey;
@@ -98,11 +96,11 @@ class Fetches {
 
  private:
   bool resident(std::size_t index) const {
-    return static_cast<std::int64_t>(index) < settings_.strategy->offload.resident_units;
+    return static_cast<std::int64_t>(index) < settings_.offload.resident_units;
   }
 
   void parameters(Fetch& fetch, const PerGroup<double>& elements, bool resident) const {
-    const Home home = resident ? Home::device : settings_.strategy->offload.parameters;
+    const Home home = resident ? Home::device : settings_.offload.parameters;
     const double stored = numerics::bytes_per_element(settings_.treatment->parameters);
     for (const ParameterGroup group : k_all_parameter_groups) {
       const Group& ranks = settings_.keeps_shards() ? settings_.shards[group] : k_alone;
@@ -146,18 +144,18 @@ class Itinerary {
   UnitTraffic of(std::size_t index) const {
     UnitTraffic traffic;
     traffic.given_up = fetches_.given_up(index);
-    const auto distance = static_cast<std::size_t>(settings_.strategy->prefetch);
+    const auto distance = static_cast<std::size_t>(settings_.prefetch);
     if (distance == 0) {
       traffic.fetch = wanted_[index];
     } else if (!streams_.empty() || !shared_.empty()) {
       traffic.awaits = !wanted_[index].empty() || (index == 0 && !shared_.empty());
-      traffic.distance = settings_.strategy->prefetch;
+      traffic.distance = settings_.prefetch;
       if (index + distance < wanted_.size())
         traffic.fetch = wanted_[index + distance];
       else
         traffic.closing = streams_;
     }
-    if (part_ == Part::forward && settings_.strategy->offload.activations != Home::device) leaves(traffic, index);
+    if (part_ == Part::forward && settings_.offload.activations != Home::device) leaves(traffic, index);
     return traffic;
   }
 
@@ -165,18 +163,18 @@ class Itinerary {
   void begin(StepWriter& writer) const {
     // What the forward pass sent away last may come back first: it has to have left.
     const bool returns = part_ == Part::backward || part_ == Part::input_gradient;
-    if (returns && settings_.strategy->offload.activations != Home::device)
+    if (returns && settings_.offload.activations != Home::device)
       writer.wait(Stream::to_device, {entry_of(Stream::to_host)});
     const auto come_of = [&](const Fetch& fetch, Stream noted) {
       writer.hold(fetch.bytes, 1.0);
       writer.leave(-fetch.bytes[static_cast<std::size_t>(Category::activations)]);
       for (const std::vector<Leg>& journey : fetch.journeys) {
         const Dependency free =
-            settings_.strategy->prefetch == 0 ? entry_of(Stream::compute) : entry_of(journey.front().stream);
+            settings_.prefetch == 0 ? entry_of(Stream::compute) : entry_of(journey.front().stream);
         writer.wait(noted, {writer.travel(journey, free)});
       }
     };
-    const auto ahead = static_cast<std::size_t>(settings_.strategy->prefetch);
+    const auto ahead = static_cast<std::size_t>(settings_.prefetch);
     come_of(shared_, ahead == 0 ? Stream::compute : Stream::fetched);
     if (ahead > 0 && !wanted_.empty()) come_of(wanted_[0], Stream::fetched);
     if (ahead > 1 && wanted_.size() > 1) come_of(wanted_[1], Stream::fetched_next);
@@ -191,7 +189,7 @@ class Itinerary {
   // Bytes whose copying to the host the unit before `index` has asked for.
   double left_by(std::size_t index) const {
     const bool left =
-        index > 0 && settings_.strategy->offload.activations != Home::device && Fetches::offloads(units_[index - 1]);
+        index > 0 && settings_.offload.activations != Home::device && Fetches::offloads(units_[index - 1]);
     return left ? units_[index - 1].layer->lowering.state().saved_bytes : 0.0;
   }
   void leaves(UnitTraffic& traffic, std::size_t index) const {
@@ -199,7 +197,7 @@ class Itinerary {
     if (!Fetches::offloads(units_[index])) return;
     const double bytes = units_[index].layer->lowering.state().saved_bytes;
     traffic.leaving.push_back(leg(Copy{.lane = Lane::to_host, .bytes = bytes}));
-    if (settings_.strategy->offload.activations == Home::storage)
+    if (settings_.offload.activations == Home::storage)
       traffic.leaving.push_back(leg(Copy{.lane = Lane::to_storage, .bytes = bytes}));
   }
 
@@ -245,29 +243,30 @@ void fill_buckets(GradientSync& sync, const PerGroup<double>& elements) {
 
 }  // namespace
 
+std::uint64_t UnitPasses::Content::hash(const Block& block) {
+  core::Hash hash;
+  for (const Step& step : block.steps) hash.add(static_cast<std::uint8_t>(step.stream)).add(step.work);
+  for (const Dependency dependency : block.dependencies) hash.add(dependency);
+  for (const MemoryEvent& event : block.memory) add(hash, event.bytes);
+  return hash.value();
+}
+
+bool UnitPasses::Content::same(const Block& a, const Block& b) {
+  return a.steps == b.steps && a.dependencies == b.dependencies && a.works == b.works && a.memory == b.memory &&
+         a.off_device == b.off_device && a.name == b.name;
+}
+
 void UnitPasses::append_stored(Pass& pass, Block block) {
   if (block.steps.empty() && block.memory.empty()) return;
-  std::vector<std::int64_t> key;
-  for (const Step& step : block.steps) {
-    key.insert(key.end(), {static_cast<std::int64_t>(step.stream), step.dependencies});
-    for (std::size_t d = 0; d < step.dependencies; ++d) key.push_back(block.dependencies[step.first_dependency + d]);
-    if (step.work >= 0) append_words(key, block.works[static_cast<std::size_t>(step.work)]);
-  }
-  for (const MemoryEvent& event : block.memory)
-    key.insert(key.end(), {event.step, static_cast<std::int64_t>(event.category), bits(event.bytes)});
-  key.push_back(bits(block.off_device));
-  auto& slot = blocks_[key];
-  if (!slot) slot = std::make_unique<Block>(std::move(block));
-  append(pass, slot.get(), 1);
+  append(pass, blocks_.stored(std::move(block)).first, 1);
 }
 
 void UnitPasses::append_forward(Pass& pass, std::span<const Stretch> stretches, const UnitSettings& settings,
                                 bool special) {
   const std::vector<Unit> units = units_of(stretches);
   const Itinerary itinerary(settings, units, Part::forward, special);
-  const Strategy& strategy = *settings.strategy;
   GradientSync gather;
-  if (special && strategy.overlap_parameter_gather && settings.gathers_updated()) {
+  if (special && settings.overlap_parameter_gather && settings.gathers_updated()) {
     gather.collective = Collective::all_gather;
     gather.copies = settings.shards;
     gather.bytes_per_element = numerics::bytes_per_element(settings.treatment->gather);
@@ -321,7 +320,7 @@ void UnitPasses::append_backward(Pass& pass, std::span<const Stretch> stretches,
   }
   StepWriter end("let go");
   itinerary.end(end);
-  const bool waits = settings.reduces_every_pass() && settings.strategy->pipeline == 1;
+  const bool waits = settings.reduces_every_pass() && settings.single_stage;
   if (reduces) settle_under_way(end, settings, {.sync = sync, .in_flight = sync.in_flight, .waits = waits});
   append_stored(pass, end.finish());
 }
@@ -338,7 +337,7 @@ double UnitPasses::kept_bytes(std::span<const Stretch> stretches, const UnitSett
     bytes.push_back(kept);
   }
   const auto units = static_cast<std::ptrdiff_t>(
-      std::min(bytes.size(), static_cast<std::size_t>(settings.strategy->offload.resident_units)));
+      std::min(bytes.size(), static_cast<std::size_t>(settings.offload.resident_units)));
   return std::max(std::accumulate(bytes.begin(), bytes.begin() + units, 0.0),
                   std::accumulate(bytes.end() - units, bytes.end(), 0.0));
 }

@@ -8,11 +8,9 @@
 // first units and ends by letting go of what is still under way.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <span>
-#include <vector>
 
+#include "cairn/core/content_store.h"
 #include "lowered_layer.h"
 #include "unit_settings.h"
 #include "vocabulary.h"
@@ -33,7 +31,11 @@ class UnitPasses {
 
  private:
   void append_stored(Pass& pass, Block block);
-  std::map<std::vector<std::int64_t>, std::unique_ptr<Block>> blocks_;  // of passes' beginnings and ends, by content
+  struct Content {
+    static std::uint64_t hash(const Block& block);
+    static bool same(const Block& a, const Block& b);
+  };
+  core::ContentStore<Block, Content> blocks_;  // of passes' beginnings and ends
 };
 
 }  // namespace cairn::plan

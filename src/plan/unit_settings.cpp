@@ -11,6 +11,18 @@
 
 namespace cairn::plan {
 
+std::size_t UnitSettings::hash() const {
+  core::Hash hash;
+  add(hash, copies);
+  add(hash, shards);
+  hash.add(static_cast<std::uint8_t>(sharding)).add(prefetch).add(offload.resident_units).add(offload.device_every);
+  hash.add(static_cast<std::uint8_t>(offload.optimizer))
+      .add(static_cast<std::uint8_t>(offload.parameters))
+      .add(static_cast<std::uint8_t>(offload.activations));
+  add(hash, bucket_bytes);
+  return hash.value();
+}
+
 Group shards(const Group& copies, std::int64_t shard) {
   if (shard == 0 || copies.size == 1) return copies;
   if (copies.size % shard != 0)
@@ -78,35 +90,34 @@ bool UnitSettings::copied() const {
   return std::any_of(shards.begin(), shards.end(), more) || std::any_of(replicas.begin(), replicas.end(), more);
 }
 bool UnitSettings::parameters_move() const {
-  return sharding == Sharding::parameters || strategy->offload.parameters != Home::device;
+  return sharding == Sharding::parameters || offload.parameters != Home::device;
 }
 bool UnitSettings::reduces_every_pass() const {
-  return shards_gradients() && (copied() || strategy->offload.optimizer != Home::device) &&
-         (strategy->reduce_every_micro_batch || strategy->micro_batches == 1);
+  return shards_gradients() && (copied() || offload.optimizer != Home::device) &&
+         reduces_every_micro_batch;
 }
 bool UnitSettings::reduces_in_passes() const {
   if (sharding == Sharding::by_schedule) return false;
-  if (copied()) return shards_gradients() || strategy->overlap_gradient_reduce;
-  return strategy->offload.optimizer != Home::device;
+  if (copied()) return shards_gradients() || overlap_gradient_reduce;
+  return offload.optimizer != Home::device;
 }
 bool UnitSettings::gathers_in_passes() const {
-  return copied() && sharding == Sharding::optimizer && strategy->overlap_parameter_gather;
+  return copied() && sharding == Sharding::optimizer && overlap_parameter_gather;
 }
 bool UnitSettings::gradients_pass_through(ParameterGroup group) const {
   if (sharding == Sharding::by_schedule) return shards[group].size > 1;
-  return reduces_every_pass() && (shards[group].size > 1 || strategy->offload.optimizer != Home::device);
+  return reduces_every_pass() && (shards[group].size > 1 || offload.optimizer != Home::device);
 }
 
 GradientSync UnitSettings::sync(bool last) const {
-  const Offload& offload = strategy->offload;
   GradientSync sync{.collective = sharding == Sharding::nothing ? Collective::all_reduce : Collective::reduce_scatter,
                     .copies = shards,
                     .bytes_per_element = numerics::bytes_per_element(treatment->reduce),
-                    .bucket_bytes = keeps_shards() ? std::numeric_limits<double>::max() : strategy->bucket_bytes,
+                    .bucket_bytes = keeps_shards() ? std::numeric_limits<double>::max() : bucket_bytes,
                     .carried_elements = {},
                     .hold = {},
                     .replicas = replicas,
-                    .waits = !strategy->overlap_gradient_reduce && copied(),
+                    .waits = !overlap_gradient_reduce && copied(),
                     .held_bytes = 0.0,
                     .in_flight = {},
                     .onward = {}};
@@ -126,10 +137,25 @@ GradientSync UnitSettings::sync(bool last) const {
 }
 
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment, const PerGroup<Group>& copies,
-                           const pipeline::Schedule& schedule, Sharding sharding) {
+                           const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update) {
   UnitSettings settings{
-      .strategy = &strategy, .treatment = &treatment, .copies = copies, .shards = copies, .replicas = {}};
-  settings.sharding = sharding;
+      .treatment = &treatment,
+      .copies = copies,
+      .shards = copies,
+      .replicas = {},
+      .sharding = sharding,
+      .partial_shards = strategy.shard != 0,
+      .offload = strategy.offload,
+      .prefetch = strategy.prefetch,
+      .reshard_after_forward = strategy.reshard_after_forward,
+      .overlap_gradient_reduce = strategy.overlap_gradient_reduce,
+      .overlap_parameter_gather = strategy.overlap_parameter_gather,
+      .reduce_whole_gradients = strategy.reduce_whole_gradients,
+      .bucket_bytes = strategy.bucket_bytes,
+      .reduces_every_micro_batch = strategy.reduce_every_micro_batch || strategy.micro_batches == 1,
+      .single_stage = strategy.pipeline == 1,
+      .held_results = std::min(strategy.held_results, strategy.micro_batches),
+      .host_update = &host_update};
   if (!settings.apply()) return settings;
   check_units(strategy, sharding);
   for (const ParameterGroup group : k_all_parameter_groups) {

@@ -3,6 +3,7 @@
 
 #include "cairn/plan/layer.h"
 #include "cairn/plan/strategy.h"
+#include "interned.h"
 #include "vocabulary.h"
 
 namespace cairn::plan {
@@ -33,18 +34,33 @@ static_assert(static_cast<Sharding>(Sharded::parameters) == Sharding::parameters
 // Whether a device ever has two micro-batches of one chunk between their forward and backward passes.
 bool several_under_way(const pipeline::Schedule& schedule);
 
+// The key of whatever moves parameters and gradients, and of what a stage holds for the whole step. Members named as in
+// Strategy mean the same.
 struct UnitSettings {
-  const Strategy* strategy = nullptr;
   const ParameterTreatment* treatment = nullptr;
-  PerGroup<Group> copies;          // ranks that hold copies of the parameters
-  PerGroup<Group> shards;          // over which gradients are summed first
-  PerGroup<Group> replicas;        // and then their shards
-  bool several_under_way = false;  // see above; matters to parameters that stay gathered
+  PerGroup<Group> copies;    // ranks that hold copies of the parameters
+  PerGroup<Group> shards;    // over which gradients are summed first
+  PerGroup<Group> replicas;  // and then their shards
   Sharding sharding = Sharding::nothing;
+  bool partial_shards = false;     // ranks that hold copies split them into more than one
+  bool several_under_way = false;  // see above; matters to parameters that stay gathered
+  Offload offload;
+  std::int64_t prefetch = 1;
+  bool reshard_after_forward = true;
+  bool overlap_gradient_reduce = false;
+  bool overlap_parameter_gather = false;
+  bool reduce_whole_gradients = false;
+  double bucket_bytes = 0.0;
+  bool reduces_every_micro_batch = true;  // or there is one micro-batch
+  bool single_stage = false;
+  std::int64_t held_results = 0;  // never more than there are micro-batches
   const ir::Graph* host_update = nullptr;
 
+  friend bool operator==(const UnitSettings&, const UnitSettings&) = default;
+  std::size_t hash() const;
+
   // Whether any of it applies: else passes are made of layers alone.
-  bool apply() const { return shards_gradients() || strategy->shard != 0 || strategy->offload.any(); }
+  bool apply() const { return shards_gradients() || partial_shards || offload.any(); }
   bool shards_gradients() const { return sharding == Sharding::gradients || sharding == Sharding::parameters; }
   // An update of shards leaves whole parameters in pieces.
   bool gathers_updated() const { return sharding == Sharding::optimizer || sharding == Sharding::gradients; }
@@ -62,9 +78,9 @@ struct UnitSettings {
   GradientSync sync(bool last) const;
 };
 
-// Those of a strategy; `copies`: ranks that hold copies of each group's parameters. `host_update` is left out.
-// Throws core::ConfigurationError for settings that do not go together.
+// Those of a strategy; `copies`: ranks that hold copies of each group's parameters; `host_update`: the operators of an
+// update by the host. Throws core::ConfigurationError for settings that do not go together.
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment, const PerGroup<Group>& copies,
-                           const pipeline::Schedule& schedule, Sharding sharding);
+                           const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update);
 
 }  // namespace cairn::plan

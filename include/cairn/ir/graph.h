@@ -89,6 +89,7 @@ struct Shard {
   // One of `parts` equal shares of the kernel's work, of which results leave as they come.
   std::int32_t part = 0;
   std::int32_t parts = 1;
+  friend bool operator==(const Shard&, const Shard&) = default;
 };
 
 // Floating-point operations of the shard, as its kernel executes them: points x flops_per_point. A kernel that skips what a mask

@@ -30,6 +30,7 @@ struct Onward {
   double stored_parameter_bytes = 0.0;  // written to storage after it
   double parameter_bytes = 0.0;         // back to the device after it
   double written_bytes() const { return state_bytes + stored_parameter_bytes; }
+  friend bool operator==(const Onward&, const Onward&) = default;
 };
 
 // What happens to a layer's parameter gradients over the ranks that hold copies, or to the parameters themselves (a
@@ -51,6 +52,7 @@ struct GradientSync {
   // Whether the group's gradients hold memory of their own only until they have gone.
   bool holds(program::ParameterGroup group) const { return held_bytes > 0.0 && (copies[group].size > 1 || onward); }
   bool without_tied = false;  // leave tied parameters out: another layer of the stage sends them
+  friend bool operator==(const GradientSync&, const GradientSync&) = default;
 };
 
 class BlockBuilder;

@@ -33,6 +33,7 @@ struct Offload {
   bool update_in_backward = false;  // each unit is updated as soon as its gradients have reached the host
 
   bool any() const { return optimizer != Home::device || parameters != Home::device || activations != Home::device; }
+  friend bool operator==(const Offload&, const Offload&) = default;
 };
 
 // What of a body layer runs again in backward instead of being kept: nothing; the attention core; the whole layer;
@@ -54,6 +55,7 @@ struct RecomputeLayers {
   RecomputeMethod method = RecomputeMethod::every;
   std::int64_t count = 1;          // block: layers of a virtual stage; uniform: layers of a group
   std::vector<LayerRange> ranges;  // empty: all
+  friend bool operator==(const RecomputeLayers&, const RecomputeLayers&) = default;
 };
 
 // How products and the tensor-parallel transfers around them run beside each other.
@@ -64,6 +66,7 @@ struct TensorPieces {
   enum class Kind : std::uint8_t { none, chunked, triggered, halves };
   Kind kind = Kind::none;
   std::int64_t count = 1;
+  friend bool operator==(const TensorPieces&, const TensorPieces&) = default;
 };
 
 struct Strategy {

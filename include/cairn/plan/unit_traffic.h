@@ -22,6 +22,7 @@ struct Leg {
   program::Stream stream = program::Stream::data;
   program::Axis axis = program::Axis::data;
   program::Work work;
+  friend bool operator==(const Leg&, const Leg&) = default;
 };
 Leg leg(const program::Transfer& transfer);
 Leg leg(const program::Copy& copy);
@@ -32,6 +33,7 @@ struct Fetch {
   std::vector<std::vector<Leg>> journeys;  // each a chain
   program::CategoryBytes bytes{};          // held from the moment it is asked for
   bool empty() const { return journeys.empty(); }
+  friend bool operator==(const Fetch&, const Fetch&) = default;
 };
 
 struct UnitTraffic {
@@ -49,10 +51,7 @@ struct UnitTraffic {
     return fetch.empty() && distance == 0 && !awaits && closing.empty() && given_up == program::CategoryBytes{} &&
            leaving.empty() && left_bytes == 0.0;
   }
+  friend bool operator==(const UnitTraffic&, const UnitTraffic&) = default;
 };
-
-// Identities as words, for caches.
-void append_words(std::vector<std::int64_t>& words, const program::Work& work);
-void append_words(std::vector<std::int64_t>& words, const UnitTraffic& traffic);
 
 }  // namespace cairn::plan

@@ -56,6 +56,7 @@ struct Transfer {
   // all-to-all: of what is meant for other domains, the share that crosses to them. Below 1 where copies of one row for
   // several ranks of a domain cross once and are handed on inside.
   double across = 1.0;
+  friend bool operator==(const Transfer&, const Transfer&) = default;
 };
 
 enum class Lane : std::uint8_t { to_device, to_host, from_storage, to_storage };
@@ -66,12 +67,14 @@ Stream stream_of(Lane lane);
 struct Copy {
   Lane lane = Lane::to_device;
   double bytes = 0.0;
+  friend bool operator==(const Copy&, const Copy&) = default;
 };
 
 // Operators that the host's cores run in one pass over memory: the parameter update of an offloaded optimizer.
 struct OnProcessor {
   const ir::Graph* graph = nullptr;
   std::int64_t elements = 0;
+  friend bool operator==(const OnProcessor&, const OnProcessor&) = default;
 };
 
 enum class HostWork : std::uint8_t { per_micro_batch, per_step };
@@ -87,6 +90,7 @@ struct Step {
   std::uint16_t dependencies = 0;
   std::uint32_t first_dependency = 0;
   std::int32_t work = -1;  // index into the block's works; -1 takes no time
+  friend bool operator==(const Step&, const Step&) = default;
 };
 
 // >= 0: a step of the block; < 0: the entry frontier of stream ~dependency.
@@ -103,6 +107,7 @@ struct MemoryEvent {
   bool after = false;
   Category category = Category::workspace;
   double bytes = 0.0;  // negative: released
+  friend bool operator==(const MemoryEvent&, const MemoryEvent&) = default;
 };
 
 // Bytes held relative to entry: at exit, and at the highest moment. Sequential composition of (d1, p1) and (d2, p2) is

@@ -1,29 +1,13 @@
-// Numbers for tuples of 64-bit words, what depends on the same words being found by the same number; and values
-// remembered by such numbers.
+// Values remembered by the numbers of keys (interned.h).
 #pragma once
 
 #include <array>
 #include <cstdint>
 
 #include "cairn/core/flat_table.h"
-#include "words_hash.h"
+#include "cairn/core/hash.h"
 
 namespace cairn::plan {
-
-template <std::size_t N>
-class WordTable {
- public:
-  using Words = std::array<std::int64_t, N>;
-  // Words must not all be 0.
-  std::int32_t of(const Words& words) {
-    std::int32_t& number = numbers_.of(words);
-    if (number == 0) number = static_cast<std::int32_t>(numbers_.size());
-    return number;
-  }
-
- private:
-  core::FlatTable<Words, std::int32_t, WordsHash> numbers_;  // from 1
-};
 
 // A few numbers that stand for something together; not all of them 0.
 class Numbers {

@@ -1,0 +1,77 @@
+// Keys of the parts that are remembered across plans.
+//
+// A part is made from its key and never from the strategy: what a key does not list, the part cannot read. Equality is
+// of all members; the hash may leave some out, which costs look-ups and never a wrong part.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "cairn/core/hash.h"
+#include "cairn/numerics/format.h"
+#include "vocabulary.h"
+
+namespace cairn::plan {
+
+inline void add(core::Hash& hash, const Group& group) { hash.add(group.size).add(group.stride).add(group.rows); }
+inline void add(core::Hash& hash, const PerGroup<Group>& groups) {
+  for (const Group& group : groups) add(hash, group);
+}
+inline void add(core::Hash& hash, double value) { hash.add(std::bit_cast<std::uint64_t>(value)); }
+inline void add(core::Hash& hash, const PerGroup<double>& values) {
+  for (const double value : values) add(hash, value);
+}
+
+struct KeyHash {
+  template <class Key>
+  std::size_t operator()(const Key& key) const {
+    return key.hash();
+  }
+};
+
+// Numbers for keys: equal keys, equal numbers, from 1. Plans that follow each other often agree in a key, so the last
+// one is tried first.
+template <class Key>
+class Interned {
+ public:
+  std::int32_t of(const Key& key) {
+    if (last_ != 0 && this->key(last_) == key) return last_;
+    if (2 * (keys_.size() + 1) > slots_.size()) grow();
+    const auto hash = static_cast<std::uint32_t>(key.hash());
+    Slot& slot = slots_[place(hash, [&](std::int32_t number) { return this->key(number) == key; })];
+    if (slot.number == 0) {
+      keys_.push_back(key);
+      slot = {.number = static_cast<std::int32_t>(keys_.size()), .hash = hash};
+    }
+    return last_ = slot.number;
+  }
+  const Key& key(std::int32_t number) const { return keys_[static_cast<std::size_t>(number) - 1]; }
+
+ private:
+  struct Slot {
+    std::int32_t number = 0;  // of a key; 0: free
+    std::uint32_t hash = 0;
+  };
+
+  // The slot of a key with this hash that `is` accepts, or a free one.
+  template <class Is>
+  std::size_t place(std::uint32_t hash, Is is) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = hash & mask;
+    while (slots_[at].number != 0 && !(slots_[at].hash == hash && is(slots_[at].number))) at = (at + 1) & mask;
+    return at;
+  }
+  void grow() {
+    std::vector<Slot> old(slots_.empty() ? 16 : 2 * slots_.size());
+    old.swap(slots_);
+    for (const Slot& slot : old)
+      if (slot.number != 0) slots_[place(slot.hash, [](std::int32_t) { return false; })] = slot;
+  }
+
+  std::deque<Key> keys_;
+  std::vector<Slot> slots_;
+  std::int32_t last_ = 0;
+};
+
+}  // namespace cairn::plan

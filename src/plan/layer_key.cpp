@@ -1,0 +1,132 @@
+#include "layer_key.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cairn/plan/lowering.h"
+
+namespace cairn::plan {
+
+LayerKey LayerKey::without_recomputation() const {
+  LayerKey key = *this;
+  key.recompute = Recompute::none;
+  key.recompute_operators.clear();
+  return key;
+}
+
+std::size_t LayerKey::hash() const {
+  core::Hash hash;
+  hash.add(micro_batch).add(static_cast<std::uint8_t>(recompute)).add(sequence_parallel);
+  add(hash, tensor);
+  if (experts) {
+    add(hash, experts->expert);
+    add(hash, experts->expert_tensor);
+  }
+  return hash.value();
+}
+
+ExpertKey expert_key(const Strategy& strategy, const Mesh& experts) {
+  return {.expert = experts.group(Axis::expert),
+          .expert_tensor = experts.group(Axis::expert_tensor),
+          .bilevel = strategy.bilevel_experts,
+          .domains = strategy.expert_domains,
+          .copies = strategy.expert_copies,
+          .overlap = strategy.overlap_experts};
+}
+
+LayerKey layer_key(const Strategy& strategy, const Meshes& meshes, bool has_experts) {
+  LayerKey key{.micro_batch = strategy.micro_batch,
+               .tensor = meshes.dense.group(Axis::tensor),
+               .sequence_parallel = strategy.sequence_parallel,
+               .vocab_parallel = strategy.vocab_parallel,
+               .recompute = strategy.recompute,
+               .recompute_ends = strategy.recompute_ends,
+               .share_saved_inputs = strategy.share_saved_inputs,
+               .overlap_tensor = strategy.overlap_tensor,
+               .asynchronous_tensor = strategy.asynchronous_tensor,
+               .tensor_pieces = strategy.tensor_pieces,
+               .launches_per_peer = strategy.launches_per_peer,
+               .records_reductions = strategy.records_reductions};
+  if (strategy.recompute == Recompute::operators) key.recompute_operators = strategy.recompute_operators;
+  if (has_experts) key.experts = expert_key(strategy, meshes.experts);
+  return key;
+}
+
+SplitRule tensor_rule(std::int64_t tensor, bool vocab_parallel, bool sequence_parallel) {
+  SplitRule rule{.axis = Axis::tensor, .size = tensor, .dims = {"ways", "kv_heads", "state_groups", "ffn"}};
+  if (vocab_parallel) rule.dims.push_back("vocab");
+  if (sequence_parallel) rule.dims.push_back("sequence");
+  return rule;
+}
+
+std::int64_t experts_in_domain(const ExpertKey& key, std::int64_t domain) {
+  const Group& group = key.expert;
+  if (domain == 0) return group.size;
+  const std::int64_t inside = std::clamp<std::int64_t>(domain / group.stride, 1, group.size);
+  return group.size % inside == 0 ? inside : group.size;
+}
+
+ExpertSplit expert_split(const ExpertKey& key, std::int64_t domain) {
+  const Group& all = key.expert;
+  const std::vector<std::string> dims{"source", "experts"};
+  const std::int64_t inside = experts_in_domain(key, domain);
+  ExpertSplit result;
+  const auto add = [&](const Group& group) {
+    result.rules.push_back({.axis = Axis::expert, .size = group.size, .dims = dims});
+    result.groups.push_back(group);
+  };
+  if (key.bilevel && inside > 1 && inside < all.size) {
+    add({.axis = Axis::expert, .size = all.size / inside, .stride = all.stride * inside});
+    add({.axis = Axis::expert, .size = inside, .stride = all.stride});
+  } else {
+    add(all);
+  }
+  result.rules.push_back(
+      {.axis = Axis::expert_tensor, .size = key.expert_tensor.size, .dims = {"peer", "expert_ffn"}});
+  result.groups.push_back(key.expert_tensor);
+  return result;
+}
+
+double share_across(const ExpertKey& key, std::int64_t domain) {
+  if (key.domains == 0) return 1.0;
+  const auto domains = static_cast<double>(key.expert.size / experts_in_domain(key, domain));
+  const auto copies = static_cast<double>(key.copies);
+  const double distinct = domains * (1.0 - std::pow(1.0 - 1.0 / domains, copies));
+  return std::min(distinct, static_cast<double>(key.domains)) / copies;
+}
+
+namespace {
+
+void spread_experts(LayerOptions& options, const ExpertKey& key, std::int64_t tensor, std::int64_t domain) {
+  options.sizes.tokens = options.sizes.batch * options.sizes.sequence / tensor;
+  options.sizes.source = key.expert.size;
+  options.sizes.peer = key.expert_tensor.size;
+  const ExpertSplit split = expert_split(key, domain);
+  options.rules.insert(options.rules.end(), split.rules.begin(), split.rules.end());
+  options.groups.insert(options.groups.end(), split.groups.begin(), split.groups.end());
+  options.expert_overlap = key.overlap;
+  options.across = share_across(key, domain);
+}
+
+}  // namespace
+
+LayerOptions layer_options(const LayerKey& key, std::int64_t sequence, std::int64_t domain) {
+  LayerOptions options{.sizes = {.batch = key.micro_batch, .sequence = sequence},
+                       .rules = {tensor_rule(key.tensor.size, key.vocab_parallel, key.sequence_parallel)},
+                       .groups = {key.tensor},
+                       .recompute = key.recompute_operators,
+                       .recompute_all = key.recompute == Recompute::full,
+                       .recompute_ends = key.recompute_ends,
+                       .recompute_second = key.recompute == Recompute::per_op,
+                       .share_saved_inputs = key.share_saved_inputs,
+                       .tensor_overlap = key.overlap_tensor,
+                       .asynchronous = key.asynchronous_tensor,
+                       .pieces = key.tensor_pieces,
+                       .launches_per_peer = key.launches_per_peer,
+                       .records_reductions = key.records_reductions};
+  if (key.recompute == Recompute::attention) options.recompute.emplace_back("attention");
+  if (key.experts) spread_experts(options, *key.experts, key.tensor.size, domain);
+  return options;
+}
+
+}  // namespace cairn::plan

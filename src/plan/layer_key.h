@@ -1,0 +1,66 @@
+// What the lowering of a layer depends on, of all that a strategy says.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cairn/plan/layer.h"
+#include "cairn/plan/lowering.h"
+#include "cairn/plan/strategy.h"
+#include "interned.h"
+#include "vocabulary.h"
+
+namespace cairn::plan {
+
+// The meshes of a strategy; `experts` is of size 1 where the model has none.
+struct Meshes {
+  Mesh dense;
+  Mesh experts;
+};
+
+// How experts are spread over ranks and tokens sent to them; members as in Strategy.
+struct ExpertKey {
+  Group expert;
+  Group expert_tensor;
+  bool bilevel = false;
+  std::int64_t domains = 0;
+  std::int64_t copies = 1;
+  bool overlap = false;
+  friend bool operator==(const ExpertKey&, const ExpertKey&) = default;
+};
+
+struct LayerKey {
+  std::int64_t micro_batch = 1;
+  Group tensor;
+  bool sequence_parallel = false;
+  bool vocab_parallel = false;
+  Recompute recompute = Recompute::none;
+  std::vector<std::string> recompute_operators = {};  // of Recompute::operators
+  bool recompute_ends = false;
+  bool share_saved_inputs = false;
+  bool overlap_tensor = true;
+  bool asynchronous_tensor = false;
+  TensorPieces tensor_pieces = {};
+  std::int64_t launches_per_peer = 0;
+  bool records_reductions = false;
+  std::optional<ExpertKey> experts = {};
+
+  // The same layer, all of whose activations are kept.
+  LayerKey without_recomputation() const;
+  friend bool operator==(const LayerKey&, const LayerKey&) = default;
+  std::size_t hash() const;
+};
+ExpertKey expert_key(const Strategy& strategy, const Mesh& experts);
+LayerKey layer_key(const Strategy& strategy, const Meshes& meshes, bool has_experts);
+
+// The split rule of the tensor axis.
+SplitRule tensor_rule(std::int64_t tensor, bool vocab_parallel, bool sequence_parallel);
+// See the functions of these names in lowering.h. `domain`: ranks joined by the fastest links, 0: all.
+ExpertSplit expert_split(const ExpertKey& key, std::int64_t domain);
+std::int64_t experts_in_domain(const ExpertKey& key, std::int64_t domain);
+double share_across(const ExpertKey& key, std::int64_t domain);
+
+LayerOptions layer_options(const LayerKey& key, std::int64_t sequence, std::int64_t domain);
+
+}  // namespace cairn::plan
