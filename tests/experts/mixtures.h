@@ -28,6 +28,27 @@ inline models::TransformerConfig small_mixture(models::Dispatcher dispatcher = m
   return config;
 }
 
+// `build`: receives the options that the mixture is built with.
+inline models::TransformerConfig random_mixture(core::Random& random, models::BuildOptions& build) {
+  models::TransformerConfig result = small_mixture(static_cast<models::Dispatcher>(random.below(4)));
+  result.layers = between(random, 1, 6);
+  models::MixtureConfig& mixture = *result.moe;
+  mixture.top_k = between(random, 1, 4);
+  mixture.shared_experts = between(random, 0, 2);
+  mixture.shortcut = mixture.shared_experts > 0 && coin(random);
+  if (coin(random)) mixture.capacity_factor = 1.25;
+  if (coin(random)) mixture.imbalance = 1.3;
+  if (coin(random))
+    result.mla =
+        models::LatentConfig{.q_lora = coin(random) ? 16 : 0, .kv_lora = 16, .rope_dim = 4, .nope_dim = 8, .v_dim = 8};
+  if (result.layers % 2 == 0 && coin(random))
+    result.blocks = {{.repeat = 1, .mlp = models::MlpKind::dense}, {.repeat = 1, .mlp = models::MlpKind::moe}};
+  build.parts = coin(random) ? 2 : 1;
+  build.shared_experts_first = coin(random);
+  build.fused_accumulation = coin(random);
+  return result;
+}
+
 inline constexpr std::int64_t k_mixture_sequence = 128;
 
 inline plan::Strategy mixture_strategy(std::int64_t ep, std::int64_t etp = 1) {

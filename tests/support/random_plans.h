@@ -62,12 +62,19 @@ inline std::vector<std::int64_t> random_cut(core::Random& random, std::int64_t l
   return result;
 }
 
+// Names of operators of body layers.
+inline std::vector<std::string> random_operators(core::Random& random, const ir::Model& model) {
+  std::vector<std::string> names;
+  const ir::Graph& body = model.classes[1].graph;
+  for (std::size_t id = 0; id < body.forward_count(); ++id)
+    if (coin(random)) names.push_back(body.operators()[id].name);
+  return names;
+}
+
 inline void random_recompute(core::Random& random, const ir::Model& model, plan::Strategy& s) {
   s.recompute = static_cast<plan::Recompute>(random.below(5));
-  const ir::Graph& body = model.classes[1].graph;
-  if (s.recompute == plan::Recompute::operators)
-    for (std::size_t id = 0; id < body.forward_count(); ++id)
-      if (coin(random)) s.recompute_operators.push_back(body.operators()[id].name);
+  if (s.recompute == plan::Recompute::operators) s.recompute_operators = random_operators(random, model);
+  s.recompute_ends = coin(random);
   s.share_saved_inputs = coin(random);
   s.recompute_layers.count = between(random, 1, 4);
   const bool shares_weights = model.name == "recurrent network";
@@ -145,8 +152,31 @@ inline plan::Strategy random_strategy(core::Random& random, const ir::Model& mod
   s.bucket_bytes = buckets[random.below(5)];
   s.scatter_sends = coin(random);
   s.host_waits_for_arrival = coin(random);
+  s.host_waits_for_computation = coin(random);
+  s.launches_per_peer = between(random, 0, 2);
+  s.records_reductions = coin(random);
+  s.reduce_whole_gradients = coin(random);
+  s.held_results = between(random, 0, 3);
   if (coin(random) && s.recompute_layers.method != plan::RecomputeMethod::uniform) random_units(random, s);
   return s;
+}
+
+// Experts spread over some of the ranks of tensor x data, of which each routes tokens of its own.
+inline void random_experts(core::Random& random, plan::Strategy& s) {
+  const std::int64_t ranks = s.tensor * s.data;
+  const auto fits = [&](std::int64_t experts) { return ranks % experts == 0; };
+  s.sequence_parallel = true;
+  s.expert = s.expert_tensor = 1;
+  while (s.expert < 16 && fits(2 * s.expert) && random.below(4) != 0) s.expert *= 2;
+  if (fits(2 * s.expert) && coin(random)) s.expert_tensor = 2;
+  s.bilevel_experts = coin(random);
+  s.overlap_experts = coin(random);
+  s.expert_domains = between(random, 0, 2);
+  s.expert_copies = between(random, 1, 4);
+  s.expert_order = {program::Axis::expert_tensor, program::Axis::expert, program::Axis::expert_data};
+  if (coin(random)) std::swap(s.expert_order.front(), s.expert_order.back());
+  const bool inner = s.order.front() == program::Axis::pipeline;
+  s.expert_order.insert(inner ? s.expert_order.begin() : s.expert_order.end(), program::Axis::pipeline);
 }
 
 // What a schedule's side rows move is theirs alone: settings that would move it as well make room for them.
@@ -167,6 +197,8 @@ inline void make_room_for_side_rows(const pipeline::Schedule& schedule, plan::St
 inline pipeline::Settings random_schedule_options(core::Random& random, const pipeline::Generator& kind) {
   pipeline::Settings options;
   if ((kind.options & pipeline::takes::k_waves) != 0) options.waves = static_cast<std::int32_t>(between(random, 1, 2));
+  if ((kind.options & pipeline::takes::k_memory_limit) != 0 && coin(random))
+    options.memory_limit = static_cast<std::int32_t>(between(random, 1, 6));
   if ((kind.options & pipeline::takes::k_weight_gradients) != 0 && coin(random))
     options.weight_gradients = pipeline::WeightGradients::fill;
   if ((kind.options & pipeline::takes::k_pipelines) != 0 && coin(random)) options.pipelines = 4;
