@@ -9,6 +9,8 @@
 namespace cairn::experiment {
 namespace {
 
+using program::PassKind;
+
 struct PassCost {
   core::Picoseconds work = 0;
   core::Picoseconds send = 0;
@@ -33,7 +35,7 @@ PassCost cost_of(const program::Pass& pass, predict::Analytic& analytic, predict
 pipeline::Durations durations(const program::Program& program, predict::Analytic& analytic,
                               predict::PriceTable& prices) {
   predict::require_reachable(program, prices);
-  const auto chunks = static_cast<std::size_t>(program.schedule->chunks);
+  const bool split = program.layout().splits();
   pipeline::Durations sum{.forward = 0, .input_gradient = 0, .weight_gradient = 0, .delay = 0};
   const auto work = [&](const program::Pass& pass) {
     const PassCost cost = cost_of(pass, analytic, prices);
@@ -41,12 +43,13 @@ pipeline::Durations durations(const program::Program& program, predict::Analytic
     return cost.work;
   };
   for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-    const auto& tables = program.stage(stage).passes;
-    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-      sum.forward += work(*tables[chunk][0][0]);
-      const bool split = chunks + chunk < tables.size();
-      sum.input_gradient += work(split ? *tables[chunks + chunk][0][0] : *tables[chunk][1][0]);
-      if (split) sum.weight_gradient += work(*tables[chunks + chunk][1][0]);
+    for (std::int32_t chunk = 0; chunk < program.layout().chunks(); ++chunk) {
+      const auto add = [&](core::Picoseconds& time, PassKind kind) {
+        time += work(program.pass(static_cast<std::int32_t>(stage), {.kind = kind, .chunk = chunk}));
+      };
+      add(sum.forward, PassKind::forward);
+      add(sum.input_gradient, split ? PassKind::input_gradient : PassKind::backward);
+      if (split) add(sum.weight_gradient, PassKind::weight_gradient);
     }
   }
   const auto shares = static_cast<core::Picoseconds>(program.stages()) * program.schedule->weight_copies();
@@ -64,9 +67,11 @@ pipeline::StageCosts stage_costs(const program::Program& program, predict::Analy
   predict::require_reachable(program, prices);
   pipeline::StageCosts costs;
   for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-    const auto& passes = program.stage(stage).passes[0];
-    const PassCost forward = cost_of(*passes[0][0], analytic, prices);
-    const PassCost backward = cost_of(*passes[1][0], analytic, prices);
+    const auto cost = [&](PassKind kind) {
+      return cost_of(program.pass(static_cast<std::int32_t>(stage), {.kind = kind}), analytic, prices);
+    };
+    const PassCost forward = cost(PassKind::forward);
+    const PassCost backward = cost(PassKind::backward);
     costs.forward.push_back(forward.work);
     costs.backward.push_back(backward.work);
     costs.delay = std::max({costs.delay, forward.send, backward.send});

@@ -81,8 +81,7 @@ ExpertSplit expert_split(const ExpertKey& key, std::int64_t domain) {
   } else {
     add(all);
   }
-  result.rules.push_back(
-      {.axis = Axis::expert_tensor, .size = key.expert_tensor.size, .dims = {"peer", "expert_ffn"}});
+  result.rules.push_back({.axis = Axis::expert_tensor, .size = key.expert_tensor.size, .dims = {"peer", "expert_ffn"}});
   result.groups.push_back(key.expert_tensor);
   return result;
 }

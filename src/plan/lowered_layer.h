@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "cairn/plan/layer.h"
-#include "vocabulary.h"
 #include "interned.h"
+#include "vocabulary.h"
 
 namespace cairn::plan {
 

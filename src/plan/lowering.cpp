@@ -1,5 +1,6 @@
 #include "cairn/plan/lowering.h"
 
+#include <algorithm>
 #include <map>
 
 #include "cairn/core/block_deque.h"
@@ -44,7 +45,7 @@ class Lowering::Implementation {
         copies[group] = over_circles(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline));
     const UnitSettings settings = unit_settings(strategy, treatment_, copies, *entry.schedule,
                                                 sharding(strategy, entry.exchanges), ends_.host_update());
-    if (entry.pass_order->update_table >= 0 && settings.apply() && settings.parameters_move() &&
+    if (entry.pass_order->layout.updates() && settings.apply() && settings.parameters_move() &&
         !strategy.reshard_after_forward)
       throw wrong("zero.reshard_after_forward", "parameters that stay gathered while updates change them",
                   "leave it true, or use a schedule that updates once");
@@ -70,9 +71,8 @@ class Lowering::Implementation {
         .moves = moves,
         .end = end_keys_.of({.settings = moves.settings,
                              .ranks = {.tensor = meshes.dense.group(Axis::tensor),
-                                       .pipeline = partitioner_.shares_parameters()
-                                                       ? meshes.dense.group(Axis::pipeline)
-                                                       : Group{.axis = Axis::pipeline}}})};
+                                       .pipeline = partitioner_.shares_parameters() ? meshes.dense.group(Axis::pipeline)
+                                                                                    : Group{.axis = Axis::pipeline}}})};
     for (const std::int32_t kind : partition.kinds) prefetch(kind, plan);
     for (std::size_t i = 0; i < partition.kinds.size(); ++i) fill(program_.kinds[i], partition.kinds[i], plan);
     return program_;
@@ -175,40 +175,39 @@ class Lowering::Implementation {
   void fill(Stage& stage, std::int32_t number, const Plan& plan) {
     const StageKind& kind = partitioner_.kind(number);
     stage.body_layers = kind.body_layers;
-    const std::size_t chunks = kind.virtual_stages.size();
-    stage.passes.resize(static_cast<std::size_t>(plan.schedule.pass_order->tables));
+    const PassLayout& layout = plan.schedule.pass_order->layout;
+    stage.passes.resize(static_cast<std::size_t>(layout.size()));
+    const auto pass = [&](PassKind kind, std::int32_t chunk, bool special) -> const Pass*& {
+      return stage.passes[static_cast<std::size_t>(layout.slot({.kind = kind, .chunk = chunk, .special = special}))];
+    };
     const Moves& moves = plan.moves;
     const bool whole = plan.schedule.whole_backwards;
-    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-      const std::int32_t at = kind.virtual_stages[chunk];
-      auto& [forward, backward] = stage.passes[chunk];
-      const PassPair& plain = passes(moves.plain, at, true, whole, plan);
-      forward[0] = forward[1] = plain[0];
-      backward[0] = backward[1] = plain[1];
+    for (std::int32_t chunk = 0; chunk < layout.chunks(); ++chunk) {
+      const std::int32_t at = kind.virtual_stages[static_cast<std::size_t>(chunk)];
+      const PassPair plain = passes(moves.plain, at, true, whole, plan);
+      PassPair special = plain;
       if (moves.gather != moves.plain)
-        forward[1] = passes(moves.gather, at, true, whole && moves.reduce == moves.gather, plan)[0];
+        special[0] = passes(moves.gather, at, true, whole && moves.reduce == moves.gather, plan)[0];
       if (whole && moves.reduce != moves.plain)
-        backward[1] = passes(moves.reduce, at, moves.reduce == moves.gather, true, plan)[1];
-      if (!whole) backward[0] = backward[1] = assembly_.nothing();
-      for (const auto& variants : stage.passes[chunk])
-        for (const Pass* pass : variants) __builtin_prefetch(pass);
+        special[1] = passes(moves.reduce, at, moves.reduce == moves.gather, true, plan)[1];
+      pass(PassKind::forward, chunk, false) = plain[0];
+      pass(PassKind::forward, chunk, true) = special[0];
+      pass(PassKind::backward, chunk, false) = whole ? plain[1] : assembly_.nothing();
+      pass(PassKind::backward, chunk, true) = whole ? special[1] : assembly_.nothing();
+      for (const Pass* each : {plain[0], plain[1], special[0], special[1]}) __builtin_prefetch(each);
+      if (!layout.splits()) continue;
+      const PassPair parts = halves(moves.plain, at, plan);
+      pass(PassKind::input_gradient, chunk, false) = pass(PassKind::input_gradient, chunk, true) = parts[0];
+      pass(PassKind::weight_gradient, chunk, false) = parts[1];
+      pass(PassKind::weight_gradient, chunk, true) =
+          moves.reduce != moves.plain ? halves(moves.reduce, at, plan)[1] : parts[1];
     }
-    const std::int32_t updates = plan.schedule.pass_order->update_table;
-    const auto of_chunks = static_cast<std::size_t>(plan.schedule.pass_order->chunk_tables);
-    for (std::size_t table = chunks; table < of_chunks; ++table) {
-      const std::int32_t at = kind.virtual_stages[table - chunks];
-      auto& [input, weight] = stage.passes[table];
-      const PassPair& plain = halves(moves.plain, at, plan);
-      input[0] = input[1] = plain[0];
-      weight[0] = plain[1];
-      weight[1] = moves.reduce != moves.plain ? halves(moves.reduce, at, plan)[1] : plain[1];
-    }
-    if (plan.schedule.pass_order->side_table >= 0) fill_side(stage, kind, plan);
+    if (layout.sides()) fill_side(stage, kind, plan);
     const StageEnd& end = this->end(number, plan);
     stage.settle = end.settle;
     stage.update = end.update;
-    if (updates >= 0) {  // a row ends with one
-      stage.passes[static_cast<std::size_t>(updates)] = {{{end.both, end.both}, {end.both, end.both}}};
+    if (layout.updates()) {  // a row ends with one
+      pass(PassKind::update, 0, false) = end.both;
       stage.settle = stage.update = assembly_.nothing();
     }
     stage.resident = end.bytes.device;
@@ -218,16 +217,19 @@ class Lowering::Implementation {
   }
 
   void fill_side(Stage& stage, const StageKind& kind, const Plan& plan) {
-    auto table = static_cast<std::size_t>(plan.schedule.pass_order->side_table);
-    for (std::size_t chunk = 0; chunk < kind.virtual_stages.size(); ++chunk) {
-      const std::int32_t at = kind.virtual_stages[chunk];
+    const PassLayout& layout = plan.schedule.pass_order->layout;
+    for (std::int32_t chunk = 0; chunk < layout.chunks(); ++chunk) {
+      const std::int32_t at = kind.virtual_stages[static_cast<std::size_t>(chunk)];
+      const auto slot = [&](PassKind kind) {
+        return static_cast<std::size_t>(layout.slot({.kind = kind, .chunk = chunk}));
+      };
       const bool exchanges = plan.schedule.exchanges;
-      SidePasses::Tables& tables = exchanges ? exchange_tables_.of(plan.passes(plan.moves.settings, at))
-                                             : copy_tables_.of(plan.passes(plan.moves.plain, at));
-      if (tables[0][0][0] == nullptr)
-        tables = exchanges ? side_.of_parameters(body(at, plan), settings_keys_.key(plan.moves.settings))
-                           : side_.of_activations(*stage.passes[chunk][0][0]);
-      for (const auto& each : tables) stage.passes[table++] = each;
+      SidePasses::Passes& made = exchanges ? exchange_passes_.of(plan.passes(plan.moves.settings, at))
+                                           : copy_passes_.of(plan.passes(plan.moves.plain, at));
+      if (made.front() == nullptr)
+        made = exchanges ? side_.of_parameters(body(at, plan), settings_keys_.key(plan.moves.settings))
+                         : side_.of_activations(*stage.passes[slot(PassKind::forward)]);
+      std::copy(made.begin(), made.end(), stage.passes.begin() + static_cast<std::ptrdiff_t>(slot(PassKind::ask)));
     }
   }
 
@@ -292,7 +294,8 @@ class Lowering::Implementation {
     std::vector<const StageBody*> bodies;
     for (const std::int32_t chunk : kind.order)
       bodies.push_back(&body(kind.virtual_stages[static_cast<std::size_t>(chunk)], plan));
-    return *(slot = &all_ends_.emplace_back(stage_end(kind, bodies, settings_keys_.key(plan.moves.settings), end_keys_.key(plan.end).ranks, ends_)));
+    return *(slot = &all_ends_.emplace_back(stage_end(kind, bodies, settings_keys_.key(plan.moves.settings),
+                                                      end_keys_.key(plan.end).ranks, ends_)));
   }
 
   LayerCache layers_;
@@ -310,12 +313,12 @@ class Lowering::Implementation {
   PassAssembly assembly_;
   SidePasses side_;
   StepEnds ends_;
-  Remembered<std::unique_ptr<StageBody>> bodies_;      // by Plan::body
-  Remembered<PassPair> pairs_;                         // by Plan::passes
-  Remembered<PassPair> halves_;                        // likewise
-  Remembered<SidePasses::Tables> exchange_tables_;     // likewise, of UnitSettings
-  Remembered<SidePasses::Tables> copy_tables_;         // likewise, of plain passes
-  Remembered<const StageEnd*> stage_ends_;             // by Plan::end_of
+  Remembered<std::unique_ptr<StageBody>> bodies_;   // by Plan::body
+  Remembered<PassPair> pairs_;                      // by Plan::passes
+  Remembered<PassPair> halves_;                     // likewise
+  Remembered<SidePasses::Passes> exchange_passes_;  // likewise, of UnitSettings
+  Remembered<SidePasses::Passes> copy_passes_;      // likewise, of plain passes
+  Remembered<const StageEnd*> stage_ends_;          // by Plan::end_of
   core::BlockDeque<StageEnd> all_ends_;
   Program program_;
 };

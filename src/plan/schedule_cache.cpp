@@ -106,7 +106,7 @@ const ScheduleEntry& ScheduleCache::of(const Strategy& strategy) {
   entry->exchanges = runs(*entry->schedule, {pipeline::Phase::communication});
   entry->copies = runs(*entry->schedule, {pipeline::Phase::offload});
   entry->devices = pipeline::devices_of_virtual_stages(*entry->schedule);
-  if (entry->pass_order->update_table >= 0)
+  if (entry->pass_order->layout.updates())
     entry->versions = pipeline::weight_versions(*entry->schedule);
   else
     entry->versions.assign(static_cast<std::size_t>(strategy.pipeline), 1);

@@ -88,56 +88,55 @@ struct Exchange {
 
 }  // namespace
 
-SidePasses::Tables SidePasses::nothing() {
-  Tables tables;
-  const Pass* const none = passes_.stored(Pass{});
-  for (auto& table : tables) table = {{{none, none}, {none, none}}};
-  return tables;
+SidePasses::Passes SidePasses::nothing() {
+  Passes passes;
+  passes.fill(passes_.stored(Pass{}));
+  return passes;
 }
 
-void SidePasses::set(Tables& tables, PassOrder::Side side, StepWriter& writer) {
+void SidePasses::set(Passes& passes, PassKind kind, StepWriter& writer) {
   blocks_.push_back(std::make_unique<Block>(writer.finish()));
   Pass pass;
   pass.runs.push_back({blocks_.back().get(), 1});
-  tables[side / 4][side / 2 % 2][side % 2] = passes_.stored(pass);
+  passes[static_cast<std::size_t>(kind) - static_cast<std::size_t>(PassKind::ask)] = passes_.stored(pass);
 }
 
-SidePasses::Tables SidePasses::of_parameters(const StageBody& body, const UnitSettings& settings) {
+SidePasses::Passes SidePasses::of_parameters(const StageBody& body, const UnitSettings& settings) {
   const Exchange exchange{.settings = settings, .elements = read_elements(body)};
-  Tables tables = nothing();
+  Passes passes = nothing();
   const double parameters = exchange.held(&Exchange::gathers, settings.treatment->gather);
   const double gradients = exchange.held(&Exchange::reduces, settings.treatment->gradients);
   if (parameters > 0.0) {
     StepWriter ask("gather parameters");
     ask.hold(Category::parameters, parameters);
     exchange.gather(ask);
-    set(tables, PassOrder::k_ask, ask);
+    set(passes, PassKind::ask, ask);
     StepWriter come("parameters have come");
     come.wait(Stream::compute, {entry_of(Stream::arrival)});
-    set(tables, PassOrder::k_come, come);
+    set(passes, PassKind::come, come);
     StepWriter give_up("give up parameters");
     give_up.hold(Category::parameters, -parameters);
-    set(tables, PassOrder::k_give_up, give_up);
+    set(passes, PassKind::give_up, give_up);
   }
   if (gradients > 0.0) {
     StepWriter make_room("room for gradients");
     make_room.hold(Category::gradients, gradients);
-    set(tables, PassOrder::k_make_room, make_room);
+    set(passes, PassKind::make_room, make_room);
     StepWriter send("reduce gradients");
     exchange.reduce(send);
-    set(tables, PassOrder::k_send, send);
+    set(passes, PassKind::send, send);
     StepWriter gone("gradients have gone");
     gone.wait(Stream::compute, {entry_of(Stream::arrival)});
     gone.hold(Category::gradients, -gradients);
-    set(tables, PassOrder::k_gone, gone);
+    set(passes, PassKind::gone, gone);
   }
-  return tables;
+  return passes;
 }
 
-SidePasses::Tables SidePasses::of_activations(const Pass& forward) {
-  Tables tables = nothing();
+SidePasses::Passes SidePasses::of_activations(const Pass& forward) {
+  Passes passes = nothing();
   const double bytes = kept_activations(forward);
-  if (bytes <= 0.0) return tables;
+  if (bytes <= 0.0) return passes;
   const auto copy = [&](StepWriter& writer, Lane lane, Lane other) {
     const Leg way = leg(Copy{.lane = lane, .bytes = bytes});
     tell(writer, way.stream,
@@ -146,20 +145,20 @@ SidePasses::Tables SidePasses::of_activations(const Pass& forward) {
   StepWriter send("activations leave");
   copy(send, Lane::to_host, Lane::to_device);
   send.leave(bytes);
-  set(tables, PassOrder::k_send, send);
+  set(passes, PassKind::send, send);
   StepWriter gone("activations have left");
   gone.wait(Stream::compute, {entry_of(Stream::arrival)});
   gone.hold(Category::activations, -bytes);
-  set(tables, PassOrder::k_gone, gone);
+  set(passes, PassKind::gone, gone);
   StepWriter ask("activations return");
   ask.hold(Category::activations, bytes);
   copy(ask, Lane::to_device, Lane::to_host);
-  set(tables, PassOrder::k_ask, ask);
+  set(passes, PassKind::ask, ask);
   StepWriter come("activations have returned");
   come.wait(Stream::compute, {entry_of(Stream::arrival)});
   come.leave(-bytes);
-  set(tables, PassOrder::k_come, come);
-  return tables;
+  set(passes, PassKind::come, come);
+  return passes;
 }
 
 }  // namespace cairn::plan

@@ -1,4 +1,4 @@
-// The passes of a chunk's side tables (cairn/plan/pass_order.h): what side rows bring to the device and take from it.
+// What side rows bring to the device and take from it, chunk by chunk (cairn/program/pass_order.h).
 //
 //   parameters, gradients   gathered before use, reduced after it, over the ranks that hold copies. Of a parameter that
 //                           several layers of a chunk share there is one; chunks of a device that share one gather it
@@ -23,17 +23,18 @@ namespace cairn::plan {
 
 class SidePasses {
  public:
-  using Tables = std::array<std::array<std::array<const Pass*, 2>, 2>, PassOrder::k_side_tables>;
+  // By kind, from PassKind::ask to PassKind::gone.
+  using Passes = std::array<const Pass*, 6>;
 
   explicit SidePasses(PassStore& passes) : passes_(passes) {}
 
-  Tables of_parameters(const StageBody& body, const UnitSettings& settings);
+  Passes of_parameters(const StageBody& body, const UnitSettings& settings);
   // `forward`: a forward pass of the chunk.
-  Tables of_activations(const Pass& forward);
+  Passes of_activations(const Pass& forward);
 
  private:
-  Tables nothing();
-  void set(Tables& tables, PassOrder::Side side, StepWriter& writer);
+  Passes nothing();
+  void set(Passes& passes, PassKind kind, StepWriter& writer);
 
   PassStore& passes_;
   std::vector<std::unique_ptr<Block>> blocks_;

@@ -67,8 +67,7 @@ StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodi
   for (const StageBody* body : bodies) parameters.add(body->parameters);
   // Settings check that there is one virtual stage where units stay.
   const bool stay = settings.offload.parameters != Home::device && settings.offload.resident_units > 0;
-  const double kept =
-      stay ? UnitPasses::kept_bytes(bodies.front()->stretches, settings) : 0.0;
+  const double kept = stay ? UnitPasses::kept_bytes(bodies.front()->stretches, settings) : 0.0;
   const PerGroup<double> updated = updated_elements(parameters, settings);
   const StepEnds::Entry& entry =
       ends.of(options(kind, bodies, parameters, updated, settings, ranks), settings.offload, kept);

@@ -9,11 +9,12 @@ StageDistances stage_distances(const Group& pipeline, std::int64_t domain) {
   const std::int64_t extent = stride * pipeline.size;
   const bool aligned =
       domain == 0 || (domain % stride == 0 && extent % domain == 0) || (extent <= domain && domain % extent == 0);
-  return {.stages_in_domain = domain == 0 ? pipeline.size : aligned && stride < domain ? domain / stride : 1,
-          .inside = {.axis = Axis::pipeline,
-                     .size = 2,
-                     .stride = std::min(stride, std::max<std::int64_t>(1, domain / 2))},
-          .across = {.axis = Axis::pipeline, .size = 2, .stride = domain}};
+  return {
+      .stages_in_domain = domain == 0                  ? pipeline.size
+                          : aligned && stride < domain ? domain / stride
+                                                       : 1,
+      .inside = {.axis = Axis::pipeline, .size = 2, .stride = std::min(stride, std::max<std::int64_t>(1, domain / 2))},
+      .across = {.axis = Axis::pipeline, .size = 2, .stride = domain}};
 }
 
 MessageKey message_key(const Strategy& strategy, const Group& tensor, const StageDistances& distances) {

@@ -46,8 +46,7 @@ StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>
       put(Home::device, Category::gradients, elements * gradient);
     else if (!offloaded)
       put(Home::device, Category::gradients, shard * gradient);
-    if (offloaded && !offload.gradients_in_place)
-      put(Home::host, Category::gradients, updated[group] * gradient);
+    if (offloaded && !offload.gradients_in_place) put(Home::host, Category::gradients, updated[group] * gradient);
     const double factored =
         settings.sharding == Sharding::nothing ? 1.0 : static_cast<double>(settings.shards[group].size);
     put(offload.optimizer, Category::optimizer, updated[group] * state_bytes(treatment));
@@ -60,8 +59,7 @@ StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>
   put(Home::device, Category::parameters, kept);
   if (treatment.separate_gradients && settings.sharding < Sharding::gradients)
     put(Home::device, Category::gradients, sum(parameters.elements) * stored);
-  put(Home::device, Category::activations,
-      static_cast<double>(settings.held_results) * parameters.result_bytes);
+  put(Home::device, Category::activations, static_cast<double>(settings.held_results) * parameters.result_bytes);
   return bytes;
 }
 

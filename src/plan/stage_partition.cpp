@@ -172,7 +172,7 @@ StagePartition StagePartitioner::cut(const PartitionKey& key) {
       stage.order.push_back(entry.chunks[index]);
       stage.virtual_stages[at(entry.chunks[index])] = virtual_stages_.of(next);
     }
-    exchange(holders, entry.pass_order->update_table >= 0, stages, result);
+    exchange(holders, entry.pass_order->layout.updates(), stages, result);
   }
   for (const StageKind& stage : stages) {
     const std::int32_t number = kinds_.of(stage);

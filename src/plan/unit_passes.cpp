@@ -95,9 +95,7 @@ class Fetches {
   }
 
  private:
-  bool resident(std::size_t index) const {
-    return static_cast<std::int64_t>(index) < settings_.offload.resident_units;
-  }
+  bool resident(std::size_t index) const { return static_cast<std::int64_t>(index) < settings_.offload.resident_units; }
 
   void parameters(Fetch& fetch, const PerGroup<double>& elements, bool resident) const {
     const Home home = resident ? Home::device : settings_.offload.parameters;
@@ -169,8 +167,7 @@ class Itinerary {
       writer.hold(fetch.bytes, 1.0);
       writer.leave(-fetch.bytes[static_cast<std::size_t>(Category::activations)]);
       for (const std::vector<Leg>& journey : fetch.journeys) {
-        const Dependency free =
-            settings_.prefetch == 0 ? entry_of(Stream::compute) : entry_of(journey.front().stream);
+        const Dependency free = settings_.prefetch == 0 ? entry_of(Stream::compute) : entry_of(journey.front().stream);
         writer.wait(noted, {writer.travel(journey, free)});
       }
     };
@@ -336,8 +333,8 @@ double UnitPasses::kept_bytes(std::span<const Stretch> stretches, const UnitSett
           numerics::bytes_per_element(settings.treatment->parameters);
     bytes.push_back(kept);
   }
-  const auto units = static_cast<std::ptrdiff_t>(
-      std::min(bytes.size(), static_cast<std::size_t>(settings.offload.resident_units)));
+  const auto units =
+      static_cast<std::ptrdiff_t>(std::min(bytes.size(), static_cast<std::size_t>(settings.offload.resident_units)));
   return std::max(std::accumulate(bytes.begin(), bytes.begin() + units, 0.0),
                   std::accumulate(bytes.end() - units, bytes.end(), 0.0));
 }

@@ -93,8 +93,7 @@ bool UnitSettings::parameters_move() const {
   return sharding == Sharding::parameters || offload.parameters != Home::device;
 }
 bool UnitSettings::reduces_every_pass() const {
-  return shards_gradients() && (copied() || offload.optimizer != Home::device) &&
-         reduces_every_micro_batch;
+  return shards_gradients() && (copied() || offload.optimizer != Home::device) && reduces_every_micro_batch;
 }
 bool UnitSettings::reduces_in_passes() const {
   if (sharding == Sharding::by_schedule) return false;
@@ -138,24 +137,23 @@ GradientSync UnitSettings::sync(bool last) const {
 
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment, const PerGroup<Group>& copies,
                            const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update) {
-  UnitSettings settings{
-      .treatment = &treatment,
-      .copies = copies,
-      .shards = copies,
-      .replicas = {},
-      .sharding = sharding,
-      .partial_shards = strategy.shard != 0,
-      .offload = strategy.offload,
-      .prefetch = strategy.prefetch,
-      .reshard_after_forward = strategy.reshard_after_forward,
-      .overlap_gradient_reduce = strategy.overlap_gradient_reduce,
-      .overlap_parameter_gather = strategy.overlap_parameter_gather,
-      .reduce_whole_gradients = strategy.reduce_whole_gradients,
-      .bucket_bytes = strategy.bucket_bytes,
-      .reduces_every_micro_batch = strategy.reduce_every_micro_batch || strategy.micro_batches == 1,
-      .single_stage = strategy.pipeline == 1,
-      .held_results = std::min(strategy.held_results, strategy.micro_batches),
-      .host_update = &host_update};
+  UnitSettings settings{.treatment = &treatment,
+                        .copies = copies,
+                        .shards = copies,
+                        .replicas = {},
+                        .sharding = sharding,
+                        .partial_shards = strategy.shard != 0,
+                        .offload = strategy.offload,
+                        .prefetch = strategy.prefetch,
+                        .reshard_after_forward = strategy.reshard_after_forward,
+                        .overlap_gradient_reduce = strategy.overlap_gradient_reduce,
+                        .overlap_parameter_gather = strategy.overlap_parameter_gather,
+                        .reduce_whole_gradients = strategy.reduce_whole_gradients,
+                        .bucket_bytes = strategy.bucket_bytes,
+                        .reduces_every_micro_batch = strategy.reduce_every_micro_batch || strategy.micro_batches == 1,
+                        .single_stage = strategy.pipeline == 1,
+                        .held_results = std::min(strategy.held_results, strategy.micro_batches),
+                        .host_update = &host_update};
   if (!settings.apply()) return settings;
   check_units(strategy, sharding);
   for (const ParameterGroup group : k_all_parameter_groups) {

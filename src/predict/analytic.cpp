@@ -95,7 +95,7 @@ class Analytic::Implementation {
       }
       states_[stage][at(Stream::arrival)] = 0;
       for (const std::size_t last : {0, 1}) {
-        run_pass(kernels_[first_kernel_[stage] + 4 * at(program.pass_order->tables) + last], states_[stage]);
+        run_pass(kernels_[first_kernel_[stage] + settle_of(program) + last], states_[stage]);
         note(stage, 0);
       }
     }
@@ -182,7 +182,7 @@ class Analytic::Implementation {
 
   // What every operation of the program does to its stage.
   void bind(const program::Program& program) {
-    const std::size_t slots = 4 * at(program.pass_order->tables) + 2;
+    const std::size_t slots = settle_of(program) + 2;
     for (const program::Stage& kind : program.kinds)
       for_each_pass(kind, [&](const program::Pass& pass) { prefetch(pass); });
     agreed_.clear();
@@ -216,12 +216,14 @@ class Analytic::Implementation {
     for (std::size_t i = 0; i < kernel.count; i += k_terms_per_line) __builtin_prefetch(kernel.form.terms + i);
   }
 
+  // Where the end of the step stands among a stage's passes: behind all slots.
+  static std::size_t settle_of(const program::Program& program) {
+    return static_cast<std::size_t>(program.layout().size());
+  }
   // Those of a stage by slot, then settle and update.
   template <class Use>
   static void for_each_pass(const program::Stage& stage, Use&& use) {
-    for (const auto& table : stage.passes)
-      for (const auto& variants : table)
-        for (const program::Pass* pass : variants) use(*pass);
+    for (const program::Pass* pass : stage.passes) use(*pass);
     use(*stage.settle);
     use(*stage.update);
   }
@@ -246,7 +248,7 @@ class Analytic::Implementation {
       if (program.circle(static_cast<std::int32_t>(stage)).empty()) continue;
       SweepFrontiers& state = states_[stage];
       state[at(Stream::arrival)] = 0;
-      run_pass(kernels_[first_kernel_[stage] + 4 * at(program.pass_order->tables)], state);
+      run_pass(kernels_[first_kernel_[stage] + settle_of(program)], state);
       settled_[stage] = state[at(Stream::next)];
     }
   }
@@ -261,7 +263,7 @@ class Analytic::Implementation {
     core::Picoseconds end = 0;
     if (!program.circle(static_cast<std::int32_t>(stage)).empty()) {
       state[at(Stream::arrival)] = settled(program, static_cast<std::int32_t>(stage));
-      run_pass(kernels_[first_kernel_[stage] + 4 * at(program.pass_order->tables) + 1], state);
+      run_pass(kernels_[first_kernel_[stage] + settle_of(program) + 1], state);
       for (std::size_t stream = 0; stream < at(Stream::arrival); ++stream) end = std::max(end, state[stream]);
       return end;
     }

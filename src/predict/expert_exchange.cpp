@@ -23,11 +23,8 @@ const Transfer* largest_exchange(const program::Program& program) {
     }
   };
   for (const program::Stage& stage : program.kinds)
-    for (const auto& chunk : stage.passes)
-      for (const auto& variants : chunk)
-        for (const program::Pass* pass : variants)
-          if (pass != nullptr)
-            for (const program::BlockRun& run : pass->runs) look_into(*run.block);
+    for (const program::Pass* pass : stage.passes)
+      for (const program::BlockRun& run : pass->runs) look_into(*run.block);
   return largest;
 }
 

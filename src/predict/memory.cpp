@@ -170,14 +170,12 @@ std::vector<MemorySample> memory_over_time(const program::Program& program, cons
 
 double peak_memory(const program::Program& program, double reserve_factor) {
   const program::PassOrder& order = *program.pass_order;
-  const std::size_t slots = 4 * static_cast<std::size_t>(program.pass_order->tables);
+  const auto slots = static_cast<std::size_t>(program.layout().size());
   // By kind of stage and slot, nothing, and the step's end.
   boost::container::small_vector<MemoryProfile, 64> profiles(program.kinds.size() * (slots + 2));
   MemoryProfile* profile = profiles.data();
   for (const program::Stage& kind : program.kinds) {
-    for (const auto& table : kind.passes)
-      for (const auto& variants : table)
-        for (const program::Pass* pass : variants) *profile++ = pass->profile;
+    for (const program::Pass* pass : kind.passes) *profile++ = pass->profile;
     *profile++ = {};
     *profile++ = then(kind.settle->profile, kind.update->profile);
   }

@@ -12,6 +12,7 @@ namespace cairn::predict {
 namespace {
 
 using program::Category;
+using program::PassKind;
 
 std::size_t at(Category category) { return static_cast<std::size_t>(category); }
 
@@ -172,20 +173,16 @@ class StagePasses {
       : program_(program), stage_(stage), description_(program.stage(static_cast<std::size_t>(stage))), memo_(memo) {
     double parameters = 0.0;
     double gradients = 0.0;
-    // Chunks' forwards and whole backwards, then the two parts of split ones: of either the parameters or the
-    // gradients.
-    const auto chunks = static_cast<std::size_t>(program.schedule->chunks);
+    // Backward passes of a chunk are whole or in two parts, under some schedules the one and the other.
     double whole = 0.0;
-    for (std::size_t table = 0; table < description_.passes.size(); ++table) {
-      const auto& [first, second] = description_.passes[table];
-      if (static_cast<std::int32_t>(table) >= program.pass_order->chunk_tables) continue;
-      if (table < chunks) {
-        parameters += touched(first).parameters.total();
-        whole += touched(second).gradients.total();
-      } else {
-        gradients += touched(first).gradients.total() + touched(second).gradients.total();
-      }
+    for (std::int32_t chunk = 0; chunk < program.layout().chunks(); ++chunk) {
+      parameters += touched(PassKind::forward, chunk).parameters.total();
+      whole += touched(PassKind::backward, chunk).gradients.total();
     }
+    if (program.layout().splits())
+      for (std::int32_t chunk = 0; chunk < program.layout().chunks(); ++chunk)
+        gradients += touched(PassKind::input_gradient, chunk).gradients.total() +
+                     touched(PassKind::weight_gradient, chunk).gradients.total();
     gradients = std::max(gradients, whole);
     held_parameters_ = share(description_.resident[at(Category::parameters)], parameters);
     held_gradients_ = share(description_.resident[at(Category::gradients)], gradients);
@@ -193,7 +190,7 @@ class StagePasses {
 
   Traffic traffic(double on_chip) {
     Traffic sum;
-    std::vector<char> begun(description_.passes.size(), 0);
+    std::vector<char> begun(static_cast<std::size_t>(program_.layout().chunks()), 0);
     for (const pipeline::Operation& operation : program_.schedule->row(stage_)) {
       if (operation.phase == pipeline::Phase::optimizer) {
         add_update(program_.pass(stage_, operation), on_chip, sum);
@@ -221,10 +218,9 @@ class StagePasses {
         std::max(update.kernels.loads, std::min(update.state_read, state + held[at(Category::gradients)]) - on_chip);
     sum.stores += std::max(update.kernels.stores, std::min(update.state_written, state) - on_chip);
   }
-  // Both variants of a pass touch the same parameters.
-  Touched touched(const std::array<const program::Pass*, 2>& variants) {
-    const program::Pass* pass = variants[0] != nullptr ? variants[0] : variants[1];
-    return pass != nullptr ? memo_.of(*pass) : Touched{};
+  // A special pass touches the parameters that a plain one does.
+  const Touched& touched(PassKind kind, std::int32_t chunk) {
+    return memo_.of(program_.pass(stage_, {.kind = kind, .chunk = chunk}));
   }
   static double share(double held, double touched) { return touched > held ? held / touched : 1.0; }
 

@@ -14,8 +14,25 @@ bool is_split(const pipeline::Operation& operation) {
   return operation.phase == pipeline::Phase::input_gradient || operation.phase == pipeline::Phase::weight_gradient;
 }
 
-std::uint16_t side_slot(const PassOrder& order, std::int32_t chunk, std::uint16_t side) {
-  return static_cast<std::uint16_t>(4 * (order.side_table + PassOrder::k_side_tables * chunk) + side);
+// As narrow as sweeps keep them; of() has seen that all fit.
+std::uint16_t slot_of(const PassOrder& order, const PassKey& key) {
+  return static_cast<std::uint16_t>(order.layout.slot(key));
+}
+
+// What an operation of a device's own row runs.
+PassKind kind_of(pipeline::Phase phase) {
+  switch (phase) {
+    case pipeline::Phase::forward:
+      return PassKind::forward;
+    case pipeline::Phase::input_gradient:
+      return PassKind::input_gradient;
+    case pipeline::Phase::weight_gradient:
+      return PassKind::weight_gradient;
+    case pipeline::Phase::optimizer:
+      return PassKind::update;
+    default:
+      return PassKind::backward;
+  }
 }
 
 // Which operations of a device's row are the first forward of their chunk, or the last that makes its weights'
@@ -43,17 +60,15 @@ void append_slots(const pipeline::Schedule& schedule, std::int32_t row_number, c
   if (row_number >= schedule.stages) {
     for (const pipeline::Operation& operation : row) {
       const bool brings = waiters[order.slots.size()] >= 0;
-      order.slots.push_back(side_slot(order, operation.chunk, brings ? PassOrder::k_ask : PassOrder::k_send));
+      order.slots.push_back(
+          slot_of(order, {.kind = brings ? PassKind::ask : PassKind::send, .chunk = operation.chunk}));
     }
     return;
   }
   const std::vector<char> special = specials(schedule, row_number);
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const pipeline::Phase phase = row[i].phase;
-    const bool updates = phase == pipeline::Phase::optimizer;
-    const std::int32_t table = updates ? order.update_table : row[i].chunk + (is_split(row[i]) ? schedule.chunks : 0);
-    order.slots.push_back(static_cast<std::uint16_t>(4 * table + 2 * makes_gradients(phase) + special[i]));
-  }
+  for (std::size_t i = 0; i < row.size(); ++i)
+    order.slots.push_back(
+        slot_of(order, {.kind = kind_of(row[i].phase), .chunk = row[i].chunk, .special = special[i] != 0}));
 }
 
 void append_stretches(std::span<const PassOrder::Entry> row, std::uint16_t nothing,
@@ -82,7 +97,7 @@ class Sequence {
  public:
   Sequence(const pipeline::Schedule& schedule, const std::vector<std::int32_t>& waiters, PassOrder& order)
       : schedule_(schedule), order_(order), done_(static_cast<std::size_t>(schedule.stages), 0), rows_(done_.size()) {
-    if (order.side_table < 0) return;
+    if (!order.layout.sides()) return;
     told_.assign(schedule.operations.size(), k_not_yet);
     between_.resize(done_.size());
     next_.assign(done_.size(), 0);
@@ -124,10 +139,10 @@ class Sequence {
       const SideEntry& entry = entries[i];
       const pipeline::Operation& operation = schedule_.operations[static_cast<std::size_t>(entry.operation)];
       std::int32_t& told = told_[static_cast<std::size_t>(entry.operation)];
-      const bool awaits = entry.side == PassOrder::k_come || entry.side == PassOrder::k_gone;
+      const bool awaits = entry.side == PassKind::come || entry.side == PassKind::gone;
       PassOrder::Step step{.producer = awaits ? told : k_not_yet,
                            .device = static_cast<std::uint16_t>(device),
-                           .slot = side_slot(order_, operation.chunk, entry.side)};
+                           .slot = slot_of(order_, {.kind = entry.side, .chunk = operation.chunk})};
       if (entry.place == SideEntry::Place::issue && !awaits) {
         step.sends_to = stream_of(operation.phase);
         told = static_cast<std::int32_t>(order_.sweep.size());
@@ -153,23 +168,18 @@ class Sequence {
 PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::SweepOrder& order) {
   PassOrder result;
   const bool splits = std::any_of(schedule.operations.begin(), schedule.operations.end(), is_split);
-  result.tables = result.chunk_tables = schedule.chunks * (splits ? 2 : 1);
   const bool updates = std::any_of(schedule.operations.begin(), schedule.operations.end(),
                                    [](const auto& operation) { return operation.phase == pipeline::Phase::optimizer; });
-  if (updates) result.update_table = result.tables++;
   // Side rows come last, and may be empty.
   const std::int32_t side_begin = schedule.row_begin[static_cast<std::size_t>(schedule.stages)];
-  if (side_begin < schedule.row_begin.back()) {
-    result.side_table = result.tables;
-    result.tables += k_side_tables * schedule.chunks;
-  }
+  result.layout = PassLayout(schedule.chunks, splits, updates, side_begin < schedule.row_begin.back());
   CAIRN_ASSERT(schedule.stages <= 0xffff);
-  (void)core::narrow<std::uint16_t>(
-      4 * std::int64_t{result.tables},
+  const auto nothing = core::narrow<std::uint16_t>(
+      result.layout.size(),
       {.key_path = "strategy.schedule.chunks", .what = "passes of one device", .hint = "use fewer chunks"});
   result.slots.reserve(schedule.operations.size());
   std::vector<std::int32_t> waiters;
-  if (result.side_table >= 0) waiters = first_waiters(schedule);
+  if (result.layout.sides()) waiters = first_waiters(schedule);
   for (std::int32_t row = 0; row < schedule.rows(); ++row) append_slots(schedule, row, waiters, result);
   result.sweep.reserve(order.steps.size());
   Sequence sequence(schedule, waiters, result);
@@ -182,7 +192,7 @@ PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::Swee
   sequence.finish();
   for (std::int32_t device = 0; device < schedule.stages; ++device) {
     result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));
-    append_stretches(result.row(device), static_cast<std::uint16_t>(4 * result.tables), result.stretches);
+    append_stretches(result.row(device), nothing, result.stretches);
   }
   result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));
   return result;

@@ -100,15 +100,15 @@ class Merge {
 
   std::size_t chunk_of(const SideTask& task) const { return static_cast<std::size_t>(operation(task).chunk); }
 
-  void add(std::int32_t gap, Place place, const SideTask& task, PassOrder::Side side) {
+  void add(std::int32_t gap, Place place, const SideTask& task, PassKind side) {
     entries_.push_back({.gap = gap, .place = place, .operation = task.operation, .side = side});
   }
 
   void add_brought(std::size_t k) {
     const SideTask& task = tasks_[k];
-    add(task.gap, Place::issue, task, PassOrder::k_ask);
-    add(task.serves, Place::ahead, task, PassOrder::k_come);
-    if (!is_copy(operation(task).phase)) add(last_reader(task) + 1, Place::behind, task, PassOrder::k_give_up);
+    add(task.gap, Place::issue, task, PassKind::ask);
+    add(task.serves, Place::ahead, task, PassKind::come);
+    if (!is_copy(operation(task).phase)) add(last_reader(task) + 1, Place::behind, task, PassKind::give_up);
   }
 
   // The last of the row that reads the parameters that the task brings.
@@ -121,14 +121,14 @@ class Merge {
   void add_taken(std::size_t k) {
     const SideTask& task = tasks_[k];
     const bool copies = is_copy(operation(task).phase);
-    if (!copies) add(first_maker(task), Place::ahead, task, PassOrder::k_make_room);
-    add(task.gap, Place::issue, task, PassOrder::k_send);
+    if (!copies) add(first_maker(task), Place::ahead, task, PassKind::make_room);
+    add(task.gap, Place::issue, task, PassKind::send);
     // A copy has gone before the next one begins, anything else before something else is needed.
     const bool another = k + 1 < tasks_.size();
     if (copies && another && tasks_[k + 1].serves == k_none)
-      add(tasks_[k + 1].gap, Place::issue, task, PassOrder::k_gone);
+      add(tasks_[k + 1].gap, Place::issue, task, PassKind::gone);
     else
-      add(task.brought_next, Place::ahead, task, PassOrder::k_gone);
+      add(task.brought_next, Place::ahead, task, PassKind::gone);
   }
 
   // The first of the row that makes the gradients that the task takes.

@@ -7,6 +7,7 @@
 
 #include "cairn/experiment/job.h"
 #include "catch.h"
+#include "support/passes.h"
 #include "support/temporary_folder.h"
 #include "support/transfers.h"
 
@@ -61,12 +62,11 @@ class Under {
   const program::Program& program() const { return job_->program(); }
   const program::Block& block(const std::string& name) const {
     for (const program::Stage& stage : job_->program().kinds)
-      for (const auto& phases : stage.passes)
-        for (const auto& variants : phases)
-          for (const program::BlockRun& run : variants[0]->runs)
-            if (run.block->name == name) return *run.block;
+      for (const program::Pass* pass : stage.passes)
+        for (const program::BlockRun& run : pass->runs)
+          if (run.block->name == name) return *run.block;
     FAIL("no block " << name);
-    return *job_->program().kinds.front().passes.front()[0][0]->runs.front().block;
+    return *job_->program().kinds.front().passes.front()->runs.front().block;
   }
 
  private:
@@ -197,7 +197,7 @@ TEST_CASE("what tensor-parallel reductions used comes free at the end of a pass"
   CHECK(once.block("block forward").recorded == 0.0);
   CHECK(late.block("block forward").recorded == reduced);
   CHECK(late.block("block backward").recorded == reduced);
-  const auto pass = [](const Under& each) { return each.program().stage(0).passes[0][0][0]; };
+  const auto pass = [](const Under& each) { return &testing::forward_pass(each.program(), 0); };
   CHECK(pass(late)->profile.delta == pass(once)->profile.delta);
   // The loss ends the forward pass and is its highest moment: all layers' reduced tensors lie beside it.
   CHECK(pass(late)->profile.peak - pass(once)->profile.peak == k_layers * reduced);

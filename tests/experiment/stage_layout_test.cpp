@@ -123,10 +123,10 @@ TEST_CASE("Layout and counts give one answer, on random cuts") {
 // FLOPs of one micro-batch on the ranks of one pipeline, forward and backward, as its steps execute them.
 double executed_flops(const program::Program& program) {
   double flops = 0.0;
-  for (std::size_t stage = 0; stage < program.stages(); ++stage)
-    for (const auto& chunk : program.stage(stage).passes)
-      for (const auto& direction : chunk)
-        for (const program::BlockRun& run : direction[0]->runs)
+  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
+    for (std::int32_t chunk = 0; chunk < program.layout().chunks(); ++chunk)
+      for (const program::PassKind kind : {program::PassKind::forward, program::PassKind::backward})
+        for (const program::BlockRun& run : program.pass(stage, {.kind = kind, .chunk = chunk}).runs)
           for (const program::Work& work : run.block->works)
             if (const auto* shard = std::get_if<ir::Shard>(&work))
               flops += static_cast<double>(run.count) * ir::flops(*shard);

@@ -130,11 +130,15 @@ TEST_CASE("Gradients of experts are sent once, whatever the buckets") {
     double elements = 0.0;
     double sent = 0.0;
     const bool by_shard = c.strategy.sharded == plan::Sharded::optimizer && !c.strategy.reduce_whole_gradients;
-    const program::Collective collective = by_shard ? program::Collective::reduce_scatter : program::Collective::all_reduce;
-    for (std::size_t index = 0; index < c.program.stages(); ++index) {
-      const program::Stage& stage = c.program.stage(index);
-      sent += whole_bytes(*stage.settle, program::Axis::expert_data, collective);
-      for (const auto& chunk : stage.passes) sent += whole_bytes(*chunk[1][1], program::Axis::expert_data, collective);
+    const program::Collective collective =
+        by_shard ? program::Collective::reduce_scatter : program::Collective::all_reduce;
+    for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(c.program.stages()); ++stage) {
+      const auto add = [&](const program::Pass& pass) {
+        sent += whole_bytes(pass, program::Axis::expert_data, collective);
+      };
+      add(*c.program.stage(static_cast<std::size_t>(stage)).settle);
+      for (std::int32_t chunk = 0; chunk < c.program.layout().chunks(); ++chunk)
+        add(c.program.pass(stage, {.kind = program::PassKind::backward, .chunk = chunk, .special = true}));
     }
     for (const ir::LayerRun& run : c.model.layers)
       elements +=

@@ -7,6 +7,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/plan/lowering.h"
 #include "catch.h"
+#include "support/passes.h"
 #include "support/spine_models.h"
 #include "support/transfers.h"
 
@@ -89,8 +90,8 @@ TEST_CASE("Per operator: attention and every second product are kept, the rest r
 TEST_CASE("By layer: ranges through the model, the first of a stage, groups that keep one input") {
   const ir::Model model = small_transformer();
   plan::Lowering lowering(model, 8, {});
-  const auto kept = [&](const plan::Strategy& s) { return lowering.lower(s).stage(0).passes[0][0][0]->profile.delta; };
-  const auto repeated = [&](const plan::Strategy& s) { return again(*lowering.lower(s).stage(0).passes[0][1][0]); };
+  const auto kept = [&](const plan::Strategy& s) { return testing::forward_pass(lowering.lower(s), 0).profile.delta; };
+  const auto repeated = [&](const plan::Strategy& s) { return again(testing::backward_pass(lowering.lower(s), 0)); };
   const std::size_t operators = model.classes[1].graph.forward_count();
   plan::Strategy s = four_layers();
   const double ends = kept(s) - 4 * k_all;
@@ -110,7 +111,7 @@ TEST_CASE("By layer: ranges through the model, the first of a stage, groups that
   s.recompute_layers = {.method = plan::RecomputeMethod::uniform, .count = 3, .ranges = {}};
   REQUIRE(kept(s) == ends + 2 * k_stream);
   REQUIRE(repeated(s) == 4 * operators);
-  const program::Pass& backward = *lowering.lower(s).stage(0).passes[0][1][0];
+  const program::Pass& backward = testing::backward_pass(lowering.lower(s), 0);
   REQUIRE(backward.profile.delta == -kept(s));
   // By then the head has let go of what it kept, and the upper group of its input.
   REQUIRE(backward.profile.peak >= 3 * k_all - 2 * k_stream - ends);
@@ -119,8 +120,8 @@ TEST_CASE("By layer: ranges through the model, the first of a stage, groups that
   s.pipeline = 2;
   s.stage_layers = {1, 3};
   s.recompute_layers = {.method = plan::RecomputeMethod::block, .count = 2, .ranges = {}};
-  REQUIRE(again(*lowering.lower(s).stage(0).passes[0][1][0]) == operators);
-  REQUIRE(again(*lowering.lower(s).stage(1).passes[0][1][0]) == 2 * operators);
+  REQUIRE(again(testing::backward_pass(lowering.lower(s), 0)) == operators);
+  REQUIRE(again(testing::backward_pass(lowering.lower(s), 1)) == 2 * operators);
 }
 
 TEST_CASE("The ends recompute too where the framework says so, all but the loss") {

@@ -2,6 +2,7 @@
 #include "cairn/plan/lowering.h"
 #include "catch.h"
 #include "support/complaints.h"
+#include "support/passes.h"
 #include "support/spine_models.h"
 #include "support/transfers.h"
 
@@ -20,13 +21,19 @@ TEST_CASE(
   s.micro_batches = 4;
   s.stage_layers = {2, 2};
   s.overlap_gradient_reduce = true;
-  const double whole = whole_bytes(*lowering.lower(s).stage(0).passes[0][1][1], Axis::data, Collective::all_reduce);
+  const double whole =
+      whole_bytes(testing::backward_pass(lowering.lower(s), 0, true), Axis::data, Collective::all_reduce);
   s.schedule = "zb-h1";
-  const auto& tables = lowering.lower(s).stage(0).passes;  // forward; input and weight gradient
-  REQUIRE(tables.size() == 2);
-  for (const program::Pass* silent : {tables[1][0][0], tables[1][0][1], tables[1][1][0]})
-    REQUIRE(whole_bytes(*silent, Axis::data, Collective::all_reduce) == 0.0);
-  REQUIRE(whole_bytes(*tables[1][1][1], Axis::data, Collective::all_reduce) == whole);
+  using program::PassKind;
+  const program::Program& split = lowering.lower(s);
+  const auto reduced = [&](PassKind kind, bool special) {
+    return whole_bytes(split.pass(0, {.kind = kind, .special = special}), Axis::data, Collective::all_reduce);
+  };
+  REQUIRE(split.layout().splits());
+  REQUIRE(reduced(PassKind::input_gradient, false) == 0.0);
+  REQUIRE(reduced(PassKind::input_gradient, true) == 0.0);
+  REQUIRE(reduced(PassKind::weight_gradient, false) == 0.0);
+  REQUIRE(reduced(PassKind::weight_gradient, true) == whole);
 }
 
 TEST_CASE("Schedules under which a step is not modelled are refused with place and remedy") {

@@ -4,6 +4,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/plan/lowering.h"
 #include "catch.h"
+#include "support/passes.h"
 #include "support/spine_models.h"
 #include "support/transfers.h"
 #include "support/two_products.h"
@@ -33,11 +34,14 @@ Sent of_pass(const program::Pass& pass, Axis axis) {
   return result;
 }
 // What a stage moves over the data axis in one step: forward and backward once with their collectives, then the end.
-double data_bytes(const program::Stage& stage, Collective collective) {
+double data_bytes(const program::Program& program, std::int32_t stage, Collective collective) {
+  const program::Stage& passes = program.stage(static_cast<std::size_t>(stage));
   double total =
-      whole_bytes(*stage.settle, Axis::data, collective) + whole_bytes(*stage.update, Axis::data, collective);
-  for (const auto& chunk : stage.passes)
-    for (const auto& phase : chunk) total += whole_bytes(*phase[1], Axis::data, collective);
+      whole_bytes(*passes.settle, Axis::data, collective) + whole_bytes(*passes.update, Axis::data, collective);
+  for (std::int32_t chunk = 0; chunk < program.layout().chunks(); ++chunk)
+    for (const program::PassKind kind : {program::PassKind::forward, program::PassKind::backward})
+      total +=
+          whole_bytes(program.pass(stage, {.kind = kind, .chunk = chunk, .special = true}), Axis::data, collective);
   return total;
 }
 
@@ -123,7 +127,7 @@ TEST_CASE("A sharded optimizer moves what an all-reduce moves, and updates a sha
       s.data = dp;
       s.overlap_gradient_reduce = s.overlap_parameter_gather = overlapped;
       const auto sent = [&](Collective collective) {
-        return program::bytes_sent(collective, dp, data_bytes(lowering.lower(s).stage(0), collective));
+        return program::bytes_sent(collective, dp, data_bytes(lowering.lower(s), 0, collective));
       };
       const double whole = sent(Collective::all_reduce);
       REQUIRE(whole == 2.0 * static_cast<double>(dp - 1) / static_cast<double>(dp) * 4 * n);
@@ -153,9 +157,9 @@ TEST_CASE("Buckets: sizes, order, and what a layer holds back or carries") {
     s.bucket_bytes = bucket;
     const program::Program& program = lowering.lower(s);
     REQUIRE(of_pass(*program.stage(0).settle, Axis::data).empty());
-    REQUIRE(of_pass(*program.stage(0).passes[0][1][0], Axis::data).empty());  // earlier micro-batches only accumulate
+    REQUIRE(of_pass(testing::backward_pass(program, 0), Axis::data).empty());  // earlier micro-batches only accumulate
     std::vector<double> sizes;
-    for (const auto& [collective, bytes] : of_pass(*program.stage(0).passes[0][1][1], Axis::data)) {
+    for (const auto& [collective, bytes] : of_pass(testing::backward_pass(program, 0, true), Axis::data)) {
       REQUIRE(collective == Collective::all_reduce);
       sizes.push_back(bytes);
     }
@@ -191,9 +195,8 @@ TEST_CASE("Whatever the bucket, everything is reduced once") {
             const program::Program& program = lowering.lower(s);
             double elements = 0.0;
             for (std::size_t index = 0; index < program.stages(); ++index) {
-              const program::Stage& stage = program.stage(index);
-              const double here = resident(stage, Category::parameters) / 2;
-              REQUIRE(data_bytes(stage, Collective::all_reduce) == 4 * here);
+              const double here = resident(program.stage(index), Category::parameters) / 2;
+              REQUIRE(data_bytes(program, static_cast<std::int32_t>(index), Collective::all_reduce) == 4 * here);
               elements += here;
             }
             if (t == 1) REQUIRE(elements == static_cast<double>(model.parameters()) + (tied ? 64 * 16 : 0));
@@ -242,10 +245,10 @@ TEST_CASE("Weights shared by every layer are counted, reduced and gathered once"
   const auto n = static_cast<double>(model.parameters());
   for (const bool overlapped : {false, true}) {
     s.overlap_gradient_reduce = s.overlap_parameter_gather = overlapped;
-    const program::Stage& stage = lowering.lower(s).stage(0);
-    REQUIRE(resident(stage, Category::parameters) == 2 * n);
-    REQUIRE(data_bytes(stage, Collective::reduce_scatter) == 4 * n);
-    REQUIRE(data_bytes(stage, Collective::all_gather) == 2 * n);
+    const program::Program& program = lowering.lower(s);
+    REQUIRE(resident(program.stage(0), Category::parameters) == 2 * n);
+    REQUIRE(data_bytes(program, 0, Collective::reduce_scatter) == 4 * n);
+    REQUIRE(data_bytes(program, 0, Collective::all_gather) == 2 * n);
   }
   // On two stages both hold them; on three there is no exchange.
   s = {};
@@ -282,8 +285,9 @@ TEST_CASE("Messages between stages") {
   s.tensor = 4;
   s.micro_batch = 2;
   s.stage_layers = {2, 2};
-  const auto sent = [&](Axis axis, std::size_t stage, std::size_t phase) {
-    return of_pass(*lowering.lower(s).stage(stage).passes[0][phase][0], axis);
+  const auto sent = [&](Axis axis, std::int32_t stage, int backward) {
+    const program::Program& program = lowering.lower(s);
+    return of_pass(backward ? testing::backward_pass(program, stage) : testing::forward_pass(program, stage), axis);
   };
   REQUIRE(sent(Axis::pipeline, 0, 0) == Sent{{Collective::send, 512}});
   REQUIRE(sent(Axis::pipeline, 1, 0).empty());
@@ -305,14 +309,14 @@ TEST_CASE("Messages between stages") {
 TEST_CASE("A message between stages inside a domain goes over its links, others cross") {
   const ir::Model model = small_transformer({.body_layers = 8, .tied = false});
   const auto stride_from = [&](std::int64_t domain, std::int64_t t, std::int64_t p, std::int64_t dp,
-                               std::size_t stage) {
+                               std::int32_t stage) {
     plan::Lowering lowering(model, 8, {}, domain);
     plan::Strategy s;
     s.tensor = t;
     s.pipeline = p;
     s.data = dp;
     s.stage_layers.assign(static_cast<std::size_t>(p), 8 / p);
-    const program::Pass& pass = *lowering.lower(s).stage(stage).passes[0][0][0];
+    const program::Pass& pass = testing::forward_pass(lowering.lower(s), stage);
     for (const program::Work& work : pass.runs.back().block->works)
       if (const auto* transfer = std::get_if<program::Transfer>(&work)) {
         REQUIRE(transfer->group.size == 2);
@@ -375,10 +379,13 @@ TEST_CASE("A virtual stage without layers hands on what it is given, and holds, 
   s.micro_batches = 3;
   s.stage_layers = {2, 0, 2};
   const double hidden_bytes = 2.0 * 8 * 16;  // b = 1, s = 8, h = 16 in bf16
-  const auto of_stage = [&](std::size_t stage, int direction) {
+  const auto of_stage = [&](std::int32_t stage, int direction) {
     std::vector<std::pair<Collective, double>> sent;
     std::int64_t computes = 0;
-    for (const program::BlockRun& run : lowering.lower(s).stage(stage).passes[0][direction][0]->runs)
+    const program::Program& program = lowering.lower(s);
+    const program::Pass& pass =
+        direction ? testing::backward_pass(program, stage) : testing::forward_pass(program, stage);
+    for (const program::BlockRun& run : pass.runs)
       for (const program::Step& step : run.block->steps) {
         computes += step.kind == program::StepKind::compute;
         if (step.work < 0) continue;
@@ -508,12 +515,12 @@ TEST_CASE("Lowering again gives the same program, and one strategy leaves nothin
   a.overlap_gradient_reduce = true;
   plan::Strategy b = single(4);
   b.tensor = 2;
-  const auto first = shared.lower(a).stage(1).passes[0][1][1];
+  const program::Pass* const first = &testing::backward_pass(shared.lower(a), 1, true);
   (void)shared.lower(b);
-  REQUIRE(shared.lower(a).stage(1).passes[0][1][1] == first);
+  REQUIRE(&testing::backward_pass(shared.lower(a), 1, true) == first);
   plan::Lowering fresh(model, 8, {});
-  const program::Stage& expected = fresh.lower(a).stage(0);
-  const program::Stage& again = shared.lower(a).stage(0);
-  REQUIRE(again.resident == expected.resident);
-  REQUIRE(data_bytes(again, Collective::all_reduce) == data_bytes(expected, Collective::all_reduce));
+  const program::Program& expected = fresh.lower(a);
+  const program::Program& again = shared.lower(a);
+  REQUIRE(again.stage(0).resident == expected.stage(0).resident);
+  REQUIRE(data_bytes(again, 0, Collective::all_reduce) == data_bytes(expected, 0, Collective::all_reduce));
 }

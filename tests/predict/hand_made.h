@@ -74,7 +74,7 @@ class HandMadeProgram {
     program_.pass_order =
         std::make_shared<const program::PassOrder>(program::PassOrder::of(*program_.schedule, *program_.order));
     program::Stage stage;
-    stage.passes = {{{{&forward_, &forward_}, {&nothing_, &nothing_}}}};
+    stage.passes = {&forward_, &forward_, &nothing_, &nothing_};
     stage.settle = stage.update = &nothing_;
     program_.kinds = {stage};
     program_.kind_of_stage = {0};

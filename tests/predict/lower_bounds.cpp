@@ -5,6 +5,7 @@
 #include "cairn/predict/traffic.h"
 #include "catch.h"
 #include "predict/priced_machine.h"
+#include "support/passes.h"
 #include "support/two_products.h"
 
 using namespace cairn;
@@ -69,7 +70,7 @@ TEST_CASE("Traffic: weights that are split or held in part count for what the st
   // One micro-batch, half of the weights and gradients: forward 512, backward 512 and what was saved.
   const program::Program& program = lowering.lower(strategy);
   double saved = 0.0;
-  for (const program::BlockRun& run : program.stage(0).passes[0][0][0]->runs)
+  for (const program::BlockRun& run : testing::forward_pass(program, 0).runs)
     for (const program::MemoryEvent& event : run.block->memory)
       if (event.category == program::Category::activations) saved += static_cast<double>(run.count) * event.bytes;
   CHECK(saved > 0.0);

@@ -117,11 +117,8 @@ inline auto fields(const PassOrder::Stretch& part) {
   return std::tuple(std::pair("slot", &slot), std::pair("then", &then), std::pair("times", &times));
 }
 inline auto fields(const PassOrder& part) {
-  const auto& [tables, chunk_tables, update_table, side_table, told_streams, slots, entries, entry_begin, sweep,
-               stretches, row_begin] = part;
-  return std::tuple(std::pair("tables", &tables), std::pair("chunk_tables", &chunk_tables),
-                    std::pair("update_table", &update_table), std::pair("side_table", &side_table),
-                    std::pair("told_streams", &told_streams), std::pair("slots", &slots),
+  const auto& [layout, told_streams, slots, entries, entry_begin, sweep, stretches, row_begin] = part;
+  return std::tuple(std::pair("layout", &layout), std::pair("told_streams", &told_streams), std::pair("slots", &slots),
                     std::pair("entries", &entries), std::pair("entry_begin", &entry_begin), std::pair("sweep", &sweep),
                     std::pair("stretches", &stretches), std::pair("row_begin", &row_begin));
 }

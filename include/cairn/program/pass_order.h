@@ -24,19 +24,15 @@
 
 #include "cairn/pipeline/schedule.h"
 #include "cairn/pipeline/sweep.h"
+#include "cairn/program/pass_key.h"
 #include "cairn/program/stream.h"
 
 namespace cairn::program {
 
-// A slot says which of its stage's passes an entry runs, as one number: 4 table + 2 (second of the two phases) +
-// variant.
+// A slot says which of its stage's passes an entry runs: the layout's number of a PassKey.
 struct PassOrder {
-  // Passes of a chunk's two side tables, as 4 table + 2 phase + variant of the first.
-  enum Side : std::uint16_t { k_ask = 0, k_come = 1, k_give_up = 2, k_make_room = 4, k_send = 5, k_gone = 6 };
-  static constexpr std::int32_t k_side_tables = 2;  // per chunk
-
   struct Entry {
-    std::int32_t operation = 0;  // position in Schedule::operations; of a side row where its tables are
+    std::int32_t operation = 0;  // position in Schedule::operations; of a side row where its passes are
     std::uint16_t slot = 0;
   };
   struct Step {
@@ -47,17 +43,15 @@ struct PassOrder {
     // Its end is awaited on its own device.
     bool told_at_home() const { return sends_to != Stream::next && sends_to != Stream::previous; }
   };
-  // `times` repetitions of two slots in turn; `then` is 4 tables, a slot past the last, where one repeats alone.
+  // `times` repetitions of two slots in turn; `then` is the layout's size, a slot past the last, where one repeats
+  // alone.
   struct Stretch {
     std::uint16_t slot = 0;
     std::uint16_t then = 0;
     std::int32_t times = 1;
   };
 
-  std::int32_t tables = 1;
-  std::int32_t chunk_tables = 1;          // the first of them: forwards and gradients
-  std::int32_t update_table = -1;         // of the updates in a row; -1: there are none
-  std::int32_t side_table = -1;           // the first of those of side rows; -1: there are none
+  PassLayout layout;
   std::uint32_t told_streams = 0;         // bit by stream: what steps that are told at home send to
   std::vector<std::uint16_t> slots;       // by position in Schedule::operations
   std::vector<Entry> entries;             // device after device

@@ -156,15 +156,10 @@ struct alignas(64) Pass {  // one cache line
 };
 
 struct Stage {
-  // By table of a PassOrder, [of two phases][variant]. Table `chunk`: forward and whole backward; table chunks +
-  // `chunk`: input and weight gradient, where a schedule splits backwards. Variant 0: plain, 1: the first forward of a
-  // chunk or the last operation that makes its weights' gradients, which carry the data-parallel collectives that
-  // overlap. Then an update in the midst of a step, in all four places, where a schedule has them, and what side rows
-  // bring and take, two tables per chunk (pass_order.h).
-  boost::container::small_vector<std::array<std::array<const Pass*, 2>, 2>, 4> passes;
-  const Pass* settle = nullptr;        // after the last operation: gradients made whole
-  const Pass* update = nullptr;        // parameters updated
-  CategoryBytes resident{};            // held for the whole step
+  boost::container::small_vector<const Pass*, 16> passes;  // by slot of the layout
+  const Pass* settle = nullptr;                            // after the last operation: gradients made whole
+  const Pass* update = nullptr;                            // parameters updated
+  CategoryBytes resident{};                                // held for the whole step
   double host_bytes = 0.0;             // of offloaded state in the host's memory, by rank, held for the whole step
   double storage_bytes = 0.0;          // on the drives
   bool activations_on_drives = false;  // those that leave the device; else they lie in the host's memory
@@ -203,7 +198,11 @@ struct Program {
   }
   const Stage& stage(std::size_t index) const { return kinds[kind_of_stage[index]]; }
   const Pass& pass(std::int32_t stage, std::uint16_t slot) const {
-    return *this->stage(static_cast<std::size_t>(stage)).passes[slot / 4][(slot / 2) % 2][slot % 2];
+    return *this->stage(static_cast<std::size_t>(stage)).passes[slot];
+  }
+  const PassLayout& layout() const { return pass_order->layout; }
+  const Pass& pass(std::int32_t stage, const PassKey& key) const {
+    return *this->stage(static_cast<std::size_t>(stage)).passes[static_cast<std::size_t>(layout().slot(key))];
   }
   // The pass that `stage` runs for an operation of its schedule row, an element of the schedule's list.
   const Pass& pass(std::int32_t stage, const pipeline::Operation& operation) const {

@@ -19,7 +19,7 @@ struct SideEntry {
   std::int32_t gap = 0;
   Place place = Place::behind;
   std::int32_t operation = 0;  // of the side row, position in Schedule::operations
-  std::uint16_t side = 0;      // a PassOrder::Side
+  PassKind side = PassKind::ask;
 };
 
 // By operation: the first that awaits it, -1 where none does.

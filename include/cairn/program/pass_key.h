@@ -1,0 +1,82 @@
+// Which of its passes a stage runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cairn::program {
+
+enum class PassKind : std::uint8_t {
+  forward,
+  backward,
+  input_gradient,   // a backward pass in two
+  weight_gradient,  // likewise
+  update,           // of parameters, in the midst of a step; of no chunk
+  // What side rows bring to the device (parameters of a chunk, activations from the host) and take from it (gradients,
+  // activations to the host); see pass_order.h.
+  ask,        // what is brought is asked for
+  come,       // it has come
+  give_up,    // it is no longer held
+  make_room,  // for what is taken
+  send,       // it is sent
+  gone,       // it has gone
+};
+
+struct PassKey {
+  PassKind kind = PassKind::forward;
+  std::int32_t chunk = 0;
+  // The first forward of a chunk, or the last pass that makes its weights' gradients: these carry the data-parallel
+  // collectives that overlap.
+  bool special = false;
+};
+
+// The passes that a stage has under a schedule, numbered densely.
+class PassLayout {
+ public:
+  PassLayout() = default;
+  // `splits`: backward passes in two; `updates`: in the midst of a step; `sides`: of side rows.
+  PassLayout(std::int32_t chunks, bool splits, bool updates, bool sides)
+      : chunks_(chunks), splits_(splits), updates_(updates), sides_(sides) {}
+
+  friend bool operator==(const PassLayout&, const PassLayout&) = default;
+  std::int32_t chunks() const { return chunks_; }
+  bool splits() const { return splits_; }
+  bool updates() const { return updates_; }
+  bool sides() const { return sides_; }
+  std::int64_t size() const { return sides_begin() + (sides_ ? std::int64_t{k_sides} * chunks_ : 0); }
+
+  // The number of a pass that the schedule has.
+  std::int64_t slot(const PassKey& key) const {
+    const std::int64_t chunk = key.chunk;
+    const std::int64_t special = key.special ? 1 : 0;
+    switch (key.kind) {
+      case PassKind::forward:
+        return k_whole * chunk + special;
+      case PassKind::backward:
+        return k_whole * chunk + 2 + special;
+      case PassKind::input_gradient:
+        return k_whole * (chunks_ + chunk) + special;
+      case PassKind::weight_gradient:
+        return k_whole * (chunks_ + chunk) + 2 + special;
+      case PassKind::update:
+        return updates_begin();
+      default:
+        return sides_begin() + k_sides * chunk + (static_cast<std::int64_t>(key.kind) - k_first_side);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t k_whole = 4;  // two kinds of a chunk, each plain and special
+  static constexpr auto k_first_side = static_cast<std::int64_t>(PassKind::ask);
+  static constexpr std::int64_t k_sides = static_cast<std::int64_t>(PassKind::gone) - k_first_side + 1;
+
+  std::int64_t updates_begin() const { return k_whole * chunks_ * (splits_ ? 2 : 1); }
+  std::int64_t sides_begin() const { return updates_begin() + (updates_ ? 1 : 0); }
+
+  std::int32_t chunks_ = 0;
+  bool splits_ = false;
+  bool updates_ = false;
+  bool sides_ = false;
+};
+
+}  // namespace cairn::program
