@@ -284,3 +284,19 @@ TEST_CASE("launches per peer: hosts of a pipeline across nodes are slower with e
   CHECK(launches(stage, fitted) == 1);
   CHECK_THROWS_AS(launches(node, with(fitted, "peer: 3", "peer: 65")), core::ConfigurationError);
 }
+
+TEST_CASE("overlap of routed tokens: the framework says where the experiment does not") {
+  const auto under = [](const char* by_framework, std::vector<std::string> overrides) {
+    overrides.insert(overrides.end(), {"model.moe={experts: 8, top_k: 2, ffn: 128, shared_experts: 1}", "strategy.ep=8"});
+    return Under({.keys = std::string("overlap: {ep: ") + by_framework + "}\n", .overrides = overrides});
+  };
+  const auto time = [&](const char* by_framework, const std::vector<std::string>& overrides) {
+    return under(by_framework, overrides).prediction().time;
+  };
+  const core::Picoseconds waited_for = time("false", {}), beside = time("false", {"strategy.overlap.ep=true"});
+  CHECK(beside < waited_for);
+  CHECK(time("true", {}) == beside);
+  CHECK(time("true", {"strategy.overlap.ep=false"}) == waited_for);
+  CHECK(under("true", {}).job().written_out(experiment::Naming::by_name).strategy.overlap.ep->kind ==
+        experiment::ExpertOverlapKind::shared);
+}
