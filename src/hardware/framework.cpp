@@ -34,15 +34,6 @@ std::string_view name_of(const config::Choices<E>& choices, E value) {
   return found->first;
 }
 
-double master_bytes(const PrecisionRecipe& recipe) {
-  return numerics::bytes_per_element(recipe.master.value_or(recipe.parameters));
-}
-
-// Whether the gradients are narrower than what the optimizer computes in.
-bool widens(const OptimizerStep& step, const PrecisionRecipe& recipe) {
-  return step.gradient_copy && numerics::bytes_per_element(recipe.gradients) < master_bytes(recipe);
-}
-
 }  // namespace
 
 std::string_view name(AttentionKernel kernel) { return name_of(k_attention_kernels, kernel); }
@@ -54,22 +45,6 @@ core::Bytes Bucket::size(std::int64_t dp, numerics::Format gradients) const {
   if (bytes) return *bytes;
   const std::int64_t parameters = std::max(elements, elements_per_rank * dp);
   return core::Bytes::from_base(static_cast<double>(parameters) * numerics::bytes_per_element(gradients));
-}
-
-double OptimizerStep::gradient_copy_bytes(const PrecisionRecipe& recipe) const {
-  return widens(*this, recipe) ? master_bytes(recipe) : 0.0;
-}
-
-double OptimizerStep::bytes_per_parameter(const PrecisionRecipe& recipe, int moments) const {
-  const double master = master_bytes(recipe);
-  const double narrow = numerics::bytes_per_element(recipe.gradients);
-  const double gradient = widens(*this, recipe) ? master : narrow;
-  const double widening = widens(*this, recipe) ? narrow + master : 0.0;
-  const double update =
-      gradient + 2.0 * (master + static_cast<double>(moments) * numerics::bytes_per_element(recipe.moments));
-  const double copy_out =
-      recipe.master ? numerics::bytes_per_element(recipe.parameters) + (separate_parameter_copy ? master : 0.0) : 0.0;
-  return widening + static_cast<double>(gradient_reads) * gradient + update + copy_out;
 }
 
 core::Bytes Allocator::reserved(core::Bytes held, core::Bytes passing, bool exchanges) const {

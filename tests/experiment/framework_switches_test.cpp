@@ -300,3 +300,22 @@ TEST_CASE("overlap of routed tokens: the framework says where the experiment doe
   CHECK(under("true", {}).job().written_out(experiment::Naming::by_name).strategy.overlap.ep->kind ==
         experiment::ExpertOverlapKind::shared);
 }
+
+// Per parameter, in bytes, of Adam with an fp32 master copy and two fp32 moments.
+TEST_CASE("optimizer step: what each of its passes moves") {
+  const auto moved = [](const char* passes, const char* recipe) {
+    const Under under({.keys = std::string("optimizer: {value: {") + passes + "}}\n",
+                       .overrides = {std::string("training.precision=") + recipe, "training.kernels.attention=unfused"}});
+    double bytes = 0.0;
+    for (const plan::BlockRun& run : under.program().stage(0).update->runs) bytes += run.count * of(*run.block).bytes;
+    return bytes / static_cast<double>(models::count_parameters(under.job().transformer(), under.job().model()).total);
+  };
+  const char* bare = "gradient_reads: 0, gradient_copy: false, separate_parameter_copy: false";
+  const char* passes = "gradient_reads: 1, gradient_copy: true, separate_parameter_copy: true";
+  // Read the gradient 4, read and write master and moments 2 x 12, write the parameters 2.
+  CHECK(moved(bare, "bf16") == 30.0);
+  // The norm reads the gradients, 4, and the copy to the parameters the master, 4, once more.
+  CHECK(moved(passes, "bf16") == 38.0);
+  // The optimizer updates the parameters themselves: norm 4, gradient 4, 2 x (4 + 8).
+  CHECK(moved(passes, "fp32") == 32.0);
+}

@@ -118,13 +118,6 @@ struct OptimizerStep {
   std::int64_t gradient_reads = 1;  // passes over the gradients before the update (norm, finite check)
   bool gradient_copy = true;  // gradients narrower than the master copy are first widened into a buffer of its format
   bool separate_parameter_copy = true;  // a pass of its own reads the master copy and writes the new parameters
-
-  // Bytes the step moves per parameter it updates, under `recipe` with `moments` tensors (Adam 2):
-  //   update: read gradient, master, moments; write master, moments; write parameters (reading the master copy once
-  //   more when separate); widening: read gradient, write it in the master's format; gradient_reads x gradient.
-  double bytes_per_parameter(const PrecisionRecipe& recipe, int moments) const;
-  // Bytes per parameter of the widened gradients, which live during the step only.
-  double gradient_copy_bytes(const PrecisionRecipe& recipe) const;
 };
 
 // every_micro_batch: sharded gradients are reduced as soon as each backward pass makes them, and added up as shards;
