@@ -227,7 +227,6 @@ void describe(config::Fields& f, Calibration& x) {
     v.object([&x, &y](Fields& g) {
       g.number("efficiency", y.memory_efficiency, {.required = true, .maximum = 1.0, .positive = true});
       g.number("vector_efficiency", y.vector_efficiency, {.required = true, .maximum = 1.0, .positive = true});
-      g.number("cache_speed", y.cache_speed, {.positive = true});
       g.number("overlap_exponent", y.overlap_exponent, {.minimum = 1.0});
       fit(g, x.memory_bound_fit);
     });

@@ -79,7 +79,7 @@ GemmPricer::Traffic GemmPricer::operand_traffic(const GemmShape& shape) const {
   const double w = batch * (shape.second_bytes > 0.0 ? shape.second_bytes : shape.input_bytes) * n * k;
   const double c = batch * shape.output_bytes * m * n;
   const double cache = parameters_.cache_share * rates_.l2_bytes;
-  const double miss_a = shape.harness || shape.a_in_cache ? miss_share(a + w + c, cache) : 1.0;
+  const double miss_a = shape.harness ? miss_share(a + w + c, cache) : 1.0;
   const double miss_w = shape.harness ? miss_share(a + k_rotated_weights * w + c, cache) : 1.0;
   const double from_memory = miss_a * a + miss_w * w + c;
   const double from_cache = (1.0 - miss_a) * a + (1.0 - miss_w) * w;

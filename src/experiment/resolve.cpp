@@ -226,7 +226,7 @@ class Resolver {
     strategy.expert_domains = mixture->node_limit;
     const std::int64_t domain = r_.machine.network.domain();
     if (strategy.bilevel_experts) r_.build.expert_domains = strategy.expert / plan::experts_in_domain(strategy, domain);
-    const ExpertOverlapKind overlap = choice_.overlap.ep.value_or(ExpertOverlap{}).kind;
+    const ExpertOverlapKind overlap = expert_overlap(r_);
     r_.build.shared_experts_first = overlap == ExpertOverlapKind::shared;
     r_.build.parts = overlap == ExpertOverlapKind::two_batch ? 2 : 1;
     strategy.overlap_experts = overlap != ExpertOverlapKind::none || mixture->shortcut;
@@ -462,6 +462,11 @@ class Resolver {
 };
 
 }  // namespace
+
+ExpertOverlapKind expert_overlap(const Resolved& r) {
+  if (const std::optional<ExpertOverlap>& asked = r.experiment.strategy.overlap.ep) return asked->kind;
+  return r.framework.overlap.ep ? ExpertOverlapKind::shared : ExpertOverlapKind::none;
+}
 
 void add_placed(const core::ConfigurationError& error, const config::Origins& origins, core::Diagnostics& diagnostics) {
   for (const core::Diagnostic& each : error.diagnostics()) {

@@ -32,6 +32,8 @@ config::Node framework_reference(const Resolved& resolved);
 config::Node calibration_reference(const Resolved& resolved);
 // As messages call it: megatron@2024.
 std::string framework_label(const Resolved& resolved);
+// Beside what transfers of routed tokens run: as the experiment says, or as the framework does.
+ExpertOverlapKind expert_overlap(const Resolved& resolved);
 
 // Reads the files the experiment names. Errors go to `diagnostics`.
 void read_parts(Resolved& resolved, const config::Loader& loader, core::Diagnostics& diagnostics);

@@ -155,7 +155,7 @@ class Writer {
     if (strategy.tensor_pieces.kind == plan::TensorPieces::Kind::chunked) tensor.chunks = strategy.tensor_pieces.count;
     overlap.tp = tensor;
     overlap.pp = strategy.overlap_sends;
-    if (r_.transformer.moe) overlap.ep = overlap.ep.value_or(ExpertOverlap{});
+    if (r_.transformer.moe) overlap.ep = ExpertOverlap{.kind = expert_overlap(r_)};
   }
 
   const Resolved& r_;

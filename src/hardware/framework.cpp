@@ -17,7 +17,6 @@ const config::Choices<LossKernel> k_loss_kernels{
     {"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}, {"log-softmax", LossKernel::log_softmax}};
 const config::Choices<PointwiseKernel> k_pointwise_kernels{{"fused", PointwiseKernel::fused},
                                                            {"eager", PointwiseKernel::eager}};
-const config::Choices<BucketedStages> k_bucketed_stages{{"first", BucketedStages::first}, {"all", BucketedStages::all}};
 const config::Choices<GradientFormat> k_gradient_formats{{"recipe", GradientFormat::recipe},
                                                          {"parameters", GradientFormat::parameters}};
 const config::Choices<ReduceWhen> k_reduce_times{{"every-micro-batch", ReduceWhen::every_micro_batch},
@@ -35,15 +34,6 @@ std::string_view name_of(const config::Choices<E>& choices, E value) {
   return found->first;
 }
 
-double master_bytes(const PrecisionRecipe& recipe) {
-  return numerics::bytes_per_element(recipe.master.value_or(recipe.parameters));
-}
-
-// Whether the gradients are narrower than what the optimizer computes in.
-bool widens(const OptimizerStep& step, const PrecisionRecipe& recipe) {
-  return step.gradient_copy && numerics::bytes_per_element(recipe.gradients) < master_bytes(recipe);
-}
-
 }  // namespace
 
 std::string_view name(AttentionKernel kernel) { return name_of(k_attention_kernels, kernel); }
@@ -55,22 +45,6 @@ core::Bytes Bucket::size(std::int64_t dp, numerics::Format gradients) const {
   if (bytes) return *bytes;
   const std::int64_t parameters = std::max(elements, elements_per_rank * dp);
   return core::Bytes::from_base(static_cast<double>(parameters) * numerics::bytes_per_element(gradients));
-}
-
-double OptimizerStep::gradient_copy_bytes(const PrecisionRecipe& recipe) const {
-  return widens(*this, recipe) ? master_bytes(recipe) : 0.0;
-}
-
-double OptimizerStep::bytes_per_parameter(const PrecisionRecipe& recipe, int moments) const {
-  const double master = master_bytes(recipe);
-  const double narrow = numerics::bytes_per_element(recipe.gradients);
-  const double gradient = widens(*this, recipe) ? master : narrow;
-  const double widening = widens(*this, recipe) ? narrow + master : 0.0;
-  const double update =
-      gradient + 2.0 * (master + static_cast<double>(moments) * numerics::bytes_per_element(recipe.moments));
-  const double copy_out =
-      recipe.master ? numerics::bytes_per_element(recipe.parameters) + (separate_parameter_copy ? master : 0.0) : 0.0;
-  return widening + static_cast<double>(gradient_reads) * gradient + update + copy_out;
 }
 
 core::Bytes Allocator::reserved(core::Bytes held, core::Bytes passing, bool exchanges) const {
@@ -119,7 +93,6 @@ void describe(config::Fields& fields, Bucket& bucket) {
   fields.quantity("bytes", bucket.bytes, {.doc = "in place of elements", .positive = true});
   fields.count("elements", bucket.elements, {.doc = "least parameters of a bucket", .minimum = 1});
   fields.count("elements_per_rank", bucket.elements_per_rank, {.doc = "parameters of a bucket per data-parallel rank"});
-  fields.choice("stages", bucket.stages, k_bucketed_stages, {.doc = "pipeline stages that reduce in buckets"});
 }
 
 void describe(config::Fields& fields, OverlapDefaults& overlap) {
@@ -129,10 +102,8 @@ void describe(config::Fields& fields, OverlapDefaults& overlap) {
   fields.flag("dp_gather", overlap.dp_gather, {.doc = "parameter gathers beside the forward pass"});
   fields.flag("tp_backward", overlap.tp_backward,
               {.doc = "communication of an input gradient beside the weight gradient"});
-  fields.flag("tp_forward", overlap.tp_forward, {.doc = "tensor-parallel transfers beside the computation of the forward pass"});
   fields.flag("pp", overlap.pp, {.doc = "messages between stages beside computation"});
-  fields.flag("cp", overlap.cp, {.doc = "context-parallel transfers beside computation"});
-  fields.flag("ep", overlap.ep, {.doc = "exchanges with experts beside computation"});
+  fields.flag("ep", overlap.ep, {.doc = "transfers of routed tokens beside the shared experts"});
   fields.object("bucket", overlap.bucket, {.doc = "unit of gradient reduction"});
 }
 
@@ -157,7 +128,6 @@ void describe(config::Fields& fields, Accumulation& accumulation) {
 }
 
 void describe(config::Fields& fields, OptimizerStep& optimizer) {
-  fields.flag("multi_tensor", optimizer.multi_tensor, {.doc = "few kernels for all tensors"});
   fields.count("gradient_reads", optimizer.gradient_reads,
                {.doc = "passes over the gradients before the update", .maximum = 16});
   fields.flag("gradient_copy", optimizer.gradient_copy, {.doc = "narrow gradients are widened into a buffer"});
@@ -178,8 +148,6 @@ void describe(config::Fields& fields, Sharding& sharding) {
 }
 
 void describe(config::Fields& fields, Recompute& recompute) {
-  fields.flag("repeats_communication", recompute.repeats_communication,
-              {.doc = "full recomputation repeats the forward collectives"});
   fields.flag("gathers_saved_input", recompute.gathers_saved_input,
               {.doc = "a layer's saved input is split over tensor-parallel ranks"});
   fields.flag("covers_ends", recompute.covers_ends,
@@ -211,7 +179,6 @@ void describe(config::Fields& fields, Capabilities& capabilities) {
   fields.flag("selective_recompute", capabilities.selective_recompute, {.doc = "whether it recomputes attention alone"});
   fields.count("zero", capabilities.zero, {.doc = "highest ZeRO stage", .maximum = 3});
   fields.flag("interleaved", capabilities.interleaved, {.doc = "whether it runs interleaved schedules"});
-  fields.flag("context_parallel", capabilities.context_parallel, {.doc = "whether it shares sequences among ranks"});
 }
 
 void describe(config::Fields& fields, FittedNumbers& fitted) {

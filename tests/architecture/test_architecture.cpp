@@ -2,9 +2,8 @@
 #include <fstream>
 #include <sstream>
 
-#include <unistd.h>
-
 #include "catch.h"
+#include "planted_tree.h"
 #include "rules.h"
 
 namespace fs = std::filesystem;
@@ -27,29 +26,6 @@ ModuleGraph real_graph() {
   REQUIRE(lines);
   return read_module_graph(lines);
 }
-
-// A tree of its own that is gone when the test ends.
-class PlantedTree {
- public:
-  PlantedTree() : root_(fs::temp_directory_path() / ("cairn-architecture-" + std::to_string(::getpid()))) {
-    fs::create_directories(root_);
-  }
-  ~PlantedTree() {
-    std::error_code ignored;  // a destructor has nobody to tell
-    fs::remove_all(root_, ignored);
-  }
-  PlantedTree(const PlantedTree&) = delete;
-  PlantedTree& operator=(const PlantedTree&) = delete;
-
-  const fs::path& root() const { return root_; }
-  void plant(const std::string& path, const std::string& text) const {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-  }
-
- private:
-  fs::path root_;
-};
 
 const fs::path k_tree = CAIRN_SOURCE_DIR;
 

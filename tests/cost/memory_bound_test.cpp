@@ -24,9 +24,4 @@ TEST_CASE("heavy arithmetic takes over from traffic", "[cost][memory]") {
   CHECK_FALSE(time.memory_bound());
 }
 
-TEST_CASE("cached bytes are read at cache speed", "[cost][memory]") {
-  const MemoryBoundParameters parameters{.memory_efficiency = 0.85, .cache_speed = 2.5, .vector_efficiency = 0.5};
-  CHECK(memory_bound_time(0.0, 0.0, parameters, test::a100(), 1e6).total_s == Approx(1e6 / (2.5 * 2.04e12)));
-}
-
 }  // namespace cairn::cost

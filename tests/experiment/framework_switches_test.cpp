@@ -284,3 +284,38 @@ TEST_CASE("launches per peer: hosts of a pipeline across nodes are slower with e
   CHECK(launches(stage, fitted) == 1);
   CHECK_THROWS_AS(launches(node, with(fitted, "peer: 3", "peer: 65")), core::ConfigurationError);
 }
+
+TEST_CASE("overlap of routed tokens: the framework says where the experiment does not") {
+  const auto under = [](const char* by_framework, std::vector<std::string> overrides) {
+    overrides.insert(overrides.end(), {"model.moe={experts: 8, top_k: 2, ffn: 128, shared_experts: 1}", "strategy.ep=8"});
+    return Under({.keys = std::string("overlap: {ep: ") + by_framework + "}\n", .overrides = overrides});
+  };
+  const auto time = [&](const char* by_framework, const std::vector<std::string>& overrides) {
+    return under(by_framework, overrides).prediction().time;
+  };
+  const core::Picoseconds waited_for = time("false", {}), beside = time("false", {"strategy.overlap.ep=true"});
+  CHECK(beside < waited_for);
+  CHECK(time("true", {}) == beside);
+  CHECK(time("true", {"strategy.overlap.ep=false"}) == waited_for);
+  CHECK(under("true", {}).job().written_out(experiment::Naming::by_name).strategy.overlap.ep->kind ==
+        experiment::ExpertOverlapKind::shared);
+}
+
+// Per parameter, in bytes, of Adam with an fp32 master copy and two fp32 moments.
+TEST_CASE("optimizer step: what each of its passes moves") {
+  const auto moved = [](const char* passes, const char* recipe) {
+    const Under under({.keys = std::string("optimizer: {value: {") + passes + "}}\n",
+                       .overrides = {std::string("training.precision=") + recipe, "training.kernels.attention=unfused"}});
+    double bytes = 0.0;
+    for (const program::BlockRun& run : under.program().stage(0).update->runs) bytes += run.count * of(*run.block).bytes;
+    return bytes / static_cast<double>(models::count_parameters(under.job().transformer(), under.job().model()).total);
+  };
+  const char* bare = "gradient_reads: 0, gradient_copy: false, separate_parameter_copy: false";
+  const char* passes = "gradient_reads: 1, gradient_copy: true, separate_parameter_copy: true";
+  // Read the gradient 4, read and write master and moments 2 x 12, write the parameters 2.
+  CHECK(moved(bare, "bf16") == 30.0);
+  // The norm reads the gradients, 4, and the copy to the parameters the master, 4, once more.
+  CHECK(moved(passes, "bf16") == 38.0);
+  // The optimizer updates the parameters themselves: norm 4, gradient 4, 2 x (4 + 8).
+  CHECK(moved(passes, "fp32") == 32.0);
+}

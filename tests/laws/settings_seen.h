@@ -6,27 +6,23 @@
 #include <string>
 #include <vector>
 
+#include "schemas.h"
 #include "shelf.h"
 
 namespace cairn::laws {
 
 class SettingsSeen {
  public:
-  SettingsSeen();
-
   void see(const Json& experiment, const Shelf& shelf);
 
   // What the schemas allow and no experiment had, as "model.moe.dispatcher = smile".
   std::vector<std::string> missing() const;
 
  private:
-  // A value that `schema` describes, at `path`.
-  void walk(const Json& schema, const Json& value, const std::string& path);
-  // What the exported schema of an experiment leaves to other schemas.
-  void walk_other(const Json& value, const std::string& path);
-  void ask(const Json& schema, const std::string& path, std::vector<std::string>& missing) const;
+  void see(const Written& written);
+  void ask(const std::string& path, const Json* form, std::vector<std::string>& missing) const;
 
-  std::map<std::string, Json> schemas_;
+  Schemas schemas_;
   std::map<std::string, std::set<std::string>> forms_;   // of a path
   std::map<std::string, std::set<std::string>> values_;  // of a path and form; of numbers and texts a few
 };

@@ -2,6 +2,7 @@
 // frameworks drawn at random, since an experiment names its framework by a file.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ class Shelf {
   };
 
   const config::Loader& loader() const { return loader_; }
+  const std::filesystem::path& folder() const { return folder_.path(); }
   std::map<std::string, Accelerator> accelerators;
   std::map<std::string, Cluster> clusters;
   std::map<std::string, Model> models;

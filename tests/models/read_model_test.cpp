@@ -291,18 +291,6 @@ TEST_CASE("absurd sizes are refused, not computed", "[models]") {
   CHECK_THROWS_AS(validate(config), core::ConfigurationError);
 }
 
-TEST_CASE("the kernels block", "[models]") {
-  core::Diagnostics diagnostics;
-  const config::Node node = config::parse_text("{attention: fused-softmax, norm: unfused, compiled: true}",
-                                               config::Syntax::yaml, "kernels", diagnostics);
-  Kernels kernels;
-  config::read(node, kernels, diagnostics);
-  CHECK_FALSE(diagnostics.has_errors());
-  CHECK(kernels.attention == AttentionKernel::fused_softmax);
-  CHECK(kernels.norm == NormKernel::unfused);
-  CHECK(kernels.fused_norm());
-}
-
 TEST_CASE("the schema of a model names its keys", "[models]") {
   const std::string schema = config::json_schema<TransformerConfig>("model");
   for (const char* key : {"\"layers\"", "\"kv_heads\"", "\"sliding\"", "\"moe\"", "\"vocab_multiple\""})

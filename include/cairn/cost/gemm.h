@@ -48,7 +48,6 @@ struct GemmShape {
   double input_bytes = 2.0;   // per element of A, and of W
   double second_bytes = 0.0;  // per element of W where it differs; 0: as A
   double output_bytes = 2.0;  // per element of C
-  bool a_in_cache = false;    // the producer has just written A: the share that fits is read from the cache
   bool harness = false;  // as the benchmark ran it: cached A, rotated W, quantisation of A and its launch floor inside
 };
 

@@ -1,7 +1,7 @@
 // Time of a kernel whose arithmetic is light: norms, residuals, activations, embedding, loss, optimizer, casts.
 //
-//   T_mem  = bytes/(eB H) + cached/(eL H)      H = device memory bandwidth, cached = bytes that stay in the cache
-//   T_core = flops/(eV V)                      V = peak of the ordinary lanes
+//   T_mem  = bytes/(eB H)      H = device memory bandwidth
+//   T_core = flops/(eV V)      V = peak of the ordinary lanes
 //   T      = (T_core^p + T_mem^p)^(1/p) + gap
 //
 // Source: roofline (Williams, Waterman, Patterson 2009); efficiencies from the calibration file. Valid: any size;
@@ -14,14 +14,13 @@ namespace cairn::cost {
 
 struct MemoryBoundParameters {
   double memory_efficiency = 0.0;  // eB
-  double cache_speed = 2.5;        // eL: cache bandwidth over memory bandwidth
   double vector_efficiency = 0.0;  // eV
   double overlap_exponent = 3.0;   // p
   double gap_s = 0.0;              // device-side gap between kernels
 };
 
-// bytes: read and written in device memory; flops: on the ordinary lanes; cached_bytes: read from the cache instead.
+// bytes: read and written in device memory; flops: on the ordinary lanes.
 KernelTime memory_bound_time(double bytes, double flops, const MemoryBoundParameters& parameters,
-                             const MachineRates& rates, double cached_bytes = 0.0);
+                             const MachineRates& rates);
 
 }  // namespace cairn::cost

@@ -61,14 +61,11 @@ struct FusedSoftmax {
   }
 };
 
-enum class BucketedStages : std::uint8_t { first, all };
-
 // Gradients are reduced in buckets of max(elements, elements_per_rank x dp) parameters, or of `bytes`.
 struct Bucket {
   std::optional<core::Bytes> bytes = {};
   std::int64_t elements = 40'000'000;
   std::int64_t elements_per_rank = 0;
-  BucketedStages stages = BucketedStages::all;  // first: later pipeline stages reduce everything at once
 
   // [bytes] of one bucket on `dp` ranks.
   core::Bytes size(std::int64_t dp, numerics::Format gradients) const;
@@ -80,10 +77,8 @@ struct OverlapDefaults {
   std::optional<bool> dp_reduce_sharded = {};  // the same where ranks share the optimizer's state; default: dp_reduce
   bool dp_gather = false;                      // parameter gathers (ZeRO) beside the forward pass of the first
   bool tp_backward = false;  // all-reduce or gather of an input gradient beside the weight gradient's product
-  bool tp_forward = false;
   bool pp = false;
-  bool cp = true;
-  bool ep = false;
+  bool ep = false;  // transfers of routed tokens beside the shared experts
   Bucket bucket = {};
 };
 
@@ -120,17 +115,9 @@ struct Accumulation {
 
 // Passes of the optimizer step over memory. Reads and writes of Adam itself follow from the recipe.
 struct OptimizerStep {
-  bool multi_tensor = true;         // few kernels for all tensors; else a handful of kernels per tensor
   std::int64_t gradient_reads = 1;  // passes over the gradients before the update (norm, finite check)
   bool gradient_copy = true;  // gradients narrower than the master copy are first widened into a buffer of its format
   bool separate_parameter_copy = true;  // a pass of its own reads the master copy and writes the new parameters
-
-  // Bytes the step moves per parameter it updates, under `recipe` with `moments` tensors (Adam 2):
-  //   update: read gradient, master, moments; write master, moments; write parameters (reading the master copy once
-  //   more when separate); widening: read gradient, write it in the master's format; gradient_reads x gradient.
-  double bytes_per_parameter(const PrecisionRecipe& recipe, int moments) const;
-  // Bytes per parameter of the widened gradients, which live during the step only.
-  double gradient_copy_bytes(const PrecisionRecipe& recipe) const;
 };
 
 // every_micro_batch: sharded gradients are reduced as soon as each backward pass makes them, and added up as shards;
@@ -148,9 +135,8 @@ struct Sharding {
 };
 
 struct Recompute {
-  bool repeats_communication = true;  // full recomputation runs the forward collectives of the layer again
-  bool gathers_saved_input = false;   // a layer's saved input is split over tensor-parallel ranks
-  bool covers_ends = false;           // full recomputation takes in embedding, last norm and head, not the loss
+  bool gathers_saved_input = false;  // a layer's saved input is split over tensor-parallel ranks
+  bool covers_ends = false;          // full recomputation takes in embedding, last norm and head, not the loss
 };
 
 // What a pipeline stage keeps although it has no use for it.
@@ -165,7 +151,6 @@ struct Capabilities {
   bool selective_recompute = true;
   std::int64_t zero = 1;  // highest stage
   bool interleaved = true;
-  bool context_parallel = true;
 };
 
 // What the framework takes from the device beside the tensors of the plan.

@@ -59,9 +59,6 @@ struct Kernels {
   friend bool operator==(const Kernels&, const Kernels&) = default;
 };
 
-// The `kernels:` block of an experiment.
-void describe(config::Fields& fields, Kernels& kernels);
-
 struct BuildOptions {
   Kernels kernels;
   numerics::Format activation = numerics::Format::bf16;

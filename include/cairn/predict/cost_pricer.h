@@ -15,7 +15,6 @@
 #include "cairn/hardware/accelerator.h"
 #include "cairn/hardware/cluster.h"
 #include "cairn/hardware/framework.h"
-#include "cairn/hardware/placement.h"
 #include "cairn/predict/price.h"
 
 namespace cairn::predict {

@@ -42,10 +42,6 @@ inline double sum(const PerGroup<double>& values) {
   return total;
 }
 
-// The axis along which copies of the group's parameters lie.
-inline Axis copies_axis(ParameterGroup group) {
-  return group == ParameterGroup::expert ? Axis::expert_data : Axis::data;
-}
 // The group whose operators a split over this axis concerns.
 inline ParameterGroup group_of(Axis axis) {
   return axis == Axis::expert || axis == Axis::expert_tensor || axis == Axis::expert_data ? ParameterGroup::expert

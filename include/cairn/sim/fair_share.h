@@ -107,7 +107,6 @@ class FairShare {
   double capacity(LinkId link) const { return links_[link].capacity; }
   // Resources, those that stand for bounds included.
   std::size_t links() const { return links_.size(); }
-  std::size_t flows_on(LinkId link) const { return links_[link].members.size(); }
   GroupId group(LinkId link) const { return links_[link].group; }
 
  private:

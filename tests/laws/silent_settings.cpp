@@ -1,0 +1,94 @@
+#include "silent_settings.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace cairn::laws {
+namespace {
+
+// Keys that no result follows, and why. A `*` at either end stands for any text.
+struct Silent {
+  std::string_view keys;
+  std::string_view why;
+};
+constexpr Silent k_silent[] = {
+    {"*.version", "of the format, of which there is one"},
+    {"*.extends", "what the file is laid over, part of no setting"},
+    {"experiment.name", "a label, repeated with the experiment"},
+    {"experiment.strategy.cp", "refused above 1: not modelled"},
+    {"experiment.strategy.dp", "follows from the other degrees and the cluster, and must agree"},
+    {"experiment.strategy.micro_batches", "follows from the batch, and must agree"},
+    {"experiment.strategy.schedule.vocabulary", "refused but for one word: a step takes whole alone"},
+    {"experiment.simulation.jitter.distribution", "of which there is one"},
+    {"model.name", "a label"},
+    {"model.kind", "of which there is one"},
+    {"precision.recipe", "a label: the recipe that a block begins with is laid under it"},
+    {"cluster.groups", "refused: not modelled"},
+    {"cluster.intra.size", "refused: belongs to the general form"},
+    {"cluster.inter.size", "the same"},
+    {"cluster.name", "a label"},
+    {"cluster.host.link.kind", "a label"},
+    {"framework.sharding.pipeline", "decides what is refused"},
+    {"calibration.attention_operator.*", "of an operator of benchmarks: `cairn calibrate` reads it"},
+    {"calibration.gemm[].launch_floor", "of a benchmark's call: `cairn calibrate` reads it"},
+    {"calibration.gemm[].quantise_passes", "the same"},
+    {"calibration.gemm[].cache_share", "the same"},
+    {"calibration.accelerator", "whose prices it gives: refused for another that has its own"},
+    {"fabrics.fabrics.*.source", "what a law rests on, for readers"},
+    {"*.fit.in_sample.*", "how well a law was fitted: what `cairn calibrate` found, for readers"},
+    {"*.fit.left_out.*", "the same"},
+    {"*.fit.left_out_by", "the same"},
+    {"*.fit.residuals.*", "the same"},
+    {"*.fit.rows", "the same"},
+};
+
+constexpr Opened k_opened[] = {
+    {"experiment.simulation.seed", R"({"simulation": {"jitter": {"sigma": 0.3}}})"},
+    {"experiment.training.optimizer.block", R"({"training": {"optimizer": {"kind": "adam8bit"}}})"},
+    {"experiment.strategy.expert_order[]", R"({"strategy": {"ep": 2, "zero": null}})"},
+    {"cluster.host.nvme.*", R"({"strategy": {"zero": {"stage": 3, "offload": {"optimizer": "nvme"}}}})"},
+    {"cluster.host.*", R"({"strategy": {"zero": {"stage": 0, "offload": {"policy": "zero-offload"}}}})"},
+    {"precision.activations", R"({"training": {"kernels": {"attention": "unfused"}}})"},
+    {"precision.dp_gather_wire", R"({"strategy": {"zero": {"stage": 1}, "overlap": {"dp": false}}})"},
+    {"framework.overlap.bucket.bytes", R"({"strategy": {"overlap": {"dp": null}}})",
+     R"({"overlap": {"dp_reduce": true}})"},
+    {"framework.overlap.bucket.*", R"({"strategy": {"overlap": {"dp": null}}})",
+     R"({"overlap": {"dp_reduce": true, "bucket": {"bytes": null}}})"},
+    {"framework.p2p.scatter_gather", R"({"strategy": {"tp": 2, "pp": 2, "dp": null, "sequence_parallel": false}})"},
+    {"framework.fused_softmax.*", R"({"training": {"kernels": {"attention": "fused-softmax"}}})"},
+    {"framework.fitted.*", R"({})", R"({"fitted": {"host_per_kernel": "1 ms"}})"},
+    {"calibration.transfers.fits[].short_form.*", R"({"calibration": {"transfers": {"form": "short"}}})"},
+    {"fabrics.fabrics.*.peer", R"({"strategy": {"ep": 2, "etp": 1, "expert_order": ["edp", "ep", "etp", "pp"]}})"},
+    {"fabrics.communication_kernels.*", R"({"simulation": {"interference": true}})"},
+};
+
+bool matches(std::string_view path, std::string_view keys) {
+  const bool before = keys.starts_with('*'), after = keys.ends_with('*');
+  if (before && after) return path.find(keys.substr(1, keys.size() - 2)) != std::string_view::npos;
+  if (before) return path.ends_with(keys.substr(1));
+  if (after) return path.starts_with(keys.substr(0, keys.size() - 1));
+  return path == keys;
+}
+
+}  // namespace
+
+bool is_silent(std::string_view path) {
+  return std::any_of(std::begin(k_silent), std::end(k_silent),
+                     [path](const Silent& silent) { return matches(path, silent.keys); });
+}
+
+const Opened* opened(std::string_view path) {
+  for (const Opened& each : k_opened)
+    if (matches(path, each.keys)) return &each;
+  return nullptr;
+}
+
+std::vector<std::string_view> idle_reasons(const std::vector<std::string>& paths) {
+  std::vector<std::string_view> idle;
+  for (const Silent& silent : k_silent)
+    if (std::none_of(paths.begin(), paths.end(), [&](const std::string& path) { return matches(path, silent.keys); }))
+      idle.push_back(silent.keys);
+  return idle;
+}
+
+}  // namespace cairn::laws
