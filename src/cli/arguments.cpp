@@ -97,138 +97,201 @@ class Parser : private Declarations {
 
   void run() {
     CLI::App* sub = command(app_, "run", "predict one training step of an experiment", run_);
-    name_of(sub->add_option("experiment", run_.file, "an experiment: a file, or a name of `cairn config list experiments`"), {"experiments"})->type_name(k_file);
+    name_of(
+        sub->add_option("experiment", run_.file, "an experiment: a file, or a name of `cairn config list experiments`"),
+        {"experiments"})
+        ->type_name(k_file);
     choose(*sub, "--engine", run_.engine, engines_, "analytic, event, or both (default)")->type_name("ENGINE");
     set_experiment(*sub, run_.overrides);
-    sub->add_option("--batch", run_.batch, "many experiments, one JSON object a line, with one line of JSON each as the result; with -o these gather in FILE.tmp.PROCESS, which becomes FILE at the end")
+    sub->add_option("--batch", run_.batch,
+                    "many experiments, one JSON object a line, with one line of JSON each as the result; with -o these "
+                    "gather in FILE.tmp.PROCESS, which becomes FILE at the end")
         ->type_name(k_file);
     sub->add_flag("--full", run_.full, "all there is to say, instead of one screen");
-    add_output(*sub, "--trace", run_.trace, "write a timeline, for https://ui.perfetto.dev: passes of micro-batches, operators, memory over time; FILE.gz is compressed");
+    add_output(*sub, "--trace", run_.trace,
+               "write a timeline, for https://ui.perfetto.dev: passes of micro-batches, operators, memory over time; "
+               "FILE.gz is compressed");
     add_output(*sub, "--memory-svg", run_.memory_svg, "draw the memory of each stage at its peak, and what takes it");
     add_table(*sub, run_.result);
     example(*sub, "cairn run llama3-8b-fsdp-dgx-h100 --set training.seq_len=4096 --set strategy.recompute=full",
-        "A line of a batch is a whole experiment, which may extend another, or {\"file\": NAME, \"set\": {\"strategy.tp\": 4}}; one that\n"
-        "cannot be run is answered by an error with its number. Exit codes: 0 it fits, 1 it does not, 2 refused, 3 reading or\n"
-        "writing failed; of a batch the greatest that a line would have ended with. Results can be run again: cairn run result.json");
+            "A line of a batch is a whole experiment, which may extend another, or {\"file\": NAME, \"set\": "
+            "{\"strategy.tp\": 4}}; one that\n"
+            "cannot be run is answered by an error with its number. Exit codes: 0 it fits, 1 it does not, 2 refused, 3 "
+            "reading or\n"
+            "writing failed; of a batch the greatest that a line would have ended with. Results can be run again: "
+            "cairn run result.json");
   }
 
   void bound() {
     CLI::App* sub = command(app_, "bound", "what is provably the least data movement of a computation", bound_);
     suggest(sub->add_option("operation", bound_.operation,
-                            "an operator with its sizes, as in 'matmul m=8192 n=8192 k=8192', or: einsum 'ik,kj->ij'"), operator_names())
+                            "an operator with its sizes, as in 'matmul m=8192 n=8192 k=8192', or: einsum 'ik,kj->ij'"),
+            operator_names())
         ->type_name("OPERATION");
     sub->add_option("--sizes", bound_.sizes, "sizes of an einsum's letters, as in i=64,j=64,k=64")->type_name("SIZES");
     sub->add_option("--fast", bound_.fast, "fast memory: 228KiB, or a bare number of words")->type_name("AMOUNT");
-    suggest(sub->add_option("--dtype", bound_.format, "number format of a word"), numerics::format_names())->type_name("FORMAT")->capture_default_str();
+    suggest(sub->add_option("--dtype", bound_.format, "number format of a word"), numerics::format_names())
+        ->type_name("FORMAT")
+        ->capture_default_str();
     choose(sub->add_option("--game", bound_.rules, "rbw: every value computed once; hk: recomputation allowed"), rules_)
         ->type_name("GAME")
         ->capture_default_str();
     sub->add_flag("--slide", bound_.slide, "a result may take the place of one of its operands");
     sub->add_flag("--exact", bound_.exact, "search the cheapest play of all; at most 64 vertices");
-    sub->add_option("--states", bound_.states, "states the exact search may look at")->check(at_least(1))->type_name("N");
+    sub->add_option("--states", bound_.states, "states the exact search may look at")
+        ->check(at_least(1))
+        ->type_name("N");
     sub->add_option("--cdag", bound_.cdag, "a graph: lines 'v ID [in] [out]' and 'e FROM TO'")->type_name(k_file);
-    sub->add_option("--trace", bound_.trace, "an execution: lines 'r ADDR', 'w ADDR', 'op', as below, or its binary form")->type_name(k_file);
-    sub->add_option("--moves", bound_.moves, "verify a play of the graph: lines 'load V', 'store V', 'compute V', 'slide FROM -> V', 'erase V', 'forget V'")->type_name(k_file);
+    sub->add_option("--trace", bound_.trace,
+                    "an execution: lines 'r ADDR', 'w ADDR', 'op', as below, or its binary form")
+        ->type_name(k_file);
+    sub->add_option("--moves", bound_.moves,
+                    "verify a play of the graph: lines 'load V', 'store V', 'compute V', 'slide FROM -> V', 'erase V', "
+                    "'forget V'")
+        ->type_name(k_file);
     add_output(*sub, "--write-moves", bound_.write_moves, "write the cheapest play found, as --moves reads it");
-    sub->add_flag("--locality", bound_.locality, "of a trace: what the best order found moves, for memories of many sizes");
-    name_of(sub->add_option("--accelerator", bound_.accelerator, "compare with its memory; its on-chip memory is the default of --fast"), {"accelerators"})
+    sub->add_flag("--locality", bound_.locality,
+                  "of a trace: what the best order found moves, for memories of many sizes");
+    name_of(sub->add_option("--accelerator", bound_.accelerator,
+                            "compare with its memory; its on-chip memory is the default of --fast"),
+            {"accelerators"})
         ->type_name("NAME");
     sub->add_option("--devices", bound_.devices, "what so many must exchange: products, attention, graphs of any kind")
         ->check(at_least(1))
         ->type_name("P");
-    name_of(sub->add_option("--cluster", bound_.cluster, "of several devices: least time over its links"), {"clusters"})->type_name("NAME");
+    name_of(sub->add_option("--cluster", bound_.cluster, "of several devices: least time over its links"), {"clusters"})
+        ->type_name("NAME");
     add_overrides(*sub, bound_.overrides, {"cluster"}, "override a key of the cluster, as in nodes=2; may be repeated");
-    name_of(sub->add_option("--model", bound_.model, "the operators of a model's layers instead, whole, as on one device"), {"models"})->type_name("NAME");
-    sub->add_option("--layer", bound_.layer, "one layer of the model: 1 is the first block, 0 the embedding; default: every class once")
+    name_of(
+        sub->add_option("--model", bound_.model, "the operators of a model's layers instead, whole, as on one device"),
+        {"models"})
+        ->type_name("NAME");
+    sub->add_option("--layer", bound_.layer,
+                    "one layer of the model: 1 is the first block, 0 the embedding; default: every class once")
         ->check(at_least(0))
         ->type_name("N");
-    sub->add_option("--seq", bound_.sequence, "tokens per sequence")->check(at_least(1))->type_name("TOKENS")->capture_default_str();
+    sub->add_option("--seq", bound_.sequence, "tokens per sequence")
+        ->check(at_least(1))
+        ->type_name("TOKENS")
+        ->capture_default_str();
     sub->add_option("--batch", bound_.batch, "sequences")->check(at_least(1))->type_name("N")->capture_default_str();
     sub->add_flag("--backward", bound_.backward, "the backward pass as well");
-    choose(sub->add_option("--attention", bound_.attention, "unfused (default; latent attention: flash2), fused_softmax or flash2"), attentions_)
+    choose(sub->add_option("--attention", bound_.attention,
+                           "unfused (default; latent attention: flash2), fused_softmax or flash2"),
+           attentions_)
         ->type_name("KERNEL")
         ->capture_default_str();
     add_table(*sub, bound_.result);
-    example(*sub, "cairn bound 'matmul m=8192 n=8192 k=8192' --fast 228KiB", operators_text() +
-                "An execution (--trace): of every operation what it reads, 'r ADDR', then what it writes, 'w ADDR', then 'op', which\n"
-                "ends it. One that reads nothing places inputs. a = x + y, line by line: w 0, w 8, op, r 0, r 8, w 16, op\n");
+    example(*sub, "cairn bound 'matmul m=8192 n=8192 k=8192' --fast 228KiB",
+            operators_text() +
+                "An execution (--trace): of every operation what it reads, 'r ADDR', then what it writes, 'w ADDR', "
+                "then 'op', which\n"
+                "ends it. One that reads nothing places inputs. a = x + y, line by line: w 0, w 8, op, r 0, r 8, w 16, "
+                "op\n");
   }
 
   void config() {
     CLI::App* group = app_.add_subcommand("config", "look at configuration files");
     group->require_subcommand(1);
     CLI::App* show = command(*group, "show", "an experiment with everything it names, resolved", show_);
-    name_of(show->add_option("experiment", show_.experiment, "an experiment file or name"), {"experiments"})->required()->type_name(k_file);
+    name_of(show->add_option("experiment", show_.experiment, "an experiment file or name"), {"experiments"})
+        ->required()
+        ->type_name(k_file);
     show->add_flag("--origin", show_.origin, "where each value comes from");
     set_experiment(*show, show_.overrides);
     add_table(*show, show_.result);
     example(*show, "cairn config show llama3-8b-fsdp-dgx-h100 --origin");
     CLI::App* model = command(*group, "model", "size and shape of a model", model_);
-    name_of(model->add_option("model", model_.name, "a model file, a Hugging Face config.json, or a name"), {"models"})->required()->type_name("NAME");
+    name_of(model->add_option("model", model_.name, "a model file, a Hugging Face config.json, or a name"), {"models"})
+        ->required()
+        ->type_name("NAME");
     add_result(*model, model_.result);
     example(*model, "cairn config model llama-3.1-8b");
     CLI::App* list = command(*group, "list", "the names that configurations can refer to", list_);
-    suggest(list->add_option("kind", list_.kind, "one kind only, such as clusters"), configuration_kinds())->type_name("KIND");
+    suggest(list->add_option("kind", list_.kind, "one kind only, such as clusters"), configuration_kinds())
+        ->type_name("KIND");
     add_result(*list, list_.result);
     example(*list, "cairn config list clusters");
-    CLI::App* blank = command(*group, "template", "a file to fill in: every key with what it means, and values to begin with", template_);
-    choose(blank->add_option("kind", template_.kind, "what the file shall describe"), template_kinds())->required()->type_name("KIND");
+    CLI::App* blank = command(*group, "template",
+                              "a file to fill in: every key with what it means, and values to begin with", template_);
+    choose(blank->add_option("kind", template_.kind, "what the file shall describe"), template_kinds())
+        ->required()
+        ->type_name("KIND");
     add_output(*blank, "-o,--output", template_.output, "write it to a file");
-    example(*blank, "cairn config template cluster", "Keys that may be left out are comments, with their defaults where they have one.");
+    example(*blank, "cairn config template cluster",
+            "Keys that may be left out are comments, with their defaults where they have one.");
   }
 
   void validate() {
     CLI::App* sub = command(app_, "validate", "hold predictions against published and measured runs", validate_);
-    name_of(sub->add_option("family", validate_.names, "families of measurements; default: all"), {k_families})->type_name("NAME");
-    sub->add_option("--data", validate_.data, "a folder of further tables (CSV); default: the variable CAIRN_DATA")->type_name("DIR");
+    name_of(sub->add_option("family", validate_.names, "families of measurements; default: all"), {k_families})
+        ->type_name("NAME");
+    sub->add_option("--data", validate_.data, "a folder of further tables (CSV); default: the variable CAIRN_DATA")
+        ->type_name("DIR");
     add_table(*sub, validate_.result);
     example(*sub, "cairn validate korthikanti2022_table5");
   }
 
   void calibrate() {
-    CLI::App* sub = command(app_, "calibrate", "fit the prices of kernels and transfers to measurements of one accelerator",
-                            calibrate_);
+    CLI::App* sub = command(app_, "calibrate",
+                            "fit the prices of kernels and transfers to measurements of one accelerator", calibrate_);
     sub->add_option("files", calibrate_.files, "documents of cairn-probe, output or JSON of nccl-tests, tables (CSV)")
         ->required()
         ->type_name(k_file);
-    add_output(*sub, "-o,--output", calibrate_.output, "write the calibration to a file; the report goes to standard output");
-    name_of(sub->add_option("--gpu", calibrate_.gpu, "the accelerator, a name of `cairn config list accelerators`; default: the one measured"), {"accelerators"})
+    add_output(*sub, "-o,--output", calibrate_.output,
+               "write the calibration to a file; the report goes to standard output");
+    name_of(sub->add_option("--gpu", calibrate_.gpu,
+                            "the accelerator, a name of `cairn config list accelerators`; default: the one measured"),
+            {"accelerators"})
         ->type_name("NAME");
     name_of(sub->add_option("--base", calibrate_.base,
-                    "the calibration that supplies what is not measured; default: the accelerator's own"), {"calibration"})
+                            "the calibration that supplies what is not measured; default: the accelerator's own"),
+            {"calibration"})
         ->type_name("NAME");
-    choose(sub->add_option("--collective", calibrate_.collective, "which one nccl-tests timed, where its output does not say"),
+    choose(sub->add_option("--collective", calibrate_.collective,
+                           "which one nccl-tests timed, where its output does not say"),
            measure::collective_names())
         ->type_name("NAME");
     add_json(*sub, calibrate_.result);
     add_csv(*sub, calibrate_.result);
     example(*sub, "cairn calibrate probe.json all_reduce_perf.txt -o configs/calibration/h100-sxm5-80gb.yaml",
-        "Errors are predicted / measured - 1, in sample and of whole groups that the fit did not see.");
+            "Errors are predicted / measured - 1, in sample and of whole groups that the fit did not see.");
   }
 
   void topology() {
     CLI::App* sub = command(app_, "topology", "what a network can carry and what it costs; flows over it", topology_);
-    name_of(sub->add_option("network", topology_.name, "a network, cluster or graph: a file, or a name of `cairn config list`"), {"topologies", "clusters"})
+    name_of(sub->add_option("network", topology_.name,
+                            "a network, cluster or graph: a file, or a name of `cairn config list`"),
+            {"topologies", "clusters"})
         ->type_name(k_file);
-    name_of(sub->add_option("--compare", topology_.compare, "several networks side by side"), {"topologies", "clusters"})->type_name("NAME ...");
-    add_overrides(*sub, topology_.overrides, {"network", "cluster"}, "override a key, as in nodes=4 or dims=[8, 8]; may be repeated");
-    name_of(sub->add_option("--prices", topology_.prices, "the price list, a name of `cairn config list prices`"), {"prices"})
+    name_of(sub->add_option("--compare", topology_.compare, "several networks side by side"),
+            {"topologies", "clusters"})
+        ->type_name("NAME ...");
+    add_overrides(*sub, topology_.overrides, {"network", "cluster"},
+                  "override a key, as in nodes=4 or dims=[8, 8]; may be repeated");
+    name_of(sub->add_option("--prices", topology_.prices, "the price list, a name of `cairn config list prices`"),
+            {"prices"})
         ->type_name("NAME")
         ->capture_default_str();
-    sub->add_option("--flows", topology_.flows, "flows to run: a table (CSV) of src,dst,bytes,start_s,after")->type_name(k_file);
-    choose(sub->add_option("--sharing", topology_.sharing, "how flows share links: max-min, or rtt-weighted by 1/latency"), sharings_)
+    sub->add_option("--flows", topology_.flows, "flows to run: a table (CSV) of src,dst,bytes,start_s,after")
+        ->type_name(k_file);
+    choose(
+        sub->add_option("--sharing", topology_.sharing, "how flows share links: max-min, or rtt-weighted by 1/latency"),
+        sharings_)
         ->type_name("RULE")
         ->capture_default_str();
     add_output(*sub, "--svg", topology_.svg, "draw it (small networks)");
     add_output(*sub, "--dot", topology_.dot, "write it for Graphviz (small networks)");
     add_table(*sub, topology_.result);
     example(*sub, "cairn topology --compare hx2mesh-1024 fat-tree-1024 torus-1024",
-        "Of flows, bytes and start_s may have a unit (2GB, 5ms), src and dst be names of a graph's nodes. after: rows that must\n"
-        "have ended first, separated by ';' and counted from 1, or from 0 where row 0 is named.");
+            "Of flows, bytes and start_s may have a unit (2GB, 5ms), src and dst be names of a graph's nodes. after: "
+            "rows that must\n"
+            "have ended first, separated by ';' and counted from 1, or from 0 where row 0 is named.");
   }
 
   void schedule() {
-    CLI::App* sub = command(app_, "schedule", "a pipeline schedule: its bubble, its memory, who does what when", schedule_);
+    CLI::App* sub =
+        command(app_, "schedule", "a pipeline schedule: its bubble, its memory, who does what when", schedule_);
     sub->callback([this, sub] {
       for (const CLI::Option* option : sub->get_options())
         if (option->count() > 0 && !option->get_positional()) schedule_.given.push_back(option->get_lnames().front());
@@ -246,10 +309,16 @@ class Parser : private Declarations {
     count("--waves", schedule_.waves, "times a micro-batch sweeps down and up");
     count("--pipelines", schedule_.pipelines, "pipelines in both directions together");
     count("--group", schedule_.group, "micro-batches taken together");
-    sub->add_option("--memory-limit", schedule_.memory_limit, "most micro-batches' activations on a device")->type_name("N");
-    choose(sub->add_option("--weight-grads", schedule_.weight_gradients, "when split weight gradients run: last, or fill the gaps"), weight_gradients_)
+    sub->add_option("--memory-limit", schedule_.memory_limit, "most micro-batches' activations on a device")
+        ->type_name("N");
+    choose(sub->add_option("--weight-grads", schedule_.weight_gradients,
+                           "when split weight gradients run: last, or fill the gaps"),
+           weight_gradients_)
         ->type_name("WHEN");
-    choose(sub->add_option("--continuation", schedule_.continuation, "how chimera takes more micro-batches than stages: concatenate, double-forward, halve-backward"), continuations_)
+    choose(sub->add_option(
+               "--continuation", schedule_.continuation,
+               "how chimera takes more micro-batches than stages: concatenate, double-forward, halve-backward"),
+           continuations_)
         ->type_name("HOW");
     sub->add_flag("--no-reorder", schedule_.no_reorder, "the repeated building block as it is");
     const auto time = [&](const char* option, std::string& target, const char* description) {
@@ -260,7 +329,9 @@ class Parser : private Declarations {
     time("--weight-grad", schedule_.weight_gradient, "likewise, of the weight gradient");
     time("--forward-backward", schedule_.forward_backward, "of a forward joined with a backward; default their sum");
     time("--p2p", schedule_.p2p, "of a message between neighbours");
-    choose(sub->add_option("--vocabulary", schedule_.vocabulary, "the output layer over all devices: vocab-1, vocab-2, interlaced"), vocabularies_)
+    choose(sub->add_option("--vocabulary", schedule_.vocabulary,
+                           "the output layer over all devices: vocab-1, vocab-2, interlaced"),
+           vocabularies_)
         ->type_name("HOW");
     time("--vocab-forward", schedule_.vocabulary_forward, "of a micro-batch on a device's share of the output layer");
     time("--vocab-backward", schedule_.vocabulary_backward, "likewise, of its gradients");
@@ -268,9 +339,13 @@ class Parser : private Declarations {
     time("--communication", schedule_.communication, "of a gather or reduction beside the compute");
     time("--copy", schedule_.copy, "of a micro-batch's activations of a full stage to the host, or back");
     swarm(*sub, schedule_.swarm);
-    name_of(sub->add_option("--experiment", schedule_.experiment, "with --compare: what the stages of this model cost on its cluster, in place of times"), {"experiments"})
+    name_of(sub->add_option("--experiment", schedule_.experiment,
+                            "with --compare: what the stages of this model cost on its cluster, in place of times"),
+            {"experiments"})
         ->type_name(k_file);
-    sub->add_option("--fill", schedule_.fill, "work for the bubbles (YAML): how often it is done, how full the devices are")->type_name(k_file);
+    sub->add_option("--fill", schedule_.fill,
+                    "work for the bubbles (YAML): how often it is done, how full the devices are")
+        ->type_name(k_file);
     sub->add_option("--file", schedule_.file, "a schedule of your own (YAML) in place of a kind")->type_name(k_file);
     add_output(*sub, "--svg", schedule_.svg, "draw it");
     add_table(*sub, schedule_.result);
@@ -292,7 +367,9 @@ class Parser : private Declarations {
         ->check(at_least(1))
         ->type_name("N")
         ->group("Options of swarm");
-    sub.add_option("--seed", swarm.seed, "of what is drawn at random; default 1")->type_name("N")->group("Options of swarm");
+    sub.add_option("--seed", swarm.seed, "of what is drawn at random; default 1")
+        ->type_name("N")
+        ->group("Options of swarm");
   }
 
   void import() {
@@ -305,8 +382,10 @@ class Parser : private Declarations {
   }
 
   void schema() {
-    CLI::App* sub = command(app_, "schema", "JSON Schema of a file that Cairn reads or writes; without a name, the names", schema_);
-    suggest(sub->add_option("name", schema_.name, "such as experiment or cairn.run/1"), schema_names())->type_name("NAME");
+    CLI::App* sub =
+        command(app_, "schema", "JSON Schema of a file that Cairn reads or writes; without a name, the names", schema_);
+    suggest(sub->add_option("name", schema_.name, "such as experiment or cairn.run/1"), schema_names())
+        ->type_name("NAME");
     add_output(*sub, "-o,--output", schema_.output, "write the result to a file");
     example(*sub, "cairn schema cairn.run/1");
   }
@@ -314,16 +393,22 @@ class Parser : private Declarations {
   void completion() {
     CLI::App* sub = command(app_, "completion", "a completion script for a shell", completion_);
     choose(sub->add_option("shell", completion_.shell, "bash, zsh or fish"), shells_)->required()->type_name("SHELL");
-    example(*sub, "cairn completion bash", "For the shell that runs: source <(cairn completion bash). For all to come: cairn completion bash >> ~/.bashrc");
+    example(*sub, "cairn completion bash",
+            "For the shell that runs: source <(cairn completion bash). For all to come: cairn completion bash >> "
+            "~/.bashrc");
   }
 
   void help() {
-    CLI::App* sub = app_.add_subcommand("help", "the help of cairn or of a command, as with --help; the words of its reports");
+    CLI::App* sub =
+        app_.add_subcommand("help", "the help of cairn or of a command, as with --help; the words of its reports");
     std::vector<std::string> topics = command_names(&app_);
     topics.emplace_back(k_terms);
-    suggest(sub->add_option("topic", help_words_, "a command, such as run or config list; or terms, and any of them"), topics)->type_name("TOPIC");
+    suggest(sub->add_option("topic", help_words_, "a command, such as run or config list; or terms, and any of them"),
+            topics)
+        ->type_name("TOPIC");
     sub->add_flag("--man", manual_, "the manual page of all commands (roff), as man reads it");
-    example(*sub, "cairn help terms bubble mfu", "To read the manual where it is not installed: cairn help --man | man -l -");
+    example(*sub, "cairn help terms bubble mfu",
+            "To read the manual where it is not installed: cairn help --man | man -l -");
     sub->callback([this] { result_.help = manual_ ? manual(tree(), program_help()) : help_on(help_words_); });
   }
   std::string help_on(const std::vector<std::string>& words) {
@@ -341,7 +426,8 @@ class Parser : private Declarations {
   void refuse_unknown_command(const CLI::App* app) const {
     if (commands_of(app).empty()) return;
     const std::vector<std::string> rest = app_.remaining(true);
-    const auto word = std::find_if(rest.begin(), rest.end(), [](const std::string& each) { return !each.starts_with('-'); });
+    const auto word =
+        std::find_if(rest.begin(), rest.end(), [](const std::string& each) { return !each.starts_with('-'); });
     if (word != rest.end()) refuse_command(app, *word);
     throw core::ConfigurationError(full_name(app), "a command is missing",
                                    fmt::format("there are: {}", fmt::join(command_names(app), ", ")));

@@ -56,8 +56,8 @@ struct BoundArguments {
   std::string write_moves;  // where the cheapest play found goes
   bool locality = false;
   std::string accelerator;
-  std::int64_t devices = 0;  // that share the work; 0: one
-  std::string cluster;       // whose links join them
+  std::int64_t devices = 0;            // that share the work; 0: one
+  std::string cluster;                 // whose links join them
   std::vector<std::string> overrides;  // of its keys
   std::string model;
   std::optional<std::int64_t> layer;  // 1: the first block, 0: the embedding; none: every class once
@@ -168,8 +168,8 @@ struct ImportArguments {
 
 using CommandArguments =
     std::variant<std::monostate, RunArguments, BoundArguments, ConfigShowArguments, ConfigModelArguments,
-                 ConfigListArguments, ConfigTemplateArguments, ValidateArguments, CalibrateArguments, TopologyArguments, ScheduleArguments,
-                 ImportArguments, SchemaArguments, CompletionArguments>;
+                 ConfigListArguments, ConfigTemplateArguments, ValidateArguments, CalibrateArguments, TopologyArguments,
+                 ScheduleArguments, ImportArguments, SchemaArguments, CompletionArguments>;
 
 struct Arguments {
   CommonArguments common;

@@ -10,7 +10,8 @@ namespace {
 
 void check_form(const ResultArguments& result) {
   if (result.json && result.csv)
-    throw core::ConfigurationError("--csv", "given beside --json", "a result is a document or a table: leave one of them out");
+    throw core::ConfigurationError("--csv", "given beside --json",
+                                   "a result is a document or a table: leave one of them out");
 }
 
 template <class Command>
@@ -22,32 +23,38 @@ void check_one(const ConfigShowArguments& show) {
 }
 
 void check_one(const ScheduleArguments& schedule) {
-  const int asked = (schedule.kind.empty() ? 0 : 1) + (schedule.file.empty() ? 0 : 1) + (schedule.list ? 1 : 0) + (schedule.compare ? 1 : 0);
+  const int asked = (schedule.kind.empty() ? 0 : 1) + (schedule.file.empty() ? 0 : 1) + (schedule.list ? 1 : 0) +
+                    (schedule.compare ? 1 : 0);
   if (asked != 1)
-    throw core::ConfigurationError("cairn schedule", asked == 0 ? "no schedule was named" : "several things were asked at once",
+    throw core::ConfigurationError("cairn schedule",
+                                   asked == 0 ? "no schedule was named" : "several things were asked at once",
                                    "give one: a kind, --file FILE, --list or --compare");
   if (!schedule.fill.empty() && (schedule.list || schedule.compare))
     throw core::ConfigurationError("--fill", "the bubbles of one schedule are filled", "name a kind");
   if (schedule.list || !schedule.file.empty()) return;
   if (!schedule.experiment.empty()) {
     if (!schedule.compare)
-      throw core::ConfigurationError("--experiment", "the stages of an experiment are for comparing kinds", "add --compare");
+      throw core::ConfigurationError("--experiment", "the stages of an experiment are for comparing kinds",
+                                     "add --compare");
     if (schedule.stages != 0 || schedule.micro_batches != 0 || !schedule.forward.empty())
       throw core::ConfigurationError("--experiment", "stages, micro-batches and times are those of the experiment",
                                      "leave --stages, --micro-batches and times out, or set strategy.pp in the file");
     return;
   }
-  if (schedule.stages == 0) throw core::ConfigurationError("--stages", "how many devices there are is missing", "add --stages 4");
+  if (schedule.stages == 0)
+    throw core::ConfigurationError("--stages", "how many devices there are is missing", "add --stages 4");
   if (schedule.micro_batches == 0)
-    throw core::ConfigurationError("--micro-batches", "how many micro-batches there are is missing", "add --micro-batches 8");
+    throw core::ConfigurationError("--micro-batches", "how many micro-batches there are is missing",
+                                   "add --micro-batches 8");
   if (schedule.compare && !schedule.svg.empty())
     throw core::ConfigurationError("--svg", "a picture shows one schedule", "draw it without --compare");
 }
 
 void check_one(const TopologyArguments& topology) {
   if (topology.name.empty() == topology.compare.empty())
-    throw core::ConfigurationError("cairn topology", topology.name.empty() ? "no network was named" : "both a network and --compare were given",
-                                   "give one network, or --compare A B C");
+    throw core::ConfigurationError(
+        "cairn topology", topology.name.empty() ? "no network was named" : "both a network and --compare were given",
+        "give one network, or --compare A B C");
   if (!topology.compare.empty() && !(topology.svg.empty() && topology.dot.empty()))
     throw core::ConfigurationError("--svg", "a picture shows one network", "draw it without --compare");
   if (topology.flows.empty() && topology.sharing != "max-min")
@@ -55,22 +62,28 @@ void check_one(const TopologyArguments& topology) {
 }
 
 void check_one(const BoundArguments& bound) {
-  const std::string example = "for example 'matmul m=1024 n=1024 k=1024', einsum 'ik,kj->ij', --cdag FILE, --trace FILE or --model NAME";
-  const int sources = (bound.operation.empty() ? 0 : 1) + (bound.cdag.empty() ? 0 : 1) + (bound.trace.empty() ? 0 : 1) + (bound.model.empty() ? 0 : 1);
+  const std::string example =
+      "for example 'matmul m=1024 n=1024 k=1024', einsum 'ik,kj->ij', --cdag FILE, --trace FILE or --model NAME";
+  const int sources = (bound.operation.empty() ? 0 : 1) + (bound.cdag.empty() ? 0 : 1) + (bound.trace.empty() ? 0 : 1) +
+                      (bound.model.empty() ? 0 : 1);
   if (sources != 1)
-    throw core::ConfigurationError("cairn bound", sources == 0 ? "nothing to bound was named" : "several things to bound were named",
+    throw core::ConfigurationError("cairn bound",
+                                   sources == 0 ? "nothing to bound was named" : "several things to bound were named",
                                    "give one: " + example);
   const bool einsum = !bound.operation.empty() && bound.operation.front() == "einsum";
   if (!bound.sizes.empty() && !einsum)
-    throw core::ConfigurationError("--sizes", "only an einsum takes its sizes so", "write operator sizes behind the operator's name");
+    throw core::ConfigurationError("--sizes", "only an einsum takes its sizes so",
+                                   "write operator sizes behind the operator's name");
   if (!bound.model.empty() && (bound.rules != "rbw" || bound.slide || bound.exact))
-    throw core::ConfigurationError("--model", "layers are bounded in the game in which every value is computed once", "leave --game, --slide and --exact out");
+    throw core::ConfigurationError("--model", "layers are bounded in the game in which every value is computed once",
+                                   "leave --game, --slide and --exact out");
   if (bound.model.empty() && (bound.layer || bound.backward || bound.sequence > 0))
     throw core::ConfigurationError("--layer", "there is no model to take it from", "give --model NAME");
   if (bound.locality && bound.trace.empty())
     throw core::ConfigurationError("--locality", "needs an execution to reorder", "give --trace FILE");
   if (bound.devices > 0 && !bound.model.empty())
-    throw core::ConfigurationError("--devices", "layers of a model are bounded as on one device", "give an operator, an einsum or a graph");
+    throw core::ConfigurationError("--devices", "layers of a model are bounded as on one device",
+                                   "give an operator, an einsum or a graph");
   if (!bound.cluster.empty() && bound.devices == 0 && !names_exchange(bound))
     throw core::ConfigurationError("--cluster", "its links join several devices, and there is one", "give --devices N");
   if (!bound.overrides.empty() && bound.cluster.empty())
@@ -79,13 +92,15 @@ void check_one(const BoundArguments& bound) {
     throw core::ConfigurationError("--states", "limits the exact search, which was not asked for", "add --exact");
   const bool graph = !bound.cdag.empty() || !bound.trace.empty();
   if (!(bound.moves.empty() && bound.write_moves.empty()) && !graph)
-    throw core::ConfigurationError(bound.moves.empty() ? "--write-moves" : "--moves", "moves are of the values of a graph", "give --cdag FILE or --trace FILE");
+    throw core::ConfigurationError(bound.moves.empty() ? "--write-moves" : "--moves",
+                                   "moves are of the values of a graph", "give --cdag FILE or --trace FILE");
 }
 
 void check_one(const RunArguments& run) {
   if (run.file.empty() == run.batch.empty())
-    throw core::ConfigurationError("cairn run", run.file.empty() ? "no experiment was named" : "both an experiment and --batch were given",
-                                   "give a file, a name of `cairn config list experiments`, or --batch FILE.jsonl");
+    throw core::ConfigurationError(
+        "cairn run", run.file.empty() ? "no experiment was named" : "both an experiment and --batch were given",
+        "give a file, a name of `cairn config list experiments`, or --batch FILE.jsonl");
   if (!run.trace.empty() && !run.batch.empty())
     throw core::ConfigurationError("--trace", "a trace shows one experiment", "run it without --batch");
   if (!run.memory_svg.empty() && !run.batch.empty())

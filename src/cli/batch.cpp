@@ -79,8 +79,9 @@ class Batch {
     constexpr std::size_t k_named = 8;  // lines
     if (refused_.empty()) return;
     const std::size_t named = std::min(k_named, refused_.size());
-    remark(fmt::format("cairn: {}: {} of {} lines could not be run, as their answers say: {}{}", arguments_.batch, refused_.size(),
-                       answers_, fmt::join(refused_.begin(), refused_.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+    remark(fmt::format("cairn: {}: {} of {} lines could not be run, as their answers say: {}{}", arguments_.batch,
+                       refused_.size(), answers_,
+                       fmt::join(refused_.begin(), refused_.begin() + static_cast<std::ptrdiff_t>(named), ", "),
                        named < refused_.size() ? ", ..." : ""));
   }
 

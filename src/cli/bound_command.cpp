@@ -218,7 +218,8 @@ void bound(report::BoundAnswer& answer, const pebble::NamedCdag& named, const Bo
   const std::filesystem::path file = arguments.cdag.empty() ? arguments.trace : arguments.cdag;
   if (const Words minimum = minimum_fast_words(graph, answer.game); answer.fast < minimum)
     throw core::ConfigurationError(
-        "--fast", fmt::format("{} words cannot hold what one value of {} is made of", answer.fast, file.filename().string()),
+        "--fast",
+        fmt::format("{} words cannot hold what one value of {} is made of", answer.fast, file.filename().string()),
         fmt::format("give at least {} words", minimum));
   answer.what = fmt::format("{}: {} values, {} inputs, {} outputs", file.filename().string(), graph.size(),
                             graph.input_count(), graph.output_count());

@@ -11,7 +11,8 @@ namespace cairn::cli {
 // Follows the moves of a file; vertices by their names, or by their numbers where the graph has none.
 void verify_moves(report::BoundAnswer& answer, const pebble::NamedCdag& graph, const std::string& file);
 
-// The play that the answer's upper side rests on, to a file that is none of those read. Errors (core::ConfigurationError): none was written down.
+// The play that the answer's upper side rests on, to a file that is none of those read. Errors
+// (core::ConfigurationError): none was written down.
 void write_moves(const report::BoundAnswer& answer, const pebble::NamedCdag& graph, const std::string& file,
                  const config::Sources& read);
 

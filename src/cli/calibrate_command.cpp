@@ -14,7 +14,8 @@ namespace cairn::cli {
 namespace {
 
 // Everything wrong with every file at once.
-std::vector<measure::MeasurementFile> read_all(const std::vector<std::string>& names, const measure::ReadOptions& options) {
+std::vector<measure::MeasurementFile> read_all(const std::vector<std::string>& names,
+                                               const measure::ReadOptions& options) {
   std::vector<measure::MeasurementFile> files;
   std::vector<core::Diagnostic> wrong;
   for (const std::string& name : names) {

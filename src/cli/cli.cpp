@@ -75,8 +75,9 @@ int report_failure(const Failure& failure, bool document) {
 
 bool Context::color(Output& output) const {
   const char* refused = std::getenv("NO_COLOR");
-  const bool wanted = common.color == ColorChoice::automatic ? (refused == nullptr || *refused == '\0') && output.is_terminal()
-                                                             : common.color == ColorChoice::always;
+  const bool wanted = common.color == ColorChoice::automatic
+                          ? (refused == nullptr || *refused == '\0') && output.is_terminal()
+                          : common.color == ColorChoice::always;
   if (wanted) output.pass_colours();
   return wanted;
 }

@@ -1,7 +1,7 @@
 #include "command_help.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/core/printable.h"
@@ -51,7 +51,8 @@ void refuse_command(const CLI::App* app, const std::string& word) {
   const std::string near = core::nearest(word, names);
   throw core::ConfigurationError(
       full_name(app), fmt::format("no command is called {}", core::quoted(word)),
-      fmt::format("{}there are: {}", near.empty() ? "" : fmt::format("did you mean '{}'? ", near), fmt::join(names, ", ")));
+      fmt::format("{}there are: {}", near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+                  fmt::join(names, ", ")));
 }
 
 }  // namespace cairn::cli

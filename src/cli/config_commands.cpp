@@ -46,7 +46,8 @@ Block block(std::string name, const T& value, const config::Origins& origins, co
 }
 
 std::vector<Block> read_blocks(const ConfigShowArguments& arguments, const Context& context) {
-  const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.experiment, arguments.overrides);
+  const experiment::LoadedExperiment loaded =
+      experiment::load(context.loader, arguments.experiment, arguments.overrides);
   core::Diagnostics diagnostics;
   const experiment::Experiment& e = loaded.experiment;
   const models::TransformerConfig model = models::read_model(e.model, context.loader, diagnostics);
@@ -152,8 +153,8 @@ std::vector<std::pair<std::string_view, std::string>> model_rows(const models::T
       {"parameters", fmt::format("{} total, {} active", count_text(parameters.total), count_text(parameters.active))}};
   const auto row = [&](std::string_view name, std::string text) { rows.emplace_back(name, std::move(text)); };
   if (parameters.prediction > 0)
-    row("further tokens",
-        fmt::format("{}, {} parameters more in training", config.prediction_depth(), count_text(parameters.prediction)));
+    row("further tokens", fmt::format("{}, {} parameters more in training", config.prediction_depth(),
+                                      count_text(parameters.prediction)));
   row("layers", fmt::format("{} of width {}", config.layers, config.hidden));
   if (config.ways > 1) row("ways", fmt::format("{} side by side, heads of all together", config.ways));
   if (config.heads > 0)
@@ -165,15 +166,16 @@ std::vector<std::pair<std::string_view, std::string>> model_rows(const models::T
                               mla->kv_lora, mla->q_lora > 0 ? fmt::format("through {}", mla->q_lora) : "directly",
                               mla->nope_dim, mla->rope_dim, mla->v_dim));
   if (const auto& delta = config.delta)
-    row("delta rule", fmt::format("{} key heads of {}, {} value heads of {}, convolution over {} tokens",
-                                  delta->key_heads, delta->key_dim, delta->value_heads, delta->value_dim,
-                                  delta->convolution));
+    row("delta rule",
+        fmt::format("{} key heads of {}, {} value heads of {}, convolution over {} tokens", delta->key_heads,
+                    delta->key_dim, delta->value_heads, delta->value_dim, delta->convolution));
   if (const auto& mixer = config.mamba2)
     row("state space", fmt::format("{} heads of {} x {}, {} {}, chunks of {}", config.state_heads(), mixer->head_dim,
                                    mixer->state, mixer->groups, mixer->groups == 1 ? "group" : "groups", mixer->chunk));
   if (const auto& moe = config.moe)
-    row("experts", fmt::format("{} of width {}, {} for each token{}", moe->experts, moe->ffn, moe->top_k,
-                               moe->shared_experts > 0 ? fmt::format(", {} shared", moe->shared_experts) : std::string()));
+    row("experts",
+        fmt::format("{} of width {}, {} for each token{}", moe->experts, moe->ffn, moe->top_k,
+                    moe->shared_experts > 0 ? fmt::format(", {} shared", moe->shared_experts) : std::string()));
   if (config.ffn > 0) row("MLP", fmt::format("{} inner width{}", config.ffn, config.gated_mlp ? ", gated" : ""));
   row("vocabulary", fmt::format("{}{}", config.vocab, config.tied_embeddings ? ", embedding and head tied" : ""));
   return rows;
@@ -189,7 +191,8 @@ int command(const ConfigShowArguments& arguments, Context& context) {
         arguments.result, [&] { return core::json_text(origin_document(blocks), k_indent); },
         [&] { return origin_text(blocks); });
   } else {
-    const experiment::Job job(experiment::load(context.loader, arguments.experiment, arguments.overrides), context.loader);
+    const experiment::Job job(experiment::load(context.loader, arguments.experiment, arguments.overrides),
+                              context.loader);
     text = config::to_json(job.written_out(experiment::Naming::in_full), k_indent) + "\n";
   }
   Output output(arguments.result.output, context.read);
@@ -203,18 +206,20 @@ int command(const ConfigModelArguments& arguments, Context& context) {
   const models::TransformerConfig config =
       models::read_model(config::make_scalar(arguments.name, {}), context.loader, diagnostics);
   diagnostics.raise_if_errors();
-  for (const core::Diagnostic& each : diagnostics.all()) warn(fmt::format("{}: {} ({})", each.key_path, each.message, each.hint));
+  for (const core::Diagnostic& each : diagnostics.all())
+    warn(fmt::format("{}: {} ({})", each.key_path, each.message, each.hint));
   models::validate(config);
   const models::ParameterCount parameters =
       models::count_parameters(config, models::build_transformer(config, models::BuildOptions{}));
   Output output(arguments.result.output, context.read);
   if (arguments.result.json) {
-    write_document(Json{{"schema", "cairn.model/1"},
-                        {"name", config.name},
-                        {"parameters",
-                         {{"total", parameters.total}, {"active", parameters.active}, {"prediction", parameters.prediction}}},
-                        {"model", Json::parse(config::to_json(config, -1))}},
-                   output);
+    write_document(
+        Json{{"schema", "cairn.model/1"},
+             {"name", config.name},
+             {"parameters",
+              {{"total", parameters.total}, {"active", parameters.active}, {"prediction", parameters.prediction}}},
+             {"model", Json::parse(config::to_json(config, -1))}},
+        output);
   } else {
     output.write(fmt::format("{}\n", core::printable(config.name.empty() ? arguments.name : config.name)));
     for (const auto& [name, value] : model_rows(config, parameters))
@@ -229,9 +234,9 @@ int command(const ConfigListArguments& arguments, Context& context) {
   if (!arguments.kind.empty()) {
     if (std::find(kinds.begin(), kinds.end(), arguments.kind) == kinds.end()) {
       const std::string near = core::nearest(arguments.kind, kinds);
-      throw core::ConfigurationError("cairn config list", fmt::format("no kind is called '{}'", arguments.kind),
-                                     near.empty() ? fmt::format("one of {}", fmt::join(kinds, ", "))
-                                                  : fmt::format("did you mean '{}'?", near));
+      throw core::ConfigurationError(
+          "cairn config list", fmt::format("no kind is called '{}'", arguments.kind),
+          near.empty() ? fmt::format("one of {}", fmt::join(kinds, ", ")) : fmt::format("did you mean '{}'?", near));
     }
     kinds = {arguments.kind};
   }

@@ -23,8 +23,8 @@ struct Context {
   bool color(Output& output) const;
 };
 
-// The folders that hold configs/<kind>/<name>, in the order they are asked: CAIRN_CONFIGS, the installed ones beside this
-// program, those of the source tree it was built from.
+// The folders that hold configs/<kind>/<name>, in the order they are asked: CAIRN_CONFIGS, the installed ones beside
+// this program, those of the source tree it was built from.
 std::vector<std::filesystem::path> search_folders();
 
 // accelerators, calibration, ...: the folders below them.
@@ -32,10 +32,11 @@ std::vector<std::string> configuration_kinds();
 
 // Remarks on standard error.
 void set_verbosity(const CommonArguments& common);
-void say(const std::string& text);      // with -v
-void note(const std::string& text);     // unless -q
-void warn(const std::string& text);     // likewise, as a warning
-// A line, always. What is not printable in it is escaped. A remark that cannot be written is lost: it is no reason to fail.
+void say(const std::string& text);   // with -v
+void note(const std::string& text);  // unless -q
+void warn(const std::string& text);  // likewise, as a warning
+// A line, always. What is not printable in it is escaped. A remark that cannot be written is lost: it is no reason to
+// fail.
 void remark(std::string_view line);
 
 // Each returns the exit code.

@@ -1,4 +1,5 @@
-// A stream in the gzip format (RFC 1952), whose header names neither a file nor a time: the same text gives the same bytes.
+// A stream in the gzip format (RFC 1952), whose header names neither a file nor a time: the same text gives the same
+// bytes.
 #pragma once
 
 #include <functional>

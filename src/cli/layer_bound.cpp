@@ -89,11 +89,10 @@ int bound_layers(const BoundArguments& arguments, const std::optional<hardware::
   options.activation = options.parameter = format;
   const ir::Model model = models::build_transformer(config, options);
   if (arguments.batch > k_most_tokens / sequence)
-    throw core::ConfigurationError(
-        arguments.batch > sequence ? "--batch" : "--seq",
-        fmt::format("{} x {} tokens are more than the {} that are counted one by one", arguments.batch, sequence,
-                    k_most_tokens),
-        "give fewer tokens");
+    throw core::ConfigurationError(arguments.batch > sequence ? "--batch" : "--seq",
+                                   fmt::format("{} x {} tokens are more than the {} that are counted one by one",
+                                               arguments.batch, sequence, k_most_tokens),
+                                   "give fewer tokens");
   const loopnest::Sizes sizes{.batch = arguments.batch, .sequence = sequence};
 
   report::LayersAnswer answer;

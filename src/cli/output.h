@@ -1,12 +1,12 @@
-// Where results go. Every write is checked: a result that did not arrive is an error, never an exit code 0. Nothing that
-// is not printable leaves here: it is escaped (core/printable.h), so that names from files move no terminal and break no
-// document. A character must not be split between two writes.
+// Where results go. Every write is checked: a result that did not arrive is an error, never an exit code 0. Nothing
+// that is not printable leaves here: it is escaped (core/printable.h), so that names from files move no terminal and
+// break no document. A character must not be split between two writes.
 //
 // A file is written beside its name and takes the name when it is whole: at any moment, however the program ends, the
 // name holds the old file or the new one.
 //
-//   links followed -> a nameless file in the target's folder -> its bytes -> fsync -> linked as NAME.tmp.PROCESS ->
-//   renamed
+//   links followed -> a nameless file in the target's folder -> its bytes -> fsync -> linked as NAME.tmp.PROCESS
+//   -> renamed
 //
 // A file whose name ends in .gz is compressed.
 //

@@ -29,8 +29,8 @@ void print_stats(double loading_s, double running_s, const predict::Prediction& 
   getrusage(RUSAGE_SELF, &usage);
   constexpr double k_unit = 1024.0;  // ru_maxrss is in KiB
   const auto time = [](double s) { return core::format(core::Seconds::from_base(s)); };
-  remark(fmt::format("cairn: read and planned in {}, predicted in {}, {} events, {} of memory", time(loading_s), time(running_s),
-                     prediction.event ? prediction.event->events : 0,
+  remark(fmt::format("cairn: read and planned in {}, predicted in {}, {} events, {} of memory", time(loading_s),
+                     time(running_s), prediction.event ? prediction.event->events : 0,
                      core::format(core::Bytes::from_base(k_unit * static_cast<double>(usage.ru_maxrss)))));
 }
 
@@ -48,10 +48,10 @@ int run_one(const RunArguments& arguments, Context& context) {
   const Stopwatch running;
   ProgressLine progress(context.common);
   const bool as_text = !arguments.result.json && !arguments.result.csv;
-  const experiment::Result result =
-      job.run(arguments.engine, !arguments.trace.empty(),
-              [&](std::size_t done, std::size_t of) { progress.show("simulated", done, of); },
-              as_text ? experiment::Advice::effects : experiment::Advice::changes);
+  const experiment::Result result = job.run(
+      arguments.engine, !arguments.trace.empty(),
+      [&](std::size_t done, std::size_t of) { progress.show("simulated", done, of); },
+      as_text ? experiment::Advice::effects : experiment::Advice::changes);
   progress.clear();
   const double running_s = running.seconds();
 

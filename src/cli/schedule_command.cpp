@@ -157,7 +157,8 @@ void add_bound(const ScheduleArguments& arguments, report::ScheduleAnswer& answe
 }
 
 // A time of a file, wrong at its place there.
-Fraction read_time(const experiment::LoadedFill& fill, const std::string& key_path, const std::string& text, Times& times) {
+Fraction read_time(const experiment::LoadedFill& fill, const std::string& key_path, const std::string& text,
+                   Times& times) {
   try {
     return times.read(text, "--fill");
   } catch (const core::ConfigurationError& error) {
@@ -222,7 +223,8 @@ int command(const ScheduleArguments& arguments, Context& context) {
     const std::vector<report::ScheduleAnswer> answers =
         arguments.experiment.empty() ? compared(arguments) : compared(arguments, context);
     output.write(in_form(
-        arguments.result, [&] { return report::json(answers, context.tool); }, [&] { return report::text(answers, style); }));
+        arguments.result, [&] { return report::json(answers, context.tool); },
+        [&] { return report::text(answers, style); }));
   } else if (arguments.kind == swarm::k_kind) {
     write(output, swarm_answer(arguments), arguments, context);
   } else {

@@ -44,7 +44,8 @@ constexpr std::array k_schemas{
            [] { return schema_of<cost::Calibration>("calibration"); }},
     Schema{"network", "one network by its kind and sizes", [] { return schema_of<topology::NetworkFile>("network"); }},
     Schema{"graph", "a network link by link", [] { return schema_of<topology::GraphFile>("graph"); }},
-    Schema{"schedule", "a pipeline schedule of your own", [] { return schema_of<experiment::ScheduleFile>("schedule"); }},
+    Schema{"schedule", "a pipeline schedule of your own",
+           [] { return schema_of<experiment::ScheduleFile>("schedule"); }},
     Schema{"fill", "work for the bubbles of a schedule", [] { return schema_of<experiment::FillFile>("fill"); }},
     Schema{"prices", "what switches and cables cost", [] { return schema_of<topology::PriceList>("prices"); }},
     Schema{"cairn.run/1", "the result of cairn run", [] { return report::run_schema(); }},
@@ -56,13 +57,16 @@ constexpr std::array k_schemas{
     Schema{"cairn.schedule/1", "the result of cairn schedule", [] { return report::schedule_schema(); }},
     Schema{"cairn.schedule-comparison/1", "the result of cairn schedule --compare",
            [] { return report::schedule_comparison_schema(); }},
-    Schema{"cairn.schedule-kinds/1", "the result of cairn schedule --list", [] { return report::schedule_kinds_schema(); }},
+    Schema{"cairn.schedule-kinds/1", "the result of cairn schedule --list",
+           [] { return report::schedule_kinds_schema(); }},
     Schema{"cairn.model/1", "the result of cairn config model", [] { return report::model_schema(); }},
     Schema{"cairn.config/1", "the result of cairn config show --origin", [] { return report::config_schema(); }},
     Schema{"cairn.config-list/1", "the result of cairn config list", [] { return report::config_list_schema(); }},
     Schema{"cairn.validate/1", "the result of cairn validate", [] { return report::validate_schema(); }},
     Schema{"cairn.measurement/1", "what cairn-probe measured", [] { return measure::probe_document_schema(); }},
-    Schema{"cairn.error/1", "what stood in the way of a result: a line of cairn run --batch, or of any command with --json", [] { return report::error_schema(); }},
+    Schema{"cairn.error/1",
+           "what stood in the way of a result: a line of cairn run --batch, or of any command with --json",
+           [] { return report::error_schema(); }},
 };
 
 }  // namespace

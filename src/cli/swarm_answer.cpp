@@ -105,8 +105,7 @@ class Ticks {
 
 // What swarm and the other kinds take.
 constexpr std::array k_of_every_kind{"stages", "micro-batches", "forward", "input-grad", "weight-grad",
-                                     "p2p",    "svg",           "json",    "csv",
-                                     "output"};
+                                     "p2p",    "svg",           "json",    "csv",        "output"};
 
 bool among(const auto& options, const std::string& name) {
   return std::find(options.begin(), options.end(), name) != options.end();

@@ -1,6 +1,6 @@
 // Laying one tree over another, and single values over a tree.
-#include <charconv>
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <utility>
 

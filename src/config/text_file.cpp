@@ -13,7 +13,6 @@
 
 namespace cairn::config {
 
-
 namespace {
 
 // Line and column, in characters, of what follows `before`.
@@ -21,7 +20,8 @@ Place after(std::string_view before, const std::shared_ptr<const std::string>& f
   const std::size_t line_start = before.find_last_of('\n') + 1;
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
   const auto line = std::count(before.begin(), before.end(), '\n');
-  const auto column = std::count_if(before.begin() + static_cast<std::ptrdiff_t>(line_start), before.end(), std::not_fn(continues));
+  const auto column =
+      std::count_if(before.begin() + static_cast<std::ptrdiff_t>(line_start), before.end(), std::not_fn(continues));
   return Place{.file = file, .line = static_cast<int>(line) + 1, .column = static_cast<int>(column) + 1};
 }
 

@@ -15,5 +15,4 @@ namespace cairn::config {
 std::optional<std::string> read_text_file(const std::filesystem::path& file, const Place& naming,
                                           core::Diagnostics& diagnostics);
 
-
 }  // namespace cairn::config

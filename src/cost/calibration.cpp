@@ -63,7 +63,9 @@ const Fabric* Fabrics::find(std::string_view name) const {
   return found == all.end() ? nullptr : &found->second;
 }
 
-Fabrics load_fabrics(const config::Loader& loader) { return load<Fabrics>(loader, config::make_scalar(std::string(k_fabrics_file), {})); }
+Fabrics load_fabrics(const config::Loader& loader) {
+  return load<Fabrics>(loader, config::make_scalar(std::string(k_fabrics_file), {}));
+}
 
 Calibration load_calibration(const config::Loader& loader, std::string_view name) {
   return load_calibration(loader, config::make_scalar(std::string(name), {}));

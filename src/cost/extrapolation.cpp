@@ -78,8 +78,9 @@ std::vector<std::string> Extrapolation::sentences() const {
     const std::string what = worst.dimension == k_bytes   ? "of " + size(worst.x)
                              : worst.dimension == k_ranks ? fmt::format("over {} ranks", size(worst.x))
                                                           : fmt::format("with {} = {}", worst.dimension, size(worst.x));
-    result.push_back(fmt::format("{} {}: measured from {} to {} only; {:.3g} times beyond, the fitted law is taken to go on", family,
-                                 what, size(worst.range.least), size(worst.range.largest), worst.factor));
+    result.push_back(
+        fmt::format("{} {}: measured from {} to {} only; {:.3g} times beyond, the fitted law is taken to go on", family,
+                    what, size(worst.range.least), size(worst.range.largest), worst.factor));
   }
   return result;
 }

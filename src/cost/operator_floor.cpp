@@ -68,8 +68,9 @@ std::optional<loopnest::Projection> blocks_apart(const loopnest::Projection& ind
   return apart;
 }
 
-// The loop nest of the shard's box: its extents, from 0. Guards and choices by data keep to whole domains. What is walked
-// in blocks, and shares no element with anything else that is read or written, is an array with an index per loop.
+// The loop nest of the shard's box: its extents, from 0. Guards and choices by data keep to whole domains. What is
+// walked in blocks, and shares no element with anything else that is read or written, is an array with an index per
+// loop.
 std::optional<pebble::Contraction> contraction(const ir::Shard& shard, const std::function<bool(ir::TensorId)>& free) {
   pebble::Contraction part;
   part.name = shard.op->name;

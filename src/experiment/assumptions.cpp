@@ -82,12 +82,12 @@ std::vector<Alternative> alternatives(const Resolved& r, const predict::CostPric
   }
   if (pricer.assumes_links())
     for (const double share : {0.8, 1.0})
-      all.push_back({fmt::format("unmeasured links give {:.0f} % of their bandwidth", 100.0 * share),
-                     [share](Resolved& other) {
-                       cost::TransferLaws& laws = other.calibration.transfers;
-                       if (!laws.fabric.fitted) laws.fabric.efficiency = share;
-                       laws.domain.assumed_efficiency = share;
-                     }});
+      all.push_back(
+          {fmt::format("unmeasured links give {:.0f} % of their bandwidth", 100.0 * share), [share](Resolved& other) {
+             cost::TransferLaws& laws = other.calibration.transfers;
+             if (!laws.fabric.fitted) laws.fabric.efficiency = share;
+             laws.domain.assumed_efficiency = share;
+           }});
   if (const auto kernel = other_attention(r))
     all.push_back({fmt::format("training.kernels.attention={}", hardware::name(*kernel)),
                    [kernel](Resolved& other) { other.experiment.training.kernels.attention = kernel; }});

@@ -52,8 +52,7 @@ void describe(Fields& fields, KernelChoice& kernels) {
                 {.doc = "attention kernel; default: the framework's"});
   fields.choice("norm", kernels.norm, {{"fused", NormKernel::fused}, {"unfused", NormKernel::unfused}},
                 {.doc = "normalisation kernel; default: the framework's"});
-  fields.choice("pointwise", kernels.pointwise,
-                {{"fused", PointwiseKernel::fused}, {"eager", PointwiseKernel::eager}},
+  fields.choice("pointwise", kernels.pointwise, {{"fused", PointwiseKernel::fused}, {"eager", PointwiseKernel::eager}},
                 {.doc = "kernels of bias, activation, dropout, residual and rotation; default: the framework's"});
   fields.choice(
       "loss", kernels.loss,
@@ -63,12 +62,9 @@ void describe(Fields& fields, KernelChoice& kernels) {
 }
 
 const config::Choices<Optimizer>& optimizers() {
-  static const config::Choices<Optimizer> choices{{"adam", Optimizer::adam},
-                                                  {"adamw", Optimizer::adamw},
-                                                  {"sgd", Optimizer::sgd},
-                                                  {"adafactor", Optimizer::adafactor},
-                                                  {"adam8bit", Optimizer::adam8bit},
-                                                  {"sgd8bit", Optimizer::sgd8bit}};
+  static const config::Choices<Optimizer> choices{
+      {"adam", Optimizer::adam},           {"adamw", Optimizer::adamw},       {"sgd", Optimizer::sgd},
+      {"adafactor", Optimizer::adafactor}, {"adam8bit", Optimizer::adam8bit}, {"sgd8bit", Optimizer::sgd8bit}};
   return choices;
 }
 void describe(Fields& fields, OptimizerChoice& optimizer) {
@@ -93,30 +89,32 @@ void describe(Fields& fields, Training& training) {
   fields.value("tokens", training.tokens,
                {.doc = "tokens of the whole training, as in 15e12 or '15 T tokens': the answer then says its days, "
                        "accelerator hours and price"});
-  fields.node("precision", training.precision,
-              {.doc = "recipe of configs/precision, or {recipe, overriding keys}, see `cairn schema precision`; default bf16"});
+  fields.node(
+      "precision", training.precision,
+      {.doc = "recipe of configs/precision, or {recipe, overriding keys}, see `cairn schema precision`; default bf16"});
   fields.value(
       "optimizer", training.optimizer,
       {.doc =
            "adam, adamw (adam's state and bytes: the fused kernel decays the parameter that it holds), sgd, adafactor, "
            "adam8bit, sgd8bit, or {kind, block}"});
   fields.node("framework", training.framework,
-              {.doc = "profile of configs/frameworks, with a release as in megatron@2024, {file: ..., overriding keys}, or the whole block; "
+              {.doc = "profile of configs/frameworks, with a release as in megatron@2024, {file: ..., overriding "
+                      "keys}, or the whole block; "
                       "default megatron"});
   fields.object("kernels", training.kernels, {.doc = "kernels that differ from the framework's"});
 }
 
 void describe(Value& value, Stages& stages) {
   const std::size_t by_counts_or_rule = stages.layers.empty() ? 0 : 2;
-  value.one_of(stages.layout.empty() ? by_counts_or_rule : 1,
-               {{Form::word,
-                 [&](Value& v) {
-                   v.choice(stages.rule, {{"even", StageRule::even},
-                                          {"balanced", StageRule::balanced},
-                                          {"by-weight", StageRule::by_weight}});
-                 }},
-                {Form::notation, [&](Value& v) { v.notation(stages.layout, k_stage_layout); }},
-                {Form::list, [&](Value& v) { v.counts(stages.layers, {.minimum = 0}); }}});
+  value.one_of(
+      stages.layout.empty() ? by_counts_or_rule : 1,
+      {{Form::word,
+        [&](Value& v) {
+          v.choice(stages.rule,
+                   {{"even", StageRule::even}, {"balanced", StageRule::balanced}, {"by-weight", StageRule::by_weight}});
+        }},
+       {Form::notation, [&](Value& v) { v.notation(stages.layout, k_stage_layout); }},
+       {Form::list, [&](Value& v) { v.counts(stages.layers, {.minimum = 0}); }}});
 }
 
 void describe(Fields& fields, OffloadChoice& offload) {
@@ -143,9 +141,9 @@ void describe(Fields& fields, OffloadChoice& offload) {
 }
 
 void describe(Fields& fields, Zero& zero) {
-  fields.count("stage", zero.stage,
-               {.doc = "kept in shards: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too",
-                .maximum = 3});
+  fields.count(
+      "stage", zero.stage,
+      {.doc = "kept in shards: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too", .maximum = 3});
   fields.count("shard", zero.shard, {.doc = "ranks that split a copy among them; default: dp", .minimum = 1});
   fields.count("replicate", zero.replicate, {.doc = "copies; shard x replicate = dp", .minimum = 1});
   fields.count("prefetch", zero.prefetch,
@@ -168,16 +166,23 @@ const config::Choices<RecomputeKind>& recompute_kinds() {
 }
 void describe(Fields& fields, Recompute& recompute) {
   fields.choice("kind", recompute.kind, recompute_kinds(), {.doc = "what runs again in backward"});
-  fields.texts("operators", recompute.operators, {.doc = "operators that run again, by name or region; in place of kind"});
-  fields.texts("layers", recompute.layers, {.doc = "layers that recompute, counted from 0, as in [0..39, 60]; default: all"});
-  fields.choice("method", recompute.method, {{"uniform", RecomputeMethod::uniform}, {"block", RecomputeMethod::block}},
-                {.doc = "uniform: groups of `count` layers of which only the input is kept; block: the first `count` layers of "
-                        "every virtual stage"});
+  fields.texts("operators", recompute.operators,
+               {.doc = "operators that run again, by name or region; in place of kind"});
+  fields.texts("layers", recompute.layers,
+               {.doc = "layers that recompute, counted from 0, as in [0..39, 60]; default: all"});
+  fields.choice(
+      "method", recompute.method, {{"uniform", RecomputeMethod::uniform}, {"block", RecomputeMethod::block}},
+      {.doc = "uniform: groups of `count` layers of which only the input is kept; block: the first `count` layers of "
+              "every virtual stage"});
   fields.count("count", recompute.count, {.doc = "layers of a group or block", .minimum = 1, .maximum = 1 << 16});
   fields.flag("share_saved_inputs", recompute.share_saved_inputs,
               {.doc = "tensor-parallel ranks each keep a share of a layer's input; default: the framework's"});
-  fields.check("kind", [&] { return recompute.kind == RecomputeKind::none || !recompute.operators; }, "beside operators", "leave one of them out");
-  fields.check("count", [&] { return recompute.method || !recompute.count; }, "without a method", "say method: uniform or block");
+  fields.check(
+      "kind", [&] { return recompute.kind == RecomputeKind::none || !recompute.operators; }, "beside operators",
+      "leave one of them out");
+  fields.check(
+      "count", [&] { return recompute.method || !recompute.count; }, "without a method",
+      "say method: uniform or block");
 }
 void describe(Value& value, Recompute& recompute) {
   value.shorthand(Form::word, recompute, [&](Value& v) { v.choice(recompute.kind, recompute_kinds()); });
@@ -187,13 +192,15 @@ void describe(Fields& fields, ScheduleChoice& schedule) {
   constexpr std::int64_t k_most = 1 << 16;
   fields.text("kind", schedule.kind,
               {.doc = "any of `cairn schedule --list`, with the options that it lists", .required = true});
-  fields.count("chunks", schedule.chunks,
-               {.doc = "virtual stages per device, where the kind leaves them to choose", .minimum = 1, .maximum = k_most});
+  fields.count(
+      "chunks", schedule.chunks,
+      {.doc = "virtual stages per device, where the kind leaves them to choose", .minimum = 1, .maximum = k_most});
   fields.count("waves", schedule.waves,
                {.doc = "times a micro-batch sweeps down and up over the devices", .minimum = 1, .maximum = k_most});
   fields.count("pipelines", schedule.pipelines,
                {.doc = "pipelines in both directions together", .minimum = 2, .maximum = k_most});
-  fields.count("group", schedule.group, {.doc = "micro-batches that are taken together", .minimum = 1, .maximum = k_most});
+  fields.count("group", schedule.group,
+               {.doc = "micro-batches that are taken together", .minimum = 1, .maximum = k_most});
   fields.count("memory_limit", schedule.memory_limit,
                {.doc = "micro-batches whose activations a device holds at most", .minimum = 1, .maximum = k_most});
   fields.choice("weight_grads", schedule.weight_gradients,
@@ -232,14 +239,18 @@ void describe(Value& value, DataOverlap& overlap) {
                    {Form::map, [&](Value& v) { v.object(overlap); }}});
 }
 void describe(Fields& fields, TensorOverlap& overlap) {
-  fields.flag("beside", overlap.beside, {.doc = "input-gradient transfers beside the weight gradient; default: the framework's"});
-  fields.choice("kind", overlap.kind,
-                {{"chunked", TensorOverlapKind::chunked}, {"t3", TensorOverlapKind::t3}, {"iso", TensorOverlapKind::iso}},
-                {.doc = "chunked: products and their transfers in pieces; t3: results reduced as the kernel makes them; iso: two "
-                        "halves of the sequence take turns"});
-  fields.count("chunks", overlap.chunks, {.doc = "chunked: pieces of each product; default 4", .minimum = 2, .maximum = 1 << 10});
-  fields.check("chunks", [&] { return !overlap.chunks || overlap.kind == TensorOverlapKind::chunked; }, "without kind: chunked",
-               "say kind: chunked");
+  fields.flag("beside", overlap.beside,
+              {.doc = "input-gradient transfers beside the weight gradient; default: the framework's"});
+  fields.choice(
+      "kind", overlap.kind,
+      {{"chunked", TensorOverlapKind::chunked}, {"t3", TensorOverlapKind::t3}, {"iso", TensorOverlapKind::iso}},
+      {.doc = "chunked: products and their transfers in pieces; t3: results reduced as the kernel makes them; iso: two "
+              "halves of the sequence take turns"});
+  fields.count("chunks", overlap.chunks,
+               {.doc = "chunked: pieces of each product; default 4", .minimum = 2, .maximum = 1 << 10});
+  fields.check(
+      "chunks", [&] { return !overlap.chunks || overlap.kind == TensorOverlapKind::chunked; }, "without kind: chunked",
+      "say kind: chunked");
 }
 void describe(Value& value, TensorOverlap& overlap) {
   value.one_of(1, {{Form::flag,
@@ -294,20 +305,24 @@ void describe(Fields& fields, StrategyChoice& strategy) {
   fields.count("micro_batch", strategy.micro_batch,
                {.doc = "sequences per micro-batch", .minimum = 1, .maximum = k_most});
   fields.count("micro_batches", strategy.micro_batches,
-               {.doc = "of a step on one data-parallel rank; follows from global_batch, dp and micro_batch, and must agree with them", .minimum = 1});
+               {.doc = "of a step on one data-parallel rank; follows from global_batch, dp and micro_batch, and must "
+                       "agree with them",
+                .minimum = 1});
   fields.flag("sequence_parallel", strategy.sequence_parallel,
               {.doc = "norms and residuals split along the sequence over tp"});
   fields.flag("vocab_parallel", strategy.vocab_parallel, {.doc = "embedding and head split over tp; default: tp > 1"});
   fields.value(
       "stages", strategy.stages,
-      {.doc = "even, balanced, by-weight, or what every virtual stage holds, in the order in which a micro-batch "
-              "passes them: its layers as a list, [0, 1, ..., 1, 0], or Megatron-LM's layout, E|(t|)*126L (E embedding, "
-              "t layer, m module for a further token, L head, | next stage, *n repeats); the first and the last hold "
-              "embedding and head besides, and any may have no layer; default: the framework's"});
+      {.doc =
+           "even, balanced, by-weight, or what every virtual stage holds, in the order in which a micro-batch "
+           "passes them: its layers as a list, [0, 1, ..., 1, 0], or Megatron-LM's layout, E|(t|)*126L (E embedding, "
+           "t layer, m module for a further token, L head, | next stage, *n repeats); the first and the last hold "
+           "embedding and head besides, and any may have no layer; default: the framework's"});
   fields.value(
       "zero", strategy.zero,
       {.doc = "what is kept in shards over dp: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too"});
-  fields.value("recompute", strategy.recompute, {.doc = "none, attention (selective), per-op, full, or {kind | operators, layers, method, count}"});
+  fields.value("recompute", strategy.recompute,
+               {.doc = "none, attention (selective), per-op, full, or {kind | operators, layers, method, count}"});
   fields.value("schedule", strategy.schedule, {.doc = "pipeline schedule, or {kind, chunks}"});
   fields.object("overlap", strategy.overlap,
                 {.doc = "communication beside computation; keys left out come from the framework"});
@@ -344,7 +359,8 @@ void describe(Value& value, Jitter& jitter) {
                    {Form::map, [&](Value& v) { v.object(jitter); }}});
 }
 void describe(Fields& fields, Simulation& simulation) {
-  fields.flag("contention", simulation.contention, {.doc = "transfers that overlap share links; otherwise each has its links to itself"});
+  fields.flag("contention", simulation.contention,
+              {.doc = "transfers that overlap share links; otherwise each has its links to itself"});
   fields.flag("interference", simulation.interference,
               {.doc = "kernels and transfers that overlap share multiprocessors and memory; otherwise they do not slow "
                       "each other down"});
@@ -363,8 +379,9 @@ void describe(Fields& fields, Experiment& experiment) {
               {.doc = "a name, {file: ..., overriding keys}, or the whole block", .required = true});
   fields.object("training", experiment.training, {.doc = "what one step is", .required = true});
   fields.object("strategy", experiment.strategy, {.doc = "how it is laid out"});
-  fields.node("calibration", experiment.calibration,
-              {.doc = "of configs/calibration, {file: ..., overriding keys}, or the whole block; default: the accelerator's"});
+  fields.node(
+      "calibration", experiment.calibration,
+      {.doc = "of configs/calibration, {file: ..., overriding keys}, or the whole block; default: the accelerator's"});
   fields.object("simulation", experiment.simulation, {.doc = "event engine only"});
 }
 
@@ -420,9 +437,11 @@ LoadedExperiment load(const config::Loader& loader, const std::string& name,
   return load_file(loader, file, overrides);
 }
 
-LoadedExperiment read(const config::Loader& loader, const config::Node& node, const std::vector<std::string>& overrides) {
+LoadedExperiment read(const config::Loader& loader, const config::Node& node,
+                      const std::vector<std::string>& overrides) {
   return noting_sources(
-      loader, [&](const config::Loader& noting, auto& diagnostics) { return noting.extended(node, k_kind, diagnostics); },
+      loader,
+      [&](const config::Loader& noting, auto& diagnostics) { return noting.extended(node, k_kind, diagnostics); },
       overrides);
 }
 

@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "assumptions.h"
 #include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
 #include "cairn/experiment/stage_costs.h"
 #include "cairn/pipeline/balanced_split.h"
 #include "cairn/plan/token_halves.h"
 #include "cairn/predict/machine_demands.h"
-#include "assumptions.h"
 #include "plan_parts.h"
 #include "remedies.h"
 #include "resolve.h"
@@ -30,7 +30,7 @@ std::string sentence(const core::Diagnostic& remark) {
 
 std::string_view category_name(std::size_t category) {
   constexpr std::array<std::string_view, program::k_categories> k_names{"parameters", "gradients", "optimizer",
-                                                                     "activations", "workspace"};
+                                                                        "activations", "workspace"};
   return k_names[category];
 }
 
@@ -105,7 +105,8 @@ class Job::Implementation {
   // Warnings of the experiment itself, then of the prices given so far.
   void find_extrapolations() {
     warnings_ = r_.warnings;
-    for (const cost::Extrapolation* each : {&pricing_->pricer.shards().extrapolation(), &pricing_->pricer.extrapolation()})
+    for (const cost::Extrapolation* each :
+         {&pricing_->pricer.shards().extrapolation(), &pricing_->pricer.extrapolation()})
       for (const std::string& sentence : each->sentences()) warnings_.push_back(sentence);
   }
 
@@ -226,7 +227,9 @@ class Job::Implementation {
             layer.name, whole->name));
   }
 
-  Picoseconds step_time(const program::Program& program) { return predict::step_time(program, pricing_->analytic, pricing_->pricer); }
+  Picoseconds step_time(const program::Program& program) {
+    return predict::step_time(program, pricing_->analytic, pricing_->pricer);
+  }
 
   // A pipeline that is never emptied: what another step's micro-batches add to a run.
   void warn_of_filling() {
@@ -444,9 +447,8 @@ class Job::Implementation {
         continue;  // a kernel that this model or its numbers cannot take
       }
     }
-    std::stable_sort(all.begin(), all.end(), [](const Effect& a, const Effect& b) {
-      return std::abs(a.change_s) > std::abs(b.change_s);
-    });
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Effect& a, const Effect& b) { return std::abs(a.change_s) > std::abs(b.change_s); });
     return all;
   }
 };

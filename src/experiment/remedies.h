@@ -9,8 +9,8 @@
 
 namespace cairn::experiment {
 
-// One change of the strategy; the degree of data parallelism and the number of micro-batches follow from it. Two changes
-// of one subject take each other's place; others can be made together.
+// One change of the strategy; the degree of data parallelism and the number of micro-batches follow from it. Two
+// changes of one subject take each other's place; others can be made together.
 struct Change {
   enum class Subject : std::uint8_t { tensor, pipeline, micro_batch, sequence, sharding, recompute };
   Subject subject = Subject::tensor;

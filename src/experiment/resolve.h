@@ -16,7 +16,7 @@ struct Resolved {
   hardware::FrameworkProfile framework;
   cost::Calibration calibration;  // on the accelerator as the cluster describes it
   std::string carried = {};       // how its figures differ from those of the calibration; empty: they do not
-  plan::Strategy strategy;                             // stage_layers empty while they wait for prices
+  plan::Strategy strategy;        // stage_layers empty while they wait for prices
   std::shared_ptr<const pipeline::Schedule> schedule;  // that the strategy's settings generate
   plan::ParameterTreatment treatment;
   std::int64_t global_batch = 0;

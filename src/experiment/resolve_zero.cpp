@@ -3,12 +3,10 @@
 //   zero-offload   optimizer on the host, updated by its cores after the backward pass (Ren et al. arXiv 2101.06840)
 //   zero-infinity  optimizer and parameters on drives; stage 3 (Rajbhandari et al. arXiv 2104.07857)
 //   patrickstar    optimizer and parameters on the host, as many units' parameters on the device as fit, gradients in
-//   the memory of
-//                  their parameters: 2 + 12 bytes per parameter (Fang et al. arXiv 2108.05818)
+//                  the memory of their parameters: 2 + 12 bytes per parameter (Fang et al. arXiv 2108.05818)
 //   interleaved    optimizer on the host, every k-th subgroup updated on the device (Maurya et al. arXiv 2410.21316)
-//   fuyou          optimizer on drives, updated unit by unit beside the backward pass; activations on the host (Liao et
-//   al. arXiv
-//                  2403.06504)
+//   fuyou          optimizer on drives, updated unit by unit beside the backward pass; activations on the host
+//                  (Liao et al. arXiv 2403.06504)
 //   superpipeline  parameters on the host, a window of units on the device (Abbasi et al. arXiv 2410.08791)
 #include <fmt/format.h>
 

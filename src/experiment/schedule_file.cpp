@@ -115,7 +115,8 @@ void describe(config::Fields& fields, ScheduleFile& file) {
   constexpr std::int64_t k_most = 1 << 20;
   fields.count("version", version, {.doc = "of the file format", .minimum = 1, .maximum = 1});
   fields.text("name", file.name, {.doc = "shown as the schedule's kind"});
-  fields.count("stages", file.stages, {.doc = "devices in the pipeline", .required = true, .minimum = 1, .maximum = k_most});
+  fields.count("stages", file.stages,
+               {.doc = "devices in the pipeline", .required = true, .minimum = 1, .maximum = k_most});
   fields.count("micro_batches", file.micro_batches,
                {.doc = "of an iteration", .required = true, .minimum = 1, .maximum = k_most});
   fields.list("placement", file.placement, {.doc = "virtual stages of every device"},

@@ -109,7 +109,8 @@ void describe(config::Fields& fields, Accelerator& accelerator) {
   fields.count("version", version, {.doc = "of the file format", .minimum = 1, .maximum = 1});
   fields.text("name", accelerator.name, {.doc = "shown in reports", .required = true});
   fields.object("peak", accelerator.peak, {.doc = "dense rates", .required = true});
-  fields.count("multiprocessors", accelerator.multiprocessors, {.doc = "how many: SMs, compute units", .required = true, .minimum = 1, .maximum = 1 << 20});
+  fields.count("multiprocessors", accelerator.multiprocessors,
+               {.doc = "how many: SMs, compute units", .required = true, .minimum = 1, .maximum = 1 << 20});
   fields.quantity("clock", accelerator.clock, {.doc = "boost clock", .required = true, .positive = true});
   fields.number("exponentials_per_clock", accelerator.exponentials_per_clock,
                 {.doc = "special-function results per clock and multiprocessor", .positive = true});

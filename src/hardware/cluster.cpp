@@ -152,12 +152,13 @@ void describe(config::Fields& fields, LevelSpec& level) {
   count("x", level.x, "hammingmesh: boards side by side");
   count("y", level.y, "hammingmesh: boards above one another");
   count("planes", level.planes, "equal copies of the network, over which traffic is spread evenly");
-  fields.choice("routing", level.routing,
-                {{"d-mod-k", Routing::d_mod_k},
-                 {"ecmp", Routing::ecmp},
-                 {"minimal", Routing::minimal},
-                 {"valiant", Routing::valiant}},
-                {.doc = "fat-tree, rail-optimized: d-mod-k (default) or ecmp; dragonfly: minimal (default) or valiant"});
+  fields.choice(
+      "routing", level.routing,
+      {{"d-mod-k", Routing::d_mod_k},
+       {"ecmp", Routing::ecmp},
+       {"minimal", Routing::minimal},
+       {"valiant", Routing::valiant}},
+      {.doc = "fat-tree, rail-optimized: d-mod-k (default) or ecmp; dragonfly: minimal (default) or valiant"});
   fields.check(
       "routing",
       [&] {
@@ -194,11 +195,13 @@ void describe(config::Fields& fields, Host& host) {
 }
 
 void describe(config::Fields& fields, Price& price) {
-  fields.quantity("accelerator_hour", price.accelerator_hour, {.doc = "one accelerator for one hour; default: the accelerator's own price"});
+  fields.quantity("accelerator_hour", price.accelerator_hour,
+                  {.doc = "one accelerator for one hour; default: the accelerator's own price"});
 }
 
 void describe(config::Fields& fields, Power& power) {
-  fields.quantity("accelerator", power.accelerator, {.doc = "that one draws; default: the accelerator's own limit", .positive = true});
+  fields.quantity("accelerator", power.accelerator,
+                  {.doc = "that one draws; default: the accelerator's own limit", .positive = true});
   fields.quantity("node_overhead", power.node_overhead, {.doc = "of a node beside its accelerators"});
   fields.number("pue", power.pue, {.doc = "total over computing power of the site", .minimum = 1.0});
 }

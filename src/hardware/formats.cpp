@@ -8,8 +8,9 @@ const config::Choices<numerics::Format>& format_choices() {
   using numerics::Format;
   static const config::Choices<Format> choices = [] {
     config::Choices<Format> all;
-    for (const Format format : {Format::fp64, Format::fp32, Format::tf32, Format::bf16, Format::fp16, Format::fp8_e4m3,
-                                Format::fp8_e5m2, Format::fp8_block, Format::fp8_block_2d, Format::mxfp8, Format::nvfp4, Format::int8}) {
+    for (const Format format :
+         {Format::fp64, Format::fp32, Format::tf32, Format::bf16, Format::fp16, Format::fp8_e4m3, Format::fp8_e5m2,
+          Format::fp8_block, Format::fp8_block_2d, Format::mxfp8, Format::nvfp4, Format::int8}) {
       all.emplace_back(numerics::name(format), format);
     }
     return all;

@@ -62,7 +62,8 @@ PrecisionRecipe FrameworkProfile::adjust(PrecisionRecipe recipe) const {
 }
 
 void describe(config::Fields& fields, Kernels& kernels) {
-  fields.choice("attention", kernels.attention, k_attention_kernels, {.doc = "attention kernel of experiments that name none"});
+  fields.choice("attention", kernels.attention, k_attention_kernels,
+                {.doc = "attention kernel of experiments that name none"});
   fields.choice("norm", kernels.norm, k_norm_kernels, {.doc = "likewise, of normalisations"});
   fields.choice("pointwise", kernels.pointwise, k_pointwise_kernels,
                 {.doc = "bias, activation, dropout, residual and rotation fused by hand, or a kernel each"});
@@ -175,8 +176,10 @@ void describe(config::Fields& fields, Allocator& allocator) {
 }
 
 void describe(config::Fields& fields, Capabilities& capabilities) {
-  fields.flag("sequence_parallel", capabilities.sequence_parallel, {.doc = "whether it shares norms along the sequence"});
-  fields.flag("selective_recompute", capabilities.selective_recompute, {.doc = "whether it recomputes attention alone"});
+  fields.flag("sequence_parallel", capabilities.sequence_parallel,
+              {.doc = "whether it shares norms along the sequence"});
+  fields.flag("selective_recompute", capabilities.selective_recompute,
+              {.doc = "whether it recomputes attention alone"});
   fields.count("zero", capabilities.zero, {.doc = "highest ZeRO stage", .maximum = 3});
   fields.flag("interleaved", capabilities.interleaved, {.doc = "whether it runs interleaved schedules"});
 }
@@ -184,7 +187,8 @@ void describe(config::Fields& fields, Capabilities& capabilities) {
 void describe(config::Fields& fields, FittedNumbers& fitted) {
   fields.quantity("host_per_kernel", fitted.host_per_kernel,
                   {.doc = "host time to issue one kernel", .required = true});
-  fields.quantity("host_per_micro_batch", fitted.host_per_micro_batch, {.doc = "host time of each micro-batch", .required = true});
+  fields.quantity("host_per_micro_batch", fitted.host_per_micro_batch,
+                  {.doc = "host time of each micro-batch", .required = true});
   fields.quantity("host_per_step", fitted.host_per_step, {.doc = "host time of each step", .required = true});
   fields.count(
       "launches_per_peer", fitted.launches_per_peer,

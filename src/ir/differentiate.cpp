@@ -1,5 +1,5 @@
-// Reverse-mode differentiation of one layer. Operators are visited in reverse; by the time an operator is visited, every consumer of
-// its outputs has contributed to their gradients.
+// Reverse-mode differentiation of one layer. Operators are visited in reverse; by the time an operator is visited,
+// every consumer of its outputs has contributed to their gradients.
 #include <algorithm>
 #include <array>
 
@@ -111,8 +111,7 @@ class Differentiator {
 
   void append_input_gradient(Operator derived, const Operator& op, OperatorId id, const Access& wanted) {
     const TensorId target = contribution(op, id, wanted.tensor);
-    derived.accesses.push_back(
-        Access{.tensor = target, .projection = wanted.projection, .mode = Mode::accumulate});
+    derived.accesses.push_back(Access{.tensor = target, .projection = wanted.projection, .mode = Mode::accumulate});
     graph_.add_operator(std::move(derived));
   }
 
@@ -128,7 +127,8 @@ class Differentiator {
   void append_weight_gradient(Operator derived, const Access& wanted) {
     const TensorId accumulator = parameter_gradient(wanted.tensor);
     if (options_.fused_accumulation) {
-      derived.accesses.push_back(Access{.tensor = accumulator, .projection = wanted.projection, .mode = Mode::accumulate});
+      derived.accesses.push_back(
+          Access{.tensor = accumulator, .projection = wanted.projection, .mode = Mode::accumulate});
       graph_.add_operator(std::move(derived));
       return;
     }
@@ -160,7 +160,8 @@ class Differentiator {
     moved.fill(-1);
     for (std::size_t dim = 0; dim < op.domain.dims().size(); ++dim)
       if (uses(summed.projection, static_cast<DimId>(dim)))
-        moved[dim] = derived.domain.add(op.domain.dims()[dim].name, op.domain.dims()[dim].extent, op.domain.dims()[dim].selected);
+        moved[dim] = derived.domain.add(op.domain.dims()[dim].name, op.domain.dims()[dim].extent,
+                                        op.domain.dims()[dim].selected);
     derived.accesses.push_back(Access{.tensor = summed.tensor, .projection = renumber(summed.projection, moved)});
     derived.accesses.push_back(Access{.tensor = parameter_gradient(addend.tensor),
                                       .projection = renumber(addend.projection, moved),
@@ -182,11 +183,12 @@ class Differentiator {
     }
     for (const Access& access : op.accesses)
       if (wants_parameter_gradient(access))
-        reduce_addend(op, id, access, first_input_gradient.tensor != k_no_tensor ? first_input_gradient : output_gradients.front());
+        reduce_addend(op, id, access,
+                      first_input_gradient.tensor != k_no_tensor ? first_input_gradient : output_gradients.front());
   }
 
-  void append_fused(const Operator& op, OperatorId id, const boost::container::small_vector<Access, 2>& output_gradients,
-                    Access& first_input_gradient) {
+  void append_fused(const Operator& op, OperatorId id,
+                    const boost::container::small_vector<Access, 2>& output_gradients, Access& first_input_gradient) {
     Operator derived = derivative(op, id, ".backward");
     derived.flops_per_point = op.backward_flops_per_point;
     for (const Access& gradient : output_gradients) derived.accesses.push_back(gradient);
@@ -205,9 +207,10 @@ class Differentiator {
         done.push_back(access.tensor);
         if (op.fills_gradient) fill(target, op.name);
       }
-      derived.accesses.push_back(Access{.tensor = target,
-                                        .projection = access.projection,
-                                        .mode = reduces(op.domain, access.projection) ? Mode::accumulate : Mode::write});
+      derived.accesses.push_back(
+          Access{.tensor = target,
+                 .projection = access.projection,
+                 .mode = reduces(op.domain, access.projection) ? Mode::accumulate : Mode::write});
       if (first_input_gradient.tensor == k_no_tensor) first_input_gradient = read_only(derived.accesses.back());
     }
     if (!done.empty()) graph_.add_operator(std::move(derived));
@@ -230,8 +233,8 @@ class Differentiator {
     append_backward_reads(derived, op, /*parameters=*/false);
     for (const Access& access : op.accesses)
       if (wants_parameter_gradient(access))
-        derived.accesses.push_back(
-            Access{.tensor = parameter_gradient(access.tensor), .projection = access.projection, .mode = Mode::accumulate});
+        derived.accesses.push_back(Access{
+            .tensor = parameter_gradient(access.tensor), .projection = access.projection, .mode = Mode::accumulate});
     graph_.add_operator(std::move(derived));
   }
 
@@ -310,7 +313,8 @@ class Differentiator {
   bool awaited(TensorId gradient, OperatorId id) const {
     for (std::size_t tensor = 0; tensor < contributions_.size(); ++tensor) {
       const auto& parts = contributions_[tensor];
-      if (graph_.producer(static_cast<TensorId>(tensor)) < id && std::find(parts.begin(), parts.end(), gradient) != parts.end())
+      if (graph_.producer(static_cast<TensorId>(tensor)) < id &&
+          std::find(parts.begin(), parts.end(), gradient) != parts.end())
         return true;
     }
     return false;

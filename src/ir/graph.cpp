@@ -38,7 +38,8 @@ OperatorId Graph::add_operator(Operator op) {
   for (const Access& access : op.accesses) {
     CAIRN_ASSERT(access.tensor >= 0 && static_cast<std::size_t>(access.tensor) < tensors_.size());
     CAIRN_ASSERT(access.projection.size() == tensor(access.tensor).dims.size());
-    if (access.mode != Mode::read && producer(access.tensor) < 0) producers_[static_cast<std::size_t>(access.tensor)] = id;
+    if (access.mode != Mode::read && producer(access.tensor) < 0)
+      producers_[static_cast<std::size_t>(access.tensor)] = id;
   }
   if (op.phase == Phase::forward) {
     CAIRN_ASSERT(!differentiated_);
@@ -104,7 +105,8 @@ std::vector<OperatorId> topological_order(const Graph& graph) {
   for (std::size_t consumer = 0; consumer < graph.operators().size(); ++consumer)
     for (const Access& access : graph.operators()[consumer].accesses) {
       const OperatorId producer = graph.producer(access.tensor);
-      if (access.mode == Mode::read && producer >= 0) boost::add_edge(static_cast<std::size_t>(producer), consumer, dependencies);
+      if (access.mode == Mode::read && producer >= 0)
+        boost::add_edge(static_cast<std::size_t>(producer), consumer, dependencies);
     }
   std::vector<OperatorId> order;
   order.reserve(graph.operators().size());

@@ -25,8 +25,8 @@ double flops_full(const Shard& shard) { return flops_under(shard, shard.op->full
 double bytes(const Shard& shard, const Access& access) {
   const Tensor& tensor = shard.graph->tensor(access.tensor);
   // A parameter's gradient accumulates over micro-batches, so it is read as well as written.
-  const bool read_modify_write = access.mode == Mode::accumulate && tensor.role == Role::gradient && tensor.of != k_no_tensor &&
-                                 shard.graph->tensor(tensor.of).role == Role::parameter;
+  const bool read_modify_write = access.mode == Mode::accumulate && tensor.role == Role::gradient &&
+                                 tensor.of != k_no_tensor && shard.graph->tensor(tensor.of).role == Role::parameter;
   const double elements = static_cast<double>(shard.op->domain.footprint(access.projection, shard.box));
   return elements * numerics::bytes_per_element(tensor.format) * (read_modify_write ? 2.0 : 1.0) / shard.parts;
 }

@@ -99,8 +99,10 @@ std::int64_t count_polygon(const Polytope& polytope) {
   for (const Line& upper : above) {
     for (const Line& lower : below) {
       const Difference room = difference(upper, {-lower.slope, -lower.intercept, lower.divisor});
-      if (room.slope != 0) clip(range, room.slope, room.intercept);
-      else if (room.intercept < 0) return 0;
+      if (room.slope != 0)
+        clip(range, room.slope, room.intercept);
+      else if (room.intercept < 0)
+        return 0;
     }
   }
   if (range.extent() <= 0) return 0;

@@ -6,7 +6,8 @@
 // So the ratio alone says all_reduce over three ranks and more, and nothing else; over two ranks it is 1 like that of a
 // broadcast. Releases before June 2020 print 1 for the second group.
 //
-// Source: nccl-tests 2.19 src/*.cu (the GetBw functions) and doc/PERFORMANCE.md; issue 45 (2020-06-19) for the older ones.
+// Source: nccl-tests 2.19 src/*.cu (the GetBw functions) and doc/PERFORMANCE.md; issue 45 (2020-06-19) for the older
+// ones.
 #pragma once
 
 #include <cstdint>

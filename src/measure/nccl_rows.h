@@ -1,5 +1,5 @@
-// The rows of one table of nccl-tests. A row is printed in pieces, before the collective runs, after it ran out of place
-// and after it ran in place, so messages of NCCL's log and a launcher's prefixes may stand in between:
+// The rows of one table of nccl-tests. A row is printed in pieces, before the collective runs, after it ran out of
+// place and after it ran in place, so messages of NCCL's log and a launcher's prefixes may stand in between:
 //
 //   |<- opening ->| |<- figures of one run ->| |<- of the other ->|
 //   size count type redop root  time algbw busbw #wrong  time algbw busbw #wrong

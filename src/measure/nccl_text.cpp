@@ -7,10 +7,10 @@
 //   # Out of bounds values : 0 OK
 //   # Avg bus bandwidth    : 212.3
 //
-// A log holds more: a launcher's prefix before each line ("[1,0]<stdout>:" of mpirun --tag-output, "0: " of srun --label,
-// a time, a pod), banners, messages of NCCL between and inside rows. A comment is found by its '#' and a row by its
-// shape, whatever stands in front. Only the first rank prints tables; a rank that is named twice belongs to a second
-// program that prints into the same log. Several runs may follow each other, each with its own collective.
+// A log holds more: a launcher's prefix before each line ("[1,0]<stdout>:" of mpirun --tag-output, "0: " of srun
+// --label, a time, a pod), banners, messages of NCCL between and inside rows. A comment is found by its '#' and a row
+// by its shape, whatever stands in front. Only the first rank prints tables; a rank that is named twice belongs to a
+// second program that prints into the same log. Several runs may follow each other, each with its own collective.
 #include <algorithm>
 #include <array>
 #include <set>

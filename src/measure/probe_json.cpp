@@ -65,20 +65,22 @@ void describe(config::Fields& f, ProbeDocument& x) {
   f.open();
   f.name("schema", x.schema, {std::string(k_schema)}, {.doc = "names this kind of document", .required = true});
   f.flag("complete", x.complete, {.doc = "false: the program was interrupted"});
-  f.value("device", x.device, {.doc = "what was measured", .required = true}, [](config::Value& v, ProbeDocument::Device& y) {
-    v.object([&y](config::Fields& g) {
-      g.open();
-      g.text("name", y.name, {.doc = "as its driver says it", .required = true});
-    });
-  });
-  f.value("software", x.software, {.doc = "versions of what ran", .required = true}, [](config::Value& v, ProbeDocument::Software& y) {
-    v.object([&y](config::Fields& g) {
-      g.open();
-      g.text("driver", y.driver, {.doc = "of the device's driver"});
-      g.text("cublas", y.cublas, {.doc = "of the library of products"});
-      g.text("nccl", y.nccl, {.doc = "of the library of collectives"});
-    });
-  });
+  f.value("device", x.device, {.doc = "what was measured", .required = true},
+          [](config::Value& v, ProbeDocument::Device& y) {
+            v.object([&y](config::Fields& g) {
+              g.open();
+              g.text("name", y.name, {.doc = "as its driver says it", .required = true});
+            });
+          });
+  f.value("software", x.software, {.doc = "versions of what ran", .required = true},
+          [](config::Value& v, ProbeDocument::Software& y) {
+            v.object([&y](config::Fields& g) {
+              g.open();
+              g.text("driver", y.driver, {.doc = "of the device's driver"});
+              g.text("cublas", y.cublas, {.doc = "of the library of products"});
+              g.text("nccl", y.nccl, {.doc = "of the library of collectives"});
+            });
+          });
   f.list("rows", x.rows, {.doc = "what was measured, one kernel or transfer each", .required = true},
          [](config::Value& v, ProbeRow& row) { v.object([&row](config::Fields& g) { describe(g, row); }); });
 }

@@ -1,5 +1,5 @@
-// Gemma 2 and 3: norms before and behind attention and MLP, a scaled embedding, layers with a window between layers that
-// see everything.
+// Gemma 2 and 3: norms before and behind attention and MLP, a scaled embedding, layers with a window between layers
+// that see everything.
 #include <optional>
 
 #include "family.h"

@@ -126,8 +126,8 @@ class Op {
     op_.reruns = true;
     return *this;
   }
-  // Attention of these axes: which pairs the model means, of a window of `window` keys where one is given. A kernel that
-  // skips masked pairs runs over no others.
+  // Attention of these axes: which pairs the model means, of a window of `window` keys where one is given. A kernel
+  // that skips masked pairs runs over no others.
   Op& attend(At query, At key, bool causal, std::optional<std::int64_t> window, bool skips);
   // Only where `guard` is not negative.
   Op& where(const loopnest::Guard& guard) {
@@ -163,8 +163,8 @@ inline constexpr double k_flash_forward = 4, k_flash_backward = 10;
 // Y[b, s, out...] = sum over in... of X[b, s, in...] W[out..., in...]: 2 FLOPs per point.
 inline constexpr double k_multiply_add = 2.0;
 
-// Per element of a row, of a head or of a group. RMS normalisation in one kernel: square and add 2, divide 1, gain 1; backward: divide 1, gain 1, row sum 2,
-// combine 3.
+// Per element of a row, of a head or of a group. RMS normalisation in one kernel: square and add 2, divide 1, gain 1;
+// backward: divide 1, gain 1, row sum 2, combine 3.
 inline constexpr double k_rmsnorm_forward = 4, k_rmsnorm_backward = 7;
 // Two products and a sum, rotation and its inverse alike.
 inline constexpr double k_rotation = 3;

@@ -6,11 +6,10 @@
 //   scores_c = C_c B_c^T;   update_c = B_c^T x_c;   state_c = decay state_(c-1) + update_(c-1)
 //   y_c = C_c state_c + (decays * scores_c) x_c
 // Multiply-adds per token: Q N a group for the scores; Q P + 2 P N a head for the rest. The scores of later tokens are
-// computed and dropped.
-// Source: Dao and Gu 2024, arXiv 2405.21060, sections 6 and 7; the mixer's layout and kernels, mamba_ssm 2.2
-// (mamba_split_conv1d_scan_combined), which keeps the input projection's result and y, and makes all else again.
-// Left out: the operands' decays, 8 B per head and token; scores and updates in fp32, whose kernels round them when they
-// read them again; one more product dY X^T in backward, by which the kernels find the gradient of the decays.
+// computed and dropped. Source: Dao and Gu 2024, arXiv 2405.21060, sections 6 and 7; the mixer's layout and kernels,
+// mamba_ssm 2.2 (mamba_split_conv1d_scan_combined), which keeps the input projection's result and y, and makes all else
+// again. Left out: the operands' decays, 8 B per head and token; scores and updates in fp32, whose kernels round them
+// when they read them again; one more product dY X^T in backward, by which the kernels find the gradient of the decays.
 #include "activation_work.h"
 #include "layer.h"
 

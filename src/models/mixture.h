@@ -1,6 +1,7 @@
 // The expert part of a block, in three stretches between which tokens travel:
-//   route     logits = W_r y; the top k experts of every token; rows of y sorted by expert      R[peer, source, expert,
-//   slot] transform expert by expert W_2 activation(W_1 R) combine   y'[token] = sum over its k rows of weight x row
+//   route      logits = W_r y; the top k experts of every token; rows of y by expert: R[peer, source, expert, slot]
+//   transform  expert by expert W_2 activation(W_1 R)
+//   combine    y'[token] = sum over its k rows of weight x row
 // A row's place says where it comes from: `source` counts the ranks that hold different experts, `peer` those that
 // share one. Routing and combining are split by the place of origin, experts by expert and by their inner width, and
 // the transfers between follow from that. The first two axes of R never appear in the residual stream: each rank routes

@@ -22,8 +22,7 @@ constexpr std::string_view k_prediction = "further";
 //   dense            begin: everything
 //   with experts     begin: attention, router, permutation; transform: experts; finish: combination, shared experts
 //   shortcut         the experts read what the block reads, so that tokens travel while attention runs and return while
-//   the
-//                    shared experts run
+//                    the shared experts run
 class BlockPart {
  public:
   BlockPart(Layer& layer, const AttentionPattern& pattern, MlpKind mlp, ir::TensorId x)

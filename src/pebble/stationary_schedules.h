@@ -7,12 +7,10 @@
 //
 // Factorisations (left-looking): tile (I, J) takes, for every step k before its own blocks, h words of column k and w
 // of row k, final and stored by then; for the steps inside them the triangle of the diagonal tile it depends on:
-//   LU         right of and below the diagonal: h + w per step; below: w (w + 1) / 2 of the diagonal tile, right: h (h
-//   - 1)
-//              / 2, on it: none. About 2 n^3 / (3 sqrt S).
+//   LU         right of and below the diagonal: h + w per step; of the diagonal tile, below: w (w + 1) / 2, right:
+//              h (h - 1) / 2, on it: none. About 2 n^3 / (3 sqrt S).
 //   Cholesky   the lower triangle only; a diagonal tile takes h words per step. About n^3 / (3 sqrt S): sqrt 2 above
-//   the
-//              bound, which triangular blocks of rows attain (Beaumont et al., arXiv 2202.10217).
+//              the bound, which triangular blocks of rows attain (Beaumont et al., arXiv 2202.10217).
 //   SYRK       tiles of pairs i > j: h + w per step, on the diagonal h. About n^2 m / sqrt S.
 // Convolution: a tile of h' x w' positions and c' channels of one image stays; for each input channel its patch is
 // loaded once, then the filter's words one by one:  h' w' c' + patch + 1 (+ 1) <= S,

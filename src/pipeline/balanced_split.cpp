@@ -47,8 +47,8 @@ class Splitter {
     return end - (end > 0 ? 1 - least(0) : 0) - (end == parts_ && parts_ > 1 ? 1 - least(parts_ - 1) : 0);
   }
 
-  // The last boundary that part can reach from begin within the limit, leaving what each part behind it must hold; begin
-  // if not even one item fits.
+  // The last boundary that part can reach from begin within the limit, leaving what each part behind it must hold;
+  // begin if not even one item fits.
   std::int32_t reach(std::int32_t begin, std::int32_t part, std::int64_t limit) const {
     const std::int32_t behind = least_before(parts_) - least_before(part + 1);
     const auto last = prefix_.begin() + (items_ - behind) + 1;

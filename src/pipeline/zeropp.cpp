@@ -1,9 +1,9 @@
 // ZeroPP: pipeline parallelism over parameters that are sharded over the data-parallel ranks. Micro-batches are taken
 // in blocks of `group`: all of a block's forwards, chunk by chunk, then its input gradients, and weight gradients
-// wherever a device would wait. A chunk's parameters are gathered twice and its gradients reduced once per block, so the
-// exchanges of an iteration fall with the size of the blocks, while activations grow with it. Source: Tang et al., "ZeroPP: Unleashing Exceptional
-// Parallelism Efficiency through Tensor-Parallelism-Free Methodology", 2024, section 3. The default of 2p-1
-// micro-batches a block is its recommendation.
+// wherever a device would wait. A chunk's parameters are gathered twice and its gradients reduced once per block, so
+// the exchanges of an iteration fall with the size of the blocks, while activations grow with it. Source: Tang et al.,
+// "ZeroPP: Unleashing Exceptional Parallelism Efficiency through Tensor-Parallelism-Free Methodology", 2024, section 3.
+// The default of 2p-1 micro-batches a block is its recommendation.
 #include <algorithm>
 
 #include "fill_idle.h"

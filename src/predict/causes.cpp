@@ -138,7 +138,7 @@ std::map<Cause, core::Picoseconds> priced(const program::Program& program, Price
       result[Cause::launch] += count * launch;
       result[step.term == program::Term::compute     ? Cause::compute
              : step.term == program::Term::recompute ? Cause::recompute
-                                                  : Cause::optimizer] += count * (price.duration - launch);
+                                                     : Cause::optimizer] += count * (price.duration - launch);
     }
   }
   return result;
@@ -268,8 +268,7 @@ Account account(const program::Program& program, PriceTable& prices, Analytic& a
                             .limiting = limiting ? *limiting : last,
                             .limiting_spells = limiting ? limiting_spells : last_spells,
                             .links = links};
-  Account result{.breakdown = attribute(last_spells, last),
-                 .causes = causes_of(program, prices, analytic, execution)};
+  Account result{.breakdown = attribute(last_spells, last), .causes = causes_of(program, prices, analytic, execution)};
   result.breakdown.links = links;
   return result;
 }

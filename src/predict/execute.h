@@ -1,5 +1,5 @@
-// The meaning of a block, written once: Time is a number (the times of one run) or a Form (the times as functions of the entry
-// frontiers). `record(step, start, end)` sees every step in issue order.
+// The meaning of a block, written once: Time is a number (the times of one run) or a Form (the times as functions of
+// the entry frontiers). `record(step, start, end)` sees every step in issue order.
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@ void execute(const program::Block& block, const BlockPrices& prices, core::Picos
     Time start = stream;
     for (std::size_t d = step.first_dependency; d < step.first_dependency + step.dependencies; ++d) {
       const program::Dependency dependency = block.dependencies[d];
-      start = latest(start, dependency >= 0 ? ends[static_cast<std::size_t>(dependency)] : entry[static_cast<std::size_t>(~dependency)]);
+      start = latest(start, dependency >= 0 ? ends[static_cast<std::size_t>(dependency)]
+                                            : entry[static_cast<std::size_t>(~dependency)]);
     }
     if (step.launches > 0) {
       Time& host = frontier[static_cast<std::size_t>(program::Stream::host)];

@@ -106,7 +106,8 @@ void PassFunction::find_relied_on(const Matrix& matrix) {
   for (std::size_t i = 0; i < program::k_streams; ++i)
     if (has(touched_, i) && details_->slack[i] > 0) needed_ = (needed_ | set_of(i)) & k_streams_of_a_set;
   for (std::size_t i = 0; i < program::k_streams; ++i)
-    if (has(touched_ | relied_on_, i) && details_->slack[i] != 0) unlevel_ = (unlevel_ | set_of(i)) & k_streams_of_a_set;
+    if (has(touched_ | relied_on_, i) && details_->slack[i] != 0)
+      unlevel_ = (unlevel_ | set_of(i)) & k_streams_of_a_set;
   for (std::size_t i = 0; i < program::k_streams; ++i) {
     if (!has(unlevel_, i) || reduces(i)) continue;
     const core::Picoseconds slack = details_->slack[i];

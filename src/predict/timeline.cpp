@@ -28,7 +28,7 @@ std::vector<const program::Pass*> passes_of(const program::Program& program, std
 }
 
 std::vector<std::pair<const program::Block*, std::int64_t>> block_counts(const program::Program& program,
-                                                                      std::int32_t stage) {
+                                                                         std::int32_t stage) {
   std::vector<std::pair<const program::Block*, std::int64_t>> counts;
   std::unordered_map<const program::Block*, std::size_t> known;
   for (const program::Pass* pass : passes_of(program, stage))
@@ -86,41 +86,41 @@ Breakdown attribute(const program::Program& program, PriceTable& prices, const S
 Breakdown attribute(const std::vector<Spell>& spells, const StageTimeline& timeline) {
   Breakdown breakdown;
   for (const Spell& spell : spells) switch (spell.what) {
-    case Spent::compute:
-      breakdown.compute += spell.time();
-      break;
-    case Spent::recompute:
-      breakdown.recompute += spell.time();
-      break;
-    case Spent::optimizer:
-      breakdown.optimizer += spell.time();
-      break;
-    case Spent::launch:
-      breakdown.launch += spell.time();
-      break;
-    case Spent::exchange:
-      breakdown.exposed[static_cast<std::size_t>(spell.axis)] += spell.time();
-      break;
-    case Spent::copy:
-      breakdown.offload += spell.time();
-      break;
-    case Spent::host:
-      breakdown.host += spell.time();
-      break;
-    case Spent::message: {
-      const core::Picoseconds sent =
-          std::clamp(timeline.arrivals[at(spell.pass)].start, spell.during.start, spell.during.end);
-      breakdown.exposed[static_cast<std::size_t>(program::Axis::pipeline)] += spell.during.end - sent;
-      breakdown.bubble += sent - spell.during.start;
-      break;
+      case Spent::compute:
+        breakdown.compute += spell.time();
+        break;
+      case Spent::recompute:
+        breakdown.recompute += spell.time();
+        break;
+      case Spent::optimizer:
+        breakdown.optimizer += spell.time();
+        break;
+      case Spent::launch:
+        breakdown.launch += spell.time();
+        break;
+      case Spent::exchange:
+        breakdown.exposed[static_cast<std::size_t>(spell.axis)] += spell.time();
+        break;
+      case Spent::copy:
+        breakdown.offload += spell.time();
+        break;
+      case Spent::host:
+        breakdown.host += spell.time();
+        break;
+      case Spent::message: {
+        const core::Picoseconds sent =
+            std::clamp(timeline.arrivals[at(spell.pass)].start, spell.during.start, spell.during.end);
+        breakdown.exposed[static_cast<std::size_t>(program::Axis::pipeline)] += spell.during.end - sent;
+        breakdown.bubble += sent - spell.during.start;
+        break;
+      }
+      case Spent::ranks:
+        breakdown.bubble += spell.time();
+        break;
+      case Spent::other:
+        breakdown.other += spell.time();
+        break;
     }
-    case Spent::ranks:
-      breakdown.bubble += spell.time();
-      break;
-    case Spent::other:
-      breakdown.other += spell.time();
-      break;
-  }
   return breakdown;
 }
 

@@ -25,20 +25,21 @@ Json left_out() {
 
 Json fitted_family() {
   const Json range = Json{{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}};
-  return object(
-      {{"kind", text("of kernel or transfer")},
-       {"type", text("number format")},
-       {"rows", count("measurements that took part")},
-       {"parameters", described(object_of(Json{{"type", "number"}}), "what was fitted, in SI units, as the calibration file names it")},
-       {"at_bound", texts("parameters that the rows do not determine")},
-       {"in_sample", described(or_null(scores()), "errors of the rows that were fitted; null: none were")},
-       {"left_out", described(or_null(left_out()), "errors of whole groups that the fit did not see; null: too few groups")},
-       {"residuals", described(or_null(object({{"p10", signed_amount("one in ten rows is below")},
-                                               {"p50", signed_amount("the median row")},
-                                               {"p90", signed_amount("nine in ten rows are below")}})),
-                               "predicted / measured - 1 of the rows that were fitted; null: none were")},
-       {"ranges", described(object_of(range), "least and largest measured, by dimension")},
-       {"skipped", or_null(text("why it was not fitted; null: it was"))}});
+  return object({{"kind", text("of kernel or transfer")},
+                 {"type", text("number format")},
+                 {"rows", count("measurements that took part")},
+                 {"parameters", described(object_of(Json{{"type", "number"}}),
+                                          "what was fitted, in SI units, as the calibration file names it")},
+                 {"at_bound", texts("parameters that the rows do not determine")},
+                 {"in_sample", described(or_null(scores()), "errors of the rows that were fitted; null: none were")},
+                 {"left_out", described(or_null(left_out()),
+                                        "errors of whole groups that the fit did not see; null: too few groups")},
+                 {"residuals", described(or_null(object({{"p10", signed_amount("one in ten rows is below")},
+                                                         {"p50", signed_amount("the median row")},
+                                                         {"p90", signed_amount("nine in ten rows are below")}})),
+                                         "predicted / measured - 1 of the rows that were fitted; null: none were")},
+                 {"ranges", described(object_of(range), "least and largest measured, by dimension")},
+                 {"skipped", or_null(text("why it was not fitted; null: it was"))}});
 }
 
 }  // namespace

@@ -13,7 +13,10 @@ std::string schedule_kinds_schema() {
                             {"splits_backward", flag("whether weight gradients run by themselves")},
                             {"goldens", flag("whether its results are pinned by tests")},
                             {"source", text("where it comes from")}});
-  return document("cairn.schedule-kinds/1", object({{"schema", text()}, {"tool", tool()}, {"kinds", described(list_of(kind), "every schedule there is")}})).dump(k_schema_indent);
+  return document("cairn.schedule-kinds/1", object({{"schema", text()},
+                                                    {"tool", tool()},
+                                                    {"kinds", described(list_of(kind), "every schedule there is")}}))
+      .dump(k_schema_indent);
 }
 
 std::string model_schema() {
@@ -36,7 +39,9 @@ std::string config_schema() {
                            {"from", text("file:line, --set, default, or the model's file")},
                            {"source", text("datasheet, measured, fitted, assumed or unstated")},
                            {"ref", text("the document that its file names")}});
-  return document("cairn.config/1", object({{"schema", text()}, {"keys", described(list_of(key), "every value that a run rests on")}})).dump(k_schema_indent);
+  return document("cairn.config/1",
+                  object({{"schema", text()}, {"keys", described(list_of(key), "every value that a run rests on")}}))
+      .dump(k_schema_indent);
 }
 
 std::string config_list_schema() {
@@ -61,22 +66,24 @@ Json family() {
                  {"p90", share("of |predicted / measured - 1|: nine in ten rows are below")},
                  {"max", share("largest |predicted / measured - 1|")},
                  {"bias", or_null(signed_amount("mean of predicted / measured - 1; null: no row is timed"))},
-                 {"spearman", or_null(signed_amount("rank correlation of predicted and measured times, -1 to 1; null: too few rows"))},
+                 {"spearman", or_null(signed_amount(
+                                  "rank correlation of predicted and measured times, -1 to 1; null: too few rows"))},
                  {"outcomes", count("rows that say whether the run fitted")},
                  {"false_fit", count("of them: said to fit, and did not")},
                  {"false_oom", count("of them: said not to fit, and did")},
                  {"memory_median", share("median of |predicted / measured - 1| of the peak memory")},
                  {"baseline_mape", share("error of a prediction by one constant rate for all rows")},
                  {"baseline_flop_per_s_per_gpu", or_null(amount("FLOP/s: that rate; null: no row is timed"))},
-                 {"band", described(or_null(object({{"mean", share("largest mape that passes")}, {"max", share("largest error that passes")}})),
+                 {"band", described(or_null(object({{"mean", share("largest mape that passes")},
+                                                    {"max", share("largest error that passes")}})),
                                     "what the family is held to; null: nothing")},
                  {"passed", or_null(flag("whether it is within the band; null: it is held to nothing"))}});
 }
 
 Json row() {
   Json time = object({});
-  for (const char* label : {"compute", "recompute", "launch", "tp_exposed", "cp_exposed", "ep_exposed", "pp_exposed", "dp_exposed",
-                            "links_exposed", "bubble", "optimizer", "host", "other"}) {
+  for (const char* label : {"compute", "recompute", "launch", "tp_exposed", "cp_exposed", "ep_exposed", "pp_exposed",
+                            "dp_exposed", "links_exposed", "bubble", "optimizer", "host", "other"}) {
     time["properties"][label] = amount("s. " + meaning(label));
     time["required"].push_back(label);
   }
@@ -99,9 +106,10 @@ Json row() {
 }  // namespace schema
 
 std::string validate_schema() {
-  return document("cairn.validate/1", object({{"schema", text()},
-                                              {"families", described(list_of(family()), "one for each table of measurements")},
-                                              {"rows", described(list_of(row()), "every measured run beside its prediction")}}))
+  return document("cairn.validate/1",
+                  object({{"schema", text()},
+                          {"families", described(list_of(family()), "one for each table of measurements")},
+                          {"rows", described(list_of(row()), "every measured run beside its prediction")}}))
       .dump(k_schema_indent);
 }
 
@@ -113,9 +121,10 @@ std::string error_schema() {
                                   {"key_path", text("the key, as strategy.tp")},
                                   {"message", text("what is wrong")},
                                   {"hint", text("what to do about it")}});
-  return document("cairn.error/1", object({{"schema", text()},
-                                           {"line", or_null(count("of a batch, from 1; null: it is of no batch"))},
-                                           {"diagnostics", described(list_of(diagnostic), "everything that is wrong")}}))
+  return document("cairn.error/1",
+                  object({{"schema", text()},
+                          {"line", or_null(count("of a batch, from 1; null: it is of no batch"))},
+                          {"diagnostics", described(list_of(diagnostic), "everything that is wrong")}}))
       .dump(k_schema_indent);
 }
 

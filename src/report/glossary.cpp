@@ -12,7 +12,9 @@ constexpr Term k_terms[] = {
     {"analytic", "The evaluation that adds up and compares times of whole layers, without simulating each kernel."},
     {"assumption",
      "What the answer takes for granted because nothing says otherwise; another value changes the answer."},
-    {"B", "Of counts: a billion, 10^9, as K, M and T are 10^3, 10^6 and 10^12; bytes are counted in KiB, MiB, GiB: powers of 1,024."},
+    {"B",
+     "Of counts: a billion, 10^9, as K, M and T are 10^3, 10^6 and 10^12; bytes are counted in KiB, MiB, GiB: powers "
+     "of 1,024."},
     {"bound", "A number that no execution goes below, proved for the computation and not for one program."},
     {"bubble", "Time in which a stage has nothing to do because it waits for another stage or rank."},
     {"bucket", "Gradients or parameters of several layers that are sent together."},

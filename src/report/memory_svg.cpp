@@ -1,4 +1,5 @@
-// Memory of the stages as a picture: a bar a stage, from bottom to top what its tensors, its allocator and the system take.
+// Memory of the stages as a picture: a bar a stage, from bottom to top what its tensors, its allocator and the system
+// take.
 #include <algorithm>
 #include <array>
 #include <iterator>

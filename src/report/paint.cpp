@@ -11,9 +11,10 @@
 namespace cairn::report {
 
 std::span<const std::string_view> colours() {
-  static constexpr std::array k_all{sgr::k_plain,     sgr::k_bold,     sgr::k_dim,       sgr::k_green,   sgr::k_cyan,
-                                    sgr::k_bold_red,  sgr::k_on_red,   sgr::k_on_green,  sgr::k_on_yellow,
-                                    sgr::k_on_blue,   sgr::k_on_magenta, sgr::k_on_cyan, sgr::k_on_white};
+  static constexpr std::array k_all{sgr::k_plain,     sgr::k_bold,     sgr::k_dim,        sgr::k_green,
+                                    sgr::k_cyan,      sgr::k_bold_red, sgr::k_on_red,     sgr::k_on_green,
+                                    sgr::k_on_yellow, sgr::k_on_blue,  sgr::k_on_magenta, sgr::k_on_cyan,
+                                    sgr::k_on_white};
   return k_all;
 }
 

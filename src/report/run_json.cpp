@@ -86,13 +86,13 @@ Json communication(const Run& run) {
   for (std::size_t i = 0; i < program::k_axes; ++i) {
     const auto axis = static_cast<program::Axis>(i);
     const bool sends = axis == program::Axis::expert ? run.job.program().expert_mesh.size(axis) > 1
-                                                  : run.job.program().mesh.size(axis) > 1;
+                                                     : run.job.program().mesh.size(axis) > 1;
     if (!sends && run.result.prediction.volumes[i].sent == 0.0) continue;
     const predict::Volume& volume = run.result.prediction.volumes[i];
     result[std::string(program::label(axis))] = {{"sent", volume.sent},
-                                              {"received", volume.received},
-                                              {"scale_up", volume.scale_up},
-                                              {"scale_out", volume.scale_out}};
+                                                 {"received", volume.received},
+                                                 {"scale_up", volume.scale_up},
+                                                 {"scale_out", volume.scale_out}};
   }
   // Between a rank's own memories: no network.
   const auto moved = [&](const char* label, double sent, double received) {
@@ -243,13 +243,14 @@ Json result(const Run& run) {
 }  // namespace
 
 std::string json(const Run& run, int indent) {
-  const Json document{{"schema", "cairn.run/1"},
-                      {"tool", {{"version", run.tool.version}, {"build", run.tool.build}}},
-                      {"experiment", Json::parse(config::to_json(run.job.written_out(experiment::Naming::by_name), -1))},
-                      {"result", result(run)},
-                      {"sources", sources(run.job)},
-                      {"assumptions", run.result.assumptions},
-                      {"warnings", run.job.warnings()}};
+  const Json document{
+      {"schema", "cairn.run/1"},
+      {"tool", {{"version", run.tool.version}, {"build", run.tool.build}}},
+      {"experiment", Json::parse(config::to_json(run.job.written_out(experiment::Naming::by_name), -1))},
+      {"result", result(run)},
+      {"sources", sources(run.job)},
+      {"assumptions", run.result.assumptions},
+      {"warnings", run.job.warnings()}};
   CAIRN_ASSERT(all_finite(document));
   return core::json_text(document, indent);
 }

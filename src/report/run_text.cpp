@@ -245,8 +245,8 @@ class RunText : private TextReport {
     const std::vector<predict::ClassFloor>& rows = prediction().class_floors;
     if (rows.empty()) return;
     heading("How far from the data sheet", "all pieces of a step added up, whether anything waits for them or not");
-    line("  {}", paint_.dim(fmt::format("{:<{}}{:>10}{:>11}{:>9}{:>12}{:>11}{:>9}", "", k_class_width, "moved", "at least",
-                                        "ratio", "time", "at best", "ratio")));
+    line("  {}", paint_.dim(fmt::format("{:<{}}{:>10}{:>11}{:>9}{:>12}{:>11}{:>9}", "", k_class_width, "moved",
+                                        "at least", "ratio", "time", "at best", "ratio")));
     for (const predict::ClassFloor& row : rows)
       line("  {:<{}}{:>10}{:>11}{:>9}{:>12}{:>11}{:>9}", row.label, k_class_width, bytes(row.bytes),
            bytes(row.floor_bytes), over(row.bytes, row.floor_bytes), aligned_time(row.time_s),
@@ -335,10 +335,11 @@ class RunText : private TextReport {
   // What each resource alone has to do; not where it is next to nothing.
   void parts(const predict::Bounds& bounds, double best_s) {
     constexpr double k_worth_saying = 0.01;
-    const std::pair<std::string_view, std::optional<double>> all[] = {{"computation", bounds.compute_s},
-                                                                      {"device memory", bounds.memory_s},
-                                                                      {"network", bounds.network_s},
-                                                                      {"computation and network together", bounds.together_s}};
+    const std::pair<std::string_view, std::optional<double>> all[] = {
+        {"computation", bounds.compute_s},
+        {"device memory", bounds.memory_s},
+        {"network", bounds.network_s},
+        {"computation and network together", bounds.together_s}};
     std::string each;
     for (const auto& [name, time_s] : all)
       if (time_s && *time_s >= k_worth_saying * best_s)
@@ -348,7 +349,8 @@ class RunText : private TextReport {
   }
 
   void notes() {
-    if (!run_.result.effects.empty()) heading("What would change it", "the step time where something uncertain is otherwise");
+    if (!run_.result.effects.empty())
+      heading("What would change it", "the step time where something uncertain is otherwise");
     for (const experiment::Effect& each : run_.result.effects)
       out_ += wrapped(effect_words(each, figures_.time_s), "  ", "    ");
     note("Assumptions", run_.result.assumptions);

@@ -225,9 +225,8 @@ std::string plan_words(const Run& run) {
   return fmt::format("tp {}{}, pp {}, dp {}{}; {}{}{}; {} sequences of {} tokens, {} micro-batch{} of {} on each rank",
                      s.tensor, s.sequence_parallel ? " with sp" : "", s.pipeline, experts(s), sharding(s), s.schedule,
                      s.chunks > 1 ? fmt::format(" with {} chunks", s.chunks) : std::string(), recomputed(s),
-                     run.job.global_batch(),
-                     run.job.experiment().training.seq_len, s.micro_batches, s.micro_batches == 1 ? "" : "es",
-                     s.micro_batch);
+                     run.job.global_batch(), run.job.experiment().training.seq_len, s.micro_batches,
+                     s.micro_batches == 1 ? "" : "es", s.micro_batch);
 }
 
 }  // namespace cairn::report

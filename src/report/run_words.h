@@ -27,7 +27,8 @@ inline std::string energy(double joule) {
 std::string run_name(const Run& run);
 // "406 B parameters on 16384 x H100 SXM5 80 GB, 2048 nodes; bf16, megatron"
 std::string machine_words(const Run& run);
-// "tp 8 with sp, pp 16, dp 128, zero 1; 1f1b; recompute full; 2048 sequences of 8192 tokens, 16 micro-batches of 1 on each rank"
+// "tp 8 with sp, pp 16, dp 128, zero 1; 1f1b; recompute full; 2048 sequences of 8192 tokens, 16 micro-batches of 1 on
+// each rank"
 std::string plan_words(const Run& run);
 
 // "imbalance", "tp exposed"; and what that is.

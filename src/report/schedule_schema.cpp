@@ -37,16 +37,16 @@ Json peak_activations(const Json& sets, const char* what) {
 }
 
 Json times() {
-  return described(
-      object({{"unit", text("s, or nothing for bare numbers")},
-              {"forward", time("forward of a micro-batch on a full stage")},
-              {"input_gradient", time("its input gradient")},
-              {"weight_gradient", time("its weight gradient")},
-              {"forward_backward", or_null(time("a forward joined with a backward; null: their sum"))},
-              {"p2p", time("a message between neighbours")},
-              {"stages", described(list_of(object({{"forward", time("of a micro-batch")}, {"backward", time("of a micro-batch")}})),
-                                   "of an experiment: of each stage")}}),
-      "what the operations take");
+  return described(object({{"unit", text("s, or nothing for bare numbers")},
+                           {"forward", time("forward of a micro-batch on a full stage")},
+                           {"input_gradient", time("its input gradient")},
+                           {"weight_gradient", time("its weight gradient")},
+                           {"forward_backward", or_null(time("a forward joined with a backward; null: their sum"))},
+                           {"p2p", time("a message between neighbours")},
+                           {"stages", described(list_of(object({{"forward", time("of a micro-batch")},
+                                                                {"backward", time("of a micro-batch")}})),
+                                                "of an experiment: of each stage")}}),
+                   "what the operations take");
 }
 
 Json result_of_schedule() {
@@ -60,22 +60,27 @@ Json result_of_schedule() {
                             {"utilisation", ratio("share of the step, with the work done")},
                             {"work_over_bubble", ratio("the work over the idle time of a step")},
                             {"step", time("one step with the work done")}});
-  Json result = object(
-      {{"makespan", time("from the first operation to the last")},
-       {"span", time("of the device that is at work longest")},
-       {"idle", described(list_of(time("of one device")), "by device: makespan less its work")},
-       {"bubble_fraction", ratio("share of the makespan in which the most idle device waits")},
-       {"peak_activations", peak_activations(sets, "micro-batches whose activations a device holds at most")},
-       {"weight_copies", count("copies of the model in the pipeline")},
-       {"weight_versions", described(list_of(count()), "versions of its weights that a device keeps for gradients to be taken with those of their forward, by device")},
-       {"gradient_delays", described(list_of(count()), "updates between the forward of a micro-batch and its gradient, at most, by device")},
-       {"messages_relative_to_1f1b", ratio("messages over those of 1f1b")},
-       {"span_lower_bound", or_null(time("that no order goes below; null: none was asked"))},
-       {"steady_state", described(or_null(object({{"micro_batch", time("from one micro-batch to the next")},
-                                                  {"bubble_fraction", ratio("share in which the most idle device waits")}})),
-                                  "where micro-batch follows micro-batch without end; null: it is not known")},
-       {"fill", described(or_null(fill), "with --fill: work done in the bubbles")},
-       {"exact", described(exact, "the same as fractions a/b")}});
+  Json result =
+      object({{"makespan", time("from the first operation to the last")},
+              {"span", time("of the device that is at work longest")},
+              {"idle", described(list_of(time("of one device")), "by device: makespan less its work")},
+              {"bubble_fraction", ratio("share of the makespan in which the most idle device waits")},
+              {"peak_activations", peak_activations(sets, "micro-batches whose activations a device holds at most")},
+              {"weight_copies", count("copies of the model in the pipeline")},
+              {"weight_versions", described(list_of(count()),
+                                            "versions of its weights that a device keeps for gradients to be taken "
+                                            "with those of their forward, by device")},
+              {"gradient_delays",
+               described(list_of(count()),
+                         "updates between the forward of a micro-batch and its gradient, at most, by device")},
+              {"messages_relative_to_1f1b", ratio("messages over those of 1f1b")},
+              {"span_lower_bound", or_null(time("that no order goes below; null: none was asked"))},
+              {"steady_state",
+               described(or_null(object({{"micro_batch", time("from one micro-batch to the next")},
+                                         {"bubble_fraction", ratio("share in which the most idle device waits")}})),
+                         "where micro-batch follows micro-batch without end; null: it is not known")},
+              {"fill", described(or_null(fill), "with --fill: work done in the bubbles")},
+              {"exact", described(exact, "the same as fractions a/b")}});
   result["properties"]["swarm"] = swarm_result();
   return described(result, "what the schedule comes to");
 }
@@ -88,7 +93,9 @@ Json schedule_members() {
                                 {"chunks", count("virtual stages of a device")},
                                 {"pieces", count("that a micro-batch is cut into")},
                                 {"times", times()}});
-  return object({{"schedule", described(schedule, "what was asked")}, {"result", result_of_schedule()}, {"assumptions", assumption_list()}});
+  return object({{"schedule", described(schedule, "what was asked")},
+                 {"result", result_of_schedule()},
+                 {"assumptions", assumption_list()}});
 }
 
 }  // namespace
@@ -108,7 +115,8 @@ std::string schedule_schema() {
   const Json members = schedule_members();
   body["properties"].update(members["properties"]);
   for (const Json& key : members["required"]) body["required"].push_back(key);
-  body["properties"]["result"]["properties"]["operations"] = described(list_of(operation), "everything that devices do, in an order in which it can be done");
+  body["properties"]["result"]["properties"]["operations"] =
+      described(list_of(operation), "everything that devices do, in an order in which it can be done");
   body["properties"]["result"]["required"].push_back("operations");
   return core::json_text(document("cairn.schedule/1", std::move(body)), k_schema_indent);
 }
@@ -116,7 +124,9 @@ std::string schedule_schema() {
 std::string schedule_comparison_schema() {
   return core::json_text(
       document("cairn.schedule-comparison/1",
-               object({{"schema", text()}, {"tool", tool()}, {"schedules", described(list_of(schedule_members()), "the shortest makespan first")}})),
+               object({{"schema", text()},
+                       {"tool", tool()},
+                       {"schedules", described(list_of(schedule_members()), "the shortest makespan first")}})),
       k_schema_indent);
 }
 

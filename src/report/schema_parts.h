@@ -50,7 +50,8 @@ inline Json or_null(const Json& schema) {
 // A number of either sign.
 inline Json signed_amount(std::string_view unit) { return Json{{"type", "number"}, {"description", unit}}; }
 inline Json tool() {
-  return described(object({{"version", text("of cairn, as --version says it")}, {"build", text("its build type")}}), "what made this document");
+  return described(object({{"version", text("of cairn, as --version says it")}, {"build", text("its build type")}}),
+                   "what made this document");
 }
 // What the glossary says of a label.
 inline std::string meaning(std::string_view label) {

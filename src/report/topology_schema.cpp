@@ -30,7 +30,8 @@ Json flows() {
                  {"makespan_s", amount("s until the last flow has ended")},
                  {"first_finish_s", amount("s until the first has")},
                  {"mean_finish_s", amount("s, mean of all ends")},
-                 {"finish_s", described(list_of(amount("s from the start of all")), "s when each flow ends, in the order of the table")}});
+                 {"finish_s", described(list_of(amount("s from the start of all")),
+                                        "s when each flow ends, in the order of the table")}});
 }
 
 Json topology() {
@@ -46,10 +47,11 @@ Json topology() {
        {"alltoall_fraction", ratio("share of injection that all-to-alls reach, routes spread evenly")},
        {"allreduce_fraction", ratio("share of injection that large all-reduces reach: amount over time")},
        {"deadlock_free", flag("whether its routes cannot wait for one another in a circle")},
-       {"routed", described(or_null(object({{"alltoall_fraction", ratio("share of injection, under the routes as they are")},
-                                            {"longest_links", count("links of the longest route")},
-                                            {"mean_links", amount("links, over all pairs")}})),
-                            "counted pair by pair; null: the network is too large for that")},
+       {"routed",
+        described(or_null(object({{"alltoall_fraction", ratio("share of injection, under the routes as they are")},
+                                  {"longest_links", count("links of the longest route")},
+                                  {"mean_links", amount("links, over all pairs")}})),
+                  "counted pair by pair; null: the network is too large for that")},
        {"cost_usd", or_null(amount("USD of switches and cables; null: the list has no price for them"))},
        {"bill", described(or_null(object({{"prices", text("the list of prices")},
                                           {"switches", count("that were counted")},
@@ -69,9 +71,10 @@ std::string topology_schema() { return core::json_text(document("cairn.topology/
 
 std::string topology_comparison_schema() {
   const Json network = document("cairn.topology/1", topology());
-  return core::json_text(document("cairn.topology-comparison/1",
-                                  object({{"schema", text()}, {"networks", described(list_of(network), "in the order asked for")}})),
-                         k_schema_indent);
+  return core::json_text(
+      document("cairn.topology-comparison/1",
+               object({{"schema", text()}, {"networks", described(list_of(network), "in the order asked for")}})),
+      k_schema_indent);
 }
 
 }  // namespace cairn::report

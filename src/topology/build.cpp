@@ -221,11 +221,12 @@ Network read_network(const config::Loader& loader, const config::Node& node, cor
   constexpr std::string_view k_of_clusters[] = {"accelerator", "nodes", "gpus_per_node", "intra", "inter",
                                                 "groups",      "host",  "price",         "power"};
   const auto has = [&node](std::string_view key) { return node.find(key) != nullptr; };
-  const bool is_cluster = !has("kind") && (has("levels") || std::any_of(std::begin(k_of_clusters), std::end(k_of_clusters), has));
+  const bool is_cluster =
+      !has("kind") && (has("levels") || std::any_of(std::begin(k_of_clusters), std::end(k_of_clusters), has));
   const std::size_t before = diagnostics.error_count();
   Network result = has("endpoints") || has("links") ? read_graph_file(node, diagnostics)
-                   : is_cluster                       ? read_cluster(loader, node, diagnostics)
-                                                      : read_one_level(loader, node, diagnostics);
+                   : is_cluster                     ? read_cluster(loader, node, diagnostics)
+                                                    : read_one_level(loader, node, diagnostics);
   if (diagnostics.error_count() == before) note_assumptions(result);
   return result;
 }

@@ -8,8 +8,7 @@
 // + direction from coordinate m if m < t or m > k/2. (An artefact of the widely used simulator SimGrid, kept so that
 // figures compare.)
 //   torus    diameter sum of k/2; bisection 2 N/k links each way for the longest k; all-to-all load N k / 8 pairs a
-//   link
-//            (N (k^2 - 1) / (8 k) for odd k), so 8/k links' worth for each endpoint
+//            link (N (k^2 - 1) / (8 k) for odd k), so 8/k links' worth for each endpoint
 //   mesh     diameter sum of k - 1; bisection N/k links; load N floor(k/2) ceil(k/2) / k
 // Source: Dally, Towles 2004, ch. 5.
 #include <algorithm>

@@ -2,8 +2,7 @@
 //
 // Routes correct one coordinate after the other. All links have the endpoints' bandwidth B.
 //   diameter 2 + dimensions; a link carries P / s pairs, s the length of its dimension, less than an endpoint's P - 1;
-//   and with K = 1 cable and T = 1 endpoint the relative bisection K s / (2 T) is at least 1: nothing limits but the
-//   endpoints
+//   with K = 1 cable and T = 1 endpoint the relative bisection K s / (2 T) is at least 1: the endpoints alone limit
 // Source: Ahn et al. 2009, "HyperX: topology, routing, and packaging of efficient large-scale networks", SC09.
 #include <algorithm>
 

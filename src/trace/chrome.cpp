@@ -18,10 +18,23 @@ using core::Picoseconds;
 using program::Stream;
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, program::k_streams> k_threads{
-    "compute", "host", "tensor parallel", "context parallel", "data parallel", "expert parallel", "tensor parallel in experts",
-    "copies from host", "copies to host", "drives", "host cores", "fetched", "fetched next", "to the next stage", "to the previous stage", "arrivals"};
-constexpr std::size_t k_passes = program::k_streams;  // the thread above those of the streams
+constexpr std::array<std::string_view, program::k_streams> k_threads{"compute",
+                                                                     "host",
+                                                                     "tensor parallel",
+                                                                     "context parallel",
+                                                                     "data parallel",
+                                                                     "expert parallel",
+                                                                     "tensor parallel in experts",
+                                                                     "copies from host",
+                                                                     "copies to host",
+                                                                     "drives",
+                                                                     "host cores",
+                                                                     "fetched",
+                                                                     "fetched next",
+                                                                     "to the next stage",
+                                                                     "to the previous stage",
+                                                                     "arrivals"};
+constexpr std::size_t k_passes = program::k_streams;   // the thread above those of the streams
 constexpr std::size_t k_chunk = std::size_t{1} << 16;  // bytes handed to the sink at once
 constexpr Picoseconds k_picoseconds_per_microsecond = 1'000'000;
 
@@ -50,7 +63,7 @@ Label label_of(const program::Block& block, const program::Step& step) {
       name = shard->op->name;
       label.category = step.term == program::Term::recompute   ? "recompute"
                        : step.term == program::Term::optimizer ? "optimizer"
-                                                            : "compute";
+                                                               : "compute";
       if (step.term == program::Term::recompute) name += " (again)";
       arguments["bytes"] = ir::bytes(*shard);
       arguments["flops"] = ir::flops(*shard);
@@ -81,7 +94,8 @@ Label label_of(const program::Block& block, const program::Step& step) {
 
 class Writer {
  public:
-  Writer(const program::Program& program, const Sink& sink) : program_(program), sink_(sink), producers_(predict::producers(program)) {
+  Writer(const program::Program& program, const Sink& sink)
+      : program_(program), sink_(sink), producers_(predict::producers(program)) {
     consumed_.resize(producers_.size());
     for (std::size_t stage = 0; stage < producers_.size(); ++stage) consumed_[stage].resize(producers_[stage].size());
     for (std::size_t stage = 0; stage < producers_.size(); ++stage)
@@ -145,7 +159,8 @@ class Writer {
       if (consumed_[at(stage_)][position] && sent_.thread >= 0) flow('s', stage_, pass_, sent_.start, sent_.thread);
       pass(name);
     }
-    for (std::size_t stream = 0; stream < program::k_streams; ++stream) CAIRN_ASSERT(next_[stream] == timeline.steps[stream].size());
+    for (std::size_t stream = 0; stream < program::k_streams; ++stream)
+      CAIRN_ASSERT(next_[stream] == timeline.steps[stream].size());
   }
 
   // One slice from the start of the pass's first operator to the end of its last, of the end of the step from its first
@@ -161,7 +176,8 @@ class Writer {
     if (passes_end_ < time) pass_slice("idle", "idle", {.start = passes_end_, .end = time}, "{}");
   }
 
-  void pass_slice(std::string_view name, std::string_view category, const predict::Span& span, std::string_view arguments) {
+  void pass_slice(std::string_view name, std::string_view category, const predict::Span& span,
+                  std::string_view arguments) {
     name_thread(k_passes, "passes", 0);
     event(fmt::format(R"("name":"{}","cat":"{}","ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{})", name, category,
                       microseconds(span.start), microseconds(span.end - span.start), stage_, k_passes, arguments));
@@ -215,21 +231,25 @@ class Writer {
       pass_span_ = {.start = pass_span_.end > 0 ? std::min(pass_span_.start, span.start) : span.start,
                     .end = std::max(pass_span_.end, span.end)};
     event(fmt::format(R"("name":{},"cat":"{}","ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{}{})", name, category,
-                      microseconds(span.start), microseconds(span.end - span.start), stage_, thread, arguments, pass_arguments_));
+                      microseconds(span.start), microseconds(span.end - span.start), stage_, thread, arguments,
+                      pass_arguments_));
     return span;
   }
 
   void name_thread(std::size_t thread, std::string_view name, std::size_t place) {
     if (named_[thread]) return;
     named_[thread] = true;
-    event(fmt::format(R"("name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}})", stage_, thread, name));
-    event(fmt::format(R"("name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}})", stage_, thread, place));
+    event(
+        fmt::format(R"("name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}})", stage_, thread, name));
+    event(fmt::format(R"("name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}})", stage_,
+                      thread, place));
   }
 
-  // One end of the arrow that belongs to what `pass` of `from` sends. Its head binds to the slice that starts at `time`.
+  // One end of the arrow that belongs to what `pass` of `from` sends. Its head binds to the slice that starts at
+  // `time`.
   void flow(char phase, std::int32_t from, std::int32_t pass, Picoseconds time, std::int32_t thread) {
-    event(fmt::format(R"("name":"message","cat":"pp","ph":"{}","id":"{}.{}","ts":{},"pid":{},"tid":{}{})", phase, from, pass,
-                      microseconds(time), stage_, thread, phase == 'f' ? R"(,"bp":"e")" : ""));
+    event(fmt::format(R"("name":"message","cat":"pp","ph":"{}","id":"{}.{}","ts":{},"pid":{},"tid":{}{})", phase, from,
+                      pass, microseconds(time), stage_, thread, phase == 'f' ? R"(,"bp":"e")" : ""));
   }
 
   struct Sent {
@@ -251,8 +271,8 @@ class Writer {
   std::array<std::size_t, program::k_streams> next_{};
   std::array<bool, program::k_streams + 1> named_{};
   std::string pass_arguments_;
-  bool computes_ = false;     // the pass is one of the schedule's, none of the end of the step
-  predict::Span pass_span_;   // of its operators so far
+  bool computes_ = false;    // the pass is one of the schedule's, none of the end of the step
+  predict::Span pass_span_;  // of its operators so far
   Picoseconds passes_end_ = 0;
   bool arrived_ = false;
   Sent sent_;

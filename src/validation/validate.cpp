@@ -98,7 +98,8 @@ std::string short_reason(const core::ConfigurationError& error) {
 
 ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, const config::Loader& loader) {
   experiment::Job job(experiment::read(run.experiment), loader);
-  const predict::Prediction prediction = job.run(predict::Engine::analytic, false, {}, experiment::Advice::none).prediction;
+  const predict::Prediction prediction =
+      job.run(predict::Engine::analytic, false, {}, experiment::Advice::none).prediction;
   ValidatedRow row;
   row.family = family;
   row.line = run.line;

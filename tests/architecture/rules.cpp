@@ -51,7 +51,8 @@ ModuleGraph read_module_graph(std::istream& lines) {
     std::istringstream uses(line.substr(colon + 1));
     for (std::string used; uses >> used;) {
       const auto found = graph.find(used);
-      if (found == graph.end()) throw std::runtime_error(module + " uses " + used + ", which no line before it declares");
+      if (found == graph.end())
+        throw std::runtime_error(module + " uses " + used + ", which no line before it declares");
       seen.insert(found->second.begin(), found->second.end());
     }
     graph[module] = std::move(seen);
@@ -123,8 +124,8 @@ std::vector<Violation> check_system_names(const fs::path& root) {
   // Inside any word and in any case; none of these stands inside an English word. ZeRO does, so it is matched as
   // it is written, and as the start of zero1, zero_stage, ZeroStage.
   constexpr std::array<std::string_view, 4> k_names = {"megatron", "ulysses", "chimera", "dgx"};
-  constexpr std::array<std::string_view, 7> k_zero_forms = {"zero1",     "zero2",      "zero3",    "zero_1",
-                                                            "zero_2",    "zero_3",     "zerostage"};
+  constexpr std::array<std::string_view, 7> k_zero_forms = {"zero1",  "zero2",  "zero3",    "zero_1",
+                                                            "zero_2", "zero_3", "zerostage"};
   std::vector<Violation> violations;
   for (const std::string module : {"loopnest", "ir", "program", "cost", "sim", "predict"}) {
     for (const std::string& folder : {"include/cairn/" + module, "src/" + module}) {
@@ -148,8 +149,8 @@ std::vector<Violation> check_system_names(const fs::path& root) {
 
 std::vector<Violation> check_conduct(const fs::path& root) {
   constexpr std::array<std::string_view, 6> k_streams = {"cout", "cerr", "clog", "stdout", "stderr", "iostream"};
-  constexpr std::array<std::string_view, 14> k_calls = {"printf", "vprintf", "puts",       "putchar", "getenv",
-                                                        "setenv", "putenv",  "exit",       "_exit",   "_Exit",
+  constexpr std::array<std::string_view, 14> k_calls = {"printf", "vprintf", "puts",       "putchar",      "getenv",
+                                                        "setenv", "putenv",  "exit",       "_exit",        "_Exit",
                                                         "abort",  "atexit",  "quick_exit", "secure_getenv"};
   std::vector<Violation> violations;
   for (const SourceFile& file : library_sources(root)) {
@@ -183,7 +184,8 @@ std::vector<Violation> check_headers(const fs::path& root) {
       const std::string_view target = included(text);
       if (target.empty()) return;
       const std::string_view folder = first_folder(target);
-      const bool foreign = (contains(k_foreign, folder) && target != "<nlohmann/json_fwd.hpp>") || contains(k_foreign_headers, target);
+      const bool foreign =
+          (contains(k_foreign, folder) && target != "<nlohmann/json_fwd.hpp>") || contains(k_foreign_headers, target);
       if (is_public && foreign)
         violations.push_back({file.path, line, "foreign types in a public header: " + std::string(target)});
       if (file.path.starts_with("src/") && !belongs_to_cli(file.path) && (folder == "CLI" || folder == "spdlog"))
@@ -214,7 +216,8 @@ std::vector<Violation> check_places(const fs::path& root) {
       const std::string_view word = text.substr(begin, end - begin);
       const std::string_view before = text.substr(0, begin);
       const bool top = before.ends_with('/') && text.substr(end).starts_with('/') && contains(k_top_folders, word) &&
-                       (before.size() == 1 || std::string_view(" \t\"'=(:`").find(before[before.size() - 2]) != std::string_view::npos);
+                       (before.size() == 1 ||
+                        std::string_view(" \t\"'=(:`").find(before[before.size() - 2]) != std::string_view::npos);
       // A folder beside the tree, where .ci/run alone may look for measurements.
       const bool beside = word == "shared" && before.ends_with("../") && file.path != ".ci/run";
       if (top || beside) violations.push_back({file.path, line, "names a place of one machine: " + std::string(text)});

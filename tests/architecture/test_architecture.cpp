@@ -115,8 +115,8 @@ TEST_CASE("a planted system name is found") {
   tree.plant("src/plan/a.cpp", "// Megatron is at home here\n");
   tree.plant("src/cost/a.cpp", "// zero bytes, nonzero; zero_extent, hgx\nint zero = 0, zero_points = 100;\n");
   REQUIRE(check_system_names(tree.root()).empty());
-  for (const std::string text : {"// as in Megatron-LM", "int MEGATRON_sp;", "struct UlyssesPlan;", "auto chimera = 1;", "// DGX", "// ZeRO",
-                                 "int zero_stage;", "int zero3;", "ZeroStage stage;"}) {
+  for (const std::string text : {"// as in Megatron-LM", "int MEGATRON_sp;", "struct UlyssesPlan;", "auto chimera = 1;",
+                                 "// DGX", "// ZeRO", "int zero_stage;", "int zero3;", "ZeroStage stage;"}) {
     tree.plant("src/cost/b.cpp", text + "\n");
     INFO(text);
     CHECK(check_system_names(tree.root()).size() == 1);
@@ -129,10 +129,12 @@ TEST_CASE("planted misconduct of a library is found") {
   tree.plant("src/main.cpp", "int main() { exit(2); }\n");
   tree.plant("src/cost/a.cpp",
              "// exit(1) and std::cout\n/* getenv(\"A\")\n stdout */ const char* text = \"stdout \\\" exit(1)\";\n"
-             "auto raw = R\"(std::cerr << \"x\")\"; int million = 1'000'000; char quote = '\"'; loop.exit(3); int exit = 0;\n");
+             "auto raw = R\"(std::cerr << \"x\")\"; int million = 1'000'000; char quote = '\"'; loop.exit(3); int exit "
+             "= 0;\n");
   REQUIRE(to_string(check_conduct(tree.root())) == "");
-  for (const std::string text : {"std::cout << 1;", "fprintf(stderr, \"\");", "printf(\"\");", "std::exit(1);", "abort();", "auto* v = std::getenv(\"V\");",
-                                 "fmt::print(\"{}\", 1);", "#include <iostream>", "int n = 1'000; puts(text);"}) {
+  for (const std::string text : {"std::cout << 1;", "fprintf(stderr, \"\");", "printf(\"\");", "std::exit(1);",
+                                 "abort();", "auto* v = std::getenv(\"V\");", "fmt::print(\"{}\", 1);",
+                                 "#include <iostream>", "int n = 1'000; puts(text);"}) {
     tree.plant("src/cost/b.cpp", "int b();\n" + text + "\n");
     INFO(text);
     const auto violations = check_conduct(tree.root());
@@ -147,8 +149,9 @@ TEST_CASE("planted faults of a header are found") {
   tree.plant("src/cost/a.cpp", "#include <nlohmann/json.hpp>\nusing namespace std;\n");
   tree.plant("src/cli/a.cpp", "#include <CLI/CLI.hpp>\n#include <spdlog/spdlog.h>\n");
   REQUIRE(to_string(check_headers(tree.root())) == "");
-  for (const std::string text : {"#include <nlohmann/json.hpp>", "#include \"yaml-cpp/yaml.h\"", "#include <CLI/CLI.hpp>", "#include <spdlog/spdlog.h>",
-                                 "#include <mpi.h>", "using namespace std;"}) {
+  for (const std::string text :
+       {"#include <nlohmann/json.hpp>", "#include \"yaml-cpp/yaml.h\"", "#include <CLI/CLI.hpp>",
+        "#include <spdlog/spdlog.h>", "#include <mpi.h>", "using namespace std;"}) {
     tree.plant("include/cairn/cost/b.h", text + "\n");
     INFO(text);
     CHECK(check_headers(tree.root()).size() == 1);
@@ -164,7 +167,9 @@ TEST_CASE("a planted place of one machine is found") {
   const std::string home = std::string("/ho") + "me/someone/cairn";
   const std::string beside = std::string("../sha") + "red/data";
   tree.plant(".ci/run", "cd " + beside + "\n");
-  tree.plant("README.md", "https://example.org/home/page, framework/wo" "rk/share, data split\n");
+  tree.plant("README.md",
+             "https://example.org/home/page, framework/wo"
+             "rk/share, data split\n");
   REQUIRE(to_string(check_places(tree.root())) == "");
   SECTION("in a source") {
     tree.plant("src/core/a.cpp", "// see " + home + "\n");

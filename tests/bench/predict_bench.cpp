@@ -1,5 +1,5 @@
-// How fast one plan is evaluated, from nothing and with a warm memo. Times are per plan; no claim is made against a clock here:
-// the baseline in the same run is a full symbolic-free replay of the same plan, step by step.
+// How fast one plan is evaluated, from nothing and with a warm memo. Times are per plan; no claim is made against a
+// clock here: the baseline in the same run is a full symbolic-free replay of the same plan, step by step.
 #include <benchmark/benchmark.h>
 
 #include <numeric>
@@ -82,7 +82,8 @@ void new_model(benchmark::State& state) {
 }
 BENCHMARK(new_model)->Unit(benchmark::kMicrosecond);
 
-// A search over 405B on 16,384 devices, 2,048 sequences per step, in the order of its loops: outer settings change slowly.
+// A search over 405B on 16,384 devices, 2,048 sequences per step, in the order of its loops: outer settings change
+// slowly.
 std::vector<plan::Strategy> search_space() {
   std::vector<plan::Strategy> plans;
   for (const std::int64_t tensor : {4, 8})
@@ -99,7 +100,8 @@ std::vector<plan::Strategy> search_space() {
           const std::int64_t virtual_stages = pipeline * chunks;
           s.stage_layers.assign(static_cast<std::size_t>(virtual_stages), 126 / virtual_stages);
           for (std::int64_t i = 0; i < 126 % virtual_stages; ++i) ++s.stage_layers[static_cast<std::size_t>(i)];
-          for (const plan::Recompute recompute : {plan::Recompute::none, plan::Recompute::attention, plan::Recompute::full})
+          for (const plan::Recompute recompute :
+               {plan::Recompute::none, plan::Recompute::attention, plan::Recompute::full})
             for (const plan::Sharded sharded : {plan::Sharded::nothing, plan::Sharded::optimizer})
               for (const bool sequence : {false, true})
                 for (int flags = 0; flags < 32; ++flags) {
@@ -123,10 +125,12 @@ void evaluate_each(Evaluator& evaluate, const std::vector<plan::Strategy>& plans
   for (const plan::Strategy& strategy : plans) benchmark::DoNotOptimize(evaluate(strategy));
 }
 // Apart, for profilers.
-[[gnu::noinline]] void evaluate_unseen(Evaluator& evaluate, const std::vector<plan::Strategy>& plans) { evaluate_each(evaluate, plans); }
+[[gnu::noinline]] void evaluate_unseen(Evaluator& evaluate, const std::vector<plan::Strategy>& plans) {
+  evaluate_each(evaluate, plans);
+}
 
-// Nine tenths of the plans make the memo warm, as in a search well under way; every tenth, plans never seen, is timed: in the order
-// in which a search meets them, or all shuffled, so that no plan resembles the one before it.
+// Nine tenths of the plans make the memo warm, as in a search well under way; every tenth, plans never seen, is timed:
+// in the order in which a search meets them, or all shuffled, so that no plan resembles the one before it.
 void unseen_plans(benchmark::State& state, Order order) {
   const Setup setup;
   const ir::Model model = models::build_transformer(model_126(), {});
@@ -163,7 +167,8 @@ void replay_baseline(benchmark::State& state) {
   evaluate(s);
   const program::Program& program = evaluate.lowering.lower(s);
   for (auto _ : state)
-    for (std::int32_t stage = 0; stage < 16; ++stage) benchmark::DoNotOptimize(evaluate.analytic.timeline(program, stage).end);
+    for (std::int32_t stage = 0; stage < 16; ++stage)
+      benchmark::DoNotOptimize(evaluate.analytic.timeline(program, stage).end);
 }
 BENCHMARK(replay_baseline)->Unit(benchmark::kMicrosecond);
 

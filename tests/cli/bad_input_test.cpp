@@ -1,5 +1,5 @@
-// Everything a user can get wrong: exit code 2, no result on standard output, and on standard error the place, the key and
-// what to do about it.
+// Everything a user can get wrong: exit code 2, no result on standard output, and on standard error the place, the key
+// and what to do about it.
 #include <filesystem>
 #include <fstream>
 
@@ -31,7 +31,7 @@ simulation:
 
 struct Mistake {
   std::string name;
-  std::string written;               // in the good file
+  std::string written;  // in the good file
   std::string instead;
   std::vector<std::string> expected;  // in the diagnostics
 };
@@ -67,32 +67,62 @@ const std::vector<Mistake> k_mistakes{
     {"zero degree", "  tp: 4", "  tp: 0", {"bad.yaml:9:", "strategy.tp", "1"}},
     {"negative degree", "  pp: 2", "  pp: -2", {"bad.yaml:10:", "strategy.pp", "1"}},
     {"fractional degree", "  pp: 2", "  pp: 2.5", {"bad.yaml:10:", "strategy.pp"}},
-    {"degrees that do not multiply to the world", "  dp: 2", "  dp: 3", {"bad.yaml:11:", "strategy.dp", "24", "16", "dp: 2"}},
-    {"degrees that do not divide the world", "  tp: 4\n  pp: 2\n  dp: 2", "  tp: 3\n  pp: 1", {"bad.yaml:9:", "strategy.tp", "16"}},
+    {"degrees that do not multiply to the world",
+     "  dp: 2",
+     "  dp: 3",
+     {"bad.yaml:11:", "strategy.dp", "24", "16", "dp: 2"}},
+    {"degrees that do not divide the world",
+     "  tp: 4\n  pp: 2\n  dp: 2",
+     "  tp: 3\n  pp: 1",
+     {"bad.yaml:9:", "strategy.tp", "16"}},
     {"even stages that do not divide", "layers: 8", "layers: 9", {"bad.yaml:12:", "strategy.stages", "balanced", "["}},
     {"a list of stages that does not add up", "stages: even", "stages: [3, 4]", {"bad.yaml:12:", "stages", "8"}},
     {"a list of stages of the wrong length", "stages: even", "stages: [3, 3, 2]", {"bad.yaml:12:", "stages", "2"}},
     {"more stages than layers", "layers: 8", "layers: 1", {"bad.yaml:10:", "strategy.pp", "1"}},
-    {"heads not divisible by tp", "heads: 8", "heads: 6, head_dim: 64", {"bad.yaml:9:", "strategy.tp", "heads", "divisor"}},
-    {"batch not divisible", "global_batch: 16", "global_batch: 15", {"bad.yaml:7:", "training.global_batch", "multiple of 2"}},
-    {"no such model", "model: {kind: transformer, layers: 8, hidden: 512, heads: 8, ffn: 2048, gated_mlp: false, vocab: 1024, tied_embeddings: false, position: rope}",
-     "model: llama-3.1-70", {"bad.yaml:3:", "model", "llama-3.1-70b"}},
+    {"heads not divisible by tp",
+     "heads: 8",
+     "heads: 6, head_dim: 64",
+     {"bad.yaml:9:", "strategy.tp", "heads", "divisor"}},
+    {"batch not divisible",
+     "global_batch: 16",
+     "global_batch: 15",
+     {"bad.yaml:7:", "training.global_batch", "multiple of 2"}},
+    {"no such model",
+     "model: {kind: transformer, layers: 8, hidden: 512, heads: 8, ffn: 2048, gated_mlp: false, vocab: 1024, "
+     "tied_embeddings: false, position: rope}",
+     "model: llama-3.1-70",
+     {"bad.yaml:3:", "model", "llama-3.1-70b"}},
     {"no such cluster", "dgx-h100", "dgx-h1000", {"bad.yaml:4:", "cluster", "dgx-h100"}},
-    {"no such framework", "  global_batch: 16", "  global_batch: 16\n  framework: megatorn", {"bad.yaml:8:", "training.framework", "megatron"}},
-    {"no such precision", "  global_batch: 16", "  global_batch: 16\n  precision: bf17", {"bad.yaml:8:", "training.precision", "bf16"}},
+    {"no such framework",
+     "  global_batch: 16",
+     "  global_batch: 16\n  framework: megatorn",
+     {"bad.yaml:8:", "training.framework", "megatron"}},
+    {"no such precision",
+     "  global_batch: 16",
+     "  global_batch: 16\n  precision: bf17",
+     {"bad.yaml:8:", "training.precision", "bf16"}},
     {"no such schedule", "  stages: even", "  schedule: 1f2b", {"bad.yaml:12:", "strategy.schedule", "1f1b"}},
     {"no such word", "  stages: even", "  recompute: everything", {"bad.yaml:12:", "strategy.recompute", "full"}},
     {"not a number", "jitter: none", "jitter: {distribution: lognormal, sigma: .nan}", {"bad.yaml:14:", "sigma"}},
     {"infinite", "jitter: none", "jitter: {distribution: lognormal, sigma: .inf}", {"bad.yaml:14:", "sigma"}},
     {"an infinite quantity", "nodes: 2", "nodes: 2, intra: {bandwidth: inf GB/s}", {"bad.yaml:4:", "bandwidth"}},
-    {"a quantity beyond all numbers", "nodes: 2", "nodes: 2, intra: {bandwidth: 1e999 GB/s}", {"bad.yaml:4:", "bandwidth"}},
+    {"a quantity beyond all numbers",
+     "nodes: 2",
+     "nodes: 2, intra: {bandwidth: 1e999 GB/s}",
+     {"bad.yaml:4:", "bandwidth"}},
     {"a negative quantity", "nodes: 2", "nodes: 2, intra: {bandwidth: -1 GB/s}", {"bad.yaml:4:", "bandwidth"}},
     {"a count beyond all numbers", "nodes: 2", "nodes: 99999999999999999999", {"bad.yaml:4:", "nodes"}},
-    {"a fault of no rank", "  jitter: none", "  faults: [{rank: 16, compute: 0.5}]", {"bad.yaml:14:", "simulation.faults", "16", "0 to 15"}},
+    {"a fault of no rank",
+     "  jitter: none",
+     "  faults: [{rank: 16, compute: 0.5}]",
+     {"bad.yaml:14:", "simulation.faults", "16", "0 to 15"}},
     {"not YAML", "  tp: 4", "  tp: [4", {"bad.yaml:", "error:"}},
     {"a tab", "  tp: 4", "\ttp: 4", {"bad.yaml:9:"}},
-    {"an empty model", "model: {kind: transformer, layers: 8, hidden: 512, heads: 8, ffn: 2048, gated_mlp: false, vocab: 1024, tied_embeddings: false, position: rope}",
-     "model:", {"bad.yaml:3:", "model"}},
+    {"an empty model",
+     "model: {kind: transformer, layers: 8, hidden: 512, heads: 8, ffn: 2048, gated_mlp: false, vocab: 1024, "
+     "tied_embeddings: false, position: rope}",
+     "model:",
+     {"bad.yaml:3:", "model"}},
 };
 
 }  // namespace
@@ -114,8 +144,11 @@ TEST_CASE("Every mistake in an experiment is refused with its place and a remedy
 }
 
 TEST_CASE("All mistakes of a file are named at once") {
-  const std::string file = write_file("bad.yaml", "version: 1\nmodle: llama-3.1-8b\ncluster: dgx-h100\ntraining: {seq_length: 4096, global_batch: 0}\n");
-  refuses(run({"run", file}), {"bad.yaml:2:", "modle", "bad.yaml:4:", "seq_length", "global_batch", "training.seq_len"});
+  const std::string file =
+      write_file("bad.yaml",
+                 "version: 1\nmodle: llama-3.1-8b\ncluster: dgx-h100\ntraining: {seq_length: 4096, global_batch: 0}\n");
+  refuses(run({"run", file}),
+          {"bad.yaml:2:", "modle", "bad.yaml:4:", "seq_length", "global_batch", "training.seq_len"});
 }
 
 TEST_CASE("Files that are no experiments are refused") {
@@ -155,13 +188,15 @@ TEST_CASE("Files that are no experiments are refused") {
     refuses(run({"run", write_file("bomb.yaml", text)}), {"bomb.yaml:"});
   }
   SECTION("deep nesting") {
-    refuses(run({"run", write_file("deep.yaml", "name: " + std::string(100'000, '[') + std::string(100'000, ']') + "\n")}),
-            {"deep.yaml:"});
+    refuses(
+        run({"run", write_file("deep.yaml", "name: " + std::string(100'000, '[') + std::string(100'000, ']') + "\n")}),
+        {"deep.yaml:"});
   }
 }
 
 TEST_CASE("A Hugging Face file that is not understood is refused") {
-  const std::string experiment = "version: 1\nmodel: {hf: odd/config.json}\ncluster: dgx-h100\ntraining: {seq_len: 512, global_batch: 8}\n";
+  const std::string experiment =
+      "version: 1\nmodel: {hf: odd/config.json}\ncluster: dgx-h100\ntraining: {seq_len: 512, global_batch: 8}\n";
   const std::string file = write_file("hf.yaml", experiment);
   SECTION("an unknown model_type") {
     write_file("odd/config.json", R"({"model_type": "mamba9", "hidden_size": 512})");

@@ -18,7 +18,8 @@ std::string gathers_of(int ranks, double factor) {
       "# Collective test starting: all_gather_perf\n"
       "# nThread 1 nGpus 1 minBytes 1024 maxBytes 1073741824 step: 4(factor) iters: 20\n";
   for (int rank = 0; rank < ranks; ++rank)
-    text += "#  Rank  " + std::to_string(rank) + " Group  0 Pid  1 on node device  " + std::to_string(rank) + " [0x07] NVIDIA H100 80GB HBM3\n";
+    text += "#  Rank  " + std::to_string(rank) + " Group  0 Pid  1 on node device  " + std::to_string(rank) +
+            " [0x07] NVIDIA H100 80GB HBM3\n";
   text +=
       "#       size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong\n"
       "#        (B)  (elements)  (us)  (GB/s)  (GB/s)  (us)  (GB/s)  (GB/s)\n";
@@ -86,8 +87,10 @@ TEST_CASE("A log that names no collective is read with --collective", "[calibrat
   CHECK(said.code == 0);
   CHECK(said.out.find("all-gather 4 ranks") != std::string::npos);
   CHECK(run({"calibrate", log, "--collective", "gossip"}).code == 2);
-  const Outcome idle = run({"calibrate", write_file("t.csv", "source,gpu,kernel,dtype,shape,ms\nlab,H200,gemm x,bf16,M512 N768 K1024,0.01\n"),
-                            "--collective", "all_gather"});
+  const Outcome idle =
+      run({"calibrate",
+           write_file("t.csv", "source,gpu,kernel,dtype,shape,ms\nlab,H200,gemm x,bf16,M512 N768 K1024,0.01\n"),
+           "--collective", "all_gather"});
   CHECK(idle.code == 2);
   CHECK(idle.err.find("--collective: none of the files is output of nccl-tests") != std::string::npos);
 }
@@ -103,9 +106,11 @@ TEST_CASE("Measurements that cannot be of this accelerator are refused", "[calib
     for (const std::string& word : words) CHECK(outcome.err.find(word) != std::string::npos);
   };
   // Times in milliseconds under a header of microseconds, rates to match: a thousand times too fast.
-  refused(gathers_of(4, 1e-3), {"odd.txt:", "all_gather of 4 ranks at a busbw of", "but a link carries 450 GB/s; line"});
+  refused(gathers_of(4, 1e-3),
+          {"odd.txt:", "all_gather of 4 ranks at a busbw of", "but a link carries 450 GB/s; line"});
   // The other way round no law of links is broken, but no parameters come near.
-  refused(gathers_of(4, 1e3), {"odd.txt", "all-gather 4 ranks: no parameters describe these rows", "at a bound", "in the median"});
+  refused(gathers_of(4, 1e3),
+          {"odd.txt", "all-gather 4 ranks: no parameters describe these rows", "at a bound", "in the median"});
   std::string wrong = measured_gathers();
   const std::size_t zeros = wrong.find(" 0 ", wrong.find("none -1"));
   wrong.replace(zeros, 3, " 12 ");
@@ -115,7 +120,8 @@ TEST_CASE("Measurements that cannot be of this accelerator are refused", "[calib
 TEST_CASE("Rows that take no part in a fit are counted, with the reason", "[calibrate]") {
   if (!can_fit()) return;
   std::string other = gathers_of(8, 1.0);
-  for (std::size_t at = 0; (at = other.find("NVIDIA H100 80GB HBM3")) != std::string::npos;) other.replace(at, 21, "NVIDIA H200");
+  for (std::size_t at = 0; (at = other.find("NVIDIA H100 80GB HBM3")) != std::string::npos;)
+    other.replace(at, 21, "NVIDIA H200");
   const std::vector<std::string> files{write_file("one.txt", measured_gathers()), write_file("two.txt", other)};
   const Outcome outcome = run({"calibrate", files[0], files[1], "--gpu", "h100-sxm5-80gb", "--json"});
   INFO(outcome.err);
@@ -125,7 +131,8 @@ TEST_CASE("Rows that take no part in a fit are counted, with the reason", "[cali
   CHECK(dropped[0]["rows"] == 11);
   CHECK(dropped[0]["reason"] == "measured on another device: NVIDIA H200");
   const Outcome report = run({"calibrate", files[0], files[1], "--gpu", "h100-sxm5-80gb"});
-  CHECK(report.out.find("rows that take no part\n      11  measured on another device: NVIDIA H200") != std::string::npos);
+  CHECK(report.out.find("rows that take no part\n      11  measured on another device: NVIDIA H200") !=
+        std::string::npos);
   CHECK(report.out.find("GB/s") != std::string::npos);
   CHECK(report.out.find("bytes 1 KiB to 1 GiB") != std::string::npos);
 }
@@ -133,16 +140,18 @@ TEST_CASE("Rows that take no part in a fit are counted, with the reason", "[cali
 TEST_CASE("Messages between nodes are refused, with what is assumed in place of them", "[calibrate]") {
   if (!can_fit()) return;
   std::string across = gathers_of(8, 1.0);
-  for (int rank = 4; rank < 8; ++rank) across.replace(across.find("on node device  " + std::to_string(rank)), 7, "on next");
-  // A run of 4 ranks: 2 lines, the ranks, 2 lines, rows in 9 to 19, the summary. Behind it in 22 to 33 the head of 8 ranks.
+  for (int rank = 4; rank < 8; ++rank)
+    across.replace(across.find("on node device  " + std::to_string(rank)), 7, "on next");
+  // A run of 4 ranks: 2 lines, the ranks, 2 lines, rows in 9 to 19, the summary. Behind it in 22 to 33 the head of 8
+  // ranks.
   const std::string both = write_file("sweep.log", measured_gathers() + across);
   const Outcome outcome = run({"calibrate", both, "-o", scratch() + "/never.yaml"});
   INFO(outcome.err);
   CHECK(outcome.code == 2);
   CHECK_FALSE(std::filesystem::exists(scratch() + "/never.yaml"));
-  for (const char* word :
-       {"sweep.log:34:1: error: all_gather of 8 ranks in 2 nodes", "cannot be fitted yet", "(inter.latency), 8 us more for each step",
-        "0.92 of the bandwidth", "'infiniband' in configs/calibration/fabrics.yaml (assumed there)", "; lines 34 to 44 ("})
+  for (const char* word : {"sweep.log:34:1: error: all_gather of 8 ranks in 2 nodes", "cannot be fitted yet",
+                           "(inter.latency), 8 us more for each step", "0.92 of the bandwidth",
+                           "'infiniband' in configs/calibration/fabrics.yaml (assumed there)", "; lines 34 to 44 ("})
     CHECK(outcome.err.find(word) != std::string::npos);
 }
 

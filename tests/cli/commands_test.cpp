@@ -35,7 +35,8 @@ TEST_CASE("A model's parameters are shown as a run shows them and to the last on
   const auto shown = [](const char* name) { return run({"config", "model", name}).out; };
   const std::string deepseek = shown("deepseek-v3");
   CHECK(deepseek.find("671 B (671026419200) total, 37.6 B (37552297472) active") != std::string::npos);
-  CHECK(deepseek.find("keys and values through 512, queries through 1536; a head's key 128 + 64 rotated, its value 128") !=
+  CHECK(deepseek.find(
+            "keys and values through 512, queries through 1536; a head's key 128 + 64 rotated, its value 128") !=
         std::string::npos);
   CHECK(shown("qwen3-next-80b-a3b").find("36 with a delta rule, 12 with full") != std::string::npos);
   CHECK(shown("llama-4-scout").find("36 with chunks of 8192, 12 with full without rotation") != std::string::npos);
@@ -56,8 +57,8 @@ TEST_CASE("A resolved experiment names where every value comes from") {
   CHECK(shown["training"]["kernels"]["attention"] == "flash2");  // the framework's
   CHECK(shown["strategy"]["overlap"]["pp"].is_boolean());
 
-  const json keys =
-      json::parse(run({"config", "show", "llama3-70b-64xdgx-h100", "--origin", "--json", "--set", "strategy.pp=8"}).out)["keys"];
+  const json keys = json::parse(
+      run({"config", "show", "llama3-70b-64xdgx-h100", "--origin", "--json", "--set", "strategy.pp=8"}).out)["keys"];
   const auto origin = [&](const std::string& block, const std::string& key) -> std::string {
     for (const json& each : keys)
       if (each["block"] == block && each["key"] == key) return each["from"];
@@ -73,7 +74,8 @@ TEST_CASE("A resolved experiment names where every value comes from") {
 
 TEST_CASE("Names that configurations can refer to are listed") {
   const json all = json::parse(run({"config", "list", "--json"}).out);
-  for (const char* kind : {"accelerators", "calibration", "clusters", "experiments", "frameworks", "models", "precision"})
+  for (const char* kind :
+       {"accelerators", "calibration", "clusters", "experiments", "frameworks", "models", "precision"})
     CHECK_FALSE(all[kind].empty());
   const Outcome clusters = run({"config", "list", "clusters"});
   CHECK(clusters.out.find("dgx-h100\n") != std::string::npos);
@@ -81,7 +83,10 @@ TEST_CASE("Names that configurations can refer to are listed") {
 
 TEST_CASE("Folders of the environment come first") {
   write_file("mine/clusters/ours.yaml", "extends: dgx-h100\nname: ours\n");
-  const Outcome outcome = run({.arguments = {"config", "list", "clusters"}, .environment = {{"CAIRN_CONFIGS", scratch() + "/mine"}}, .out_file = {}, .folder = {}});
+  const Outcome outcome = run({.arguments = {"config", "list", "clusters"},
+                               .environment = {{"CAIRN_CONFIGS", scratch() + "/mine"}},
+                               .out_file = {},
+                               .folder = {}});
   CHECK(outcome.out.find("ours\n") != std::string::npos);
   CHECK(outcome.out.find("dgx-h100\n") != std::string::npos);
 }
@@ -92,7 +97,8 @@ namespace {
 std::set<std::string> emitted_schemas() {
   std::set<std::string> found;
   const std::regex name("cairn\\.[a-z-]+/[0-9]+");
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::filesystem::path(CAIRN_SOURCE_DIR) / "src")) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(std::filesystem::path(CAIRN_SOURCE_DIR) / "src")) {
     if (entry.path().extension() != ".cpp") continue;
     const std::string text = content(entry.path().string());
     for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at) found.insert(at->str());
@@ -141,19 +147,22 @@ TEST_CASE("Completion knows the commands and their options") {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = run({"completion", shell}).out;
     INFO(shell);
-    for (const char* word : {"run", "bound", "config", "validate", "calibrate", "schema", "calibrate", "engine", "analytic", "trace", "matmul", "rbw"})
+    for (const char* word : {"run", "bound", "config", "validate", "calibrate", "schema", "calibrate", "engine",
+                             "analytic", "trace", "matmul", "rbw"})
       CHECK(script.find(word) != std::string::npos);
   }
   // A shell reads the script and completes.
   const std::string file = write_file("completion.bash", run({"completion", "bash"}).out);
-  const std::string ask = "bash -c 'source " + file + "; COMP_WORDS=(cairn run --eng); COMP_CWORD=2; _cairn; test \"${COMPREPLY[0]}\" = --engine'";
+  const std::string ask = "bash -c 'source " + file +
+                          "; COMP_WORDS=(cairn run --eng); COMP_CWORD=2; _cairn; test \"${COMPREPLY[0]}\" = --engine'";
   CHECK(std::system(ask.c_str()) == 0);
 }
 
 TEST_CASE("Completion knows the names of configurations") {
   const std::string file = write_file("completion.bash", run({"completion", "bash"}).out);
   const auto completes = [&](const std::string& words, int at, const std::string& to) {
-    const std::string ask = "bash -c 'source " + file + "; COMP_WORDS=(" + words + "); COMP_CWORD=" + std::to_string(at) +
+    const std::string ask = "bash -c 'source " + file + "; COMP_WORDS=(" + words +
+                            "); COMP_CWORD=" + std::to_string(at) +
                             "; _cairn; printf \"%s\\n\" \"${COMPREPLY[@]}\"' > " + scratch() + "/completed";
     INFO(words);
     CHECK(std::system(ask.c_str()) == 0);
@@ -178,7 +187,10 @@ TEST_CASE("Completion knows the names of configurations") {
 
 TEST_CASE("Names of files that a shell would read are no words of a completion script") {
   write_file("odd/clusters/$(touch gone).yaml", "extends: dgx-h100\n");
-  const Outcome outcome = run({.arguments = {"completion", "bash"}, .environment = {{"CAIRN_CONFIGS", scratch() + "/odd"}}, .out_file = {}, .folder = {}});
+  const Outcome outcome = run({.arguments = {"completion", "bash"},
+                               .environment = {{"CAIRN_CONFIGS", scratch() + "/odd"}},
+                               .out_file = {},
+                               .folder = {}});
   CHECK(outcome.code == 0);
   CHECK(outcome.out.find("touch") == std::string::npos);
 }
@@ -224,7 +236,8 @@ TEST_CASE("No key of a cluster is dropped by --set unasked, and one is taken bac
 }
 
 TEST_CASE("Counts are written out, and the message says how") {
-  refused({"run", "llama3-8b-fsdp-dgx-h100", "--set", "training.seq_len=8k"}, {"expected an integer, found '8k'", "write it out: 8000, or 8192 for 8Ki"});
+  refused({"run", "llama3-8b-fsdp-dgx-h100", "--set", "training.seq_len=8k"},
+          {"expected an integer, found '8k'", "write it out: 8000, or 8192 for 8Ki"});
   refused({"run", "llama3-70b-64xdgx-h100", "--set", "training.global_batch=4 M tokens"},
           {"4000000 tokens are not a whole number of sequences of",
            "488 or 489 sequences, which are 3997696 or 4005888 tokens", "'4 Mi tokens', which are 512 sequences"});
@@ -249,7 +262,8 @@ TEST_CASE("A line of a batch is told its own key and line") {
   // Said once: standard error counts.
   CHECK(outcome.err == "cairn: " + lines + ": 2 of 2 lines could not be run, as their answers say: 1, 2\n");
   // What the command line sets stays its own.
-  const Outcome mixed = run({"run", "--batch", write_file("good.jsonl", "{\"file\": \"llama3-8b-fsdp-dgx-h100\"}\n"), "--set", "strategy.tq=1"});
+  const Outcome mixed = run({"run", "--batch", write_file("good.jsonl", "{\"file\": \"llama3-8b-fsdp-dgx-h100\"}\n"),
+                             "--set", "strategy.tq=1"});
   const json own = json::parse(mixed.out)["diagnostics"][0];
   CHECK(own["file"] == "--set");
   CHECK(own["key_path"] == "strategy.tq");
@@ -268,7 +282,8 @@ TEST_CASE("A line of a batch may extend an experiment") {
   std::getline(answers, shipped);
   std::getline(answers, beside);
   std::getline(answers, missing);
-  const json alone = json::parse(run({"run", "llama3-8b-fsdp-dgx-h100", "--set", "training.seq_len=4096", "--json", "-q"}).out);
+  const json alone =
+      json::parse(run({"run", "llama3-8b-fsdp-dgx-h100", "--set", "training.seq_len=4096", "--json", "-q"}).out);
   CHECK(json::parse(shipped)["result"] == alone["result"]);
   CHECK(json::parse(shipped)["sources"] == alone["sources"]);
   CHECK(json::parse(beside)["experiment"]["name"] == "base");
@@ -277,9 +292,11 @@ TEST_CASE("A line of a batch may extend an experiment") {
 }
 
 TEST_CASE("A network that is missing is told with the place of its cluster") {
-  const std::string file = write_file("unlinked.yaml",
-                                      "version: 1\nmodel: llama-2-7b\ncluster: {name: unlinked, accelerator: h100-sxm5-80gb, nodes: 4, gpus_per_node: 8, intra: {kind: nvswitch, bandwidth: 450 GB/s, latency: 1 us}}\n"
-                                      "training: {seq_len: 512, global_batch: 16}\n");
+  const std::string file =
+      write_file("unlinked.yaml",
+                 "version: 1\nmodel: llama-2-7b\ncluster: {name: unlinked, accelerator: h100-sxm5-80gb, nodes: 4, "
+                 "gpus_per_node: 8, intra: {kind: nvswitch, bandwidth: 450 GB/s, latency: 1 us}}\n"
+                 "training: {seq_len: 512, global_batch: 16}\n");
   refused({"run", file}, {"unlinked.yaml:3:10: error: cluster.inter: missing: 4 nodes"});
 }
 
@@ -295,18 +312,18 @@ TEST_CASE("Of many errors in a file the first are shown, the others counted") {
 TEST_CASE("Completion knows the keys of an experiment and their words") {
   const std::string script = run({"completion", "fish"}).out;
   for (const char* word :
-       {"strategy.tp= ", "strategy.recompute=per-op", "strategy.recompute.operators=", "strategy.recompute.method=block",
-        "strategy.overlap.dp.bucket=", "strategy.overlap.tp.kind=iso", "strategy.overlap.ep.kind=two-batch",
-        "strategy.zero.offload.policy=fuyou", "training.precision.gradients=bf16", "training.kernels.pointwise=eager",
-        "model.residual=kraken", "model.ways=", "cluster.nodes="}) {
+       {"strategy.tp= ", "strategy.recompute=per-op", "strategy.recompute.operators=",
+        "strategy.recompute.method=block", "strategy.overlap.dp.bucket=", "strategy.overlap.tp.kind=iso",
+        "strategy.overlap.ep.kind=two-batch", "strategy.zero.offload.policy=fuyou", "training.precision.gradients=bf16",
+        "training.kernels.pointwise=eager", "model.residual=kraken", "model.ways=", "cluster.nodes="}) {
     INFO(word);
     CHECK(script.find(word) != std::string::npos);
   }
   // bash hands words over cut at '='.
   const std::string file = write_file("completion.bash", run({"completion", "bash"}).out);
   const auto completes = [&](const std::string& words, int at, const std::string& to) {
-    const std::string ask = "bash -c 'source " + file + "; COMP_WORDS=(" + words + "); COMP_CWORD=" + std::to_string(at) +
-                            "; _cairn; test \"${COMPREPLY[0]}\" = " + to + "'";
+    const std::string ask = "bash -c 'source " + file + "; COMP_WORDS=(" + words +
+                            "); COMP_CWORD=" + std::to_string(at) + "; _cairn; test \"${COMPREPLY[0]}\" = " + to + "'";
     return std::system(ask.c_str()) == 0;
   };
   CHECK(completes("cairn run --set strategy.overlap.tp.k", 3, "strategy.overlap.tp.kind=chunked"));

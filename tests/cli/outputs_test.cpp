@@ -370,9 +370,9 @@ TEST_CASE("Moves are not written over a file that only a bare name told of") {
   fs::copy_file(k_source + "/configs/accelerators/a100-sxm4-80gb.yaml", file);
   const std::string before = content(file);
   const std::string graph = write_file("moves/graph.txt", "v a in\nv b in\nv c out\ne a c\ne b c\n");
-  const Outcome outcome = run(Invocation{
-      .arguments = {"bound", "--cdag", graph, "--fast", "4", "--accelerator", "mine", "--write-moves", file},
-      .environment = {{"CAIRN_CONFIGS", folder}}});
+  const Outcome outcome = run(
+      Invocation{.arguments = {"bound", "--cdag", graph, "--fast", "4", "--accelerator", "mine", "--write-moves", file},
+                 .environment = {{"CAIRN_CONFIGS", folder}}});
   CHECK(outcome.code == 2);
   CHECK(content(file) == before);
 }
@@ -391,7 +391,8 @@ TEST_CASE("A file whose name ends in .gz is compressed, the same bytes every tim
   REQUIRE(std::system(("gzip -dc " + packed + " > " + folder + "/unpacked").c_str()) == 0);
   CHECK(content(folder + "/unpacked") == content(plain));
   // Any result is, and a batch line by line.
-  const std::string lines = write_file("compressed.jsonl", "{\"file\": \"llama3-8b-fsdp-dgx-h100\"}\n{\"file\": \"nowhere\"}\n");
+  const std::string lines =
+      write_file("compressed.jsonl", "{\"file\": \"llama3-8b-fsdp-dgx-h100\"}\n{\"file\": \"nowhere\"}\n");
   CHECK(run({"run", "--batch", lines, "-q", "-o", folder + "/lines.gz"}).code == 2);
   REQUIRE(std::system(("gzip -dc " + folder + "/lines.gz > " + folder + "/lines").c_str()) == 0);
   CHECK(content(folder + "/lines") == run({"run", "--batch", lines, "-q"}).out);

@@ -1,5 +1,5 @@
-// Names that would move a terminal, reorder or hide what it shows: whatever file or option they come from, every command
-// shows them escaped, and the documents it writes stay documents.
+// Names that would move a terminal, reorder or hide what it shows: whatever file or option they come from, every
+// command shows them escaped, and the documents it writes stay documents.
 #include <sstream>
 
 #include <boost/property_tree/ptree.hpp>
@@ -15,8 +15,8 @@ using namespace std::string_literals;
 
 namespace {
 
-// Sets a title, rings, clears by a C1 code, turns the direction, and has a line of its own. In JSON and in double quotes
-// of YAML the same text is k_escaped.
+// Sets a title, rings, clears by a C1 code, turns the direction, and has a line of its own. In JSON and in double
+// quotes of YAML the same text is k_escaped.
 const std::string k_evil = "evil\x1b]0;pwned\x07\u009b2J\u202eabc\u2066\u200b\x7f";
 const std::string k_escaped = R"(evil\u001b]0;pwned\u0007\u009b2J\u202eabc\u2066\u200b\u007f)";
 const std::string k_in_yaml = '"' + k_escaped + R"(\u0000line\ncairn: error: forged")";
@@ -51,10 +51,11 @@ void shows_name(const std::vector<std::string>& arguments) {
 }
 
 std::string experiment(const std::string& changed = "") {
-  return "version: 1\nname: " + k_in_yaml +
-         "\nmodel: {kind: transformer, name: " + k_in_yaml +
-         ", layers: 8, hidden: 512, heads: 8, ffn: 2048, gated_mlp: false, vocab: 1024, tied_embeddings: false, position: rope}\n"
-         "cluster: {file: dgx-h100, nodes: 2}\ntraining:\n  seq_len: 512\n  global_batch: 16\n" + changed;
+  return "version: 1\nname: " + k_in_yaml + "\nmodel: {kind: transformer, name: " + k_in_yaml +
+         ", layers: 8, hidden: 512, heads: 8, ffn: 2048, gated_mlp: false, vocab: 1024, tied_embeddings: false, "
+         "position: rope}\n"
+         "cluster: {file: dgx-h100, nodes: 2}\ntraining:\n  seq_len: 512\n  global_batch: 16\n" +
+         changed;
 }
 
 std::string graph() {
@@ -77,21 +78,24 @@ TEST_CASE("Names in results are shown escaped") {
   shows_name({"topology", network, "--json"});
   shows_name({"topology", "--compare", network, network, "--json"});
   says_safely(run({"topology", "--compare", network, network}));
-  const std::string order = write_file("evil-order.yaml", "name: " + k_in_yaml + "\nstages: 1\nmicro_batches: 1\ndevices:\n  - [F0, B0]\n");
+  const std::string order =
+      write_file("evil-order.yaml", "name: " + k_in_yaml + "\nstages: 1\nmicro_batches: 1\ndevices:\n  - [F0, B0]\n");
   shows_name({"schedule", "--file", order});
   shows_name({"schedule", "--file", order, "--json"});
   shows_name({"bound", "--cdag", write_file(k_evil + ".cdag", "v a in\nv b out\ne a b\n"), "--fast", "4"});
 }
 
 TEST_CASE("Colours of the program pass, those of names do not") {
-  const std::string file = write_file("red.yaml", "name: \"\\u001b[31mred\"\nstages: 1\nmicro_batches: 1\ndevices:\n  - [F0, B0]\n");
+  const std::string file =
+      write_file("red.yaml", "name: \"\\u001b[31mred\"\nstages: 1\nmicro_batches: 1\ndevices:\n  - [F0, B0]\n");
   const Outcome colourful = run({"schedule", "--file", file, "--color", "always"});
   CHECK(colourful.out.find("\x1b[30;44m") != std::string::npos);
   CHECK(colourful.out.find(R"(\u001b[31mred)") != std::string::npos);
   // Whatever a report paints with is known to be its own.
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"run", "llama3-8b-fsdp-dgx-h100"}, {"topology", "star-8"}, {"schedule", "--list"},
-        {"bound", "matmul m=64 n=64 k=64", "--fast", "512"}}) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"run", "llama3-8b-fsdp-dgx-h100"},
+                                                    {"topology", "star-8"},
+                                                    {"schedule", "--list"},
+                                                    {"bound", "matmul m=64 n=64 k=64", "--fast", "512"}}) {
     std::vector<std::string> painted = arguments;
     painted.insert(painted.end(), {"--color", "always"});
     const Outcome outcome = run(painted);
@@ -123,7 +127,8 @@ TEST_CASE("Names in complaints are shown escaped") {
   shows_name({"bound", "--cdag", write_file("bad.cdag", "v a in\ne a " + k_raw + "\n"), "--fast", "4"});
   shows_name({"bound", "--trace", write_file("bad.trace", k_raw + " 1\n"), "--fast", "4"});
   const std::string graph_file = write_file("two.cdag", "v a in\nv b out\ne a b\n");
-  shows_name({"bound", "--cdag", graph_file, "--fast", "4", "--moves", write_file("bad.moves", "load " + k_raw + "\n")});
+  shows_name(
+      {"bound", "--cdag", graph_file, "--fast", "4", "--moves", write_file("bad.moves", "load " + k_raw + "\n")});
   shows_name({"schedule", k_raw, "--stages", "2", "--micro-batches", "2"});
   shows_name({"schedule", "1f1b", "--stages", "2", "--micro-batches", "2", "--forward", k_raw});
   shows_name({"topology", "star-8", "--flows", write_file("bad.csv", "src,dst," + k_raw + "\n0,1,1\n")});
@@ -131,17 +136,23 @@ TEST_CASE("Names in complaints are shown escaped") {
   shows_name({"topology", k_evil});
   shows_name({"validate", k_evil});
   shows_name({"run", "--batch", k_evil});
-  const std::string fill = write_file("bad-fill.yaml", "work:\n  - {name: A, after: forward, time: " + k_in_yaml + ", parts: 1}\n");
+  const std::string fill =
+      write_file("bad-fill.yaml", "work:\n  - {name: A, after: forward, time: " + k_in_yaml + ", parts: 1}\n");
   shows_name({"schedule", "1f1b", "--stages", "2", "--micro-batches", "2", "--fill", fill});
 }
 
 TEST_CASE("Measurements with such names are refused with them escaped") {
   if (run({"calibrate", write_file("none.txt", "")}).code == 4) return;  // built without Eigen
-  shows_name({"calibrate", write_file("bad.csv", "source,gpu,kernel,dtype,shape,ms,tflops,gbps," + k_evil + "\n1,2,3,4,5,6,7,8,9\n")});
+  shows_name({"calibrate", write_file("bad.csv", "source,gpu,kernel,dtype,shape,ms,tflops,gbps," + k_evil +
+                                                     "\n1,2,3,4,5,6,7,8,9\n")});
   // A log is read as a terminal shows it: titles and colours are no part of a name, the rest is escaped.
-  const Outcome log = run({"calibrate", write_file("all_gather.txt", "# Collective test starting: all_gather_perf\n#  Rank  0 Group  0 Pid  1 on node device  0 [0x07] H100\n"
-                                                        "#  Rank  1 Group  0 Pid  1 on node device  1 [0x08] " +
-                                                            k_evil + "\n 1024 256 float none -1 1 1 1 0 1 1 1 0\n")});
+  const Outcome log =
+      run({"calibrate",
+           write_file(
+               "all_gather.txt",
+               "# Collective test starting: all_gather_perf\n#  Rank  0 Group  0 Pid  1 on node device  0 [0x07] H100\n"
+               "#  Rank  1 Group  0 Pid  1 on node device  1 [0x08] " +
+                   k_evil + "\n 1024 256 float none -1 1 1 1 0 1 1 1 0\n")});
   says_safely(log);
   CHECK(log.err.find(R"(evil\u009b2J\u202eabc\u2066\u200b)") != std::string::npos);
 }
@@ -157,7 +168,8 @@ TEST_CASE("Pictures of networks with such names are XML and hold them") {
   CHECK_NOTHROW(boost::property_tree::read_xml(stream, tree));
   CHECK(tree.get<std::string>("svg.text").find(k_escaped) == 0);
   CHECK(content(dot).find(R"(evil\\u001b]0;pwned)") != std::string::npos);
-  const std::string order = write_file("evil-order.yaml", "name: \"<&" + k_escaped + "\"\nstages: 1\nmicro_batches: 1\ndevices:\n  - [F0, B0]\n");
+  const std::string order = write_file(
+      "evil-order.yaml", "name: \"<&" + k_escaped + "\"\nstages: 1\nmicro_batches: 1\ndevices:\n  - [F0, B0]\n");
   CHECK(run({"schedule", "--file", order, "--svg", svg}).code == 0);
   shows_safely(content(svg));
   std::istringstream schedule(content(svg));
@@ -173,9 +185,12 @@ TEST_CASE("JSON and YAML with such names read back as they were") {
   const std::string xml = write_file(
       "named.xml",
       "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"AuthenticAMD\" familyid=\"1\" modelid=\"1\">"
-      "<pci busid=\"0000:01:00.0\" class=\"0x030200\" link_speed=\"16.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"0\" sm=\"80\"/></pci>"
-      "<pci busid=\"" + k_evil + "\" class=\"0x030200\" link_speed=\"16.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"1\" sm=\"80\"/></pci>"
-      "</cpu></system>");
+      "<pci busid=\"0000:01:00.0\" class=\"0x030200\" link_speed=\"16.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"0\" "
+      "sm=\"80\"/></pci>"
+      "<pci busid=\"" +
+          k_evil +
+          "\" class=\"0x030200\" link_speed=\"16.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"1\" sm=\"80\"/></pci>"
+          "</cpu></system>");
   const std::string yaml = scratch() + "/named.yaml";
   const Outcome imported = run({"import", "nccl-topo", xml, "-o", yaml});
   says_safely(imported);

@@ -122,8 +122,8 @@ TEST_CASE("schedule: pictures that can be read", "[schedule]") {
   for (const char* said : {">stage 7<", "makespan 106.5", ">time<", ">31<", "in a box: its micro-batch",
                            "pale: chunks or directions of odd number"})
     CHECK(drawn.find(said) != std::string::npos);
-  // Peers of a swarm are rows like any other. The one of the second stage works on end from 1 on, 4 x (1 + 2) units; the
-  // last gradient takes 2 more.
+  // Peers of a swarm are rows like any other. The one of the second stage works on end from 1 on, 4 x (1 + 2) units;
+  // the last gradient takes 2 more.
   std::vector<std::string> swarm{"swarm", "--stages", "2", "--micro-batches", "4", "--peers", "1,1/1"};
   CHECK(schedule_answer(swarm)["result"]["makespan"] == 15.0);
   swarm.insert(swarm.begin(), "schedule");
@@ -134,13 +134,15 @@ TEST_CASE("schedule: pictures that can be read", "[schedule]") {
     CHECK(content(picture).find(said) != std::string::npos);
 }
 
-TEST_CASE("schedule: a picture names its rows and its time, and leaves out rows in which nothing takes time", "[schedule]") {
+TEST_CASE("schedule: a picture names its rows and its time, and leaves out rows in which nothing takes time",
+          "[schedule]") {
   // gpipe: (2 + 2 - 1) (F + B + W) = 3 x 3 units of 3 columns.
   const std::string text = run({"schedule", "gpipe", "--stages", "2", "--micro-batches", "2"}).out;
   CHECK(text.find("stage\n   0  |") != std::string::npos);
   CHECK(text.find("time   0" + std::string(25, ' ') + "9\n") != std::string::npos);
   // Copies to the host that take no time, then such as take half a unit.
-  const std::vector<std::string> command{"schedule", "pipeoffload", "--stages", "4", "--micro-batches", "8", "--svg", scratch() + "/beside.svg"};
+  const std::vector<std::string> command{"schedule",        "pipeoffload", "--stages", "4",
+                                         "--micro-batches", "8",           "--svg",    scratch() + "/beside.svg"};
   CHECK(run(command).out.find("0' |") == std::string::npos);
   CHECK(content(scratch() + "/beside.svg").find("beside") == std::string::npos);
   CHECK(content(scratch() + "/beside.svg").find("offload<") == std::string::npos);
@@ -186,10 +188,14 @@ TEST_CASE("schedule: work in the bubbles", "[schedule]") {
 }
 
 TEST_CASE("schedule: a wrong time in a file of work is refused at its place", "[schedule]") {
-  const std::string work = write_file("late.yaml", "exposed: 1\nwork:\n  - {name: A, after: forward, time: soon, parts: 1}\n");
-  schedule_refused({"1f1b", "--stages", "2", "--micro-batches", "2", "--fill", work}, "late.yaml:3:37: error: work[0].time: 'soon' is no time", "write it as 3");
-  const std::string mixed = write_file("mixed.yaml", "exposed: 1ms\nwork:\n  - {name: A, after: forward, time: 1, parts: 1}\n");
-  schedule_refused({"1f1b", "--stages", "2", "--micro-batches", "2", "--fill", mixed}, "mixed.yaml:1:10: error: exposed", "some times have a unit");
+  const std::string work =
+      write_file("late.yaml", "exposed: 1\nwork:\n  - {name: A, after: forward, time: soon, parts: 1}\n");
+  schedule_refused({"1f1b", "--stages", "2", "--micro-batches", "2", "--fill", work},
+                   "late.yaml:3:37: error: work[0].time: 'soon' is no time", "write it as 3");
+  const std::string mixed =
+      write_file("mixed.yaml", "exposed: 1ms\nwork:\n  - {name: A, after: forward, time: 1, parts: 1}\n");
+  schedule_refused({"1f1b", "--stages", "2", "--micro-batches", "2", "--fill", mixed},
+                   "mixed.yaml:1:10: error: exposed", "some times have a unit");
 }
 
 TEST_CASE("schedule: the vocabulary over all devices", "[schedule]") {

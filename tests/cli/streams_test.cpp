@@ -177,7 +177,8 @@ TEST_CASE("A batch answers line by line, and goes on after a bad one") {
 TEST_CASE("A bad line of a batch costs that line alone, whatever is wrong with it") {
   // Reading /proc/self/mem fails half-way: no mistake of a configuration.
   const std::string batch = write_file("worse.jsonl",
-                                       "{\"mod\x94" "el\": 1}\n"
+                                       "{\"mod\x94"
+                                       "el\": 1}\n"
                                        "{\"file\": \"/proc/self/mem\"}\n"
                                        "{\"file\": \"llama3-8b-fsdp-dgx-h100\", \"set\": {\"name\": \"\xff\"}}\n"
                                        "\xfe\xff\n"
@@ -204,11 +205,10 @@ TEST_CASE("Bytes that are not UTF-8 break no document") {
 }
 
 TEST_CASE("With --json what stands in the way of a result is a document, too") {
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"run", "nothing-like-it", "--json"},
-        {"run", k_fits, "--json", "--set", "strategy.tp=3"},
-        {"topology", "star-8", "--json", "--fly"},
-        {"bound", "--json"}}) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"run", "nothing-like-it", "--json"},
+                                                    {"run", k_fits, "--json", "--set", "strategy.tp=3"},
+                                                    {"topology", "star-8", "--json", "--fly"},
+                                                    {"bound", "--json"}}) {
     const Outcome outcome = run(arguments);
     CHECK(outcome.code == 2);
     CHECK_FALSE(outcome.err.empty());
@@ -231,7 +231,8 @@ TEST_CASE("A reader that has gone and remarks that nobody can read are no failur
   const std::string program = CAIRN_PROGRAM;
   const std::string remarks = scratch() + "/remarks";
   // 141: ended by SIGPIPE, as cat and ls are. The timeline is more than a pipe holds.
-  CHECK(shell(program + " schedule 1f1b --stages 8 --micro-batches 4096 --json 2>" + remarks + " | head -1 >/dev/null; exit ${PIPESTATUS[0]}") == 141);
+  CHECK(shell(program + " schedule 1f1b --stages 8 --micro-batches 4096 --json 2>" + remarks +
+              " | head -1 >/dev/null; exit ${PIPESTATUS[0]}") == 141);
   CHECK(content(remarks).empty());
   CHECK(shell(program + " run " + k_fits + " --stats -v >/dev/null 2>/dev/full") == 0);
   CHECK(shell(program + " run " + k_fits + " --stats -v >/dev/null 2>&-") == 0);

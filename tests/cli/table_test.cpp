@@ -104,8 +104,8 @@ TEST_CASE("A table has the rows, keys and values of the document") {
 }
 
 TEST_CASE("Of flows the table has when each ends, in their order") {
-  // Two flows from one port of 12.5 GB/s share it until the small one has gone: 2 x 1 GB at half of it takes 160 ms, and the
-  // other 1 GB of the second 80 ms more.
+  // Two flows from one port of 12.5 GB/s share it until the small one has gone: 2 x 1 GB at half of it takes 160 ms,
+  // and the other 1 GB of the second 80 ms more.
   const std::string flows = write_file("two.csv", "src,dst,bytes\n0,1,2GB\n0,2,1GB\n");
   const std::vector<Fields> lines = parsed(run({"topology", "star-8", "--flows", flows, "--csv"}).out);
   REQUIRE(lines.size() == 3);

@@ -165,9 +165,11 @@ TEST_CASE("topology: a name with a slip, of a network or a cluster", "[topology]
 }
 
 TEST_CASE("topology: a cluster that is not finished is told what it lacks as a cluster", "[topology]") {
-  const std::string file = write_file("unfinished.yaml", "version: 1\nname: mine\nnodes: 4\ngpus_per_node: 8\nprice: {accelerator_hour: 2 USD}\n");
+  const std::string file = write_file(
+      "unfinished.yaml", "version: 1\nname: mine\nnodes: 4\ngpus_per_node: 8\nprice: {accelerator_hour: 2 USD}\n");
   refused({"topology", file}, {"unfinished.yaml:1:1: error: accelerator: missing"});
   CHECK(run({"topology", file}).err.find("unknown key") == std::string::npos);
-  const std::string next = write_file("next.yaml", "version: 1\nname: mine\nnodes: 4\ngpus_per_node: 8\naccelerator: h100-sxm5-80gb\n");
+  const std::string next =
+      write_file("next.yaml", "version: 1\nname: mine\nnodes: 4\ngpus_per_node: 8\naccelerator: h100-sxm5-80gb\n");
   refused({"topology", next}, {"error: levels: no network (give either intra and inter, or levels)"});
 }

@@ -215,7 +215,8 @@ TEST_CASE("--set goes through the same parser") {
   // A name in place of a map over a file; the same without other keys, over a block, and of what names no file.
   CHECK(overridden("cluster: {file: dgx, nodes: 4, price: {}}", {"cluster=hgx"}) ==
         "{\"cluster\":{\"file\":\"dgx\",\"nodes\":4,\"price\":{}}}\n--set: error: 'cluster=hgx': would drop what is "
-        "laid over the file named there: nodes, price (write cluster.file=hgx to keep it, or 'cluster={file: hgx}' to drop it)");
+        "laid over the file named there: nodes, price (write cluster.file=hgx to keep it, or 'cluster={file: hgx}' to "
+        "drop it)");
   CHECK(overridden("cluster: {file: dgx}", {"cluster=hgx"}) == R"({"cluster":"hgx"})");
   CHECK(overridden("cluster: {file: dgx, nodes: 4}", {"cluster={file: hgx}"}) == R"({"cluster":{"file":"hgx"}})");
   CHECK(overridden("cluster: {file: dgx, nodes: 4}", {"cluster.file=hgx"}) ==
@@ -257,9 +258,10 @@ TEST_CASE("--set goes through the same parser") {
   config::read(node, e, diagnostics);
   std::vector<std::string> lines;
   for (const core::Diagnostic& diagnostic : diagnostics.all()) lines.push_back(diagnostic.to_string());
-  CHECK(lines == std::vector<std::string>{"--set: error: nodes: expected an integer, found 'eight' (how many, for example nodes: 1)",
-                                          "--set: error: intra.bandwidth: missing (required: per GPU, per direction)",
-                                          "--set: error: intra.bandwdith: unknown key (did you mean 'bandwidth'?)"});
+  CHECK(lines == std::vector<std::string>{
+                     "--set: error: nodes: expected an integer, found 'eight' (how many, for example nodes: 1)",
+                     "--set: error: intra.bandwidth: missing (required: per GPU, per direction)",
+                     "--set: error: intra.bandwdith: unknown key (did you mean 'bandwidth'?)"});
 }
 
 TEST_CASE("a YAML file beyond its limit is refused before it is read as YAML") {

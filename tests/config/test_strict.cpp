@@ -76,9 +76,12 @@ TEST_CASE("a key in the wrong place is told where it belongs") {
 }
 
 TEST_CASE("a wrong form is told what to write") {
-  CHECK(complaints("nodes: [1]") == "x.yaml:1:8: error: nodes: expected an integer, found a list (how many, for example nodes: 1)");
-  CHECK(complaints("nodes: 8k") == "x.yaml:1:8: error: nodes: expected an integer, found '8k' (write it out: 8000, or 8192 for 8Ki)");
-  CHECK(complaints("nodes: 8 Ki") == "x.yaml:1:8: error: nodes: expected an integer, found '8 Ki' (write it out: 8192)");
+  CHECK(complaints("nodes: [1]") ==
+        "x.yaml:1:8: error: nodes: expected an integer, found a list (how many, for example nodes: 1)");
+  CHECK(complaints("nodes: 8k") ==
+        "x.yaml:1:8: error: nodes: expected an integer, found '8k' (write it out: 8000, or 8192 for 8Ki)");
+  CHECK(complaints("nodes: 8 Ki") ==
+        "x.yaml:1:8: error: nodes: expected an integer, found '8 Ki' (write it out: 8192)");
   CHECK(complaints("nodes: 1e3") == "x.yaml:1:8: error: nodes: expected an integer, found '1e3' (write it out: 1000)");
 }
 
@@ -91,8 +94,10 @@ TEST_CASE("unknown keys and values name the nearest") {
         "x.yaml:1:33: error: intra.kind: unknown value 'fat-tre' (did you mean 'fat-tree'?)");
   CHECK(complaints("stages: odd-one-out") ==
         "x.yaml:1:9: error: stages: unknown value 'odd-one-out' (one of: even, balanced)");
-  CHECK(complaints("stages: {a: 1}") == "x.yaml:1:9: error: stages: expected a name or a list, found a map (for example stages: even or [a, b, ...])");
-  CHECK(complaints("zero: two") == "x.yaml:1:7: error: zero: expected an integer, found 'two' (for example zero: 1 or {stage: ..., shard: ...})");
+  CHECK(complaints("stages: {a: 1}") ==
+        "x.yaml:1:9: error: stages: expected a name or a list, found a map (for example stages: even or [a, b, ...])");
+  CHECK(complaints("zero: two") ==
+        "x.yaml:1:7: error: zero: expected an integer, found 'two' (for example zero: 1 or {stage: ..., shard: ...})");
   CHECK(complaints("zero: 4") == "x.yaml:1:7: error: zero: 4 is out of range (from 0 to 3 is due)");
   CHECK(complaints("zero: {stage: 4}") == "x.yaml:1:15: error: zero.stage: 4 is out of range (from 0 to 3 is due)");
   CHECK(complaints("intra: {kind: star}") ==
@@ -127,8 +132,10 @@ TEST_CASE("checks across keys run when the keys are sound") {
 TEST_CASE("odd documents") {
   CHECK(complaints("") == "x.yaml: error: empty value (give a value)");
   CHECK(complaints("# only a comment\n") == "x.yaml: error: empty value (give a value)");
-  CHECK(complaints("- 1") == "x.yaml:1:1: error: expected a map, found a list (for example {flag: ..., nodes: ..., ratio: ..., ...})");
-  CHECK(complaints("hello") == "x.yaml:1:1: error: expected a map, found 'hello' (for example {flag: ..., nodes: ..., ratio: ..., ...})");
+  CHECK(complaints("- 1") ==
+        "x.yaml:1:1: error: expected a map, found a list (for example {flag: ..., nodes: ..., ratio: ..., ...})");
+  CHECK(complaints("hello") ==
+        "x.yaml:1:1: error: expected a map, found 'hello' (for example {flag: ..., nodes: ..., ratio: ..., ...})");
   CHECK(complaints("nodes:\nflag: true\n") == "x.yaml:1:1: error: nodes: empty value (give a value or remove the key)");
   CHECK(complaints("nodes: ~") == "x.yaml:1:1: error: nodes: empty value (give a value or remove the key)");
   CHECK(complaints("weights: [1, ~]").find(" error: weights[1]: empty value") != std::string::npos);
@@ -210,7 +217,8 @@ TEST_CASE("a value may carry its source") {
         "x.yaml:1:27: error: nodes.source: unknown source 'guessed' (one of: datasheet, measured, fitted, assumed)");
   CHECK(complaints("nodes: {value: 8, sorce: fitted}") ==
         "x.yaml:1:19: error: nodes.sorce: unknown key (did you mean 'source'?)");
-  CHECK(complaints("nodes: {value: eight}") == "x.yaml:1:16: error: nodes: expected an integer, found 'eight' (how many, for example nodes: 1)");
+  CHECK(complaints("nodes: {value: eight}") ==
+        "x.yaml:1:16: error: nodes: expected an integer, found 'eight' (how many, for example nodes: 1)");
   CHECK(complaints("nodes: {value: ~}").find("error: nodes") != std::string::npos);
 }
 
@@ -220,5 +228,6 @@ TEST_CASE("errors found after reading still name their line") {
   REQUIRE(complaints("name: x\nnodes: 3\n", config::Syntax::yaml, &e, &origins) == "");
   CHECK(origins.error("nodes", "does not divide", "take 4").to_string() ==
         "x.yaml:2:8: error: nodes: does not divide (take 4)");
-  CHECK(origins.error("ratio", "too small", "").to_string() == "x.yaml:1:1: error: ratio: too small");  // absent: of its map
+  CHECK(origins.error("ratio", "too small", "").to_string() ==
+        "x.yaml:1:1: error: ratio: too small");  // absent: of its map
 }

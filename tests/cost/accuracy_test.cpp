@@ -237,7 +237,8 @@ TEST_CASE("two nodes: the network rules a large all-reduce", "[cost][accuracy]")
   const config::Loader loader({std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"});
   TransferLaws laws = shipped("a100-sxm4-80gb").transfers;
   laws.fabric = load_fabrics(loader).find("efa-a100")->laws;
-  const TransferLinks links{.intra = {.bandwidth = 300e9, .latency = 0.6e-6}, .inter = {.bandwidth = 50e9 / 8, .latency = 15e-6}};
+  const TransferLinks links{.intra = {.bandwidth = 300e9, .latency = 0.6e-6},
+                            .inter = {.bandwidth = 50e9 / 8, .latency = 15e-6}};
   std::ifstream in(*file);
   std::vector<double> errors;
   for (std::string line; std::getline(in, line);) {

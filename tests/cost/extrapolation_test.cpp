@@ -27,7 +27,8 @@ TEST_CASE("a product lies outside only if it does so with its rows and columns e
   CHECK(seen({.m = 65536, .n = 32768, .k = 4096}).empty());  // turned round, 32768 x 65536 was measured
   // 131072 columns are twice the largest n; as rows they would be four times the largest m.
   CHECK(seen({.m = 4096, .n = 131072, .k = 4096}) ==
-        std::vector<std::string>{"products with n = 131072: measured from 32 to 65536 only; 2 times beyond, the fitted law is taken to go on"});
+        std::vector<std::string>{"products with n = 131072: measured from 32 to 65536 only; 2 times beyond, the fitted "
+                                 "law is taken to go on"});
 }
 
 TEST_CASE("of a family its worst shape is told, once", "[cost]") {
@@ -39,7 +40,8 @@ TEST_CASE("of a family its worst shape is told, once", "[cost]") {
   extrapolation.see("kernels", 1e0, FitRecord{.ranges = {{"bytes", {1e3, 1e9}}}});  // a latency
   CHECK(extrapolation.sentences() ==
         std::vector<std::string>{
-            "kernels of 9.31 GiB: measured from 1000 B to 954 MiB only; 10 times beyond, the fitted law is taken to go on",
+            "kernels of 9.31 GiB: measured from 1000 B to 954 MiB only; 10 times beyond, the fitted law is taken to go "
+            "on",
             "products with k = 4: measured from 32 to 65536 only; 8 times beyond, the fitted law is taken to go on"});
 }
 
@@ -61,8 +63,8 @@ TEST_CASE("a collective is judged by what it exchanges inside a domain", "[cost]
         std::vector<std::string>{"all-reduce inside a domain of 3.81 MiB: measured from 512 B to 977 KiB only; 4 times "
                                  "beyond, the fitted law is taken to go on"});
   CHECK(told(Collective::all_reduce, 1e6, {.size = 72, .ranks_per_domain = 72}) ==
-        std::vector<std::string>{
-            "all-reduce inside a domain over 72 ranks: measured from 2 to 8 only; 9 times beyond, the fitted law is taken to go on"});
+        std::vector<std::string>{"all-reduce inside a domain over 72 ranks: measured from 2 to 8 only; 9 times beyond, "
+                                 "the fitted law is taken to go on"});
   // Of 4 MB for 32 ranks, the 8 of a domain exchange a quarter.
   CHECK(told(Collective::all_to_all, 4e6, {.size = 32, .ranks_per_domain = 8}).empty());
   CHECK(told(Collective::broadcast, 4e6, {.size = 8, .ranks_per_domain = 8}).empty());  // nothing measured

@@ -269,8 +269,8 @@ TEST_CASE("the protocol that is fastest behind the link to the root complex", "[
   const GroupBinding tree{.size = 8, .ranks_per_domain = 8, .ranks_per_switch = 4};
   TransferLinks behind = links();
   behind.uplink = 10e9;
-  // 64 MiB: each rank's 2 x 1/2 x 64 MiB / 4 across at 8 GB/s are 2097.152 us, whatever the protocol; 117.44 MB take the
-  // first 6990 us, the second 18.7 + 477 and the third 50.1 + 297 us. Behind the link the second is the fastest.
+  // 64 MiB: each rank's 2 x 1/2 x 64 MiB / 4 across at 8 GB/s are 2097.152 us, whatever the protocol; 117.44 MB take
+  // the first 6990 us, the second 18.7 + 477 and the third 50.1 + 297 us. Behind the link the second is the fastest.
   const TransferTime time = transfer_time(Collective::all_reduce, 64 * k_mebibyte, tree, behind, laws());
   CHECK(time.total_s == Approx(18.7e-6 + 2097.152e-6));
   CHECK(time.basis == Basis::assumed);

@@ -287,7 +287,8 @@ TEST_CASE("launches per peer: hosts of a pipeline across nodes are slower with e
 
 TEST_CASE("overlap of routed tokens: the framework says where the experiment does not") {
   const auto under = [](const char* by_framework, std::vector<std::string> overrides) {
-    overrides.insert(overrides.end(), {"model.moe={experts: 8, top_k: 2, ffn: 128, shared_experts: 1}", "strategy.ep=8"});
+    overrides.insert(overrides.end(),
+                     {"model.moe={experts: 8, top_k: 2, ffn: 128, shared_experts: 1}", "strategy.ep=8"});
     return Under({.keys = std::string("overlap: {ep: ") + by_framework + "}\n", .overrides = overrides});
   };
   const auto time = [&](const char* by_framework, const std::vector<std::string>& overrides) {
@@ -304,10 +305,12 @@ TEST_CASE("overlap of routed tokens: the framework says where the experiment doe
 // Per parameter, in bytes, of Adam with an fp32 master copy and two fp32 moments.
 TEST_CASE("optimizer step: what each of its passes moves") {
   const auto moved = [](const char* passes, const char* recipe) {
-    const Under under({.keys = std::string("optimizer: {value: {") + passes + "}}\n",
-                       .overrides = {std::string("training.precision=") + recipe, "training.kernels.attention=unfused"}});
+    const Under under(
+        {.keys = std::string("optimizer: {value: {") + passes + "}}\n",
+         .overrides = {std::string("training.precision=") + recipe, "training.kernels.attention=unfused"}});
     double bytes = 0.0;
-    for (const program::BlockRun& run : under.program().stage(0).update->runs) bytes += run.count * of(*run.block).bytes;
+    for (const program::BlockRun& run : under.program().stage(0).update->runs)
+      bytes += run.count * of(*run.block).bytes;
     return bytes / static_cast<double>(models::count_parameters(under.job().transformer(), under.job().model()).total);
   };
   const char* bare = "gradient_reads: 0, gradient_copy: false, separate_parameter_copy: false";

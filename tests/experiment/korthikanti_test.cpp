@@ -1,5 +1,6 @@
-// Activation memory per layer as Korthikanti et al. 2022 (arXiv 2205.05198, table 2) write it, against the sum of what the derived
-// backward pass reads, sharded as the plan shards it. Their count leaves row statistics out; so does the comparison.
+// Activation memory per layer as Korthikanti et al. 2022 (arXiv 2205.05198, table 2) write it, against the sum of what
+// the derived backward pass reads, sharded as the plan shards it. Their count leaves row statistics out; so does the
+// comparison.
 #include <cmath>
 
 #include "cairn/models/transformer.h"

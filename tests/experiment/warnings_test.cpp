@@ -53,8 +53,8 @@ TEST_CASE("a shape outside the calibration is told once per family, however ofte
   // 262,144 logits in one product: the largest N measured on this accelerator is 65,536.
   const std::vector<std::string> told = warnings(k_dense, {"model.vocab=262144"}, 2);
   CHECK(about(told, "matrix products") ==
-        std::vector<std::string>{
-            "matrix products in bf16 with n = 262144: measured from 32 to 65536 only; 4 times beyond, the fitted law is taken to go on"});
+        std::vector<std::string>{"matrix products in bf16 with n = 262144: measured from 32 to 65536 only; 4 times "
+                                 "beyond, the fitted law is taken to go on"});
   // The head's gradient, 262,144 x 2,048 fp32 numbers, fills a bucket of its own: 2 GiB, of 512 MiB measured.
   CHECK(about(told, "all-reduce inside a domain").size() == 1);
   CHECK(told.size() == 2);

@@ -115,7 +115,8 @@ TEST_CASE("bridges between neighbours become a level of pairs", "[hardware][netw
   CHECK(gigabytes(net.levels[1].gpu_bandwidth()) == Approx(25));  // two links of 25 for a pair
   CHECK(gigabytes(net.levels[1].unit_bandwidth()) == Approx(50));
   const char* trees =
-      "{name: t, accelerator: l20-48gb, gpus_per_node: 2, nodes: 2, intra: {kind: nvswitch, bandwidth: 9 GB/s, latency: 1 us}, "
+      "{name: t, accelerator: l20-48gb, gpus_per_node: 2, nodes: 2, intra: {kind: nvswitch, bandwidth: 9 GB/s, "
+      "latency: 1 us}, "
       "inter: {kind: pcie-tree, bandwidth: 9 GB/s, latency: 1 us, pairs: {bandwidth: 9 GB/s, latency: 1 us}}}";
   CHECK(test::complaints(trees).find("inter.pairs: direct links join accelerators") != std::string::npos);
 }

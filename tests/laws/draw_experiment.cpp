@@ -50,9 +50,8 @@ class ExperimentDraw {
     if (!calibration_.empty()) experiment["calibration"] = calibration_;
     if (draw_.chance(0.6)) experiment["simulation"] = simulation();
     if (draw_.chance(0.2))
-      experiment["training"]["tokens"] =
-          draw_.coin() ? Json(1e9 * static_cast<double>(draw_.between(1, 20'000)))
-                       : Json(fmt::format("{} G tokens", draw_.between(1, 20'000)));
+      experiment["training"]["tokens"] = draw_.coin() ? Json(1e9 * static_cast<double>(draw_.between(1, 20'000)))
+                                                      : Json(fmt::format("{} G tokens", draw_.between(1, 20'000)));
     return experiment;
   }
 

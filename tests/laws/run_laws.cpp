@@ -61,9 +61,8 @@ class RunLaws {
     require(parts.total() == p_.time, "terms add up", fmt::format("{} of {} ps", parts.total(), p_.time));
     require(parts.other == 0, "every picosecond has a name", fmt::format("{} ps are left", parts.other));
     std::vector<core::Picoseconds> all(parts.exposed.begin(), parts.exposed.end());
-    for (const core::Picoseconds part :
-         {parts.compute, parts.recompute, parts.launch, parts.offload, parts.bubble, parts.optimizer, parts.host,
-          parts.links})
+    for (const core::Picoseconds part : {parts.compute, parts.recompute, parts.launch, parts.offload, parts.bubble,
+                                         parts.optimizer, parts.host, parts.links})
       all.push_back(part);
     require(*std::min_element(all.begin(), all.end()) >= 0, "no term is negative", "");
   }

@@ -1,5 +1,5 @@
-// No key without an effect: in experiments at random each key of each kind of file is changed, alone, until an answer is
-// another one. What an answer repeats of its experiment and of its files does not count.
+// No key without an effect: in experiments at random each key of each kind of file is changed, alone, until an answer
+// is another one. What an answer repeats of its experiment and of its files does not count.
 #include <algorithm>
 #include <map>
 #include <optional>

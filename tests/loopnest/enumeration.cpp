@@ -85,8 +85,10 @@ class Cases {
     Projection result;
     while (!order.empty()) {
       const std::int64_t terms = std::min<std::int64_t>(static_cast<std::int64_t>(order.size()), between(0, 3));
-      if (terms == 0) order.pop_back();
-      else result.push_back(form(order, terms, largest_stride, 3));
+      if (terms == 0)
+        order.pop_back();
+      else
+        result.push_back(form(order, terms, largest_stride, 3));
     }
     return result;
   }

@@ -57,10 +57,13 @@ class Mutator {
 }  // namespace
 
 TEST_CASE("readers survive any mutation of their samples", "[measure][fuzz]") {
-  const std::string samples[] = {test::nccl_text(), test::nccl_json(), test::kernel_table(), test::collective_table(),
-                                 test::probe_json(),
-                                 test::log_of({}, {.prefix = "[1,0]<stdout>:",
-                                                   .messages = test::LogDecoration::Messages::inside_rows})};
+  const std::string samples[] = {
+      test::nccl_text(),
+      test::nccl_json(),
+      test::kernel_table(),
+      test::collective_table(),
+      test::probe_json(),
+      test::log_of({}, {.prefix = "[1,0]<stdout>:", .messages = test::LogDecoration::Messages::inside_rows})};
   constexpr int k_rounds = 3000;
   int refused = 0, read = 0;
   for (std::size_t i = 0; i < std::size(samples); ++i) {

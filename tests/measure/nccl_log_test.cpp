@@ -166,8 +166,8 @@ TEST_CASE("busbw over algbw names an all-reduce, and nothing else", "[measure][n
 
 TEST_CASE("What names a collective is held against busbw over algbw", "[measure][nccl]") {
   const LogRun gather{.program = "all_gather_perf", .factor = 0.875};
-  // The first row whose rates say something is that of 64 KiB: 12 lines name the run and its ranks, 3 the columns, the row of 8 B
-  // is the next.
+  // The first row whose rates say something is that of 64 KiB: 12 lines name the run and its ranks, 3 the columns, the
+  // row of 8 B is the next.
   CHECK(contains(refusal(nameless(gather), {.collective = "all_reduce"}),
                  "run.log:17:1: error: --collective says all_reduce, whose busbw over 8 ranks is 1.75 times its algbw; "
                  "here it is 0.87"));

@@ -160,9 +160,11 @@ TEST_CASE("runs that say too little", "[measure]") {
       contains(complaints(with(test::nccl_text(), "05:00] NVIDIA H100", "05:00] NVIDIA A100")), "one kind of device"));
   CHECK(contains(complaints(with(test::nccl_json(), "all_gather_perf", "alltoallv_perf")),
                  "'./build/alltoallv_perf' is none that is known here"));
-  CHECK(contains(complaints(with(test::nccl_json(), "./build/all_gather_perf", "wrapper")), "as in --collective all_gather"));
-  CHECK(contains(complaints(with(test::nccl_json(), "all_gather_perf", "all_reduce_perf")),
-                 "x.txt:7:1: error: the test's output says all_reduce, whose busbw over 8 ranks is 1.75 times its algbw"));
+  CHECK(contains(complaints(with(test::nccl_json(), "./build/all_gather_perf", "wrapper")),
+                 "as in --collective all_gather"));
+  CHECK(contains(
+      complaints(with(test::nccl_json(), "all_gather_perf", "all_reduce_perf")),
+      "x.txt:7:1: error: the test's output says all_reduce, whose busbw over 8 ranks is 1.75 times its algbw"));
   CHECK(contains(complaints(with(test::nccl_json(), "\"nwrong\": 0.0", "\"nwrong\": 3.0")),
                  "x.txt:7:1: error: the test found 3 wrong values"));
   CHECK(complaints(with(test::nccl_json(), "\"nwrong\": 0.0", "\"nwrong\": null")).empty());

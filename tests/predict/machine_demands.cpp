@@ -52,8 +52,9 @@ class Cluster {
 };
 
 program::Transfer over(program::Collective collective, std::int64_t ranks, std::int64_t stride, double bytes) {
-  return {
-      .collective = collective, .group = {.axis = program::Axis::data, .size = ranks, .stride = stride}, .bytes = bytes};
+  return {.collective = collective,
+          .group = {.axis = program::Axis::data, .size = ranks, .stride = stride},
+          .bytes = bytes};
 }
 
 }  // namespace
@@ -115,7 +116,8 @@ TEST_CASE("A message leaves at one end and arrives at the other", "[predict][sha
   CHECK(dgx.share("inter in", message, true) == Approx(0.5));
   CHECK(dgx.share("inter in", message) == 0.0);
   for (const bool at_receiver : {false, true}) {
-    CHECK(dgx.share("memory bandwidth", message, at_receiver) == Approx(25.0 / dgx.unit("memory bandwidth")->capacity * 1e9));
+    CHECK(dgx.share("memory bandwidth", message, at_receiver) ==
+          Approx(25.0 / dgx.unit("memory bandwidth")->capacity * 1e9));
     CHECK(dgx.share("multiprocessors", message, at_receiver) == Approx(2.0 / 132));
   }
   // A collective holds 16 and passes what it sends twice through memory.

@@ -156,7 +156,8 @@ TEST_CASE("Ranks and speeds that cannot be are refused with place and remedy") {
   REQUIRE(message({.rank = 0, .speed = 0.0}) == "rank 0 has compute speed 0");
   REQUIRE_FALSE(message({.rank = 0, .speed = -1.0}).empty());
   REQUIRE_FALSE(message({.rank = 0, .speed = std::nan("")}).empty());
-  REQUIRE(message({.rank = 0, .speed = 1e-30}) == "rank 0 is so slow that its work ends later than simulated time reaches, 26.69 d");
+  REQUIRE(message({.rank = 0, .speed = 1e-30}) ==
+          "rank 0 is so slow that its work ends later than simulated time reaches, 26.69 d");
 }
 
 TEST_CASE("Jitter: repeatable by seed, different between seeds and ranks, and of mean one") {

@@ -1,4 +1,5 @@
-// What `cairn calibrate` says of a fit: every figure with a unit and plain words, in the text; keys in the JSON document.
+// What `cairn calibrate` says of a fit: every figure with a unit and plain words, in the text; keys in the JSON
+// document.
 #include "cairn/report/calibration.h"
 
 #include <regex>

@@ -54,9 +54,11 @@ struct Slice {
 }  // namespace
 
 TEST_CASE("A timeline has one thread per stream, and its slices never overlap") {
-  for (const std::vector<std::string>& overrides :
-       {std::vector<std::string>{}, {"strategy.schedule={kind: interleaved-1f1b, chunks: 2}"}, {"strategy.recompute=full"},
-        {"simulation.jitter={distribution: lognormal, sigma: 0.05}"}, {"training.framework=ideal"}}) {
+  for (const std::vector<std::string>& overrides : {std::vector<std::string>{},
+                                                    {"strategy.schedule={kind: interleaved-1f1b, chunks: 2}"},
+                                                    {"strategy.recompute=full"},
+                                                    {"simulation.jitter={distribution: lognormal, sigma: 0.05}"},
+                                                    {"training.framework=ideal"}}) {
     const Traced traced = traced_run(overrides);
     std::map<std::pair<int, int>, std::vector<Slice>> threads;
     for (const json& event : traced.document["traceEvents"]) {
@@ -89,8 +91,8 @@ TEST_CASE("Every arrow has a tail and a head, and time passes between them") {
     if (event["ph"] == "s") CHECK(tails.emplace(event["id"], picoseconds(event["ts"])).second);
     if (event["ph"] == "f") CHECK(heads.emplace(event["id"], picoseconds(event["ts"])).second);
   }
-  // 8 micro-batches go up and come down over three borders between four stages; the tied embedding's gradient crosses once
-  // each way.
+  // 8 micro-batches go up and come down over three borders between four stages; the tied embedding's gradient crosses
+  // once each way.
   CHECK(tails.size() == 2 * 3 * 8 + 2);
   REQUIRE(heads.size() == tails.size());
   for (const auto& [id, time] : heads) {
@@ -117,7 +119,8 @@ TEST_CASE("Slices say what they are") {
 
 TEST_CASE("Shared units have counters of the share in use") {
   const Traced alone = traced_run({});
-  for (const json& event : alone.document["traceEvents"]) CHECK((event["ph"] != "C" || event["name"] == "allocated memory"));
+  for (const json& event : alone.document["traceEvents"])
+    CHECK((event["ph"] != "C" || event["name"] == "allocated memory"));
   const Traced traced = traced_run({"simulation.contention=true", "simulation.interference=true"});
   std::map<std::pair<int, std::string>, core::Picoseconds> last;
   std::map<std::string, double> most;
@@ -140,9 +143,11 @@ TEST_CASE("Shared units have counters of the share in use") {
 }
 
 TEST_CASE("The passes of micro-batches and idle time tile a stage, each from its first operator to its last") {
-  for (const std::vector<std::string>& overrides :
-       {std::vector<std::string>{}, {"strategy.schedule={kind: interleaved-1f1b, chunks: 2}"}, {"strategy.schedule=zb-h1"},
-        {"strategy.schedule=dualpipe", "strategy.zero=0"}, {"strategy.recompute=full"}}) {
+  for (const std::vector<std::string>& overrides : {std::vector<std::string>{},
+                                                    {"strategy.schedule={kind: interleaved-1f1b, chunks: 2}"},
+                                                    {"strategy.schedule=zb-h1"},
+                                                    {"strategy.schedule=dualpipe", "strategy.zero=0"},
+                                                    {"strategy.recompute=full"}}) {
     const Traced traced = traced_run(overrides);
     std::map<int, int> passes;  // threads by stage
     for (const json& event : traced.document["traceEvents"])
@@ -194,8 +199,9 @@ TEST_CASE("The passes of micro-batches and idle time tile a stage, each from its
 }
 
 TEST_CASE("Allocated memory over time peaks where the memory report says") {
-  for (const std::vector<std::string>& overrides :
-       {std::vector<std::string>{}, {"strategy.zero=3"}, {"strategy.recompute=full", "training.framework=torchtitan"}}) {
+  for (const std::vector<std::string>& overrides : {std::vector<std::string>{},
+                                                    {"strategy.zero=3"},
+                                                    {"strategy.recompute=full", "training.framework=torchtitan"}}) {
     const Traced traced = traced_run(overrides);
     std::map<int, double> most;
     core::Picoseconds last = 0;

@@ -44,22 +44,26 @@ TEST_CASE("Model FLOPs and the rates made of them follow from the definitions") 
 }
 
 TEST_CASE("Executed FLOPs count what runs again") {
-  // Forward FLOPs as above, of attention those of unmasked pairs: flash attention skips the others. It does not keep its
-  // scores: its backward pass computes them again, half of what the forward pass of attention takes. Full recomputation runs the forward pass of the layers once more, not that of the head.
+  // Forward FLOPs as above, of attention those of unmasked pairs: flash attention skips the others. It does not keep
+  // its scores: its backward pass computes them again, half of what the forward pass of attention takes. Full
+  // recomputation runs the forward pass of the layers once more, not that of the head.
   const double linear = 4.0 * 805'306'368.0;
   const double attention = 4.0 * 4.0 * 131'328.0 * 256.0;
   const double head = 268'435'456.0;
   const Finished none;
-  CHECK(none.result.prediction.hardware_flops == Approx(16.0 * (3.0 * linear + 3.5 * attention + 3.0 * head)).epsilon(k_exact));
+  CHECK(none.result.prediction.hardware_flops ==
+        Approx(16.0 * (3.0 * linear + 3.5 * attention + 3.0 * head)).epsilon(k_exact));
   const Finished full({"strategy.recompute=full"});
-  CHECK(full.result.prediction.hardware_flops == Approx(16.0 * (4.0 * linear + 4.5 * attention + 3.0 * head)).epsilon(k_exact));
+  CHECK(full.result.prediction.hardware_flops ==
+        Approx(16.0 * (4.0 * linear + 4.5 * attention + 3.0 * head)).epsilon(k_exact));
   const report::RunFigures f = report::figures(full.run());
   CHECK(f.hfu / f.mfu ==
         Approx(full.result.prediction.hardware_flops / full.result.prediction.model_flops).epsilon(k_exact));
 }
 
 TEST_CASE("Utilisation is of the fastest units in use") {
-  // B300: 2250 TFLOP/s in bf16, 4500 in fp8, 150 in int8; H100: 1979 in int8, 989 in bf16. Attention and head run in bf16.
+  // B300: 2250 TFLOP/s in bf16, 4500 in fp8, 150 in int8; H100: 1979 in int8, 989 in bf16. Attention and head run in
+  // bf16.
   const std::string b300 = "cluster={file: dgx-b200, accelerator: b300-270gb}";
   const std::string int8 =
       "training.precision={recipe: fp8-delayed, gemm: int8, narrow: {weights: int8, gradients: int8}, saved: bf16, "

@@ -21,7 +21,8 @@ strategy: {tp: 2, pp: 2, dp: 2}
 )";
 
 inline const std::string k_cluster_without_price =
-    "cluster={name: bare, accelerator: h100-sxm5-80gb, gpus_per_node: 8, intra: {kind: nvswitch, bandwidth: 450 GB/s, latency: 0.6 us}}";
+    "cluster={name: bare, accelerator: h100-sxm5-80gb, gpus_per_node: 8, intra: {kind: nvswitch, bandwidth: 450 GB/s, "
+    "latency: 0.6 us}}";
 
 inline config::Loader loader() { return config::Loader({std::string(CAIRN_SOURCE_DIR) + "/configs"}); }
 

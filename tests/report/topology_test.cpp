@@ -80,7 +80,7 @@ TEST_CASE("Pictures hold every node and cable once") {
     return found;
   };
   CHECK(count(svg, "<circle") == 12 + 1);  // of the legend
-  CHECK(count(svg, "<path") == 24);  // two for each of 12
+  CHECK(count(svg, "<path") == 24);        // two for each of 12
   const std::string dot = report::graphviz(torus);
   CHECK(count(dot, "shape=circle") == 12);
   CHECK(count(dot, " -> ") == 24);

@@ -1,8 +1,8 @@
 // Where two Programs differ, everything that they refer to included.
 //
-// Programs of two lowerings hold different pointers to equal things, so pointers are followed: blocks, passes, schedules
-// and graphs are compared by what they hold. A struct is taken apart by a structured binding, which must name all of its
-// fields: one that is added and not compared does not compile.
+// Programs of two lowerings hold different pointers to equal things, so pointers are followed: blocks, passes,
+// schedules and graphs are compared by what they hold. A struct is taken apart by a structured binding, which must name
+// all of its fields: one that is added and not compared does not compile.
 #pragma once
 
 #include <iterator>

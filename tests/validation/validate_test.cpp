@@ -53,15 +53,15 @@ TEST_CASE("every heading of the table of families is explained under it") {
   REQUIRE(head < legend);
   const std::string under = all.substr(legend, all.find("\n\n", legend + 2) - legend);
   CAPTURE(all);
-  for (const char* heading : {"timed", "not run", "mean", "median", "p90", "largest", "bias", "order", "one rate", "to fit",
-                              "not to fit", "memory", "band"}) {
+  for (const char* heading : {"timed", "not run", "mean", "median", "p90", "largest", "bias", "order", "one rate",
+                              "to fit", "not to fit", "memory", "band"}) {
     CAPTURE(heading);
     CHECK(all.find(heading, head) < all.find('\n', head));
     CHECK(contains(under, heading));
   }
   std::string rest = all.substr(head, all.find('\n', head) - head);
-  for (const char* heading : {"family", "timed", "not run", "mean", "median", "p90", "largest", "bias", "order", "one rate", "not to fit",
-                              "to fit", "memory", "band"})
+  for (const char* heading : {"family", "timed", "not run", "mean", "median", "p90", "largest", "bias", "order",
+                              "one rate", "not to fit", "to fit", "memory", "band"})
     rest.erase(rest.find(heading), std::string(heading).size());
   CHECK(rest.find_first_not_of(' ') == std::string::npos);
 }

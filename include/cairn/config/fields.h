@@ -59,8 +59,8 @@ struct CountRule {
   std::int64_t minimum = 0;
   std::int64_t maximum = std::numeric_limits<std::int64_t>::max();
 };
-// Bounds of a plain number, or of a quantity in base units. `positive` excludes 0. Never valid are NaN, infinity, what lies
-// beyond 1e30 and what is nearer to 0 than 1e-30.
+// Bounds of a plain number, or of a quantity in base units. `positive` excludes 0. Never valid are NaN, infinity, what
+// lies beyond 1e30 and what is nearer to 0 than 1e-30.
 struct NumberRule {
   std::string_view doc = {};
   bool required = false;

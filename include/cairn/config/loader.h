@@ -39,11 +39,11 @@ Node parse_text(std::string_view text, Syntax syntax, const std::string& file_na
 // Lays `over` on `base`, as `extends` does.
 Node merge(Node base, const Node& over);
 
-// `strategy.tp=4`, `groups[0].count=2`, `strategy.stages=[7, 8]`: the value is read as YAML, its place is "--set".
-// Maps on the way are created. A scalar on the way becomes a map when `shorthands` knows its path: with
-// {"cluster", "file"}, `cluster: dgx-h100` and `cluster.nodes=4` give {file: dgx-h100, nodes: 4}. A name in place of such
-// a map of a file is refused where it would drop keys that lie beside `file`. `strategy.dp=null` takes a key back: it
-// counts as not written.
+// `strategy.tp=4`, `groups[0].count=2`, `strategy.stages=[7, 8]`: the value is read as YAML, its place is "--set". Maps
+// on the way are created. A scalar on the way becomes a map when `shorthands` knows its path: with {"cluster", "file"},
+// `cluster: dgx-h100` and `cluster.nodes=4` give {file: dgx-h100, nodes: 4}. A name in place of such a map of a file is
+// refused where it would drop keys that lie beside `file`. `strategy.dp=null` takes a key back: it counts as not
+// written.
 void apply_override(Node& root, std::string_view assignment, core::Diagnostics& diagnostics,
                     const std::vector<std::pair<std::string, std::string>>& shorthands = {});
 

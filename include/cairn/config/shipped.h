@@ -9,8 +9,9 @@
 
 namespace cairn::config {
 
-// The folders of them that are there, in the order to be asked: ../share/cairn/configs of the program that runs, where they
-// were installed, and the source tree that this library was built from. A Loader takes them, behind folders of one's own.
+// The folders of them that are there, in the order to be asked: ../share/cairn/configs of the program that runs, where
+// they were installed, and the source tree that this library was built from. A Loader takes them, behind folders of
+// one's own.
 std::vector<std::filesystem::path> shipped_folders();
 
 }  // namespace cairn::config

@@ -50,8 +50,8 @@ class ConfigurationError : public std::exception {
   std::string text_;
 };
 
-// What is wrong in many places is wrong for one reason: readers, validators and the command line stop at so many errors of
-// one thing.
+// What is wrong in many places is wrong for one reason: readers, validators and the command line stop at so many errors
+// of one thing.
 inline constexpr std::size_t k_shown_errors = 20;
 
 // Collects diagnostics of one reading; raise_if_errors() throws ConfigurationError with all of them.

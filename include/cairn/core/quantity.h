@@ -21,8 +21,14 @@ class Quantity {
   friend constexpr Quantity operator*(double k, Quantity a) { return Quantity(a.value_ * k); }
   friend constexpr Quantity operator/(Quantity a, double k) { return Quantity(a.value_ / k); }
   friend constexpr double operator/(Quantity a, Quantity b) { return a.value_ / b.value_; }
-  constexpr Quantity& operator+=(Quantity b) { value_ += b.value_; return *this; }
-  constexpr Quantity& operator-=(Quantity b) { value_ -= b.value_; return *this; }
+  constexpr Quantity& operator+=(Quantity b) {
+    value_ += b.value_;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity b) {
+    value_ -= b.value_;
+    return *this;
+  }
 
  private:
   explicit constexpr Quantity(double value) : value_(value) {}
@@ -46,10 +52,18 @@ inline constexpr Seconds k_microsecond = Seconds::from_base(1e-6);
 inline constexpr BytesPerSecond k_gigabyte_per_second = BytesPerSecond::from_base(1e9);
 inline constexpr FlopsPerSecond k_teraflop_per_second = FlopsPerSecond::from_base(1e12);
 
-constexpr Seconds operator/(Bytes amount, BytesPerSecond rate) { return Seconds::from_base(amount.base() / rate.base()); }
-constexpr Seconds operator/(Flops amount, FlopsPerSecond rate) { return Seconds::from_base(amount.base() / rate.base()); }
-constexpr BytesPerSecond operator/(Bytes amount, Seconds time) { return BytesPerSecond::from_base(amount.base() / time.base()); }
-constexpr FlopsPerSecond operator/(Flops amount, Seconds time) { return FlopsPerSecond::from_base(amount.base() / time.base()); }
+constexpr Seconds operator/(Bytes amount, BytesPerSecond rate) {
+  return Seconds::from_base(amount.base() / rate.base());
+}
+constexpr Seconds operator/(Flops amount, FlopsPerSecond rate) {
+  return Seconds::from_base(amount.base() / rate.base());
+}
+constexpr BytesPerSecond operator/(Bytes amount, Seconds time) {
+  return BytesPerSecond::from_base(amount.base() / time.base());
+}
+constexpr FlopsPerSecond operator/(Flops amount, Seconds time) {
+  return FlopsPerSecond::from_base(amount.base() / time.base());
+}
 constexpr Bytes operator*(BytesPerSecond rate, Seconds time) { return Bytes::from_base(rate.base() * time.base()); }
 constexpr Flops operator*(FlopsPerSecond rate, Seconds time) { return Flops::from_base(rate.base() * time.base()); }
 

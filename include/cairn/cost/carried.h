@@ -31,7 +31,8 @@ std::optional<core::FlopsPerSecond> product_peak(std::string_view type, const ha
 
 struct Carried {
   Calibration calibration = {};
-  // Every figure of training prices that differs, in words with units: "memory bandwidth 100 GB/s, calibrated at 3.35 TB/s".
+  // Every figure of training prices that differs, in words with units: "memory bandwidth 100 GB/s, calibrated at 3.35
+  // TB/s".
   std::vector<std::string> differences = {};
 };
 

@@ -3,13 +3,12 @@
 //
 // A group runs tile by tile over the axes that its operators share, all of them on one tile before the next. An axis is
 // shared when each operator has exactly one dimension of it (found by following indices through the tensors), of one
-// extent, that no operator of the group sums over. With tiles of t_c of the N_c values of axis c, n_c = ceil(N_c /
-// t_c):
+// extent, that no operator of the group sums over. With tiles of t_c of the N_c values of axis c,
+// n_c = ceil(N_c / t_c):
 //   made and used inside only      never leaves the chip
 //   made inside, wanted later      stored once; gradients of parameters that are added to are loaded as well
 //   read from outside              loaded prod { n_c : c not an axis of the tensor } times; once for each tile of its
-//   own
-//                                  axes where it stays on the chip meanwhile
+//                                  own axes where it stays on the chip meanwhile
 // The chip holds, at the worst operator, the tiles that live then: results of the group, operands that are used again,
 // and a slice of what passes by (an operand of a product, one step of its sum long; an element elsewhere). Rows that
 // are normalised are held whole. Tiles are powers of two and the whole extent; groups are found by dynamic programming

@@ -8,11 +8,10 @@
 //
 // An operator that finds nothing on the chip and leaves nothing there moves at least
 //   alone  = distinct bytes it reads + distinct bytes it writes
-//   lower  = max( alone, words x narrowest ),  words: the pebble bound of its loop nest (pebble/projection.h;
-//   attention:
-//            pebble/operation.h) with S / narrowest words of fast memory, narrowest: bytes of its smallest number
-//            format. Every word has at least that many bytes, so S bytes hold no more words and every word moved costs
-//            as much.
+//   lower  = max( alone, words x narrowest )
+// words: the pebble bound of its loop nest (pebble/projection.h; attention: pebble/operation.h) with S / narrowest
+// words of fast memory; narrowest: bytes of its smallest number format. Every word has at least that many bytes, so S
+// bytes hold no more words, and every word moved costs as much.
 #pragma once
 
 #include <functional>

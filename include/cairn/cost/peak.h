@@ -4,8 +4,8 @@
 //
 // A recipe may name several: products in fp8 or int8 beside attention and a head in bf16. A contraction takes at least
 // its FLOPs over the peak of its own format, so that all of them together take at least their sum over the largest of
-// these peaks, and never over a smaller one: int8 units of some accelerators are slower than their bf16 units. Where the
-// recipe's own products have the largest peak, as with every 16-bit and fp8 recipe, it is theirs.
+// these peaks, and never over a smaller one: int8 units of some accelerators are slower than their bf16 units. Where
+// the recipe's own products have the largest peak, as with every 16-bit and fp8 recipe, it is theirs.
 #pragma once
 
 #include "cairn/hardware/accelerator.h"

@@ -2,9 +2,8 @@
 //
 //   contraction of two factors   dims in (A, C) -> M, (W, C) -> N, (A, W) -> K, in all three -> batch; GEMM form.
 //                                A convolution is the product of its implicit matrices.
-//   contraction that merges by softmax, and its derivative: attention form; pairs counted exactly from the guarded
-//   domain. Its dims
-//                                "query", "key" and "head_dim" are found by name.
+//   contraction that merges      attention form, its derivative too; pairs counted exactly from the guarded domain.
+//   by softmax                   Its dims "query", "key" and "head_dim" are found by name.
 //   everything else              memory-bound form on the bytes of its accesses.
 #pragma once
 

@@ -54,7 +54,7 @@ struct Training {
   std::int64_t seq_len = 0;
   GlobalBatch global_batch;
   std::optional<TokenCount> tokens;  // of the whole training, for how long it takes and what it costs
-  config::Node precision;  // default: bf16
+  config::Node precision;            // default: bf16
   OptimizerChoice optimizer;
   config::Node framework;  // default: megatron
   KernelChoice kernels;
@@ -96,7 +96,8 @@ enum class RecomputeMethod : std::uint8_t { uniform, block };
 struct Recompute {
   RecomputeKind kind = RecomputeKind::none;
   std::optional<std::vector<std::string>> operators = {};  // by name or region, in place of a kind
-  std::optional<std::vector<std::string>> layers = {};     // "3" or "0..39", counted from 0 through the model; default: all
+  std::optional<std::vector<std::string>> layers =
+      {};  // "3" or "0..39", counted from 0 through the model; default: all
   std::optional<RecomputeMethod> method = {};
   std::optional<std::int64_t> count = {};       // layers of a group (uniform) or of a virtual stage (block); default 1
   std::optional<bool> share_saved_inputs = {};  // default: the framework's
@@ -194,12 +195,12 @@ void describe(config::Fields& fields, Experiment& experiment);
 struct LoadedExperiment {
   Experiment experiment;
   config::Origins origins;
-  config::Sources sources = {};  // the files it was written in
+  config::Sources sources = {};     // the files it was written in
   std::filesystem::path home = {};  // their folder; empty: written in none
 };
 
-// Reads a file, as it is named on the command line, with its overrides (`strategy.tp=4`). Throws core::ConfigurationError
-// with everything wrong in it.
+// Reads a file, as it is named on the command line, with its overrides (`strategy.tp=4`). Throws
+// core::ConfigurationError with everything wrong in it.
 LoadedExperiment load(const config::Loader& loader, const std::string& name,
                       const std::vector<std::string>& overrides = {});
 LoadedExperiment load_file(const config::Loader& loader, const std::filesystem::path& file,

@@ -88,11 +88,11 @@ class Job {
   pipeline::StageCosts stage_costs();
   const cost::Peak& peak() const;  // of one device, which MFU and bounds are held against
   std::int64_t gpus() const;
-  std::int64_t global_batch() const;  // sequences
-  const config::Sources& sources() const;      // the files it rests on
-  const std::filesystem::path& home() const;   // the folder of the experiment's own file; empty: it has none
-  // The experiment with what was left to defaults, frameworks and chance of place: running it, from wherever, gives this
-  // job again.
+  std::int64_t global_batch() const;          // sequences
+  const config::Sources& sources() const;     // the files it rests on
+  const std::filesystem::path& home() const;  // the folder of the experiment's own file; empty: it has none
+  // The experiment with what was left to defaults, frameworks and chance of place: running it, from wherever, gives
+  // this job again.
   Experiment written_out(Naming naming) const;
   // What is not modelled as asked; after run() also what is priced outside the calibration's measurements.
   const std::vector<std::string>& warnings() const;

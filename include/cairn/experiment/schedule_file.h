@@ -5,7 +5,8 @@
 //   stages: 2
 //   micro_batches: 2
 //   placement: [[0], [1]]                       # virtual stages of every device; default: chunk c of device d is
-//   c*stages + d devices:
+//                                               # c*stages + d
+//   devices:
 //     - [F0, F1, B0, B1]                        # F forward, B backward, b input gradient, w weight gradient
 //     - [F0, b0, w0, F1+B1]                     # + runs two as one
 //

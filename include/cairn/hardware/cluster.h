@@ -16,14 +16,13 @@
 //   latency         one way, endpoint to endpoint, of a zero-byte send: as given, or hop_latency x links of the longest
 //                   minimal route
 //   uplink_share    pcie-tree of several switches: one accelerator's share of its switch's link to the root complex,
-//   which
-//                   all that leaves the switch passes = uplink / accelerators under the switch
+//                   which all that leaves the switch passes = uplink / accelerators under the switch
 //
 // The domain of an accelerator: those that it reaches over links of its own. It is that of the innermost network that
 // joins anything, whichever hosts share it (a rack of NVLink), unless what is joined are whole nodes by their adapters:
 // where a node holds one accelerator, that network leads from node to node, and the accelerator is a domain by itself.
-// Links that are an accelerator's own by their kind (nvswitch, pcie-tree, hybrid-cube-mesh) make a domain of nodes, too.
-// Files: configs/clusters/<name>.yaml.
+// Links that are an accelerator's own by their kind (nvswitch, pcie-tree, hybrid-cube-mesh) make a domain of nodes,
+// too. Files: configs/clusters/<name>.yaml.
 #pragma once
 
 #include <cstdint>

@@ -26,8 +26,8 @@ struct Loaded {
 // What `key_path` rests on: its own source, or that of the nearest map above it that states one. Null when none does.
 const config::Origin* provenance(const config::Origins& origins, std::string_view key_path);
 
-// What the value at `key_path` rests on, as in "assumed: typical rental 2024"; `key_path` as a file of its own has it, the
-// block may also lie inline in another. Empty where nothing is stated.
+// What the value at `key_path` rests on, as in "assumed: typical rental 2024"; `key_path` as a file of its own has it,
+// the block may also lie inline in another. Empty where nothing is stated.
 std::string source_text(const config::Origins& origins, std::string_view key_path);
 
 struct Machine {

@@ -31,8 +31,9 @@ struct Model {
   std::int64_t body_layers() const;
   // Elements of all parameters; tied ones counted once.
   std::int64_t parameters() const;
-  // FLOPs of the contractions of one forward pass at `sizes`, of attention the unmasked pairs alone or full, whatever kernel
-  // runs it (ir/operator.h); of iterations that data spread over ranks those of an even spread, without what pads them.
+  // FLOPs of the contractions of one forward pass at `sizes`, of attention the unmasked pairs alone or full, whatever
+  // kernel runs it (ir/operator.h); of iterations that data spread over ranks those of an even spread, without what
+  // pads them.
   double forward_flops(const loopnest::Sizes& sizes, bool unmasked) const;
 };
 

@@ -9,14 +9,12 @@
 // that its time is that of its bytes. W stays one parameter tensor whose format becomes the narrow one; making it from
 // the stored copy is work per step, not per micro-batch, and not part of the layer.
 //
-//   per-tensor scales  one maximum over the tensor decides the scale. Found from earlier steps it costs nothing here;
-//   found now
-//                      it is a pass of its own over the wide tensor (or a result of the norm before), over the ranks
-//                      that hold parts.
-//   second copy        shared: columns(x) is rows(x), where the units take either layout; transposed: one more copy,
-//   made together with
-//                      the first, or from it once it has been gathered; quantised: made from the wide tensor, block by
-//                      block.
+//   per-tensor scales  One maximum over the tensor decides the scale. Found from earlier steps it costs nothing here;
+//                      found now it is a pass of its own over the wide tensor (or a result of the norm before), over
+//                      the ranks that hold parts.
+//   second copy        shared: columns(x) is rows(x), where the units take either layout;
+//                      transposed: one more copy, made together with the first, or from it once it has been gathered;
+//                      quantised: made from the wide tensor, block by block.
 //
 // Rows that travel to the ranks that work on them, and results that travel back, may do so in a narrower format than
 // they were made in: a cast behind their maker writes the copy that all readers elsewhere share. What a product reads,

@@ -2,8 +2,8 @@
 //
 // Matrix product Y[t, n] += X[t, k] W[n, k]:
 //   domain (t, n, k); accesses: X read (t, k), W read (n, k), Y accumulate-sum (t, n); 2 FLOPs per point.
-// FLOPs = points x flops_per_point; bytes = sum of footprints x bytes per element; which dimensions may be split, and what
-// that split does to each tensor, follows from the projections alone.
+// FLOPs = points x flops_per_point; bytes = sum of footprints x bytes per element; which dimensions may be split, and
+// what that split does to each tensor, follows from the projections alone.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,9 @@ struct Access {
   Mode mode = Mode::read;
   Monoid monoid = Monoid::sum;
   InputGradient gradient = InputGradient::none;
-  // The tensor enters by addition (a bias). Its gradient is a plain sum, of the output's gradient in a contraction; elsewhere of
-  // the gradient of the first `computed` activation input, unless the operator reduces for another parameter anyway.
+  // The tensor enters by addition (a bias). Its gradient is a plain sum, of the output's gradient in a contraction;
+  // elsewhere of the gradient of the first `computed` activation input, unless the operator reduces for another
+  // parameter anyway.
   bool addend = false;
 
   // A factor of a product: read, and neither added to the result nor passed on to it.
@@ -60,26 +61,28 @@ struct Operator {
   boost::container::small_vector<Access, 4> accesses;
   double flops_per_point = 0.0;
 
-  // Attention, forward: the pairs of query and key that count as the model's work, whatever its kernel executes (those of
-  // `domain`). `unmasked`: the pairs the model means; empty: all of `domain`. `full`: the pairs that published counts take it
-  // for, which leave the causal mask out: of a window of w keys those less than w apart, else all.
+  // Attention, forward: the pairs of query and key that count as the model's work, whatever its kernel executes (those
+  // of `domain`). `unmasked`: the pairs the model means; empty: all of `domain`. `full`: the pairs that published
+  // counts take it for, which leave the causal mask out: of a window of w keys those less than w apart, else all.
   std::vector<loopnest::Guard> unmasked;
   std::vector<loopnest::Guard> full;
 
-  // How it is differentiated. A plain contraction needs nothing here: each factor's gradient is the contraction, over the
-  // same domain, of the output's gradient with the other factors. Anything else is differentiated by one fused operator over the
-  // same domain, which reads the outputs' gradients and `backward_reads` and writes the gradient of every `computed` activation;
-  // the gradients of its `computed` parameters come from one further reduction over the same reads.
+  // How it is differentiated. A plain contraction needs nothing here: each factor's gradient is the contraction, over
+  // the same domain, of the output's gradient with the other factors. Anything else is differentiated by one fused
+  // operator over the same domain, which reads the outputs' gradients and `backward_reads` and writes the gradient of
+  // every `computed` activation; the gradients of its `computed` parameters come from one further reduction over the
+  // same reads.
   double backward_flops_per_point = 0.0;
   boost::container::small_vector<TensorId, 4> backward_reads;
 
   OperatorId forward = -1;  // phase backward: the operator it is the derivative of; -1 for gradient sums
 
-  // Phase forward, a conversion of one operator's result that is no mathematics of its own (a cast, the maximum that scales it):
-  // that operator. The two are recomputed together. -1: none.
+  // Phase forward, a conversion of one operator's result that is no mathematics of its own (a cast, the maximum that
+  // scales it): that operator. The two are recomputed together. -1: none.
   OperatorId converts = -1;
 
-  // Its kernel keeps nothing that it makes: what backward reads of that is made again there, whatever else is recomputed.
+  // Its kernel keeps nothing that it makes: what backward reads of that is made again there, whatever else is
+  // recomputed.
   bool reruns = false;
   // A selection whose derivative is a scatter into zeros: another operator writes the whole gradient before it.
   bool fills_gradient = false;

@@ -33,11 +33,11 @@ struct Tensor {
   boost::container::static_vector<TensorDim, k_max_rank> dims;
   numerics::Format format = numerics::Format::bf16;
   Role role = Role::activation;
-  // Per-row numbers that an operator keeps for its derivative (mean, reciprocal deviation, log-sum-exp): vanishing beside the
-  // rows themselves, and left out of published activation formulas, so reports can tell them apart.
+  // Per-row numbers that an operator keeps for its derivative (mean, reciprocal deviation, log-sum-exp): vanishing
+  // beside the rows themselves, and left out of published activation formulas, so reports can tell them apart.
   bool statistic = false;
-  // Its readers are kernels written for each other: their derivatives write their parts of one gradient, or add to what is
-  // there, and no sum is taken afterwards.
+  // Its readers are kernels written for each other: their derivatives write their parts of one gradient, or add to what
+  // is there, and no sum is taken afterwards.
   bool one_gradient = false;
   // Shares the storage of that tensor: a view, or the result of an in-place operator.
   TensorId alias_of = k_no_tensor;

@@ -44,8 +44,8 @@ namespace cairn::models {
 bool is_huggingface(const config::Node& node);
 
 // Errors go to `diagnostics`, which then hold: an unknown model_type (with those that read the most of the file's keys,
-// and the list of the known), a missing key, a feature that is not modelled yet. `path` is the key path of `node`, empty
-// for a whole file.
+// and the list of the known), a missing key, a feature that is not modelled yet. `path` is the key path of `node`,
+// empty for a whole file.
 TransformerConfig import_huggingface(const config::Node& node, core::Diagnostics& diagnostics,
                                      std::string_view path = {});
 

@@ -9,7 +9,7 @@
 //   kv head), qkv (index inside one kv head of the fused projection's output: group queries, one key, one value),
 //   head_dim, ffn, gate (0: goes through the activation, 1: factor), vocab, positions, classes (the vocabulary where
 //   the loss is not split); ways (sub-layers side by side, see src/models/kraken.cpp); q_lora, kv_lora (latent
-//   attention); chunk (a stretch of the sequence: attention in chunks, linear attention, delta rule, state-space mixer),
+//   attention); chunk (a run of the sequence: attention in chunks, linear attention, delta rule, state-space mixer),
 //   position, key_position (places in it); key_dim, mixed, tap (delta rule and its convolution); state_groups (see
 //   src/models/mamba2.cpp); peer, source, experts, slots, expert_ffn (see mixture.h), choices, choice (router).
 #pragma once

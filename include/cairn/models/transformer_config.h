@@ -42,16 +42,16 @@ enum class QkNorm : std::uint8_t { none, head, whole, unscaled };
 enum class PositionEncoding : std::uint8_t { learned, rope, alibi, none };
 // clamped_silu: (clamp(up) + 1) g sigmoid(alpha g), g = clamp(gate).
 enum class Activation : std::uint8_t { gelu, silu, relu, squared_relu, clamped_silu };
-// parallel: attention and MLP both read what the block reads, x' = x + attention(norm1(x)) + mlp(norm2(x)); either joins
-// the stream by itself.
+// parallel: attention and MLP both read what the block reads, x' = x + attention(norm1(x)) + mlp(norm2(x)); either
+// joins the stream by itself.
 enum class Residual : std::uint8_t { standard, ladder, kraken, parallel };
 enum class MlpKind : std::uint8_t { dense, moe, none };
 // nope: full attention whose queries and keys are not rotated. chunked: full attention inside consecutive chunks of the
 // sequence. delta: see DeltaConfig. mamba2: a state-space mixer in place of attention, see Mamba2Config.
 enum class AttentionKind : std::uint8_t { full, sliding, mla, linear, nope, chunked, delta, mamba2, none };
 
-// What mixes the tokens of one block: causal attention, a mixer, or nothing. `window`: the number of keys a query sees, itself included (sliding), or the tokens of
-// a chunk (chunked).
+// What mixes the tokens of one block: causal attention, a mixer, or nothing. `window`: the number of keys a query sees,
+// itself included (sliding), or the tokens of a chunk (chunked).
 struct AttentionPattern {
   AttentionKind kind = AttentionKind::full;
   std::int64_t window = 0;
@@ -62,8 +62,7 @@ struct AttentionPattern {
 //   alltoall   every rank sends each of its tokens to the ranks that hold its experts, and gets the results back
 //   allgather  every rank sees all tokens and works on those of its experts; results are summed and scattered
 //   smile      alltoall in two steps, to the right domain, then inside it; so does the router choose
-//   exflow     every rank holds the context of all tokens (gathered once per pass): results stay where their experts
-//   are
+//   exflow     every rank holds the context of all tokens (gathered once per pass): results stay with their experts
 enum class Dispatcher : std::uint8_t { alltoall, allgather, smile, exflow };
 
 struct MixtureConfig {
@@ -111,8 +110,8 @@ struct DeltaConfig {
   friend bool operator==(const DeltaConfig&, const DeltaConfig&) = default;
 };
 
-// A state-space mixer (Mamba-2, arXiv 2405.21060, sections 6 and 7): every head carries a state of head_dim x state numbers
-// from token to token; B and C, which write and read it, are common to the heads of a group.
+// A state-space mixer (Mamba-2, arXiv 2405.21060, sections 6 and 7): every head carries a state of head_dim x state
+// numbers from token to token; B and C, which write and read it, are common to the heads of a group.
 struct Mamba2Config {
   std::optional<std::int64_t> heads = {};  // default: 2 x hidden / head_dim
   std::int64_t head_dim = 64;
@@ -217,13 +216,13 @@ struct TransformerConfig {
 // Throws core::ConfigurationError with everything that is inconsistent or not modelled yet.
 void validate(const TransformerConfig& config);
 
-// Weights of every layer's matrices, by which a model is cut into stages: four of attention as if every head had keys and
-// values of its own, or the three of a state-space mixer, and those of a dense MLP.
+// Weights of every layer's matrices, by which a model is cut into stages: four of attention as if every head had keys
+// and values of its own, or the three of a state-space mixer, and those of a dense MLP.
 std::vector<std::int64_t> layer_weights(const TransformerConfig& config);
 
-// The configuration as trained with sequences of `sequence` tokens: fills max_positions in where it is absent; attention
-// in chunks that hold the whole sequence is full attention. Throws core::ConfigurationError when a learned position
-// table is shorter than the sequence, or when chunks do not divide it.
+// The configuration as trained with sequences of `sequence` tokens: fills max_positions in where it is absent;
+// attention in chunks that hold the whole sequence is full attention. Throws core::ConfigurationError when a learned
+// position table is shorter than the sequence, or when chunks do not divide it.
 TransformerConfig for_sequence(TransformerConfig config, std::int64_t sequence);
 
 void describe(config::Value& value, AttentionPattern& attention);

@@ -24,9 +24,9 @@ struct Operation {
   std::vector<std::function<std::optional<UpperBound>(Words fast, Sliding sliding)>>
       schedules;                   // empty when they need more memory
   std::vector<std::string> notes;  // what the operator stands for
-  Words flops = 0;         // arithmetic on its values: a multiply-add is two
-  Words max_operands = 1;  // that one value is made of
-  std::function<Cdag()> graph;  // at these sizes, in one order; each value a vertex
+  Words flops = 0;                 // arithmetic on its values: a multiply-add is two
+  Words max_operands = 1;          // that one value is made of
+  std::function<Cdag()> graph;     // at these sizes, in one order; each value a vertex
 };
 
 // Least fast memory that any play needs: the operands of one value, and without sliding its own place. [words]

@@ -71,8 +71,8 @@ void write_trace(const Trace& trace, std::ostream& stream);
 void write_binary_trace(const Trace& trace, std::ostream& stream);
 
 // One vertex per input placed and per computing operation, in execution order; outputs: what the written addresses hold
-// at the end, inputs that nobody overwrote not among them. Errors (core::ConfigurationError, file:line or event where the
-// trace was read from one): a read of an address that nothing was written to, more than 2^32 values.
+// at the end, inputs that nobody overwrote not among them. Errors (core::ConfigurationError, file:line or event where
+// the trace was read from one): a read of an address that nothing was written to, more than 2^32 values.
 Cdag cdag_of(const Trace& trace);
 
 }  // namespace cairn::pebble

@@ -53,8 +53,8 @@ program::Mesh mesh(const Strategy& strategy);
 program::Mesh expert_mesh(const Strategy& strategy);
 
 // How experts are split: tokens by the rank they come from before and after, experts and their width in between.
-//   two-level exchange: the rule of the expert axis falls in two, over domains and inside one; both split the same
-//   dimensions
+// A two-level exchange: the rule of the expert axis falls in two, over domains and inside one; both split the same
+// dimensions.
 struct ExpertSplit {
   std::vector<program::SplitRule> rules;
   std::vector<program::Group> groups;  // parallel to rules

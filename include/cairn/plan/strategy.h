@@ -81,7 +81,8 @@ struct Strategy {
   std::int64_t expert_copies = 1;  // of a token
   bool overlap_experts = false;    // transfers of routed tokens beside whatever does not need them
   program::AxisOrder order{program::Axis::tensor, program::Axis::context, program::Axis::data, program::Axis::pipeline};
-  program::AxisOrder expert_order{program::Axis::expert_tensor, program::Axis::expert, program::Axis::expert_data, program::Axis::pipeline};
+  program::AxisOrder expert_order{program::Axis::expert_tensor, program::Axis::expert, program::Axis::expert_data,
+                                  program::Axis::pipeline};
   std::int64_t micro_batch = 1;    // sequences
   std::int64_t micro_batches = 1;  // per step on one data-parallel rank
   bool sequence_parallel = false;  // what is not split over tensor-parallel ranks otherwise is split along the sequence
@@ -126,8 +127,8 @@ struct Strategy {
 // schedule cannot number as many.
 inline pipeline::Settings schedule_settings(const Strategy& strategy) {
   pipeline::Settings settings = strategy.schedule_options;
-  settings.stages = core::narrow<std::int32_t>(
-      strategy.pipeline, {.key_path = "strategy.pp", .what = "stages", .hint = "use fewer"});
+  settings.stages =
+      core::narrow<std::int32_t>(strategy.pipeline, {.key_path = "strategy.pp", .what = "stages", .hint = "use fewer"});
   settings.micro_batches = core::narrow<std::int32_t>(
       strategy.micro_batches, {.key_path = "training.global_batch",
                                .what = "micro-batches on each rank",

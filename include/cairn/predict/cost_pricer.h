@@ -44,9 +44,9 @@ class CostPricer final : public Pricer {
   Price shard(const ir::Shard& shard) override;
   Price transfer(const program::Transfer& transfer) override;
   // Prices of copies and of the host's cores need a description of the host: a plan that offloads has one.
-  //   copy        latency + bytes / (bandwidth / accelerators on the link), drives: bytes / (bandwidth / accelerators
-  //   of the node) processor   max( bytes / memory bandwidth, operations / rate ), each a node's divided among its
-  //   accelerators
+  //   copy        latency + bytes / (bandwidth / accelerators on the link)
+  //   drives      bytes / (bandwidth / accelerators of the node)
+  //   processor   max( bytes / memory bandwidth, operations / rate ), each a node's divided among its accelerators
   Price copy(const program::Copy& copy) override;
   Price processor(const program::OnProcessor& work) override;
   Price host(program::HostWork work) override;

@@ -3,8 +3,7 @@
 // The n = m r ranks of an expert group lie in m domains, r in each; a rank has S bytes for all of them together.
 //   one level   an all-to-all over all n: n - 1 messages of S/n, of which n - r cross the network
 //   two levels  first over the m ranks of its place in their domains: m - 1 messages of S/m cross the network; then
-//   over
-//               the r ranks inside: r - 1 messages of S/r. All S bytes pass the links inside once more.
+//               over the r ranks inside: r - 1 messages of S/r. All S bytes pass the links inside once more.
 // Both move (m-1)/m S over the network. With cost/transfer.h, T_in the price inside a domain, and the network slower
 // than the links inside:
 //   one(S) - two(S) = peer_s (n - r - (m - 1)) - (T_in(S) - T_in(0))

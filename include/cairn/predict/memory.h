@@ -47,7 +47,8 @@ StageMemory stage_memory(const program::Program& program, std::int32_t stage);
 // The same over time: what is resident, then every change of the sum above, when the compute stream comes to it. Of one
 // instant the most that is held and what stays, so that
 //   max_i bytes(i) = StageMemory::allocated_peak      whatever the durations
-// What other streams hold counts from where the compute stream stood when it was asked for, in issue order like the sum.
+// What other streams hold counts from where the compute stream stood when it was asked for, in issue order like the
+// sum.
 std::vector<MemorySample> memory_over_time(const program::Program& program, const StageTimeline& timeline);
 
 // What the fullest stage holds for the whole step, plus reserve_factor times the rest of its allocated_peak; without

@@ -15,8 +15,8 @@ struct Term {
 // In the order of their words.
 std::span<const Term> glossary();
 
-// Of a word as documents, reports and people write it: "tp_exposed", "tp exposed" and "TP exposed" are one. Null pointer
-// where there is none.
+// Of a word as documents, reports and people write it: "tp_exposed", "tp exposed" and "TP exposed" are one. Null
+// pointer where there is none.
 const Term* explained(std::string_view word);
 
 }  // namespace cairn::report

@@ -2,8 +2,8 @@
 // least; as JSON (cairn.bound/1 with `layers`) and as text.
 //
 //   MUE = (least bytes / memory bandwidth) / predicted time       data-movement utilisation, Ivanov et al., MLSys 2021
-// which is their (Q / D) x (achieved bandwidth / peak bandwidth), the bytes D moved cancelling out. By class: the same of
-// the sums.
+// which is their (Q / D) x (achieved bandwidth / peak bandwidth), the bytes D moved cancelling out. By class: the same
+// of the sums.
 #pragma once
 
 #include <map>

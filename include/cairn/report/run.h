@@ -57,8 +57,8 @@ struct RunFigures {
   double mfu = 0.0;  // 1 = peak
   double mfu_causal = 0.0;
   double hfu = 0.0;
-  std::optional<double> usd_per_step;    // where the cluster names a price
-  std::optional<double> joule_per_step;  // where the cluster names its power
+  std::optional<double> usd_per_step;     // where the cluster names a price
+  std::optional<double> joule_per_step;   // where the cluster names its power
   std::optional<WholeTraining> training;  // where the experiment names its tokens
 };
 RunFigures figures(const Run& run);

@@ -5,9 +5,9 @@
 
 namespace cairn::report {
 
-std::string run_schema();    // cairn.run/1
-std::string bound_schema();  // cairn.bound/1
-std::string error_schema();  // cairn.error/1
+std::string run_schema();                  // cairn.run/1
+std::string bound_schema();                // cairn.bound/1
+std::string error_schema();                // cairn.error/1
 std::string schedule_schema();             // cairn.schedule/1
 std::string schedule_comparison_schema();  // cairn.schedule-comparison/1
 std::string schedule_kinds_schema();       // cairn.schedule-kinds/1

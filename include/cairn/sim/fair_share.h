@@ -23,11 +23,12 @@
 //
 // Within a group, a change shows only from the level on at which a link of a flow that came or went fills; what filled
 // before stays. So a group remembers the order in which its links filled and sweeps through it from there on, asking
-// each link anew for its level: t_l from what the flows that links before it have settled take of it. A link whose level
-// lies below that of the one before it goes back to its place, one whose level lies beyond the next ones goes on to its
-// own, and what it passes is asked again. When levels do not fall from link to link and no link is overfull, the rates
-// are max-min: every flow is settled by a full link on which nobody is faster. A link that holds no flow back is asked
-// only once levels have risen by what it had left. Orders that change too much, and new ones, are found by a heap.
+// each link anew for its level: t_l from what the flows that links before it have settled take of it. A link whose
+// level lies below that of the one before it goes back to its place, one whose level lies beyond the next ones goes on
+// to its own, and what it passes is asked again. When levels do not fall from link to link and no link is overfull, the
+// rates are max-min: every flow is settled by a full link on which nobody is faster. A link that holds no flow back is
+// asked only once levels have risen by what it had left. Orders that change too much, and new ones, are found by a
+// heap.
 //
 // In a large group with few flows per link a change reaches few others. Then only the touched links are opened: the
 // flows that they held back are settled afresh among themselves, the rates of all others standing, and a link is opened

@@ -12,8 +12,7 @@
 // Endpoints are the GPUs, by `dev`. Switches: CPUs (all joined to each other), PCI bridges, one NVSwitch for all
 // (tclass 0x068000), network adapters. Bandwidths are what NCCL's model takes the links for:
 //   PCI     as a Gen3 x16 (8 GT/s, 16 lanes) in proportion to lanes and generation, each twice as fast as the one
-//   before;
-//           no width means 16 lanes, an unknown rate Gen3
+//           before; no width means 16 lanes, an unknown rate Gen3
 //   NVLink  count x speed of one link of the GPU's generation
 //   CPUs    by architecture and vendor
 // The speeds of links and CPUs are configs/imports/nccl.yaml. Latencies are not in the file: zero.

@@ -48,8 +48,8 @@ struct FlowFile {
 // Names of endpoints, by their numbers; empty where they are only numbered.
 using EndpointNames = std::vector<std::string>;
 
-// Throws core::ConfigurationError with up to core::k_shown_errors wrong places: fields that are no amounts, negative ones,
-// endpoints that no node is called, a flow to itself, a row that is not there or waits for itself.
+// Throws core::ConfigurationError with up to core::k_shown_errors wrong places: fields that are no amounts, negative
+// ones, endpoints that no node is called, a flow to itself, a row that is not there or waits for itself.
 FlowFile parse_flows(std::string_view text, const std::string& file_name, const EndpointNames& names = {});
 // Of a file of at most core::k_most_listed_bytes.
 FlowFile read_flows(const std::filesystem::path& file, const EndpointNames& names = {});

@@ -1,5 +1,5 @@
-// Exits 0 when a library function, a header-only quantity, a module that needs Boost and the shipped configurations work
-// through the package.
+// Exits 0 when a library function, a header-only quantity, a module that needs Boost and the shipped configurations
+// work through the package.
 #include <cstdlib>
 
 #include <cairn/config/loader.h>
