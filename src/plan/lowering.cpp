@@ -177,8 +177,8 @@ class Lowering::Implementation {
     stage.body_layers = kind.body_layers;
     const PassLayout& layout = plan.schedule.pass_order->layout;
     stage.passes.resize(static_cast<std::size_t>(layout.size()));
-    const auto pass = [&](PassKind kind, std::int32_t chunk, bool special) -> const Pass*& {
-      return stage.passes[static_cast<std::size_t>(layout.slot({.kind = kind, .chunk = chunk, .special = special}))];
+    const auto pass = [&](PassKind what, std::int32_t chunk, bool special) -> const Pass*& {
+      return stage.passes[static_cast<std::size_t>(layout.slot({.kind = what, .chunk = chunk, .special = special}))];
     };
     const Moves& moves = plan.moves;
     const bool whole = plan.schedule.whole_backwards;
@@ -220,8 +220,8 @@ class Lowering::Implementation {
     const PassLayout& layout = plan.schedule.pass_order->layout;
     for (std::int32_t chunk = 0; chunk < layout.chunks(); ++chunk) {
       const std::int32_t at = kind.virtual_stages[static_cast<std::size_t>(chunk)];
-      const auto slot = [&](PassKind kind) {
-        return static_cast<std::size_t>(layout.slot({.kind = kind, .chunk = chunk}));
+      const auto slot = [&](PassKind what) {
+        return static_cast<std::size_t>(layout.slot({.kind = what, .chunk = chunk}));
       };
       const bool exchanges = plan.schedule.exchanges;
       SidePasses::Passes& made = exchanges ? exchange_passes_.of(plan.passes(plan.moves.settings, at))
