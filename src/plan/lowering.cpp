@@ -42,10 +42,10 @@ class Lowering::Implementation {
     copies[ParameterGroup::expert] = meshes.experts.group(Axis::expert_data);
     if (entry.model_copies.whole)
       for (const ParameterGroup group : k_all_parameter_groups)
-        copies[group] = over_circles(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline));
+        copies[group] = over_replicas(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline));
     const UnitSettings settings = unit_settings(strategy, treatment_, copies, *entry.schedule,
                                                 sharding(strategy, entry.exchanges), ends_.host_update());
-    if (entry.pass_order->layout.updates() && settings.apply() && settings.parameters_move() &&
+    if (entry.updates && settings.apply() && settings.parameters_move() &&
         !strategy.reshard_after_forward)
       throw wrong("zero.reshard_after_forward", "parameters that stay gathered while updates change them",
                   "leave it true, or use a schedule that updates once");
@@ -58,9 +58,9 @@ class Lowering::Implementation {
     program_.expert_mesh = meshes.experts;
     program_.schedule = entry.schedule;
     program_.order = entry.order;
-    program_.pass_order = entry.pass_order;
+    program_.pass_order = partition.pass_order;
     program_.kind_of_stage = partition.kind_of_stage;
-    program_.exchanges = partition.exchanges.circles.empty() ? nullptr : &partition.exchanges;
+    program_.has_model_copies = entry.model_copies.whole;
     program_.kinds.resize(partition.kinds.size());
     const bool shares = strategy.offload.activations == Home::device;
     const Moves& moves = moves_of(settings);
@@ -175,7 +175,7 @@ class Lowering::Implementation {
   void fill(Stage& stage, std::int32_t number, const Plan& plan) {
     const StageKind& kind = partitioner_.kind(number);
     stage.body_layers = kind.body_layers;
-    const PassLayout& layout = plan.schedule.pass_order->layout;
+    const PassLayout& layout = program_.layout();
     stage.passes.resize(static_cast<std::size_t>(layout.size()));
     const auto pass = [&](PassKind what, std::int32_t chunk, bool special) -> const Pass*& {
       return stage.passes[static_cast<std::size_t>(layout.slot({.kind = what, .chunk = chunk, .special = special}))];
@@ -204,12 +204,9 @@ class Lowering::Implementation {
     }
     if (layout.sides()) fill_side(stage, kind, plan);
     const StageEnd& end = this->end(number, plan);
-    stage.settle = end.settle;
-    stage.update = end.update;
-    if (layout.updates()) {  // a row ends with one
-      pass(PassKind::update, 0, false) = end.both;
-      stage.settle = stage.update = assembly_.nothing();
-    }
+    pass(PassKind::finalize, 0, false) = end.finalize;
+    pass(PassKind::update, 0, false) = end.update;
+    if (layout.awaits()) pass(PassKind::await, 0, false) = ends_.await_replica();
     stage.resident = end.bytes.device;
     stage.host_bytes = end.bytes.host;
     stage.storage_bytes = end.bytes.storage;
@@ -217,7 +214,7 @@ class Lowering::Implementation {
   }
 
   void fill_side(Stage& stage, const StageKind& kind, const Plan& plan) {
-    const PassLayout& layout = plan.schedule.pass_order->layout;
+    const PassLayout& layout = program_.layout();
     for (std::int32_t chunk = 0; chunk < layout.chunks(); ++chunk) {
       const std::int32_t at = kind.virtual_stages[static_cast<std::size_t>(chunk)];
       const auto slot = [&](PassKind what) {
@@ -259,18 +256,18 @@ class Lowering::Implementation {
 
   // Ranks that hold copies of what a stage holds, where other stages hold some as well: a row for every stage of a
   // circle. How many rows share a domain is that of the circle whose stages are farthest apart.
-  Group over_circles(Group ranks, const Exchanges& exchanges, const Group& pipeline) const {
-    ranks.rows = std::ssize(exchanges.circles.front());
+  Group over_replicas(Group ranks, const ReplicaGroups& replicas, const Group& pipeline) const {
+    ranks.rows = std::ssize(replicas.groups.front());
     ranks.size *= ranks.rows;
     ranks.apart = pipeline.stride * (pipeline.size / ranks.rows);
-    const std::int64_t together = rows_in_domain(exchanges);
+    const std::int64_t together = rows_in_domain(replicas);
     if (together < ranks.rows) ranks.apart = std::max(ranks.apart, (domain_ + together - 1) / together);
     return ranks;
   }
 
-  std::int64_t rows_in_domain(const Exchanges& exchanges) const {
-    std::int64_t fewest = std::ssize(exchanges.circles.front());
-    for (const std::vector<std::int32_t>& circle : exchanges.circles) {
+  std::int64_t rows_in_domain(const ReplicaGroups& replicas) const {
+    std::int64_t fewest = std::ssize(replicas.groups.front());
+    for (const std::vector<std::int32_t>& group : replicas.groups) {
       std::map<std::int64_t, std::int64_t> stages;  // by domain
       std::int64_t most = 0;
       for (const std::int32_t stage : circle) most = std::max(most, ++stages[stage / distances_.stages_in_domain]);

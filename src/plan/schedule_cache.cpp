@@ -46,8 +46,8 @@ void require_lowerable(const pipeline::Schedule& schedule) {
 }
 
 // Devices that hold the same stages of every copy of the model.
-Exchanges model_copies(const pipeline::Schedule& schedule, const std::vector<std::int32_t>& devices) {
-  Exchanges result;
+ReplicaGroups model_copies(const pipeline::Schedule& schedule, const std::vector<std::int32_t>& devices) {
+  ReplicaGroups result;
   if (schedule.weight_copies() == 1) return result;
   result.whole = true;
   std::vector<std::vector<std::int32_t>> held(static_cast<std::size_t>(schedule.stages));
@@ -57,13 +57,13 @@ Exchanges model_copies(const pipeline::Schedule& schedule, const std::vector<std
   for (std::int32_t device = 0; device < schedule.stages; ++device) {
     std::vector<std::int32_t>& stages = held[static_cast<std::size_t>(device)];
     std::sort(stages.begin(), stages.end());
-    const auto [circle, fresh] = known.try_emplace(stages, static_cast<std::int32_t>(result.circles.size()));
-    if (fresh) result.circles.emplace_back();
-    result.circles[static_cast<std::size_t>(circle->second)].push_back(device);
-    result.circle_of_stage.push_back(circle->second);
+    const auto [group, fresh] = known.try_emplace(stages, static_cast<std::int32_t>(result.groups.size()));
+    if (fresh) result.groups.emplace_back();
+    result.groups[static_cast<std::size_t>(group->second)].push_back(device);
+    result.group_of_stage.push_back(group->second);
   }
-  for (const auto& [stages, circle] : known)
-    if (std::ssize(result.circles[static_cast<std::size_t>(circle)]) != schedule.weight_copies() ||
+  for (const auto& [stages, group] : known)
+    if (std::ssize(result.groups[static_cast<std::size_t>(group)]) != schedule.weight_copies() ||
         std::adjacent_find(stages.begin(), stages.end()) != stages.end())
       throw unlowerable(schedule,
                         "holds copies of a stage on devices that otherwise hold different ones, whose exchange is not "
@@ -73,6 +73,13 @@ Exchanges model_copies(const pipeline::Schedule& schedule, const std::vector<std
 }
 
 }  // namespace
+
+std::shared_ptr<const PassOrder> ScheduleEntry::pass_order(const ReplicaGroups& replicas) const {
+  for (const auto& [known, made] : pass_orders_)
+    if (known == replicas) return made;
+  return pass_orders_.emplace_back(replicas, std::make_shared<const PassOrder>(PassOrder::of(*schedule, *order, replicas)))
+      .second;
+}
 
 void ScheduleCache::give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule) {
   given_.push_back(
@@ -101,12 +108,12 @@ const ScheduleEntry& ScheduleCache::of(const Strategy& strategy) {
   entry->schedule = generated(strategy);
   require_lowerable(*entry->schedule);
   entry->order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*entry->schedule));
-  entry->pass_order = std::make_shared<const PassOrder>(PassOrder::of(*entry->schedule, *entry->order));
   entry->whole_backwards = runs(*entry->schedule, {pipeline::Phase::backward});
   entry->exchanges = runs(*entry->schedule, {pipeline::Phase::communication});
   entry->copies = runs(*entry->schedule, {pipeline::Phase::offload});
   entry->devices = pipeline::devices_of_virtual_stages(*entry->schedule);
-  if (entry->pass_order->layout.updates())
+  entry->updates = runs(*entry->schedule, {pipeline::Phase::optimizer});
+  if (entry->updates)
     entry->versions = pipeline::weight_versions(*entry->schedule);
   else
     entry->versions.assign(static_cast<std::size_t>(strategy.pipeline), 1);

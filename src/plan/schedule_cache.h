@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cairn/pipeline/schedule.h"
@@ -18,14 +19,20 @@ namespace cairn::plan {
 struct ScheduleEntry {
   std::shared_ptr<const pipeline::Schedule> schedule;
   std::shared_ptr<const pipeline::SweepOrder> order;
-  std::shared_ptr<const PassOrder> pass_order;
   std::vector<std::int32_t> devices;   // of virtual stages
   std::vector<std::int32_t> chunks;    // of virtual stages, on their devices
   std::vector<std::int32_t> versions;  // of the weights, by device, that micro-batches under way have seen
   bool whole_backwards = false;        // some backward passes are not split
   bool exchanges = false;              // parameters and gradients, by side rows
   bool copies = false;                 // activations to the host and back, by side rows
-  Exchanges model_copies;  // where the model is there more than once: devices that hold the same part of each copy
+  bool updates = false;                // parameters, by operations of its own
+  ReplicaGroups model_copies;          // where the model is there more than once
+
+  // What every stage runs where these hold the same parameters.
+  std::shared_ptr<const PassOrder> pass_order(const ReplicaGroups& replicas) const;
+
+ private:
+  mutable std::vector<std::pair<ReplicaGroups, std::shared_ptr<const PassOrder>>> pass_orders_;
 };
 
 class ScheduleCache {

@@ -35,7 +35,7 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
       .partial_bytes = partial * gradient_bytes,
       .tied = {.axis = Axis::pipeline, .size = tied ? 2 : 1, .stride = tied ? ranks.pipeline.stride * kind.apart : 1},
       .tied_bytes = tied ? exchanged_elements(kind, bodies) * gradient_bytes : 0.0,
-      .meets = kind.meets,
+      .replicated = kind.replicated,
       .update = nullptr,
       .updated_elements = static_cast<std::int64_t>(sum(updated)),
       .gather = settings.gathers_updated() && settings.copied() && !settings.overlap_parameter_gather,
@@ -71,9 +71,8 @@ StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodi
   const PerGroup<double> updated = updated_elements(parameters, settings);
   const StepEnds::Entry& entry =
       ends.of(options(kind, bodies, parameters, updated, settings, ranks), settings.offload, kept);
-  StageEnd end{.settle = entry.settle,
+  StageEnd end{.finalize = entry.finalize,
                .update = entry.update,
-               .both = entry.both,
                .bytes = stage_bytes(parameters, updated, settings, kept)};
   end.bytes.device[static_cast<std::size_t>(Category::parameters)] *= static_cast<double>(kind.versions);
   return end;

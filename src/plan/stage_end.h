@@ -12,9 +12,8 @@
 namespace cairn::plan {
 
 struct StageEnd {
-  const Pass* settle = nullptr;
+  const Pass* finalize = nullptr;
   const Pass* update = nullptr;
-  const Pass* both = nullptr;
   StageBytes bytes;
 };
 

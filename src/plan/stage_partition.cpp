@@ -12,7 +12,7 @@ namespace cairn::plan {
 
 namespace {
 
-constexpr std::int32_t k_no_circle = -1;  // in no circle
+constexpr std::int32_t k_no_group = -1;  // in no replica group
 
 }  // namespace
 
@@ -153,10 +153,11 @@ StagePartition StagePartitioner::cut(const PartitionKey& key) {
   for (std::size_t device = 0; device < stages.size(); ++device) {
     StageKind& stage = stages[device];
     stage.virtual_stages.resize(static_cast<std::size_t>(entry.schedule->chunks));
-    stage.meets = entry.model_copies.whole;
+    stage.replicated = entry.model_copies.whole;
     stage.versions = entry.versions[device];
   }
-  StagePartition result{.kinds = {}, .kind_of_stage = {}, .exchanges = entry.model_copies};
+  StagePartition result{.kinds = {}, .kind_of_stage = {}, .pass_order = nullptr};
+  ReplicaGroups replicas = entry.model_copies;
   for (std::size_t chain = 0; chain < entry.devices.size(); chain += length) {
     Cut walk(*this, key);
     Holders holders(tags_.size());
@@ -172,8 +173,9 @@ StagePartition StagePartitioner::cut(const PartitionKey& key) {
       stage.order.push_back(entry.chunks[index]);
       stage.virtual_stages[at(entry.chunks[index])] = virtual_stages_.of(next);
     }
-    exchange(holders, entry.pass_order->layout.updates(), stages, result);
+    exchange(holders, entry.updates, stages, replicas);
   }
+  result.pass_order = entry.pass_order(replicas);
   for (const StageKind& stage : stages) {
     const std::int32_t number = kinds_.of(stage);
     auto known = std::find(result.kinds.begin(), result.kinds.end(), number);
@@ -199,14 +201,13 @@ void StagePartitioner::meet(VirtualStage& stage, std::int32_t device, Holders& h
 
 // Devices that hold the same shared parameters exchange their gradients.
 void StagePartitioner::exchange(const Holders& holders, bool updates, std::vector<StageKind>& stages,
-                                StagePartition& result) const {
-  Exchanges& exchanges = result.exchanges;
-  exchanges.circle_of_stage.resize(stages.size(), k_no_circle);
+                                ReplicaGroups& replicas) const {
+  replicas.group_of_stage.resize(stages.size(), k_no_group);
   for (std::size_t tag = 0; tag < tags_.size(); ++tag) {
     if (holders[tag].size() < 2) continue;
     const auto [low, high] = std::minmax(holders[tag][0], holders[tag][1]);
-    std::int32_t& circle = exchanges.circle_of_stage[at(low)];
-    const bool elsewhere = circle != exchanges.circle_of_stage[at(high)] || (circle == k_no_circle && exchanges.whole);
+    std::int32_t& group = replicas.group_of_stage[at(low)];
+    const bool elsewhere = group != replicas.group_of_stage[at(high)] || (group == k_no_group && replicas.whole);
     if (holders[tag].size() > 2 || elsewhere)
       throw core::ConfigurationError(
           "strategy.pp",
@@ -219,12 +220,13 @@ void StagePartitioner::exchange(const Holders& holders, bool updates, std::vecto
           "strategy.schedule",
           fmt::format("'{}' is shared by two stages, which update it several times within a step", tags_[tag]),
           "use a model whose first and last layers share nothing, or a schedule that updates once");
-    if (circle == k_no_circle) {
-      circle = exchanges.circle_of_stage[at(high)] = static_cast<std::int32_t>(exchanges.circles.size());
-      exchanges.circles.push_back({low, high});
+    if (group == k_no_group) {
+      group = replicas.group_of_stage[at(high)] = static_cast<std::int32_t>(replicas.groups.size());
+      replicas.groups.push_back({low, high});
     }
-    // Of a larger circle every stage holds every part, and what it sums over its copies is all there is to add.
-    if (exchanges.circles[at(circle)].size() > 2) continue;
+    // In a larger group each stage holds the whole model part: the reduction over its copies includes the shared
+    // parameters.
+    if (replicas.groups[at(group)].size() > 2) continue;
     for (const std::int32_t stage : {low, high}) {
       stages[at(stage)].exchanged.push_back(tags_[tag]);
       stages[at(stage)].apart = high - low;

@@ -54,7 +54,7 @@ struct StageKind {
   // Parameters that another stage holds as well, `apart` stages away.
   std::vector<std::string> exchanged;
   std::int64_t apart = 0;
-  bool meets = false;  // another stage holds a copy of all it holds: neither goes on before both have their gradients
+  bool replicated = false;  // another stage holds a copy of all it holds
   std::int64_t versions = 1;  // of its parameters, for the micro-batches under way
   std::int64_t body_layers = 0;
   friend bool operator==(const StageKind&, const StageKind&) = default;
@@ -75,7 +75,7 @@ struct PartitionKey {
 struct StagePartition {
   std::vector<std::int32_t> kinds;           // numbers of the kinds there are
   std::vector<std::uint16_t> kind_of_stage;  // positions in `kinds`
-  Exchanges exchanges;
+  std::shared_ptr<const PassOrder> pass_order;
 };
 
 class StagePartitioner {
@@ -99,7 +99,7 @@ class StagePartitioner {
   StagePartition cut(const PartitionKey& key);
   void meet(VirtualStage& stage, std::int32_t device, Holders& holders) const;
   // `updates`: there are some in the midst of a step.
-  void exchange(const Holders& holders, bool updates, std::vector<StageKind>& stages, StagePartition& result) const;
+  void exchange(const Holders& holders, bool updates, std::vector<StageKind>& stages, ReplicaGroups& replicas) const;
   std::int64_t index_of(const std::string& tag) const;
 
   std::vector<ir::LayerRun> entry_;

@@ -10,8 +10,8 @@ bool present(const StepEndOptions& options, ParameterGroup group) {
   return group == ParameterGroup::dense || options.elements[group] > 0.0;
 }
 
-// Gradients of one group made whole over the ranks that hold copies, and sent on.
-void settle_group(StepWriter& writer, const StepEndOptions& options, ParameterGroup group) {
+// Gradients of one group reduced over the ranks that hold copies, and sent on.
+void reduce_group(StepWriter& writer, const StepEndOptions& options, ParameterGroup group) {
   const Group& copies = options.sync.copies[group];
   const Group& replicas = options.sync.replicas[group];
   const bool reduced = copies.size > 1 || replicas.size > 1;
@@ -34,8 +34,12 @@ void settle_group(StepWriter& writer, const StepEndOptions& options, ParameterGr
   if (reduced || options.sync.onward) writer.wait(Stream::compute, {last});
 }
 
-void settle_groups(StepWriter& writer, const StepEndOptions& options) {
-  for (const ParameterGroup group : k_all_parameter_groups) settle_group(writer, options, group);
+void reduce_groups(StepWriter& writer, const StepEndOptions& options) {
+  for (const ParameterGroup group : k_all_parameter_groups) reduce_group(writer, options, group);
+}
+
+void await_message(StepWriter& writer) {
+  writer.wait(Stream::compute, {entry_of(Stream::arrival), entry_of(Stream::next)});
 }
 
 }  // namespace
@@ -57,10 +61,15 @@ std::size_t SendOptions::hash() const {
   return hash.value();
 }
 
-void await_others(StepWriter& writer, const StepEndOptions& options) {
-  if (options.tied.size > 1 || options.meets)
-    writer.wait(Stream::compute, {entry_of(Stream::arrival), entry_of(Stream::next)});
-  if (options.meets) settle_groups(writer, options);
+Block await_replica() {
+  StepWriter writer("await");
+  await_message(writer);
+  return writer.finish();
+}
+
+void await_replica(StepWriter& writer, const StepEndOptions& options) {
+  if (options.tied.size > 1 || options.replicated) await_message(writer);
+  if (options.replicated) reduce_groups(writer, options);
 }
 
 Block begin(const BeginOptions& options) {
@@ -92,9 +101,9 @@ Block send(const SendOptions& options) {
   return writer.finish();
 }
 
-Block settle(const StepEndOptions& options) {
+Block finalize(const StepEndOptions& options) {
   StepWriter writer("settle");
-  if (!options.meets) settle_groups(writer, options);
+  if (!options.replicated) reduce_groups(writer, options);
   if (options.tensor.size > 1) writer.wait(Stream::compute, {entry_of(Stream::tensor)});
   if (options.partial_bytes > 0.0) {
     const std::int32_t summed = writer.transfer(Stream::tensor, Collective::all_reduce, options.tensor,
@@ -103,7 +112,7 @@ Block settle(const StepEndOptions& options) {
   }
   if (options.tied.size > 1)
     writer.transfer(Stream::next, Collective::all_reduce, options.tied, options.tied_bytes, {writer.computed()});
-  else if (options.meets)
+  else if (options.replicated)
     writer.add(Step{.kind = StepKind::transfer, .stream = Stream::next, .axis = Axis::pipeline}, {},
                {writer.computed()});
   return writer.finish();
@@ -111,7 +120,7 @@ Block settle(const StepEndOptions& options) {
 
 Block update(const StepEndOptions& options) {
   StepWriter writer("update");
-  await_others(writer, options);
+  await_replica(writer, options);
   // The optimizer reads the gradients' norm (and, in half precision, whether they are finite) back before it goes on.
   const std::int32_t host =
       writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_step, {writer.computed()});

@@ -50,9 +50,9 @@ struct StepEndOptions {
   double partial_bytes = 0.0;  // gradients to be summed over the tensor axis
   Group tied;                  // size 2: exchange with the other holder of a tied parameter
   double tied_bytes = 0.0;
-  // Another stage holds a copy of this one: neither sums gradients over the ranks that hold copies, nor updates, before
-  // both have theirs.
-  bool meets = false;
+  // Another stage holds a copy of this one (Chimera): gradients are reduced over the data axis in update(), after the
+  // copy reports that its backward passes have ended.
+  bool replicated = false;
   const ir::Graph* update = nullptr;
   std::int64_t updated_elements = 0;
   bool gather = false;  // parameters over the ranks that hold copies, after the update
@@ -63,12 +63,14 @@ struct StepEndOptions {
   std::vector<Leg> leaving;   // after an update on the device: parameters that live elsewhere
   friend bool operator==(const StepEndOptions&, const StepEndOptions&) = default;
 };
-// Gradients made whole: over the data axis, over the tensor axis, between the holders of a tied parameter. Where a
-// stage meets another, over the data axis only in the update, behind the other's message that it has come so far.
-Block settle(const StepEndOptions& options);
+// What is left of reducing gradients: over the data axis (see StepEndOptions::replicated), over the tensor axis, between
+// the holders of a tied parameter.
+Block finalize(const StepEndOptions& options);
+// Waits for a message that another stage's finalize() sends.
+Block await_replica();
 Block update(const StepEndOptions& options);
-// Waits for what another stage's settle sends.
-void await_others(StepWriter& writer, const StepEndOptions& options);
+// The same at the beginning of an update.
+void await_replica(StepWriter& writer, const StepEndOptions& options);
 void append_parameter_gather(StepWriter& writer, const StepEndOptions& options);
 
 struct OffloadedUpdate {

@@ -12,10 +12,10 @@ StepEnds::StepEnds(const ParameterTreatment& treatment, PassAssembly& assembly)
 
 const StepEnds::Entry& StepEnds::of(StepEndOptions options, const Offload& offload, double kept_bytes) {
   Entry& entry = entries_[{.options = options, .offload = offload, .kept_bytes = kept_bytes}];
-  if (entry.settle != nullptr) return entry;
+  if (entry.finalize != nullptr) return entry;
   options.update = &update_;
   options.narrow = &narrow_;
-  entry.settle_block = std::make_unique<Block>(settle(options));
+  entry.finalize_block = std::make_unique<Block>(finalize(options));
   entry.update_block = std::make_unique<Block>(
       offload.optimizer == Home::device ? update(options)
                                         : offloaded_update({.end = options,
@@ -25,11 +25,16 @@ const StepEnds::Entry& StepEnds::of(StepEndOptions options, const Offload& offlo
                                                             .parameter_bytes = parameter_bytes_,
                                                             .kept_bytes = kept_bytes,
                                                             .done_in_backward = offload.update_in_backward}));
-  const bool sends = options.tied.size > 1 || options.meets;
-  entry.settle = assembly_.single(entry.settle_block.get(), sends ? Send::next : Send::none);
+  const bool sends = options.tied.size > 1 || options.replicated;
+  entry.finalize = assembly_.single(entry.finalize_block.get(), sends ? Send::next : Send::none);
   entry.update = assembly_.single(entry.update_block.get(), Send::none);
-  entry.both = assembly_.pair(entry.settle_block.get(), entry.update_block.get());
   return entry;
+}
+
+const Pass* StepEnds::await_replica() {
+  if (await_ != nullptr) return await_;
+  await_block_ = std::make_unique<Block>(plan::await_replica());
+  return await_ = assembly_.single(await_block_.get(), Send::none);
 }
 
 std::size_t StepEnds::Key::hash() const {

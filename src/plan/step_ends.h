@@ -1,4 +1,4 @@
-// The two blocks that end a step on one stage, gradients made whole and parameters updated, and the passes that run
+// The two blocks that end a step on one stage, gradients finalized and parameters updated, and the passes that run
 // them: one stored copy of each.
 #pragma once
 
@@ -15,17 +15,18 @@ namespace cairn::plan {
 class StepEnds {
  public:
   struct Entry {
-    std::unique_ptr<Block> settle_block;
+    std::unique_ptr<Block> finalize_block;
     std::unique_ptr<Block> update_block;
-    const Pass* settle = nullptr;
+    const Pass* finalize = nullptr;
     const Pass* update = nullptr;
-    const Pass* both = nullptr;  // one behind the other, in the midst of a step
   };
 
   StepEnds(const ParameterTreatment& treatment, PassAssembly& assembly);
   // `kept_bytes`: of offloaded parameters, on the device all the same. `options.update` and `options.narrow` are filled
   // in.
   const Entry& of(StepEndOptions options, const Offload& offload, double kept_bytes);
+  // The same for all stages.
+  const Pass* await_replica();
   const ir::Graph& host_update() const { return host_update_; }
 
  private:
@@ -44,6 +45,8 @@ class StepEnds {
   ir::Graph update_;
   ir::Graph narrow_;
   ir::Graph host_update_;
+  std::unique_ptr<Block> await_block_;
+  const Pass* await_ = nullptr;
   std::unordered_map<Key, Entry, KeyHash> entries_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "cairn/core/assert.h"
 #include "cairn/core/out_of_range.h"
@@ -53,21 +54,13 @@ std::vector<char> specials(const pipeline::Schedule& schedule, std::int32_t devi
   return result;
 }
 
-// Those of a row: of a device, or beside it.
-void append_slots(const pipeline::Schedule& schedule, std::int32_t row_number, const std::vector<std::int32_t>& waiters,
-                  PassOrder& order) {
-  const auto row = schedule.row(row_number);
-  if (row_number >= schedule.stages) {
-    for (const pipeline::Operation& operation : row) {
-      const bool brings = waiters[order.slots.size()] >= 0;
-      order.slots.push_back(
-          slot_of(order, {.kind = brings ? PassKind::ask : PassKind::send, .chunk = operation.chunk}));
-    }
-    return;
-  }
-  const std::vector<char> special = specials(schedule, row_number);
+// What the operations of a device's row run; `order` has its layout.
+void append_slots(const pipeline::Schedule& schedule, std::int32_t device, const PassOrder& order,
+                  std::vector<std::uint16_t>& slots) {
+  const auto row = schedule.row(device);
+  const std::vector<char> special = specials(schedule, device);
   for (std::size_t i = 0; i < row.size(); ++i)
-    order.slots.push_back(
+    slots.push_back(
         slot_of(order, {.kind = kind_of(row[i].phase), .chunk = row[i].chunk, .special = special[i] != 0}));
 }
 
@@ -79,7 +72,7 @@ void append_stretches(std::span<const PassOrder::Entry> row, std::uint16_t nothi
     std::size_t pairs = i;
     while (pairs + 1 < row.size() && row[pairs].slot == row[i].slot && row[pairs + 1].slot == row[i + 1].slot)
       pairs += 2;
-    const bool in_turn = pairs - i > 2 && alone == i + 1;
+    const bool in_turn = alone == i + 1 && (pairs - i > 2 || i + 2 == row.size());
     stretches.push_back({.slot = row[i].slot,
                          .then = in_turn ? row[i + 1].slot : nothing,
                          .times = static_cast<std::int32_t>(in_turn ? (pairs - i) / 2 : alone - i)});
@@ -92,12 +85,15 @@ Stream stream_of(pipeline::Phase phase) {
   return phase == pipeline::Phase::offload ? Stream::to_host : Stream::to_device;
 }
 
-// Appends the operations of all devices to the sweep, with what their side rows put between them.
+// Appends to the sweep the operations of all devices, what their side rows put between them, and the ends of their rows.
 class Sequence {
  public:
-  Sequence(const pipeline::Schedule& schedule, const std::vector<std::int32_t>& waiters, PassOrder& order)
+  Sequence(const pipeline::Schedule& schedule, PassOrder& order)
       : schedule_(schedule), order_(order), done_(static_cast<std::size_t>(schedule.stages), 0), rows_(done_.size()) {
+    slots_.reserve(static_cast<std::size_t>(schedule.row_begin[done_.size()]));
+    for (std::int32_t device = 0; device < schedule.stages; ++device) append_slots(schedule, device, order, slots_);
     if (!order.layout.sides()) return;
+    const std::vector<std::int32_t> waiters = first_waiters(schedule);
     told_.assign(schedule.operations.size(), k_not_yet);
     between_.resize(done_.size());
     next_.assign(done_.size(), 0);
@@ -109,17 +105,50 @@ class Sequence {
   void append(const pipeline::SweepStep& step) {
     const auto row = static_cast<std::size_t>(step.device);
     const std::int32_t operation = schedule_.row_begin[row] + done_[row]++;
-    place_.push_back(static_cast<std::int32_t>(order_.sweep.size()));
-    order_.sweep.push_back(
-        {.producer = step.producer < 0 ? step.producer : place_[static_cast<std::size_t>(step.producer)],
-         .device = static_cast<std::uint16_t>(step.device),
-         .slot = order_.slots[static_cast<std::size_t>(operation)],
-         .sends_to = step.operation.phase == pipeline::Phase::forward ? Stream::next : Stream::previous});
-    rows_[row].push_back({.operation = operation, .slot = order_.sweep.back().slot});
+    const pipeline::Phase phase = step.operation.phase;
+    PassOrder::Step made{.producer = step.producer < 0 ? step.producer : place_[static_cast<std::size_t>(step.producer)],
+                         .device = static_cast<std::uint16_t>(step.device),
+                         .slot = slots_[static_cast<std::size_t>(operation)],
+                         .sends_to = phase == pipeline::Phase::forward ? Stream::next : Stream::previous};
+    if (phase == pipeline::Phase::optimizer) {
+      push_end(step.device, PassKind::finalize, std::exchange(made.producer, k_not_yet), operation);
+      made.sends_to = Stream::next;
+    }
+    place_.push_back(push(made, kind_of(phase), operation));
     if (!between_.empty()) append_between(step.device);
   }
   // Of a step of a side row: those are placed by what they await.
   void pass_over() { place_.push_back(k_not_yet); }
+
+  // The ends of all rows.
+  void append_ends(const ReplicaGroups& replicas) {
+    std::vector<std::int32_t> told(done_.size(), k_not_yet);  // by device: that its gradients are final
+    for (const std::vector<std::int32_t>& group : replicas.groups)
+      for (const std::int32_t device : group)
+        told[static_cast<std::size_t>(device)] = push_end(device, PassKind::finalize, k_not_yet);
+    for (const std::vector<std::int32_t>& group : replicas.groups)
+      for (const std::int32_t device : group) {
+        std::vector<std::int32_t> others;
+        for (const std::int32_t other : group)
+          if (other != device) others.push_back(told[static_cast<std::size_t>(other)]);
+        for (std::size_t i = 0; i < others.size(); ++i)
+          push_end(device, i + 1 < others.size() ? PassKind::await : PassKind::update, others[i]);
+      }
+    order_.tails = order_.sweep.size();
+    order_.has_tail.assign(done_.size(), 0);
+    for (std::size_t device = 0; device < done_.size(); ++device) {
+      if (told[device] != k_not_yet) continue;
+      order_.has_tail[device] = 1;
+      push_end(static_cast<std::int32_t>(device), PassKind::finalize, k_not_yet);
+      push_end(static_cast<std::int32_t>(device), PassKind::update, k_not_yet);
+    }
+  }
+
+  // The rows of a schedule that says itself when parameters are updated end with that.
+  void append_no_ends() {
+    order_.tails = order_.sweep.size();
+    order_.has_tail.assign(done_.size(), 0);
+  }
 
   void finish() {
     for (const std::vector<PassOrder::Entry>& row : rows_) {
@@ -131,6 +160,21 @@ class Sequence {
 
  private:
   static constexpr std::int32_t k_not_yet = -1;
+
+  // Its position in the sweep.
+  std::int32_t push(const PassOrder::Step& step, PassKind kind, std::int32_t operation) {
+    rows_[step.device].push_back({.operation = operation, .slot = step.slot, .kind = kind});
+    order_.sweep.push_back(step);
+    return static_cast<std::int32_t>(order_.sweep.size()) - 1;
+  }
+
+  std::int32_t push_end(std::int32_t device, PassKind kind, std::int32_t producer, std::int32_t operation = -1) {
+    return push({.producer = producer,
+                 .device = static_cast<std::uint16_t>(device),
+                 .slot = slot_of(order_, {.kind = kind}),
+                 .sends_to = Stream::next},
+                kind, operation);
+  }
 
   void append_between(std::int32_t device) {
     const auto row = static_cast<std::size_t>(device);
@@ -148,14 +192,14 @@ class Sequence {
         told = static_cast<std::int32_t>(order_.sweep.size());
         order_.told_streams |= std::uint32_t{1} << static_cast<unsigned>(step.sends_to);
       }
-      rows_[row].push_back({.operation = entry.operation, .slot = step.slot});
-      order_.sweep.push_back(step);
+      push(step, entry.side, entry.operation);
     }
   }
 
   const pipeline::Schedule& schedule_;
   PassOrder& order_;
-  std::vector<std::int32_t> done_;  // operations of each device placed so far
+  std::vector<std::int32_t> done_;    // operations of each device placed so far
+  std::vector<std::uint16_t> slots_;  // by position in Schedule::operations, of the devices' own rows
   std::vector<std::vector<PassOrder::Entry>> rows_;
   std::vector<std::int32_t> place_;              // in the sweep, by position in SweepOrder::steps
   std::vector<std::vector<SideEntry>> between_;  // by device; empty where there are no side rows
@@ -165,30 +209,35 @@ class Sequence {
 
 }  // namespace
 
-PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::SweepOrder& order) {
+PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::SweepOrder& order,
+                        const ReplicaGroups& replicas) {
   PassOrder result;
-  const bool splits = std::any_of(schedule.operations.begin(), schedule.operations.end(), is_split);
-  const bool updates = std::any_of(schedule.operations.begin(), schedule.operations.end(),
-                                   [](const auto& operation) { return operation.phase == pipeline::Phase::optimizer; });
+  const auto any = [&](auto property) {
+    return std::any_of(schedule.operations.begin(), schedule.operations.end(), property);
+  };
+  const bool updates_within = any([](const auto& operation) { return operation.phase == pipeline::Phase::optimizer; });
+  CAIRN_ASSERT(!updates_within || replicas.groups.empty());
+  const bool awaits = std::any_of(replicas.groups.begin(), replicas.groups.end(),
+                                  [](const std::vector<std::int32_t>& group) { return group.size() > 2; });
   // Side rows come last, and may be empty.
   const std::int32_t side_begin = schedule.row_begin[static_cast<std::size_t>(schedule.stages)];
-  result.layout = PassLayout(schedule.chunks, splits, updates, side_begin < schedule.row_begin.back());
+  result.layout = PassLayout(schedule.chunks, any(is_split), awaits, side_begin < schedule.row_begin.back());
   CAIRN_ASSERT(schedule.stages <= 0xffff);
   const auto nothing = core::narrow<std::uint16_t>(
       result.layout.size(),
       {.key_path = "strategy.schedule.chunks", .what = "passes of one device", .hint = "use fewer chunks"});
-  result.slots.reserve(schedule.operations.size());
-  std::vector<std::int32_t> waiters;
-  if (result.layout.sides()) waiters = first_waiters(schedule);
-  for (std::int32_t row = 0; row < schedule.rows(); ++row) append_slots(schedule, row, waiters, result);
-  result.sweep.reserve(order.steps.size());
-  Sequence sequence(schedule, waiters, result);
+  result.sweep.reserve(order.steps.size() + 2 * static_cast<std::size_t>(schedule.stages));
+  Sequence sequence(schedule, result);
   for (const pipeline::SweepStep& step : order.steps) {
     if (step.device < schedule.stages)
       sequence.append(step);
     else
       sequence.pass_over();
   }
+  if (updates_within)
+    sequence.append_no_ends();
+  else
+    sequence.append_ends(replicas);
   sequence.finish();
   for (std::int32_t device = 0; device < schedule.stages; ++device) {
     result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));

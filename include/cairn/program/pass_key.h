@@ -11,7 +11,10 @@ enum class PassKind : std::uint8_t {
   backward,
   input_gradient,   // a backward pass in two
   weight_gradient,  // likewise
-  update,           // of parameters, in the midst of a step; of no chunk
+  // Of all chunks together: the end of a step, or an optimizer operation of a schedule that updates within the step.
+  finalize,  // gradients: what is left of their reductions
+  update,    // parameters
+  await,     // before an update that awaits several messages: any of them but the last
   // What side rows bring to the device (parameters of a chunk, activations from the host) and take from it (gradients,
   // activations to the host); see pass_order.h.
   ask,        // what is brought is asked for
@@ -34,14 +37,14 @@ struct PassKey {
 class PassLayout {
  public:
   PassLayout() = default;
-  // `splits`: backward passes in two; `updates`: in the midst of a step; `sides`: of side rows.
-  PassLayout(std::int32_t chunks, bool splits, bool updates, bool sides)
-      : chunks_(chunks), splits_(splits), updates_(updates), sides_(sides) {}
+  // `splits`: backward passes in two; `awaits`: updates await several messages; `sides`: of side rows.
+  PassLayout(std::int32_t chunks, bool splits, bool awaits, bool sides)
+      : chunks_(chunks), splits_(splits), awaits_(awaits), sides_(sides) {}
 
   friend bool operator==(const PassLayout&, const PassLayout&) = default;
   std::int32_t chunks() const { return chunks_; }
   bool splits() const { return splits_; }
-  bool updates() const { return updates_; }
+  bool awaits() const { return awaits_; }
   bool sides() const { return sides_; }
   std::int64_t size() const { return sides_begin() + (sides_ ? std::int64_t{k_sides} * chunks_ : 0); }
 
@@ -58,8 +61,10 @@ class PassLayout {
         return k_whole * (chunks_ + chunk) + special;
       case PassKind::weight_gradient:
         return k_whole * (chunks_ + chunk) + 2 + special;
+      case PassKind::finalize:
       case PassKind::update:
-        return updates_begin();
+      case PassKind::await:
+        return ends_begin() + (static_cast<std::int64_t>(key.kind) - k_first_end);
       default:
         return sides_begin() + k_sides * chunk + (static_cast<std::int64_t>(key.kind) - k_first_side);
     }
@@ -67,15 +72,16 @@ class PassLayout {
 
  private:
   static constexpr std::int64_t k_whole = 4;  // two kinds of a chunk, each plain and special
+  static constexpr auto k_first_end = static_cast<std::int64_t>(PassKind::finalize);
   static constexpr auto k_first_side = static_cast<std::int64_t>(PassKind::ask);
   static constexpr std::int64_t k_sides = static_cast<std::int64_t>(PassKind::gone) - k_first_side + 1;
 
-  std::int64_t updates_begin() const { return k_whole * chunks_ * (splits_ ? 2 : 1); }
-  std::int64_t sides_begin() const { return updates_begin() + (updates_ ? 1 : 0); }
+  std::int64_t ends_begin() const { return k_whole * chunks_ * (splits_ ? 2 : 1); }
+  std::int64_t sides_begin() const { return ends_begin() + 2 + (awaits_ ? 1 : 0); }
 
   std::int32_t chunks_ = 0;
   bool splits_ = false;
-  bool updates_ = false;
+  bool awaits_ = false;
   bool sides_ = false;
 };
 

@@ -1,5 +1,9 @@
-// The operations of a schedule reduced to what evaluation needs of them: which pass every device runs after which, and
-// what each awaits. A property of the schedule alone.
+// What evaluation needs of a schedule: which pass every device runs after which, and what each awaits.
+//
+// A device's row is its operations, then the end of the step: the pass that finalizes gradients, the one that updates
+// parameters. Where the schedule itself says when parameters are updated, each of its optimizer operations is those two
+// passes, and no more follow the last. Devices that hold the same parameters, a replica group, tell each other that
+// their gradients are final: with n members, an update awaits n - 1 messages, all but the last in entries of their own.
 //
 // Side rows, what runs beside a device's computation, are merged into the device's own order, where an operation s of a
 // side row is issued right behind the operation that it awaits:
@@ -29,11 +33,20 @@
 
 namespace cairn::program {
 
+// Stages that hold the same parameters.
+struct ReplicaGroups {
+  std::vector<std::vector<std::int32_t>> groups;  // disjoint
+  std::vector<std::int32_t> group_of_stage;       // -1: none
+  bool whole = false;                             // the stages of a group hold copies of all they hold
+  friend bool operator==(const ReplicaGroups&, const ReplicaGroups&) = default;
+};
+
 // A slot says which of its stage's passes an entry runs: the layout's number of a PassKey.
 struct PassOrder {
   struct Entry {
-    std::int32_t operation = 0;  // position in Schedule::operations; of a side row where its passes are
+    std::int32_t operation = -1;  // position in Schedule::operations; -1: the end of the step
     std::uint16_t slot = 0;
+    PassKind kind = PassKind::forward;
   };
   struct Step {
     std::int32_t producer = -1;  // position in `sweep` of the step whose result must arrive; -1: none
@@ -53,15 +66,19 @@ struct PassOrder {
 
   PassLayout layout;
   std::uint32_t told_streams = 0;         // bit by stream: what steps that are told at home send to
-  std::vector<std::uint16_t> slots;       // by position in Schedule::operations
   std::vector<Entry> entries;             // device after device
   std::vector<std::int32_t> entry_begin;  // devices + 1 offsets into entries
   std::vector<Step> sweep;                // those of all devices, in an order that respects what they await
+  // From here on `sweep` has the ends of the rows of devices that are in no replica group, two entries each: they await
+  // nothing, and nobody awaits them.
+  std::size_t tails = 0;
+  std::vector<char> has_tail;             // by device
   std::vector<Stretch> stretches;         // device after device
   std::vector<std::int32_t> row_begin;    // devices + 1 offsets into stretches
 
-  // Side rows must be such that can_merge() holds.
-  static PassOrder of(const pipeline::Schedule& schedule, const pipeline::SweepOrder& order);
+  // Side rows must be such that can_merge() holds; a schedule that updates within the step has no `replicas`.
+  static PassOrder of(const pipeline::Schedule& schedule, const pipeline::SweepOrder& order,
+                      const ReplicaGroups& replicas = {});
   static bool can_merge(const pipeline::Schedule& schedule);
 
   std::span<const Entry> row(std::int32_t device) const {

@@ -157,8 +157,6 @@ struct alignas(64) Pass {  // one cache line
 
 struct Stage {
   boost::container::small_vector<const Pass*, 16> passes;  // by slot of the layout
-  const Pass* settle = nullptr;                            // after the last operation: gradients made whole
-  const Pass* update = nullptr;                            // parameters updated
   CategoryBytes resident{};                                // held for the whole step
   double host_bytes = 0.0;             // of offloaded state in the host's memory, by rank, held for the whole step
   double storage_bytes = 0.0;          // on the drives
@@ -166,30 +164,16 @@ struct Stage {
   std::int64_t body_layers = 0;
 };
 
-// Stages that hold the same parameters exchange their gradients: the update pass of each awaits the settle passes of
-// all others of its circle.
-struct Exchanges {
-  std::vector<std::vector<std::int32_t>> circles;  // disjoint
-  std::vector<std::int32_t> circle_of_stage;       // -1: none
-  bool whole = false;                              // the stages of a circle hold copies of all they hold
-};
-
 struct Program {
   Mesh mesh;
   Mesh expert_mesh;  // the same ranks as the layers with experts see them; all of size 1 where there are none
   std::shared_ptr<const pipeline::Schedule> schedule;
   std::shared_ptr<const pipeline::SweepOrder> order;  // of the schedule's operations
-  std::shared_ptr<const PassOrder> pass_order;        // likewise
+  std::shared_ptr<const PassOrder> pass_order;        // what every stage runs
   std::vector<Stage> kinds;                           // stages that do the same stand here once
   std::vector<std::uint16_t> kind_of_stage;           // positions in `kinds`
-  const Exchanges* exchanges = nullptr;               // of the lowering; null: there are none
+  bool has_model_copies = false;                      // several stages hold copies of all that each of them holds
 
-  // The stages that a stage exchanges gradients with, itself among them; empty where there are none.
-  std::span<const std::int32_t> circle(std::int32_t stage) const {
-    if (exchanges == nullptr) return {};
-    const std::int32_t circle = exchanges->circle_of_stage[static_cast<std::size_t>(stage)];
-    return circle < 0 ? std::span<const std::int32_t>{} : exchanges->circles[static_cast<std::size_t>(circle)];
-  }
   std::size_t stages() const { return kind_of_stage.size(); }
   // The ranks of one copy of the model pass activations to each other.
   bool exchanges_activations() const {
@@ -204,12 +188,11 @@ struct Program {
   const Pass& pass(std::int32_t stage, const PassKey& key) const {
     return *this->stage(static_cast<std::size_t>(stage)).passes[static_cast<std::size_t>(layout().slot(key))];
   }
-  // The pass that `stage` runs for an operation of its schedule row, an element of the schedule's list.
-  const Pass& pass(std::int32_t stage, const pipeline::Operation& operation) const {
-    return pass(stage, pass_order->slots[static_cast<std::size_t>(&operation - schedule->operations.data())]);
-  }
   // What `stage` runs, in its order.
   std::span<const PassOrder::Entry> row(std::int32_t stage) const { return pass_order->row(stage); }
+  const Pass& pass(std::int32_t stage, const PassOrder::Entry& entry) const { return pass(stage, entry.slot); }
+  // The schedule itself says when parameters are updated.
+  bool updates_within() const { return row(0).back().operation >= 0; }
 };
 
 }  // namespace cairn::program
