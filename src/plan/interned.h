@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cairn/core/hash.h"
-#include "cairn/numerics/format.h"
 #include "vocabulary.h"
 
 namespace cairn::plan {

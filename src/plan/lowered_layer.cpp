@@ -80,22 +80,24 @@ std::size_t LoweredLayer::BlockHash::operator()(const BlockView& key) const {
 
 const LoweredLayer::Moving& LoweredLayer::moving(Part part, const GradientSync& sync, const UnitTraffic& traffic) {
   if (const auto known = moving_.find(BlockView{part, sync, traffic}); known != moving_.end()) return *known->second;
-  auto& slot = moving_[{.part = part, .sync = sync, .traffic = traffic}];
-  slot = std::make_unique<Moving>();
+  // Stored when it is whole: a block that cannot be made is refused every time.
+  auto made = std::make_unique<Moving>();
   switch (part) {
     case Part::forward:
-      slot->block = lowering.forward(sync, traffic);
+      made->block = lowering.forward(sync, traffic);
       break;
     case Part::backward:
-      slot->block = lowering.backward(sync, traffic, &slot->in_flight);
+      made->block = lowering.backward(sync, traffic, &made->in_flight);
       break;
     case Part::input_gradient:
-      slot->block = lowering.split_backward(sync, traffic).input_gradient;
+      made->block = lowering.split_backward(sync, traffic).input_gradient;
       break;
     case Part::weight_gradient:
-      slot->block = lowering.split_backward(sync, {}, traffic, &slot->in_flight).weight_gradient;
+      made->block = lowering.split_backward(sync, {}, traffic, &made->in_flight).weight_gradient;
       break;
   }
+  auto& slot = moving_[{.part = part, .sync = sync, .traffic = traffic}];
+  slot = std::move(made);
   return *slot;
 }
 

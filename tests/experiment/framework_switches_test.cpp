@@ -310,7 +310,7 @@ TEST_CASE("optimizer step: what each of its passes moves") {
          .overrides = {std::string("training.precision=") + recipe, "training.kernels.attention=unfused"}});
     double bytes = 0.0;
     for (const program::BlockRun& run : under.program().stage(0).update->runs)
-      bytes += run.count * of(*run.block).bytes;
+      bytes += static_cast<double>(run.count) * of(*run.block).bytes;
     return bytes / static_cast<double>(models::count_parameters(under.job().transformer(), under.job().model()).total);
   };
   const char* bare = "gradient_reads: 0, gradient_copy: false, separate_parameter_copy: false";

@@ -73,7 +73,7 @@ class Trial {
       if (!before.contains(by)) before[by] = answers_.run(bases.at(by));
       if (!before[by]) continue;
       changes = draw.shuffled(std::move(changes));
-      changes.resize(std::min(changes.size(), k_changes), {});
+      if (changes.size() > k_changes) changes.erase(changes.begin() + std::ptrdiff_t{k_changes}, changes.end());
       note(path, outcome(bases.at(by), *before[by], changes));
     }
   }
@@ -162,7 +162,7 @@ class Trial {
   static Json::json_pointer level_of(const Written& written) {
     for (const char* levels : {"cluster.levels[]", "cluster.intra.", "cluster.inter."})
       if (written.path.starts_with(levels)) return written.where.parent_pointer();
-    return {};
+    return Json::json_pointer();
   }
 
   Answers answers_;

@@ -2,6 +2,7 @@
 // parts of the other: random plans seldom meet them.
 #include <string>
 
+#include "cairn/core/diagnostics.h"
 #include "catch.h"
 #include "experts/mixtures.h"
 #include "support/program_difference.h"
@@ -133,4 +134,22 @@ TEST_CASE("A gather of experts is told apart from a gather of as many other para
   experts.pipeline = 2;
   experts.stage_layers = {1, 1};
   require_apart(model, k_mixture_sequence, table, experts);
+}
+
+TEST_CASE("What cannot be lowered is refused every time") {
+  const ir::Model model = small_transformer();
+  for (const plan::Sharded sharded : {plan::Sharded::nothing, plan::Sharded::gradients, plan::Sharded::parameters})
+    for (const auto& [schedule, pieces] :
+         {std::pair("zb-h1", plan::TensorPieces{.kind = plan::TensorPieces::Kind::halves, .count = 2}),
+          std::pair("zb-h1", plan::TensorPieces{.kind = plan::TensorPieces::Kind::chunked, .count = 3}),
+          std::pair("1f1b", plan::TensorPieces{.kind = plan::TensorPieces::Kind::chunked, .count = 3})}) {
+      plan::Strategy s;
+      s.tensor = s.pipeline = s.data = s.micro_batches = 2;
+      s.stage_layers = {2, 2};
+      s.schedule = schedule;
+      s.sharded = sharded;
+      s.tensor_pieces = pieces;
+      plan::Lowering lowering(model, k_sequence, {});
+      for (int time = 0; time < 2; ++time) CHECK_THROWS_AS(lowering.lower(s), core::ConfigurationError);
+    }
 }
