@@ -199,7 +199,7 @@ class Job::Implementation {
     if (balanced || r_.choose_interval) make_prices(shared);  // what plans that were tried assume is none of this one's
     if (r_.choose_resident) r_.strategy.offload.resident_units = most_resident();
     program_ = lowering().lower(r_.strategy);
-    if (program_.pass_order->layout.updates()) warn_of_filling();
+    if (program_.updates_within()) warn_of_filling();
     // An order that depends on times is found again with what its passes take.
     if ((pipeline::generator(r_.strategy.schedule).options & pipeline::takes::k_durations) == 0) return;
     r_.strategy.schedule_options.durations = durations(program_, pricing_->analytic, pricing_->prices);

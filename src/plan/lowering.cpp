@@ -45,8 +45,7 @@ class Lowering::Implementation {
         copies[group] = over_replicas(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline));
     const UnitSettings settings = unit_settings(strategy, treatment_, copies, *entry.schedule,
                                                 sharding(strategy, entry.exchanges), ends_.host_update());
-    if (entry.updates && settings.apply() && settings.parameters_move() &&
-        !strategy.reshard_after_forward)
+    if (entry.updates && settings.apply() && settings.parameters_move() && !strategy.reshard_after_forward)
       throw wrong("zero.reshard_after_forward", "parameters that stay gathered while updates change them",
                   "leave it true, or use a schedule that updates once");
     if (settings.apply() && recomputes_in_groups(strategy))
@@ -255,7 +254,7 @@ class Lowering::Implementation {
   }
 
   // Ranks that hold copies of what a stage holds, where other stages hold some as well: a row for every stage of a
-  // circle. How many rows share a domain is that of the circle whose stages are farthest apart.
+  // replica group. How many rows share a domain is that of the group whose stages are farthest apart.
   Group over_replicas(Group ranks, const ReplicaGroups& replicas, const Group& pipeline) const {
     ranks.rows = std::ssize(replicas.groups.front());
     ranks.size *= ranks.rows;
@@ -270,7 +269,7 @@ class Lowering::Implementation {
     for (const std::vector<std::int32_t>& group : replicas.groups) {
       std::map<std::int64_t, std::int64_t> stages;  // by domain
       std::int64_t most = 0;
-      for (const std::int32_t stage : circle) most = std::max(most, ++stages[stage / distances_.stages_in_domain]);
+      for (const std::int32_t stage : group) most = std::max(most, ++stages[stage / distances_.stages_in_domain]);
       fewest = std::min(fewest, most);
     }
     return fewest;

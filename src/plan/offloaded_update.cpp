@@ -20,7 +20,7 @@ class UpdateWriter {
   Block write() {
     // Everything the backward passes have sent must have come.
     const Dependency arrived = entry_of(Stream::to_host);
-    await_others(writer_, options_.end);
+    await_replica(writer_, options_.end);
     const std::int32_t host = writer_.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_step,
                                           {writer_.computed(), arrived});
     if (!options_.done_in_backward) {

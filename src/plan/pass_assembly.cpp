@@ -96,11 +96,6 @@ const Pass* PassAssembly::backward(const VirtualStage& stage, const StageBody& b
   return passes_.stored(pass);
 }
 
-const Pass* PassAssembly::pair(const Block* first, const Block* second) {
-  start(first).runs.push_back({second, 1});
-  return passes_.stored(draft_);
-}
-
 const Pass* PassAssembly::nothing() {
   draft_.runs.clear();
   draft_.send = Send::none;

@@ -41,7 +41,6 @@ class PassAssembly {
                        const PassMoves& moves, Half half);
   // A pass of one block.
   const Pass* single(const Block* block, Send send);
-  const Pass* pair(const Block* first, const Block* second);
   // A pass that no operation runs.
   const Pass* nothing();
 

@@ -19,7 +19,7 @@ Actor::Actor(std::int64_t id, std::int64_t rank, const StageScript& script, cons
       speed_(options, rank),
       steady_(speed_.steady()),
       ring_(k_first_ring),
-      arrivals_(script.consumers.size(), Span{.start = 0, .end = k_unknown}) {}
+      arrivals_(script.passes(), Span{.start = 0, .end = k_unknown}) {}
 
 void Actor::run(Surroundings& surroundings) {
   for (bool moved = true; moved;) {
@@ -49,8 +49,7 @@ bool Actor::done() const {
 
 void Actor::arrived(std::int32_t pass, Span message) {
   Span& kept = arrivals_[static_cast<std::size_t>(pass)];
-  if (script_->updates(pass) && !gathered_.complete(message, script_->others.size())) return;
-  if (kept.end == k_unknown) kept = script_->updates(pass) ? gathered_.latest : message;
+  if (kept.end == k_unknown) kept = message;
 }
 
 void Actor::joined(std::size_t stream, core::Picoseconds start) { cursors_[stream].start = start; }

@@ -114,7 +114,6 @@ class Actor {
   std::size_t stretch_ = 0;  // of the next instance to make
   std::int64_t repeat_ = 0;
   std::vector<Span> arrivals_;  // by pass; end k_unknown: not yet
-  Gathered gathered_;           // where the update awaits several
   core::Picoseconds end_ = 0;
   std::int64_t events_ = 0;
   std::array<std::vector<Span>, program::k_streams> spans_;

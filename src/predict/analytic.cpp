@@ -79,26 +79,12 @@ class Analytic::Implementation {
     const auto sources = producers(program);
     PassTimes result;
     result.resize(program.stages());
-    const auto note = [&](std::size_t stage, core::Picoseconds arrived) {
-      std::vector<PassTime>& passes = result[stage];
-      passes.push_back({.arrival = message(program, sources[stage][passes.size()], arrived),
-                        .end = states_[stage][at(Stream::compute)]});
-    };
-    sweep(program, [&](const program::PassOrder::Step& step) { note(step.device, sent_[at(step.producer + 1)]); });
-    for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-      const auto index = static_cast<std::int32_t>(stage);
-      if (!program.circle(index).empty()) {  // the sweep has settled it
-        note(stage, 0);
-        (void)end_of(program, stage);
-        note(stage, settled(program, index));
-        continue;
-      }
-      states_[stage][at(Stream::arrival)] = 0;
-      for (const std::size_t last : {0, 1}) {
-        run_pass(kernels_[first_kernel_[stage] + settle_of(program) + last], states_[stage]);
-        note(stage, 0);
-      }
-    }
+    bind(program);
+    run_steps(program.pass_order->sweep, [&](const program::PassOrder::Step& step) {
+      std::vector<PassTime>& passes = result[step.device];
+      passes.push_back({.arrival = message(program, sources[step.device][passes.size()], sent_[at(step.producer + 1)]),
+                        .end = states_[step.device][at(Stream::compute)]});
+    });
     return result;
   }
 
@@ -146,10 +132,7 @@ class Analytic::Implementation {
   // The message from `source` that came at `end`.
   Span message(const program::Program& program, PassId source, core::Picoseconds end) {
     if (source.stage < 0) return {};
-    const program::Stage& stage = program.stage(at(source.stage));
-    const auto row = program.row(source.stage);
-    const bool in_row = at(source.position) < row.size();
-    return {end - send_price(in_row ? program.pass(source.stage, row[at(source.position)].slot) : *stage.settle), end};
+    return {end - send_price(program.pass(source.stage, program.row(source.stage)[at(source.position)])), end};
   }
 
   core::Picoseconds send_price(const program::Pass& pass) {
@@ -167,38 +150,28 @@ class Analytic::Implementation {
     std::vector<core::Picoseconds> result;
     for (const program::PassOrder::Step& step : program.pass_order->sweep)
       if (step.device == stage) result.push_back(sent_[at(step.producer + 1)]);
-    result.push_back(0);
-    result.push_back(settled(program, stage));
     return result;
   }
 
-  // When what a stage's update awaits of the others' settles has come.
-  core::Picoseconds settled(const program::Program& program, std::int32_t stage) const {
-    core::Picoseconds latest = 0;
-    for (const std::int32_t other : program.circle(stage))
-      if (other != stage) latest = std::max(latest, settled_[at(other)]);
-    return latest;
-  }
-
-  // What every operation of the program does to its stage.
+  // What every pass of the program does to its stage, and all stages before the first.
   void bind(const program::Program& program) {
-    const std::size_t slots = settle_of(program) + 2;
+    const auto slots = static_cast<std::size_t>(program.layout().size());
     for (const program::Stage& kind : program.kinds)
-      for_each_pass(kind, [&](const program::Pass& pass) { prefetch(pass); });
+      for (const program::Pass* pass : kind.passes) prefetch(*pass);
     agreed_.clear();
     used_.clear();
     live_ = program.pass_order->told_streams;
     finishes_now_.clear();
     for (const program::Stage& kind : program.kinds) {
       PassFunction::Together together;
-      for_each_pass(kind, [&](const program::Pass& pass) {
-        PassFunction& found = function(pass);
+      for (const program::Pass* pass : kind.passes) {
+        PassFunction& found = function(*pass);
         together.add(found);
         used_.push_back(&found);
-      });
+      }
       agreed_.push_back(together.agree(std::span(used_).last(slots)));
       live_ |= agreed_.back() ? together.live() : ~StreamSet{0};
-      finishes_now_.push_back(&finish(kind));
+      finishes_now_.push_back(&finish(kind, program.layout()));
     }
     kernels_.resize(used_.size());
     for (std::size_t i = 0; i < used_.size(); ++i) {
@@ -208,6 +181,15 @@ class Analytic::Implementation {
     first_kernel_.resize(program.stages());
     for (std::size_t stage = 0; stage < program.stages(); ++stage)
       first_kernel_[stage] = static_cast<std::uint32_t>(program.kind_of_stage[stage] * slots);
+    const auto& steps = program.pass_order->sweep;
+    // No path is longer than all passes in a row. Few programs come near what simulated time reaches: those are summed
+    // up piece by piece.
+    if (!(static_cast<double>(steps.size()) * longest_pass_ < static_cast<double>(core::k_reach)))
+      require_reachable(program, prices_);
+    if (states_.size() < program.stages()) states_.resize(program.stages());
+    std::memset(states_.data(), 0, program.stages() * sizeof(SweepFrontiers));
+    if (sent_.size() <= steps.size()) sent_.resize(steps.size() + 1);
+    sent_[0] = 0;  // nothing to wait for
   }
 
   // Terms lie anywhere; by the time the sweep comes to them they are here.
@@ -216,66 +198,28 @@ class Analytic::Implementation {
     for (std::size_t i = 0; i < kernel.count; i += k_terms_per_line) __builtin_prefetch(kernel.form.terms + i);
   }
 
-  // Where the end of the step stands among a stage's passes: behind all slots.
-  static std::size_t settle_of(const program::Program& program) {
-    return static_cast<std::size_t>(program.layout().size());
-  }
-  // Those of a stage by slot, then settle and update.
-  template <class Use>
-  static void for_each_pass(const program::Stage& stage, Use&& use) {
-    for (const program::Pass* pass : stage.passes) use(*pass);
-    use(*stage.settle);
-    use(*stage.update);
-  }
-
-  // `after` sees every step once it has run.
-  template <class After>
-  void sweep(const program::Program& program, After after) {
-    bind(program);
-    // No path is longer than every operation's pass in a row. Few programs come near what simulated time reaches: those
-    // are summed up piece by piece.
-    const double passes = static_cast<double>(program.pass_order->sweep.size() + 2 * program.stages());
-    if (!(passes * longest_pass_ < static_cast<double>(core::k_reach))) require_reachable(program, prices_);
-    if (states_.size() < program.stages()) states_.resize(program.stages());
-    std::memset(states_.data(), 0, program.stages() * sizeof(SweepFrontiers));
-    const auto& steps = program.pass_order->sweep;
-    if (sent_.size() <= steps.size()) sent_.resize(steps.size() + 1);
-    sent_[0] = 0;  // nothing to wait for
-    run_steps(steps, after);
-    if (program.exchanges == nullptr) return;
-    settled_.assign(program.stages(), 0);
-    for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-      if (program.circle(static_cast<std::int32_t>(stage)).empty()) continue;
-      SweepFrontiers& state = states_[stage];
-      state[at(Stream::arrival)] = 0;
-      run_pass(kernels_[first_kernel_[stage] + settle_of(program)], state);
-      settled_[stage] = state[at(Stream::next)];
-    }
-  }
-
+  // All but the tails of rows.
   void sweep(const program::Program& program) {
-    sweep(program, [](const program::PassOrder::Step&) {});
+    bind(program);
+    const program::PassOrder& order = *program.pass_order;
+    run_steps(std::span(order.sweep).first(order.tails), [](const program::PassOrder::Step&) {});
   }
 
   // When a stage is done, after sweep().
-  core::Picoseconds end_of(const program::Program& program, std::size_t stage) {
-    SweepFrontiers& state = states_[stage];
-    core::Picoseconds end = 0;
-    if (!program.circle(static_cast<std::int32_t>(stage)).empty()) {
-      state[at(Stream::arrival)] = settled(program, static_cast<std::int32_t>(stage));
-      run_pass(kernels_[first_kernel_[stage] + settle_of(program) + 1], state);
-      for (std::size_t stream = 0; stream < at(Stream::arrival); ++stream) end = std::max(end, state[stream]);
-      return end;
-    }
+  core::Picoseconds end_of(const program::Program& program, std::size_t stage) const {
+    const SweepFrontiers& state = states_[stage];
     const std::uint16_t kind = program.kind_of_stage[stage];
-    const Finish& finish = *finishes_now_[kind];
-    for (StreamSet left = agreed_[kind] ? live_ & k_own : k_own; left != 0; left &= left - 1) {
+    const StreamSet streams = agreed_[kind] ? live_ & k_own : k_own;
+    const Finish& finish = program.pass_order->has_tail[stage] ? *finishes_now_[kind] : k_finished;
+    core::Picoseconds end = 0;
+    for (StreamSet left = streams; left != 0; left &= left - 1) {
       const auto stream = static_cast<std::size_t>(std::countr_zero(left));
       end = std::max(end, state[stream] + finish[stream]);
     }
     return end;
   }
 
+  // `after` sees every step once it has run.
   template <class After>
   void run_steps(std::span<const program::PassOrder::Step> steps, After after) {
     const Kernel* const kernels = kernels_.data();
@@ -290,14 +234,19 @@ class Analytic::Implementation {
     }
   }
 
-  // What is left of the step after a stage's last operation when nothing comes from elsewhere: its streams, busy until
-  // x_j, end at max_j ( x_j + finish_j ).
+  // What the tail of a row does to its stage: streams busy until x_j end at max_j ( x_j + finish_j ).
   using Finish = std::array<core::Picoseconds, program::k_streams>;
-  const Finish& finish(const program::Stage& stage) {
-    std::unique_ptr<Finish>& slot = finishes_.of({stage.settle, stage.update});
+  static constexpr Finish k_finished{};  // no tail
+  const Finish& finish(const program::Stage& stage, const program::PassLayout& layout) {
+    const auto pass = [&](program::PassKind kind) {
+      return stage.passes[static_cast<std::size_t>(layout.slot({kind}))];
+    };
+    const program::Pass* const finalize = pass(program::PassKind::finalize);
+    const program::Pass* const update = pass(program::PassKind::update);
+    std::unique_ptr<Finish>& slot = finishes_.of({finalize, update});
     if (slot) return *slot;
     slot = std::make_unique<Finish>();
-    const Matrix both = compose(matrix_of(*stage.settle), matrix_of(*stage.update));
+    const Matrix both = compose(matrix_of(*finalize), matrix_of(*update));
     for (std::size_t from = 0; from < program::k_streams; ++from) {
       core::Picoseconds& longest = (*slot)[from] = core::k_never;
       for (std::size_t to = 0; to < program::k_streams; ++to) longest = std::max(longest, both.weight(to, from));
@@ -388,14 +337,13 @@ class Analytic::Implementation {
   double longest_pass_ = 0.0;  // of all made so far, its work in a row [ps]
   core::FlatTable<std::pair<const program::Pass*, const program::Pass*>, std::unique_ptr<Finish>, PairHash> finishes_;
   // Of the program under way.
-  std::vector<Kernel> kernels_;              // by kind of stage and slot, settle and update last
+  std::vector<Kernel> kernels_;              // by kind of stage and slot
   std::vector<PassFunction*> used_;          // likewise
   std::vector<char> agreed_;                 // by kind of stage: the short forms are valid
   std::vector<const Finish*> finishes_now_;  // by kind of stage
   StreamSet live_ = 0;                       // streams that some pass reads, or that may end last
   std::vector<std::uint32_t> first_kernel_;  // by stage
   std::vector<SweepFrontiers> states_;       // by stage, of the largest program so far
-  std::vector<core::Picoseconds> settled_;   // by stage: end of what its settle pass sends to the others
   std::vector<core::Picoseconds> sent_;      // by position in the sweep, plus one, of the longest so far
 };
 

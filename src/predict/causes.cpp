@@ -78,9 +78,8 @@ class PassWalk {
 
   // Time spent on a pass of another stage than the one that is looked at.
   void add_pass(PassId pass, core::Picoseconds spent, CauseSums& sums) const {
-    const auto row = program_.row(pass.stage);
-    if (place(pass.position) >= row.size()) return sums.add(Cause::exchange, pass.stage, spent, program::Axis::data);
-    const std::uint16_t slot = row[place(pass.position)].slot;
+    if (!in_schedule(pass)) return sums.add(Cause::exchange, pass.stage, spent, program::Axis::data);
+    const std::uint16_t slot = program_.row(pass.stage)[place(pass.position)].slot;
     const core::Picoseconds beyond =
         analytic_.alone(program_.pass(pass.stage, slot)) - analytic_.alone(program_.pass(reference_, slot));
     const core::Picoseconds longer = std::clamp<core::Picoseconds>(beyond, 0, spent);
@@ -88,7 +87,7 @@ class PassWalk {
     sums.add(Cause::schedule, reference_, spent - longer);
   }
 
-  bool in_row(PassId pass) const { return place(pass.position) < program_.row(pass.stage).size(); }
+  bool in_schedule(PassId pass) const { return program_.row(pass.stage)[place(pass.position)].operation >= 0; }
 
  private:
   const PassTime& time(PassId pass) const { return passes_[place(pass.stage)][place(pass.position)]; }
@@ -226,7 +225,7 @@ Causes causes_of(const program::Program& program, PriceTable& prices, Analytic& 
       const PassId pass{execution.last.stage, spell.pass};
       if (spell.what == Spent::message)
         others.await(pass, left, sums);
-      else if (others.in_row(pass))
+      else if (others.in_schedule(pass))
         others.add_pass(pass, left.end - left.start, sums);
       else
         sums.add(cause_of(spell.what), pass.stage, left.end - left.start, spell.axis);

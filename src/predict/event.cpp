@@ -73,9 +73,8 @@ class Engine final : public Surroundings {
   }
 
   void sent(const Actor& actor, std::int32_t pass, Span span) override {
-    const StageScript& script = scripts_[classes_.stage(actor.id())];
-    if (!script.settles(pass)) return hand_over(actor, script.consumers[at(pass)], span);
-    for (const PassId& other : script.others) hand_over(actor, other, span);
+    for (const PassId& consumer : scripts_[classes_.stage(actor.id())].consumers_of(pass))
+      hand_over(actor, consumer, span);
   }
 
   Actor& operator[](std::int64_t id) { return actors_[at(id)]; }
@@ -107,7 +106,6 @@ class Engine final : public Surroundings {
     return sum;
   }
   void hand_over(const Actor& actor, const PassId& consumer, Span message) {
-    if (consumer.stage < 0) return;
     const std::int64_t id = classes_.across(actor.id(), consumer.stage);
     actors_[at(id)].arrived(consumer.position, message);
     wake(id);

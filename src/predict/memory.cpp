@@ -15,10 +15,10 @@ using program::MemoryProfile;
 double sum(const program::CategoryBytes& bytes) { return std::accumulate(bytes.begin(), bytes.end(), 0.0); }
 
 std::string name_of(const program::Program& program, std::int32_t stage, std::size_t position) {
-  const auto row = program.row(stage);
-  if (position < row.size())
-    return pipeline::describe(program.schedule->operations[static_cast<std::size_t>(row[position].operation)]);
-  return std::string(k_end_of_step[position - row.size()]);
+  const program::PassOrder::Entry& entry = program.row(stage)[position];
+  if (entry.operation >= 0)
+    return pipeline::describe(program.schedule->operations[static_cast<std::size_t>(entry.operation)]);
+  return std::string(name_at_end(entry.kind));
 }
 
 // Replays one pass event by event and keeps the categories of its highest moment.
@@ -171,23 +171,21 @@ std::vector<MemorySample> memory_over_time(const program::Program& program, cons
 double peak_memory(const program::Program& program, double reserve_factor) {
   const program::PassOrder& order = *program.pass_order;
   const auto slots = static_cast<std::size_t>(program.layout().size());
-  // By kind of stage and slot, nothing, and the step's end.
-  boost::container::small_vector<MemoryProfile, 64> profiles(program.kinds.size() * (slots + 2));
+  // By kind of stage and slot, and nothing.
+  boost::container::small_vector<MemoryProfile, 64> profiles(program.kinds.size() * (slots + 1));
   MemoryProfile* profile = profiles.data();
   for (const program::Stage& kind : program.kinds) {
     for (const program::Pass* pass : kind.passes) *profile++ = pass->profile;
     *profile++ = {};
-    *profile++ = then(kind.settle->profile, kind.update->profile);
   }
   double most = 0.0;
   for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-    const MemoryProfile* const passes = profiles.data() + program.kind_of_stage[stage] * (slots + 2);
+    const MemoryProfile* const passes = profiles.data() + program.kind_of_stage[stage] * (slots + 1);
     MemoryProfile row;
     for (std::int32_t i = order.row_begin[stage]; i < order.row_begin[stage + 1]; ++i) {
       const program::PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
       row = then(row, repeated(then(passes[stretch.slot], passes[stretch.then]), stretch.times));
     }
-    row = then(row, passes[slots + 1]);
     most = std::max(most, sum(program.stage(stage).resident) + reserve_factor * row.peak);
   }
   return most;

@@ -69,10 +69,8 @@ Circle RankClasses::circle(std::int64_t actor, program::Axis axis, const program
   if (program::group_of(axis) == program::ParameterGroup::expert) {
     const std::int64_t own = rank(actor);
     const program::Group inside = program_.expert_mesh.group(axis);
-    // Copies of a stage's experts on another stage are met by way of the circle, as those of its other layers.
-    const program::Group& circle =
-        axis == program::Axis::expert_data && program_.exchanges != nullptr && program_.exchanges->whole ? inside
-                                                                                                         : group;
+    // Copies of a stage's experts on another stage are met by way of the replica group, as those of its other layers.
+    const program::Group& circle = axis == program::Axis::expert_data && program_.has_model_copies ? inside : group;
     return {.first = own - own / circle.stride % circle.size * circle.stride,
             .stride = circle.stride,
             .size = circle.size,

@@ -20,8 +20,8 @@ SharedStep::Runner::Runner(const Order& its, const EventOptions& options, std::i
       speed(options, its_rank),
       steady(speed.steady()),
       rank(its_rank),
-      arrivals(its.script->consumers.size()),
-      arrived(its.script->consumers.size(), 0) {}
+      arrivals(its.script->passes()),
+      arrived(its.script->passes(), 0) {}
 
 SharedStep::SharedStep(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options)
     : classes_(classes),
@@ -280,21 +280,13 @@ void SharedStep::finish(std::int64_t actor, std::size_t stream) {
   free_waiting(actor, stream);
   ready_.push_back(tag(actor, stream));
   if (task.kind != TaskKind::sends) return;
-  const StageScript& script = *runner.order->script;
-  if (!script.settles(stretch.pass)) return arrive(actor, script.consumers[at(stretch.pass)], span);
-  for (const PassId& other : script.others) arrive(actor, other, span);
+  for (const PassId& consumer : runner.order->script->consumers_of(stretch.pass)) arrive(actor, consumer, span);
 }
 
 void SharedStep::arrive(std::int64_t sender, const PassId& consumer, Span message) {
-  if (consumer.stage < 0) return;
   const std::int64_t id = classes_.across(sender, consumer.stage);
   Runner& receiver = runners_[at(id)];
   if (receiver.arrived[at(consumer.position)]) return;
-  const StageScript& script = *receiver.order->script;
-  if (script.updates(consumer.position)) {
-    if (!receiver.gathered.complete(message, script.others.size())) return;
-    message = receiver.gathered.latest;
-  }
   receiver.arrived[at(consumer.position)] = 1;
   receiver.arrivals[at(consumer.position)] = message;
   free_waiting(id, k_arrival);

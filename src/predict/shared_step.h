@@ -80,7 +80,6 @@ class SharedStep {
     std::array<std::uint32_t, program::k_streams> waiting{};  // by stream: lanes that wait for it
     std::vector<Span> arrivals;
     std::vector<char> arrived;  // by pass
-    Gathered gathered;          // where the update awaits several
     core::Picoseconds end = 0;
     std::int64_t events = 0;
     std::array<std::vector<Span>, program::k_streams> spans;

@@ -1,6 +1,7 @@
 #include "stage_script.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 namespace cairn::predict {
@@ -14,6 +15,15 @@ void sort_streams(StageScript& script) {
       (runs ? script.busy : script.idle).push_back(stream);
   }
   script.busy.push_back(k_host);
+}
+
+template <class Use>
+void for_each_message(const Producers& sources, Use&& use) {
+  for (std::size_t stage = 0; stage < sources.size(); ++stage)
+    for (std::size_t pass = 0; pass < sources[stage].size(); ++pass)
+      if (sources[stage][pass].stage >= 0)
+        use(sources[stage][pass],
+            PassId{.stage = static_cast<std::int32_t>(stage), .position = static_cast<std::int32_t>(pass)});
 }
 
 }  // namespace
@@ -38,23 +48,22 @@ StageScripts::StageScripts(const program::Program& program, PriceTable& prices, 
           scripts_[stage].stretches.push_back(
               {.block = layout(*run.block), .pass = static_cast<std::int32_t>(pass), .times = run.count});
     sort_streams(scripts_[stage]);
-    scripts_[stage].consumers.resize(passes.size());
+    scripts_[stage].consumer_begin.assign(passes.size() + 1, 0);
   }
-  for (std::size_t stage = 0; stage < scripts_.size(); ++stage)
-    for (std::size_t pass = 0; pass < sources[stage].size(); ++pass) {
-      const PassId source = sources[stage][pass];
-      if (source.stage >= 0)
-        scripts_[static_cast<std::size_t>(source.stage)].consumers[static_cast<std::size_t>(source.position)] = {
-            static_cast<std::int32_t>(stage), static_cast<std::int32_t>(pass)};
-    }
-  for (std::size_t stage = 0; stage < scripts_.size(); ++stage) {
-    const auto circle = program.circle(static_cast<std::int32_t>(stage));
-    if (circle.size() <= 2) continue;
-    for (const std::int32_t other : circle)
-      if (other != static_cast<std::int32_t>(stage))
-        scripts_[stage].others.push_back(
-            {other, static_cast<std::int32_t>(scripts_[static_cast<std::size_t>(other)].consumers.size()) - 1});
+  // Counted, then filled in by the order of those that await.
+  for_each_message(sources, [&](const PassId& from, const PassId&) {
+    ++scripts_[static_cast<std::size_t>(from.stage)].consumer_begin[static_cast<std::size_t>(from.position) + 1];
+  });
+  std::vector<std::vector<std::int32_t>> filled;
+  for (StageScript& script : scripts_) {
+    std::partial_sum(script.consumer_begin.begin(), script.consumer_begin.end(), script.consumer_begin.begin());
+    script.consumers.resize(static_cast<std::size_t>(script.consumer_begin.back()));
+    filled.push_back(script.consumer_begin);
   }
+  for_each_message(sources, [&](const PassId& from, const PassId& to) {
+    const auto stage = static_cast<std::size_t>(from.stage);
+    scripts_[stage].consumers[static_cast<std::size_t>(filled[stage][static_cast<std::size_t>(from.position)]++)] = to;
+  });
 }
 
 }  // namespace cairn::predict

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "block_layout.h"
@@ -20,23 +21,20 @@ struct StageScript {
     std::int64_t times = 1;
   };
   std::vector<Stretch> stretches;
-  std::vector<std::size_t> busy;  // streams that ever run a task, the host's last
-  std::vector<std::size_t> idle;  // the others
-  std::vector<PassId> consumers;  // of what each pass sends; stage -1: nobody
-  // Where the stage exchanges gradients with several others: their updates await its settle pass, the last but one, and
-  // its own update awaits as many messages.
-  std::vector<PassId> others;
+  std::vector<std::size_t> busy;             // streams that ever run a task, the host's last
+  std::vector<std::size_t> idle;             // the others
+  std::vector<PassId> consumers;             // of what passes send, pass by pass
+  std::vector<std::int32_t> consumer_begin;  // passes + 1 offsets into consumers
+  std::size_t passes() const { return consumer_begin.size() - 1; }
+  std::span<const PassId> consumers_of(std::int32_t pass) const {
+    const auto begin = static_cast<std::size_t>(consumer_begin[static_cast<std::size_t>(pass)]);
+    const auto end = static_cast<std::size_t>(consumer_begin[static_cast<std::size_t>(pass) + 1]);
+    return std::span(consumers).subspan(begin, end - begin);
+  }
   std::int64_t instances() const {  // of blocks
     std::int64_t sum = 0;
     for (const Stretch& stretch : stretches) sum += stretch.times;
     return sum;
-  }
-  bool settles(std::int32_t pass) const { return !others.empty() && at_end(pass, 2); }
-  bool updates(std::int32_t pass) const { return !others.empty() && at_end(pass, 1); }
-
- private:
-  bool at_end(std::int32_t pass, std::size_t from_end) const {
-    return static_cast<std::size_t>(pass) + from_end == consumers.size();
   }
 };
 

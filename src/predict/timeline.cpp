@@ -20,11 +20,12 @@ core::Picoseconds Breakdown::total() const {
 
 std::vector<const program::Pass*> passes_of(const program::Program& program, std::int32_t stage) {
   std::vector<const program::Pass*> passes;
-  for (const program::PassOrder::Entry& entry : program.row(stage)) passes.push_back(&program.pass(stage, entry.slot));
-  const program::Stage& description = program.stage(at(stage));
-  passes.push_back(description.settle);
-  passes.push_back(description.update);
+  for (const program::PassOrder::Entry& entry : program.row(stage)) passes.push_back(&program.pass(stage, entry));
   return passes;
+}
+
+std::string_view name_at_end(program::PassKind kind) {
+  return kind == program::PassKind::finalize ? "gradient reduction" : "parameter update";
 }
 
 std::vector<std::pair<const program::Block*, std::int64_t>> block_counts(const program::Program& program,
@@ -55,16 +56,6 @@ Producers producers(const program::Program& program) {
       if (told || producer.device != step.device) source = made[at(step.producer)];
     }
     row.push_back(source);
-  }
-  for (std::size_t stage = 0; stage < result.size(); ++stage) {
-    result[stage].push_back(PassId{});
-    result[stage].push_back(PassId{});
-  }
-  for (std::size_t stage = 0; stage < result.size(); ++stage) {
-    const std::span<const std::int32_t> circle = program.circle(static_cast<std::int32_t>(stage));
-    if (circle.empty()) continue;
-    const std::int32_t other = circle.front() == static_cast<std::int32_t>(stage) ? circle[1] : circle.front();
-    result[stage].back() = {.stage = other, .position = static_cast<std::int32_t>(result[at(other)].size()) - 2};
   }
   return result;
 }

@@ -191,12 +191,12 @@ class StagePasses {
   Traffic traffic(double on_chip) {
     Traffic sum;
     std::vector<char> begun(static_cast<std::size_t>(program_.layout().chunks()), 0);
-    for (const pipeline::Operation& operation : program_.schedule->row(stage_)) {
-      if (operation.phase == pipeline::Phase::optimizer) {
-        add_update(program_.pass(stage_, operation), on_chip, sum);
-        continue;
-      }
-      const Touched& touched = memo_.of(program_.pass(stage_, operation));
+    for (const program::PassOrder::Entry& entry : program_.row(stage_)) {
+      const program::Pass& pass = program_.pass(stage_, entry);
+      if (entry.kind == PassKind::update) add_update(pass, on_chip, sum);
+      if (!of_chain(entry.kind)) continue;
+      const auto& operation = program_.schedule->operations[static_cast<std::size_t>(entry.operation)];
+      const Touched& touched = memo_.of(pass);
       const double gradients = held_gradients_ * touched.gradients.total();
       char& added_before = begun[static_cast<std::size_t>(operation.chunk)];
       const double old = held_parameters_ * touched.parameters.total() + std::max(0.0, -touched.kept) +
@@ -205,7 +205,6 @@ class StagePasses {
       if (gradients > 0.0) added_before = 1;
       sum.stores += std::max(touched.kernels.stores, gradients + std::max(0.0, touched.kept) - on_chip);
     }
-    if (description_.update != nullptr) add_update(*description_.update, on_chip, sum);
     return sum;
   }
 

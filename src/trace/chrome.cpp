@@ -139,7 +139,7 @@ class Writer {
     const std::vector<const program::Pass*> passes = predict::passes_of(program_, stage_);
     for (std::size_t position = 0; position < passes.size(); ++position) {
       pass_ = static_cast<std::int32_t>(position);
-      computes_ = position < row.size();
+      computes_ = row[position].operation >= 0;
       std::string name;
       if (computes_) {
         const pipeline::Operation& operation = program_.schedule->operations[at(row[position].operation)];
@@ -147,7 +147,7 @@ class Writer {
         pass_arguments_ = fmt::format(R"(,"pass":"{}","micro_batch":{},"chunk":{}}})", pipeline::name(operation.phase),
                                       operation.micro_batch, operation.chunk);
       } else {
-        name = predict::k_end_of_step[position - row.size()];
+        name = predict::name_at_end(row[position].kind);
         pass_arguments_ = fmt::format(R"(,"pass":"{}"}})", name);
       }
       pass_span_ = {};

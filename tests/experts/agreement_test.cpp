@@ -5,6 +5,7 @@
 #include "cairn/predict/memory.h"
 #include "catch.h"
 #include "experts/mixtures.h"
+#include "support/passes.h"
 #include "support/prices.h"
 #include "support/transfers.h"
 
@@ -85,7 +86,7 @@ TEST_CASE("Experts on two stages in both directions: every rank on its own takes
     Case c(seed, true);
     INFO("seed " << seed << ", pp " << c.strategy.pipeline << ", dp " << c.strategy.data << ", ep "
                  << c.strategy.expert);
-    REQUIRE(c.program.exchanges->whole);
+    REQUIRE(c.program.has_model_copies);
     const core::Picoseconds expected = predict::Analytic(c.prices).makespan(c.program).time;
     const std::vector<predict::SlowRank> named{{.rank = 0, .speed = 1.0}};
     REQUIRE(predict::simulate(c.program, c.prices).makespan.time == expected);
@@ -136,7 +137,7 @@ TEST_CASE("Gradients of experts are sent once, whatever the buckets") {
       const auto add = [&](const program::Pass& pass) {
         sent += whole_bytes(pass, program::Axis::expert_data, collective);
       };
-      add(*c.program.stage(static_cast<std::size_t>(stage)).settle);
+      add(finalize_pass(c.program, stage));
       for (std::int32_t chunk = 0; chunk < c.program.layout().chunks(); ++chunk)
         add(c.program.pass(stage, {.kind = program::PassKind::backward, .chunk = chunk, .special = true}));
     }

@@ -7,6 +7,7 @@
 
 #include "catch.h"
 #include "experts/mixtures.h"
+#include "support/passes.h"
 #include "support/transfers.h"
 
 using namespace cairn;
@@ -153,9 +154,9 @@ TEST_CASE("Experts have copies, gradients and optimizer shards over what ep leav
   const plan::LayerState& state = lowered.lowering.layer_state(s, 1);
   const double experts = 3 * 64 * 32 * 16 / 4;
   REQUIRE(state.elements[program::ParameterGroup::expert] == experts);
-  REQUIRE(transfers(*program.stage(0).settle->runs[0].block, Axis::expert_data) ==
+  REQUIRE(transfers(*finalize_pass(program, 0).runs[0].block, Axis::expert_data) ==
           Sent{{Collective::reduce_scatter, 2 * experts * 4}});
-  REQUIRE(transfers(*program.stage(0).update->runs[0].block, Axis::expert_data) ==
+  REQUIRE(transfers(*update_pass(program, 0).runs[0].block, Axis::expert_data) ==
           Sent{{Collective::all_gather, 2 * experts * 2}});
   // fp32 master and two moments: dense over 8, experts over 2.
   const double dense = static_cast<double>(lowered.model.parameters()) - 2 * 4 * experts;

@@ -145,12 +145,11 @@ TEST_CASE(
   s.schedule = "pipedream";
   s.data = 2;
   const program::Program& program = lowering.lower(s);
-  REQUIRE(program.stage(0).settle->runs.empty());
-  REQUIRE(program.stage(0).update->runs.empty());
+  REQUIRE(program.updates_within());
   double all = 0.0;
   double most = 0.0;
-  for (const pipeline::Operation& operation : program.schedule->row(0)) {
-    const double reduced = whole_bytes(program.pass(0, operation), Axis::data, Collective::all_reduce);
+  for (const program::PassOrder::Entry& entry : program.row(0)) {
+    const double reduced = whole_bytes(program.pass(0, entry), Axis::data, Collective::all_reduce);
     all += reduced;
     most = std::max(most, reduced);
   }

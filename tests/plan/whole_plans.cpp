@@ -35,9 +35,8 @@ Sent of_pass(const program::Pass& pass, Axis axis) {
 }
 // What a stage moves over the data axis in one step: forward and backward once with their collectives, then the end.
 double data_bytes(const program::Program& program, std::int32_t stage, Collective collective) {
-  const program::Stage& passes = program.stage(static_cast<std::size_t>(stage));
-  double total =
-      whole_bytes(*passes.settle, Axis::data, collective) + whole_bytes(*passes.update, Axis::data, collective);
+  double total = whole_bytes(finalize_pass(program, stage), Axis::data, collective) +
+                 whole_bytes(update_pass(program, stage), Axis::data, collective);
   for (std::int32_t chunk = 0; chunk < program.layout().chunks(); ++chunk)
     for (const program::PassKind kind : {program::PassKind::forward, program::PassKind::backward})
       total +=
@@ -135,7 +134,7 @@ TEST_CASE("A sharded optimizer moves what an all-reduce moves, and updates a sha
       REQUIRE(sent(Collective::all_reduce) == 0.0);
       REQUIRE(sent(Collective::reduce_scatter) + sent(Collective::all_gather) == whole);
       // The update runs over 1/dp of the elements.
-      const program::Block& update = *lowering.lower(s).stage(0).update->runs[0].block;
+      const program::Block& update = *update_pass(lowering.lower(s), 0).runs[0].block;
       int updates = 0;
       for (const program::Work& work : update.works)
         if (const auto* shard = std::get_if<ir::Shard>(&work)) {
@@ -156,7 +155,7 @@ TEST_CASE("Buckets: sizes, order, and what a layer holds back or carries") {
     s.overlap_gradient_reduce = true;
     s.bucket_bytes = bucket;
     const program::Program& program = lowering.lower(s);
-    REQUIRE(of_pass(*program.stage(0).settle, Axis::data).empty());
+    REQUIRE(of_pass(finalize_pass(program, 0), Axis::data).empty());
     REQUIRE(of_pass(testing::backward_pass(program, 0), Axis::data).empty());  // earlier micro-batches only accumulate
     std::vector<double> sizes;
     for (const auto& [collective, bytes] : of_pass(testing::backward_pass(program, 0, true), Axis::data)) {
@@ -210,7 +209,7 @@ TEST_CASE("Tied embeddings: one table on one stage, exchanged between two") {
   const program::Program& one = lowering.lower(single(4));
   REQUIRE(one.exchanges == nullptr);
   REQUIRE(resident(one.stage(0), Category::parameters) == 2 * n);
-  REQUIRE(of_pass(*one.stage(0).settle, Axis::pipeline).empty());
+  REQUIRE(of_pass(finalize_pass(one, 0), Axis::pipeline).empty());
   plan::Strategy s;
   s.pipeline = 4;
   s.stage_layers = {1, 1, 1, 1};
@@ -222,14 +221,14 @@ TEST_CASE("Tied embeddings: one table on one stage, exchanged between two") {
     total += resident(four.stage(stage), Category::parameters) / 2;
     const bool end = stage == 0 || stage == 3;
     // 64 x 16 gradients in fp32.
-    REQUIRE(of_pass(*four.stage(stage).settle, Axis::pipeline) ==
+    REQUIRE(of_pass(finalize_pass(four, stage), Axis::pipeline) ==
             (end ? Sent{{Collective::all_reduce, 4096}} : Sent{}));
   }
   REQUIRE(total == n + 64 * 16);  // the table twice
   // Split over the vocabulary, each tensor rank exchanges its rows.
   s.tensor = 2;
   s.vocab_parallel = true;
-  REQUIRE(of_pass(*lowering.lower(s).stage(0).settle, Axis::pipeline) == Sent{{Collective::all_reduce, 2048}});
+  REQUIRE(of_pass(finalize_pass(lowering.lower(s), 0), Axis::pipeline) == Sent{{Collective::all_reduce, 2048}});
   // Not tied: nothing.
   const ir::Model apart = small_transformer({.tied = false});
   plan::Lowering other(apart, 8, {});
@@ -265,14 +264,14 @@ TEST_CASE("Partial gradients are summed over the tensor axis once, at the end of
   plan::Lowering lowering(model, 8, {});
   plan::Strategy s = single(4);
   s.tensor = 2;
-  REQUIRE(of_pass(*lowering.lower(s).stage(0).settle, Axis::tensor).empty());
+  REQUIRE(of_pass(finalize_pass(lowering.lower(s), 0), Axis::tensor).empty());
   s.sequence_parallel = s.vocab_parallel = true;
   // Two gains of 16 in each of 4 blocks, one in the head, fp32.
-  REQUIRE(of_pass(*lowering.lower(s).stage(0).settle, Axis::tensor) ==
+  REQUIRE(of_pass(finalize_pass(lowering.lower(s), 0), Axis::tensor) ==
           Sent{{Collective::all_reduce, 4 * (8 + 1) * 16}});
   // With whole tables their gradient is partial, too; the shared one is summed once.
   s.vocab_parallel = false;
-  REQUIRE(of_pass(*lowering.lower(s).stage(0).settle, Axis::tensor) ==
+  REQUIRE(of_pass(finalize_pass(lowering.lower(s), 0), Axis::tensor) ==
           Sent{{Collective::all_reduce, 4 * (9 * 16 + 64 * 16)}});
 }
 
@@ -400,10 +399,11 @@ TEST_CASE("A virtual stage without layers hands on what it is given, and holds, 
     REQUIRE(of_stage(1, direction) == std::pair{std::int64_t{0}, Sent{{Collective::send, hidden_bytes}}});
     REQUIRE(of_stage(direction == 0 ? 0 : 2, direction).second == Sent{{Collective::send, hidden_bytes}});
   }
-  const program::Stage& empty = lowering.lower(s).stage(1);
+  const program::Program& program = lowering.lower(s);
+  const program::Stage& empty = program.stage(1);
   for (std::size_t category = 0; category < program::k_categories; ++category)
     REQUIRE(resident(empty, static_cast<Category>(category)) == 0.0);
-  for (const program::Pass* end : {empty.settle, empty.update})
+  for (const program::Pass* end : {&finalize_pass(program, 1), &update_pass(program, 1)})
     for (const program::BlockRun& run : end->runs)
       for (const program::Step& step : run.block->steps) REQUIRE(step.kind != program::StepKind::compute);
 }
@@ -423,8 +423,8 @@ TEST_CASE("A stage of 1F1B holds as many micro-batches as there are stages from 
     for (std::int32_t stage = 0; stage < 4; ++stage) {
       double held = 0.0;
       double most = 0.0;
-      for (const pipeline::Operation& operation : program.schedule->row(stage)) {
-        held += program.pass(stage, operation).profile.delta;
+      for (const program::PassOrder::Entry& entry : program.row(stage)) {
+        held += program.pass(stage, entry).profile.delta;
         most = std::max(most, held);
       }
       REQUIRE(held == 0.0);

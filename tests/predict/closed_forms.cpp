@@ -5,6 +5,7 @@
 #include "catch.h"
 #include "predict/timed.h"
 #include "support/random_plans.h"
+#include "support/replicas.h"
 #include "support/two_products.h"
 
 using namespace cairn;
@@ -214,7 +215,8 @@ TEST_CASE(
         for (std::size_t stage = 0; stage < 4; ++stage)
           REQUIRE(timed.program().stage(stage).resident[static_cast<std::size_t>(program::Category::parameters)] ==
                   2 * k_elements);
-        REQUIRE(timed.program().exchanges->circles == std::vector<std::vector<std::int32_t>>{{0, 1, 2, 3}});
+        for (std::int32_t stage = 0; stage < 4; ++stage)
+          REQUIRE(replica_group(timed.program(), stage) == std::vector<std::int32_t>{0, 1, 2, 3});
         // A slow device: none sums before it is there.
         const std::vector<predict::SlowRank> slow{{.rank = 2, .speed = 0.5}};
         const predict::EventResult late = timed.event(slow);

@@ -74,8 +74,9 @@ class HandMadeProgram {
     program_.pass_order =
         std::make_shared<const program::PassOrder>(program::PassOrder::of(*program_.schedule, *program_.order));
     program::Stage stage;
-    stage.passes = {&forward_, &forward_, &nothing_, &nothing_};
-    stage.settle = stage.update = &nothing_;
+    stage.passes.assign(static_cast<std::size_t>(program_.layout().size()), &nothing_);
+    for (const bool special : {false, true})
+      stage.passes[static_cast<std::size_t>(program_.layout().slot({.special = special}))] = &forward_;
     program_.kinds = {stage};
     program_.kind_of_stage = {0};
   }

@@ -5,6 +5,7 @@
 #include "cairn/predict/timeline.h"
 #include "catch.h"
 #include "support/random_plans.h"
+#include "support/replicas.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -29,7 +30,7 @@ std::vector<std::int64_t> holders(const program::Program& program, std::int32_t 
   const program::Group data = program.mesh.group(program::Axis::data);
   const program::Group pipeline = program.mesh.group(program::Axis::pipeline);
   std::vector<std::int64_t> ranks;
-  for (const std::int32_t other : program.circle(stage))
+  for (const std::int32_t other : replica_group(program, stage))
     for (std::int64_t i = 0; i < data.size; ++i) ranks.push_back(other * pipeline.stride + i * data.stride);
   return ranks;
 }

@@ -12,4 +12,11 @@ inline const program::Pass& backward_pass(const program::Program& program, std::
   return program.pass(stage, {.kind = program::PassKind::backward, .special = special});
 }
 
+inline const program::Pass& finalize_pass(const program::Program& program, std::int32_t stage) {
+  return program.pass(stage, {.kind = program::PassKind::finalize});
+}
+inline const program::Pass& update_pass(const program::Program& program, std::int32_t stage) {
+  return program.pass(stage, {.kind = program::PassKind::update});
+}
+
 }  // namespace cairn::testing

@@ -24,7 +24,6 @@ using program::Axis;
 using program::Block;
 using program::BlockRun;
 using program::Copy;
-using program::Exchanges;
 using program::Group;
 using program::MemoryEvent;
 using program::MemoryProfile;
@@ -92,20 +91,14 @@ inline auto fields(const Pass& part) {
                     std::pair("off_device", &off_device), std::pair("recorded", &recorded));
 }
 inline auto fields(const Stage& part) {
-  const auto& [passes, settle, update, resident, host_bytes, storage_bytes, activations_on_drives, body_layers] = part;
-  return std::tuple(std::pair("passes", &passes), std::pair("settle", &settle), std::pair("update", &update),
-                    std::pair("resident", &resident), std::pair("host_bytes", &host_bytes),
-                    std::pair("storage_bytes", &storage_bytes),
+  const auto& [passes, resident, host_bytes, storage_bytes, activations_on_drives, body_layers] = part;
+  return std::tuple(std::pair("passes", &passes), std::pair("resident", &resident),
+                    std::pair("host_bytes", &host_bytes), std::pair("storage_bytes", &storage_bytes),
                     std::pair("activations_on_drives", &activations_on_drives), std::pair("body_layers", &body_layers));
 }
-inline auto fields(const Exchanges& part) {
-  const auto& [circles, circle_of_stage, whole] = part;
-  return std::tuple(std::pair("circles", &circles), std::pair("circle_of_stage", &circle_of_stage),
-                    std::pair("whole", &whole));
-}
 inline auto fields(const PassOrder::Entry& part) {
-  const auto& [operation, slot] = part;
-  return std::tuple(std::pair("operation", &operation), std::pair("slot", &slot));
+  const auto& [operation, slot, kind] = part;
+  return std::tuple(std::pair("operation", &operation), std::pair("slot", &slot), std::pair("kind", &kind));
 }
 inline auto fields(const PassOrder::Step& part) {
   const auto& [producer, device, slot, sends_to] = part;
@@ -117,10 +110,11 @@ inline auto fields(const PassOrder::Stretch& part) {
   return std::tuple(std::pair("slot", &slot), std::pair("then", &then), std::pair("times", &times));
 }
 inline auto fields(const PassOrder& part) {
-  const auto& [layout, told_streams, slots, entries, entry_begin, sweep, stretches, row_begin] = part;
-  return std::tuple(std::pair("layout", &layout), std::pair("told_streams", &told_streams), std::pair("slots", &slots),
+  const auto& [layout, told_streams, entries, entry_begin, sweep, tails, has_tail, stretches, row_begin] = part;
+  return std::tuple(std::pair("layout", &layout), std::pair("told_streams", &told_streams),
                     std::pair("entries", &entries), std::pair("entry_begin", &entry_begin), std::pair("sweep", &sweep),
-                    std::pair("stretches", &stretches), std::pair("row_begin", &row_begin));
+                    std::pair("tails", &tails), std::pair("has_tail", &has_tail), std::pair("stretches", &stretches),
+                    std::pair("row_begin", &row_begin));
 }
 inline auto fields(const pipeline::Schedule& part) {
   const auto& [kind, stages, micro_batches, chunks, chain_length, placement, row_begin, operations, side_rows, waits,
@@ -148,10 +142,10 @@ inline auto fields(const pipeline::SweepOrder& part) {
                     std::pair("stage_of", &stage_of));
 }
 inline auto fields(const Program& part) {
-  const auto& [mesh, expert_mesh, schedule, order, pass_order, kinds, kind_of_stage, exchanges] = part;
+  const auto& [mesh, expert_mesh, schedule, order, pass_order, kinds, kind_of_stage, has_model_copies] = part;
   return std::tuple(std::pair("mesh", &mesh), std::pair("expert_mesh", &expert_mesh), std::pair("schedule", &schedule),
                     std::pair("order", &order), std::pair("pass_order", &pass_order), std::pair("kinds", &kinds),
-                    std::pair("kind_of_stage", &kind_of_stage), std::pair("exchanges", &exchanges));
+                    std::pair("kind_of_stage", &kind_of_stage), std::pair("has_model_copies", &has_model_copies));
 }
 // Of the optimizer's graphs, which each lowering makes for itself. Those of the model are the same for both.
 inline auto fields(const ir::Tensor& part) {

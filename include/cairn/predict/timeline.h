@@ -18,20 +18,10 @@ struct Span {
   core::Picoseconds end = 0;
 };
 
-// Messages of several stages that one pass awaits together.
-struct Gathered {
-  Span latest;
-  std::size_t count = 0;
-  // Takes one more; whether that was the last of `all`.
-  bool complete(const Span& message, std::size_t all) {
-    if (count == 0 || message.end > latest.end) latest = message;
-    return ++count == all;
-  }
-};
-
-// The passes of a stage in execution order: its schedule row, then the end of the step.
+// The passes of a stage in execution order.
 std::vector<const program::Pass*> passes_of(const program::Program& program, std::int32_t stage);
-inline constexpr std::array<std::string_view, 2> k_end_of_step{"gradient reduction", "parameter update"};
+// What an entry of a stage's row is called that is no operation of the schedule's chains.
+std::string_view name_at_end(program::PassKind kind);
 
 // How often a stage executes each block in the step, in the order of first execution: sums of doubles must not depend
 // on where blocks lie in memory.
@@ -42,8 +32,7 @@ struct PassId {
   std::int32_t stage = -1;  // -1: none
   std::int32_t position = 0;
 };
-// For every pass of every stage: which pass of which stage its arrival comes from; none where nothing arrives. Of an
-// update that awaits several stages, the first of them.
+// For every pass of every stage: which pass of which stage its arrival comes from; none where nothing arrives.
 using Producers = std::vector<std::vector<PassId>>;
 Producers producers(const program::Program& program);
 

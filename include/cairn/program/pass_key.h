@@ -25,6 +25,9 @@ enum class PassKind : std::uint8_t {
   gone,       // it has gone
 };
 
+// A pass of one chunk, by one micro-batch.
+constexpr bool of_chain(PassKind kind) { return kind <= PassKind::weight_gradient; }
+
 struct PassKey {
   PassKind kind = PassKind::forward;
   std::int32_t chunk = 0;
