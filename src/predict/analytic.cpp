@@ -132,7 +132,7 @@ class Analytic::Implementation {
   // The message from `source` that came at `end`.
   Span message(const program::Program& program, PassId source, core::Picoseconds end) {
     if (source.stage < 0) return {};
-    return {end - send_price(program.pass(source.stage, program.row(source.stage)[at(source.position)])), end};
+    return {end - send_price(program.pass(source.stage, program.row(source.stage)[at(source.position)].slot)), end};
   }
 
   core::Picoseconds send_price(const program::Pass& pass) {

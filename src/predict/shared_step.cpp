@@ -218,8 +218,8 @@ void SharedStep::start(std::int64_t actor, std::size_t stream, const Task& task)
         for (std::int64_t index = 0; index < circle.size; ++index) add(flow, member(index), demand, scale);
         continue;
       }
-      const PassId receiver = order.script->consumers[at(order.script->stretches[lane.stretch].pass)];
-      if (receiver.stage >= 0) add(flow, classes_.across(actor, receiver.stage), demand, scale);
+      for (const PassId& receiver : order.script->consumers_of(order.script->stretches[lane.stretch].pass))
+        add(flow, classes_.across(actor, receiver.stage), demand, scale);
     }
   if (flow.empty())
     queue_.push(now + duration, {Kind::end, tag(actor, stream)});

@@ -20,7 +20,7 @@ core::Picoseconds Breakdown::total() const {
 
 std::vector<const program::Pass*> passes_of(const program::Program& program, std::int32_t stage) {
   std::vector<const program::Pass*> passes;
-  for (const program::PassOrder::Entry& entry : program.row(stage)) passes.push_back(&program.pass(stage, entry));
+  for (const program::PassOrder::Entry& entry : program.row(stage)) passes.push_back(&program.pass(stage, entry.slot));
   return passes;
 }
 

@@ -192,7 +192,7 @@ class StagePasses {
     Traffic sum;
     std::vector<char> begun(static_cast<std::size_t>(program_.layout().chunks()), 0);
     for (const program::PassOrder::Entry& entry : program_.row(stage_)) {
-      const program::Pass& pass = program_.pass(stage_, entry);
+      const program::Pass& pass = program_.pass(stage_, entry.slot);
       if (entry.kind == PassKind::update) add_update(pass, on_chip, sum);
       if (!of_chain(entry.kind)) continue;
       const auto& operation = program_.schedule->operations[static_cast<std::size_t>(entry.operation)];

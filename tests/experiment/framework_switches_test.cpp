@@ -309,7 +309,7 @@ TEST_CASE("optimizer step: what each of its passes moves") {
         {.keys = std::string("optimizer: {value: {") + passes + "}}\n",
          .overrides = {std::string("training.precision=") + recipe, "training.kernels.attention=unfused"}});
     double bytes = 0.0;
-    for (const program::BlockRun& run : update_pass(under.program(), 0).runs)
+    for (const program::BlockRun& run : testing::update_pass(under.program(), 0).runs)
       bytes += static_cast<double>(run.count) * of(*run.block).bytes;
     return bytes / static_cast<double>(models::count_parameters(under.job().transformer(), under.job().model()).total);
   };

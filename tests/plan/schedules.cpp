@@ -149,7 +149,7 @@ TEST_CASE(
   double all = 0.0;
   double most = 0.0;
   for (const program::PassOrder::Entry& entry : program.row(0)) {
-    const double reduced = whole_bytes(program.pass(0, entry), Axis::data, Collective::all_reduce);
+    const double reduced = whole_bytes(program.pass(0, entry.slot), Axis::data, Collective::all_reduce);
     all += reduced;
     most = std::max(most, reduced);
   }

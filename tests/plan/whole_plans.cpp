@@ -5,6 +5,7 @@
 #include "cairn/plan/lowering.h"
 #include "catch.h"
 #include "support/passes.h"
+#include "support/replicas.h"
 #include "support/spine_models.h"
 #include "support/transfers.h"
 #include "support/two_products.h"
@@ -207,7 +208,7 @@ TEST_CASE("Tied embeddings: one table on one stage, exchanged between two") {
   plan::Lowering lowering(model, 8, {});
   const auto n = static_cast<double>(model.parameters());
   const program::Program& one = lowering.lower(single(4));
-  REQUIRE(one.exchanges == nullptr);
+  REQUIRE(replica_group(one, 0) == std::vector<std::int32_t>{0});
   REQUIRE(resident(one.stage(0), Category::parameters) == 2 * n);
   REQUIRE(of_pass(finalize_pass(one, 0), Axis::pipeline).empty());
   plan::Strategy s;
@@ -215,10 +216,11 @@ TEST_CASE("Tied embeddings: one table on one stage, exchanged between two") {
   s.stage_layers = {1, 1, 1, 1};
   s.micro_batches = 4;
   const program::Program& four = lowering.lower(s);
-  REQUIRE(four.exchanges->circles == std::vector<std::vector<std::int32_t>>{{0, 3}});
+  for (const std::int32_t end : {0, 3}) REQUIRE(replica_group(four, end) == std::vector<std::int32_t>{0, 3});
+  for (const std::int32_t inner : {1, 2}) REQUIRE(replica_group(four, inner) == std::vector<std::int32_t>{inner});
   double total = 0.0;
-  for (std::size_t stage = 0; stage < 4; ++stage) {
-    total += resident(four.stage(stage), Category::parameters) / 2;
+  for (std::int32_t stage = 0; stage < 4; ++stage) {
+    total += resident(four.stage(static_cast<std::size_t>(stage)), Category::parameters) / 2;
     const bool end = stage == 0 || stage == 3;
     // 64 x 16 gradients in fp32.
     REQUIRE(of_pass(finalize_pass(four, stage), Axis::pipeline) ==
@@ -232,7 +234,7 @@ TEST_CASE("Tied embeddings: one table on one stage, exchanged between two") {
   // Not tied: nothing.
   const ir::Model apart = small_transformer({.tied = false});
   plan::Lowering other(apart, 8, {});
-  REQUIRE(other.lower(s).exchanges == nullptr);
+  REQUIRE(replica_group(other.lower(s), 0) == std::vector<std::int32_t>{0});
 }
 
 TEST_CASE("Weights shared by every layer are counted, reduced and gathered once") {
@@ -253,7 +255,7 @@ TEST_CASE("Weights shared by every layer are counted, reduced and gathered once"
   s = {};
   s.pipeline = 2;
   s.stage_layers = {3, 3};
-  REQUIRE(lowering.lower(s).exchanges->circles == std::vector<std::vector<std::int32_t>>{{0, 1}});
+  REQUIRE(replica_group(lowering.lower(s), 0) == std::vector<std::int32_t>{0, 1});
   s.pipeline = 3;
   s.stage_layers = {2, 2, 2};
   require_error(s, model, "strategy.pp", "more than two stages");
@@ -424,7 +426,7 @@ TEST_CASE("A stage of 1F1B holds as many micro-batches as there are stages from 
       double held = 0.0;
       double most = 0.0;
       for (const program::PassOrder::Entry& entry : program.row(stage)) {
-        held += program.pass(stage, entry).profile.delta;
+        held += program.pass(stage, entry.slot).profile.delta;
         most = std::max(most, held);
       }
       REQUIRE(held == 0.0);

@@ -140,7 +140,9 @@ TEST_CASE("What lives longest waits on the host: two stages, two chunks, four mi
                                      6,
                                      6 /* 2 is back */,
                                      3,
-                                     0};
+                                     0,
+                                     0,
+                                     0 /* the end of the step */};
   std::vector<double> seen;
   double held = 0.0;
   for (const program::PassOrder::Entry& entry : program.row(0)) {

@@ -190,7 +190,6 @@ struct Program {
   }
   // What `stage` runs, in its order.
   std::span<const PassOrder::Entry> row(std::int32_t stage) const { return pass_order->row(stage); }
-  const Pass& pass(std::int32_t stage, const PassOrder::Entry& entry) const { return pass(stage, entry.slot); }
   // The schedule itself says when parameters are updated.
   bool updates_within() const { return row(0).back().operation >= 0; }
 };
