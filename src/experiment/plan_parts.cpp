@@ -7,12 +7,12 @@ LoweredModel::LoweredModel(const Resolved& resolved)
       build(resolved.build),
       domain(resolved.machine.network.domain()),
       model(models::build_transformer(transformer, build)),
-      lowering(model, resolved.experiment.training.seq_len, resolved.treatment, domain) {}
+      lowering(model, resolved.experiment.training.seq_len, resolved.treatment, domain, resolved.behaviour) {}
 
 bool LoweredModel::serves(const Resolved& resolved) const {
   return transformer == resolved.transformer && build == resolved.build &&
          domain == resolved.machine.network.domain() && lowering.sequence() == resolved.experiment.training.seq_len &&
-         lowering.treatment() == resolved.treatment;
+         lowering.treatment() == resolved.treatment && lowering.behaviour() == resolved.behaviour;
 }
 
 Pricing::Pricing(const Resolved& resolved)

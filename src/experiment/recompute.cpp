@@ -61,8 +61,6 @@ void resolve_recompute(Resolved& r, core::Diagnostics& diagnostics) {
   }
   const bool shares = asked.share_saved_inputs.value_or(r.framework.recompute.gathers_saved_input);
   strategy.share_saved_inputs = shares && strategy.recompute == plan::Recompute::full && !strategy.sequence_parallel;
-  strategy.recompute_ends = r.framework.recompute.covers_ends;
-  strategy.held_results = r.framework.buffers.results;
   if (asked.share_saved_inputs.value_or(false) && !strategy.share_saved_inputs)
     r.warnings.push_back(
         "strategy.recompute.share_saved_inputs: nothing to share without full recomputation, or with sequence "

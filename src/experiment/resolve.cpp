@@ -38,6 +38,18 @@ models::AttentionKernel attention_kernel(hardware::AttentionKernel kernel) {
   return models::AttentionKernel::flash2;
 }
 
+plan::HostWaits host_waits(hardware::HostWaits waits) {
+  switch (waits) {
+    case hardware::HostWaits::never:
+      break;
+    case hardware::HostWaits::unless_interleaved:
+      return plan::HostWaits::unless_interleaved;
+    case hardware::HostWaits::always:
+      return plan::HostWaits::always;
+  }
+  return plan::HostWaits::never;
+}
+
 models::LossKernel loss_kernel(hardware::LossKernel kernel) {
   switch (kernel) {
     case hardware::LossKernel::fused:
@@ -76,6 +88,7 @@ class Resolver {
     if (diagnostics_.has_errors()) return;
     kernels();
     overlap();
+    behaviour();
     treatment();
     stages();
     capabilities();
@@ -339,17 +352,18 @@ class Resolver {
     strategy.bucket_bytes = data.bucket.value_or(defaults.bucket.size(strategy.data, r_.recipe.reduce)).base();
     tensor_overlap(chosen.tp.value_or(TensorOverlap{}), defaults);
     strategy.overlap_sends = chosen.pp.value_or(defaults.pp);
-    strategy.scatter_sends = r_.framework.p2p.scatter_gather;
-    const hardware::HostWaits waits = r_.framework.p2p.host_waits;
-    strategy.reduce_whole_gradients = r_.framework.accumulation.whole_reduce;
-    strategy.host_waits_for_computation = r_.framework.host.synchronises_passes;
-    strategy.records_reductions = r_.framework.allocator.records_streams;
-    const program::Group pipeline = plan::mesh(strategy).group(program::Axis::pipeline);
-    const std::int64_t domain = r_.machine.network.domain();
-    if (pipeline.size > 1 && domain > 0 && pipeline.stride * pipeline.size > domain)
-      strategy.launches_per_peer = r_.framework.fitted.launches_per_peer;
-    strategy.host_waits_for_arrival = waits == hardware::HostWaits::always ||
-                                      (waits == hardware::HostWaits::unless_interleaved && strategy.chunks == 1);
+  }
+
+  void behaviour() {
+    const hardware::FrameworkProfile& framework = r_.framework;
+    r_.behaviour = {.scatter_sends = framework.p2p.scatter_gather,
+                    .host_waits = host_waits(framework.p2p.host_waits),
+                    .host_waits_for_computation = framework.host.synchronises_passes,
+                    .issues_per_peer = framework.fitted.launches_per_peer > 0,
+                    .records_reductions = framework.allocator.records_streams,
+                    .reduce_whole_gradients = framework.accumulation.whole_reduce,
+                    .recompute_ends = framework.recompute.covers_ends,
+                    .held_results = framework.buffers.results};
   }
 
   int moments() const {

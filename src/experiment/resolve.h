@@ -19,6 +19,7 @@ struct Resolved {
   plan::Strategy strategy;        // stage_layers empty while they wait for prices
   std::shared_ptr<const pipeline::Schedule> schedule;  // that the strategy's settings generate
   plan::ParameterTreatment treatment;
+  plan::FrameworkBehaviour behaviour;
   std::int64_t global_batch = 0;
   models::BuildOptions build;
   bool choose_resident = false;  // units whose parameters stay on the device: as many as fit

@@ -1,7 +1,6 @@
 #include "block_builder.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "cairn/core/assert.h"
@@ -115,9 +114,6 @@ std::int32_t BlockBuilder::transfer(Collective collective, const Group& group, d
   const std::int32_t count = group.axis == Axis::tensor ? pieces_ : 1;
   const bool triggered = layer_.options_.pieces.kind == TensorPieces::Kind::triggered;
   if (count > 1) moved_pieces_.clear();
-  constexpr std::int64_t k_most = std::numeric_limits<std::uint16_t>::max();
-  const std::int64_t for_peers = group.axis == Axis::tensor ? group.size * layer_.options_.launches_per_peer : 0;
-  const std::int64_t launches = std::min(k_most, 1 + for_peers);
   std::int32_t step = -1;
   for (std::int32_t piece = 0; piece < count; ++piece) {
     block_.works.emplace_back(Transfer{.collective = collective,
@@ -125,13 +121,14 @@ std::int32_t BlockBuilder::transfer(Collective collective, const Group& group, d
                                        .bytes = bytes / count,
                                        .part = triggered ? piece : 0,
                                        .parts = triggered ? count : 1,
-                                       .across = across});
+                                       .across = across,
+                                       .per_peer = group.axis == Axis::tensor && layer_.options_.issues_per_peer});
     boost::container::small_vector<Dependency, 4> waits = after;
     if (!piece_steps_.empty()) waits.front() = piece_steps_[static_cast<std::size_t>(piece)];
     step = add_step(Step{.kind = StepKind::transfer,
                          .stream = stream_of(group.axis),
                          .axis = group.axis,
-                         .launches = static_cast<std::uint16_t>(triggered && piece > 0 ? 0 : launches),
+                         .launches = static_cast<std::uint16_t>(triggered && piece > 0 ? 0 : 1),
                          .work = static_cast<std::int32_t>(block_.works.size()) - 1},
                     waits);
     if (count > 1) moved_pieces_.push_back(step);

@@ -13,7 +13,7 @@ namespace cairn::plan {
 class LayerCache {
  public:
   // `domain`: ranks joined by the fastest links; 0: all.
-  LayerCache(const ir::Model& model, std::int64_t sequence, std::int64_t domain);
+  LayerCache(const ir::Model& model, std::int64_t sequence, std::int64_t domain, const FrameworkBehaviour& behaviour);
 
   // `inputs_held`: as in LayerOptions. Throws core::ConfigurationError when a dimension cannot be split evenly.
   LoweredLayer& of(const LayerKey& key, std::size_t layer_class, std::uint32_t inputs_held);
@@ -31,6 +31,7 @@ class LayerCache {
   const ir::Model& model_;
   std::int64_t sequence_;
   std::int64_t domain_;
+  FrameworkBehaviour behaviour_;
   bool has_experts_;
   Interned<LayerKey> keys_;
   std::unordered_map<Place, std::unique_ptr<LoweredLayer>, KeyHash> layers_;

@@ -40,13 +40,10 @@ LayerKey layer_key(const Strategy& strategy, const Meshes& meshes, bool has_expe
                .sequence_parallel = strategy.sequence_parallel,
                .vocab_parallel = strategy.vocab_parallel,
                .recompute = strategy.recompute,
-               .recompute_ends = strategy.recompute_ends,
                .share_saved_inputs = strategy.share_saved_inputs,
                .overlap_tensor = strategy.overlap_tensor,
                .asynchronous_tensor = strategy.asynchronous_tensor,
-               .tensor_pieces = strategy.tensor_pieces,
-               .launches_per_peer = strategy.launches_per_peer,
-               .records_reductions = strategy.records_reductions};
+               .tensor_pieces = strategy.tensor_pieces};
   if (strategy.recompute == Recompute::operators) key.recompute_operators = strategy.recompute_operators;
   if (has_experts) key.experts = expert_key(strategy, meshes.experts);
   return key;
@@ -109,20 +106,21 @@ void spread_experts(LayerOptions& options, const ExpertKey& key, std::int64_t te
 
 }  // namespace
 
-LayerOptions layer_options(const LayerKey& key, std::int64_t sequence, std::int64_t domain) {
+LayerOptions layer_options(const LayerKey& key, std::int64_t sequence, std::int64_t domain,
+                           const FrameworkBehaviour& behaviour) {
   LayerOptions options{.sizes = {.batch = key.micro_batch, .sequence = sequence},
                        .rules = {tensor_rule(key.tensor.size, key.vocab_parallel, key.sequence_parallel)},
                        .groups = {key.tensor},
                        .recompute = key.recompute_operators,
                        .recompute_all = key.recompute == Recompute::full,
-                       .recompute_ends = key.recompute_ends,
+                       .recompute_ends = behaviour.recompute_ends,
                        .recompute_second = key.recompute == Recompute::per_op,
                        .share_saved_inputs = key.share_saved_inputs,
                        .tensor_overlap = key.overlap_tensor,
                        .asynchronous = key.asynchronous_tensor,
                        .pieces = key.tensor_pieces,
-                       .launches_per_peer = key.launches_per_peer,
-                       .records_reductions = key.records_reductions};
+                       .issues_per_peer = key.issues_per_peer,
+                       .records_reductions = behaviour.records_reductions};
   if (key.recompute == Recompute::attention) options.recompute.emplace_back("attention");
   if (key.experts) spread_experts(options, *key.experts, key.tensor.size, domain);
   return options;

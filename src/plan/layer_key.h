@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cairn/plan/framework_behaviour.h"
 #include "cairn/plan/layer.h"
 #include "cairn/plan/lowering.h"
 #include "cairn/plan/strategy.h"
@@ -37,13 +38,11 @@ struct LayerKey {
   bool vocab_parallel = false;
   Recompute recompute = Recompute::none;
   std::vector<std::string> recompute_operators = {};  // of Recompute::operators
-  bool recompute_ends = false;
   bool share_saved_inputs = false;
   bool overlap_tensor = true;
   bool asynchronous_tensor = false;
   TensorPieces tensor_pieces = {};
-  std::int64_t launches_per_peer = 0;
-  bool records_reductions = false;
+  bool issues_per_peer = false;  // and the pipeline's messages leave their domain
   std::optional<ExpertKey> experts = {};
 
   // The same layer, all of whose activations are kept.
@@ -61,6 +60,7 @@ ExpertSplit expert_split(const ExpertKey& key, std::int64_t domain);
 std::int64_t experts_in_domain(const ExpertKey& key, std::int64_t domain);
 double share_across(const ExpertKey& key, std::int64_t domain);
 
-LayerOptions layer_options(const LayerKey& key, std::int64_t sequence, std::int64_t domain);
+LayerOptions layer_options(const LayerKey& key, std::int64_t sequence, std::int64_t domain,
+                           const FrameworkBehaviour& behaviour);
 
 }  // namespace cairn::plan

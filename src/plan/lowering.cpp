@@ -18,11 +18,13 @@ namespace cairn::plan {
 // their parts depend on, and whatever is not remembered by the numbers of the two is made once.
 class Lowering::Implementation {
  public:
-  Implementation(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain)
+  Implementation(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain,
+                 const FrameworkBehaviour& behaviour)
       : model_(model),
         sequence_(sequence),
         treatment_(treatment),
-        layers_(model, sequence, domain),
+        behaviour_(behaviour),
+        layers_(model, sequence, domain, behaviour),
         partitioner_(model),
         domain_(domain),
         assembly_(passes_),
@@ -43,7 +45,7 @@ class Lowering::Implementation {
     if (entry.model_copies.whole)
       for (const ParameterGroup group : k_all_parameter_groups)
         copies[group] = over_replicas(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline));
-    const UnitSettings settings = unit_settings(strategy, treatment_, copies, *entry.schedule,
+    const UnitSettings settings = unit_settings(strategy, treatment_, behaviour_, copies, *entry.schedule,
                                                 sharding(strategy, entry.exchanges), ends_.host_update());
     if (entry.updates && settings.apply() && settings.parameters_move() && !strategy.reshard_after_forward)
       throw wrong("zero.reshard_after_forward", "parameters that stay gathered while updates change them",
@@ -65,8 +67,8 @@ class Lowering::Implementation {
     const Moves& moves = moves_of(settings);
     const Plan plan{
         .schedule = entry,
-        .layers = body_keys_.of({.layer = layer_key(strategy, meshes, layers_.has_experts()), .shares_inputs = shares}),
-        .messages = message_keys_.of(message_key(strategy, meshes.dense.group(Axis::tensor), distances_)),
+        .layers = body_keys_.of({.layer = layer_key_of(strategy, meshes), .shares_inputs = shares}),
+        .messages = message_keys_.of(message_key(strategy, behaviour_, meshes.dense.group(Axis::tensor), distances_)),
         .moves = moves,
         .end = end_keys_.of({.settings = moves.settings,
                              .ranks = {.tensor = meshes.dense.group(Axis::tensor),
@@ -82,12 +84,13 @@ class Lowering::Implementation {
   }
 
   LoweredLayer& layer(const Strategy& strategy, std::size_t layer_class) {
-    return layers_.of(layer_key(strategy, meshes_of(strategy), layers_.has_experts()), layer_class, 0);
+    return layers_.of(layer_key_of(strategy, meshes_of(strategy)), layer_class, 0);
   }
 
   const ir::Model& model_;
   std::int64_t sequence_;
   ParameterTreatment treatment_;
+  const FrameworkBehaviour behaviour_;
 
  private:
   // Numbers of what the passes of a plan move: of plain passes, of first forward and last backward passes, which are
@@ -134,6 +137,12 @@ class Lowering::Implementation {
       if (settings.reduces_in_passes()) moves.reduce = move_keys_.of({gradient_sync(settings)});
     }
     return moves_.emplace_back(moves);
+  }
+
+  LayerKey layer_key_of(const Strategy& strategy, const Meshes& meshes) const {
+    LayerKey key = layer_key(strategy, meshes, layers_.has_experts());
+    key.issues_per_peer = behaviour_.issues_per_peer && leaves_domain(meshes.dense.group(Axis::pipeline), domain_);
+    return key;
   }
 
   Meshes meshes_of(const Strategy& strategy) const {
@@ -319,8 +328,9 @@ class Lowering::Implementation {
   Program program_;
 };
 
-Lowering::Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain)
-    : implementation_(std::make_unique<Implementation>(model, sequence, treatment, domain)) {}
+Lowering::Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain,
+                   const FrameworkBehaviour& behaviour)
+    : implementation_(std::make_unique<Implementation>(model, sequence, treatment, domain, behaviour)) {}
 Lowering::~Lowering() = default;
 
 const Program& Lowering::lower(const Strategy& strategy) { return implementation_->lower(strategy); }
@@ -339,5 +349,6 @@ const Block& Lowering::backward_block(const Strategy& strategy, std::size_t laye
 const ir::Model& Lowering::model() const { return implementation_->model_; }
 std::int64_t Lowering::sequence() const { return implementation_->sequence_; }
 const ParameterTreatment& Lowering::treatment() const { return implementation_->treatment_; }
+const FrameworkBehaviour& Lowering::behaviour() const { return implementation_->behaviour_; }
 
 }  // namespace cairn::plan

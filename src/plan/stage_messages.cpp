@@ -17,10 +17,16 @@ StageDistances stage_distances(const Group& pipeline, std::int64_t domain) {
       .across = {.axis = Axis::pipeline, .size = 2, .stride = domain}};
 }
 
-MessageKey message_key(const Strategy& strategy, const Group& tensor, const StageDistances& distances) {
-  return {.host_waits_for_arrival = strategy.host_waits_for_arrival,
-          .host_waits_for_computation = strategy.host_waits_for_computation,
-          .scatter_sends = strategy.scatter_sends,
+bool leaves_domain(const Group& pipeline, std::int64_t domain) {
+  return pipeline.size > 1 && domain > 0 && pipeline.stride * pipeline.size > domain;
+}
+
+MessageKey message_key(const Strategy& strategy, const FrameworkBehaviour& behaviour, const Group& tensor,
+                       const StageDistances& distances) {
+  return {.host_waits_for_arrival = behaviour.host_waits == HostWaits::always ||
+                                    (behaviour.host_waits == HostWaits::unless_interleaved && strategy.chunks == 1),
+          .host_waits_for_computation = behaviour.host_waits_for_computation,
+          .scatter_sends = behaviour.scatter_sends,
           .overlap_sends = strategy.overlap_sends,
           .tensor = tensor,
           .inside = distances.stages_in_domain > 1 ? distances.inside : Group{.axis = Axis::pipeline},

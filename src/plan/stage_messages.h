@@ -4,6 +4,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "cairn/plan/framework_behaviour.h"
 #include "cairn/plan/strategy.h"
 #include "interned.h"
 #include "stage_partition.h"
@@ -23,8 +24,10 @@ struct StageDistances {
 };
 // `domain`: ranks joined by the fastest links; 0: all.
 StageDistances stage_distances(const Group& pipeline, std::int64_t domain);
+// Whether some message of a pipeline leaves its domain.
+bool leaves_domain(const Group& pipeline, std::int64_t domain);
 
-// What messages between stages depend on; members as in Strategy.
+// What messages between stages depend on; members as in Strategy and FrameworkBehaviour.
 struct MessageKey {
   bool host_waits_for_arrival = false;
   bool host_waits_for_computation = false;
@@ -37,7 +40,8 @@ struct MessageKey {
   friend bool operator==(const MessageKey&, const MessageKey&) = default;
   std::size_t hash() const;
 };
-MessageKey message_key(const Strategy& strategy, const Group& tensor, const StageDistances& distances);
+MessageKey message_key(const Strategy& strategy, const FrameworkBehaviour& behaviour, const Group& tensor,
+                       const StageDistances& distances);
 
 class StageMessages {
  public:

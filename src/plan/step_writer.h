@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 
 #include "cairn/plan/unit_traffic.h"
 #include "cairn/program/program.h"
@@ -13,10 +14,10 @@ class StepWriter {
  public:
   explicit StepWriter(const char* name) { block_.name = name; }
 
-  std::int32_t add(Step step, Work work, std::initializer_list<Dependency> dependencies) {
-    if (!std::holds_alternative<std::monostate>(work)) {
+  std::int32_t add(Step step, std::optional<Work> work, std::initializer_list<Dependency> dependencies) {
+    if (work) {
       step.work = static_cast<std::int32_t>(block_.works.size());
-      block_.works.push_back(std::move(work));
+      block_.works.push_back(*std::move(work));
     }
     step.first_dependency = static_cast<std::uint32_t>(block_.dependencies.size());
     step.dependencies = static_cast<std::uint16_t>(dependencies.size());

@@ -135,7 +135,8 @@ GradientSync UnitSettings::sync(bool last) const {
   return sync;
 }
 
-UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment, const PerGroup<Group>& copies,
+UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment,
+                           const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
                            const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update) {
   UnitSettings settings{.treatment = &treatment,
                         .copies = copies,
@@ -148,11 +149,11 @@ UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& t
                         .reshard_after_forward = strategy.reshard_after_forward,
                         .overlap_gradient_reduce = strategy.overlap_gradient_reduce,
                         .overlap_parameter_gather = strategy.overlap_parameter_gather,
-                        .reduce_whole_gradients = strategy.reduce_whole_gradients,
+                        .reduce_whole_gradients = behaviour.reduce_whole_gradients,
                         .bucket_bytes = strategy.bucket_bytes,
                         .reduces_every_micro_batch = strategy.reduce_every_micro_batch || strategy.micro_batches == 1,
                         .single_stage = strategy.pipeline == 1,
-                        .held_results = std::min(strategy.held_results, strategy.micro_batches),
+                        .held_results = std::min(behaviour.held_results, strategy.micro_batches),
                         .host_update = &host_update};
   if (!settings.apply()) return settings;
   check_units(strategy, sharding);

@@ -1,6 +1,7 @@
 // What a strategy asks of the units of a pass: who holds which share of parameters and gradients, and when they move.
 #pragma once
 
+#include "cairn/plan/framework_behaviour.h"
 #include "cairn/plan/layer.h"
 #include "cairn/plan/strategy.h"
 #include "interned.h"
@@ -35,7 +36,7 @@ static_assert(static_cast<Sharding>(Sharded::parameters) == Sharding::parameters
 bool several_under_way(const pipeline::Schedule& schedule);
 
 // The key of whatever moves parameters and gradients, and of what a stage holds for the whole step. Members named as in
-// Strategy mean the same.
+// Strategy and FrameworkBehaviour mean the same.
 struct UnitSettings {
   const ParameterTreatment* treatment = nullptr;
   PerGroup<Group> copies;    // ranks that hold copies of the parameters
@@ -80,7 +81,8 @@ struct UnitSettings {
 
 // Those of a strategy; `copies`: ranks that hold copies of each group's parameters; `host_update`: the operators of an
 // update by the host. Throws core::ConfigurationError for settings that do not go together.
-UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment, const PerGroup<Group>& copies,
+UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment,
+                           const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
                            const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update);
 
 }  // namespace cairn::plan

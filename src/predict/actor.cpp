@@ -5,7 +5,6 @@
 namespace cairn::predict {
 namespace {
 
-constexpr auto k_compute = static_cast<std::size_t>(program::Stream::compute);
 constexpr auto k_arrival = static_cast<std::size_t>(program::Stream::arrival);
 constexpr std::int64_t k_lap = 2;        // block instances that one stream runs ahead before the others have their turn
 constexpr std::size_t k_first_ring = 4;  // instances; a power of two, doubled as needed
@@ -19,7 +18,7 @@ Actor::Actor(std::int64_t id, std::int64_t rank, const StageScript& script, cons
       speed_(options, rank),
       steady_(speed_.steady()),
       ring_(k_first_ring),
-      arrivals_(script.passes(), Span{.start = 0, .end = k_unknown}) {}
+      times_(script.passes()) {}
 
 void Actor::run(Surroundings& surroundings) {
   for (bool moved = true; moved;) {
@@ -47,30 +46,7 @@ bool Actor::done() const {
   return stretch_ == script_->stretches.size() && std::all_of(script_->busy.begin(), script_->busy.end(), ended);
 }
 
-void Actor::arrived(std::int32_t pass, Span message) {
-  Span& kept = arrivals_[static_cast<std::size_t>(pass)];
-  if (kept.end == k_unknown) kept = message;
-}
-
 void Actor::joined(std::size_t stream, core::Picoseconds start) { cursors_[stream].start = start; }
-
-StageTimeline Actor::timeline(std::int32_t stage) const {
-  return {.stage = stage, .steps = spans_, .arrivals = messages(), .end = end_};
-}
-
-std::vector<PassTime> Actor::pass_times() const { return predict::pass_times(messages(), pass_ends_); }
-
-std::vector<Span> Actor::messages() const {
-  std::vector<Span> result = arrivals_;
-  for (Span& arrival : result)
-    if (arrival.end == k_unknown) arrival = Span{};
-  return result;
-}
-
-void Actor::keep(std::size_t stream, std::int32_t pass, const Span& span) {
-  if (recording_) spans_[stream].push_back(span);
-  if (stream == k_compute && !pass_ends_.empty()) pass_ends_[static_cast<std::size_t>(pass)] = span.end;
-}
 
 // Appends the record of the next block instance.
 void Actor::make_instance() {
@@ -154,7 +130,7 @@ bool Actor::pull(const Need& need, std::int64_t index, Surroundings& surrounding
   const auto stream = static_cast<std::size_t>(need.stream);
   if (stream == k_arrival) {
     Instance& here = instance(index);
-    here.known[k_arrival] = arrivals_[static_cast<std::size_t>(here.pass)].end;
+    here.known[k_arrival] = times_.arrival(here.pass).end;
     return here.known[k_arrival] != k_unknown;
   }
   // One launch is never awaited alone: the host issues the rest of the block, as far as it comes, in the same go.
@@ -184,9 +160,7 @@ bool Actor::execute(std::size_t stream, const BlockLayout& block, core::Picoseco
   const Span span{.start = start, .end = start + duration};
   known[static_cast<std::size_t>(task.slot)] = span.end;
   cursor.free = span.end;
-  end_ = std::max(end_, span.end);
-  if (duration > 0) ++events_;
-  if (watched_) keep(stream, pass, span);
+  times_.add(stream, pass, span);
   if (task.kind == TaskKind::sends) surroundings.sent(*this, pass, span);
   return true;
 }

@@ -12,16 +12,13 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
-#include "cairn/predict/timeline.h"
 #include "rank_speed.h"
+#include "rank_times.h"
 #include "stage_script.h"
 
 namespace cairn::predict {
-
-inline constexpr core::Picoseconds k_unknown = std::numeric_limits<core::Picoseconds>::max();
 
 class Actor;
 
@@ -42,28 +39,15 @@ class Actor {
   // Runs every stream as far as it comes.
   void run(Surroundings& surroundings);
   // News. The actor goes on with its next run().
-  void arrived(std::int32_t pass, Span message);
-  // All that a pass awaits, known beforehand.
-  void give(std::int32_t pass, Span message) { arrivals_[static_cast<std::size_t>(pass)] = message; }
+  void arrived(std::int32_t pass, const Span& message) { times_.arrive(pass, message); }
   void joined(std::size_t stream, core::Picoseconds start);
-  // Keeps the times of all tasks from now on, streams by streams.
-  void record() { recording_ = watched_ = true; }
-  // Keeps when computation is through each pass.
-  void note_passes() {
-    pass_ends_.resize(arrivals_.size());
-    watched_ = true;
-  }
 
   std::int64_t id() const { return id_; }
   std::int64_t rank() const { return rank_; }
   bool done() const;
-  core::Picoseconds end() const { return end_; }
-  // Tasks that took time and have ended.
-  std::int64_t events() const { return events_; }
   std::int64_t instances() const { return made_; }  // of blocks, begun so far
-  StageTimeline timeline(std::int32_t stage) const;
-  std::vector<PassTime> pass_times() const;
-  const std::vector<Span>& arrivals() const { return arrivals_; }
+  RankTimes& times() { return times_; }
+  const RankTimes& times() const { return times_; }
 
  private:
   // One execution of a block, and the instants known of it.
@@ -95,8 +79,6 @@ class Actor {
   bool advance(std::size_t stream, std::int64_t index, std::int32_t task, Surroundings& surroundings);
   bool run_to(std::size_t stream, std::int64_t index, std::int32_t task, Surroundings& surroundings);
   bool pull(const Need& need, std::int64_t index, Surroundings& surroundings);
-  std::vector<Span> messages() const;  // by pass; zero where none came
-  void keep(std::size_t stream, std::int32_t pass, const Span& span);
   bool execute(std::size_t stream, const BlockLayout& block, core::Picoseconds* known, std::int32_t pass,
                Surroundings& surroundings);
 
@@ -105,19 +87,13 @@ class Actor {
   const StageScript* script_;
   RankSpeed speed_;
   bool steady_;
-  bool recording_ = false;
-  bool watched_ = false;  // something is kept
   std::array<Cursor, program::k_streams> cursors_{};
   std::vector<Instance> ring_;  // instances made and not yet left by every stream
   std::int64_t made_ = 0;
   std::int64_t oldest_ = 0;
   std::size_t stretch_ = 0;  // of the next instance to make
   std::int64_t repeat_ = 0;
-  std::vector<Span> arrivals_;  // by pass; end k_unknown: not yet
-  core::Picoseconds end_ = 0;
-  std::int64_t events_ = 0;
-  std::array<std::vector<Span>, program::k_streams> spans_;
-  std::vector<core::Picoseconds> pass_ends_;
+  RankTimes times_;
 };
 
 }  // namespace cairn::predict

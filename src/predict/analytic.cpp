@@ -10,7 +10,7 @@
 #include "cairn/core/hash.h"
 #include "cairn/predict/max_plus.h"
 #include "cairn/predict/reach.h"
-#include "execute.h"
+#include "interpret.h"
 #include "pass_function.h"
 
 namespace cairn::predict {
@@ -120,7 +120,7 @@ class Analytic::Implementation {
             [&](std::size_t index, core::Picoseconds start, core::Picoseconds end) {
               const program::Step& step = block.steps[index];
               if (step.launches > 0) {
-                const core::Picoseconds issued = host + step.launches * prices_.host_per_kernel();
+                const core::Picoseconds issued = host + issue_time(step, prices, prices_.host_per_kernel());
                 result.steps[at(Stream::host)].push_back({host, issued});
                 host = issued;
               }

@@ -62,6 +62,8 @@ class BlockLayout {
   const program::Block& block() const { return *block_; }
 
  private:
+  class Machine;
+
   const program::Block* block_;
   std::vector<Task> tasks_;  // stream after stream
   std::array<std::int32_t, program::k_streams + 1> begin_{};

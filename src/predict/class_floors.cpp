@@ -26,13 +26,20 @@ class Sums {
       if (step.work < 0) continue;
       const program::Work& work = block.works[static_cast<std::size_t>(step.work)];
       const double time_s = core::to_seconds(prices[static_cast<std::size_t>(step.work)].duration);
-      if (const auto* shard = std::get_if<ir::Shard>(&work))
-        count(kernels_[static_cast<std::size_t>(cost::class_of(*shard->op, *shard->graph))], of(*shard), time_s, times);
-      else if (const auto* transfer = std::get_if<program::Transfer>(&work))
-        count(transfers_[static_cast<std::size_t>(program::reported_as(step.axis))], of(*transfer), time_s, times);
-      else if (const auto* copy = std::get_if<program::Copy>(&work))
-        count(copies_[copy->lane == program::Lane::from_storage || copy->lane == program::Lane::to_storage],
-              {.bytes = copy->bytes, .floor_bytes = copy->bytes, .floor_s = time_s}, time_s, times);
+      program::visit(
+          work,
+          [&](const ir::Shard& shard) {
+            const cost::OperatorClass label = cost::class_of(*shard.op, *shard.graph);
+            count(kernels_[static_cast<std::size_t>(label)], of(shard), time_s, times);
+          },
+          [&](const program::Transfer& transfer) {
+            count(transfers_[static_cast<std::size_t>(program::reported_as(step.axis))], of(transfer), time_s, times);
+          },
+          [&](const program::Copy& copy) {
+            count(copies_[program::stream_of(copy.lane) == program::Stream::storage],
+                  {.bytes = copy.bytes, .floor_bytes = copy.bytes, .floor_s = time_s}, time_s, times);
+          },
+          [](const program::OnProcessor&) {}, [](program::HostWork) {});
     }
   }
 

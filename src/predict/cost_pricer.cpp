@@ -145,7 +145,9 @@ std::set<std::string> CostPricer::assumptions() const {
 }
 
 Price CostPricer::transfer(const program::Transfer& transfer) {
-  return {.duration = core::to_picoseconds(transfer_time(transfer).total_s), .launch = 0};
+  const std::int64_t peers = transfer.per_peer ? transfer.group.size : 0;
+  return {.duration = core::to_picoseconds(transfer_time(transfer).total_s),
+          .issue = peers * host_.launches_per_peer * host_per_kernel()};
 }
 
 CostPricer::Sent CostPricer::sent(const program::Transfer& transfer) {

@@ -83,13 +83,15 @@ class Engine final : public Surroundings {
   const Actor& last() const {
     const Actor* last = &actors_.front();
     for (const Actor& actor : actors_)
-      if (actor.end() > last->end() || (actor.end() == last->end() && actor.rank() < last->rank())) last = &actor;
+      if (actor.times().end() > last->times().end() ||
+          (actor.times().end() == last->times().end() && actor.rank() < last->rank()))
+        last = &actor;
     return *last;
   }
 
   std::int64_t events() const {
     std::int64_t sum = 0;
-    for (const Actor& actor : actors_) sum += actor.events();
+    for (const Actor& actor : actors_) sum += actor.times().events();
     return sum;
   }
 
@@ -155,43 +157,43 @@ EventResult simulate_shared(const RankClasses& classes, const StageScripts& scri
   const std::int64_t stages = classes.actors() / classes.per_stage();
   const auto record_stages = [&](SharedStep& step) {
     if (options.all_timelines)
-      for (std::int32_t stage = 0; stage < stages; ++stage) step.record(classes.first(stage));
+      for (std::int32_t stage = 0; stage < stages; ++stage) step.times(classes.first(stage)).record();
   };
   SharedStep step(classes, scripts, options);
   record_stages(step);
   if (options.passes)
-    for (std::int32_t stage = 0; stage < stages; ++stage) step.note_passes(classes.first(stage));
+    for (std::int32_t stage = 0; stage < stages; ++stage) step.times(classes.first(stage)).note_passes();
   const bool at_once = step.tasks() <= k_recorded_at_once;
   if (at_once)
-    for (std::int64_t actor = 0; actor < classes.actors(); ++actor) step.record(actor);
+    for (std::int64_t actor = 0; actor < classes.actors(); ++actor) step.times(actor).record();
   step.run();
 
   const std::int64_t last = step.last();
   EventResult result;
-  result.makespan = {.time = step.end(last), .last_stage = classes.stage(last)};
+  result.makespan = {.time = step.times(last).end(), .last_stage = classes.stage(last)};
   result.events = step.events();
   result.actors = classes.actors();
   result.units = options.demands->units();
   result.uses = step.uses();
   if (options.all_timelines)
     for (std::int32_t stage = 0; stage < stages; ++stage)
-      result.timelines.push_back(step.timeline(classes.first(stage)));
+      result.timelines.push_back(step.times(classes.first(stage)).timeline(stage));
   std::int64_t limiting = last;
   if (options.passes) {
-    result.passes = passes_of_all(classes, [&](std::int64_t actor) { return step.pass_times(actor); });
+    result.passes = passes_of_all(classes, [&](std::int64_t actor) { return step.times(actor).pass_times(); });
     limiting = limiting_actor(classes, result, last);
   }
   const auto tell = [&](const SharedStep& run) {
-    result.last = run.timeline(last);
-    if (options.passes) result.limiting = run.timeline(limiting);
+    result.last = run.times(last).timeline(classes.stage(last));
+    if (options.passes) result.limiting = run.times(limiting).timeline(classes.stage(limiting));
   };
   if (at_once) {
     tell(step);
     return result;
   }
   SharedStep again(classes, scripts, options);
-  again.record(last);
-  again.record(limiting);
+  again.times(last).record();
+  again.times(limiting).record();
   again.run();
   tell(again);
   return result;
@@ -208,43 +210,43 @@ EventResult simulate(const program::Program& program, PriceTable& prices, const 
   const auto stages = static_cast<std::int32_t>(program.stages());
   Engine engine(classes, scripts, options);
   if (options.all_timelines)
-    for (std::int32_t stage = 0; stage < stages; ++stage) engine[classes.first(stage)].record();
+    for (std::int32_t stage = 0; stage < stages; ++stage) engine[classes.first(stage)].times().record();
   if (options.passes)
-    for (std::int32_t stage = 0; stage < stages; ++stage) engine[classes.first(stage)].note_passes();
+    for (std::int32_t stage = 0; stage < stages; ++stage) engine[classes.first(stage)].times().note_passes();
   engine.run();
 
   const std::int64_t last = engine.last().id();
   EventResult result;
-  result.makespan = {.time = engine[last].end(), .last_stage = classes.stage(last)};
+  result.makespan = {.time = engine[last].times().end(), .last_stage = classes.stage(last)};
   result.events = engine.events();
   result.actors = classes.actors();
   if (options.all_timelines)
     for (std::int32_t stage = 0; stage < stages; ++stage)
-      result.timelines.push_back(engine[classes.first(stage)].timeline(stage));
+      result.timelines.push_back(engine[classes.first(stage)].times().timeline(stage));
   std::int64_t limiting = last;
   if (options.passes) {
-    result.passes = passes_of_all(classes, [&](std::int64_t actor) { return engine[actor].pass_times(); });
+    result.passes = passes_of_all(classes, [&](std::int64_t actor) { return engine[actor].times().pass_times(); });
     limiting = limiting_actor(classes, result, last);
   }
   // Records of everybody would outweigh the simulation; instead those that are wanted run again, alone where they only
   // depend on the messages they received, with all others where they met some of them. All runs are identical.
   if (together) {
     Engine again(classes, scripts, options);
-    again[last].record();
-    again[limiting].record();
+    again[last].times().record();
+    again[limiting].times().record();
     again.run();
-    result.last = again[last].timeline(classes.stage(last));
-    if (options.passes) result.limiting = again[limiting].timeline(classes.stage(limiting));
+    result.last = again[last].times().timeline(classes.stage(last));
+    if (options.passes) result.limiting = again[limiting].times().timeline(classes.stage(limiting));
   } else {
     const auto again = [&](std::int64_t id) {
       const Actor& first = engine[id];
       Actor actor(id, first.rank(), scripts[classes.stage(id)], options);
-      actor.record();
-      for (std::size_t pass = 0; pass < first.arrivals().size(); ++pass)
-        actor.give(static_cast<std::int32_t>(pass), first.arrivals()[pass]);
+      actor.times().record();
+      for (std::int32_t pass = 0; pass < static_cast<std::int32_t>(first.times().passes()); ++pass)
+        actor.arrived(pass, first.times().arrival(pass));
       Nobody nobody;
       actor.run(nobody);
-      return actor.timeline(classes.stage(id));
+      return actor.times().timeline(classes.stage(id));
     };
     result.last = again(last);
     if (options.passes) result.limiting = limiting == last ? result.last : again(limiting);

@@ -126,7 +126,7 @@ void MachineDemands::shard(UnitDemands& demands, const ir::Shard& shard) {
 
 void MachineDemands::copy(UnitDemands& demands, const program::Copy& copy, double duration_s) const {
   const double rate = copy.bytes / duration_s;
-  const bool drives = copy.lane == program::Lane::from_storage || copy.lane == program::Lane::to_storage;
+  const bool drives = program::stream_of(copy.lane) == program::Stream::storage;
   if (drives) {
     if (drives_ != k_none) take(demands, drives_, 1.0 / static_cast<double>(units_[drives_].ranks));
   } else if (host_link_.out != k_none) {
@@ -145,14 +145,11 @@ void MachineDemands::processor(UnitDemands& demands, const program::OnProcessor&
 UnitDemands MachineDemands::of(const program::Work& work, core::Picoseconds duration) {
   UnitDemands demands;
   const double duration_s = core::to_seconds(duration);
-  if (const auto* moved = std::get_if<program::Transfer>(&work))
-    transfer(demands, *moved, duration_s);
-  else if (const auto* kernel = std::get_if<ir::Shard>(&work))
-    shard(demands, *kernel);
-  else if (const auto* copied = std::get_if<program::Copy>(&work))
-    copy(demands, *copied, duration_s);
-  else if (const auto* update = std::get_if<program::OnProcessor>(&work))
-    processor(demands, *update, duration_s);
+  program::visit(
+      work, [&](const program::Transfer& moved) { transfer(demands, moved, duration_s); },
+      [&](const ir::Shard& kernel) { shard(demands, kernel); },
+      [&](const program::Copy& copied) { copy(demands, copied, duration_s); },
+      [&](const program::OnProcessor& update) { processor(demands, update, duration_s); }, [](program::HostWork) {});
   return demands;
 }
 

@@ -50,19 +50,22 @@ StageTotals totals(const PredictionInput& input, std::int32_t stage) {
     for (const program::Step& step : block->steps) {
       if (step.work < 0) continue;
       const program::Work& work = block->works[static_cast<std::size_t>(step.work)];
-      if (const auto* shard = std::get_if<ir::Shard>(&work)) {
-        if (shard->op->kind == ir::Kind::contraction)
-          result.contraction_flops += count * mean_share(*shard->op) * ir::flops(*shard);
-      } else if (const auto* transfer = std::get_if<program::Transfer>(&work)) {
-        const CostPricer::Sent sent = input.pricer.sent(*transfer);
-        Volume& volume = result.volumes[static_cast<std::size_t>(program::reported_as(step.axis))];
-        volume.scale_up += count * sent.scale_up;
-        volume.scale_out += count * sent.scale_out;
-        volume.sent += count * (sent.scale_up + sent.scale_out);
-        result.sent += count * (sent.scale_up + sent.scale_out);
-      } else if (const auto* copy = std::get_if<program::Copy>(&work)) {
-        predict::count(result.copies, *copy, count);
-      }
+      program::visit(
+          work,
+          [&](const ir::Shard& shard) {
+            if (shard.op->kind == ir::Kind::contraction)
+              result.contraction_flops += count * mean_share(*shard.op) * ir::flops(shard);
+          },
+          [&](const program::Transfer& transfer) {
+            const CostPricer::Sent sent = input.pricer.sent(transfer);
+            Volume& volume = result.volumes[static_cast<std::size_t>(program::reported_as(step.axis))];
+            volume.scale_up += count * sent.scale_up;
+            volume.scale_out += count * sent.scale_out;
+            volume.sent += count * (sent.scale_up + sent.scale_out);
+            result.sent += count * (sent.scale_up + sent.scale_out);
+          },
+          [&](const program::Copy& copy) { predict::count(result.copies, copy, count); },
+          [](const program::OnProcessor&) {}, [](program::HostWork) {});
     }
   }
   for (Volume& volume : result.volumes) volume.received = volume.sent;
@@ -77,21 +80,17 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
       if (step.work < 0) continue;
       const program::Work& work = block->works[static_cast<std::size_t>(step.work)];
       if (std::holds_alternative<program::HostWork>(work)) continue;
-      const auto* shard = std::get_if<ir::Shard>(&work);
-      const auto* transfer = std::get_if<program::Transfer>(&work);
-      std::string name = work_name(work, step.axis);
+      std::string name = program::name(work, step.axis);
       if (step.term == program::Term::recompute) name += " (again)";
       std::string shown = work_detail(work);
       PriceLine& line = lines[{name, shown}];
       line.name = std::move(name);
       line.detail = std::move(shown);
       line.time_s = core::to_seconds(prices[static_cast<std::size_t>(step.work)].duration);
-      if (shard) {
-        line.floor_s = floors.of(*shard).seconds();
-      } else {
-        line.floor_s = transfer ? input.pricer.transfer_floor_s(*transfer)
-                                : line.time_s;  // copies and the host run at stated rates
-      }
+      line.floor_s = program::visit(
+          work, [&](const ir::Shard& shard) { return floors.of(shard).seconds(); },
+          [&](const program::Transfer& transfer) { return input.pricer.transfer_floor_s(transfer); },
+          [&](const auto&) { return line.time_s; });  // copies and the host run at stated rates
       line.total_s += static_cast<double>(count) * line.time_s;
     }
   }

@@ -16,7 +16,8 @@ core::Picoseconds portion(core::Picoseconds time, std::int64_t part, std::int64_
 Price share(const Price& whole, std::int32_t part, std::int32_t parts) {
   const core::Picoseconds begin = portion(whole.duration, part, parts);
   const core::Picoseconds duration = portion(whole.duration, part + 1, parts) - begin;
-  return {.duration = duration, .launch = part == 0 ? std::min(whole.launch, duration) : 0};
+  if (part > 0) return {.duration = duration};
+  return {.duration = duration, .launch = std::min(whole.launch, duration), .issue = whole.issue};
 }
 
 Price price_of(Pricer& pricer, const ir::Shard& shard) {
@@ -37,12 +38,12 @@ Price price_of(Pricer& pricer, const program::Transfer& transfer) {
 }
 
 Price price_of(Pricer& pricer, const program::Work& work) {
-  if (const auto* shard = std::get_if<ir::Shard>(&work)) return price_of(pricer, *shard);
-  if (const auto* transfer = std::get_if<program::Transfer>(&work)) return price_of(pricer, *transfer);
-  if (const auto* copy = std::get_if<program::Copy>(&work)) return pricer.copy(*copy);
-  if (const auto* processor = std::get_if<program::OnProcessor>(&work)) return pricer.processor(*processor);
-  if (const auto* host = std::get_if<program::HostWork>(&work)) return pricer.host(*host);
-  return {};
+  return program::visit(
+      work, [&](const ir::Shard& shard) { return price_of(pricer, shard); },
+      [&](const program::Transfer& transfer) { return price_of(pricer, transfer); },
+      [&](const program::Copy& copy) { return pricer.copy(copy); },
+      [&](const program::OnProcessor& processor) { return pricer.processor(processor); },
+      [&](program::HostWork host) { return pricer.host(host); });
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ struct Longest {
 double in_a_row(const program::Block& block, const BlockPrices& prices, core::Picoseconds host_per_kernel) {
   double sum = 0.0;
   for (const program::Step& step : block.steps)
-    sum += price_of(step, prices) + step.launches * static_cast<double>(host_per_kernel);
+    sum += price_of(step, prices) + static_cast<double>(issue_time(step, prices, host_per_kernel));
   return sum;
 }
 

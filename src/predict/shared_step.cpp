@@ -8,7 +8,6 @@
 namespace cairn::predict {
 namespace {
 
-constexpr auto k_compute = static_cast<std::size_t>(program::Stream::compute);
 constexpr auto k_arrival = static_cast<std::size_t>(program::Stream::arrival);
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
@@ -16,12 +15,7 @@ std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 }  // namespace
 
 SharedStep::Runner::Runner(const Order& its, const EventOptions& options, std::int64_t its_rank)
-    : order(&its),
-      speed(options, its_rank),
-      steady(speed.steady()),
-      rank(its_rank),
-      arrivals(its.script->passes()),
-      arrived(its.script->passes(), 0) {}
+    : order(&its), speed(options, its_rank), steady(speed.steady()), rank(its_rank), times(its.script->passes()) {}
 
 SharedStep::SharedStep(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options)
     : classes_(classes),
@@ -157,7 +151,7 @@ bool SharedStep::may_start(Runner& runner, std::size_t stream) const {
   for (const Need& need : block.needs(block.task(stream, lane.task))) {
     const auto other = static_cast<std::size_t>(need.stream);
     if (other == k_arrival) {
-      if (runner.arrived[at(stretch.pass)]) continue;
+      if (runner.times.arrival(stretch.pass).end != k_unknown) continue;
       lane.awaited = 0;
     } else {
       lane.awaited = runner.order->base[lane.stretch][other] + lane.repeat * block.count(other) + need.task + 1;
@@ -270,10 +264,7 @@ void SharedStep::finish(std::int64_t actor, std::size_t stream) {
   const StageScript::Stretch& stretch = runner.order->script->stretches[lane.stretch];
   const Task& task = stretch.block->task(stream, lane.task);
   const Span span{.start = lane.start, .end = queue_.now()};
-  runner.end = std::max(runner.end, span.end);
-  if (span.end > span.start) ++runner.events;
-  if (runner.recording) runner.spans[stream].push_back(span);
-  if (stream == k_compute && !runner.pass_ends.empty()) runner.pass_ends[at(stretch.pass)] = span.end;
+  runner.times.add(stream, stretch.pass, span);
   lane.running = false;
   ++lane.task;
   ++lane.ended;
@@ -285,10 +276,7 @@ void SharedStep::finish(std::int64_t actor, std::size_t stream) {
 
 void SharedStep::arrive(std::int64_t sender, const PassId& consumer, Span message) {
   const std::int64_t id = classes_.across(sender, consumer.stage);
-  Runner& receiver = runners_[at(id)];
-  if (receiver.arrived[at(consumer.position)]) return;
-  receiver.arrived[at(consumer.position)] = 1;
-  receiver.arrivals[at(consumer.position)] = message;
+  runners_[at(id)].times.arrive(consumer.position, message);
   free_waiting(id, k_arrival);
 }
 
@@ -308,7 +296,8 @@ std::int64_t SharedStep::last() const {
   for (std::size_t id = 1; id < runners_.size(); ++id) {
     const Runner& best = runners_[last];
     const Runner& runner = runners_[id];
-    if (runner.end > best.end || (runner.end == best.end && runner.rank < best.rank)) last = id;
+    if (runner.times.end() > best.times.end() || (runner.times.end() == best.times.end() && runner.rank < best.rank))
+      last = id;
   }
   return static_cast<std::int64_t>(last);
 }
@@ -321,23 +310,13 @@ std::int64_t SharedStep::tasks() const {
 
 std::int64_t SharedStep::events() const {
   std::int64_t sum = 0;
-  for (const Runner& runner : runners_) sum += runner.events;
+  for (const Runner& runner : runners_) sum += runner.times.events();
   return sum;
-}
-
-StageTimeline SharedStep::timeline(std::int64_t actor) const {
-  const Runner& runner = runners_[at(actor)];
-  return {.stage = classes_.stage(actor), .steps = runner.spans, .arrivals = runner.arrivals, .end = runner.end};
-}
-
-std::vector<PassTime> SharedStep::pass_times(std::int64_t actor) const {
-  const Runner& runner = runners_[at(actor)];
-  return predict::pass_times(runner.arrivals, runner.pass_ends);
 }
 
 std::vector<UnitUse> SharedStep::uses() const {
   std::vector<UnitUse> result;
-  const core::Picoseconds step = end(last());
+  const core::Picoseconds step = times(last()).end();
   for (std::size_t stage = 0; stage < orders_.size(); ++stage) {
     const std::int64_t first = classes_.first(static_cast<std::int32_t>(stage));
     for (std::uint16_t unit = 0; unit < units_.size(); ++unit) {

@@ -24,6 +24,7 @@
 #include "cairn/sim/shared_work.h"
 #include "rank_classes.h"
 #include "rank_speed.h"
+#include "rank_times.h"
 #include "stage_script.h"
 #include "unit_instances.h"
 #include "unit_usage.h"
@@ -34,21 +35,13 @@ class SharedStep {
  public:
   SharedStep(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options);
 
-  // Keeps the times of all tasks of an actor.
-  void record(std::int64_t actor) { runners_[static_cast<std::size_t>(actor)].recording = true; }
-  // Keeps when its computation is through each pass.
-  void note_passes(std::int64_t actor) {
-    Runner& runner = runners_[static_cast<std::size_t>(actor)];
-    runner.pass_ends.resize(runner.arrivals.size());
-  }
   void run();
 
   std::int64_t last() const;  // the actor that ends last; the lowest rank on ties
-  core::Picoseconds end(std::int64_t actor) const { return runners_[static_cast<std::size_t>(actor)].end; }
-  std::int64_t tasks() const;   // of all actors
-  std::int64_t events() const;  // of them, those that took time and have ended
-  StageTimeline timeline(std::int64_t actor) const;
-  std::vector<PassTime> pass_times(std::int64_t actor) const;
+  RankTimes& times(std::int64_t actor) { return runners_[static_cast<std::size_t>(actor)].times; }
+  const RankTimes& times(std::int64_t actor) const { return runners_[static_cast<std::size_t>(actor)].times; }
+  std::int64_t tasks() const;         // of all actors
+  std::int64_t events() const;        // of them, those that took time and have ended
   std::vector<UnitUse> uses() const;  // by stage and unit, those that were used
 
  private:
@@ -74,16 +67,10 @@ class SharedStep {
     const Order* order;
     RankSpeed speed;
     bool steady;
-    bool recording = false;
     std::int64_t rank;
     std::array<Lane, program::k_streams> lanes{};
     std::array<std::uint32_t, program::k_streams> waiting{};  // by stream: lanes that wait for it
-    std::vector<Span> arrivals;
-    std::vector<char> arrived;  // by pass
-    core::Picoseconds end = 0;
-    std::int64_t events = 0;
-    std::array<std::vector<Span>, program::k_streams> spans;
-    std::vector<core::Picoseconds> pass_ends;
+    RankTimes times;
   };
   struct Meeting {
     std::int64_t present = 0;

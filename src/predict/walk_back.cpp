@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "interpret.h"
+
 namespace cairn::predict {
 namespace {
 
@@ -54,48 +56,60 @@ class WalkBack {
 
  private:
   void walk_block(const program::Block& block, std::int32_t pass) {
-    const BlockPrices& prices = prices_.of(block);
-    const auto entry = latest_;
-    const auto first = static_cast<std::int32_t>(nodes_.size());
-    for (const program::Step& step : block.steps) {
-      // Filled in place: there are as many nodes as steps, and copying them would take longer than all the rest.
-      const auto id = static_cast<std::int32_t>(nodes_.size());
-      Node& node = nodes_.emplace_back();
-      node.step = &step;
-      node.before = latest_[at(step.stream)];
-      node.pass = pass;
-      if (node.before >= 0) node.ready = nodes_[at(node.before)].span.end;
-      if (step.stream == Stream::host) node.ready = host_free_;  // it issued kernels in between
-      const auto consider = [&](core::Picoseconds time, Cause cause, std::int32_t before) {
-        if (time <= node.ready) return;
-        node.ready = time;
-        node.cause = cause;
-        node.before = before;
-      };
-      for (std::size_t d = step.first_dependency; d < step.first_dependency + step.dependencies; ++d) {
-        const program::Dependency dependency = block.dependencies[d];
-        if (dependency >= 0) {
-          consider(nodes_[at(first + dependency)].span.end, Cause::step, first + dependency);
-        } else if (~dependency == static_cast<program::Dependency>(Stream::arrival)) {
-          const PassId& source = sources_[at(pass)];
-          if (source.stage == timeline_.stage)
-            consider(timeline_.arrivals[at(pass)].end, Cause::step, last_of_pass_[at(source.position)]);
-          else
-            consider(timeline_.arrivals[at(pass)].end, Cause::arrival, -1);
-        } else if (entry[at(~dependency)] >= 0) {
-          consider(nodes_[at(entry[at(~dependency)])].span.end, Cause::step, entry[at(~dependency)]);
-        }
-      }
-      if (step.launches > 0) {
-        const Span& issued = timeline_.steps[at(Stream::host)][next_[at(Stream::host)]++];
-        host_free_ = issued.end;
-        consider(issued.end, Cause::host, latest_[at(Stream::host)]);
-      }
-      node.span = timeline_.steps[at(step.stream)][next_[at(step.stream)]++];
-      if (step.stream == Stream::host) host_free_ = node.span.end;
-      latest_[at(step.stream)] = id;
-      if (step.stream == Stream::compute) account(id, step.work < 0 ? Price{} : prices[at(step.work)]);
-    }
+    block_ = {.prices = &prices_.of(block),
+              .entry = latest_,
+              .first = static_cast<std::int32_t>(nodes_.size()),
+              .pass = pass};
+    interpret(block, *this);
+  }
+
+  friend void interpret<WalkBack>(const program::Block& block, WalkBack& machine);
+  // Nodes are filled in place: there are as many as steps, and copying them would take longer than all the rest.
+  void follow(std::size_t, const program::Step& step) {
+    Node& node = nodes_.emplace_back();
+    node.step = &step;
+    node.before = latest_[at(step.stream)];
+    node.pass = block_.pass;
+    if (node.before >= 0) node.ready = nodes_[at(node.before)].span.end;
+    if (step.stream == Stream::host) node.ready = host_free_;  // it issued kernels in between
+  }
+  void after_step(std::size_t other) {
+    const std::int32_t before = block_.first + static_cast<std::int32_t>(other);
+    consider(nodes_[at(before)].span.end, Cause::step, before);
+  }
+  void after_entry(std::size_t stream) {
+    if (stream == at(Stream::arrival)) return after_arrival();
+    if (const std::int32_t before = block_.entry[stream]; before >= 0)
+      consider(nodes_[at(before)].span.end, Cause::step, before);
+  }
+  void after_arrival() {
+    const core::Picoseconds arrived = timeline_.arrivals[at(block_.pass)].end;
+    const PassId& source = sources_[at(block_.pass)];
+    if (source.stage == timeline_.stage)
+      consider(arrived, Cause::step, last_of_pass_[at(source.position)]);
+    else
+      consider(arrived, Cause::arrival, -1);
+  }
+  void after_launch(const program::Step&) {
+    const Span& issued = timeline_.steps[at(Stream::host)][next_[at(Stream::host)]++];
+    host_free_ = issued.end;
+    consider(issued.end, Cause::host, latest_[at(Stream::host)]);
+  }
+  void run(std::size_t, const program::Step& step) {
+    const auto id = static_cast<std::int32_t>(nodes_.size()) - 1;
+    Node& node = nodes_.back();
+    node.span = timeline_.steps[at(step.stream)][next_[at(step.stream)]++];
+    if (step.stream == Stream::host) host_free_ = node.span.end;
+    latest_[at(step.stream)] = id;
+    if (step.stream == Stream::compute) account(id, step.work < 0 ? Price{} : (*block_.prices)[at(step.work)]);
+  }
+  // Something that the step under way waited for until `time`.
+  void consider(core::Picoseconds time, Cause cause, std::int32_t before) {
+    Node& node = nodes_.back();
+    if (time <= node.ready) return;
+    node.ready = time;
+    node.cause = cause;
+    node.before = before;
   }
 
   void account(std::int32_t id, const Price& price) {
@@ -179,6 +193,15 @@ class WalkBack {
     return best;
   }
 
+  using Latest = std::array<std::int32_t, program::k_streams>;  // nodes, by stream; -1: none
+  // The block under way.
+  struct Walked {
+    const BlockPrices* prices = nullptr;
+    Latest entry{};
+    std::int32_t first = 0;  // node
+    std::int32_t pass = 0;
+  };
+
   PriceTable& prices_;
   const StageTimeline& timeline_;
   std::vector<const program::Pass*> passes_;
@@ -186,7 +209,8 @@ class WalkBack {
   std::vector<std::int32_t> last_of_pass_;  // nodes
   std::vector<Node> nodes_;
   std::vector<Spell> spells_;
-  std::array<std::int32_t, program::k_streams> latest_{};
+  Walked block_;
+  Latest latest_{};
   std::array<std::size_t, program::k_streams> next_{};
   core::Picoseconds free_ = 0;
   core::Picoseconds host_free_ = 0;

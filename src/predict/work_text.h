@@ -8,8 +8,6 @@
 
 namespace cairn::predict {
 
-// "qkv", "tp all-gather", "copy to-device"; a transfer is named by the axis it is labelled with.
-std::string work_name(const program::Work& work, program::Axis axis);
 // "8192 x 1024 x 4096", "4.2 MB over 8 ranks".
 std::string work_detail(const program::Work& work);
 

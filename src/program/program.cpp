@@ -1,5 +1,7 @@
 #include "cairn/program/program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cairn/core/assert.h"
@@ -43,6 +45,15 @@ MemoryProfile profile_of(const std::vector<MemoryEvent>& events) {
     profile.peak = std::max(profile.peak, profile.delta);
   }
   return profile;
+}
+
+std::string name(const Work& work, Axis axis) {
+  return visit(
+      work, [](const ir::Shard& shard) { return shard.op->name; },
+      [&](const Transfer& transfer) { return fmt::format("{} {}", label(axis), name(transfer.collective)); },
+      [](const Copy& copy) { return fmt::format("copy {}", name(copy.lane)); },
+      [](const OnProcessor&) { return std::string("update by the host"); },
+      [](HostWork host) { return std::string(host == HostWork::per_step ? "per step" : "per micro-batch"); });
 }
 
 }  // namespace cairn::program

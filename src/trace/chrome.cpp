@@ -52,39 +52,49 @@ struct Label {
   std::string arguments;  // JSON members, after which those of the pass follow
 };
 
+std::string_view category_of(program::Term term) {
+  switch (term) {
+    case program::Term::recompute:
+      return "recompute";
+    case program::Term::optimizer:
+      return "optimizer";
+    case program::Term::compute:
+      break;
+  }
+  return "compute";
+}
+
 Label label_of(const program::Block& block, const program::Step& step) {
   Label label;
+  label.category = "wait";
   Json arguments{{"block", block.name}};
   std::string name = "wait";
-  label.category = "wait";
   if (step.work >= 0) {
     const program::Work& work = block.works[at(step.work)];
-    if (const auto* shard = std::get_if<ir::Shard>(&work)) {
-      name = shard->op->name;
-      label.category = step.term == program::Term::recompute   ? "recompute"
-                       : step.term == program::Term::optimizer ? "optimizer"
-                                                               : "compute";
-      if (step.term == program::Term::recompute) name += " (again)";
-      arguments["bytes"] = ir::bytes(*shard);
-      arguments["flops"] = ir::flops(*shard);
-    } else if (const auto* transfer = std::get_if<program::Transfer>(&work)) {
-      name = fmt::format("{} {}", program::label(step.axis), program::name(transfer->collective));
-      label.category = program::label(step.axis);
-      arguments["bytes"] = transfer->bytes;
-      arguments["ranks"] = transfer->group.size;
-      arguments["stride"] = transfer->group.stride;
-    } else if (const auto* copy = std::get_if<program::Copy>(&work)) {
-      name = fmt::format("copy {}", program::name(copy->lane));
-      label.category = "offload";
-      arguments["bytes"] = copy->bytes;
-    } else if (const auto* processor = std::get_if<program::OnProcessor>(&work)) {
-      name = "update by the host";
-      label.category = "offload";
-      arguments["parameters"] = processor->elements;
-    } else if (const auto* host = std::get_if<program::HostWork>(&work)) {
-      name = *host == program::HostWork::per_step ? "per step" : "per micro-batch";
-      label.category = "host";
-    }
+    name = program::name(work, step.axis);
+    label.category = program::visit(
+        work,
+        [&](const ir::Shard& shard) {
+          if (step.term == program::Term::recompute) name += " (again)";
+          arguments["bytes"] = ir::bytes(shard);
+          arguments["flops"] = ir::flops(shard);
+          return category_of(step.term);
+        },
+        [&](const program::Transfer& transfer) {
+          arguments["bytes"] = transfer.bytes;
+          arguments["ranks"] = transfer.group.size;
+          arguments["stride"] = transfer.group.stride;
+          return program::label(step.axis);
+        },
+        [&](const program::Copy& copy) {
+          arguments["bytes"] = copy.bytes;
+          return std::string_view("offload");
+        },
+        [&](const program::OnProcessor& processor) {
+          arguments["parameters"] = processor.elements;
+          return std::string_view("offload");
+        },
+        [](program::HostWork) { return std::string_view("host"); });
   }
   label.name = core::json_text(Json(name));
   label.arguments = core::json_text(arguments);

@@ -60,6 +60,7 @@ class Under {
   const experiment::Job& job() const { return *job_; }
 
   const program::Program& program() const { return job_->program(); }
+  predict::PriceTable& prices() const { return job_->prices(); }
   const program::Block& block(const std::string& name) const {
     for (const program::Stage& stage : job_->program().kinds)
       for (const program::Pass* pass : stage.passes)
@@ -261,18 +262,25 @@ TEST_CASE("stages: the framework cuts the pipeline where the experiment does not
 TEST_CASE("launches per peer: hosts of a pipeline across nodes are slower with every rank") {
   const std::string fitted =
       "fitted: {value: {host_per_kernel: 1 us, host_per_micro_batch: 0 s, host_per_step: 0 s, launches_per_peer: 3}}\n";
+  constexpr core::Picoseconds k_microsecond = 1'000'000;
   const auto launches = [](const std::vector<std::string>& overrides, const std::string& keys) {
-    std::vector<int> seen;  // of tensor-parallel transfers
+    std::vector<core::Picoseconds> seen;  // of tensor-parallel transfers
     const Under under({.keys = keys, .overrides = overrides});
-    for (const char* name : {"block forward", "block backward"})
-      for (const program::Step& step : under.block(name).steps) {
+    predict::PriceTable& prices = under.prices();
+    for (const char* name : {"block forward", "block backward"}) {
+      const program::Block& block = under.block(name);
+      for (const program::Step& step : block.steps) {
+        CHECK(step.launches <= 1);
+        const core::Picoseconds issue =
+            predict::issue_time(step, prices.of(block), prices.host_per_kernel()) / k_microsecond;
         if (step.kind == program::StepKind::transfer && step.axis == program::Axis::tensor)
-          seen.push_back(step.launches);
+          seen.push_back(issue);
         else
-          CHECK(step.launches <= 1);
+          CHECK(issue == step.launches);
       }
+    }
     REQUIRE(seen.size() == 4);  // sums after attention and MLP, and their counterparts
-    for (const int each : seen) CHECK(each == seen.front());
+    for (const core::Picoseconds each : seen) CHECK(each == seen.front());
     return seen.front();
   };
   const std::vector<std::string> nodes{"cluster.nodes=2", "strategy.tp=2", "strategy.pp=2", "strategy.dp=4"};

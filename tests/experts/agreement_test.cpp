@@ -20,7 +20,7 @@ struct Case {
       : random(seed),
         config(random_mixture(random, build)),
         model(models::build_transformer(config, build)),
-        lowering(model, k_mixture_sequence, random_treatment(random), coin(random) ? 4 : 0),
+        lowering(random_lowering(random, model, coin(random) ? 4 : 0, k_mixture_sequence)),
         strategy(two_copies ? in_two_copies(random_plan()) : random_plan()),
         program(lowering.lower(strategy)),
         pricer(seed, coin(random) ? 1000 : 5, random.below(4), coin(random) ? 0 : between(random, 1, 200)),
@@ -130,7 +130,8 @@ TEST_CASE("Gradients of experts are sent once, whatever the buckets") {
     INFO("seed " << seed);
     double elements = 0.0;
     double sent = 0.0;
-    const bool by_shard = c.strategy.sharded == plan::Sharded::optimizer && !c.strategy.reduce_whole_gradients;
+    const bool by_shard =
+        c.strategy.sharded == plan::Sharded::optimizer && !c.lowering.behaviour().reduce_whole_gradients;
     const program::Collective collective =
         by_shard ? program::Collective::reduce_scatter : program::Collective::all_reduce;
     for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(c.program.stages()); ++stage) {

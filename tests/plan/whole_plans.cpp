@@ -98,11 +98,11 @@ TEST_CASE("What a framework holds without use: results of earlier micro-batches,
   s.micro_batch = 3;
   s.micro_batches = 5;
   REQUIRE(resident(lowering.lower(s).stage(1), Category::activations) == 0);
-  s.held_results = 2;
-  REQUIRE(resident(lowering.lower(s).stage(0), Category::activations) == 0);
-  REQUIRE(resident(lowering.lower(s).stage(1), Category::activations) == 2 * 3072);
+  plan::Lowering holding(model, 8, {}, 0, {.held_results = 2});
+  REQUIRE(resident(holding.lower(s).stage(0), Category::activations) == 0);
+  REQUIRE(resident(holding.lower(s).stage(1), Category::activations) == 2 * 3072);
   s.micro_batches = 1;
-  REQUIRE(resident(lowering.lower(s).stage(1), Category::activations) == 3072);
+  REQUIRE(resident(holding.lower(s).stage(1), Category::activations) == 3072);
   s.tensor = 2;
   s.vocab_parallel = true;
   REQUIRE(resident(lowering.lower(s).stage(1), Category::activations) == 3072 / 2);
@@ -286,8 +286,10 @@ TEST_CASE("Messages between stages") {
   s.tensor = 4;
   s.micro_batch = 2;
   s.stage_layers = {2, 2};
+  plan::Lowering scattering(model, 8, {}, 0, {.scatter_sends = true});
+  bool scatters = false;
   const auto sent = [&](Axis axis, std::int32_t stage, int backward) {
-    const program::Program& program = lowering.lower(s);
+    const program::Program& program = (scatters ? scattering : lowering).lower(s);
     return of_pass(backward ? testing::backward_pass(program, stage) : testing::forward_pass(program, stage), axis);
   };
   REQUIRE(sent(Axis::pipeline, 0, 0) == Sent{{Collective::send, 512}});
@@ -296,14 +298,14 @@ TEST_CASE("Messages between stages") {
   REQUIRE(sent(Axis::pipeline, 0, 1).empty());
   // In slices, gathered on arrival: one more transfer over the tensor axis per message.
   const std::size_t before = sent(Axis::tensor, 1, 0).size();
-  s.scatter_sends = true;
+  scatters = true;
   REQUIRE(sent(Axis::pipeline, 0, 0) == Sent{{Collective::send, 128}});
   REQUIRE(sent(Axis::tensor, 1, 0).size() == before + 1);
   REQUIRE(sent(Axis::tensor, 1, 0).front() == std::pair{Collective::all_gather, 512.0});
   // Already a shard with sequence parallelism: nothing to slice.
   s.sequence_parallel = true;
   REQUIRE(sent(Axis::pipeline, 0, 0) == Sent{{Collective::send, 128}});
-  s.scatter_sends = false;
+  scatters = false;
   REQUIRE(sent(Axis::pipeline, 0, 0) == Sent{{Collective::send, 128}});
 }
 

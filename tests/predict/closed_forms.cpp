@@ -268,13 +268,12 @@ TEST_CASE("A processor that waits for a message does not turn the wait into its 
   // processor waits until 870, issues 870-875; B 875-1275. Then it reads the norm and issues the three free kernels of
   // the update, 1275-1290.
   const ir::Model model = two_products({.layers = 2});
-  plan::Strategy s = pipeline_of(2, 1, "1f1b");
-  s.host_waits_for_arrival = true;
-  Timed timed(model, s,
+  Timed timed(model, pipeline_of(2, 1, "1f1b"),
               {.kernels = kernels_of_100(),
                .transfers = {{program::Axis::pipeline, 10}},
                .per_kernel = 5,
-               .per_micro_batch = 20});
+               .per_micro_batch = 20},
+              {.host_waits = plan::HostWaits::always});
   REQUIRE(timed.analytic().time == 1290);
   const predict::EventResult event = timed.event();
   REQUIRE(event.makespan.time == 1290);

@@ -34,8 +34,12 @@ inline std::map<std::string, Picoseconds> kernels_of_100(Picoseconds update = 0)
 
 class Timed {
  public:
-  Timed(const ir::Model& model, const plan::Strategy& strategy, const Prices& prices)
-      : lowering_(model, 8, {}), program_(lowering_.lower(strategy)), pricer_(stated(prices)), table_(pricer_) {}
+  Timed(const ir::Model& model, const plan::Strategy& strategy, const Prices& prices,
+        const plan::FrameworkBehaviour& behaviour = {})
+      : lowering_(model, 8, {}, 0, behaviour),
+        program_(lowering_.lower(strategy)),
+        pricer_(stated(prices)),
+        table_(pricer_) {}
 
   const program::Program& program() const { return program_; }
   predict::PriceTable& table() { return table_; }

@@ -106,7 +106,7 @@ TEST_CASE("Causes add up under every kind of schedule") {
       if (!strategy) continue;
       INFO("seed " << seed << ", " << model.name << ", " << kind.kind << ", p " << strategy->pipeline << ", v "
                    << strategy->chunks << ", m " << strategy->micro_batches);
-      plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
+      plan::Lowering lowering = random_lowering(random, model);
       if (test::contains(test::complaints([&] { (void)lowering.lower(*strategy); }), "is shared by two stages"))
         continue;  // updates within a step and parameters on two stages do not go together
       const program::Program& program = lowering.lower(*strategy);

@@ -167,7 +167,7 @@ TEST_CASE("A job that fills one domain sends nothing out of it, under every sche
       std::optional<plan::Strategy> strategy = random_strategy(random, model, kind);
       if (!strategy) continue;
       const std::int64_t ranks = strategy->tensor * strategy->pipeline * strategy->data;
-      plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random), ranks);
+      plan::Lowering lowering = random_lowering(random, model, ranks);
       const program::Program* program = nullptr;
       try {
         program = &lowering.lower(*strategy);

@@ -151,7 +151,7 @@ TEST_CASE("Every kind of schedule: the evaluators agree on random plans, and mem
       if (!strategy) continue;
       INFO("seed " << seed << ", " << model.name << ", " << kind.kind << ", p " << strategy->pipeline << ", v "
                    << strategy->chunks << ", m " << strategy->micro_batches);
-      plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
+      plan::Lowering lowering = random_lowering(random, model);
       // Updates within a step and parameters on two stages do not go together.
       if (test::contains(test::complaints([&] { (void)lowering.lower(*strategy); }), "is shared by two stages"))
         continue;

@@ -45,8 +45,9 @@ TEST_CASE("One lowering, price table and evaluator for many strategies answer as
     core::Random random(seed);
     const ir::Model model = random_model(random);
     const plan::ParameterTreatment treatment = random_treatment(random);
+    const plan::FrameworkBehaviour behaviour = random_behaviour(random);
     HashedPricer pricer(seed, 1000, between(random, 0, 20));
-    plan::Lowering shared(model, k_random_plan_sequence, treatment);
+    plan::Lowering shared(model, k_random_plan_sequence, treatment, 0, behaviour);
     predict::PriceTable shared_prices(pricer);
     predict::Analytic shared_analytic(shared_prices);
     for (std::size_t trial = 0; trial < 60 / test::k_share; ++trial) {
@@ -55,7 +56,7 @@ TEST_CASE("One lowering, price table and evaluator for many strategies answer as
       const predict::Makespan got = shared_analytic.makespan(program);
       const double memory = predict::peak_memory(program);
 
-      plan::Lowering lowering(model, k_random_plan_sequence, treatment);
+      plan::Lowering lowering(model, k_random_plan_sequence, treatment, 0, behaviour);
       predict::PriceTable prices(pricer);
       predict::Analytic analytic(prices);
       const program::Program& fresh = lowering.lower(strategy);
@@ -76,7 +77,7 @@ TEST_CASE("All prices times k: the step times k") {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     core::Random random(seed);
     const ir::Model model = random_model(random);
-    plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
+    plan::Lowering lowering = random_lowering(random, model);
     plan::Strategy strategy = random_strategy(random, model);
     // Shares of one price are rounded, so that they add up to it.
     if (strategy.tensor_pieces.kind == plan::TensorPieces::Kind::triggered) strategy.tensor_pieces = {};
@@ -91,7 +92,7 @@ TEST_CASE("A dearer kernel or message never lets the step end earlier") {
   for (std::uint64_t seed = 1; seed <= 200 / test::k_share; ++seed) {
     core::Random random(seed);
     const ir::Model model = random_model(random);
-    plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
+    plan::Lowering lowering = random_lowering(random, model);
     const program::Program& program = lowering.lower(random_strategy(random, model));
     HashedPricer base(seed, 1000, between(random, 0, 20));
     const core::Picoseconds before = time_of(program, base);
@@ -106,7 +107,7 @@ TEST_CASE(
   for (std::uint64_t seed = 1; seed <= 200 / test::k_share; ++seed) {
     core::Random random(seed);
     const ir::Model model = random_model(random);
-    plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
+    plan::Lowering lowering = random_lowering(random, model);
     const program::Program& program = lowering.lower(random_strategy(random, model));
     HashedPricer pricer(seed, 1000, between(random, 0, 20));
     predict::PriceTable prices(pricer);
@@ -128,7 +129,7 @@ TEST_CASE("Jitter on every rank: repeatable, in order, with parts that add up") 
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     core::Random random(seed);
     const ir::Model model = random_model(random);
-    plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
+    plan::Lowering lowering = random_lowering(random, model);
     const program::Program& program = lowering.lower(random_strategy(random, model));
     HashedPricer pricer(seed, 100'000, between(random, 0, 200));
     predict::PriceTable prices(pricer);
@@ -154,7 +155,7 @@ TEST_CASE("A slower rank never shortens the step, and one that is slow for ever 
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     core::Random random(seed);
     const ir::Model model = random_model(random);
-    plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
+    plan::Lowering lowering = random_lowering(random, model);
     const program::Program& program = lowering.lower(random_strategy(random, model));
     HashedPricer pricer(seed, 1000, 0);
     predict::PriceTable prices(pricer);

@@ -65,7 +65,7 @@ TEST_CASE("Every kind of schedule where units suffice: every instant is that of 
       core::Random random(seed);
       const ir::Model model = random_model(random);
       const std::optional<plan::Strategy> strategy = random_strategy(random, model, kind);
-      plan::Lowering lowering(model, k_random_plan_sequence, random_treatment(random));
+      plan::Lowering lowering = random_lowering(random, model);
       if (!strategy || !test::complaints([&] { (void)lowering.lower(*strategy); }).empty()) continue;
       INFO(kind.kind << " seed " << seed);
       const program::Program& program = lowering.lower(*strategy);

@@ -42,19 +42,6 @@ plan::Strategy plain(std::int64_t tensor = 1) {
 
 }  // namespace
 
-TEST_CASE("Recorded reductions are not activations on the host") {
-  const ir::Model model = small_transformer();
-  plan::Strategy recorded = plain(2);
-  recorded.records_reductions = true;
-  plan::Strategy offloaded = plain(2);
-  offloaded.offload.activations = plan::Home::host;
-  require_apart(model, k_sequence, recorded, offloaded);
-  // Nor are they what takes them from the host to the drives.
-  recorded.offload.activations = plan::Home::host;
-  offloaded.offload.activations = plan::Home::storage;
-  require_apart(model, k_sequence, recorded, offloaded);
-}
-
 TEST_CASE("A schedule of whole backward passes finds them behind one that splits them all") {
   const ir::Model model = small_transformer();
   plan::Strategy whole = plain();
@@ -80,20 +67,6 @@ TEST_CASE("Units that stay on the device are told apart whatever their number, a
   require_apart(model, k_sequence, none, some);
   some.offload.resident_units = std::int64_t{1} << 32;
   require_apart(model, k_sequence, none, some);
-}
-
-TEST_CASE("Kernels per peer are told apart from none and from pieces, whatever their number") {
-  const ir::Model model = small_transformer();
-  const plan::Strategy none = plain(2);
-  plan::Strategy many = none;
-  many.launches_per_peer = std::int64_t{1} << 32;
-  require_apart(model, k_sequence, none, many);
-  plan::Strategy one = none;
-  one.launches_per_peer = 1;
-  one.tensor_pieces.count = 0;
-  plan::Strategy pieces = none;  // of products that are not cut
-  pieces.tensor_pieces.count = std::int64_t{1} << 29;
-  require_apart(model, k_sequence, one, pieces);
 }
 
 TEST_CASE("Ranks far apart are told from ranks side by side") {

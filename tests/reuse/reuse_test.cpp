@@ -75,10 +75,11 @@ struct Ground {
       sequence = k_random_plan_sequence;
     }
     treatment = random_treatment(random);
+    behaviour = random_behaviour(random);
     domain = random.below(4) == 0 ? 0 : std::int64_t{1} << between(random, 1, 2);
   }
   std::unique_ptr<plan::Lowering> lowering() const {
-    return std::make_unique<plan::Lowering>(model, sequence, treatment, domain);
+    return std::make_unique<plan::Lowering>(model, sequence, treatment, domain, behaviour);
   }
   // Null where the plan is refused.
   const program::Program* lowered(plan::Lowering& lowering, const plan::Strategy& strategy) const {
@@ -100,6 +101,7 @@ struct Ground {
   ir::Model model;
   std::int64_t sequence = 0;
   plan::ParameterTreatment treatment;
+  plan::FrameworkBehaviour behaviour;
   std::int64_t domain = 0;
   mutable Schedules schedules;
 };

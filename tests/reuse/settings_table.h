@@ -190,19 +190,13 @@ inline auto strategy() {
                                           Recompute::operators}),
       drawn<&S::recompute_operators>("recompute_operators", other_operators),
       within<&S::recompute_layers>("recompute_layers", recompute_layers()),
-      either<&S::share_saved_inputs>("share_saved_inputs"), either<&S::recompute_ends>("recompute_ends"),
-      one_of<&S::held_results>("held_results", {0, 1, 2, 5}), one_of<&S::schedule>("schedule", schedule_kinds()),
+      either<&S::share_saved_inputs>("share_saved_inputs"), one_of<&S::schedule>("schedule", schedule_kinds()),
       one_of<&S::chunks>("chunks", {1, 2, 3}), within<&S::schedule_options>("schedule_options", schedule_options()),
       either<&S::overlap_gradient_reduce>("overlap_gradient_reduce"),
       either<&S::overlap_parameter_gather>("overlap_parameter_gather"), either<&S::overlap_tensor>("overlap_tensor"),
       either<&S::asynchronous_tensor>("asynchronous_tensor"),
       within<&S::tensor_pieces>("tensor_pieces", tensor_pieces()), either<&S::overlap_sends>("overlap_sends"),
-      either<&S::reduce_whole_gradients>("reduce_whole_gradients"),
-      one_of<&S::bucket_bytes>("bucket_bytes", {0.0, 1.0, 2048.0, 8192.0, 1e6}),
-      either<&S::scatter_sends>("scatter_sends"), either<&S::host_waits_for_arrival>("host_waits_for_arrival"),
-      one_of<&S::launches_per_peer>("launches_per_peer", {0, 1, 3}),
-      either<&S::records_reductions>("records_reductions"),
-      either<&S::host_waits_for_computation>("host_waits_for_computation"));
+      one_of<&S::bucket_bytes>("bucket_bytes", {0.0, 1.0, 2048.0, 8192.0, 1e6}));
 }
 
 // A table as a list; `get`: from a strategy to the struct that the table is about.

@@ -15,7 +15,9 @@ class RandomPricer final : public predict::Pricer {
   RandomPricer(std::uint64_t seed, std::uint64_t longest, std::uint64_t zero_in, core::Picoseconds host_per_kernel)
       : random_(seed), longest_(longest), zero_in_(zero_in), host_per_kernel_(host_per_kernel) {}
   predict::Price shard(const ir::Shard&) override { return price(); }
-  predict::Price transfer(const program::Transfer&) override { return {.duration = price().duration, .launch = 0}; }
+  predict::Price transfer(const program::Transfer& transfer) override {
+    return {.duration = price().duration, .issue = transfer.per_peer ? price().duration : 0};
+  }
   predict::Price copy(const program::Copy&) override { return {.duration = price().duration, .launch = 0}; }
   predict::Price processor(const program::OnProcessor&) override { return {.duration = price().duration, .launch = 0}; }
   predict::Price host(program::HostWork) override { return {.duration = price().duration, .launch = 0}; }
@@ -53,7 +55,7 @@ class HashedPricer final : public predict::Pricer {
     mix(hash, static_cast<std::uint64_t>(transfer.group.size));
     mix(hash, static_cast<std::uint64_t>(transfer.group.stride));
     mix(hash, static_cast<std::uint64_t>(transfer.bytes));
-    return {.duration = price(hash), .launch = 0};
+    return {.duration = price(hash), .issue = transfer.per_peer ? price(hash + 1) : 0};
   }
   predict::Price copy(const program::Copy& copy) override {
     std::uint64_t hash = seed_ + 2;

@@ -46,9 +46,10 @@ inline auto fields(const Step& part) {
                     std::pair("work", &work));
 }
 inline auto fields(const Transfer& part) {
-  const auto& [collective, group, bytes, place, parts, across] = part;
+  const auto& [collective, group, bytes, place, parts, across, per_peer] = part;
   return std::tuple(std::pair("collective", &collective), std::pair("group", &group), std::pair("bytes", &bytes),
-                    std::pair("part", &place), std::pair("parts", &parts), std::pair("across", &across));
+                    std::pair("part", &place), std::pair("parts", &parts), std::pair("across", &across),
+                    std::pair("per_peer", &per_peer));
 }
 inline auto fields(const Copy& part) {
   const auto& [lane, bytes] = part;
@@ -216,7 +217,6 @@ class Comparison {
     if (a.index() != b.index()) return differs(" is of another kind");
     return std::visit([&](const auto& each) { return same(each, std::get<std::decay_t<decltype(each)>>(b)); }, a);
   }
-  static bool same(std::monostate, std::monostate) { return true; }
 
   // Numbers of passes are dense in their lowering and differ from one to the next; evaluators remember passes by them.
   bool same_pass(const Pass& a, const Pass& b) {

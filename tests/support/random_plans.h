@@ -51,6 +51,19 @@ inline plan::ParameterTreatment random_treatment(core::Random& random) {
   return treatment;
 }
 
+inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
+  plan::FrameworkBehaviour behaviour;
+  behaviour.scatter_sends = coin(random);
+  behaviour.host_waits = static_cast<plan::HostWaits>(random.below(3));
+  behaviour.host_waits_for_computation = coin(random);
+  behaviour.issues_per_peer = coin(random);
+  behaviour.records_reductions = coin(random);
+  behaviour.reduce_whole_gradients = coin(random);
+  behaviour.recompute_ends = coin(random);
+  behaviour.held_results = between(random, 0, 3);
+  return behaviour;
+}
+
 // `layers` cut into `parts` at random places; now and then, and where there are too few, any part may be empty, else
 // those at the ends alone.
 inline std::vector<std::int64_t> random_cut(core::Random& random, std::int64_t layers, std::int64_t parts) {
@@ -74,7 +87,6 @@ inline std::vector<std::string> random_operators(core::Random& random, const ir:
 inline void random_recompute(core::Random& random, const ir::Model& model, plan::Strategy& s) {
   s.recompute = static_cast<plan::Recompute>(random.below(5));
   if (s.recompute == plan::Recompute::operators) s.recompute_operators = random_operators(random, model);
-  s.recompute_ends = coin(random);
   s.share_saved_inputs = coin(random);
   s.recompute_layers.count = between(random, 1, 4);
   const bool shares_weights = model.name == "recurrent network";
@@ -150,13 +162,6 @@ inline plan::Strategy random_strategy(core::Random& random, const ir::Model& mod
   s.tensor_pieces.count = std::int64_t{1} << between(random, 1, 2);
   const double buckets[] = {0.0, 1.0, 2048.0, 8192.0, 1e6};
   s.bucket_bytes = buckets[random.below(5)];
-  s.scatter_sends = coin(random);
-  s.host_waits_for_arrival = coin(random);
-  s.host_waits_for_computation = coin(random);
-  s.launches_per_peer = between(random, 0, 2);
-  s.records_reductions = coin(random);
-  s.reduce_whole_gradients = coin(random);
-  s.held_results = between(random, 0, 3);
   if (coin(random) && s.recompute_layers.method != plan::RecomputeMethod::uniform) random_units(random, s);
   return s;
 }
@@ -244,12 +249,19 @@ inline std::optional<plan::Strategy> random_strategy(core::Random& random, const
 
 inline constexpr std::int64_t k_random_plan_sequence = 8;
 
+// `domain`: 0 for all ranks, or those joined by the fastest links.
+inline plan::Lowering random_lowering(core::Random& random, const ir::Model& model, std::int64_t domain = 0,
+                                      std::int64_t sequence = k_random_plan_sequence) {
+  const plan::ParameterTreatment treatment = random_treatment(random);
+  return plan::Lowering(model, sequence, treatment, domain, random_behaviour(random));
+}
+
 // A random model, settings that fit it, and the Program of both.
 struct RandomPlan {
   explicit RandomPlan(std::uint64_t seed)
       : random(seed),
         model(random_model(random)),
-        lowering(model, k_random_plan_sequence, random_treatment(random)),
+        lowering(random_lowering(random, model)),
         strategy(random_strategy(random, model)),
         program(lowering.lower(strategy)) {}
   core::Random random;

@@ -71,8 +71,8 @@ struct LayerOptions {
   bool tensor_overlap = true;       // in backward, transfers of the input's gradient run beside the weight's gradient
   bool asynchronous = false;        // a transfer is awaited by what reads its result alone, also across layers
   TensorPieces pieces = {};
-  std::int64_t launches_per_peer = 0;  // see Strategy
-  bool records_reductions = false;     // likewise
+  bool issues_per_peer = false;     // of transfers over the tensor axis, see Transfer
+  bool records_reductions = false;  // see FrameworkBehaviour
   std::uint32_t inputs_held =
       0;  // bit i: the layer below keeps this layer's input i, its output i, for its own backward pass
 };

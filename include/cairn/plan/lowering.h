@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cairn/ir/model.h"
+#include "cairn/plan/framework_behaviour.h"
 #include "cairn/plan/layer.h"
 #include "cairn/plan/strategy.h"
 #include "cairn/program/program.h"
@@ -17,7 +18,8 @@ namespace cairn::plan {
 class Lowering {
  public:
   // `domain`: ranks joined by the fastest links; neighbouring stages inside one domain send over them. 0: all ranks.
-  Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain = 0);
+  Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain = 0,
+           const FrameworkBehaviour& behaviour = {});
   ~Lowering();
   Lowering(const Lowering&) = delete;
   Lowering& operator=(const Lowering&) = delete;
@@ -38,6 +40,7 @@ class Lowering {
   const ir::Model& model() const;
   std::int64_t sequence() const;
   const ParameterTreatment& treatment() const;
+  const FrameworkBehaviour& behaviour() const;
 
  private:
   class Implementation;

@@ -100,8 +100,6 @@ struct Strategy {
   std::vector<std::string> recompute_operators = {};  // names of operators, or of their regions
   RecomputeLayers recompute_layers = {};
   bool share_saved_inputs = false;  // a recomputed layer's whole input is kept in shards over the tensor axis
-  bool recompute_ends = false;      // full recomputation takes in the first and last layer, but not the loss
-  std::int64_t held_results = 0;    // micro-batches whose results the last stage holds until others replace them
   std::string schedule = "1f1b";
   std::int64_t chunks = 1;                   // virtual stages per device, where the kind leaves them to choose
   pipeline::Settings schedule_options = {};  // beside stages, micro-batches and chunks, which are those above
@@ -111,16 +109,8 @@ struct Strategy {
   bool overlap_tensor = true;             // input-gradient transfers beside the weight gradient
   bool asynchronous_tensor = false;       // nothing waits for a transfer but what reads its result
   TensorPieces tensor_pieces = {};
-  bool overlap_sends = true;            // pipeline sends beside computation
-  bool reduce_whole_gradients = false;  // all-reduced though each rank updates its shard only
-  double bucket_bytes = 0.0;            // gradients sent together
-
-  bool scatter_sends = false;           // a replicated activation is sent as 1/tensor slices and gathered on arrival
-  bool host_waits_for_arrival = false;  // the issuing processor blocks until a pipeline message has come
-  std::int64_t launches_per_peer = 0;   // issued by the processor for a tensor collective, per rank, beside its own
-  // What tensor-parallel reductions have used comes free at the end of the pass, not with its last reader.
-  bool records_reductions = false;
-  bool host_waits_for_computation = false;  // and, before every pass, until the device has done all it was given
+  bool overlap_sends = true;  // pipeline sends beside computation
+  double bucket_bytes = 0.0;  // gradients sent together
 };
 
 // What the strategy's schedule is generated from, under the name of its kind. Throws core::ConfigurationError where a

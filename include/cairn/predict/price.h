@@ -1,7 +1,8 @@
 // Prices: how long each piece of work takes, made apart from the Program that asks for it.
 //
 // A price is int64 picoseconds, rounded once. `launch` is the part of a kernel's duration in which the device only
-// waits for the next kernel to start; it is reported apart.
+// waits for the next kernel to start; it is reported apart. `issue` is time of the host beside that of issuing kernels:
+//   host time of a step = kernels it launches x host_per_kernel + issue
 #pragma once
 
 #include <memory>
@@ -16,6 +17,7 @@ namespace cairn::predict {
 struct Price {
   core::Picoseconds duration = 0;
   core::Picoseconds launch = 0;
+  core::Picoseconds issue = 0;
 };
 
 class Pricer {
@@ -34,6 +36,12 @@ class Pricer {
 
 // Prices of a block, parallel to its works.
 using BlockPrices = std::vector<Price>;
+
+// Time that the host takes to issue a step.
+inline core::Picoseconds issue_time(const program::Step& step, const BlockPrices& prices,
+                                    core::Picoseconds host_per_kernel) {
+  return step.launches * host_per_kernel + (step.work < 0 ? 0 : prices[static_cast<std::size_t>(step.work)].issue);
+}
 
 // Remembers the prices of every block it has seen. Blocks must outlive it or be forgotten together with it. A price
 // that simulated time does not reach, and work of more operations than can be counted, are core::ConfigurationErrors

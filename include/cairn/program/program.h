@@ -19,7 +19,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <boost/container/small_vector.hpp>
@@ -30,6 +29,7 @@
 #include "cairn/program/mesh.h"
 #include "cairn/program/pass_order.h"
 #include "cairn/program/placement.h"
+#include "cairn/program/work.h"
 
 namespace cairn::program {
 
@@ -45,41 +45,6 @@ enum class StepKind : std::uint8_t {
   host,      // work of the host: the thread that issues kernels, or cores that compute
   wait,      // nothing: later steps of its stream start after its dependencies
 };
-
-struct Transfer {
-  Collective collective = Collective::none;
-  Group group;
-  double bytes = 0.0;  // the whole tensor, see bytes_sent
-  // One of `parts` equal shares, of these bytes each, of a transfer that starts before all of it is there.
-  std::int32_t part = 0;
-  std::int32_t parts = 1;
-  // all-to-all: of what is meant for other domains, the share that crosses to them. Below 1 where copies of one row for
-  // several ranks of a domain cross once and are handed on inside.
-  double across = 1.0;
-  friend bool operator==(const Transfer&, const Transfer&) = default;
-};
-
-enum class Lane : std::uint8_t { to_device, to_host, from_storage, to_storage };
-std::string_view name(Lane lane);
-Stream stream_of(Lane lane);
-
-// One rank's bytes over the host link or to and from the node's drives.
-struct Copy {
-  Lane lane = Lane::to_device;
-  double bytes = 0.0;
-  friend bool operator==(const Copy&, const Copy&) = default;
-};
-
-// Operators that the host's cores run in one pass over memory: the parameter update of an offloaded optimizer.
-struct OnProcessor {
-  const ir::Graph* graph = nullptr;
-  std::int64_t elements = 0;
-  friend bool operator==(const OnProcessor&, const OnProcessor&) = default;
-};
-
-enum class HostWork : std::uint8_t { per_micro_batch, per_step };
-
-using Work = std::variant<std::monostate, ir::Shard, Transfer, Copy, OnProcessor, HostWork>;
 
 struct Step {
   StepKind kind = StepKind::wait;

@@ -1,0 +1,64 @@
+// What a step does: a shard of an operator, a transfer, a copy, work of the host.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "cairn/ir/graph.h"
+#include "cairn/program/mesh.h"
+#include "cairn/program/placement.h"
+#include "cairn/program/stream.h"
+
+namespace cairn::program {
+
+struct Transfer {
+  Collective collective = Collective::none;
+  Group group;
+  double bytes = 0.0;  // the whole tensor, see bytes_sent
+  // One of `parts` equal shares, of these bytes each, of a transfer that starts before all of it is there.
+  std::int32_t part = 0;
+  std::int32_t parts = 1;
+  // all-to-all: of what is meant for other domains, the share that crosses to them. Below 1 where copies of one row for
+  // several ranks of a domain cross once and are handed on inside.
+  double across = 1.0;
+  bool per_peer = false;  // issuing it takes host time for every rank of the group
+  friend bool operator==(const Transfer&, const Transfer&) = default;
+};
+
+enum class Lane : std::uint8_t { to_device, to_host, from_storage, to_storage };
+std::string_view name(Lane lane);
+Stream stream_of(Lane lane);
+
+// One rank's bytes over the host link or to and from the node's drives.
+struct Copy {
+  Lane lane = Lane::to_device;
+  double bytes = 0.0;
+  friend bool operator==(const Copy&, const Copy&) = default;
+};
+
+// Operators that the host's cores run in one pass over memory: the parameter update of an offloaded optimizer.
+struct OnProcessor {
+  const ir::Graph* graph = nullptr;
+  std::int64_t elements = 0;
+  friend bool operator==(const OnProcessor&, const OnProcessor&) = default;
+};
+
+enum class HostWork : std::uint8_t { per_micro_batch, per_step };
+
+using Work = std::variant<ir::Shard, Transfer, Copy, OnProcessor, HostWork>;
+
+// "qkv", "tp all-gather", "copy to-device"; a transfer is named by the axis it is labelled with.
+std::string name(const Work& work, Axis axis);
+
+// Calls that of `handlers` which takes what the work is. A kind of work that none of them takes does not compile.
+template <class... Handlers>
+decltype(auto) visit(const Work& work, const Handlers&... handlers) {
+  struct Overloaded : Handlers... {
+    using Handlers::operator()...;
+  };
+  return std::visit(Overloaded{handlers...}, work);
+}
+
+}  // namespace cairn::program
