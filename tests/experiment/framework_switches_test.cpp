@@ -262,21 +262,21 @@ TEST_CASE("stages: the framework cuts the pipeline where the experiment does not
 TEST_CASE("launches per peer: hosts of a pipeline across nodes are slower with every rank") {
   const std::string fitted =
       "fitted: {value: {host_per_kernel: 1 us, host_per_micro_batch: 0 s, host_per_step: 0 s, launches_per_peer: 3}}\n";
-  constexpr core::Picoseconds k_microsecond = 1'000'000;
-  const auto launches = [](const std::vector<std::string>& overrides, const std::string& keys) {
-    std::vector<core::Picoseconds> seen;  // of tensor-parallel transfers
+  // Of a tensor-parallel transfer, in microseconds.
+  const auto issued = [](const std::vector<std::string>& overrides, const std::string& keys) {
+    constexpr core::Picoseconds k_microsecond = 1'000'000;
+    std::vector<core::Picoseconds> seen;
     const Under under({.keys = keys, .overrides = overrides});
     predict::PriceTable& prices = under.prices();
     for (const char* name : {"block forward", "block backward"}) {
       const program::Block& block = under.block(name);
       for (const program::Step& step : block.steps) {
         CHECK(step.launches <= 1);
-        const core::Picoseconds issue =
-            predict::issue_time(step, prices.of(block), prices.host_per_kernel()) / k_microsecond;
+        const core::Picoseconds time = predict::issue_time(step, prices.of(block), prices.host_per_kernel());
         if (step.kind == program::StepKind::transfer && step.axis == program::Axis::tensor)
-          seen.push_back(issue);
+          seen.push_back(time / k_microsecond);
         else
-          CHECK(issue == step.launches);
+          CHECK(time == step.launches * prices.host_per_kernel());
       }
     }
     REQUIRE(seen.size() == 4);  // sums after attention and MLP, and their counterparts
@@ -286,11 +286,11 @@ TEST_CASE("launches per peer: hosts of a pipeline across nodes are slower with e
   const std::vector<std::string> nodes{"cluster.nodes=2", "strategy.tp=2", "strategy.pp=2", "strategy.dp=4"};
   const std::vector<std::string> node{"strategy.tp=2", "strategy.pp=2", "strategy.dp=2"};
   const std::vector<std::string> stage{"cluster.nodes=2", "strategy.tp=2", "strategy.dp=8"};
-  CHECK(launches(nodes, fitted) == 7);
-  CHECK(launches(nodes, "") == 1);
-  CHECK(launches(node, fitted) == 1);
-  CHECK(launches(stage, fitted) == 1);
-  CHECK_THROWS_AS(launches(node, with(fitted, "peer: 3", "peer: 65")), core::ConfigurationError);
+  CHECK(issued(nodes, fitted) == 7);
+  CHECK(issued(nodes, "") == 0);
+  CHECK(issued(node, fitted) == 1);
+  CHECK(issued(stage, fitted) == 1);
+  CHECK_THROWS_AS(issued(node, with(fitted, "peer: 3", "peer: 65")), core::ConfigurationError);
 }
 
 TEST_CASE("overlap of routed tokens: the framework says where the experiment does not") {

@@ -105,7 +105,7 @@ TEST_CASE("What a framework holds without use: results of earlier micro-batches,
   REQUIRE(resident(holding.lower(s).stage(1), Category::activations) == 3072);
   s.tensor = 2;
   s.vocab_parallel = true;
-  REQUIRE(resident(lowering.lower(s).stage(1), Category::activations) == 3072 / 2);
+  REQUIRE(resident(holding.lower(s).stage(1), Category::activations) == 3072 / 2);
 
   const auto n = static_cast<double>(model.parameters());
   plan::ParameterTreatment treatment;
