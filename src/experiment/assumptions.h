@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cairn/predict/cost_pricer.h"
 #include "cairn/predict/prediction.h"
+#include "cairn/predict/price/cost_pricer.h"
 #include "resolve.h"
 
 namespace cairn::experiment {

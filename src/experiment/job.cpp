@@ -12,7 +12,7 @@
 #include "cairn/experiment/stage_costs.h"
 #include "cairn/pipeline/balanced_split.h"
 #include "cairn/plan/token_halves.h"
-#include "cairn/predict/machine_demands.h"
+#include "cairn/predict/price/machine_demands.h"
 #include "plan_parts.h"
 #include "remedies.h"
 #include "resolve.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cairn/plan/lowering.h"
-#include "cairn/predict/analytic.h"
-#include "cairn/predict/cost_pricer.h"
+#include "cairn/predict/evaluate/analytic.h"
+#include "cairn/predict/price/cost_pricer.h"
 #include "resolve.h"
 
 namespace cairn::experiment {

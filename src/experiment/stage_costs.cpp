@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cairn/core/diagnostics.h"
-#include "cairn/predict/analytic.h"
-#include "cairn/predict/reach.h"
+#include "cairn/predict/evaluate/analytic.h"
+#include "cairn/predict/evaluate/reach.h"
 
 namespace cairn::experiment {
 namespace {

@@ -4,13 +4,13 @@
 #include <map>
 
 #include "cairn/core/block_deque.h"
-#include "layer_cache.h"
+#include "layer/layer_cache.h"
 #include "numbers.h"
-#include "pass_assembly.h"
-#include "schedule_cache.h"
-#include "side_passes.h"
-#include "stage_end.h"
-#include "strategy_check.h"
+#include "stages/pass_assembly.h"
+#include "stages/schedule_cache.h"
+#include "stages/side_passes.h"
+#include "stages/stage_end.h"
+#include "strategy/strategy_check.h"
 
 namespace cairn::plan {
 
@@ -29,7 +29,7 @@ class Lowering::Implementation {
         domain_(domain),
         assembly_(passes_),
         side_(passes_),
-        ends_(treatment_, assembly_) {}
+        ends_(treatment_, passes_) {}
 
   const Program& lower(const Strategy& strategy) {
     check(strategy, model_);
@@ -200,8 +200,8 @@ class Lowering::Implementation {
         special[1] = passes(moves.reduce, at, moves.reduce == moves.gather, true, plan)[1];
       pass(PassKind::forward, chunk, false) = plain[0];
       pass(PassKind::forward, chunk, true) = special[0];
-      pass(PassKind::backward, chunk, false) = whole ? plain[1] : assembly_.nothing();
-      pass(PassKind::backward, chunk, true) = whole ? special[1] : assembly_.nothing();
+      pass(PassKind::backward, chunk, false) = whole ? plain[1] : passes_.nothing();
+      pass(PassKind::backward, chunk, true) = whole ? special[1] : passes_.nothing();
       for (const Pass* each : {plain[0], plain[1], special[0], special[1]}) __builtin_prefetch(each);
       if (!layout.splits()) continue;
       const PassPair parts = halves(moves.plain, at, plan);

@@ -24,4 +24,16 @@ const Pass* PassStore::stored(const Pass& draft) {
   return pass;
 }
 
+const Pass* PassStore::single(const Block* block, Send send) {
+  Pass pass;
+  pass.runs.push_back({block, 1});
+  pass.send = send;
+  return stored(pass);
+}
+
+const Pass* PassStore::nothing() {
+  if (nothing_ == nullptr) nothing_ = stored(Pass{});
+  return nothing_;
+}
+
 }  // namespace cairn::plan

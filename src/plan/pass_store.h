@@ -10,6 +10,10 @@ namespace cairn::plan {
 class PassStore {
  public:
   const Pass* stored(const Pass& draft);
+  // A pass of one block.
+  const Pass* single(const Block* block, Send send);
+  // A pass that no operation runs.
+  const Pass* nothing();
 
  private:
   struct Content {
@@ -18,6 +22,7 @@ class PassStore {
   };
 
   core::ContentStore<Pass, Content> passes_;
+  const Pass* nothing_ = nullptr;
 };
 
 }  // namespace cairn::plan

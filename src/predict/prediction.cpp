@@ -4,8 +4,8 @@
 #include <map>
 #include <numeric>
 
-#include "cairn/predict/reach.h"
-#include "work_text.h"
+#include "cairn/predict/evaluate/reach.h"
+#include "price/work_text.h"
 
 namespace cairn::predict {
 namespace {

@@ -22,6 +22,7 @@ constexpr Offered k_offered[] = {
     {"run_sweep", "the same"},
     {"run_shared_events", "the same, with sharing"},
     {"bytes_per_parameter", "sizes a model by its recipe, without a plan"},
+    {"split_rules", "the dimensions that are split, without the plan that splits them"},
     {"layer_state", "parameters and saved bytes of a layer, without the plan that holds it"},
     {"peak_memory", "memory without its reasons, for searches"},
     {"gemm_time", "one price, without a pricer that is kept"},

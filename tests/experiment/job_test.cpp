@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "cairn/hardware/running_costs.h"
-#include "cairn/predict/analytic.h"
+#include "cairn/predict/evaluate/analytic.h"
 #include "catch.h"
 #include "experiment/first_error.h"
 #include "support/shipped.h"

@@ -1,7 +1,7 @@
 // Sub-layers that read the stream without the result of the one before: its all-reduce runs beside them.
 #include "cairn/models/transformer.h"
 #include "cairn/plan/lowering.h"
-#include "cairn/predict/analytic.h"
+#include "cairn/predict/evaluate/analytic.h"
 #include "catch.h"
 #include "support/prices.h"
 

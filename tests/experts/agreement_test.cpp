@@ -1,8 +1,9 @@
 // Random mixtures under random plans: both evaluators agree in every picosecond, memory returns to where it began, and
 // nothing is lost on the way.
-#include "cairn/predict/analytic.h"
-#include "cairn/predict/event.h"
-#include "cairn/predict/memory.h"
+#include "cairn/predict/account/breakdown.h"
+#include "cairn/predict/account/memory.h"
+#include "cairn/predict/evaluate/analytic.h"
+#include "cairn/predict/evaluate/event.h"
 #include "catch.h"
 #include "experts/mixtures.h"
 #include "support/passes.h"

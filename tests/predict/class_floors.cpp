@@ -1,5 +1,5 @@
 // Bytes and times by operator class and communication label, by hand.
-#include "cairn/predict/class_floors.h"
+#include "cairn/predict/bounds/class_floors.h"
 
 #include "cairn/plan/lowering.h"
 #include "catch.h"

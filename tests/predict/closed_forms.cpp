@@ -1,7 +1,7 @@
 // Whole steps whose time is known in closed form.
 #include "cairn/pipeline/generators.h"
 #include "cairn/pipeline/sweep.h"
-#include "cairn/predict/memory.h"
+#include "cairn/predict/account/memory.h"
 #include "catch.h"
 #include "predict/timed.h"
 #include "support/random_plans.h"

@@ -1,5 +1,5 @@
 // Where one all-to-all over all ranks and two, across domains and then inside, cost the same.
-#include "cairn/predict/expert_exchange.h"
+#include "cairn/predict/account/expert_exchange.h"
 
 #include "cairn/config/loader.h"
 #include "cairn/config/read.h"

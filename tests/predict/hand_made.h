@@ -6,8 +6,8 @@
 
 #include "cairn/core/random.h"
 #include "cairn/pipeline/generators.h"
-#include "cairn/predict/analytic.h"
-#include "cairn/predict/event.h"
+#include "cairn/predict/evaluate/analytic.h"
+#include "cairn/predict/evaluate/event.h"
 #include "support/prices.h"
 
 namespace cairn::testing {

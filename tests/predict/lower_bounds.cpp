@@ -1,8 +1,8 @@
 // Lower bounds by hand.
-#include "cairn/predict/lower_bounds.h"
+#include "cairn/predict/bounds/lower_bounds.h"
 
 #include "cairn/plan/lowering.h"
-#include "cairn/predict/traffic.h"
+#include "cairn/predict/bounds/traffic.h"
 #include "catch.h"
 #include "predict/priced_machine.h"
 #include "support/passes.h"

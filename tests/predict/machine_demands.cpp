@@ -1,5 +1,5 @@
 // What work takes of a real machine's units, by hand.
-#include "cairn/predict/machine_demands.h"
+#include "cairn/predict/price/machine_demands.h"
 
 #include <algorithm>
 #include <memory>

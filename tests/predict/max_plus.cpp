@@ -1,4 +1,4 @@
-#include "cairn/predict/max_plus.h"
+#include "cairn/predict/evaluate/max_plus.h"
 
 #include "cairn/core/random.h"
 #include "catch.h"

@@ -1,10 +1,10 @@
 // The network bound of any plan against layouts of small chains, word by word.
-#include "cairn/predict/network_bound.h"
+#include "cairn/predict/bounds/network_bound.h"
 
 #include <cmath>
 
 #include "cairn/core/random.h"
-#include "cairn/predict/lower_bounds.h"
+#include "cairn/predict/bounds/lower_bounds.h"
 #include "catch.h"
 #include "support/two_products.h"
 

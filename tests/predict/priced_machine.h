@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cairn/hardware/files.h"
-#include "cairn/predict/cost_pricer.h"
+#include "cairn/predict/price/cost_pricer.h"
 #include "support/shipped.h"
 
 namespace cairn::testing {

@@ -5,7 +5,7 @@
 #include "cairn/config/read.h"
 #include "cairn/cost/calibration.h"
 #include "cairn/hardware/files.h"
-#include "cairn/predict/cost_pricer.h"
+#include "cairn/predict/price/cost_pricer.h"
 #include "catch.h"
 #include "support/shipped.h"
 

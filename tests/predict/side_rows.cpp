@@ -1,7 +1,7 @@
 // Schedules that gather, reduce and copy beside the computation: steps and memory by hand.
 #include "cairn/pipeline/generators.h"
 #include "cairn/pipeline/sweep.h"
-#include "cairn/predict/memory.h"
+#include "cairn/predict/account/memory.h"
 #include "catch.h"
 #include "predict/timed.h"
 #include "support/two_products.h"

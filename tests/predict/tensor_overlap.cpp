@@ -3,8 +3,8 @@
 //
 // Layers of two products, b = 1, 8 tokens, tp 2: fc1 takes 8 c, fc2 as much (c for each token), an all-reduce 8 m.
 #include "cairn/plan/lowering.h"
-#include "cairn/predict/analytic.h"
-#include "cairn/predict/event.h"
+#include "cairn/predict/evaluate/analytic.h"
+#include "cairn/predict/evaluate/event.h"
 #include "catch.h"
 #include "support/prices.h"
 #include "support/two_products.h"

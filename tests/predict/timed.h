@@ -5,8 +5,9 @@
 #include <string>
 
 #include "cairn/plan/lowering.h"
-#include "cairn/predict/analytic.h"
-#include "cairn/predict/event.h"
+#include "cairn/predict/account/breakdown.h"
+#include "cairn/predict/evaluate/analytic.h"
+#include "cairn/predict/evaluate/event.h"
 #include "support/prices.h"
 
 namespace cairn::testing {

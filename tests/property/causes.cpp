@@ -1,5 +1,5 @@
 // Why a step takes as long as it does: causes that add up, whatever the plan, the schedule and the disturbance.
-#include "cairn/predict/causes.h"
+#include "cairn/predict/account/causes.h"
 
 #include <numeric>
 

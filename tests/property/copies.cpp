@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "cairn/predict/timeline.h"
+#include "cairn/predict/evaluate/timeline.h"
 #include "catch.h"
 #include "support/random_plans.h"
 #include "support/replicas.h"

@@ -1,9 +1,9 @@
 // One Program, two evaluators: with nothing shared and nothing disturbed they agree bit for bit.
 #include <numeric>
 
-#include "cairn/predict/analytic.h"
-#include "cairn/predict/event.h"
-#include "cairn/predict/memory.h"
+#include "cairn/predict/account/memory.h"
+#include "cairn/predict/evaluate/analytic.h"
+#include "cairn/predict/evaluate/event.h"
 #include "catch.h"
 #include "support/complaints.h"
 #include "support/prices.h"

@@ -1,7 +1,7 @@
 // Laws every evaluation obeys, on random plans.
-#include "cairn/predict/analytic.h"
-#include "cairn/predict/event.h"
-#include "cairn/predict/memory.h"
+#include "cairn/predict/account/memory.h"
+#include "cairn/predict/evaluate/analytic.h"
+#include "cairn/predict/evaluate/event.h"
 #include "catch.h"
 #include "support/prices.h"
 #include "support/random_plans.h"

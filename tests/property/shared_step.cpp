@@ -1,5 +1,5 @@
 // Work that shares units: where they suffice nothing changes; where they do not, folding equal ranks changes nothing.
-#include "cairn/predict/event.h"
+#include "cairn/predict/evaluate/event.h"
 #include "catch.h"
 #include "support/complaints.h"
 #include "support/demands.h"

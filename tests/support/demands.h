@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "cairn/core/random.h"
-#include "cairn/predict/demands.h"
+#include "cairn/predict/price/demands.h"
 
 namespace cairn::testing {
 

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "cairn/core/random.h"
-#include "cairn/predict/price.h"
+#include "cairn/predict/price/price.h"
 
 namespace cairn::testing {
 

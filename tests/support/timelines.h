@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cairn/predict/timeline.h"
+#include "cairn/predict/evaluate/timeline.h"
 #include "catch.h"
 
 namespace cairn::testing {

@@ -4,10 +4,10 @@
 #include <numeric>
 
 #include "cairn/plan/lowering.h"
-#include "cairn/predict/analytic.h"
-#include "cairn/predict/event.h"
-#include "cairn/predict/memory.h"
-#include "cairn/predict/timeline.h"
+#include "cairn/predict/account/memory.h"
+#include "cairn/predict/evaluate/analytic.h"
+#include "cairn/predict/evaluate/event.h"
+#include "cairn/predict/evaluate/timeline.h"
 #include "support/prices.h"
 #include "support/two_products.h"
 

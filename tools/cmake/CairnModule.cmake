@@ -1,17 +1,19 @@
 include(GNUInstallDirs)
 
 # cairn_module(NAME [TEXT] USES <modules> [THIRD_PARTY <targets>] [PRIVATE_THIRD_PARTY <targets>])
-# One static library cairn::NAME from src/NAME/*.cpp with its public headers in include/cairn/NAME.
+# One static library cairn::NAME from the sources in src/NAME and the folders below, with its public headers in
+# include/cairn/NAME. Its own headers are named from src/NAME on.
 # TEXT: it reads and writes text, once a run: compiled with little optimisation.
 # PRIVATE_THIRD_PARTY targets never appear in a public header.
 function(cairn_module name)
   cmake_parse_arguments(M "TEXT" "" "USES;THIRD_PARTY;PRIVATE_THIRD_PARTY" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   set(target cairn_${name})
   if(sources)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:cairn_flags> ${M_PRIVATE_THIRD_PARTY})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/${name})
     if(M_TEXT)
       target_compile_options(${target} PRIVATE ${CAIRN_QUICK_BUILD})
       target_precompile_headers(${target} REUSE_FROM cairn_text_headers)

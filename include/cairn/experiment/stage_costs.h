@@ -3,7 +3,7 @@
 
 #include "cairn/pipeline/generators.h"
 #include "cairn/pipeline/stage_costs.h"
-#include "cairn/predict/analytic.h"
+#include "cairn/predict/evaluate/analytic.h"
 #include "cairn/program/program.h"
 
 namespace cairn::experiment {

@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "cairn/config/loader.h"
-#include "cairn/predict/timeline.h"
+#include "cairn/predict/account/breakdown.h"
+#include "cairn/predict/evaluate/timeline.h"
 #include "cairn/validation/family.h"
 #include "cairn/validation/measured_run.h"
 #include "cairn/validation/statistics.h"

@@ -1,6 +1,6 @@
 // A part of a plan reads a setting: what its key lists, it can; what its key leaves out does not compile.
 // SETTING: the setting that it reads.
-#include "layer_key.h"
+#include "layer/layer_key.h"
 
 namespace cairn::plan {
 

@@ -1,0 +1,83 @@
+// What makes the step as long as it is, seen from the stage that holds the others up.
+//
+//   time of a stage = step time - the time that its computation stands still for other stages
+//
+// counted where a message comes after the pass before has been computed, and, on stages that do not end last, after
+// their last computation. The limiting stage is the one with the longest; its step splits, instant by instant, into
+//
+//   compute, recompute, launch, optimizer   what its device does, as much of it as the average stage does
+//   imbalance                               what it does of these beyond the average stage, and what other stages'
+//                                           passes that it waits for take longer than its own
+//   schedule                                other stages' passes that it waits for, up to the length of its own: the
+//                                           filling and draining of the pipeline
+//   exchange, copy, host                    transfers, copies and launches that its computation waits for
+//   message                                 activations and gradients on their way between stages
+//   ranks                                   others of its group come later to an exchange
+//   links                                   after all work, until links that transfers share have carried everything
+//
+// found by walking back from each gap, through the message that ended it, the pass that sent this, and whatever held
+// that up in turn. Whole picoseconds: they add up to the step time exactly.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cairn/predict/account/breakdown.h"
+#include "cairn/predict/evaluate/analytic.h"
+#include "cairn/predict/evaluate/event.h"
+#include "cairn/predict/evaluate/stage_times.h"
+#include "cairn/predict/evaluate/timeline.h"
+
+namespace cairn::predict {
+
+enum class Cause : std::uint8_t {
+  compute,
+  recompute,
+  launch,
+  optimizer,
+  imbalance,
+  schedule,
+  exchange,
+  copy,
+  host,
+  message,
+  ranks,
+  links,
+};
+
+struct CauseTime {
+  Cause cause = Cause::compute;
+  program::Axis axis = program::Axis::tensor;  // of exchanges
+  std::int32_t stage = 0;  // whose work, message or exchange it is; of `schedule` and `links`: the limiting one
+  core::Picoseconds time = 0;
+};
+
+// What a stage waits for in its bubble (Breakdown::bubble), in the words above; transfers: messages between stages, and
+// exchanges at the end of other stages.
+struct BubbleParts {
+  core::Picoseconds schedule = 0;
+  core::Picoseconds imbalance = 0;
+  core::Picoseconds transfers = 0;
+  core::Picoseconds ranks = 0;
+};
+
+struct Causes {
+  std::vector<core::Picoseconds> stages;  // time of each
+  std::int32_t limiting = 0;
+  std::vector<CauseTime> parts;  // longest first; each cause, axis and stage once
+  BubbleParts bubble;            // of the rank that ends last
+};
+
+// The two accounts of one execution.
+struct Account {
+  Breakdown breakdown;  // of the rank that ends last
+  Causes causes;        // of the stage that holds the others up
+};
+
+// Of an execution whose work ends at `work` and whose step lasts `links` longer. `event`: what was simulated, whose
+// timelines are taken out of it; null where the analytic engine alone ran. Where something was disturbed
+// (EventOptions::disturbed) its passes must be there.
+Account account(const program::Program& program, PriceTable& prices, Analytic& analytic, const Makespan& work,
+                core::Picoseconds links, EventResult* event = nullptr);
+
+}  // namespace cairn::predict

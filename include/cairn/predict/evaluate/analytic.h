@@ -1,0 +1,41 @@
+// Analytical evaluation: blocks become max-plus matrices, passes their products, and the stages run through their order
+// lists.
+//
+// Cost: one symbolic execution per distinct block, O(log count) products per distinct stretch of equal layers, and one
+// matrix-vector product per operation of the schedule. Everything but the last is remembered across Programs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cairn/predict/evaluate/timeline.h"
+#include "cairn/predict/price/price.h"
+
+namespace cairn::predict {
+
+struct Makespan {
+  core::Picoseconds time = 0;
+  std::int32_t last_stage = 0;  // the stage that ends last; the lowest on ties
+};
+
+class Analytic {
+ public:
+  explicit Analytic(PriceTable& prices);
+  ~Analytic();
+  Makespan makespan(const program::Program& program);
+  // Time of one block on idle streams.
+  core::Picoseconds alone(const program::Block& block);
+  // Time of the computation of one pass on idle streams.
+  core::Picoseconds alone(const program::Pass& pass);
+  // The passes of all stages, in the execution makespan() describes.
+  PassTimes pass_times(const program::Program& program);
+  // The times of one stage, step by step, in the execution makespan() describes.
+  StageTimeline timeline(const program::Program& program, std::int32_t stage);
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace cairn::predict

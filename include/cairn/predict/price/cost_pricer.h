@@ -1,0 +1,105 @@
+// Prices from the cost model: one accelerator's calibration, one cluster's network, one framework's fitted numbers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "cairn/core/quantity.h"
+#include "cairn/cost/calibration.h"
+#include "cairn/cost/shard_pricer.h"
+#include "cairn/hardware/accelerator.h"
+#include "cairn/hardware/cluster.h"
+#include "cairn/hardware/framework.h"
+#include "cairn/predict/price/price.h"
+
+namespace cairn::predict {
+
+// Least bytes of one rank, in one direction.
+struct LinkBytes {
+  double inside = 0.0;  // of transfers that stay inside a domain
+  double either = 0.0;  // of transfers across domains, over either kind of link
+  double across = 0.0;  // of those, what has to leave the domain
+
+  void add(const LinkBytes& other, double times) {
+    inside += times * other.inside;
+    either += times * other.either;
+    across += times * other.across;
+  }
+};
+
+// What the host's cores read and write.
+double bytes_on_host(const program::OnProcessor& work);
+
+class CostPricer final : public Pricer {
+ public:
+  CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator,
+             const hardware::Network& network, const hardware::FittedNumbers& host,
+             std::optional<hardware::Host> machine = {});
+
+  Price shard(const ir::Shard& shard) override;
+  Price transfer(const program::Transfer& transfer) override;
+  // Prices of copies and of the host's cores need a description of the host: a plan that offloads has one.
+  //   copy        latency + bytes / (bandwidth / accelerators on the link)
+  //   drives      bytes / (bandwidth / accelerators of the node)
+  //   processor   max( bytes / memory bandwidth, operations / rate ), each a node's divided among its accelerators
+  Price copy(const program::Copy& copy) override;
+  Price processor(const program::OnProcessor& work) override;
+  Price host(program::HostWork work) override;
+  core::Picoseconds host_per_kernel() const override;
+
+  cost::TransferTime transfer_time(const program::Transfer& transfer);
+  // The same for a transfer that the plan does not make: what its price rests on is not among the assumptions.
+  cost::TransferTime compared(const program::Transfer& transfer);
+  // Ranks of the group in its fullest domain.
+  std::int64_t ranks_per_domain(const program::Group& group) { return route(group).binding.ranks_per_domain; }
+  // What a rank must at least send or receive for the transfer, and the time its links need for so much: no execution
+  // takes less. Proofs in lower_bounds.h.
+  LinkBytes least_bytes(const program::Transfer& transfer);
+  double link_floor_s(const LinkBytes& bytes) const;
+  double transfer_floor_s(const program::Transfer& transfer);
+  // Bytes one rank sends inside its domain and across domains.
+  struct Sent {
+    double scale_up = 0.0;
+    double scale_out = 0.0;
+  };
+  Sent sent(const program::Transfer& transfer);
+
+  cost::ShardPricer& shards() { return shards_; }
+  std::set<std::string> assumptions() const;
+  // Whether a transfer priced so far takes links that were never measured.
+  bool assumes_links() const { return !unmeasured_.empty(); }
+  // Of the transfers priced so far, what lies outside the measurements.
+  const cost::Extrapolation& extrapolation() const { return extrapolation_; }
+
+ private:
+  // Where a group sits, its links, and what is known about the network that joins its domains.
+  struct Route {
+    cost::GroupBinding binding;
+    cost::TransferLinks links;
+    double widest = 0.0;       // rate of the fastest network between the domains [B/s]: nothing passes faster
+    bool within_node = false;  // domains joined inside a node, not by a calibrated fabric
+  };
+  const Route& route(const program::Group& group);
+  cost::GroupBinding binding(const program::Transfer& transfer);
+  void connect(const program::Group& group, Route& route) const;
+
+  const cost::Calibration& calibration_;
+  const hardware::Network& network_;
+  const hardware::FittedNumbers& host_;
+  std::optional<hardware::Host> machine_;
+  cost::ShardPricer shards_;
+  cost::TransferLaws node_laws_{};                       // of transfers whose domains are joined inside a node
+  std::map<std::array<std::int64_t, 4>, Route> routes_;  // by a group's numbers, whatever its axis
+  std::set<std::string> assumptions_;
+  // Transfers over links that were never measured: the share of the stated bandwidth they are taken to get, what they
+  // are, over how many ranks.
+  std::map<double, std::map<std::string_view, std::set<std::int64_t>>> unmeasured_;
+  cost::Extrapolation extrapolation_;
+};
+
+}  // namespace cairn::predict

@@ -1,0 +1,42 @@
+// The blocks that a pass begins and ends with: what it receives and sends.
+#pragma once
+
+#include "interned.h"
+#include "step_writer.h"
+#include "vocabulary.h"
+
+namespace cairn::plan {
+
+// The tensors that pass from one stage to the next, on one rank.
+struct Border {
+  double bytes = 0.0;
+  bool sliced = false;  // sent as slices over the tensor axis, gathered on arrival
+  friend bool operator==(const Border&, const Border&) = default;
+};
+
+struct BeginOptions {
+  bool receives = false;
+  bool forward = true;
+  bool host_waits = false;
+  bool host_synchronises = false;  // waits for the computation issued so far
+  Border border;
+  Group tensor;
+  friend bool operator==(const BeginOptions&, const BeginOptions&) = default;
+  std::size_t hash() const;
+};
+// Host work of a micro-batch, in its forward pass; with an arrival, computation (and the host, if it blocks) waits for
+// it.
+Block begin(const BeginOptions& options);
+
+struct SendOptions {
+  Stream stream = Stream::next;
+  Border border;
+  bool beside_computation = true;
+  Group pipeline;
+  Group tensor;
+  friend bool operator==(const SendOptions&, const SendOptions&) = default;
+  std::size_t hash() const;
+};
+Block send(const SendOptions& options);
+
+}  // namespace cairn::plan

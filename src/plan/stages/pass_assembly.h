@@ -1,0 +1,52 @@
+// A pass put together from the blocks it runs: what it begins with, its layers in order, the message it sends.
+#pragma once
+
+#include <variant>
+
+#include "interned.h"
+#include "pass_store.h"
+#include "stage_body.h"
+#include "stage_messages.h"
+#include "state/unit_passes.h"
+#include "state/unit_settings.h"
+#include "vocabulary.h"
+
+namespace cairn::plan {
+
+// Gradients that whole layers send, or parameters that they gather, over the ranks that hold copies.
+GradientSync parameter_gather(const UnitSettings& settings);
+GradientSync gradient_sync(const UnitSettings& settings);
+
+// What the layers of a pass move of parameters and gradients: nothing; whole layers gather their parameters, or send
+// their gradients; or what the settings of units say. `special`: of a chunk's first forward pass, or of the last that
+// makes its weights' gradients.
+struct UnitMoves {
+  UnitSettings settings;
+  bool special = false;
+  friend bool operator==(const UnitMoves&, const UnitMoves&) = default;
+};
+struct PassMoves {
+  std::variant<std::monostate, GradientSync, UnitMoves> what;
+  friend bool operator==(const PassMoves&, const PassMoves&) = default;
+  std::size_t hash() const;
+};
+
+class PassAssembly {
+ public:
+  explicit PassAssembly(PassStore& passes) : passes_(passes) {}
+
+  const Pass* forward(const VirtualStage& stage, const StageBody& body, const MessageKey& messages,
+                      const PassMoves& moves);
+  const Pass* backward(const VirtualStage& stage, const StageBody& body, const MessageKey& messages,
+                       const PassMoves& moves, Half half);
+
+ private:
+  Pass& start(const Block* block);
+
+  PassStore& passes_;
+  StageMessages messages_;
+  UnitPasses units_;
+  Pass draft_;
+};
+
+}  // namespace cairn::plan

@@ -1,0 +1,80 @@
+#include "stage_end.h"
+
+#include <algorithm>
+
+namespace cairn::plan {
+
+namespace {
+
+double exchanged_elements(const StageKind& kind, std::span<const StageBody* const> bodies) {
+  double elements = 0.0;
+  std::vector<std::string> left = kind.exchanged;  // once for every copy of the model
+  for (const StageBody* body : bodies)
+    for (const Stretch& stretch : body->stretches)
+      for (const Tied& tied : stretch.layer->lowering.state().tied)
+        if (std::erase(left, tied.tag) > 0) elements += tied.elements;
+  return elements;
+}
+
+StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> bodies,
+                       const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings,
+                       const EndRanks& ranks) {
+  const Offload& offload = settings.offload;
+  const ParameterTreatment& treatment = *settings.treatment;
+  const bool tied = kind.apart > 0;
+  const auto dense = ParameterGroup::dense;
+  // Of gradients that exist in shards only, only shards are summed over other axes.
+  const double share = settings.gradients_pass_through(dense) ? static_cast<double>(settings.shards[dense].size) : 1.0;
+  const double gradient_bytes = numerics::bytes_per_element(treatment.gradients) / share;
+  const double partial = parameters.partial_elements.empty() ? 0.0 : parameters.partial_elements.front();
+  StepEndOptions options{
+      .sync = settings.apply() ? settings.sync(true) : gradient_sync(settings),
+      .already_reduced = settings.reduces_in_passes() || settings.sharding == Sharding::by_schedule,
+      .elements = parameters.elements,
+      .tensor = ranks.tensor,
+      .partial_bytes = partial * gradient_bytes,
+      .tied = {.axis = Axis::pipeline, .size = tied ? 2 : 1, .stride = tied ? ranks.pipeline.stride * kind.apart : 1},
+      .tied_bytes = tied ? exchanged_elements(kind, bodies) * gradient_bytes : 0.0,
+      .replicated = kind.replicated,
+      .update = nullptr,
+      .updated_elements = static_cast<std::int64_t>(sum(updated)),
+      .gather = settings.gathers_updated() && settings.copied() && !settings.overlap_parameter_gather,
+      .gather_bytes_per_element = numerics::bytes_per_element(treatment.gather),
+      .narrow = nullptr,
+      .narrow_elements = static_cast<std::int64_t>(parameters.narrow_elements),
+      .maxima_bytes = treatment.history > 0 ? parameters.narrow_tensors * k_scaled_per_product *
+                                                  numerics::bytes_per_element(numerics::Format::fp32)
+                                            : 0.0,
+      .leaving = {}};
+  // When gradients go is a matter of passes.
+  options.sync.bucket_bytes = 0.0;
+  options.sync.waits = false;
+  options.sync.held_bytes = 0.0;
+  if (offload.parameters != Home::device && offload.optimizer == Home::device) {
+    const double bytes = sum(updated) * numerics::bytes_per_element(treatment.parameters);
+    options.leaving.push_back(leg(Copy{.lane = Lane::to_host, .bytes = bytes}));
+    if (offload.parameters == Home::storage)
+      options.leaving.push_back(leg(Copy{.lane = Lane::to_storage, .bytes = bytes}));
+  }
+  return options;
+}
+
+}  // namespace
+
+StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodies, const UnitSettings& settings,
+                   const EndRanks& ranks, StepEnds& ends) {
+  StageParameters parameters;
+  for (const StageBody* body : bodies) parameters.add(body->parameters);
+  // Settings check that there is one virtual stage where units stay.
+  const bool stay = settings.offload.parameters != Home::device && settings.offload.resident_units > 0;
+  const double kept = stay ? UnitPasses::kept_bytes(bodies.front()->stretches, settings) : 0.0;
+  const PerGroup<double> updated = updated_elements(parameters, settings);
+  const StepEnds::Entry& entry =
+      ends.of(options(kind, bodies, parameters, updated, settings, ranks), settings.offload, kept);
+  StageEnd end{
+      .finalize = entry.finalize, .update = entry.update, .bytes = stage_bytes(parameters, updated, settings, kept)};
+  end.bytes.device[static_cast<std::size_t>(Category::parameters)] *= static_cast<double>(kind.versions);
+  return end;
+}
+
+}  // namespace cairn::plan

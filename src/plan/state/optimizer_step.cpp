@@ -1,0 +1,116 @@
+#include "optimizer_step.h"
+
+namespace cairn::plan {
+
+namespace {
+
+bool present(const StepEndOptions& options, ParameterGroup group) {
+  return group == ParameterGroup::dense || options.elements[group] > 0.0;
+}
+
+// Gradients of one group reduced over the ranks that hold copies, and sent on.
+void reduce_group(StepWriter& writer, const StepEndOptions& options, ParameterGroup group) {
+  const Group& copies = options.sync.copies[group];
+  const Group& replicas = options.sync.replicas[group];
+  const bool reduced = copies.size > 1 || replicas.size > 1;
+  if (!present(options, group)) return;
+  if (options.already_reduced) {
+    if (reduced) writer.wait(Stream::compute, {entry_of(stream_of(copies.axis))});
+    return;
+  }
+  Dependency last = writer.computed();
+  const double shard = options.elements[group] / static_cast<double>(copies.size);
+  if (copies.size > 1)
+    last = writer.transfer(stream_of(copies.axis), options.sync.collective, copies,
+                           options.elements[group] * options.sync.bytes_per_element, {last});
+  if (replicas.size > 1)
+    last = writer.transfer(stream_of(replicas.axis), Collective::all_reduce, replicas,
+                           shard * options.sync.bytes_per_element, {last});
+  if (options.sync.onward)
+    last =
+        writer.travel({leg(Copy{.lane = Lane::to_host, .bytes = shard * options.sync.onward->gradient_bytes})}, last);
+  if (reduced || options.sync.onward) writer.wait(Stream::compute, {last});
+}
+
+void reduce_groups(StepWriter& writer, const StepEndOptions& options) {
+  for (const ParameterGroup group : k_all_parameter_groups) reduce_group(writer, options, group);
+}
+
+void await_message(StepWriter& writer) {
+  writer.wait(Stream::compute, {entry_of(Stream::arrival), entry_of(Stream::next)});
+}
+
+}  // namespace
+
+Block await_replica() {
+  StepWriter writer("await");
+  await_message(writer);
+  return writer.finish();
+}
+
+void await_replica(StepWriter& writer, const StepEndOptions& options) {
+  if (options.tied.size > 1 || options.replicated) await_message(writer);
+  if (options.replicated) reduce_groups(writer, options);
+}
+
+Block finalize(const StepEndOptions& options) {
+  StepWriter writer("settle");
+  if (!options.replicated) reduce_groups(writer, options);
+  if (options.tensor.size > 1) writer.wait(Stream::compute, {entry_of(Stream::tensor)});
+  if (options.partial_bytes > 0.0) {
+    const std::int32_t summed = writer.transfer(Stream::tensor, Collective::all_reduce, options.tensor,
+                                                options.partial_bytes, {writer.computed()});
+    writer.wait(Stream::compute, {summed});
+  }
+  if (options.tied.size > 1)
+    writer.transfer(Stream::next, Collective::all_reduce, options.tied, options.tied_bytes, {writer.computed()});
+  else if (options.replicated)
+    writer.add(Step{.kind = StepKind::transfer, .stream = Stream::next, .axis = Axis::pipeline}, {},
+               {writer.computed()});
+  return writer.finish();
+}
+
+Block update(const StepEndOptions& options) {
+  StepWriter writer("update");
+  await_replica(writer, options);
+  // The optimizer reads the gradients' norm (and, in half precision, whether they are finite) back before it goes on.
+  const std::int32_t host =
+      writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_step, {writer.computed()});
+  if (options.updated_elements > 0)  // a device may hold stages without layers alone
+    for (const ir::Operator& op : options.update->operators())
+      writer.add(
+          Step{.kind = StepKind::compute, .stream = Stream::compute, .term = Term::optimizer, .launches = 1},
+          ir::Shard{.op = &op, .graph = options.update, .box = {loopnest::Interval{0, options.updated_elements}}}, {});
+  if (!options.leaving.empty()) {
+    const Dependency left = writer.travel(options.leaving, writer.computed());
+    writer.wait(Stream::compute, {left});
+  }
+  append_parameter_gather(writer, options);
+  writer.wait(Stream::compute, {host});
+  return writer.finish();
+}
+
+void append_parameter_gather(StepWriter& writer, const StepEndOptions& options) {
+  for (const ParameterGroup group : k_all_parameter_groups) {
+    const Group& copies = options.sync.copies[group];
+    if (!options.gather || copies.size == 1 || !present(options, group)) continue;
+    const std::int32_t gathered =
+        writer.transfer(stream_of(copies.axis), Collective::all_gather, copies,
+                        options.elements[group] * options.gather_bytes_per_element, {writer.computed()});
+    writer.wait(Stream::compute, {gathered});
+  }
+  if (options.narrow != nullptr && options.narrow_elements > 0)
+    for (const ir::Operator& op : options.narrow->operators())
+      writer.add(Step{.kind = StepKind::compute, .stream = Stream::compute, .term = Term::optimizer, .launches = 1},
+                 ir::Shard{.op = &op, .graph = options.narrow, .box = {loopnest::Interval{0, options.narrow_elements}}},
+                 {});
+  if (options.maxima_bytes > 0.0)
+    for (const Group& group : {options.tensor, options.sync.copies[ParameterGroup::dense]}) {
+      if (group.size == 1) continue;
+      const std::int32_t agreed = writer.transfer(stream_of(group.axis), Collective::all_reduce, group,
+                                                  options.maxima_bytes, {writer.computed()});
+      writer.wait(Stream::compute, {agreed});
+    }
+}
+
+}  // namespace cairn::plan

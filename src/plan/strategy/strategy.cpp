@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "cairn/core/diagnostics.h"
+#include "cairn/plan/lowering.h"
+#include "strategy_check.h"
+#include "vocabulary.h"
+
+namespace cairn::plan {
+
+core::ConfigurationError wrong(const char* key, std::string message, std::string hint) {
+  return core::ConfigurationError(std::string("strategy.") + key, std::move(message), std::move(hint));
+}
+
+Mesh mesh(const Strategy& strategy) {
+  std::array<std::int64_t, k_axes> sizes{1, 1, 1, 1, 1, 1, 1};
+  sizes[static_cast<std::size_t>(Axis::tensor)] = strategy.tensor;
+  sizes[static_cast<std::size_t>(Axis::data)] = strategy.data;
+  sizes[static_cast<std::size_t>(Axis::pipeline)] = strategy.pipeline;
+  return Mesh({strategy.order.data(), strategy.order.size()}, sizes);
+}
+
+Mesh expert_mesh(const Strategy& strategy) {
+  const std::int64_t experts = strategy.expert * strategy.expert_tensor;
+  std::array<std::int64_t, k_axes> sizes{1, 1, 1, 1, 1, 1, 1};
+  sizes[static_cast<std::size_t>(Axis::expert_tensor)] = strategy.expert_tensor;
+  sizes[static_cast<std::size_t>(Axis::expert)] = strategy.expert;
+  sizes[static_cast<std::size_t>(Axis::expert_data)] = strategy.tensor * strategy.data / experts;
+  sizes[static_cast<std::size_t>(Axis::pipeline)] = strategy.pipeline;
+  return Mesh({strategy.expert_order.data(), strategy.expert_order.size()}, sizes);
+}
+
+std::vector<std::int64_t> even_stages(std::int64_t body_layers, std::int64_t virtual_stages) {
+  if (virtual_stages > body_layers)
+    throw wrong("pp", fmt::format("{} virtual stages for {} layers", virtual_stages, body_layers),
+                fmt::format("use at most {} stages times chunks, or list the layers of each stage, of which some may "
+                            "have none, as in [0, 1, ..., 1, 0]",
+                            body_layers));
+  if (body_layers % virtual_stages != 0)
+    throw wrong("stages",
+                fmt::format("'even' cannot split {} layers over {} virtual stages", body_layers, virtual_stages),
+                fmt::format("write 'balanced', or list the layers of each stage, as in [{}, {}, ...]",
+                            body_layers / virtual_stages + 1, body_layers / virtual_stages));
+  return std::vector<std::int64_t>(static_cast<std::size_t>(virtual_stages), body_layers / virtual_stages);
+}
+
+void check_expert_mesh(const Strategy& strategy) {
+  const std::int64_t ranks = strategy.tensor * strategy.data;
+  const std::int64_t experts = strategy.expert * strategy.expert_tensor;
+  if (strategy.expert < 1 || strategy.expert_tensor < 1 || ranks % experts != 0)
+    throw wrong("ep",
+                fmt::format("ep x etp = {} x {} does not divide tp x cp x dp = {}", strategy.expert,
+                            strategy.expert_tensor, ranks),
+                fmt::format("choose ep x etp among the divisors of {}", ranks));
+  if (strategy.tensor > 1 && !strategy.sequence_parallel)
+    throw wrong("sequence_parallel",
+                fmt::format("the {} ranks of tp would route the same tokens to experts", strategy.tensor),
+                "set strategy.sequence_parallel: true, so that each routes its own");
+  if (mesh(strategy).group(Axis::pipeline).stride != expert_mesh(strategy).group(Axis::pipeline).stride)
+    throw wrong("expert_order", "puts ranks of different pipeline stages into one group of experts",
+                "let pp stand at the same end of order and expert_order");
+}
+
+namespace {
+
+// Names of forward operators of body layers, of what stands before a dot in them, and of regions, in the order met.
+// Conversions go with the operator whose result they convert.
+std::vector<std::string> operator_names(const ir::Model& model) {
+  std::vector<std::string> names;
+  const auto add = [&](std::string name) {
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  };
+  for (const ir::LayerClass& layer : model.classes) {
+    if (layer.position != ir::Position::body) continue;
+    for (std::size_t id = 0; id < layer.graph.forward_count(); ++id) {
+      const ir::Operator& op = layer.graph.operators()[id];
+      if (op.converts >= 0) continue;
+      for (std::size_t dot = op.name.find('.'); dot != std::string::npos; dot = op.name.find('.', dot + 1))
+        add(op.name.substr(0, dot));
+      add(op.name);
+      add(op.region);
+    }
+  }
+  return names;
+}
+
+void check_recompute(const Strategy& strategy, const ir::Model& model) {
+  const RecomputeLayers& layers = strategy.recompute_layers;
+  if (layers.count < 1) throw wrong("recompute.count", "a group or block of no layer", "use 1 or more");
+  for (const LayerRange& range : layers.ranges)
+    if (range.first < 0 || range.last < range.first || range.last >= model.body_layers())
+      throw wrong("recompute.layers",
+                  fmt::format("{}..{} is no range of layers of this model", range.first, range.last),
+                  fmt::format("layers are counted from 0 to {}", model.body_layers() - 1));
+  if (layers.method == RecomputeMethod::uniform && layers.count > 1 &&
+      (strategy.recompute != Recompute::full || !layers.ranges.empty()))
+    throw wrong("recompute.method", "groups of layers recompute as a whole and all of them",
+                "use kind: full without layers, or groups of 1");
+  if (strategy.recompute != Recompute::operators) return;
+  const std::vector<std::string> known = operator_names(model);
+  for (const std::string& name : strategy.recompute_operators) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string near = core::nearest(name, known);
+    throw wrong(
+        "recompute.operators", fmt::format("the layers have no operator '{}'", name),
+        near.empty() ? fmt::format("they have {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", near));
+  }
+}
+
+}  // namespace
+
+void check(const Strategy& strategy, const ir::Model& model) {
+  if (strategy.tensor < 1 || strategy.pipeline < 1 || strategy.data < 1 || strategy.micro_batch < 1 ||
+      strategy.micro_batches < 1 || strategy.chunks < 1)
+    throw wrong("tp", "degrees, micro-batch size and chunks must be at least 1", "use 1 where an axis is not wanted");
+  std::int64_t total = 0;
+  for (const std::int64_t layers : strategy.stage_layers) {
+    if (layers < 0)
+      throw wrong("stages", "a stage cannot have a negative number of layers", "list counts of 0 or more");
+    if (layers > std::numeric_limits<std::int64_t>::max() - total)
+      throw wrong("stages", fmt::format("lists more layers than can be counted, the model has {}", model.body_layers()),
+                  "make the list add up");
+    total += layers;
+  }
+  check_recompute(strategy, model);
+  if (total != model.body_layers())
+    throw wrong("stages", fmt::format("lists {} layers, the model has {}", total, model.body_layers()),
+                "make the list add up");
+}
+
+void check_stages(const Strategy& strategy, std::int64_t virtual_stages) {
+  const auto listed = static_cast<std::int64_t>(strategy.stage_layers.size());
+  if (listed == virtual_stages) return;
+  const bool asked = virtual_stages == strategy.pipeline * strategy.chunks;
+  const bool of_chunks = asked && listed % strategy.pipeline == 0 && listed > strategy.pipeline;
+  throw wrong("stages",
+              asked ? fmt::format("lists {} virtual stages, but pp x chunks = {}", listed, virtual_stages)
+                    : fmt::format("lists {} virtual stages, but a micro-batch of {} passes {}", listed,
+                                  strategy.schedule, virtual_stages),
+              of_chunks ? fmt::format("list one number of layers per virtual stage, or set schedule: {{kind: "
+                                      "interleaved-1f1b, chunks: {}}}",
+                                      listed / strategy.pipeline)
+                        : "list one number of layers per virtual stage");
+}
+
+}  // namespace cairn::plan

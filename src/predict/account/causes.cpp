@@ -1,0 +1,250 @@
+#include "cairn/predict/account/causes.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "at.h"
+#include "walk_back.h"
+
+namespace cairn::predict {
+namespace {
+
+// Sums of time by cause, axis and stage.
+class CauseSums {
+ public:
+  void add(Cause cause, std::int32_t stage, core::Picoseconds time, program::Axis axis = program::Axis::tensor) {
+    if (time > 0) sums_[{cause, axis, stage}] += time;
+  }
+  // Moves up to `time` of one cause to another; what was moved.
+  void move(Cause from, Cause to, std::int32_t stage, core::Picoseconds time) {
+    const auto found = sums_.find({from, program::Axis::tensor, stage});
+    if (found == sums_.end()) return;
+    const core::Picoseconds moved = std::min(time, found->second);
+    found->second -= moved;
+    add(to, stage, moved);
+  }
+  std::vector<CauseTime> longest_first() const {
+    std::vector<CauseTime> result;
+    for (const auto& [key, time] : sums_)
+      if (time > 0)
+        result.push_back(
+            {.cause = std::get<0>(key), .axis = std::get<1>(key), .stage = std::get<2>(key), .time = time});
+    std::stable_sort(result.begin(), result.end(),
+                     [](const CauseTime& a, const CauseTime& b) { return a.time > b.time; });
+    return result;
+  }
+
+ private:
+  std::map<std::tuple<Cause, program::Axis, std::int32_t>, core::Picoseconds> sums_;
+};
+
+// Follows what held a stage up through the passes of the others.
+class PassWalk {
+ public:
+  PassWalk(const program::Program& program, Analytic& analytic, const PassTimes& passes, const Producers& producers,
+           std::int32_t reference)
+      : program_(program), analytic_(analytic), passes_(passes), producers_(producers), reference_(reference) {}
+
+  // Accounts for [during.start, during.end), in which `waiting` could not go on for want of its message.
+  void await(PassId waiting, Span during, CauseSums& sums) const {
+    core::Picoseconds now = during.end;
+    const auto back_to = [&](core::Picoseconds time) {
+      time = std::clamp(time, during.start, now);
+      const core::Picoseconds before = std::exchange(now, time);
+      return before - time;
+    };
+    while (now > during.start) {
+      const PassId source = producers_[at(waiting.stage)][at(waiting.position)];
+      if (source.stage < 0) break;
+      // Another rank of the stage may have got its message earlier than this one.
+      sums.add(Cause::ranks, source.stage, back_to(time(waiting).arrival.end));
+      // The message under way, and before that in the queue behind earlier ones.
+      sums.add(Cause::message, source.stage, back_to(std::min(time(waiting).arrival.start, time(source).end)));
+      waiting = source;
+      while (now > during.start) {
+        const core::Picoseconds earlier = waiting.position > 0 ? time({waiting.stage, waiting.position - 1}).end : 0;
+        const core::Picoseconds arrived = time(waiting).arrival.end;
+        add_pass(waiting, back_to(std::max(earlier, arrived)), sums);
+        if (arrived > earlier || waiting.position == 0) break;
+        --waiting.position;
+      }
+    }
+    sums.add(Cause::schedule, reference_, back_to(during.start));
+  }
+
+  // Time spent on a pass of another stage than the one that is looked at.
+  void add_pass(PassId pass, core::Picoseconds spent, CauseSums& sums) const {
+    if (!in_schedule(pass)) return sums.add(Cause::exchange, pass.stage, spent, program::Axis::data);
+    const std::uint16_t slot = program_.row(pass.stage)[at(pass.position)].slot;
+    const core::Picoseconds beyond =
+        analytic_.alone(program_.pass(pass.stage, slot)) - analytic_.alone(program_.pass(reference_, slot));
+    const core::Picoseconds longer = std::clamp<core::Picoseconds>(beyond, 0, spent);
+    sums.add(Cause::imbalance, pass.stage, longer);
+    sums.add(Cause::schedule, reference_, spent - longer);
+  }
+
+  bool in_schedule(PassId pass) const { return program_.row(pass.stage)[at(pass.position)].operation >= 0; }
+
+ private:
+  const PassTime& time(PassId pass) const { return passes_[at(pass.stage)][at(pass.position)]; }
+
+  const program::Program& program_;
+  Analytic& analytic_;
+  const PassTimes& passes_;
+  const Producers& producers_;
+  std::int32_t reference_;
+};
+
+Cause cause_of(Spent spent) {
+  switch (spent) {
+    case Spent::compute:
+      return Cause::compute;
+    case Spent::recompute:
+      return Cause::recompute;
+    case Spent::optimizer:
+      return Cause::optimizer;
+    case Spent::launch:
+      return Cause::launch;
+    case Spent::exchange:
+      return Cause::exchange;
+    case Spent::copy:
+      return Cause::copy;
+    case Spent::host:
+      return Cause::host;
+    case Spent::message:
+      return Cause::message;
+    case Spent::ranks:
+      return Cause::ranks;
+    case Spent::other:
+      break;
+  }
+  return Cause::schedule;
+}
+
+// What the computation of a stage takes by its prices.
+std::map<Cause, core::Picoseconds> priced(const program::Program& program, PriceTable& prices, std::int32_t stage) {
+  std::map<Cause, core::Picoseconds> result;
+  for (const auto& [block, count] : block_counts(program, stage)) {
+    const BlockPrices& each = prices.of(*block);
+    for (const program::Step& step : block->steps) {
+      if (step.stream != program::Stream::compute || step.work < 0) continue;
+      const Price& price = each[static_cast<std::size_t>(step.work)];
+      const core::Picoseconds launch = std::min(price.launch, price.duration);
+      result[Cause::launch] += count * launch;
+      result[step.term == program::Term::compute     ? Cause::compute
+             : step.term == program::Term::recompute ? Cause::recompute
+                                                     : Cause::optimizer] += count * (price.duration - launch);
+    }
+  }
+  return result;
+}
+
+// What a stage computes beyond the average one counts as imbalance.
+void part_imbalance(const program::Program& program, PriceTable& prices, std::int32_t limiting, CauseSums& sums) {
+  const auto stages = static_cast<std::int32_t>(program.stages());
+  if (stages == 1) return;
+  std::map<Cause, core::Picoseconds> mean;
+  for (std::int32_t stage = 0; stage < stages; ++stage)
+    for (const auto& [cause, time] : priced(program, prices, stage)) mean[cause] += time;
+  for (const auto& [cause, time] : priced(program, prices, limiting))
+    sums.move(cause, Cause::imbalance, limiting, std::max<core::Picoseconds>(0, time - mean[cause] / stages));
+}
+
+struct Execution {
+  const Producers& producers;
+  const PassTimes& passes;
+  Makespan makespan;  // of all work
+  const StageTimeline& last;
+  const std::vector<Spell>& last_spells;
+  const StageTimeline& limiting;
+  const std::vector<Spell>& limiting_spells;
+  core::Picoseconds links = 0;
+};
+
+BubbleParts bubble_of(const program::Program& program, Analytic& analytic, const Execution& execution) {
+  BubbleParts result;
+  const std::int32_t stage = execution.last.stage;
+  const PassWalk others(program, analytic, execution.passes, execution.producers, stage);
+  CauseSums sums;
+  for (const Spell& spell : execution.last_spells) {
+    if (spell.what == Spent::ranks) result.ranks += spell.time();
+    if (spell.what != Spent::message) continue;
+    // While its own message is under way it waits for that, not in a bubble.
+    const core::Picoseconds sent = execution.last.arrivals[at(spell.pass)].start;
+    others.await({stage, spell.pass}, {spell.during.start, std::clamp(sent, spell.during.start, spell.during.end)},
+                 sums);
+  }
+  for (const CauseTime& part : sums.longest_first())
+    (part.cause == Cause::schedule    ? result.schedule
+     : part.cause == Cause::imbalance ? result.imbalance
+                                      : result.transfers) += part.time;
+  return result;
+}
+
+Causes causes_of(const program::Program& program, PriceTable& prices, Analytic& analytic, const Execution& execution) {
+  const std::int32_t limiting = execution.limiting.stage;
+  const PassWalk others(program, analytic, execution.passes, execution.producers, limiting);
+  CauseSums sums;
+  std::array<std::array<core::Picoseconds, program::k_axes>, k_spent> own{};
+  for (const Spell& spell : execution.limiting_spells) {
+    if (spell.what == Spent::message)
+      others.await({limiting, spell.pass}, spell.during, sums);
+    else
+      own[static_cast<std::size_t>(spell.what)][static_cast<std::size_t>(spell.axis)] += spell.time();
+  }
+  for (std::size_t what = 0; what < own.size(); ++what)
+    for (std::size_t axis = 0; axis < own[what].size(); ++axis)
+      sums.add(cause_of(static_cast<Spent>(what)), limiting, own[what][axis], static_cast<program::Axis>(axis));
+  part_imbalance(program, prices, limiting, sums);
+  // The limiting stage is through; what the last one still does.
+  if (const core::Picoseconds through = execution.limiting.end; through < execution.makespan.time)
+    for (const Spell& spell : execution.last_spells) {
+      const Span left{std::max(spell.during.start, through), spell.during.end};
+      if (left.end <= left.start) continue;
+      const PassId pass{execution.last.stage, spell.pass};
+      if (spell.what == Spent::message)
+        others.await(pass, left, sums);
+      else if (others.in_schedule(pass))
+        others.add_pass(pass, left.end - left.start, sums);
+      else
+        sums.add(cause_of(spell.what), pass.stage, left.end - left.start, spell.axis);
+    }
+  sums.add(Cause::links, limiting, execution.links);
+  return {.stages = stage_times(execution.passes, execution.makespan),
+          .limiting = limiting,
+          .parts = sums.longest_first(),
+          .bubble = bubble_of(program, analytic, execution)};
+}
+
+}  // namespace
+
+Account account(const program::Program& program, PriceTable& prices, Analytic& analytic, const Makespan& work,
+                core::Picoseconds links, EventResult* event) {
+  // What nothing disturbs runs as the analytic engine says.
+  const bool disturbed = event != nullptr && !event->passes.empty();
+  const PassTimes passes = disturbed ? std::move(event->passes) : analytic.pass_times(program);
+  const StageTimeline last = event != nullptr ? std::move(event->last) : analytic.timeline(program, work.last_stage);
+  const std::int32_t stage = limiting_stage(passes, work);
+  std::optional<StageTimeline> limiting;
+  if (stage != work.last_stage) limiting = disturbed ? std::move(event->limiting) : analytic.timeline(program, stage);
+  const Producers sources = producers(program);
+  const std::vector<Spell> last_spells = walk_back(program, prices, last, sources);
+  std::vector<Spell> limiting_spells;
+  if (limiting) limiting_spells = walk_back(program, prices, *limiting, sources);
+  const Execution execution{.producers = sources,
+                            .passes = passes,
+                            .makespan = work,
+                            .last = last,
+                            .last_spells = last_spells,
+                            .limiting = limiting ? *limiting : last,
+                            .limiting_spells = limiting ? limiting_spells : last_spells,
+                            .links = links};
+  Account result{.breakdown = attribute(last_spells, last), .causes = causes_of(program, prices, analytic, execution)};
+  result.breakdown.links = links;
+  return result;
+}
+
+}  // namespace cairn::predict

@@ -1,0 +1,358 @@
+#include "cairn/predict/evaluate/analytic.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "at.h"
+#include "cairn/core/assert.h"
+#include "cairn/core/content_store.h"
+#include "cairn/core/flat_table.h"
+#include "cairn/core/hash.h"
+#include "cairn/predict/evaluate/max_plus.h"
+#include "cairn/predict/evaluate/reach.h"
+#include "interpret.h"
+#include "pass_function.h"
+
+namespace cairn::predict {
+namespace {
+
+using program::Stream;
+
+constexpr std::size_t k_narrow = 8;  // streams of most blocks
+constexpr auto ignore = [](std::size_t, const auto&, const auto&) {};
+
+struct RunHash {
+  std::size_t operator()(const program::BlockRun& run) const { return core::Hash::of(run.block, run.count); }
+};
+
+struct PairHash {
+  std::size_t operator()(const std::pair<const program::Pass*, const program::Pass*>& pair) const {
+    return core::Hash::of(pair.first, pair.second);
+  }
+};
+
+// Passes that differ in what takes no time, or in memory alone, are one function.
+struct Terms {
+  static std::uint64_t hash(const PassFunction& function) {
+    core::Hash hash;
+    for (const PassTerm& term : function.terms()) hash.add(term.row).add(term.column).add(term.weight);
+    return hash.value();
+  }
+  static bool same(const PassFunction& a, const PassFunction& b) { return a.terms() == b.terms(); }
+};
+
+// Streams that a stage itself occupies.
+constexpr StreamSet k_own = set_of(at(Stream::arrival)) - 1;
+static_assert(at(Stream::arrival) + 1 == program::k_streams);
+
+}  // namespace
+
+class Analytic::Implementation {
+ public:
+  explicit Implementation(PriceTable& prices) : prices_(prices) {}
+
+  Makespan makespan(const program::Program& program) {
+    sweep(program);
+    Makespan result{.time = core::k_never, .last_stage = 0};
+    for (std::size_t stage = 0; stage < program.stages(); ++stage) {
+      const core::Picoseconds end = end_of(program, stage);
+      if (end > result.time) result = {.time = end, .last_stage = static_cast<std::int32_t>(stage)};
+    }
+    return result;
+  }
+
+  core::Picoseconds alone(const program::Block& block) {
+    const Frontiers end = stretch(block, 1).matrix(origin());
+    return *std::max_element(end.begin(), end.end());
+  }
+
+  core::Picoseconds alone(const program::Pass& pass) {
+    SweepFrontiers state{};
+    run_pass(function(pass).full(), state);
+    return state[at(Stream::compute)];
+  }
+
+  PassTimes pass_times(const program::Program& program) {
+    const auto sources = producers(program);
+    PassTimes result;
+    result.resize(program.stages());
+    bind(program);
+    run_steps(program.pass_order->sweep, [&](const program::PassOrder::Step& step) {
+      std::vector<PassTime>& passes = result[step.device];
+      passes.push_back({.arrival = message(program, sources[step.device][passes.size()], sent_[at(step.producer + 1)]),
+                        .end = states_[step.device][at(Stream::compute)]});
+    });
+    return result;
+  }
+
+  StageTimeline timeline(const program::Program& program, std::int32_t stage) {
+    sweep(program);
+    const auto sources = producers(program);
+    StageTimeline result{.stage = stage, .steps = {}, .arrivals = {}, .end = 0};
+    // The send that a pass waits for: its end is known from the sweep, its length is its price.
+    std::vector<core::Picoseconds> ends = arrivals_by_position(program, stage);
+    Frontiers frontier = origin();
+    std::vector<core::Picoseconds> scratch;
+    const auto passes = passes_of(program, stage);
+    for (std::size_t position = 0; position < passes.size(); ++position) {
+      const PassId source = sources[at(stage)][position];
+      result.arrivals.push_back(message(program, source, ends[position]));
+      frontier[at(Stream::arrival)] = result.arrivals.back().end;
+      for (const program::BlockRun& run : passes[position]->runs)
+        for (std::int64_t repeat = 0; repeat < run.count; ++repeat) run_block(*run.block, frontier, scratch, result);
+    }
+    frontier[at(Stream::arrival)] = 0;
+    result.end = *std::max_element(frontier.begin(), frontier.end());
+    return result;
+  }
+
+ private:
+  static Frontiers origin() { return Frontiers{}; }
+
+  void run_block(const program::Block& block, Frontiers& frontier, std::vector<core::Picoseconds>& scratch,
+                 StageTimeline& result) {
+    core::Picoseconds host = frontier[at(Stream::host)];
+    const BlockPrices& prices = prices_.of(block);
+    execute(block, prices, prices_.host_per_kernel(), frontier, scratch,
+            [&](std::size_t index, core::Picoseconds start, core::Picoseconds end) {
+              const program::Step& step = block.steps[index];
+              if (step.launches > 0) {
+                const core::Picoseconds issued = host + issue_time(step, prices, prices_.host_per_kernel());
+                result.steps[at(Stream::host)].push_back({host, issued});
+                host = issued;
+              }
+              if (step.stream == Stream::host) host = end;
+              result.steps[at(step.stream)].push_back({start, end});
+            });
+  }
+
+  // The message from `source` that came at `end`.
+  Span message(const program::Program& program, PassId source, core::Picoseconds end) {
+    if (source.stage < 0) return {};
+    return {end - send_price(program.pass(source.stage, program.row(source.stage)[at(source.position)].slot)), end};
+  }
+
+  core::Picoseconds send_price(const program::Pass& pass) {
+    if (pass.send == program::Send::none) return 0;  // told at home
+    const program::Block& block = *pass.runs.back().block;
+    const BlockPrices& prices = prices_.of(block);
+    const Stream stream = pass.send == program::Send::next ? Stream::next : Stream::previous;
+    for (const program::Step& step : block.steps)
+      if (step.stream == stream) return step.work < 0 ? 0 : prices[at(step.work)].duration;
+    CAIRN_ASSERT(!"a sending pass ends in a send");
+    return 0;
+  }
+
+  std::vector<core::Picoseconds> arrivals_by_position(const program::Program& program, std::int32_t stage) const {
+    std::vector<core::Picoseconds> result;
+    for (const program::PassOrder::Step& step : program.pass_order->sweep)
+      if (step.device == stage) result.push_back(sent_[at(step.producer + 1)]);
+    return result;
+  }
+
+  // What every pass of the program does to its stage, and all stages before the first.
+  void bind(const program::Program& program) {
+    const auto slots = static_cast<std::size_t>(program.layout().size());
+    for (const program::Stage& kind : program.kinds)
+      for (const program::Pass* pass : kind.passes) prefetch(*pass);
+    agreed_.clear();
+    used_.clear();
+    live_ = program.pass_order->told_streams;
+    finishes_now_.clear();
+    for (const program::Stage& kind : program.kinds) {
+      PassFunction::Together together;
+      for (const program::Pass* pass : kind.passes) {
+        PassFunction& found = function(*pass);
+        together.add(found);
+        used_.push_back(&found);
+      }
+      agreed_.push_back(together.agree(std::span(used_).last(slots)));
+      live_ |= agreed_.back() ? together.live() : ~StreamSet{0};
+      finishes_now_.push_back(&finish(kind, program.layout()));
+    }
+    kernels_.resize(used_.size());
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      kernels_[i] = agreed_[i / slots] ? used_[i]->shortened(live_) : used_[i]->full();
+      if (kernels_[i].count > 0) prefetch(kernels_[i]);
+    }
+    first_kernel_.resize(program.stages());
+    for (std::size_t stage = 0; stage < program.stages(); ++stage)
+      first_kernel_[stage] = static_cast<std::uint32_t>(program.kind_of_stage[stage] * slots);
+    const auto& steps = program.pass_order->sweep;
+    // No path is longer than all passes in a row. Few programs come near what simulated time reaches: those are summed
+    // up piece by piece.
+    if (!(static_cast<double>(steps.size()) * longest_pass_ < static_cast<double>(core::k_reach)))
+      require_reachable(program, prices_);
+    if (states_.size() < program.stages()) states_.resize(program.stages());
+    std::memset(states_.data(), 0, program.stages() * sizeof(SweepFrontiers));
+    if (sent_.size() <= steps.size()) sent_.resize(steps.size() + 1);
+    sent_[0] = 0;  // nothing to wait for
+  }
+
+  // Terms lie anywhere; by the time the sweep comes to them they are here.
+  static void prefetch(const Kernel& kernel) {
+    constexpr std::size_t k_terms_per_line = 64 / sizeof(PassTerm);
+    for (std::size_t i = 0; i < kernel.count; i += k_terms_per_line) __builtin_prefetch(kernel.form.terms + i);
+  }
+
+  // All but the tails of rows.
+  void sweep(const program::Program& program) {
+    bind(program);
+    const program::PassOrder& order = *program.pass_order;
+    run_steps(std::span(order.sweep).first(order.tails), [](const program::PassOrder::Step&) {});
+  }
+
+  // When a stage is done, after sweep().
+  core::Picoseconds end_of(const program::Program& program, std::size_t stage) const {
+    const SweepFrontiers& state = states_[stage];
+    const std::uint16_t kind = program.kind_of_stage[stage];
+    const StreamSet streams = agreed_[kind] ? live_ & k_own : k_own;
+    const Finish& finish = program.pass_order->has_tail[stage] ? *finishes_now_[kind] : k_finished;
+    core::Picoseconds end = 0;
+    for (StreamSet left = streams; left != 0; left &= left - 1) {
+      const auto stream = static_cast<std::size_t>(std::countr_zero(left));
+      end = std::max(end, state[stream] + finish[stream]);
+    }
+    return end;
+  }
+
+  // `after` sees every step once it has run.
+  template <class After>
+  void run_steps(std::span<const program::PassOrder::Step> steps, After after) {
+    const Kernel* const kernels = kernels_.data();
+    const std::uint32_t* const first = first_kernel_.data();
+    SweepFrontiers* const states = states_.data();
+    core::Picoseconds* const sent = sent_.data() + 1;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const program::PassOrder::Step& step = steps[i];
+      sent[i] = run_pass(kernels[first[step.device] + step.slot], sent[step.producer], at(step.sends_to),
+                         states[step.device]);
+      after(step);
+    }
+  }
+
+  // What the tail of a row does to its stage: streams busy until x_j end at max_j ( x_j + finish_j ).
+  using Finish = std::array<core::Picoseconds, program::k_streams>;
+  static constexpr Finish k_finished{};  // no tail
+  const Finish& finish(const program::Stage& stage, const program::PassLayout& layout) {
+    const auto pass = [&](program::PassKind kind) {
+      return stage.passes[static_cast<std::size_t>(layout.slot({kind}))];
+    };
+    const program::Pass* const finalize = pass(program::PassKind::finalize);
+    const program::Pass* const update = pass(program::PassKind::update);
+    std::unique_ptr<Finish>& slot = finishes_.of({finalize, update});
+    if (slot) return *slot;
+    slot = std::make_unique<Finish>();
+    const Matrix both = compose(matrix_of(*finalize), matrix_of(*update));
+    for (std::size_t from = 0; from < program::k_streams; ++from) {
+      core::Picoseconds& longest = (*slot)[from] = core::k_never;
+      for (std::size_t to = 0; to < program::k_streams; ++to) longest = std::max(longest, both.weight(to, from));
+    }
+    return *slot;
+  }
+
+  Matrix matrix_of(const program::Pass& pass) {
+    Matrix matrix;
+    double longest = 0.0;
+    for (const program::BlockRun& run : pass.runs) {
+      const Stretch& next = stretch(*run.block, run.count);
+      require_reachable(longest += next.in_a_row, *run.block, run.count, prices_);
+      matrix = compose(matrix, next.matrix);
+    }
+    longest_pass_ = std::max(longest_pass_, longest);
+    return matrix;
+  }
+
+  void prefetch(const program::Pass& pass) const {
+    if (at(pass.id) < passes_.size()) __builtin_prefetch(passes_[at(pass.id)].second);
+  }
+
+  // Dense by the pass's id; a pass of another lowering with the same id takes its place.
+  PassFunction& function(const program::Pass& pass) {
+    const std::size_t id = at(pass.id);
+    if (id >= passes_.size()) passes_.resize(id + 1);
+    auto& [known, slot] = passes_[id];
+    if (known == &pass) return *slot;
+    slot = functions_.stored(PassFunction(matrix_of(pass))).first;
+    known = &pass;
+    return *slot;
+  }
+
+  // A block some times in a row, and all its work one after the other [ps].
+  struct Stretch {
+    Matrix matrix;
+    double in_a_row = 0.0;
+  };
+
+  const Stretch& stretch(const program::Block& block, std::int64_t count) {
+    const program::BlockRun run{&block, count};
+    if (const auto& known = stretches_.of(run)) return *known;
+    auto made = std::make_unique<Stretch>();
+    made->in_a_row =
+        static_cast<double>(count) * predict::in_a_row(block, prices_.of(block), prices_.host_per_kernel());
+    require_reachable(made->in_a_row, block, count, prices_);
+    made->matrix = power(count == 1 ? symbolic(block) : stretch(block, 1).matrix, count);
+    return *(stretches_.of(run) = std::move(made));
+  }
+
+  Matrix symbolic(const program::Block& block) {
+    Matrix matrix(streams_of(block));
+    if (matrix.size() <= k_narrow)
+      run_symbolically<k_narrow>(block, matrix);
+    else
+      run_symbolically<program::k_streams>(block, matrix);
+    return matrix;
+  }
+
+  template <std::size_t N>
+  void run_symbolically(const program::Block& block, Matrix& matrix) {
+    std::array<Form<N>, program::k_streams> frontier;
+    for (std::size_t i = 0; i < matrix.size(); ++i) frontier[matrix.stream(i)] = Form<N>::unit(i);
+    std::vector<Form<N>> ends;
+    ends.reserve(block.steps.size());
+    execute(block, prices_.of(block), prices_.host_per_kernel(), frontier, ends, ignore);
+    for (std::size_t i = 0; i < matrix.size(); ++i)
+      for (std::size_t j = 0; j < matrix.size(); ++j) matrix.entry(i, j) = frontier[matrix.stream(i)].c[j];
+  }
+
+  // Those that its steps occupy or wait for.
+  static StreamSet streams_of(const program::Block& block) {
+    StreamSet streams = 0;
+    for (const program::Step& step : block.steps) {
+      streams |= set_of(at(step.stream));
+      if (step.launches > 0) streams |= set_of(at(Stream::host));
+    }
+    for (const program::Dependency dependency : block.dependencies)
+      if (dependency < 0) streams |= set_of(at(~dependency));
+    return streams;
+  }
+
+  PriceTable& prices_;
+  core::ContentStore<PassFunction, Terms> functions_;
+  std::vector<std::pair<const program::Pass*, PassFunction*>> passes_;  // by id
+  core::FlatTable<program::BlockRun, std::unique_ptr<Stretch>, RunHash> stretches_;
+  double longest_pass_ = 0.0;  // of all made so far, its work in a row [ps]
+  core::FlatTable<std::pair<const program::Pass*, const program::Pass*>, std::unique_ptr<Finish>, PairHash> finishes_;
+  // Of the program under way.
+  std::vector<Kernel> kernels_;              // by kind of stage and slot
+  std::vector<PassFunction*> used_;          // likewise
+  std::vector<char> agreed_;                 // by kind of stage: the short forms are valid
+  std::vector<const Finish*> finishes_now_;  // by kind of stage
+  StreamSet live_ = 0;                       // streams that some pass reads, or that may end last
+  std::vector<std::uint32_t> first_kernel_;  // by stage
+  std::vector<SweepFrontiers> states_;       // by stage, of the largest program so far
+  std::vector<core::Picoseconds> sent_;      // by position in the sweep, plus one, of the longest so far
+};
+
+Analytic::Analytic(PriceTable& prices) : implementation_(std::make_unique<Implementation>(prices)) {}
+Analytic::~Analytic() = default;
+Makespan Analytic::makespan(const program::Program& program) { return implementation_->makespan(program); }
+core::Picoseconds Analytic::alone(const program::Block& block) { return implementation_->alone(block); }
+core::Picoseconds Analytic::alone(const program::Pass& pass) { return implementation_->alone(pass); }
+PassTimes Analytic::pass_times(const program::Program& program) { return implementation_->pass_times(program); }
+StageTimeline Analytic::timeline(const program::Program& program, std::int32_t stage) {
+  return implementation_->timeline(program, stage);
+}
+
+}  // namespace cairn::predict

@@ -1,0 +1,44 @@
+// Which instances of shared units the ranks of an actor sit on, and how many of them on each.
+//
+// An actor stands for all ranks of its classes. Ranks r with equal r / ranks share an instance of a unit; instances
+// whose ranks belong to the same actors, equally many of each, behave alike and are one link of the sharing. A piece of
+// work of an actor is one flow over all links on which a rank of it sits, with the amounts of the ranks on each added
+// up: it goes on at the pace of its slowest rank.
+//
+// Example: 16 ranks, tp 2 inside, pp 8 outside, NICs shared by 4 ranks each: instance i holds 2 ranks of stage 2i and 2
+// of stage 2i + 1. Four links; a transfer of stage 5 that takes amount a per rank takes 2 a of link 2.
+// Time O(ranks) for every size of instance.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cairn/predict/price/demands.h"
+#include "cairn/sim/shared_work.h"
+#include "rank_classes.h"
+
+namespace cairn::predict {
+
+class UnitInstances {
+ public:
+  struct Seat {
+    sim::LinkId link = 0;
+    double ranks = 1.0;  // of the actor, on the instance
+  };
+
+  UnitInstances(const RankClasses& classes, const std::vector<SharedUnit>& units);
+  std::uint32_t links() const { return links_; }
+  std::span<const Seat> seats(std::int64_t actor, std::uint16_t unit) const {
+    const std::size_t at = static_cast<std::size_t>(actor) * units_ + unit;
+    return std::span(seats_).subspan(begin_[at], begin_[at + 1] - begin_[at]);
+  }
+
+ private:
+  std::size_t units_;
+  std::uint32_t links_ = 0;
+  std::vector<std::uint32_t> begin_;  // by actor and unit
+  std::vector<Seat> seats_;
+};
+
+}  // namespace cairn::predict

@@ -1,0 +1,244 @@
+#include "cairn/predict/price/cost_pricer.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cairn/core/assert.h"
+
+namespace cairn::predict {
+namespace {
+
+cost::Collective kind(program::Collective collective) {
+  switch (collective) {
+    case program::Collective::all_gather:
+      return cost::Collective::all_gather;
+    case program::Collective::reduce_scatter:
+      return cost::Collective::reduce_scatter;
+    case program::Collective::all_reduce:
+      return cost::Collective::all_reduce;
+    case program::Collective::all_to_all:
+      return cost::Collective::all_to_all;
+    case program::Collective::send:
+      return cost::Collective::send_recv;
+    case program::Collective::none:
+      break;
+  }
+  CAIRN_ASSERT(!"a transfer moves something");
+  return cost::Collective::send_recv;
+}
+
+// The cost model counts an all-to-all by one rank's buffer, the plan by the whole tensor.
+double counted_bytes(const program::Transfer& transfer) {
+  return transfer.collective == program::Collective::all_to_all
+             ? transfer.bytes / static_cast<double>(transfer.group.size)
+             : transfer.bytes;
+}
+
+template <class Of>
+double summed(const program::OnProcessor& work, Of of) {
+  double sum = 0.0;
+  for (const ir::Operator& op : work.graph->operators())
+    sum += of(ir::Shard{.op = &op, .graph = work.graph, .box = {loopnest::Interval{0, work.elements}}});
+  return sum;
+}
+
+}  // namespace
+
+double bytes_on_host(const program::OnProcessor& work) {
+  return summed(work, [](const ir::Shard& shard) { return ir::bytes(shard); });
+}
+
+CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator,
+                       const hardware::Network& network, const hardware::FittedNumbers& host,
+                       std::optional<hardware::Host> machine)
+    : calibration_(calibration),
+      network_(network),
+      host_(host),
+      machine_(std::move(machine)),
+      shards_(calibration, accelerator) {
+  // PCIe and the like: nothing but a share of the stated bandwidth is known.
+  node_laws_ = calibration.transfers;
+  node_laws_.fabric = {.efficiency = calibration.transfers.domain.assumed_efficiency};
+}
+
+Price CostPricer::shard(const ir::Shard& shard) {
+  const cost::KernelTime time = shards_.price(shard);
+  return {.duration = core::to_picoseconds(time.total_s), .launch = core::to_picoseconds(time.launch_s)};
+}
+
+void CostPricer::connect(const program::Group& group, Route& route) const {
+  const auto seconds = [](core::Seconds time) { return time / core::k_second; };
+  cost::TransferLinks& links = route.links;
+  if (const hardware::NetworkLevel* own = network_.domain_level()) {
+    links.intra = {.bandwidth = own->gpu_bandwidth().base(), .latency = seconds(own->latency)};
+    if (own->switches > 1) links.uplink = own->uplink_share().base();
+  }
+  // Beyond the domain: through every level up to the one that joins the whole group, at the rate of the slowest.
+  const std::int64_t extent = group.extent();
+  for (const hardware::NetworkLevel& level : network_.beyond()) {
+    double rate = level.gpu_bandwidth().base() / level.oversubscription;
+    if (level.switches > 1 && extent > level.switch_domain()) rate = std::min(rate, level.uplink_share().base());
+    links.inter.bandwidth = links.inter.bandwidth > 0.0 ? std::min(links.inter.bandwidth, rate) : rate;
+    links.inter.latency = seconds(level.latency);
+    route.widest = std::max(route.widest, rate);
+    if (level.domain % extent == 0) break;
+  }
+}
+
+const CostPricer::Route& CostPricer::route(const program::Group& group) {
+  const auto [slot, fresh] = routes_.try_emplace({group.size, group.stride, group.rows, group.apart});
+  Route& route = slot->second;
+  if (!fresh) return route;
+  // A group that straddles domains unevenly is priced by its fullest domain.
+  const std::int64_t inside = group.members(network_.domain());
+  route.binding = {.size = group.size, .ranks_per_domain = inside};
+  if (const hardware::NetworkLevel* own = network_.domain_level(); own != nullptr && own->switches > 1)
+    route.binding.ranks_per_switch = group.members(own->switch_domain());
+  connect(group, route);
+  route.within_node = network_.gpus_per_node % group.extent() == 0;
+  if (inside > 1 && inside < group.size && group.size % inside != 0)
+    assumptions_.insert(
+        fmt::format("a group of {} ranks does not fill whole domains of {}: priced as if it did", group.size, inside));
+  return route;
+}
+
+cost::GroupBinding CostPricer::binding(const program::Transfer& transfer) {
+  cost::GroupBinding binding = route(transfer.group).binding;
+  binding.across = transfer.across;
+  return binding;
+}
+
+cost::TransferTime CostPricer::compared(const program::Transfer& transfer) {
+  const Route& way = route(transfer.group);
+  return cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), binding(transfer), way.links,
+                             way.within_node ? node_laws_ : calibration_.transfers);
+}
+
+cost::TransferTime CostPricer::transfer_time(const program::Transfer& transfer) {
+  const cost::TransferTime time = compared(transfer);
+  extrapolation_.see(kind(transfer.collective), counted_bytes(transfer), binding(transfer),
+                     calibration_.transfers.domain);
+  if (time.basis == cost::Basis::assumed) {
+    const Route& way = route(transfer.group);
+    const cost::TransferLaws& laws = way.within_node ? node_laws_ : calibration_.transfers;
+    const bool fabric = way.binding.domains() > 1 && !laws.fabric.fitted;
+    unmeasured_[fabric ? laws.fabric.efficiency : laws.domain.assumed_efficiency][program::name(transfer.collective)]
+        .insert(transfer.group.size);
+  }
+  return time;
+}
+
+std::set<std::string> CostPricer::assumptions() const {
+  std::set<std::string> all = assumptions_;
+  for (const auto& [share, transfers] : unmeasured_) {
+    std::vector<std::string> each;
+    for (const auto& [name, ranks] : transfers) each.push_back(fmt::format("{} over {}", name, fmt::join(ranks, ", ")));
+    all.insert(
+        fmt::format("links that were never measured have the stated latency and {:.3g} % of the stated bandwidth: {} "
+                    "ranks",
+                    100.0 * share, fmt::join(each, "; ")));
+  }
+  return all;
+}
+
+Price CostPricer::transfer(const program::Transfer& transfer) {
+  const std::int64_t peers = transfer.per_peer ? transfer.group.size : 0;
+  return {.duration = core::to_picoseconds(transfer_time(transfer).total_s),
+          .issue = peers * host_.launches_per_peer * host_per_kernel()};
+}
+
+CostPricer::Sent CostPricer::sent(const program::Transfer& transfer) {
+  const cost::GroupBinding where = route(transfer.group).binding;
+  const double total = program::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
+  if (where.domains() == 1) return {.scale_up = total, .scale_out = 0.0};
+  if (where.ranks_per_domain == 1) return {.scale_up = 0.0, .scale_out = transfer.across * total};
+  // Hierarchical: whole inside the domain, a rank's share across.
+  const auto inside = static_cast<double>(where.ranks_per_domain);
+  const double across = program::bytes_sent(transfer.collective, where.domains(), transfer.bytes / inside);
+  if (transfer.across == 1.0) return {.scale_up = std::max(0.0, total - across), .scale_out = across};
+  // What crosses once is handed on inside, so that every row passes the inner links unless it is where it must be.
+  const double rows = counted_bytes(transfer);
+  return {.scale_up = (inside - 1.0) / inside * rows, .scale_out = transfer.across * across};
+}
+
+LinkBytes CostPricer::least_bytes(const program::Transfer& transfer) {
+  const cost::GroupBinding where = route(transfer.group).binding;
+  const bool switch_adds = calibration_.transfers.domain.switch_bandwidth > 0.0;
+  const bool added_on_the_way =
+      transfer.collective == program::Collective::all_reduce && switch_adds && transfer.group.size > 1;
+  const double total =
+      added_on_the_way ? transfer.bytes : program::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
+  if (where.domains() == 1) return {.inside = total, .either = 0.0, .across = 0.0};
+  // What leaves a domain is known where every domain holds equally many ranks of the group.
+  const bool even = transfer.collective == program::Collective::send ? where.ranks_per_domain == 1
+                                                                     : where.size % where.ranks_per_domain == 0;
+  if (!even) return {.inside = 0.0, .either = transfer.across * total, .across = 0.0};
+  const auto ranks = static_cast<double>(where.ranks_per_domain);
+  const double across = program::bytes_sent(transfer.collective, where.domains(), transfer.bytes / ranks);
+  return {.inside = 0.0, .either = total - (1.0 - transfer.across) * across, .across = transfer.across * across};
+}
+
+double CostPricer::link_floor_s(const LinkBytes& bytes) const {
+  const hardware::NetworkLevel* own = network_.domain_level();
+  const double inner = own == nullptr ? 0.0 : own->gpu_bandwidth().base();
+  double outer = 0.0;  // nothing leaves a domain faster, whatever network it takes
+  double all = inner;
+  for (const hardware::NetworkLevel& level : network_.beyond()) {
+    const double rate = level.gpu_bandwidth().base() / level.oversubscription;
+    outer = std::max(outer, rate);
+    all += rate;
+  }
+  const auto over = [](double moved, double rate) { return moved > 0.0 ? moved / rate : 0.0; };
+  return std::max({over(bytes.inside, inner), over(bytes.inside + bytes.either, all), over(bytes.across, outer)});
+}
+
+Price CostPricer::copy(const program::Copy& copy) {
+  CAIRN_ASSERT(machine_.has_value());
+  const hardware::HostLink& link = machine_->link;
+  if (copy.lane == program::Lane::to_device || copy.lane == program::Lane::to_host) {
+    assumptions_.insert(
+        "copies over the host link run at its stated bandwidth, all accelerators on it at once, both directions "
+        "independent");
+    const core::BytesPerSecond share = link.bandwidth / static_cast<double>(link.shared_by);
+    return {.duration = core::to_picoseconds(link.latency / core::k_second + copy.bytes / share.base()), .launch = 0};
+  }
+  CAIRN_ASSERT(machine_->nvme.has_value());
+  assumptions_.insert(
+      "drives run at their stated bandwidth, shared by the accelerators of a node; reads and writes take turns");
+  const hardware::Nvme& drives = *machine_->nvme;
+  const core::BytesPerSecond all =
+      copy.lane == program::Lane::to_storage ? drives.write.value_or(drives.bandwidth) : drives.bandwidth;
+  return {.duration = core::to_picoseconds(copy.bytes * static_cast<double>(network_.gpus_per_node) / all.base()),
+          .launch = 0};
+}
+
+Price CostPricer::processor(const program::OnProcessor& work) {
+  CAIRN_ASSERT(machine_.has_value());
+  assumptions_.insert(
+      "the host's cores update parameters at the host's stated memory bandwidth, shared by the accelerators of a node");
+  const double flops = summed(work, [](const ir::Shard& shard) { return ir::flops(shard); });
+  const auto sharing = static_cast<double>(network_.gpus_per_node);
+  double time = bytes_on_host(work) * sharing / machine_->memory_bandwidth.base();
+  if (machine_->flops) time = std::max(time, flops * sharing / machine_->flops->base());
+  return {.duration = core::to_picoseconds(time), .launch = 0};
+}
+
+double CostPricer::transfer_floor_s(const program::Transfer& transfer) {
+  const LinkBytes bytes = least_bytes(transfer);
+  const double across_s = bytes.across > 0.0 ? bytes.across / route(transfer.group).widest : 0.0;
+  return std::max(link_floor_s(bytes), across_s);
+}
+
+Price CostPricer::host(program::HostWork work) {
+  const core::Seconds time = work == program::HostWork::per_step ? host_.host_per_step : host_.host_per_micro_batch;
+  return {.duration = core::to_picoseconds(time / core::k_second), .launch = 0};
+}
+
+core::Picoseconds CostPricer::host_per_kernel() const {
+  return core::to_picoseconds(host_.host_per_kernel / core::k_second);
+}
+
+}  // namespace cairn::predict
