@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
 #include <istream>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
@@ -117,6 +119,49 @@ std::vector<Violation> check_includes(const fs::path& root, const ModuleGraph& g
   };
   for (const SourceFile& file : library_sources(root)) check(file);
   for (const SourceFile& file : read_sources(root, "tests")) check(file);
+  return violations;
+}
+
+std::vector<Violation> check_rooms(const fs::path& root) {
+  using Room = std::string;                        // module/room
+  std::map<Room, std::map<Room, Violation>> sees;  // with the first include that says so
+  const auto room_of = [](const std::string& path, const std::string& module) -> std::optional<Room> {
+    for (const std::string& folder : {"include/cairn/" + module + "/", "src/" + module + "/"}) {
+      if (!path.starts_with(folder)) continue;
+      const std::size_t end = path.find('/', folder.size());
+      if (end != std::string::npos) return module + "/" + path.substr(folder.size(), end - folder.size());
+    }
+    return std::nullopt;
+  };
+  for (const SourceFile& file : library_sources(root)) {
+    const std::string module = module_of(file.path);
+    const std::optional<Room> own = room_of(file.path, module);
+    if (!own) continue;
+    for_each_line(file.text, [&](int line, std::string_view text) {
+      const std::string_view target = included(text);
+      if (target.size() < 2) return;
+      const std::string inside(target.substr(1));
+      const bool is_public = inside.starts_with("cairn/");
+      const std::optional<Room> other = room_of((is_public ? "include/" : "src/" + module + "/") + inside, module);
+      if (other && *other != *own) sees[*own].try_emplace(*other, Violation{file.path, line, *own + " sees " + *other});
+    });
+  }
+  std::vector<Violation> violations;
+  // Whether `from` sees `to`, also by way of others.
+  const std::function<bool(const Room&, const Room&, std::set<Room>&)> reaches = [&](const Room& from, const Room& to,
+                                                                                     std::set<Room>& been) {
+    if (!been.insert(from).second) return false;
+    const auto& next = sees[from];
+    return next.contains(to) ||
+           std::any_of(next.begin(), next.end(), [&](const auto& each) { return reaches(each.first, to, been); });
+  };
+  const auto all = sees;
+  for (const auto& [room, others] : all)
+    for (const auto& [other, violation] : others)
+      if (std::set<Room> been; reaches(other, room, been)) {
+        violations.push_back(violation);
+        violations.back().what += ", which sees it";
+      }
   return violations;
 }
 

@@ -2,6 +2,7 @@
 //
 //   includes       a module sees itself, core, the modules its cairn_module() line names, and what those see in turn;
 //                  its tests see no more
+//   rooms          folders inside a module include one another in one direction: no room sees one that sees it
 //   system names   loopnest, ir, cost, sim, predict know no system by name (Megatron, ZeRO, Ulysses, Chimera, DGX)
 //   conduct        a library neither prints, nor ends the process, nor reads the environment: only cli does
 //   headers        no `using namespace`; no type of a YAML, JSON, CLI, logging, CUDA or MPI library in a public header;
@@ -39,6 +40,7 @@ ModuleGraph read_module_graph(std::istream& lines);
 std::string blank_comments_and_literals(std::string_view text);
 
 std::vector<Violation> check_includes(const std::filesystem::path& root, const ModuleGraph& graph);
+std::vector<Violation> check_rooms(const std::filesystem::path& root);
 std::vector<Violation> check_system_names(const std::filesystem::path& root);
 std::vector<Violation> check_conduct(const std::filesystem::path& root);
 std::vector<Violation> check_headers(const std::filesystem::path& root);

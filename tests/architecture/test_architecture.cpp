@@ -37,6 +37,12 @@ TEST_CASE("the tree includes only what its modules may use") {
   CHECK(violations.empty());
 }
 
+TEST_CASE("the rooms of a module see one another in one direction") {
+  const auto violations = check_rooms(k_tree);
+  INFO(to_string(violations));
+  CHECK(violations.empty());
+}
+
 TEST_CASE("the tree names no system below its border") {
   const auto violations = check_system_names(k_tree);
   INFO(to_string(violations));
@@ -108,6 +114,17 @@ TEST_CASE("a planted include is found") {
     tree.plant("src/stray/a.cpp", "int a();\n");
     CHECK(check_includes(tree.root(), small_graph()).size() == 1);
   }
+}
+
+TEST_CASE("a planted circle of rooms is found") {
+  const PlantedTree tree;
+  tree.plant("src/plan/layer/a.cpp", "#include \"b.h\"\n#include \"state/c.h\"\n#include \"root.h\"\n");
+  tree.plant("src/plan/state/c.h", "#include \"stages/d.h\"\n");
+  tree.plant("src/plan/root.h", "#include \"layer/b.h\"\n");
+  REQUIRE(check_rooms(tree.root()).empty());
+  SECTION("in sources") { tree.plant("src/plan/stages/d.h", "#include \"layer/b.h\"\n"); }
+  SECTION("by public headers") { tree.plant("include/cairn/plan/stages/d.h", "#include \"cairn/plan/layer/b.h\"\n"); }
+  CHECK(check_rooms(tree.root()).size() == 3);  // layer, state and stages
 }
 
 TEST_CASE("a planted system name is found") {
