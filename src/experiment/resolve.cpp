@@ -110,6 +110,7 @@ class Resolver {
   void degrees() {
     plan::Strategy& strategy = r_.strategy;
     strategy.tensor = choice_.tp;
+    strategy.context = choice_.cp;
     strategy.pipeline = choice_.pp;
     strategy.micro_batch = choice_.micro_batch;
     strategy.chunks = choice_.schedule.chunks;
@@ -120,7 +121,7 @@ class Resolver {
     strategy.order = axes("order", choice_.order);
     strategy.expert_order = axes("expert_order", choice_.expert_order);
     const std::int64_t gpus = r_.machine.network.gpus();
-    const std::int64_t inner = choice_.tp * choice_.pp;
+    const std::int64_t inner = choice_.tp * choice_.cp * choice_.pp;
     if (choice_.dp) {
       strategy.data = *choice_.dp;
       if (inner * *choice_.dp != gpus)
@@ -218,7 +219,7 @@ class Resolver {
         error(choice_.ep > 1 ? "strategy.ep" : "strategy.etp", "the model has no experts", "set ep and etp to 1");
       return;
     }
-    const std::int64_t ranks = strategy.tensor * strategy.data;
+    const std::int64_t ranks = strategy.tensor * strategy.context * strategy.data;
     if (ranks % (choice_.ep * choice_.etp) != 0)
       error("strategy.ep",
             fmt::format("etp {} x ep {} does not divide tp x cp x dp = {}", choice_.etp, choice_.ep, ranks),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "cairn/core/block_deque.h"
 #include "layer/layer_cache.h"
 #include "numbers.h"
@@ -34,14 +36,20 @@ class Lowering::Implementation {
   const Program& lower(const Strategy& strategy) {
     check(strategy, model_);
     if (layers_.has_experts()) check_expert_mesh(strategy);
+    if (sequence_ % strategy.context != 0)
+      throw wrong("cp", fmt::format("{} does not divide the {} tokens of a sequence", strategy.context, sequence_),
+                  fmt::format("choose a divisor of {}", sequence_));
     const ScheduleEntry& entry = schedules_.of(strategy);
     check_stages(strategy, entry.schedule->chain_length);
     check_side_rows(strategy, entry);
     const Meshes meshes = meshes_of(strategy);
     distances_ = stage_distances(meshes.dense.group(Axis::pipeline), domain_);
     PerGroup<Group> copies;
-    copies[ParameterGroup::dense] = meshes.dense.group(Axis::data);
+    copies[ParameterGroup::dense] = meshes.dense.group(Axis::data, Axis::context);
     copies[ParameterGroup::expert] = meshes.experts.group(Axis::expert_data);
+    if (entry.model_copies.whole && copies[ParameterGroup::dense].rows > 1)
+      throw wrong("order", "puts the ranks of cp and dp apart, and the schedule has stages that hold copies besides",
+                  "let cp and dp stand side by side");
     if (entry.model_copies.whole)
       for (const ParameterGroup group : k_all_parameter_groups)
         copies[group] = over_replicas(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline));

@@ -40,6 +40,20 @@ Mesh::Mesh(std::span<const Axis> order, const std::array<std::int64_t, k_axes>& 
   }
 }
 
+Group Mesh::group(Axis axis, Axis other) const {
+  const Group& a = group(axis);
+  const Group& b = group(other);
+  if (b.size == 1) return a;
+  if (a.size == 1) return {.axis = axis, .size = b.size, .stride = b.stride};
+  const Group& inner = a.stride < b.stride ? a : b;
+  const Group& outer = a.stride < b.stride ? b : a;
+  Group both{.axis = axis, .size = a.size * b.size, .stride = inner.stride};
+  if (outer.stride == inner.stride * inner.size) return both;
+  both.rows = outer.size;
+  both.apart = outer.stride;
+  return both;
+}
+
 std::int64_t Mesh::ranks() const {
   std::int64_t product = 1;
   for (const Group& group : groups_) product *= group.size;

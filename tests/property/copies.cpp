@@ -166,7 +166,7 @@ TEST_CASE("A job that fills one domain sends nothing out of it, under every sche
       const ir::Model model = random_model(random);
       std::optional<plan::Strategy> strategy = random_strategy(random, model, kind);
       if (!strategy) continue;
-      const std::int64_t ranks = strategy->tensor * strategy->pipeline * strategy->data;
+      const std::int64_t ranks = strategy->tensor * strategy->context * strategy->pipeline * strategy->data;
       plan::Lowering lowering = random_lowering(random, model, ranks);
       const program::Program* program = nullptr;
       try {

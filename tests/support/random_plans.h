@@ -1,6 +1,7 @@
 // Random models and random settings that fit them.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -78,7 +79,9 @@ inline std::vector<std::int64_t> random_cut(core::Random& random, std::int64_t l
 // Names of operators of body layers.
 inline std::vector<std::string> random_operators(core::Random& random, const ir::Model& model) {
   std::vector<std::string> names;
-  const ir::Graph& body = model.classes[1].graph;
+  const auto layer = std::find_if(model.classes.begin(), model.classes.end(),
+                                  [](const ir::LayerClass& each) { return each.position == ir::Position::body; });
+  const ir::Graph& body = layer->graph;
   for (std::size_t id = 0; id < body.forward_count(); ++id)
     if (coin(random)) names.push_back(body.operators()[id].name);
   return names;

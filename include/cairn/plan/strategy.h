@@ -73,6 +73,7 @@ struct Strategy {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
   std::int64_t data = 1;
+  std::int64_t context = 1;        // ranks that share the tokens of every sequence
   std::int64_t expert = 1;         // ranks over which experts are spread
   std::int64_t expert_tensor = 1;  // ranks over which each expert is split
   bool bilevel_experts = false;    // tokens go to other domains first, then to ranks inside, in two exchanges

@@ -32,8 +32,8 @@ Axis reported_as(Axis axis);
 //
 //   base + i stride + j apart,   i < size / rows,   j < rows
 //
-// Most lie along one axis and form one row. Where several stages hold the same parameters, every stage is a row, and
-// the stages count as spread evenly over the pipeline.
+// Most lie along one axis and form one row. Ranks along two axes of a mesh that stand apart form rows. Where several
+// stages hold the same parameters, every stage is a row, and the stages count as spread evenly over the pipeline.
 struct Group {
   Axis axis = Axis::tensor;
   std::int64_t size = 1;
@@ -58,6 +58,8 @@ class Mesh {
   Mesh(std::span<const Axis> order, const std::array<std::int64_t, k_axes>& sizes);
   std::int64_t size(Axis axis) const { return groups_[static_cast<std::size_t>(axis)].size; }
   const Group& group(Axis axis) const { return groups_[static_cast<std::size_t>(axis)]; }
+  // The ranks along two axes together, counted as ranks of the first.
+  Group group(Axis axis, Axis other) const;
   std::int64_t ranks() const;
   // Coordinate of a rank along an axis.
   std::int64_t coordinate(std::int64_t rank, Axis axis) const {

@@ -16,7 +16,7 @@ LayerKey LayerKey::without_recomputation() const {
 
 std::size_t LayerKey::hash() const {
   core::Hash hash;
-  hash.add(micro_batch).add(static_cast<std::uint8_t>(recompute)).add(sequence_parallel);
+  hash.add(micro_batch).add(context).add(static_cast<std::uint8_t>(recompute)).add(sequence_parallel);
   add(hash, tensor);
   if (experts) {
     add(hash, experts->expert);
@@ -36,6 +36,7 @@ ExpertKey expert_key(const Strategy& strategy, const Mesh& experts) {
 
 LayerKey layer_key(const Strategy& strategy, const Meshes& meshes, bool has_experts) {
   LayerKey key{.micro_batch = strategy.micro_batch,
+               .context = strategy.context,
                .tensor = meshes.dense.group(Axis::tensor),
                .sequence_parallel = strategy.sequence_parallel,
                .vocab_parallel = strategy.vocab_parallel,
@@ -108,7 +109,7 @@ void spread_experts(LayerOptions& options, const ExpertKey& key, std::int64_t te
 
 LayerOptions layer_options(const LayerKey& key, std::int64_t sequence, std::int64_t domain,
                            const FrameworkBehaviour& behaviour) {
-  LayerOptions options{.sizes = {.batch = key.micro_batch, .sequence = sequence},
+  LayerOptions options{.sizes = {.batch = key.micro_batch, .sequence = sequence / key.context},
                        .rules = {tensor_rule(key.tensor.size, key.vocab_parallel, key.sequence_parallel)},
                        .groups = {key.tensor},
                        .recompute = key.recompute_operators,

@@ -18,6 +18,7 @@ core::ConfigurationError wrong(const char* key, std::string message, std::string
 Mesh mesh(const Strategy& strategy) {
   std::array<std::int64_t, k_axes> sizes{1, 1, 1, 1, 1, 1, 1};
   sizes[static_cast<std::size_t>(Axis::tensor)] = strategy.tensor;
+  sizes[static_cast<std::size_t>(Axis::context)] = strategy.context;
   sizes[static_cast<std::size_t>(Axis::data)] = strategy.data;
   sizes[static_cast<std::size_t>(Axis::pipeline)] = strategy.pipeline;
   return Mesh({strategy.order.data(), strategy.order.size()}, sizes);
@@ -28,7 +29,7 @@ Mesh expert_mesh(const Strategy& strategy) {
   std::array<std::int64_t, k_axes> sizes{1, 1, 1, 1, 1, 1, 1};
   sizes[static_cast<std::size_t>(Axis::expert_tensor)] = strategy.expert_tensor;
   sizes[static_cast<std::size_t>(Axis::expert)] = strategy.expert;
-  sizes[static_cast<std::size_t>(Axis::expert_data)] = strategy.tensor * strategy.data / experts;
+  sizes[static_cast<std::size_t>(Axis::expert_data)] = strategy.tensor * strategy.context * strategy.data / experts;
   sizes[static_cast<std::size_t>(Axis::pipeline)] = strategy.pipeline;
   return Mesh({strategy.expert_order.data(), strategy.expert_order.size()}, sizes);
 }
@@ -48,7 +49,7 @@ std::vector<std::int64_t> even_stages(std::int64_t body_layers, std::int64_t vir
 }
 
 void check_expert_mesh(const Strategy& strategy) {
-  const std::int64_t ranks = strategy.tensor * strategy.data;
+  const std::int64_t ranks = strategy.tensor * strategy.context * strategy.data;
   const std::int64_t experts = strategy.expert * strategy.expert_tensor;
   if (strategy.expert < 1 || strategy.expert_tensor < 1 || ranks % experts != 0)
     throw wrong("ep",
@@ -110,11 +111,36 @@ void check_recompute(const Strategy& strategy, const ir::Model& model) {
   }
 }
 
+// Whether some token's results depend on others: what scans or convolves the sequence, and attention.
+bool mixes_tokens(const ir::Operator& op) {
+  if (op.kind == ir::Kind::scan || op.domain.find("key") >= 0) return true;
+  const int sequence = op.domain.find("sequence");
+  const auto beside_others = [&](const loopnest::Affine& index) {
+    return index.terms.size() > 1 && index.uses(static_cast<loopnest::DimId>(sequence));
+  };
+  return sequence >= 0 && std::any_of(op.accesses.begin(), op.accesses.end(), [&](const ir::Access& access) {
+           return std::any_of(access.projection.begin(), access.projection.end(), beside_others);
+         });
+}
+
+// Ranks that share a sequence exchange what tokens need of each other: of that nothing is lowered yet.
+void check_context(const ir::Model& model) {
+  bool has_sequences = false;
+  for (const ir::LayerClass& layer : model.classes)
+    for (const ir::Operator& op : layer.graph.operators()) {
+      if (mixes_tokens(op))
+        throw wrong("cp", fmt::format("'{}' needs tokens of other ranks, whose exchange is not modelled", op.name),
+                    "set it to 1");
+      has_sequences = has_sequences || op.domain.find("sequence") >= 0;
+    }
+  if (!has_sequences) throw wrong("cp", "the model has no sequences that ranks could share", "set it to 1");
+}
+
 }  // namespace
 
 void check(const Strategy& strategy, const ir::Model& model) {
-  if (strategy.tensor < 1 || strategy.pipeline < 1 || strategy.data < 1 || strategy.micro_batch < 1 ||
-      strategy.micro_batches < 1 || strategy.chunks < 1)
+  if (strategy.tensor < 1 || strategy.context < 1 || strategy.pipeline < 1 || strategy.data < 1 ||
+      strategy.micro_batch < 1 || strategy.micro_batches < 1 || strategy.chunks < 1)
     throw wrong("tp", "degrees, micro-batch size and chunks must be at least 1", "use 1 where an axis is not wanted");
   std::int64_t total = 0;
   for (const std::int64_t layers : strategy.stage_layers) {
@@ -125,6 +151,7 @@ void check(const Strategy& strategy, const ir::Model& model) {
                   "make the list add up");
     total += layers;
   }
+  if (strategy.context > 1) check_context(model);
   check_recompute(strategy, model);
   if (total != model.body_layers())
     throw wrong("stages", fmt::format("lists {} layers, the model has {}", total, model.body_layers()),

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "at.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/program/parameter_group.h"
 
@@ -38,6 +39,7 @@ RankClasses::RankClasses(const program::Program& program, const EventOptions& op
     : program_(program),
       stages_(static_cast<std::int64_t>(program.stages())),
       tensor_(fold(program, program::Axis::tensor, options)),
+      context_(fold(program, program::Axis::context, options)),
       data_(fold(program, program::Axis::data, options)) {
   if (actors() > k_most_actors)
     throw core::ConfigurationError(
@@ -46,11 +48,15 @@ RankClasses::RankClasses(const program::Program& program, const EventOptions& op
 }
 
 std::int64_t RankClasses::rank(std::int64_t actor) const {
-  const auto data = static_cast<std::int64_t>(data_.size());
-  const std::int64_t tensor_class = actor % per_stage() / data;
-  return stage(actor) * program_.mesh.group(program::Axis::pipeline).stride +
-         tensor_[static_cast<std::size_t>(tensor_class)] * program_.mesh.group(program::Axis::tensor).stride +
-         data_[static_cast<std::size_t>(actor % data)] * program_.mesh.group(program::Axis::data).stride;
+  const program::Mesh& mesh = program_.mesh;
+  const std::int64_t copy = actor % copies();
+  const auto along = [&](const std::vector<std::int64_t>& classes, std::int64_t index, program::Axis axis) {
+    return classes[at(index)] * mesh.group(axis).stride;
+  };
+  return stage(actor) * mesh.group(program::Axis::pipeline).stride +
+         along(tensor_, actor % per_stage() / copies(), program::Axis::tensor) +
+         along(context_, copy / std::ssize(data_), program::Axis::context) +
+         along(data_, copy % std::ssize(data_), program::Axis::data);
 }
 
 std::int64_t RankClasses::covering(std::int64_t rank) const {
@@ -61,7 +67,8 @@ std::int64_t RankClasses::covering(std::int64_t rank) const {
   };
   const program::Mesh& mesh = program_.mesh;
   return mesh.coordinate(rank, program::Axis::pipeline) * per_stage() +
-         place(tensor_, mesh.coordinate(rank, program::Axis::tensor)) * static_cast<std::int64_t>(data_.size()) +
+         place(tensor_, mesh.coordinate(rank, program::Axis::tensor)) * copies() +
+         place(context_, mesh.coordinate(rank, program::Axis::context)) * std::ssize(data_) +
          place(data_, mesh.coordinate(rank, program::Axis::data));
 }
 
@@ -78,12 +85,14 @@ Circle RankClasses::circle(std::int64_t actor, program::Axis axis, const program
             // Groups over domains and inside one may begin with the same rank, and with that of a dense group.
             .level = circle.stride > inside.stride ? 2 : 1};
   }
-  const auto data = static_cast<std::int64_t>(data_.size());
   if (axis == program::Axis::tensor)
-    return {.first = actor - actor % per_stage() + actor % data,
-            .stride = data,
-            .size = static_cast<std::int64_t>(tensor_.size())};
-  return {.first = actor - actor % data, .stride = 1, .size = data};
+    return {.first = actor - actor % per_stage() + actor % copies(), .stride = copies(), .size = std::ssize(tensor_)};
+  if (axis == program::Axis::context)
+    return {.first = actor - actor % copies() + actor % std::ssize(data_),
+            .stride = std::ssize(data_),
+            .size = std::ssize(context_)};
+  // Gradients and parameters, among all that hold copies.
+  return {.first = actor - actor % copies(), .stride = 1, .size = copies()};
 }
 
 std::int64_t RankClasses::member(const Circle& circle, std::int64_t index) const {
@@ -94,9 +103,9 @@ std::int64_t RankClasses::member(const Circle& circle, std::int64_t index) const
 // Every rank is an actor.
 std::int64_t RankClasses::actor_of(std::int64_t rank) const {
   const program::Mesh& mesh = program_.mesh;
-  const auto data = static_cast<std::int64_t>(data_.size());
   return mesh.coordinate(rank, program::Axis::pipeline) * per_stage() +
-         mesh.coordinate(rank, program::Axis::tensor) * data + mesh.coordinate(rank, program::Axis::data);
+         mesh.coordinate(rank, program::Axis::tensor) * copies() +
+         mesh.coordinate(rank, program::Axis::context) * std::ssize(data_) + mesh.coordinate(rank, program::Axis::data);
 }
 
 }  // namespace cairn::predict

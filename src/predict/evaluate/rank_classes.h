@@ -1,9 +1,9 @@
 // Which ranks are simulated, and which of them meet in a collective.
 //
-// Ranks that cannot differ are one actor. Along the tensor and the data axis coordinates are folded into classes: one
+// Ranks that cannot differ are one actor. Along the tensor, context and data axes coordinates are folded into classes: one
 // for all that nothing distinguishes, one for every coordinate of a rank with a speed of its own; with jitter, and
 // where any rank of a mixture of experts differs (its groups cut across those of the dense mesh), every coordinate is a
-// class. An actor is one (stage, tensor class, data class), numbered in that order, and stands for the lowest rank it
+// class. An actor is one (stage, tensor class, context class, data class), numbered in that order, and stands for the lowest rank it
 // covers.
 #pragma once
 
@@ -32,7 +32,7 @@ class RankClasses {
   RankClasses(const program::Program& program, const EventOptions& options);
 
   std::int64_t actors() const { return stages_ * per_stage(); }
-  std::int64_t per_stage() const { return static_cast<std::int64_t>(tensor_.size() * data_.size()); }
+  std::int64_t per_stage() const { return std::ssize(tensor_) * copies(); }
   std::int32_t stage(std::int64_t actor) const { return static_cast<std::int32_t>(actor / per_stage()); }
   std::int64_t first(std::int32_t stage) const { return stage * per_stage(); }
   std::int64_t rank(std::int64_t actor) const;
@@ -57,11 +57,14 @@ class RankClasses {
   }
 
  private:
+  // Actors of one tensor class of a stage: they hold copies of the same parameters.
+  std::int64_t copies() const { return std::ssize(context_) * std::ssize(data_); }
   std::int64_t actor_of(std::int64_t rank) const;
 
   const program::Program& program_;
   std::int64_t stages_;
   std::vector<std::int64_t> tensor_;  // the coordinate each class stands for
+  std::vector<std::int64_t> context_;
   std::vector<std::int64_t> data_;
 };
 
