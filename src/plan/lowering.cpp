@@ -242,7 +242,7 @@ class Lowering::Implementation {
       if (made.front() == nullptr)
         made = exchanges ? side_.of_parameters(body(at, plan), settings_keys_.key(plan.moves.settings))
                          : side_.of_activations(*stage.passes[slot(PassKind::forward)]);
-      std::copy(made.begin(), made.end(), stage.passes.begin() + static_cast<std::ptrdiff_t>(slot(PassKind::ask)));
+      std::copy(made.begin(), made.end(), stage.passes.begin() + static_cast<std::ptrdiff_t>(slot(PassKind::fetch)));
     }
   }
 

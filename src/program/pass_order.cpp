@@ -60,8 +60,7 @@ void append_slots(const pipeline::Schedule& schedule, std::int32_t device, const
   const auto row = schedule.row(device);
   const std::vector<char> special = specials(schedule, device);
   for (std::size_t i = 0; i < row.size(); ++i)
-    slots.push_back(
-        slot_of(order, {.kind = kind_of(row[i].phase), .chunk = row[i].chunk, .special = special[i] != 0}));
+    slots.push_back(slot_of(order, {.kind = kind_of(row[i].phase), .chunk = row[i].chunk, .special = special[i] != 0}));
 }
 
 void append_stretches(std::span<const PassOrder::Entry> row, std::uint16_t nothing,
@@ -106,10 +105,11 @@ class Sequence {
     const auto row = static_cast<std::size_t>(step.device);
     const std::int32_t operation = schedule_.row_begin[row] + done_[row]++;
     const pipeline::Phase phase = step.operation.phase;
-    PassOrder::Step made{.producer = step.producer < 0 ? step.producer : place_[static_cast<std::size_t>(step.producer)],
-                         .device = static_cast<std::uint16_t>(step.device),
-                         .slot = slots_[static_cast<std::size_t>(operation)],
-                         .sends_to = phase == pipeline::Phase::forward ? Stream::next : Stream::previous};
+    PassOrder::Step made{
+        .producer = step.producer < 0 ? step.producer : place_[static_cast<std::size_t>(step.producer)],
+        .device = static_cast<std::uint16_t>(step.device),
+        .slot = slots_[static_cast<std::size_t>(operation)],
+        .sends_to = phase == pipeline::Phase::forward ? Stream::next : Stream::previous};
     if (phase == pipeline::Phase::optimizer) {
       push_end(step.device, PassKind::finalize, std::exchange(made.producer, k_not_yet), operation);
       made.sends_to = Stream::next;
@@ -183,7 +183,7 @@ class Sequence {
       const SideEntry& entry = entries[i];
       const pipeline::Operation& operation = schedule_.operations[static_cast<std::size_t>(entry.operation)];
       std::int32_t& told = told_[static_cast<std::size_t>(entry.operation)];
-      const bool awaits = entry.side == PassKind::come || entry.side == PassKind::gone;
+      const bool awaits = entry.side == PassKind::fetched || entry.side == PassKind::sent;
       PassOrder::Step step{.producer = awaits ? told : k_not_yet,
                            .device = static_cast<std::uint16_t>(device),
                            .slot = slot_of(order_, {.kind = entry.side, .chunk = operation.chunk})};

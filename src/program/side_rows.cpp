@@ -106,9 +106,9 @@ class Merge {
 
   void add_brought(std::size_t k) {
     const SideTask& task = tasks_[k];
-    add(task.gap, Place::issue, task, PassKind::ask);
-    add(task.serves, Place::ahead, task, PassKind::come);
-    if (!is_copy(operation(task).phase)) add(last_reader(task) + 1, Place::behind, task, PassKind::give_up);
+    add(task.gap, Place::issue, task, PassKind::fetch);
+    add(task.serves, Place::ahead, task, PassKind::fetched);
+    if (!is_copy(operation(task).phase)) add(last_reader(task) + 1, Place::behind, task, PassKind::release);
   }
 
   // The last of the row that reads the parameters that the task brings.
@@ -121,14 +121,14 @@ class Merge {
   void add_taken(std::size_t k) {
     const SideTask& task = tasks_[k];
     const bool copies = is_copy(operation(task).phase);
-    if (!copies) add(first_maker(task), Place::ahead, task, PassKind::make_room);
+    if (!copies) add(first_maker(task), Place::ahead, task, PassKind::reserve);
     add(task.gap, Place::issue, task, PassKind::send);
     // A copy has gone before the next one begins, anything else before something else is needed.
     const bool another = k + 1 < tasks_.size();
     if (copies && another && tasks_[k + 1].serves == k_none)
-      add(tasks_[k + 1].gap, Place::issue, task, PassKind::gone);
+      add(tasks_[k + 1].gap, Place::issue, task, PassKind::sent);
     else
-      add(task.brought_next, Place::ahead, task, PassKind::gone);
+      add(task.brought_next, Place::ahead, task, PassKind::sent);
   }
 
   // The first of the row that makes the gradients that the task takes.

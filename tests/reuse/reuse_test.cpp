@@ -19,6 +19,7 @@
 #include "support/asked.h"
 #include "support/program_difference.h"
 #include "support/share.h"
+#include "support/two_products.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -71,7 +72,9 @@ struct Ground {
       model = models::build_transformer(config, build);
       sequence = k_mixture_sequence;
     } else {
-      model = random_model(random);
+      // One in six whose tokens do not need each other.
+      model = random.below(6) == 0 ? two_products({.layers = between(random, 3, 8), .bias = coin(random)})
+                                   : random_model(random);
       sequence = k_random_plan_sequence;
     }
     treatment = random_treatment(random);

@@ -15,14 +15,14 @@ enum class PassKind : std::uint8_t {
   finalize,  // gradients: what is left of their reductions
   update,    // parameters
   await,     // before an update that awaits several messages: any of them but the last
-  // What side rows bring to the device (parameters of a chunk, activations from the host) and take from it (gradients,
-  // activations to the host); see pass_order.h.
-  ask,        // what is brought is asked for
-  come,       // it has come
-  give_up,    // it is no longer held
-  make_room,  // for what is taken
-  send,       // it is sent
-  gone,       // it has gone
+  // Side rows bring something to the device (parameters of a chunk, activations from the host) and take something from
+  // it (gradients, activations to the host); see pass_order.h.
+  fetch,    // begins to bring it
+  fetched,  // waits until it has come
+  release,  // frees its memory
+  reserve,  // makes room for what will be taken
+  send,     // begins to take it
+  sent,     // waits until it has gone, and frees its memory
 };
 
 // A pass of one chunk, by one micro-batch.
@@ -76,8 +76,8 @@ class PassLayout {
  private:
   static constexpr std::int64_t k_whole = 4;  // two kinds of a chunk, each plain and special
   static constexpr auto k_first_end = static_cast<std::int64_t>(PassKind::finalize);
-  static constexpr auto k_first_side = static_cast<std::int64_t>(PassKind::ask);
-  static constexpr std::int64_t k_sides = static_cast<std::int64_t>(PassKind::gone) - k_first_side + 1;
+  static constexpr auto k_first_side = static_cast<std::int64_t>(PassKind::fetch);
+  static constexpr std::int64_t k_sides = static_cast<std::int64_t>(PassKind::sent) - k_first_side + 1;
 
   std::int64_t ends_begin() const { return k_whole * chunks_ * (splits_ ? 2 : 1); }
   std::int64_t sides_begin() const { return ends_begin() + 2 + (awaits_ ? 1 : 0); }

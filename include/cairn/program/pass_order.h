@@ -72,9 +72,9 @@ struct PassOrder {
   // From here on `sweep` has the ends of the rows of devices that are in no replica group, two entries each: they await
   // nothing, and nobody awaits them.
   std::size_t tails = 0;
-  std::vector<char> has_tail;             // by device
-  std::vector<Stretch> stretches;         // device after device
-  std::vector<std::int32_t> row_begin;    // devices + 1 offsets into stretches
+  std::vector<char> has_tail;           // by device
+  std::vector<Stretch> stretches;       // device after device
+  std::vector<std::int32_t> row_begin;  // devices + 1 offsets into stretches
 
   // Side rows must be such that can_merge() holds; a schedule that updates within the step has no `replicas`.
   static PassOrder of(const pipeline::Schedule& schedule, const pipeline::SweepOrder& order,

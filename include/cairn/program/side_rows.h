@@ -19,7 +19,7 @@ struct SideEntry {
   std::int32_t gap = 0;
   Place place = Place::behind;
   std::int32_t operation = 0;  // of the side row, position in Schedule::operations
-  PassKind side = PassKind::ask;
+  PassKind side = PassKind::fetch;
 };
 
 // By operation: the first that awaits it, -1 where none does.

@@ -98,7 +98,7 @@ void SidePasses::set(Passes& passes, PassKind kind, StepWriter& writer) {
   blocks_.push_back(std::make_unique<Block>(writer.finish()));
   Pass pass;
   pass.runs.push_back({blocks_.back().get(), 1});
-  passes[static_cast<std::size_t>(kind) - static_cast<std::size_t>(PassKind::ask)] = passes_.stored(pass);
+  passes[static_cast<std::size_t>(kind) - static_cast<std::size_t>(PassKind::fetch)] = passes_.stored(pass);
 }
 
 SidePasses::Passes SidePasses::of_parameters(const StageBody& body, const UnitSettings& settings) {
@@ -107,28 +107,28 @@ SidePasses::Passes SidePasses::of_parameters(const StageBody& body, const UnitSe
   const double parameters = exchange.held(&Exchange::gathers, settings.treatment->gather);
   const double gradients = exchange.held(&Exchange::reduces, settings.treatment->gradients);
   if (parameters > 0.0) {
-    StepWriter ask("gather parameters");
-    ask.hold(Category::parameters, parameters);
-    exchange.gather(ask);
-    set(passes, PassKind::ask, ask);
-    StepWriter come("parameters have come");
-    come.wait(Stream::compute, {entry_of(Stream::arrival)});
-    set(passes, PassKind::come, come);
-    StepWriter give_up("give up parameters");
-    give_up.hold(Category::parameters, -parameters);
-    set(passes, PassKind::give_up, give_up);
+    StepWriter fetch("gather parameters");
+    fetch.hold(Category::parameters, parameters);
+    exchange.gather(fetch);
+    set(passes, PassKind::fetch, fetch);
+    StepWriter fetched("parameters have come");
+    fetched.wait(Stream::compute, {entry_of(Stream::arrival)});
+    set(passes, PassKind::fetched, fetched);
+    StepWriter release("give up parameters");
+    release.hold(Category::parameters, -parameters);
+    set(passes, PassKind::release, release);
   }
   if (gradients > 0.0) {
-    StepWriter make_room("room for gradients");
-    make_room.hold(Category::gradients, gradients);
-    set(passes, PassKind::make_room, make_room);
+    StepWriter reserve("room for gradients");
+    reserve.hold(Category::gradients, gradients);
+    set(passes, PassKind::reserve, reserve);
     StepWriter send("reduce gradients");
     exchange.reduce(send);
     set(passes, PassKind::send, send);
-    StepWriter gone("gradients have gone");
-    gone.wait(Stream::compute, {entry_of(Stream::arrival)});
-    gone.hold(Category::gradients, -gradients);
-    set(passes, PassKind::gone, gone);
+    StepWriter sent("gradients have gone");
+    sent.wait(Stream::compute, {entry_of(Stream::arrival)});
+    sent.hold(Category::gradients, -gradients);
+    set(passes, PassKind::sent, sent);
   }
   return passes;
 }
@@ -146,18 +146,18 @@ SidePasses::Passes SidePasses::of_activations(const Pass& forward) {
   copy(send, Lane::to_host, Lane::to_device);
   send.leave(bytes);
   set(passes, PassKind::send, send);
-  StepWriter gone("activations have left");
-  gone.wait(Stream::compute, {entry_of(Stream::arrival)});
-  gone.hold(Category::activations, -bytes);
-  set(passes, PassKind::gone, gone);
-  StepWriter ask("activations return");
-  ask.hold(Category::activations, bytes);
-  copy(ask, Lane::to_device, Lane::to_host);
-  set(passes, PassKind::ask, ask);
-  StepWriter come("activations have returned");
-  come.wait(Stream::compute, {entry_of(Stream::arrival)});
-  come.leave(-bytes);
-  set(passes, PassKind::come, come);
+  StepWriter sent("activations have left");
+  sent.wait(Stream::compute, {entry_of(Stream::arrival)});
+  sent.hold(Category::activations, -bytes);
+  set(passes, PassKind::sent, sent);
+  StepWriter fetch("activations return");
+  fetch.hold(Category::activations, bytes);
+  copy(fetch, Lane::to_device, Lane::to_host);
+  set(passes, PassKind::fetch, fetch);
+  StepWriter fetched("activations have returned");
+  fetched.wait(Stream::compute, {entry_of(Stream::arrival)});
+  fetched.leave(-bytes);
+  set(passes, PassKind::fetched, fetched);
   return passes;
 }
 

@@ -23,7 +23,7 @@ namespace cairn::plan {
 
 class SidePasses {
  public:
-  // By kind, from PassKind::ask to PassKind::gone.
+  // By kind, from PassKind::fetch to PassKind::sent.
   using Passes = std::array<const Pass*, 6>;
 
   explicit SidePasses(PassStore& passes) : passes_(passes) {}

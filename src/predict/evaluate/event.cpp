@@ -57,14 +57,14 @@ class Engine final : public Surroundings {
   }
 
   core::Picoseconds join(const Actor& actor, std::size_t stream, const Task& task, core::Picoseconds ready) override {
-    const Circle circle = classes_.circle(actor.id(), task.axis, *task.group);
-    Meeting& meeting = meetings_[classes_.meeting_place(circle, stream)];
+    const Communicator communicator = classes_.communicator(actor.id(), task.axis, *task.group);
+    Meeting& meeting = meetings_[classes_.meeting_place(communicator, stream)];
     meeting.latest = std::max(meeting.latest, ready);
-    if (++meeting.present < circle.size) return k_unknown;
+    if (++meeting.present < communicator.size) return k_unknown;
     const core::Picoseconds start = meeting.latest;
     meeting = Meeting{};
-    for (std::int64_t index = 0; index < circle.size; ++index)
-      if (const std::int64_t id = classes_.member(circle, index); id != actor.id()) {
+    for (std::int64_t index = 0; index < communicator.size; ++index)
+      if (const std::int64_t id = classes_.member(communicator, index); id != actor.id()) {
         actors_[at(id)].joined(stream, start);
         wake(id);
       }

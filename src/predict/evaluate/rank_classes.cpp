@@ -72,18 +72,18 @@ std::int64_t RankClasses::covering(std::int64_t rank) const {
          place(data_, mesh.coordinate(rank, program::Axis::data));
 }
 
-Circle RankClasses::circle(std::int64_t actor, program::Axis axis, const program::Group& group) const {
+Communicator RankClasses::communicator(std::int64_t actor, program::Axis axis, const program::Group& group) const {
   if (program::group_of(axis) == program::ParameterGroup::expert) {
     const std::int64_t own = rank(actor);
     const program::Group inside = program_.expert_mesh.group(axis);
     // Copies of a stage's experts on another stage are met by way of the replica group, as those of its other layers.
-    const program::Group& circle = axis == program::Axis::expert_data && program_.has_model_copies ? inside : group;
-    return {.first = own - own / circle.stride % circle.size * circle.stride,
-            .stride = circle.stride,
-            .size = circle.size,
+    const program::Group& ranks = axis == program::Axis::expert_data && program_.has_model_copies ? inside : group;
+    return {.first = own - own / ranks.stride % ranks.size * ranks.stride,
+            .stride = ranks.stride,
+            .size = ranks.size,
             .by_rank = true,
             // Groups over domains and inside one may begin with the same rank, and with that of a dense group.
-            .level = circle.stride > inside.stride ? 2 : 1};
+            .level = ranks.stride > inside.stride ? 2 : 1};
   }
   if (axis == program::Axis::tensor)
     return {.first = actor - actor % per_stage() + actor % copies(), .stride = copies(), .size = std::ssize(tensor_)};
@@ -95,9 +95,9 @@ Circle RankClasses::circle(std::int64_t actor, program::Axis axis, const program
   return {.first = actor - actor % copies(), .stride = 1, .size = copies()};
 }
 
-std::int64_t RankClasses::member(const Circle& circle, std::int64_t index) const {
-  const std::int64_t at = circle.first + index * circle.stride;
-  return circle.by_rank ? actor_of(at) : at;
+std::int64_t RankClasses::member(const Communicator& communicator, std::int64_t index) const {
+  const std::int64_t place = communicator.first + index * communicator.stride;
+  return communicator.by_rank ? actor_of(place) : place;
 }
 
 // Every rank is an actor.

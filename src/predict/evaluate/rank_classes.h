@@ -16,7 +16,7 @@
 namespace cairn::predict {
 
 // The actors of one collective.
-struct Circle {
+struct Communicator {
   std::int64_t first = 0;
   std::int64_t stride = 1;
   std::int64_t size = 1;
@@ -45,15 +45,16 @@ class RankClasses {
   // The actor that stands for a rank.
   std::int64_t covering(std::int64_t rank) const;
 
-  Circle circle(std::int64_t actor, program::Axis axis, const program::Group& group) const;
-  std::int64_t member(const Circle& circle, std::int64_t index) const;
+  Communicator communicator(std::int64_t actor, program::Axis axis, const program::Group& group) const;
+  std::int64_t member(const Communicator& communicator, std::int64_t index) const;
   // Where those who meet on a stream are counted, below meeting_places().
-  std::size_t meeting_place(const Circle& circle, std::size_t stream) const {
-    const auto first = static_cast<std::size_t>(member(circle, 0));
-    return Circle::k_levels * (first * program::k_streams + stream) + static_cast<std::size_t>(circle.level);
+  std::size_t meeting_place(const Communicator& communicator, std::size_t stream) const {
+    const auto first = static_cast<std::size_t>(member(communicator, 0));
+    return Communicator::k_levels * (first * program::k_streams + stream) +
+           static_cast<std::size_t>(communicator.level);
   }
   std::size_t meeting_places() const {
-    return Circle::k_levels * static_cast<std::size_t>(actors()) * program::k_streams;
+    return Communicator::k_levels * static_cast<std::size_t>(actors()) * program::k_streams;
   }
 
  private:

@@ -172,9 +172,9 @@ void SharedStep::try_start(Tag tag) {
 }
 
 void SharedStep::meet(std::int64_t actor, std::size_t stream, const Task& task) {
-  const Circle circle = classes_.circle(actor, task.axis, *task.group);
-  Meeting& meeting = meetings_[classes_.meeting_place(circle, stream)];
-  if (++meeting.present < circle.size) return;
+  const Communicator communicator = classes_.communicator(actor, task.axis, *task.group);
+  Meeting& meeting = meetings_[classes_.meeting_place(communicator, stream)];
+  if (++meeting.present < communicator.size) return;
   meeting = Meeting{};
   start(actor, stream, task);
 }
@@ -186,9 +186,11 @@ void SharedStep::start(std::int64_t actor, std::size_t stream, const Task& task)
   core::Picoseconds duration = task.duration;
   if (task.kind == TaskKind::computes && !runner.steady) duration = runner.speed.duration(duration, now);
   const bool joins = task.kind == TaskKind::joins;
-  const Circle circle = joins ? classes_.circle(actor, task.axis, *task.group) : Circle{.first = actor};
-  const auto member = [&](std::int64_t index) { return joins ? classes_.member(circle, index) : actor; };
-  for (std::int64_t index = 0; index < circle.size; ++index) runners_[at(member(index))].lanes[stream].start = now;
+  const Communicator communicator =
+      joins ? classes_.communicator(actor, task.axis, *task.group) : Communicator{.first = actor};
+  const auto member = [&](std::int64_t index) { return joins ? classes_.member(communicator, index) : actor; };
+  for (std::int64_t index = 0; index < communicator.size; ++index)
+    runners_[at(member(index))].lanes[stream].start = now;
   if (duration == 0) return end_work(tag(actor, stream));
 
   const Lane& lane = runner.lanes[stream];
@@ -203,7 +205,7 @@ void SharedStep::start(std::int64_t actor, std::size_t stream, const Task& task)
                                : static_cast<double>(task.duration) / static_cast<double>(duration);
       dominant = std::max(dominant, scale * demand.amount * static_cast<double>(unit.ranks));
       if (!demand.at_receiver) {
-        for (std::int64_t index = 0; index < circle.size; ++index) add(flow, member(index), demand, scale);
+        for (std::int64_t index = 0; index < communicator.size; ++index) add(flow, member(index), demand, scale);
         continue;
       }
       for (const PassId& receiver : order.script->consumers_of(order.script->stretches[lane.stretch].pass))
@@ -247,8 +249,8 @@ void SharedStep::end_work(Tag tag) {
   const Lane& lane = runner.lanes[stream];
   const Task& task = runner.order->script->stretches[lane.stretch].block->task(stream, lane.task);
   if (task.kind != TaskKind::joins) return finish(actor, stream);
-  const Circle circle = classes_.circle(actor, task.axis, *task.group);
-  for (std::int64_t index = 0; index < circle.size; ++index) finish(classes_.member(circle, index), stream);
+  const Communicator communicator = classes_.communicator(actor, task.axis, *task.group);
+  for (std::int64_t index = 0; index < communicator.size; ++index) finish(classes_.member(communicator, index), stream);
 }
 
 void SharedStep::finish(std::int64_t actor, std::size_t stream) {
