@@ -1,6 +1,7 @@
 // One Program, two evaluators: with nothing shared and nothing disturbed they agree bit for bit.
 #include <numeric>
 
+#include "cairn/predict/account/breakdown.h"
 #include "cairn/predict/account/memory.h"
 #include "cairn/predict/evaluate/analytic.h"
 #include "cairn/predict/evaluate/event.h"

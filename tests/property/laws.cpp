@@ -1,4 +1,5 @@
 // Laws every evaluation obeys, on random plans.
+#include "cairn/predict/account/breakdown.h"
 #include "cairn/predict/account/memory.h"
 #include "cairn/predict/evaluate/analytic.h"
 #include "cairn/predict/evaluate/event.h"

@@ -1,4 +1,5 @@
 // Work that shares units: where they suffice nothing changes; where they do not, folding equal ranks changes nothing.
+#include "cairn/predict/account/breakdown.h"
 #include "cairn/predict/evaluate/event.h"
 #include "catch.h"
 #include "support/complaints.h"
