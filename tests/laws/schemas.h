@@ -33,7 +33,8 @@ class Schemas {
 
   // Every value that `block` of a kind holds, outermost first. `at` is where it lies.
   using See = std::function<void(const Written&)>;
-  void walk(const std::string& kind, const Json& block, const See& see, const Json::json_pointer& at = Json::json_pointer()) const;
+  void walk(const std::string& kind, const Json& block, const See& see,
+            const Json::json_pointer& at = Json::json_pointer()) const;
 
   // Every form of every value that the schema of a kind allows, with its path; null where it is left to another schema.
   using Ask = std::function<void(const std::string& path, const Json* form)>;
