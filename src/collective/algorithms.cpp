@@ -17,6 +17,13 @@ constexpr std::array k_algorithms{
 #undef CAIRN_COLLECTIVE_ALGORITHM
 };
 
+[[noreturn]] void refuse(Collective collective, std::int64_t ranks) {
+  throw core::ConfigurationError(
+      "ranks",
+      std::string(name(collective)) + " over " + std::to_string(ranks) + " ranks: there is no list of its messages",
+      "use fewer ranks, or a number that the algorithm takes");
+}
+
 }  // namespace
 
 std::span<const Algorithm> algorithms() { return k_algorithms; }
@@ -30,11 +37,16 @@ const Algorithm& algorithm(std::string_view name) {
   throw core::ConfigurationError("algorithm", "unknown algorithm '" + std::string(name) + "'", "known: " + known);
 }
 
+MessageList list_of(std::string_view name, Collective collective, const Group& group) {
+  if (const std::optional<MessageList> list = algorithm(name).list(collective, group)) return *list;
+  refuse(collective, group.ranks);
+}
+
 MessageList flat_list(Collective collective, std::int64_t ranks) {
+  CAIRN_ASSERT(collective != Collective::none && ranks >= 1);
   for (const Algorithm& each : k_algorithms)
     if (const std::optional<MessageList> list = each.list(collective, {.ranks = ranks})) return *list;
-  CAIRN_ASSERT(!"every collective has an algorithm over any number of ranks");
-  return {};
+  refuse(collective, ranks);
 }
 
 }  // namespace cairn::collective

@@ -32,6 +32,7 @@ std::optional<MessageList> direct(Collective collective, const Group& group) {
   MessageList list{.collective = collective, .group = group, .nodes = n};
   switch (collective) {
     case Collective::all_to_all:
+      if (n > k_most_paired) return std::nullopt;
       list.chunks = n * n;
       list.steps = n - 1;
       list.messages_of = all_to_all_messages;

@@ -50,7 +50,7 @@ double buffer_bytes(Collective collective, std::int64_t ranks, double whole) {
   return collective == Collective::all_to_all ? whole / static_cast<double>(ranks) : whole;
 }
 
-double flat_bytes(Collective collective, std::int64_t ranks, double whole) {
+double bytes_sent(Collective collective, std::int64_t ranks, double whole) {
   Share share = flat_share(collective, ranks);
   if (collective == Collective::all_to_all) share.of *= ranks;
   return share.bytes(whole);

@@ -27,7 +27,8 @@ void hypercube_messages(const MessageList& list, std::int64_t node, Port& port) 
 }  // namespace
 
 std::optional<MessageList> hypercube(Collective collective, const Group& group) {
-  if (collective != Collective::all_to_all || !power_of_two(group.ranks)) return std::nullopt;
+  if (collective != Collective::all_to_all || !power_of_two(group.ranks) || group.ranks > k_most_paired)
+    return std::nullopt;
   return MessageList{.collective = collective,
                      .group = group,
                      .nodes = group.ranks,

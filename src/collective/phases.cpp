@@ -6,6 +6,10 @@
 namespace cairn::collective {
 namespace {
 
+// Places of a circle of n.
+std::int64_t after(std::int64_t place, std::int64_t n) { return place + 1 == n ? 0 : place + 1; }
+std::int64_t before(std::int64_t place, std::int64_t n) { return place == 0 ? n - 1 : place - 1; }
+
 void show(const Run& run, End end, Port& port) {
   if (run.count < 1) return;
   if (end == End::sender)
@@ -22,11 +26,11 @@ void ring_link(RingPhase phase, const Members& members, const Blocks& blocks, st
   const std::int64_t n = members.count;
   if (n < 2) return;
   const bool reduces = phase == RingPhase::reduce_scatter;
-  const std::int64_t first = reduces ? (from + n - 1) % n : from;
+  const std::int64_t first = reduces ? before(from, n) : from;
   const std::int64_t descending = std::min(first + 1, n - 1);
   Run run{.first = {.step = first_step,
                     .source = members.node(from),
-                    .destination = members.node((from + 1) % n),
+                    .destination = members.node(after(from, n)),
                     .chunk = blocks.first + first * blocks.stride,
                     .reduces = reduces},
           .count = descending,
@@ -42,9 +46,8 @@ void ring_link(RingPhase phase, const Members& members, const Blocks& blocks, st
 
 void ring(RingPhase phase, const Members& members, const Blocks& blocks, std::int64_t place, std::int64_t first_step,
           Port& port) {
-  const std::int64_t before = (place + members.count - 1) % members.count;
   ring_link(phase, members, blocks, place, first_step, End::sender, port);
-  ring_link(phase, members, blocks, before, first_step, End::receiver, port);
+  ring_link(phase, members, blocks, before(place, members.count), first_step, End::receiver, port);
 }
 
 void chain(ChainPhase phase, const Members& members, std::int64_t chunk, std::int64_t pieces, std::int64_t place,
@@ -71,7 +74,7 @@ void exchange(const Members& members, const PairBlocks& blocks, std::int64_t pla
               Port& port) {
   const std::int64_t n = members.count;
   const auto run = [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-    return Run{.first = {.step = first_step + (to - from + n) % n - 1,
+    return Run{.first = {.step = first_step + (to > from ? to - from : to - from + n) - 1,
                          .source = members.node(from),
                          .destination = members.node(to),
                          .chunk = blocks.first + from * blocks.by_source + to * blocks.by_destination},

@@ -107,6 +107,7 @@ std::optional<MessageList> two_level(Collective collective, const Group& group) 
     case Collective::reduce_scatter:
       return list;
     case Collective::all_to_all:
+      if (n > k_most_paired) return std::nullopt;
       list.chunks = n * n;
       return list;
     case Collective::broadcast:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cairn/collective/folds.h"
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
 
@@ -93,7 +94,7 @@ void MachineDemands::transfer(UnitDemands& demands, const program::Transfer& tra
     const std::int64_t domains = (transfer.group.size + ranks - 1) / ranks;
     if (domains <= 1) return 0.0;
     return transfer.across *
-           program::bytes_sent(transfer.collective, domains, transfer.bytes / static_cast<double>(ranks));
+           collective::bytes_sent(transfer.collective, domains, transfer.bytes / static_cast<double>(ranks));
   };
   for (std::size_t i = 0; i < network_.levels.size(); ++i) {
     const hardware::NetworkLevel& level = network_.levels[i];

@@ -5,6 +5,7 @@
 #include "cairn/collective/algorithms.h"
 #include "cairn/collective/folds.h"
 #include "cairn/collective/least.h"
+#include "cairn/core/diagnostics.h"
 #include "cairn/core/random.h"
 #include "catch.h"
 
@@ -12,10 +13,6 @@ using namespace cairn;
 using namespace cairn::collective;
 
 namespace {
-
-MessageList list_of(std::string_view name, Collective collective, const Group& group) {
-  return algorithm(name).list(collective, group).value();
-}
 
 std::int64_t ceil_log2_closed_form(std::int64_t n) {
   std::int64_t log = 0;
@@ -60,12 +57,12 @@ TEST_CASE("of an all-to-all's whole tensor a rank sends (n-1)/n^2, bit by bit") 
   core::Random random(2);
   for (std::int64_t n = 1; n <= 1000; ++n) {
     const double whole = 1e9 * random.uniform(), ranks = static_cast<double>(n);
-    CHECK(flat_bytes(Collective::all_to_all, n, whole) == (ranks - 1.0) / (ranks * ranks) * whole);
+    CHECK(bytes_sent(Collective::all_to_all, n, whole) == (ranks - 1.0) / (ranks * ranks) * whole);
     CHECK(buffer_bytes(Collective::all_to_all, n, whole) == whole / ranks);
-    CHECK(flat_bytes(Collective::all_gather, n, whole) == (ranks - 1.0) / ranks * whole);
+    CHECK(bytes_sent(Collective::all_gather, n, whole) == (ranks - 1.0) / ranks * whole);
     CHECK(buffer_bytes(Collective::all_gather, n, whole) == whole);
   }
-  CHECK(flat_bytes(Collective::none, 8, 1e9) == 0.0);
+  CHECK(bytes_sent(Collective::none, 8, 1e9) == 0.0);
 }
 
 TEST_CASE("the flat algorithms cannot be beaten") {
@@ -126,6 +123,17 @@ TEST_CASE("a switch that adds takes S (1 + 1/n) from a rank and gives it S") {
   }
 }
 
+TEST_CASE("a switch that sends all ranks the sum takes S from each and gives it S") {
+  for (std::int64_t n = 2; n <= 33; ++n) {
+    const MessageList list = list_of("switch-to-all", Collective::all_reduce, {.ranks = n});
+    CHECK(list.steps == 2);
+    for (std::int64_t rank = 0; rank < n; ++rank) {
+      CHECK(sent(list, rank) == Share{1, 1});
+      CHECK(received(list, rank) == Share{1, 1});
+    }
+  }
+}
+
 // m domains of r ranks: 2(m-1)/m S/r of an all-reduce leave a domain per rank, (m-1)/m S/r of a gather or scattering
 // reduction, (m-1)/m S of an all-to-all, S/r of a broadcast.
 TEST_CASE("what leaves a domain of two levels") {
@@ -148,6 +156,13 @@ TEST_CASE("what leaves a domain of two levels") {
       }
       CHECK(list_of("two-level", Collective::all_reduce, group).steps == 2 * (m - 1) + 2 * (r - 1));
     }
+}
+
+TEST_CASE("what has no list is refused") {
+  CHECK_THROWS_AS(list_of("hypercube", Collective::all_to_all, {.ranks = 3}), core::ConfigurationError);
+  CHECK_THROWS_AS(list_of("ring", Collective::gather, {.ranks = 3}), core::ConfigurationError);
+  CHECK_THROWS_AS(flat_list(Collective::all_to_all, k_most_paired + 1), core::ConfigurationError);
+  CHECK(flat_list(Collective::all_to_all, k_most_paired).steps == k_most_paired - 1);
 }
 
 TEST_CASE("least bytes of one rank are none, of all ranks together as published") {

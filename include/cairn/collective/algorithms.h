@@ -23,6 +23,9 @@ std::span<const Algorithm> algorithms();
 // Throws core::ConfigurationError for an unknown name.
 const Algorithm& algorithm(std::string_view name);
 
+// The list of the algorithm with this name. Both throw core::ConfigurationError where there is none: of more than
+// k_most_paired ranks the chunks of an all-to-all have no numbers.
+MessageList list_of(std::string_view algorithm, Collective collective, const Group& group);
 // What ranks that are all equally near do: the first algorithm that can. The collective is not `none`.
 MessageList flat_list(Collective collective, std::int64_t ranks);
 

@@ -32,6 +32,6 @@ Share flat_share(Collective collective, std::int64_t ranks);
 double buffer_bytes(Collective collective, std::int64_t ranks, double whole);
 
 // What the busiest rank of a flat group sends where the whole tensor has `whole` bytes. [B]
-double flat_bytes(Collective collective, std::int64_t ranks, double whole);
+double bytes_sent(Collective collective, std::int64_t ranks, double whole);
 
 }  // namespace cairn::collective

@@ -34,6 +34,9 @@ struct Message {
   friend auto operator<=>(const Message&, const Message&) = default;
 };
 
+// Of more ranks no all-to-all is listed: its chunks, one per pair of ranks, are numbered in 64 bits.
+inline constexpr std::int64_t k_most_paired = std::int64_t{1} << 31;
+
 struct Group {
   std::int64_t ranks = 1;
   std::int64_t domain = 1;  // ranks of a domain: so many that follow each other share one; divides `ranks`
