@@ -43,7 +43,6 @@ constexpr Offered k_offered[] = {
     {"find_fault", "whether a list of messages keeps its promise, for algorithms that are made elsewhere"},
     {"received_by", "the other half of sent_by"},
     {"sent_across", "what an algorithm asks of the network between domains"},
-    {"least_total_bytes", "the bound over all ranks"},
     {"untagged", "a bound on a graph without labels, from one with them"},
 };
 
