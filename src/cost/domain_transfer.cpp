@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cairn/collective/algorithms.h"
+#include "cairn/collective/folds.h"
 #include "cairn/core/assert.h"
 
 namespace cairn::cost {
@@ -34,7 +34,7 @@ double line(double at, double at_low, double low, double at_high, double high) {
 }
 
 double steps(Collective collective, std::int64_t ranks) {
-  return static_cast<double>(collective::flat_list(collective, ranks).steps);
+  return static_cast<double>(collective::flat_steps(collective, ranks));
 }
 
 // The number of steps of a collective at the two measured rank counts, and at the one that is asked for.

@@ -23,11 +23,11 @@ double outward_bytes(Collective collective, double bytes, std::int64_t m, std::i
   return own ? sent : sent / static_cast<double>(r);
 }
 
-// What one rank of every domain does with its peers in the m others.
-collective::MessageList across_list(Collective collective, std::int64_t m) {
-  if (collective == Collective::all_reduce) return collective::list_of("double-tree", collective, {.ranks = m});
-  if (collective == Collective::broadcast) return collective::list_of("binomial-tree", collective, {.ranks = m});
-  return collective::flat_list(collective, m);
+// Steps that one rank of every domain takes with its peers in the others, m in all.
+std::int64_t across_steps(Collective collective, std::int64_t m) {
+  if (collective == Collective::all_reduce) return collective::list_of("double-tree", collective, {.ranks = m}).steps;
+  if (collective == Collective::broadcast) return collective::list_of("binomial-tree", collective, {.ranks = m}).steps;
+  return collective::flat_steps(collective, m);
 }
 
 double outward_latency(Collective collective, const GroupBinding& group, const LinkLevel& link,
@@ -38,7 +38,7 @@ double outward_latency(Collective collective, const GroupBinding& group, const L
   }
   const bool rings = collective == Collective::all_gather || collective == Collective::reduce_scatter;
   const double launches_s = rings ? static_cast<double>(group.size - m) * fabric.message_s : 0.0;
-  return static_cast<double>(across_list(collective, m).steps) * (link.latency + fabric.step_s) + launches_s;
+  return static_cast<double>(across_steps(collective, m)) * (link.latency + fabric.step_s) + launches_s;
 }
 
 double fabric_efficiency(const FabricLaws& fabric, double domains) {

@@ -49,7 +49,7 @@ TEST_CASE("a flat group moves the bus traffic, bit by bit") {
       INFO(name(collective) << " of " << n);
       CHECK(flat_share(collective, n).bytes(bytes) ==
             flat_bytes_closed_form(collective, static_cast<double>(n), bytes));
-      CHECK(flat_list(collective, n).steps == flat_steps_closed_form(collective, n));
+      CHECK(flat_steps(collective, n) == flat_steps_closed_form(collective, n));
     }
 }
 
