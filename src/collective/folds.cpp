@@ -77,6 +77,10 @@ Share sent_across(const MessageList& list, std::int64_t rank) {
 
 Share flat_share(Collective collective, std::int64_t ranks) { return flat_counts(collective, ranks).busiest; }
 
+Share in_switch_share(std::int64_t ranks) {
+  return busiest(list_of("in-switch", Collective::all_reduce, {.ranks = ranks}));
+}
+
 std::int64_t flat_steps(Collective collective, std::int64_t ranks) { return flat_counts(collective, ranks).steps; }
 
 double buffer_bytes(Collective collective, std::int64_t ranks, double whole) {

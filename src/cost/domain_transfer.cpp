@@ -189,7 +189,7 @@ TransferTime domain_transfer_time(Collective collective, double bytes, std::int6
     time.basis = std::max(time.basis, basis);
   }
   // What the algorithm moves, at the stated link bandwidth, and what crosses: no price may be below these.
-  const double moved = time.algorithm == Algorithm::in_switch ? bytes * (1.0 + 1.0 / static_cast<double>(ranks)) : wire;
+  const double moved = time.algorithm == Algorithm::in_switch ? collective::in_switch_share(ranks).bytes(bytes) : wire;
   const double floor_s = std::max(std::min(moved, wire) / link.bandwidth, links.crossing_s);
   if (time.total_s < floor_s) {
     time.bandwidth_s += floor_s - time.total_s;

@@ -116,6 +116,7 @@ TEST_CASE("algorithms over powers of two take logarithmically many steps") {
 TEST_CASE("a switch that adds takes S (1 + 1/n) from a rank and gives it S") {
   for (std::int64_t n = 2; n <= 33; ++n) {
     const MessageList list = list_of("in-switch", Collective::all_reduce, {.ranks = n});
+    CHECK(in_switch_share(n) == Share{n + 1, n});
     for (std::int64_t rank = 0; rank < n; ++rank) {
       CHECK(sent(list, rank) == Share{n + 1, n});
       CHECK(received(list, rank) == Share{n, n});

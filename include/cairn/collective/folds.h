@@ -27,6 +27,8 @@ Share sent_across(const MessageList& list, std::int64_t rank);
 // What the busiest rank of a flat group sends of S, or receives where that is more; nothing for `none`.
 //   2 (n-1)/n all_reduce; (n-1)/n all_gather, reduce_scatter, all_to_all, gather; 1 broadcast, reduce, send
 Share flat_share(Collective collective, std::int64_t ranks);
+// The same of an all-reduce by a switch that adds: (n+1)/n, S reduced in it and S/n multicast; nothing over one rank.
+Share in_switch_share(std::int64_t ranks);
 // Steps of a flat group's list; 0 for `none`.
 std::int64_t flat_steps(Collective collective, std::int64_t ranks);
 
