@@ -20,14 +20,6 @@ using cost::DomainFit;
 
 constexpr double k_crossover = 10.0;  // sharper or softer (8 to 16) describes the public samples equally well
 
-constexpr std::array<std::pair<std::string_view, Collective>, 6> k_collectives{
-    {{"all_reduce", Collective::all_reduce},
-     {"all_gather", Collective::all_gather},
-     {"reduce_scatter", Collective::reduce_scatter},
-     {"all_to_all", Collective::all_to_all},
-     {"broadcast", Collective::broadcast},
-     {"send_recv", Collective::send_recv}}};
-
 // Times of equal messages are repeats: their median is what is fitted.
 struct Sizes {
   std::vector<double> bytes = {};
@@ -136,7 +128,7 @@ FamilyResult fit_one(DomainFit fit, const Sizes& sizes, double link, Result& res
   round_lines(fit);
   fit.fit = found.record;
 
-  FamilyResult family{.kind = std::string(cost::name(fit.collective)),
+  FamilyResult family{.kind = std::string(cost::measured_name(fit.collective)),
                       .type = fmt::format("{} ranks", fit.ranks),
                       .parameters = {{"low_latency", fit.protocols[0].latency_s},
                                      {"low_bandwidth", fit.protocols[0].bandwidth},
@@ -158,9 +150,12 @@ FamilyResult fit_one(DomainFit fit, const Sizes& sizes, double link, Result& res
 }  // namespace
 
 std::optional<Collective> collective_of(std::string_view kind) {
-  const auto found =
-      std::find_if(k_collectives.begin(), k_collectives.end(), [&](const auto& each) { return each.first == kind; });
-  return found == k_collectives.end() ? std::nullopt : std::optional(found->second);
+  const auto found = std::find_if(cost::k_measured.begin(), cost::k_measured.end(), [&](Collective each) {
+    std::string written(cost::measured_name(each));  // measurements write all_reduce
+    std::replace(written.begin(), written.end(), '-', '_');
+    return written == kind;
+  });
+  return found == cost::k_measured.end() ? std::nullopt : std::optional(*found);
 }
 
 void fit_collectives(const Rows& rows, Result& result) {
@@ -176,18 +171,19 @@ void fit_collectives(const Rows& rows, Result& result) {
   for (const auto& [key, measured] : groups) {
     const DomainFit empty{.collective = key.first, .ranks = key.second};
     const Rows group = of_one_origin(measured, empty.collective);
-    result.drop(fmt::format("{} of {} ranks of other sources or of integers", cost::name(empty.collective), key.second),
+    result.drop(fmt::format("{} of {} ranks of other sources or of integers", cost::measured_name(empty.collective),
+                            key.second),
                 measured.size() - group.size());
     const Sizes sizes = medians(group);
     const std::string type = fmt::format("{} ranks", key.second);
     if (laws.link_bandwidth <= 0.0) {
       result.families.push_back(
-          too_few(std::string(cost::name(empty.collective)), type, sizes.bytes.size(), k_least_sizes));
+          too_few(std::string(cost::measured_name(empty.collective)), type, sizes.bytes.size(), k_least_sizes));
       result.families.back().skipped = "the base states no transfers.link_bandwidth, which bandwidths are relative to";
       result.families.back().remedy = "state it in a copy of the base, and name the copy with --base";
     } else if (sizes.bytes.size() < k_least_sizes) {
       result.families.push_back(
-          too_few(std::string(cost::name(empty.collective)), type, sizes.bytes.size(), k_least_sizes));
+          too_few(std::string(cost::measured_name(empty.collective)), type, sizes.bytes.size(), k_least_sizes));
       *result.families.back().skipped += " message sizes";
     } else {
       result.families.push_back(fit_one(empty, sizes, laws.link_bandwidth, result));

@@ -93,6 +93,7 @@ void require_usable(std::span<const measure::MeasurementFile> files, const Rows&
     const std::optional<cost::Collective> collective = collective_of(row.kind);
     if (!collective) return std::nullopt;
     if (row.nodes != 1) return between_nodes(row, limits.fabric_name, limits.fabric);
+    if (row.ranks < 2) return std::nullopt;  // there is no link; fit_collectives drops it
     return too_fast_message(row, *collective, limits.link_bandwidth);
   };
   for (const measure::MeasurementFile& file : files) {

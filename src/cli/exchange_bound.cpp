@@ -6,10 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "cairn/collective/algorithms.h"
+#include "cairn/collective/folds.h"
+#include "cairn/collective/least.h"
 #include "cairn/config/units.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/pebble/operation_text.h"
-#include "cairn/pebble/parallel_bounds.h"
+#include "exchange_words.h"
 
 namespace cairn::cli {
 namespace {
@@ -17,11 +20,12 @@ namespace {
 constexpr std::string_view k_where = "bound";
 constexpr double k_most_counted = 1e18;
 
-const pebble::ExchangeKind* exchange_kind(const BoundArguments& arguments) {
+const Exchange* exchange_of(const BoundArguments& arguments) {
   const std::string name = pebble::split_name(arguments.operation_text()).name;
-  const auto& kinds = pebble::exchange_kinds();
-  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.name == name; });
-  return found == kinds.end() ? nullptr : &*found;
+  const auto known = exchanges();
+  const auto found = std::find_if(known.begin(), known.end(),
+                                  [&](const Exchange& each) { return collective::name(each.collective) == name; });
+  return found == known.end() ? nullptr : &*found;
 }
 
 [[noreturn]] void refuse_exchange(const std::string& kind, std::string problem) {
@@ -55,40 +59,46 @@ void refuse_options_of_memory(const BoundArguments& arguments) {
 
 }  // namespace
 
-bool names_exchange(const BoundArguments& arguments) { return exchange_kind(arguments) != nullptr; }
+bool names_exchange(const BoundArguments& arguments) { return exchange_of(arguments) != nullptr; }
 
 void bound_exchange(report::BoundAnswer& answer, const BoundArguments& arguments) {
-  const pebble::ExchangeKind& kind = *exchange_kind(arguments);
+  const Exchange& exchange = *exchange_of(arguments);
+  const std::string kind(collective::name(exchange.collective));
   refuse_options_of_memory(arguments);
   answer.what = arguments.operation_text();
   const auto sizes = exchange_sizes(answer.what);
   const auto whole = pebble::whole_number(sizes.at("p"));
-  if (!whole || *whole < 1 || static_cast<double>(*whole) > k_most_counted)
-    refuse_exchange(kind.name, fmt::format("p={} is no number of devices", sizes.at("p")));
+  if (!whole || *whole < 1 || *whole > collective::k_most_paired)
+    refuse_exchange(kind, fmt::format("p={} is no number of devices", sizes.at("p")));
   const auto devices = static_cast<double>(*whole);
   const auto words = pebble::whole_number(sizes.at("n"));
   const double n = words
                        ? static_cast<double>(*words)
                        : config::require_quantity(sizes.at("n"), config::Dimension::bytes, "n") / answer.bytes_per_word;
   if (!(n > 0.0 && n * devices < k_most_counted))
-    refuse_exchange(kind.name,
-                    fmt::format("n={} over p={} is no amount that can be counted", sizes.at("n"), sizes.at("p")));
+    refuse_exchange(kind, fmt::format("n={} over p={} is no amount that can be counted", sizes.at("n"), sizes.at("p")));
 
-  const pebble::ParallelWords bound = pebble::exchange_words(kind.exchange, n, devices);
-  answer.lower.push_back({.words = static_cast<pebble::Words>(std::ceil(bound.words)),
+  const double least = collective::least_bytes(exchange.collective, *whole, n);
+  const std::string method(exchange.counted), premise = "no reduction in the network";
+  answer.lower.push_back({.words = static_cast<pebble::Words>(std::ceil(least)),
                           .games = pebble::GameSet::all(),
-                          .method = bound.method,
-                          .assumptions = {bound.premise, "one copy of the data at the start"},
+                          .method = method,
+                          .assumptions = {premise, "one copy of the data at the start"},
                           .parts = {}});
   report::DevicesRow row{.devices = devices,
                          .counted = report::DevicesRow::Counted::each_way,
-                         .words = bound.words,
-                         .total = pebble::exchange_total_words(kind.exchange, n, devices),
-                         .method = bound.method,
-                         .premise = bound.premise,
+                         .words = least,
+                         .total = collective::least_total_bytes(exchange.collective, *whole, n),
+                         .method = method,
+                         .premise = premise,
                          .algorithms = {}};
-  for (const pebble::ExchangeAlgorithm& each : pebble::exchange_algorithms(kind.exchange, n, devices))
-    row.algorithms.push_back({.name = each.name, .words = each.words, .left_out = each.outside});
+  for (const KnownAlgorithm& each : known_algorithms()) {
+    if (each.collective != exchange.collective) continue;
+    if (const auto list = collective::algorithm(each.algorithm).list(each.collective, {.ranks = *whole}))
+      row.algorithms.push_back({.name = std::string(each.shown),
+                                .words = collective::busiest(*list).bytes(n),
+                                .left_out = std::string(each.outside)});
+  }
   answer.devices = std::move(row);
 }
 

@@ -12,10 +12,12 @@ using config::Fields;
 using config::Value;
 
 const config::Choices<Evidence> k_evidence{{"fitted", Evidence::fitted}, {"assumed", Evidence::assumed}};
-const config::Choices<Collective> k_collectives{
-    {"all-reduce", Collective::all_reduce},         {"all-gather", Collective::all_gather},
-    {"reduce-scatter", Collective::reduce_scatter}, {"all-to-all", Collective::all_to_all},
-    {"broadcast", Collective::broadcast},           {"send-recv", Collective::send_recv}};
+config::Choices<Collective> measured_collectives() {
+  config::Choices<Collective> choices;
+  for (const Collective collective : k_measured) choices.emplace_back(measured_name(collective), collective);
+  return choices;
+}
+const config::Choices<Collective> k_collectives = measured_collectives();
 constexpr double k_nano = 1e-9;
 
 struct Needed {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cairn/collective/folds.h"
 #include "cairn/core/assert.h"
 
 namespace cairn::cost {
@@ -32,10 +33,18 @@ double line(double at, double at_low, double low, double at_high, double high) {
   return at_low == at_high ? low : low + (at - at_low) / (at_high - at_low) * (high - low);
 }
 
-double latency_at(const Bracket& fits, Collective collective, std::int64_t ranks, double low, double high) {
-  const auto steps = [&](std::int64_t n) { return static_cast<double>(step_count(collective, n)); };
+double steps(Collective collective, std::int64_t ranks) {
+  return static_cast<double>(collective::flat_steps(collective, ranks));
+}
+
+// The number of steps of a collective at the two measured rank counts, and at the one that is asked for.
+struct Steps {
+  double low = 0.0, at = 0.0, high = 0.0;
+};
+
+double latency_at(const Steps& steps, double low, double high) {
   // Never below the smallest measured latency: a falling line would turn negative.
-  return std::max(line(steps(ranks), steps(fits.low->ranks), low, steps(fits.high->ranks), high), std::min(low, high));
+  return std::max(line(steps.at, steps.low, low, steps.high, high), std::min(low, high));
 }
 
 // 1/n of the rank count, kept within the measured counts: the bandwidth of slow protocols would pass infinity beyond
@@ -54,13 +63,14 @@ DomainFit parameters_at(const Bracket& fits, Collective collective, std::int64_t
   const DomainFit& high = *fits.high;
   if (low.ranks == ranks) return low;
   if (high.ranks == ranks) return high;
+  const Steps taken{
+      .low = steps(collective, low.ranks), .at = steps(collective, ranks), .high = steps(collective, high.ranks)};
   DomainFit result{.collective = collective, .ranks = ranks};
   for (std::size_t i = 0; i < result.protocols.size(); ++i) {
-    result.protocols[i].latency_s =
-        latency_at(fits, collective, ranks, low.protocols[i].latency_s, high.protocols[i].latency_s);
+    result.protocols[i].latency_s = latency_at(taken, low.protocols[i].latency_s, high.protocols[i].latency_s);
     result.protocols[i].bandwidth = bandwidth_at(fits, ranks, low.protocols[i].bandwidth, high.protocols[i].bandwidth);
   }
-  result.alpha_s = latency_at(fits, collective, ranks, low.alpha_s, high.alpha_s);
+  result.alpha_s = latency_at(taken, low.alpha_s, high.alpha_s);
   const auto ramp_at = [&](double at_low, double at_high) {
     return line(inverse_ranks(fits, ranks), inverse_ranks(fits, low.ranks), at_low, inverse_ranks(fits, high.ranks),
                 at_high);
@@ -72,9 +82,9 @@ DomainFit parameters_at(const Bracket& fits, Collective collective, std::int64_t
 }
 
 // Of a measured latency the links' own share follows their latency; the rest is software and stays.
-void follow_links(DomainFit& fit, Collective collective, const LinkLevel& link, const DomainLaws& laws) {
+void follow_links(DomainFit& fit, const LinkLevel& link, const DomainLaws& laws) {
   if (laws.link_latency_s <= 0.0 || link.latency == laws.link_latency_s) return;
-  const double links_s = static_cast<double>(step_count(collective, fit.ranks)) * laws.link_latency_s;
+  const double links_s = steps(fit.collective, fit.ranks) * laws.link_latency_s;
   const double change = link.latency / laws.link_latency_s - 1.0;
   for (ProtocolLine& line : fit.protocols) line.latency_s += std::min(links_s, line.latency_s) * change;
   fit.alpha_s += std::min(links_s, fit.alpha_s) * change;
@@ -90,7 +100,7 @@ double bus_limit(const DomainLaws& laws, std::int64_t ranks) {
 }
 
 Algorithm flat_algorithm(const DomainLaws& laws, Collective collective, std::int64_t ranks) {
-  if (collective == Collective::send_recv) return Algorithm::point_to_point;
+  if (collective == Collective::send) return Algorithm::point_to_point;
   if (collective == Collective::all_to_all) return Algorithm::pairwise;
   return reduces_in_switch(laws, collective, ranks) ? Algorithm::in_switch : Algorithm::ring;
 }
@@ -141,7 +151,7 @@ TransferTime three_protocol_time(const DomainFit& fit, const Load& load, double 
 
 // A message behaves as one direction of a two-rank exchange; a broadcast as a ring that passes the whole tensor on.
 Collective fitted_as(Collective collective) {
-  if (collective == Collective::send_recv) return Collective::all_to_all;
+  if (collective == Collective::send) return Collective::all_to_all;
   return collective == Collective::broadcast ? Collective::all_gather : collective;
 }
 
@@ -149,13 +159,13 @@ TransferTime domain_transfer_time(Collective collective, double bytes, std::int6
                                   const DomainLaws& laws, TransferForm form) {
   const LinkLevel& link = links.link;
   const double wire = wire_bytes(collective, bytes, ranks);
-  const Bracket fits = bracket(laws, fitted_as(collective), ranks);
+  const Collective measured = fitted_as(collective);
+  const Bracket fits = bracket(laws, measured, ranks);
   TransferTime time;
   if (fits.low == nullptr) {
     CAIRN_ASSERT(laws.assumed_efficiency > 0.0);
     const Load load{.wire = wire, .crossing_s = links.crossing_s};
-    time = load.by(static_cast<double>(step_count(collective, ranks)) * link.latency, 0.0,
-                   laws.assumed_efficiency * link.bandwidth);
+    time = load.by(steps(collective, ranks) * link.latency, 0.0, laws.assumed_efficiency * link.bandwidth);
     time.algorithm = flat_algorithm({}, collective, ranks);
     time.basis = Basis::assumed;
   } else {
@@ -165,8 +175,8 @@ TransferTime domain_transfer_time(Collective collective, double bytes, std::int6
       scale *= bus_limit(laws, ranks) / bus_limit(laws, fits.high->ranks);
     }
     const Algorithm algorithm = time.algorithm;
-    DomainFit fit = parameters_at(fits, collective, ranks);
-    follow_links(fit, collective, link, laws);
+    DomainFit fit = parameters_at(fits, measured, ranks);
+    follow_links(fit, link, laws);
     const Load load{.wire = wire, .scale = scale, .crossing_s = links.crossing_s};
     time = form == TransferForm::short_form ? load.by(fit.alpha_s, load.ramp_s(fit.gamma), fit.bandwidth)
                                             : three_protocol_time(fit, load, laws.crossover_exponent);
@@ -179,7 +189,7 @@ TransferTime domain_transfer_time(Collective collective, double bytes, std::int6
     time.basis = std::max(time.basis, basis);
   }
   // What the algorithm moves, at the stated link bandwidth, and what crosses: no price may be below these.
-  const double moved = time.algorithm == Algorithm::in_switch ? bytes * (1.0 + 1.0 / static_cast<double>(ranks)) : wire;
+  const double moved = time.algorithm == Algorithm::in_switch ? collective::in_switch_share(ranks).bytes(bytes) : wire;
   const double floor_s = std::max(std::min(moved, wire) / link.bandwidth, links.crossing_s);
   if (time.total_s < floor_s) {
     time.bandwidth_s += floor_s - time.total_s;

@@ -63,8 +63,8 @@ void Extrapolation::see(Collective collective, double bytes, const GroupBinding&
     widen(ranks, {count, count});
     if (const MeasuredRange* measured = find(*fit.fit, k_bytes)) widen(sizes, *measured);
   }
-  const std::string family = fmt::format("{} inside a domain", name(collective));
-  if (ranks && collective != Collective::send_recv) see(family, k_ranks, static_cast<double>(inside), *ranks);
+  const std::string family = fmt::format("{} inside a domain", measured_name(collective));
+  if (ranks && collective != Collective::send) see(family, k_ranks, static_cast<double>(inside), *ranks);
   const GroupBinding within{.size = group.size, .ranks_per_domain = inside, .across = group.across};
   if (sizes) see(family, k_bytes, bytes_inside(collective, bytes, within), *sizes);
 }

@@ -1,40 +1,33 @@
 #include "cairn/cost/transfer.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
+#include "cairn/collective/algorithms.h"
+#include "cairn/collective/folds.h"
 #include "cairn/core/assert.h"
 #include "domain_transfer.h"
 
 namespace cairn::cost {
 namespace {
 
-constexpr std::array<std::string_view, 6> k_collective_names{"all-reduce", "all-gather", "reduce-scatter",
-                                                             "all-to-all", "broadcast",  "send-recv"};
 constexpr std::array<std::string_view, 6> k_algorithm_names{"none",     "ring",           "in-switch",
                                                             "pairwise", "point-to-point", "hierarchical"};
 constexpr std::array<std::string_view, 4> k_basis_names{"measured", "interpolated", "extrapolated", "assumed"};
 
-std::int64_t ceil_log2(std::int64_t n) { return std::bit_width(static_cast<std::uint64_t>(n - 1)); }
+// Bytes one rank sends to other domains; m domains of r ranks. Its r-th part of what all ranks of its domain hold, but
+// data of its own whole.
+double outward_bytes(Collective collective, double bytes, std::int64_t m, std::int64_t r) {
+  const double sent = wire_bytes(collective, bytes, m);
+  const bool own = collective == Collective::all_to_all || collective == Collective::send;
+  return own ? sent : sent / static_cast<double>(r);
+}
 
-// Bytes one rank sends to other domains; m domains of r ranks.
-double outward_bytes(Collective collective, double bytes, double m, double r) {
-  switch (collective) {
-    case Collective::all_reduce:
-      return 2.0 * (m - 1.0) / m * bytes / r;
-    case Collective::all_gather:
-    case Collective::reduce_scatter:
-      return (m - 1.0) / m * bytes / r;
-    case Collective::all_to_all:
-      return (m - 1.0) / m * bytes;
-    case Collective::broadcast:
-      return bytes / r;
-    case Collective::send_recv:
-      return bytes;
-  }
-  CAIRN_ASSERT(false);
-  return bytes;
+// Steps that one rank of every domain takes with its peers in the others, m in all.
+std::int64_t across_steps(Collective collective, std::int64_t m) {
+  if (collective == Collective::all_reduce) return collective::list_of("double-tree", collective, {.ranks = m}).steps;
+  if (collective == Collective::broadcast) return collective::list_of("binomial-tree", collective, {.ranks = m}).steps;
+  return collective::flat_steps(collective, m);
 }
 
 double outward_latency(Collective collective, const GroupBinding& group, const LinkLevel& link,
@@ -43,15 +36,9 @@ double outward_latency(Collective collective, const GroupBinding& group, const L
   if (collective == Collective::all_to_all) {
     return link.latency + fabric.step_s + fabric.peer_s * static_cast<double>(group.size - group.ranks_per_domain);
   }
-  std::int64_t steps = 1;
-  if (collective == Collective::all_reduce) steps = 2 * ceil_log2(m);
-  if (collective == Collective::broadcast) steps = ceil_log2(m);
-  double launches_s = 0.0;
-  if (collective == Collective::all_gather || collective == Collective::reduce_scatter) {
-    steps = m - 1;
-    launches_s = static_cast<double>(group.size - m) * fabric.message_s;
-  }
-  return static_cast<double>(steps) * (link.latency + fabric.step_s) + launches_s;
+  const bool rings = collective == Collective::all_gather || collective == Collective::reduce_scatter;
+  const double launches_s = rings ? static_cast<double>(group.size - m) * fabric.message_s : 0.0;
+  return static_cast<double>(across_steps(collective, m)) * (link.latency + fabric.step_s) + launches_s;
 }
 
 double fabric_efficiency(const FabricLaws& fabric, double domains) {
@@ -65,8 +52,8 @@ double crossing_time_s(Collective collective, double bytes, const GroupBinding& 
   const std::int64_t ranks = group.ranks_per_domain, together = group.ranks_per_switch;
   if (together == 0 || together >= ranks || links.uplink <= 0.0) return 0.0;
   CAIRN_ASSERT(laws.assumed_efficiency > 0.0);
-  const auto switches = static_cast<double>((ranks + together - 1) / together);
-  const double crossing = outward_bytes(collective, bytes, switches, static_cast<double>(together));
+  const std::int64_t switches = (ranks + together - 1) / together;
+  const double crossing = outward_bytes(collective, bytes, switches, together);
   return crossing / (laws.assumed_efficiency * links.uplink);
 }
 
@@ -79,19 +66,14 @@ TransferTime inward_time(Collective collective, double bytes, const GroupBinding
 
 }  // namespace
 
-std::string_view name(Collective collective) { return k_collective_names[static_cast<std::size_t>(collective)]; }
+std::string_view measured_name(Collective collective) {
+  return collective == Collective::send ? "send-recv" : collective::name(collective);
+}
 std::string_view name(Algorithm algorithm) { return k_algorithm_names[static_cast<std::size_t>(algorithm)]; }
 std::string_view name(Basis basis) { return k_basis_names[static_cast<std::size_t>(basis)]; }
 
 double wire_bytes(Collective collective, double bytes, std::int64_t ranks) {
-  const double n = static_cast<double>(ranks);
-  if (collective == Collective::all_reduce) return 2.0 * (n - 1.0) / n * bytes;
-  if (collective == Collective::broadcast || collective == Collective::send_recv) return bytes;
-  return (n - 1.0) / n * bytes;
-}
-
-std::int64_t step_count(Collective collective, std::int64_t ranks) {
-  return collective == Collective::all_reduce ? 2 * (ranks - 1) : ranks - 1;
+  return collective::flat_share(collective, ranks).bytes(bytes);
 }
 
 double bytes_inside(Collective collective, double bytes, const GroupBinding& group) {
@@ -120,14 +102,14 @@ TransferTime transfer_time(Collective collective, double bytes, const GroupBindi
 
   CAIRN_ASSERT(links.inter.bandwidth > 0.0 && laws.fabric.efficiency > 0.0);
   const double m = static_cast<double>(group.domains());
-  const double outward = group.across * outward_bytes(collective, bytes, m, static_cast<double>(inner));
+  const double outward = group.across * outward_bytes(collective, bytes, group.domains(), inner);
   const double across_s = outward / (fabric_efficiency(laws.fabric, m) * links.inter.bandwidth);
   TransferTime time;
   time.latency_s = inside_latency_s + outward_latency(collective, group, links.inter, laws.fabric);
   time.ramp_s = laws.fabric.ramp * std::sqrt(outward);
   time.bandwidth_s = std::max(inside.total_s - inside_latency_s, across_s);
   time.total_s = time.latency_s + time.ramp_s + time.bandwidth_s;
-  time.algorithm = collective == Collective::send_recv    ? Algorithm::point_to_point
+  time.algorithm = collective == Collective::send         ? Algorithm::point_to_point
                    : inner > 1                            ? Algorithm::hierarchical
                    : collective == Collective::all_to_all ? Algorithm::pairwise
                                                           : Algorithm::ring;

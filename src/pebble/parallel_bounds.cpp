@@ -88,29 +88,6 @@ std::vector<ParallelAlgorithm> matmul_algorithms(double n, double devices) {
   return all;
 }
 
-ParallelWords exchange_words(Exchange exchange, double n, double devices) {
-  check(devices);
-  const double others = (devices - 1.0) / devices;
-  const std::string premise = "no reduction in the network";
-  switch (exchange) {
-    case Exchange::all_gather:
-      return {.words = n * others, .method = "all-gather", .premise = premise};
-    case Exchange::reduce_scatter:
-      return {.words = n * others, .method = "reduce-scatter", .premise = premise};
-    case Exchange::all_reduce:
-      return {.words = 2.0 * n * others, .method = "all-reduce", .premise = premise};
-    case Exchange::broadcast:
-      return {.words = devices > 1.0 ? n : 0.0, .method = "broadcast, received", .premise = premise};
-    case Exchange::reduce:
-      return {.words = devices > 1.0 ? n : 0.0, .method = "reduce, sent", .premise = premise};
-    case Exchange::all_to_all:
-      return {.words = n * others, .method = "all-to-all", .premise = premise};
-    case Exchange::gather:
-      return {.words = n * others, .method = "gather, received by the root", .premise = premise};
-  }
-  throw core::ConfigurationError("exchange", "unknown exchange", "see the list");
-}
-
 double ring_attention_words(const ParallelAttention& a) {
   return 2.0 * (a.devices - 1.0) * a.tokens * a.kv_width / a.devices;
 }

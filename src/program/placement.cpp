@@ -1,7 +1,6 @@
 #include "cairn/program/placement.h"
 
 #include <algorithm>
-#include <array>
 
 #include "cairn/core/assert.h"
 
@@ -41,12 +40,6 @@ Placement border_placement(const ir::Tensor& tensor, const SplitRule& rule) {
   return {};
 }
 
-std::string_view name(Collective collective) {
-  constexpr std::array<std::string_view, 6> k_names{"none",       "all-gather", "reduce-scatter",
-                                                    "all-reduce", "all-to-all", "send"};
-  return k_names[static_cast<std::size_t>(collective)];
-}
-
 Collective redistribute(const Placement& from, const Placement& to) {
   using Kind = Placement::Kind;
   CAIRN_ASSERT(to.kind != Kind::partial);
@@ -60,24 +53,6 @@ Collective redistribute(const Placement& from, const Placement& to) {
       return to.kind == Kind::shard ? Collective::reduce_scatter : Collective::all_reduce;
   }
   return Collective::none;
-}
-
-double bytes_sent(Collective collective, std::int64_t ranks, double bytes) {
-  const auto n = static_cast<double>(ranks);
-  switch (collective) {
-    case Collective::none:
-      return 0.0;
-    case Collective::all_gather:
-    case Collective::reduce_scatter:
-      return (n - 1.0) / n * bytes;
-    case Collective::all_reduce:
-      return 2.0 * (n - 1.0) / n * bytes;
-    case Collective::all_to_all:
-      return (n - 1.0) / (n * n) * bytes;
-    case Collective::send:
-      return bytes;
-  }
-  return 0.0;
 }
 
 }  // namespace cairn::program

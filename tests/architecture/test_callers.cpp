@@ -41,6 +41,9 @@ constexpr Offered k_offered[] = {
     {"least_vertical_words", "the same, of the parallel game"},
     {"wavefront_cut", "a bound at one vertex, of which wavefront bounds are the largest"},
     {"vertical_total", "words over all processors of a play"},
+    {"find_fault", "whether a list of messages keeps its promise, for algorithms that are made elsewhere"},
+    {"received_by", "the other half of sent_by"},
+    {"sent_across", "what an algorithm asks of the network between domains"},
     {"untagged", "a bound on a graph without labels, from one with them"},
 };
 

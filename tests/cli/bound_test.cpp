@@ -420,8 +420,9 @@ TEST_CASE("bound: exchanges between devices") {
 }
 
 TEST_CASE("bound: exchanges that are none are refused") {
-  for (const char* text : {"all-reduce p=16", "all-reduce n=5", "all-reduce p=0 n=5", "all-reduce p=2 n=0",
-                           "all-reduce p=x n=5", "all-reduce p=2 n=5 q=1", "all-reduce p=2 n=-5"})
+  for (const char* text :
+       {"all-reduce p=16", "all-reduce n=5", "all-reduce p=0 n=5", "all-reduce p=2 n=0", "all-reduce p=x n=5",
+        "all-reduce p=2147483649 n=5", "all-reduce p=2 n=5 q=1", "all-reduce p=2 n=-5"})
     bound_refused({text}, "write for example 'all-reduce p=16 n=1GiB'");
   bound_refused({"all-reduce p=2 p=3 n=5"}, "'p' is given twice");
   bound_refused({"all-reduce 2 n=5"}, "'2' is no size");

@@ -58,9 +58,7 @@ TEST_CASE("wire bytes and steps", "[cost][transfer]") {
   CHECK(wire_bytes(Collective::reduce_scatter, 800, 4) == 600);  // 3/4
   CHECK(wire_bytes(Collective::all_to_all, 800, 2) == 400);      // 1/2
   CHECK(wire_bytes(Collective::broadcast, 800, 8) == 800);
-  CHECK(wire_bytes(Collective::send_recv, 800, 2) == 800);
-  CHECK(step_count(Collective::all_reduce, 8) == 14);
-  CHECK(step_count(Collective::all_gather, 8) == 7);
+  CHECK(wire_bytes(Collective::send, 800, 2) == 800);
 }
 
 TEST_CASE("other rank counts interpolate parameters, not times", "[cost][transfer]") {
@@ -117,7 +115,7 @@ TEST_CASE("without measurements a ring over the stated links", "[cost][transfer]
   CHECK(time.algorithm == Algorithm::ring);
   CHECK(time.basis == Basis::assumed);
   // A message: one step.
-  CHECK(transfer_time(Collective::send_recv, 20e6, {.size = 2, .ranks_per_domain = 4}, pcie, assumed).total_s ==
+  CHECK(transfer_time(Collective::send, 20e6, {.size = 2, .ranks_per_domain = 4}, pcie, assumed).total_s ==
         Approx(2e-6 + 1e-3).epsilon(1e-12));
 }
 
@@ -212,7 +210,7 @@ TEST_CASE("transfers are monotone and never beat the links", "[cost][transfer]")
   assumed.domain.fits.clear();
   const TransferLaws all_laws[] = {laws(), brief, assumed};
   const Collective all[] = {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
-                            Collective::all_to_all, Collective::broadcast,  Collective::send_recv};
+                            Collective::all_to_all, Collective::broadcast,  Collective::send};
   for (const TransferLaws& law : all_laws) {
     for (const Collective collective : all) {
       for (const GroupBinding group : {GroupBinding{2, 8}, {6, 8}, {8, 8}, {24, 8}, {64, 1}, {40, 72}}) {
@@ -224,7 +222,7 @@ TEST_CASE("transfers are monotone and never beat the links", "[cost][transfer]")
           CHECK(time.latency_s + time.ramp_s + time.bandwidth_s == Approx(time.total_s).epsilon(1e-12));
           before = time.total_s;
           // Least traffic of any algorithm: a reduced or gathered tensor enters or leaves every rank almost once.
-          const double share = collective == Collective::broadcast || collective == Collective::send_recv
+          const double share = collective == Collective::broadcast || collective == Collective::send
                                    ? 1.0
                                    : 1.0 - 1.0 / static_cast<double>(group.size);
           CHECK(time.total_s >= share * bytes / 450e9);

@@ -162,7 +162,7 @@ void check_law(const experiment::Job& job, const Traced& bf16) {
   const auto compare = [](const std::vector<Exchange>& ones, const std::vector<Exchange>& others, auto bytes) {
     REQUIRE(ones.size() == others.size());
     for (std::size_t i = 0; i < ones.size(); ++i) {
-      INFO("exchange " << i << " " << program::name(ones[i].collective) << " of " << ones[i].bytes);
+      INFO("exchange " << i << " " << collective::name(ones[i].collective) << " of " << ones[i].bytes);
       CHECK(same_messages(ones[i], others[i]));
       CHECK(others[i].bytes == bytes(ones[i], others[i]));
     }

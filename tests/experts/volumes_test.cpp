@@ -5,6 +5,7 @@
 //   results that stay (exflow)   one of the two, and an all-gather of t h e per rank once per pass
 #include <cmath>
 
+#include "cairn/collective/folds.h"
 #include "catch.h"
 #include "experts/mixtures.h"
 #include "support/passes.h"
@@ -45,7 +46,7 @@ TEST_CASE("Dispatch and combine send the closed form, forward and backward") {
       REQUIRE(sent.size() == 2);
       for (const auto& [collective, bytes] : sent) {
         REQUIRE(collective == Collective::all_to_all);
-        REQUIRE(program::bytes_sent(collective, ep, bytes) == one_way(p));
+        REQUIRE(collective::bytes_sent(collective, ep, bytes) == one_way(p));
       }
       REQUIRE(volume(*block, Axis::expert) == 2 * one_way(p));
     }
@@ -97,7 +98,7 @@ TEST_CASE("Two-level exchange: across domains, then inside one") {
         REQUIRE(transfer->collective == Collective::all_to_all);
         REQUIRE(transfer->group.size == 4);
         sent.emplace_back(transfer->group.stride,
-                          program::bytes_sent(transfer->collective, transfer->group.size, transfer->bytes));
+                          collective::bytes_sent(transfer->collective, transfer->group.size, transfer->bytes));
       }
     REQUIRE(sent.size() == 4);
     for (const auto& [stride, bytes] : sent) {

@@ -1,6 +1,7 @@
 // Programs of whole strategies: stages, parameters, what the data axis moves, and the errors.
 #include <cmath>
 
+#include "cairn/collective/folds.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/plan/lowering.h"
 #include "catch.h"
@@ -127,7 +128,7 @@ TEST_CASE("A sharded optimizer moves what an all-reduce moves, and updates a sha
       s.data = dp;
       s.overlap_gradient_reduce = s.overlap_parameter_gather = overlapped;
       const auto sent = [&](Collective collective) {
-        return program::bytes_sent(collective, dp, data_bytes(lowering.lower(s), 0, collective));
+        return collective::bytes_sent(collective, dp, data_bytes(lowering.lower(s), 0, collective));
       };
       const double whole = sent(Collective::all_reduce);
       REQUIRE(whole == 2.0 * static_cast<double>(dp - 1) / static_cast<double>(dp) * 4 * n);

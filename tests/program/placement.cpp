@@ -1,5 +1,6 @@
 #include "cairn/program/placement.h"
 
+#include "cairn/collective/folds.h"
 #include "cairn/program/program.h"
 #include "catch.h"
 #include "support/transfers.h"
@@ -33,15 +34,15 @@ TEST_CASE("Redistribution table") {
 }
 
 TEST_CASE("Bytes sent by one of n ranks") {
-  REQUIRE(program::bytes_sent(Collective::none, 8, 800.0) == 0.0);
-  REQUIRE(program::bytes_sent(Collective::all_gather, 8, 800.0) == 700.0);
-  REQUIRE(program::bytes_sent(Collective::reduce_scatter, 8, 800.0) == 700.0);
-  REQUIRE(program::bytes_sent(Collective::all_reduce, 8, 800.0) == 1400.0);
-  REQUIRE(program::bytes_sent(Collective::all_to_all, 8, 800.0) == 87.5);  // 100 bytes each, 7/8 of them leave
-  REQUIRE(program::bytes_sent(Collective::send, 2, 800.0) == 800.0);
+  REQUIRE(collective::bytes_sent(Collective::none, 8, 800.0) == 0.0);
+  REQUIRE(collective::bytes_sent(Collective::all_gather, 8, 800.0) == 700.0);
+  REQUIRE(collective::bytes_sent(Collective::reduce_scatter, 8, 800.0) == 700.0);
+  REQUIRE(collective::bytes_sent(Collective::all_reduce, 8, 800.0) == 1400.0);
+  REQUIRE(collective::bytes_sent(Collective::all_to_all, 8, 800.0) == 87.5);  // 100 bytes each, 7/8 of them leave
+  REQUIRE(collective::bytes_sent(Collective::send, 2, 800.0) == 800.0);
   for (const Collective collective :
        {Collective::all_gather, Collective::reduce_scatter, Collective::all_reduce, Collective::all_to_all})
-    REQUIRE(program::bytes_sent(collective, 1, 800.0) == 0.0);
+    REQUIRE(collective::bytes_sent(collective, 1, 800.0) == 0.0);
 }
 
 TEST_CASE("Placements follow from projections") {

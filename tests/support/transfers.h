@@ -5,11 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "cairn/collective/folds.h"
 #include "cairn/program/program.h"
 
-namespace cairn::program {
+namespace cairn::collective {
 inline std::ostream& operator<<(std::ostream& out, Collective collective) { return out << name(collective); }
-}  // namespace cairn::program
+}  // namespace cairn::collective
 
 namespace cairn::testing {
 
@@ -30,7 +31,7 @@ inline double volume(const program::Block& block, program::Axis axis) {
   for (const program::Work& work : block.works)
     if (const auto* transfer = std::get_if<program::Transfer>(&work);
         transfer != nullptr && transfer->group.axis == axis)
-      total += program::bytes_sent(transfer->collective, transfer->group.size, transfer->bytes);
+      total += collective::bytes_sent(transfer->collective, transfer->group.size, transfer->bytes);
   return total;
 }
 

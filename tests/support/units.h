@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "cairn/collective/folds.h"
 #include "cairn/plan/lowering.h"
 #include "cairn/predict/account/memory.h"
 #include "cairn/predict/evaluate/analytic.h"
@@ -43,7 +44,7 @@ inline double sent_bytes(const program::Program& program, program::Axis axis, st
         if (const auto* transfer = std::get_if<program::Transfer>(&work);
             transfer != nullptr && transfer->group.axis == axis)
           total += static_cast<double>(run.count) *
-                   program::bytes_sent(transfer->collective, transfer->group.size, transfer->bytes);
+                   collective::bytes_sent(transfer->collective, transfer->group.size, transfer->bytes);
   return total;
 }
 

@@ -1,13 +1,8 @@
 // Time of a collective or a message alone on its links.
 //
-// Sizes. `bytes` is S, the buffer as nccl-tests counts it:
-//   all_reduce      the buffer every rank holds before and after
-//   all_gather      the gathered tensor (output); every rank contributes S/n
-//   reduce_scatter  the tensor before scattering (input); every rank keeps S/n
-//   all_to_all      the send buffer of one rank; it keeps S/n and sends S/n to every other rank
-//   broadcast       the tensor;  send_recv  the message
-// Wire bytes per rank x = c(n) S:  c = 2(n-1)/n all_reduce; (n-1)/n all_gather, reduce_scatter, all_to_all; else 1.
-// Steps: 2(n-1) all_reduce, n-1 others.
+// Sizes: `bytes` is S of collective/collective.h. Wire bytes per rank x and steps are those of the flat list of messages
+// (collective/algorithms.h): x = 2(n-1)/n S in 2(n-1) steps of an all_reduce, (n-1)/n S in n-1 steps of an all_gather,
+// reduce_scatter, all_to_all, else S.
 //
 // Inside a domain (ranks joined by the fast links), two measured forms:
 //   three protocols  T = (t1^-k + t2^-k + t3^-k)^(-1/k)                 k = infinity: min(t1, t2, t3)
@@ -53,17 +48,24 @@
 #include <string_view>
 #include <vector>
 
+#include "cairn/collective/collective.h"
 #include "cairn/cost/fit_record.h"
 
 namespace cairn::cost {
 
-enum class Collective : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv };
+using collective::Collective;
+
+// What can be measured and fitted.
+inline constexpr std::array k_measured{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
+                                       Collective::all_to_all, Collective::broadcast,  Collective::send};
+// As calibrations call it: "send-recv" for a message, else its name.
+std::string_view measured_name(Collective collective);
+
 enum class Algorithm : std::uint8_t { none, ring, in_switch, pairwise, point_to_point, hierarchical };
 // What a price rests on, best first.
 enum class Basis : std::uint8_t { measured, interpolated, extrapolated, assumed };
 enum class TransferForm : std::uint8_t { three_protocols, short_form };
 
-std::string_view name(Collective collective);
 std::string_view name(Algorithm algorithm);
 std::string_view name(Basis basis);
 
@@ -145,9 +147,8 @@ struct TransferTime {
   Basis basis = Basis::assumed;
 };
 
-// x [B]: what one rank puts on the wire for a buffer of `bytes` in a flat group of n.
+// x [B]: what one rank puts on the wire for a buffer of `bytes` in a flat group of n >= 1.
 double wire_bytes(Collective collective, double bytes, std::int64_t ranks);
-std::int64_t step_count(Collective collective, std::int64_t ranks);
 
 // busbw of an all-reduce done in the switch [B/s]; n >= 2.
 double in_switch_bus_bandwidth(std::int64_t ranks, double switch_bandwidth);

@@ -1,5 +1,5 @@
-// Words that devices must exchange, and what known algorithms exchange, for p devices with balanced work and one copy
-// of the data at the start. Counts of words are real numbers here: shares like n (p - 1) / p need not be whole.
+// Words that devices must move between them, and what known algorithms move, for p devices with balanced work and one
+// copy of the data at the start. Counts of words are real numbers here: shares like n (p - 1) / p need not be whole.
 #pragma once
 
 #include <string>
@@ -48,33 +48,6 @@ ParallelAlgorithm matmul_25d(double n, double devices, double copies);
 // Those whose grids the devices fill: rows always, squares and cubes of devices, and 2.5-d for every number of copies
 // up to cbrt(p), which from there is 3-d, that leaves squares of a side that the copies divide.
 std::vector<ParallelAlgorithm> matmul_algorithms(double n, double devices);
-
-// Words each device sends (and receives) for a full vector of n words; all are attained and none can be beaten without
-// computing in the network. all-to-all: n is one device's buffer. p >= 1.
-enum class Exchange : std::uint8_t { all_gather, reduce_scatter, all_reduce, broadcast, reduce, all_to_all, gather };
-ParallelWords exchange_words(Exchange exchange, double n, double devices);
-
-// Words that all devices together receive at least: of every element each device that lacks it gets one word, a sum of
-// p values takes p - 1, and a sum that all learn 2 (p - 1), as gossip of p in messages from one to one does.
-//   all-gather, reduce-scatter, broadcast, reduce, all-to-all  n (p - 1)      all-reduce  2 n (p - 1)
-//   gather  n (p - 1) / p
-// Source of the gossip bound: Harary, Schwenk, "The communication problem on graphs and digraphs", 1974.
-double exchange_total_words(Exchange exchange, double n, double devices);
-
-struct ExchangeAlgorithm {
-  std::string name;
-  double words;              // that the busiest device sends, or receives where that is more
-  std::string outside = {};  // why the bound does not hold for it, if so
-};
-// Known ones; those over powers of two where `devices` is one.
-std::vector<ExchangeAlgorithm> exchange_algorithms(Exchange exchange, double n, double devices);
-
-struct ExchangeKind {
-  std::string name;
-  Exchange exchange;
-};
-// In alphabetical order.
-const std::vector<ExchangeKind>& exchange_kinds();
 
 // Forward attention, N tokens, d words per token of each of Q, K, V over all heads, d_kv of K and of V, devices p = p_q
 // * p_kv. Words received per device.

@@ -17,9 +17,9 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "cairn/collective/collective.h"
 #include "cairn/ir/graph.h"
 #include "cairn/program/mesh.h"
 
@@ -53,14 +53,8 @@ Placement placement(const ir::Access& access, int dim);
 // Placement of a tensor at a layer's border: as a pointwise operator over its own dimensions would produce it.
 Placement border_placement(const ir::Tensor& tensor, const SplitRule& rule);
 
-enum class Collective : std::uint8_t { none, all_gather, reduce_scatter, all_reduce, all_to_all, send };
-std::string_view name(Collective collective);
+using collective::Collective;
 
 Collective redistribute(const Placement& from, const Placement& to);
-
-// Payload bytes that one of n ranks sends (and receives) in a bandwidth-optimal execution; `bytes` is the whole tensor:
-// the gathered output, the reduced input.  all-gather, reduce-scatter (n-1)/n bytes; all-reduce 2(n-1)/n bytes;
-// all-to-all (n-1)/n of each rank's own bytes/n, so (n-1)/n^2 bytes; send: bytes.
-double bytes_sent(Collective collective, std::int64_t ranks, double bytes);
 
 }  // namespace cairn::program

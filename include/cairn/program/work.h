@@ -16,7 +16,7 @@ namespace cairn::program {
 struct Transfer {
   Collective collective = Collective::none;
   Group group;
-  double bytes = 0.0;  // the whole tensor, see bytes_sent
+  double bytes = 0.0;  // the whole tensor
   // One of `parts` equal shares, of these bytes each, of a transfer that starts before all of it is there.
   std::int32_t part = 0;
   std::int32_t parts = 1;

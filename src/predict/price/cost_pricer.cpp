@@ -6,35 +6,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cairn/collective/folds.h"
 #include "cairn/core/assert.h"
 
 namespace cairn::predict {
 namespace {
 
-cost::Collective kind(program::Collective collective) {
-  switch (collective) {
-    case program::Collective::all_gather:
-      return cost::Collective::all_gather;
-    case program::Collective::reduce_scatter:
-      return cost::Collective::reduce_scatter;
-    case program::Collective::all_reduce:
-      return cost::Collective::all_reduce;
-    case program::Collective::all_to_all:
-      return cost::Collective::all_to_all;
-    case program::Collective::send:
-      return cost::Collective::send_recv;
-    case program::Collective::none:
-      break;
-  }
-  CAIRN_ASSERT(!"a transfer moves something");
-  return cost::Collective::send_recv;
-}
-
-// The cost model counts an all-to-all by one rank's buffer, the plan by the whole tensor.
 double counted_bytes(const program::Transfer& transfer) {
-  return transfer.collective == program::Collective::all_to_all
-             ? transfer.bytes / static_cast<double>(transfer.group.size)
-             : transfer.bytes;
+  return collective::buffer_bytes(transfer.collective, transfer.group.size, transfer.bytes);
 }
 
 template <class Of>
@@ -113,19 +92,18 @@ cost::GroupBinding CostPricer::binding(const program::Transfer& transfer) {
 
 cost::TransferTime CostPricer::compared(const program::Transfer& transfer) {
   const Route& way = route(transfer.group);
-  return cost::transfer_time(kind(transfer.collective), counted_bytes(transfer), binding(transfer), way.links,
+  return cost::transfer_time(transfer.collective, counted_bytes(transfer), binding(transfer), way.links,
                              way.within_node ? node_laws_ : calibration_.transfers);
 }
 
 cost::TransferTime CostPricer::transfer_time(const program::Transfer& transfer) {
   const cost::TransferTime time = compared(transfer);
-  extrapolation_.see(kind(transfer.collective), counted_bytes(transfer), binding(transfer),
-                     calibration_.transfers.domain);
+  extrapolation_.see(transfer.collective, counted_bytes(transfer), binding(transfer), calibration_.transfers.domain);
   if (time.basis == cost::Basis::assumed) {
     const Route& way = route(transfer.group);
     const cost::TransferLaws& laws = way.within_node ? node_laws_ : calibration_.transfers;
     const bool fabric = way.binding.domains() > 1 && !laws.fabric.fitted;
-    unmeasured_[fabric ? laws.fabric.efficiency : laws.domain.assumed_efficiency][program::name(transfer.collective)]
+    unmeasured_[fabric ? laws.fabric.efficiency : laws.domain.assumed_efficiency][collective::name(transfer.collective)]
         .insert(transfer.group.size);
   }
   return time;
@@ -152,12 +130,12 @@ Price CostPricer::transfer(const program::Transfer& transfer) {
 
 CostPricer::Sent CostPricer::sent(const program::Transfer& transfer) {
   const cost::GroupBinding where = route(transfer.group).binding;
-  const double total = program::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
+  const double total = collective::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
   if (where.domains() == 1) return {.scale_up = total, .scale_out = 0.0};
   if (where.ranks_per_domain == 1) return {.scale_up = 0.0, .scale_out = transfer.across * total};
   // Hierarchical: whole inside the domain, a rank's share across.
   const auto inside = static_cast<double>(where.ranks_per_domain);
-  const double across = program::bytes_sent(transfer.collective, where.domains(), transfer.bytes / inside);
+  const double across = collective::bytes_sent(transfer.collective, where.domains(), transfer.bytes / inside);
   if (transfer.across == 1.0) return {.scale_up = std::max(0.0, total - across), .scale_out = across};
   // What crosses once is handed on inside, so that every row passes the inner links unless it is where it must be.
   const double rows = counted_bytes(transfer);
@@ -169,15 +147,16 @@ LinkBytes CostPricer::least_bytes(const program::Transfer& transfer) {
   const bool switch_adds = calibration_.transfers.domain.switch_bandwidth > 0.0;
   const bool added_on_the_way =
       transfer.collective == program::Collective::all_reduce && switch_adds && transfer.group.size > 1;
-  const double total =
-      added_on_the_way ? transfer.bytes : program::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
+  const double total = added_on_the_way
+                           ? transfer.bytes
+                           : collective::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
   if (where.domains() == 1) return {.inside = total, .either = 0.0, .across = 0.0};
   // What leaves a domain is known where every domain holds equally many ranks of the group.
   const bool even = transfer.collective == program::Collective::send ? where.ranks_per_domain == 1
                                                                      : where.size % where.ranks_per_domain == 0;
   if (!even) return {.inside = 0.0, .either = transfer.across * total, .across = 0.0};
   const auto ranks = static_cast<double>(where.ranks_per_domain);
-  const double across = program::bytes_sent(transfer.collective, where.domains(), transfer.bytes / ranks);
+  const double across = collective::bytes_sent(transfer.collective, where.domains(), transfer.bytes / ranks);
   return {.inside = 0.0, .either = total - (1.0 - transfer.across) * across, .across = transfer.across * across};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cairn/collective/folds.h"
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
 
@@ -84,16 +85,15 @@ void MachineDemands::transfer(UnitDemands& demands, const program::Transfer& tra
   const bool message = transfer.collective == program::Collective::send;
   const CostPricer::Sent sent = pricer_.sent(transfer);
   double inside = sent.scale_up;
-  // The switch adds: a rank sends its data once and multicasts its share of the sums.
   if (transfer.collective == program::Collective::all_reduce &&
       pricer_.compared(transfer).algorithm == cost::Algorithm::in_switch)
-    inside = transfer.bytes * (1.0 + 1.0 / static_cast<double>(transfer.group.size));
+    inside = collective::in_switch_share(transfer.group.size).bytes(transfer.bytes);
   const auto leaving = [&](std::int64_t domain) {
     const std::int64_t ranks = transfer.group.members(domain);
     const std::int64_t domains = (transfer.group.size + ranks - 1) / ranks;
     if (domains <= 1) return 0.0;
     return transfer.across *
-           program::bytes_sent(transfer.collective, domains, transfer.bytes / static_cast<double>(ranks));
+           collective::bytes_sent(transfer.collective, domains, transfer.bytes / static_cast<double>(ranks));
   };
   for (std::size_t i = 0; i < network_.levels.size(); ++i) {
     const hardware::NetworkLevel& level = network_.levels[i];

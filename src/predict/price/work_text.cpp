@@ -40,7 +40,7 @@ void raise_unpriceable(const program::Work& work, const core::OutOfRange& proble
   const Blamed blamed = program::visit(
       work, [](const ir::Shard& shard) { return Blamed{.what = fmt::format("operator '{}'", shard.op->name)}; },
       [&](const program::Transfer& transfer) {
-        return Blamed{.what = fmt::format("{} of {}", program::name(transfer.collective), work_detail(work)),
+        return Blamed{.what = fmt::format("{} of {}", collective::name(transfer.collective), work_detail(work)),
                       .setting = "cluster",
                       .hint = "look at the bandwidths and latencies of its networks"};
       },

@@ -1,0 +1,92 @@
+// A collective algorithm as the list of its messages. Bytes, steps and correctness follow from the list (folds.h,
+// verify.h).
+//
+// The messages of one step happen at once, from what nodes held before the step. A message carries one chunk: the
+// receiver adds it to what it holds (`reduces`) or puts it in place of that. Chunks have numbers from 0, equal sizes,
+// and an owner where the collective has one:
+//   all_gather, reduce_scatter, gather  chunk c is the share of rank c n / chunks
+//   all_to_all                          the send buffers of ranks 0, 1, ... one after the other, each the shares for
+//                                       ranks 0, 1, ...: S is chunks / n of them
+//   the others                          chunks of the one tensor
+// Nodes are the ranks 0 ... n-1 and, behind them, switches. A switch remembers nothing: what reaches it in one step is
+// added up there and must leave it in the next.
+//
+// A list is not stored. A node can be asked for its own messages, as a program on it knows them, in a few runs of equal
+// messages, so that the bytes of one among 16,384 ranks cost as much as those of one among two.
+//
+// Example: ring all-reduce of 3 ranks. Chunks 3, steps 4. Rank 0 sends to rank 1 in steps 0, 1 chunks 2, 1 that are
+// added, then in steps 2, 3 chunks 0, 2 that replace: 4 of 3 chunks = 2 (n-1)/n S.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cairn/collective/collective.h"
+
+namespace cairn::collective {
+
+struct Message {
+  std::int64_t step = 0;
+  std::int64_t source = 0;
+  std::int64_t destination = 0;
+  std::int64_t chunk = 0;
+  bool reduces = false;
+  friend auto operator<=>(const Message&, const Message&) = default;
+};
+
+// Of more ranks no all-to-all is listed: its chunks, one per pair of ranks, are numbered in 64 bits.
+inline constexpr std::int64_t k_most_paired = std::int64_t{1} << 31;
+
+struct Group {
+  std::int64_t ranks = 1;
+  std::int64_t domain = 1;  // ranks of a domain: so many that follow each other share one; divides `ranks`
+  std::int64_t pieces = 1;  // that a chain of ranks cuts the tensor into, to pass one on while the next arrives
+  friend bool operator==(const Group&, const Group&) = default;
+};
+
+// Messages first, first + stride, ... `count` of them; in each place of one, `width` of them whose chunks lie
+// `width_stride` apart.
+struct Run {
+  struct Stride {
+    std::int64_t step = 0;
+    std::int64_t source = 0;
+    std::int64_t destination = 0;
+    std::int64_t chunk = 0;
+  };
+  Message first{};
+  std::int64_t count = 1;
+  Stride stride{};
+  std::int64_t width = 1;
+  std::int64_t width_stride = 1;
+};
+
+// Takes the runs of one node, those it sends and those it receives.
+class Port {
+ public:
+  virtual void sends(const Run& run) = 0;
+  virtual void receives(const Run& run) = 0;
+
+ protected:
+  ~Port() = default;
+};
+
+struct MessageList {
+  Collective collective = Collective::none;
+  Group group{};
+  std::int64_t nodes = 1;  // ranks and switches
+  std::int64_t chunks = 1;
+  std::int64_t steps = 0;
+  std::int64_t busiest = 0;  // a rank: no other sends or receives more than the larger of what it does
+  void (*messages_of)(const MessageList& list, std::int64_t node, Port& port) = nullptr;
+
+  // Chunks of S.
+  std::int64_t buffer_chunks() const { return collective == Collective::all_to_all ? chunks / group.ranks : chunks; }
+};
+
+// One by one, in no particular order.
+std::vector<Message> sent_by(const MessageList& list, std::int64_t node);
+std::vector<Message> received_by(const MessageList& list, std::int64_t node);
+// Of all nodes, by step.
+std::vector<Message> messages(const MessageList& list);
+
+}  // namespace cairn::collective
