@@ -7,6 +7,7 @@
 
 #include "cairn/experiment/job.h"
 #include "catch.h"
+#include "support/complaints.h"
 #include "support/passes.h"
 #include "support/temporary_folder.h"
 #include "support/transfers.h"
@@ -291,6 +292,10 @@ TEST_CASE("launches per peer: hosts of a pipeline across nodes are slower with e
   CHECK(issued(node, fitted) == 1);
   CHECK(issued(stage, fitted) == 1);
   CHECK_THROWS_AS(issued(node, with(fitted, "peer: 3", "peer: 65")), core::ConfigurationError);
+  // 2 ranks x 64 kernels of 10^6 s, 2^61 ps being what simulated time reaches.
+  const std::string endless = with(with(fitted, "peer: 3", "peer: 64"), "kernel: 1 us", "kernel: 1000000 s");
+  CHECK(
+      test::contains(test::complaints([&] { issued(nodes, endless); }), "training.framework: issuing one collective"));
 }
 
 TEST_CASE("overlap of routed tokens: the framework says where the experiment does not") {

@@ -8,6 +8,7 @@
 
 #include "cairn/collective/folds.h"
 #include "cairn/core/assert.h"
+#include "cairn/core/out_of_range.h"
 
 namespace cairn::predict {
 namespace {
@@ -123,9 +124,14 @@ std::set<std::string> CostPricer::assumptions() const {
 }
 
 Price CostPricer::transfer(const program::Transfer& transfer) {
-  const std::int64_t peers = transfer.per_peer ? transfer.group.size : 0;
-  return {.duration = core::to_picoseconds(transfer_time(transfer).total_s),
-          .issue = peers * host_.launches_per_peer * host_per_kernel()};
+  const std::int64_t kernels = transfer.per_peer ? transfer.group.size * host_.launches_per_peer : 0;
+  const core::Picoseconds each = host_per_kernel();
+  if (each > 0 && kernels > core::k_reach / each)
+    throw core::OutOfRange(
+        fmt::format("issuing one collective of {} ranks takes longer than simulated time reaches, {}",
+                    transfer.group.size, core::reach_text()))
+        .at("training.framework", "look at the profile's host_per_kernel");
+  return {.duration = core::to_picoseconds(transfer_time(transfer).total_s), .issue = kernels * each};
 }
 
 CostPricer::Sent CostPricer::sent(const program::Transfer& transfer) {
