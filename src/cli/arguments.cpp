@@ -275,6 +275,21 @@ class Parser : private Declarations {
         ->capture_default_str();
     sub->add_option("--flows", topology_.flows, "flows to run: a table (CSV) of src,dst,bytes,start_s,after")
         ->type_name(k_file);
+    choose(sub->add_option("--collective", topology_.collective,
+                           "a collective to run, message by message, by every algorithm: all-reduce, all-gather, ..."),
+           collectives_)
+        ->type_name("NAME");
+    sub->add_option("--bytes", topology_.bytes, "its buffer, as nccl-tests counts it; with --collective")
+        ->type_name("SIZE");
+    sub->add_option("--ranks", topology_.ranks, "endpoints 0, 1, ... that take part (default: all)")
+        ->check(at_least(2))
+        ->type_name("N");
+    choose(sub->add_option("--algorithm", topology_.algorithm, "one algorithm in place of all"), algorithms_)
+        ->type_name("NAME");
+    sub->add_option("--pieces", topology_.pieces, "that a chain of ranks cuts the buffer into")
+        ->check(at_least(1))
+        ->type_name("N")
+        ->capture_default_str();
     choose(
         sub->add_option("--sharing", topology_.sharing, "how flows share links: max-min, or rtt-weighted by 1/latency"),
         sharings_)
@@ -438,6 +453,8 @@ class Parser : private Declarations {
   const std::vector<std::string> weight_gradients_{"last", "fill"};
   const std::vector<std::string> continuations_{"concatenate", "double-forward", "halve-backward"};
   const std::vector<std::string> sharings_{"max-min", "rtt-weighted"};
+  const std::vector<std::string> collectives_ = collective_names();
+  const std::vector<std::string> algorithms_ = algorithm_names();
   const std::vector<std::string> attentions_{"unfused", "fused_softmax", "flash2"};
   const std::vector<std::string> shells_{"bash", "zsh", "fish"};
   const std::map<std::string, ColorChoice> colors_{

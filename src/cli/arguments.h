@@ -120,6 +120,11 @@ struct TopologyArguments {
   std::vector<std::string> overrides;
   std::string prices = "hammingmesh-2022";
   std::string flows;
+  std::string collective;
+  std::string algorithm;   // empty: every one
+  std::string bytes;       // of the collective
+  std::int64_t ranks = 0;  // 0: every endpoint
+  std::int64_t pieces = 1;
   std::string sharing = "max-min";
   std::string svg;
   std::string dot;

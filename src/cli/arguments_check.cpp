@@ -57,8 +57,17 @@ void check_one(const TopologyArguments& topology) {
         "give one network, or --compare A B C");
   if (!topology.compare.empty() && !(topology.svg.empty() && topology.dot.empty()))
     throw core::ConfigurationError("--svg", "a picture shows one network", "draw it without --compare");
-  if (topology.flows.empty() && topology.sharing != "max-min")
-    throw core::ConfigurationError("--sharing", "there are no flows to share links", "give --flows FILE.csv");
+  if (topology.flows.empty() && topology.collective.empty() && topology.sharing != "max-min")
+    throw core::ConfigurationError("--sharing", "there are no flows to share links",
+                                   "give --flows FILE.csv or --collective NAME");
+  if (topology.collective.empty() != topology.bytes.empty())
+    throw core::ConfigurationError(topology.bytes.empty() ? "--bytes" : "--collective",
+                                   topology.bytes.empty() ? "how large the collective's buffer is, is missing"
+                                                          : "--bytes is the size of a collective, and none is named",
+                                   topology.bytes.empty() ? "add --bytes 64MiB" : "add --collective all-reduce");
+  if (topology.collective.empty() && (topology.ranks != 0 || topology.pieces != 1 || !topology.algorithm.empty()))
+    throw core::ConfigurationError("--collective", "--ranks, --algorithm and --pieces are those of a collective",
+                                   "add --collective all-reduce --bytes 64MiB");
 }
 
 void check_one(const BoundArguments& bound) {

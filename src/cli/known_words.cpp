@@ -1,5 +1,6 @@
 #include "known_words.h"
 
+#include "cairn/collective/algorithms.h"
 #include "cairn/pebble/operation_text.h"
 #include "cairn/pipeline/generators.h"
 #include "cairn/swarm/swarm.h"
@@ -30,6 +31,18 @@ std::vector<std::string> schedule_kinds() {
   std::vector<std::string> names;
   for (const pipeline::Generator& kind : pipeline::generators()) names.emplace_back(kind.kind);
   names.emplace_back(swarm::k_kind);
+  return names;
+}
+
+std::vector<std::string> collective_names() {
+  std::vector<std::string> names;
+  for (const collective::Collective each : collective::k_collectives) names.emplace_back(collective::name(each));
+  return names;
+}
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names;
+  for (const collective::Algorithm& each : collective::algorithms()) names.emplace_back(each.name);
   return names;
 }
 

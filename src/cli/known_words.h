@@ -10,5 +10,7 @@ namespace cairn::cli {
 std::string operators_text();
 std::vector<std::string> operator_names();
 std::vector<std::string> schedule_kinds();
+std::vector<std::string> collective_names();
+std::vector<std::string> algorithm_names();  // of collectives
 
 }  // namespace cairn::cli

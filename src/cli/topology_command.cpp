@@ -1,6 +1,10 @@
+#include <memory>
+
 #include <fmt/format.h>
 
+#include "cairn/config/units.h"
 #include "cairn/report/topology.h"
+#include "cairn/traffic/collective_run.h"
 #include "cairn/traffic/run.h"
 #include "context.h"
 #include "exit_code.h"
@@ -25,14 +29,38 @@ class EndedFlows final : public sim::FlowObserver {
   std::size_t ended_ = 0;
 };
 
+sim::Sharing sharing_of(const TopologyArguments& arguments) {
+  return arguments.sharing == "max-min" ? sim::Sharing::max_min : sim::Sharing::rtt_weighted;
+}
+
+traffic::CollectiveRuns collective_on(const topology::Composite& network, const TopologyArguments& arguments,
+                                      const Context& context) {
+  traffic::CollectiveRequest request{
+      .collective = collective::collective_named(arguments.collective),
+      .bytes = config::require_quantity(arguments.bytes, config::Dimension::bytes, "--bytes"),
+      .group = {.ranks = arguments.ranks == 0 ? network.endpoints() : arguments.ranks, .pieces = arguments.pieces},
+      .algorithm = arguments.algorithm,
+      .sharing = sharing_of(arguments)};
+  const std::int64_t domain = network.levels().front().domain;
+  if (request.group.ranks % domain == 0) request.group.domain = domain;
+  ProgressLine line(context.common);
+  return traffic::run_collective(network, request,
+                                 [&](std::size_t messages) { return std::make_unique<EndedFlows>(line, messages); });
+}
+
 report::TopologyAnswer answer_for(const std::string& name, const TopologyArguments& arguments,
                                   const topology::PriceList& prices, const Context& context) {
   report::TopologyAnswer answer =
       report::describe(topology::load_network(context.loader, name, arguments.overrides), prices);
-  if (arguments.flows.empty()) return answer;
   const topology::Composite& network = *answer.network.topology;
+  if (!arguments.collective.empty()) {
+    answer.collective = collective_on(network, arguments, context);
+    answer.assumptions.emplace_back(
+        "collectives use one channel, ranks in the order of endpoints, and software takes no time");
+  }
+  if (arguments.flows.empty()) return answer;
   const traffic::FlowFile flows = traffic::read_flows(arguments.flows, traffic::endpoint_names(network));
-  const sim::Sharing sharing = arguments.sharing == "max-min" ? sim::Sharing::max_min : sim::Sharing::rtt_weighted;
+  const sim::Sharing sharing = sharing_of(arguments);
   ProgressLine line(context.common);
   EndedFlows ended(line, flows.rows.size());
   answer.flows = report::summary(network, flows, traffic::run(network, flows, sharing, &ended), sharing);

@@ -60,6 +60,35 @@ Json flows_json(const TopologyFlows& flows) {
           {"finish_s", flows.finish_s}};
 }
 
+Json collective_json(const traffic::CollectiveRuns& runs) {
+  Json json{{"name", collective::name(runs.request.collective)},
+            {"bytes", runs.request.bytes},
+            {"ranks", runs.request.group.ranks},
+            {"ranks_per_domain", runs.request.group.domain},
+            {"pieces", runs.request.group.pieces},
+            {"sharing", name(runs.request.sharing)},
+            {"least_s", runs.least_s},
+            {"rows", Json::array()}};
+  for (const traffic::CollectiveRun& run : runs.runs) {
+    if (!run.missing.empty()) {
+      json["rows"].push_back({{"algorithm", run.algorithm},
+                              {"time_s", nullptr},
+                              {"busbw_bytes_per_s", nullptr},
+                              {"steps", nullptr},
+                              {"messages", nullptr},
+                              {"reason", run.missing}});
+      continue;
+    }
+    json["rows"].push_back({{"algorithm", run.algorithm},
+                            {"time_s", run.time_s},
+                            {"busbw_bytes_per_s", run.bus_bandwidth},
+                            {"steps", run.steps},
+                            {"messages", run.messages},
+                            {"reason", nullptr}});
+  }
+  return json;
+}
+
 Json document(const TopologyAnswer& answer, const Tool& tool) {
   const topology::Composite& whole = *answer.network.topology;
   const std::int64_t p = whole.endpoints();
@@ -92,6 +121,7 @@ Json document(const TopologyAnswer& answer, const Tool& tool) {
   json["levels"] = Json::array();
   for (const CompositeLevel& level : whole.levels()) json["levels"].push_back(level_json(whole, level));
   json["flows"] = answer.flows ? flows_json(*answer.flows) : Json();
+  json["collective"] = answer.collective ? collective_json(*answer.collective) : Json();
   json["assumptions"] = answer.assumptions;
   json["warnings"] = Json::array();
   return json;

@@ -34,6 +34,24 @@ Json flows() {
                                         "s when each flow ends, in the order of the table")}});
 }
 
+Json collective() {
+  return object(
+      {{"name", text("all-reduce, all-gather, ...")},
+       {"bytes", amount("B, the buffer as nccl-tests counts it")},
+       {"ranks", count("that take part: endpoints 0, 1, ...")},
+       {"ranks_per_domain", count("that algorithms of two levels take to be near")},
+       {"pieces", count("that a chain of ranks cuts the buffer into")},
+       {"sharing", text("how messages share links: max-min or rtt-weighted")},
+       {"least_s", amount("s, no algorithm is faster: bytes that some rank or unit must move over what its ports carry")},
+       {"rows", described(list_of(object({{"algorithm", text("by which its messages are made")},
+                                          {"time_s", or_null(amount("s until the last message has ended"))},
+                                          {"busbw_bytes_per_s", or_null(amount("B/s, busbw of nccl-tests"))},
+                                          {"steps", or_null(count("of its list"))},
+                                          {"messages", or_null(count("from one rank to another in one step"))},
+                                          {"reason", or_null(text("why it has no time; null: it has"))}})),
+                          "an algorithm each, the fastest first, behind them those without a time")}});
+}
+
 Json topology() {
   return object(
       {{"schema", text()},
@@ -60,6 +78,7 @@ Json topology() {
                           "what the cost is of; null: there is none")},
        {"levels", described(list_of(level()), "inner to outer")},
        {"flows", described(or_null(flows()), "with --flows: when each of them ends")},
+       {"collective", described(or_null(collective()), "with --collective: how long it takes by each algorithm")},
        {"assumptions", assumption_list()},
        {"warnings", warning_list()}});
 }

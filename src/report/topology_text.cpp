@@ -62,7 +62,13 @@ std::vector<Row> rows() {
           {"makespan", [](const TopologyAnswer& a) { return a.flows ? seconds(a.flows->makespan_s) : ""; },
            "last flow ends"},
           {"first finish", [](const TopologyAnswer& a) { return a.flows ? seconds(a.flows->first_finish_s) : ""; }, ""},
-          {"mean finish", [](const TopologyAnswer& a) { return a.flows ? seconds(a.flows->mean_finish_s) : ""; }, ""}};
+          {"mean finish", [](const TopologyAnswer& a) { return a.flows ? seconds(a.flows->mean_finish_s) : ""; }, ""},
+          {"collective",
+           [](const TopologyAnswer& a) {
+             const bool known = a.collective && a.collective->runs.front().missing.empty();
+             return known ? seconds(a.collective->runs.front().time_s) : "";
+           },
+           "by the fastest of the algorithms below"}};
 }
 
 class TopologyText : private TextReport {
@@ -79,6 +85,7 @@ class TopologyText : private TextReport {
       if (row.name == "cost") bill(answer);
     }
     if (answer.flows) flows(*answer.flows);
+    if (answer.collective) collective(*answer.collective);
     levels(*answer.network.topology);
     if (!answer.assumptions.empty()) {
       line("");
@@ -131,6 +138,26 @@ class TopologyText : private TextReport {
     if (flows.count > flows.first.size())
       line("  {}", paint_.dim(fmt::format("... and {} more; --json has all",
                                           grouped(static_cast<std::int64_t>(flows.count - flows.first.size())))));
+  }
+  void collective(const traffic::CollectiveRuns& runs) {
+    const traffic::CollectiveRequest& request = runs.request;
+    line("");
+    line("{}", paint_.bold(fmt::format("{} of {}, {} ranks, sharing {}", collective::name(request.collective),
+                                       core::format(core::Bytes::from_base(request.bytes)),
+                                       grouped(request.group.ranks), name(request.sharing))));
+    line("  {:<20}{:>12}{:>12}{:>10}{:>8}{:>12}", "algorithm", "time", "busbw", "of least", "steps", "messages");
+    for (const traffic::CollectiveRun& run : runs.runs) {
+      if (!run.missing.empty()) {
+        line("  {:<20}{:>12}  {}", run.algorithm, "-", paint_.dim(run.missing));
+        continue;
+      }
+      const std::string ratio = runs.least_s > 0.0 ? fmt::format("{:.2f} x", run.time_s / runs.least_s) : "-";
+      line("  {:<20}{:>12}{:>12}{:>10}{:>8}{:>12}", run.algorithm, seconds(run.time_s),
+           core::format(core::BytesPerSecond::from_base(run.bus_bandwidth)), ratio, grouped(run.steps),
+           grouped(run.messages));
+    }
+    line("  {:<20}{:>12}  {}", "least", seconds(runs.least_s),
+         paint_.dim("what some rank or node must move, over what its ports carry"));
   }
   void levels(const topology::Composite& whole) {
     if (whole.levels().size() < 2) return;

@@ -48,6 +48,27 @@ TEST_CASE("topology: several side by side", "[topology]") {
   CHECK(text.out.find("25.30 M USD") != std::string::npos);
 }
 
+TEST_CASE("topology: a collective by every algorithm", "[topology]") {
+  // 8 MB among 8 over 12.5 GB/s: 14 steps of 1 MB, each behind 1 us.
+  const json document = topology_answer({"star-8", "--collective", "all-reduce", "--bytes", "8MB"});
+  CHECK(document["collective"]["ranks"] == 8);
+  bool found = false;
+  for (const json& row : document["collective"]["rows"])
+    if (row["algorithm"] == "ring") {
+      found = true;
+      CHECK(row["time_s"].get<double>() == Approx(14 * (1e-6 + 1e6 / 12.5e9)));
+      CHECK(row["messages"] == 14 * 8);
+    }
+  CHECK(found);
+  const Outcome text =
+      run({"topology", "star-8", "--collective", "all-gather", "--bytes", "8MiB", "--algorithm", "ring"});
+  CHECK(text.code == 0);
+  CHECK(text.out.find("all-gather of 8 MiB, 8 ranks") != std::string::npos);
+  CHECK(run({"topology", "star-8", "--collective", "all-gather"}).code == 2);
+  CHECK(run({"topology", "star-8", "--bytes", "8MB"}).code == 2);
+  CHECK(run({"topology", "star-8", "--ranks", "4"}).code == 2);
+}
+
 TEST_CASE("topology: flows", "[topology]") {
   // 12.5 MB take 1 ms at 12.5 GB/s, two into one endpoint 2 ms, each behind 1 us; the third waits for the first.
   const std::string flows =

@@ -34,6 +34,9 @@ std::vector<report::TopologyAnswer> answers() {
       report::summary(*all.front().network.topology, traffic::parse_flows("src,dst,bytes\n0,1,1\n1,2,1\n", "f.csv"),
                       {.end = {1'000'000, 3'000'000}, .makespan = 3'000'000, .first = 1'000'000, .mean_s = 2e-6},
                       sim::Sharing::rtt_weighted);
+  const report::TopologyAnswer small = answer("star-8");
+  all.push_back(answer("star-8"));
+  all.back().collective = traffic::run_collective(*small.network.topology, {.bytes = 8e6, .group = {.ranks = 8}});
   return all;
 }
 

@@ -34,6 +34,8 @@ inline constexpr Collective k_collectives[] = {
 
 // "all-reduce", "reduce-scatter", ...
 std::string_view name(Collective collective);
+// Throws core::ConfigurationError for an unknown name.
+Collective collective_named(std::string_view name);
 
 // Whether values of different ranks are added: all_reduce, reduce_scatter, reduce.
 bool reduces(Collective collective);

@@ -16,6 +16,7 @@
 #include "cairn/topology/build.h"
 #include "cairn/topology/prices.h"
 #include "cairn/topology/survey.h"
+#include "cairn/traffic/collective_run.h"
 #include "cairn/traffic/run.h"
 
 namespace cairn::report {
@@ -43,9 +44,10 @@ struct TopologyAnswer {
   topology::Bill bill = {};
   std::string prices = {};  // the list's name
   std::optional<TopologyFlows> flows = {};
+  std::optional<traffic::CollectiveRuns> collective = {};
   std::vector<std::string> assumptions = {};
 };
-// Everything but the flows.
+// Everything but flows and collectives.
 TopologyAnswer describe(topology::Network network, const topology::PriceList& prices);
 TopologyFlows summary(const topology::Topology& network, const traffic::FlowFile& flows, const traffic::FlowRun& run,
                       sim::Sharing sharing);
