@@ -109,7 +109,7 @@ TEST_CASE("No algorithm beats what must be moved, and flows carry the bytes of t
       "kind: fat-tree, leaf: 4, oversubscription: 2, bandwidth: 10 GB/s, hop_latency: 100 ns, size: 24",
       "kind: hyperx, bandwidth: 10 GB/s, hop_latency: 100 ns, dims: [4, 6]",
       "dgx-a100",
-      "gb200-nvl72"};
+      "dgx-h100"};
   for (const std::string& keys : networks) {
     CAPTURE(keys);
     const topology::Network net =
