@@ -40,11 +40,11 @@ void add_sharing(const Resolved& r, predict::Engine engine, std::set<std::string
 }
 
 // One that is measured on this accelerator and most likely to be run in place of the one chosen.
-std::optional<hardware::AttentionKernel> other_attention(const Resolved& r) {
-  using hardware::AttentionKernel;
-  const AttentionKernel now = r.experiment.training.kernels.attention.value_or(r.framework.kernels.attention);
+std::optional<models::AttentionKernel> other_attention(const Resolved& r) {
+  using models::AttentionKernel;
+  const AttentionKernel now = r.experiment.training.kernels.over(r.framework.kernels).attention;
   for (const AttentionKernel kernel : {AttentionKernel::flash3, AttentionKernel::flash2, AttentionKernel::cudnn})
-    if (kernel != now && r.calibration.find_flash(hardware::name(kernel)) != nullptr) return kernel;
+    if (kernel != now && r.calibration.find_flash(models::variant(kernel)) != nullptr) return kernel;
   return std::nullopt;
 }
 
@@ -89,7 +89,7 @@ std::vector<Alternative> alternatives(const Resolved& r, const predict::CostPric
              laws.domain.assumed_efficiency = share;
            }});
   if (const auto kernel = other_attention(r))
-    all.push_back({fmt::format("training.kernels.attention={}", hardware::name(*kernel)),
+    all.push_back({fmt::format("training.kernels.attention={}", models::name(*kernel)),
                    [kernel](Resolved& other) { other.experiment.training.kernels.attention = kernel; }});
   return all;
 }

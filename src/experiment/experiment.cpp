@@ -37,30 +37,6 @@ void describe(Value& value, TokenCount& count) {
           {Form::word, [&](Value& v) { v.quantity(count.tokens, config::Dimension::tokens, {.positive = true}); }}});
 }
 
-void describe(Fields& fields, KernelChoice& kernels) {
-  using hardware::AttentionKernel;
-  using hardware::LossKernel;
-  using hardware::NormKernel;
-  using hardware::PointwiseKernel;
-  fields.choice("attention", kernels.attention,
-                {{"unfused", AttentionKernel::unfused},
-                 {"fused-softmax", AttentionKernel::fused_softmax},
-                 {"flash1", AttentionKernel::flash1},
-                 {"flash2", AttentionKernel::flash2},
-                 {"flash3", AttentionKernel::flash3},
-                 {"cudnn", AttentionKernel::cudnn}},
-                {.doc = "attention kernel; default: the framework's"});
-  fields.choice("norm", kernels.norm, {{"fused", NormKernel::fused}, {"unfused", NormKernel::unfused}},
-                {.doc = "normalisation kernel; default: the framework's"});
-  fields.choice("pointwise", kernels.pointwise, {{"fused", PointwiseKernel::fused}, {"eager", PointwiseKernel::eager}},
-                {.doc = "kernels of bias, activation, dropout, residual and rotation; default: the framework's"});
-  fields.choice(
-      "loss", kernels.loss,
-      {{"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}, {"log-softmax", LossKernel::log_softmax}},
-      {.doc = "cross-entropy kernel; default: the framework's"});
-  fields.flag("compiled", kernels.compiled, {.doc = "a compiler fuses pointwise chains; default: the framework's"});
-}
-
 const config::Choices<Optimizer>& optimizers() {
   static const config::Choices<Optimizer> choices{
       {"adam", Optimizer::adam},           {"adamw", Optimizer::adamw},       {"sgd", Optimizer::sgd},

@@ -134,7 +134,7 @@ class Job::Implementation {
 
   // The recipe's narrowest formats, whatever it sends in which.
   predict::WordBytes narrowest_words() const {
-    const hardware::PrecisionRecipe& recipe = r_.recipe;
+    const software::PrecisionRecipe& recipe = r_.recipe;
     const auto narrowest = [](std::initializer_list<numerics::Format> formats) {
       double bytes = numerics::bytes_per_element(numerics::Format::fp64);
       for (const numerics::Format format : formats) bytes = std::min(bytes, numerics::bytes_per_element(format));
@@ -466,8 +466,8 @@ const Experiment& Job::experiment() const { return implementation_->r_.experimen
 const models::TransformerConfig& Job::transformer() const { return implementation_->r_.transformer; }
 const ir::Model& Job::model() const { return implementation_->model(); }
 const hardware::Machine& Job::machine() const { return implementation_->r_.machine; }
-const hardware::PrecisionRecipe& Job::recipe() const { return implementation_->r_.recipe; }
-const hardware::FrameworkProfile& Job::framework() const { return implementation_->r_.framework; }
+const software::PrecisionRecipe& Job::recipe() const { return implementation_->r_.recipe; }
+const software::FrameworkProfile& Job::framework() const { return implementation_->r_.framework; }
 const plan::Strategy& Job::strategy() const { return implementation_->r_.strategy; }
 const program::Program& Job::program() const { return implementation_->program_; }
 predict::PriceTable& Job::prices() { return implementation_->pricing_->prices; }

@@ -5,36 +5,13 @@
 #include <fmt/format.h>
 
 #include "cairn/core/assert.h"
+#include "cairn/software/precision.h"
 
 namespace cairn::experiment {
 namespace {
 
-ir::NormWrites norm_writes(hardware::NormOutput output) {
-  switch (output) {
-    case hardware::NormOutput::wide:
-      return ir::NormWrites::wide;
-    case hardware::NormOutput::maximum:
-      return ir::NormWrites::maximum;
-    case hardware::NormOutput::narrow:
-      return ir::NormWrites::narrow;
-  }
-  return ir::NormWrites::wide;
-}
-
-ir::SecondCopy second(hardware::SecondCopy copy) {
-  switch (copy) {
-    case hardware::SecondCopy::shared:
-      return ir::SecondCopy::shared;
-    case hardware::SecondCopy::transposed:
-      return ir::SecondCopy::transposed;
-    case hardware::SecondCopy::quantised:
-      return ir::SecondCopy::quantised;
-  }
-  return ir::SecondCopy::shared;
-}
-
 // Rows that stay on their rank are not cast for a journey.
-ir::Wire wire(const Resolved& r, const std::optional<hardware::ExpertWire>& asked) {
+ir::Wire wire(const Resolved& r, const std::optional<software::ExpertWire>& asked) {
   if (!asked || r.strategy.expert * r.strategy.expert_tensor == 1) return {};
   const auto other = [&](numerics::Format format) {
     return format == activation_format(r.recipe) ? std::nullopt : std::optional(format);
@@ -47,28 +24,29 @@ ir::Wire wire(const Resolved& r, const std::optional<hardware::ExpertWire>& aske
 void check_units(const Resolved& r, const config::Loader& loader, core::Diagnostics& diagnostics) {
   const hardware::Accelerator& accelerator = r.machine.accelerator.value;
   if (has_units_for(accelerator, r.recipe)) return;
-  diagnostics.add(r.origins.error("training.precision",
-                                  fmt::format("{} has no units for {}, the format of recipe '{}'", accelerator.name,
-                                              numerics::name(r.recipe.gemm), r.recipe.recipe),
-                                  fmt::format("recipes it has: {}", fmt::join(recipes_of(loader, accelerator), ", "))));
+  diagnostics.add(
+      r.origins.error("training.precision",
+                      fmt::format("{} has no units for {}, the format of recipe '{}'", accelerator.name,
+                                  numerics::name(r.recipe.gemm), r.recipe.recipe),
+                      fmt::format("recipes it has: {}", fmt::join(software::recipes_of(loader, accelerator), ", "))));
 }
 
 ir::NarrowProducts narrow_products(const Resolved& r) {
   CAIRN_ASSERT(r.recipe.narrow.has_value());
-  const hardware::NarrowOperands& narrow = *r.recipe.narrow;
-  const auto has = [&](hardware::Product product) {
+  const software::NarrowOperands& narrow = *r.recipe.narrow;
+  const auto has = [&](software::Product product) {
     return std::find(narrow.products.begin(), narrow.products.end(), product) != narrow.products.end();
   };
   return {.activations = r.recipe.gemm,
           .weights = narrow.weights,
           .gradients = narrow.gradients,
-          .forward = has(hardware::Product::forward),
-          .input_gradient = has(hardware::Product::input_gradient),
-          .weight_gradient = has(hardware::Product::weight_gradient),
-          .second_copy = second(second_copy(narrow, r.machine.accelerator.value)),
+          .forward = has(software::Product::forward),
+          .input_gradient = has(software::Product::input_gradient),
+          .weight_gradient = has(software::Product::weight_gradient),
+          .second_copy = second_copy(narrow, r.machine.accelerator.value),
           .finds_maxima =
-              narrow.scaling == hardware::Scaling::current || narrow.scaling == hardware::Scaling::block_and_tensor,
-          .norm = norm_writes(narrow.norm),
+              narrow.scaling == software::Scaling::current || narrow.scaling == software::Scaling::block_and_tensor,
+          .norm = narrow.norm,
           .save_wide = r.recipe.saved != r.recipe.gemm,
           .own_parts = {},
           .gathered = r.strategy.tensor > 1 && r.strategy.sequence_parallel,
@@ -77,15 +55,15 @@ ir::NarrowProducts narrow_products(const Resolved& r) {
 }
 
 void narrow_weights(const Resolved& r, plan::ParameterTreatment& treatment) {
-  const hardware::NarrowOperands& narrow = *r.recipe.narrow;
+  const software::NarrowOperands& narrow = *r.recipe.narrow;
   const bool stored = r.recipe.parameters == narrow.weights;
-  const bool twice = second_copy(narrow, r.machine.accelerator.value) != hardware::SecondCopy::shared;
+  const bool twice = second_copy(narrow, r.machine.accelerator.value) != ir::SecondCopy::shared;
   treatment.narrow = narrow.weights;
   treatment.narrow_copies = (stored ? 0 : 1) + (twice ? 1 : 0);
   treatment.narrow_maximum =
-      narrow.scaling == hardware::Scaling::current || narrow.scaling == hardware::Scaling::block_and_tensor;
+      narrow.scaling == software::Scaling::current || narrow.scaling == software::Scaling::block_and_tensor;
   treatment.history = narrow.history;
-  treatment.wide = hardware::activation_format(r.recipe);
+  treatment.wide = software::activation_format(r.recipe);
 }
 
 }  // namespace cairn::experiment

@@ -17,7 +17,7 @@ bool LoweredModel::serves(const Resolved& resolved) const {
 
 Pricing::Pricing(const Resolved& resolved)
     : pricer(resolved.calibration, resolved.machine.accelerator.value, resolved.machine.network,
-             resolved.framework.fitted, resolved.machine.cluster.value.host),
+             resolved.framework.host_times, resolved.machine.cluster.value.host),
       prices(pricer),
       analytic(prices) {}
 

@@ -59,7 +59,7 @@ void resolve_recompute(Resolved& r, core::Diagnostics& diagnostics) {
                                       fmt::format("'{}' is no range of layers", layers[i]),
                                       "write one layer, as in 7, or a range, as in 0..39"));
   }
-  const bool shares = asked.share_saved_inputs.value_or(r.framework.recompute.gathers_saved_input);
+  const bool shares = asked.share_saved_inputs.value_or(r.framework.gathers_saved_input);
   strategy.share_saved_inputs = shares && strategy.recompute == plan::Recompute::full && !strategy.sequence_parallel;
   if (asked.share_saved_inputs.value_or(false) && !strategy.share_saved_inputs)
     r.warnings.push_back(

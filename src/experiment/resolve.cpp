@@ -11,6 +11,7 @@
 #include "cairn/models/huggingface.h"
 #include "cairn/pipeline/balanced_split.h"
 #include "cairn/plan/lowering.h"
+#include "cairn/software/files.h"
 #include "narrow.h"
 #include "recompute.h"
 #include "stage_layout.h"
@@ -19,48 +20,6 @@ namespace cairn::experiment {
 namespace {
 
 constexpr double k_most_sequences = 9007199254740992.0;  // 2^53: whole doubles up to it are exact
-
-models::AttentionKernel attention_kernel(hardware::AttentionKernel kernel) {
-  switch (kernel) {
-    case hardware::AttentionKernel::unfused:
-      return models::AttentionKernel::unfused;
-    case hardware::AttentionKernel::fused_softmax:
-      return models::AttentionKernel::fused_softmax;
-    case hardware::AttentionKernel::flash1:
-      return models::AttentionKernel::flash1;
-    case hardware::AttentionKernel::flash2:
-      return models::AttentionKernel::flash2;
-    case hardware::AttentionKernel::flash3:
-      return models::AttentionKernel::flash3;
-    case hardware::AttentionKernel::cudnn:
-      return models::AttentionKernel::cudnn;
-  }
-  return models::AttentionKernel::flash2;
-}
-
-plan::HostWaits host_waits(hardware::HostWaits waits) {
-  switch (waits) {
-    case hardware::HostWaits::never:
-      break;
-    case hardware::HostWaits::unless_interleaved:
-      return plan::HostWaits::unless_interleaved;
-    case hardware::HostWaits::always:
-      return plan::HostWaits::always;
-  }
-  return plan::HostWaits::never;
-}
-
-models::LossKernel loss_kernel(hardware::LossKernel kernel) {
-  switch (kernel) {
-    case hardware::LossKernel::fused:
-      return models::LossKernel::fused;
-    case hardware::LossKernel::unfused:
-      return models::LossKernel::eager;
-    case hardware::LossKernel::log_softmax:
-      return models::LossKernel::log_softmax;
-  }
-  return models::LossKernel::eager;
-}
 
 // The bare name under which configs/ knows the accelerator.
 std::string accelerator_key(const config::Node& accelerator) {
@@ -88,7 +47,7 @@ class Resolver {
     if (diagnostics_.has_errors()) return;
     kernels();
     overlap();
-    behaviour();
+    r_.behaviour = r_.framework.whole_behaviour();
     treatment();
     stages();
     capabilities();
@@ -307,34 +266,17 @@ class Resolver {
   }
 
   void kernels() {
-    const hardware::Kernels& defaults = r_.framework.kernels;
-    const KernelChoice& chosen = training_.kernels;
-    hardware::AttentionKernel attention = chosen.attention.value_or(defaults.attention);
+    models::Kernels& kernels = r_.build.kernels;
+    kernels = training_.kernels.over(r_.framework.kernels);
     const std::int64_t local_heads = r_.transformer.heads / r_.strategy.tensor;
-    if (attention == hardware::AttentionKernel::fused_softmax && local_heads > 0 &&
+    if (kernels.attention == models::AttentionKernel::fused_softmax && local_heads > 0 &&
         !r_.framework.fused_softmax.applies(training_.seq_len, local_heads, r_.strategy.micro_batch)) {
-      attention = hardware::AttentionKernel::unfused;
+      kernels.attention = models::AttentionKernel::unfused;
       r_.warnings.push_back(
           fmt::format("no fused softmax kernel for {} keys, {} heads per rank and micro-batch {}: unfused kernels",
                       training_.seq_len, local_heads, r_.strategy.micro_batch));
     }
-    models::Kernels& kernels = r_.build.kernels;
-    kernels.attention = attention_kernel(attention);
-    kernels.norm = chosen.norm.value_or(defaults.norm) == hardware::NormKernel::fused ? models::NormKernel::fused
-                                                                                      : models::NormKernel::unfused;
-    kernels.pointwise = chosen.pointwise.value_or(defaults.pointwise) == hardware::PointwiseKernel::fused
-                            ? models::PointwiseKernel::fused
-                            : models::PointwiseKernel::eager;
-    kernels.loss = loss_kernel(chosen.loss.value_or(defaults.loss));
-    kernels.wide_scores = defaults.wide_scores;
-    kernels.scaled_product = defaults.scaled_product;
-    kernels.separate_qkv = defaults.separate_qkv;
-    kernels.separate_gate = defaults.separate_gate;
-    kernels.narrow_norm = defaults.narrow_norm;
-    r_.build.finds_best_token = defaults.finds_best_token;
-    r_.build.gathers_logits = defaults.gathers_logits;
-    kernels.compiled = chosen.compiled.value_or(defaults.compiled);
-    r_.build.activation = hardware::activation_format(r_.recipe);
+    r_.build.activation = software::activation_format(r_.recipe);
     if (r_.recipe.narrow) r_.build.narrow = narrow_products(r_);
     r_.build.parameter = r_.recipe.parameters;
     r_.build.parameter_gradient = r_.recipe.gradients;
@@ -343,7 +285,7 @@ class Resolver {
   }
 
   void overlap() {
-    const hardware::OverlapDefaults& defaults = r_.framework.overlap;
+    const software::OverlapDefaults& defaults = r_.framework.overlap;
     const Overlap& chosen = choice_.overlap;
     plan::Strategy& strategy = r_.strategy;
     const DataOverlap data = chosen.dp.value_or(DataOverlap{});
@@ -353,18 +295,6 @@ class Resolver {
     strategy.bucket_bytes = data.bucket.value_or(defaults.bucket.size(strategy.data, r_.recipe.reduce)).base();
     tensor_overlap(chosen.tp.value_or(TensorOverlap{}), defaults);
     strategy.overlap_sends = chosen.pp.value_or(defaults.pp);
-  }
-
-  void behaviour() {
-    const hardware::FrameworkProfile& framework = r_.framework;
-    r_.behaviour = {.scatter_sends = framework.p2p.scatter_gather,
-                    .host_waits = host_waits(framework.p2p.host_waits),
-                    .host_waits_for_computation = framework.host.synchronises_passes,
-                    .issues_per_peer = framework.fitted.launches_per_peer > 0,
-                    .records_reductions = framework.allocator.records_streams,
-                    .reduce_whole_gradients = framework.accumulation.whole_reduce,
-                    .recompute_ends = framework.recompute.covers_ends,
-                    .held_results = framework.buffers.results};
   }
 
   int moments() const {
@@ -388,7 +318,7 @@ class Resolver {
     return training_.optimizer.block == 2048 ? numerics::Format::int8_b2048 : numerics::Format::int8_b256;
   }
 
-  void tensor_overlap(const TensorOverlap& asked, const hardware::OverlapDefaults& defaults) {
+  void tensor_overlap(const TensorOverlap& asked, const software::OverlapDefaults& defaults) {
     constexpr std::int64_t k_default_chunks = 4;
     plan::Strategy& strategy = r_.strategy;
     strategy.overlap_tensor = asked.beside.value_or(defaults.tp_backward);
@@ -411,7 +341,7 @@ class Resolver {
   }
 
   void treatment() {
-    const hardware::OptimizerStep& step = r_.framework.optimizer;
+    const software::OptimizerStep& step = r_.framework.optimizer;
     r_.treatment = plan::ParameterTreatment{.parameters = r_.recipe.parameters,
                                             .gradients = r_.recipe.gradients,
                                             .reduce = r_.recipe.reduce,
@@ -460,7 +390,7 @@ class Resolver {
   }
 
   void capabilities() {
-    const hardware::Capabilities& can = r_.framework.capabilities;
+    const software::Capabilities& can = r_.framework.capabilities;
     const auto warn = [&](bool asked, bool able, const char* what) {
       if (asked && !able) r_.warnings.push_back(fmt::format("{} has no {}", framework_label(r_), what));
     };
@@ -499,7 +429,7 @@ void add_placed(const core::ConfigurationError& error, const config::Origins& or
 
 config::Node framework_reference(const Resolved& r) {
   const config::Node& named = r.experiment.training.framework;
-  return named.is_null() ? config::make_scalar(std::string(hardware::k_default_framework), {}) : named;
+  return named.is_null() ? config::make_scalar(std::string(software::k_default_framework), {}) : named;
 }
 
 config::Node calibration_reference(const Resolved& r) {
@@ -554,13 +484,13 @@ void read_parts(Resolved& r, const config::Loader& loader, core::Diagnostics& di
   r.transformer = models::read_model(r.experiment.model, loader, diagnostics);
   r.machine = hardware::read_machine(loader, r.experiment.cluster, "cluster", diagnostics);
   const config::Node& precision = r.experiment.training.precision;
-  r.recipe = hardware::read_precision(loader, precision, "training.precision", diagnostics).value;
+  r.recipe = software::read_precision(loader, precision, "training.precision", diagnostics).value;
   r.framework =
-      hardware::read_framework(loader, r.experiment.training.framework, "training.framework", diagnostics).value;
+      software::read_framework(loader, r.experiment.training.framework, "training.framework", diagnostics).value;
   if (diagnostics.has_errors()) return;
   check_units(r, loader, diagnostics);
   if (diagnostics.has_errors()) return;
-  const hardware::PrecisionRecipe asked = r.recipe;
+  const software::PrecisionRecipe asked = r.recipe;
   r.recipe = r.framework.adjust(r.recipe);
   if (precision.is_map()) {
     if (precision.find("gradients")) r.recipe.gradients = asked.gradients;

@@ -12,8 +12,8 @@ struct Resolved {
   config::Origins origins;
   models::TransformerConfig transformer;
   hardware::Machine machine;
-  hardware::PrecisionRecipe recipe;
-  hardware::FrameworkProfile framework;
+  software::PrecisionRecipe recipe;
+  software::FrameworkProfile framework;
   cost::Calibration calibration;  // on the accelerator as the cluster describes it
   std::string carried = {};       // how its figures differ from those of the calibration; empty: they do not
   plan::Strategy strategy;        // stage_layers empty while they wait for prices

@@ -28,12 +28,12 @@ class ZeroResolver {
   void run() {
     plan::Strategy& strategy = r_.strategy;
     strategy.sharded = static_cast<plan::Sharded>(choice_.stage);
-    const hardware::Sharding& defaults = r_.framework.sharding;
+    const software::Sharding& defaults = r_.framework.sharding;
     const std::optional<DataOverlap>& data = r_.experiment.strategy.overlap.dp;
     const bool gathers_wait = data && data->gather && !*data->gather;
     strategy.prefetch = choice_.prefetch.value_or(gathers_wait ? 0 : defaults.prefetch);
     strategy.reshard_after_forward = choice_.reshard_after_forward.value_or(defaults.reshard_after_forward);
-    strategy.reduce_every_micro_batch = defaults.reduce == hardware::ReduceWhen::every_micro_batch;
+    strategy.reduce_every_micro_batch = defaults.reduce == software::ReduceWhen::every_micro_batch;
     r_.treatment.narrow_shards = choice_.stage < 3 || defaults.narrow_shards;
     shards();
     if (choice_.stage >= 2 && strategy.pipeline > 1 && !defaults.pipeline)

@@ -104,7 +104,7 @@ class Writer {
     if (!asked.is_scalar()) return asked;
     const std::size_t release = std::min(asked.text.find('@'), asked.text.size());
     const std::string name = shared_name(asked, asked.text.substr(0, release), k_frameworks);
-    hardware::FrameworkProfile profile = r_.framework;
+    software::FrameworkProfile profile = r_.framework;
     profile.name = framework_label(r_);
     return name.empty() ? block_of(profile) : config::make_scalar(name + asked.text.substr(release), {});
   }
@@ -113,13 +113,7 @@ class Writer {
     training.global_batch = {.sequences = r_.global_batch, .tokens = 0.0};
     training.precision = precision();
     training.framework = framework();
-    const hardware::Kernels& defaults = r_.framework.kernels;
-    KernelChoice& kernels = training.kernels;
-    kernels.attention = kernels.attention.value_or(defaults.attention);
-    kernels.norm = kernels.norm.value_or(defaults.norm);
-    kernels.pointwise = kernels.pointwise.value_or(defaults.pointwise);
-    kernels.loss = kernels.loss.value_or(defaults.loss);
-    kernels.compiled = kernels.compiled.value_or(defaults.compiled);
+    training.kernels = models::choice_of(training.kernels.over(r_.framework.kernels));
   }
 
   void strategy(StrategyChoice& choice) const {

@@ -14,8 +14,9 @@
 #include "cairn/config/node.h"
 #include "cairn/config/read.h"
 #include "cairn/core/quantity.h"
-#include "cairn/hardware/framework.h"
+#include "cairn/models/kernels.h"
 #include "cairn/pipeline/generators.h"
+#include "cairn/software/framework.h"
 
 namespace cairn::experiment {
 
@@ -28,15 +29,6 @@ enum class Optimizer : std::uint8_t { adam, adamw, sgd, adafactor, adam8bit, sgd
 struct OptimizerChoice {
   Optimizer kind = Optimizer::adam;
   std::int64_t block = 256;  // 256 or 2048
-};
-
-// Keys left out come from the framework.
-struct KernelChoice {
-  std::optional<hardware::AttentionKernel> attention;
-  std::optional<hardware::NormKernel> norm;
-  std::optional<hardware::PointwiseKernel> pointwise;
-  std::optional<hardware::LossKernel> loss;
-  std::optional<bool> compiled;
 };
 
 // Sequences per optimizer step, or tokens: '4 Mi tokens'.
@@ -56,11 +48,11 @@ struct Training {
   std::optional<TokenCount> tokens;  // of the whole training, for how long it takes and what it costs
   config::Node precision;            // default: bf16
   OptimizerChoice optimizer;
-  config::Node framework;  // default: megatron
-  KernelChoice kernels;
+  config::Node framework;        // default: megatron
+  models::KernelChoice kernels;  // keys left out come from the framework
 };
 
-using hardware::StageRule;
+using software::StageRule;
 struct Stages {
   StageRule rule = StageRule::even;
   std::string layout = {};                // as Megatron-LM writes it; empty: by counts or by the rule

@@ -20,6 +20,8 @@
 #include "cairn/models/transformer_config.h"
 #include "cairn/plan/lowering.h"
 #include "cairn/predict/prediction.h"
+#include "cairn/software/framework.h"
+#include "cairn/software/precision.h"
 
 namespace cairn::experiment {
 
@@ -79,8 +81,8 @@ class Job {
   const models::TransformerConfig& transformer() const;
   const ir::Model& model() const;
   const hardware::Machine& machine() const;
-  const hardware::PrecisionRecipe& recipe() const;
-  const hardware::FrameworkProfile& framework() const;
+  const software::PrecisionRecipe& recipe() const;
+  const software::FrameworkProfile& framework() const;
   const plan::Strategy& strategy() const;
   const program::Program& program() const;
   predict::PriceTable& prices();
