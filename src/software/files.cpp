@@ -89,4 +89,10 @@ FrameworkProfile load_framework(const config::Loader& loader, std::string_view n
       .value;
 }
 
+Software load_software(const config::Loader& loader, std::string_view framework, std::string_view precision) {
+  Software software = together(load_framework(loader, framework), load_precision(loader, precision));
+  software.label = framework;
+  return software;
+}
+
 }  // namespace cairn::software

@@ -11,6 +11,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/software/framework.h"
 #include "cairn/software/precision.h"
+#include "cairn/software/software.h"
 
 namespace cairn::software {
 
@@ -28,5 +29,7 @@ config::Loaded<FrameworkProfile> read_framework(const config::Loader& loader, co
 // By name; throw core::ConfigurationError with everything wrong.
 PrecisionRecipe load_precision(const config::Loader& loader, std::string_view name);
 FrameworkProfile load_framework(const config::Loader& loader, std::string_view name);
+Software load_software(const config::Loader& loader, std::string_view framework = k_default_framework,
+                       std::string_view precision = k_default_precision);
 
 }  // namespace cairn::software
