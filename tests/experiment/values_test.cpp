@@ -1,4 +1,7 @@
 // Jobs made from values: the same answers as from files, and errors by key alone.
+#include <fstream>
+#include <sstream>
+
 #include "cairn/experiment/job.h"
 #include "cairn/experiment/resolve.h"
 #include "catch.h"
@@ -34,6 +37,13 @@ experiment::Settings llama_settings() {
 
 std::string problems(const experiment::Settings& settings, const experiment::Parts& parts) {
   return test::complaints([&] { experiment::resolve(settings, parts); });
+}
+
+std::string text_of(const std::string& file) {
+  std::ifstream in(std::string(CAIRN_SOURCE_DIR) + "/" + file);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
 }
 
 }  // namespace
@@ -116,4 +126,10 @@ TEST_CASE("what is wrong with values is said by key, all of it, without a place"
   old.software = software::load_software(shipped(), "megatron", "nvfp4");
   CHECK_THAT(problems(llama_settings(), old),
              Contains("error: training.precision: H100 SXM5 80 GB has no units for nvfp4"));
+}
+
+TEST_CASE("the program that README shows is the one that is compiled against the package") {
+  const std::string program = text_of("tests/package/consumer/predict.cpp");
+  REQUIRE_FALSE(program.empty());
+  CHECK_THAT(text_of("README.md"), Contains("```cpp\n" + program + "```\n"));
 }
