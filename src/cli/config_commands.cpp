@@ -11,6 +11,7 @@
 #include "cairn/hardware/files.h"
 #include "cairn/models/huggingface.h"
 #include "cairn/models/transformer.h"
+#include "cairn/software/files.h"
 #include "context.h"
 #include "exit_code.h"
 #include "result_form.h"
@@ -52,10 +53,8 @@ std::vector<Block> read_blocks(const ConfigShowArguments& arguments, const Conte
   const experiment::Experiment& e = loaded.experiment;
   const models::TransformerConfig model = models::read_model(e.model, context.loader, diagnostics);
   const hardware::Machine machine = hardware::read_machine(context.loader, e.cluster, "cluster", diagnostics);
-  const auto precision =
-      hardware::read_precision(context.loader, e.training.precision, "training.precision", diagnostics);
-  const auto framework =
-      hardware::read_framework(context.loader, e.training.framework, "training.framework", diagnostics);
+  const auto precision = software::read_precision(context.loader, e.precision, "training.precision", diagnostics);
+  const auto framework = software::read_framework(context.loader, e.framework, "training.framework", diagnostics);
   diagnostics.raise_if_errors();
   std::vector<Block> blocks;
   blocks.push_back(block("experiment", e, loaded.origins));

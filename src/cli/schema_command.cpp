@@ -12,6 +12,7 @@
 #include "cairn/models/transformer_config.h"
 #include "cairn/report/calibration.h"
 #include "cairn/report/schema.h"
+#include "cairn/software/files.h"
 #include "cairn/topology/build.h"
 #include "cairn/topology/graph.h"
 #include "cairn/topology/prices.h"
@@ -37,9 +38,9 @@ constexpr std::array k_schemas{
     Schema{"accelerator", "one accelerator by its data sheet",
            [] { return schema_of<hardware::Accelerator>("accelerator"); }},
     Schema{"precision", "the number format of everything a step stores and sends",
-           [] { return schema_of<hardware::PrecisionRecipe>("precision"); }},
+           [] { return schema_of<software::PrecisionRecipe>("precision"); }},
     Schema{"framework", "what a training framework does around the mathematics",
-           [] { return schema_of<hardware::FrameworkProfile>("framework"); }},
+           [] { return schema_of<software::FrameworkProfile>("framework"); }},
     Schema{"calibration", "what was measured about an accelerator's kernels and transfers",
            [] { return schema_of<cost::Calibration>("calibration"); }},
     Schema{"network", "one network by its kind and sizes", [] { return schema_of<topology::NetworkFile>("network"); }},

@@ -11,7 +11,7 @@ namespace cairn::experiment {
 namespace {
 
 // What work that overlaps does to each other, and what of that is left out.
-void add_sharing(const Resolved& r, predict::Engine engine, std::set<std::string>& all) {
+void add_sharing(const Case& r, predict::Engine engine, std::set<std::string>& all) {
   const Simulation& simulation = r.experiment.simulation;
   const bool simulated = engine != predict::Engine::analytic;
   const bool links = simulated && simulation.contention;
@@ -31,32 +31,32 @@ void add_sharing(const Resolved& r, predict::Engine engine, std::set<std::string
   else
     all.insert(fmt::format("transfers do not slow computation down ({})",
                            simulated ? "simulation.interference is off" : "analytic engine"));
-  if (device && r.calibration.communication.provenance.evidence == cost::Evidence::assumed)
-    all.insert("what transfers take of the device: " + r.calibration.communication.provenance.source);
-  if (!device && r.strategy.tensor_pieces.kind != plan::TensorPieces::Kind::none)
+  if (device && r.parts.calibrated.calibration.communication.provenance.evidence == cost::Evidence::assumed)
+    all.insert("what transfers take of the device: " + r.parts.calibrated.calibration.communication.provenance.source);
+  if (!device && r.resolved.strategy.tensor_pieces.kind != plan::TensorPieces::Kind::none)
     all.insert(
         "tensor-parallel transfers beside products: multiprocessors that communication kernels take from them are "
         "not counted");
 }
 
 // One that is measured on this accelerator and most likely to be run in place of the one chosen.
-std::optional<hardware::AttentionKernel> other_attention(const Resolved& r) {
-  using hardware::AttentionKernel;
-  const AttentionKernel now = r.experiment.training.kernels.attention.value_or(r.framework.kernels.attention);
+std::optional<models::AttentionKernel> other_attention(const Case& r) {
+  using models::AttentionKernel;
+  const AttentionKernel now = r.experiment.training.kernels.over(r.parts.software.framework.kernels).attention;
   for (const AttentionKernel kernel : {AttentionKernel::flash3, AttentionKernel::flash2, AttentionKernel::cudnn})
-    if (kernel != now && r.calibration.find_flash(hardware::name(kernel)) != nullptr) return kernel;
+    if (kernel != now && r.parts.calibrated.calibration.find_flash(models::variant(kernel)) != nullptr) return kernel;
   return std::nullopt;
 }
 
 }  // namespace
 
-std::vector<std::string> assumptions(const Resolved& r, predict::CostPricer& pricer, predict::Engine engine) {
+std::vector<std::string> assumptions(const Case& r, predict::CostPricer& pricer, predict::Engine engine) {
   std::set<std::string> all = pricer.assumptions();
   all.insert(pricer.shards().assumptions().begin(), pricer.shards().assumptions().end());
   add_sharing(r, engine, all);
-  for (std::string& each : models::assumptions(r.transformer, r.build.kernels)) all.insert(std::move(each));
-  if (!r.carried.empty()) all.insert(r.carried);
-  const hardware::RunningCosts costs = hardware::running_costs(r.machine);
+  for (std::string& each : models::assumptions(r.resolved.model, r.resolved.build.kernels)) all.insert(std::move(each));
+  if (!r.parts.calibrated.carried.empty()) all.insert(r.parts.calibrated.carried);
+  const hardware::RunningCosts costs = hardware::running_costs(r.parts.machine);
   all.insert(costs.assumptions.begin(), costs.assumptions.end());
   if (engine == predict::Engine::analytic) {
     const Simulation& simulation = r.experiment.simulation;
@@ -64,33 +64,33 @@ std::vector<std::string> assumptions(const Resolved& r, predict::CostPricer& pri
       all.insert("computation takes what it is priced at: no jitter (analytic engine)");
     if (!simulation.faults.empty()) all.insert("every rank runs at full speed: no faults (analytic engine)");
   }
-  if (r.calibration.transfer_provenance.evidence == cost::Evidence::assumed)
-    all.insert("transfers: " + r.calibration.transfer_provenance.source);
+  if (r.parts.calibrated.calibration.transfer_provenance.evidence == cost::Evidence::assumed)
+    all.insert("transfers: " + r.parts.calibrated.calibration.transfer_provenance.source);
   return {all.begin(), all.end()};
 }
 
-std::vector<Alternative> alternatives(const Resolved& r, const predict::CostPricer& pricer, predict::Engine engine) {
+std::vector<Alternative> alternatives(const Case& r, const predict::CostPricer& pricer, predict::Engine engine) {
   std::vector<Alternative> all;
   const Simulation& simulation = r.experiment.simulation;
   if (engine != predict::Engine::analytic) {
     if (!simulation.contention)
       all.push_back({"simulation.contention=true (transfers share links)",
-                     [](Resolved& other) { other.experiment.simulation.contention = true; }});
+                     [](Case& other) { other.experiment.simulation.contention = true; }});
     if (!simulation.interference)
       all.push_back({"simulation.interference=true (transfers slow kernels)",
-                     [](Resolved& other) { other.experiment.simulation.interference = true; }});
+                     [](Case& other) { other.experiment.simulation.interference = true; }});
   }
   if (pricer.assumes_links())
     for (const double share : {0.8, 1.0})
       all.push_back(
-          {fmt::format("unmeasured links give {:.0f} % of their bandwidth", 100.0 * share), [share](Resolved& other) {
-             cost::TransferLaws& laws = other.calibration.transfers;
+          {fmt::format("unmeasured links give {:.0f} % of their bandwidth", 100.0 * share), [share](Case& other) {
+             cost::TransferLaws& laws = other.parts.calibrated.calibration.transfers;
              if (!laws.fabric.fitted) laws.fabric.efficiency = share;
              laws.domain.assumed_efficiency = share;
            }});
   if (const auto kernel = other_attention(r))
-    all.push_back({fmt::format("training.kernels.attention={}", hardware::name(*kernel)),
-                   [kernel](Resolved& other) { other.experiment.training.kernels.attention = kernel; }});
+    all.push_back({fmt::format("training.kernels.attention={}", models::name(*kernel)),
+                   [kernel](Case& other) { other.experiment.training.kernels.attention = kernel; }});
   return all;
 }
 

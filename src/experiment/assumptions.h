@@ -7,24 +7,23 @@
 
 #include "cairn/predict/prediction.h"
 #include "cairn/predict/price/cost_pricer.h"
-#include "resolve.h"
+#include "case.h"
 
 namespace cairn::experiment {
 
 // Sorted sentences about a job that was priced by `pricer`.
-std::vector<std::string> assumptions(const Resolved& resolved, predict::CostPricer& pricer, predict::Engine engine);
+std::vector<std::string> assumptions(const Case& asked, predict::CostPricer& pricer, predict::Engine engine);
 
 // Another reading of something uncertain.
 struct Alternative {
   std::string text;  // after "if"
-  std::function<void(Resolved&)> apply;
+  std::function<void(Case&)> apply;
 };
 
 // What the engine can tell of:
 //   transfers that share links, or the device with kernels, where they do not yet;
 //   links that were never measured at 0.8 and 1.0 of their stated bandwidth, where the plan uses any;
 //   another attention kernel that the accelerator's calibration holds.
-std::vector<Alternative> alternatives(const Resolved& resolved, const predict::CostPricer& pricer,
-                                      predict::Engine engine);
+std::vector<Alternative> alternatives(const Case& asked, const predict::CostPricer& pricer, predict::Engine engine);
 
 }  // namespace cairn::experiment

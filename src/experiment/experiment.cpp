@@ -37,30 +37,6 @@ void describe(Value& value, TokenCount& count) {
           {Form::word, [&](Value& v) { v.quantity(count.tokens, config::Dimension::tokens, {.positive = true}); }}});
 }
 
-void describe(Fields& fields, KernelChoice& kernels) {
-  using hardware::AttentionKernel;
-  using hardware::LossKernel;
-  using hardware::NormKernel;
-  using hardware::PointwiseKernel;
-  fields.choice("attention", kernels.attention,
-                {{"unfused", AttentionKernel::unfused},
-                 {"fused-softmax", AttentionKernel::fused_softmax},
-                 {"flash1", AttentionKernel::flash1},
-                 {"flash2", AttentionKernel::flash2},
-                 {"flash3", AttentionKernel::flash3},
-                 {"cudnn", AttentionKernel::cudnn}},
-                {.doc = "attention kernel; default: the framework's"});
-  fields.choice("norm", kernels.norm, {{"fused", NormKernel::fused}, {"unfused", NormKernel::unfused}},
-                {.doc = "normalisation kernel; default: the framework's"});
-  fields.choice("pointwise", kernels.pointwise, {{"fused", PointwiseKernel::fused}, {"eager", PointwiseKernel::eager}},
-                {.doc = "kernels of bias, activation, dropout, residual and rotation; default: the framework's"});
-  fields.choice(
-      "loss", kernels.loss,
-      {{"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}, {"log-softmax", LossKernel::log_softmax}},
-      {.doc = "cross-entropy kernel; default: the framework's"});
-  fields.flag("compiled", kernels.compiled, {.doc = "a compiler fuses pointwise chains; default: the framework's"});
-}
-
 const config::Choices<Optimizer>& optimizers() {
   static const config::Choices<Optimizer> choices{
       {"adam", Optimizer::adam},           {"adamw", Optimizer::adamw},       {"sgd", Optimizer::sgd},
@@ -81,7 +57,11 @@ void describe(Value& value, OptimizerChoice& optimizer) {
                                    {Form::map, [&](Value& v) { v.object(optimizer); }}});
 }
 
-void describe(Fields& fields, Training& training) {
+namespace {
+
+// The map `training` holds settings, and the names of the software.
+void describe_training(Fields& fields, Experiment& experiment) {
+  Training& training = experiment.training;
   fields.count("seq_len", training.seq_len,
                {.doc = "tokens per sequence", .required = true, .minimum = 1, .maximum = 1 << 26});
   fields.value("global_batch", training.global_batch,
@@ -90,19 +70,21 @@ void describe(Fields& fields, Training& training) {
                {.doc = "tokens of the whole training, as in 15e12 or '15 T tokens': the answer then says its days, "
                        "accelerator hours and price"});
   fields.node(
-      "precision", training.precision,
+      "precision", experiment.precision,
       {.doc = "recipe of configs/precision, or {recipe, overriding keys}, see `cairn schema precision`; default bf16"});
   fields.value(
       "optimizer", training.optimizer,
       {.doc =
            "adam, adamw (adam's state and bytes: the fused kernel decays the parameter that it holds), sgd, adafactor, "
            "adam8bit, sgd8bit, or {kind, block}"});
-  fields.node("framework", training.framework,
+  fields.node("framework", experiment.framework,
               {.doc = "profile of configs/frameworks, with a release as in megatron@2024, {file: ..., overriding "
                       "keys}, or the whole block; "
                       "default megatron"});
   fields.object("kernels", training.kernels, {.doc = "kernels that differ from the framework's"});
 }
+
+}  // namespace
 
 void describe(Value& value, Stages& stages) {
   const std::size_t by_counts_or_rule = stages.layers.empty() ? 0 : 2;
@@ -377,7 +359,9 @@ void describe(Fields& fields, Experiment& experiment) {
               {.doc = "a name, {file | hf: ..., overriding keys}, or the whole block", .required = true});
   fields.node("cluster", experiment.cluster,
               {.doc = "a name, {file: ..., overriding keys}, or the whole block", .required = true});
-  fields.object("training", experiment.training, {.doc = "what one step is", .required = true});
+  fields.value(
+      "training", experiment, {.doc = "what one step is", .required = true},
+      [](Value& value, Experiment& whole) { value.object([&](Fields& keys) { describe_training(keys, whole); }); });
   fields.object("strategy", experiment.strategy, {.doc = "how it is laid out"});
   fields.node(
       "calibration", experiment.calibration,

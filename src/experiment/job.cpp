@@ -14,19 +14,15 @@
 #include "cairn/plan/token_halves.h"
 #include "cairn/predict/price/machine_demands.h"
 #include "plan_parts.h"
+#include "read_parts.h"
 #include "remedies.h"
-#include "resolve.h"
+#include "resolving.h"
 #include "write_out.h"
 
 namespace cairn::experiment {
 namespace {
 
 using core::Picoseconds;
-
-// A remark about a file, without its place.
-std::string sentence(const core::Diagnostic& remark) {
-  return remark.key_path + ": " + remark.message + (remark.hint.empty() ? "" : " (" + remark.hint + ")");
-}
 
 std::string_view category_name(std::size_t category) {
   constexpr std::array<std::string_view, program::k_categories> k_names{"parameters", "gradients", "optimizer",
@@ -38,19 +34,18 @@ std::string_view category_name(std::size_t category) {
 
 class Job::Implementation {
  public:
-  Implementation(const LoadedExperiment& loaded, const config::Loader& loader) {
+  Implementation(const LoadedExperiment& loaded, const config::Loader& loader)
+      : origins_(loaded.origins), sources_(loaded.sources), home_(loaded.home), loader_(loader) {
     r_.experiment = loaded.experiment;
-    r_.origins = loaded.origins;
-    r_.sources = loaded.sources;
-    home_ = loaded.home;
-    loader_ = loader;
-    core::Diagnostics diagnostics;
-    read_parts(r_, loader.noting(r_.sources), diagnostics);
-    diagnostics.raise_if_errors();
-    for (const core::Diagnostic& each : diagnostics.all()) remarks_.push_back(sentence(each));
-    resolve();
-    in_place([&] { prepare(); });
-    warnings_ = r_.warnings;
+    r_.parts = read_parts(loaded, loader.noting(sources_), remarks_);
+    start();
+  }
+  Implementation(const Settings& settings, const Parts& parts, std::string name) {
+    check_values(settings);
+    static_cast<Settings&>(r_.experiment) = settings;
+    r_.experiment.name = std::move(name);
+    r_.parts = parts;
+    start();
   }
 
   Result run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress,
@@ -62,9 +57,9 @@ class Job::Implementation {
     const predict::PredictionInput input{
         .program = program_,
         .model = model(),
-        .sizes = {.batch = r_.strategy.micro_batch, .sequence = r_.experiment.training.seq_len},
-        .micro_batches = r_.strategy.micro_batches,
-        .data = r_.strategy.data,
+        .sizes = {.batch = r_.resolved.strategy.micro_batch, .sequence = r_.experiment.training.seq_len},
+        .micro_batches = r_.resolved.strategy.micro_batches,
+        .data = r_.resolved.strategy.data,
         .pricer = pricing_->pricer,
         .prices = pricing_->prices,
         .analytic = pricing_->analytic,
@@ -104,7 +99,7 @@ class Job::Implementation {
 
   // Warnings of the experiment itself, then of the prices given so far.
   void find_extrapolations() {
-    warnings_ = r_.warnings;
+    warnings_ = r_.resolved.warnings;
     for (const cost::Extrapolation* each :
          {&pricing_->pricer.shards().extrapolation(), &pricing_->pricer.extrapolation()})
       for (const std::string& sentence : each->sentences()) warnings_.push_back(sentence);
@@ -123,18 +118,19 @@ class Job::Implementation {
   }
 
   predict::DeviceLimits limits() const {
-    const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
+    const hardware::Accelerator& accelerator = r_.parts.machine.accelerator.value;
     const auto on_chip = accelerator.on_chip_capacity();
     return {.peak_flops = peak_.rate.base(),
             .memory_bytes_per_s = accelerator.device_memory().bandwidth->base(),
             .on_chip_bytes = on_chip ? std::optional(on_chip->base()) : std::nullopt,
-            .links_bytes_per_s = predict::all_links_bytes_per_s(r_.machine.network, r_.machine.cluster.value.host),
+            .links_bytes_per_s =
+                predict::all_links_bytes_per_s(r_.parts.machine.network, r_.parts.machine.cluster.value.host),
             .words = narrowest_words()};
   }
 
   // The recipe's narrowest formats, whatever it sends in which.
   predict::WordBytes narrowest_words() const {
-    const hardware::PrecisionRecipe& recipe = r_.recipe;
+    const software::PrecisionRecipe& recipe = r_.parts.software.recipe;
     const auto narrowest = [](std::initializer_list<numerics::Format> formats) {
       double bytes = numerics::bytes_per_element(numerics::Format::fp64);
       for (const numerics::Format format : formats) bytes = std::min(bytes, numerics::bytes_per_element(format));
@@ -148,10 +144,16 @@ class Job::Implementation {
   const ir::Model& model() const { return lowered_->model; }
   plan::Lowering& lowering() { return lowered_->lowering; }
 
-  Resolved r_;
+  Experiment written_out(Naming naming) const {
+    return loader_ ? write_out(r_, {.loader = *loader_, .sources = sources_}, naming) : write_out(r_);
+  }
+
+  Case r_;
+  config::Origins origins_;  // places of the experiment's keys
+  config::Sources sources_;  // every file that this rests on
   std::filesystem::path home_;
-  config::Loader loader_;
-  std::vector<std::string> remarks_;  // about the files that were read
+  std::optional<config::Loader> loader_;  // none: made from values
+  std::vector<std::string> remarks_;      // about the files that were read
   std::vector<std::string> warnings_;
   cost::Peak peak_;
   std::shared_ptr<LoweredModel> lowered_;
@@ -164,46 +166,48 @@ class Job::Implementation {
   // to decide grow with the tokens that are worked on at once.
   template <class Work>
   void in_place(Work work) const {
-    core::Diagnostics diagnostics;
     try {
       return work();
     } catch (const core::OutOfRange& problem) {
-      const bool sequence = r_.experiment.training.seq_len >= r_.strategy.micro_batch;
-      add_placed(problem.at(sequence ? "training.seq_len" : "strategy.micro_batch",
-                            fmt::format("with {} tokens at once: use fewer",
-                                        r_.experiment.training.seq_len * r_.strategy.micro_batch)),
-                 r_.origins, diagnostics);
+      const bool sequence = r_.experiment.training.seq_len >= r_.resolved.strategy.micro_batch;
+      throw placed(problem.at(sequence ? "training.seq_len" : "strategy.micro_batch",
+                              fmt::format("with {} tokens at once: use fewer",
+                                          r_.experiment.training.seq_len * r_.resolved.strategy.micro_batch)),
+                   origins_);
     } catch (const core::ConfigurationError& problem) {
-      add_placed(problem, r_.origins, diagnostics);
+      throw placed(problem, origins_);
     }
-    diagnostics.raise_if_errors();
+  }
+
+  void start() {
+    resolve();
+    in_place([&] { prepare(); });
+    warnings_ = r_.resolved.warnings;
   }
 
   void resolve() {
-    core::Diagnostics diagnostics;
-    resolve_strategy(r_, diagnostics);
-    diagnostics.raise_if_errors();
-    r_.warnings.insert(r_.warnings.end(), remarks_.begin(), remarks_.end());
-    for (const core::Diagnostic& each : diagnostics.all()) r_.warnings.push_back(sentence(each));
+    in_place([&] { r_.resolved = resolve_checked(r_.experiment, r_.parts); });
+    r_.resolved.warnings.insert(r_.resolved.warnings.end(), remarks_.begin(), remarks_.end());
   }
 
   void prepare(SharedParts* shared = nullptr) {
     lowered_ = shared != nullptr ? shared->model_of(r_) : std::make_shared<LoweredModel>(r_);
-    peak_ = cost::dense_peak(model(), r_.recipe.gemm, r_.machine.accelerator.value);
-    lowering().give(r_.strategy, r_.schedule);
+    peak_ = cost::dense_peak(model(), r_.parts.software.recipe.gemm, r_.parts.machine.accelerator.value);
+    lowering().give(r_.resolved.strategy, r_.resolved.schedule);
     make_prices(shared);
     warn_of_whole_layers();
-    const bool balanced = r_.strategy.stage_layers.empty();
+    const bool balanced = r_.resolved.strategy.stage_layers.empty();
     if (balanced) balance();
-    if (r_.choose_interval) r_.strategy.offload.device_every = best_interval();
-    if (balanced || r_.choose_interval) make_prices(shared);  // what plans that were tried assume is none of this one's
-    if (r_.choose_resident) r_.strategy.offload.resident_units = most_resident();
-    program_ = lowering().lower(r_.strategy);
+    if (r_.resolved.choose_interval) r_.resolved.strategy.offload.device_every = best_interval();
+    if (balanced || r_.resolved.choose_interval)
+      make_prices(shared);  // what plans that were tried assume is none of this one's
+    if (r_.resolved.choose_resident) r_.resolved.strategy.offload.resident_units = most_resident();
+    program_ = lowering().lower(r_.resolved.strategy);
     if (program_.updates_within()) warn_of_filling();
     // An order that depends on times is found again with what its passes take.
-    if ((pipeline::generator(r_.strategy.schedule).options & pipeline::takes::k_durations) == 0) return;
-    r_.strategy.schedule_options.durations = durations(program_, pricing_->analytic, pricing_->prices);
-    program_ = lowering().lower(r_.strategy);
+    if ((pipeline::generator(r_.resolved.strategy.schedule).options & pipeline::takes::k_durations) == 0) return;
+    r_.resolved.strategy.schedule_options.durations = durations(program_, pricing_->analytic, pricing_->prices);
+    program_ = lowering().lower(r_.resolved.strategy);
   }
 
   void make_prices(SharedParts* shared) {
@@ -212,17 +216,17 @@ class Job::Implementation {
     const Simulation& simulation = r_.experiment.simulation;
     if (simulation.contention || simulation.interference)
       demands_ = std::make_unique<predict::MachineDemands>(
-          pricing_->pricer, r_.calibration.communication, r_.machine.accelerator.value, r_.machine.network,
-          r_.machine.cluster.value.host,
+          pricing_->pricer, r_.parts.calibrated.calibration.communication, r_.parts.machine.accelerator.value,
+          r_.parts.machine.network, r_.parts.machine.cluster.value.host,
           predict::SharingRules{.contention = simulation.contention, .interference = simulation.interference});
   }
 
   // Halves of the tokens cannot take turns where an operator works on all of them at once.
   void warn_of_whole_layers() {
-    if (r_.strategy.tensor_pieces.kind != plan::TensorPieces::Kind::halves) return;
+    if (r_.resolved.strategy.tensor_pieces.kind != plan::TensorPieces::Kind::halves) return;
     for (const ir::LayerClass& layer : model().classes)
       if (const ir::Operator* whole = plan::without_tokens(layer.graph); layer.position == ir::Position::body && whole)
-        r_.warnings.push_back(fmt::format(
+        r_.resolved.warnings.push_back(fmt::format(
             "strategy.overlap.tp: iso leaves layers '{}' in plain order, whose operator '{}' needs all tokens",
             layer.name, whole->name));
   }
@@ -233,19 +237,19 @@ class Job::Implementation {
 
   // A pipeline that is never emptied: what another step's micro-batches add to a run.
   void warn_of_filling() {
-    plan::Strategy longer = r_.strategy;
+    plan::Strategy longer = r_.resolved.strategy;
     longer.micro_batches *= 2;
     const Picoseconds more = step_time(lowering().lower(longer)) - step_time(program_);
-    r_.warnings.push_back(
+    r_.resolved.warnings.push_back(
         fmt::format("strategy.schedule: {} is never emptied: the step shown fills and drains its pipeline once; one in "
                     "the midst of a run takes {}",
-                    r_.strategy.schedule, core::format(core::Seconds::from_base(core::to_seconds(more)))));
+                    r_.resolved.strategy.schedule, core::format(core::Seconds::from_base(core::to_seconds(more)))));
   }
 
   // Of how many subgroups of parameters one is best updated on the device; 0: none.
   std::int64_t best_interval() {
     constexpr std::int64_t k_most = 12;
-    plan::Strategy tried = r_.strategy;
+    plan::Strategy tried = r_.resolved.strategy;
     std::int64_t best = 0;
     Picoseconds shortest = 0;
     for (std::int64_t every = 0; every <= k_most; ++every) {
@@ -265,7 +269,7 @@ class Job::Implementation {
     std::int64_t least = 0;
     while (least < units) {
       const std::int64_t middle = (least + units + 1) / 2;
-      plan::Strategy tried = r_.strategy;
+      plan::Strategy tried = r_.resolved.strategy;
       tried.offload.resident_units = middle;
       if (fits(tried))
         least = middle;
@@ -277,8 +281,8 @@ class Job::Implementation {
 
   // Time of one micro-batch through one layer, forward and backward, alone on its device.
   Picoseconds layer_time(std::size_t layer_class) {
-    return pricing_->analytic.alone(lowering().forward_block(r_.strategy, layer_class)) +
-           pricing_->analytic.alone(lowering().backward_block(r_.strategy, layer_class));
+    return pricing_->analytic.alone(lowering().forward_block(r_.resolved.strategy, layer_class)) +
+           pricing_->analytic.alone(lowering().backward_block(r_.resolved.strategy, layer_class));
   }
 
   void balance() {
@@ -299,9 +303,9 @@ class Job::Implementation {
           break;
       }
     }
-    const auto parts = r_.schedule->chain_length;
+    const auto parts = r_.resolved.schedule->chain_length;
     const pipeline::Split split = pipeline::balanced_split(body, parts, ends);
-    r_.strategy.stage_layers.assign(split.counts.begin(), split.counts.end());
+    r_.resolved.strategy.stage_layers.assign(split.counts.begin(), split.counts.end());
   }
 
   predict::EventOptions event_options() const {
@@ -320,10 +324,10 @@ class Job::Implementation {
   }
 
   predict::MemoryLimits memory_limits() const {
-    const hardware::Accelerator& accelerator = r_.machine.accelerator.value;
-    return {.allocator = r_.framework.allocator,
-            .host = r_.machine.cluster.value.host,
-            .gpus_per_node = r_.machine.network.gpus_per_node,
+    const hardware::Accelerator& accelerator = r_.parts.machine.accelerator.value;
+    return {.allocator = r_.parts.software.framework.allocator,
+            .host = r_.parts.machine.cluster.value.host,
+            .gpus_per_node = r_.parts.machine.network.gpus_per_node,
             .reserved_bytes = accelerator.reserved_memory.of_process().base(),
             .capacity_bytes = accelerator.process_memory().base()};
   }
@@ -353,17 +357,10 @@ class Job::Implementation {
   }
 
   // The same job but for one change; of the files nothing is read again. `shared`: with a change of the strategy alone.
-  Implementation(const Implementation& other, const std::function<void(Resolved&)>& change,
-                 SharedParts* shared = nullptr)
-      : home_(other.home_), loader_(other.loader_) {
+  Implementation(const Implementation& other, const std::function<void(Case&)>& change, SharedParts* shared = nullptr)
+      : origins_(other.origins_), home_(other.home_), loader_(other.loader_) {
     r_.experiment = other.r_.experiment;
-    r_.origins = other.r_.origins;
-    r_.transformer = other.r_.transformer;
-    r_.machine = other.r_.machine;
-    r_.recipe = other.r_.recipe;
-    r_.framework = other.r_.framework;
-    r_.calibration = other.r_.calibration;
-    r_.carried = other.r_.carried;
+    r_.parts = other.r_.parts;
     remarks_ = other.remarks_;
     change(r_);
     resolve();
@@ -383,7 +380,7 @@ class Job::Implementation {
       remedy.settings.push_back(change->setting);
     }
     try {
-      const auto change = [&](Resolved& resolved) { resolved.experiment.strategy = strategy; };
+      const auto change = [&](Case& changed) { changed.experiment.strategy = strategy; };
       Implementation changed(*this, change, &shared);
       const predict::MemoryReport memory = predict::memory_report(changed.program_, changed.memory_limits());
       remedy.memory_bytes = memory.device_peak;
@@ -391,8 +388,8 @@ class Job::Implementation {
       const auto follows = [&](const char* key, std::int64_t value, std::int64_t before) {
         if (value != before) remedy.settings.push_back(fmt::format("strategy.{}={}", key, value));
       };
-      follows("dp", changed.r_.strategy.data, r_.strategy.data);
-      follows("micro_batches", changed.r_.strategy.micro_batches, r_.strategy.micro_batches);
+      follows("dp", changed.r_.resolved.strategy.data, r_.resolved.strategy.data);
+      follows("micro_batches", changed.r_.resolved.strategy.micro_batches, r_.resolved.strategy.micro_batches);
       remedy.time_s = core::to_seconds(changed.step_time(changed.program_));
       return {.memory_bytes = memory.device_peak, .remedy = std::move(remedy)};
     } catch (const core::ConfigurationError&) {
@@ -456,6 +453,8 @@ class Job::Implementation {
 
 Job::Job(const LoadedExperiment& loaded, const config::Loader& loader)
     : implementation_(std::make_unique<Implementation>(loaded, loader)) {}
+Job::Job(const Settings& settings, const Parts& parts, std::string name)
+    : implementation_(std::make_unique<Implementation>(settings, parts, std::move(name))) {}
 Job::~Job() = default;
 
 Result Job::run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress,
@@ -463,24 +462,23 @@ Result Job::run(predict::Engine engine, bool all_timelines, std::function<void(s
   return implementation_->run(engine, all_timelines, std::move(progress), advice);
 }
 const Experiment& Job::experiment() const { return implementation_->r_.experiment; }
-const models::TransformerConfig& Job::transformer() const { return implementation_->r_.transformer; }
+const Parts& Job::parts() const { return implementation_->r_.parts; }
+const models::TransformerConfig& Job::transformer() const { return implementation_->r_.resolved.model; }
 const ir::Model& Job::model() const { return implementation_->model(); }
-const hardware::Machine& Job::machine() const { return implementation_->r_.machine; }
-const hardware::PrecisionRecipe& Job::recipe() const { return implementation_->r_.recipe; }
-const hardware::FrameworkProfile& Job::framework() const { return implementation_->r_.framework; }
-const plan::Strategy& Job::strategy() const { return implementation_->r_.strategy; }
+const hardware::Machine& Job::machine() const { return implementation_->r_.parts.machine; }
+const software::PrecisionRecipe& Job::recipe() const { return implementation_->r_.parts.software.recipe; }
+const software::FrameworkProfile& Job::framework() const { return implementation_->r_.parts.software.framework; }
+const plan::Strategy& Job::strategy() const { return implementation_->r_.resolved.strategy; }
 const program::Program& Job::program() const { return implementation_->program_; }
 predict::PriceTable& Job::prices() { return implementation_->pricing_->prices; }
 pipeline::StageCosts Job::stage_costs() { return implementation_->stage_costs(); }
 predict::CostPricer& Job::pricer() { return implementation_->pricing_->pricer; }
 const cost::Peak& Job::peak() const { return implementation_->peak_; }
-std::int64_t Job::gpus() const { return implementation_->r_.machine.network.gpus(); }
-std::int64_t Job::global_batch() const { return implementation_->r_.global_batch; }
-const config::Sources& Job::sources() const { return implementation_->r_.sources; }
+std::int64_t Job::gpus() const { return implementation_->r_.parts.machine.network.gpus(); }
+std::int64_t Job::global_batch() const { return implementation_->r_.resolved.global_batch; }
+const config::Sources& Job::sources() const { return implementation_->sources_; }
 const std::filesystem::path& Job::home() const { return implementation_->home_; }
-Experiment Job::written_out(Naming naming) const {
-  return write_out(implementation_->r_, implementation_->loader_, naming);
-}
+Experiment Job::written_out(Naming naming) const { return implementation_->written_out(naming); }
 const std::vector<std::string>& Job::warnings() const { return implementation_->warnings_; }
 
 }  // namespace cairn::experiment

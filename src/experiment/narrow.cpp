@@ -9,83 +9,61 @@
 namespace cairn::experiment {
 namespace {
 
-ir::NormWrites norm_writes(hardware::NormOutput output) {
-  switch (output) {
-    case hardware::NormOutput::wide:
-      return ir::NormWrites::wide;
-    case hardware::NormOutput::maximum:
-      return ir::NormWrites::maximum;
-    case hardware::NormOutput::narrow:
-      return ir::NormWrites::narrow;
-  }
-  return ir::NormWrites::wide;
-}
-
-ir::SecondCopy second(hardware::SecondCopy copy) {
-  switch (copy) {
-    case hardware::SecondCopy::shared:
-      return ir::SecondCopy::shared;
-    case hardware::SecondCopy::transposed:
-      return ir::SecondCopy::transposed;
-    case hardware::SecondCopy::quantised:
-      return ir::SecondCopy::quantised;
-  }
-  return ir::SecondCopy::shared;
+bool finds_maxima(const software::NarrowOperands& narrow) {
+  return narrow.scaling == software::Scaling::current || narrow.scaling == software::Scaling::block_and_tensor;
 }
 
 // Rows that stay on their rank are not cast for a journey.
-ir::Wire wire(const Resolved& r, const std::optional<hardware::ExpertWire>& asked) {
-  if (!asked || r.strategy.expert * r.strategy.expert_tensor == 1) return {};
+ir::Wire wire(const software::PrecisionRecipe& recipe, const plan::Strategy& strategy,
+              const std::optional<software::ExpertWire>& asked) {
+  if (!asked || strategy.expert * strategy.expert_tensor == 1) return {};
   const auto other = [&](numerics::Format format) {
-    return format == activation_format(r.recipe) ? std::nullopt : std::optional(format);
+    return format == activation_format(recipe) ? std::nullopt : std::optional(format);
   };
   return {.forward = other(asked->forward), .backward = other(asked->backward)};
 }
 
 }  // namespace
 
-void check_units(const Resolved& r, const config::Loader& loader, core::Diagnostics& diagnostics) {
-  const hardware::Accelerator& accelerator = r.machine.accelerator.value;
-  if (has_units_for(accelerator, r.recipe)) return;
-  diagnostics.add(r.origins.error("training.precision",
-                                  fmt::format("{} has no units for {}, the format of recipe '{}'", accelerator.name,
-                                              numerics::name(r.recipe.gemm), r.recipe.recipe),
-                                  fmt::format("recipes it has: {}", fmt::join(recipes_of(loader, accelerator), ", "))));
+std::string missing_units(const hardware::Accelerator& accelerator, const software::PrecisionRecipe& recipe) {
+  return fmt::format("{} has no units for {}, the format of recipe '{}'", accelerator.name, numerics::name(recipe.gemm),
+                     recipe.recipe);
 }
 
-ir::NarrowProducts narrow_products(const Resolved& r) {
-  CAIRN_ASSERT(r.recipe.narrow.has_value());
-  const hardware::NarrowOperands& narrow = *r.recipe.narrow;
-  const auto has = [&](hardware::Product product) {
+ir::NarrowProducts narrow_products(const Parts& parts, const plan::Strategy& strategy) {
+  const software::PrecisionRecipe& recipe = parts.software.recipe;
+  CAIRN_ASSERT(recipe.narrow.has_value());
+  const software::NarrowOperands& narrow = *recipe.narrow;
+  const auto has = [&](software::Product product) {
     return std::find(narrow.products.begin(), narrow.products.end(), product) != narrow.products.end();
   };
-  return {.activations = r.recipe.gemm,
+  return {.activations = recipe.gemm,
           .weights = narrow.weights,
           .gradients = narrow.gradients,
-          .forward = has(hardware::Product::forward),
-          .input_gradient = has(hardware::Product::input_gradient),
-          .weight_gradient = has(hardware::Product::weight_gradient),
-          .second_copy = second(second_copy(narrow, r.machine.accelerator.value)),
-          .finds_maxima =
-              narrow.scaling == hardware::Scaling::current || narrow.scaling == hardware::Scaling::block_and_tensor,
-          .norm = norm_writes(narrow.norm),
-          .save_wide = r.recipe.saved != r.recipe.gemm,
+          .forward = has(software::Product::forward),
+          .input_gradient = has(software::Product::input_gradient),
+          .weight_gradient = has(software::Product::weight_gradient),
+          .second_copy = second_copy(narrow, parts.machine.accelerator.value),
+          .finds_maxima = finds_maxima(narrow),
+          .norm = narrow.norm,
+          .save_wide = recipe.saved != recipe.gemm,
           .own_parts = {},
-          .gathered = r.strategy.tensor > 1 && r.strategy.sequence_parallel,
-          .gather_narrow = r.recipe.tp_wire == r.recipe.gemm,
-          .journeys = {.out = wire(r, r.recipe.ep_dispatch_wire), .home = wire(r, r.recipe.ep_combine_wire)}};
+          .gathered = strategy.tensor > 1 && strategy.sequence_parallel,
+          .gather_narrow = recipe.tp_wire == recipe.gemm,
+          .journeys = {.out = wire(recipe, strategy, recipe.ep_dispatch_wire),
+                       .home = wire(recipe, strategy, recipe.ep_combine_wire)}};
 }
 
-void narrow_weights(const Resolved& r, plan::ParameterTreatment& treatment) {
-  const hardware::NarrowOperands& narrow = *r.recipe.narrow;
-  const bool stored = r.recipe.parameters == narrow.weights;
-  const bool twice = second_copy(narrow, r.machine.accelerator.value) != hardware::SecondCopy::shared;
+void narrow_weights(const Parts& parts, plan::ParameterTreatment& treatment) {
+  const software::PrecisionRecipe& recipe = parts.software.recipe;
+  const software::NarrowOperands& narrow = *recipe.narrow;
+  const bool stored = recipe.parameters == narrow.weights;
+  const bool twice = second_copy(narrow, parts.machine.accelerator.value) != ir::SecondCopy::shared;
   treatment.narrow = narrow.weights;
   treatment.narrow_copies = (stored ? 0 : 1) + (twice ? 1 : 0);
-  treatment.narrow_maximum =
-      narrow.scaling == hardware::Scaling::current || narrow.scaling == hardware::Scaling::block_and_tensor;
+  treatment.narrow_maximum = finds_maxima(narrow);
   treatment.history = narrow.history;
-  treatment.wide = hardware::activation_format(r.recipe);
+  treatment.wide = software::activation_format(recipe);
 }
 
 }  // namespace cairn::experiment

@@ -2,29 +2,29 @@
 
 namespace cairn::experiment {
 
-LoweredModel::LoweredModel(const Resolved& resolved)
-    : transformer(resolved.transformer),
-      build(resolved.build),
-      domain(resolved.machine.network.domain()),
+LoweredModel::LoweredModel(const Case& asked)
+    : transformer(asked.resolved.model),
+      build(asked.resolved.build),
+      domain(asked.parts.machine.network.domain()),
       model(models::build_transformer(transformer, build)),
-      lowering(model, resolved.experiment.training.seq_len, resolved.treatment, domain, resolved.behaviour) {}
+      lowering(model, asked.experiment.training.seq_len, asked.resolved.treatment, domain, asked.resolved.behaviour) {}
 
-bool LoweredModel::serves(const Resolved& resolved) const {
-  return transformer == resolved.transformer && build == resolved.build &&
-         domain == resolved.machine.network.domain() && lowering.sequence() == resolved.experiment.training.seq_len &&
-         lowering.treatment() == resolved.treatment && lowering.behaviour() == resolved.behaviour;
+bool LoweredModel::serves(const Case& asked) const {
+  return transformer == asked.resolved.model && build == asked.resolved.build &&
+         domain == asked.parts.machine.network.domain() && lowering.sequence() == asked.experiment.training.seq_len &&
+         lowering.treatment() == asked.resolved.treatment && lowering.behaviour() == asked.resolved.behaviour;
 }
 
-Pricing::Pricing(const Resolved& resolved)
-    : pricer(resolved.calibration, resolved.machine.accelerator.value, resolved.machine.network,
-             resolved.framework.fitted, resolved.machine.cluster.value.host),
+Pricing::Pricing(const Case& asked)
+    : pricer(asked.parts.calibrated.calibration, asked.parts.machine.accelerator.value, asked.parts.machine.network,
+             asked.parts.software.framework.host_times, asked.parts.machine.cluster.value.host),
       prices(pricer),
       analytic(prices) {}
 
-SharedParts::SharedParts(const Resolved& resolved, std::shared_ptr<LoweredModel> model)
-    : models_{std::move(model)}, pricing_(std::make_shared<Pricing>(resolved)) {}
+SharedParts::SharedParts(const Case& asked, std::shared_ptr<LoweredModel> model)
+    : models_{std::move(model)}, pricing_(std::make_shared<Pricing>(asked)) {}
 
-std::shared_ptr<LoweredModel> SharedParts::model_of(const Resolved& tried) {
+std::shared_ptr<LoweredModel> SharedParts::model_of(const Case& tried) {
   for (const std::shared_ptr<LoweredModel>& model : models_)
     if (model->serves(tried)) return model;
   return models_.emplace_back(std::make_shared<LoweredModel>(tried));

@@ -7,14 +7,14 @@
 #include "cairn/plan/lowering.h"
 #include "cairn/predict/evaluate/analytic.h"
 #include "cairn/predict/price/cost_pricer.h"
-#include "resolve.h"
+#include "case.h"
 
 namespace cairn::experiment {
 
 // A model's operators and the blocks that have been lowered from them.
 struct LoweredModel {
-  explicit LoweredModel(const Resolved& resolved);
-  bool serves(const Resolved& resolved) const;
+  explicit LoweredModel(const Case& asked);
+  bool serves(const Case& asked) const;
 
   const models::TransformerConfig transformer;
   const models::BuildOptions build;
@@ -23,9 +23,9 @@ struct LoweredModel {
   plan::Lowering lowering;
 };
 
-// Prices on one machine. Refers to the machine, the calibration and the framework of `resolved`, which must outlive it.
+// Prices on one machine. Refers to the machine, the calibration and the framework of `asked`, which must outlive it.
 struct Pricing {
-  explicit Pricing(const Resolved& resolved);
+  explicit Pricing(const Case& asked);
 
   predict::CostPricer pricer;
   predict::PriceTable prices;
@@ -36,9 +36,9 @@ struct Pricing {
 // that, since a pricer notes what the plans it has priced assume.
 class SharedParts {
  public:
-  // `resolved`: of the plan that exists.
-  SharedParts(const Resolved& resolved, std::shared_ptr<LoweredModel> model);
-  std::shared_ptr<LoweredModel> model_of(const Resolved& tried);
+  // `asked`: of the plan that exists.
+  SharedParts(const Case& asked, std::shared_ptr<LoweredModel> model);
+  std::shared_ptr<LoweredModel> model_of(const Case& tried);
   // For a plan of the same machine, calibration and framework.
   std::shared_ptr<Pricing> pricing() const { return pricing_; }
 

@@ -9,7 +9,7 @@ using Subject = Change::Subject;
 
 class Changes {
  public:
-  explicit Changes(const Resolved& resolved) : r_(resolved), now_(resolved.experiment.strategy) {}
+  explicit Changes(const Case& asked) : r_(asked), now_(asked.experiment.strategy) {}
 
   std::vector<Change> all() {
     sizes();
@@ -35,7 +35,7 @@ class Changes {
 
   void sizes() {
     for (const std::int64_t factor : {2, 4}) {
-      if (now_.tp * factor <= r_.machine.network.domain())
+      if (now_.tp * factor <= r_.parts.machine.network.domain())
         add_size(Subject::tensor, "tp", &StrategyChoice::tp, factor * now_.tp);
       add_size(Subject::pipeline, "pp", &StrategyChoice::pp, factor * now_.pp);
     }
@@ -47,9 +47,10 @@ class Changes {
   // What `zero` says beyond the defaults, so that an experiment that is written out in full is told the same.
   Zero said_of_zero() const {
     Zero zero = now_.zero;
-    if (zero.shard == r_.strategy.data) zero.shard = zero.replicate = std::nullopt;
-    if (zero.prefetch == r_.framework.sharding.prefetch) zero.prefetch.reset();
-    if (zero.reshard_after_forward == r_.framework.sharding.reshard_after_forward) zero.reshard_after_forward.reset();
+    if (zero.shard == r_.resolved.strategy.data) zero.shard = zero.replicate = std::nullopt;
+    if (zero.prefetch == r_.parts.software.framework.sharding.prefetch) zero.prefetch.reset();
+    if (zero.reshard_after_forward == r_.parts.software.framework.sharding.reshard_after_forward)
+      zero.reshard_after_forward.reset();
     return zero;
   }
   static std::string text(const Zero& zero) {
@@ -77,7 +78,7 @@ class Changes {
       more.stage = stage;
       shard(more);
     }
-    if (!r_.machine.cluster.value.host) return;
+    if (!r_.parts.machine.cluster.value.host) return;
     for (std::optional<Place> OffloadChoice::*home : {&OffloadChoice::activations, &OffloadChoice::optimizer}) {
       Zero away = now;
       away.offload.emplace();
@@ -95,7 +96,7 @@ class Changes {
     if (now_.recompute.kind == RecomputeKind::full && !now_.recompute.count && !now_.recompute.layers) return;
     recompute("full", {.kind = RecomputeKind::full});
     // Some layers of every virtual stage alone.
-    const std::int64_t layers = r_.transformer.layers / r_.schedule->chain_length;
+    const std::int64_t layers = r_.resolved.model.layers / r_.resolved.schedule->chain_length;
     std::int64_t before = 0;
     for (const std::int64_t quarters : {1, 2, 3}) {
       const std::int64_t count = layers * quarters / 4;
@@ -105,13 +106,13 @@ class Changes {
     }
   }
 
-  const Resolved& r_;
+  const Case& r_;
   const StrategyChoice& now_;
   std::vector<Change> changes_;
 };
 
 }  // namespace
 
-std::vector<Change> memory_changes(const Resolved& resolved) { return Changes(resolved).all(); }
+std::vector<Change> memory_changes(const Case& asked) { return Changes(asked).all(); }
 
 }  // namespace cairn::experiment

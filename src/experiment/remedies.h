@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "resolve.h"
+#include "case.h"
 
 namespace cairn::experiment {
 
@@ -19,6 +19,6 @@ struct Change {
 };
 
 // Those that may help here; what the model, the schedule or the framework cannot take is found when it is tried.
-std::vector<Change> memory_changes(const Resolved& resolved);
+std::vector<Change> memory_changes(const Case& asked);
 
 }  // namespace cairn::experiment

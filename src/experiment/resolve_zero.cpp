@@ -10,7 +10,7 @@
 //   superpipeline  parameters on the host, a window of units on the device (Abbasi et al. arXiv 2410.08791)
 #include <fmt/format.h>
 
-#include "resolve.h"
+#include "resolving.h"
 
 namespace cairn::experiment {
 namespace {
@@ -22,36 +22,34 @@ plan::Home home(const std::optional<Place>& place) {
 
 class ZeroResolver {
  public:
-  ZeroResolver(Resolved& resolved, core::Diagnostics& diagnostics)
-      : r_(resolved), choice_(resolved.experiment.strategy.zero), diagnostics_(diagnostics) {}
+  explicit ZeroResolver(Resolving& resolving) : r_(resolving), choice_(resolving.settings.strategy.zero) {}
 
   void run() {
-    plan::Strategy& strategy = r_.strategy;
+    plan::Strategy& strategy = r_.plan.strategy;
     strategy.sharded = static_cast<plan::Sharded>(choice_.stage);
-    const hardware::Sharding& defaults = r_.framework.sharding;
-    const std::optional<DataOverlap>& data = r_.experiment.strategy.overlap.dp;
+    const software::Sharding& defaults = r_.parts.software.framework.sharding;
+    const std::optional<DataOverlap>& data = r_.settings.strategy.overlap.dp;
     const bool gathers_wait = data && data->gather && !*data->gather;
     strategy.prefetch = choice_.prefetch.value_or(gathers_wait ? 0 : defaults.prefetch);
     strategy.reshard_after_forward = choice_.reshard_after_forward.value_or(defaults.reshard_after_forward);
-    strategy.reduce_every_micro_batch = defaults.reduce == hardware::ReduceWhen::every_micro_batch;
-    r_.treatment.narrow_shards = choice_.stage < 3 || defaults.narrow_shards;
+    strategy.reduce_every_micro_batch = defaults.reduce == software::ReduceWhen::every_micro_batch;
+    r_.plan.treatment.narrow_shards = choice_.stage < 3 || defaults.narrow_shards;
     shards();
     if (choice_.stage >= 2 && strategy.pipeline > 1 && !defaults.pipeline)
       error("",
             fmt::format("stage {} with pp {}: {} does not shard gradients across pipeline stages", choice_.stage,
-                        strategy.pipeline, framework_label(r_)),
+                        strategy.pipeline, r_.parts.software.label),
             "use stage 0 or 1, pp: 1, or a framework that does, such as torchtitan");
     if (choice_.offload) offload(*choice_.offload);
   }
 
  private:
   void error(const std::string& key, std::string message, std::string hint) {
-    diagnostics_.add(
-        r_.origins.error("strategy.zero" + (key.empty() ? key : "." + key), std::move(message), std::move(hint)));
+    r_.error("strategy.zero" + (key.empty() ? key : "." + key), std::move(message), std::move(hint));
   }
 
   void shards() {
-    const std::int64_t data = r_.strategy.data;
+    const std::int64_t data = r_.plan.strategy.data;
     const bool given = choice_.shard || choice_.replicate;
     if (!given) return;
     if (choice_.stage == 0) {
@@ -72,7 +70,7 @@ class ZeroResolver {
             fmt::format("use replicate: {}, or leave one of them out", data / shard));
       return;
     }
-    r_.strategy.shard = shard == data ? 0 : shard;
+    r_.plan.strategy.shard = shard == data ? 0 : shard;
   }
 
   static OffloadChoice with_defaults(OffloadChoice choice) {
@@ -106,7 +104,7 @@ class ZeroResolver {
 
   void offload(const OffloadChoice& given) {
     const OffloadChoice choice = with_defaults(given);
-    plan::Offload& offload = r_.strategy.offload;
+    plan::Offload& offload = r_.plan.strategy.offload;
     offload.optimizer = home(choice.optimizer);
     offload.parameters = home(choice.parameters);
     offload.activations = home(choice.activations);
@@ -115,8 +113,8 @@ class ZeroResolver {
     offload.update_in_backward = choice.policy == OffloadPolicy::fuyou;
     offload.resident_units = choice.resident.value_or(0);
     offload.device_every = choice.every.value_or(0);
-    r_.choose_resident = choice.policy == OffloadPolicy::patrickstar && !choice.resident;
-    r_.choose_interval = choice.policy == OffloadPolicy::interleaved && !choice.every;
+    r_.plan.choose_resident = choice.policy == OffloadPolicy::patrickstar && !choice.resident;
+    r_.plan.choose_interval = choice.policy == OffloadPolicy::interleaved && !choice.every;
     if (!offload.any())
       error("offload", "names nothing to offload",
             "give optimizer, parameters or activations: host or nvme, or a policy");
@@ -125,20 +123,20 @@ class ZeroResolver {
   }
 
   void check_machine(const OffloadChoice& choice) {
-    const std::optional<hardware::Host>& host = r_.machine.cluster.value.host;
-    if (!r_.strategy.offload.any()) return;
+    const std::optional<hardware::Host>& host = r_.parts.machine.cluster.value.host;
+    if (!r_.plan.strategy.offload.any()) return;
     if (!host)
-      return error("offload", fmt::format("cluster '{}' has no host link", r_.machine.cluster.value.name),
+      return error("offload", fmt::format("cluster '{}' has no host link", r_.parts.machine.cluster.value.name),
                    "describe it: cluster.host: {memory, memory_bandwidth, link: {bandwidth}}");
     const bool drives =
         choice.optimizer == Place::nvme || choice.parameters == Place::nvme || choice.activations == Place::nvme;
     if (drives && !host->nvme)
-      error("offload", fmt::format("cluster '{}' has no drives", r_.machine.cluster.value.name),
+      error("offload", fmt::format("cluster '{}' has no drives", r_.parts.machine.cluster.value.name),
             "describe them: cluster.host.nvme: {bandwidth}, or use host");
   }
 
   void check_combination(const OffloadChoice& choice) {
-    const plan::Strategy& strategy = r_.strategy;
+    const plan::Strategy& strategy = r_.plan.strategy;
     if (choice.parameters && (choice_.stage == 1 || choice_.stage == 2))
       error("offload.parameters", fmt::format("stage {} keeps parameters whole on every device", choice_.stage),
             "use stage 3 to offload shards, or stage 0 to offload whole parameters");
@@ -154,18 +152,17 @@ class ZeroResolver {
       error("offload.every", "only the policy 'interleaved' updates subgroups on the device",
             "use policy: interleaved, or leave it out");
     if ((choice.policy == OffloadPolicy::interleaved || choice.policy == OffloadPolicy::fuyou) &&
-        r_.treatment.factored_moment)
+        r_.plan.treatment.factored_moment)
       error("offload.policy", "adafactor's row and column means are updated after the whole gradient",
             "use adam, or another policy");
   }
 
-  Resolved& r_;
+  Resolving& r_;
   const Zero& choice_;
-  core::Diagnostics& diagnostics_;
 };
 
 }  // namespace
 
-void resolve_zero(Resolved& resolved, core::Diagnostics& diagnostics) { ZeroResolver(resolved, diagnostics).run(); }
+void resolve_zero(Resolving& r) { ZeroResolver(r).run(); }
 
 }  // namespace cairn::experiment

@@ -4,6 +4,7 @@
 
 #include "cairn/config/read.h"
 #include "cairn/models/huggingface.h"
+#include "read_parts.h"
 
 namespace cairn::experiment {
 namespace {
@@ -25,17 +26,15 @@ Node block_of(const T& value) {
 
 class Writer {
  public:
-  Writer(const Resolved& resolved, const config::Loader& loader, Naming naming)
-      : r_(resolved), loader_(loader), naming_(naming) {}
+  Writer(const Case& asked, const ReadFrom& from, Naming naming)
+      : r_(asked), loader_(from.loader), sources_(from.sources), naming_(naming) {}
 
-  Experiment write() {
-    Experiment result = r_.experiment;
+  void name_parts(Experiment& result) const {
     result.model = model();
     result.cluster = cluster();
-    result.calibration = portable(calibration_reference(r_), k_calibration);
-    training(result.training);
-    strategy(result.strategy);
-    return result;
+    result.calibration = portable(calibration_reference(r_.experiment, r_.parts.machine), k_calibration);
+    result.precision = precision();
+    result.framework = framework();
   }
 
  private:
@@ -44,7 +43,7 @@ class Writer {
     if (naming_ == Naming::in_full) return {};
     core::Diagnostics none;
     const std::filesystem::path file = loader_.find(text, kind, named.place, {}, none);
-    const config::SourceFile* source = r_.sources.find(file);
+    const config::SourceFile* source = sources_.find(file);
     if (source == nullptr || source->folder.empty()) return {};
     return loader_.find_shipped(source->name(), kind) == file ? source->name() : std::string();
   }
@@ -87,86 +86,103 @@ class Writer {
 
   // A recipe of the user's own is said over the default one, under whose name it then goes.
   Node precision() const {
-    Node block = block_of(r_.recipe);
-    const Node& asked = r_.experiment.training.precision;
+    Node block = block_of(r_.parts.software.recipe);
+    const Node& asked = r_.experiment.precision;
     const Node* named = asked.is_map() ? asked.find("recipe") : &asked;
     if (named != nullptr && named->is_scalar()) {
       core::Diagnostics none;
-      const config::SourceFile* source =
-          r_.sources.find(loader_.find(named->text, k_precision, named->place, {}, none));
+      const config::SourceFile* source = sources_.find(loader_.find(named->text, k_precision, named->place, {}, none));
       if (source == nullptr || source->folder.empty()) block.remove("recipe");
     }
     return block;
   }
 
   Node framework() const {
-    const Node asked = framework_reference(r_);
+    const Node asked = framework_reference(r_.experiment);
     if (!asked.is_scalar()) return asked;
     const std::size_t release = std::min(asked.text.find('@'), asked.text.size());
     const std::string name = shared_name(asked, asked.text.substr(0, release), k_frameworks);
-    hardware::FrameworkProfile profile = r_.framework;
-    profile.name = framework_label(r_);
+    software::FrameworkProfile profile = r_.parts.software.framework;
+    profile.name = r_.parts.software.label;
     return name.empty() ? block_of(profile) : config::make_scalar(name + asked.text.substr(release), {});
   }
 
-  void training(Training& training) const {
-    training.global_batch = {.sequences = r_.global_batch, .tokens = 0.0};
-    training.precision = precision();
-    training.framework = framework();
-    const hardware::Kernels& defaults = r_.framework.kernels;
-    KernelChoice& kernels = training.kernels;
-    kernels.attention = kernels.attention.value_or(defaults.attention);
-    kernels.norm = kernels.norm.value_or(defaults.norm);
-    kernels.pointwise = kernels.pointwise.value_or(defaults.pointwise);
-    kernels.loss = kernels.loss.value_or(defaults.loss);
-    kernels.compiled = kernels.compiled.value_or(defaults.compiled);
-  }
-
-  void strategy(StrategyChoice& choice) const {
-    const plan::Strategy& strategy = r_.strategy;
-    choice.dp = strategy.data;
-    choice.micro_batches = strategy.micro_batches;
-    choice.vocab_parallel = strategy.vocab_parallel;
-    if (!choice.stages || choice.stages->layout.empty()) choice.stages = Stages{.layers = strategy.stage_layers};
-    if (strategy.share_saved_inputs) choice.recompute.share_saved_inputs = true;
-    zero(choice.zero);
-    overlap(choice.overlap);
-  }
-
-  void zero(Zero& zero) const {
-    const plan::Strategy& strategy = r_.strategy;
-    zero.prefetch = strategy.prefetch;
-    zero.reshard_after_forward = strategy.reshard_after_forward;
-    if (zero.stage > 0) {
-      zero.shard = strategy.shard == 0 ? strategy.data : strategy.shard;
-      zero.replicate = strategy.data / *zero.shard;
-    }
-    if (r_.choose_resident) zero.offload->resident = strategy.offload.resident_units;
-    if (r_.choose_interval && strategy.offload.device_every > 0) zero.offload->every = strategy.offload.device_every;
-  }
-
-  void overlap(Overlap& overlap) const {
-    const plan::Strategy& strategy = r_.strategy;
-    overlap.dp = DataOverlap{.reduce = strategy.overlap_gradient_reduce,
-                             .gather = strategy.overlap_parameter_gather,
-                             .bucket = core::Bytes::from_base(strategy.bucket_bytes)};
-    TensorOverlap tensor = overlap.tp.value_or(TensorOverlap{});
-    tensor.beside = strategy.overlap_tensor;
-    if (strategy.tensor_pieces.kind == plan::TensorPieces::Kind::chunked) tensor.chunks = strategy.tensor_pieces.count;
-    overlap.tp = tensor;
-    overlap.pp = strategy.overlap_sends;
-    if (r_.transformer.moe) overlap.ep = ExpertOverlap{.kind = expert_overlap(r_)};
-  }
-
-  const Resolved& r_;
+  const Case& r_;
   const config::Loader& loader_;
+  const config::Sources& sources_;
   Naming naming_;
 };
 
+// Parts that were made in C++, all of them laid in. A recipe goes under the default one's name.
+void lay_in_parts(const Parts& parts, Experiment& result) {
+  result.model = block_of(parts.model);
+  result.cluster = block_of(parts.machine.cluster.value);
+  result.cluster.put("accelerator", block_of(parts.machine.accelerator.value));
+  result.calibration = block_of(parts.calibrated.calibration);
+  result.precision = block_of(parts.software.recipe);
+  result.precision.remove("recipe");
+  result.framework = block_of(parts.software.framework);
+}
+
+void complete(Zero& zero, const Resolved& resolved) {
+  const plan::Strategy& strategy = resolved.strategy;
+  zero.prefetch = strategy.prefetch;
+  zero.reshard_after_forward = strategy.reshard_after_forward;
+  if (zero.stage > 0) {
+    zero.shard = strategy.shard == 0 ? strategy.data : strategy.shard;
+    zero.replicate = strategy.data / *zero.shard;
+  }
+  if (resolved.choose_resident) zero.offload->resident = strategy.offload.resident_units;
+  if (resolved.choose_interval && strategy.offload.device_every > 0)
+    zero.offload->every = strategy.offload.device_every;
+}
+
+void complete(Overlap& overlap, const Case& asked) {
+  const plan::Strategy& strategy = asked.resolved.strategy;
+  overlap.dp = DataOverlap{.reduce = strategy.overlap_gradient_reduce,
+                           .gather = strategy.overlap_parameter_gather,
+                           .bucket = core::Bytes::from_base(strategy.bucket_bytes)};
+  TensorOverlap tensor = overlap.tp.value_or(TensorOverlap{});
+  tensor.beside = strategy.overlap_tensor;
+  if (strategy.tensor_pieces.kind == plan::TensorPieces::Kind::chunked) tensor.chunks = strategy.tensor_pieces.count;
+  overlap.tp = tensor;
+  overlap.pp = strategy.overlap_sends;
+  if (asked.resolved.model.moe)
+    overlap.ep = ExpertOverlap{.kind = expert_overlap(asked.experiment, asked.parts.software.framework)};
+}
+
+void complete(StrategyChoice& choice, const Case& asked) {
+  const plan::Strategy& strategy = asked.resolved.strategy;
+  choice.dp = strategy.data;
+  choice.micro_batches = strategy.micro_batches;
+  choice.vocab_parallel = strategy.vocab_parallel;
+  if (!choice.stages || choice.stages->layout.empty()) choice.stages = Stages{.layers = strategy.stage_layers};
+  if (strategy.share_saved_inputs) choice.recompute.share_saved_inputs = true;
+  complete(choice.zero, asked.resolved);
+  complete(choice.overlap, asked);
+}
+
+// What was left to defaults, as it was resolved.
+void complete(Settings& settings, const Case& asked) {
+  settings.training.global_batch = {.sequences = asked.resolved.global_batch, .tokens = 0.0};
+  settings.training.kernels = models::choice_of(settings.training.kernels.over(asked.parts.software.framework.kernels));
+  complete(settings.strategy, asked);
+}
+
 }  // namespace
 
-Experiment write_out(const Resolved& resolved, const config::Loader& loader, Naming naming) {
-  return Writer(resolved, loader, naming).write();
+Experiment write_out(const Case& asked, const ReadFrom& from, Naming naming) {
+  Experiment result = asked.experiment;
+  Writer(asked, from, naming).name_parts(result);
+  complete(result, asked);
+  return result;
+}
+
+Experiment write_out(const Case& asked) {
+  Experiment result = asked.experiment;
+  lay_in_parts(asked.parts, result);
+  complete(result, asked);
+  return result;
 }
 
 }  // namespace cairn::experiment

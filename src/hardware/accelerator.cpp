@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cairn/core/diagnostics.h"
-#include "formats.h"
+#include "cairn/hardware/formats.h"
 
 namespace cairn::hardware {
 namespace {

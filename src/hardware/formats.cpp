@@ -1,4 +1,4 @@
-#include "formats.h"
+#include "cairn/hardware/formats.h"
 
 #include <algorithm>
 

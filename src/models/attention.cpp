@@ -29,28 +29,6 @@ constexpr Axis k_one_key{.name = "key_head", .extent = {.constant = 1}};
 
 }  // namespace
 
-const char* kernel_name(AttentionKernel kernel) {
-  switch (kernel) {
-    case AttentionKernel::unfused:
-      return "unfused";
-    case AttentionKernel::fused_softmax:
-      return "fused_softmax";
-    case AttentionKernel::flash1:
-      return "flash1";
-    case AttentionKernel::flash2:
-      return "flash2";
-    case AttentionKernel::flash3:
-      return "flash3";
-    case AttentionKernel::cudnn:
-      return "cudnn";
-  }
-  return "";
-}
-
-bool keeps_scores(AttentionKernel kernel) {
-  return kernel == AttentionKernel::unfused || kernel == AttentionKernel::fused_softmax;
-}
-
 void require_one_kernel(const Layer& layer, const char* what) {
   if (keeps_scores(layer.options.kernels.attention))
     throw core::ConfigurationError("training.kernels.attention", std::string(what) + " runs in one kernel only",
@@ -252,7 +230,7 @@ class SelfAttention {
       op.keep({q_, k_, values(), context, logsumexp});
     else
       op.keep({qkv_, context, logsumexp});
-    op.variant(kernel_name(layer_.options.kernels.attention)).region(k_region).flops(k_flash_forward, k_flash_backward);
+    op.variant(variant(layer_.options.kernels.attention)).region(k_region).flops(k_flash_forward, k_flash_backward);
   }
 
   Op over_context(const char* name) {
@@ -293,7 +271,7 @@ class SelfAttention {
   }
   Op over_scores(const char* name, ir::Kind kind) {
     Op op(layer_, name, kind, {a_.batch, a_.kv_heads, a_.group, a_.query, a_.key});
-    op.variant(kernel_name(layer_.options.kernels.attention)).region(k_region);
+    op.variant(variant(layer_.options.kernels.attention)).region(k_region);
     return op;
   }
 

@@ -97,7 +97,7 @@ class Loss {
   // The chain frameworks run, in fp32 and in place over one widened copy, which ends as the probabilities and is kept.
   // Its derivative, written as one function in all of them, is a pass over the probabilities, then the cast back.
   // Picking the label's logit and the logarithm are work per token and ride on the row sum and the last pass.
-  void append_eager(ir::TensorId logits) {
+  void append_unfused(ir::TensorId logits) {
     const ir::TensorId wide = wide_logits("logits.wide");
     over_logits("loss.cast").read(logits, {0, 1, 2}).write(wide, {0, 1, 2}).add();
     const ir::TensorId maximum = per_token("loss.maximum");
@@ -140,7 +140,7 @@ class Loss {
         .keep({logarithms})
         .flops(k_forward, k_backward)
         .add();
-    if (layer_.options.finds_best_token)
+    if (layer_.options.kernels.finds_best_token)
       over_logits("accuracy", ir::Kind::reduce)
           .use(wide, {0, 1, 2})
           .merge(per_token("best"), {0, 1}, ir::Monoid::max)
@@ -158,8 +158,8 @@ class Loss {
 
  private:
   // Where every rank computes the whole loss, neither the vocabulary nor the tokens are split.
-  const Axis& classes() const { return layer_.options.gathers_logits ? a_.classes : a_.vocab; }
-  const Axis& rows() const { return layer_.options.gathers_logits ? a_.rows : a_.sequence; }
+  const Axis& classes() const { return layer_.options.kernels.gathers_logits ? a_.classes : a_.vocab; }
+  const Axis& rows() const { return layer_.options.kernels.gathers_logits ? a_.rows : a_.sequence; }
   ir::TensorId wide_logits(const char* name) {
     return layer_.tensor(name, {a_.batch, a_.sequence, a_.vocab}, ir::Role::activation, numerics::Format::fp32);
   }
@@ -251,8 +251,8 @@ void append_head(Layer& layer, ir::TensorId x) {
       return loss.append_fused(logits);
     case LossKernel::log_softmax:
       return loss.append_log_softmax(logits);
-    case LossKernel::eager:
-      return loss.append_eager(logits);
+    case LossKernel::unfused:
+      return loss.append_unfused(logits);
   }
 }
 

@@ -132,7 +132,7 @@ class LatentAttention {
         .merge(logsumexp, {b, n, g, q}, ir::Monoid::softmax_merge)
         .keep({query_, key_, value_tensor_, context, logsumexp})
         .attend(q, k, layer_.config.causal, std::nullopt, true)
-        .variant(kernel_name(layer_.options.kernels.attention))
+        .variant(variant(layer_.options.kernels.attention))
         .region(k_attention_region)
         .flops(forward, backward)
         .add();

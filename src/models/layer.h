@@ -154,8 +154,6 @@ void require_one_kernel(const Layer& layer, const char* what);
 inline constexpr const char* k_attention_region = "attention";
 // Of the state-space mixer, as `kv_heads` of attention: what its tensor-parallel ranks hold parts of.
 inline constexpr const char* k_state_groups = "state_groups";
-const char* kernel_name(AttentionKernel kernel);
-bool keeps_scores(AttentionKernel kernel);
 // Scores and context: a multiply-add each per (query, key, head_dim). Backward recomputes the scores and makes dV, dP,
 // dQ, dK.
 inline constexpr double k_flash_forward = 4, k_flash_backward = 10;

@@ -78,4 +78,11 @@ TransformerConfig read_model(const Node& reference, const config::Loader& loader
   return result;
 }
 
+TransformerConfig load_model(const config::Loader& loader, std::string_view name) {
+  core::Diagnostics diagnostics;
+  TransformerConfig model = read_model(config::make_scalar(std::string(name), {}), loader, diagnostics);
+  diagnostics.raise_if_errors();
+  return model;
+}
+
 }  // namespace cairn::models

@@ -32,7 +32,7 @@ struct Setup {
   config::Loader loader{{CAIRN_SOURCE_DIR "/configs"}};
   hardware::Machine machine = hardware::load_machine(loader, "dgx-h100");
   cost::Calibration calibration = cost::load_calibration(loader, "h100-sxm5-80gb");
-  hardware::FittedNumbers host;
+  hardware::HostTimes host;
 };
 
 plan::Strategy strategy(std::int64_t tensor, std::int64_t pipeline, std::int64_t data, std::int64_t micro_batches) {

@@ -14,7 +14,7 @@
 
 #include "cairn/core/random.h"
 #include "cairn/experiment/job.h"
-#include "cairn/hardware/files.h"
+#include "cairn/software/files.h"
 #include "catch.h"
 #include "experiment/first_error.h"
 #include "support/shipped.h"
@@ -137,9 +137,9 @@ std::vector<std::string> random_plan(core::Random& random) {
 }
 
 // The recipe as shipped, or with wires of its own.
-std::string random_recipe(core::Random& random, const std::string& name, const hardware::PrecisionRecipe& recipe) {
+std::string random_recipe(core::Random& random, const std::string& name, const software::PrecisionRecipe& recipe) {
   if (!recipe.narrow || random.below(2) == 0) return "training.precision=" + name;
-  const auto wide = std::string(numerics::name(hardware::activation_format(recipe)));
+  const auto wide = std::string(numerics::name(software::activation_format(recipe)));
   const auto wire = [&] {
     return fmt::format("{{forward: {}, backward: {}}}", pick(random, {wide, std::string(numerics::name(recipe.gemm))}),
                        pick(random, {wide, std::string(numerics::name(recipe.narrow->gradients))}));
@@ -148,8 +148,8 @@ std::string random_recipe(core::Random& random, const std::string& name, const h
   return fmt::format("training.precision={{recipe: {}, ep_dispatch_wire: {}, ep_combine_wire: {}}}", name, out, wire());
 }
 
-numerics::Format format_of(const Exchange& exchange, const hardware::PrecisionRecipe& recipe) {
-  const numerics::Format wide = hardware::activation_format(recipe);
+numerics::Format format_of(const Exchange& exchange, const software::PrecisionRecipe& recipe) {
+  const numerics::Format wide = software::activation_format(recipe);
   if (exchange.sums || exchange.of_stream) return wide;
   const auto& wire = exchange.from_experts ? recipe.ep_combine_wire : recipe.ep_dispatch_wire;
   if (!wire) return wide;
@@ -199,7 +199,7 @@ TEST_CASE("Recipes change the bytes of what experts exchange, and nothing else",
     const Traced bf16 = traced(*wide);
     REQUIRE_FALSE(bf16.exchanges.empty());
     const std::string name = pick(random, recipes);
-    const hardware::PrecisionRecipe recipe = hardware::load_precision(files, name);
+    const software::PrecisionRecipe recipe = software::load_precision(files, name);
     std::vector<std::string> narrow = settings;
     narrow.push_back(random_recipe(random, name, recipe));
     INFO(narrow.back());
@@ -219,7 +219,7 @@ TEST_CASE("Every shipped recipe says what routed tokens travel in") {
   const config::Loader files = shipped();
   for (const std::string& name : files.names("precision")) {
     INFO(name);
-    const hardware::PrecisionRecipe recipe = hardware::load_precision(files, name);
+    const software::PrecisionRecipe recipe = software::load_precision(files, name);
     CHECK(recipe.ep_dispatch_wire.has_value());
     CHECK(recipe.ep_combine_wire.has_value());
     std::vector<std::string> settings{"strategy={ep: 4, etp: 2, dp: 16, micro_batch: 2}", "training.precision=bf16"};
@@ -228,7 +228,7 @@ TEST_CASE("Every shipped recipe says what routed tokens travel in") {
     check_law(experiment::Job(mixture(settings), files), bf16);
   }
   // DeepSeek-V3, section 3.3.3: to experts in FP8, from them in bf16, forward and backward.
-  const hardware::PrecisionRecipe blockwise = hardware::load_precision(files, "fp8-blockwise");
+  const software::PrecisionRecipe blockwise = software::load_precision(files, "fp8-blockwise");
   CHECK(blockwise.ep_dispatch_wire->forward == numerics::Format::fp8_block);
   CHECK(blockwise.ep_dispatch_wire->backward == numerics::Format::fp8_block);
   CHECK(blockwise.ep_combine_wire->forward == numerics::Format::bf16);

@@ -5,6 +5,7 @@
 #include "cairn/experiment/experiment.h"
 #include "cairn/hardware/files.h"
 #include "cairn/models/transformer_config.h"
+#include "cairn/software/files.h"
 
 namespace cairn::laws {
 namespace {
@@ -34,7 +35,7 @@ std::vector<const Json*> forms_of(const Json& schema) {
 Schemas::Schemas()
     : all_{{"experiment", schema<experiment::Experiment>()},   {"model", schema<models::TransformerConfig>()},
            {"cluster", schema<hardware::Cluster>()},           {"accelerator", schema<hardware::Accelerator>()},
-           {"precision", schema<hardware::PrecisionRecipe>()}, {"framework", schema<hardware::FrameworkProfile>()}} {}
+           {"precision", schema<software::PrecisionRecipe>()}, {"framework", schema<software::FrameworkProfile>()}} {}
 
 std::string Schemas::kind_at(const std::string& path) const {
   const std::string key = path.substr(path.rfind('.') + 1);

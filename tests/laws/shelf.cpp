@@ -4,6 +4,7 @@
 #include "cairn/cost/calibration.h"
 #include "cairn/hardware/files.h"
 #include "cairn/models/huggingface.h"
+#include "cairn/software/files.h"
 #include "random_experiments.h"
 
 namespace cairn::laws {
@@ -41,7 +42,7 @@ void Shelf::read_shipped() {
   for (const std::string& name : loader_.names("accelerators")) {
     const hardware::Accelerator accelerator = hardware::load_accelerator(loader_, name);
     accelerators[name].block = written(accelerator);
-    accelerators[name].recipes = hardware::recipes_of(loader_, accelerator);
+    accelerators[name].recipes = software::recipes_of(loader_, accelerator);
     std::vector<std::string>& attentions = accelerators[name].attentions = {"unfused", "fused-softmax"};
     for (const cost::FlashSet& set : cost::load_calibration(loader_, name).flash_attention)
       if (set.parameters.kernel != "triton") attentions.push_back(set.parameters.kernel);
@@ -64,7 +65,7 @@ void Shelf::read_shipped() {
     models[name].block = written(models::read_model(config::make_scalar(name, {}), loader_, diagnostics));
   }
   for (const std::string& name : loader_.names("precision"))
-    recipes[name] = written(hardware::load_precision(loader_, name));
+    recipes[name] = written(software::load_precision(loader_, name));
   calibrations = loader_.names("calibration");
   std::erase(calibrations, "fabrics");
   for (const auto& [name, fabric] : cost::load_fabrics(loader_).all) fabrics.push_back(name);
@@ -75,7 +76,7 @@ void Shelf::add_frameworks() {
   const std::vector<std::string> shipped = loader_.names("frameworks");
   for (const std::string& name : shipped) {
     names.push_back(name);
-    for (const auto& [release, over] : hardware::load_framework(loader_, name).releases)
+    for (const auto& [release, over] : software::load_framework(loader_, name).releases)
       names.push_back(name + "@" + release);
   }
   for (std::uint64_t seed = 1; seed <= k_drawn_frameworks; ++seed) {
@@ -89,9 +90,9 @@ void Shelf::add_frameworks() {
     }
   }
   for (const std::string& name : names) {
-    const hardware::FrameworkProfile profile = hardware::load_framework(loader_, name);
+    const software::FrameworkProfile profile = software::load_framework(loader_, name);
     frameworks[name].sharding_with_pipeline = profile.sharding.pipeline;
-    frameworks[name].attention = hardware::name(profile.kernels.attention);
+    frameworks[name].attention = models::name(profile.kernels.attention);
   }
 }
 

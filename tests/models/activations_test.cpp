@@ -142,7 +142,7 @@ TEST_CASE("a loss by library operators moves and keeps tensors of its own", "[mo
   CHECK(saved_bytes(head) == 64.0 * 2.0 * 4.0 * 96.0 + 4.0 * n);
 
   // The most likely token: the widened logits once more, one number a token.
-  build.finds_best_token = true;
+  build.kernels.finds_best_token = true;
   const ir::Model reporting = build_transformer(testing::gpt(4, k_hidden, k_heads, 1000, 64), build);
   CHECK(moved_bytes(graph_of(reporting, ir::Position::exit), "accuracy", ir::Phase::forward) == n * 4 + tokens * 4);
   CHECK(moved_bytes(graph_of(reporting, ir::Position::exit), "accuracy", ir::Phase::backward) == 0);

@@ -38,6 +38,15 @@ run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G ${GENERATOR} -DC
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 run(${WORK_DIR}/build/consumer)
 if(PROGRAM)
+  # The library answers as the program does, to the picosecond.
+  execute_process(COMMAND ${WORK_DIR}/build/predict OUTPUT_VARIABLE predicted COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${prefix}/${BIN_DIR}/${PROGRAM} run llama3-70b-64xdgx-h100 --json OUTPUT_VARIABLE document
+                  ERROR_VARIABLE warnings COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX REPLACE "0* s, fits\n$" "" predicted_s "${predicted}")
+  string(REGEX MATCH "\"iteration_time_s\": ([0-9.]+)" found "${document}")
+  if(NOT found OR NOT predicted_s STREQUAL CMAKE_MATCH_1)
+    message(FATAL_ERROR "the library predicts ${predicted}the program ${found}")
+  endif()
   run(${prefix}/${BIN_DIR}/${PROGRAM} --help)
   require_exists(${prefix}/${MAN_DIR}/man1/${PROGRAM}.1)
 endif()

@@ -33,7 +33,7 @@ class Cluster {
  private:
   hardware::Machine machine_;
   cost::Calibration calibration_;
-  hardware::FittedNumbers host_{};
+  hardware::HostTimes host_{};
   CostPricer pricer_;
 };
 

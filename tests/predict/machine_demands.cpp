@@ -46,7 +46,7 @@ class Cluster {
  private:
   hardware::Machine machine_;
   cost::Calibration calibration_;
-  hardware::FittedNumbers host_{};
+  hardware::HostTimes host_{};
   std::unique_ptr<CostPricer> pricer_;
   std::unique_ptr<MachineDemands> demands_;
 };

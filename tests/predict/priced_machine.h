@@ -22,7 +22,7 @@ struct PricedMachine {
   config::Loader loader;
   hardware::Machine machine;
   cost::Calibration calibration;
-  hardware::FittedNumbers fitted;
+  hardware::HostTimes fitted;
   predict::CostPricer pricer;
   predict::PriceTable prices;
 };

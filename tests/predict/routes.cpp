@@ -43,7 +43,7 @@ class Priced {
  private:
   hardware::Machine machine_;
   cost::Calibration calibration_;
-  hardware::FittedNumbers host_{};
+  hardware::HostTimes host_{};
   CostPricer pricer_;
 };
 

@@ -122,7 +122,7 @@ class Checker {
     const std::int64_t domain = one_domain ? 0 : machine.network.levels.front().domain;
     const plan::ParameterTreatment treatment = random_treatment(random);
     plan::Lowering lowering(model, sequence, treatment, domain, random_behaviour(random));
-    const hardware::FittedNumbers fitted{};
+    const hardware::HostTimes fitted{};
     // Plans may offload, also on machines whose files say nothing of drives.
     hardware::Host host = machine.cluster.value.host.value_or(
         hardware::Host{.memory = core::Bytes::from_base(1e12),

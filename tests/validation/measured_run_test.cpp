@@ -94,7 +94,7 @@ TEST_CASE("a complete row becomes an experiment") {
   const experiment::Experiment read = experiment::read(run.experiment).experiment;
   CHECK(read.training.seq_len == 1024);
   CHECK(read.training.global_batch.sequences == 32);
-  CHECK(read.training.framework.text == "megatron");
+  CHECK(read.framework.text == "megatron");
   CHECK(read.strategy.schedule.kind == "interleaved-1f1b");
   CHECK(read.strategy.schedule.chunks == 2);
   CHECK(read.strategy.recompute.kind == experiment::RecomputeKind::full);

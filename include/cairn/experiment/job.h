@@ -1,5 +1,8 @@
-// A job: an experiment with everything resolved - model, machine, recipe, framework, calibration, plan - ready to be
-// predicted.
+// A job: settings with everything that they apply to - model, machine, recipe, framework, calibration - resolved to a
+// plan, ready to be predicted. It is made from an experiment's files, or from values:
+//
+//   experiment::Job job(settings, parts);
+//   const double step_s = core::to_seconds(job.run(predict::Engine::analytic).prediction.time);
 #pragma once
 
 #include <cstdint>
@@ -13,6 +16,7 @@
 #include "cairn/cost/calibration.h"
 #include "cairn/cost/peak.h"
 #include "cairn/experiment/experiment.h"
+#include "cairn/experiment/parts.h"
 #include "cairn/experiment/stage_costs.h"
 #include "cairn/hardware/files.h"
 #include "cairn/ir/model.h"
@@ -20,6 +24,8 @@
 #include "cairn/models/transformer_config.h"
 #include "cairn/plan/lowering.h"
 #include "cairn/predict/prediction.h"
+#include "cairn/software/framework.h"
+#include "cairn/software/precision.h"
 
 namespace cairn::experiment {
 
@@ -65,7 +71,9 @@ enum class Advice : std::uint8_t { none, changes, effects };
 
 class Job {
  public:
-  // Throws core::ConfigurationError with places when the experiment contradicts itself, its model or its cluster.
+  // Throws core::ConfigurationError, with the places of an experiment's keys, when settings contradict one another, the
+  // model or the machine.
+  Job(const Settings& settings, const Parts& parts, std::string name = {});
   Job(const LoadedExperiment& loaded, const config::Loader& loader);
   ~Job();
   Job(const Job&) = delete;
@@ -76,11 +84,12 @@ class Job {
              std::function<void(std::size_t done, std::size_t of)> progress = {}, Advice advice = Advice::changes);
 
   const Experiment& experiment() const;
-  const models::TransformerConfig& transformer() const;
+  const Parts& parts() const;
+  const models::TransformerConfig& transformer() const;  // for the sequence length of the training
   const ir::Model& model() const;
   const hardware::Machine& machine() const;
-  const hardware::PrecisionRecipe& recipe() const;
-  const hardware::FrameworkProfile& framework() const;
+  const software::PrecisionRecipe& recipe() const;
+  const software::FrameworkProfile& framework() const;
   const plan::Strategy& strategy() const;
   const program::Program& program() const;
   predict::PriceTable& prices();

@@ -1,4 +1,4 @@
-// From the configuration files to machines, recipes and profiles.
+// From the configuration files to accelerators and machines.
 //
 // Every function adds what is wrong to `diagnostics` and returns what it could read; the caller raises. `key_path` is
 // where the experiment names the thing ("cluster").
@@ -6,22 +6,15 @@
 
 #include <string_view>
 
+#include "cairn/config/loaded.h"
 #include "cairn/config/loader.h"
-#include "cairn/config/read.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/hardware/accelerator.h"
 #include "cairn/hardware/cluster.h"
-#include "cairn/hardware/framework.h"
-#include "cairn/hardware/precision.h"
 
 namespace cairn::hardware {
 
-// A value with the origin and source of each of its keys.
-template <class T>
-struct Loaded {
-  T value = {};
-  config::Origins origins = {};
-};
+using config::Loaded;
 
 // What `key_path` rests on: its own source, or that of the nearest map above it that states one. Null when none does.
 const config::Origin* provenance(const config::Origins& origins, std::string_view key_path);
@@ -42,23 +35,10 @@ Loaded<Accelerator> read_accelerator(const config::Loader& loader, const config:
 // The cluster with its accelerator and derived network.
 Machine read_machine(const config::Loader& loader, const config::Node& reference, std::string_view key_path,
                      core::Diagnostics& diagnostics);
-// What an experiment that names none is read with.
-inline constexpr std::string_view k_default_precision = "bf16";
-inline constexpr std::string_view k_default_framework = "megatron";
-// A recipe's name, or {recipe: name, overriding keys}; without `recipe` the overrides are over the default. Null: the
-// default.
-Loaded<PrecisionRecipe> read_precision(const config::Loader& loader, const config::Node& reference,
-                                       std::string_view key_path, core::Diagnostics& diagnostics);
-// A framework's name, with or without a release: megatron, megatron@2024. Null: the default.
-Loaded<FrameworkProfile> read_framework(const config::Loader& loader, const config::Node& reference,
-                                        std::string_view key_path, core::Diagnostics& diagnostics);
-
 // By name; throw core::ConfigurationError with everything wrong.
 // `overrides` as for experiments, of the cluster's keys: nodes=4.
 Machine load_machine(const config::Loader& loader, std::string_view name,
                      const std::vector<std::string>& overrides = {});
 Accelerator load_accelerator(const config::Loader& loader, std::string_view name);
-PrecisionRecipe load_precision(const config::Loader& loader, std::string_view name);
-FrameworkProfile load_framework(const config::Loader& loader, std::string_view name);
 
 }  // namespace cairn::hardware

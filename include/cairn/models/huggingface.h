@@ -62,5 +62,7 @@ void take_for(config::Node& node, const config::Node& model_type);
 // named, and of Hugging Face's the model_type that it is read as.
 TransformerConfig read_model(const config::Node& reference, const config::Loader& loader,
                              core::Diagnostics& diagnostics, std::string_view path = "model");
+// By name; throws core::ConfigurationError with everything wrong.
+TransformerConfig load_model(const config::Loader& loader, std::string_view name);
 
 }  // namespace cairn::models

@@ -21,43 +21,11 @@
 
 #include "cairn/ir/model.h"
 #include "cairn/ir/narrow.h"
+#include "cairn/models/kernels.h"
 #include "cairn/models/transformer_config.h"
 #include "cairn/numerics/format.h"
 
 namespace cairn::models {
-
-enum class AttentionKernel : std::uint8_t {
-  unfused,        // scores in memory; scale, mask, fp32 softmax, cast: one kernel each
-  fused_softmax,  // scores in memory; scale, mask and softmax in one kernel
-  flash1,
-  flash2,
-  flash3,
-  cudnn,
-};
-enum class NormKernel : std::uint8_t { fused, unfused };
-// fused: bias, activation, dropout and residual addition in one kernel per place, as hand-fused by training frameworks.
-// eager: one kernel per elementary operation.
-enum class PointwiseKernel : std::uint8_t { fused, eager };
-// eager: a chain of fp32 kernels over one widened copy, whose derivative is written by hand. log_softmax: library
-// operators under automatic differentiation, each with a result of its own. fused: one kernel.
-enum class LossKernel : std::uint8_t { eager, log_softmax, fused };
-
-struct Kernels {
-  AttentionKernel attention = AttentionKernel::flash2;
-  NormKernel norm = NormKernel::fused;
-  PointwiseKernel pointwise = PointwiseKernel::fused;
-  LossKernel loss = LossKernel::eager;
-  bool wide_scores = false;     // unfused attention widens the scores to fp32 before it scales and masks them
-  bool separate_qkv = false;    // queries, keys and values are products of their own
-  bool separate_gate = false;   // a gated MLP's two input projections are products of their own
-  bool narrow_norm = false;     // unfused RMS normalisation computes in the activations' format
-  bool scaled_product = false;  // the product of queries and keys scales its result itself
-  bool compiled = false;        // a compiler fuses norms and pointwise chains, whatever the two say
-
-  bool fused_norm() const { return compiled || norm == NormKernel::fused; }
-  bool fused_pointwise() const { return compiled || pointwise == PointwiseKernel::fused; }
-  friend bool operator==(const Kernels&, const Kernels&) = default;
-};
 
 struct BuildOptions {
   Kernels kernels;
@@ -66,8 +34,6 @@ struct BuildOptions {
   numerics::Format parameter_gradient = numerics::Format::fp32;
   bool fused_accumulation = true;
   std::optional<ir::NarrowProducts> narrow = {};  // products of body layers; own_parts is filled in by the builder
-  bool gathers_logits = false;    // the loss runs over the whole vocabulary on every rank that holds a part of it
-  bool finds_best_token = false;  // log_softmax: every row's largest logit is found again, for the accuracy
   // Ranks that share the vocabulary: it is padded to a multiple of vocab_multiple times this. 0: not padded, as in
   // published parameter counts.
   std::int64_t vocab_divisor = 0;

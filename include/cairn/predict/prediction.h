@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cairn/hardware/allocator.h"
 #include "cairn/hardware/cluster.h"
-#include "cairn/hardware/framework.h"
 #include "cairn/ir/model.h"
 #include "cairn/predict/account/breakdown.h"
 #include "cairn/predict/account/causes.h"

@@ -32,7 +32,7 @@ double bytes_on_host(const program::OnProcessor& work) {
 }
 
 CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator,
-                       const hardware::Network& network, const hardware::FittedNumbers& host,
+                       const hardware::Network& network, const hardware::HostTimes& host,
                        std::optional<hardware::Host> machine)
     : calibration_(calibration),
       network_(network),
@@ -218,12 +218,12 @@ double CostPricer::transfer_floor_s(const program::Transfer& transfer) {
 }
 
 Price CostPricer::host(program::HostWork work) {
-  const core::Seconds time = work == program::HostWork::per_step ? host_.host_per_step : host_.host_per_micro_batch;
+  const core::Seconds time = work == program::HostWork::per_step ? host_.per_step : host_.per_micro_batch;
   return {.duration = core::to_picoseconds(time / core::k_second), .launch = 0};
 }
 
 core::Picoseconds CostPricer::host_per_kernel() const {
-  return core::to_picoseconds(host_.host_per_kernel / core::k_second);
+  return core::to_picoseconds(host_.per_kernel / core::k_second);
 }
 
 }  // namespace cairn::predict

@@ -14,7 +14,7 @@
 #include "cairn/cost/shard_pricer.h"
 #include "cairn/hardware/accelerator.h"
 #include "cairn/hardware/cluster.h"
-#include "cairn/hardware/framework.h"
+#include "cairn/hardware/host_times.h"
 #include "cairn/predict/price/price.h"
 
 namespace cairn::predict {
@@ -38,7 +38,7 @@ double bytes_on_host(const program::OnProcessor& work);
 class CostPricer final : public Pricer {
  public:
   CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator,
-             const hardware::Network& network, const hardware::FittedNumbers& host,
+             const hardware::Network& network, const hardware::HostTimes& host,
              std::optional<hardware::Host> machine = {});
 
   Price shard(const ir::Shard& shard) override;
@@ -90,7 +90,7 @@ class CostPricer final : public Pricer {
 
   const cost::Calibration& calibration_;
   const hardware::Network& network_;
-  const hardware::FittedNumbers& host_;
+  const hardware::HostTimes& host_;
   std::optional<hardware::Host> machine_;
   cost::ShardPricer shards_;
   cost::TransferLaws node_laws_{};                       // of transfers whose domains are joined inside a node

@@ -14,22 +14,20 @@
 
 #include "cairn/config/fields.h"
 #include "cairn/hardware/accelerator.h"
+#include "cairn/ir/narrow.h"
 #include "cairn/numerics/format.h"
 
 namespace cairn::config {
 class Loader;
 }
 
-namespace cairn::hardware {
+namespace cairn::software {
 
 enum class Product : std::uint8_t { forward, input_gradient, weight_gradient };
 
 // Where scales come from: one per tensor from the maxima of earlier steps; one per tensor from its own maximum, found
 // first; one per block; one per block and one per tensor from its own maximum.
 enum class Scaling : std::uint8_t { delayed, current, block, block_and_tensor };
-
-// What the kernel of a normalisation writes: the wide result, that and its maximum, or the narrow one in its place.
-enum class NormOutput : std::uint8_t { wide, maximum, narrow };
 
 // Products of activations with weights whose operands are cast to `gemm`, narrower than the activations. Embedding,
 // head, router, normalisation and attention keep the activations' format.
@@ -38,7 +36,7 @@ struct NarrowOperands {
   numerics::Format gradients = numerics::Format::fp8_e5m2;  // of a product's result
   std::vector<Product> products{Product::forward, Product::input_gradient, Product::weight_gradient};
   Scaling scaling = Scaling::delayed;
-  NormOutput norm = NormOutput::wide;
+  ir::NormWrites norm = ir::NormWrites::wide;
   std::int64_t history = 0;  // delayed: maxima kept of each tensor
 };
 
@@ -80,13 +78,12 @@ inline numerics::Format activation_format(const PrecisionRecipe& recipe) {
 // What the weight gradient's product reads: the copy the forward product read, that copy transposed, or one quantised
 // along the other dimension. Scales per tensor allow any layout, which not all matrix units do; blocks lie along the
 // summed dimension.
-enum class SecondCopy : std::uint8_t { shared, transposed, quantised };
-SecondCopy second_copy(const NarrowOperands& narrow, const Accelerator& accelerator);
+ir::SecondCopy second_copy(const NarrowOperands& narrow, const hardware::Accelerator& accelerator);
 
 // Whether the accelerator has units for the recipe's products.
-bool has_units_for(const Accelerator& accelerator, const PrecisionRecipe& recipe);
+bool has_units_for(const hardware::Accelerator& accelerator, const PrecisionRecipe& recipe);
 // Names in configs/precision of the recipes it has.
-std::vector<std::string> recipes_of(const config::Loader& loader, const Accelerator& accelerator);
+std::vector<std::string> recipes_of(const config::Loader& loader, const hardware::Accelerator& accelerator);
 
 // [bytes per parameter]
 struct ParameterBytes {
@@ -102,6 +99,7 @@ struct ParameterBytes {
 
 // Model: the sum above, for a weight that products read. `moments`: tensors the optimizer keeps per parameter (Adam 2,
 // SGD with momentum 1, plain SGD 0). `second`: whether a second narrow copy is kept.
-ParameterBytes bytes_per_parameter(const PrecisionRecipe& recipe, int moments, SecondCopy second = SecondCopy::shared);
+ParameterBytes bytes_per_parameter(const PrecisionRecipe& recipe, int moments,
+                                   ir::SecondCopy second = ir::SecondCopy::shared);
 
-}  // namespace cairn::hardware
+}  // namespace cairn::software

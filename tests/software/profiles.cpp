@@ -1,25 +1,39 @@
 // Recipes and framework profiles.
+#include "cairn/hardware/files.h"
+#include "cairn/software/files.h"
 #include "catch.h"
-#include "hardware/support.h"
+#include "support/shipped.h"
 
-namespace cairn::hardware {
+namespace cairn::software {
 
+using hardware::load_accelerator;
+using ir::SecondCopy;
+using models::AttentionKernel;
+using models::LossKernel;
 using numerics::Format;
+using testing::shipped;
 
 namespace {
 
+config::Node parse(std::string_view text) {
+  core::Diagnostics diagnostics;
+  config::Node node = config::parse_text(text, config::Syntax::yaml, "test.yaml", diagnostics);
+  diagnostics.raise_if_errors();
+  return node;
+}
+
 PrecisionRecipe recipe_of(std::string_view reference) {
   core::Diagnostics diagnostics;
-  const Loaded<PrecisionRecipe> loaded =
-      read_precision(test::shipped(), test::parse(reference), "training.precision", diagnostics);
+  const config::Loaded<PrecisionRecipe> loaded =
+      read_precision(shipped(), parse(reference), "training.precision", diagnostics);
   diagnostics.raise_if_errors();
   return loaded.value;
 }
 
 }  // namespace
 
-TEST_CASE("recipes and the units they need", "[hardware]") {
-  const config::Loader loader = test::shipped();
+TEST_CASE("recipes and the units they need", "[software]") {
+  const config::Loader loader = shipped();
   const auto has = [&](const char* accelerator, const char* recipe) {
     const std::vector<std::string> names = recipes_of(loader, load_accelerator(loader, accelerator));
     return std::find(names.begin(), names.end(), recipe) != names.end();
@@ -42,7 +56,7 @@ TEST_CASE("recipes and the units they need", "[hardware]") {
   CHECK(copy("h100-sxm5-80gb", "fp8-blockwise") == SecondCopy::quantised);
 }
 
-TEST_CASE("bytes per parameter", "[hardware][precision]") {
+TEST_CASE("bytes per parameter", "[software][precision]") {
   CHECK(bytes_per_parameter(recipe_of("bf16"), 2).total() == 18.0);  // 2 + 4 + 4 + 8
   CHECK(bytes_per_parameter(recipe_of("bf16"), 2).optimizer() == 12.0);
   CHECK(bytes_per_parameter(recipe_of("{recipe: bf16, gradients: bf16}"), 2).total() == 16.0);
@@ -66,10 +80,10 @@ TEST_CASE("bytes per parameter", "[hardware][precision]") {
   CHECK_FALSE(recipe_of("{recipe: bf16, master: none}").master.has_value());
 }
 
-TEST_CASE("what can be wrong in a recipe", "[hardware][precision]") {
+TEST_CASE("what can be wrong in a recipe", "[software][precision]") {
   const auto complaint = [](std::string_view reference) {
     core::Diagnostics diagnostics;
-    read_precision(test::shipped(), test::parse(reference), "training.precision", diagnostics);
+    read_precision(shipped(), parse(reference), "training.precision", diagnostics);
     return diagnostics.all().empty() ? std::string() : diagnostics.all().front().to_string();
   };
   CHECK(complaint("bf61").find("did you mean 'bf16'?") != std::string::npos);
@@ -78,15 +92,15 @@ TEST_CASE("what can be wrong in a recipe", "[hardware][precision]") {
   CHECK(complaint("[bf16]").find("training.precision") != std::string::npos);
 }
 
-TEST_CASE("releases of Megatron-LM", "[hardware][framework]") {
-  const config::Loader loader = test::shipped();
+TEST_CASE("releases of Megatron-LM", "[software][framework]") {
+  const config::Loader loader = shipped();
   const FrameworkProfile sc21 = load_framework(loader, "megatron@2021");
   CHECK(sc21.kernels.attention == AttentionKernel::fused_softmax);
   CHECK_FALSE(sc21.accumulation.fused);
   CHECK_FALSE(sc21.overlap.dp_reduce);
   CHECK_FALSE(sc21.overlap.tp_backward);
-  CHECK(sc21.p2p.scatter_gather);
-  CHECK(sc21.p2p.host_waits == HostWaits::always);
+  CHECK(sc21.behaviour.scatter_sends);
+  CHECK(sc21.behaviour.host_waits == plan::HostWaits::always);
   CHECK_FALSE(sc21.capabilities.sequence_parallel);
   CHECK(sc21.capabilities.zero == 0);
   CHECK(sc21.releases.empty());
@@ -102,13 +116,13 @@ TEST_CASE("releases of Megatron-LM", "[hardware][framework]") {
         config::to_json(load_framework(loader, "megatron").kernels));
 
   core::Diagnostics diagnostics;
-  read_framework(loader, test::parse("megatron@2019"), "training.framework", diagnostics);
+  read_framework(loader, parse("megatron@2019"), "training.framework", diagnostics);
   CHECK(diagnostics.all().front().to_string() ==
         "test.yaml:1:1: error: training.framework: no release '2019' (known: 2021, 2022, 2024)");
 }
 
-TEST_CASE("facts of single frameworks", "[hardware][framework]") {
-  const config::Loader loader = test::shipped();
+TEST_CASE("facts of single frameworks", "[software][framework]") {
+  const config::Loader loader = shipped();
   const FrameworkProfile scaling = load_framework(loader, "aleph-scaling");
   CHECK(scaling.kernels.loss == LossKernel::log_softmax);
   CHECK(scaling.kernels.finds_best_token);
@@ -116,12 +130,12 @@ TEST_CASE("facts of single frameworks", "[hardware][framework]") {
   CHECK(scaling.kernels.narrow_norm);
   CHECK(scaling.kernels.separate_gate);
   CHECK_FALSE(scaling.kernels.separate_qkv);
-  CHECK(scaling.recompute.covers_ends);
-  CHECK(scaling.buffers.results == 2);
+  CHECK(scaling.behaviour.recompute_ends);
+  CHECK(scaling.behaviour.held_results == 2);
 
   const FrameworkProfile nanotron = load_framework(loader, "nanotron");
   CHECK(nanotron.accumulation.separate_buffer);
-  CHECK(nanotron.accumulation.whole_reduce);
+  CHECK(nanotron.behaviour.reduce_whole_gradients);
   CHECK(nanotron.overlap.dp_reduce);
   CHECK(nanotron.overlap.dp_reduce_sharded == false);
   CHECK_FALSE(load_framework(loader, "megatron").overlap.dp_reduce_sharded.has_value());
@@ -132,30 +146,30 @@ TEST_CASE("facts of single frameworks", "[hardware][framework]") {
   CHECK(torchtitan.kernels.separate_gate);
 }
 
-TEST_CASE("the ideal framework has no fitted number", "[hardware][framework]") {
-  const FittedNumbers ideal = load_framework(test::shipped(), "ideal").fitted;
-  CHECK(ideal.host_per_kernel == core::Seconds{});
-  CHECK(ideal.host_per_micro_batch == core::Seconds{});
-  CHECK(ideal.host_per_step == core::Seconds{});
+TEST_CASE("the ideal framework has no fitted number", "[software][framework]") {
+  const hardware::HostTimes ideal = load_framework(shipped(), "ideal").host_times;
+  CHECK(ideal.per_kernel == core::Seconds{});
+  CHECK(ideal.per_micro_batch == core::Seconds{});
+  CHECK(ideal.per_step == core::Seconds{});
 }
 
-TEST_CASE("gradients of a framework", "[hardware][framework]") {
-  const FrameworkProfile deepspeed = load_framework(test::shipped(), "megatron-deepspeed");
+TEST_CASE("gradients of a framework", "[software][framework]") {
+  const FrameworkProfile deepspeed = load_framework(shipped(), "megatron-deepspeed");
   CHECK(bytes_per_parameter(deepspeed.adjust(recipe_of("bf16")), 2).total() == 16.0);
   CHECK(deepspeed.adjust(recipe_of("bf16")).reduce == Format::bf16);
-  const FrameworkProfile megatron = load_framework(test::shipped(), "megatron");
+  const FrameworkProfile megatron = load_framework(shipped(), "megatron");
   CHECK(bytes_per_parameter(megatron.adjust(recipe_of("bf16")), 2).total() == 18.0);
 }
 
-TEST_CASE("buckets", "[hardware][framework]") {
-  const Bucket bucket = load_framework(test::shipped(), "megatron").overlap.bucket;
+TEST_CASE("buckets", "[software][framework]") {
+  const Bucket bucket = load_framework(shipped(), "megatron").overlap.bucket;
   CHECK(bucket.size(8, Format::fp32).base() == 160e6);    // 40 M parameters
   CHECK(bucket.size(128, Format::fp32).base() == 512e6);  // 1 M per rank
-  CHECK(load_framework(test::shipped(), "megatron-deepspeed").overlap.bucket.size(64, Format::fp16).base() == 1e9);
+  CHECK(load_framework(shipped(), "megatron-deepspeed").overlap.bucket.size(64, Format::fp16).base() == 1e9);
 }
 
-TEST_CASE("where the fused softmax kernel exists", "[hardware][framework]") {
-  const FusedSoftmax softmax = load_framework(test::shipped(), "megatron@2021").fused_softmax;
+TEST_CASE("where the fused softmax kernel exists", "[software][framework]") {
+  const FusedSoftmax softmax = load_framework(shipped(), "megatron@2021").fused_softmax;
   CHECK(softmax.applies(2048, 4, 1));
   CHECK_FALSE(softmax.applies(4096, 4, 1));
   CHECK_FALSE(softmax.applies(16, 4, 1));
@@ -164,4 +178,4 @@ TEST_CASE("where the fused softmax kernel exists", "[hardware][framework]") {
   CHECK_FALSE(softmax.applies(2046, 4, 1));
 }
 
-}  // namespace cairn::hardware
+}  // namespace cairn::software

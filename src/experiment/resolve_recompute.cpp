@@ -1,8 +1,8 @@
-#include "recompute.h"
-
 #include <charconv>
 
 #include <fmt/format.h>
+
+#include "resolving.h"
 
 namespace cairn::experiment {
 namespace {
@@ -41,9 +41,9 @@ plan::Recompute kind_of(const Recompute& recompute) {
 
 }  // namespace
 
-void resolve_recompute(Resolved& r, core::Diagnostics& diagnostics) {
-  const Recompute& asked = r.experiment.strategy.recompute;
-  plan::Strategy& strategy = r.strategy;
+void resolve_recompute(Resolving& r) {
+  const Recompute& asked = r.settings.strategy.recompute;
+  plan::Strategy& strategy = r.plan.strategy;
   strategy.recompute = kind_of(asked);
   strategy.recompute_operators = asked.operators.value_or(std::vector<std::string>{});
   if (asked.method)
@@ -55,18 +55,17 @@ void resolve_recompute(Resolved& r, core::Diagnostics& diagnostics) {
     if (const auto range = layer_range(layers[i]))
       strategy.recompute_layers.ranges.push_back(*range);
     else
-      diagnostics.add(r.origins.error(fmt::format("strategy.recompute.layers[{}]", i),
-                                      fmt::format("'{}' is no range of layers", layers[i]),
-                                      "write one layer, as in 7, or a range, as in 0..39"));
+      r.error(fmt::format("strategy.recompute.layers[{}]", i), fmt::format("'{}' is no range of layers", layers[i]),
+              "write one layer, as in 7, or a range, as in 0..39");
   }
-  const bool shares = asked.share_saved_inputs.value_or(r.framework.recompute.gathers_saved_input);
+  const bool shares = asked.share_saved_inputs.value_or(r.parts.software.framework.gathers_saved_input);
   strategy.share_saved_inputs = shares && strategy.recompute == plan::Recompute::full && !strategy.sequence_parallel;
   if (asked.share_saved_inputs.value_or(false) && !strategy.share_saved_inputs)
-    r.warnings.push_back(
+    r.warn(
         "strategy.recompute.share_saved_inputs: nothing to share without full recomputation, or with sequence "
         "parallelism, which keeps shares anyway");
   if (strategy.recompute == plan::Recompute::none && (asked.method || asked.layers))
-    r.warnings.push_back("strategy.recompute: layers or a method without a kind or operators: nothing is recomputed");
+    r.warn("strategy.recompute: layers or a method without a kind or operators: nothing is recomputed");
 }
 
 }  // namespace cairn::experiment

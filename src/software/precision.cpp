@@ -1,13 +1,13 @@
-#include "cairn/hardware/precision.h"
+#include "cairn/software/precision.h"
 
 #include <algorithm>
 
 #include "cairn/config/loader.h"
 #include "cairn/core/diagnostics.h"
-#include "cairn/hardware/files.h"
-#include "formats.h"
+#include "cairn/hardware/formats.h"
+#include "cairn/software/files.h"
 
-namespace cairn::hardware {
+namespace cairn::software {
 namespace {
 
 constexpr double k_narrow_bits = 16.0;  // narrower formats need scales
@@ -19,8 +19,8 @@ const config::Choices<Scaling> k_scalings{{"delayed", Scaling::delayed},
                                           {"current", Scaling::current},
                                           {"block", Scaling::block},
                                           {"block-and-tensor", Scaling::block_and_tensor}};
-const config::Choices<NormOutput> k_norm_outputs{
-    {"wide", NormOutput::wide}, {"maximum", NormOutput::maximum}, {"narrow", NormOutput::narrow}};
+const config::Choices<ir::NormWrites> k_norm_outputs{
+    {"wide", ir::NormWrites::wide}, {"maximum", ir::NormWrites::maximum}, {"narrow", ir::NormWrites::narrow}};
 
 bool is_narrow(numerics::Format format) { return numerics::element_bits(format) < k_narrow_bits; }
 
@@ -31,14 +31,14 @@ struct MasterCopy {
 
 void describe_master(config::Value& value, MasterCopy& master) {
   config::Choices<std::optional<numerics::Format>> choices{{"none", std::nullopt}};
-  for (const auto& [text, format] : format_choices()) choices.emplace_back(text, format);
+  for (const auto& [text, format] : hardware::format_choices()) choices.emplace_back(text, format);
   value.choice(master.format, choices);
 }
 
 }  // namespace
 
 void describe(config::Fields& fields, NarrowOperands& narrow) {
-  const auto& formats = format_choices();
+  const auto& formats = hardware::format_choices();
   fields.choice("weights", narrow.weights, formats, {.doc = "copy of the weights that products read"});
   fields.choice("gradients", narrow.gradients, formats, {.doc = "gradients of products' results, as operands"});
   fields.list("products", narrow.products,
@@ -51,12 +51,12 @@ void describe(config::Fields& fields, NarrowOperands& narrow) {
 }
 
 void describe(config::Fields& fields, ExpertWire& wire) {
-  fields.choice("forward", wire.forward, format_choices(), {.doc = "of rows", .required = true});
-  fields.choice("backward", wire.backward, format_choices(), {.doc = "of their gradients", .required = true});
+  fields.choice("forward", wire.forward, hardware::format_choices(), {.doc = "of rows", .required = true});
+  fields.choice("backward", wire.backward, hardware::format_choices(), {.doc = "of their gradients", .required = true});
 }
 void describe(config::Value& value, ExpertWire& wire) {
   value.shorthand(config::Form::word, wire, [&](config::Value& both) {
-    both.choice(wire.forward, format_choices());
+    both.choice(wire.forward, hardware::format_choices());
     wire.backward = wire.forward;
   });
 }
@@ -87,7 +87,7 @@ void check_wire(config::Fields& fields, const char* key, const PrecisionRecipe& 
 }  // namespace
 
 void describe(config::Fields& fields, PrecisionRecipe& recipe) {
-  const auto& formats = format_choices();
+  const auto& formats = hardware::format_choices();
   std::int64_t version = 1;
   fields.count("version", version, {.doc = "of the file format", .minimum = 1, .maximum = 1});
   fields.text("recipe", recipe.recipe, {.doc = "its name"});
@@ -128,27 +128,27 @@ void describe(config::Fields& fields, PrecisionRecipe& recipe) {
   check_wire(fields, "ep_combine_wire", recipe, recipe.ep_combine_wire);
 }
 
-SecondCopy second_copy(const NarrowOperands& narrow, const Accelerator& accelerator) {
-  if (narrow.scaling == Scaling::block || narrow.scaling == Scaling::block_and_tensor) return SecondCopy::quantised;
-  return accelerator.fp8_summed_innermost ? SecondCopy::transposed : SecondCopy::shared;
+ir::SecondCopy second_copy(const NarrowOperands& narrow, const hardware::Accelerator& accelerator) {
+  if (narrow.scaling == Scaling::block || narrow.scaling == Scaling::block_and_tensor) return ir::SecondCopy::quantised;
+  return accelerator.fp8_summed_innermost ? ir::SecondCopy::transposed : ir::SecondCopy::shared;
 }
 
-bool has_units_for(const Accelerator& accelerator, const PrecisionRecipe& recipe) {
+bool has_units_for(const hardware::Accelerator& accelerator, const PrecisionRecipe& recipe) {
   return accelerator.matrix_peak(recipe.gemm).has_value();
 }
 
-std::vector<std::string> recipes_of(const config::Loader& loader, const Accelerator& accelerator) {
+std::vector<std::string> recipes_of(const config::Loader& loader, const hardware::Accelerator& accelerator) {
   std::vector<std::string> result = loader.names("precision");
   std::erase_if(result,
                 [&](const std::string& name) { return !has_units_for(accelerator, load_precision(loader, name)); });
   return result;
 }
 
-ParameterBytes bytes_per_parameter(const PrecisionRecipe& recipe, int moments, SecondCopy second) {
+ParameterBytes bytes_per_parameter(const PrecisionRecipe& recipe, int moments, ir::SecondCopy second) {
   double copies = 0.0;
   if (recipe.narrow) {
     const double one = numerics::bytes_per_element(recipe.narrow->weights);
-    copies = (recipe.parameters == recipe.narrow->weights ? 0.0 : one) + (second == SecondCopy::shared ? 0.0 : one);
+    copies = (recipe.parameters == recipe.narrow->weights ? 0.0 : one) + (second == ir::SecondCopy::shared ? 0.0 : one);
   }
   return {.parameters = numerics::bytes_per_element(recipe.parameters),
           .copies = copies,
@@ -157,4 +157,4 @@ ParameterBytes bytes_per_parameter(const PrecisionRecipe& recipe, int moments, S
           .moments = static_cast<double>(moments) * numerics::bytes_per_element(recipe.moments)};
 }
 
-}  // namespace cairn::hardware
+}  // namespace cairn::software

@@ -1,0 +1,36 @@
+// What settings apply to: a model, a machine, the software that trains, and what the machine's kernels and transfers
+// were measured to take. Each is read from files by its name, or made in C++.
+#pragma once
+
+#include <string>
+
+#include "cairn/config/loader.h"
+#include "cairn/config/node.h"
+#include "cairn/cost/calibration.h"
+#include "cairn/hardware/files.h"
+#include "cairn/models/huggingface.h"
+#include "cairn/models/transformer_config.h"
+#include "cairn/software/files.h"
+
+namespace cairn::experiment {
+
+// Measurements carried to one machine: to its accelerator's figures, and with the laws of its fabric.
+struct Calibrated {
+  cost::Calibration calibration = {};
+  std::string carried = {};  // how the accelerator's figures differ from those of the calibration; empty: they do not
+};
+
+struct Parts {
+  models::TransformerConfig model = {};
+  hardware::Machine machine = {};
+  software::Software software = {};
+  Calibrated calibrated = {};
+};
+
+// `reference`: a name of configs/calibration, {file: name, overriding keys} or the whole block; null: the accelerator's
+// own. Throws core::ConfigurationError at `calibration` where there is none or the accelerator has another, and at
+// `cluster.inter.fabric` for a fabric that was never calibrated.
+Calibrated load_calibrated(const config::Loader& loader, const hardware::Machine& machine,
+                           const config::Node& reference = {});
+
+}  // namespace cairn::experiment

@@ -1,0 +1,39 @@
+// From settings to a plan, without a file: degrees and batch are completed and checked against the model and the
+// machine, and what settings leave out comes from the framework.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cairn/experiment/parts.h"
+#include "cairn/experiment/settings.h"
+#include "cairn/models/transformer.h"
+#include "cairn/pipeline/schedule.h"
+#include "cairn/plan/framework_behaviour.h"
+#include "cairn/plan/strategy.h"
+
+namespace cairn::experiment {
+
+// Everything that a Program is lowered from.
+struct Resolved {
+  models::TransformerConfig model = {};  // as it is trained with sequences of this length
+  models::BuildOptions build = {};
+  plan::Strategy strategy = {};  // stage_layers are empty where stages are balanced by prices
+  std::shared_ptr<const pipeline::Schedule> schedule = {};  // that the strategy's settings generate
+  plan::ParameterTreatment treatment = {};
+  plan::FrameworkBehaviour behaviour = {};
+  std::int64_t global_batch = 0;  // sequences
+  bool choose_resident = false;   // units whose parameters stay on the device: as many as fit
+  bool choose_interval = false;   // of how many subgroups one is updated on the device: what prices balance
+  std::vector<std::string> warnings = {};
+};
+
+// Throws core::ConfigurationError with what is wrong, each by the key that says it ("strategy.tp") and with a remedy.
+Resolved resolve(const Settings& settings, const Parts& parts);
+
+// Beside what transfers of routed tokens run: as the settings say, or as the framework does.
+ExpertOverlapKind expert_overlap(const Settings& settings, const software::FrameworkProfile& framework);
+
+}  // namespace cairn::experiment

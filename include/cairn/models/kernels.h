@@ -1,0 +1,67 @@
+// The kernels that a training program runs a transformer's operators with: a framework has its own, an experiment may
+// name others.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "cairn/config/fields.h"
+
+namespace cairn::models {
+
+enum class AttentionKernel : std::uint8_t {
+#define CAIRN_ATTENTION_KERNEL(name, text, scores) name,
+#include "cairn/models/attention_kernels.def"
+#undef CAIRN_ATTENTION_KERNEL
+};
+enum class NormKernel : std::uint8_t { fused, unfused };
+// fused: bias, activation, dropout and residual addition in one kernel per place, as hand-fused by training frameworks.
+// eager: one kernel per elementary operation.
+enum class PointwiseKernel : std::uint8_t { fused, eager };
+// fused: one kernel. unfused: a chain of fp32 kernels over one widened copy, whose derivative is written by hand.
+// log_softmax: library operators under automatic differentiation, each with a result of its own.
+enum class LossKernel : std::uint8_t { fused, unfused, log_softmax };
+
+// As files write it.
+std::string_view name(AttentionKernel kernel);
+// As calibrations name its measurements.
+const char* variant(AttentionKernel kernel);
+bool keeps_scores(AttentionKernel kernel);  // in memory, between kernels
+
+struct Kernels {
+  AttentionKernel attention = AttentionKernel::flash2;
+  NormKernel norm = NormKernel::fused;
+  PointwiseKernel pointwise = PointwiseKernel::fused;
+  LossKernel loss = LossKernel::unfused;
+  bool wide_scores = false;       // unfused attention widens the scores to fp32 before it scales and masks them
+  bool scaled_product = false;    // the product of queries and keys scales its result: no pass of its own
+  bool separate_qkv = false;      // queries, keys and values are products of their own
+  bool separate_gate = false;     // a gated MLP's two input projections are products of their own
+  bool narrow_norm = false;       // unfused RMS normalisation computes in the activations' format
+  bool finds_best_token = false;  // log_softmax: every row's largest logit is found again, for the accuracy
+  bool gathers_logits = false;    // every tensor-parallel rank gathers all logits and computes the whole loss
+  bool compiled = false;          // a compiler fuses norms and pointwise chains, whatever the two say
+
+  bool fused_norm() const { return compiled || norm == NormKernel::fused; }
+  bool fused_pointwise() const { return compiled || pointwise == PointwiseKernel::fused; }
+  friend bool operator==(const Kernels&, const Kernels&) = default;
+};
+
+// Those that an experiment may name; what it leaves out is the framework's.
+struct KernelChoice {
+  std::optional<AttentionKernel> attention = {};
+  std::optional<NormKernel> norm = {};
+  std::optional<PointwiseKernel> pointwise = {};
+  std::optional<LossKernel> loss = {};
+  std::optional<bool> compiled = {};
+
+  Kernels over(Kernels kernels) const;
+};
+// The choice that names them all.
+KernelChoice choice_of(const Kernels& kernels);
+
+void describe(config::Fields& fields, Kernels& kernels);
+void describe(config::Fields& fields, KernelChoice& kernels);
+
+}  // namespace cairn::models

@@ -1,0 +1,137 @@
+// What a training framework does around the mathematics: facts that can be read in its source (semantics), and four
+// numbers that can only be fitted (hardware/host_times.h). The four are the same for every framework; `ideal` has all of
+// them at 0.
+// Files: configs/frameworks/<name>.yaml; a release (megatron@2021) lays its entry under `releases:` over the file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cairn/config/fields.h"
+#include "cairn/config/node.h"
+#include "cairn/core/quantity.h"
+#include "cairn/hardware/allocator.h"
+#include "cairn/hardware/host_times.h"
+#include "cairn/models/kernels.h"
+#include "cairn/numerics/format.h"
+#include "cairn/plan/framework_behaviour.h"
+#include "cairn/software/precision.h"
+
+namespace cairn::software {
+
+// Where a fused softmax kernel exists: least < s <= longest, s and (micro-batch x local heads) multiples of `multiple`.
+// Elsewhere the scores go through separate kernels.
+struct FusedSoftmax {
+  std::int64_t least = 16;
+  std::int64_t longest = 4096;
+  std::int64_t multiple = 4;
+
+  bool applies(std::int64_t s, std::int64_t local_heads, std::int64_t micro_batch) const {
+    return s > least && s <= longest && s % multiple == 0 && (local_heads * micro_batch) % multiple == 0;
+  }
+};
+
+// Gradients are reduced in buckets of max(elements, elements_per_rank x dp) parameters, or of `bytes`.
+struct Bucket {
+  std::optional<core::Bytes> bytes = {};
+  std::int64_t elements = 40'000'000;
+  std::int64_t elements_per_rank = 0;
+
+  // [bytes] of one bucket on `dp` ranks.
+  core::Bytes size(std::int64_t dp, numerics::Format gradients) const;
+};
+
+// Which communication runs beside computation by default. An experiment's `overlap` overrides the flags.
+struct OverlapDefaults {
+  bool dp_reduce = false;                      // gradient reduction beside the backward pass of the last micro-batch
+  std::optional<bool> dp_reduce_sharded = {};  // the same where ranks share the optimizer's state; default: dp_reduce
+  bool dp_gather = false;                      // parameter gathers (ZeRO) beside the forward pass of the first
+  bool tp_backward = false;  // all-reduce or gather of an input gradient beside the weight gradient's product
+  bool pp = false;
+  bool ep = false;  // transfers of routed tokens beside the shared experts
+  Bucket bucket = {};
+};
+
+// How a pipeline is cut where an experiment does not say.
+//   even       as many layers in every stage; others are an error
+//   balanced   the slowest stage as fast as possible, by times that are predicted
+//   by_weight  stages filled in turn up to their share of the weights of layers and head (pipeline/balanced_split.h)
+enum class StageRule : std::uint8_t { even, balanced, by_weight };
+
+// recipe: as the precision recipe says; parameters: accumulated and reduced in the parameters' own format.
+enum class GradientFormat : std::uint8_t { recipe, parameters };
+
+struct Accumulation {
+  bool fused = true;  // the weight gradient's product adds into the gradient buffer
+  GradientFormat format = GradientFormat::recipe;
+  // Every backward pass leaves whole gradients in the parameters' format beside the buffer they are added to. Counted
+  // as held throughout: all there from the end of one backward pass to its addition, or, in the reducer's buckets,
+  // always.
+  bool separate_buffer = false;
+};
+
+// Passes of the optimizer step over memory. Reads and writes of Adam itself follow from the recipe.
+struct OptimizerStep {
+  std::int64_t gradient_reads = 1;  // passes over the gradients before the update (norm, finite check)
+  bool gradient_copy = true;  // gradients narrower than the master copy are first widened into a buffer of its format
+  bool separate_parameter_copy = true;  // a pass of its own reads the master copy and writes the new parameters
+};
+
+// every_micro_batch: sharded gradients are reduced as soon as each backward pass makes them, and added up as shards;
+// last: they are added up whole and reduced once (FSDP under no_sync).
+enum class ReduceWhen : std::uint8_t { every_micro_batch, last_micro_batch };
+
+// Gradients and parameters kept in shards (ZeRO 2 and 3, FSDP).
+struct Sharding {
+  ReduceWhen reduce = ReduceWhen::every_micro_batch;
+  std::int64_t prefetch = 1;          // units gathered ahead of the one that computes
+  bool reshard_after_forward = true;  // gathered parameters are given up between forward and backward
+  bool narrow_shards =
+      true;              // stage 3 keeps shards in the parameters' format beside the master copy; else casts from it
+  bool pipeline = true;  // whether sharded gradients and parameters go together with pipeline stages
+};
+
+// What the release can do at all; a plan that asks for more gets a warning.
+struct Capabilities {
+  bool sequence_parallel = true;
+  bool selective_recompute = true;
+  std::int64_t zero = 1;  // highest stage
+  bool interleaved = true;
+};
+
+struct FrameworkProfile {
+  std::string name = {};
+  models::Kernels kernels = {};  // defaults of `training.kernels`
+  FusedSoftmax fused_softmax = {};
+  Accumulation accumulation = {};
+  OverlapDefaults overlap = {};
+  StageRule stages = StageRule::even;
+  OptimizerStep optimizer = {};
+  Sharding sharding = {};
+  bool gathers_saved_input = false;  // a layer's saved input is split over tensor-parallel ranks that recompute it
+  // What plans are made by, said under several keys of the file; all but what the fitted numbers decide.
+  plan::FrameworkBehaviour behaviour{.scatter_sends = true, .host_waits = plan::HostWaits::unless_interleaved};
+  hardware::Allocator allocator = {};
+  Capabilities capabilities = {};
+  hardware::HostTimes host_times = {};
+  std::vector<std::pair<std::string, config::Node>> releases = {};  // empty once a release has been laid over the file
+
+  // The recipe with the framework's own choices; keys the experiment set itself are the caller's to restore.
+  PrecisionRecipe adjust(PrecisionRecipe recipe) const;
+  // The behaviour with what the fitted numbers decide.
+  plan::FrameworkBehaviour whole_behaviour() const;
+};
+
+void describe(config::Fields& fields, FusedSoftmax& softmax);
+void describe(config::Fields& fields, Bucket& bucket);
+void describe(config::Fields& fields, OverlapDefaults& overlap);
+void describe(config::Fields& fields, OptimizerStep& optimizer);
+void describe(config::Fields& fields, Sharding& sharding);
+void describe(config::Fields& fields, Capabilities& capabilities);
+void describe(config::Fields& fields, FrameworkProfile& profile);
+
+}  // namespace cairn::software

@@ -1,0 +1,62 @@
+// The rules by which settings become a plan, one function each, in the order in which they are asked. Each reads what
+// those before it have filled in, and says what is wrong by the key that says it.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "cairn/core/diagnostics.h"
+#include "cairn/experiment/resolve.h"
+
+namespace cairn::experiment {
+
+// What is wrong with values has a key and no place.
+inline core::Diagnostic at_key(std::string key, std::string message, std::string hint) {
+  core::Diagnostic problem;
+  problem.key_path = std::move(key);
+  problem.message = std::move(message);
+  problem.hint = std::move(hint);
+  return problem;
+}
+
+struct Resolving {
+  const Settings& settings;
+  const Parts& parts;
+  Resolved& plan;
+  core::Diagnostics& problems;
+
+  void error(std::string key, std::string message, std::string hint) {
+    problems.add(at_key(std::move(key), std::move(message), std::move(hint)));
+  }
+  void warn(std::string text) { plan.warnings.push_back(std::move(text)); }
+};
+
+// Throws core::ConfigurationError with each value that the description of its key refuses.
+void check_values(const Settings& settings);
+// resolve() without that: settings that were read have been checked.
+Resolved resolve_checked(const Settings& settings, const Parts& parts);
+
+// Degrees, axes and schedule as they are asked for; dp as the machine leaves it. The model's heads and groups, and the
+// sequence, must divide.
+void resolve_degrees(Resolving& r);
+// How experts are spread: tp x cp x dp = etp x ep x edp.
+void resolve_experts(Resolving& r);
+// Sequences of a step, and the micro-batches that they make.
+void resolve_batch(Resolving& r);
+// Kernels and formats that the model is built with.
+void resolve_build(Resolving& r);
+// What runs beside computation.
+void resolve_overlap(Resolving& r);
+// What becomes of a parameter in the optimizer step.
+void resolve_treatment(Resolving& r);
+void resolve_recompute(Resolving& r);
+// What is sharded, fetched and offloaded; after treatment and overlap.
+void resolve_zero(Resolving& r);
+// The schedule's order lists, and the layers of every virtual stage unless prices are to balance them.
+void resolve_stages(Resolving& r);
+
+// `error` by keys of the settings: what knows none names a schedule or stages without saying whose, and counts what
+// others decide.
+core::ConfigurationError by_settings(const core::ConfigurationError& error);
+
+}  // namespace cairn::experiment

@@ -1,0 +1,188 @@
+#include "cairn/software/framework.h"
+
+#include <algorithm>
+
+namespace cairn::software {
+namespace {
+
+const config::Choices<GradientFormat> k_gradient_formats{{"recipe", GradientFormat::recipe},
+                                                         {"parameters", GradientFormat::parameters}};
+const config::Choices<ReduceWhen> k_reduce_times{{"every-micro-batch", ReduceWhen::every_micro_batch},
+                                                 {"last-micro-batch", ReduceWhen::last_micro_batch}};
+const config::Choices<StageRule> k_stage_rules{
+    {"even", StageRule::even}, {"balanced", StageRule::balanced}, {"by-weight", StageRule::by_weight}};
+const config::Choices<plan::HostWaits> k_host_waits{{"never", plan::HostWaits::never},
+                                                    {"unless-interleaved", plan::HostWaits::unless_interleaved},
+                                                    {"always", plan::HostWaits::always}};
+
+// A map whose keys belong to several parts of the profile.
+template <class Describe>
+void section(config::Fields& fields, std::string_view key, FrameworkProfile& profile, config::Rule rule,
+             Describe description) {
+  fields.value(key, profile, rule, [&](config::Value& value, FrameworkProfile& parts) {
+    value.object([&](config::Fields& keys) { description(keys, parts); });
+  });
+}
+
+void accumulation(config::Fields& fields, FrameworkProfile& profile) {
+  Accumulation& accumulation = profile.accumulation;
+  fields.flag("fused", accumulation.fused, {.doc = "the weight gradient's product adds into the gradient buffer"});
+  fields.choice("format", accumulation.format, k_gradient_formats, {.doc = "of gradients in memory and on the wire"});
+  fields.flag("separate_buffer", accumulation.separate_buffer,
+              {.doc = "gradients in the parameters' format live beside the buffer they are added to"});
+  fields.flag("whole_reduce", profile.behaviour.reduce_whole_gradients,
+              {.doc = "a sharded optimizer's gradients are summed on every rank"});
+}
+
+void point_to_point(config::Fields& fields, FrameworkProfile& profile) {
+  fields.flag("scatter_gather", profile.behaviour.scatter_sends,
+              {.doc = "tensor-parallel ranks each send their share of an activation"});
+  fields.choice("host_waits", profile.behaviour.host_waits, k_host_waits,
+                {.doc = "whether the host synchronises after a transfer"});
+}
+
+void host(config::Fields& fields, FrameworkProfile& profile) {
+  fields.flag("synchronises_passes", profile.behaviour.host_waits_for_computation,
+              {.doc = "the host waits for the device before every forward and backward pass"});
+}
+
+void recompute(config::Fields& fields, FrameworkProfile& profile) {
+  fields.flag("gathers_saved_input", profile.gathers_saved_input,
+              {.doc = "a layer's saved input is split over tensor-parallel ranks"});
+  fields.flag("covers_ends", profile.behaviour.recompute_ends,
+              {.doc = "full recomputation takes in embedding, last norm and head"});
+}
+
+void buffers(config::Fields& fields, FrameworkProfile& profile) {
+  fields.count("results", profile.behaviour.held_results,
+               {.doc = "micro-batches whose logits the last stage holds until others replace them", .maximum = 64});
+}
+
+void allocator(config::Fields& fields, FrameworkProfile& profile) {
+  hardware::Allocator& allocator = profile.allocator;
+  fields.number("reserve_factor", allocator.reserve_factor,
+                {.doc = "reserved over allocated memory at the peak, beyond what is held throughout",
+                 .minimum = 1.0,
+                 .maximum = 4.0});
+  fields.number("exchange_factor", allocator.exchange_factor,
+                {.doc = "in place of reserve_factor where tp, cp, ep or pp exceeds 1; absent: the same",
+                 .minimum = 1.0,
+                 .maximum = 4.0});
+  fields.flag("records_streams", profile.behaviour.records_reductions,
+              {.doc = "what tensor-parallel reductions used comes free at the end of a pass, since hosts run ahead"});
+  fields.quantity("segment", allocator.segment, {.doc = "granularity at which memory is taken from the device"});
+  fields.quantity("gemm_workspace", allocator.gemm_workspace, {.doc = "scratch memory of the matrix library"});
+}
+
+void fitted(config::Fields& fields, FrameworkProfile& profile) {
+  hardware::HostTimes& times = profile.host_times;
+  fields.quantity("host_per_kernel", times.per_kernel, {.doc = "host time to issue one kernel", .required = true});
+  fields.quantity("host_per_micro_batch", times.per_micro_batch,
+                  {.doc = "host time of each micro-batch", .required = true});
+  fields.quantity("host_per_step", times.per_step, {.doc = "host time of each step", .required = true});
+  fields.count(
+      "launches_per_peer", times.launches_per_peer,
+      {.doc = "kernels' worth of host time per rank and collective of tensor parallelism, in a pipeline across "
+              "domains",
+       .maximum = 64});
+}
+
+}  // namespace
+
+core::Bytes Bucket::size(std::int64_t dp, numerics::Format gradients) const {
+  if (bytes) return *bytes;
+  const std::int64_t parameters = std::max(elements, elements_per_rank * dp);
+  return core::Bytes::from_base(static_cast<double>(parameters) * numerics::bytes_per_element(gradients));
+}
+
+PrecisionRecipe FrameworkProfile::adjust(PrecisionRecipe recipe) const {
+  if (accumulation.format == GradientFormat::parameters) {
+    recipe.gradients = recipe.parameters;
+    recipe.reduce = recipe.parameters;
+  }
+  return recipe;
+}
+
+plan::FrameworkBehaviour FrameworkProfile::whole_behaviour() const {
+  plan::FrameworkBehaviour whole = behaviour;
+  whole.issues_per_peer = host_times.launches_per_peer > 0;
+  return whole;
+}
+
+void describe(config::Fields& fields, FusedSoftmax& softmax) {
+  fields.count("least", softmax.least, {.doc = "sequences up to this length have no kernel"});
+  fields.count("longest", softmax.longest, {.doc = "sequences beyond this length have no kernel"});
+  fields.count("multiple", softmax.multiple,
+               {.doc = "sequence and micro-batch x heads are multiples of it", .minimum = 1});
+}
+
+void describe(config::Fields& fields, Bucket& bucket) {
+  fields.quantity("bytes", bucket.bytes, {.doc = "in place of elements", .positive = true});
+  fields.count("elements", bucket.elements, {.doc = "least parameters of a bucket", .minimum = 1});
+  fields.count("elements_per_rank", bucket.elements_per_rank, {.doc = "parameters of a bucket per data-parallel rank"});
+}
+
+void describe(config::Fields& fields, OverlapDefaults& overlap) {
+  fields.flag("dp_reduce", overlap.dp_reduce, {.doc = "gradient reduction beside the backward pass"});
+  fields.flag("dp_reduce_sharded", overlap.dp_reduce_sharded,
+              {.doc = "dp_reduce where ranks share the optimizer's state (ZeRO 1 and up); default: dp_reduce"});
+  fields.flag("dp_gather", overlap.dp_gather, {.doc = "parameter gathers beside the forward pass"});
+  fields.flag("tp_backward", overlap.tp_backward,
+              {.doc = "communication of an input gradient beside the weight gradient"});
+  fields.flag("pp", overlap.pp, {.doc = "messages between stages beside computation"});
+  fields.flag("ep", overlap.ep, {.doc = "transfers of routed tokens beside the shared experts"});
+  fields.object("bucket", overlap.bucket, {.doc = "unit of gradient reduction"});
+}
+
+void describe(config::Fields& fields, OptimizerStep& optimizer) {
+  fields.count("gradient_reads", optimizer.gradient_reads,
+               {.doc = "passes over the gradients before the update", .maximum = 16});
+  fields.flag("gradient_copy", optimizer.gradient_copy, {.doc = "narrow gradients are widened into a buffer"});
+  fields.flag("separate_parameter_copy", optimizer.separate_parameter_copy,
+              {.doc = "the new parameters are written by their own pass"});
+}
+
+void describe(config::Fields& fields, Sharding& sharding) {
+  fields.choice("reduce", sharding.reduce, k_reduce_times, {.doc = "when sharded gradients are reduced"});
+  fields.count("prefetch", sharding.prefetch, {.doc = "units whose parameters are gathered ahead", .maximum = 2});
+  fields.flag("reshard_after_forward", sharding.reshard_after_forward,
+              {.doc = "gathered parameters are given up between forward and backward"});
+  fields.flag(
+      "narrow_shards", sharding.narrow_shards,
+      {.doc = "stage 3 keeps shards in the parameters' format beside the master copy; else it casts from that"});
+  fields.flag("pipeline", sharding.pipeline,
+              {.doc = "sharded gradients and parameters go together with pipeline stages"});
+}
+
+void describe(config::Fields& fields, Capabilities& capabilities) {
+  fields.flag("sequence_parallel", capabilities.sequence_parallel,
+              {.doc = "whether it shares norms along the sequence"});
+  fields.flag("selective_recompute", capabilities.selective_recompute,
+              {.doc = "whether it recomputes attention alone"});
+  fields.count("zero", capabilities.zero, {.doc = "highest ZeRO stage", .maximum = 3});
+  fields.flag("interleaved", capabilities.interleaved, {.doc = "whether it runs interleaved schedules"});
+}
+
+void describe(config::Fields& fields, FrameworkProfile& profile) {
+  std::int64_t version = 1;
+  fields.count("version", version, {.doc = "of the file format", .minimum = 1, .maximum = 1});
+  fields.text("name", profile.name, {.doc = "shown in reports", .required = true});
+  fields.object("kernels", profile.kernels, {.doc = "defaults of training.kernels"});
+  fields.object("fused_softmax", profile.fused_softmax, {.doc = "shapes for which the kernel exists"});
+  section(fields, "accumulation", profile, {.doc = "of gradients over micro-batches"}, accumulation);
+  fields.object("overlap", profile.overlap, {.doc = "defaults of strategy.overlap"});
+  fields.choice("stages", profile.stages, k_stage_rules, {.doc = "default of strategy.stages"});
+  section(fields, "p2p", profile, {.doc = "between pipeline stages"}, point_to_point);
+  section(fields, "host", profile, {.doc = "what makes the host wait for the device"}, host);
+  fields.object("optimizer", profile.optimizer, {.doc = "passes of the optimizer step over memory"});
+  fields.object("sharding", profile.sharding, {.doc = "gradients and parameters kept in shards"});
+  section(fields, "recompute", profile, {.doc = "what its ways of recomputing keep"}, recompute);
+  section(fields, "buffers", profile, {.doc = "what a stage keeps without use"}, buffers);
+  section(fields, "allocator", profile, {.doc = "how its memory allocator rounds and keeps"}, allocator);
+  fields.object("capabilities", profile.capabilities, {.doc = "what the release can do at all"});
+  section(fields, "fitted", profile, {.doc = "the four numbers that are fitted", .required = true}, fitted);
+  fields.map("releases", profile.releases, {.doc = "what a named release lays over this file"},
+             [](config::Value& value, config::Node& overlay) { value.node(overlay); });
+}
+
+}  // namespace cairn::software
