@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "bound_words.h"
-#include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
 #include "cairn/core/json_text.h"
 #include "cairn/core/printable.h"
@@ -16,17 +15,23 @@ namespace cairn::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using bound::Answer;
+using bound::DevicesRow;
+using bound::LevelRow;
+using bound::LocalityRow;
+using bound::MovesRow;
+using bound::NodesRow;
 using pebble::Words;
 
-double bytes(const BoundAnswer& answer, Words words) { return static_cast<double>(words) * answer.bytes_per_word; }
+double bytes(const Answer& answer, Words words) { return static_cast<double>(words) * answer.bytes_per_word; }
 
-std::optional<double> intensity(const BoundAnswer& answer) {
+std::optional<double> intensity(const Answer& answer) {
   const double moved = bytes(answer, answer.lower_words());
   if (moved <= 0.0 || answer.operations <= 0.0) return {};
   return answer.operations / moved;
 }
 
-std::optional<double> balance(const BoundAnswer& answer) {
+std::optional<double> balance(const Answer& answer) {
   if (!answer.machine || !answer.machine->flop_per_s) return {};
   return *answer.machine->flop_per_s / answer.machine->bytes_per_s;
 }
@@ -46,7 +51,7 @@ std::string exact_method(const pebble::ExactResult& exact) {
   return fmt::format("exact search, {} states", exact.states);
 }
 
-Json upper_method(const BoundAnswer& answer) {
+Json upper_method(const Answer& answer) {
   if (answer.exact && answer.exact->cost) return exact_method(*answer.exact);
   return answer.upper ? Json(answer.upper->method) : Json();
 }
@@ -65,27 +70,14 @@ Json moves(const MovesRow& row) {
   return result;
 }
 
-std::string lower_method(const BoundAnswer& answer) {
+std::string lower_method(const Answer& answer) {
   if (answer.exact && answer.exact->lower > answer.best().words) return exact_method(*answer.exact);
   return answer.best().method;
 }
 
 }  // namespace
 
-const pebble::LowerBound& BoundAnswer::best() const {
-  CAIRN_ASSERT(!lower.empty());
-  return *std::max_element(lower.begin(), lower.end(), [](const auto& a, const auto& b) { return a.words < b.words; });
-}
-
-Words BoundAnswer::lower_words() const { return std::max(best().words, exact ? exact->lower : Words{0}); }
-
-std::optional<pebble::PlayCost> BoundAnswer::play() const {
-  if (exact && exact->cost) return exact->cost;
-  if (upper) return pebble::PlayCost{.loads = upper->loads, .stores = upper->stores, .peak = 0};
-  return {};
-}
-
-std::string json(const BoundAnswer& answer, const Tool& tool, int indent) {
+std::string json(const Answer& answer, const Tool& tool, int indent) {
   const auto play = answer.play();
   const bool solved = answer.exact && answer.exact->cost;
   Json document{{"schema", "cairn.bound/1"},
@@ -166,7 +158,7 @@ namespace {
 
 class BoundText : private TextReport {
  public:
-  BoundText(const BoundAnswer& answer, const TextStyle& style) : TextReport(style.color), answer_(answer) {}
+  BoundText(const Answer& answer, const TextStyle& style) : TextReport(style.color), answer_(answer) {}
 
   std::string write() {
     line("{}", paint_.bold(core::printable(answer_.what)));
@@ -289,7 +281,8 @@ class BoundText : private TextReport {
          paint_.dim(fmt::format("what some device moves, {}", counted(row))));
     if (row.memory > 0.0)
       line("  {:<26}{:>15} {:>10}  {}", "memory of a device", word_count(row.memory),
-           core::format(core::Bytes::from_base(row.memory * answer_.bytes_per_word)), row.memory_name);
+           core::format(core::Bytes::from_base(row.memory * answer_.bytes_per_word)),
+           row.memory_name.empty() ? "--fast" : row.memory_name);
     moved("at least", row.words, fmt::format("{}; {}", row.method, row.premise));
     if (row.total) moved("received by all", *row.total, "");
     for (const DevicesRow::Algorithm& each : row.algorithms) moved(each.name, each.words, each.left_out);
@@ -357,11 +350,11 @@ class BoundText : private TextReport {
   }
 
   static constexpr std::size_t k_algorithm = 25;  // columns of an algorithm's name
-  const BoundAnswer& answer_;
+  const Answer& answer_;
 };
 
 }  // namespace
 
-std::string text(const BoundAnswer& answer, const TextStyle& style) { return BoundText(answer, style).write(); }
+std::string text(const Answer& answer, const TextStyle& style) { return BoundText(answer, style).write(); }
 
 }  // namespace cairn::report

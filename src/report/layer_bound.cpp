@@ -1,5 +1,3 @@
-#include "cairn/report/layer_bound.h"
-
 #include <cmath>
 #include <numeric>
 
@@ -8,12 +6,15 @@
 
 #include "cairn/core/format_units.h"
 #include "cairn/core/json_text.h"
+#include "cairn/report/bound.h"
 #include "text_report.h"
 
 namespace cairn::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using bound::LayerAnswer;
+using bound::LayersAnswer;
 
 template <class Of>
 double total(const LayersAnswer& answer, Of of) {
