@@ -1,11 +1,9 @@
 #include "parts.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
 
 namespace cairn::bound {
@@ -14,24 +12,6 @@ namespace {
 constexpr double k_most_words = 1e18;
 
 }  // namespace
-
-const pebble::LowerBound& Answer::best() const {
-  CAIRN_ASSERT(!lower.empty());
-  return *std::max_element(lower.begin(), lower.end(), [](const auto& a, const auto& b) { return a.words < b.words; });
-}
-
-pebble::Words Answer::lower_words() const { return std::max(best().words, exact ? exact->lower : pebble::Words{0}); }
-
-std::optional<pebble::PlayCost> Answer::play() const {
-  if (exact && exact->cost) return exact->cost;
-  if (upper) return pebble::PlayCost{.loads = upper->loads, .stores = upper->stores, .peak = 0};
-  return {};
-}
-
-const pebble::Play* Answer::cheapest() const {
-  if (exact && exact->cost) return &exact->play;
-  return upper ? &upper->play : nullptr;
-}
 
 pebble::Words whole_words(const Amount& amount, double bytes_per_word) {
   if (const auto* words = std::get_if<pebble::Words>(&amount)) {

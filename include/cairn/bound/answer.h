@@ -27,6 +27,7 @@ struct Machine {
   std::string name;
   double bytes_per_s = 0.0;
   std::optional<double> flop_per_s;  // of matrix products in the words' format
+  std::optional<double> balance() const;
 };
 
 // Least-recently-used traffic of a trace, as it ran and reordered. [words]
@@ -129,6 +130,11 @@ struct Answer {
   pebble::Words lower_words() const;
   // Of the cheapest play known: the exact search's, else the upper bound's.
   std::optional<pebble::PlayCost> play() const;
+  std::string lower_method() const;                 // how lower_words() was proved
+  std::optional<std::string> upper_method() const;  // how play() was found; none is known
+  double bytes(pebble::Words words) const { return static_cast<double>(words) * bytes_per_word; }
+  std::optional<double> intensity() const;
+  std::optional<double> balance() const;
   // Its moves; empty where they would be too many to write down. Null: no play is known.
   const pebble::Play* cheapest() const;
 };
@@ -138,6 +144,7 @@ struct LayerAnswer {
   std::int64_t count = 1;
   cost::LayerFloor floor;
   std::vector<double> time_s;  // predicted, by operator; empty where no calibration is at hand
+  double flops() const;        // of one execution
 };
 
 // What the operators of each layer must move, each alone, fused, and at least.
@@ -149,6 +156,20 @@ struct LayersAnswer {
   bool backward = false;
   std::optional<Machine> machine;
   std::vector<LayerAnswer> layers;
+
+  // Of all layers, each as often as the model has it.
+  double lower_bytes() const;
+  double operations() const;  // FLOP
+  std::optional<double> intensity() const;
+  std::optional<double> balance() const;
+  // Of one operator of a layer. Nothing where there are no times.
+  std::optional<double> mue(const LayerAnswer& layer, std::size_t op) const;
+  struct ClassTime {
+    double time_s = 0.0;
+    double all_s = 0.0;  // of all classes
+    double mue = 0.0;
+  };
+  std::optional<ClassTime> class_time(const LayerAnswer& layer, cost::OperatorClass kind) const;
 };
 
 // Errors (core::ConfigurationError): a memory that holds no word, or not what one value is made of; a graph that the
