@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "bound_request.h"
 #include "cairn/core/diagnostics.h"
-#include "exchange_bound.h"
 
 namespace cairn::cli {
 namespace {

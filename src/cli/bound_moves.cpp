@@ -2,8 +2,6 @@
 
 #include <sstream>
 
-#include <fmt/format.h>
-
 #include "cairn/core/diagnostics.h"
 #include "cairn/core/read_file.h"
 #include "cairn/pebble/play_file.h"
@@ -21,27 +19,18 @@ std::vector<std::string> vertex_names(const pebble::NamedCdag& graph) {
 
 }  // namespace
 
-void verify_moves(report::BoundAnswer& answer, const pebble::NamedCdag& graph, const std::string& file) {
+bound::Moves read_moves(const std::string& file, const pebble::NamedCdag& graph) {
   std::istringstream stream(core::read_file(file, core::k_most_listed_bytes, "a list of moves"));
-  const std::vector<std::string> names = vertex_names(graph);
-  const pebble::NumberedPlay play = pebble::read_play(stream, file, names);
-  const pebble::Verdict verdict = verify(graph.graph, answer.game, answer.fast, play.moves, names);
-  report::MovesRow row{.file = file, .moves = play.moves.size(), .cost = verdict.cost, .line = 0, .reason = {}};
-  if (verdict.illegal) {
-    const std::size_t move = verdict.illegal->move;
-    row.line = move < play.lines.size() ? play.lines[move] : play.lines.empty() ? 0 : play.lines.back();
-    row.reason = verdict.illegal->reason;
-  }
-  answer.moves = std::move(row);
+  return {.file = file, .play = pebble::read_play(stream, file, vertex_names(graph))};
 }
 
-void write_moves(const report::BoundAnswer& answer, const pebble::NamedCdag& graph, const std::string& file,
+void write_moves(const bound::Answer& answer, const pebble::NamedCdag& graph, const std::string& file,
                  const config::Sources& read) {
-  const bool solved = answer.exact && answer.exact->cost;
-  if (!solved && !answer.upper)
+  const pebble::Play* play = answer.cheapest();
+  if (play == nullptr)
     throw core::ConfigurationError("--write-moves", "no play was found", "give a graph that can be played");
   std::ostringstream text;
-  write_play(solved ? answer.exact->play : answer.upper->play, vertex_names(graph), text);
+  write_play(*play, vertex_names(graph), text);
   write_file(file, text.str(), read);
 }
 

@@ -1,10 +1,10 @@
 #include "known_words.h"
 
+#include "cairn/bound/exchanges.h"
 #include "cairn/collective/algorithms.h"
 #include "cairn/pebble/operation_text.h"
 #include "cairn/pipeline/generators.h"
 #include "cairn/swarm/swarm.h"
-#include "exchange_words.h"
 
 namespace cairn::cli {
 
@@ -16,13 +16,13 @@ std::string operators_text() {
     text += "\n";
   }
   text += "Exchanges between p devices of n bytes or words:\n";
-  for (const Exchange& each : exchanges()) text += "  " + std::string(name(each.collective)) + " p n\n";
+  for (const collective::Collective each : bound::exchanges()) text += "  " + std::string(name(each)) + " p n\n";
   return text;
 }
 
 std::vector<std::string> operator_names() {
   std::vector<std::string> names{"einsum"};
-  for (const Exchange& each : exchanges()) names.emplace_back(name(each.collective));
+  for (const collective::Collective each : bound::exchanges()) names.emplace_back(name(each));
   for (const pebble::OperatorKind& kind : pebble::operator_kinds()) names.push_back(kind.name);
   return names;
 }

@@ -16,7 +16,7 @@
 #include "progress.h"
 #include "result_form.h"
 #include "schedule_times.h"
-#include "swarm_answer.h"
+#include "swarm_request.h"
 
 namespace cairn::cli {
 namespace {
@@ -53,6 +53,12 @@ void say_chunks(const ScheduleArguments& arguments, report::ScheduleAnswer& answ
   if (arguments.chunks == 0)
     answer.assumptions.push_back(fmt::format(
         "{} chunks on each device where the kind takes chunks; --chunks sets another number", k_usual_chunks));
+}
+
+report::ScheduleAnswer timed(const ScheduleArguments& arguments, pipeline::WrittenTimes& times) {
+  report::ScheduleAnswer answer{.times = given_times(arguments, times)};
+  answer.unit = times.unit();
+  return answer;
 }
 
 // What one more micro-batch takes where pipelines are never emptied: the makespan grows by so much from m to 2 m.
@@ -96,7 +102,7 @@ std::vector<report::ScheduleAnswer> compared(const pipeline::Settings& settings,
 
 std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments) {
   return compared(settings_of(arguments), arguments, [&](std::string_view kind, const pipeline::Settings& settings) {
-    Times times;
+    pipeline::WrittenTimes times;
     report::ScheduleAnswer answer = timed(arguments, times);
     const auto run = [&](const pipeline::Settings& with) { return pipeline::run_exactly(kind, with, answer.times); };
     answer.run = run(settings);
@@ -115,7 +121,7 @@ std::vector<report::ScheduleAnswer> compared(const ScheduleArguments& arguments,
   settings.micro_batches = planned.micro_batches;
   return compared(settings, arguments, [&](std::string_view kind, const pipeline::Settings& taken) {
     report::ScheduleAnswer answer;
-    answer.unit = "s";
+    answer.unit = core::k_second;
     const auto seconds = [](core::Picoseconds time) { return pipeline::fraction(time, 1'000'000'000'000); };
     answer.times = {.forward = seconds(costs.forward.front()),
                     .input_gradient = seconds(costs.backward.front() / 2),
@@ -158,7 +164,7 @@ void add_bound(const ScheduleArguments& arguments, report::ScheduleAnswer& answe
 
 // A time of a file, wrong at its place there.
 Fraction read_time(const experiment::LoadedFill& fill, const std::string& key_path, const std::string& text,
-                   Times& times) {
+                   pipeline::WrittenTimes& times) {
   try {
     return times.read(text, "--fill");
   } catch (const core::ConfigurationError& error) {
@@ -167,7 +173,7 @@ Fraction read_time(const experiment::LoadedFill& fill, const std::string& key_pa
   }
 }
 
-void add_filling(const experiment::LoadedFill& fill, Times& times, report::ScheduleAnswer& answer) {
+void add_filling(const experiment::LoadedFill& fill, pipeline::WrittenTimes& times, report::ScheduleAnswer& answer) {
   const experiment::FillFile& file = fill.file;
   const auto ticks = [&](const std::string& key_path, const std::string& text) {
     const Fraction time = read_time(fill, key_path, text, times);
@@ -184,7 +190,7 @@ void add_filling(const experiment::LoadedFill& fill, Times& times, report::Sched
 }
 
 std::size_t operations_of(const report::ScheduleAnswer& answer) { return answer.run.order.steps.size(); }
-std::size_t operations_of(const report::SwarmAnswer& answer) { return answer.outcome.runs.size(); }
+std::size_t operations_of(const swarm::Answer& answer) { return answer.outcome.runs.size(); }
 
 template <class Answer>
 void write(Output& output, const Answer& answer, const ScheduleArguments& arguments, const Context& context) {
@@ -226,10 +232,10 @@ int command(const ScheduleArguments& arguments, Context& context) {
         arguments.result, [&] { return report::json(answers, context.tool); },
         [&] { return report::text(answers, style); }));
   } else if (arguments.kind == swarm::k_kind) {
-    write(output, swarm_answer(arguments), arguments, context);
+    write(output, swarm::answer(swarm_request(arguments)), arguments, context);
   } else {
     refuse_swarm_options(arguments);
-    Times times;
+    pipeline::WrittenTimes times;
     report::ScheduleAnswer answer = timed(arguments, times);
     if (arguments.file.empty())
       run_kind(arguments, answer);

@@ -157,6 +157,13 @@ Operation attention_operation(AttentionSizes sizes) {
   });
   operation.schedules.push_back(
       [sizes](Words fast, Sliding sliding) { return attention_rows_stay(sizes, fast, sliding); });
+  operation.over_devices = [sizes](double devices, double /*memory*/) {
+    return attention_over_devices({.tokens = static_cast<double>(sizes.sequence),
+                                   .width = static_cast<double>(sizes.heads * sizes.head_dim),
+                                   .kv_width = static_cast<double>(sizes.kv_heads * sizes.head_dim),
+                                   .devices = devices},
+                                  sizes.causal);
+  };
   return operation;
 }
 

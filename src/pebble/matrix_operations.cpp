@@ -126,7 +126,18 @@ LowerBound stated(GameSet games, std::string method, std::vector<Part> parts) {
 
 }  // namespace
 
-Operation matmul_operation(MatmulSizes sizes) { return single_product(sizes, Role::produce); }
+Operation matmul_operation(MatmulSizes sizes) {
+  Operation operation = single_product(sizes, Role::produce);
+  if (sizes.batch == 1)
+    operation.over_devices = [sizes](double devices, double memory) {
+      return matmul_over_devices({.m = static_cast<double>(sizes.m),
+                                  .n = static_cast<double>(sizes.n),
+                                  .k = static_cast<double>(sizes.k),
+                                  .devices = devices},
+                                 memory);
+    };
+  return operation;
+}
 Operation matmul_update_operation(MatmulSizes sizes) { return single_product(sizes, Role::update); }
 
 Operation matmul_chain_operation(ChainSizes sizes) {

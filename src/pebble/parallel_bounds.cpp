@@ -114,4 +114,27 @@ ParallelWords attention_exchange_bound(const ParallelAttention& a, bool causal) 
           .premise = "forward, whole heads, one copy of the data, balanced pairs"};
 }
 
+ParallelBracket matmul_over_devices(const ParallelMatmul& problem, double memory) {
+  ParallelBracket result{.lower = matmul_bound(problem, memory)};
+  if (problem.m == problem.n && problem.n == problem.k)
+    result.algorithms = matmul_algorithms(problem.m, problem.devices);
+  return result;
+}
+
+ParallelBracket attention_over_devices(const ParallelAttention& a, bool causal) {
+  ParallelBracket result{.lower = attention_exchange_bound(a, causal)};
+  // A device's share of Q and O, of K and V.
+  const double rows = a.tokens / a.devices, queries = 2.0 * rows * a.width, keys = 2.0 * rows * a.kv_width;
+  result.algorithms = {
+      {.name = "ring of keys and values", .words = ring_attention_words(a), .memory = queries + 2.0 * keys},
+      {.name = "heads split",
+       .words = ulysses_attention_words(a),
+       .memory = queries + keys,
+       .outside = "splits heads, which lie whole on a device where the bound holds"}};
+  if (const double side = std::floor(std::sqrt(a.devices)); side * side == a.devices)
+    result.algorithms.push_back(
+        {.name = "square grid", .words = grid_attention_words(a, side), .memory = side * queries + keys});
+  return result;
+}
+
 }  // namespace cairn::pebble

@@ -55,4 +55,14 @@ std::vector<BoundWord> bound_words(std::span<const std::string_view> methods) {
   return found;
 }
 
+const char* counted(const bound::DevicesRow& row) {
+  return row.counted == bound::DevicesRow::Counted::each_way ? "each way" : "sent and received together";
+}
+
+const std::vector<std::string>& assumptions_of_layers() {
+  static const std::vector<std::string> all{"every value computed once; what is recomputed is an operator of its own",
+                                            "one running sum per result of a contraction"};
+  return all;
+}
+
 }  // namespace cairn::report

@@ -25,8 +25,8 @@ Json numbers(const std::vector<Fraction>& values, double scale = 1.0) {
 
 Json times_json(const ScheduleAnswer& answer) {
   const pipeline::ExactTimes& times = answer.times;
-  const auto amount = [&](const Fraction& time) { return Json(time.value() * answer.seconds_per_unit); };
-  Json json{{"unit", answer.unit.empty() ? "" : "s"},
+  const auto amount = [&](const Fraction& time) { return Json(time.value() * answer.seconds_per_unit()); };
+  Json json{{"unit", answer.unit ? "s" : ""},
             {"forward", amount(times.forward)},
             {"input_gradient", amount(times.input_gradient)},
             {"weight_gradient", amount(times.weight_gradient)},
@@ -40,7 +40,7 @@ Json times_json(const ScheduleAnswer& answer) {
 }
 
 Json result_json(const ScheduleAnswer& answer, const ScheduleFigures& f) {
-  const double s = answer.seconds_per_unit;
+  const double s = answer.seconds_per_unit();
   Json json{{"makespan", f.makespan.value() * s},
             {"span", f.span.value() * s},
             {"idle", numbers(f.idle, s)},
@@ -109,8 +109,8 @@ void write_json(const ScheduleAnswer& answer, const Tool& tool, const Sink& sink
         operation["kind"] = pipeline::name(step.operation.phase);
         operation["micro_batch"] = step.operation.micro_batch;
         operation["chunk"] = step.operation.chunk;
-        operation["start"] = run.in_units(run.result.start[i]).value() * answer.seconds_per_unit;
-        operation["end"] = run.in_units(run.result.end[i]).value() * answer.seconds_per_unit;
+        operation["start"] = run.in_units(run.result.start[i]).value() * answer.seconds_per_unit();
+        operation["end"] = run.in_units(run.result.end[i]).value() * answer.seconds_per_unit();
         if (step.operation.joined)
           operation["joined_with_next"] = true;
         else

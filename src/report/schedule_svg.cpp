@@ -66,8 +66,8 @@ class SchedulePicture {
   }
   double row_top(std::int32_t row) const { return k_top + static_cast<double>(places_[row]) * k_row; }
   std::string amount(double units) const {
-    if (answer_.unit.empty()) return fmt::format("{:.6g}", units);
-    return core::format(core::Seconds::from_base(units * answer_.seconds_per_unit));
+    if (!answer_.unit) return fmt::format("{:.6g}", units);
+    return core::format(core::Seconds::from_base(units * answer_.seconds_per_unit()));
   }
 
   void title() {

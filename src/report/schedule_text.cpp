@@ -14,8 +14,8 @@ constexpr double k_percent = 100.0;
 
 // In decimals: the exact fractions are in the JSON.
 std::string amount(const ScheduleAnswer& answer, const Fraction& time) {
-  if (answer.unit.empty()) return fmt::format("{:.6g}", time.value());
-  return aligned_time(time.value() * answer.seconds_per_unit);
+  if (!answer.unit) return fmt::format("{:.6g}", time.value());
+  return aligned_time(time.value() * answer.seconds_per_unit());
 }
 
 // "4 3 2 1", or "4 .. 1 (64 devices)".
@@ -55,7 +55,7 @@ std::string times(const ScheduleAnswer& answer) {
   return fmt::format("of a micro-batch on a stage, forward {}, input gradient {}, weight gradient {}, message {}{}",
                      amount(answer, times.forward), amount(answer, times.input_gradient),
                      amount(answer, times.weight_gradient), amount(answer, times.delay),
-                     answer.unit.empty() ? ": bare numbers, in one unit of your own (--forward 3ms sets seconds)" : "");
+                     answer.unit ? "" : ": bare numbers, in one unit of your own (--forward 3ms sets seconds)");
 }
 
 constexpr std::string_view k_activations =

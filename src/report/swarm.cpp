@@ -15,16 +15,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 using pipeline::Fraction;
 
-Fraction in_units(const SwarmAnswer& answer, core::Picoseconds ticks) {
-  return pipeline::fraction(ticks, answer.ticks_per_unit);
+const std::vector<std::string>& assumptions_of_swarms() {
+  static const std::vector<std::string> all{
+      "a backward is the input and the weight gradient; where peers recompute add that to --input-grad",
+      "the all-reduce between the peers of a stage is not part of the times"};
+  return all;
 }
 
+double seconds_per_unit(const swarm::Answer& answer) { return answer.unit ? answer.unit->base() : 1.0; }
+
 // As any schedule's answer: a row per peer.
-ScheduleAnswer drawn(const SwarmAnswer& answer) {
-  ScheduleAnswer drawn{.times = answer.times,
-                       .unit = answer.unit,
-                       .seconds_per_unit = answer.seconds_per_unit,
-                       .assumptions = answer.assumptions};
+ScheduleAnswer drawn(const swarm::Answer& answer) {
+  ScheduleAnswer drawn{.times = answer.times, .unit = answer.unit, .assumptions = assumptions_of_swarms()};
   const auto peers = static_cast<std::int32_t>(answer.problem.peers.size());
   pipeline::ExactRun& run = drawn.run;
   run.schedule.kind = swarm::k_kind;
@@ -55,7 +57,7 @@ double speed_of(const swarm::Speed& speed) {
   return static_cast<double>(speed.numerator) / static_cast<double>(speed.denominator);
 }
 
-SwarmFigures figures(const SwarmAnswer& answer) {
+SwarmFigures figures(const swarm::Answer& answer) {
   const swarm::Outcome& outcome = answer.outcome;
   const swarm::Problem& problem = answer.problem;
   const auto peers = std::ssize(problem.peers);
@@ -70,14 +72,14 @@ SwarmFigures figures(const SwarmAnswer& answer) {
   double speeds = 0.0, work = 0.0;
   for (std::ptrdiff_t peer = 0; peer < peers; ++peer) {
     span = std::max(span, last[peer] - std::max<core::Picoseconds>(first[peer], 0));
-    f.idle.push_back(in_units(answer, outcome.makespan - outcome.busy[peer]));
+    f.idle.push_back(answer.in_units(outcome.makespan - outcome.busy[peer]));
     idle = std::max(idle, outcome.makespan - outcome.busy[peer]);
     const double speed = speed_of(problem.peers[peer].speed);
     speeds += speed;
     work += speed * static_cast<double>(outcome.busy[peer]);
   }
-  f.makespan = in_units(answer, outcome.makespan);
-  f.span = in_units(answer, span);
+  f.makespan = answer.in_units(outcome.makespan);
+  f.span = answer.in_units(span);
   if (outcome.makespan > 0) {
     f.bubble = pipeline::fraction(idle, outcome.makespan);
     result.utilisation = work / (speeds * static_cast<double>(outcome.makespan));
@@ -92,25 +94,25 @@ SwarmFigures figures(const SwarmAnswer& answer) {
   return result;
 }
 
-Json peers_json(const SwarmAnswer& answer) {
-  const double s = answer.seconds_per_unit;
+Json peers_json(const swarm::Answer& answer) {
+  const double s = seconds_per_unit(answer);
   Json list = Json::array();
   for (std::size_t peer = 0; peer < answer.problem.peers.size(); ++peer)
     list.push_back(
         {{"speed", speed_of(answer.problem.peers[peer].speed)},
          {"stage", answer.problem.peers[peer].joins > 0 ? Json(nullptr) : Json(answer.problem.peers[peer].stage)},
-         {"busy", in_units(answer, answer.outcome.busy[peer]).value() * s},
-         {"lost", in_units(answer, answer.outcome.lost[peer]).value() * s}});
+         {"busy", answer.in_units(answer.outcome.busy[peer]).value() * s},
+         {"lost", answer.in_units(answer.outcome.lost[peer]).value() * s}});
   return list;
 }
 
-Json moves_json(const SwarmAnswer& answer) {
+Json moves_json(const swarm::Answer& answer) {
   Json list = Json::array();
   for (const swarm::Move& move : answer.outcome.moves)
     list.push_back({{"peer", move.peer},
                     {"from", move.from},
                     {"to", move.to},
-                    {"time", in_units(answer, move.time).value() * answer.seconds_per_unit}});
+                    {"time", answer.in_units(move.time).value() * seconds_per_unit(answer)}});
   return list;
 }
 
@@ -118,7 +120,7 @@ class SwarmText : private TextReport {
  public:
   explicit SwarmText(bool color) : TextReport(color), color_(color) {}
 
-  std::string run(const SwarmAnswer& answer) {
+  std::string run(const swarm::Answer& answer) {
     const SwarmFigures f = figures(answer);
     const swarm::Outcome& outcome = answer.outcome;
     line("{}",
@@ -136,18 +138,17 @@ class SwarmText : private TextReport {
     peers(answer);
     out_ += '\n';
     out_ += schedule_picture(drawn(answer).run, "peer", amount(answer, outcome.makespan), color_);
-    for (const std::string& assumption : answer.assumptions) out_ += wrapped(assumption, "note: ", "      ");
+    for (const std::string& assumption : assumptions_of_swarms()) out_ += wrapped(assumption, "note: ", "      ");
     return std::move(out_);
   }
 
  private:
-  static std::string amount(const SwarmAnswer& answer, core::Picoseconds ticks) {
-    const Fraction time = in_units(answer, ticks);
-    return answer.unit.empty() ? fmt::format("{:.6g}", time.value())
-                               : aligned_time(time.value() * answer.seconds_per_unit);
+  static std::string amount(const swarm::Answer& answer, core::Picoseconds ticks) {
+    const Fraction time = answer.in_units(ticks);
+    return answer.unit ? aligned_time(time.value() * answer.unit->base()) : fmt::format("{:.6g}", time.value());
   }
   void row(std::string_view name, const std::string& value) { line("  {:<18}{}", name, value); }
-  void peers(const SwarmAnswer& answer) {
+  void peers(const swarm::Answer& answer) {
     constexpr std::size_t k_shown = 32;
     line("{}", paint_.dim(fmt::format("  {:>4}{:>8}{:>8}{:>12}{:>12}{:>8}", "peer", "stage", "speed", "busy", "lost",
                                       "held")));
@@ -163,7 +164,7 @@ class SwarmText : private TextReport {
 
 }  // namespace
 
-void write_json(const SwarmAnswer& answer, const Tool& tool, const Sink& sink) {
+void write_json(const swarm::Answer& answer, const Tool& tool, const Sink& sink) {
   const SwarmFigures f = figures(answer);
   Json document = schedule_document(drawn(answer), f.schedule, tool);
   document["result"]["swarm"] = {{"utilisation", f.utilisation},
@@ -182,8 +183,8 @@ void write_json(const SwarmAnswer& answer, const Tool& tool, const Sink& sink) {
         operation["micro_batch"] = run.micro_batch;
         operation["chunk"] = 0;
         operation["stage"] = run.stage;
-        operation["start"] = in_units(answer, run.start).value() * answer.seconds_per_unit;
-        operation["end"] = in_units(answer, run.end).value() * answer.seconds_per_unit;
+        operation["start"] = answer.in_units(run.start).value() * seconds_per_unit(answer);
+        operation["end"] = answer.in_units(run.end).value() * seconds_per_unit(answer);
         if (run.lost)
           operation["lost"] = true;
         else
@@ -193,7 +194,7 @@ void write_json(const SwarmAnswer& answer, const Tool& tool, const Sink& sink) {
       sink);
 }
 
-std::string text(const SwarmAnswer& answer, const TextStyle& style) { return SwarmText(style.color).run(answer); }
-std::string svg(const SwarmAnswer& answer) { return schedule_svg(drawn(answer), figures(answer).schedule, "peer"); }
+std::string text(const swarm::Answer& answer, const TextStyle& style) { return SwarmText(style.color).run(answer); }
+std::string svg(const swarm::Answer& answer) { return schedule_svg(drawn(answer), figures(answer).schedule, "peer"); }
 
 }  // namespace cairn::report

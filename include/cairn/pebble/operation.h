@@ -11,6 +11,7 @@
 
 #include <functional>
 
+#include "cairn/pebble/parallel_bounds.h"
 #include "cairn/pebble/projection.h"
 
 namespace cairn::pebble {
@@ -27,6 +28,8 @@ struct Operation {
   Words flops = 0;                 // arithmetic on its values: a multiply-add is two
   Words max_operands = 1;          // that one value is made of
   std::function<Cdag()> graph;     // at these sizes, in one order; each value a vertex
+  // Empty where no more is known of several devices than of any product (projection_bound_of_share).
+  std::function<ParallelBracket(double devices, double memory)> over_devices;
 };
 
 // Least fast memory that any play needs: the operands of one value, and without sliding its own place. [words]

@@ -42,6 +42,7 @@ struct ParallelAlgorithm {
   std::string name;
   double words;
   double memory;
+  std::string outside = {};  // why the bound does not hold for it, if so
 };
 // 2.5-d with `copies` of the data on a grid of sqrt(p / copies) squared for each.
 ParallelAlgorithm matmul_25d(double n, double devices, double copies);
@@ -65,5 +66,14 @@ double grid_attention_words(const ParallelAttention& problem,
 // 2 d_kv c less what it owns. For d = d_kv and full masks 4 (sqrt(p) - 1) N d / p. Valid: forward, whole heads, one
 // copy; schemes that split heads lie outside.
 ParallelWords attention_exchange_bound(const ParallelAttention& problem, bool causal);
+
+// A bound beside known algorithms.
+struct ParallelBracket {
+  ParallelWords lower;
+  std::vector<ParallelAlgorithm> algorithms = {};
+};
+// With `memory` words on each device; algorithms are known of square matrices.
+ParallelBracket matmul_over_devices(const ParallelMatmul& problem, double memory);
+ParallelBracket attention_over_devices(const ParallelAttention& problem, bool causal);
 
 }  // namespace cairn::pebble

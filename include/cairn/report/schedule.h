@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cairn/core/quantity.h"
 #include "cairn/pipeline/exact_run.h"
 #include "cairn/pipeline/filling.h"
 #include "cairn/report/run.h"
@@ -31,8 +32,8 @@ namespace cairn::report {
 struct ScheduleAnswer {
   pipeline::ExactRun run = {};
   pipeline::ExactTimes times = {};
-  std::string unit = {};  // of the times; empty: none
-  double seconds_per_unit = 1.0;
+  std::optional<core::Seconds> unit = std::nullopt;  // of the times; absent: none
+  double seconds_per_unit() const { return unit ? unit->base() : 1.0; }
   // Of the longest device, that no order under the kind's memory limit can beat; for kinds that search.
   std::optional<pipeline::Fraction> span_lower_bound = std::nullopt;
   // Of one more micro-batch, for pipelines that are never emptied between updates.

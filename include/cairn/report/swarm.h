@@ -1,4 +1,4 @@
-// What `cairn schedule swarm` answers: as any schedule (cairn.schedule/1), a device being a peer, and what became of
+// What `cairn schedule swarm` prints: as of any schedule (cairn.schedule/1), a device being a peer, and what became of
 // the peers: their speeds, the work they did and lost, failures and moves between stages.
 //
 //   bubble       idle time of the peer that is idle most, over the makespan; a peer that is away is idle
@@ -7,25 +7,14 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "cairn/report/schedule.h"
-#include "cairn/swarm/swarm.h"
+#include "cairn/swarm/answer.h"
 
 namespace cairn::report {
 
-struct SwarmAnswer {
-  swarm::Problem problem = {};
-  swarm::Outcome outcome = {};
-  pipeline::ExactTimes times = {};
-  std::int64_t ticks_per_unit = 1;
-  std::string unit = {};  // of the times; empty: none
-  double seconds_per_unit = 1.0;
-  std::vector<std::string> assumptions = {};
-};
-
-void write_json(const SwarmAnswer& answer, const Tool& tool, const Sink& sink);
-std::string text(const SwarmAnswer& answer, const TextStyle& style = {});
-std::string svg(const SwarmAnswer& answer);
+void write_json(const swarm::Answer& answer, const Tool& tool, const Sink& sink);
+std::string text(const swarm::Answer& answer, const TextStyle& style = {});
+std::string svg(const swarm::Answer& answer);
 
 }  // namespace cairn::report

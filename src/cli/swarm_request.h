@@ -1,13 +1,13 @@
-// `cairn schedule swarm`: its options, and refusing them where another kind is asked for.
+// The words of `cairn schedule swarm` as a request, and refusing them where another kind is asked for.
 #pragma once
 
 #include "arguments.h"
-#include "cairn/report/swarm.h"
+#include "cairn/swarm/answer.h"
 
 namespace cairn::cli {
 
 // Throws core::ConfigurationError for options that cannot be read and for those of other kinds.
-report::SwarmAnswer swarm_answer(const ScheduleArguments& arguments);
+swarm::Request swarm_request(const ScheduleArguments& arguments);
 
 // Throws core::ConfigurationError where an option of swarm is given.
 void refuse_swarm_options(const ScheduleArguments& arguments);

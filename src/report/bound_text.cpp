@@ -1,172 +1,28 @@
 #include "cairn/report/bound.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bound_words.h"
-#include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
-#include "cairn/core/json_text.h"
 #include "cairn/core/printable.h"
 #include "text_report.h"
 
 namespace cairn::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using bound::Answer;
+using bound::DevicesRow;
+using bound::LevelRow;
+using bound::LocalityRow;
+using bound::MovesRow;
+using bound::NodesRow;
 using pebble::Words;
-
-double bytes(const BoundAnswer& answer, Words words) { return static_cast<double>(words) * answer.bytes_per_word; }
-
-std::optional<double> intensity(const BoundAnswer& answer) {
-  const double moved = bytes(answer, answer.lower_words());
-  if (moved <= 0.0 || answer.operations <= 0.0) return {};
-  return answer.operations / moved;
-}
-
-std::optional<double> balance(const BoundAnswer& answer) {
-  if (!answer.machine || !answer.machine->flop_per_s) return {};
-  return *answer.machine->flop_per_s / answer.machine->bytes_per_s;
-}
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
-const char* counted(const DevicesRow& row) {
-  return row.counted == DevicesRow::Counted::each_way ? "each way" : "sent and received together";
-}
 
 std::string word_count(double words) { return si_count(words) + " words"; }
 
-std::string exact_method(const pebble::ExactResult& exact) {
-  return fmt::format("exact search, {} states", exact.states);
-}
-
-Json upper_method(const BoundAnswer& answer) {
-  if (answer.exact && answer.exact->cost) return exact_method(*answer.exact);
-  return answer.upper ? Json(answer.upper->method) : Json();
-}
-
-Json moves(const MovesRow& row) {
-  Json result{{"file", row.file}, {"moves", row.moves}, {"words", Json()},  {"loads", Json()},
-              {"stores", Json()}, {"peak", Json()},     {"illegal", Json()}};
-  if (!row.cost) {
-    result["illegal"] = {{"line", row.line}, {"reason", row.reason}};
-    return result;
-  }
-  result["words"] = row.cost->total();
-  result["loads"] = row.cost->loads;
-  result["stores"] = row.cost->stores;
-  result["peak"] = row.cost->peak;
-  return result;
-}
-
-std::string lower_method(const BoundAnswer& answer) {
-  if (answer.exact && answer.exact->lower > answer.best().words) return exact_method(*answer.exact);
-  return answer.best().method;
-}
-
-}  // namespace
-
-const pebble::LowerBound& BoundAnswer::best() const {
-  CAIRN_ASSERT(!lower.empty());
-  return *std::max_element(lower.begin(), lower.end(), [](const auto& a, const auto& b) { return a.words < b.words; });
-}
-
-Words BoundAnswer::lower_words() const { return std::max(best().words, exact ? exact->lower : Words{0}); }
-
-std::optional<pebble::PlayCost> BoundAnswer::play() const {
-  if (exact && exact->cost) return exact->cost;
-  if (upper) return pebble::PlayCost{.loads = upper->loads, .stores = upper->stores, .peak = 0};
-  return {};
-}
-
-std::string json(const BoundAnswer& answer, const Tool& tool, int indent) {
-  const auto play = answer.play();
-  const bool solved = answer.exact && answer.exact->cost;
-  Json document{{"schema", "cairn.bound/1"},
-                {"tool", {{"version", tool.version}, {"build", tool.build}}},
-                {"what", answer.what},
-                {"fast", answer.fast},
-                {"game", pebble::to_string(answer.game)},
-                {"lower", answer.lower_words()},
-                {"upper", play ? Json(play->total()) : Json()},
-                {"exact", solved ? Json(answer.exact->cost->total()) : Json()},
-                {"loads", play ? Json(play->loads) : Json()},
-                {"stores", play ? Json(play->stores) : Json()},
-                {"method", lower_method(answer)},
-                {"upper_method", upper_method(answer)},
-                {"assumptions", answer.best().assumptions},
-                {"format", answer.format},
-                {"lower_bytes", bytes(answer, answer.lower_words())},
-                {"upper_bytes", play ? Json(bytes(answer, play->total())) : Json()},
-                {"operations", answer.operations},
-                {"intensity", or_null(intensity(answer))},
-                {"balance", or_null(balance(answer))},
-                {"asymptotic", answer.asymptotic},
-                {"parts", Json::array()},
-                {"bounds", Json::array()}};
-  for (const pebble::Part& part : answer.best().parts)
-    document["parts"].push_back({{"what", part.what}, {"words", part.words}});
-  for (const pebble::LowerBound& bound : answer.lower)
-    document["bounds"].push_back(
-        {{"method", bound.method}, {"words", bound.words}, {"games", pebble::to_string(bound.games)}});
-  if (answer.machine)
-    document["machine"] = {{"name", answer.machine->name},
-                           {"lower_s", bytes(answer, answer.lower_words()) / answer.machine->bytes_per_s}};
-  if (answer.moves) document["moves"] = moves(*answer.moves);
-  for (const LevelRow& row : answer.levels)
-    document["levels"].push_back({{"name", row.name},
-                                  {"units", row.units},
-                                  {"fast", row.fast},
-                                  {"words", row.words},
-                                  {"method", row.method},
-                                  {"lower_s", or_null(row.least_s(answer.bytes_per_word))}});
-  if (answer.devices) {
-    document["devices"] = {{"devices", answer.devices->devices}, {"counted", counted(*answer.devices)},
-                           {"words", answer.devices->words},     {"method", answer.devices->method},
-                           {"premise", answer.devices->premise}, {"algorithms", Json::object()},
-                           {"left_out", Json::object()}};
-    if (answer.devices->memory > 0.0) document["devices"]["memory_words"] = answer.devices->memory;
-    if (answer.devices->total) document["devices"]["total"] = *answer.devices->total;
-    for (const DevicesRow::Algorithm& each : answer.devices->algorithms) {
-      if (each.left_out.empty())
-        document["devices"]["algorithms"][each.name] = each.words;
-      else
-        document["devices"]["left_out"][each.name] = {{"words", each.words}, {"reason", each.left_out}};
-    }
-  }
-  if (answer.nodes) {
-    const auto side = [](const NodesRow::Side& each) {
-      return Json{{"lower", each.lower.words},
-                  {"method", each.lower.method},
-                  {"exact", or_null(each.exact)},
-                  {"upper", or_null(each.upper)},
-                  {"assumptions", each.lower.assumptions}};
-    };
-    document["nodes"] = {{"nodes", answer.nodes->nodes},
-                         {"most_values_each", answer.nodes->most},
-                         {"received", side(answer.nodes->received)},
-                         {"busiest", side(answer.nodes->busiest)}};
-  }
-  if (answer.network)
-    document["network"] = {{"name", answer.network->name},
-                           {"bytes_per_s", answer.network->bytes_per_s},
-                           {"lower_s", answer.network->lower_s}};
-  for (const LocalityRow& row : answer.locality)
-    document["locality"].push_back({{"fast", row.fast}, {"before", row.before}, {"after", row.after}});
-  return core::json_text(document, indent);
-}
-
-namespace {
-
 class BoundText : private TextReport {
  public:
-  BoundText(const BoundAnswer& answer, const TextStyle& style) : TextReport(style.color), answer_(answer) {}
+  BoundText(const Answer& answer, const TextStyle& style) : TextReport(style.color), answer_(answer) {}
 
   std::string write() {
     line("{}", paint_.bold(core::printable(answer_.what)));
@@ -182,7 +38,7 @@ class BoundText : private TextReport {
   }
 
  private:
-  std::string amount(Words words) const { return core::format(core::Bytes::from_base(bytes(answer_, words))); }
+  std::string amount(Words words) const { return core::format(core::Bytes::from_base(answer_.bytes(words))); }
   std::string rules() const {
     const bool slide = answer_.game.sliding == pebble::Sliding::allowed;
     return fmt::format(
@@ -217,8 +73,8 @@ class BoundText : private TextReport {
   void bracket() {
     const auto play = answer_.play();
     const bool solved = answer_.exact && answer_.exact->cost;
-    row("at least", answer_.lower_words(), lower_method(answer_));
-    if (solved) row("exactly", answer_.exact->cost->total(), exact_method(*answer_.exact));
+    row("at least", answer_.lower_words(), answer_.lower_method());
+    if (solved) row("exactly", answer_.exact->cost->total(), *answer_.upper_method());
     if (answer_.upper) row("at most", answer_.upper->words, answer_.upper->method);
     if (!play) line("  {:<12}{:>16}", "at most", "no schedule known");
     if (play) {
@@ -233,16 +89,16 @@ class BoundText : private TextReport {
   }
 
   void operations() {
-    const auto most = intensity(answer_);
+    const auto most = answer_.intensity();
     if (!most) return;
     line("");
     line("  {:<12}{:>16}", "operations", si_count(answer_.operations));
     line("  {:<12}{:>16} {:>10}  operations per byte at most", "intensity", "", fmt::format("{:.4g}", *most));
     if (!answer_.machine) return;
-    const double time_s = bytes(answer_, answer_.lower_words()) / answer_.machine->bytes_per_s;
+    const double time_s = answer_.bytes(answer_.lower_words()) / answer_.machine->bytes_per_s;
     line("  {:<12}{:>16} {:>10}  {}", "machine", "", aligned_time(time_s),
          fmt::format("at least, to move so much through the memory of {}", answer_.machine->name));
-    if (const auto at = balance(answer_))
+    if (const auto at = answer_.balance())
       line("  {:<12}{:>16} {:>10}  operations per byte: {}", "balance", "", fmt::format("{:.4g}", *at),
            *most < *at ? "limited by memory, whatever the schedule" : "a good schedule is limited by arithmetic");
   }
@@ -289,7 +145,8 @@ class BoundText : private TextReport {
          paint_.dim(fmt::format("what some device moves, {}", counted(row))));
     if (row.memory > 0.0)
       line("  {:<26}{:>15} {:>10}  {}", "memory of a device", word_count(row.memory),
-           core::format(core::Bytes::from_base(row.memory * answer_.bytes_per_word)), row.memory_name);
+           core::format(core::Bytes::from_base(row.memory * answer_.bytes_per_word)),
+           row.memory_name.empty() ? "--fast" : row.memory_name);
     moved("at least", row.words, fmt::format("{}; {}", row.method, row.premise));
     if (row.total) moved("received by all", *row.total, "");
     for (const DevicesRow::Algorithm& each : row.algorithms) moved(each.name, each.words, each.left_out);
@@ -357,11 +214,11 @@ class BoundText : private TextReport {
   }
 
   static constexpr std::size_t k_algorithm = 25;  // columns of an algorithm's name
-  const BoundAnswer& answer_;
+  const Answer& answer_;
 };
 
 }  // namespace
 
-std::string text(const BoundAnswer& answer, const TextStyle& style) { return BoundText(answer, style).write(); }
+std::string text(const Answer& answer, const TextStyle& style) { return BoundText(answer, style).write(); }
 
 }  // namespace cairn::report
