@@ -28,7 +28,7 @@ class EndedFlows final : public sim::FlowObserver {
 report::TopologyAnswer answer_for(const std::string& name, const TopologyArguments& arguments,
                                   const topology::PriceList& prices, const Context& context) {
   report::TopologyAnswer answer =
-      report::describe(topology::load_network(context.loader, name, arguments.overrides), prices);
+      report::describe(hardware::load_network(context.loader, name, arguments.overrides), prices);
   if (arguments.flows.empty()) return answer;
   const topology::Composite& network = *answer.network.topology;
   const traffic::FlowFile flows = traffic::read_flows(arguments.flows, traffic::endpoint_names(network));
