@@ -1,4 +1,6 @@
 // graph: a network given link by link in a file (cairn/topology/graph.h), as a level of a machine or alone.
+#include <filesystem>
+
 #include "cairn/config/read.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/topology/composite.h"

@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cairn/topology/kind.h"
 
@@ -20,13 +24,9 @@ namespace kinds {
 #undef CAIRN_TOPOLOGY_KIND
 }  // namespace kinds
 
-// A key of a kind: a count of something.
-inline constexpr config::CountRule k_some{.minimum = 1, .maximum = std::int64_t{1} << 30};
+// A key that counts something.
 constexpr config::CountRule some(std::string_view doc, bool required = false) {
-  config::CountRule rule = k_some;
-  rule.doc = doc;
-  rule.required = required;
-  return rule;
+  return {.doc = doc, .required = required, .minimum = 1, .maximum = std::int64_t{1} << 30};
 }
 
 // Of so many places each, how many hold `count`.

@@ -4,6 +4,9 @@
 
 #include <array>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "kinds.h"

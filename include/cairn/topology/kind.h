@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cairn/config/fields.h"
@@ -136,7 +137,6 @@ class Shape {
   }
   ~Shape() = default;
 
-  const Kind& operator*() const { return *kind_; }
   const Kind* operator->() const { return kind_.get(); }
 
   friend config::KindAccess kind_access(Shape& shape);
