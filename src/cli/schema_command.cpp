@@ -8,12 +8,12 @@
 #include "cairn/experiment/experiment.h"
 #include "cairn/experiment/schedule_file.h"
 #include "cairn/hardware/files.h"
+#include "cairn/hardware/network_files.h"
 #include "cairn/measure/read.h"
 #include "cairn/models/transformer_config.h"
 #include "cairn/report/calibration.h"
 #include "cairn/report/schema.h"
 #include "cairn/software/files.h"
-#include "cairn/topology/build.h"
 #include "cairn/topology/graph.h"
 #include "cairn/topology/prices.h"
 #include "context.h"
@@ -43,7 +43,7 @@ constexpr std::array k_schemas{
            [] { return schema_of<software::FrameworkProfile>("framework"); }},
     Schema{"calibration", "what was measured about an accelerator's kernels and transfers",
            [] { return schema_of<cost::Calibration>("calibration"); }},
-    Schema{"network", "one network by its kind and sizes", [] { return schema_of<topology::NetworkFile>("network"); }},
+    Schema{"network", "one network by its kind and sizes", [] { return schema_of<hardware::NetworkFile>("network"); }},
     Schema{"graph", "a network link by link", [] { return schema_of<topology::GraphFile>("graph"); }},
     Schema{"schedule", "a pipeline schedule of your own",
            [] { return schema_of<experiment::ScheduleFile>("schedule"); }},

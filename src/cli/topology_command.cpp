@@ -51,7 +51,7 @@ traffic::CollectiveRuns collective_on(const topology::Composite& network, const 
 report::TopologyAnswer answer_for(const std::string& name, const TopologyArguments& arguments,
                                   const topology::PriceList& prices, const Context& context) {
   report::TopologyAnswer answer =
-      report::describe(topology::load_network(context.loader, name, arguments.overrides), prices);
+      report::describe(hardware::load_network(context.loader, name, arguments.overrides), prices);
   const topology::Composite& network = *answer.network.topology;
   if (!arguments.collective.empty()) {
     answer.collective = collective_on(network, arguments, context);

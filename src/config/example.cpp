@@ -98,6 +98,9 @@ class PathsOfFields final : public Fields {
     PathsOfValue below(all_.back(), all_);
     body(below);
   }
+  void visit_kind(std::string_view, const KindAccess& kinds) override {
+    for (std::size_t kind = 0; kind < kinds.words.size(); ++kind) kinds.visit(kind, *this);
+  }
 
  private:
   std::string path_;

@@ -9,6 +9,7 @@
 
 #include "cairn/config/read.h"
 #include "example.h"
+#include "kind_keys.h"
 #include "scalar.h"
 
 namespace cairn::config {
@@ -306,21 +307,25 @@ class ParserFields final : public Fields {
   void finish() {
     if (open_) return;
     for (const Entry& entry : map_.entries) {
-      if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
+      if (is_known(entry.key) || is_of_others(entry.key)) continue;
       context_.error(entry.key_place, join_path(path_, entry.key), "unknown key", remedy(entry.key));
     }
   }
 
  protected:
   void visit(std::string_view key, const Rule& rule, bool, const std::function<void(Value&)>& body) override {
+    if (any_kind_ && is_known(key)) return;
     known_.emplace_back(key);
     const std::string path = join_path(path_, key);
-    const Node* node = map_.find(key);
-    if (node != nullptr && node->is_null() && (open_ || !node->text.empty())) node = nullptr;
+    const Node* node = given(key);
     if (node == nullptr) {
-      if (rule.required) {
-        context_.error(map_.place, path, "missing",
-                       rule.doc.empty() ? "this key is required" : fmt::format("required: {}", rule.doc));
+      if (rule.required && !any_kind_) {
+        if (kind_.empty())
+          context_.error(map_.place, path, "missing",
+                         rule.doc.empty() ? "this key is required" : fmt::format("required: {}", rule.doc));
+        else
+          context_.error(map_.place, path, fmt::format("{} needs this key", kind_),
+                         rule.doc.empty() ? "add it" : fmt::format("add it: {}", rule.doc));
       } else {
         context_.origins.add(Origin{.key_path = path});
       }
@@ -331,9 +336,49 @@ class ParserFields final : public Fields {
     body(value);
   }
 
-  // A near key, or the place where a key of this very name belongs.
+  void visit_kind(std::string_view key, const KindAccess& kinds) override {
+    if (is_refused(key)) {
+      // A wrong word hides nothing else that is wrong: what any kind would take is read.
+      any_kind_ = true;
+      for (std::size_t kind = 0; kind < kinds.words.size(); ++kind) kinds.visit(kind, *this);
+      any_kind_ = false;
+      return;
+    }
+    kind_ = fmt::format("{} '{}'", key, kinds.words[kinds.current]);
+    kinds.visit(kinds.current, *this);
+    for (const KindKey& other : kind_keys(kinds)) {
+      if (is_known(other.key)) continue;
+      const std::string owners = kind_words(kinds, other.kinds);
+      if (const Node* node = given(other.key))
+        context_.error(node->place, join_path(path_, other.key), fmt::format("{} has no such key", kind_),
+                       fmt::format("remove it, or choose another {}: it belongs to {}", key, owners));
+      others_.emplace_back(other.key, owners);
+    }
+    kind_.clear();
+  }
+
+  bool is_known(std::string_view key) const { return std::find(known_.begin(), known_.end(), key) != known_.end(); }
+  bool is_of_others(std::string_view key) const {
+    return std::any_of(others_.begin(), others_.end(), [key](const auto& other) { return other.first == key; });
+  }
+  // Null: it is not there, or is taken away.
+  const Node* given(std::string_view key) const {
+    const Node* node = map_.find(key);
+    return node != nullptr && node->is_null() && (open_ || !node->text.empty()) ? nullptr : node;
+  }
+  bool is_refused(std::string_view key) const {
+    const std::vector<core::Diagnostic>& all = context_.diagnostics.all();
+    return std::any_of(all.begin(), all.end(),
+                       [path = join_path(path_, key)](const core::Diagnostic& each) { return each.key_path == path; });
+  }
+
+  // A near key, also of another kind, or the place where a key of this very name belongs.
   std::string remedy(const std::string& key) const {
-    if (core::nearest(key, known_).empty() && context_.paths) {
+    const bool is_near = !core::nearest(key, known_).empty();
+    for (const auto& [other, owners] : others_)
+      if (!is_near && !core::nearest(key, {other}).empty())
+        return fmt::format("did you mean '{}'? it belongs to {}", other, owners);
+    if (!is_near && context_.paths) {
       for (const std::string& path : context_.paths())
         if (path.ends_with("." + key)) return fmt::format("did you mean {}?", path);
     }
@@ -353,6 +398,9 @@ class ParserFields final : public Fields {
   Context& context_;
   std::size_t errors_before_;
   std::vector<std::string> known_;
+  std::vector<std::pair<std::string, std::string>> others_;  // keys of other kinds, and those
+  std::string kind_;                                         // "kind 'torus'", while its keys are read
+  bool any_kind_ = false;                                    // while those of all kinds are
   bool open_ = false;
 };
 

@@ -1,12 +1,15 @@
 // Exports a description as JSON Schema, draft 2020-12.
+#include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cairn/config/read.h"
 #include "cairn/core/json_text.h"
+#include "kind_keys.h"
 
 namespace cairn::config {
 
@@ -90,9 +93,9 @@ class SchemaValue final : public Value {
 
  public:
   // A scalar may carry its source.
-  Json with_provenance() {
-    if (!is_scalar) return std::move(result);
-    return {{"anyOf", Json::array({std::move(result), {{"$ref", "#/$defs/sourced"}}})}};
+  Json with_provenance() { return is_scalar ? sourced(std::move(result)) : std::move(result); }
+  static Json sourced(Json scalar) {
+    return {{"anyOf", Json::array({std::move(scalar), {{"$ref", "#/$defs/sourced"}}})}};
   }
 
  private:
@@ -110,6 +113,8 @@ class SchemaFields final : public Fields {
     Json schema = {{"type", "object"}, {"properties", std::move(properties_)}};
     if (!required_.empty()) schema["required"] = std::move(required_);
     schema["additionalProperties"] = open_;
+    if (!of_kinds_.empty()) schema["dependentSchemas"] = std::move(of_kinds_);
+    if (!by_kind_.empty()) schema["allOf"] = std::move(by_kind_);
     return schema;
   }
 
@@ -126,10 +131,49 @@ class SchemaFields final : public Fields {
     }
     properties_[std::string(key)] = std::move(schema);
   }
+  // A key of some kinds has the forms that they give it, depends on the word, and where a kind requires it is required
+  // under its word.
+  void visit_kind(std::string_view word, const KindAccess& kinds) override {
+    std::vector<SchemaFields> own(kinds.words.size());
+    for (std::size_t kind = 0; kind < own.size(); ++kind) {
+      kinds.visit(kind, own[kind]);
+      if (own[kind].required_.empty()) continue;
+      const Json is_kind{{"properties", {{word, {{"const", kinds.words[kind]}}}}}, {"required", Json::array({word})}};
+      by_kind_.push_back({{"if", is_kind}, {"then", {{"required", own[kind].required_}}}});
+    }
+    for (const KindKey& each : kind_keys(kinds)) add_of_kinds(each, word, kinds, own);
+  }
 
  private:
+  void add_of_kinds(const KindKey& each, std::string_view word, const KindAccess& kinds,
+                    const std::vector<SchemaFields>& own) {
+    Json forms = Json::array(), uses = Json::array();  // schemas that differ, and the kinds that have them
+    for (const std::size_t kind : each.kinds) {
+      Json form = own[kind].properties_.at(each.key);
+      form.erase("description");
+      const auto same = std::find(forms.begin(), forms.end(), form);
+      if (same == forms.end()) uses.push_back(Json::array());
+      uses[static_cast<std::size_t>(same - forms.begin())].push_back(kinds.words[kind]);
+      if (same == forms.end()) forms.push_back(std::move(form));
+    }
+    Json alternatives = Json::array();
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+      Json keys{{word, SchemaValue::sourced({{"enum", uses[i]}})}};
+      if (forms.size() > 1) keys[each.key] = forms[i];
+      alternatives.push_back({{"properties", std::move(keys)}});
+    }
+    const bool one = forms.size() == 1;
+    if (!one || each.kinds.size() < own.size())
+      of_kinds_[each.key] = one ? std::move(alternatives.front()) : Json{{"anyOf", std::move(alternatives)}};
+    Json schema = one ? std::move(forms.front()) : Json{{"anyOf", std::move(forms)}};
+    if (!each.doc.empty()) schema["description"] = each.doc;
+    properties_[each.key] = std::move(schema);
+  }
+
   Json properties_ = Json::object();
   Json required_ = Json::array();
+  Json of_kinds_ = Json::object();
+  Json by_kind_ = Json::array();
   bool open_ = false;
 };
 

@@ -1,5 +1,7 @@
 #include "cairn/config/template.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +9,7 @@
 #include "cairn/config/read.h"
 #include "cairn/config/yaml.h"
 #include "example.h"
+#include "kind_keys.h"
 #include "silent_value.h"
 
 namespace cairn::config {
@@ -41,6 +44,18 @@ class Lines final : public Fields {
 
  protected:
   void visit(std::string_view key, const Rule& rule, bool has_value, const std::function<void(Value&)>& body) override;
+  // Keys of other kinds are shown as ones to write.
+  void visit_kind(std::string_view, const KindAccess& kinds) override {
+    for (const KindKey& shown : kind_keys(kinds)) {
+      const bool own = std::find(shown.kinds.begin(), shown.kinds.end(), kinds.current) != shown.kinds.end();
+      EachKey each(
+          [&](std::string_view key, const Rule& rule, bool has_value, const std::function<void(Value&)>& body) {
+            if (key == shown.key)
+              visit(key, {.doc = shown.doc, .required = own && rule.required}, own && has_value, body);
+          });
+      kinds.visit(own ? kinds.current : shown.kinds.front(), each);
+    }
+  }
 
  private:
   void add(std::string line, const Rule& rule) {

@@ -1,9 +1,6 @@
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <string>
 
-#include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/hardware/cluster.h"
 
@@ -14,16 +11,6 @@ constexpr std::int64_t k_most_gpus = std::int64_t{1} << 40;
 
 [[noreturn]] void fail(const std::string& key_path, std::string message, std::string hint) {
   throw core::ConfigurationError(key_path, std::move(message), std::move(hint));
-}
-
-// The product, or k_most_gpus + 1 when it is larger than that.
-std::int64_t product(const std::vector<std::int64_t>& factors) {
-  std::int64_t result = 1;
-  for (const std::int64_t factor : factors) {
-    if (factor > k_most_gpus / result) return k_most_gpus + 1;
-    result *= factor;
-  }
-  return result;
 }
 
 // Levels as written in either form, with the size of each.
@@ -82,49 +69,30 @@ std::vector<Described> general_form(const Cluster& cluster) {
 // Direct links between neighbours are a level of their own, of pairs.
 void split_pairs(std::vector<Described>& levels) {
   for (std::size_t i = 1; i < levels.size(); ++i)
-    if (levels[i].spec.pairs)
+    if (levels[i].spec.shape->pairs())
       fail(levels[i].key_path + ".pairs", "direct links join accelerators, which the innermost level does",
            "describe them there, or remove them");
-  Described& tree = levels.front();
-  if (!tree.spec.pairs) return;
-  if (tree.size % 2 != 0) fail(tree.key_path + ".pairs", "an odd number of accelerators", "remove pairs");
+  Described& outer = levels.front();
+  const std::optional<topology::Pairs> pairs = outer.spec.shape->pairs();
+  if (!pairs) return;
+  if (outer.size % 2 != 0) fail(outer.key_path + ".pairs", "an odd number of accelerators", "remove pairs");
   LevelSpec pair;
-  pair.name = tree.spec.name + "-pair";
-  pair.kind = LevelKind::mesh;
-  pair.bandwidth = tree.spec.pairs->bandwidth;
-  pair.latency = tree.spec.pairs->latency;
-  pair.dims = std::vector<std::int64_t>{2};
-  const std::string key = tree.key_path + ".pairs";
-  tree.size /= 2;
+  pair.name = outer.spec.name + "-pair";
+  pair.shape = pairs->shape;
+  pair.bandwidth = pairs->bandwidth;
+  pair.latency = pairs->latency;
+  const std::string key = outer.key_path + ".pairs";
+  outer.size /= 2;
   levels.insert(levels.begin(), Described{pair, key, 2});
-}
-
-void check_shape(const Described& level) {
-  const LevelSpec& spec = level.spec;
-  if (spec.dims) {
-    const std::int64_t points = product(*spec.dims);
-    if (points != level.size) {
-      fail(level.key_path + ".dims",
-           "dims have " + std::to_string(points) + " points, the level joins " + std::to_string(level.size),
-           "make them equal");
-    }
-  }
-  if (spec.kind == LevelKind::hammingmesh && product({*spec.a, *spec.b, *spec.x, *spec.y}) != level.size) {
-    fail(level.key_path, "a b x y is not the size " + std::to_string(level.size), "make them equal");
-  }
-  if (spec.switches && level.size % *spec.switches != 0) {
-    fail(level.key_path + ".switches",
-         std::to_string(level.size) + (spec.pairs ? " pairs" : " accelerators") + " do not spread evenly",
-         "choose a divisor");
-  }
 }
 
 core::Seconds latency(const Described& level) {
   if (level.spec.latency) return *level.spec.latency;
-  const std::optional<std::int64_t> links = longest_route(level.spec, level.size);
+  const topology::Shape& shape = level.spec.shape;
+  const std::optional<std::int64_t> links = shape->longest_route(level.size, level.spec.nics_per_node.value_or(1));
   if (!links) {
-    fail(level.key_path + ".hop_latency",
-         "the routes of kind '" + std::string(name(level.spec.kind)) + "' have no closed form", "give latency instead");
+    fail(level.key_path + ".hop_latency", "the routes of kind '" + std::string(shape->name()) + "' have no closed form",
+         "give latency instead");
   }
   return *level.spec.hop_latency * static_cast<double>(*links);
 }
@@ -134,61 +102,12 @@ std::size_t inner_levels(const Network& network) {
   const auto first = std::find_if(network.levels.begin(), network.levels.end(),
                                   [](const NetworkLevel& level) { return level.size > 1; });
   if (first == network.levels.end()) return network.levels.size();
-  const bool joins_nodes = first->unit % network.gpus_per_node == 0 && !is_of_accelerators(first->kind);
+  const bool joins_nodes =
+      first->unit % network.gpus_per_node == 0 && first->shape->parts() != topology::Parts::of_accelerators;
   return static_cast<std::size_t>(first - network.levels.begin()) + (joins_nodes ? 0 : 1);
 }
 
 }  // namespace
-
-std::optional<std::int64_t> longest_route(const LevelSpec& level, std::int64_t size) {
-  const auto over_dims = [&level](auto links) {
-    return std::accumulate(level.dims->begin(), level.dims->end(), std::int64_t{0},
-                           [links](std::int64_t sum, std::int64_t extent) { return sum + links(extent); });
-  };
-  switch (level.kind) {
-    case LevelKind::nvswitch:
-    case LevelKind::star:
-    case LevelKind::rail_only:
-      return 2;  // up, down
-    case LevelKind::pcie_tree:
-      return level.switches.value_or(1) > 1 ? 4 : 2;
-    case LevelKind::rail_optimized:
-      return level.pod.value_or(size) < size ? 4 : 2;
-    case LevelKind::fat_tree: {
-      if (level.levels) return 2 * *level.levels;
-      const std::int64_t ends = size * level.nics_per_node.value_or(1);
-      if (level.leaf) return ends > *level.leaf ? 4 : 2;
-      if (!level.radix) return std::nullopt;
-      // Leaves of the radix's lower ports; the levels above turn half of theirs down, the topmost all.
-      const auto up = static_cast<double>(*level.radix) / (1.0 + level.oversubscription.value_or(1.0));
-      std::int64_t under = *level.radix - std::max<std::int64_t>(1, std::llround(up)), links = 2;
-      if (under < 1) return std::nullopt;  // makes no tree, which is refused where it is built
-      for (std::int64_t half = std::max<std::int64_t>(2, *level.radix / 2); under < ends; links += 2)
-        under *= under * *level.radix >= ends ? *level.radix : half;
-      return links;
-    }
-    case LevelKind::dragonfly:
-      return 5;  // host, local, global, local, host
-    case LevelKind::torus:
-      return over_dims([](std::int64_t extent) { return extent / 2; });
-    case LevelKind::mesh:
-      return over_dims([](std::int64_t extent) { return extent - 1; });
-    case LevelKind::hyperx:
-      return 2 + over_dims([](std::int64_t extent) { return extent > 1 ? std::int64_t{1} : std::int64_t{0}; });
-    case LevelKind::hybrid_cube_mesh:
-      return 2;
-    case LevelKind::hammingmesh: {
-      // To the nearer edge of the board, over the line's network and in again; or across a lone board.
-      const auto line = [](std::int64_t inside, std::int64_t boards) {
-        return boards > 1 ? 2 * ((inside - 1) / 2) + 2 : inside - 1;
-      };
-      return line(*level.a, *level.x) + line(*level.b, *level.y);
-    }
-    case LevelKind::graph:
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
 
 Network network(const Cluster& cluster) {
   if (!cluster.groups.is_null())
@@ -203,21 +122,22 @@ Network network(const Cluster& cluster) {
   Network result;
   std::int64_t unit = 1;
   for (const Described& level : levels) {
-    check_shape(level);
+    level.spec.shape->check(level.size, level.key_path);
+    const topology::Uplinks uplinks = level.spec.shape->uplinks();
     NetworkLevel out{.name = level.spec.name,
                      .key_path = level.key_path,
-                     .kind = level.spec.kind,
+                     .shape = level.spec.shape,
                      .size = level.size,
                      .unit = unit,
                      .domain = unit * level.size,
                      .nics = level.spec.nics_per_node.value_or(unit),
                      .nic_bandwidth = level.spec.bandwidth,
                      .latency = latency(level),
-                     .oversubscription = level.spec.oversubscription.value_or(1.0),
+                     .hop_latency = level.spec.hop_latency,
+                     .oversubscription = level.spec.shape->oversubscription(),
                      .fabric = level.spec.fabric,
-                     .switches = level.spec.switches.value_or(1),
-                     .uplink = level.spec.uplink.value_or(level.spec.bandwidth),
-                     .spec = level.spec};
+                     .switches = uplinks.switches,
+                     .uplink = uplinks.bandwidth.value_or(level.spec.bandwidth)};
     unit = out.domain;
     result.levels.push_back(std::move(out));
   }

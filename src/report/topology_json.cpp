@@ -14,41 +14,20 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-// Null for kinds with one way of routing.
-Json routing_name(const CompositeLevel& level) {
-  using hardware::LevelKind;
-  using hardware::Routing;
-  const bool tree = level.kind == LevelKind::fat_tree || level.kind == LevelKind::rail_optimized;
-  if (!tree && level.kind != LevelKind::dragonfly) return {};
-  switch (level.spec.routing.value_or(tree ? Routing::d_mod_k : Routing::minimal)) {
-    case Routing::d_mod_k:
-      return "d-mod-k";
-    case Routing::ecmp:
-      return "ecmp";
-    case Routing::minimal:
-      return "minimal";
-    case Routing::valiant:
-      return "valiant";
-  }
-  return {};
-}
-
 Json level_json(const topology::Composite& whole, const CompositeLevel& level) {
   const topology::Limits limits = level.network->limits(level.ports);
-  Json json{{"name", level.name},
-            {"kind", std::string(hardware::name(level.kind))},
-            {"domains", whole.domains(level)},
-            {"units", level.domain / level.unit},
-            {"ports_per_unit", level.ports},
-            {"port_bytes_per_s", level.port_bandwidth},
-            {"switches", whole.domains(level) * level.network->switches()},
-            {"diameter", limits.diameter},
-            {"bisection_fraction", limits.bisection_fraction},
-            {"routing", routing_name(level)},
-            {"seed", nullptr}};
-  if (level.spec.routing == hardware::Routing::ecmp || level.spec.routing == hardware::Routing::valiant)
-    json["seed"] = level.spec.seed.value_or(0);
-  return json;
+  const std::optional<topology::Routing> routing = level.shape->routing();  // nothing where there is one way
+  return Json{{"name", level.name},
+              {"kind", std::string(level.shape->name())},
+              {"domains", whole.domains(level)},
+              {"units", level.domain / level.unit},
+              {"ports_per_unit", level.ports},
+              {"port_bytes_per_s", level.port_bandwidth},
+              {"switches", whole.domains(level) * level.network->switches()},
+              {"diameter", limits.diameter},
+              {"bisection_fraction", limits.bisection_fraction},
+              {"routing", routing ? Json(routing->name) : Json()},
+              {"seed", routing ? or_null(routing->seed) : Json()}};
 }
 
 Json flows_json(const TopologyFlows& flows) {

@@ -167,7 +167,7 @@ class TopologyText : private TextReport {
          "bisection");
     for (const CompositeLevel& level : whole.levels()) {
       const topology::Limits limits = level.network->limits(level.ports);
-      line("  {:<10} {:<16} {:>8} {:>7} {:>7} {:>12} {:>10}", level.name, hardware::name(level.kind),
+      line("  {:<10} {:<16} {:>8} {:>7} {:>7} {:>12} {:>10}", level.name, level.shape->name(),
            grouped(whole.domains(level)), grouped(level.domain / level.unit), level.ports,
            core::format(core::BytesPerSecond::from_base(level.port_bandwidth)), share(limits.bisection_fraction));
     }

@@ -143,6 +143,21 @@ bool Composite::minimal() const {
                      [](const CompositeLevel& level) { return level.network->minimal() && !level.is_rails(); });
 }
 
+std::vector<std::string> Composite::assumptions() const {
+  std::vector<std::string> all;
+  const auto note = [&all](std::string text) {
+    if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(std::move(text));
+  };
+  for (const CompositeLevel& level : levels_) {
+    if (const std::optional<Routing> routing = level.shape->routing(); routing && routing->seed)
+      note(level.name + ": routes chosen by a hash of both ends with seed " + std::to_string(*routing->seed));
+    if (level.is_rails()) note("traffic between rails changes its rail inside the sender's node");
+    for (std::string& text : level.shape->assumptions(level.name, *level.network, levels_.size() == 1))
+      note(std::move(text));
+  }
+  return all;
+}
+
 std::size_t Composite::tier(NodeId node) const {
   if (node < endpoints()) return 0;
   const bool is_port = node >= endpoints() + switches();

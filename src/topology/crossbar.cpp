@@ -11,7 +11,7 @@ class Crossbar final : public Topology {
       : Topology(level.endpoints(), 1, 2 * level.endpoints()),
         bandwidth_(level.bandwidth),
         latency_(level.end_latency()),
-        planes_(level.planes()) {}
+        planes_(level.planes) {}
 
   Link link(LinkId id) const override {
     const bool up = id < endpoints();
@@ -40,8 +40,23 @@ class Crossbar final : public Topology {
   std::int64_t planes_;
 };
 
+class CrossbarKind final : public KindOf<CrossbarKind> {
+ public:
+  CrossbarKind(std::string_view name, Parts parts) : name_(name), parts_(parts) {}
+
+  std::string_view name() const override { return name_; }
+  Parts parts() const override { return parts_; }
+  std::optional<std::int64_t> longest_route(std::int64_t, std::int64_t) const override { return 2; }  // up, down
+  std::unique_ptr<Topology> build(const LevelInput& level) const override { return std::make_unique<Crossbar>(level); }
+
+ private:
+  std::string_view name_;
+  Parts parts_;
+};
+
 }  // namespace
 
-std::unique_ptr<Topology> make_crossbar(const LevelInput& level) { return std::make_unique<Crossbar>(level); }
+std::unique_ptr<Kind> kinds::nvswitch() { return std::make_unique<CrossbarKind>("nvswitch", Parts::of_accelerators); }
+std::unique_ptr<Kind> kinds::star() { return std::make_unique<CrossbarKind>("star", Parts::bought); }
 
 }  // namespace cairn::topology

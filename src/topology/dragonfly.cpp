@@ -28,16 +28,16 @@ struct DragonflySizes {
 
 class Dragonfly final : public Topology {
  public:
-  Dragonfly(const LevelInput& level, const DragonflySizes& sizes)
+  Dragonfly(const LevelInput& level, const DragonflySizes& sizes, const RoutingKeys& routing)
       : Topology(level.endpoints(), sizes.routers(),
                  2 * level.endpoints() + sizes.routers() * (sizes.a - 1) + sizes.groups * sizes.ports()),
         s_(sizes),
         bandwidth_(level.bandwidth),
         end_latency_(level.end_latency()),
         inner_latency_(level.inner_latency()),
-        valiant_(level.spec.routing == hardware::Routing::valiant),
-        seed_(level.seed()),
-        planes_(level.planes()) {}
+        valiant_(routing.is_hashed()),
+        seed_(routing.number()),
+        planes_(level.planes) {}
 
   Link link(LinkId id) const override {
     const std::int64_t n = endpoints();
@@ -135,11 +135,7 @@ class Dragonfly final : public Topology {
   std::int64_t planes_;
 };
 
-}  // namespace
-
-std::unique_ptr<Topology> make_dragonfly(const LevelInput& level) {
-  DragonflySizes s{
-      .a = *level.spec.routers_per_group, .p = *level.spec.hosts_per_router, .h = *level.spec.global_links};
+std::unique_ptr<Topology> make_dragonfly(const LevelInput& level, DragonflySizes s, const RoutingKeys& routing) {
   const std::int64_t in_group = s.a * s.p, n = level.endpoints();
   s.groups = (n + in_group - 1) / in_group;
   if (s.groups > s.a * s.h + 1)
@@ -148,7 +144,38 @@ std::unique_ptr<Topology> make_dragonfly(const LevelInput& level) {
                std::to_string(s.a * s.h),
            "give more, or larger groups");
   s.cables = s.groups > 1 ? s.a * s.h / (s.groups - 1) : 0;
-  return std::make_unique<Dragonfly>(level, s);
+  return std::make_unique<Dragonfly>(level, s, routing);
 }
+
+class DragonflyKind final : public KindOf<DragonflyKind> {
+ public:
+  std::string_view name() const override { return "dragonfly"; }
+  Entry entry() const override { return Entry::whole; }
+  std::optional<std::int64_t> size() const override {
+    return product_of({sizes_.a, sizes_.p, product_of({sizes_.a, sizes_.h}) + 1});
+  }
+  // Host, local, global, local, host.
+  std::optional<std::int64_t> longest_route(std::int64_t, std::int64_t) const override { return 5; }
+  std::unique_ptr<Topology> build(const LevelInput& level) const override {
+    return make_dragonfly(level, sizes_, routing_);
+  }
+  std::optional<Routing> routing() const override { return routing_.chosen(); }
+
+ private:
+  void describe_own(config::Fields& fields) override {
+    constexpr bool k_required = true;
+    fields.count("routers_per_group", sizes_.a, some("routers of a group, each linked to every other", k_required));
+    fields.count("hosts_per_router", sizes_.p, some("endpoints at one router", k_required));
+    fields.count("global_links", sizes_.h, some("links of one router to other groups", k_required));
+    routing_.describe(fields);
+  }
+
+  DragonflySizes sizes_;
+  RoutingKeys routing_{.plain = "minimal", .by_hash = "valiant"};
+};
+
+}  // namespace
+
+std::unique_ptr<Kind> kinds::dragonfly() { return std::make_unique<DragonflyKind>(); }
 
 }  // namespace cairn::topology

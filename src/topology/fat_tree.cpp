@@ -147,26 +147,31 @@ std::optional<Inventory> FatTree::inventory(std::int64_t /*board*/) const {
   return inventory;
 }
 
-FatTreeLeaf leaf_of(std::int64_t down, const LevelInput& level) {
-  const double full =
-      static_cast<double>(down) / level.spec.oversubscription.value_or(1.0);  // cables at full bandwidth
+void TreeKeys::describe(config::Fields& fields) {
+  fields.number("oversubscription", oversubscription,
+                {.doc = "downward over upward bandwidth of a leaf; 1 = none", .minimum = 1.0});
+  routing.describe(fields);
+}
+
+FatTreeLeaf leaf_of(std::int64_t down, double bandwidth, double oversubscription) {
+  const double full = static_cast<double>(down) / oversubscription;  // cables at full bandwidth
   // Ratios that are whole but for rounding take no further cable.
   constexpr double k_rounding = 1e-9;
   const auto up = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(full * (1.0 - k_rounding))));
-  return {.down = down, .up = up, .up_bandwidth = level.bandwidth * full / static_cast<double>(up)};
+  return {.down = down, .up = up, .up_bandwidth = bandwidth * full / static_cast<double>(up)};
 }
 
 FatTreeShape fat_tree_shape(std::int64_t endpoints, const FatTreeLeaf& leaf, std::int64_t radix,
-                            std::optional<std::int64_t> height, const LevelInput& level) {
+                            std::optional<std::int64_t> height, const LevelInput& level, const RoutingKeys& routing) {
   FatTreeShape shape{.children = {leaf.down},
                      .parents = {1},
                      .bandwidth = {level.bandwidth},
                      .top_ports = radix > 0 ? radix : leaf.down + leaf.up,
                      .end_latency = level.end_latency(),
                      .inner_latency = level.inner_latency(),
-                     .hashed = level.spec.routing == hardware::Routing::ecmp,
-                     .seed = level.seed(),
-                     .planes = level.planes()};
+                     .hashed = routing.is_hashed(),
+                     .seed = routing.number(),
+                     .planes = level.planes};
   const auto add = [&](std::int64_t children, std::int64_t parents) {
     shape.children.push_back(children);
     shape.parents.push_back(parents);
@@ -193,23 +198,67 @@ FatTreeShape fat_tree_shape(std::int64_t endpoints, const FatTreeLeaf& leaf, std
   return shape;
 }
 
-std::unique_ptr<Topology> make_fat_tree(const LevelInput& level) {
-  const hardware::LevelSpec& spec = level.spec;
-  const std::int64_t p = level.endpoints();
-  const double over = spec.oversubscription.value_or(1.0);
-  if (spec.radix) {
-    if (*spec.radix < 4)
-      refuse(level, "radix", "a switch of fewer than 4 ports makes no tree", "give the ports of a switch");
-    const std::int64_t up = up_ports(*spec.radix, over);
-    const FatTreeLeaf leaf{.down = *spec.radix - up, .up = up, .up_bandwidth = level.bandwidth};
-    return std::make_unique<FatTree>(p, fat_tree_shape(p, leaf, *spec.radix, spec.levels, level));
+namespace {
+
+class FatTreeKind final : public KindOf<FatTreeKind> {
+ public:
+  std::string_view name() const override { return "fat-tree"; }
+  std::optional<std::int64_t> longest_route(std::int64_t size, std::int64_t nics) const override;
+  std::unique_ptr<Topology> build(const LevelInput& level) const override;
+  double oversubscription() const override { return tree_.down_over_up(); }
+  std::optional<Routing> routing() const override { return tree_.routing.chosen(); }
+
+ private:
+  void describe_own(config::Fields& fields) override {
+    fields.count("radix", radix_, some("ports of a switch"));
+    fields.count("leaf", leaf_, some("endpoints under a leaf switch"));
+    fields.count("levels", levels_, some("switch levels"));
+    fields.check(
+        "leaf", [&] { return !(radix_ && leaf_); }, "given beside radix", "give either radix or leaf");
+    tree_.describe(fields);
   }
-  if (spec.levels.value_or(2) > 2)
+
+  std::optional<std::int64_t> radix_ = {};
+  std::optional<std::int64_t> leaf_ = {};
+  std::optional<std::int64_t> levels_ = {};
+  TreeKeys tree_ = {};
+};
+
+std::optional<std::int64_t> FatTreeKind::longest_route(std::int64_t size, std::int64_t nics) const {
+  if (levels_) return 2 * *levels_;
+  const std::int64_t ends = size * nics;
+  if (leaf_) return ends > *leaf_ ? 4 : 2;
+  if (!radix_) return std::nullopt;
+  // Leaves of the radix's lower ports; the levels above turn half of theirs down, the topmost all.
+  const auto up = static_cast<double>(*radix_) / (1.0 + tree_.down_over_up());
+  std::int64_t under = *radix_ - std::max<std::int64_t>(1, std::llround(up)), links = 2;
+  if (under < 1) return std::nullopt;  // makes no tree, which is refused where it is built
+  for (std::int64_t half = std::max<std::int64_t>(2, *radix_ / 2); under < ends; links += 2)
+    under *= under * *radix_ >= ends ? *radix_ : half;
+  return links;
+}
+
+std::unique_ptr<Topology> FatTreeKind::build(const LevelInput& level) const {
+  const std::int64_t p = level.endpoints();
+  const double over = tree_.down_over_up();
+  const auto tree = [&](const FatTreeLeaf& leaf, std::int64_t radix) {
+    return std::make_unique<FatTree>(p, fat_tree_shape(p, leaf, radix, levels_, level, tree_.routing));
+  };
+  if (radix_) {
+    if (*radix_ < 4)
+      refuse(level, "radix", "a switch of fewer than 4 ports makes no tree", "give the ports of a switch");
+    const std::int64_t up = up_ports(*radix_, over);
+    return tree({.down = *radix_ - up, .up = up, .up_bandwidth = level.bandwidth}, *radix_);
+  }
+  if (levels_.value_or(2) > 2)
     refuse(level, "levels", "a tree of more than two levels needs the ports of its switches",
            "give radix in place of leaf");
   // Without a leaf size: every unit is a leaf where uplinks are fewer, else one switch that never limits.
-  const std::int64_t down = std::min(p, spec.leaf.value_or(over > 1.0 ? level.ports : p));
-  return std::make_unique<FatTree>(p, fat_tree_shape(p, leaf_of(down, level), 0, spec.levels, level));
+  return tree(leaf_of(std::min(p, leaf_.value_or(over > 1.0 ? level.ports : p)), level.bandwidth, over), 0);
 }
+
+}  // namespace
+
+std::unique_ptr<Kind> kinds::fat_tree() { return std::make_unique<FatTreeKind>(); }
 
 }  // namespace cairn::topology

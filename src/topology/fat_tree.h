@@ -65,17 +65,26 @@ class FatTree final : public Topology {
   std::vector<Level> levels_;  // 1, 2, ... at 0, 1, ...
 };
 
+// Keys that all trees of switches have.
+struct TreeKeys {
+  std::optional<double> oversubscription = {};
+  RoutingKeys routing{.plain = "d-mod-k", .by_hash = "ecmp"};
+
+  void describe(config::Fields& fields);
+  double down_over_up() const { return oversubscription.value_or(1.0); }
+};
+
 struct FatTreeLeaf {
   std::int64_t down = 1, up = 1;  // endpoints and uplinks
   double up_bandwidth = 0.0;      // [byte/s] of an uplink
 };
 // A leaf of `down` endpoints of bandwidth B whose uplinks carry down B / oversubscription, neither more nor less: the
 // fewest cables of at most B that do, all of one bandwidth.
-FatTreeLeaf leaf_of(std::int64_t down, const LevelInput& level);
+FatTreeLeaf leaf_of(std::int64_t down, double bandwidth, double oversubscription);
 
 // Leaf switches, above them as many full levels as `endpoints` need, of switches with `radix` ports; with radix 0 one
 // level above, whose switches have as many ports as a leaf, or a port for every leaf where that is more.
 FatTreeShape fat_tree_shape(std::int64_t endpoints, const FatTreeLeaf& leaf, std::int64_t radix,
-                            std::optional<std::int64_t> height, const LevelInput& level);
+                            std::optional<std::int64_t> height, const LevelInput& level, const RoutingKeys& routing);
 
 }  // namespace cairn::topology

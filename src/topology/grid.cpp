@@ -14,22 +14,25 @@
 #include <algorithm>
 #include <limits>
 
-#include "kinds.h"
+#include "lattice.h"
 
 namespace cairn::topology {
 namespace {
 
+// Links between the two farthest of a line.
+std::int64_t longest(std::int64_t extent, bool closed) { return closed ? extent / 2 : extent - 1; }
+
 class Grid final : public Topology {
  public:
-  Grid(const LevelInput& level, bool closed)
-      : Topology(level.size, 0, level.size * 2 * static_cast<std::int64_t>(level.spec.dims->size())),
-        dims_(*level.spec.dims),
+  Grid(const LevelInput& level, const std::vector<std::int64_t>& dims, bool closed)
+      : Topology(level.size, 0, level.size * 2 * static_cast<std::int64_t>(dims.size())),
+        dims_(dims),
         closed_(closed),
         injection_(level.bandwidth),
-        planes_(level.planes()) {
+        planes_(level.planes) {
     for (const std::int64_t k : dims_) {
       ports_ += k > 2 ? 2 : k - 1;
-      diameter_ += closed_ ? k / 2 : k - 1;
+      diameter_ += longest(k, closed_);
     }
     bandwidth_ = injection_ / static_cast<double>(std::max<std::int64_t>(1, ports_));
     latency_ = level.link_latency(diameter_);
@@ -124,9 +127,28 @@ class Grid final : public Topology {
   double latency_ = 0.0;
 };
 
+class GridKind final : public Lattice {
+ public:
+  explicit GridKind(bool closed) : closed_(closed) {}
+  explicit GridKind(std::vector<std::int64_t> dims) : Lattice(std::move(dims)) {}
+  std::unique_ptr<Kind> copy() const override { return std::make_unique<GridKind>(*this); }
+
+  std::string_view name() const override { return closed_ ? "torus" : "mesh"; }
+  std::optional<std::int64_t> longest_route(std::int64_t, std::int64_t) const override {
+    return sum([this](std::int64_t extent) { return longest(extent, closed_); });
+  }
+  std::unique_ptr<Topology> build(const LevelInput& level) const override {
+    return std::make_unique<Grid>(level, dims(), closed_);
+  }
+
+ private:
+  bool closed_ = false;
+};
+
 }  // namespace
 
-std::unique_ptr<Topology> make_torus(const LevelInput& level) { return std::make_unique<Grid>(level, true); }
-std::unique_ptr<Topology> make_mesh(const LevelInput& level) { return std::make_unique<Grid>(level, false); }
+std::unique_ptr<Kind> kinds::torus() { return std::make_unique<GridKind>(true); }
+std::unique_ptr<Kind> kinds::mesh() { return std::make_unique<GridKind>(false); }
+std::unique_ptr<Kind> mesh_of(std::vector<std::int64_t> dims) { return std::make_unique<GridKind>(std::move(dims)); }
 
 }  // namespace cairn::topology

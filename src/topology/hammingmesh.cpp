@@ -34,7 +34,7 @@ class HammingMesh final : public Topology {
         axes_{row, column},
         injection_(level.bandwidth),
         latency_(level.link_latency(row.longest() + column.longest())),
-        planes_(level.planes()) {}
+        planes_(level.planes) {}
 
   Link link(LinkId id) const override {
     const NodeId at = id / k_slots;
@@ -174,12 +174,42 @@ class HammingMesh final : public Topology {
   std::int64_t planes_;
 };
 
+class HammingMeshKind final : public KindOf<HammingMeshKind> {
+ public:
+  std::string_view name() const override { return "hammingmesh"; }
+  Entry entry() const override { return Entry::whole; }
+  std::optional<std::int64_t> size() const override {
+    return product_of({row_.inside, column_.inside, row_.boards, column_.boards});
+  }
+  void check(std::int64_t size, const std::string& key_path) const override {
+    if (this->size() != size)
+      refuse(key_path, {}, "a b x y is not the size " + std::to_string(size), "make them equal");
+  }
+  std::optional<std::int64_t> longest_route(std::int64_t, std::int64_t) const override {
+    return row_.longest() + column_.longest();
+  }
+  std::unique_ptr<Topology> build(const LevelInput& level) const override {
+    return std::make_unique<HammingMesh>(level, row_, column_);
+  }
+  std::vector<std::string> assumptions(std::string_view, const Topology&, bool) const override {
+    return {"the network of a line of boards never limits"};
+  }
+
+ private:
+  void describe_own(config::Fields& fields) override {
+    constexpr bool k_required = true;
+    fields.count("a", row_.inside, some("accelerators of a board side by side", k_required));
+    fields.count("b", column_.inside, some("accelerators of a board above one another", k_required));
+    fields.count("x", row_.boards, some("boards side by side", k_required));
+    fields.count("y", column_.boards, some("boards above one another", k_required));
+  }
+
+  Axis row_;
+  Axis column_;
+};
+
 }  // namespace
 
-std::unique_ptr<Topology> make_hammingmesh(const LevelInput& level) {
-  const hardware::LevelSpec& spec = level.spec;
-  return std::make_unique<HammingMesh>(level, Axis{.inside = *spec.a, .boards = *spec.x},
-                                       Axis{.inside = *spec.b, .boards = *spec.y});
-}
+std::unique_ptr<Kind> kinds::hammingmesh() { return std::make_unique<HammingMeshKind>(); }
 
 }  // namespace cairn::topology

@@ -6,20 +6,20 @@
 // Source: Ahn et al. 2009, "HyperX: topology, routing, and packaging of efficient large-scale networks", SC09.
 #include <algorithm>
 
-#include "kinds.h"
+#include "lattice.h"
 
 namespace cairn::topology {
 namespace {
 
 class HyperX final : public Topology {
  public:
-  explicit HyperX(const LevelInput& level)
-      : Topology(level.size, level.size, level.size * (2 + neighbours(*level.spec.dims))),
-        dims_(*level.spec.dims),
+  HyperX(const LevelInput& level, const std::vector<std::int64_t>& dims)
+      : Topology(level.size, level.size, level.size * (2 + neighbours(dims))),
+        dims_(dims),
         bandwidth_(level.bandwidth),
         end_latency_(level.end_latency()),
         inner_latency_(level.inner_latency()),
-        planes_(level.planes()) {}
+        planes_(level.planes) {}
 
   Link link(LinkId id) const override {
     const std::int64_t p = endpoints();
@@ -97,8 +97,20 @@ class HyperX final : public Topology {
   std::int64_t planes_;
 };
 
+class HyperXKind final : public Lattice {
+ public:
+  std::unique_ptr<Kind> copy() const override { return std::make_unique<HyperXKind>(*this); }
+  std::string_view name() const override { return "hyperx"; }
+  std::optional<std::int64_t> longest_route(std::int64_t, std::int64_t) const override {
+    return 2 + sum([](std::int64_t extent) { return std::int64_t{extent > 1 ? 1 : 0}; });
+  }
+  std::unique_ptr<Topology> build(const LevelInput& level) const override {
+    return std::make_unique<HyperX>(level, dims());
+  }
+};
+
 }  // namespace
 
-std::unique_ptr<Topology> make_hyperx(const LevelInput& level) { return std::make_unique<HyperX>(level); }
+std::unique_ptr<Kind> kinds::hyperx() { return std::make_unique<HyperXKind>(); }
 
 }  // namespace cairn::topology

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kinds.h"
+#include "lattice.h"
 
 namespace cairn::topology {
 namespace {
@@ -71,14 +72,61 @@ class PcieTree final : public Topology {
   double inner_latency_;
 };
 
+struct PairLink {
+  core::BytesPerSecond bandwidth = {};
+  core::Seconds latency = {};
+};
+void describe(config::Fields& fields, PairLink& pair) {
+  fields.quantity("bandwidth", pair.bandwidth,
+                  {.doc = "per accelerator, per direction", .required = true, .positive = true});
+  fields.quantity(
+      "latency", pair.latency,
+      {.doc = "one way, of a zero-byte send; usual: 0.6 us over NVLink (NCCL's tuning model, 2024)", .required = true});
+}
+
+class PcieTreeKind final : public KindOf<PcieTreeKind> {
+ public:
+  std::string_view name() const override { return "pcie-tree"; }
+  Parts parts() const override { return Parts::of_accelerators; }
+
+  void check(std::int64_t size, const std::string& key_path) const override {
+    if (size % groups() != 0)
+      refuse(key_path, "switches",
+             std::to_string(size) + (pairs_ ? " pairs" : " accelerators") + " do not spread evenly",
+             "choose a divisor");
+  }
+  std::optional<std::int64_t> longest_route(std::int64_t, std::int64_t) const override { return groups() > 1 ? 4 : 2; }
+  std::unique_ptr<Topology> build(const LevelInput& level) const override {
+    if (level.endpoints() % groups() != 0)
+      refuse(level, "switches", std::to_string(level.endpoints()) + " accelerators do not spread evenly",
+             "choose a divisor");
+    return std::make_unique<PcieTree>(level, groups(), uplink_ ? uplink_->base() : level.bandwidth);
+  }
+  Uplinks uplinks() const override { return {.switches = groups(), .bandwidth = uplink_}; }
+  std::optional<Pairs> pairs() const override {
+    if (!pairs_) return {};
+    return Pairs{.shape = Shape(mesh_of({2})), .bandwidth = pairs_->bandwidth, .latency = pairs_->latency};
+  }
+
+ private:
+  void describe_own(config::Fields& fields) override {
+    fields.count("switches", switches_, some("switches the accelerators are spread over"));
+    fields.quantity("uplink", uplink_,
+                    {.doc = "per direction, of one switch to the root complex; default: bandwidth", .positive = true});
+    fields.check(
+        "uplink", [&] { return !uplink_ || groups() > 1; }, "given for fewer than two switches",
+        "give switches, or remove it");
+    fields.object("pairs", pairs_, {.doc = "direct links between accelerators 2i and 2i+1"});
+  }
+  std::int64_t groups() const { return switches_.value_or(1); }
+
+  std::optional<std::int64_t> switches_ = {};
+  std::optional<core::BytesPerSecond> uplink_ = {};
+  std::optional<PairLink> pairs_ = {};
+};
+
 }  // namespace
 
-std::unique_ptr<Topology> make_pcie_tree(const LevelInput& level) {
-  const std::int64_t groups = level.spec.switches.value_or(1);
-  if (level.endpoints() % groups != 0)
-    refuse(level, "switches", std::to_string(level.endpoints()) + " accelerators do not spread evenly",
-           "choose a divisor");
-  return std::make_unique<PcieTree>(level, groups, level.spec.uplink ? level.spec.uplink->base() : level.bandwidth);
-}
+std::unique_ptr<Kind> kinds::pcie_tree() { return std::make_unique<PcieTreeKind>(); }
 
 }  // namespace cairn::topology

@@ -13,10 +13,6 @@
 namespace cairn::topology {
 namespace {
 
-using hardware::LevelKind;
-
-bool comes_with_nodes(LevelKind kind) { return hardware::is_of_accelerators(kind) || kind == LevelKind::graph; }
-
 // What one stage of a network is bought as.
 struct Bought {
   std::int64_t switches = 0;
@@ -100,8 +96,8 @@ Bill bill(const Composite& network, const PriceList& prices) {
   Bill bill;
   bool complete = true;
   for (const CompositeLevel& level : network.levels()) {
-    const std::string label = level.name + " (" + std::string(hardware::name(level.kind)) + ")";
-    if (comes_with_nodes(level.kind)) {
+    const std::string label = level.name + " (" + std::string(level.shape->name()) + ")";
+    if (level.shape->parts() != Parts::bought) {
       bill.remarks.push_back(label + ": comes with the nodes, not in the cost");
       continue;
     }

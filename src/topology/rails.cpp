@@ -88,7 +88,7 @@ class SeparateRails final : public Topology {
         rails_(rails),
         bandwidth_(level.bandwidth),
         latency_(level.end_latency()),
-        planes_(level.planes()) {}
+        planes_(level.planes) {}
 
   Link link(LinkId id) const override {
     const bool up = id < endpoints();
@@ -116,19 +116,47 @@ class SeparateRails final : public Topology {
   std::int64_t planes_;
 };
 
+class RailOptimized final : public KindOf<RailOptimized> {
+ public:
+  std::string_view name() const override { return "rail-optimized"; }
+  Entry entry() const override { return Entry::by_rail; }
+  std::optional<std::int64_t> longest_route(std::int64_t size, std::int64_t) const override {
+    return pod_.value_or(size) < size ? 4 : 2;
+  }
+  std::unique_ptr<Topology> build(const LevelInput& level) const override {
+    const Rails rails{
+        .nodes = level.size, .rails = level.ports, .pod = std::min(level.size, pod_.value_or(level.size))};
+    if (rails.pods() == 1) return std::make_unique<SeparateRails>(rails, level);
+    const FatTreeLeaf leaf = leaf_of(rails.pod, level.bandwidth, tree_.down_over_up());
+    FatTree tree(rails.slots(), fat_tree_shape(rails.slots(), leaf, 0, {}, level, tree_.routing));
+    return std::make_unique<JoinedRails>(rails, static_cast<double>(leaf.up) * leaf.up_bandwidth, tree);
+  }
+  double oversubscription() const override { return tree_.down_over_up(); }
+  std::optional<Routing> routing() const override { return tree_.routing.chosen(); }
+
+ private:
+  void describe_own(config::Fields& fields) override {
+    fields.count("pod", pod_, some("nodes under one set of leaf switches"));
+    tree_.describe(fields);
+  }
+
+  std::optional<std::int64_t> pod_ = {};
+  TreeKeys tree_ = {};
+};
+
+class RailOnly final : public KindOf<RailOnly> {
+ public:
+  std::string_view name() const override { return "rail-only"; }
+  Entry entry() const override { return Entry::by_rail; }
+  std::optional<std::int64_t> longest_route(std::int64_t, std::int64_t) const override { return 2; }
+  std::unique_ptr<Topology> build(const LevelInput& level) const override {
+    return std::make_unique<SeparateRails>(Rails{.nodes = level.size, .rails = level.ports, .pod = level.size}, level);
+  }
+};
+
 }  // namespace
 
-std::unique_ptr<Topology> make_rail_optimized(const LevelInput& level) {
-  const Rails rails{
-      .nodes = level.size, .rails = level.ports, .pod = std::min(level.size, level.spec.pod.value_or(level.size))};
-  if (rails.pods() == 1) return std::make_unique<SeparateRails>(rails, level);
-  const FatTreeLeaf leaf = leaf_of(rails.pod, level);
-  FatTree tree(rails.slots(), fat_tree_shape(rails.slots(), leaf, 0, {}, level));
-  return std::make_unique<JoinedRails>(rails, static_cast<double>(leaf.up) * leaf.up_bandwidth, tree);
-}
-
-std::unique_ptr<Topology> make_rail_only(const LevelInput& level) {
-  return std::make_unique<SeparateRails>(Rails{.nodes = level.size, .rails = level.ports, .pod = level.size}, level);
-}
+std::unique_ptr<Kind> kinds::rail_optimized() { return std::make_unique<RailOptimized>(); }
+std::unique_ptr<Kind> kinds::rail_only() { return std::make_unique<RailOnly>(); }
 
 }  // namespace cairn::topology

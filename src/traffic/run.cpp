@@ -81,7 +81,9 @@ std::vector<std::uint32_t> find_cycle(const FlowFile& flows) {
 
 EndpointNames endpoint_names(const topology::Composite& network) {
   EndpointNames names;
-  if (network.levels().size() != 1 || network.levels().front().kind != hardware::LevelKind::graph) return names;
+  const bool named =
+      network.levels().size() == 1 && network.levels().front().shape->parts() == topology::Parts::as_given;
+  if (!named) return names;
   for (topology::NodeId node = 0; node < network.endpoints(); ++node) names.push_back(network.node_name(node));
   return names;
 }

@@ -246,6 +246,63 @@ std::vector<Violation> check_headers(const fs::path& root) {
   return violations;
 }
 
+namespace {
+
+// Functions of src/topology/kinds.def.
+std::vector<std::string> kind_functions(const fs::path& root) {
+  constexpr std::string_view k_line = "CAIRN_TOPOLOGY_KIND(";
+  std::vector<std::string> functions;
+  if (!fs::exists(root / "src/topology/kinds.def")) return functions;
+  for_each_line(read_file(root, root / "src/topology/kinds.def").text, [&](int, std::string_view line) {
+    if (line.starts_with(k_line)) functions.emplace_back(line.substr(k_line.size(), line.find(')') - k_line.size()));
+  });
+  return functions;
+}
+
+// Words of kinds that mean something else.
+bool is_other(const std::string& path, const std::string& word) {
+  static const std::map<std::string, std::string> k_meanings = {
+      {"src/calibrate/calibrate.cpp", "graph"},  // of launches, CUDA's
+      {"src/pebble/generators.cpp", "graph"},    // that pebbles lie on
+      {"src/pebble/vertical.cpp", "graph"},
+      {"src/cli/schema_command.cpp", "graph"},  // the file of links that topology/graph.h describes
+      {"src/topology/nccl.cpp", "nvswitch"},    // a switch in NCCL's description of a machine
+  };
+  const auto found = k_meanings.find(path);
+  return found != k_meanings.end() && found->second == word;
+}
+
+}  // namespace
+
+std::vector<Violation> check_kinds(const fs::path& root) {
+  std::vector<Violation> violations;
+  const std::vector<SourceFile> files = library_sources(root);
+  for (const std::string& function : kind_functions(root)) {
+    std::string word = function;
+    std::replace(word.begin(), word.end(), '_', '-');
+    const std::string made = "kinds::" + function + "()", written = '"' + word + '"';
+    const auto owner = std::find_if(files.begin(), files.end(), [&](const SourceFile& file) {
+      return file.text.find("std::unique_ptr<Kind> " + made) != std::string::npos;
+    });
+    if (owner == files.end() || owner->text.find(written) == std::string::npos) {
+      violations.push_back({"src/topology/kinds.def", 0, "no file makes and names the kind " + word});
+      continue;
+    }
+    for (const SourceFile& file : files) {
+      if (file.path == owner->path) continue;
+      const std::string code = blank_comments_and_literals(file.text);
+      for (const std::string& name : {made, written})
+        for (std::size_t at = file.text.find(name); at != std::string::npos; at = file.text.find(name, at + 1)) {
+          const bool in_comment = code[at] != name.front();
+          if (in_comment || is_other(file.path, word)) continue;
+          const auto line = 1 + std::count(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+          violations.push_back({file.path, static_cast<int>(line), "names the kind " + word});
+        }
+    }
+  }
+  return violations;
+}
+
 std::vector<Violation> check_places(const fs::path& root) {
   constexpr std::array<std::string_view, 4> k_top_folders = {"home", "root", "work", "Users"};
   std::vector<SourceFile> files;

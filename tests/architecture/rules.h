@@ -7,6 +7,7 @@
 //   conduct        a library neither prints, nor ends the process, nor reads the environment: only cli does
 //   headers        no `using namespace`; no type of a YAML, JSON, CLI, logging, CUDA or MPI library in a public header;
 //                  CLI11 and spdlog are included by cli alone
+//   kinds          a kind of network is named by its own file and kinds.def alone
 //   places         no file names a directory of the machine it was written on
 #pragma once
 
@@ -44,6 +45,7 @@ std::vector<Violation> check_rooms(const std::filesystem::path& root);
 std::vector<Violation> check_system_names(const std::filesystem::path& root);
 std::vector<Violation> check_conduct(const std::filesystem::path& root);
 std::vector<Violation> check_headers(const std::filesystem::path& root);
+std::vector<Violation> check_kinds(const std::filesystem::path& root);
 std::vector<Violation> check_places(const std::filesystem::path& root);
 
 }  // namespace cairn::architecture

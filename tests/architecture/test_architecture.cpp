@@ -61,6 +61,12 @@ TEST_CASE("the headers of the tree are clean") {
   CHECK(violations.empty());
 }
 
+TEST_CASE("a kind of network is named by its own file alone") {
+  const auto violations = check_kinds(k_tree);
+  INFO(to_string(violations));
+  CHECK(violations.empty());
+}
+
 TEST_CASE("the tree names no place of one machine") {
   const auto violations = check_places(k_tree);
   INFO(to_string(violations));
@@ -176,6 +182,30 @@ TEST_CASE("planted faults of a header are found") {
   tree.plant("include/cairn/cost/b.h", "\n");
   tree.plant("src/cost/b.cpp", "#include <spdlog/spdlog.h>\n");
   CHECK(check_headers(tree.root()).size() == 1);
+}
+
+TEST_CASE("a planted name of a kind of network is found") {
+  const PlantedTree tree;
+  tree.plant("src/topology/kinds.def",
+             "// CAIRN_TOPOLOGY_KIND(function): a line\nCAIRN_TOPOLOGY_KIND(ring_of_rings)\n");
+  tree.plant("src/topology/ring.cpp",
+             "const char* name() { return \"ring-of-rings\"; }\nstd::unique_ptr<Kind> kinds::ring_of_rings() { }\n");
+  tree.plant("src/cost/a.cpp",
+             "// \"ring-of-rings\" and kinds::ring_of_rings()\nconst char* a = \"a ring-of-rings\";\n");
+  REQUIRE(to_string(check_kinds(tree.root())) == "");
+  SECTION("by its word") { tree.plant("src/cost/a.cpp", "\nif (kind == \"ring-of-rings\") {}\n"); }
+  SECTION("by its function") { tree.plant("src/cost/a.cpp", "\nauto kind = kinds::ring_of_rings();\n"); }
+  const auto violations = check_kinds(tree.root());
+  REQUIRE(violations.size() == 1);
+  CHECK(violations[0].file == "src/cost/a.cpp");
+  CHECK(violations[0].line == 2);
+}
+
+TEST_CASE("a kind of network that no file makes is found") {
+  const PlantedTree tree;
+  tree.plant("src/topology/kinds.def", "CAIRN_TOPOLOGY_KIND(ring)\n");
+  tree.plant("src/topology/ring.cpp", "std::unique_ptr<Kind> kinds::ring() { return named(\"rnig\"); }\n");
+  CHECK(check_kinds(tree.root()).size() == 1);
 }
 
 TEST_CASE("a planted place of one machine is found") {

@@ -71,7 +71,7 @@ std::string without_repetition(const std::string& document) {
 std::string topology_of(const config::Loader& loader, const config::Node& node) {
   core::Diagnostics diagnostics;
   try {
-    topology::Network network = topology::read_network(loader, node, diagnostics);
+    topology::Network network = hardware::read_network(loader, node, diagnostics);
     if (diagnostics.has_errors()) return "";
     return report::json(report::describe(std::move(network), topology::PriceList{}), tool(), -1);
   } catch (const core::ConfigurationError&) {

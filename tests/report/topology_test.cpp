@@ -20,7 +20,7 @@ using report_tests::loader;
 namespace {
 
 report::TopologyAnswer answer(const std::string& name, const std::vector<std::string>& overrides = {}) {
-  return report::describe(topology::load_network(loader(), name, overrides),
+  return report::describe(hardware::load_network(loader(), name, overrides),
                           topology::load_prices(loader(), "hammingmesh-2022"));
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("A network as text fits a terminal") {
 }
 
 TEST_CASE("Pictures hold every node and cable once") {
-  const topology::Network torus = topology::load_network(loader(), "torus-1024", {"dims=[4, 3]"});
+  const topology::Network torus = hardware::load_network(loader(), "torus-1024", {"dims=[4, 3]"});
   const std::string svg = report::svg(torus);
   const auto count = [](const std::string& text, const std::string& what) {
     std::size_t found = 0;

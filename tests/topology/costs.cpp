@@ -11,7 +11,7 @@ namespace {
 
 double cost(const std::string& name) {
   const auto loader = shipped();
-  const Network net = load_network(loader, name);
+  const Network net = cairn::hardware::load_network(loader, name);
   const Bill bought = bill(*net.topology, load_prices(loader, "hammingmesh-2022"));
   INFO(name);
   REQUIRE(bought.usd.has_value());

@@ -66,7 +66,7 @@ void check(const Network& net) {
   const CompositeLevel& level = net.topology->levels().back();
   const auto inventory = level.network->inventory(1);
   REQUIRE(inventory.has_value());
-  const Counted counted = count(*level.network, level.kind == cairn::hardware::LevelKind::hammingmesh);
+  const Counted counted = count(*level.network, level.shape->name() == "hammingmesh");
   CHECK(total(*inventory) == static_cast<std::int64_t>(counted.switches.size()));
   CHECK(total(*inventory) == level.network->switches());
   CHECK(inventory->short_cables + inventory->long_cables + inner_cables(*inventory) == counted.cables);
@@ -170,8 +170,8 @@ TEST_CASE("Rails of a DGX H100: the bill holds the network's switches", "[topolo
   const auto loader = shipped();
   const PriceList prices = load_prices(loader, "hammingmesh-2022");
   // One pod: a leaf switch for each of 8 rails. Two pods: 16 leaves of 32 ports down and 32 up, 512 / 64 spines.
-  const Network one = load_network(loader, "dgx-h100", {"nodes=32"}),
-                two = load_network(loader, "dgx-h100", {"nodes=64"});
+  const Network one = cairn::hardware::load_network(loader, "dgx-h100", {"nodes=32"}),
+                two = cairn::hardware::load_network(loader, "dgx-h100", {"nodes=64"});
   CHECK(fabric(one).network->switches() == 8);
   CHECK(bill(*one.topology, prices).switches == 8);
   CHECK(fabric(two).network->switches() == 16 + 8);

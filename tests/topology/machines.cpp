@@ -130,7 +130,7 @@ TEST_CASE("Every shipped cluster and network can be built", "[topology]") {
   const auto loader = shipped();
   for (const std::string& name : loader.names("topologies")) {
     INFO(name);
-    const Network net = load_network(loader, name);
+    const Network net = cairn::hardware::load_network(loader, name);
     CHECK_FALSE(net.name.empty());
     const Limits limits = net.topology->limits();
     CHECK(limits.bisection_fraction > 0.0);
@@ -140,8 +140,8 @@ TEST_CASE("Every shipped cluster and network can be built", "[topology]") {
   for (const std::string& name : loader.names("clusters")) {
     INFO(name);
     const bool single = name == "workstation-4x-a100-pcie" || name == "pcie-8x-l20";
-    const Network net =
-        load_network(loader, name, single ? std::vector<std::string>{} : std::vector<std::string>{"nodes=36"});
+    const Network net = cairn::hardware::load_network(
+        loader, name, single ? std::vector<std::string>{} : std::vector<std::string>{"nodes=36"});
     check_routes(*net.topology);
     CHECK(routed(*net.topology) > 0.0);
   }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cairn/config/loader.h"
-#include "cairn/topology/build.h"
+#include "cairn/hardware/network_files.h"
 #include "support/shipped.h"
 
 namespace cairn::topology_tests {
@@ -17,7 +17,7 @@ inline topology::Network network(const std::string& keys) {
   const config::Node node =
       config::parse_text("{name: test, " + keys + "}", config::Syntax::yaml, "test.yaml", diagnostics);
   diagnostics.raise_if_errors();
-  topology::Network result = topology::read_network(shipped(), node, diagnostics);
+  topology::Network result = hardware::read_network(shipped(), node, diagnostics);
   diagnostics.raise_if_errors();
   return result;
 }
@@ -27,7 +27,7 @@ inline topology::Network network_of_file(const std::string& text) {
   core::Diagnostics diagnostics;
   const config::Node node = config::parse_text(text, config::Syntax::yaml, "test.yaml", diagnostics);
   diagnostics.raise_if_errors();
-  topology::Network result = topology::read_network(shipped(), node, diagnostics);
+  topology::Network result = hardware::read_network(shipped(), node, diagnostics);
   diagnostics.raise_if_errors();
   return result;
 }

@@ -7,7 +7,7 @@
 #include "cairn/config/loader.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/core/random.h"
-#include "cairn/topology/build.h"
+#include "cairn/hardware/network_files.h"
 #include "cairn/traffic/collective_run.h"
 #include "catch.h"
 
@@ -25,7 +25,7 @@ topology::Network network(const std::string& keys) {
   const config::Node node =
       config::parse_text("{name: small, " + keys + "}", config::Syntax::yaml, "small.yaml", diagnostics);
   diagnostics.raise_if_errors();
-  topology::Network result = topology::read_network(config::Loader{}, node, diagnostics);
+  topology::Network result = hardware::read_network(config::Loader{}, node, diagnostics);
   diagnostics.raise_if_errors();
   return result;
 }
@@ -92,7 +92,7 @@ TEST_CASE("Two rings on the same links get half of them each", "[traffic]") {
 TEST_CASE("Two levels use the links between nodes for a share of the bytes alone", "[traffic]") {
   // 2 nodes of 8 ranks. The 8 reduce an eighth each for one another, exchange it with their like over a port of their
   // own, and gather: by one and the other of two messages at a time, behind the latency of each step.
-  const topology::Network net = topology::load_network(loader(), "dgx-h100", {"nodes=2"});
+  const topology::Network net = hardware::load_network(loader(), "dgx-h100", {"nodes=2"});
   const double inside_s = 2.0 * 7.0 / 8.0 * k_bytes / 450e9;
   const double across_s = 2.0 * 1.0 / 2.0 * k_bytes / 8.0 / 50e9;
   const double time_s = time_of(net, "two-level", Collective::all_reduce, {.ranks = 16, .domain = 8});
@@ -113,7 +113,7 @@ TEST_CASE("No algorithm beats what must be moved, and flows carry the bytes of t
   for (const std::string& keys : networks) {
     CAPTURE(keys);
     const topology::Network net =
-        keys.starts_with("kind") ? network(keys) : topology::load_network(loader(), keys, {"nodes=3"});
+        keys.starts_with("kind") ? network(keys) : hardware::load_network(loader(), keys, {"nodes=3"});
     for (const Collective collective : collective::k_collectives) {
       const collective::Group group{.ranks = 2 + static_cast<std::int64_t>(random.below(23)), .pieces = 3};
       CAPTURE(collective::name(collective), group.ranks);

@@ -1,7 +1,7 @@
 // Tables of flows: what they mean, and everything that can be wrong with them.
 #include "cairn/config/loader.h"
 #include "cairn/core/diagnostics.h"
-#include "cairn/topology/build.h"
+#include "cairn/hardware/network_files.h"
 #include "cairn/traffic/run.h"
 #include "catch.h"
 
@@ -13,7 +13,7 @@ topology::Network star() {
   core::Diagnostics diagnostics;
   const config::Node node = config::parse_text("{name: star, kind: star, size: 4, bandwidth: 1 GB/s, latency: 2 us}",
                                                config::Syntax::yaml, "star.yaml", diagnostics);
-  return topology::read_network(config::Loader{}, node, diagnostics);
+  return hardware::read_network(config::Loader{}, node, diagnostics);
 }
 
 void refused(const std::string& text, const std::string& place, const std::string& words) {

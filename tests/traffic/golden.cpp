@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "cairn/config/loader.h"
-#include "cairn/topology/build.h"
+#include "cairn/hardware/network_files.h"
 #include "cairn/traffic/run.h"
 #include "catch.h"
 
@@ -38,7 +38,7 @@ topology::Network platform(const std::string& name, std::int64_t p, double laten
   core::Diagnostics diagnostics;
   const config::Node node = config::parse_text("{" + keys + "}", config::Syntax::yaml, "golden.yaml", diagnostics);
   diagnostics.raise_if_errors();
-  topology::Network network = topology::read_network(config::Loader{}, node, diagnostics);
+  topology::Network network = hardware::read_network(config::Loader{}, node, diagnostics);
   diagnostics.raise_if_errors();
   return network;
 }

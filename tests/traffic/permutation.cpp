@@ -4,7 +4,7 @@
 
 #include "cairn/config/loader.h"
 #include "cairn/core/random.h"
-#include "cairn/topology/build.h"
+#include "cairn/hardware/network_files.h"
 #include "cairn/traffic/run.h"
 #include "catch.h"
 
@@ -16,7 +16,7 @@ TEST_CASE("Every flow of a large permutation ends, no link carries more than it 
       "{name: tapered, kind: fat-tree, radix: 64, size: 4096, oversubscription: 3.92308, bandwidth: 800 GB/s, "
       "hop_latency: 80 ns}",
       config::Syntax::yaml, "tapered.yaml", diagnostics);
-  const topology::Network network = topology::read_network(config::Loader{}, node, diagnostics);
+  const topology::Network network = hardware::read_network(config::Loader{}, node, diagnostics);
   diagnostics.raise_if_errors();
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     core::Random random(seed);

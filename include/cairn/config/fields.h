@@ -27,6 +27,13 @@
 //              {{config::Form::word, [&](config::Value& w) { w.choice(stages.rule, k_stage_rules); }},
 //               {config::Form::list, [&](config::Value& w) { w.counts(stages.sizes, {.minimum = 1}); }}});
 //   }
+//
+// A value of several kinds, each with keys of its own in the same map, says them by a KindAccess:
+//
+//   config::KindAccess kind_access(Shape& shape);           // {kind: torus, dims: [4, 4], bandwidth: 75 GB/s}
+//   f.kind("kind", level.shape, {.doc = "shape"});
+//   f.quantity("bandwidth", level.bandwidth);               // of every kind
+//   f.keys_of_kind("kind", level.shape);                    // a key of another kind is an error
 #pragma once
 
 #include <cstddef>
@@ -103,6 +110,15 @@ struct MapAccess {
   std::vector<std::string> keys;
   std::function<void()> clear;
   std::function<void(const std::string&, Value&)> visit;
+};
+
+// The kinds that a value may be of, told apart by a word.
+struct KindAccess {
+  std::vector<std::string_view> words;
+  std::size_t current;
+  std::function<void(std::size_t)> become;  // of a kind, with its keys at their defaults
+  // Describes the keys of a kind: of the value where it is of that kind, else of one that lives as long as the call.
+  std::function<void(std::size_t, Fields&)> visit;
 };
 
 // What one key (or list item) may hold.
@@ -261,6 +277,14 @@ class Fields {
   void node(std::string_view key, Node& x, Rule rule = {}) {
     visit(key, rule, !x.is_null(), [&x](Value& v) { v.node(x); });
   }
+  // The word that says of which kind `x` is: KindAccess kind_access(T&).
+  template <class T>
+  void kind(std::string_view key, T& x, Rule rule = {});
+  // The keys that only its kind has, once kind() has named the word at `key`.
+  template <class T>
+  void keys_of_kind(std::string_view key, T& x) {
+    visit_kind(key, kind_access(x));
+  }
 
   // Unknown keys are let pass and a null counts as absent: for files of others, such as Hugging Face config.json.
   virtual void open() {}
@@ -274,6 +298,8 @@ class Fields {
  protected:
   virtual void visit(std::string_view key, const Rule& rule, bool has_value,
                      const std::function<void(Value&)>& body) = 0;
+  // `key` is that of the word.
+  virtual void visit_kind(std::string_view /*key*/, const KindAccess& kinds) { kinds.visit(kinds.current, *this); }
   virtual bool checks() const { return false; }
   virtual void refuse(std::string_view /*key*/, std::string_view /*message*/, std::string_view /*hint*/) {}
 
@@ -290,6 +316,16 @@ class Fields {
     });
   }
 };
+
+template <class T>
+void Fields::kind(std::string_view key, T& x, Rule rule) {
+  const KindAccess kinds = kind_access(x);
+  Choices<std::size_t> choices;
+  for (const std::string_view word : kinds.words) choices.emplace_back(word, choices.size());
+  std::size_t index = kinds.current;
+  visit(key, rule, true, [&](Value& v) { v.choice(index, choices); });
+  if (index != kinds.current) kinds.become(index);
+}
 
 template <class Integer>
 void Value::count(Integer& x, CountRule rule) {

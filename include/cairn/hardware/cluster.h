@@ -6,23 +6,24 @@
 //   intra: {kind: nvswitch, ...}         - {name: rack, kind: nvswitch, size: 72, bandwidth: 900 GB/s, latency: 1 us}
 //   inter: {kind: fat-tree, ...}         - {name: fabric, kind: rail-optimized, size: 8, nics_per_node: 72, ...}
 //
-// A level joins `size` units of the level below (accelerators at the innermost). Bandwidths are per direction: of one
-// accelerator (or of one of its `nics_per_node` links) at the innermost level, of one NIC further out. `network()`
-// gives either form as one list of levels with everything derived:
+// A level joins `size` units of the level below (accelerators at the innermost) in the shape that its kind and the keys
+// of the kind say (topology/kind.h). Bandwidths are per direction: of one accelerator (or of one of its `nics_per_node`
+// links) at the innermost level, of one NIC further out. `network()` gives either form as one list of levels with
+// everything derived:
 //
 //   domain          accelerators within one domain of the level = product of the sizes up to it
 //   unit_bandwidth  what one unit of the level below can send = NICs per unit x bandwidth
 //   gpu_bandwidth   one accelerator's share when all its unit sends = unit_bandwidth / accelerators in the unit
 //   latency         one way, endpoint to endpoint, of a zero-byte send: as given, or hop_latency x links of the longest
 //                   minimal route
-//   uplink_share    pcie-tree of several switches: one accelerator's share of its switch's link to the root complex,
-//                   which all that leaves the switch passes = uplink / accelerators under the switch
+//   uplink_share    where accelerators are spread over several switches (a PCIe tree): one's share of its switch's own
+//                   link, which all that leaves the switch passes = uplink / accelerators under the switch
 //
 // The domain of an accelerator: those that it reaches over links of its own. It is that of the innermost network that
 // joins anything, whichever hosts share it (a rack of NVLink), unless what is joined are whole nodes by their adapters:
 // where a node holds one accelerator, that network leads from node to node, and the accelerator is a domain by itself.
-// Links that are an accelerator's own by their kind (nvswitch, pcie-tree, hybrid-cube-mesh) make a domain of nodes,
-// too. Files: configs/clusters/<name>.yaml.
+// Links that are an accelerator's own by their kind (topology::Parts) make a domain of nodes, too.
+// Files: configs/clusters/<name>.yaml.
 #pragma once
 
 #include <cstdint>
@@ -35,78 +36,20 @@
 #include "cairn/config/fields.h"
 #include "cairn/config/node.h"
 #include "cairn/core/quantity.h"
+#include "cairn/topology/kind.h"
 
 namespace cairn::hardware {
 
-enum class LevelKind : std::uint8_t {
-  nvswitch,
-  pcie_tree,
-  hybrid_cube_mesh,
-  star,
-  fat_tree,
-  rail_optimized,
-  rail_only,
-  dragonfly,
-  torus,
-  mesh,
-  hyperx,
-  hammingmesh,
-  graph
-};
-std::string_view name(LevelKind kind);
-// Made of links that accelerators have themselves.
-bool is_of_accelerators(LevelKind kind);
-
-// How a route is chosen where a kind has several: by the destination (fat trees), at random but fixed by a seed (ecmp),
-// directly or by way of a random group (dragonfly).
-enum class Routing : std::uint8_t { d_mod_k, ecmp, minimal, valiant };
-
-// A direct link between accelerators 2i and 2i+1 of a PCIe tree.
-struct PairLink {
-  core::BytesPerSecond bandwidth = {};
-  core::Seconds latency = {};
-};
-
-// One level as written. Keys that a kind does not have are errors.
+// One level as written: what levels of every kind have, and the keys of its kind.
 struct LevelSpec {
   std::string name = {};  // general form only
-  LevelKind kind = LevelKind::nvswitch;
+  topology::Shape shape = {};
   std::optional<std::int64_t> size = {};  // general form only; of the outermost level it may follow from `nodes`
   core::BytesPerSecond bandwidth = {};
   std::optional<core::Seconds> latency = {};
   std::optional<core::Seconds> hop_latency = {};
   std::optional<std::int64_t> nics_per_node = {};  // per unit of the level below; default one per accelerator
-  std::optional<double> oversubscription = {};     // downward over upward bandwidth of a leaf; 1 = none
   std::string fabric = {};                         // an entry of the calibrated fabrics: infiniband, efa-h100, ...
-  // pcie-tree
-  std::optional<std::int64_t> switches = {};
-  std::optional<core::BytesPerSecond> uplink =
-      {};  // of one switch to the root complex; default: as an accelerator's link
-  std::optional<PairLink> pairs = {};
-  // fat-tree
-  std::optional<std::int64_t> radix = {};  // ports of a switch, or
-  std::optional<std::int64_t> leaf = {};   // endpoints under a leaf switch
-  std::optional<std::int64_t> levels = {};
-  // rail-optimized: nodes under one set of leaf switches
-  std::optional<std::int64_t> pod = {};
-  // dragonfly
-  std::optional<std::int64_t> routers_per_group = {};
-  std::optional<std::int64_t> hosts_per_router = {};
-  std::optional<std::int64_t> global_links = {};
-  // torus, mesh, hyperx
-  std::optional<std::vector<std::int64_t>> dims = {};
-  // hammingmesh: boards of a x b, x by y of them
-  std::optional<std::int64_t> a = {};
-  std::optional<std::int64_t> b = {};
-  std::optional<std::int64_t> x = {};
-  std::optional<std::int64_t> y = {};
-  // networks of switches and cables
-  std::optional<std::int64_t> planes = {};  // equal copies over which traffic is spread; bandwidth is of all of them
-  // fat-tree, rail-optimized: d-mod-k (default) or ecmp; dragonfly: minimal (default) or valiant
-  std::optional<Routing> routing = {};
-  std::optional<std::int64_t> seed = {};  // of ecmp and valiant; default 0
-  // graph
-  std::optional<std::string> file = {};
 };
 
 struct HostLink {
@@ -151,7 +94,6 @@ struct Cluster {
   Power power = {};
 };
 
-void describe(config::Fields& fields, PairLink& pair);
 void describe(config::Fields& fields, LevelSpec& level);
 void describe(config::Fields& fields, HostLink& link);
 void describe(config::Fields& fields, Nvme& nvme);
@@ -163,18 +105,18 @@ void describe(config::Fields& fields, Cluster& cluster);
 struct NetworkLevel {
   std::string name = {};
   std::string key_path = {};  // where the file describes it: intra, inter, levels[1]
-  LevelKind kind = LevelKind::nvswitch;
+  topology::Shape shape = {};
   std::int64_t size = 1;    // units of the level below that it joins
   std::int64_t unit = 1;    // accelerators in one such unit
   std::int64_t domain = 1;  // accelerators within one domain of this level = size x unit
   std::int64_t nics = 1;    // ports of one unit into this level
   core::BytesPerSecond nic_bandwidth = {};
   core::Seconds latency = {};
+  std::optional<core::Seconds> hop_latency = {};  // where that is what the latency is made of
   double oversubscription = 1.0;
   std::string fabric = {};           // calibration entry; empty: none
-  std::int64_t switches = 1;         // pcie-tree: that the domain's accelerators are spread over
-  core::BytesPerSecond uplink = {};  // pcie-tree: of one of several switches, per direction
-  LevelSpec spec = {};               // as written
+  std::int64_t switches = 1;         // that the domain's accelerators are spread over
+  core::BytesPerSecond uplink = {};  // of one of several switches, per direction
 
   std::int64_t switch_domain() const { return domain / switches; }  // accelerators under one switch
   core::BytesPerSecond uplink_share() const { return uplink / static_cast<double>(switch_domain()); }
@@ -200,8 +142,5 @@ struct Network {
 // hop_latency on a kind whose routes have no closed form, and mixed groups.
 // Valid: any sizes whose product fits 2^40.
 Network network(const Cluster& cluster);
-
-// Links of the longest minimal route between two endpoints of the level; empty for kinds without a closed form.
-std::optional<std::int64_t> longest_route(const LevelSpec& level, std::int64_t size);
 
 }  // namespace cairn::hardware

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "cairn/hardware/network_files.h"
 #include "cairn/report/run.h"
 #include "cairn/sim/flows.h"
-#include "cairn/topology/build.h"
 #include "cairn/topology/prices.h"
 #include "cairn/topology/survey.h"
 #include "cairn/traffic/collective_run.h"

@@ -1,9 +1,9 @@
 // A machine: levels of networks, inner to outer, each joining units of the level below.
 //
-// A pair of accelerators uses the lowest level whose domain holds both. How a unit enters a level:
-//   switched kinds   by its NICs: one port for each accelerator where there are as many NICs or more (which then share
-//                    an accelerator's traffic evenly), else one for each NIC, shared by neighbouring accelerators
-//   direct kinds     (dragonfly, torus, mesh, hyperx, hammingmesh) as a whole, all its NICs together
+// A pair of accelerators uses the lowest level whose domain holds both. How a unit enters a level (Entry):
+//   by_port, by_rail  by its NICs: one port for each accelerator where there are as many NICs or more (which then share
+//                     an accelerator's traffic evenly), else one for each NIC, shared by neighbouring accelerators
+//   whole             all its NICs together: kinds whose units are linked to one another
 // Rails carry traffic on the destination's rail alone: the sender passes it on inside the unit first.
 //
 // Limits of the whole, in shares of what an accelerator injects into the innermost level:
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "cairn/hardware/cluster.h"
+#include "cairn/topology/kind.h"
 #include "cairn/topology/topology.h"
 
 namespace cairn::topology {
@@ -24,8 +24,7 @@ namespace cairn::topology {
 struct CompositeLevel {
   std::string name = {};
   std::string key_path = {};
-  hardware::LevelKind kind = hardware::LevelKind::star;
-  hardware::LevelSpec spec = {};           // as written; empty for a graph of its own
+  Shape shape = {};
   std::unique_ptr<Topology> network = {};  // of one domain
   std::int64_t unit = 1;                   // accelerators
   std::int64_t domain = 1;                 // accelerators
@@ -34,9 +33,7 @@ struct CompositeLevel {
   double attach_bandwidth = 0.0;           // [byte/s] of an accelerator's way to a port that it shares
 
   bool shares_ports() const { return ports != unit; }
-  bool is_rails() const {
-    return ports > 1 && (kind == hardware::LevelKind::rail_optimized || kind == hardware::LevelKind::rail_only);
-  }
+  bool is_rails() const { return ports > 1 && shape->entry() == Entry::by_rail; }
 };
 
 class Composite final : public Topology {
@@ -46,6 +43,8 @@ class Composite final : public Topology {
 
   const std::vector<CompositeLevel>& levels() const { return levels_; }
   std::int64_t domains(const CompositeLevel& level) const { return endpoints() / level.domain; }
+  // What its figures rest on, each said once.
+  std::vector<std::string> assumptions() const;
 
   Link link(LinkId id) const override;
   void route(NodeId from, NodeId to, std::vector<LinkId>& out) const override;
@@ -77,6 +76,13 @@ class Composite final : public Topology {
 
   std::vector<CompositeLevel> levels_;
   std::vector<Numbers> numbers_;
+};
+
+// A machine or network under its name.
+struct Network {
+  std::string name = {};
+  std::unique_ptr<Composite> topology = {};
+  std::vector<std::string> assumptions = {};
 };
 
 }  // namespace cairn::topology

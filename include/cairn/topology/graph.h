@@ -24,6 +24,7 @@
 #include "cairn/config/fields.h"
 #include "cairn/config/loader.h"
 #include "cairn/core/quantity.h"
+#include "cairn/topology/composite.h"
 #include "cairn/topology/topology.h"
 
 namespace cairn::topology {
@@ -47,6 +48,9 @@ void describe(config::Fields& fields, GraphFile& graph);
 // Throws core::ConfigurationError (key paths of the file): fewer than two endpoints, names used twice or not declared,
 // links from a node to itself, endpoints that cannot reach each other (both are named).
 std::unique_ptr<Topology> make_graph(const GraphFile& graph);
+
+// The same as a machine of one level.
+std::unique_ptr<Composite> make_machine(const GraphFile& file);
 
 // Endpoints above which the limits of a graph, which need all pairs, are refused.
 inline constexpr std::int64_t k_graph_limit = 1024;

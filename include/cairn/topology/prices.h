@@ -7,7 +7,7 @@
 //   each with c more cables, as it takes for n <= p (p/2)^stages
 //   networks of e ends each: floor(p / e) on a switch; above p ends each a tree of l = ceil(e / (p/2)) leaves and
 //   ceil(l / 2) switches over them, with e more cables
-// Networks inside nodes (nvswitch, pcie-tree, hybrid-cube-mesh, graph) come with the nodes and are not counted.
+// Networks of accelerators' own links and those that a file lists (Parts) come with the nodes and are not counted.
 // Files: configs/prices/<name>.yaml.
 #pragma once
 

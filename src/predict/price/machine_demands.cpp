@@ -11,7 +11,7 @@ namespace cairn::predict {
 namespace {
 
 std::string name_of(const hardware::NetworkLevel& level) {
-  return level.name.empty() ? std::string(hardware::name(level.kind)) : level.name;
+  return level.name.empty() ? std::string(level.shape->name()) : level.name;
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
-// From a configuration to a network.
-//
-// Three forms are understood:
+// From a file to the network of links that it describes, of which three forms are understood:
 //   a cluster         configs/clusters/<name>.yaml: intra and inter, or levels
 //   a network         configs/topologies/<name>.yaml: one level's keys beside name and version, no accelerator
 //   a graph           the keys of cairn/topology/graph.h
@@ -17,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cairn/config/loader.h"
 #include "cairn/config/node.h"
@@ -24,34 +23,28 @@
 #include "cairn/hardware/cluster.h"
 #include "cairn/topology/composite.h"
 
-namespace cairn::topology {
+namespace cairn::hardware {
 
 inline constexpr std::int64_t k_most_endpoints = std::int64_t{1} << 31;
-
-struct Network {
-  std::string name = {};
-  std::unique_ptr<Composite> topology = {};
-  std::vector<std::string> assumptions = {};
-};
 
 // A network of one level, as a file of its own describes it.
 struct NetworkFile {
   std::string name = {};
-  hardware::LevelSpec level = {};
+  LevelSpec level = {};
 };
 void describe(config::Fields& fields, NetworkFile& file);
 
 // `name`: a file, or a name among topologies, then clusters. `overrides` as for experiments: dims=[8, 8], nodes=64; a
 // network with any is called "torus-1024 with dims=[8, 8]", unless one of them names it.
 // Throws core::ConfigurationError with everything wrong, at its place.
-Network load_network(const config::Loader& loader, std::string_view name,
-                     const std::vector<std::string>& overrides = {});
-// Of a tree that was read already. `naming`: what the file of a graph is relative to.
-Network read_network(const config::Loader& loader, const config::Node& node, core::Diagnostics& diagnostics);
+topology::Network load_network(const config::Loader& loader, std::string_view name,
+                               const std::vector<std::string>& overrides = {});
+// Of a tree that was read already.
+topology::Network read_network(const config::Loader& loader, const config::Node& node, core::Diagnostics& diagnostics);
 
 // The levels of a cluster that is already checked. Throws core::ConfigurationError (key paths below the cluster).
-// A `kind: graph` level is looked up relative to `place`.
-std::unique_ptr<Composite> build(const config::Loader& loader, const hardware::Network& network,
-                                 const config::Place& place);
+// A file that a level names is looked up relative to `place`.
+std::unique_ptr<topology::Composite> build(const config::Loader& loader, const Network& network,
+                                           const config::Place& place);
 
-}  // namespace cairn::topology
+}  // namespace cairn::hardware
