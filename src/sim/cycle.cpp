@@ -20,14 +20,7 @@ Adjacency invert(std::span<const std::uint32_t> begin, std::span<const std::uint
   return inverse;
 }
 
-std::vector<std::uint32_t> predecessor_counts(const TaskGraph& graph) {
-  std::vector<std::uint32_t> counts(graph.tasks(), 0);
-  for (const TaskId successor : graph.successors) ++counts[successor];
-  return counts;
-}
-
-void raise_cycle(const std::string& noun, std::span<const std::uint32_t> begin,
-                 std::span<const std::uint32_t> successors, std::span<const std::uint32_t> remaining) {
+void raise_cycle(const std::string& noun, const Adjacency& successors, std::span<const std::uint32_t> remaining) {
   // Every blocked node has a blocked predecessor: walking back ends in a cycle.
   constexpr std::uint32_t k_unknown = ~std::uint32_t{0};
   const auto nodes = static_cast<std::uint32_t>(remaining.size());
@@ -35,7 +28,7 @@ void raise_cycle(const std::string& noun, std::span<const std::uint32_t> begin,
   std::uint32_t node = k_unknown;
   for (std::uint32_t before = 0; before < nodes; ++before) {
     if (remaining[before] == 0) continue;
-    for (std::uint32_t i = begin[before]; i < begin[before + 1]; ++i) blocker[successors[i]] = before;
+    for (const std::uint32_t after : successors.of(before)) blocker[after] = before;
     node = before;
   }
   CAIRN_ASSERT(node != k_unknown);

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "cairn/sim/task_graph.h"
-
 namespace cairn::sim {
 
 // The edges of a graph by their source; of() is in the order of the sources' lists that it was made from.
@@ -24,15 +22,8 @@ struct Adjacency {
 Adjacency invert(std::span<const std::uint32_t> begin, std::span<const std::uint32_t> targets);
 
 // remaining: predecessors that never ended, by node; some are above 0. Throws core::ConfigurationError, which calls the
-// nodes by `noun` ("tasks").
-[[noreturn]] void raise_cycle(const std::string& noun, std::span<const std::uint32_t> begin,
-                              std::span<const std::uint32_t> successors, std::span<const std::uint32_t> remaining);
-[[noreturn]] inline void raise_cycle(const std::string& noun, const Adjacency& successors,
-                                     std::span<const std::uint32_t> remaining) {
-  raise_cycle(noun, successors.begin, successors.targets, remaining);
-}
-
-// Number of predecessors of every task.
-std::vector<std::uint32_t> predecessor_counts(const TaskGraph& graph);
+// nodes by `noun` ("flows").
+[[noreturn]] void raise_cycle(const std::string& noun, const Adjacency& successors,
+                              std::span<const std::uint32_t> remaining);
 
 }  // namespace cairn::sim

@@ -15,12 +15,6 @@ struct Offered {
   std::string_view why;
 };
 constexpr Offered k_offered[] = {
-    {"add_dependency", "builds a graph of tasks, for the engines below"},
-    {"add_resource", "the same"},
-    {"add_task", "the same"},
-    {"run_events", "an engine of task graphs, which schedules with a closed form are held against"},
-    {"run_sweep", "the same"},
-    {"run_shared_events", "the same, with sharing"},
     {"bytes_per_parameter", "sizes a model by its recipe, without a plan"},
     {"split_rules", "the dimensions that are split, without the plan that splits them"},
     {"layer_state", "parameters and saved bytes of a layer, without the plan that holds it"},

@@ -6,6 +6,7 @@
 
 #include "cairn/core/random.h"
 #include "cairn/experiment/job.h"
+#include "cairn/predict/price/machine_demands.h"
 
 namespace {
 
@@ -183,6 +184,23 @@ void event_engine(benchmark::State& state) {
   state.SetItemsProcessed(events);
 }
 BENCHMARK(event_engine)->Unit(benchmark::kMicrosecond);
+
+// The same where transfers and kernels share what they use: one clock for all stages.
+void shared_event_engine(benchmark::State& state) {
+  const Setup setup;
+  const ir::Model model = models::build_transformer(model_126(), {});
+  Evaluator evaluate(setup, model);
+  const program::Program& program = evaluate.lowering.lower(strategy(8, 16, 128, 16));
+  predict::MachineDemands demands(evaluate.pricer, setup.calibration.communication, setup.machine.accelerator.value,
+                                  setup.machine.network, setup.machine.cluster.value.host,
+                                  {.contention = true, .interference = true});
+  predict::EventOptions options;
+  options.demands = &demands;
+  std::int64_t events = 0;
+  for (auto _ : state) events += predict::simulate(program, evaluate.prices, options).events;
+  state.SetItemsProcessed(events);
+}
+BENCHMARK(shared_event_engine)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

@@ -1,16 +1,14 @@
-// How fast the kernel runs: tasks per second of a ring all-reduce as explicit messages, and flows per second over
-// networks. The baseline in the same run is the same ring through std::priority_queue; a claim is a ratio to it.
+// How fast flows over networks run, per second. The baseline in the same run is a ring all-reduce as tasks through
+// std::priority_queue; a claim is a ratio to it.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "cairn/core/random.h"
-#include "cairn/sim/shared_tasks.h"
-#include "cairn/sim/task_graph.h"
+#include "cairn/sim/flows.h"
 #include "support/networks.h"
-#include "support/ring_tasks.h"
+#include "support/ring_of_tasks.h"
 
 namespace {
 
@@ -18,22 +16,12 @@ using namespace cairn;
 
 constexpr std::uint32_t k_ranks = 1024;
 
-const sim::TaskGraph& ring_tasks() {
-  static const sim::TaskGraph graph = support::ring_tasks(k_ranks);
-  return graph;
+void priority_queue_baseline(benchmark::State& state) {
+  const support::RingOfTasks tasks(k_ranks);
+  for (auto _ : state) benchmark::DoNotOptimize(tasks.run_by_priority_queue());
+  state.SetItemsProcessed(static_cast<std::int64_t>(tasks.tasks()) * static_cast<std::int64_t>(state.iterations()));
 }
-
-template <class Run>
-void tasks(benchmark::State& state, Run run) {
-  const sim::TaskGraph& graph = ring_tasks();
-  for (auto _ : state) benchmark::DoNotOptimize(run(graph));
-  state.SetItemsProcessed(static_cast<std::int64_t>(graph.tasks()) * static_cast<std::int64_t>(state.iterations()));
-}
-BENCHMARK_CAPTURE(tasks, priority_queue_baseline, support::run_by_priority_queue)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(tasks, event_loop, [](const sim::TaskGraph& g) {
-  return sim::run_events(g);
-})->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(tasks, sweep, sim::run_sweep)->Unit(benchmark::kMillisecond);
+BENCHMARK(priority_queue_baseline)->Unit(benchmark::kMillisecond);
 
 void flows(benchmark::State& state, const std::function<sim::FlowProblem(std::uint32_t)>& make) {
   const sim::FlowProblem problem = make(static_cast<std::uint32_t>(state.range(0)));
@@ -95,36 +83,6 @@ BENCHMARK_CAPTURE(flows, hashed_permutation_on_tapered_fat_tree,
     ->Arg(2)
     ->Arg(4)
     ->Unit(benchmark::kMillisecond);
-
-// Devices that each run kernels and transfers side by side on one memory, the transfers over links in pairs.
-void shared_tasks(benchmark::State& state) {
-  const auto devices = static_cast<std::uint32_t>(state.range(0));
-  core::Random random(1);
-  sim::TaskGraphBuilder builder;
-  sim::SharedResources shared{.capacity = std::vector<double>(2 * devices, 1.0),
-                              .demand_begin = {0},
-                              .demands = {},
-                              .weight = {},
-                              .changes = {}};
-  std::vector<sim::ResourceId> kernels, transfers;
-  for (std::uint32_t d = 0; d < devices; ++d) {
-    kernels.push_back(builder.add_resource(sim::Discipline::program_order));
-    transfers.push_back(builder.add_resource(sim::Discipline::program_order));
-  }
-  for (int step = 0; step < 200; ++step)
-    for (std::uint32_t d = 0; d < devices; ++d)
-      for (const bool kernel : {true, false}) {
-        builder.add_task(10'000'000 + static_cast<core::Picoseconds>(random.below(10'000'000)),
-                         (kernel ? kernels : transfers)[d]);
-        shared.demands.push_back({.link = d, .amount = kernel ? 0.8 : 0.3});
-        if (!kernel) shared.demands.push_back({.link = devices + d / 2, .amount = 0.7});
-        shared.demand_begin.push_back(static_cast<std::uint32_t>(shared.demands.size()));
-      }
-  const sim::TaskGraph graph = builder.build();
-  for (auto _ : state) benchmark::DoNotOptimize(sim::run_shared_events(graph, shared));
-  state.SetItemsProcessed(static_cast<std::int64_t>(graph.tasks()) * static_cast<std::int64_t>(state.iterations()));
-}
-BENCHMARK(shared_tasks)->Arg(8)->Arg(1024)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

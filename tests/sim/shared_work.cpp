@@ -70,6 +70,21 @@ TEST_CASE("a kernel and a transfer meet at the memory, each weighed by its speed
   CHECK(run(shared) == Ends{{0, 1150 * k_ms}, {1, 650 * k_ms}});
 }
 
+TEST_CASE("weights of 1 / rate alone share a link by equal rates") {
+  // A link of 10 bytes/s, two transfers that reach 10 and 5 bytes/s alone, of 10 bytes each: 1 and 2 s. Equal slowing:
+  // 10 x + 5 x = 10, x = 2/3: the fast ends at 1.5 s with the slow one half done, which then runs at full speed: 2.5 s.
+  // Equal rates of 5: the fast one ends at 2 s, as does the slow one.
+  const auto ends = [](double fast, double slow) {
+    SharedWork shared;
+    const auto link = shared.add_link(10);
+    shared.start(std::vector<Demand>{{link, 10.0}}, 1.0, 0, fast, 1);
+    shared.start(std::vector<Demand>{{link, 5.0}}, 2.0, 1, slow, 1);
+    return run(shared);
+  };
+  CHECK(ends(1, 1) == Ends{{0, 1500 * k_ms}, {1, 2500 * k_ms}});
+  CHECK(ends(1.0 / 10, 1.0 / 5) == Ends{{0, 2000 * k_ms}, {1, 2000 * k_ms}});
+}
+
 TEST_CASE("a capacity changes and a wake is overtaken") {
   SharedWork shared;
   const auto link = shared.add_link(10);

@@ -1,19 +1,15 @@
-// Guards of speed and memory: ratios to what anyone would write (a loop around std::priority_queue) in the same run,
+// Guards of speed: ratios to what anyone would write (a loop around std::priority_queue) in the same run,
 // never seconds. Bounds are several times below what is measured on a quiet machine (tests/bench/sim_bench.cpp): they
 // catch a lost algorithm, not a lost percent.
-#include <malloc.h>
 #include <algorithm>
 #include <ctime>
 #include <functional>
 #include <limits>
-#include <new>
-#include <vector>
 
-#include "cairn/sim/task_graph.h"
+#include "cairn/sim/flows.h"
 #include "catch.h"
-#include "counted_memory.h"
 #include "support/networks.h"
-#include "support/ring_tasks.h"
+#include "support/ring_of_tasks.h"
 
 using namespace cairn;
 
@@ -32,31 +28,13 @@ double seconds_per_item(std::size_t items, const std::function<void()>& run) {
 
 }  // namespace
 
-TEST_CASE("tasks and flows are as fast as they were, beside a std::priority_queue") {
-  const sim::TaskGraph graph = support::ring_tasks(256);
-  const double baseline = seconds_per_item(graph.tasks(), [&] { support::run_by_priority_queue(graph); });
-  const double loop = seconds_per_item(graph.tasks(), [&] { sim::run_events(graph); });
-  const double sweep = seconds_per_item(graph.tasks(), [&] { sim::run_sweep(graph); });
-  CHECK(loop < 2 * baseline);   // measured: 0.8
-  CHECK(sweep < baseline / 2);  // measured: 1/17
+TEST_CASE("flows are as fast as they were, beside a std::priority_queue") {
+  const support::RingOfTasks tasks(256);
+  const double baseline = seconds_per_item(tasks.tasks(), [&] { tasks.run_by_priority_queue(); });
 
   const sim::FlowProblem ring = support::ring(support::Star(256), 500'000, 1e6);
   CHECK(seconds_per_item(ring.flows.size(), [&] { sim::run_flows(ring); }) < 8 * baseline);  // measured: 1.4
   // 992 flows that all share: an event solves hundreds of rates.
   const sim::FlowProblem pairs = support::all_to_all(support::Star(32), 0, 1e6, false);
   CHECK(seconds_per_item(pairs.flows.size(), [&] { sim::run_flows(pairs); }) < 400 * baseline);  // measured: 60
-}
-
-TEST_CASE("a simulation holds at most 24 bytes per task beyond its graph") {
-  const sim::TaskGraph graph = support::ring_tasks(256);
-  const auto bytes_per_task = [&](const std::function<void()>& run) {
-    const std::size_t before = counted_memory::begin_peak();
-    run();
-    return static_cast<double>(counted_memory::peak() - before) / static_cast<double>(graph.tasks());
-  };
-  const double loop = bytes_per_task([&] { sim::run_events(graph); });
-  const double sweep = bytes_per_task([&] { sim::run_sweep(graph); });
-  CHECK(loop <= 24.0);
-  CHECK(sweep <= 24.0);
-  CHECK(sweep >= 8.0);  // the ends themselves: the count works
 }

@@ -41,7 +41,7 @@
 
 #include <cstdint>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -57,8 +57,24 @@ struct Demand {
   double amount = 1.0;  // a_lf > 0: of the resource per unit of rate
 };
 
+// What a solve says. Loops over events read it for every piece of work, so it is not behind the implementation.
+struct Rates {
+  std::vector<double> level;       // by link
+  std::vector<LinkId> bottleneck;  // by flow
+  std::vector<double> weight;      // by flow
+
+  double rate(FlowId flow) const {
+    return bottleneck[flow] == k_no_link ? 0.0 : weight[flow] * level[bottleneck[flow]];
+  }
+};
+
 class FairShare {
  public:
+  FairShare();
+  FairShare(FairShare&&) noexcept;
+  FairShare& operator=(FairShare&&) noexcept;
+  ~FairShare();
+
   static constexpr double k_unbounded = std::numeric_limits<double>::infinity();
 
   // capacity >= 0, finite; 0 stops the flows that use it.
@@ -87,210 +103,30 @@ class FairShare {
   // Brings levels and bottlenecks up to date.
   void solve();
   // Of the last solve(); valid until the next call of a function that is not const.
-  std::span<const Moved> moved() const { return moved_; }
+  std::span<const Moved> moved() const;
   // All links of a group of the last solve(), those of bounds included; none for k_alone. The load of any of them may
   // have changed.
-  std::span<const LinkId> links_of(GroupId group) const {
-    return group == k_alone ? std::span<const LinkId>() : std::span<const LinkId>(groups_[group].links);
-  }
-  std::size_t solved_groups() const { return solved_.size(); }
+  std::span<const LinkId> links_of(GroupId group) const;
+  std::size_t solved_groups() const;
   Solved solved(std::size_t i) const;
 
   // As of the last solve().
-  LinkId bottleneck(FlowId flow) const { return bottleneck_[flow]; }
-  double level(LinkId link) const { return level_[link]; }  // of a link that is a bottleneck
-  double rate(FlowId flow) const {
-    return bottleneck_[flow] == k_no_link ? 0.0 : weight_[flow] * level_[bottleneck_[flow]];
-  }
-  double weight(FlowId flow) const { return weight_[flow]; }
+  LinkId bottleneck(FlowId flow) const { return rates_->bottleneck[flow]; }
+  double level(LinkId link) const { return rates_->level[link]; }  // of a link that is a bottleneck
+  double rate(FlowId flow) const { return rates_->rate(flow); }
+  double weight(FlowId flow) const { return rates_->weight[flow]; }
   // What the flows take of a resource now.
   double load(LinkId link) const;
-  double capacity(LinkId link) const { return links_[link].capacity; }
+  double capacity(LinkId link) const;
   // Resources, those that stand for bounds included.
-  std::size_t links() const { return links_.size(); }
-  GroupId group(LinkId link) const { return links_[link].group; }
+  std::size_t links() const;
+  GroupId group(LinkId link) const;
 
  private:
-  struct Use {  // of a link by a flow
-    LinkId link;
-    std::uint32_t place;  // where the link lists the flow
-  };
-  struct Uses {  // of a flow
-    std::uint32_t first = 0;
-    std::uint32_t count = 0;
-  };
-  struct Member {  // a flow of a link
-    FlowId flow;
-    std::uint32_t use;  // where the flow lists the link
-  };
-  struct Standing {
-    bool grouped = false;  // its links are in one group; not so while it has always been alone on them
-    bool active = false;   // added and not removed
-    bool plain = true;     // weight 1 and every demand 1
-  };
-  struct Link {
-    double capacity = 0.0;
-    double pull = 0.0;          // sum of amount x weight over its flows
-    std::uint32_t changes = 0;  // of pull since it was last summed afresh
-    GroupId group = 0;
-    std::uint32_t holds = 0;  // flows whose bottleneck it is
-    bool touched = false;
-    bool bounds_flow = false;  // stands for the bound of one flow
-    std::vector<Member> members;
-    std::vector<LinkId> held;  // bottlenecks of the members
-  };
-  struct Filling {  // of a link, while solving
-    double left = 0.0;
-    std::uint32_t growing = 0;  // flows
-  };
-  struct Share {         // of a flow on the links that it crosses, by its bottleneck, while sweeping
-    double level = 0.0;  // once that has filled
-    double grows = 1.0;  // 0 from then on
-  };
-  struct Loose {            // of a link that holds nothing back
-    double until = 0.0;     // it stays so while its group has risen by less
-    double per_load = 0.0;  // by which what flows take more brings that nearer
-  };
-  struct Taken {  // of a link by its flows
-    double settled = 0.0;
-    double pull = 0.0;  // of those that grow
-  };
-  struct Moment {  // of the filling, at which a link may be full
-    double level;
-    LinkId link;
-  };
-  struct Later {
-    bool operator()(const Moment& a, const Moment& b) const {
-      return a.level != b.level ? a.level > b.level : a.link > b.link;
-    }
-  };
-  struct Group {
-    std::vector<LinkId> links;
-    std::vector<LinkId> order;        // links that hold flows back; as they filled, unless solved nearby since
-    std::vector<LinkId> free_bounds;  // links of it that stand for no bound now
-    std::uint32_t flows = 0;
-    std::uint32_t uneven = 0;      // flows that are not plain
-    std::uint32_t departures = 0;  // since it was known to be connected
-    std::uint64_t solved = 0;      // the solve that filled it last
-    std::vector<LinkId> touched;   // links, since then
-    std::uint32_t patience = 0;    // solves to wait before trying to solve nearby again
-    std::uint32_t spread = 0;      // times in a row that a change reached too far
-    bool busy = false;             // many flows per link: a change reaches far
-    bool swept = false;            // the order ascends, shares_ and loose_ hold
-    double risen = 0.0;            // sum over sweeps of the largest common rise of a level
-  };
-  struct Filled {
-    GroupId group;
-    LinkId link;                 // of one flow alone
-    std::uint32_t begin, count;  // of what is renewed: in nearby_, or in the group's order
-    bool nearby;
-  };
-  static constexpr std::uint32_t k_unfilled = ~std::uint32_t{0};
+  class Implementation;
 
-  std::span<Use> uses(FlowId flow) { return std::span(uses_).subspan(spans_[flow].first, spans_[flow].count); }
-  FlowId allocate_flow(std::uint32_t uses, double weight);
-  LinkId allocate_bound(double bound, std::span<const Demand> beside);
-  void enter(FlowId id, std::uint32_t use, Demand demand);
-  void start(FlowId id);
-  void change_pull(Link& link, double change);
-  void join_groups(FlowId id);
-  GroupId merge(GroupId a, GroupId b);
-  GroupId allocate_group();
-  void take_apart(GroupId source);
-  void collect_component(LinkId from, GroupId source);
-  void forget(Group& group);
-  void touch(LinkId link);
-  void run_alone(FlowId id);
-  void count(FlowId flow, std::uint32_t change);
-  void fill(GroupId id);
-  template <bool plain>
-  std::optional<std::size_t> sweep(Group& group);
-  std::size_t begin_sweep(Group& group);
-  template <bool plain>
-  Taken ask(LinkId link) const;
-  template <bool plain>
-  double level_among(LinkId link, double level) const;
-  template <bool plain>
-  std::size_t send_back(std::vector<LinkId>& order, std::size_t at, double level);
-  bool send_on(std::vector<LinkId>& order, std::size_t at, double level);
-  std::size_t place_of(const std::vector<LinkId>& order, std::size_t filled, double level) const;
-  void grow_again(const std::vector<LinkId>& order, std::size_t begin, std::size_t end);
-  void take_growing(LinkId link);
-  template <bool plain>
-  std::optional<std::size_t> insert_overfull(Group& group, std::size_t lowest);
-  template <bool plain>
-  double spend_slack(const Group& group, std::size_t lowest);
-  void leave_order(LinkId link);
-  template <bool plain>
-  void fill_by_heap(Group& group);
-  template <bool plain>
-  double level_now(LinkId link);
-  template <bool plain>
-  void settle_link(Group& group, LinkId id, double level);
-  void renew(LinkId id);
-  void take_back(std::size_t moves);
-  bool solve_nearby(Group& group);
-  void open(LinkId link);
-  void close_all();
-  void gather();
-  void weigh(LinkId link);
-  void fill_nearby();
-  bool disturbs(LinkId border) const;
-  bool reach_further();
-  void adopt(Group& group);
-  bool standing(FlowId flow) const { return standing_[flow].grouped && near_[flow] < near_now_; }
-  // While filling: whether a link of the flow has filled. Then its bottleneck has, be it that of before.
-  bool settled(FlowId flow) const { return rank_[LinkId{bottleneck_[flow] + 1}] != k_unfilled; }
-  void settle_at(FlowId flow, LinkId link) {
-    if (bottleneck_[flow] == link) return;
-    if (moved_in_[flow] != solve_) moved_.push_back({.flow = flow, .from = bottleneck_[flow]});
-    moved_in_[flow] = solve_;
-    bind(flow, link);
-  }
-  void bind(FlowId flow, LinkId link);
-  // Of the link per unit of level.
-  double pull_of(const Member& member) const { return amounts_[member.use] * weight_[member.flow]; }
-  bool in_group(LinkId link) const {
-    return !links_[link].members.empty() && standing_[links_[link].members.front().flow].grouped;
-  }
-
-  std::vector<Link> links_;
-  std::vector<Filling> unfilled_;  // by link: capacity and flows of the group, before filling
-  std::vector<Filling> filling_;   // by link
-  std::vector<double> pull_;       // by link: of growing flows, while solving; not kept while all flows are plain
-  std::vector<double> level_;      // by link
-  std::vector<Share> shares_;      // by link + 1; while sweeping
-  std::vector<double> foreseen_;   // by link: the level at which it may fill, while sweeping
-  std::vector<Loose> loose_;       // by link
-  enum class Near : std::uint8_t { no, border, open, open_full, border_full };
-  std::vector<Near> place_;              // by link, while solving nearby
-  std::vector<double> near_level_;       // by link
-  std::vector<std::uint32_t> near_;      // by flow: near_now_ when it grows nearby, near_now_ + 1 when it has settled
-  std::vector<LinkId> near_bottleneck_;  // by flow
-  std::vector<std::uint32_t> rank_;      // by link + 1, so that k_no_link comes first: in the order of its group
-  std::vector<Uses> spans_;              // by flow, as the next four
-  std::vector<double> weight_;
-  std::vector<LinkId> bottleneck_;
-  std::vector<std::uint64_t> moved_in_;  // the solve in which it moved last
-  std::vector<Standing> standing_;
-  std::vector<Use> uses_;
-  std::vector<double> amounts_;  // by use
-  std::vector<Group> groups_;
-  std::vector<std::vector<FlowId>> free_flows_;  // by number of uses
-  std::vector<LinkId> free_bounds_;              // that are in no group with others
-  std::vector<GroupId> free_groups_;
-  std::vector<LinkId> touched_;
-  std::vector<FlowId> alone_;  // flows added since the last solve that were alone on their links
-  std::vector<FlowId> settling_;
-  std::vector<Moved> moved_;
-  std::vector<Filled> solved_;
-  std::vector<Moment> moments_;  // a heap, earliest first
-  std::uint32_t near_now_ = 1;
-  std::vector<LinkId> open_, border_, near_filled_;
-  std::vector<FlowId> near_flows_;
-  std::vector<LinkId> nearby_;  // links renewed nearby, of all groups of this solve
-  std::vector<LinkId> asked_;   // links without held flows, of one sweep
-  std::uint64_t solve_ = 0;
+  std::unique_ptr<Implementation> implementation_;
+  const Rates* rates_;  // of the implementation
 };
 
 }  // namespace cairn::sim

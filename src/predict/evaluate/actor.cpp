@@ -11,13 +11,7 @@ constexpr std::size_t k_first_ring = 4;  // instances; a power of two, doubled a
 }  // namespace
 
 Actor::Actor(std::int64_t id, std::int64_t rank, const StageScript& script, const EventOptions& options)
-    : id_(id),
-      rank_(rank),
-      script_(&script),
-      speed_(options, rank),
-      steady_(speed_.steady()),
-      ring_(k_first_ring),
-      times_(script.passes()) {}
+    : id_(id), script_(&script), speed_(options, rank), ring_(k_first_ring), times_(script.passes()) {}
 
 void Actor::run(Surroundings& surroundings) {
   for (bool moved = true; moved;) {
@@ -148,8 +142,7 @@ bool Actor::execute(std::size_t stream, const BlockLayout& block, core::Picoseco
     if (awaited == k_unknown && !pull(need, cursor.instance, surroundings)) return false;
     start = std::max(start, awaited);
   }
-  core::Picoseconds duration = task.duration;
-  if (task.kind == TaskKind::computes && !steady_) duration = speed_.duration(duration, start);
+  const core::Picoseconds duration = speed_.duration(task, start);
   if (task.kind == TaskKind::joins) {
     if (!cursor.joining) cursor.start = surroundings.join(*this, stream, task, start);
     cursor.joining = cursor.start == k_unknown;

@@ -43,7 +43,6 @@ class Actor {
   void joined(std::size_t stream, core::Picoseconds start);
 
   std::int64_t id() const { return id_; }
-  std::int64_t rank() const { return rank_; }
   bool done() const;
   std::int64_t instances() const { return made_; }  // of blocks, begun so far
   RankTimes& times() { return times_; }
@@ -83,10 +82,8 @@ class Actor {
                Surroundings& surroundings);
 
   std::int64_t id_;
-  std::int64_t rank_;
   const StageScript* script_;
   RankSpeed speed_;
-  bool steady_;
   std::array<Cursor, program::k_streams> cursors_{};
   std::vector<Instance> ring_;  // instances made and not yet left by every stream
   std::int64_t made_ = 0;

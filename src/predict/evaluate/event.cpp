@@ -7,6 +7,7 @@
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/predict/evaluate/stage_times.h"
+#include "meetings.h"
 #include "rank_classes.h"
 #include "shared_step.h"
 #include "stage_script.h"
@@ -30,7 +31,7 @@ void check(const program::Program& program, const EventOptions& options) {
 class Engine final : public Surroundings {
  public:
   Engine(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options)
-      : classes_(classes), scripts_(scripts), progress_(options.progress), meetings_(classes.meeting_places()) {
+      : classes_(classes), scripts_(scripts), progress_(options.progress), meetings_(classes) {
     actors_.reserve(at(classes.actors()));
     for (std::int64_t id = 0; id < classes.actors(); ++id)
       actors_.emplace_back(id, classes.rank(id), scripts[classes.stage(id)], options);
@@ -58,11 +59,8 @@ class Engine final : public Surroundings {
 
   core::Picoseconds join(const Actor& actor, std::size_t stream, const Task& task, core::Picoseconds ready) override {
     const Communicator communicator = classes_.communicator(actor.id(), task.axis, *task.group);
-    Meeting& meeting = meetings_[classes_.meeting_place(communicator, stream)];
-    meeting.latest = std::max(meeting.latest, ready);
-    if (++meeting.present < communicator.size) return k_unknown;
-    const core::Picoseconds start = meeting.latest;
-    meeting = Meeting{};
+    const core::Picoseconds start = meetings_.join(communicator, stream, ready);
+    if (start == k_unknown) return k_unknown;
     for (std::int64_t index = 0; index < communicator.size; ++index)
       if (const std::int64_t id = classes_.member(communicator, index); id != actor.id()) {
         actors_[at(id)].joined(stream, start);
@@ -76,30 +74,10 @@ class Engine final : public Surroundings {
       hand_over(actor, consumer, span);
   }
 
-  Actor& operator[](std::int64_t id) { return actors_[at(id)]; }
-
-  // The actor that ends last; the lowest rank on ties.
-  const Actor& last() const {
-    const Actor* last = &actors_.front();
-    for (const Actor& actor : actors_)
-      if (actor.times().end() > last->times().end() ||
-          (actor.times().end() == last->times().end() && actor.rank() < last->rank()))
-        last = &actor;
-    return *last;
-  }
-
-  std::int64_t events() const {
-    std::int64_t sum = 0;
-    for (const Actor& actor : actors_) sum += actor.times().events();
-    return sum;
-  }
+  RankTimes& times(std::int64_t actor) { return actors_[at(actor)].times(); }
+  const RankTimes& times(std::int64_t actor) const { return actors_[at(actor)].times(); }
 
  private:
-  struct Meeting {
-    std::int64_t present = 0;
-    core::Picoseconds latest = 0;
-  };
-
   std::int64_t instances() const {
     std::int64_t sum = 0;
     for (std::int32_t stage = 0; stage < classes_.actors() / classes_.per_stage(); ++stage)
@@ -121,7 +99,7 @@ class Engine final : public Surroundings {
   const StageScripts& scripts_;
   const std::function<void(std::size_t, std::size_t)>& progress_;
   std::vector<Actor> actors_;
-  std::vector<Meeting> meetings_;  // by first member, stream and level
+  Meetings meetings_;
   std::vector<std::int64_t> waking_;
   std::vector<char> awake_;
 };
@@ -137,120 +115,126 @@ class Nobody final : public Surroundings {
 // after it.
 constexpr std::int64_t k_recorded_at_once = 1 << 22;
 
-// The one whose timeline tells what limits the step: that which ends last where its stage does.
-std::int64_t limiting_actor(const RankClasses& classes, const EventResult& result, std::int64_t last) {
-  const std::int32_t stage = limiting_stage(result.passes, result.makespan);
-  return stage == result.makespan.last_stage ? last : classes.first(stage);
-}
-
-// What a run tells of the passes of all stages: those of their first actors.
-template <class Times>
-PassTimes passes_of_all(const RankClasses& classes, Times times) {
-  PassTimes result;
-  for (std::int32_t stage = 0; stage < classes.actors() / classes.per_stage(); ++stage)
-    result.push_back(times(classes.first(stage)));
-  return result;
-}
-
-EventResult simulate_shared(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options) {
-  const std::int64_t stages = classes.actors() / classes.per_stage();
-  const auto record_stages = [&](SharedStep& step) {
-    if (options.all_timelines)
-      for (std::int32_t stage = 0; stage < stages; ++stage) step.times(classes.first(stage)).record();
-  };
-  SharedStep step(classes, scripts, options);
-  record_stages(step);
-  if (options.passes)
-    for (std::int32_t stage = 0; stage < stages; ++stage) step.times(classes.first(stage)).note_passes();
-  const bool at_once = step.tasks() <= k_recorded_at_once;
-  if (at_once)
-    for (std::int64_t actor = 0; actor < classes.actors(); ++actor) step.times(actor).record();
-  step.run();
-
-  const std::int64_t last = step.last();
+// What a run of all actors tells, and whose timelines are wanted, which may only be known after it.
+struct Told {
   EventResult result;
-  result.makespan = {.time = step.times(last).end(), .last_stage = classes.stage(last)};
-  result.events = step.events();
-  result.actors = classes.actors();
-  result.units = options.demands->units();
-  result.uses = step.uses();
-  if (options.all_timelines)
-    for (std::int32_t stage = 0; stage < stages; ++stage)
-      result.timelines.push_back(step.times(classes.first(stage)).timeline(stage));
-  std::int64_t limiting = last;
-  if (options.passes) {
-    result.passes = passes_of_all(classes, [&](std::int64_t actor) { return step.times(actor).pass_times(); });
-    limiting = limiting_actor(classes, result, last);
+  std::int64_t last = 0;      // the actor that ends last; the lowest rank on ties
+  std::int64_t limiting = 0;  // the one whose timeline tells what limits the step: `last` where its stage does
+};
+
+// One call of simulate(). A Step runs all actors: ahead of each other (Engine) or on one clock (SharedStep).
+class Simulation {
+ public:
+  Simulation(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options)
+      : classes_(classes), scripts_(scripts), options_(options) {}
+
+  EventResult alone() const {
+    Engine engine(classes_, scripts_, options_);
+    watch(engine);
+    engine.run();
+    Told told = tell(engine);
+    // Records of everybody would outweigh the simulation; instead those that are wanted run again, alone where they
+    // only depend on the messages they received, with all others where they met some of them. All runs are identical.
+    if (classes_.per_stage() > 1) {
+      run_again<Engine>(told);
+    } else {
+      told.result.last = replay(engine, told.last);
+      if (options_.passes)
+        told.result.limiting = told.limiting == told.last ? told.result.last : replay(engine, told.limiting);
+    }
+    return std::move(told.result);
   }
-  const auto tell = [&](const SharedStep& run) {
-    result.last = run.times(last).timeline(classes.stage(last));
-    if (options.passes) result.limiting = run.times(limiting).timeline(classes.stage(limiting));
-  };
-  if (at_once) {
-    tell(step);
-    return result;
+
+  EventResult shared() const {
+    SharedStep step(classes_, scripts_, options_);
+    watch(step);
+    const bool at_once = step.tasks() <= k_recorded_at_once;
+    if (at_once)
+      for (std::int64_t actor = 0; actor < classes_.actors(); ++actor) step.times(actor).record();
+    step.run();
+    Told told = tell(step);
+    told.result.units = options_.demands->units();
+    told.result.uses = step.uses(told.result.makespan.time);
+    at_once ? add_timelines(step, told) : run_again<SharedStep>(told);
+    return std::move(told.result);
   }
-  SharedStep again(classes, scripts, options);
-  again.times(last).record();
-  again.times(limiting).record();
-  again.run();
-  tell(again);
-  return result;
-}
+
+ private:
+  std::int32_t stages() const { return static_cast<std::int32_t>(classes_.actors() / classes_.per_stage()); }
+
+  // Keeps what was asked for of the first actor of every stage.
+  template <class Step>
+  void watch(Step& step) const {
+    for (std::int32_t stage = 0; stage < stages(); ++stage) {
+      RankTimes& times = step.times(classes_.first(stage));
+      if (options_.all_timelines) times.record();
+      if (options_.passes) times.note_passes();
+    }
+  }
+
+  template <class Step>
+  Told tell(const Step& step) const {
+    Told told;
+    EventResult& result = told.result;
+    for (std::int64_t actor = 0; actor < classes_.actors(); ++actor) {
+      const core::Picoseconds end = step.times(actor).end(), latest = step.times(told.last).end();
+      if (end > latest || (end == latest && classes_.rank(actor) < classes_.rank(told.last))) told.last = actor;
+      result.events += step.times(actor).events();
+    }
+    told.limiting = told.last;
+    result.makespan = {.time = step.times(told.last).end(), .last_stage = classes_.stage(told.last)};
+    result.actors = classes_.actors();
+    for (std::int32_t stage = 0; stage < stages(); ++stage) {
+      const RankTimes& times = step.times(classes_.first(stage));
+      if (options_.all_timelines) result.timelines.push_back(times.timeline(stage));
+      if (options_.passes) result.passes.push_back(times.pass_times());
+    }
+    if (options_.passes)
+      if (const std::int32_t stage = limiting_stage(result.passes, result.makespan);
+          stage != result.makespan.last_stage)
+        told.limiting = classes_.first(stage);
+    return told;
+  }
+
+  template <class Step>
+  void add_timelines(const Step& step, Told& told) const {
+    told.result.last = step.times(told.last).timeline(classes_.stage(told.last));
+    if (options_.passes) told.result.limiting = step.times(told.limiting).timeline(classes_.stage(told.limiting));
+  }
+
+  template <class Step>
+  void run_again(Told& told) const {
+    Step step(classes_, scripts_, options_);
+    step.times(told.last).record();
+    step.times(told.limiting).record();
+    step.run();
+    add_timelines(step, told);
+  }
+
+  StageTimeline replay(const Engine& engine, std::int64_t id) const {
+    const RankTimes& first = engine.times(id);
+    Actor actor(id, classes_.rank(id), scripts_[classes_.stage(id)], options_);
+    actor.times().record();
+    for (std::int32_t pass = 0; pass < static_cast<std::int32_t>(first.passes()); ++pass)
+      actor.arrived(pass, first.arrival(pass));
+    Nobody nobody;
+    actor.run(nobody);
+    return actor.times().timeline(classes_.stage(id));
+  }
+
+  const RankClasses& classes_;
+  const StageScripts& scripts_;
+  const EventOptions& options_;
+};
 
 }  // namespace
 
 EventResult simulate(const program::Program& program, PriceTable& prices, const EventOptions& options) {
   check(program, options);
   const RankClasses classes(program, options);
-  const bool together = classes.per_stage() > 1;
-  const StageScripts scripts(program, prices, together);
-  if (options.demands != nullptr) return simulate_shared(classes, scripts, options);
-  const auto stages = static_cast<std::int32_t>(program.stages());
-  Engine engine(classes, scripts, options);
-  if (options.all_timelines)
-    for (std::int32_t stage = 0; stage < stages; ++stage) engine[classes.first(stage)].times().record();
-  if (options.passes)
-    for (std::int32_t stage = 0; stage < stages; ++stage) engine[classes.first(stage)].times().note_passes();
-  engine.run();
-
-  const std::int64_t last = engine.last().id();
-  EventResult result;
-  result.makespan = {.time = engine[last].times().end(), .last_stage = classes.stage(last)};
-  result.events = engine.events();
-  result.actors = classes.actors();
-  if (options.all_timelines)
-    for (std::int32_t stage = 0; stage < stages; ++stage)
-      result.timelines.push_back(engine[classes.first(stage)].times().timeline(stage));
-  std::int64_t limiting = last;
-  if (options.passes) {
-    result.passes = passes_of_all(classes, [&](std::int64_t actor) { return engine[actor].times().pass_times(); });
-    limiting = limiting_actor(classes, result, last);
-  }
-  // Records of everybody would outweigh the simulation; instead those that are wanted run again, alone where they only
-  // depend on the messages they received, with all others where they met some of them. All runs are identical.
-  if (together) {
-    Engine again(classes, scripts, options);
-    again[last].times().record();
-    again[limiting].times().record();
-    again.run();
-    result.last = again[last].times().timeline(classes.stage(last));
-    if (options.passes) result.limiting = again[limiting].times().timeline(classes.stage(limiting));
-  } else {
-    const auto again = [&](std::int64_t id) {
-      const Actor& first = engine[id];
-      Actor actor(id, first.rank(), scripts[classes.stage(id)], options);
-      actor.times().record();
-      for (std::int32_t pass = 0; pass < static_cast<std::int32_t>(first.times().passes()); ++pass)
-        actor.arrived(pass, first.times().arrival(pass));
-      Nobody nobody;
-      actor.run(nobody);
-      return actor.times().timeline(classes.stage(id));
-    };
-    result.last = again(last);
-    if (options.passes) result.limiting = limiting == last ? result.last : again(limiting);
-  }
-  return result;
+  const StageScripts scripts(program, prices, classes.per_stage() > 1);
+  const Simulation simulation(classes, scripts, options);
+  return options.demands != nullptr ? simulation.shared() : simulation.alone();
 }
 
 }  // namespace cairn::predict

@@ -23,9 +23,10 @@ RankSpeed::RankSpeed(const EventOptions& options, std::int64_t rank)
       random_(core::Random(options.seed).next() + static_cast<std::uint64_t>(rank)) {
   for (const SlowRank& slow : options.slow_ranks)
     if (slow.rank == rank) windows_.push_back(slow);
+  steady_ = windows_.empty() && sigma_ == 0.0;
 }
 
-core::Picoseconds RankSpeed::duration(core::Picoseconds priced, core::Picoseconds begin) {
+core::Picoseconds RankSpeed::computation(core::Picoseconds priced, core::Picoseconds begin) {
   auto work = static_cast<double>(priced);
   if (sigma_ > 0.0) work = std::round(work * std::exp(sigma_ * random_.normal() - sigma_ * sigma_ / 2.0));
   core::Picoseconds now = begin;

@@ -1,4 +1,4 @@
-// How fast one rank computes: its windows of slowness, and jitter.
+// How long tasks take on one rank: what they are priced at, but for computation where the rank is slow or jitters.
 //
 // Work of w picoseconds as priced that begins at t ends when the integral of speed(x) dx from t on reaches w, where
 // speed(x) is the product of the speeds of all windows [from, until) that hold x. Jitter multiplies w beforehand by
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "block_layout.h"
 #include "cairn/core/random.h"
 #include "cairn/core/time.h"
 #include "cairn/predict/evaluate/event.h"
@@ -17,15 +18,17 @@ namespace cairn::predict {
 class RankSpeed {
  public:
   RankSpeed(const EventOptions& options, std::int64_t rank);
-  // True when every computation takes what it is priced at.
-  bool steady() const { return windows_.empty() && sigma_ == 0.0; }
-  // Time that `priced` picoseconds of computation take from `begin` on. Throws core::ConfigurationError when it ends
-  // later than simulated time reaches.
-  core::Picoseconds duration(core::Picoseconds priced, core::Picoseconds begin);
+  // Time that the task takes from `begin` on where nothing is shared. Throws core::ConfigurationError when it ends later
+  // than simulated time reaches.
+  core::Picoseconds duration(const Task& task, core::Picoseconds begin) {
+    return steady_ || task.kind != TaskKind::computes ? task.duration : computation(task.duration, begin);
+  }
 
  private:
+  core::Picoseconds computation(core::Picoseconds priced, core::Picoseconds begin);
   core::Picoseconds whole(double left, core::Picoseconds now) const;
 
+  bool steady_ = true;  // every computation takes what it is priced at
   std::int64_t rank_;
   double sigma_;
   std::vector<SlowRank> windows_;

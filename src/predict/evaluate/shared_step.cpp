@@ -8,8 +8,8 @@
 
 namespace cairn::predict {
 
-SharedStep::Runner::Runner(const Order& its, const EventOptions& options, std::int64_t its_rank)
-    : order(&its), speed(options, its_rank), steady(speed.steady()), rank(its_rank), times(its.script->passes()) {}
+SharedStep::Runner::Runner(const Order& its, const EventOptions& options, std::int64_t rank)
+    : order(&its), speed(options, rank), times(its.script->passes()) {}
 
 SharedStep::SharedStep(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options)
     : classes_(classes),
@@ -17,7 +17,7 @@ SharedStep::SharedStep(const RankClasses& classes, const StageScripts& scripts, 
       units_(options.demands->units()),
       instances_(classes, units_),
       usage_(instances_.links()),
-      meetings_(classes.meeting_places()),
+      meetings_(classes),
       flows_(at(classes.actors()) * program::k_streams) {
   for (std::uint32_t link = 0; link < instances_.links(); ++link) work_.add_link(1.0);
   order_blocks(scripts, *options.demands);
@@ -173,18 +173,14 @@ void SharedStep::try_start(Tag tag) {
 
 void SharedStep::meet(std::int64_t actor, std::size_t stream, const Task& task) {
   const Communicator communicator = classes_.communicator(actor, task.axis, *task.group);
-  Meeting& meeting = meetings_[classes_.meeting_place(communicator, stream)];
-  if (++meeting.present < communicator.size) return;
-  meeting = Meeting{};
-  start(actor, stream, task);
+  if (meetings_.join(communicator, stream, queue_.now()) != k_unknown) start(actor, stream, task);
 }
 
 // Of all who meet, `actor` came last.
 void SharedStep::start(std::int64_t actor, std::size_t stream, const Task& task) {
   Runner& runner = runners_[at(actor)];
   const core::Picoseconds now = queue_.now();
-  core::Picoseconds duration = task.duration;
-  if (task.kind == TaskKind::computes && !runner.steady) duration = runner.speed.duration(duration, now);
+  const core::Picoseconds duration = runner.speed.duration(task, now);
   const bool joins = task.kind == TaskKind::joins;
   const Communicator communicator =
       joins ? classes_.communicator(actor, task.axis, *task.group) : Communicator{.first = actor};
@@ -287,39 +283,21 @@ void SharedStep::free_waiting(std::int64_t actor, std::size_t stream) {
   }
 }
 
-std::int64_t SharedStep::last() const {
-  std::size_t last = 0;
-  for (std::size_t id = 1; id < runners_.size(); ++id) {
-    const Runner& best = runners_[last];
-    const Runner& runner = runners_[id];
-    if (runner.times.end() > best.times.end() || (runner.times.end() == best.times.end() && runner.rank < best.rank))
-      last = id;
-  }
-  return static_cast<std::int64_t>(last);
-}
-
 std::int64_t SharedStep::tasks() const {
   std::int64_t sum = 0;
   for (const Order& order : orders_) sum += order.tasks * classes_.per_stage();
   return sum;
 }
 
-std::int64_t SharedStep::events() const {
-  std::int64_t sum = 0;
-  for (const Runner& runner : runners_) sum += runner.times.events();
-  return sum;
-}
-
-std::vector<UnitUse> SharedStep::uses() const {
+std::vector<UnitUse> SharedStep::uses(core::Picoseconds end) const {
   std::vector<UnitUse> result;
-  const core::Picoseconds step = times(last()).end();
   for (std::size_t stage = 0; stage < orders_.size(); ++stage) {
     const std::int64_t first = classes_.first(static_cast<std::int32_t>(stage));
     for (std::uint16_t unit = 0; unit < units_.size(); ++unit) {
       UnitUse most;
       for (std::int64_t actor = first; actor < first + classes_.per_stage(); ++actor)
         for (const UnitInstances::Seat& seat : instances_.seats(actor, unit)) {
-          const UnitUse use = usage_.use(seat.link, step);
+          const UnitUse use = usage_.use(seat.link, end);
           if (use.mean > most.mean) most = use;
         }
       if (most.mean == 0.0) continue;

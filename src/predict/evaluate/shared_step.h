@@ -22,6 +22,7 @@
 #include "cairn/predict/price/demands.h"
 #include "cairn/sim/event_queue.h"
 #include "cairn/sim/shared_work.h"
+#include "meetings.h"
 #include "rank_classes.h"
 #include "rank_speed.h"
 #include "rank_times.h"
@@ -37,12 +38,11 @@ class SharedStep {
 
   void run();
 
-  std::int64_t last() const;  // the actor that ends last; the lowest rank on ties
   RankTimes& times(std::int64_t actor) { return runners_[static_cast<std::size_t>(actor)].times; }
   const RankTimes& times(std::int64_t actor) const { return runners_[static_cast<std::size_t>(actor)].times; }
-  std::int64_t tasks() const;         // of all actors
-  std::int64_t events() const;        // of them, those that took time and have ended
-  std::vector<UnitUse> uses() const;  // by stage and unit, those that were used
+  std::int64_t tasks() const;  // of all actors
+  // By stage and unit, those that were used, over the [0, end] of the step.
+  std::vector<UnitUse> uses(core::Picoseconds end) const;
 
  private:
   using Tag = sim::SharedWork::Tag;  // a stream of an actor
@@ -63,17 +63,12 @@ class SharedStep {
     core::Picoseconds start = 0;
   };
   struct Runner {
-    Runner(const Order& its, const EventOptions& options, std::int64_t its_rank);
+    Runner(const Order& its, const EventOptions& options, std::int64_t rank);
     const Order* order;
     RankSpeed speed;
-    bool steady;
-    std::int64_t rank;
     std::array<Lane, program::k_streams> lanes{};
     std::array<std::uint32_t, program::k_streams> waiting{};  // by stream: lanes that wait for it
     RankTimes times;
-  };
-  struct Meeting {
-    std::int64_t present = 0;
   };
   enum class Kind : std::uint32_t { end, wake };
   struct Event {
@@ -110,7 +105,7 @@ class SharedStep {
   std::unordered_map<const BlockLayout*, std::unique_ptr<std::vector<UnitDemands>>> known_;
   std::vector<Order> orders_;  // by stage
   std::vector<Runner> runners_;
-  std::vector<Meeting> meetings_;                // by first member, stream and level
+  Meetings meetings_;
   std::vector<std::vector<sim::Demand>> flows_;  // by tag, while it shares
   std::vector<Tag> ready_;                       // streams that may be able to start
   sim::SharedWork work_;

@@ -1,11 +1,9 @@
-// Filling in the order of before, put right where it has changed: every link asks what its flows take.
-#include <algorithm>
+#include "filling_sweep.h"
 
-#include "cairn/sim/fair_share.h"
+#include <algorithm>
 
 namespace cairn::sim {
 namespace {
-
 // Levels closer than this share are one: rounding in sums over thousands of flows stays well below.
 constexpr double k_same_level = 1e-12;
 
@@ -30,13 +28,15 @@ constexpr double k_common_rise = 8.0;
 
 }  // namespace
 
-// Where the levels that are new begin in the order; nothing when the order has changed too much: then moves are to be
-// taken back, and the order is to be found otherwise.
+std::optional<std::size_t> FillingSweep::fill(LinkGroup& group) {
+  return group.uneven == 0 ? sweep<true>(group) : sweep<false>(group);
+}
+
 template <bool plain>
-std::optional<std::size_t> FairShare::sweep(Group& group) {
+std::optional<std::size_t> FillingSweep::sweep(LinkGroup& group) {
   std::vector<LinkId>& order = group.order;
   if (order.empty()) return std::nullopt;
-  std::size_t lowest = begin_sweep(group);
+  std::size_t lowest = begin(group);
   std::size_t patience = k_asked_per_link * order.size() + k_asked_beside;
   for (std::size_t at = lowest;; lowest = std::min(lowest, at)) {
     if (at == order.size()) {
@@ -53,70 +53,66 @@ std::optional<std::size_t> FairShare::sweep(Group& group) {
     }
     const Taken taken = ask<plain>(link);
     const bool as_before = plain && taken.pull == links_[link].holds;
-    if (taken.pull == 0.0 || (!as_before && !in_group(link))) {
+    if (taken.pull == 0.0 || (!as_before && !flows_.in_group(link))) {
       order.erase(order.begin() + static_cast<std::ptrdiff_t>(at));
-      leave_order(link);
+      order_.leave(link);
       loose_[link].until = k_full;
       continue;
     }
-    const double before = at == 0 ? 0.0 : shares_[LinkId{order[at - 1] + 1}].level;
+    const double before = at == 0 ? 0.0 : shares_[order[at - 1]].level;
     const double level = (links_[link].capacity - taken.settled) / taken.pull;
     if (level < before * (1.0 - k_same_level)) {
       at = send_back<plain>(order, at, level);
     } else if (!send_on(order, at, level)) {
       if (!as_before) take_growing(link);
-      shares_[LinkId{link + 1}] = {.level = std::max(level, before), .grows = 0.0};
-      rank_[LinkId{link + 1}] = static_cast<std::uint32_t>(at++);
+      shares_[link] = {.level = std::max(level, before), .grows = 0.0};
+      order_.set_rank(link, at++);
     }
   }
-  for (std::size_t i = lowest; i < order.size(); ++i) level_[order[i]] = shares_[LinkId{order[i] + 1}].level;
+  for (std::size_t i = lowest; i < order.size(); ++i) flows_.rates.level[order[i]] = shares_[order[i]].level;
   return lowest;
 }
 
-template std::optional<std::size_t> FairShare::sweep<true>(Group& group);
-template std::optional<std::size_t> FairShare::sweep<false>(Group& group);
-
 // Up to the first link that came or went nothing changes.
-std::size_t FairShare::begin_sweep(Group& group) {
+std::size_t FillingSweep::begin(LinkGroup& group) {
   std::size_t begin = group.order.size();
   if (group.swept) {
     for (const LinkId link : group.touched) {
-      const std::uint32_t rank = rank_[LinkId{link + 1}];
-      if (rank == k_unfilled)
-        loose_[link].until = k_full;
+      if (order_.has(link))
+        begin = std::min<std::size_t>(begin, order_.rank(link));
       else
-        begin = std::min<std::size_t>(begin, rank);
+        loose_[link].until = k_full;
     }
   } else {
-    const auto earlier = [&](LinkId a, LinkId b) { return level_[a] != level_[b] ? level_[a] < level_[b] : a < b; };
+    const std::vector<double>& level = flows_.rates.level;
+    const auto earlier = [&](LinkId a, LinkId b) { return level[a] != level[b] ? level[a] < level[b] : a < b; };
     if (!std::is_sorted(group.order.begin(), group.order.end(), earlier))
       std::sort(group.order.begin(), group.order.end(), earlier);
     group.risen = 0.0;
-    for (const LinkId link : group.links)
-      loose_[link].until = rank_[LinkId{link + 1}] == k_unfilled ? k_full : k_unbounded;
+    for (const LinkId link : group.links) loose_[link].until = order_.has(link) ? FairShare::k_unbounded : k_full;
     begin = 0;
     group.swept = true;
   }
   for (std::size_t i = begin; i < group.order.size(); ++i) {
     const LinkId link = group.order[i];
-    shares_[LinkId{link + 1}] = {};
-    foreseen_[link] = level_[link];
+    shares_[link] = {};
+    foreseen_[link] = flows_.rates.level[link];
   }
   return begin;
 }
 
 // Four sums side by side, since each addition waits for the one before; both sums of a flow in one addition.
 template <bool plain>
-FairShare::Taken FairShare::ask(LinkId id) const {
+FillingSweep::Taken FillingSweep::ask(LinkId id) const {
   using Pair [[gnu::vector_size(2 * sizeof(double))]] = double;
   const Link& link = links_[id];
   const std::size_t members = link.held.size();
   const LinkId* held = link.held.data();
   const auto of = [&](std::size_t i) {
-    const Share& share = shares_[LinkId{held[i] + 1}];
+    const Share& share = shares_[held[i]];
     const Pair pair{share.level, share.grows};
     if constexpr (plain) return pair;
-    return pair * pull_of(link.members[i]);
+    return pair * flows_.pull_of(link.members[i]);
   };
   Pair a{}, b{}, c{}, d{};
   std::size_t i = 0;
@@ -135,14 +131,14 @@ FairShare::Taken FairShare::ask(LinkId id) const {
 // `level`:
 //   sum over f of a_lf w_f min(t_f, level) = C_l
 template <bool plain>
-double FairShare::level_among(LinkId id, double level) const {
+double FillingSweep::level_among(LinkId id, double level) const {
   const Link& link = links_[id];
   for (double before = -1.0; level > before;) {
     before = level;
     double settled = 0.0, growing = 0.0;
     for (std::size_t i = 0; i < link.held.size(); ++i) {
-      const Share& share = shares_[LinkId{link.held[i] + 1}];
-      const double pull = plain ? 1.0 : pull_of(link.members[i]);
+      const Share& share = shares_[link.held[i]];
+      const double pull = plain ? 1.0 : flows_.pull_of(link.members[i]);
       const bool grows = share.grows > 0.0 || share.level > before;
       growing += grows ? pull : 0.0;
       settled += grows ? 0.0 : pull * share.level;
@@ -154,7 +150,7 @@ double FairShare::level_among(LinkId id, double level) const {
 
 // The link at `at` fills before the one ahead of it: to its place, from which on the sweep goes on.
 template <bool plain>
-std::size_t FairShare::send_back(std::vector<LinkId>& order, std::size_t at, double level) {
+std::size_t FillingSweep::send_back(std::vector<LinkId>& order, std::size_t at, double level) {
   const LinkId link = order[at];
   foreseen_[link] = level_among<plain>(link, std::max(level, 0.0));
   const std::size_t place = std::min(place_of(order, at, foreseen_[link]), at - 1);
@@ -166,23 +162,23 @@ std::size_t FairShare::send_back(std::vector<LinkId>& order, std::size_t at, dou
 }
 
 // Among the first `filled` of the order.
-std::size_t FairShare::place_of(const std::vector<LinkId>& order, std::size_t filled, double level) const {
+std::size_t FillingSweep::place_of(const std::vector<LinkId>& order, std::size_t filled, double level) const {
   const auto end = order.begin() + static_cast<std::ptrdiff_t>(filled);
-  const auto place = std::upper_bound(
-      order.begin(), end, level, [&](double sought, LinkId link) { return sought < shares_[LinkId{link + 1}].level; });
+  const auto place = std::upper_bound(order.begin(), end, level,
+                                      [&](double sought, LinkId link) { return sought < shares_[link].level; });
   return static_cast<std::size_t>(place - order.begin());
 }
 
-void FairShare::grow_again(const std::vector<LinkId>& order, std::size_t begin, std::size_t end) {
+void FillingSweep::grow_again(const std::vector<LinkId>& order, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
-    Share& share = shares_[LinkId{order[i] + 1}];
+    Share& share = shares_[order[i]];
     foreseen_[order[i]] = share.level;
     share = {};
   }
 }
 
 // Whether the link at `at` now stands behind links of which one is foreseen to fill earlier.
-bool FairShare::send_on(std::vector<LinkId>& order, std::size_t at, double level) {
+bool FillingSweep::send_on(std::vector<LinkId>& order, std::size_t at, double level) {
   const double sought = level * (1.0 - k_same_level);
   std::size_t next = at + 1;
   while (next < order.size() && foreseen_[order[next]] < sought) ++next;
@@ -194,20 +190,20 @@ bool FairShare::send_on(std::vector<LinkId>& order, std::size_t at, double level
 }
 
 // Its growing flows are held back by it from now on.
-void FairShare::take_growing(LinkId id) {
+void FillingSweep::take_growing(LinkId id) {
   const Link& link = links_[id];
   for (std::size_t i = 0; i < link.members.size(); ++i) {
-    if (link.held[i] == id || shares_[LinkId{link.held[i] + 1}].grows == 0.0) continue;
+    if (link.held[i] == id || shares_[link.held[i]].grows == 0.0) continue;
     const FlowId flow = link.members[i].flow;
-    settle_at(flow, id);
-    for (const Use& use : uses(flow))
-      if (rank_[LinkId{use.link + 1}] == k_unfilled) loose_[use.link].until = k_full;
+    moves_.settle_at(flow, id);
+    for (const Use& use : flows_.uses_of(flow))
+      if (!order_.has(use.link)) loose_[use.link].until = k_full;
   }
 }
 
 // A link that holds nothing back and should, put where it fills; nothing when there is none.
 template <bool plain>
-std::optional<std::size_t> FairShare::insert_overfull(Group& group, std::size_t lowest) {
+std::optional<std::size_t> FillingSweep::insert_overfull(LinkGroup& group, std::size_t lowest) {
   const double risen = group.risen + spend_slack<plain>(group, lowest);
   asked_.clear();
   for (const LinkId link : group.links) {
@@ -216,23 +212,23 @@ std::optional<std::size_t> FairShare::insert_overfull(Group& group, std::size_t 
     const double left = links_[link].capacity - taken.settled;
     if (taken.pull == 0.0 && left >= -k_overfull * links_[link].capacity) {
       loose_[link].until = k_full;  // unless this is the last time that the links are asked
-      filling_[link].left = std::max(left, 0.0);
-      asked_.push_back(link);
+      asked_.push_back({.link = link, .amount = std::max(left, 0.0)});
       continue;
     }
-    if (!in_group(link)) continue;
-    level_[link] = foreseen_[link] = level_among<plain>(link, 0.0);
-    const std::size_t place = place_of(group.order, group.order.size(), level_[link]);
+    if (!flows_.in_group(link)) continue;
+    flows_.rates.level[link] = foreseen_[link] = level_among<plain>(link, 0.0);
+    const std::size_t place = place_of(group.order, group.order.size(), flows_.rates.level[link]);
     grow_again(group.order, place, group.order.size());
     group.order.insert(group.order.begin() + static_cast<std::ptrdiff_t>(place), link);
-    rank_[LinkId{link + 1}] = 0;
-    loose_[link].until = k_unbounded;
+    order_.set_rank(link, 0);
+    loose_[link].until = FairShare::k_unbounded;
     return place;
   }
   group.risen = risen;
-  for (const LinkId link : asked_)
-    loose_[link] = {.until = risen + filling_[link].left * k_believed / links_[link].pull,
-                    .per_load = 1.0 / links_[link].pull};
+  for (const Left& left : asked_) {
+    const double pull = links_[left.link].pull;
+    loose_[left.link] = {.until = risen + left.amount * k_believed / pull, .per_load = 1.0 / pull};
+  }
   return std::nullopt;
 }
 
@@ -240,9 +236,9 @@ std::optional<std::size_t> FairShare::insert_overfull(Group& group, std::size_t 
 //   sum of a_lf w_f (rise of the level of f) <= left
 // The few flows whose level has risen by far the most are counted one by one, of all others the largest rise.
 template <bool plain>
-double FairShare::spend_slack(const Group& group, std::size_t lowest) {
+double FillingSweep::spend_slack(const LinkGroup& group, std::size_t lowest) {
   const std::size_t size = group.order.size();
-  const auto rise_of = [&](LinkId link) { return shares_[LinkId{link + 1}].level - level_[link]; };
+  const auto rise_of = [&](LinkId link) { return shares_[link].level - flows_.rates.level[link]; };
   double sum = 0.0;
   for (std::size_t i = lowest; i < size; ++i) sum += std::max(rise_of(group.order[i]), 0.0);
   const double common = k_common_rise * sum / static_cast<double>(size - lowest + 1);
@@ -257,9 +253,11 @@ double FairShare::spend_slack(const Group& group, std::size_t lowest) {
     for (std::size_t m = 0; m < links_[risen].members.size(); ++m) {
       if (links_[risen].held[m] != risen) continue;
       const FlowId flow = links_[risen].members[m].flow;
-      for (std::uint32_t use = spans_[flow].first; use < spans_[flow].first + spans_[flow].count; ++use) {
-        const LinkId link = uses_[use].link;
-        loose_[link].until -= rise * (plain ? 1.0 : amounts_[use] * weight_[flow]) * loose_[link].per_load;
+      for (std::uint32_t use = flows_.spans[flow].first; use < flows_.spans[flow].first + flows_.spans[flow].count;
+           ++use) {
+        const LinkId link = flows_.uses[use].link;
+        loose_[link].until -=
+            rise * (plain ? 1.0 : flows_.amounts[use] * flows_.rates.weight[flow]) * loose_[link].per_load;
       }
     }
   }
