@@ -26,6 +26,7 @@ class Lowering::Implementation {
         sequence_(sequence),
         treatment_(treatment),
         behaviour_(behaviour),
+        check_(model),
         layers_(model, sequence, domain, behaviour),
         partitioner_(model),
         domain_(domain),
@@ -34,7 +35,7 @@ class Lowering::Implementation {
         ends_(treatment_, passes_) {}
 
   const Program& lower(const Strategy& strategy) {
-    check(strategy, model_);
+    check_.check(strategy);
     if (layers_.has_experts()) check_expert_mesh(strategy);
     if (sequence_ % strategy.context != 0)
       throw wrong("cp", fmt::format("{} does not divide the {} tokens of a sequence", strategy.context, sequence_),
@@ -311,6 +312,7 @@ class Lowering::Implementation {
                                                       end_keys_.key(plan.end).ranks, ends_)));
   }
 
+  StrategyCheck check_;
   LayerCache layers_;
   ScheduleCache schedules_;
   StagePartitioner partitioner_;

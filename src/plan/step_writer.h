@@ -1,8 +1,13 @@
-// Writes a block step by step, for blocks that come from no operators of the model.
+// Writes a block step by step: what each step waits for, what it works on, and the memory held around it.
 #pragma once
 
-#include <initializer_list>
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/container/small_vector.hpp>
 
 #include "cairn/plan/unit_traffic.h"
 #include "cairn/program/program.h"
@@ -10,18 +15,25 @@
 
 namespace cairn::plan {
 
+using Dependencies = boost::container::small_vector<Dependency, 4>;
+
 class StepWriter {
  public:
-  explicit StepWriter(const char* name) { block_.name = name; }
+  explicit StepWriter(std::string name) { block_.name = std::move(name); }
 
-  std::int32_t add(Step step, std::optional<Work> work, std::initializer_list<Dependency> dependencies) {
+  // A dependency that is named twice is listed once.
+  std::int32_t add(Step step, std::optional<Work> work, const Dependencies& dependencies) {
     if (work) {
       step.work = static_cast<std::int32_t>(block_.works.size());
       block_.works.push_back(*std::move(work));
     }
-    step.first_dependency = static_cast<std::uint32_t>(block_.dependencies.size());
-    step.dependencies = static_cast<std::uint16_t>(dependencies.size());
-    block_.dependencies.insert(block_.dependencies.end(), dependencies);
+    const std::size_t first = block_.dependencies.size();
+    for (const Dependency dependency : dependencies)
+      if (std::find(block_.dependencies.begin() + static_cast<std::ptrdiff_t>(first), block_.dependencies.end(),
+                    dependency) == block_.dependencies.end())
+        block_.dependencies.push_back(dependency);
+    step.first_dependency = static_cast<std::uint32_t>(first);
+    step.dependencies = static_cast<std::uint16_t>(block_.dependencies.size() - first);
     block_.steps.push_back(step);
     const auto index = static_cast<std::int32_t>(block_.steps.size()) - 1;
     if (step.stream == Stream::compute) latest_ = index;
@@ -29,23 +41,28 @@ class StepWriter {
   }
   // The latest step of the compute stream, or its frontier on entry.
   Dependency computed() const { return latest_; }
+  // The stream of a step written before.
+  Stream stream(Dependency step) const { return block_.steps[static_cast<std::size_t>(step)].stream; }
   std::int32_t transfer(Stream stream, Collective collective, const Group& group, double bytes,
-                        std::initializer_list<Dependency> dependencies) {
+                        const Dependencies& dependencies) {
     return add(Step{.kind = StepKind::transfer, .stream = stream, .axis = group.axis, .launches = 1},
                Transfer{.collective = collective, .group = group, .bytes = bytes}, dependencies);
   }
-  void wait(Stream stream, std::initializer_list<Dependency> dependencies) {
+  void wait(Stream stream, const Dependencies& dependencies) {
     add(Step{.kind = StepKind::wait, .stream = stream}, {}, dependencies);
+  }
+  std::int32_t go(const Leg& leg, const Dependencies& dependencies) {
+    return add(step_of(leg), leg.work, dependencies);
   }
   // The legs one after the other; the last of their steps.
   std::int32_t travel(const std::vector<Leg>& journey, Dependency after) {
-    for (const Leg& each : journey) after = add(step_of(each), each.work, {after});
+    for (const Leg& each : journey) after = go(each, {after});
     return after;
   }
-  void hold(Category category, double bytes) {
-    if (bytes == 0.0) return;
-    const auto step = static_cast<std::int32_t>(block_.steps.size());
-    block_.memory.push_back({.step = step, .after = false, .category = category, .bytes = bytes});
+  // Bytes held from the start of the next step on, and from the end of the latest one; negative: until then.
+  void hold(Category category, double bytes) { note(block_.steps.size(), false, category, bytes); }
+  void hold_after(Category category, double bytes) {
+    note(std::max(block_.steps.size(), std::size_t{1}) - 1, true, category, bytes);
   }
   void hold(const CategoryBytes& bytes, double sign) {
     for (std::size_t category = 0; category < k_categories; ++category)
@@ -54,6 +71,8 @@ class StepWriter {
 
   // Activations that go to the host or the drives; negative: that come back.
   void leave(double bytes) { block_.off_device += bytes; }
+  // Workspace that the block needs no more and that comes free at the end of the pass.
+  void record(double bytes) { block_.recorded += bytes; }
 
   Block finish() {
     block_.profile = profile_of(block_.memory);
@@ -61,6 +80,12 @@ class StepWriter {
   }
 
  private:
+  void note(std::size_t step, bool after, Category category, double bytes) {
+    if (bytes == 0.0) return;
+    block_.memory.push_back(
+        {.step = static_cast<std::int32_t>(step), .after = after, .category = category, .bytes = bytes});
+  }
+
   Block block_;
   Dependency latest_ = entry_of(Stream::compute);
 };

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,8 +54,6 @@ struct GradientSync {
   bool without_tied = false;  // leave tied parameters out: another layer of the stage sends them
   friend bool operator==(const GradientSync&, const GradientSync&) = default;
 };
-
-class BlockBuilder;
 
 struct LayerOptions {
   loopnest::Sizes sizes;                  // on one rank: sequences per micro-batch, tokens
@@ -114,9 +112,12 @@ class LayerLowering {
  public:
   // Throws core::ConfigurationError when a dimension cannot be split evenly.
   LayerLowering(const ir::LayerClass& layer, LayerOptions options);
+  ~LayerLowering();
+  LayerLowering(const LayerLowering&) = delete;
+  LayerLowering& operator=(const LayerLowering&) = delete;
 
-  const ir::LayerClass& layer() const { return layer_; }
-  const LayerState& state() const { return state_; }
+  const ir::LayerClass& layer() const;
+  const LayerState& state() const;
   // `parameter_gather`: gather the layer's parameters over the data axis first (nothing when none).
   program::Block forward(const GradientSync& parameter_gather = {}, const UnitTraffic& traffic = {}) const;
   // `in_flight`: receives the elements whose gradients are still on their way at the end of the block.
@@ -135,68 +136,14 @@ class LayerLowering {
   // The forward block once more, as recomputation, of a layer that kept nothing the first time.
   program::Block again() const;
 
-  // Placement of a tensor of the graph over rule `rule` once forward has finished with it.
-  program::Placement settled(ir::TensorId tensor, std::size_t rule) const;
-  // Bytes of a tensor on one rank in its settled placement.
-  double local_bytes(ir::TensorId tensor) const;
   // Bytes of a border tensor on one rank as it is handed from layer to layer.
   double border_bytes(ir::TensorId tensor) const;
   // Whether a border tensor is whole on every rank of rule `rule`'s axis.
   bool border_replicated(ir::TensorId tensor, std::size_t rule) const;
-  // The box of iterations one rank executes.
-  loopnest::Box box(const ir::Operator& op) const;
 
  private:
-  friend class BlockBuilder;
-  using Settled = std::vector<std::vector<program::Placement>>;
-  // Sees the builder when all is handed over.
-  using Observer = std::function<void(const BlockBuilder&)>;
-  program::Block forward_block(const GradientSync& parameter_gather, const UnitTraffic& traffic, program::Term term,
-                               const Observer& observe) const;
-  program::Block backward_block(const GradientSync& gradient_sync, const UnitTraffic& traffic,
-                                const Observer& observe) const;
-  void begin_backward(BlockBuilder& builder) const;
-  // By operator: whether it makes gradients of parameters alone.
-  std::vector<char> weight_gradient_operators() const;
-  void find_recomputed();
-  void find_shared_inputs();
-  void find_parameters();
-  void find_fed();
-  void find_saved();
-  void find_result();
-  void keep_result();
-  // The operator that makes an exit layer's result: its last product, before the loss. -1: none.
-  ir::OperatorId result_operator() const;
-  // The mesh a tensor lives on, named by its group.
-  program::ParameterGroup mesh_of(ir::TensorId tensor) const { return mesh_[static_cast<std::size_t>(tensor)]; }
-  // Placement of an accessed tensor over a rule's axis.
-  program::Placement stated(const ir::Operator& op, const ir::Access& access, std::size_t rule) const;
-  void find_meshes();
-  // Whether ranks along the rule's axis hold parts of the parameter's gradient that are still to be summed.
-  bool gradient_is_partial(ir::TensorId parameter, std::size_t rule) const;
-  // The tensor whose memory this one lives in.
-  ir::TensorId storage(ir::TensorId tensor) const;
-  bool recomputes(ir::OperatorId id) const;
-  // A saved input of which each rank keeps its share.
-  bool shared_input(ir::TensorId tensor) const { return shared_[static_cast<std::size_t>(tensor)] != 0; }
-  bool is_input(ir::TensorId tensor) const;
-  bool input_held(ir::TensorId tensor) const;
-  // Whether a border tensor may still be under way when the layer begins: an output, or an input's gradient, of this
-  // kind is when the layer ends.
-  bool arrives(ir::TensorId tensor) const;
-  void find_arrivals();
-
-  const ir::LayerClass& layer_;
-  LayerOptions options_;
-  std::vector<char> recomputed_;   // by forward operator
-  std::vector<char> saved_;        // by tensor (storage)
-  std::vector<char> shared_;       // by tensor
-  std::vector<char> arrives_;      // by tensor
-  std::vector<ir::TensorId> fed_;  // activations that come from outside the model: data
-  Settled settled_;
-  std::vector<double> parameter_local_;        // elements on this rank, by tensor
-  std::vector<program::ParameterGroup> mesh_;  // by tensor
-  LayerState state_;
+  class Implementation;
+  std::unique_ptr<const Implementation> implementation_;
 };
 
 }  // namespace cairn::plan

@@ -17,6 +17,7 @@ LayerKey LayerKey::without_recomputation() const {
 std::size_t LayerKey::hash() const {
   core::Hash hash;
   hash.add(micro_batch).add(context).add(static_cast<std::uint8_t>(recompute)).add(sequence_parallel);
+  hash.add(vocab_parallel).add(overlap_tensor).add(asynchronous_tensor).add(share_saved_inputs);
   add(hash, tensor);
   if (experts) {
     add(hash, experts->expert);

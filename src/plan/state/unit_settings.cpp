@@ -15,6 +15,7 @@ std::size_t UnitSettings::hash() const {
   core::Hash hash;
   add(hash, copies);
   add(hash, shards);
+  hash.add(overlap_gradient_reduce).add(overlap_parameter_gather).add(reshard_after_forward);
   hash.add(static_cast<std::uint8_t>(sharding)).add(prefetch).add(offload.resident_units).add(offload.device_every);
   hash.add(static_cast<std::uint8_t>(offload.optimizer))
       .add(static_cast<std::uint8_t>(offload.parameters))
@@ -138,22 +139,22 @@ GradientSync UnitSettings::sync(bool last) const {
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment,
                            const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
                            const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update) {
-  UnitSettings settings{.treatment = &treatment,
+  UnitSettings settings{.overlap_gradient_reduce = strategy.overlap_gradient_reduce,
+                        .overlap_parameter_gather = strategy.overlap_parameter_gather,
+                        .reshard_after_forward = strategy.reshard_after_forward,
+                        .reduce_whole_gradients = behaviour.reduce_whole_gradients,
+                        .partial_shards = strategy.shard != 0,
+                        .reduces_every_micro_batch = strategy.reduce_every_micro_batch || strategy.micro_batches == 1,
+                        .single_stage = strategy.pipeline == 1,
+                        .sharding = sharding,
+                        .prefetch = strategy.prefetch,
+                        .held_results = std::min(behaviour.held_results, strategy.micro_batches),
+                        .bucket_bytes = strategy.bucket_bytes,
                         .copies = copies,
                         .shards = copies,
                         .replicas = {},
-                        .sharding = sharding,
-                        .partial_shards = strategy.shard != 0,
                         .offload = strategy.offload,
-                        .prefetch = strategy.prefetch,
-                        .reshard_after_forward = strategy.reshard_after_forward,
-                        .overlap_gradient_reduce = strategy.overlap_gradient_reduce,
-                        .overlap_parameter_gather = strategy.overlap_parameter_gather,
-                        .reduce_whole_gradients = behaviour.reduce_whole_gradients,
-                        .bucket_bytes = strategy.bucket_bytes,
-                        .reduces_every_micro_batch = strategy.reduce_every_micro_batch || strategy.micro_batches == 1,
-                        .single_stage = strategy.pipeline == 1,
-                        .held_results = std::min(behaviour.held_results, strategy.micro_batches),
+                        .treatment = &treatment,
                         .host_update = &host_update};
   if (!settings.apply()) return settings;
   check_units(strategy, sharding);

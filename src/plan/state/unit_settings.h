@@ -36,25 +36,26 @@ static_assert(static_cast<Sharding>(Sharded::parameters) == Sharding::parameters
 bool several_under_way(const pipeline::Schedule& schedule);
 
 // The key of whatever moves parameters and gradients, and of what a stage holds for the whole step. Members named as in
-// Strategy and FrameworkBehaviour mean the same.
+// Strategy and FrameworkBehaviour mean the same. What plans that follow each other differ in stands first, where a
+// comparison ends soonest.
 struct UnitSettings {
-  const ParameterTreatment* treatment = nullptr;
+  bool overlap_gradient_reduce = false;
+  bool overlap_parameter_gather = false;
+  bool reshard_after_forward = true;
+  bool reduce_whole_gradients = false;
+  bool partial_shards = false;            // ranks that hold copies split them into more than one
+  bool several_under_way = false;         // see above; matters to parameters that stay gathered
+  bool reduces_every_micro_batch = true;  // or there is one micro-batch
+  bool single_stage = false;
+  Sharding sharding = Sharding::nothing;
+  std::int64_t prefetch = 1;
+  std::int64_t held_results = 0;  // never more than there are micro-batches
+  double bucket_bytes = 0.0;
   PerGroup<Group> copies;    // ranks that hold copies of the parameters
   PerGroup<Group> shards;    // over which gradients are summed first
   PerGroup<Group> replicas;  // and then their shards
-  Sharding sharding = Sharding::nothing;
-  bool partial_shards = false;     // ranks that hold copies split them into more than one
-  bool several_under_way = false;  // see above; matters to parameters that stay gathered
   Offload offload;
-  std::int64_t prefetch = 1;
-  bool reshard_after_forward = true;
-  bool overlap_gradient_reduce = false;
-  bool overlap_parameter_gather = false;
-  bool reduce_whole_gradients = false;
-  double bucket_bytes = 0.0;
-  bool reduces_every_micro_batch = true;  // or there is one micro-batch
-  bool single_stage = false;
-  std::int64_t held_results = 0;  // never more than there are micro-batches
+  const ParameterTreatment* treatment = nullptr;
   const ir::Graph* host_update = nullptr;
 
   friend bool operator==(const UnitSettings&, const UnitSettings&) = default;

@@ -88,29 +88,6 @@ std::vector<std::string> operator_names(const ir::Model& model) {
   return names;
 }
 
-void check_recompute(const Strategy& strategy, const ir::Model& model) {
-  const RecomputeLayers& layers = strategy.recompute_layers;
-  if (layers.count < 1) throw wrong("recompute.count", "a group or block of no layer", "use 1 or more");
-  for (const LayerRange& range : layers.ranges)
-    if (range.first < 0 || range.last < range.first || range.last >= model.body_layers())
-      throw wrong("recompute.layers",
-                  fmt::format("{}..{} is no range of layers of this model", range.first, range.last),
-                  fmt::format("layers are counted from 0 to {}", model.body_layers() - 1));
-  if (layers.method == RecomputeMethod::uniform && layers.count > 1 &&
-      (strategy.recompute != Recompute::full || !layers.ranges.empty()))
-    throw wrong("recompute.method", "groups of layers recompute as a whole and all of them",
-                "use kind: full without layers, or groups of 1");
-  if (strategy.recompute != Recompute::operators) return;
-  const std::vector<std::string> known = operator_names(model);
-  for (const std::string& name : strategy.recompute_operators) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const std::string near = core::nearest(name, known);
-    throw wrong(
-        "recompute.operators", fmt::format("the layers have no operator '{}'", name),
-        near.empty() ? fmt::format("they have {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", near));
-  }
-}
-
 // Whether some token's results depend on others: what scans or convolves the sequence, and attention.
 bool mixes_tokens(const ir::Operator& op) {
   if (op.kind == ir::Kind::scan || op.domain.find("key") >= 0) return true;
@@ -123,22 +100,50 @@ bool mixes_tokens(const ir::Operator& op) {
          });
 }
 
-// Ranks that share a sequence exchange what tokens need of each other: of that nothing is lowered yet.
-void check_context(const ir::Model& model) {
-  bool has_sequences = false;
-  for (const ir::LayerClass& layer : model.classes)
-    for (const ir::Operator& op : layer.graph.operators()) {
-      if (mixes_tokens(op))
-        throw wrong("cp", fmt::format("'{}' needs tokens of other ranks, whose exchange is not modelled", op.name),
-                    "set it to 1");
-      has_sequences = has_sequences || op.domain.find("sequence") >= 0;
-    }
-  if (!has_sequences) throw wrong("cp", "the model has no sequences that ranks could share", "set it to 1");
-}
-
 }  // namespace
 
-void check(const Strategy& strategy, const ir::Model& model) {
+// Ranks that share a sequence exchange what tokens need of each other: of that nothing is lowered yet.
+void StrategyCheck::check_context() {
+  if (!sequences_) {
+    sequences_.emplace();
+    for (const ir::LayerClass& layer : model_.classes)
+      for (const ir::Operator& op : layer.graph.operators()) {
+        if (sequences_->mixes_tokens == nullptr && mixes_tokens(op)) sequences_->mixes_tokens = &op;
+        sequences_->any = sequences_->any || op.domain.find("sequence") >= 0;
+      }
+  }
+  if (sequences_->mixes_tokens != nullptr)
+    throw wrong(
+        "cp",
+        fmt::format("'{}' needs tokens of other ranks, whose exchange is not modelled", sequences_->mixes_tokens->name),
+        "set it to 1");
+  if (!sequences_->any) throw wrong("cp", "the model has no sequences that ranks could share", "set it to 1");
+}
+
+void StrategyCheck::check_recompute(const Strategy& strategy) const {
+  const RecomputeLayers& layers = strategy.recompute_layers;
+  if (layers.count < 1) throw wrong("recompute.count", "a group or block of no layer", "use 1 or more");
+  for (const LayerRange& range : layers.ranges)
+    if (range.first < 0 || range.last < range.first || range.last >= body_layers_)
+      throw wrong("recompute.layers",
+                  fmt::format("{}..{} is no range of layers of this model", range.first, range.last),
+                  fmt::format("layers are counted from 0 to {}", body_layers_ - 1));
+  if (layers.method == RecomputeMethod::uniform && layers.count > 1 &&
+      (strategy.recompute != Recompute::full || !layers.ranges.empty()))
+    throw wrong("recompute.method", "groups of layers recompute as a whole and all of them",
+                "use kind: full without layers, or groups of 1");
+  if (strategy.recompute != Recompute::operators) return;
+  const std::vector<std::string> known = operator_names(model_);
+  for (const std::string& name : strategy.recompute_operators) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string near = core::nearest(name, known);
+    throw wrong(
+        "recompute.operators", fmt::format("the layers have no operator '{}'", name),
+        near.empty() ? fmt::format("they have {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", near));
+  }
+}
+
+void StrategyCheck::check(const Strategy& strategy) {
   if (strategy.tensor < 1 || strategy.context < 1 || strategy.pipeline < 1 || strategy.data < 1 ||
       strategy.micro_batch < 1 || strategy.micro_batches < 1 || strategy.chunks < 1)
     throw wrong("tp", "degrees, micro-batch size and chunks must be at least 1", "use 1 where an axis is not wanted");
@@ -147,14 +152,14 @@ void check(const Strategy& strategy, const ir::Model& model) {
     if (layers < 0)
       throw wrong("stages", "a stage cannot have a negative number of layers", "list counts of 0 or more");
     if (layers > std::numeric_limits<std::int64_t>::max() - total)
-      throw wrong("stages", fmt::format("lists more layers than can be counted, the model has {}", model.body_layers()),
+      throw wrong("stages", fmt::format("lists more layers than can be counted, the model has {}", body_layers_),
                   "make the list add up");
     total += layers;
   }
-  if (strategy.context > 1) check_context(model);
-  check_recompute(strategy, model);
-  if (total != model.body_layers())
-    throw wrong("stages", fmt::format("lists {} layers, the model has {}", total, model.body_layers()),
+  if (strategy.context > 1) check_context();
+  check_recompute(strategy);
+  if (total != body_layers_)
+    throw wrong("stages", fmt::format("lists {} layers, the model has {}", total, body_layers_),
                 "make the list add up");
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "cairn/core/diagnostics.h"
 #include "cairn/ir/model.h"
 #include "cairn/plan/strategy.h"
@@ -8,8 +10,28 @@ namespace cairn::plan {
 
 core::ConfigurationError wrong(const char* key, std::string message, std::string hint);
 
-// Throws core::ConfigurationError for settings that contradict each other or the model.
-void check(const Strategy& strategy, const ir::Model& model);
+// Holds strategies against one model, which must outlive it. What it asks of the model is found once.
+class StrategyCheck {
+ public:
+  explicit StrategyCheck(const ir::Model& model) : model_(model), body_layers_(model.body_layers()) {}
+
+  // Throws core::ConfigurationError for settings that contradict each other or the model.
+  void check(const Strategy& strategy);
+
+ private:
+  // What ranks that share sequences meet in the model.
+  struct Sequences {
+    bool any = false;
+    const ir::Operator* mixes_tokens = nullptr;  // the first whose results depend on other ranks' tokens
+  };
+  void check_context();
+  void check_recompute(const Strategy& strategy) const;
+
+  const ir::Model& model_;
+  std::int64_t body_layers_;
+  std::optional<Sequences> sequences_;
+};
+
 // `virtual_stages`: that a micro-batch passes.
 void check_stages(const Strategy& strategy, std::int64_t virtual_stages);
 // The same for how experts are spread over the ranks.
