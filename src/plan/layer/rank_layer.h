@@ -65,6 +65,7 @@ class RankLayer {
 
   // In the order in which forward operators first read them.
   const std::vector<Parameter>& parameters() const { return parameters_; }
+  // Of one rank. 0 for what forward does not read: a narrow copy that backward makes of a parameter holds none of its own.
   double elements_of(ir::TensorId parameter) const;
 
  private:
