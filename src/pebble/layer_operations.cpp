@@ -161,7 +161,8 @@ Operation attention_operation(AttentionSizes sizes) {
     return attention_over_devices({.tokens = static_cast<double>(sizes.sequence),
                                    .width = static_cast<double>(sizes.heads * sizes.head_dim),
                                    .kv_width = static_cast<double>(sizes.kv_heads * sizes.head_dim),
-                                   .devices = devices},
+                                   .devices = devices,
+                                   .sequences = sizes.batch},
                                   sizes.causal);
   };
   return operation;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "cairn/core/diagnostics.h"
 
@@ -104,12 +105,19 @@ double grid_attention_words(const ParallelAttention& a, double query_side) {
 
 ParallelWords attention_exchange_bound(const ParallelAttention& a, bool causal) {
   check(a.devices);
-  const double pairs = a.tokens * a.tokens / a.devices / (causal ? 2.0 : 1.0);
+  const auto sequences = static_cast<double>(a.sequences);
+  const double masked = causal ? 2.0 : 1.0;
   // min of 2 d r + 2 d_kv c over r c >= pairs, r and c at most N.
-  const double r = std::clamp(std::sqrt(pairs * a.kv_width / a.width), pairs / a.tokens, a.tokens);
-  const double touched = 2.0 * a.width * r + 2.0 * a.kv_width * pairs / r;
-  const double owned = 2.0 * (a.width + a.kv_width) * a.tokens / a.devices;
-  return {.words = std::max(0.0, touched - owned),
+  const auto touched = [&](double pairs) {
+    if (pairs <= 0.0) return 0.0;
+    const double r = std::clamp(std::sqrt(pairs * a.kv_width / a.width), pairs / a.tokens, a.tokens);
+    return 2.0 * a.width * r + 2.0 * a.kv_width * pairs / r;
+  };
+  const double whole = std::floor(sequences / a.devices), part = sequences - whole * a.devices;
+  const double all = a.tokens * a.tokens;
+  const double moved = whole * touched(all / masked) + touched(part * all / a.devices / masked);
+  const double owned = 2.0 * (a.width + a.kv_width) * sequences * a.tokens / a.devices;
+  return {.words = std::max(0.0, moved - owned),
           .method = causal ? "pairs of rows, causal" : "pairs of rows",
           .premise = "forward, whole heads, one copy of the data, balanced pairs"};
 }
@@ -121,19 +129,23 @@ ParallelBracket matmul_over_devices(const ParallelMatmul& problem, double memory
   return result;
 }
 
-ParallelBracket attention_over_devices(const ParallelAttention& a, bool causal) {
-  ParallelBracket result{.lower = attention_exchange_bound(a, causal)};
+ParallelBracket attention_over_devices(const ParallelAttention& all, bool causal) {
+  ParallelBracket result{.lower = attention_exchange_bound(all, causal)};
+  const std::int64_t groups = std::gcd(all.sequences, static_cast<std::int64_t>(all.devices));
+  const double each = static_cast<double>(all.sequences / groups);  // sequences of a group, one after the other
+  ParallelAttention one = all;
+  one.sequences = 1;
+  one.devices = all.devices / static_cast<double>(groups);
   // A device's share of Q and O, of K and V.
-  const double rows = a.tokens / a.devices, queries = 2.0 * rows * a.width, keys = 2.0 * rows * a.kv_width;
-  result.algorithms = {
-      {.name = "ring of keys and values", .words = ring_attention_words(a), .memory = queries + 2.0 * keys},
-      {.name = "heads split",
-       .words = ulysses_attention_words(a),
-       .memory = queries + keys,
-       .outside = "splits heads, which lie whole on a device where the bound holds"}};
-  if (const double side = std::floor(std::sqrt(a.devices)); side * side == a.devices)
-    result.algorithms.push_back(
-        {.name = "square grid", .words = grid_attention_words(a, side), .memory = side * queries + keys});
+  const double rows = one.tokens / one.devices, queries = 2.0 * rows * one.width, keys = 2.0 * rows * one.kv_width;
+  const auto add = [&](const char* name, double words, double memory, const char* outside = "") {
+    result.algorithms.push_back({.name = name, .words = each * words, .memory = each * memory, .outside = outside});
+  };
+  add("ring of keys and values", ring_attention_words(one), queries + 2.0 * keys);
+  add("heads split", ulysses_attention_words(one), queries + keys,
+      "splits heads, which lie whole on a device where the bound holds");
+  if (const double side = std::floor(std::sqrt(one.devices)); side * side == one.devices)
+    add("square grid", grid_attention_words(one, side), side * queries + keys);
   return result;
 }
 

@@ -214,6 +214,28 @@ TEST_CASE("parallel bounds: no algorithm beats the bound of devices that hold wh
   }
 }
 
+TEST_CASE("parallel bounds: attention of several sequences") {
+  const auto words = [](std::int64_t sequences, double devices, bool causal = false) {
+    return attention_exchange_bound({1024, 64, 64, devices, sequences}, causal).words;
+  };
+  const double rows = 1024.0 * 64.0;
+  CHECK(words(4, 4) == 0.0);
+  CHECK(words(8, 4, true) == 0.0);
+  CHECK(words(4, 16) == Approx(words(1, 4)));
+  // By hand, three sequences on two devices: one whole and half of another, 4 + 4 / sqrt(2) rows, 6 of them its own.
+  CHECK(words(3, 2) == Approx((4.0 + 4.0 / std::sqrt(2.0) - 6.0) * rows));
+  for (std::int64_t sequences = 1; sequences <= 24; ++sequences)
+    for (std::int64_t devices = 1; devices <= 64; ++devices)
+      for (const double kv : {64.0, 16.0}) {
+        const auto bracket = attention_over_devices({1024, 64, kv, static_cast<double>(devices), sequences}, false);
+        for (const auto& each : bracket.algorithms)
+          if (each.outside.empty()) {
+            CAPTURE(sequences, devices, kv, each.name, each.words, bracket.lower.words);
+            REQUIRE(each.words >= bracket.lower.words * (1.0 - 1e-12));
+          }
+      }
+}
+
 TEST_CASE("parallel bounds: attention schemes") {
   const ParallelAttention full{.tokens = 65536, .width = 4096, .kv_width = 4096, .devices = 64};
   const double bound = attention_exchange_bound(full, false).words;

@@ -131,6 +131,28 @@ TEST_CASE("Only some of the products narrow") {
   REQUIRE(lowered(other, 1).state().parameter_elements() == 256);
 }
 
+TEST_CASE("Whichever products are narrow, parameters and the gradients that ranks reduce are the same") {
+  plan::GradientSync sync;
+  sync.collective = k_reduce;
+  for (const program::ParameterGroup group : program::k_all_parameter_groups)
+    sync.copies[group] = sync.replicas[group] = {.axis = program::Axis::data};
+  sync.copies[program::ParameterGroup::dense].size = 2;
+  sync.bytes_per_element = 4.0;
+  for (int products = 0; products < 8; ++products) {
+    ir::NarrowProducts narrow = fp8(ir::SecondCopy::shared);
+    narrow.forward = (products & 1) != 0;
+    narrow.input_gradient = (products & 2) != 0;
+    narrow.weight_gradient = (products & 4) != 0;
+    CAPTURE(products);
+    const ir::Model model = narrowed(narrow);
+    REQUIRE(lowered(model, 1).state().parameter_elements() == 128 + 128);
+    double reduced = 0.0;
+    for (const auto& [collective, bytes] : transfers(lowered(model, 1).backward(sync), program::Axis::data))
+      reduced += bytes;
+    REQUIRE(reduced == 4.0 * (128 + 128));
+  }
+}
+
 TEST_CASE("Gathers move the narrow copy; one that is transposed afterwards travels once") {
   const ir::Model transposed = narrowed(fp8(ir::SecondCopy::transposed, true));
   const auto layer = lowered(transposed, 4);

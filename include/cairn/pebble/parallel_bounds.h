@@ -2,6 +2,7 @@
 // copy of the data at the start. Counts of words are real numbers here: shares like n (p - 1) / p need not be whole.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -51,20 +52,25 @@ ParallelAlgorithm matmul_25d(double n, double devices, double copies);
 std::vector<ParallelAlgorithm> matmul_algorithms(double n, double devices);
 
 // Forward attention, N tokens, d words per token of each of Q, K, V over all heads, d_kv of K and of V, devices p = p_q
-// * p_kv. Words received per device.
+// * p_kv. Words received per device, of one sequence.
 struct ParallelAttention {
   double tokens, width, kv_width;
   double devices;
+  std::int64_t sequences = 1;  // B
 };
 double ring_attention_words(const ParallelAttention& problem);     // 2 (p - 1) N d_kv / p
 double ulysses_attention_words(const ParallelAttention& problem);  // (2 d + 2 d_kv) (p - 1) N / p^2
 double grid_attention_words(const ParallelAttention& problem,
                             double query_side);  // p_q = query_side, without statistics
 
-// No balanced scheme with whole heads and one copy of the data receives and sends less, forward: a device that does N^2
-// / p pairs touches r query rows and c key rows with r c >= N^2 / p (causal: N^2 / (2 p)), so the words are min 2 d r +
-// 2 d_kv c less what it owns. For d = d_kv and full masks 4 (sqrt(p) - 1) N d / p. Valid: forward, whole heads, one
-// copy; schemes that split heads lie outside.
+// No balanced scheme with whole heads and one copy of the data receives and sends less, forward: a device that does x
+// pairs of a sequence touches r query rows and c key rows of it with r c >= x, words
+//   g(x) = min { 2 d r + 2 d_kv c : r c >= x, r <= N, c <= N }
+// Its share is X = B F / p pairs of B sequences, F = N^2 of each (causal: N^2 / 2). g is concave, so that they are
+// cheapest in whole sequences and a part of one more, and with what a device owns
+//   bound = floor(X / F) g(F) + g(X mod F) - 2 (d + d_kv) B N / p
+// For one sequence, d = d_kv and full masks 4 (sqrt(p) - 1) N d / p; nothing where every device has whole sequences.
+// Valid: forward, whole heads, one copy; schemes that split heads lie outside.
 ParallelWords attention_exchange_bound(const ParallelAttention& problem, bool causal);
 
 // A bound beside known algorithms.
@@ -74,6 +80,7 @@ struct ParallelBracket {
 };
 // With `memory` words on each device; algorithms are known of square matrices.
 ParallelBracket matmul_over_devices(const ParallelMatmul& problem, double memory);
+// Of several sequences the algorithms give groups of devices as many each as they can.
 ParallelBracket attention_over_devices(const ParallelAttention& problem, bool causal);
 
 }  // namespace cairn::pebble

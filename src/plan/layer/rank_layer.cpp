@@ -19,8 +19,7 @@ RankLayer::RankLayer(const ir::LayerClass& layer, LayerOptions options)
     for (const SplitRule& rule : options_.rules)
       if (group_of(rule.axis) == ParameterGroup::expert && concerns(rule, graph().tensors()[id]))
         mesh_[id] = ParameterGroup::expert;
-  for (std::size_t id = 0; id < graph().forward_count(); ++id) {
-    const ir::Operator& op = graph().operators()[id];
+  for (const ir::Operator& op : graph().operators()) {
     for (const ir::Access& access : op.accesses) {
       const auto known = [&](const Parameter& parameter) { return parameter.tensor == access.tensor; };
       const ir::Tensor& tensor = graph().tensor(access.tensor);
@@ -85,7 +84,8 @@ loopnest::Box RankLayer::box(const ir::Operator& op) const {
 double RankLayer::elements_of(ir::TensorId parameter) const {
   const auto found = std::find_if(parameters_.begin(), parameters_.end(),
                                   [&](const Parameter& each) { return each.tensor == parameter; });
-  return found == parameters_.end() ? 0.0 : found->elements;
+  CAIRN_ASSERT(found != parameters_.end());
+  return found->elements;
 }
 
 }  // namespace cairn::plan

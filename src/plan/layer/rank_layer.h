@@ -63,9 +63,9 @@ class RankLayer {
   // The iterations that one rank executes. Throws core::ConfigurationError where they cannot be split evenly.
   loopnest::Box box(const ir::Operator& op) const;
 
-  // In the order in which forward operators first read them.
+  // In the order in which operators first read them: those of forward, then what backward alone reads.
   const std::vector<Parameter>& parameters() const { return parameters_; }
-  // Of one rank. 0 for what forward does not read: a narrow copy that backward makes of a parameter holds none of its own.
+  // Of one rank.
   double elements_of(ir::TensorId parameter) const;
 
  private:
