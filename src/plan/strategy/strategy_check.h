@@ -10,6 +10,12 @@ namespace cairn::plan {
 
 core::ConfigurationError wrong(const char* key, std::string message, std::string hint);
 
+// What ranks that share sequences meet in the model.
+struct Sequences {
+  bool any = false;
+  const ir::Operator* mixes_tokens = nullptr;  // the first whose results depend on other ranks' tokens
+};
+
 // Holds strategies against one model, which must outlive it. What it asks of the model is found once.
 class StrategyCheck {
  public:
@@ -19,11 +25,6 @@ class StrategyCheck {
   void check(const Strategy& strategy);
 
  private:
-  // What ranks that share sequences meet in the model.
-  struct Sequences {
-    bool any = false;
-    const ir::Operator* mixes_tokens = nullptr;  // the first whose results depend on other ranks' tokens
-  };
   void check_context();
   void check_recompute(const Strategy& strategy) const;
 
