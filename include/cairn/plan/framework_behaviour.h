@@ -1,13 +1,13 @@
-// What a training framework does whatever the plan: semantics that can be read in its source. Profiles hold it
-// (software/framework.h).
+// Behaviour that a training framework shows in every plan and that can be read in its source code. A framework profile
+// (software/framework.h, configs/frameworks) holds one of these structures.
 #pragma once
 
 #include <cstdint>
 
 namespace cairn::plan {
 
-// When the processor that issues kernels blocks until a pipeline message has come.
-enum class HostWaits : std::uint8_t { never, unless_interleaved, always };
+// Whether the host thread that issues kernels blocks until a pipeline message has arrived. unless_interleaved: it does
+enum class HostWaits : std::uint8_t { never, unless_interleaved, always };  // only where a device has a single chunk
 
 struct FrameworkBehaviour {
   bool scatter_sends = false;  // a replicated activation is sent as 1/tensor slices and gathered on arrival
@@ -15,16 +15,16 @@ struct FrameworkBehaviour {
   // Before every forward and backward pass of a micro-batch the host waits until the device has done all it was given,
   // and starts the pass with an empty queue.
   bool host_waits_for_computation = false;
-  // Every rank of a tensor-parallel group takes host time at the group's collectives, in a pipeline whose messages
-  // leave their domain.
+  // In a pipeline whose messages cross domains, issuing a tensor-parallel collective costs the host extra time for each
+  // rank of the group (hardware/host_times.h: launches_per_peer).
   bool issues_per_peer = false;
   // What tensor-parallel reductions have used comes free at the end of the pass, not with its last reader: a block that
   // a communicator's stream has used is given out again only when that stream has passed it, and the host, which runs
   // ahead of the device by a pass, allocates anew. (PyTorch, c10/cuda/CUDACachingAllocator.cpp, recordStream.)
   bool records_reductions = false;
-  bool reduce_whole_gradients = false;  // all-reduced though each rank updates its shard only
-  bool recompute_ends = false;          // full recomputation takes in the first and last layer, but not the loss
-  // Micro-batches whose results (logits) the last stage holds without use: slots that are overwritten, not emptied.
+  bool reduce_whole_gradients = false;  // all-reduce instead of reduce-scatter, though a rank updates only its shard
+  bool recompute_ends = false;          // full recomputation includes the first and last layer, but not the loss
+  // The last stage keeps the logits of this many past micro-batches, unused, until newer ones overwrite them.
   std::int64_t held_results = 0;
   friend bool operator==(const FrameworkBehaviour&, const FrameworkBehaviour&) = default;
 };

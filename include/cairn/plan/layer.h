@@ -1,9 +1,9 @@
 // Lowering of one layer class: its graph under split rules becomes one forward and one backward Block.
 //
-// Forward runs the operators in order. Where a tensor is wanted in another placement than it was produced in, a
-// transfer is inserted; results that are Partial are redistributed at once, towards their first consumer. Backward
-// starts from the placements forward left behind: a tensor that was saved as a shard is gathered again. Recomputed
-// regions run again right before the first backward operator that reads one of their results.
+// The forward block runs the operators in order. Where an operator needs a tensor in another placement than it was
+// produced in, a collective is inserted (redistribution, program/placement.h); a Partial result is redistributed at
+// once, to what its first consumer needs. The backward block starts from the placements that forward left behind: what
+// was saved as a shard is gathered again. A recomputed region runs right before the first backward operator reads it.
 #pragma once
 
 #include <cstdint>
@@ -21,37 +21,37 @@
 
 namespace cairn::plan {
 
-// Where the shard of a reduced gradient goes on to when the optimizer's state is not on the device. Bytes per element
-// of the shard.
+// Offload: what happens to the shard of a reduced gradient when the optimizer's state is not on the device. All bytes
+// are per element of the shard.
 struct Onward {
-  double gradient_bytes = 0.0;          // to the host
-  const ir::Graph* update = nullptr;    // run by the host's cores at once; null: at the end of the step
-  double state_bytes = 0.0;             // read from storage before the update, written after it
-  double stored_parameter_bytes = 0.0;  // written to storage after it
-  double parameter_bytes = 0.0;         // back to the device after it
+  double gradient_bytes = 0.0;          // copied to the host
+  const ir::Graph* update = nullptr;    // the update that the host's cores then run; null: it waits for the step's end
+  double state_bytes = 0.0;             // optimizer state read from storage before the update and written after it
+  double stored_parameter_bytes = 0.0;  // parameters written to storage after the update
+  double parameter_bytes = 0.0;         // parameters copied back to the device after the update
   double written_bytes() const { return state_bytes + stored_parameter_bytes; }
   friend bool operator==(const Onward&, const Onward&) = default;
 };
 
-// What happens to a layer's parameter gradients over the ranks that hold copies, or to the parameters themselves (a
-// gather).
+// Data-parallel communication of one layer: how its parameter gradients are reduced over the ranks that hold copies of
+// the parameters, or how its parameters are gathered from them.
 struct GradientSync {
   program::Collective collective = program::Collective::none;
   program::PerGroup<program::Group> copies;    // the ranks that hold copies; of size 1 nothing is sent
   double bytes_per_element = 0.0;              // on the wire
   double bucket_bytes = 0.0;                   // a transfer starts as soon as this much is ready
-  program::PerGroup<double> carried_elements;  // ready from layers before this one and not yet sent
-  program::PerGroup<bool> hold;                // send nothing yet: a later layer carries it
+  program::PerGroup<double> carried_elements;  // gradients of earlier layers that are complete and not yet sent
+  program::PerGroup<bool> hold;                // this layer sends nothing: a later one sends its gradients too (bucket)
   program::PerGroup<program::Group> replicas =
       {};                   // ranks that hold equal shards: a reduced shard is summed over them as well
   bool waits = false;       // computation waits for every transfer
-  double held_bytes = 0.0;  // per element: memory that lives from a gradient's making until the transfer after its own
+  double held_bytes = 0.0;  // gradient memory per element, from its computation until the transfer after its own starts
   program::PerGroup<double> in_flight =
-      {};  // elements of the transfer before this block: their memory is held, their state unwritten
+      {};  // elements of the last transfer before this block: their gradients still hold memory
   std::optional<Onward> onward = {};
-  // Whether the group's gradients hold memory of their own only until they have gone.
+  // Whether gradients of the group take memory only until they have been sent.
   bool holds(program::ParameterGroup group) const { return held_bytes > 0.0 && (copies[group].size > 1 || onward); }
-  bool without_tied = false;  // leave tied parameters out: another layer of the stage sends them
+  bool without_tied = false;  // tied parameters are left out: another layer of the stage sends them
   friend bool operator==(const GradientSync&, const GradientSync&) = default;
 };
 
@@ -63,16 +63,16 @@ struct LayerOptions {
   bool recompute_all = false;
   bool recompute_ends = false;      // recompute_all holds for the first and the last layer too, but not for the loss
   bool recompute_second = false;    // everything but attention and every second product
-  bool share_saved_inputs = false;  // whole saved inputs are kept in shards over the first rule's axis
-  bool expert_overlap = false;      // transfers of routed tokens run beside whatever does not need them
-  double across = 1.0;              // of routed tokens, see Transfer
-  bool tensor_overlap = true;       // in backward, transfers of the input's gradient run beside the weight's gradient
-  bool asynchronous = false;        // a transfer is awaited by what reads its result alone, also across layers
+  bool share_saved_inputs = false;  // saved inputs that are whole on each rank are kept as shards (first rule's axis)
+  bool expert_overlap = false;      // token exchange (MoE) overlaps all computation that does not depend on it
+  double across = 1.0;              // of token exchanges: Transfer::across
+  bool tensor_overlap = true;       // backward: transfers of the input gradient overlap the weight gradient
+  bool asynchronous = false;        // only readers of a transfer's result wait for it, also those in other layers
   TensorPieces pieces = {};
-  bool issues_per_peer = false;     // of transfers over the tensor axis, see Transfer
+  bool issues_per_peer = false;     // of transfers over the tensor axis: Transfer::per_peer
   bool records_reductions = false;  // see FrameworkBehaviour
   std::uint32_t inputs_held =
-      0;  // bit i: the layer below keeps this layer's input i, its output i, for its own backward pass
+      0;  // bit i: input i is not stored twice, for the layer below saves it (its output i) for its own backward pass
 };
 
 // Parameters stored once together with those of other layers.
@@ -80,29 +80,29 @@ struct Tied {
   std::string tag;
   program::ParameterGroup group = program::ParameterGroup::dense;
   double elements = 0.0;                 // on one rank
-  double factored = 0.0;                 // its rows and columns, or the whole vector
-  std::vector<double> partial_elements;  // of these, by rule, as in LayerState
+  double factored = 0.0;                 // as LayerState::factored_elements
+  std::vector<double> partial_elements;  // as LayerState::partial_elements
 };
 
-// What a layer keeps on one rank, independent of any execution.
+// What one layer stores on one rank: parameters and saved activations, before any execution.
 struct LayerState {
   program::PerGroup<double> elements;  // of parameters on this rank, tied ones included
   program::PerGroup<double>
-      factored_elements;  // rows and columns of the matrices among them, whole vectors; tied ones apart
-  program::PerGroup<double> tied_elements;  // of these, tied
+      factored_elements;  // of a factored second moment: rows + columns of a matrix, all of a vector; without tied ones
+  program::PerGroup<double> tied_elements;  // those of `elements` that are tied
   std::vector<Tied> tied;
   // Elements whose gradient is Partial over a rule's axis (by rule): summed once per step.
   std::vector<double> partial_elements;
   double saved_bytes = 0.0;  // per micro-batch, statistics included
   double saved_statistic_bytes = 0.0;
-  double result_bytes = 0.0;        // of an exit layer: its last product's result as the next operator reads it
+  double result_bytes = 0.0;        // exit layer only: the result of its last product (logits), as the loss reads it
   std::uint32_t kept_outputs = 0;   // bit i: output i is saved
   double narrow_elements = 0.0;     // of `elements`: products read them in a format of less than 16 bits
   std::int64_t narrow_tensors = 0;  // parameters of that kind
 
   double parameter_elements() const { return sum(elements); }
-  // Elements that a layer moves over the ranks that hold copies: all, or those that it does not share with other
-  // layers.
+  // Elements that the layer exchanges with the ranks that hold copies: all of them, or without those that it shares
+  // with other layers.
   program::PerGroup<double> moved_elements(bool without_tied) const;
 };
 
@@ -123,22 +123,22 @@ class LayerLowering {
   // `in_flight`: receives the elements whose gradients are still on their way at the end of the block.
   program::Block backward(const GradientSync& gradient_sync = {}, const UnitTraffic& traffic = {},
                           program::PerGroup<double>* in_flight = nullptr) const;
-  // The same in two blocks: what the layer below awaits, and the rest, which makes gradients of parameters alone. An
-  // operator is of the rest when what it writes is a parameter's gradient or read by the rest only; whatever the rest
-  // reads stays held in between.
+  // The backward pass in two blocks (zero-bubble schedules): `input_gradient` computes what the layer below waits for,
+  // `weight_gradient` only gradients of parameters. An operator belongs to the latter when its result is a parameter's
+  // gradient or is read there alone; what the second block reads stays in memory between the two.
   struct Split {
     program::Block input_gradient;
     program::Block weight_gradient;
   };
-  // Throws core::ConfigurationError where halves of the tokens take turns.
+  // Throws core::ConfigurationError under TensorPieces::Kind::halves.
   Split split_backward(const GradientSync& gradient_sync = {}, const UnitTraffic& first_traffic = {},
                        const UnitTraffic& second_traffic = {}, program::PerGroup<double>* in_flight = nullptr) const;
-  // The forward block once more, as recomputation, of a layer that kept nothing the first time.
+  // The forward block of a layer that saved nothing, run a second time before its backward block (recomputation).
   program::Block again() const;
 
-  // Bytes of a border tensor on one rank as it is handed from layer to layer.
+  // Bytes on one rank of an input or output tensor of the layer, as neighbouring layers hand it over.
   double border_bytes(ir::TensorId tensor) const;
-  // Whether a border tensor is whole on every rank of rule `rule`'s axis.
+  // Whether that tensor is replicated over the axis of rule `rule`.
   bool border_replicated(ir::TensorId tensor, std::size_t rule) const;
 
  private:

@@ -28,7 +28,7 @@ class Lowering {
   // stage_layers that do not add up, a schedule's own conditions).
   const program::Program& lower(const Strategy& strategy);
 
-  // `schedule`: generated already from schedule_settings(strategy); lowering generates those that it was not given.
+  // Hands over a schedule that was already generated from schedule_settings(strategy), so that lower() need not.
   void give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule);
 
   // State of one layer class under a strategy: parameters and saved bytes on one rank.
@@ -47,26 +47,26 @@ class Lowering {
   std::unique_ptr<Implementation> implementation_;
 };
 
-// The split rules of a strategy: which dimensions go over the tensor axis, in order of preference.
+// The split rules of the dense layers: which dimensions are sharded over the tensor axis, in order of preference.
 std::vector<program::SplitRule> split_rules(const Strategy& strategy);
 
-// The dense mesh, and the mesh of the layers with experts: what is left of tensor x data over expert and expert tensor
-// is its data axis.
+// The dense mesh, and the mesh of the layers with experts (program/mesh.h). The data axis of the latter has
+// tensor x context x data / (expert x expert tensor) ranks.
 program::Mesh mesh(const Strategy& strategy);
 program::Mesh expert_mesh(const Strategy& strategy);
 
-// How experts are split: tokens by the rank they come from before and after, experts and their width in between.
-// A two-level exchange: the rule of the expert axis falls in two, over domains and inside one; both split the same
-// dimensions.
+// Split rules of a mixture of experts. Outside the experts tokens are sharded by the rank they come from, inside by
+// the expert they go to; going from one to the other is the token exchange (all-to-all). A two-level exchange has two
+// rules in place of that of the expert axis, one over domains and one inside a domain, which split the same dimensions.
 struct ExpertSplit {
   std::vector<program::SplitRule> rules;
   std::vector<program::Group> groups;  // parallel to rules
 };
 ExpertSplit expert_split(const Strategy& strategy, std::int64_t domain);
-// Ranks of a group along the expert axis that share a domain.
+// Ranks of one expert-parallel group that share a domain.
 std::int64_t experts_in_domain(const Strategy& strategy, std::int64_t domain);
-// Transfer::across of routed tokens: with k copies of a token over N domains, at most L of them,
-//   min(L, N (1 - (1 - 1/N)^k)) / k
+// Transfer::across of a token exchange, in (0, 1]: k copies of a token go to experts spread evenly over N domains, the
+// token to at most L of these:  min(L, N (1 - (1 - 1/N)^k)) / k     (expected distinct domains per copy)
 double share_across(const Strategy& strategy, std::int64_t domain);
 bool has_experts(const ir::Model& model);
 

@@ -1,5 +1,5 @@
-// The settings of a parallel training plan: everything that decides what is done where, and nothing about how long it
-// takes.
+// A parallel training plan: degrees of parallelism, sharding (ZeRO, FSDP), offload, recomputation, pipeline schedule,
+// overlap. It decides what is done where and says nothing about how long that takes.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace cairn::plan {
 
-// What is kept once among the ranks that hold copies instead of on every one of them; each includes those before it.
+// What data-parallel ranks shard among them instead of replicating: ZeRO stages 0, 1, 2, 3; the last is FSDP as well.
 enum class Sharded : std::uint8_t { nothing, optimizer, gradients, parameters };
 
-// Where something lives between its uses.
+// The memory in which something is kept while nobody uses it.
 enum class Home : std::uint8_t { device, host, storage };
 
 struct Offload {
-  Home optimizer = Home::device;  // master copy and moments; off the device the host's cores update
+  Home optimizer = Home::device;  // master copy and moments; if not on the device, the host's cores run the update
   Home parameters = Home::device;
   Home activations = Home::device;  // what body layers keep for their backward pass
   std::int64_t resident_units =
-      0;  // offloaded parameters of so many units stay on the device: those a pass starts with
-  bool gradients_in_place = false;  // gradients take the memory of the parameters they belong to
-  // The update runs over subgroups of parameters; of every `device_every` one is updated on the device, 0: none.
+      0;  // layers at the start of a pass whose parameters stay on the device although parameters are offloaded
+  bool gradients_in_place = false;  // a gradient overwrites the parameter it belongs to: it takes no memory of its own
+  // The update runs subgroup by subgroup; the device updates one of every `device_every`, the host the others. 0: none.
   double subgroup_elements = 100e6;
   std::int64_t device_every = 0;
   bool update_in_backward = false;  // each unit is updated as soon as its gradients have reached the host
@@ -36,12 +36,12 @@ struct Offload {
   friend bool operator==(const Offload&, const Offload&) = default;
 };
 
-// What of a body layer runs again in backward instead of being kept: nothing; the attention core; the whole layer;
-// everything but attention and every second matrix product; a list of operators.
+// Activation recomputation: what of a body layer runs again in backward instead of being saved. attention: its core
+// (selective recomputation). per_op: all but attention and every second matrix product. operators: those listed.
 enum class Recompute : std::uint8_t { none, attention, full, per_op, operators };
 
-// Which layers: all; the first of every virtual stage; all, a group of layers at a time of which only the input is
-// kept.
+// Which layers recompute. every: all. block: the first `count` of every virtual stage. uniform: all, in groups of
+// `count` layers of which only the group's input is saved.
 enum class RecomputeMethod : std::uint8_t { every, block, uniform };
 
 // Body layers first .. last, counted through the model from 0.
@@ -58,10 +58,10 @@ struct RecomputeLayers {
   friend bool operator==(const RecomputeLayers&, const RecomputeLayers&) = default;
 };
 
-// How products and the tensor-parallel transfers around them run beside each other.
-//   chunked    a product and its gather or reduction in `count` pieces along the tokens, piece by piece
-//   triggered  one kernel whose results are reduced as they come, one share for each rank
-//   halves     two halves of the tokens take turns: one computes while the other communicates
+// How matrix products overlap the tensor-parallel collectives around them.
+//   chunked    both are cut into `count` pieces along the tokens: one piece is computed while another is sent
+//   triggered  one kernel; the share of each rank is reduced as soon as the kernel has written it
+//   halves     each half of the tokens computes while the other half communicates
 struct TensorPieces {
   enum class Kind : std::uint8_t { none, chunked, triggered, halves };
   Kind kind = Kind::none;
@@ -76,46 +76,46 @@ struct Strategy {
   std::int64_t context = 1;        // ranks that share the tokens of every sequence
   std::int64_t expert = 1;         // ranks over which experts are spread
   std::int64_t expert_tensor = 1;  // ranks over which each expert is split
-  bool bilevel_experts = false;    // tokens go to other domains first, then to ranks inside, in two exchanges
-  // Domains that a token's copies may go to, each crossing to a domain once: 0 where every copy crosses on its own.
+  bool bilevel_experts = false;    // the token exchange takes two steps: to the right domain, then to a rank inside it
+  // Most domains that one token may be sent to, each of which it crosses to once; 0: every copy crosses by itself.
   std::int64_t expert_domains = 0;
-  std::int64_t expert_copies = 1;  // of a token
-  bool overlap_experts = false;    // transfers of routed tokens beside whatever does not need them
+  std::int64_t expert_copies = 1;  // experts per token (top-k): copies of it that are sent
+  bool overlap_experts = false;    // the token exchange overlaps all computation that does not depend on it
   program::AxisOrder order{program::Axis::tensor, program::Axis::context, program::Axis::data, program::Axis::pipeline};
   program::AxisOrder expert_order{program::Axis::expert_tensor, program::Axis::expert, program::Axis::expert_data,
                                   program::Axis::pipeline};
   std::int64_t micro_batch = 1;    // sequences
   std::int64_t micro_batches = 1;  // per step on one data-parallel rank
-  bool sequence_parallel = false;  // what is not split over tensor-parallel ranks otherwise is split along the sequence
+  bool sequence_parallel = false;  // norms, dropouts and residual sums are sharded by tokens over the tensor axis
   bool vocab_parallel = false;
-  // Body layers of every virtual stage that a micro-batch passes, in its order. One without any hands on what arrives;
-  // the first holds the embedding besides, the last the head.
+  // Body layers of each virtual stage, in the order in which a micro-batch passes them. The first also holds the
+  // embedding, the last the head; a stage of 0 layers passes on what it receives.
   std::vector<std::int64_t> stage_layers;
   Sharded sharded = Sharded::nothing;
-  std::int64_t shard = 0;                // ranks that split one copy among them; the others hold replicas. 0: all
-  std::int64_t prefetch = 1;             // units whose parameters are fetched ahead of the one that computes: 0, 1, 2
-  bool reshard_after_forward = true;     // sharded parameters are given up between forward and backward
-  bool reduce_every_micro_batch = true;  // sharded gradients; else they are added up whole and reduced once
+  std::int64_t shard = 0;                // ranks that shard one copy; the others hold replicas of it (HSDP). 0: all
+  std::int64_t prefetch = 1;             // layers whose parameters are gathered ahead of the computing one: 0, 1, 2
+  bool reshard_after_forward = true;     // gathered parameters are freed after forward, gathered again in backward
+  bool reduce_every_micro_batch = true;  // sharded gradients; false: they accumulate unsharded and are reduced once
   Offload offload;
   Recompute recompute = Recompute::none;
   std::vector<std::string> recompute_operators = {};  // names of operators, or of their regions
   RecomputeLayers recompute_layers = {};
-  bool share_saved_inputs = false;  // a recomputed layer's whole input is kept in shards over the tensor axis
+  bool share_saved_inputs = false;  // the input that a recomputed layer saves is sharded over the tensor axis
   std::string schedule = "1f1b";
-  std::int64_t chunks = 1;                   // virtual stages per device, where the kind leaves them to choose
-  pipeline::Settings schedule_options = {};  // beside stages, micro-batches and chunks, which are those above
+  std::int64_t chunks = 1;                   // virtual stages per device, for schedule kinds that let one choose
+  pipeline::Settings schedule_options = {};  // its stages, micro_batches and chunks are ignored: those above hold
 
-  bool overlap_gradient_reduce = false;   // beside the last backward pass
-  bool overlap_parameter_gather = false;  // beside the first forward pass (sharded optimizer)
-  bool overlap_tensor = true;             // input-gradient transfers beside the weight gradient
-  bool asynchronous_tensor = false;       // nothing waits for a transfer but what reads its result
+  bool overlap_gradient_reduce = false;   // gradient reduction overlaps the last backward pass
+  bool overlap_parameter_gather = false;  // the sharded optimizer's parameter gather overlaps the first forward pass
+  bool overlap_tensor = true;             // tensor-parallel transfers of the input gradient overlap the weight gradient
+  bool asynchronous_tensor = false;       // only readers of a tensor-parallel transfer's result wait for it
   TensorPieces tensor_pieces = {};
-  bool overlap_sends = true;  // pipeline sends beside computation
-  double bucket_bytes = 0.0;  // gradients sent together
+  bool overlap_sends = true;  // pipeline sends overlap computation
+  double bucket_bytes = 0.0;  // gradients that are reduced in one collective [bytes]
 };
 
-// What the strategy's schedule is generated from, under the name of its kind. Throws core::ConfigurationError where a
-// schedule cannot number as many.
+// The settings from which pipeline::generate() makes the strategy's schedule. Throws core::ConfigurationError where a
+// number is too large for a schedule.
 inline pipeline::Settings schedule_settings(const Strategy& strategy) {
   pipeline::Settings settings = strategy.schedule_options;
   settings.stages =
@@ -129,7 +129,7 @@ inline pipeline::Settings schedule_settings(const Strategy& strategy) {
   return settings;
 }
 
-// How a step treats parameters, whatever the plan.
+// Number formats and optimizer passes of parameters and gradients, from the precision recipe and the framework.
 struct ParameterTreatment {
   numerics::Format parameters = numerics::Format::bf16;
   numerics::Format gradients = numerics::Format::fp32;
@@ -139,19 +139,19 @@ struct ParameterTreatment {
   numerics::Format moments_format = numerics::Format::fp32;
   int moments = 2;
   bool narrow_shards =
-      true;  // sharded parameters are kept in their own format beside the master copy; else cast from it
-  bool factored_moment = false;     // one more moment, in fp32, kept of a matrix as its rows' and its columns' means
-  bool separate_gradients = false;  // gradients in the parameters' format live beside those they are added to
+      true;  // sharded parameters are stored in their own format beside the master copy; else they are cast from it
+  bool factored_moment = false;     // Adafactor: a further fp32 moment, of a matrix only the means of rows and columns
+  bool separate_gradients = false;  // gradients in the parameters' format take memory beside the accumulated ones
   int gradient_reads = 1;           // passes over the gradients before the update (norm)
   bool gradient_copy = false;       // narrow gradients are first widened to the master's format
-  bool separate_parameter_copy = false;  // the parameters are written by a pass of its own that reads the master copy
-  // Weights whose products read a format narrower than 16 bits: copies kept beside the parameters and made once per
-  // step.
+  bool separate_parameter_copy = false;  // a separate pass reads the master copy and writes the parameters
+  // FP8 and the like: number of copies, in this narrower format, of every weight that matrix products read; the copies
+  // are stored beside the parameters and made once per step.
   std::optional<numerics::Format> narrow = {};
   int narrow_copies = 0;
   bool narrow_maximum = false;  // the weight's maximum is found before it is cast
-  std::int64_t history = 0;  // maxima kept of each narrow tensor, and summed up over all ranks once per step; 0: none
-  numerics::Format wide = numerics::Format::bf16;  // of the other parameters when `parameters` is narrow
+  std::int64_t history = 0;  // delayed scaling: maxima kept of each narrow tensor, reduced over all ranks once per step
+  numerics::Format wide = numerics::Format::bf16;  // format of the other parameters when `parameters` is narrow
   friend bool operator==(const ParameterTreatment&, const ParameterTreatment&) = default;
 };
 

@@ -1,13 +1,13 @@
-// What a unit (a layer) moves for the sake of memory, beside the transfers its operators need.
+// FSDP (ZeRO 3) and offload: what a unit, that is one layer, moves to save memory, beside its operators' own transfers.
 //
-// Parameters that live in shards or off the device are fetched before the unit runs and given up after it; saved
-// activations that live off the device leave after the forward block and are fetched before the backward block. Fetches
-// run ahead of computation by `distance` units d: when unit j starts (so that what unit j-1 held is free), the fetch of
-// unit j+d is asked for, and
+// Parameters that are sharded or off the device are fetched (gathered, copied) before the unit runs and freed after it;
+// offloaded activations leave the device after the forward block and are fetched before the backward block. Fetches run
+// ahead of computation by a distance d (prefetch): unit j issues the fetch of unit j+d when it starts, for then the
+// memory of unit j-1 is free:
 //   start(fetch j+d) >= end(unit j-1),   start(unit j) >= end(fetch j)
-// Everything of one fetch must have come: its end is noted on the stream `fetched` (with distance 2 first on
-// `fetched_next`), where the unit finds it whatever else has been put on the communicators in between. With distance 0
-// a unit asks for itself and waits.
+// The stream `fetched` (with distance 2 first `fetched_next`) records when a whole fetch has ended. The unit waits for
+// that record alone, so what the communicators were given since does not delay it. With distance 0 a unit fetches for
+// itself and waits.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@
 
 namespace cairn::plan {
 
-// One stretch of the way: a collective or a copy.
+// One hop of a fetch, for example from the drives to the host's memory: a collective or a copy.
 struct Leg {
   program::Stream stream = program::Stream::data;
   program::Axis axis = program::Axis::data;
@@ -26,26 +26,26 @@ struct Leg {
 };
 Leg leg(const program::Transfer& transfer);
 Leg leg(const program::Copy& copy);
-// The step that does it. Drives are read and written without a kernel.
+// The Program step of a leg. Reading and writing drives launches no kernel.
 program::Step step_of(const Leg& leg);
 
 struct Fetch {
-  std::vector<std::vector<Leg>> journeys;  // each a chain
-  program::CategoryBytes bytes{};          // held from the moment it is asked for
+  std::vector<std::vector<Leg>> journeys;  // independent of each other; the legs of one run one after the other
+  program::CategoryBytes bytes{};          // memory held from the moment the fetch is issued
   bool empty() const { return journeys.empty(); }
   friend bool operator==(const Fetch&, const Fetch&) = default;
 };
 
 struct UnitTraffic {
-  Fetch fetch;                // asked for when the unit starts
-  std::int64_t distance = 0;  // whose it is: this unit's (0), the next one's (1), the one's after (2)
-  bool awaits = false;        // the unit's own fetch was asked for earlier
+  Fetch fetch;                // issued when the unit starts
+  std::int64_t distance = 0;  // the unit it is for: this one (0), the next (1), the one after that (2)
+  bool awaits = false;        // the unit waits for its own fetch, which an earlier unit issued
   std::vector<program::Stream>
-      closing;  // nothing more to ask for: what a later pass fetches on these waits like a fetch here would
-  program::CategoryBytes given_up{};  // at the end of the unit
-  std::vector<Leg> leaving;           // after the unit: a chain (saved activations)
+      closing;  // no fetch is left to issue: on these streams later passes still wait until this unit starts
+  program::CategoryBytes given_up{};  // memory freed at the end of the unit
+  std::vector<Leg> leaving;           // offload of saved activations after the unit: legs one after the other
   double left_bytes =
-      0.0;  // activations whose copying was asked for by the unit before: computation waits, then they are free
+      0.0;  // activations that the unit before is copying out: computation waits for the copy, then they are freed
 
   bool nothing() const {
     return fetch.empty() && distance == 0 && !awaits && closing.empty() && given_up == program::CategoryBytes{} &&
