@@ -19,7 +19,7 @@
 
 namespace cairn::program {
 
-// What an axis carries.
+// The kinds of parallelism, one mesh axis each: tp, cp, ep, dp, pp, etp, edp.
 enum class Axis : std::uint8_t { tensor, context, expert, data, pipeline, expert_tensor, expert_data };
 inline constexpr std::size_t k_axes = 7;
 using AxisOrder = boost::container::static_vector<Axis, k_axes>;  // inner to outer
@@ -28,12 +28,12 @@ std::string_view label(Axis axis);
 // The axis under whose label transfers are reported: experts' tensor and data axes count as tensor and data.
 Axis reported_as(Axis axis);
 
-// The ranks that take part in a transfer:
+// The ranks that take part in a transfer (a process group; `base` differs from group to group and is not stored):
 //
 //   base + i stride + j apart,   i < size / rows,   j < rows
 //
-// Most lie along one axis and form one row. Ranks along two axes of a mesh that stand apart form rows. Where several
-// stages hold the same parameters, every stage is a row, and the stages count as spread evenly over the pipeline.
+// Most groups lie along one axis and form one row. A group along two axes that are not neighbours in the mesh's order
+// has several rows. Where several stages hold the same parameters, each stage is a row, and rows count as equally far.
 struct Group {
   Axis axis = Axis::tensor;
   std::int64_t size = 1;
@@ -42,11 +42,11 @@ struct Group {
   std::int64_t apart = 1;
 
   std::int64_t in_row() const { return size / rows; }
-  // How many of them share a domain of `domain` consecutive ranks, in the fullest one. Exact where domains and axes
-  // nest.
+  // Ranks of the group in the fullest domain, a domain being `domain` consecutive ranks that fast links join. Along a
+  // row min(size, ceil(domain / stride)), exact where domain and stride divide one another.
   std::int64_t members(std::int64_t domain) const;
-  // Length of the shortest stretch of consecutive ranks, beginning at a multiple of it, that holds them all. Exact
-  // where axes nest.
+  // The least L such that one aligned block of ranks [k L, (k + 1) L) holds the whole group. Exact where the strides of
+  // the axes divide each other.
   std::int64_t extent() const;
   friend bool operator==(const Group&, const Group&) = default;
 };
@@ -58,7 +58,7 @@ class Mesh {
   Mesh(std::span<const Axis> order, const std::array<std::int64_t, k_axes>& sizes);
   std::int64_t size(Axis axis) const { return groups_[static_cast<std::size_t>(axis)].size; }
   const Group& group(Axis axis) const { return groups_[static_cast<std::size_t>(axis)]; }
-  // The ranks along two axes together, counted as ranks of the first.
+  // The group that spans both axes; transfers over it are labelled with the first.
   Group group(Axis axis, Axis other) const;
   std::int64_t ranks() const;
   // Coordinate of a rank along an axis.

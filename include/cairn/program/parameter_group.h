@@ -42,7 +42,7 @@ inline double sum(const PerGroup<double>& values) {
   return total;
 }
 
-// The group whose operators a split over this axis concerns.
+// The group whose operators this axis splits.
 inline ParameterGroup group_of(Axis axis) {
   return axis == Axis::expert || axis == Axis::expert_tensor || axis == Axis::expert_data ? ParameterGroup::expert
                                                                                           : ParameterGroup::dense;

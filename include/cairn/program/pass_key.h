@@ -1,4 +1,4 @@
-// Which of its passes a stage runs.
+// The kinds of passes of a stage, and their numbers ("slots") in a Stage's list of passes.
 #pragma once
 
 #include <cstddef>
@@ -9,30 +9,30 @@ namespace cairn::program {
 enum class PassKind : std::uint8_t {
   forward,
   backward,
-  input_gradient,   // a backward pass in two
-  weight_gradient,  // likewise
-  // Of all chunks together: the end of a step, or an optimizer operation of a schedule that updates within the step.
-  finalize,  // gradients: what is left of their reductions
-  update,    // parameters
-  await,     // before an update that awaits several messages: any of them but the last
-  // Side rows bring something to the device (parameters of a chunk, activations from the host) and take something from
-  // it (gradients, activations to the host); see pass_order.h.
-  fetch,    // begins to bring it
-  fetched,  // waits until it has come
-  release,  // frees its memory
-  reserve,  // makes room for what will be taken
-  send,     // begins to take it
-  sent,     // waits until it has gone, and frees its memory
+  input_gradient,   // the first part of a split backward pass (zero-bubble schedules)
+  weight_gradient,  // the second part
+  // The next three serve all chunks at once, at the end of a step or where a schedule updates parameters within it.
+  finalize,  // finishes the reduction of the gradients
+  update,    // updates the parameters
+  await,     // waits for one message of a replica group; the update itself waits for the last of them
+  // The rest copy or exchange data beside the computation, as a schedule's side rows say (pass_order.h): in come
+  // parameters of a chunk or activations from the host, out go gradients or activations to the host.
+  fetch,    // starts a transfer in
+  fetched,  // waits for its end
+  release,  // frees the memory of what came in
+  reserve,  // takes memory for what will go out
+  send,     // starts a transfer out
+  sent,     // waits for its end and frees the memory
 };
 
-// A pass of one chunk, by one micro-batch.
+// Whether a pass computes one chunk for one micro-batch.
 constexpr bool of_chain(PassKind kind) { return kind <= PassKind::weight_gradient; }
 
 struct PassKey {
   PassKind kind = PassKind::forward;
   std::int32_t chunk = 0;
-  // The first forward of a chunk, or the last pass that makes its weights' gradients: these carry the data-parallel
-  // collectives that overlap.
+  // The first forward pass of a chunk, or the last pass that computes its weight gradients: data-parallel collectives
+  // that overlap computation run beside these two.
   bool special = false;
 };
 
@@ -40,7 +40,7 @@ struct PassKey {
 class PassLayout {
  public:
   PassLayout() = default;
-  // `splits`: backward passes in two; `awaits`: updates await several messages; `sides`: of side rows.
+  // `splits`: backward passes have two parts; `awaits`: updates wait for several messages; `sides`: side rows exist.
   PassLayout(std::int32_t chunks, bool splits, bool awaits, bool sides)
       : chunks_(chunks), splits_(splits), awaits_(awaits), sides_(sides) {}
 

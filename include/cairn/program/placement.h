@@ -31,8 +31,8 @@ struct SplitRule {
   std::vector<std::string> dims;  // in order of preference
 };
 
-// Whether the tensor has a dimension that the rule names: it lives on the mesh of the rule's axis, whatever the axis's
-// size. About tensors of the other mesh a rule says nothing: each rank uses its own.
+// Whether the tensor has a dimension that the rule names, so that it belongs to the mesh of the rule's axis (dense or
+// expert). A rule does not apply to tensors of the other mesh: there each rank uses its own.
 bool concerns(const SplitRule& rule, const ir::Tensor& tensor);
 
 // The dimension of `op` that the rule splits, or -1.
@@ -55,6 +55,6 @@ Placement border_placement(const ir::Tensor& tensor, const SplitRule& rule);
 
 using collective::Collective;
 
-Collective redistribute(const Placement& from, const Placement& to);
+Collective redistribute(const Placement& from, const Placement& to);  // the table above; `none` where nothing is sent
 
 }  // namespace cairn::program

@@ -35,7 +35,7 @@ namespace cairn::program {
 
 Stream stream_of(Axis axis);
 
-// What an instant of the compute stream is spent on.
+// The label under which a step of the compute stream is accounted for.
 enum class Term : std::uint8_t { compute, recompute, optimizer };
 
 enum class StepKind : std::uint8_t {
@@ -43,7 +43,7 @@ enum class StepKind : std::uint8_t {
   transfer,  // a collective or a send
   copy,      // between the memories of one rank
   host,      // work of the host: the thread that issues kernels, or cores that compute
-  wait,      // nothing: later steps of its stream start after its dependencies
+  wait,      // an event wait: takes no time, but later steps of its stream start after its dependencies
 };
 
 struct Step {
@@ -58,7 +58,7 @@ struct Step {
   friend bool operator==(const Step&, const Step&) = default;
 };
 
-// >= 0: a step of the block; < 0: the entry frontier of stream ~dependency.
+// >= 0: the end of that step of the block; < 0: the moment at which stream ~dependency was free when the block began.
 using Dependency = std::int32_t;
 constexpr Dependency entry_of(Stream stream) { return ~static_cast<Dependency>(stream); }
 
@@ -66,7 +66,7 @@ enum class Category : std::uint8_t { parameters, gradients, optimizer, activatio
 inline constexpr std::size_t k_categories = 5;
 using CategoryBytes = std::array<double, k_categories>;
 
-// A change of the bytes held, before or after a step, in issue order.
+// An allocation or a release, right before or after a step in issue order.
 struct MemoryEvent {
   std::int32_t step = 0;
   bool after = false;
@@ -98,8 +98,8 @@ struct Block {
   std::vector<Work> works;
   std::vector<MemoryEvent> memory;
   MemoryProfile profile;
-  double off_device = 0.0;  // bytes of activations that it sends off the device, less those that it brings back
-  double recorded = 0.0;    // bytes of workspace that it no longer needs and that come free at the end of the pass
+  double off_device = 0.0;  // bytes of activations that it copies off the device, less those that it copies back
+  double recorded = 0.0;    // bytes of workspace that are dead but become free only at the end of the pass
 };
 
 struct BlockRun {
@@ -116,31 +116,31 @@ struct alignas(64) Pass {  // one cache line
   Send send = Send::none;
   std::int32_t id = -1;     // dense among the passes of one lowering
   MemoryProfile profile;    // of the whole pass
-  double off_device = 0.0;  // of all its blocks
-  double recorded = 0.0;    // likewise
+  double off_device = 0.0;  // sum over its blocks [bytes]
+  double recorded = 0.0;    // sum over its blocks [bytes]
 };
 
 struct Stage {
   boost::container::small_vector<const Pass*, 16> passes;  // by slot of the layout
   CategoryBytes resident{};                                // held for the whole step
-  double host_bytes = 0.0;             // of offloaded state in the host's memory, by rank, held for the whole step
-  double storage_bytes = 0.0;          // on the drives
-  bool activations_on_drives = false;  // those that leave the device; else they lie in the host's memory
+  double host_bytes = 0.0;             // offloaded state in the host's memory, per rank, held for the whole step
+  double storage_bytes = 0.0;          // the same on the drives
+  bool activations_on_drives = false;  // offloaded activations go to the drives; else to the host's memory
   std::int64_t body_layers = 0;
 };
 
 struct Program {
   Mesh mesh;
-  Mesh expert_mesh;  // the same ranks as the layers with experts see them; all of size 1 where there are none
+  Mesh expert_mesh;  // the same ranks arranged for the layers with experts; all axes of size 1 where there are none
   std::shared_ptr<const pipeline::Schedule> schedule;
   std::shared_ptr<const pipeline::SweepOrder> order;  // of the schedule's operations
   std::shared_ptr<const PassOrder> pass_order;        // what every stage runs
-  std::vector<Stage> kinds;                           // stages that do the same stand here once
+  std::vector<Stage> kinds;                           // distinct stages; several of the pipeline may share one
   std::vector<std::uint16_t> kind_of_stage;           // positions in `kinds`
-  bool has_model_copies = false;                      // several stages hold copies of all that each of them holds
+  bool has_model_copies = false;                      // some stages hold the same layers (bidirectional pipelines)
 
   std::size_t stages() const { return kind_of_stage.size(); }
-  // The ranks of one copy of the model pass activations to each other.
+  // Whether ranks of one copy of the model send activations to each other.
   bool exchanges_activations() const {
     return mesh.size(Axis::tensor) > 1 || mesh.size(Axis::context) > 1 || mesh.size(Axis::pipeline) > 1 ||
            expert_mesh.size(Axis::expert) > 1 || expert_mesh.size(Axis::expert_tensor) > 1;
@@ -153,9 +153,9 @@ struct Program {
   const Pass& pass(std::int32_t stage, const PassKey& key) const {
     return *this->stage(static_cast<std::size_t>(stage)).passes[static_cast<std::size_t>(layout().slot(key))];
   }
-  // What `stage` runs, in its order.
+  // The entries that `stage` runs, in execution order.
   std::span<const PassOrder::Entry> row(std::int32_t stage) const { return pass_order->row(stage); }
-  // The schedule itself says when parameters are updated.
+  // Whether the schedule itself contains parameter updates, not only the end of the step.
   bool updates_within() const { return row(0).back().operation >= 0; }
 };
 

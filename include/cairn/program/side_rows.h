@@ -1,4 +1,4 @@
-// Side rows merged into the order of their device's computation: what stands before and behind each of its operations.
+// Side rows (pass_order.h) merged into their device's own order: the entries before and behind each of its operations.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ constexpr bool makes_gradients(pipeline::Phase phase) {
   return phase == pipeline::Phase::backward || phase == pipeline::Phase::weight_gradient;
 }
 
-// One entry of the merged order. `gap` g lies before operation g of the device's row, behind operation g - 1.
+// An entry of the merged order, in gap g: between operations g - 1 and g of the device's row. Entries of one gap are
+// ordered by Place.
 struct SideEntry {
-  // Of one gap in this order.
-  enum class Place : std::uint8_t { behind, issue, ahead };
+  enum class Place : std::uint8_t { behind, issue, ahead };  // ends with g - 1; issues a transfer; is needed by g
   std::int32_t gap = 0;
   Place place = Place::behind;
-  std::int32_t operation = 0;  // of the side row, position in Schedule::operations
+  std::int32_t operation = 0;  // position in Schedule::operations of the side row's operation
   PassKind side = PassKind::fetch;
 };
 
-// By operation: the first that awaits it, -1 where none does.
+// For every operation: the first operation that waits for it, -1 where none does.
 std::vector<std::int32_t> first_waiters(const pipeline::Schedule& schedule);
-// Those of one device, in their order; `waiters`: as above.
+// The side entries of one device, in order. `waiters`: the result of first_waiters().
 std::vector<SideEntry> side_entries(const pipeline::Schedule& schedule, std::int32_t device,
                                     const std::vector<std::int32_t>& waiters);
 

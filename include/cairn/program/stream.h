@@ -9,20 +9,20 @@ namespace cairn::program {
 enum class Stream : std::uint8_t {
   compute,
   host,    // the processor that issues kernels
-  tensor,  // one communicator each
+  tensor,  // from here to expert_tensor: one communicator each, by mesh axis
   context,
-  data,  // gradients and parameters among the ranks that hold copies, those of experts too: both take the same links
+  data,  // gradients and parameters of data-parallel ranks, dense and expert ones alike, for they share the links
   expert,
   expert_tensor,
   to_device,     // copies from the host's memory
-  to_host,       // and to it
-  storage,       // the node's drives
-  processor,     // cores of the host that compute
-  fetched,       // no work: when everything the next unit needs has come,
-  fetched_next,  // and what the unit after it needs
+  to_host,       // copies to the host's memory
+  storage,       // reads and writes of the node's drives
+  processor,     // the host's cores that run an offloaded optimizer
+  fetched,       // no work: records when all that the next unit needs has been fetched (plan/unit_traffic.h)
+  fetched_next,  // the same for the unit after the next
   next,          // sends to the following stage
   previous,      // sends to the preceding stage
-  arrival,       // what this pass receives
+  arrival,       // no work: records when the message that the pass waits for has arrived
 };
 inline constexpr std::size_t k_streams = 16;
 

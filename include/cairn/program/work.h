@@ -17,13 +17,13 @@ struct Transfer {
   Collective collective = Collective::none;
   Group group;
   double bytes = 0.0;  // the whole tensor
-  // One of `parts` equal shares, of these bytes each, of a transfer that starts before all of it is there.
+  // A transfer in pieces, each started as soon as its data exist: this is piece `part` of `parts`, of `bytes` each.
   std::int32_t part = 0;
   std::int32_t parts = 1;
-  // all-to-all: of what is meant for other domains, the share that crosses to them. Below 1 where copies of one row for
-  // several ranks of a domain cross once and are handed on inside.
+  // all-to-all: share of the bytes for other domains that crosses to them. Below 1 where a token for several ranks of a
+  // domain crosses once and is forwarded inside.
   double across = 1.0;
-  bool per_peer = false;  // issuing it takes host time for every rank of the group
+  bool per_peer = false;  // issuing it takes extra host time for every rank of the group
   friend bool operator==(const Transfer&, const Transfer&) = default;
 };
 
@@ -52,7 +52,7 @@ using Work = std::variant<ir::Shard, Transfer, Copy, OnProcessor, HostWork>;
 // "qkv", "tp all-gather", "copy to-device"; a transfer is named by the axis it is labelled with.
 std::string name(const Work& work, Axis axis);
 
-// Calls that of `handlers` which takes what the work is. A kind of work that none of them takes does not compile.
+// Calls the handler whose parameter is the kind of work at hand. A kind without a handler does not compile.
 template <class... Handlers>
 decltype(auto) visit(const Work& work, const Handlers&... handlers) {
   struct Overloaded : Handlers... {
