@@ -26,7 +26,7 @@ namespace cairn::predict {
 
 enum class Engine : std::uint8_t { analytic, event, both };
 
-// Payload of the rank that sends most, by label. [bytes]
+// Communication of the rank that sends most, over one step, by label (tp, dp, ...). [bytes]
 struct Volume {
   double sent = 0.0;
   double received = 0.0;
@@ -34,7 +34,7 @@ struct Volume {
   double scale_out = 0.0;
 };
 
-// What the rank that sends most moves between its memories. [bytes]
+// What the same rank copies between device, host and drives in one step. [bytes]
 struct Copies {
   double to_device = 0.0;
   double to_host = 0.0;
@@ -42,27 +42,27 @@ struct Copies {
   double to_storage = 0.0;
 };
 
-struct MemoryReport {
-  double allocated_peak = 0.0;  // of the fullest stage, here and below
+struct MemoryReport {           // [bytes]
+  double allocated_peak = 0.0;  // each peak is of the fullest stage; StageMemory says what it counts
   double reserved_peak = 0.0;
   double device_peak = 0.0;
-  double capacity = 0.0;  // what processes can have of the device
-  double host = 0.0;      // offloaded state and activations in the memory of the fullest node, and that node's memory
+  double capacity = 0.0;  // device memory that processes can have
+  double host = 0.0;      // offloaded state and activations in host memory, of the fullest node
   double host_capacity = 0.0;
-  double storage = 0.0;  // the same on its drives; capacity 0: unlimited
-  double storage_capacity = 0.0;
-  double off_device_activations = 0.0;  // of the node with the most of them, their part of host or storage
+  double storage = 0.0;                 // the same on the drives of the fullest node
+  double storage_capacity = 0.0;        // 0: unlimited
+  double off_device_activations = 0.0;  // the activations among `host` or `storage`, of the node that has most of them
   std::int32_t peak_stage = 0;
   std::vector<StageMemory> stages;
-  double headroom() const { return capacity - device_peak; }  // negative: what is missing
+  double headroom() const { return capacity - device_peak; }  // negative: so much is missing
 };
 
-struct PriceLine {
+struct PriceLine {       // one distinct kernel, transfer or copy of the stage that ends last
   std::string name;      // operator or transfer
   std::string detail;    // shape or bytes
-  double time_s = 0.0;   // of one execution
-  double floor_s = 0.0;  // no execution takes less
-  double total_s = 0.0;  // over the step, on the stage that ends last
+  double time_s = 0.0;   // predicted, of one execution
+  double floor_s = 0.0;  // lower bound of one execution
+  double total_s = 0.0;  // time_s times its executions in the step
 };
 
 struct Prediction {
@@ -71,14 +71,14 @@ struct Prediction {
   Makespan analytic;
   std::optional<EventResult> event;
   Breakdown breakdown;  // of the rank that ends last
-  Causes causes;        // of the same time, seen from the stage that holds the others up
+  Causes causes;        // the same step time, split as the stage sees it that holds the others up
   MemoryReport memory;
   std::array<Volume, program::k_axes> volumes{};
   Copies copies;
   Bounds plan_bounds;
   Bounds problem_bounds;
-  double hardware_flops = 0.0;  // executed by contractions on all ranks, recomputation included (ir::flops)
-  // 3 x forward, attention counted full or its unmasked pairs alone, whatever the kernel; definitions in report/run.h.
+  double hardware_flops = 0.0;  // FLOPs of a step that contractions of all ranks execute, with recomputation (HFU)
+  // Model FLOPs of a step = 3 x ir::Model::forward_flops, with full attention or its unmasked pairs alone (MFU).
   double model_flops = 0.0;
   double model_flops_causal = 0.0;
   std::vector<PriceLine> prices;         // most expensive first
@@ -86,15 +86,15 @@ struct Prediction {
   std::optional<ExpertExchange> expert_exchange;
 };
 
-// What memory is held against.
+// The memory that a plan may use, and what takes of it beside tensors.
 struct MemoryLimits {
   hardware::Allocator allocator;
-  std::optional<hardware::Host> host;  // of a node
+  std::optional<hardware::Host> host;  // of one node
   std::int64_t gpus_per_node = 1;
-  double reserved_bytes = 0.0;  // by the process, beside its tensors
-  double capacity_bytes = 0.0;  // of the device, to processes
+  double reserved_bytes = 0.0;  // device memory of the process beside its tensors: context, communicators
+  double capacity_bytes = 0.0;  // device memory that processes can have
 };
-// `timelines`: of every stage, for its memory over time; or none.
+// `timelines`: one for each stage, to report memory over time; empty: peaks alone.
 MemoryReport memory_report(const program::Program& program, const MemoryLimits& limits,
                            std::span<const StageTimeline> timelines = {});
 
@@ -113,11 +113,11 @@ struct PredictionInput {
   DeviceLimits limits;
 };
 
-// Whether the memories that a report names all hold what is put into them.
+// Whether device, host and drives all have room for what the plan puts there.
 bool fits(const MemoryReport& report);
-// Whether the device's is full but for a share that is less than what predictions of it miss by: their median error is
-// 12 % of 687 measured peaks (Ultra-Scale Playbook), 14 % of 9 (torchtitan) and 2 % of 8 (Korthikanti 2022);
-// `cairn validate`, 2026-11. The share is chosen between these, not fitted.
+// Whether device memory fits with less than k_tight_share of the capacity to spare, so that a real run may run out.
+// Predicted peaks have a median error of 12 % over 687 measured ones (Ultra-Scale Playbook), 14 % over 9 (torchtitan),
+// 2 % over 8 (Korthikanti 2022); `cairn validate`, 2026-11. The share is chosen between these, not fitted.
 inline constexpr double k_tight_share = 0.05;
 bool tight(const MemoryReport& report);
 
@@ -125,7 +125,7 @@ bool tight(const MemoryReport& report);
 // its links to itself, and where the busiest links need longer than that for all of them together, the step waits for
 // the links (Breakdown::links). The same of either engine, so that they still agree in every picosecond.
 Prediction predict(const PredictionInput& input);
-// That time alone, of the analytic engine.
+// The step time alone, by the analytic engine. [ps]
 core::Picoseconds step_time(const program::Program& program, Analytic& analytic, CostPricer& pricer);
 
 }  // namespace cairn::predict

@@ -1,9 +1,9 @@
 // What makes the step as long as it is, seen from the stage that holds the others up.
 //
-//   time of a stage = step time - the time that its computation stands still for other stages
+//   time of a stage = step time - the time in which its computation waits for other stages
 //
-// counted where a message comes after the pass before has been computed, and, on stages that do not end last, after
-// their last computation. The limiting stage is the one with the longest; its step splits, instant by instant, into
+// It waits where a message arrives after the pass before has been computed, and, on stages that do not end last, after
+// its last computation. The stage with the longest time limits the step; its step splits, instant by instant, into
 //
 //   compute, recompute, launch, optimizer   what its device does, as much of it as the average stage does
 //   imbalance                               what it does of these beyond the average stage, and what other stages'
@@ -52,8 +52,8 @@ struct CauseTime {
   core::Picoseconds time = 0;
 };
 
-// What a stage waits for in its bubble (Breakdown::bubble), in the words above; transfers: messages between stages, and
-// exchanges at the end of other stages.
+// Breakdown::bubble of a stage, split by the causes above. transfers: messages between stages, and exchanges at the end
+// of other stages.
 struct BubbleParts {
   core::Picoseconds schedule = 0;
   core::Picoseconds imbalance = 0;
@@ -62,10 +62,10 @@ struct BubbleParts {
 };
 
 struct Causes {
-  std::vector<core::Picoseconds> stages;  // time of each
-  std::int32_t limiting = 0;
-  std::vector<CauseTime> parts;  // longest first; each cause, axis and stage once
-  BubbleParts bubble;            // of the rank that ends last
+  std::vector<core::Picoseconds> stages;  // time of each stage, as defined above
+  std::int32_t limiting = 0;              // the stage with the longest
+  std::vector<CauseTime> parts;           // longest first; each cause, axis and stage once
+  BubbleParts bubble;                     // of the rank that ends last
 };
 
 // The two accounts of one execution.
@@ -74,9 +74,9 @@ struct Account {
   Causes causes;        // of the stage that holds the others up
 };
 
-// Of an execution whose work ends at `work` and whose step lasts `links` longer. `event`: what was simulated, whose
-// timelines are taken out of it; null where the analytic engine alone ran. Where something was disturbed
-// (EventOptions::disturbed) its passes must be there.
+// Accounts for an execution whose last work ends at `work` and whose step then lasts `links` longer (Bounds::links).
+// `event`: the simulated run, whose timelines are moved out of it; null where the analytic engine alone ran. A run that
+// was disturbed (EventOptions::disturbed) must have recorded its passes.
 Account account(const program::Program& program, PriceTable& prices, Analytic& analytic, const Makespan& work,
                 core::Picoseconds links, EventResult* event = nullptr);
 

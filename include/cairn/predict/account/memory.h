@@ -1,11 +1,11 @@
-// Memory of a stage over the step: what is resident, plus what its passes hold, in issue order.
+// Memory of one stage over the step: what is resident all the time, plus what its passes hold, in issue order.
 //
 //   held after pass i = held before + delta(pass i);   peak = resident + max_i ( held before pass i + peak(pass i) )
 //
 // The allocator serves one stream in issue order, so durations do not matter.
 //
-// Off the device lie offloaded state, for the whole step, and the activations that passes have sent away and not yet
-// brought back, at their most: those of a copy under way count on both sides.
+// Memory off the device: the offloaded state, for the whole step, plus the most activations that passes have copied out
+// and not yet copied back. While a copy runs its bytes count on both sides.
 #pragma once
 
 #include <string>
@@ -23,9 +23,9 @@ struct MemorySample {
 };
 
 struct StageMemory {
-  double allocated_peak = 0.0;          // [bytes]
-  double reserved_peak = 0.0;           // what the framework's allocator takes from the device
-  double device_peak = 0.0;             // with what context and communicators take
+  double allocated_peak = 0.0;          // tensors alive at once; all of these are bytes
+  double reserved_peak = 0.0;           // what the framework's allocator takes from the device for them
+  double device_peak = 0.0;             // reserved_peak plus context and communicators
   double host = 0.0;                    // in the host's memory, of one rank
   double storage = 0.0;                 // on the drives
   double off_device_activations = 0.0;  // their part of either
@@ -34,7 +34,7 @@ struct StageMemory {
   std::vector<MemorySample> over_time = {};  // only with EventOptions::all_timelines; its peak is allocated_peak
 };
 
-// What a rank of the stage keeps elsewhere. [bytes]
+// What one rank of the stage keeps in host memory and on drives, at its peak. [bytes]
 struct OffDevice {
   double host = 0.0;
   double storage = 0.0;
@@ -44,15 +44,15 @@ OffDevice off_device(const program::Program& program, std::int32_t stage);
 
 StageMemory stage_memory(const program::Program& program, std::int32_t stage);
 
-// The same over time: what is resident, then every change of the sum above, when the compute stream comes to it. Of one
-// instant the most that is held and what stays, so that
+// Allocated memory over time: the resident bytes first, then a sample for each change, at the time at which the compute
+// stream reaches it. Of changes at one instant two samples remain, the largest and the last, so that
 //   max_i bytes(i) = StageMemory::allocated_peak      whatever the durations
-// What other streams hold counts from where the compute stream stood when it was asked for, in issue order like the
-// sum.
+// Memory of other streams counts from the point of the compute stream at which it was requested, in issue order like
+// the peak.
 std::vector<MemorySample> memory_over_time(const program::Program& program, const StageTimeline& timeline);
 
-// What the fullest stage holds for the whole step, plus reserve_factor times the rest of its allocated_peak; without
-// saying why: for searches. [bytes]
+// A quick estimate for searches, without a report: of the fullest stage
+//   resident + reserve_factor x (allocated_peak - resident)   [bytes]
 double peak_memory(const program::Program& program, double reserve_factor = 1.0);
 
 }  // namespace cairn::predict

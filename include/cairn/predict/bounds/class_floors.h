@@ -1,4 +1,4 @@
-// What the step moves and takes, by operator class and by communication label, beside the least that it could be.
+// Bytes and times of the step by operator class and by communication label, each beside its lower bound (floor).
 //
 // Over all executions of one stage in the step, each on its own:
 //   bytes        kernels: what their prices assume to cross the link to device memory, every operand of a product once;

@@ -54,7 +54,7 @@ struct Bounds {
   std::optional<double> best_s() const;
 };
 
-// Of each kind the larger, where either is proved.
+// Kind by kind (compute, memory, ...) the larger of two bounds; where one is not proved, the other.
 Bounds larger(const Bounds& a, const Bounds& b);
 
 struct DeviceLimits {
@@ -65,14 +65,14 @@ struct DeviceLimits {
   WordBytes words = {};
 };
 
-// What a step works through.
+// The work of one step, independent of any plan.
 struct Batch {
   double contraction_flops = 0.0;  // forward and backward, unmasked pairs only
   loopnest::Sizes sizes = {};      // of one micro-batch on one rank
   double passes = 1.0;             // micro-batches of all ranks
 };
 
-// Bounds::links alone.
+// Bounds::links of a program, without the other bounds. [ps]
 core::Picoseconds busiest_links(const program::Program& program, CostPricer& pricer);
 
 Bounds plan_bounds(const program::Program& program, CostPricer& pricer, const DeviceLimits& limits);

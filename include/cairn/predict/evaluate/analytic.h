@@ -24,13 +24,13 @@ class Analytic {
   explicit Analytic(PriceTable& prices);
   ~Analytic();
   Makespan makespan(const program::Program& program);
-  // Time of one block on idle streams.
+  // Time of one block when all streams are idle before it. [ps]
   core::Picoseconds alone(const program::Block& block);
-  // Time of the computation of one pass on idle streams.
+  // Time until one pass has computed, when all streams are idle before it. [ps]
   core::Picoseconds alone(const program::Pass& pass);
-  // The passes of all stages, in the execution makespan() describes.
+  // Start and end of every pass of every stage in the execution whose length is makespan(). [ps]
   PassTimes pass_times(const program::Program& program);
-  // The times of one stage, step by step, in the execution makespan() describes.
+  // Start and end of every step of one stage in that execution. [ps]
   StageTimeline timeline(const program::Program& program, std::int32_t stage);
 
  private:

@@ -6,12 +6,12 @@
 // joins the actors that differ in that axis's class only, starts when the last of them is ready, and ends for all
 // together.
 //
-// Every stream of an actor has a clock of its own and runs ahead until it needs what no one knows yet: a message that
-// another stage has not sent, a collective for which another actor is not ready. Only these events pass between actors;
-// all other ends of work are known when the work starts.
+// Every stream of an actor has a clock of its own and runs ahead until it needs a time that is not known yet: a message
+// that another stage has not sent, a collective for which another actor is not ready. Only these events pass between
+// actors; all other ends of work are known when the work starts.
 //
-// That is so while every piece of work takes its price. With EventOptions::demands work that overlaps shares units
-// (demands.h), and all actors run in the order of time.
+// This holds while each piece of work takes its price exactly. Under EventOptions::demands overlapping work shares
+// links, memory and multiprocessors (price/demands.h: contention, interference); all actors run in the order of time.
 #pragma once
 
 #include <cstdint>
@@ -42,10 +42,10 @@ struct EventOptions {
   bool all_timelines = false;  // of one actor per stage, for traces
   bool passes = false;         // PassTimes of one actor per stage, and the timeline of the one that waits least
   Demands* demands = nullptr;  // null: nothing is shared, all work takes its price
-  // Told how far the simulation has come, many times a second; empty: nobody is.
+  // Called many times a second with the progress of the simulation; may be empty.
   std::function<void(std::size_t done, std::size_t of)> progress = {};
 
-  // Whether anything may take another time than its price.
+  // Whether some work may take longer than its price.
   bool disturbed() const { return !slow_ranks.empty() || jitter_sigma > 0.0 || demands != nullptr; }
 };
 

@@ -18,14 +18,14 @@ namespace cairn::predict {
 
 using Frontiers = std::array<core::Picoseconds, program::k_streams>;
 
-// Keeps "never" from drifting below its floor when durations are added to it many times over.
+// Addition that keeps "never" (minus infinity, k_never) at k_never or above, so that repeated sums cannot overflow.
 constexpr core::Picoseconds plus(core::Picoseconds a, core::Picoseconds b) { return std::max(a + b, core::k_never); }
 
 using StreamSet = std::uint32_t;  // bit s: stream s
 constexpr StreamSet set_of(std::size_t stream) { return StreamSet{1} << stream; }
 constexpr bool has(StreamSet set, std::size_t stream) { return ((set >> stream) & 1U) != 0; }
 
-// A time as a function of entry frontiers, those of up to N streams: max_j ( c_j + x_j ).
+// A time as a function of the frontiers x_j of up to N streams at entry: max_j ( c_j + x_j ).
 template <std::size_t N>
 struct Form {
   std::array<core::Picoseconds, N> c;
@@ -56,7 +56,7 @@ Form<N> later(const Form<N>& a, core::Picoseconds by) {
 inline core::Picoseconds latest(core::Picoseconds a, core::Picoseconds b) { return std::max(a, b); }
 inline core::Picoseconds later(core::Picoseconds a, core::Picoseconds by) { return a + by; }
 
-// Over the streams that take part; of the others it is the identity, which is not stored.
+// A max-plus matrix. It stores rows and columns of the streams that take part; on all others it is the identity.
 class Matrix {
  public:
   // The identity.

@@ -1,4 +1,4 @@
-// How long each stage takes for itself.
+// How long each stage would take if it never waited for another one: the longest limits the pipeline.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace cairn::predict {
 
-// By stage: the end of its last pass less what it awaited messages of other stages; to that of the stage that ends last
-// is added what the step takes beyond.
+// By stage [ps]:  end of its last pass - sum over passes of max(0, arrival of its message - end of the pass before);
+// on the stage that ends last plus  makespan - end of its last pass, for transfers that still run then.
 std::vector<core::Picoseconds> stage_times(const PassTimes& passes, const Makespan& makespan);
 
 // The stage with the longest time; on ties the one that ends last, then the lowest.

@@ -20,11 +20,11 @@ struct Span {
 
 // The passes of a stage in execution order.
 std::vector<const program::Pass*> passes_of(const program::Program& program, std::int32_t stage);
-// What an entry of a stage's row is called that is no operation of the schedule's chains.
+// The name, for reports, of a pass that finalizes gradients or updates parameters.
 std::string_view name_at_end(program::PassKind kind);
 
-// How often a stage executes each block in the step, in the order of first execution: sums of doubles must not depend
-// on where blocks lie in memory.
+// How often a stage executes each block in the step. The order is that of first execution, so that sums of doubles do
+// not depend on the addresses of blocks.
 std::vector<std::pair<const program::Block*, std::int64_t>> block_counts(const program::Program& program,
                                                                          std::int32_t stage);
 
@@ -32,12 +32,12 @@ struct PassId {
   std::int32_t stage = -1;  // -1: none
   std::int32_t position = 0;
 };
-// For every pass of every stage: which pass of which stage its arrival comes from; none where nothing arrives.
+// For every pass of every stage: the pass whose message it waits for; none where it waits for no message.
 using Producers = std::vector<std::vector<PassId>>;
 Producers producers(const program::Program& program);
 
-// The times of one stage (of one of the ranks it stands for). Steps of a stream in stream order; `arrivals` by pass:
-// the send it waits for, zero where nothing arrives.
+// When every step of one stage ran, on one of the ranks that the stage stands for: `steps` by stream, in stream order.
+// `arrivals`, by pass: start and end of the message that the pass waits for; zero where there is none.
 struct StageTimeline {
   std::int32_t stage = 0;
   std::array<std::vector<Span>, program::k_streams> steps;
@@ -45,7 +45,7 @@ struct StageTimeline {
   core::Picoseconds end = 0;
 };
 
-// One pass of a stage: the message it awaits (zero where none comes), and when the stage's computation is through it.
+// One pass of a stage: the message that it waits for (zero where there is none), and when it has computed.
 struct PassTime {
   Span arrival;
   core::Picoseconds end = 0;
@@ -53,7 +53,7 @@ struct PassTime {
 // By stage and position.
 using PassTimes = std::vector<std::vector<PassTime>>;
 
-// From the messages that came, and when the computation of each pass ended: 0 where a pass computes nothing.
+// `arrivals`: the messages, by pass. `ends`: when each pass has computed; 0 where it computes nothing.
 std::vector<PassTime> pass_times(const std::vector<Span>& arrivals, const std::vector<core::Picoseconds>& ends);
 
 }  // namespace cairn::predict

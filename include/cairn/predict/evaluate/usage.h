@@ -1,4 +1,4 @@
-// How much of the shared units a step used, over time.
+// Utilisation of shared units (links, memory, multiprocessors) over the step; see price/demands.h.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct UseSample {
   double share = 0.0;
 };
 
-// Of one unit (a position in Demands::units()) as the ranks of one stage see it: where instances of it differ, of the
-// one that is used most; samples of the one of the stage's first rank.
+// Utilisation of one unit (a position in Demands::units()) by the ranks of one stage. The ranks may use several
+// instances of the unit: mean and peak are of the instance used most, samples of that of the stage's first rank.
 struct UnitUse {
   std::int32_t stage = 0;
   std::uint16_t unit = 0;

@@ -19,11 +19,11 @@
 
 namespace cairn::predict {
 
-// Least bytes of one rank, in one direction.
+// The least that one rank must send or receive, in one direction [bytes].
 struct LinkBytes {
-  double inside = 0.0;  // of transfers that stay inside a domain
-  double either = 0.0;  // of transfers across domains, over either kind of link
-  double across = 0.0;  // of those, what has to leave the domain
+  double inside = 0.0;  // in transfers within a domain
+  double either = 0.0;  // in transfers across domains, over links inside the domain or out of it
+  double across = 0.0;  // the part of `either` that must leave the domain
 
   void add(const LinkBytes& other, double times) {
     inside += times * other.inside;
@@ -32,7 +32,7 @@ struct LinkBytes {
   }
 };
 
-// What the host's cores read and write.
+// Bytes of host memory that an update on the host's cores reads and writes.
 double bytes_on_host(const program::OnProcessor& work);
 
 class CostPricer final : public Pricer {
@@ -53,7 +53,7 @@ class CostPricer final : public Pricer {
   core::Picoseconds host_per_kernel() const override;
 
   cost::TransferTime transfer_time(const program::Transfer& transfer);
-  // The same for a transfer that the plan does not make: what its price rests on is not among the assumptions.
+  // The price of a transfer that the plan does not contain, for comparisons: it adds nothing to assumptions().
   cost::TransferTime compared(const program::Transfer& transfer);
   // Ranks of the group in its fullest domain.
   std::int64_t ranks_per_domain(const program::Group& group) { return route(group).binding.ranks_per_domain; }

@@ -1,7 +1,7 @@
-// What work takes of units that several pieces of work share while they run: links, memory bandwidth, multiprocessors.
+// Contention and interference: the share of each unit (link, memory, multiprocessors) that a piece of work uses.
 //
-// A unit belongs to `ranks` consecutive ranks of the machine: rank r uses instance r / ranks of it. Its capacity counts
-// as 1, and an amount is the share of it that one rank's part of the work takes at full speed, evenly over its price:
+// `ranks` consecutive ranks share one instance of a unit: rank r uses instance r / ranks. Its capacity counts as 1, and
+// an amount is the share of it that one rank's part of the work takes at full speed, evenly over its price:
 //
 //   amount = units moved by one rank / (price x capacity of the instance)
 //
@@ -11,8 +11,8 @@
 //   work t runs at speed x_t <= 1 with sum over t of a_lt x_t <= 1 for every unit l,
 //   max-min in x_t d_t,  d_t = max over l of ranks_l a_lt: its dominant share of what is due to one rank
 //
-// Two transfers on one link get half of it each, or one what it needs and the other the rest: equal rates. Where a
-// transfer's processors are few, it keeps them and a kernel beside it has the others.
+// Two transfers on one link get half of it each; if one needs less than half, the other gets the rest. A transfer that
+// needs few multiprocessors keeps them, and a kernel beside it runs on the others.
 // Source: Ghodsi et al., "Dominant Resource Fairness", NSDI 2011, section 4.
 #pragma once
 
@@ -47,7 +47,7 @@ class Demands {
  public:
   virtual ~Demands() = default;
   virtual const std::vector<SharedUnit>& units() const = 0;
-  // Of one rank for work that takes `duration` > 0 alone. Every unit at most once on each side.
+  // The demands of one rank's part of work that takes `duration` > 0 when alone. Each unit at most once on each side.
   virtual UnitDemands of(const program::Work& work, core::Picoseconds duration) = 0;
 };
 

@@ -24,7 +24,7 @@ class Pricer {
  public:
   virtual ~Pricer() = default;
   virtual Price shard(const ir::Shard& shard) = 0;
-  // The whole of a kernel that runs in pieces, between which transfers bring operands and take results away.
+  // A kernel that runs in pieces, with transfers of operands and results in between: the price of all pieces together.
   virtual Price in_pieces(const ir::Shard& whole) { return shard(whole); }
   virtual Price transfer(const program::Transfer& transfer) = 0;
   virtual Price copy(const program::Copy& copy) = 0;
@@ -43,9 +43,9 @@ inline core::Picoseconds issue_time(const program::Step& step, const BlockPrices
   return step.launches * host_per_kernel + (step.work < 0 ? 0 : prices[static_cast<std::size_t>(step.work)].issue);
 }
 
-// Remembers the prices of every block it has seen. Blocks must outlive it or be forgotten together with it. A price
-// that simulated time does not reach, and work of more operations than can be counted, are core::ConfigurationErrors
-// that name the work.
+// Prices blocks and remembers the prices. Blocks must outlive it or be forgotten together with it. Throws
+// core::ConfigurationError, naming the work, for a price beyond what simulated time reaches (core/time.h) and for work
+// of more operations than 64 bits count.
 class PriceTable {
  public:
   explicit PriceTable(Pricer& pricer) : pricer_(pricer), host_per_kernel_(pricer.host_per_kernel()) {}
