@@ -1,4 +1,4 @@
-// The provable bracket of a computation's data movement, with the proof and the play that it rests on.
+// The answer of `cairn bound`: lower and upper bound on a computation's data movement, with proof and pebble play.
 //
 //   intensity = operations / bytes of the lower bound: no schedule does more operations per byte moved      [FLOP/B]
 //   balance   = peak rate / memory bandwidth of an accelerator, where one is named                          [FLOP/B]
@@ -22,7 +22,7 @@
 
 namespace cairn::bound {
 
-// The device memory and the arithmetic of an accelerator.
+// Device-memory bandwidth and peak arithmetic of an accelerator.
 struct Machine {
   std::string name;
   double bytes_per_s = 0.0;
@@ -30,15 +30,15 @@ struct Machine {
   std::optional<double> balance() const;
 };
 
-// Least-recently-used traffic of a trace, as it ran and reordered. [words]
+// Traffic of a trace through a least-recently-used memory. [words]
 struct LocalityRow {
-  pebble::Words fast = 0;
-  pebble::Words before = 0;
-  pebble::Words after = 0;
+  pebble::Words fast = 0;    // size of that memory
+  pebble::Words before = 0;  // traffic in the order of the trace
+  pebble::Words after = 0;   // and in the best order found
 };
 
-// The link above one level of an accelerator's memory: what crosses it at the busiest of the level's units, in both
-// directions, whatever the others do. `fast`: at and below one unit. The units' bandwidths together are the link's.
+// Lower bound at one level of an accelerator's memory: `words` cross the link above the busiest of its `units`, both
+// directions together. `fast`: words that fit at and below one unit. `bytes_per_s`: of all units together.
 struct LevelRow {
   std::string name;
   std::int64_t units = 1;
@@ -52,7 +52,7 @@ struct LevelRow {
   }
 };
 
-// A file of moves that a verifier followed: what they cost, or the first that the game does not allow.
+// The verdict on a file of moves: their cost, or the first move that the game does not allow.
 struct MovesRow {
   std::string file;
   std::size_t moves = 0;
@@ -61,10 +61,10 @@ struct MovesRow {
   std::string reason;
 };
 
-// What some device of several must move, whether bounded with what it sends and receives together or for each way.
+// What the busiest of several devices must move: the bound counts sent and received words together, or each way.
 struct DevicesRow {
-  // Words that each device moves in a known algorithm, where it works under the premises of the bound, or why it does
-  // not.
+  // Words that each device moves in a known algorithm. `left_out`: why the premises of the bound exclude the algorithm,
+  // if they do.
   struct Algorithm {
     std::string name;
     double words = 0.0;
@@ -74,13 +74,13 @@ struct DevicesRow {
   double devices = 1.0;
   Counted counted = Counted::both_ways;
   double words = 0.0;
-  double memory = 0.0;               // of a device; 0: none matters
+  double memory = 0.0;               // words that a device can hold; 0: the bound does not depend on it
   std::string memory_name = {};      // empty: the fast memory of the request
-  std::optional<double> total = {};  // received by all devices together, where it is known
+  std::optional<double> total = {};  // words that all devices together receive, where a bound is known
   std::string method;
   std::string premise;
   std::vector<Algorithm> algorithms = {};
-  // Of the way that carries more, at least.
+  // A lower bound on the busier of the two directions.
   double words_one_way() const { return counted == Counted::each_way ? words : words / 2.0; }
 };
 
@@ -98,7 +98,7 @@ struct NodesRow {
   Side busiest;           // in and out of one node, `fast` words each
 };
 
-// The links of one device, all networks together, each way.
+// Time that the links of one device need for the bound: all its networks together, each direction.
 struct NetworkRow {
   std::string name;
   double bytes_per_s = 0.0;
@@ -108,12 +108,12 @@ struct NetworkRow {
 // Of a computation or an exchange.
 struct Answer {
   std::string what;
-  pebble::Words fast = 0;  // 0: an exchange between devices, to which no memory matters
+  pebble::Words fast = 0;  // size of the fast memory; 0: an exchange between devices, which depends on no memory
   pebble::Game game;
   std::string format;  // of a word
   double bytes_per_word = 0.0;
   double operations = 0.0;                // FLOP, or vertices of a graph
-  std::vector<pebble::LowerBound> lower;  // every one at hand in this game; at least one
+  std::vector<pebble::LowerBound> lower;  // every bound that holds in this game; at least one
   std::optional<pebble::UpperBound> upper;
   std::optional<pebble::ExactResult> exact;  // when it was asked for
   std::vector<std::string> asymptotic;       // leading terms, one for each contraction
@@ -131,11 +131,11 @@ struct Answer {
   // Of the cheapest play known: the exact search's, else the upper bound's.
   std::optional<pebble::PlayCost> play() const;
   std::string lower_method() const;                 // how lower_words() was proved
-  std::optional<std::string> upper_method() const;  // how play() was found; none is known
+  std::optional<std::string> upper_method() const;  // how play() was found; empty where no play is known
   double bytes(pebble::Words words) const { return static_cast<double>(words) * bytes_per_word; }
   std::optional<double> intensity() const;
   std::optional<double> balance() const;
-  // Its moves; empty where they would be too many to write down. Null: no play is known.
+  // The moves of play(), empty where they are too many to write down. Null: no play is known.
   const pebble::Play* cheapest() const;
 };
 
@@ -147,7 +147,7 @@ struct LayerAnswer {
   double flops() const;        // of one execution
 };
 
-// What the operators of each layer must move, each alone, fused, and at least.
+// Data movement of the operators of each layer: each run alone, run fused, and the lower bound of the whole layer.
 struct LayersAnswer {
   std::string what;
   double on_chip_bytes = 0.0;

@@ -32,7 +32,7 @@ namespace cairn::bound {
 // Of data or memory: a number of words, or the bytes that words of the request's format take.
 using Amount = std::variant<pebble::Words, core::Bytes>;
 
-// Networks that join devices: the time that a device's share of them takes for what it must send or receive.
+// The network that joins devices, for the time that a device's links need for what it must send or receive.
 struct Links {
   std::string name = {};
   hardware::Network network = {};
@@ -45,7 +45,7 @@ struct Devices {
 
 // A play of a graph that is to be verified.
 struct Moves {
-  std::string file = {};  // that holds it, for the answer
+  std::string file = {};  // its name, for the answer
   pebble::NumberedPlay play = {};
 };
 
@@ -54,26 +54,26 @@ struct Graph {
   std::string name = {};  // for the answer and for errors
   pebble::NamedCdag graph = {};
   std::optional<Moves> moves = std::nullopt;
-  bool reorder = false;  // what its own order moves through memories of many sizes, and what the best order found does
+  bool reorder = false;  // asks for LocalityRows: traffic in its own order and in the best order found
 };
 
 struct ComputationRequest {
   std::variant<pebble::Operation, Graph> computation = {};
-  std::string what = {};  // how the answer calls an operation; empty: by its name
-  Amount fast = {};       // memory, at least one word; all on an accelerator's chip: its on_chip_capacity()
+  std::string what = {};  // the operation's name in the answer; empty: its own
+  Amount fast = {};       // fast memory, at least one word; for a whole chip use Accelerator::on_chip_capacity()
   numerics::Format format = numerics::Format::bf16;  // of a word
   pebble::Game game = {};
-  // Searches the cheapest play of all, of at most so many states; at most 64 values.
+  // Asks for the optimum by exact search over at most so many states; the graph may have at most 64 values.
   std::optional<std::size_t> exact_states = std::nullopt;
   std::optional<hardware::Accelerator> accelerator = std::nullopt;  // its levels of memory, and what limits it
-  std::optional<Devices> devices = std::nullopt;                    // that share the work
+  std::optional<Devices> devices = std::nullopt;                    // several devices that share the work
 };
 
 struct ExchangeRequest {
   collective::Collective collective = collective::Collective::all_reduce;  // one of exchanges()
   std::int64_t devices = 1;                                                // at most collective::k_most_paired
   Amount amount = {};     // the whole vector; of all-to-all one device's buffer
-  std::string what = {};  // how the answer calls it; empty: by its name
+  std::string what = {};  // its name in the answer; empty: that of the collective
   numerics::Format format = numerics::Format::bf16;
   std::optional<Links> links = std::nullopt;
 };
@@ -90,7 +90,7 @@ struct LayersRequest {
   Amount fast = {};
   numerics::Format format = numerics::Format::bf16;
   std::optional<hardware::Accelerator> accelerator = std::nullopt;
-  // Of the accelerator's kernels: the operators' times.
+  // Calibration of the accelerator's kernels, for the predicted times of the operators.
   std::optional<cost::Calibration> calibration = std::nullopt;
 };
 

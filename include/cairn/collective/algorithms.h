@@ -14,19 +14,19 @@ struct Algorithm {
   std::string_view name;
   std::string_view summary;
   std::string_view source;
-  // Nothing where the algorithm does not do this collective over such a group. Over one rank: a list without messages.
+  // Makes the list, without messages over one rank; nothing where the algorithm cannot do this over such a group.
   std::optional<MessageList> (*list)(Collective collective, const Group& group);
 };
 
-// In the order in which they are preferred where nothing speaks for another.
+// All algorithms, the preferred first.
 std::span<const Algorithm> algorithms();
 // Throws core::ConfigurationError for an unknown name.
 const Algorithm& algorithm(std::string_view name);
 
-// The list of the algorithm with this name. Both throw core::ConfigurationError where there is none: of more than
-// k_most_paired ranks the chunks of an all-to-all have no numbers.
+// The list that the algorithm of this name makes. This function and the next throw core::ConfigurationError where there
+// is none, for example for an all-to-all of more than k_most_paired ranks.
 MessageList list_of(std::string_view algorithm, Collective collective, const Group& group);
-// What ranks that are all equally near do: the first algorithm that can. The collective is not `none`.
+// The list for ranks that are all equally near (a flat group), by the first algorithm that can. Not for `none`.
 MessageList flat_list(Collective collective, std::int64_t ranks);
 
 }  // namespace cairn::collective

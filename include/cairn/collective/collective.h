@@ -1,4 +1,4 @@
-// What ranks do together with a tensor.
+// The collectives, and what the size S of each one means.
 //
 // `bytes` of a collective is S, counted as nccl-tests does, in this and in every module that prices:
 //   all_reduce      the buffer that every rank holds before and after
@@ -9,7 +9,7 @@
 //   reduce          the tensor that every rank holds; the sum ends on rank 0
 //   gather          the gathered tensor on rank 0; every rank contributes S/n
 //   send            the message from rank 0 to rank 1
-// A plan knows whole tensors: of an all-to-all, that is what all n ranks hold together, n S.
+// A plan (program::Transfer) counts the whole tensor instead: of an all-to-all what all n ranks hold together, n S.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 // Nodes are the ranks 0 ... n-1 and, behind them, switches. A switch remembers nothing: what reaches it in one step is
 // added up there and must leave it in the next.
 //
-// A list is not stored. A node can be asked for its own messages, as a program on it knows them, in a few runs of equal
-// messages, so that the bytes of one among 16,384 ranks cost as much as those of one among two.
+// A list is a function, not a stored array: messages_of() gives the messages of one node as a few runs of similar
+// messages, so that counting the bytes of one of 16,384 ranks takes no longer than of one of two.
 //
 // Example: ring all-reduce of 3 ranks. Chunks 3, steps 4. Rank 0 sends to rank 1 in steps 0, 1 chunks 2, 1 that are
 // added, then in steps 2, 3 chunks 0, 2 that replace: 4 of 3 chunks = 2 (n-1)/n S.
@@ -39,13 +39,13 @@ inline constexpr std::int64_t k_most_paired = std::int64_t{1} << 31;
 
 struct Group {
   std::int64_t ranks = 1;
-  std::int64_t domain = 1;  // ranks of a domain: so many that follow each other share one; divides `ranks`
-  std::int64_t pieces = 1;  // that a chain of ranks cuts the tensor into, to pass one on while the next arrives
+  std::int64_t domain = 1;  // consecutive ranks that share a domain; divides `ranks`
+  std::int64_t pieces = 1;  // pieces of the tensor in a chain of ranks, which passes one on while the next arrives
   friend bool operator==(const Group&, const Group&) = default;
 };
 
-// Messages first, first + stride, ... `count` of them; in each place of one, `width` of them whose chunks lie
-// `width_stride` apart.
+// count x width messages: message (i, j), i < count, j < width, is `first` plus i times `stride` in each of its fields
+// and plus j times `width_stride` in its chunk.
 struct Run {
   struct Stride {
     std::int64_t step = 0;
@@ -60,7 +60,7 @@ struct Run {
   std::int64_t width_stride = 1;
 };
 
-// Takes the runs of one node, those it sends and those it receives.
+// Receives the runs of messages of one node from messages_of().
 class Port {
  public:
   virtual void sends(const Run& run) = 0;
@@ -76,7 +76,7 @@ struct MessageList {
   std::int64_t nodes = 1;  // ranks and switches
   std::int64_t chunks = 1;
   std::int64_t steps = 0;
-  std::int64_t busiest = 0;  // a rank: no other sends or receives more than the larger of what it does
+  std::int64_t busiest = 0;  // a rank for which max(sent, received) is largest
   void (*messages_of)(const MessageList& list, std::int64_t node, Port& port) = nullptr;
 
   // Chunks of S.

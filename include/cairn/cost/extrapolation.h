@@ -22,13 +22,13 @@ double factor_outside(double x, const MeasuredRange& range);
 
 class Extrapolation {
  public:
-  // Keeps the size if nothing of its family lies further outside.
+  // Notes that a size x was priced. Of each family the size furthest outside its range is kept.
   void see(const std::string& family, std::string_view dimension, double x, const MeasuredRange& range);
-  // A product under a set that was fitted; m and n may change places.
+  // The same for m, n and k of a matrix product; m and n are swapped where that lies nearer to the measurements.
   void see(const std::string& family, const GemmShape& shape, const FitRecord& record);
-  // A kernel that moves so many bytes.
+  // The same for a kernel that moves so many bytes.
   void see(const std::string& family, double bytes, const FitRecord& record);
-  // What a collective exchanges inside a domain, where that collective was measured: bytes, ranks.
+  // The same for bytes and ranks of a collective inside a domain, if that collective was measured.
   void see(Collective collective, double bytes, const GroupBinding& group, const DomainLaws& laws);
 
   // One sentence for each family of which something lay outside, in alphabetical order.

@@ -38,13 +38,13 @@ struct LayerFloor {
   std::array<double, k_operator_classes> flops{};  // by class
   std::array<double, k_operator_classes> bytes{};  // by class, lower_bytes of each operator
   double separate = 0.0;                           // sum over operators of lower_bytes: every operator through memory
-  double unfused = 0.0;                            // moved by each operator in its best tiles
-  double fused_rows = 0.0;                         // the same, operators that are no contractions fused
-  double fused = 0.0;                              // the same, contractions too: sum over groups
-  double written_copies = 0.0;  // moved by copies into other orders of dimensions (layout.h), as tensors are written
-  double chosen_copies = 0.0;   // the same in the orders found
+  double unfused = 0.0;                            // moved when each operator runs alone in its best tiles
+  double fused_rows = 0.0;                         // moved when all operators but contractions are fused
+  double fused = 0.0;                              // moved when contractions are fused too: sum over groups
+  double written_copies = 0.0;  // moved by layout copies (layout.h) when tensors keep the declared order of dimensions
+  double chosen_copies = 0.0;   // the same in the best orders found
   std::vector<std::pair<std::string, std::string>>
-      reordered;        // tensors whose order differs there, and their dimensions
+      reordered;        // tensors whose best order differs from the declared one, and that order
   double border = 0.0;  // inputs, parameters and outputs of the layer, each once
   double lower_bytes = 0.0;
   std::string method;  // of lower_bytes

@@ -44,7 +44,7 @@ using Uses = std::map<ir::TensorId, Use>;
 // up.
 Uses uses_of(const ir::Shard& shard);
 
-// How hard a pebble bound is looked for; any that is found holds.
+// How much search to spend on a pebble bound; every bound that is found holds.
 enum class Effort : std::uint8_t { quick, full };
 
 struct ShardBytes {
@@ -55,20 +55,20 @@ struct ShardBytes {
 // on_chip_bytes: S; 0 where it is not known, so that nothing beyond `alone` is proved.
 ShardBytes least_bytes(const ir::Shard& shard, double on_chip_bytes, Effort effort);
 
-// What still crosses when the chip, S bytes in all, is full of the operator's operands before it and of its results
-// after it:
+// What an operator must still move when all S bytes of the chip hold operands of it before it starts, and results of it
+// after it has ended:
 //   loads  = max(0, distinct bytes it reads - S),  stores = max(0, distinct bytes it writes - S)
 // Valid: the operator begins when its operands are there and they stay until they are read; its results are there when
 // it ends. Nothing is assumed about what ran before or runs after it.
 struct WarmBytes {
   double loads = 0.0;
-  double first_loads = 0.0;  // where what it adds to is still zero, and so need not be read
+  double first_loads = 0.0;  // loads where the accumulator is still zero, and so need not be read
   double stores = 0.0;
 };
 WarmBytes warm_bytes(const ir::Shard& shard, double on_chip_bytes);
 
-// The pebble bound in bytes and its method, tensors for which `free` holds moved at no cost; empty where none is known.
-// quick: for nothing free.
+// The pebble bound in bytes and its method; empty where none is known. Tensors for which `free` holds move at no cost;
+// Effort::quick is for calls where nothing is free.
 // Valid: red-blue-white game; each result of a contraction one running sum.
 std::optional<std::pair<double, std::string>> pebble_bytes(const ir::Shard& shard, double on_chip_bytes,
                                                            const std::function<bool(ir::TensorId)>& free,

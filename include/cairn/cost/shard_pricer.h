@@ -53,7 +53,7 @@ class ShardPricer {
 
   // What the prices given so far rest on, beyond fitted parameters: one sentence each.
   const std::set<std::string>& assumptions() const { return assumptions_; }
-  // Of these prices, what lies outside the measurements their parameters come from.
+  // Which of these prices lie outside the range of the measurements that their parameters were fitted to.
   const Extrapolation& extrapolation() const { return extrapolation_; }
 
  private:

@@ -69,13 +69,13 @@ enum class TransferForm : std::uint8_t { three_protocols, short_form };
 std::string_view name(Algorithm algorithm);
 std::string_view name(Basis basis);
 
-// Where the ranks of a group sit: as many as `ranks_per_domain` share a domain. size = 1 prices to zero.
+// Where the ranks of a group sit: up to `ranks_per_domain` of them share a domain. A group of size 1 has price 0.
 struct GroupBinding {
   std::int64_t size = 1;
   std::int64_t ranks_per_domain = 1;
   std::int64_t ranks_per_switch = 0;  // of those in a domain, under one of several PCIe switches; 0: all under one
-  // all-to-all: of the bytes for other domains, the share that crosses. Below 1 copies for several ranks of a domain
-  // cross once and are handed on inside it, so that all of them pass the inner links.
+  // all-to-all: share of the bytes for other domains that crosses to them (program::Transfer::across). Below 1 data for
+  // several ranks of a domain cross once and are forwarded inside, so that all of them pass the inner links.
   double across = 1.0;
 
   std::int64_t domains() const { return (size + ranks_per_domain - 1) / ranks_per_domain; }
@@ -110,8 +110,8 @@ struct DomainFit {
 };
 
 struct DomainLaws {
-  // The links the fits were measured on. Other links scale the bandwidths in proportion, and of the latencies the share
-  // that the links' own makes up.
+  // The links on which the fits were measured. On other links bandwidths scale in proportion, and of a latency only the
+  // part that the links themselves cause.
   double link_bandwidth = 0.0;
   double link_latency_s = 0.0;      // one way; 0: not known, latencies stay as measured
   double ring_bandwidth = 0.0;      // busbw limit of the ring all-reduce; 0: unknown
@@ -153,11 +153,11 @@ double wire_bytes(Collective collective, double bytes, std::int64_t ranks);
 // busbw of an all-reduce done in the switch [B/s]; n >= 2.
 double in_switch_bus_bandwidth(std::int64_t ranks, double switch_bandwidth);
 
-// Of a buffer of `bytes`, what the ranks of one domain exchange among themselves: all of it, but of an all-to-all the
-// share of the peers inside.
+// The part of a buffer of `bytes` that ranks of one domain exchange among themselves [B]: all of it, except for an
+// all-to-all, where it is the share of the peers inside.
 double bytes_inside(Collective collective, double bytes, const GroupBinding& group);
 
-// Monotone in bytes. bytes >= 0.
+// The price, by the model at the top of this file. Monotone in bytes; bytes >= 0.
 TransferTime transfer_time(Collective collective, double bytes, const GroupBinding& group, const TransferLinks& links,
                            const TransferLaws& laws);
 

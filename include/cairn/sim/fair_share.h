@@ -21,22 +21,22 @@
 // components once half of its flows have left, so that searching for components costs O(1) per flow. Source: Bertsekas,
 // Gallager, "Data Networks", 2nd ed. 1992, section 6.5.2.
 //
-// Within a group, a change shows only from the level on at which a link of a flow that came or went fills; what filled
-// before stays. So a group remembers the order in which its links filled and sweeps through it from there on, asking
-// each link anew for its level: t_l from what the flows that links before it have settled take of it. A link whose
-// level lies below that of the one before it goes back to its place, one whose level lies beyond the next ones goes on
-// to its own, and what it passes is asked again. When levels do not fall from link to link and no link is overfull, the
-// rates are max-min: every flow is settled by a full link on which nobody is faster. A link that holds no flow back is
-// asked only once levels have risen by what it had left. Orders that change too much, and new ones, are found by a
-// heap.
+// Within a group, a flow that comes or goes leaves alone all links that fill before the first link of that flow. So a
+// group remembers the order in which its links filled, and a sweep repeats the filling from there on: link by link it
+// computes the level t_l again from the flows that earlier links have settled. A link whose level is now below that of
+// the link before it, or above that of the next ones, moves to its new place in the order, and the links that it passes
+// are computed again. When levels ascend along the order and no link is overfull, the rates are max-min: every flow is
+// settled by a full link on which no flow is faster. A link that is no bottleneck is computed again only when levels
+// have risen enough to have used up what it had left. New orders, and those that change too much, are found by a heap:
+// progressive filling from nothing.
 //
 // In a large group with few flows per link a change reaches few others. Then only the touched links are opened: the
-// flows that they held back are settled afresh among themselves, the rates of all others standing, and a link is opened
-// too when this would leave it not full, or a flow on it faster than those it holds back. When no link is left to open,
-// all rates are max-min.
+// flows that have their bottleneck there are settled again, while all other rates stay. A further link is opened when
+// this leaves it not full, or a flow on it faster than the flows that it is the bottleneck of. When no link is left to
+// open, all rates are max-min.
 //
-// What a solve says is kept by link, not by flow: a level t_l per link and a bottleneck per flow. When one of n flows
-// leaves, the levels of many links change a little but few flows change their bottleneck.
+// Results are stored as a level t_l per link and a bottleneck per flow, not as a rate per flow: when one of n flows
+// leaves, the levels of many links change a little, but few flows change their bottleneck.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ struct Demand {
   double amount = 1.0;  // a_lf > 0: of the resource per unit of rate
 };
 
-// What a solve says. Loops over events read it for every piece of work, so it is not behind the implementation.
+// The result of a solve. It is public, not behind the implementation, since loops over events read it all the time.
 struct Rates {
   std::vector<double> level;       // by link
   std::vector<LinkId> bottleneck;  // by flow
@@ -88,11 +88,11 @@ class FairShare {
   FlowId add_routed(std::span<const LinkId> route, double weight = 1.0);
   void remove_flow(FlowId id);
 
-  // Links whose flows were settled together, closed under sharing; reproducible order.
+  // A group of links, closed under sharing, that was solved anew; the order is reproducible.
   struct Solved {
-    GroupId group;                    // who the links are until the next solve; k_alone: those of one flow
-    std::span<const LinkId> links;    // those that are the bottleneck of some flow
-    std::span<const LinkId> renewed;  // those of them whose level may differ from before
+    GroupId group;                    // valid until the next solve; k_alone: the links of one flow that shares none
+    std::span<const LinkId> links;    // its links that are the bottleneck of some flow
+    std::span<const LinkId> renewed;  // those of them whose level may have changed
   };
   static constexpr GroupId k_alone = ~GroupId{0};
   struct Moved {  // a flow whose bottleneck differs from before
@@ -104,8 +104,8 @@ class FairShare {
   void solve();
   // Of the last solve(); valid until the next call of a function that is not const.
   std::span<const Moved> moved() const;
-  // All links of a group of the last solve(), those of bounds included; none for k_alone. The load of any of them may
-  // have changed.
+  // All links of a group that the last solve() solved, those that stand for bounds included: the load of each of them
+  // may have changed. None for k_alone.
   std::span<const LinkId> links_of(GroupId group) const;
   std::size_t solved_groups() const;
   Solved solved(std::size_t i) const;

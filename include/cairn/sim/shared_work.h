@@ -15,7 +15,7 @@
 //   for each event of the instant:  start(...), set_capacity(...), or wake(slot, now, ended) for a wake that is due
 //   settle(now); for each wake of wakes():  let wake(slot) be called at its time
 //
-// A wake that has been overtaken by another change costs nothing and ends nothing.
+// A wake that another change has made obsolete is harmless: it ends nothing.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@
 
 namespace cairn::sim {
 
-// Simulated time ends here (53 days); what would end later never does.
+// The end of simulated time, 53 days: work that would end later never ends.
 inline constexpr core::Picoseconds k_latest = core::Picoseconds{1} << 62;
 
 class SharedWork {
