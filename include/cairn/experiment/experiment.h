@@ -14,7 +14,7 @@
 
 namespace cairn::experiment {
 
-// Settings, and the names of what they apply to.
+// Settings, and the names (or inline blocks) of the model, cluster, recipe, framework and calibration they apply to.
 struct Experiment : Settings {
   std::string name;
   config::Node model;
@@ -39,10 +39,10 @@ LoadedExperiment load(const config::Loader& loader, const std::string& name,
                       const std::vector<std::string>& overrides = {});
 LoadedExperiment load_file(const config::Loader& loader, const std::filesystem::path& file,
                            const std::vector<std::string>& overrides = {});
-// The same from a tree already read, which may extend a file.
+// The same from a tree that was read already and that may extend a file.
 LoadedExperiment read(const config::Loader& loader, const config::Node& node,
                       const std::vector<std::string>& overrides = {});
-// From one that extends nothing.
+// The same from a tree that extends nothing.
 LoadedExperiment read(const config::Node& node, const std::vector<std::string>& overrides = {});
 
 }  // namespace cairn::experiment

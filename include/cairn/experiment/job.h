@@ -36,21 +36,21 @@ struct Remedy {
   double memory_bytes = 0.0;  // of the fullest device
 };
 
-// Why a plan does not fit, and what would make it.
+// Why a plan does not fit into memory, and which changes would make it fit.
 struct WhyNot {
-  std::string term;  // the largest category at the peak
+  std::string term;  // the category that takes most memory at the peak
   std::int32_t stage = 0;
   double over_by_bytes = 0.0;
-  // Changes of one setting, or of two where neither is enough alone; the fastest first. Empty: none of those that were
-  // tried helps.
+  // Changes of one setting, or of two where neither is enough alone; the one with the shortest step first. Empty: none
+  // of the changes that were tried is enough.
   std::vector<Remedy> changes;
 };
 
-// What the step takes where something that nobody measured, or that the run leaves out, is otherwise.
+// By how much the step time changes under another assumption, or with an effect modelled that the run leaves out.
 struct Effect {
-  std::string alternative;         // after "if": "simulation.contention=true (transfers share links)"
-  double change_s = 0.0;           // its step time less the step time
-  std::vector<std::string> about;  // assumptions and warnings that it does without
+  std::string alternative;         // reads after "if": "simulation.contention=true (transfers share links)"
+  double change_s = 0.0;           // step time under the alternative - step time
+  std::vector<std::string> about;  // assumptions and warnings that the alternative does not need
 };
 
 struct Result {
@@ -60,13 +60,13 @@ struct Result {
   std::vector<std::string> assumptions;  // sorted
 };
 
-// How an experiment that is written out speaks of files.
+// How an experiment that is written out refers to the files it was read from.
 enum class Naming : std::uint8_t {
-  by_name,  // those of the search folders by their names; all others are laid in
-  in_full,  // all are laid in
+  by_name,  // files of the search folders by name; the content of all others is written inline
+  in_full,  // the content of all files is written inline
 };
 
-// What is worked out beside the prediction: changes that make it fit, and the effect of what is uncertain.
+// What a run computes beside the prediction. changes: WhyNot::changes; effects: these and Result::effects.
 enum class Advice : std::uint8_t { none, changes, effects };
 
 class Job {
@@ -98,12 +98,12 @@ class Job {
   const cost::Peak& peak() const;  // of one device, which MFU and bounds are held against
   std::int64_t gpus() const;
   std::int64_t global_batch() const;          // sequences
-  const config::Sources& sources() const;     // the files it rests on
+  const config::Sources& sources() const;     // the files that were read
   const std::filesystem::path& home() const;  // the folder of the experiment's own file; empty: it has none
-  // The experiment with what was left to defaults, frameworks and chance of place: running it, from wherever, gives
-  // this job again.
+  // The experiment with every setting written out, those from defaults and from the framework included. Running it from
+  // any folder gives this job again.
   Experiment written_out(Naming naming) const;
-  // What is not modelled as asked; after run() also what is priced outside the calibration's measurements.
+  // What is not modelled as asked; after run() also prices outside the range of the calibration's measurements.
   const std::vector<std::string>& warnings() const;
 
  private:

@@ -14,7 +14,7 @@
 
 namespace cairn::experiment {
 
-// Measurements carried to one machine: to its accelerator's figures, and with the laws of its fabric.
+// A calibration adapted to one machine: scaled to its accelerator's figures (cost/carried.h), with its fabric's prices.
 struct Calibrated {
   cost::Calibration calibration = {};
   std::string carried = {};  // how the accelerator's figures differ from those of the calibration; empty: they do not

@@ -20,20 +20,20 @@ namespace cairn::experiment {
 struct Resolved {
   models::TransformerConfig model = {};  // as it is trained with sequences of this length
   models::BuildOptions build = {};
-  plan::Strategy strategy = {};  // stage_layers are empty where stages are balanced by prices
-  std::shared_ptr<const pipeline::Schedule> schedule = {};  // that the strategy's settings generate
+  plan::Strategy strategy = {};  // stage_layers are empty where prices will balance the stages (strategy.stages)
+  std::shared_ptr<const pipeline::Schedule> schedule = {};  // generated from the strategy's settings
   plan::ParameterTreatment treatment = {};
   plan::FrameworkBehaviour behaviour = {};
   std::int64_t global_batch = 0;  // sequences
-  bool choose_resident = false;   // units whose parameters stay on the device: as many as fit
-  bool choose_interval = false;   // of how many subgroups one is updated on the device: what prices balance
+  bool choose_resident = false;   // strategy.offload.resident_units is still to be chosen: as many as fit
+  bool choose_interval = false;   // strategy.offload.device_every is still to be chosen: the fastest
   std::vector<std::string> warnings = {};
 };
 
 // Throws core::ConfigurationError with what is wrong, each by the key that says it ("strategy.tp") and with a remedy.
 Resolved resolve(const Settings& settings, const Parts& parts);
 
-// Beside what transfers of routed tokens run: as the settings say, or as the framework does.
+// What the token exchange of experts overlaps: as the settings say, else as the framework does.
 ExpertOverlapKind expert_overlap(const Settings& settings, const software::FrameworkProfile& framework);
 
 }  // namespace cairn::experiment

@@ -30,8 +30,8 @@ struct ScheduleFile {
   std::string name = "schedule";
   std::int32_t stages = 1;
   std::int32_t micro_batches = 1;
-  std::vector<std::vector<std::int32_t>> placement = {};  // empty: the loop
-  std::int32_t chain_length = 0;                          // virtual stages a micro-batch passes; 0: all
+  std::vector<std::vector<std::int32_t>> placement = {};  // empty: chunk c of device d is virtual stage c*stages + d
+  std::int32_t chain_length = 0;                          // virtual stages that a micro-batch passes; 0: all
   std::vector<std::vector<std::string>> devices = {};
 };
 void describe(config::Fields& fields, ScheduleFile& file);
@@ -59,7 +59,7 @@ struct FillFile {
 };
 void describe(config::Fields& fields, FillItem& item);
 void describe(config::Fields& fields, FillFile& file);
-// With the places of its times, which are read by whoever knows whether they have units.
+// A fill file with the places of its keys. Its times are still text, for the caller knows whether they must have units.
 struct LoadedFill {
   FillFile file = {};
   config::Origins origins = {};

@@ -52,7 +52,7 @@ struct Stages {
 };
 
 enum class Place : std::uint8_t { host, nvme };
-// Published systems, as defaults for what is left out (resolve_zero.cpp).
+// Published offload systems; each sets defaults of the keys that are left out (resolve_zero.cpp has the list).
 enum class OffloadPolicy : std::uint8_t { zero_offload, zero_infinity, patrickstar, interleaved, fuyou, superpipeline };
 
 struct OffloadChoice {
@@ -60,16 +60,16 @@ struct OffloadChoice {
   std::optional<Place> optimizer = {};  // master copy and moments, updated by the host's cores
   std::optional<Place> parameters = {};
   std::optional<Place> activations = {};      // what body layers keep for their backward pass
-  std::optional<std::int64_t> resident = {};  // units whose offloaded parameters stay on the device
-  std::optional<double> subgroup = {};        // parameters updated together
-  std::optional<std::int64_t> every = {};     // of so many subgroups one is updated on the device
+  std::optional<std::int64_t> resident = {};  // layers whose parameters stay on the device all the same
+  std::optional<double> subgroup = {};        // parameters that are updated together
+  std::optional<std::int64_t> every = {};     // the device updates one subgroup of so many, the host the others
 };
 
 // Keys left out come from the framework.
 struct Zero {
   std::int64_t stage = 0;
-  std::optional<std::int64_t> shard = {};      // ranks that split a copy among them
-  std::optional<std::int64_t> replicate = {};  // copies; shard x replicate = dp
+  std::optional<std::int64_t> shard = {};      // ranks that shard one copy (HSDP)
+  std::optional<std::int64_t> replicate = {};  // number of copies; shard x replicate = dp
   std::optional<std::int64_t> prefetch = {};
   std::optional<bool> reshard_after_forward = {};
   std::optional<OffloadChoice> offload = {};
@@ -108,11 +108,11 @@ struct DataOverlap {
 };
 enum class TensorOverlapKind : std::uint8_t { chunked, t3, iso };
 struct TensorOverlap {
-  std::optional<bool> beside = {};  // input-gradient transfers beside the weight gradient
+  std::optional<bool> beside = {};  // transfers of the input gradient overlap the weight gradient
   std::optional<TensorOverlapKind> kind = {};
   std::optional<std::int64_t> chunks = {};  // chunked: pieces of each product; default 4
 };
-// Transfers of routed tokens: waited for; beside the shared experts and whatever else does not need them; beside the
+// What the token exchange of experts overlaps: nothing; the shared experts and all else that does not depend on it; the
 // other half of the micro-batch.
 enum class ExpertOverlapKind : std::uint8_t { none, shared, two_batch };
 struct ExpertOverlap {

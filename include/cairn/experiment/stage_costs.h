@@ -1,4 +1,4 @@
-// What the stages of an experiment's pipeline cost per micro-batch, taken from its Program and prices.
+// Times of an experiment's pipeline stages per micro-batch, from its Program and prices, for `cairn schedule`.
 #pragma once
 
 #include "cairn/pipeline/generators.h"
@@ -8,14 +8,14 @@
 
 namespace cairn::experiment {
 
-// A forward or backward costs the sum of its blocks, each alone on idle streams, without the message it sends; the
-// delay is the longest such message. What overlaps across blocks is counted in full. Throws core::ConfigurationError
-// unless the pipeline has one chunk per device.
+// By stage [ps]:  forward, backward = sum over the pass's blocks of Analytic::alone(block) - its message;  delay = the
+// longest message. Overlap between blocks is not seen: such time counts in full. Throws core::ConfigurationError unless
+// the pipeline has one chunk per device.
 pipeline::StageCosts stage_costs(const program::Program& program, predict::Analytic& analytic,
                                  predict::PriceTable& prices);
 
-// What a device's share of the model spends on one micro-batch, the mean over all devices, and the longest message, of
-// a lowered plan [ps]: for kinds whose order lists depend on times.
+// The same as means over all devices, of one micro-batch on 1/stages of the model [ps]: input for the schedule kinds
+// whose order lists depend on times.
 pipeline::Durations durations(const program::Program& program, predict::Analytic& analytic,
                               predict::PriceTable& prices);
 

@@ -1,4 +1,4 @@
-// What an allocator takes from a device beside the tensors that it serves.
+// Memory that a framework's caching allocator reserves on the device for the tensors that it serves. [bytes]
 //   reserved = held + factor x passing, rounded up to whole segments; held includes the matrix library's workspace
 #pragma once
 

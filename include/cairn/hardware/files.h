@@ -16,11 +16,11 @@ namespace cairn::hardware {
 
 using config::Loaded;
 
-// What `key_path` rests on: its own source, or that of the nearest map above it that states one. Null when none does.
+// The stated source of the value at `key_path`: its own, or that of the nearest map above it. Null when there is none.
 const config::Origin* provenance(const config::Origins& origins, std::string_view key_path);
 
-// What the value at `key_path` rests on, as in "assumed: typical rental 2024"; `key_path` as a file of its own has it,
-// the block may also lie inline in another. Empty where nothing is stated.
+// The same as text: "assumed: typical rental 2024". `key_path` counts from the block's own root, also where the block
+// stands inline in another file. Empty where no source is stated.
 std::string source_text(const config::Origins& origins, std::string_view key_path);
 
 struct Machine {

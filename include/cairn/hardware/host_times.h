@@ -1,5 +1,5 @@
-// What a host needs to issue a training step: numbers that can only be fitted, the same for every framework that was
-// fitted; 0 where hosts keep ahead of their devices.
+// Host limits: the time that the host thread needs to issue a training step. The numbers are fitted, the same for every
+// framework; all are 0 where the host is taken to run ahead of its device (profile `ideal`).
 //
 //   host time of a step = kernels x per_kernel + micro-batches x per_micro_batch + per_step
 //   kernels of a tensor-parallel collective on n ranks = 1 + n x launches_per_peer where pipeline messages leave their
@@ -16,8 +16,8 @@ struct HostTimes {
   core::Seconds per_kernel = {};
   core::Seconds per_micro_batch = {};
   core::Seconds per_step = {};
-  // Kernels' worth of host time that every rank of a tensor-parallel group adds to each of the group's collectives, in
-  // a pipeline whose messages leave their domain. Observed, without a cause that is known.
+  // In a pipeline whose messages cross domains, each collective of a tensor-parallel group costs the host the time of
+  // this many further kernels per rank of the group. This is observed; its cause is not known.
   std::int64_t launches_per_peer = 0;
 };
 

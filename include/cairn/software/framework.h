@@ -1,6 +1,6 @@
-// What a training framework does around the mathematics: facts that can be read in its source (semantics), and four
-// numbers that can only be fitted (hardware/host_times.h). The four are the same for every framework; `ideal` has all of
-// them at 0.
+// A framework profile: how a training framework (Megatron-LM, FSDP, ...) runs a plan. It holds facts that its source
+// code shows, and four numbers that can only be fitted (hardware/host_times.h): the host limits, which are the same for
+// every framework; `ideal` has them at 0.
 // Files: configs/frameworks/<name>.yaml; a release (megatron@2021) lays its entry under `releases:` over the file.
 #pragma once
 
@@ -113,16 +113,16 @@ struct FrameworkProfile {
   OptimizerStep optimizer = {};
   Sharding sharding = {};
   bool gathers_saved_input = false;  // a layer's saved input is split over tensor-parallel ranks that recompute it
-  // What plans are made by, said under several keys of the file; all but what the fitted numbers decide.
+  // Behaviour that changes the Program, from several keys of the file; whole_behaviour() adds what the fit decides.
   plan::FrameworkBehaviour behaviour{.scatter_sends = true, .host_waits = plan::HostWaits::unless_interleaved};
   hardware::Allocator allocator = {};
   Capabilities capabilities = {};
   hardware::HostTimes host_times = {};
   std::vector<std::pair<std::string, config::Node>> releases = {};  // empty once a release has been laid over the file
 
-  // The recipe with the framework's own choices; keys the experiment set itself are the caller's to restore.
+  // The recipe with the framework's own choices; the caller restores keys that the experiment itself sets.
   PrecisionRecipe adjust(PrecisionRecipe recipe) const;
-  // The behaviour with what the fitted numbers decide.
+  // `behaviour` with the members that depend on the fitted numbers (issues_per_peer).
   plan::FrameworkBehaviour whole_behaviour() const;
 };
 

@@ -1,12 +1,12 @@
 // A machine: levels of networks, inner to outer, each joining units of the level below.
 //
 // A pair of accelerators uses the lowest level whose domain holds both. How a unit enters a level (Entry):
-//   by_port, by_rail  by its NICs: one port for each accelerator where there are as many NICs or more (which then share
-//                     an accelerator's traffic evenly), else one for each NIC, shared by neighbouring accelerators
-//   whole             all its NICs together: kinds whose units are linked to one another
-// Rails carry traffic on the destination's rail alone: the sender passes it on inside the unit first.
+//   by_port, by_rail  through its NICs. With at least one NIC for each accelerator, every accelerator has a port (whose
+//                     NICs share its traffic evenly); with fewer, every NIC is a port that neighbours share
+//   whole             through all NICs as one endpoint: kinds whose units are linked to one another
+// Rails carry traffic on the destination's rail alone: the sender first forwards it inside its unit.
 //
-// Limits of the whole, in shares of what an accelerator injects into the innermost level:
+// Limits of the machine, as fractions of what an accelerator injects into the innermost level:
 //   bisection   of the outermost level that joins more than one unit
 //   alltoall    the busiest link of any level; what rails pass on loads the levels inside
 //   allreduce   the narrowest cut around whole units of any level

@@ -28,27 +28,27 @@
 
 namespace cairn::topology {
 
-// Whose links a network is made of.
+// What a network's links are, which decides whether they cost anything (prices.h).
 enum class Parts : std::uint8_t {
-  of_accelerators,  // those that accelerators have themselves
-  as_given,         // those that a file lists, between endpoints that it names
-  bought            // switches and cables, of which there may be several equal planes
+  of_accelerators,  // the accelerators' own links (NVLink)
+  as_given,         // links that a file lists
+  bought            // switches and cables; there may be several equal planes of them
 };
-// How a unit of the level below enters it.
+// How a unit of the level below is attached to the network.
 enum class Entry : std::uint8_t {
-  by_port,  // by each of its NICs
-  by_rail,  // likewise, and NIC r reaches NICs r alone: the sender passes on what leaves by another inside its unit
-  whole     // all its NICs together
+  by_port,  // every NIC is an endpoint
+  by_rail,  // likewise, but NIC r reaches only NICs r: what must leave by another is first forwarded inside the unit
+  whole     // all NICs together are one endpoint
 };
 
-// How a route is chosen where a kind has several ways.
+// The routing algorithm, where a kind has several.
 struct Routing {
   std::string_view name;
-  std::optional<std::int64_t> seed;  // of a choice at random
+  std::optional<std::int64_t> seed;  // of an algorithm that chooses at random
 };
-// Switches between the endpoints and a root, which each reaches by one link of its own.
+// A tree of PCIe switches: every switch has one link to the root, which its endpoints share.
 struct Uplinks {
-  std::int64_t switches = 1;                           // that the endpoints are spread over
+  std::int64_t switches = 1;                           // the endpoints are spread over so many
   std::optional<core::BytesPerSecond> bandwidth = {};  // of a switch's own link, per direction; default: an endpoint's
 };
 struct Pairs;
@@ -90,7 +90,7 @@ class Kind {
   void describe(config::Fields& fields);
   std::int64_t planes() const { return planes_.value_or(1); }
 
-  // Units that its keys alone say it joins, or some number above 2^40 where they say more; empty: any number.
+  // The number of units that it joins, where its keys fix it (any number above 2^40 for more); empty: any number.
   virtual std::optional<std::int64_t> size() const { return {}; }
   // Throws core::ConfigurationError below `key_path` where the keys do not make a network of `size` units.
   virtual void check(std::int64_t /*size*/, const std::string& /*key_path*/) const {}
@@ -105,7 +105,7 @@ class Kind {
   virtual Uplinks uplinks() const { return {}; }
   virtual std::optional<Pairs> pairs() const;
   virtual std::optional<Routing> routing() const { return {}; }
-  // What the figures of the level `name`, one of a machine's or its only one, rest on.
+  // Assumptions behind the figures of the level `name`; `only`: it is the machine's only level.
   virtual std::vector<std::string> assumptions(std::string_view /*name*/, const Topology& /*network*/,
                                                bool /*only*/) const {
     return {};
@@ -145,7 +145,7 @@ class Shape {
   std::unique_ptr<Kind> kind_;
 };
 
-// Direct links between units 2i and 2i + 1, which so become a level below.
+// Direct links between units 2i and 2i + 1 (NVLink bridges): they make a level of pairs below this one.
 struct Pairs {
   Shape shape;
   core::BytesPerSecond bandwidth = {};

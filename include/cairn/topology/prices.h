@@ -30,7 +30,7 @@ struct PriceList {
   core::Dollars switch_price = {};
   core::Dollars short_cable = {};
   core::Dollars long_cable = {};
-  std::int64_t board = 1;  // as of Topology::inventory
+  std::int64_t board = 1;  // accelerators along the side of a board (Topology::inventory)
 };
 void describe(config::Fields& fields, PriceList& prices);
 
@@ -41,7 +41,7 @@ struct Bill {
   std::int64_t switches = 0;
   std::int64_t short_cables = 0;
   std::int64_t long_cables = 0;
-  std::optional<double> usd = {};         // nothing where a part cannot be built from the list
+  std::optional<double> usd = {};         // empty where a switch of the network cannot be built from the list
   std::vector<std::string> remarks = {};  // what is not counted, and why
 };
 Bill bill(const Composite& network, const PriceList& prices);

@@ -1,5 +1,5 @@
-// What the routes of a network really do, counted pair by pair: an independent check of its limits, and what routing by
-// destination or hash loses against even spreading.
+// Link loads of a network counted route by route, over all pairs of endpoints: an independent check of its closed-form
+// limits, and a measure of what routing by destination or hash loses against even spreading.
 //
 //   alltoall_fraction = ((P - 1) / injection) / max over links (pairs / bandwidth)
 #pragma once
