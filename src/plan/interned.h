@@ -1,7 +1,7 @@
-// Keys of the parts that are remembered across plans.
+// Cache keys of the parts of a Program that Lowering reuses from plan to plan.
 //
-// A part is made from its key and never from the strategy: what a key does not list, the part cannot read. Equality is
-// of all members; the hash may leave some out, which costs look-ups and never a wrong part.
+// A part is made from its key and never from the strategy: what a key does not list, the part cannot read. Equality
+// compares all members; a hash may skip some, which costs look-ups but never returns a wrong part.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct KeyHash {
   }
 };
 
-// Numbers for keys: equal keys, equal numbers, from 1. Plans that follow each other often agree in a key, so the last
-// one is tried first.
+// Numbers distinct keys from 1 on; equal keys have equal numbers. Successive plans often agree in a key, so the last
+// one is compared first.
 template <class Key>
 class Interned {
  public:

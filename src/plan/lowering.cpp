@@ -16,8 +16,8 @@
 
 namespace cairn::plan {
 
-// A plan is looked up rather than made: the partition says which kinds of stages there are, keys what of the strategy
-// their parts depend on, and whatever is not remembered by the numbers of the two is made once.
+// Lowering reuses parts of earlier plans. The partition numbers the kinds of stages, keys number the settings that
+// their parts depend on; a part is looked up by these numbers and made only if there is none yet.
 class Lowering::Implementation {
  public:
   Implementation(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain,
@@ -102,8 +102,8 @@ class Lowering::Implementation {
   const FrameworkBehaviour behaviour_;
 
  private:
-  // Numbers of what the passes of a plan move: of plain passes, of first forward and last backward passes, which are
-  // those of plain ones where they move nothing more; and of UnitSettings.
+  // Numbers of PassMoves: of plain passes, of first forward passes (gather), of last backward passes (reduce); the
+  // latter two equal `plain` where these passes move nothing more. And the number of UnitSettings.
   struct Moves {
     std::int32_t plain = 0;
     std::int32_t gather = 0;
@@ -126,7 +126,7 @@ class Lowering::Implementation {
     Moves moves;
     std::int32_t end = 0;  // EndKey
 
-    // What the passes of a virtual stage are remembered by, its layers, and the end of a stage of some kind.
+    // Indices of the tables of passes of a virtual stage, of its layers, and of the end of a kind of stage.
     Numbers passes(std::int32_t moved, std::int32_t stage) const { return {layers, messages, moved, stage}; }
     Numbers body(std::int32_t stage) const { return {layers, stage}; }
     Numbers end_of(std::int32_t kind) const { return {layers, end, kind}; }
@@ -271,8 +271,8 @@ class Lowering::Implementation {
                    assembly_.backward(description, layers, messages, moves, Half::weight_gradient)};
   }
 
-  // Ranks that hold copies of what a stage holds, where other stages hold some as well: a row for every stage of a
-  // replica group. How many rows share a domain is that of the group whose stages are farthest apart.
+  // The ranks that hold copies of a stage's parameters where other stages (model copies) hold them as well: one row for
+  // each stage of a replica group. The rows lie as far apart as in the replica group that is spread over most domains.
   Group over_replicas(Group ranks, const ReplicaGroups& replicas, const Group& pipeline) const {
     ranks.rows = std::ssize(replicas.groups.front());
     ranks.size *= ranks.rows;

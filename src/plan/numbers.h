@@ -1,4 +1,4 @@
-// Values remembered by the numbers of keys (interned.h).
+// Tables of values whose index is one or several numbers of keys (interned.h).
 #pragma once
 
 #include <array>

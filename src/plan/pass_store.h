@@ -1,4 +1,4 @@
-// One stored copy of every pass, by what it runs and where it sends.
+// Stores every distinct pass once. Two passes are equal if they run the same blocks and send in the same direction.
 #pragma once
 
 #include "cairn/core/content_store.h"

@@ -3,7 +3,7 @@
 //
 // Each part of that has its own class, which says how: where tensors are and how they come there (redistributor), the
 // memory they hold (tensor_memory), who reads them next (tensor_uses), products cut in pieces (product_cuts), halves of
-// the tokens that take turns (token_turns), gradients on their way out (gradient_queue), what moves for the unit's sake
+// the tokens that take turns (token_turns), gradients to be reduced (gradient_queue), FSDP gathers and offload copies
 // (block_traffic).
 #pragma once
 
@@ -28,14 +28,14 @@ class BlockBuilder {
   // Gathers parameters over the ranks that hold copies, as early as that communicator is free; computation waits for
   // it.
   void gather_parameters(const GradientSync& sync, const PerGroup<double>& elements);
-  // The boundary tensor arrives in its border placement and its buffer belongs to this block from now on.
+  // A boundary tensor arrives in its border placement; from now on its buffer belongs to this block.
   void receive(ir::TensorId tensor, bool held_elsewhere);
-  // A tensor kept by the forward block, in the placement it settled in.
+  // A tensor that the forward block saved, in the placement in which it was saved.
   void restore(ir::TensorId tensor, bool held_elsewhere);
   void run(const OperatorOrder& order, const GradientSync& sync);
-  // The same in two parts, the second in a block of its own: `first` runs, what lies between is done, cut() hands the
-  // first block out, run_second() runs. What the second part reads stays held; what the first one gathered is gathered
-  // again. Gradients are sent by the second.
+  // run() in two blocks, called in this order: run_first(), cut(), which returns the first block, run_second(). Tensors
+  // that the second block reads stay in memory between the two; what the first gathered is gathered again. The second
+  // sends the gradients.
   void run_first(const OperatorOrder& first, const OperatorOrder& second, const GradientSync& sync);
   Block cut(std::string name_of_second, const UnitTraffic& traffic_of_second);
   void run_second(const OperatorOrder& second);
@@ -63,7 +63,7 @@ class BlockBuilder {
   void resolve_partials(std::size_t position, const OperatorOrder& order, const Pieces& pieces);
   void release_dead(const ir::Operator& op, std::size_t position);
   void complete_gradients(const ir::Operator& op, std::size_t position);
-  // Has moved what the operators from `begin` to `end` read and none of them makes.
+  // Requests the transfers of all tensors that operators [begin, end) read and none of them computes.
   void request(std::size_t begin, std::size_t end, const OperatorOrder& order);
   void overlap_weight_gradient(std::size_t position, const OperatorOrder& order);
   bool is_last_use(ir::TensorId tensor, std::size_t position) const { return uses_.is_last(tensor, done_ + position); }

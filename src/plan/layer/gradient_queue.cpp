@@ -16,7 +16,7 @@ void GradientQueue::add(ir::TensorId parameter) {
   const ParameterGroup group = pass_.layer.mesh_of(parameter);
   const double elements = pass_.layer.elements_of(parameter);
   unsent_elements_[group] += elements;
-  // Gradients of tied parameters grow over the whole pass: the pass holds their memory.
+  // The gradient of a tied parameter accumulates over the whole pass, so the pass holds its memory, not this block.
   if (tied || !sync_->holds(group)) return;
   if (defers_)
     deferred_bytes_ += elements * sync_->held_bytes;
@@ -61,7 +61,8 @@ void GradientQueue::send(ParameterGroup group) {
   if (sync.waits) writer_.wait(Stream::compute, {reduced});
 }
 
-// The way of a reduced shard of `elements` from the device, `before` the shard before it; returns when it has left.
+// Sends a reduced shard of `elements` to the host, which updates it if Onward says so; `before`: elements of the shard
+// before. Returns the end of the copy.
 Dependency GradientQueue::send_onward(const Onward& onward, double elements, double before, Dependency reduced) {
   const auto copy = [&](Lane lane, double bytes, const Dependencies& after) {
     return writer_.go(leg(Copy{.lane = lane, .bytes = bytes}), after);
@@ -69,7 +70,7 @@ Dependency GradientQueue::send_onward(const Onward& onward, double elements, dou
   const Dependency come = copy(Lane::to_host, elements * onward.gradient_bytes, {reduced});
   if (onward.update == nullptr) return come;
   Dependencies ready{come};
-  // One shard's state is read while the one before is updated, which is written after that.
+  // The state of this shard is read while the one before is updated; that one is then written back.
   if (onward.state_bytes > 0.0) ready.push_back(copy(Lane::from_storage, elements * onward.state_bytes, {}));
   if (before * onward.written_bytes() > 0.0) copy(Lane::to_storage, before * onward.written_bytes(), {last_update_});
   last_update_ =

@@ -1,5 +1,5 @@
-// Gradients of parameters on their way from the backward pass that makes them to the ranks that hold copies: unsent
-// until a bucket is full, in flight until the transfer after their own starts.
+// The bucketed gradient reduction of one backward block. A parameter's gradient is unsent until its bucket is full;
+// then the bucket is reduced over the ranks that hold copies, and counts as in flight until the next transfer starts.
 #pragma once
 
 #include "layer_pass.h"
@@ -13,14 +13,14 @@ class GradientQueue {
   GradientQueue(const LayerPass& pass, StepWriter& writer, const Progress& progress)
       : pass_(pass), writer_(writer), progress_(progress) {}
 
-  // What the layers before this one left unsent and in flight is taken over. `sync` must outlive the queue's use.
+  // Takes over what earlier layers left unsent and in flight. `sync` must outlive the queue's use.
   void begin(const GradientSync& sync);
-  // A parameter's gradient is complete.
+  // Adds the gradient of a parameter, which is now complete.
   void add(ir::TensorId parameter);
-  // Full buckets start, and whatever is left.
+  // Starts the transfer of full buckets, or of everything that is unsent.
   void send_full();
   void send_all();
-  // Until resume() gradients wait for a block to come, which holds their memory from its beginning.
+  // Between defer() and resume() nothing is sent: the gradients' memory counts from the start of the next block on.
   void defer() { defers_ = true; }
   void resume();
 

@@ -15,21 +15,22 @@ class KeptTensors {
  public:
   // `layer` must outlive it.
   explicit KeptTensors(const RankLayer& layer);
-  // Where every tensor is when a forward pass ends, by tensor: what is kept is kept there, or in shares of it.
+  // Notes the placement of every tensor at the end of the forward pass, in which saved tensors are kept (sharded
+  // inputs: in shards of it).
   void settle(std::vector<Placements> placements);
-  // Layers of one kind follow each other: what one leaves under way, the next finds under way. By border tensor and
-  // gradient of one, in the order of inputs and outputs.
+  // Notes which border tensors and gradients a layer hands over while their transfer still runs. Layers of one class
+  // follow each other, so the next layer finds the same tensors in transit. In the order of outputs and inputs.
   void expect(const std::vector<char>& outputs_under_way, const std::vector<char>& input_gradients_under_way);
 
-  // By forward operator: whether it runs again.
+  // By forward operator: whether it is recomputed.
   const std::vector<char>& recomputed() const { return recomputed_; }
-  // Whether the storage of some tensor is kept. Its own share counts, too.
+  // Whether the storage of some tensor is saved for backward, whole or as a shard.
   bool saved(ir::TensorId storage) const { return saved_[at(storage)] != 0; }
-  // A saved input of which each rank keeps its share.
+  // Whether it is an input that is saved as shards over the tensor axis (LayerOptions::share_saved_inputs).
   bool shared(ir::TensorId tensor) const { return shared_[at(tensor)] != 0; }
-  // An input that the layer below keeps for its own backward pass.
+  // Whether it is an input that the layer below saves for its own backward pass, so that it is stored once.
   bool held_below(ir::TensorId tensor) const;
-  // Whether a border tensor may still be under way when the layer begins.
+  // Whether the transfer of a border tensor may still run when the layer begins.
   bool arrives(ir::TensorId tensor) const { return arrives_[at(tensor)] != 0; }
   const Placements& settled(ir::TensorId tensor) const { return settled_[at(tensor)]; }
   // On this rank.

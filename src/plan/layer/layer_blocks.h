@@ -17,13 +17,13 @@ class BlockBuilder;
 
 class LayerBlocks {
  public:
-  // Sees the builder when all is handed over.
+  // Called with the builder when the block is complete.
   using Observer = std::function<void(const BlockBuilder&)>;
 
   // Both must outlive it.
   LayerBlocks(const RankLayer& layer, const KeptTensors& kept);
 
-  // `gathered`: elements of parameters that `parameter_gather` brings.
+  // `gathered`: elements of parameters that `parameter_gather` gathers.
   Block forward(const GradientSync& parameter_gather, const PerGroup<double>& gathered, const UnitTraffic& traffic,
                 Term term, const Observer& observe) const;
   Block backward(const GradientSync& gradient_sync, const UnitTraffic& traffic, const Observer& observe) const;

@@ -1,4 +1,4 @@
-// What the lowering of a layer depends on, of all that a strategy says.
+// Cache key of a lowered layer: the settings of a strategy that its blocks depend on.
 #pragma once
 
 #include <optional>
@@ -43,7 +43,7 @@ struct LayerKey {
   bool overlap_tensor = true;
   bool asynchronous_tensor = false;
   TensorPieces tensor_pieces = {};
-  bool issues_per_peer = false;  // and the pipeline's messages leave their domain
+  bool issues_per_peer = false;  // FrameworkBehaviour's, and pipeline messages cross domains
   std::optional<ExpertKey> experts = {};
 
   // The same layer, all of whose activations are kept.

@@ -1,4 +1,4 @@
-// One way through a layer, forward or backward, and how far it has come.
+// A forward or backward pass through a layer, and the state of its tensors while its block is written.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace cairn::plan {
 
-// Operators in the order in which they run, each with what its time is spent on.
+// Operators in execution order, each with the label of its time (Term).
 struct OperatorOrder {
   std::vector<ir::OperatorId> operators;
   std::vector<Term> terms;
@@ -38,12 +38,12 @@ struct LayerPass {
   }
 };
 
-// A tensor in another placement than its own.
+// A copy of a tensor in another placement than the one it was made in (a gathered shard).
 struct TensorCopy {
   ir::TensorId tensor;
   Placements placement;
   std::int32_t step;  // that completes it
-  double bytes;       // held; 0: no longer
+  double bytes;       // memory that it takes; 0: freed
 };
 
 // Where the tensors are, and what the next steps wait for.
@@ -53,7 +53,7 @@ struct Progress {
   std::vector<Placements> placements;  // by tensor
   std::vector<Dependency> ready;       // by tensor: the transfer that completes it, or -1
   std::vector<TensorCopy> copies;
-  std::size_t kept_copies = 0;                      // of these, older than what runs again
+  std::size_t kept_copies = 0;                      // copies that existed before recomputation began
   Dependencies blocking;                            // the next operator waits for these
   Dependency computed = entry_of(Stream::compute);  // the latest operator
   std::int32_t transferred = -1;                    // the latest transfer over the tensor axis, or -1

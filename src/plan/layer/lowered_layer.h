@@ -20,24 +20,24 @@ class LoweredLayer {
  public:
   LoweredLayer(const ir::LayerClass& layer_class, LayerOptions options);
 
-  // The forward block behind a gather of parameters, the backward block with its gradients' transfers; one stored copy
-  // of each.
+  // The forward block after a gather of its parameters, and the backward block with the reduction of its gradients.
+  // Each variant is made once.
   const Block* gathering(const GradientSync& sync) { return synchronised(Part::forward, sync); }
   const Block* reducing(const GradientSync& sync) { return synchronised(Part::backward, sync); }
-  // The forward block as recomputation.
+  // The forward block run again in backward (recomputation).
   const Block* again() {
     if (!again_) again_ = std::make_unique<Block>(lowering.again());
     return again_.get();
   }
 
-  // The backward block in two, and its second part with gradients' transfers.
+  // The backward block split into input and weight gradient; the latter also with the reduction of its gradients.
   const LayerLowering::Split& split() {
     if (!split_) split_ = std::make_unique<LayerLowering::Split>(lowering.split_backward());
     return *split_;
   }
   const Block* reducing_weights(const GradientSync& sync) { return synchronised(Part::weight_gradient, sync); }
 
-  // A block with traffic of its own, and the elements whose gradients are on their way at its end.
+  // A block with FSDP gathers or offload copies (UnitTraffic), and the elements whose reduction still runs at its end.
   struct Moving {
     Block block;
     PerGroup<double> in_flight;
@@ -48,8 +48,8 @@ class LoweredLayer {
   LayerLowering lowering;
   Block forward;
   Block backward;
-  LayerBorder below;  // what it is given
-  LayerBorder above;  // what it hands on
+  LayerBorder below;  // its inputs
+  LayerBorder above;  // its outputs
 
  private:
   LayerBorder border(const std::vector<ir::TensorId>& tensors) const;
@@ -60,7 +60,7 @@ class LoweredLayer {
   }
   std::unique_ptr<Block> again_;
   std::unique_ptr<LayerLowering::Split> split_;
-  // What a block is made from beside the layer. Look-ups are by reference: the key is larger than its hash is long.
+  // Cache key of a block. Look-ups pass references, since the key is large.
   template <class Sync, class Traffic>
   struct BlockKeyOf {
     Part part = Part::backward;
@@ -84,22 +84,21 @@ class LoweredLayer {
   std::unordered_map<BlockKey, std::unique_ptr<Moving>, BlockHash, SameBlock> moving_;
 };
 
-// A stretch of equal layers inside a virtual stage.
+// A run of equal layers inside a virtual stage.
 struct Stretch {
   LoweredLayer* layer;
   std::int64_t count;
-  bool owns_ties = true;  // the first of the device to hold its tied parameters: the one that gathers and sends them
+  bool owns_ties = true;  // it is the first on its device to hold its tied parameters, so it gathers and reduces them
   friend bool operator==(const Stretch&, const Stretch&) = default;
 };
 
 void append(Pass& pass, const Block* block, std::int64_t count);
-// Of layers that share parameters the first to run gathers them.
+// Appends the stretch forward, each layer after a gather of its parameters. Of layers that share parameters the first
+// to run gathers them.
 void append_gathering(Pass& pass, const Stretch& stretch, const GradientSync& sync);
-// What a pass does backward: all of it, or one of the two parts.
-enum class Half : std::uint8_t { both, input_gradient, weight_gradient };
-// Runs a stretch backward; `sync`: and sends its gradients, null: not. Input gradients send nothing. Of layers
-// that share parameters the last to finish its gradient sends it; layers smaller than a bucket share one: all but the
-// last of them hold their gradients back.
+enum class Half : std::uint8_t { both, input_gradient, weight_gradient };  // which parts of backward a pass runs
+// Appends the stretch backward; with `sync` not null, whole or weight-gradient parts also reduce gradients. Of layers
+// that share parameters, the one that completes the gradient last reduces it; of layers that share a bucket, the last.
 void append_backward(Pass& pass, const Stretch& stretch, Half half, const GradientSync* sync);
 
 }  // namespace cairn::plan

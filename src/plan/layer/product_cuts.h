@@ -1,4 +1,5 @@
-// Which products are cut along their tokens, so that what they read arrives, or what they make leaves, piece by piece.
+// Which matrix products are cut along their tokens, so that their operands are gathered, or their results reduced,
+// piece by piece while other pieces compute (TensorPieces::Kind::chunked).
 #pragma once
 
 #include "layer_pass.h"

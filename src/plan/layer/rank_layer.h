@@ -1,7 +1,7 @@
 // A layer class as one rank holds it: placements of its tensors, their bytes, and the iterations of its operators.
 //
-// Placements follow from the split rules of the options (program/placement.h); about tensors of the other mesh a rule
-// says nothing. All of it is independent of any execution.
+// Placements follow from the split rules of the options (program/placement.h); a rule does not apply to tensors of the
+// other mesh. Nothing here depends on an execution.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace cairn::plan {
 
-// Of one tensor, by rule.
+// The placements of one tensor, one for each split rule.
 using Placements = boost::container::static_vector<Placement, k_axes>;
 
 // Position of a tensor or an operator in a list parallel to those of its graph.
@@ -26,12 +26,13 @@ inline ir::TensorId storage(const ir::Graph& graph, ir::TensorId tensor) {
   return tensor;
 }
 
-// A weight gradient on its own, before it is added to the accumulator.
+// Whether it is a weight gradient that a separate operator then adds to the accumulator.
 inline bool is_fresh_gradient(const ir::Tensor& tensor) {
   return tensor.role == ir::Role::gradient && tensor.of == ir::k_no_tensor;
 }
 
-// Gradients of parameters accumulate part by part and are made whole once per step, not by the layer.
+// Whether it is the gradient accumulator of a parameter. It stays Partial: it is reduced once per step, not by the
+// layer.
 inline bool is_accumulator(const ir::Graph& graph, ir::TensorId tensor) {
   const ir::Tensor& gradient = graph.tensor(tensor);
   return gradient.role == ir::Role::gradient && gradient.of != ir::k_no_tensor &&

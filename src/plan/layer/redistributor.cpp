@@ -35,8 +35,8 @@ Arrival Redistributor::bring(ir::TensorId tensor, const Placements& wanted, cons
     replaces = replaces || sums;
     if (options.records_reductions && sums && options.groups[rule].axis == Axis::tensor) memory_.record(tensor);
     if (!replaces) writer_.hold(Category::workspace, share * pass_.layer.bytes(tensor, now));
-    // A communicator call waits for what its issuer has computed so far, as collective libraries order themselves, and
-    // for the tensor.
+    // A collective starts after all computation issued before it, as collective libraries order themselves, and after
+    // the tensor is complete.
     Dependencies after{progress_.computed};
     if (arrival.step != -1) after.push_back(arrival.step);
     arrival = redistribute_by(collective, rule, share * pass_.layer.bytes(tensor, whole), after, pieces);
@@ -59,7 +59,7 @@ void Redistributor::replace(ir::TensorId tensor, const Placements& made, Depende
   place(tensor, made, ready);
 }
 
-// Reductions first, gathers last: what moves in between is smallest.
+// Over several axes: reductions come first and gathers last, so that the fewest bytes are moved.
 Dependency Redistributor::move(ir::TensorId tensor, const Placements& wanted) {
   Placements& have = progress_.placements[at(tensor)];
   Dependency& ready = progress_.ready[at(tensor)];
@@ -81,8 +81,8 @@ Dependency Redistributor::move(ir::TensorId tensor, const Placements& wanted) {
   return ready;
 }
 
-// A sum that is made whole while the product that makes it still runs: its parts are reduced as they come; gathering
-// them again, where they are wanted whole, is left for the end.
+// TensorPieces::Kind::triggered: a Partial tensor is reduced while the product that computes it still runs. An
+// all-reduce becomes a reduce-scatter of the parts as they come, and an all-gather at the end.
 Arrival Redistributor::redistribute_by(Collective collective, std::size_t rule, double bytes, const Dependencies& after,
                                        const Pieces& pieces) {
   const bool on_the_way = triggered() && pieces.count > 1 && pass_.options().groups[rule].axis == Axis::tensor;

@@ -1,8 +1,8 @@
-// Brings tensors from the placement they are in to the one they are wanted in: by transfers, whole or in pieces, and
-// with the memory that takes.
+// Redistribution: brings a tensor from its placement to the one that a reader needs, by collectives, whole or in
+// pieces, and accounts for the memory that takes. The rules are the table of program/placement.h.
 //
-// A sum that lies in parts is replaced by what it is made whole to; of anything else a copy is gathered, which later
-// readers find. Routed tokens move: their old buffer goes.
+// Reducing a Partial tensor replaces it. Gathering a Shard makes a copy, which later readers of the same placement use.
+// Routed tokens (MoE token exchange) move: their old buffer is freed.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace cairn::plan {
 
-// How the transfers around a product that is cut along its tokens are cut over the tensor axis.
+// The pieces of a transfer over the tensor axis, beside a product that is cut along its tokens (product_cuts.h).
 struct Pieces {
   std::int32_t count = 1;
-  boost::container::small_vector<std::int32_t, 8> products;  // what each piece waits for; none: all for the tensor
+  boost::container::small_vector<std::int32_t, 8> products;  // step that each piece waits for; empty: the whole tensor
 };
 
-// What to wait for before reading a tensor.
+// The steps to wait for before reading a tensor.
 struct Arrival {
-  Dependency step = -1;                                   // -1: nothing
-  boost::container::small_vector<std::int32_t, 8> parts;  // instead, where it arrives in pieces: one for each
+  Dependency step = -1;                                   // -1: none
+  boost::container::small_vector<std::int32_t, 8> parts;  // in place of `step` where it arrives in pieces: one for each
 };
 
 class Redistributor {
@@ -35,17 +35,17 @@ class Redistributor {
       : pass_(pass), turns_(turns), writer_(writer), memory_(memory), progress_(progress) {}
 
   Arrival obtain(ir::TensorId tensor, const Placements& wanted, const Pieces& pieces = {});
-  // The tensor is made, or arrives, in these placements. `ready`: what completes it, or -1.
+  // Notes that the tensor now has these placements. `ready`: the transfer that completes it, or -1.
   void place(ir::TensorId tensor, const Placements& placements, Dependency ready = -1);
 
   // Gives up the memory of a tensor's copies.
   void free_copies(ir::TensorId tensor);
-  // What recomputation gathers it does not keep, no more than a forward pass does: what there is stays, what comes
-  // after is dropped. An input gathered from its shares stays for the whole layer.
+  // Copies that recomputation gathers are freed when it ends, as a forward pass frees them; copies from before stay. An
+  // input gathered from its saved shards stays for the whole layer.
   void begin_recomputation() { progress_.kept_copies = progress_.copies.size(); }
   void end_recomputation();
-  // The block ends here and another goes on: no copies are left, and what is still under way is awaited as a frontier
-  // of its stream.
+  // Ends the block where a second one continues the pass: all copies are freed, and transfers that still run become
+  // dependencies on their streams' frontiers.
   void cut();
 
  private:

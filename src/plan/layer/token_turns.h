@@ -1,7 +1,7 @@
-// Halves of the tokens that take turns, one computing while the other communicates.
+// TensorPieces::Kind::halves: the two halves of the tokens take turns, one computes while the other communicates.
 //
-// Later tokens see earlier ones: forward begins with the first half, backward with the second. Operators without tokens
-// run once, with the half that comes last.
+// Causal attention needs earlier tokens first, so forward begins with the first half and backward with the second.
+// Operators without a token dimension run once, with the half that runs last.
 #pragma once
 
 #include <array>
@@ -16,21 +16,21 @@ class TokenTurns {
   // `pass` must outlive it.
   explicit TokenTurns(const LayerPass& pass);
 
-  // Whether the pass goes by halves; else everything below is of the whole.
+  // Whether the pass runs in halves; if not, all functions below refer to all tokens.
   bool taken() const { return taken_; }
   std::array<int, 2> order(Term term) const;
-  // Both halves go on from where the whole has come to. The layer below has seen to it that the half it began with has
-  // arrived.
+  // Both halves start from the state of the whole. The neighbouring layer has waited for the tokens of the first half
+  // to run.
   void begin(Progress& whole);
-  // The half at work from now on; `progress` becomes its own.
+  // Switches to a half; `progress` becomes that half's state.
   void turn_to(int half, Progress& progress);
-  // All of a stretch that runs by halves.
+  // Says whether the half that now runs its stretch of operators is the last to run them.
   void come_last(bool last) { last_ = last; }
 
-  // Whether what is at work comes to an operator last.
+  // Whether the current half (or the whole) is the last to run the operators at hand.
   bool last() const { return last_; }
   bool has_work(const ir::Operator& op) const;
-  // Of a tensor's bytes, what is at work moves this share.
+  // The share of a tensor's bytes that belongs to the current half.
   double share(ir::TensorId tensor) const;
   // Throws core::ConfigurationError for tokens that cannot be halved.
   loopnest::Box box(const ir::Operator& op) const;

@@ -24,8 +24,8 @@ struct BeginOptions {
   friend bool operator==(const BeginOptions&, const BeginOptions&) = default;
   std::size_t hash() const;
 };
-// Host work of a micro-batch, in its forward pass; with an arrival, computation (and the host, if it blocks) waits for
-// it.
+// The beginning of a pass: the host work of its micro-batch (forward only), and the wait for its message, if it
+// receives one: computation waits, and so does the host thread if `host_waits`.
 Block begin(const BeginOptions& options);
 
 struct SendOptions {

@@ -13,13 +13,13 @@
 
 namespace cairn::plan {
 
-// Gradients that whole layers send, or parameters that they gather, over the ranks that hold copies.
+// How layers gather their parameters and reduce their gradients over the ranks that hold copies (no sharded gradients).
 GradientSync parameter_gather(const UnitSettings& settings);
 GradientSync gradient_sync(const UnitSettings& settings);
 
-// What the layers of a pass move of parameters and gradients: nothing; whole layers gather their parameters, or send
-// their gradients; or what the settings of units say. `special`: of a chunk's first forward pass, or of the last that
-// makes its weights' gradients.
+// Which parameters and gradients the layers of a pass move. monostate: none; GradientSync: each layer gathers its
+// parameters, or reduces its gradients; UnitMoves: what FSDP and offload ask for (unit_passes.h). `special`: the pass
+// is its chunk's first forward pass, or the last that computes its weight gradients.
 struct UnitMoves {
   UnitSettings settings;
   bool special = false;

@@ -1,7 +1,7 @@
-// Which layers recompute, and groups of layers that recompute together.
+// Which layers recompute, and groups of layers that recompute together (RecomputeMethod::uniform).
 //
-// Of a group only the input of its first layer is kept. In backward the whole group runs forward again, keeping what a
-// layer without recomputation keeps, and then backward, last layer first:
+// A group saves only the input of its first layer. In backward the whole group runs forward again, saving what layers
+// without recomputation save, and then backward, last layer first:
 //   forward    first: keeps its input   others: keep nothing
 //   backward   forward again of all, then backward of all in reverse
 #pragma once
@@ -19,8 +19,8 @@ namespace cairn::plan {
 // Whether recomputation is done by groups of more than one layer.
 bool recomputes_in_groups(const Strategy& strategy);
 
-// The longest stretch of body layers treated alike that begins at layer `layer` of the model, `local` of its virtual
-// stage.
+// The longest run of body layers that all recompute, or all do not, from layer `layer` of the model on; `local` is its
+// position in the virtual stage.
 struct RecomputeStretch {
   std::int64_t layers = 0;
   bool recomputes = true;
@@ -34,11 +34,12 @@ struct RecomputeGroup {
   std::vector<Stretch> backward;  // in forward order
 };
 
-// A layer class lowered with these inputs held below, recomputing as the plan says or not at all.
+// Returns the lowered layer of a class. `inputs_held`: LayerOptions::inputs_held; `recomputes`: as the plan says, or
+// not.
 using LayerOf = std::function<LoweredLayer&(std::int32_t layer_class, std::uint32_t inputs_held, bool recomputes)>;
 
-// Appends the forward stretches of one group to `stretches`. `held_below`: inputs of the first layer that what lies
-// below keeps.
+// Appends the forward stretches of one group to `stretches`. `held_below`: bits of the first layer's inputs that the
+// layer below it saves anyway.
 RecomputeGroup append_group(const std::vector<std::int32_t>& classes, std::uint32_t held_below, const LayerOf& layer,
                             std::vector<Stretch>& stretches);
 void append_group_backward(Pass& pass, const RecomputeGroup& group, Half half, const GradientSync* sync);

@@ -21,12 +21,12 @@ struct ScheduleEntry {
   std::shared_ptr<const pipeline::SweepOrder> order;
   std::vector<std::int32_t> devices;   // of virtual stages
   std::vector<std::int32_t> chunks;    // of virtual stages, on their devices
-  std::vector<std::int32_t> versions;  // of the weights, by device, that micro-batches under way have seen
+  std::vector<std::int32_t> versions;  // weight versions that a device must keep for the micro-batches in flight
   bool whole_backwards = false;        // some backward passes are not split
-  bool exchanges = false;              // parameters and gradients, by side rows
-  bool copies = false;                 // activations to the host and back, by side rows
-  bool updates = false;                // parameters, by operations of its own
-  ReplicaGroups model_copies;          // where the model is there more than once
+  bool exchanges = false;              // side rows gather parameters and reduce gradients
+  bool copies = false;                 // side rows copy activations to the host and back
+  bool updates = false;                // the schedule updates parameters by operations of its own
+  ReplicaGroups model_copies;          // stages that hold the same layers, in bidirectional pipelines
 
   // What every stage runs where these hold the same parameters.
   std::shared_ptr<const PassOrder> pass_order(const ReplicaGroups& replicas) const;

@@ -1,10 +1,10 @@
-// What side rows bring to the device and take from it, chunk by chunk (cairn/program/pass_order.h).
+// The passes of a schedule's side rows (cairn/program/pass_order.h): transfers beside the computation, chunk by chunk.
 //
-//   parameters, gradients   gathered before use, reduced after it, over the ranks that hold copies. Of a parameter that
-//                           several layers of a chunk share there is one; chunks of a device that share one gather it
-//                           each, and each reduces its part of the gradient
-//   activations             what a forward pass of the chunk keeps, to the host and back. One copy at a time, in the
-//                           order of the side row, whichever way it goes
+//   parameters, gradients   parameters are gathered before use, gradients reduced after it, over the ranks that hold
+//                           copies. A parameter that layers of one chunk share moves once; chunks of a device that
+//                           share one each gather it, and each reduces its part of the gradient
+//   activations             what a forward pass of the chunk saves is copied to the host and back, one copy at a time,
+//                           in the order of the side row, whichever way it goes
 //
 // Exchanges of a device follow each other: each begins when the one before it has ended on all its communicators.
 #pragma once

@@ -14,13 +14,13 @@ struct StageBody {
   std::vector<Stretch> stretches;      // in execution order
   std::vector<RecomputeGroup> groups;  // of the stretches that recompute together, in order
   StageParameters parameters;          // those that the device does not hold already
-  LayerBorder below;                   // what arrives; without layers it is what goes on
-  LayerBorder above;                   // what goes on
+  LayerBorder below;                   // what the virtual stage receives; without layers the same as `above`
+  LayerBorder above;                   // what it sends on
 };
 
 struct BodyKey {
   LayerKey layer;
-  // A layer that keeps its own output holds the next one's input for it. What leaves the device cannot be shared.
+  // A layer that saves its own output thereby saves the input of the next one. Offloaded activations are not shared.
   bool shares_inputs = true;
   friend bool operator==(const BodyKey&, const BodyKey&) = default;
   std::size_t hash() const { return layer.hash(); }

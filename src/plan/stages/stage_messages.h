@@ -15,8 +15,8 @@ namespace cairn::plan {
 
 // How far neighbouring stages are from each other.
 struct StageDistances {
-  // Neighbouring stages in one domain. Where only some of the mesh's pairs of neighbours cross, the crossing ones
-  // decide.
+  // Consecutive stages that share a domain. Where some pairs of neighbouring ranks share a domain and others do not,
+  // the stages count as apart.
   std::int64_t stages_in_domain = 1;
   // Two ranks placed like the sender and the receiver of a message between stages.
   Group inside;
@@ -24,7 +24,7 @@ struct StageDistances {
 };
 // `domain`: ranks joined by the fastest links; 0: all.
 StageDistances stage_distances(const Group& pipeline, std::int64_t domain);
-// Whether some message of a pipeline leaves its domain.
+// Whether some message between stages crosses from one domain to another.
 bool leaves_domain(const Group& pipeline, std::int64_t domain);
 
 // What messages between stages depend on; members as in Strategy and FrameworkBehaviour.

@@ -1,10 +1,10 @@
-// How a pipeline cuts a model into stages, whatever its layers come to: what every virtual stage holds, and which
-// stages are alike.
+// How a pipeline cuts a model into stages: which layers each virtual stage holds, and which stages are alike. Sizes of
+// layers do not matter here.
 //
 // Two virtual stages are alike when they hold the same layers, exchange messages with neighbours that are equally far,
-// and meet the same shared parameters for the first time; two stages when all their virtual stages are. A pipeline of
-// many stages has few kinds of them (the ends, one or two in the middle), and different plans have kinds in common:
-// both are numbered, and everything else that lowering remembers is found by these numbers.
+// and are the first on their device to hold the same tied parameters; two stages are alike when all their virtual
+// stages are. A pipeline of many stages has few kinds of them (the ends, one or two in the middle), and plans have
+// kinds in common. Both are numbered, and Lowering finds the parts that it has made by these numbers.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,10 @@ struct LayerStretch {
 
 struct VirtualStage {
   std::vector<LayerStretch> layers;  // in execution order
-  std::int32_t relays = -1;          // without layers: the class of the layer below, whose output goes on as it came
+  std::int32_t relays = -1;          // without layers: the class of the layer below, whose output is passed on
   Hop below = Hop::none;
   Hop above = Hop::none;
-  std::vector<std::string> met;  // shared parameters that the device holds already
+  std::vector<std::string> met;  // tied parameters that another virtual stage of the device holds already
   std::int64_t body_layers = 0;
   friend bool operator==(const VirtualStage&, const VirtualStage&) = default;
   std::size_t hash() const;
@@ -51,11 +51,11 @@ struct VirtualStage {
 struct StageKind {
   std::vector<std::int32_t> virtual_stages;  // numbers, by chunk
   std::vector<std::int32_t> order;           // chunks in the order in which a micro-batch passes them
-  // Parameters that another stage holds as well, `apart` stages away.
+  // Tied parameters that the stage `apart` stages away holds as well: the two exchange their gradients.
   std::vector<std::string> exchanged;
   std::int64_t apart = 0;
-  bool replicated = false;    // another stage holds a copy of all it holds
-  std::int64_t versions = 1;  // of its parameters, for the micro-batches under way
+  bool replicated = false;    // another stage holds the same layers (bidirectional pipelines)
+  std::int64_t versions = 1;  // versions of its parameters that it keeps for the micro-batches in flight
   std::int64_t body_layers = 0;
   friend bool operator==(const StageKind&, const StageKind&) = default;
   std::size_t hash() const;
@@ -98,7 +98,7 @@ class StagePartitioner {
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
   StagePartition cut(const PartitionKey& key);
   void meet(VirtualStage& stage, std::int32_t device, Holders& holders) const;
-  // `updates`: there are some in the midst of a step.
+  // `updates`: the schedule updates parameters within the step.
   void exchange(const Holders& holders, bool updates, std::vector<StageKind>& stages, ReplicaGroups& replicas) const;
   std::int64_t index_of(const std::string& tag) const;
 

@@ -10,27 +10,27 @@ namespace cairn::plan {
 
 struct StepEndOptions {
   GradientSync sync;
-  bool already_reduced = false;  // by the last backward pass
+  bool already_reduced = false;  // the last backward pass has reduced the gradients
   PerGroup<double> elements;     // parameters on this rank
   Group tensor;
   double partial_bytes = 0.0;  // gradients to be summed over the tensor axis
-  Group tied;                  // size 2: exchange with the other holder of a tied parameter
+  Group tied;                  // of size 2 where another stage holds a tied parameter: their gradients are summed
   double tied_bytes = 0.0;
   // Another stage holds a copy of this one (Chimera): gradients are reduced over the data axis in update(), after the
   // copy reports that its backward passes have ended.
   bool replicated = false;
   const ir::Graph* update = nullptr;
   std::int64_t updated_elements = 0;
-  bool gather = false;  // parameters over the ranks that hold copies, after the update
+  bool gather = false;  // parameters are gathered over the ranks that hold copies, after the update
   double gather_bytes_per_element = 0.0;
   const ir::Graph* narrow = nullptr;  // makes narrow copies of weights, after the gather
   std::int64_t narrow_elements = 0;
-  double maxima_bytes = 0.0;  // largest values of narrow tensors, agreed on by the tensor and data ranks
+  double maxima_bytes = 0.0;  // delayed scaling: maxima of narrow tensors, all-reduced over tensor and data ranks
   std::vector<Leg> leaving;   // after an update on the device: parameters that live elsewhere
   friend bool operator==(const StepEndOptions&, const StepEndOptions&) = default;
 };
-// What is left of reducing gradients: over the data axis (see StepEndOptions::replicated), over the tensor axis, between
-// the holders of a tied parameter.
+// What is left of reducing gradients: over the data axis (see StepEndOptions::replicated), over the tensor axis,
+// between the holders of a tied parameter.
 Block finalize(const StepEndOptions& options);
 // Waits for a message that another stage's finalize() sends.
 Block await_replica();
@@ -45,12 +45,12 @@ struct OffloadedUpdate {
   Offload offload;
   double state_bytes = 0.0;  // per element: master copy and moments
   double parameter_bytes = 0.0;
-  double kept_bytes = 0.0;        // of offloaded parameters that stay on the device: they are renewed
-  bool done_in_backward = false;  // only what is under way remains
+  double kept_bytes = 0.0;        // offloaded parameters that stay on the device: the new values are copied there
+  bool done_in_backward = false;  // the backward pass has issued all updates: only their end is awaited
   friend bool operator==(const OffloadedUpdate&, const OffloadedUpdate&) = default;
 };
-// The end of a step whose optimizer state is off the device: the host's cores update subgroup after subgroup, some of
-// them the device.
+// The end of a step whose optimizer state is off the device: subgroup after subgroup is updated by the host's cores,
+// one of every Offload::device_every by the device.
 //   state on the drives:  read 1, read 2, [update 1] write 1, read 3, [update 2] write 2, ...   one read ahead
 //   parameters:           every updated subgroup's go back to the device (or to the drives) while the next is updated
 Block offloaded_update(const OffloadedUpdate& options);

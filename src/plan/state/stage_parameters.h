@@ -1,4 +1,4 @@
-// What the parameters of every stage come to on one rank, and which stages hold the same ones.
+// Parameter counts of a stage on one rank, and the bytes of parameters, gradients and optimizer state that follow.
 #pragma once
 
 #include <string>
@@ -21,11 +21,11 @@ struct StageParameters {
   boost::container::static_vector<double, k_axes> partial_elements;
   double narrow_elements = 0.0;  // of `elements`: products read them in a narrow format
   double narrow_tensors = 0.0;
-  double result_bytes = 0.0;  // of one micro-batch, where the stage makes the model's result
+  double result_bytes = 0.0;  // logits of one micro-batch, on the stage that computes them
 
-  // Adds `count` equal layers; `met`: shared parameters that the device holds, to which theirs are added. False when
-  // all theirs were there before: the stage stores them once, and the first layers to hold them gather them and send
-  // their gradients.
+  // Adds `count` equal layers. `met` lists the tied parameters that the device holds; those of the layers are appended.
+  // Returns false when all of theirs were listed before: the device stores them once, and the first layers to hold them
+  // gather them and reduce their gradients.
   bool add(const LayerState& state, std::int64_t count, std::vector<std::string>& met);
   void add(const StageParameters& others);
 };
@@ -34,7 +34,7 @@ struct StageParameters {
 //   sharded optimizer: ceil(elements / copies); otherwise every rank updates its copy: elements
 PerGroup<double> updated_elements(const StageParameters& parameters, const UnitSettings& settings);
 
-// Tensors with a scale of their own to a weight: it, what it is multiplied with, and the gradient of the result.
+// Tensors with a scale of their own per matrix product: the weight, its activation, and the gradient of the result.
 inline constexpr double k_scaled_per_product = 3.0;
 
 // Bytes held for the whole step by one rank: parameters, gradients, and the optimizer state of what the rank updates.
@@ -43,9 +43,9 @@ struct StageBytes {
   double host = 0.0;
   double storage = 0.0;
 };
-// `kept`: parameters on the device although they are offloaded.
-//   p elements, f ranks to a copy: parameters p or p/f, gradients p, p/f, or none once they leave with every pass,
-//   state of `updated`
+// For p elements and copies sharded over f ranks, times bytes per element of each: parameters p, or p/f if sharded;
+// gradients p, p/f if sharded, or 0 if every pass sends them away; optimizer state of `updated`. `kept`: bytes of
+// parameters that stay on the device although parameters are offloaded.
 StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings,
                        double kept);
 

@@ -1,11 +1,11 @@
-// Passes whose units move their own parameters, gradients or saved activations: sharded gradients and parameters,
-// replicas of shards, and everything that is offloaded. Unit by unit in the order of execution:
+// Passes of FSDP, ZeRO 2 and 3, HSDP and offload, in which every unit (layer) moves its own parameters, gradients or
+// saved activations. Unit by unit in the order of execution:
 //
 //   forward    [fetch parameters]  run  [saved activations leave]
 //   backward   [fetch parameters, saved activations]  run  [gradients are reduced, leave the device, are updated]
 //
-// with the fetches of the next units asked for while a unit runs (unit_traffic.h). A pass starts by asking for its
-// first units and ends by letting go of what is still under way.
+// While a unit runs, the fetches of the next ones run too (prefetch, unit_traffic.h). A pass starts by issuing the
+// fetches of its first units, and at its end frees the memory of transfers that still run.
 #pragma once
 
 #include <span>
@@ -25,8 +25,8 @@ class UnitPasses {
   void append_backward(Pass& pass, std::span<const Stretch> stretches, const UnitSettings& settings, Half half,
                        bool special);
 
-  // Bytes of offloaded parameters that one rank keeps on the device: those of the first resident units of either pass,
-  // whichever are more.
+  // Bytes of offloaded parameters that one rank keeps on the device: those of the first Offload::resident_units units
+  // of the forward or of the backward pass, whichever are more.
   static double kept_bytes(std::span<const Stretch> stretches, const UnitSettings& settings);
 
  private:

@@ -1,4 +1,5 @@
-// What a strategy asks of the units of a pass: who holds which share of parameters and gradients, and when they move.
+// ZeRO, FSDP, HSDP and offload as the parts of a plan see them: which ranks hold which shard of parameters and
+// gradients, and when shards are gathered, reduced and moved.
 #pragma once
 
 #include "cairn/plan/framework_behaviour.h"
@@ -9,21 +10,21 @@
 
 namespace cairn::plan {
 
-// The ranks that split a copy among them, and those that hold equal shards: neighbours along the axis of the copies
-// share a copy.
+// HSDP: the ranks that shard one copy of the parameters, and the ranks that hold equal shards (replicas). Neighbours
+// along the axis of the copies shard a copy.
 //   copies (size n, stride s) -> shards (f, s), replicas (n / f, s f);  f = `shard`, n where it is 0
-// Of r rows of n / r copies each, a share takes what it can of a row before it takes of others: g = gcd(f, n / r) ranks
-// of each of f / g rows.
+// Of a group of r rows with n / r ranks each (program/mesh.h), a copy is sharded over g = gcd(f, n / r) ranks of each
+// of f / g rows, so within a row as far as possible.
 // Throws core::ConfigurationError when f does not divide n.
 Group shards(const Group& copies, std::int64_t shard);
 Group replicas(const Group& copies, std::int64_t shard);
 
-// What becomes of what ranks with the same parameters may share; each includes those before it.
-//   nothing       every rank holds and updates all of it
-//   optimizer     updates of shards, gathered behind them
-//   gradients     units of passes reduce them into shards
-//   parameters    units gather them, too, and give them up
-//   by_schedule   as `parameters`, but both move when side rows of the schedule say so, whatever the units do
+// What data-parallel ranks shard; each includes those before it (plan/strategy.h: Sharded).
+//   nothing       every rank holds and updates everything
+//   optimizer     each rank updates its shard, then parameters are gathered
+//   gradients     also, every unit (layer) reduce-scatters its gradients in the backward pass
+//   parameters    also, every unit gathers its parameters before use and frees them afterwards
+//   by_schedule   as `parameters`, but the schedule's side rows say when parameters and gradients move
 enum class Sharding : std::uint8_t { nothing, optimizer, gradients, parameters, by_schedule };
 inline Sharding sharding(const Strategy& strategy, bool exchanged_by_schedule) {
   return exchanged_by_schedule ? Sharding::by_schedule : static_cast<Sharding>(strategy.sharded);
@@ -35,25 +36,25 @@ static_assert(static_cast<Sharding>(Sharded::parameters) == Sharding::parameters
 // Whether a device ever has two micro-batches of one chunk between their forward and backward passes.
 bool several_under_way(const pipeline::Schedule& schedule);
 
-// The key of whatever moves parameters and gradients, and of what a stage holds for the whole step. Members named as in
-// Strategy and FrameworkBehaviour mean the same. What plans that follow each other differ in stands first, where a
-// comparison ends soonest.
+// Cache key of passes that move parameters and gradients, and of what a stage holds for the whole step. Members named
+// as in Strategy and FrameworkBehaviour mean the same. Members in which successive plans often differ come first, so
+// that a comparison ends early.
 struct UnitSettings {
   bool overlap_gradient_reduce = false;
   bool overlap_parameter_gather = false;
   bool reshard_after_forward = true;
   bool reduce_whole_gradients = false;
-  bool partial_shards = false;            // ranks that hold copies split them into more than one
-  bool several_under_way = false;         // see above; matters to parameters that stay gathered
-  bool reduces_every_micro_batch = true;  // or there is one micro-batch
+  bool partial_shards = false;            // HSDP: there are several replicas of every shard
+  bool several_under_way = false;         // several_under_way() of the schedule, for parameters that stay gathered
+  bool reduces_every_micro_batch = true;  // as the strategy says; also true where there is one micro-batch
   bool single_stage = false;
   Sharding sharding = Sharding::nothing;
   std::int64_t prefetch = 1;
-  std::int64_t held_results = 0;  // never more than there are micro-batches
+  std::int64_t held_results = 0;  // the framework's, at most the number of micro-batches
   double bucket_bytes = 0.0;
   PerGroup<Group> copies;    // ranks that hold copies of the parameters
-  PerGroup<Group> shards;    // over which gradients are summed first
-  PerGroup<Group> replicas;  // and then their shards
+  PerGroup<Group> shards;    // ranks over which gradients are reduced to shards
+  PerGroup<Group> replicas;  // ranks over which those shards are then all-reduced
   Offload offload;
   const ParameterTreatment* treatment = nullptr;
   const ir::Graph* host_update = nullptr;
@@ -61,19 +62,20 @@ struct UnitSettings {
   friend bool operator==(const UnitSettings&, const UnitSettings&) = default;
   std::size_t hash() const;
 
-  // Whether any of it applies: else passes are made of layers alone.
+  // Whether units move anything; if not, passes consist of layers alone.
   bool apply() const { return shards_gradients() || partial_shards || offload.any(); }
   bool shards_gradients() const { return sharding == Sharding::gradients || sharding == Sharding::parameters; }
-  // An update of shards leaves whole parameters in pieces.
+  // Whether parameters must be gathered after the update, since each rank has updated its shard.
   bool gathers_updated() const { return sharding == Sharding::optimizer || sharding == Sharding::gradients; }
-  // What a rank keeps of parameters are shards.
+  // Whether a rank stores only shards of the parameters.
   bool keeps_shards() const { return sharding >= Sharding::parameters; }
   bool copied() const;
   bool parameters_move() const;
-  // Gradients are reduced by every backward pass, or by a chunk's last one; else at the end of the step.
+  // Whether every backward pass reduces gradients, and whether any does; if none does, the end of the step reduces
+  // them.
   bool reduces_every_pass() const;
   bool reduces_in_passes() const;
-  // First forward passes gather what an update of shards left in pieces, where units do not move their parameters.
+  // Whether the first forward passes of a step gather the parameters after gathers_updated(), not the step's end.
   bool gathers_in_passes() const;
   // Whether the group's gradients live on the device only between their making and their transfer.
   bool gradients_pass_through(ParameterGroup group) const;
