@@ -36,7 +36,7 @@ void count(Copies& copies, const program::Copy& copy, double times) {
   *total += times * copy.bytes;
 }
 
-// What an average rank executes of the fullest rank's share.
+// Useful share of a shard: what an average rank executes, over what the fullest rank executes (uneven expert loads).
 double mean_share(const ir::Operator& op) {
   double share = 1.0;
   for (const loopnest::Dim& dim : op.domain.dims()) share *= dim.extent.load.mean / dim.extent.load.max;

@@ -20,7 +20,7 @@ std::uint16_t slot_of(const PassOrder& order, const PassKey& key) {
   return static_cast<std::uint16_t>(order.layout.slot(key));
 }
 
-// What an operation of a device's own row runs.
+// The kind of pass that an operation of a device's own row runs.
 PassKind kind_of(pipeline::Phase phase) {
   switch (phase) {
     case pipeline::Phase::forward:
@@ -36,8 +36,8 @@ PassKind kind_of(pipeline::Phase phase) {
   }
 }
 
-// Which operations of a device's row are the first forward of their chunk, or the last that makes its weights'
-// gradients, between two updates.
+// Marks PassKey::special: the operations of a device's row that are the first forward of their chunk, or the last that
+// computes its weight gradients, between two updates.
 std::vector<char> specials(const pipeline::Schedule& schedule, std::int32_t device) {
   const auto row = schedule.row(device);
   std::vector<char> result(row.size(), 0);
@@ -84,7 +84,8 @@ Stream stream_of(pipeline::Phase phase) {
   return phase == pipeline::Phase::offload ? Stream::to_host : Stream::to_device;
 }
 
-// Appends to the sweep the operations of all devices, what their side rows put between them, and the ends of their rows.
+// Appends to the sweep the operations of all devices, what their side rows put between them, and the ends of their
+// rows.
 class Sequence {
  public:
   Sequence(const pipeline::Schedule& schedule, PassOrder& order)
@@ -117,7 +118,7 @@ class Sequence {
     place_.push_back(push(made, kind_of(phase), operation));
     if (!between_.empty()) append_between(step.device);
   }
-  // Of a step of a side row: those are placed by what they await.
+  // Skips an operation of a side row: append_between() places these.
   void pass_over() { place_.push_back(k_not_yet); }
 
   // The ends of all rows.
@@ -144,7 +145,7 @@ class Sequence {
     }
   }
 
-  // The rows of a schedule that says itself when parameters are updated end with that.
+  // For schedules that contain their parameter updates: no end of the step follows.
   void append_no_ends() {
     order_.tails = order_.sweep.size();
     order_.has_tail.assign(done_.size(), 0);

@@ -19,10 +19,10 @@ bool is_copy(Phase phase) { return phase == Phase::offload || phase == Phase::re
 
 struct SideTask {
   std::int32_t operation = 0;
-  std::int32_t gap = 0;          // where it is issued
-  std::int32_t serves = k_none;  // operation of the device's row that awaits it, counted from its begin
-  // In the same count, the row's begin or end where there is none: where the task before of the same chunk that takes
-  // something is issued; whom the next that brings something serves, of the same chunk and of any.
+  std::int32_t gap = 0;          // the gap of the device's row in which it is issued
+  std::int32_t serves = k_none;  // position in the device's row of the operation that waits for it; k_none: none does
+  // Positions in the same row (its begin or end if there is none): where the previous transfer out of the same chunk is
+  // issued; which operation waits for the next transfer in, of the same chunk, and of any chunk.
   std::int32_t taken_before = 0;
   std::int32_t brought_again = 0;
   std::int32_t brought_next = 0;
@@ -111,7 +111,7 @@ class Merge {
     if (!is_copy(operation(task).phase)) add(last_reader(task) + 1, Place::behind, task, PassKind::release);
   }
 
-  // The last of the row that reads the parameters that the task brings.
+  // The last operation of the row that reads the parameters of a transfer in.
   std::int32_t last_reader(const SideTask& task) const {
     const std::vector<std::int32_t>& readers = readers_[chunk_of(task)];
     const auto behind = std::lower_bound(readers.begin(), readers.end(), task.brought_again);
@@ -123,7 +123,8 @@ class Merge {
     const bool copies = is_copy(operation(task).phase);
     if (!copies) add(first_maker(task), Place::ahead, task, PassKind::reserve);
     add(task.gap, Place::issue, task, PassKind::send);
-    // A copy has gone before the next one begins, anything else before something else is needed.
+    // Computation waits for the end of a copy before the next copy begins, and for the end of an exchange before it
+    // uses the next data that come in.
     const bool another = k + 1 < tasks_.size();
     if (copies && another && tasks_[k + 1].serves == k_none)
       add(tasks_[k + 1].gap, Place::issue, task, PassKind::sent);
@@ -131,7 +132,7 @@ class Merge {
       add(task.brought_next, Place::ahead, task, PassKind::sent);
   }
 
-  // The first of the row that makes the gradients that the task takes.
+  // The first operation of the row that computes the gradients of a transfer out.
   std::int32_t first_maker(const SideTask& task) const {
     const std::vector<std::int32_t>& makers = makers_[chunk_of(task)];
     const auto first = std::lower_bound(makers.begin(), makers.end(), task.taken_before);

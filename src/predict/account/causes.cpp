@@ -41,14 +41,14 @@ class CauseSums {
   std::map<std::tuple<Cause, program::Axis, std::int32_t>, core::Picoseconds> sums_;
 };
 
-// Follows what held a stage up through the passes of the others.
+// Finds why a stage waited for a message, by walking back through the passes of other stages.
 class PassWalk {
  public:
   PassWalk(const program::Program& program, Analytic& analytic, const PassTimes& passes, const Producers& producers,
            std::int32_t reference)
       : program_(program), analytic_(analytic), passes_(passes), producers_(producers), reference_(reference) {}
 
-  // Accounts for [during.start, during.end), in which `waiting` could not go on for want of its message.
+  // Accounts for the interval `during`, in which pass `waiting` waited for its message.
   void await(PassId waiting, Span during, CauseSums& sums) const {
     core::Picoseconds now = during.end;
     const auto back_to = [&](core::Picoseconds time) {
@@ -59,9 +59,9 @@ class PassWalk {
     while (now > during.start) {
       const PassId source = producers_[at(waiting.stage)][at(waiting.position)];
       if (source.stage < 0) break;
-      // Another rank of the stage may have got its message earlier than this one.
+      // Time after the message had arrived: other ranks of the stage got theirs later.
       sums.add(Cause::ranks, source.stage, back_to(time(waiting).arrival.end));
-      // The message under way, and before that in the queue behind earlier ones.
+      // Time in which the message was sent, or was queued behind earlier ones.
       sums.add(Cause::message, source.stage, back_to(std::min(time(waiting).arrival.start, time(source).end)));
       waiting = source;
       while (now > during.start) {
@@ -75,7 +75,7 @@ class PassWalk {
     sums.add(Cause::schedule, reference_, back_to(during.start));
   }
 
-  // Time spent on a pass of another stage than the one that is looked at.
+  // Accounts for time that went into a pass of another stage than the one whose waiting is explained.
   void add_pass(PassId pass, core::Picoseconds spent, CauseSums& sums) const {
     if (!in_schedule(pass)) return sums.add(Cause::exchange, pass.stage, spent, program::Axis::data);
     const std::uint16_t slot = program_.row(pass.stage)[at(pass.position)].slot;

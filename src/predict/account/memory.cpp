@@ -47,7 +47,7 @@ class Replay {
   std::string block_;
 };
 
-// Follows the compute stream of one stage through its steps and puts every change of memory on it.
+// Gives every change of memory a time: that of the compute stream when the change is reached in issue order.
 class OverTime {
  public:
   OverTime(const program::Stage& stage, const std::vector<Span>& computed)

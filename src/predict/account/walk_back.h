@@ -1,4 +1,5 @@
-// What every instant of a stage's computation was spent on, found by walking back from it along whatever it awaited.
+// Labels every instant of a stage's compute stream. What the stream waited for is found by walking back along the
+// dependencies of the step that ended the wait.
 #pragma once
 
 #include <vector>
@@ -18,23 +19,23 @@ enum class Spent : std::uint8_t {
   exchange,  // a transfer of this rank, by the axis it is reported as
   copy,      // to or from the host and the drives
   host,
-  message,  // from another stage: until it had come, whatever held it up
-  ranks,    // others of this rank's group had not come to a transfer yet
-  other,    // none, by construction
+  message,  // waiting for a message of another stage, for whatever reason it was late (causes.cpp finds that)
+  ranks,    // waiting for other ranks of its group to reach a collective
+  other,    // zero by construction; tests check it
 };
 inline constexpr std::size_t k_spent = static_cast<std::size_t>(Spent::other) + 1;
 
-struct Spell {
+struct Spell {  // an interval with one label
   Spent what = Spent::other;
   program::Axis axis = program::Axis::tensor;  // of exchanges
-  std::int32_t pass = 0;                       // whose work it is, or what could not go on; by position
+  std::int32_t pass = 0;                       // position of the pass that computed, or that waited
   Span during;
   core::Picoseconds time() const { return during.end - during.start; }
 };
 
-// The spells of [0, timeline.end): every instant lies in exactly one. Busy instants of the compute stream are spent on
-// what runs; a gap is walked back from the step that ended it along what that step waited for, so that its spells stand
-// latest first.
+// The spells of [0, timeline.end): each instant lies in exactly one. Where the compute stream is busy, the label is
+// that of the running step. A gap is walked back from the step that ended it along what that step waited for, so the
+// spells of a gap come latest first.
 std::vector<Spell> walk_back(const program::Program& program, PriceTable& prices, const StageTimeline& timeline,
                              const Producers& producers);
 

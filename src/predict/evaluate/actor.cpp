@@ -5,7 +5,7 @@
 namespace cairn::predict {
 namespace {
 
-constexpr std::int64_t k_lap = 2;        // block instances that one stream runs ahead before the others have their turn
+constexpr std::int64_t k_lap = 2;        // block instances that a stream runs before the other streams get a turn
 constexpr std::size_t k_first_ring = 4;  // instances; a power of two, doubled as needed
 
 }  // namespace
@@ -22,8 +22,8 @@ void Actor::run(Surroundings& surroundings) {
       const Cursor& cursor = cursors_[stream];
       const std::int64_t instance = cursor.instance;
       const std::int32_t task = cursor.task;
-      // The host is pulled by what waits for its launches. Otherwise it only keeps up with the others, or it would run
-      // through the whole step at once.
+      // The host runs when a stream needs its launches. Beyond that it only keeps up with the others, for nothing would
+      // stop it from running through the whole step at once.
       advance(stream, stream == k_host ? slowest + 1 : lap, Need::k_entry, surroundings);
       moved = moved || cursor.past(instance, task);
       slowest = std::min(slowest, cursor.instance);

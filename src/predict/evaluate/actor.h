@@ -1,13 +1,12 @@
 // One simulated rank: streams that run their tasks first in, first out, each with a clock of its own.
 //
-// A task starts when the task before it on its stream and everything it needs have ended. Inside an actor nothing but
-// the Program decides that, so a stream runs ahead of the others as soon as the instants it needs are known, in the
-// past or in the future, and needs no queue: what it awaits from a stream that lags is pulled from there first. A
-// stream stops only at news from outside: an arrival that no other stage has sent yet, or a collective for which
-// another actor is not ready. This is conservative simulation with unlimited look-ahead; an instant once known never
-// changes, so the order in which actors and streams run does not show in any of them. Source: Chandy, Misra,
-// "Distributed Simulation: A Case Study in Design and Verification of Distributed Programs", IEEE Trans. Software
-// Engineering 5(5), 1979.
+// A task starts when the task before it on its stream and all its dependencies have ended. Inside an actor the Program
+// alone decides that, so a stream may run ahead of the others, and no event queue is needed: if a dependency lies on a
+// stream that lags, that stream is run first ("pulled"). A stream stops only where it needs news from outside: a
+// message that another stage has not sent yet, or a collective for which another actor is not ready. This is
+// conservative simulation with unlimited look-ahead; a time once known never changes, so the order in which actors and
+// streams run has no influence on the result. Source: Chandy, Misra, "Distributed Simulation: A Case Study in Design
+// and Verification of Distributed Programs", IEEE Trans. Software Engineering 5(5), 1979.
 #pragma once
 
 #include <array>
@@ -22,12 +21,12 @@ namespace cairn::predict {
 
 class Actor;
 
-// What reaches an actor from outside, and what leaves it.
+// The other actors, as one actor sees them.
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
-  // `actor` is ready for a task that joins: when the task starts, k_unknown while others are not ready for it. Asked
-  // once for each task; later the answer comes through Actor::joined.
+  // Called once per collective when `actor` is ready for it. Returns the start of the collective, or k_unknown while
+  // another actor is not ready; then Actor::joined tells the start later.
   virtual core::Picoseconds join(const Actor& actor, std::size_t stream, const Task& task, core::Picoseconds ready) = 0;
   virtual void sent(const Actor& actor, std::int32_t pass, Span span) = 0;
 };
@@ -36,9 +35,9 @@ class Actor {
  public:
   Actor(std::int64_t id, std::int64_t rank, const StageScript& script, const EventOptions& options);
 
-  // Runs every stream as far as it comes.
+  // Runs every stream until it needs news from outside or is done.
   void run(Surroundings& surroundings);
-  // News. The actor goes on with its next run().
+  // News from outside: a message has arrived, a collective starts. The next run() uses them.
   void arrived(std::int32_t pass, const Span& message) { times_.arrive(pass, message); }
   void joined(std::size_t stream, core::Picoseconds start);
 
@@ -59,8 +58,8 @@ class Actor {
   struct Cursor {
     std::int64_t instance = -1;
     std::int32_t task = 0;
-    bool running = false;                 // further up the stack of pulls
-    bool joining = false;                 // asked, not told yet
+    bool running = false;                 // it is being run already, further up the call stack of pulls
+    bool joining = false;                 // it waits for Actor::joined
     core::Picoseconds free = 0;           // end of the task before
     core::Picoseconds start = k_unknown;  // of the task it joins, once told
     bool past(std::int64_t index, std::int32_t last) const {

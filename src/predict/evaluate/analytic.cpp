@@ -32,7 +32,7 @@ struct PairHash {
   }
 };
 
-// Passes that differ in what takes no time, or in memory alone, are one function.
+// Passes whose steps take the same times share one function, though their memory or zero-time steps may differ.
 struct Terms {
   static std::uint64_t hash(const PassFunction& function) {
     core::Hash hash;
@@ -180,8 +180,8 @@ class Analytic::Implementation {
     for (std::size_t stage = 0; stage < program.stages(); ++stage)
       first_kernel_[stage] = static_cast<std::uint32_t>(program.kind_of_stage[stage] * slots);
     const auto& steps = program.pass_order->sweep;
-    // No path is longer than all passes in a row. Few programs come near what simulated time reaches: those are summed
-    // up piece by piece.
+    // A quick check first: no path is longer than (passes) x (longest pass). Only if that could exceed simulated time,
+    // the passes are summed one by one.
     if (!(static_cast<double>(steps.size()) * longest_pass_ < static_cast<double>(core::k_reach)))
       require_reachable(program, prices_);
     if (states_.size() < program.stages()) states_.resize(program.stages());
@@ -190,7 +190,7 @@ class Analytic::Implementation {
     sent_[0] = 0;  // nothing to wait for
   }
 
-  // Terms lie anywhere; by the time the sweep comes to them they are here.
+  // Prefetches the terms of coming passes into the cache, for they are scattered in memory.
   static void prefetch(const Kernel& kernel) {
     constexpr std::size_t k_terms_per_line = 64 / sizeof(PassTerm);
     for (std::size_t i = 0; i < kernel.count; i += k_terms_per_line) __builtin_prefetch(kernel.form.terms + i);

@@ -1,8 +1,8 @@
-// The meaning of a block, written once.
+// The meaning of a Program's block, written once for all evaluators.
 //
-// interpret() walks the steps of a block in issue order and tells a machine of every step what it follows. A machine is
-// what makes of that the times of one run or the times as functions of the entry frontiers (Clock), lists of tasks for
-// the event engine (BlockLayout), or the reasons why each step began when it did (walk_back).
+// interpret() walks the steps of a block in issue order and tells a machine what each step waits for. A machine turns
+// this into times of one run, or into times as functions of the entry frontiers (Clock), into lists of tasks for the
+// event engine (BlockLayout), or into the reasons why each step began when it did (walk_back).
 #pragma once
 
 #include <array>

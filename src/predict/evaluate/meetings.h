@@ -1,4 +1,4 @@
-// Tasks that join: each starts when the last of the actors of its collective is ready for it.
+// Collectives between actors: each starts when the last of its actors is ready for it.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ class Meetings {
  public:
   explicit Meetings(const RankClasses& classes) : classes_(classes), meetings_(classes.meeting_places()) {}
 
-  // One more of the communicator is ready for the next task that joins on the stream: when it starts, k_unknown while
-  // others are not ready.
+  // Notes that one more actor of the communicator is ready for its next collective on the stream. Returns its start, or
+  // k_unknown while others are not ready.
   core::Picoseconds join(const Communicator& communicator, std::size_t stream, core::Picoseconds ready) {
     Meeting& meeting = meetings_[classes_.meeting_place(communicator, stream)];
     meeting.latest = std::max(meeting.latest, ready);

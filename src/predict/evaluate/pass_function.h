@@ -2,15 +2,15 @@
 //
 //   x'_row = max over the row's terms ( weight + x_column );   streams without a row stay as they are
 //
-// Most terms of the matrix never decide. Between passes every stream i satisfies x_i <= x_compute + slack_i if each
-// pass keeps it so, that is if
+// Most terms of the matrix M never attain the maximum. Suppose x_i <= x_compute + slack_i for every stream i before a
+// pass. A pass preserves this if (c: the compute stream)
 //   M_ij <= M_cj + slack_i   or   M_ij + slack_j <= M_cc + slack_i      for every column j
-// and then a term (r, j) with M_rj + slack_j <= M_rc may go. The slacks are the least that a pass alone keeps; its
-// short list is valid on a stage all of whose passes agree on the slacks that any of them relies on. A pass that leaves
-// a stream alone counts on slack 0, as at the start.
+// and then a term (r, j) with M_rj + slack_j <= M_rc can be dropped. The slacks of a pass are the least that it
+// preserves by itself. Its short list of terms is valid on a stage where all passes have the same slack for each stream
+// on whose slack some list relies. A pass that does not touch a stream has slack 0 there, as at the start.
 //
-// On such a stage most passes come down to four maxima: they advance the computation and one send from the computation
-// and the arrival. A Kernel is that form.
+// On such a stage most passes have four terms left: computation and one send, each from computation and arrival. A
+// Kernel is that form.
 #pragma once
 
 #include <cstdint>
@@ -139,8 +139,8 @@ static_assert(sizeof(PassFunction) == 64);
 
 void run_terms(const PassTerm* terms, std::size_t count, SweepFrontiers& x);
 
-// The same, after something came in; returns the end of what the pass sends. Of a pass that sends nothing it is some
-// time.
+// Runs a pass after the arrival of its message; returns the end of the message that it sends (without meaning if it
+// sends none).
 inline core::Picoseconds run_pass(const Kernel& kernel, core::Picoseconds arrival, std::size_t sends_to,
                                   SweepFrontiers& x) {
   if (kernel.count > 0) {

@@ -1,10 +1,10 @@
-// Which ranks are simulated, and which of them meet in a collective.
+// Which ranks the event engine simulates (actors), and which actors take part in one collective.
 //
-// Ranks that cannot differ are one actor. Along the tensor, context and data axes coordinates are folded into classes: one
-// for all that nothing distinguishes, one for every coordinate of a rank with a speed of its own; with jitter, and
+// Ranks that cannot differ are one actor. Along the tensor, context and data axes coordinates are folded into classes:
+// one for all that nothing distinguishes, one for every coordinate of a rank with a speed of its own; with jitter, and
 // where any rank of a mixture of experts differs (its groups cut across those of the dense mesh), every coordinate is a
-// class. An actor is one (stage, tensor class, context class, data class), numbered in that order, and stands for the lowest rank it
-// covers.
+// class. An actor is one (stage, tensor class, context class, data class), numbered in that order, and stands for the
+// lowest rank it covers.
 #pragma once
 
 #include <cstdint>

@@ -176,7 +176,7 @@ void SharedStep::meet(std::int64_t actor, std::size_t stream, const Task& task) 
   if (meetings_.join(communicator, stream, queue_.now()) != k_unknown) start(actor, stream, task);
 }
 
-// Of all who meet, `actor` came last.
+// Starts a collective, now that `actor`, the last to be ready, is.
 void SharedStep::start(std::int64_t actor, std::size_t stream, const Task& task) {
   Runner& runner = runners_[at(actor)];
   const core::Picoseconds now = queue_.now();
@@ -226,7 +226,7 @@ void SharedStep::add(Flow& flow, std::int64_t actor, const UnitDemand& demand, d
 }
 
 void SharedStep::share(Tag tag, const Flow& flow, core::Picoseconds duration, double dominant) {
-  bool limited = false;  // full speed takes all of a unit: then nothing else need bound the speed
+  bool limited = false;  // at full speed the work uses a whole unit, so the unit itself bounds its speed
   for (const sim::Demand& demand : flow) {
     limited = limited || demand.amount >= 1.0;
     touched_.push_back(demand.link);

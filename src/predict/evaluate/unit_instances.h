@@ -1,9 +1,9 @@
-// Which instances of shared units the ranks of an actor sit on, and how many of them on each.
+// Which instances of shared units (price/demands.h) the ranks of an actor use, and how many of its ranks use each.
 //
-// An actor stands for all ranks of its classes. Ranks r with equal r / ranks share an instance of a unit; instances
-// whose ranks belong to the same actors, equally many of each, behave alike and are one link of the sharing. A piece of
-// work of an actor is one flow over all links on which a rank of it sits, with the amounts of the ranks on each added
-// up: it goes on at the pace of its slowest rank.
+// An actor stands for all ranks of its classes. Ranks r with equal r / SharedUnit::ranks share an instance. Instances
+// used by the same actors, with equally many ranks of each, behave alike: they become one link of sim::SharedWork. A
+// piece of work of an actor becomes one flow over all links that its ranks use; on each link the amounts of these ranks
+// add up, and the flow proceeds at the speed of its slowest rank.
 //
 // Example: 16 ranks, tp 2 inside, pp 8 outside, NICs shared by 4 ranks each: instance i holds 2 ranks of stage 2i and 2
 // of stage 2i + 1. Four links; a transfer of stage 5 that takes amount a per rank takes 2 a of link 2.

@@ -1,4 +1,4 @@
-// The share of every link of the sharing that is in use, over time.
+// Records the utilisation of every link of sim::SharedWork over time.
 #pragma once
 
 #include <vector>

@@ -39,7 +39,7 @@ CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Acc
       host_(host),
       machine_(std::move(machine)),
       shards_(calibration, accelerator) {
-  // PCIe and the like: nothing but a share of the stated bandwidth is known.
+  // Links such as PCIe that no calibration covers get an assumed share of their stated bandwidth.
   node_laws_ = calibration.transfers;
   node_laws_.fabric = {.efficiency = calibration.transfers.domain.assumed_efficiency};
 }
@@ -143,7 +143,8 @@ CostPricer::Sent CostPricer::sent(const program::Transfer& transfer) {
   const auto inside = static_cast<double>(where.ranks_per_domain);
   const double across = collective::bytes_sent(transfer.collective, where.domains(), transfer.bytes / inside);
   if (transfer.across == 1.0) return {.scale_up = std::max(0.0, total - across), .scale_out = across};
-  // What crosses once is handed on inside, so that every row passes the inner links unless it is where it must be.
+  // A row that crosses once is forwarded inside, so every row passes the inner links unless it is at its target
+  // already.
   const double rows = counted_bytes(transfer);
   return {.scale_up = (inside - 1.0) / inside * rows, .scale_out = transfer.across * across};
 }

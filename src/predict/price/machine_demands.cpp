@@ -67,14 +67,15 @@ void MachineDemands::add_links() {
   if (host_->nvme) drives_ = add("drives", UnitKind::link, network_.gpus_per_node, host_->nvme->bandwidth.base());
 }
 
-// `share` of an instance by one rank. What is not modelled takes nothing.
+// Adds a demand of one rank: `share` of an instance. Units that are not modelled (k_none) are skipped.
 void MachineDemands::take(UnitDemands& demands, std::uint16_t unit, double share, bool at_receiver) const {
   if (unit == k_none || !(share > 0.0)) return;
   const double most = 1.0 / static_cast<double>(units_[unit].ranks);
   demands.push_back({.unit = unit, .at_receiver = at_receiver, .amount = std::min(share, most)});
 }
 
-// What leaves one rank of a collective comes to another; a message is received elsewhere.
+// Adds demands on both directions of a link. In a collective a rank sends and receives alike; of a message the
+// receiving side is that of another rank.
 void MachineDemands::take_both(UnitDemands& demands, const Pair& link, double bytes_per_s, bool message) const {
   if (link.out == k_none) return;
   take(demands, link.out, bytes_per_s / units_[link.out].capacity);
