@@ -57,7 +57,7 @@ void SharedWork::drop_gone(LinkId link) {
   }
 }
 
-// Once per instant: what a wake has advanced beyond or short of now stays so.
+// Advances a link's service to `now`, once per instant; an earlier advance at this instant, off by a rounding, stays.
 inline void SharedWork::advance(Clock& clock, core::Picoseconds now, double offset) {
   if (clock.since == now) return;
   clock.service +=

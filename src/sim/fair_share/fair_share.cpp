@@ -14,8 +14,8 @@
 
 namespace cairn::sim {
 
-// Flows come and go in groups of links; a solve fills every touched group in the first of three ways that can: nearby,
-// by a sweep through the order of before, from nothing.
+// A solve fills every touched group of links in the first of three ways that works: NearbyFilling (only where the
+// change reaches), FillingSweep (in the previous order), ProgressiveFilling (from nothing).
 class FairShare::Implementation {
  public:
   const FlowsOnLinks& flows() const { return flows_; }
@@ -96,7 +96,7 @@ void FairShare::Implementation::start(FlowId id) {
     for (const FlowsOnLinks::Use& use : list) share_links_of(use.link);
 }
 
-// The flows of the link that were alone are so no more.
+// Flows that were alone on the link now share it: they join its group.
 void FairShare::Implementation::share_links_of(LinkId link) {
   for (const FlowsOnLinks::Member& member : flows_.links[link].members)
     if (!flows_.standing[member.flow].grouped) groups_.join(member.flow);

@@ -10,12 +10,12 @@ namespace cairn::sim {
 
 class FillOrder {
  public:
-  struct Share {         // of a flow on the links that it crosses, by its bottleneck, while sweeping
-    double level = 0.0;  // once that has filled
-    double grows = 1.0;  // 0 from then on
+  struct Share {         // during a sweep, what a flow gets whose bottleneck is a given link
+    double level = 0.0;  // the link's level, once the link has filled
+    double grows = 1.0;  // 0 once the link has filled
   };
 
-  // By link, and of k_no_link: nothing is known of what a flow without a bottleneck gets, so it grows.
+  // Shares by link; the entry of k_no_link is for flows without a bottleneck, which grow.
   class Shares {
    public:
     Shares() = default;

@@ -14,13 +14,13 @@ constexpr double k_overfull = 1e-11;
 constexpr std::size_t k_asked_per_link = 4;
 constexpr std::size_t k_asked_beside = 64;
 
-// The share of what a link has left that is believed, because levels and their rises are rounded sums.
+// The capacity that a link has left counts only up to this share, since levels and their rises are rounded sums.
 constexpr double k_believed = 1.0 - 1e-9;
 
-// Links of the order whose flows are brought near ahead of being asked.
+// How many links ahead in the order flows are prefetched into the cache.
 constexpr std::size_t k_ahead = 2;
 
-// Of a link that may be full.
+// Value of Loose::until for a link that may be full now.
 constexpr double k_full = -1.0;
 
 // A level that rises by more than so many times the mean is not counted for all flows.
@@ -73,7 +73,7 @@ std::optional<std::size_t> FillingSweep::sweep(LinkGroup& group) {
   return lowest;
 }
 
-// Up to the first link that came or went nothing changes.
+// Returns where the sweep begins: at the first touched link of the order, since nothing changes before it.
 std::size_t FillingSweep::begin(LinkGroup& group) {
   std::size_t begin = group.order.size();
   if (group.swept) {
@@ -148,7 +148,7 @@ double FillingSweep::level_among(LinkId id, double level) const {
   return level;
 }
 
-// The link at `at` fills before the one ahead of it: to its place, from which on the sweep goes on.
+// The link at `at` fills before its predecessor: moves it back to its place and returns that, where the sweep goes on.
 template <bool plain>
 std::size_t FillingSweep::send_back(std::vector<LinkId>& order, std::size_t at, double level) {
   const LinkId link = order[at];
@@ -161,7 +161,7 @@ std::size_t FillingSweep::send_back(std::vector<LinkId>& order, std::size_t at, 
   return place;
 }
 
-// Among the first `filled` of the order.
+// The position of a link with this level among the first `filled` links of the order.
 std::size_t FillingSweep::place_of(const std::vector<LinkId>& order, std::size_t filled, double level) const {
   const auto end = order.begin() + static_cast<std::ptrdiff_t>(filled);
   const auto place = std::upper_bound(order.begin(), end, level,
@@ -177,7 +177,7 @@ void FillingSweep::grow_again(const std::vector<LinkId>& order, std::size_t begi
   }
 }
 
-// Whether the link at `at` now stands behind links of which one is foreseen to fill earlier.
+// Moves the link at `at` behind all links that are expected to fill earlier. Returns whether there were any.
 bool FillingSweep::send_on(std::vector<LinkId>& order, std::size_t at, double level) {
   const double sought = level * (1.0 - k_same_level);
   std::size_t next = at + 1;
@@ -189,7 +189,7 @@ bool FillingSweep::send_on(std::vector<LinkId>& order, std::size_t at, double le
   return true;
 }
 
-// Its growing flows are held back by it from now on.
+// Makes the link the bottleneck of its flows that still grow.
 void FillingSweep::take_growing(LinkId id) {
   const Link& link = links_[id];
   for (std::size_t i = 0; i < link.members.size(); ++i) {
@@ -201,7 +201,8 @@ void FillingSweep::take_growing(LinkId id) {
   }
 }
 
-// A link that holds nothing back and should, put where it fills; nothing when there is none.
+// Inserts into the order a link that is no bottleneck but would be overfull, and returns its position; nothing when
+// there is no such link.
 template <bool plain>
 std::optional<std::size_t> FillingSweep::insert_overfull(LinkGroup& group, std::size_t lowest) {
   const double risen = group.risen + spend_slack<plain>(group, lowest);

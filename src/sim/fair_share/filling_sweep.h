@@ -1,4 +1,5 @@
-// Filling in the order of before, put right where it has changed: every link asks what its flows take.
+// Max-min filling of a group of links in the order in which its links filled last time, corrected where that order has
+// changed (fair_share.h). "Asking" a link means to sum what its flows take of it.
 #pragma once
 
 #include <optional>
@@ -22,8 +23,8 @@ class FillingSweep {
     links_ = flows_.links.data();
     shares_ = order_.shares();
   }
-  // Where the levels that are new begin in the order; nothing when the order has changed too much: then moves are to be
-  // taken back, and the group is to be filled otherwise.
+  // Returns the position in the order from which on levels are new. Returns nothing when the order has changed too
+  // much: then the caller takes the moves back and fills the group in another way.
   std::optional<std::size_t> fill(LinkGroup& group);
 
  private:
@@ -31,15 +32,15 @@ class FillingSweep {
   using Member = FlowsOnLinks::Member;
   using Use = FlowsOnLinks::Use;
   using Share = FillOrder::Share;
-  struct Loose {            // of a link that holds nothing back
-    double until = 0.0;     // it stays so while its group has risen by less
-    double per_load = 0.0;  // by which what flows take more brings that nearer
+  struct Loose {            // a link that is no flow's bottleneck
+    double until = 0.0;     // it cannot be full before LinkGroup::risen reaches this
+    double per_load = 0.0;  // by how much `until` falls per unit of load that its flows add
   };
-  struct Taken {  // of a link by its flows
+  struct Taken {  // what the flows of a link take of it
     double settled = 0.0;
-    double pull = 0.0;  // of those that grow
+    double pull = 0.0;  // per unit of level, by flows that still grow
   };
-  struct Left {  // of a link that holds nothing back
+  struct Left {  // capacity left on a link that is no flow's bottleneck
     LinkId link;
     double amount;
   };

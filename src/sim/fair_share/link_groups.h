@@ -12,13 +12,13 @@ namespace cairn::sim {
 
 struct LinkGroup {
   std::vector<LinkId> links;
-  std::vector<LinkId> order;        // links that hold flows back; as they filled, unless solved nearby since
-  std::vector<LinkId> free_bounds;  // links of it that stand for no bound now
+  std::vector<LinkId> order;        // bottleneck links, in the order they filled (unsorted after NearbyFilling)
+  std::vector<LinkId> free_bounds;  // its links that can stand for the bound of a new flow
   std::uint32_t flows = 0;
   std::uint32_t uneven = 0;      // flows that are not plain
-  std::uint32_t departures = 0;  // since it was known to be connected
-  std::uint64_t solved = 0;      // the solve that filled it last
-  std::vector<LinkId> touched;   // links, since then
+  std::uint32_t departures = 0;  // flows that have left since the group was known to be connected
+  std::uint64_t solved = 0;      // number of the solve that filled it last
+  std::vector<LinkId> touched;   // links whose flows or capacity have changed since then
 
   // What each way to fill it keeps from solve to solve.
   bool busy = false;           // ProgressiveFilling: many flows per link, so a change reaches far
@@ -36,24 +36,24 @@ class LinkGroups {
   const LinkGroup& operator[](GroupId group) const { return groups_[group]; }
   LinkGroup& of(LinkId link) { return groups_[flows_.links[link].group]; }
 
-  // In a group of its own.
+  // Adds a link, in a group of its own.
   LinkId add_link(double capacity);
-  // A link for the bound of a flow with these demands: where there is one, one that already is in the group of those
-  // beside it, so that it joins no others to them. Free when the flow has left.
+  // Returns a link that stands for the bound of a flow with these demands, if possible a free one of the group that the
+  // flow's other links are in, so that no groups are joined. It is free again when the flow has left.
   LinkId take_bound(double bound, std::span<const Demand> beside);
   void free_bound(LinkId link);
 
   // The flow's links become one group, which counts the flow.
   void join(FlowId flow);
-  // The flow's group counts it no more.
+  // Removes the flow from its group's counts.
   void leave(FlowId flow);
 
-  // The next solve has to look at the link.
+  // Marks the link for the next solve.
   void touch(LinkId link);
-  // Since the last solve; taking groups apart adds to it.
+  // Links touched since the last solve; take_apart() appends to them.
   std::vector<LinkId>& touched() { return touched_; }
 
-  // Its connected components become groups.
+  // Splits the group into its connected components.
   void take_apart(GroupId source);
 
  private:

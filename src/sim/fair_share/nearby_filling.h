@@ -1,4 +1,5 @@
-// Filling only where a change reaches: links are opened one ring after the other until nothing beyond is disturbed.
+// Max-min filling of only the links that a change reaches: the touched links, then their neighbours, ring by ring,
+// until the rates outside need not change (fair_share.h).
 #pragma once
 
 #include <cstdint>
