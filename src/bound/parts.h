@@ -1,4 +1,4 @@
-// What the answers are put together from.
+// Functions that compute the parts of an Answer.
 #pragma once
 
 #include <optional>
@@ -27,8 +27,8 @@ void add_levels(Answer& answer, const pebble::NamedCdag& graph, const hardware::
 // devices are bounded by their graphs.
 void add_devices(Answer& answer, const pebble::Operation& operation, std::int64_t devices,
                  const std::optional<hardware::Accelerator>& accelerator);
-// A graph on several nodes. Larger ones are not placed: their bounds take a look at every edge, a placement some for
-// each node.
+// Bounds of a graph on several nodes. Large graphs get no placement (upper bound), for that costs a pass over the graph
+// for each node, while lower bounds need one pass in all.
 void add_nodes(Answer& answer, const pebble::Cdag& graph, std::int64_t nodes);
 
 // The time that the links of a device take for what it must move. What a device moves passes its links both ways at

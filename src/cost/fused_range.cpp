@@ -121,8 +121,8 @@ void FusedRange::find_axes() {
   std::stable_sort(axes_.begin(), axes_.end(), [](const auto& a, const auto& b) { return a.extent > b.extent; });
 }
 
-// An operand of a product that every step of the sum uses another part of, or anything that is worked on element by
-// element. `steps`: parts that a tile of it passes by in.
+// Whether an access can be streamed slice by slice: operands of a product of which each step of the sum uses another
+// part, and tensors of elementwise operators. `steps`: the number of slices of a tile.
 bool FusedRange::may_pass(std::size_t i, const ir::Access& access, double& steps) const {
   const OperatorClass kind = layer_.class_of(i);
   if (kind == OperatorClass::normalization) return false;
@@ -148,7 +148,8 @@ std::set<ir::TensorId> FusedRange::written() const {
   return ids;
 }
 
-// Parts of one tensor that are read through different indices are apart, unless the range writes it.
+// A key for the part of a tensor that an access reads: different parts count as tensors of their own, unless the range
+// writes the tensor.
 std::vector<std::int64_t> FusedRange::part_of(std::size_t i, const ir::Access& access) const {
   std::vector<std::int64_t> part;
   for (const loopnest::Affine& form : access.projection) {

@@ -1,4 +1,4 @@
-// Consecutive operators run tile by tile: their shared axes, and what one choice of tiles moves and holds (fusion.h).
+// A range of consecutive operators, fused: their shared axes, and the bytes moved and held for given tiles (fusion.h).
 #pragma once
 
 #include <cstdint>
@@ -55,11 +55,11 @@ class FusedRange {
   struct Touched {
     ir::TensorId id = ir::k_no_tensor;
     double bytes = 0.0;
-    double steps = 1.0;  // parts that a tile passes by in
+    double steps = 1.0;  // slices in which a tile of it is streamed through the chip
     std::uint32_t axes = 0;
     std::size_t first = 0, last = 0;  // operators, from 0
     bool loaded = false, stored = false;
-    bool passes = false;  // need not stay: a slice of it is at hand at a time
+    bool passes = false;  // it is streamed: only one slice is on the chip at a time
   };
   void find_axes();
   void find_tensors();

@@ -30,7 +30,7 @@ loopnest::Interval range(const loopnest::Affine& form, const loopnest::Box& box)
   return range;
 }
 
-// Surely no element in common: some index takes values apart.
+// True only if the two accesses share no element: some index has disjoint ranges of values.
 bool disjoint(const loopnest::Projection& a, const loopnest::Projection& b, const loopnest::Box& box) {
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     const loopnest::Interval x = range(a[i], box), y = range(b[i], box);
@@ -51,8 +51,8 @@ bool couples(const loopnest::Projection& index) {
   return std::any_of(index.begin(), index.end(), [](const loopnest::Affine& form) { return form.terms.size() > 1; });
 }
 
-// A dimension that is walked in blocks, as one index per loop: block x outer + inner takes no value twice where `inner`
-// stays below the block. Nothing where some form may take one twice.
+// Rewrites an index such as block x outer + inner as one index per loop, which is valid if no value occurs twice, that
+// is if `inner` stays below the block. Nothing where a value may occur twice.
 std::optional<loopnest::Projection> blocks_apart(const loopnest::Projection& index, const loopnest::Box& box) {
   loopnest::Projection apart;
   for (const loopnest::Affine& form : index) {

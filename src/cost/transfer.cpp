@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 6> k_algorithm_names{"none",     "ring", 
                                                             "pairwise", "point-to-point", "hierarchical"};
 constexpr std::array<std::string_view, 4> k_basis_names{"measured", "interpolated", "extrapolated", "assumed"};
 
-// Bytes one rank sends to other domains; m domains of r ranks. Its r-th part of what all ranks of its domain hold, but
-// data of its own whole.
+// Bytes that one rank sends to other domains, of m domains with r ranks each ("across per rank" in transfer.h): 1/r of
+// what its domain sends, but all of it where every rank has data of its own (all-to-all, send).
 double outward_bytes(Collective collective, double bytes, std::int64_t m, std::int64_t r) {
   const double sent = wire_bytes(collective, bytes, m);
   const bool own = collective == Collective::all_to_all || collective == Collective::send;
@@ -46,7 +46,7 @@ double fabric_efficiency(const FabricLaws& fabric, double domains) {
   return fabric.efficiency / (1.0 + (domains - 1.0) / fabric.congestion_domains);
 }
 
-// Inside a domain, what crosses from one PCIe switch to another needs the links to the root complex.
+// Time that the links to the root complex need for traffic between PCIe switches of one domain.
 double crossing_time_s(Collective collective, double bytes, const GroupBinding& group, const TransferLinks& links,
                        const DomainLaws& laws) {
   const std::int64_t ranks = group.ranks_per_domain, together = group.ranks_per_switch;

@@ -1,4 +1,4 @@
-// What a prediction takes for granted, and what it would be otherwise.
+// The assumptions of a prediction, and alternatives to them whose effect on the step time can be predicted.
 #pragma once
 
 #include <functional>
@@ -20,10 +20,10 @@ struct Alternative {
   std::function<void(Case&)> apply;
 };
 
-// What the engine can tell of:
-//   transfers that share links, or the device with kernels, where they do not yet;
+// The alternatives that the engine can predict:
+//   contention and interference switched on, where they are off;
 //   links that were never measured at 0.8 and 1.0 of their stated bandwidth, where the plan uses any;
-//   another attention kernel that the accelerator's calibration holds.
+//   another attention kernel for which the accelerator's calibration has measurements.
 std::vector<Alternative> alternatives(const Case& asked, const predict::CostPricer& pricer, predict::Engine engine);
 
 }  // namespace cairn::experiment

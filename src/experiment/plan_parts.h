@@ -32,8 +32,8 @@ struct Pricing {
   predict::Analytic analytic;
 };
 
-// For plans that are tried beside one that exists: what it has, they need not make again. Its prices are not among
-// that, since a pricer notes what the plans it has priced assume.
+// Parts of an existing plan that plans tried beside it (remedies, alternatives) reuse: models and lowered blocks. They
+// have prices of their own, since a pricer collects the assumptions of the plans that it prices.
 class SharedParts {
  public:
   // `asked`: of the plan that exists.

@@ -1,5 +1,5 @@
-// The rules by which settings become a plan, one function each, in the order in which they are asked. Each reads what
-// those before it have filled in, and says what is wrong by the key that says it.
+// The rules by which settings become a plan, one function each, in the order in which they run. Each may read what
+// those before it have filled in, and reports errors at the key that causes them.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace cairn::experiment {
 
-// What is wrong with values has a key and no place.
+// An error about values: it has a key path, but no file and line.
 inline core::Diagnostic at_key(std::string key, std::string message, std::string hint) {
   core::Diagnostic problem;
   problem.key_path = std::move(key);
@@ -31,9 +31,9 @@ struct Resolving {
   void warn(std::string text) { plan.warnings.push_back(std::move(text)); }
 };
 
-// Throws core::ConfigurationError with each value that the description of its key refuses.
+// Throws core::ConfigurationError for values outside the ranges that their keys' descriptions allow.
 void check_values(const Settings& settings);
-// resolve() without that: settings that were read have been checked.
+// resolve() without check_values(), for settings that were read from a file and so are checked.
 Resolved resolve_checked(const Settings& settings, const Parts& parts);
 
 // Degrees, axes and schedule as they are asked for; dp as the machine leaves it. The model's heads and groups, and the
@@ -55,8 +55,8 @@ void resolve_zero(Resolving& r);
 // The schedule's order lists, and the layers of every virtual stage unless prices are to balance them.
 void resolve_stages(Resolving& r);
 
-// `error` by keys of the settings: what knows none names a schedule or stages without saying whose, and counts what
-// others decide.
+// `error` of a module that does not know the experiment's keys, by these: schedule.kind becomes strategy.schedule.kind,
+// schedule.stages strategy.pp, schedule.micro_batches training.global_batch.
 core::ConfigurationError by_settings(const core::ConfigurationError& error);
 
 }  // namespace cairn::experiment

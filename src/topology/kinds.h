@@ -29,7 +29,7 @@ constexpr config::CountRule some(std::string_view doc, bool required = false) {
   return {.doc = doc, .required = required, .minimum = 1, .maximum = std::int64_t{1} << 30};
 }
 
-// Of so many places each, how many hold `count`.
+// ceil(count / places): how many containers of so many places each hold `count`.
 inline std::int64_t ceil_div(std::int64_t count, std::int64_t places) { return (count + places - 1) / places; }
 
 // The product, or 2^40 + 1 when it is larger than that: more than any machine has.
