@@ -21,7 +21,7 @@ BlockBuilder::BlockBuilder(const LayerPass& pass, std::string name, const UnitTr
   start();
 }
 
-// What the layer below left in flight on the tensor-parallel communicators must have arrived.
+// The dependencies on tensor-parallel transfers that the layer before may have left running.
 void BlockBuilder::start() {
   if (!pass_.options().asynchronous)
     for (const SplitRule& rule : pass_.options().rules)
@@ -50,7 +50,7 @@ void BlockBuilder::receive(ir::TensorId tensor, bool held_elsewhere) {
 
 void BlockBuilder::restore(ir::TensorId tensor, bool held_elsewhere) {
   tensors_.place(tensor, pass_.kept.settled(tensor));
-  // Already held on entry: releasing it is this block's business, acquiring it was forward's.
+  // The forward block allocated this buffer; this block only frees it.
   if (pass_.storage(tensor) == tensor && pass_.kept.saved(tensor) && !held_elsewhere)
     memory_.inherit(tensor, pass_.kept.bytes(tensor));
 }
@@ -90,7 +90,7 @@ Block BlockBuilder::cut(std::string name_of_second, const UnitTraffic& traffic_o
 void BlockBuilder::run_second(const OperatorOrder& second) {
   gradients_.resume();
   for (std::size_t position = 0; position < second.size(); ++position) {
-    // What the next product still has to gather moves beside this one.
+    // The gathers for the next product run beside this one.
     if (pass_.options().tensor_overlap && position + 1 < second.size()) request(position, position + 2, second);
     step(position, second);
   }
@@ -114,7 +114,7 @@ void BlockBuilder::run_by_halves(const OperatorOrder& order) {
   turns_.come_last(true);
 }
 
-// Where the whole would wait for a transfer before an operator, or start one after it, the halves take turns.
+// Marks where the halves take turns: at operators that would wait for a transfer, and behind those that start one.
 std::vector<char> BlockBuilder::segment_starts(const OperatorOrder& order) const {
   std::vector<char> starts(order.size() + 1, 0);
   BlockBuilder whole(pass_, {}, *traffic_);
@@ -165,7 +165,8 @@ Pieces BlockBuilder::emit(std::size_t position, const OperatorOrder& order) {
   return made;
 }
 
-// What the operator waits for; operands that arrive in pieces are listed apart.
+// Requests the operands of an operator and returns what it must wait for. Operands that arrive in pieces are returned
+// in `in_pieces` instead.
 Dependencies BlockBuilder::obtain_operands(std::size_t position, const OperatorOrder& order, const ProductCut& cut,
                                            std::vector<Arrival>& in_pieces) {
   const ir::Operator& op = pass_.op(order, position);
@@ -214,7 +215,7 @@ Dependency BlockBuilder::compute(const ir::Operator& op, const ProductCut& cut, 
                      std::move(shard), waits);
 }
 
-// Input and weight gradient of one contraction come in a row. With overlap, what the second still has to gather is
+// Input and weight gradient of one contraction follow each other. With overlap, the gathers that the second needs are
 // requested before the first runs.
 void BlockBuilder::overlap_weight_gradient(std::size_t position, const OperatorOrder& order) {
   if (!pass_.backward || !pass_.options().tensor_overlap || position + 1 >= order.size()) return;
@@ -292,7 +293,7 @@ void BlockBuilder::hand_over(ir::TensorId tensor) {
 Block BlockBuilder::finish() {
   close(writer_, *traffic_, progress_.computed);
   if (pass_.options().pieces.kind == TensorPieces::Kind::halves) {
-    // The next layer begins with that half.
+    // The next layer begins with this half.
     if (turns_.taken()) turns_.turn_to(turns_.order(Term::compute)[0], progress_);
     if (progress_.transferred >= 0) writer_.wait(Stream::compute, {progress_.transferred});
   }

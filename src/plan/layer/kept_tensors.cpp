@@ -66,7 +66,8 @@ void KeptTensors::find_recomputed() {
   }
 }
 
-// A result that the loss itself keeps is there already.
+// An exit layer's last product is not recomputed where the derivative of the loss reads its result, which is then
+// saved.
 void KeptTensors::keep_result() {
   const ir::OperatorId product = result_operator(layer_.layer());
   if (product < 0 || !recomputed_[at(product)]) return;
@@ -77,7 +78,7 @@ void KeptTensors::keep_result() {
         recomputed_[at(product)] = 0;
 }
 
-// What nobody reads again is not run again.
+// Unmarks recomputed operators whose results nobody reads in backward.
 void KeptTensors::leave_unread() {
   const auto& operators = layer_.graph().operators();
   std::vector<char> read(layer_.graph().tensors().size(), 0);

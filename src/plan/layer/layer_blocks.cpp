@@ -10,8 +10,8 @@ namespace cairn::plan {
 
 namespace {
 
-// The order of a backward pass with what runs again in it: a region, or a whole layer, as soon as anything of it is
-// read; any other operator when its result is, after those it reads from itself.
+// The order of operators in a backward pass with recomputation. A recomputed region, or a whole layer (`at_once`), runs
+// when the first of its results is read; any other operator when its own result is read, after the operators it needs.
 class BackwardOrder {
  public:
   BackwardOrder(const ir::Graph& graph, const std::vector<char>& recomputed, bool at_once)
@@ -21,7 +21,7 @@ class BackwardOrder {
     recompute_reads(graph_.op(id));
     order_.append(id, Term::compute);
   }
-  // What was appended since the last call.
+  // Returns the operators appended since the last call.
   OperatorOrder take() { return std::exchange(order_, {}); }
 
  private:

@@ -27,7 +27,7 @@ bool gradient_is_partial(const RankLayer& layer, ir::TensorId parameter, std::si
       return access.tensor == gradient && access.mode != ir::Mode::read;
     });
     if (!adds_to_it) continue;
-    // A gradient first written on its own and then added: what was written decides.
+    // Where a gradient is first written and then added to the accumulator, the placement of the former decides.
     for (const ir::Access& access : accesses)
       if (access.mode == ir::Mode::read && is_fresh_gradient(graph.tensor(access.tensor)) &&
           sums_parts(graph.producer(access.tensor), access.tensor))
@@ -36,7 +36,8 @@ bool gradient_is_partial(const RankLayer& layer, ir::TensorId parameter, std::si
   return false;
 }
 
-// Means over rows and over columns of the matrix that the dimensions make, cut in two where these are fewest.
+// Elements of a factored moment: rows + columns of the matrix that the tensor's dimensions form when they are cut into
+// two groups such that this sum is least.
 double factored_elements(const RankLayer& layer, const RankLayer::Parameter& parameter) {
   std::vector<double> extents;
   for (const ir::TensorDim& dim : layer.graph().tensor(parameter.tensor).dims)

@@ -14,7 +14,7 @@ std::int64_t owners(const Stretch& stretch) {
 void append_buckets(Pass& pass, LoweredLayer& layer, std::int64_t count, GradientSync sync, Half half) {
   if (count == 0) return;
   const PerGroup<double> elements = layer.lowering.state().moved_elements(sync.without_tied);
-  PerGroup<std::int64_t> together;  // layers whose gradients share a bucket
+  PerGroup<std::int64_t> together;  // number of layers whose gradients share one bucket
   for (const ParameterGroup group : k_all_parameter_groups) {
     const double bytes = elements[group] * sync.bytes_per_element;
     together[group] =
@@ -80,7 +80,7 @@ std::size_t LoweredLayer::BlockHash::operator()(const BlockView& key) const {
 
 const LoweredLayer::Moving& LoweredLayer::moving(Part part, const GradientSync& sync, const UnitTraffic& traffic) {
   if (const auto known = moving_.find(BlockView{part, sync, traffic}); known != moving_.end()) return *known->second;
-  // Stored when it is whole: a block that cannot be made is refused every time.
+  // It is stored only when complete, so that a block that cannot be made throws every time.
   auto made = std::make_unique<Moving>();
   switch (part) {
     case Part::forward:

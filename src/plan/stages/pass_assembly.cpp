@@ -4,7 +4,7 @@ namespace cairn::plan {
 
 namespace {
 
-// What is handed over at the lower (input) or upper (output) end of the layers.
+// The message at the lower (input) or upper (output) end of a stage's layers.
 Border border(const StageBody& body, const MessageKey& messages, bool lower) {
   const LayerBorder& border = lower ? body.below : body.above;
   return {.bytes = border.bytes, .sliced = messages.scatter_sends && messages.tensor.size > 1 && border.replicated};
@@ -81,7 +81,7 @@ const Pass* PassAssembly::forward(const VirtualStage& stage, const StageBody& bo
 
 const Pass* PassAssembly::backward(const VirtualStage& stage, const StageBody& body, const MessageKey& messages,
                                    const PassMoves& moves, Half half) {
-  // What only makes gradients of weights neither receives nor sends.
+  // A pass that computes only weight gradients neither receives nor sends a message.
   const bool above = stage.above != Hop::none && half != Half::weight_gradient;
   const bool below = stage.below != Hop::none && half != Half::weight_gradient;
   Pass& pass = start(messages_.begin(messages, above, false, border(body, messages, false)));

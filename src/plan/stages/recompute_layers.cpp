@@ -54,7 +54,7 @@ RecomputeGroup append_group(const std::vector<std::int32_t>& classes, std::uint3
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const std::uint32_t everything = all(classes[i]);
     append(forward, layer(classes[i], i == 0 ? held_below : everything, true));
-    // The first layer finds its input where forward left it, and lets go of it.
+    // The first layer of the group reads the input that forward saved, and frees it.
     append(group.again, layer(classes[i], i == 0 ? everything : held, false));
     LoweredLayer& kept = layer(classes[i], held, false);
     append(group.backward, kept);

@@ -24,8 +24,8 @@ bool runs(const pipeline::Schedule& schedule, std::initializer_list<pipeline::Ph
   });
 }
 
-// What lowering has passes for: the operations of the chains, and updates, on the devices' compute streams; exchanges
-// of parameters or copies of activations beside them.
+// Throws core::ConfigurationError unless lowering can make passes for all operations of a schedule: chain operations
+// and updates in the devices' rows, exchanges of parameters or copies of activations in side rows.
 void require_lowerable(const pipeline::Schedule& schedule) {
   using pipeline::Phase;
   if (schedule.pieces > 1)

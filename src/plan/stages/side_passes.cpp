@@ -7,7 +7,7 @@ namespace cairn::plan {
 
 namespace {
 
-// What the layers of a chunk read.
+// Elements of the parameters that the layers of a chunk read.
 PerGroup<double> read_elements(const StageBody& body) {
   PerGroup<double> elements;
   std::vector<std::string> known;
@@ -25,7 +25,7 @@ PerGroup<double> read_elements(const StageBody& body) {
   return elements;
 }
 
-// Notes on `stream` that everything of an operation of a side row has ended.
+// Records on `stream` the end of an operation of a side row, that is of all its transfers.
 void tell(StepWriter& writer, Stream stream, std::initializer_list<Dependency> ended) {
   writer.add(Step{.kind = StepKind::transfer, .stream = stream, .axis = Axis::pipeline}, {}, ended);
 }
@@ -54,7 +54,7 @@ struct Exchange {
       if ((this->*moves)(group)) bytes += elements[group] * numerics::bytes_per_element(format);
     return bytes;
   }
-  // Behind what has been computed and the exchange before.
+  // An exchange starts after the computation issued so far and after the exchange before it.
   void gather(StepWriter& writer) const {
     std::array<Dependency, k_parameter_groups> ends;
     ends.fill(entry_of(Stream::data));

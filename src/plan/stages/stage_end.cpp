@@ -23,7 +23,7 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
   const ParameterTreatment& treatment = *settings.treatment;
   const bool tied = kind.apart > 0;
   const auto dense = ParameterGroup::dense;
-  // Of gradients that exist in shards only, only shards are summed over other axes.
+  // Where a rank holds only a shard of the gradients, only that shard is summed over the other axes.
   const double share = settings.gradients_pass_through(dense) ? static_cast<double>(settings.shards[dense].size) : 1.0;
   const double gradient_bytes = numerics::bytes_per_element(treatment.gradients) / share;
   const double partial = parameters.partial_elements.empty() ? 0.0 : parameters.partial_elements.front();
@@ -46,7 +46,7 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
                                                   numerics::bytes_per_element(numerics::Format::fp32)
                                             : 0.0,
       .leaving = {}};
-  // When gradients go is a matter of passes.
+  // Buckets, waits and held memory concern gradients that passes send; here all that is left is reduced at once.
   options.sync.bucket_bytes = 0.0;
   options.sync.waits = false;
   options.sync.held_bytes = 0.0;
@@ -65,7 +65,7 @@ StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodi
                    const EndRanks& ranks, StepEnds& ends) {
   StageParameters parameters;
   for (const StageBody* body : bodies) parameters.add(body->parameters);
-  // Settings check that there is one virtual stage where units stay.
+  // Offload::resident_units is allowed with one virtual stage only, which unit_settings() checks.
   const bool stay = settings.offload.parameters != Home::device && settings.offload.resident_units > 0;
   const double kept = stay ? UnitPasses::kept_bytes(bodies.front()->stretches, settings) : 0.0;
   const PerGroup<double> updated = updated_elements(parameters, settings);

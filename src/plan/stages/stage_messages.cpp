@@ -47,7 +47,7 @@ const Block* StageMessages::begin(const MessageKey& key, bool receives, bool for
                              .forward = forward,
                              .host_waits = key.host_waits_for_arrival,
                              .host_synchronises = key.host_waits_for_computation,
-                             // What comes whole needs no work, whatever its size.
+                             // A message that arrives whole needs no gather, so its size does not matter.
                              .border = receives && arriving.sliced ? arriving : Border{},
                              .tensor = key.tensor};
   auto& slot = begins_[options];

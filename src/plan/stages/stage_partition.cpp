@@ -185,7 +185,7 @@ StagePartition StagePartitioner::cut(const PartitionKey& key) {
   return result;
 }
 
-// Notes which shared parameters the device of a virtual stage holds already, and which it holds from now on.
+// Sets VirtualStage::met, the tied parameters that its device holds already, and adds those of the stage to `holders`.
 void StagePartitioner::meet(VirtualStage& stage, std::int32_t device, Holders& holders) const {
   const auto holds = [device](const std::vector<std::int32_t>& devices) {
     return std::find(devices.begin(), devices.end(), device) != devices.end();
@@ -199,7 +199,7 @@ void StagePartitioner::meet(VirtualStage& stage, std::int32_t device, Holders& h
     }
 }
 
-// Devices that hold the same shared parameters exchange their gradients.
+// Notes the tied parameters that two stages hold: they exchange the gradients of these.
 void StagePartitioner::exchange(const Holders& holders, bool updates, std::vector<StageKind>& stages,
                                 ReplicaGroups& replicas) const {
   replicas.group_of_stage.resize(stages.size(), k_no_group);

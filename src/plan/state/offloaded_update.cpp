@@ -18,7 +18,7 @@ class UpdateWriter {
   explicit UpdateWriter(const OffloadedUpdate& options) : options_(options), writer_("update") {}
 
   Block write() {
-    // Everything the backward passes have sent must have come.
+    // The update starts when all gradients that the backward passes sent have reached the host.
     const Dependency arrived = entry_of(Stream::to_host);
     await_replica(writer_, options_.end);
     const std::int32_t host = writer_.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_step,
@@ -80,7 +80,7 @@ class UpdateWriter {
                        {ready});
   }
   void on_device(double elements) {
-    // The gradient is still there, and the parameters are where they are wanted.
+    // Only optimizer state is copied in: the gradient is still on the device, and the new parameters are needed there.
     const double state = elements * options_.state_bytes;
     writer_.hold(Category::optimizer, state);
     const Dependency come = copy(Lane::to_device, state, entry_of(Stream::to_device));
@@ -96,7 +96,7 @@ class UpdateWriter {
     copy(Lane::to_host, state + (parameters_off ? elements * options_.parameter_bytes : 0.0), last);
     writer_.hold(Category::optimizer, -state);
   }
-  // Computation goes on when the stream is done with what lies on it.
+  // Makes computation wait for all work issued to the stream so far.
   void finish(Stream stream) {
     const std::int32_t done = writer_.add(Step{.kind = StepKind::wait, .stream = stream}, {}, {});
     writer_.wait(Stream::compute, {done});

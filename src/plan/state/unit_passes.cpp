@@ -29,8 +29,9 @@ void add(CategoryBytes& bytes, Category category, double more) { bytes[static_ca
 
 using Part = LoweredLayer::Part;
 
-// What one pass fetches, unit by unit. Gradients of weights alone need neither parameters nor, by then, what was
-// offloaded; parameters that are kept until a chunk's last gradients go with those.
+// What one pass fetches and frees, unit by unit. A pass of weight gradients alone fetches nothing: it needs no
+// parameters, and offloaded activations are back by then. Parameters that stay gathered are freed after a chunk's last
+// gradients.
 class Fetches {
  public:
   Fetches(const UnitSettings& settings, const std::vector<Unit>& units, Part part, bool special)
@@ -88,7 +89,7 @@ class Fetches {
       }
     return result;
   }
-  // Only body layers' activations leave: the ends need theirs again at once.
+  // Only body layers offload activations: entry and exit layers would need theirs back at once.
   static bool offloads(const Unit& unit) {
     return unit.layer->lowering.layer().position == ir::Position::body &&
            unit.layer->lowering.state().saved_bytes > 0.0;
@@ -157,9 +158,9 @@ class Itinerary {
     return traffic;
   }
 
-  // Asks for what the pass needs first; computation waits for its shared parameters.
+  // Issues the fetches of the first units and of parameters that several units share; computation waits for the latter.
   void begin(StepWriter& writer) const {
-    // What the forward pass sent away last may come back first: it has to have left.
+    // The activations that the forward pass offloaded last may be fetched first, so their copy out must have ended.
     const bool returns = part_ == Part::backward || part_ == Part::input_gradient;
     if (returns && settings_.offload.activations != Home::device)
       writer.wait(Stream::to_device, {entry_of(Stream::to_host)});
@@ -183,7 +184,7 @@ class Itinerary {
   PerGroup<double> shared_elements() const { return fetches_.shared_elements(); }
 
  private:
-  // Bytes whose copying to the host the unit before `index` has asked for.
+  // Bytes of activations that the unit before `index` is copying to the host.
   double left_by(std::size_t index) const {
     const bool left =
         index > 0 && settings_.offload.activations != Home::device && Fetches::offloads(units_[index - 1]);
@@ -204,10 +205,10 @@ class Itinerary {
   Fetches fetches_;
   Fetch shared_;
   std::vector<Fetch> wanted_;
-  std::vector<Stream> streams_;  // that fetches begin on
+  std::vector<Stream> streams_;  // the streams on which fetches begin
 };
 
-// What a backward pass still has under way when its last unit is done.
+// The gradient transfers that still run when the last unit of a backward pass has computed.
 struct UnderWay {
   GradientSync sync;
   PerGroup<double> in_flight;
@@ -230,7 +231,7 @@ void settle_under_way(StepWriter& writer, const UnitSettings& settings, const Un
   if (under_way.waits && under_way.sync.onward) writer.wait(Stream::compute, {entry_of(Stream::to_host)});
 }
 
-// Holds the unit's gradients back while they and those before them do not fill a bucket.
+// Lets a later unit send this unit's gradients (GradientSync::hold) as long as together they do not fill a bucket.
 void fill_buckets(GradientSync& sync, const PerGroup<double>& elements) {
   for (const ParameterGroup group : k_all_parameter_groups) {
     const double together = (sync.carried_elements[group] + elements[group]) * sync.bytes_per_element;

@@ -10,13 +10,13 @@ namespace cairn::plan {
 
 core::ConfigurationError wrong(const char* key, std::string message, std::string hint);
 
-// What ranks that share sequences meet in the model.
+// What context parallelism finds in the model.
 struct Sequences {
   bool any = false;
-  const ir::Operator* mixes_tokens = nullptr;  // the first whose results depend on other ranks' tokens
+  const ir::Operator* mixes_tokens = nullptr;  // the first operator whose results depend on tokens of other ranks
 };
 
-// Holds strategies against one model, which must outlive it. What it asks of the model is found once.
+// Checks strategies against one model, which must outlive it. What it needs of the model is computed once.
 class StrategyCheck {
  public:
   explicit StrategyCheck(const ir::Model& model) : model_(model), body_layers_(model.body_layers()) {}
@@ -33,9 +33,9 @@ class StrategyCheck {
   std::optional<Sequences> sequences_;
 };
 
-// `virtual_stages`: that a micro-batch passes.
+// Checks stage_layers; `virtual_stages`: how many of them a micro-batch passes.
 void check_stages(const Strategy& strategy, std::int64_t virtual_stages);
-// The same for how experts are spread over the ranks.
+// Checks the degrees of expert parallelism.
 void check_expert_mesh(const Strategy& strategy);
 
 }  // namespace cairn::plan
