@@ -16,9 +16,9 @@
 //                      transposed: one more copy, made together with the first, or from it once it has been gathered;
 //                      quantised: made from the wide tensor, block by block.
 //
-// Rows that travel to the ranks that work on them, and results that travel back, may do so in a narrower format than
-// they were made in: a cast behind their maker writes the copy that all readers elsewhere share. What a product reads,
-// it reads as it came; columns() are made from it where the product is.
+// Token exchange (MoE): rows sent to experts on other ranks, and results sent back, may be cast to a narrower format
+// for the transfer. The cast follows the operator that makes them, and all readers on other ranks share its copy. A
+// product reads a row in the format in which it arrived; columns() are made from it on the rank of the product.
 //
 // What is kept for backward follows: columns(x) where forward makes it, rows(x) where it still has to be gathered and
 // transposed, x itself with `save_wide`.
@@ -37,26 +37,26 @@ namespace cairn::ir {
 enum class NormWrites : std::uint8_t { wide, maximum, narrow };
 enum class SecondCopy : std::uint8_t { shared, transposed, quantised };
 
-// Formats on the way, of results and of gradients; none: as they were made.
+// Number formats of a transfer: of activations, and of their gradients. None: the format they were made in.
 struct Wire {
   std::optional<numerics::Format> forward = {};
   std::optional<numerics::Format> backward = {};
   friend bool operator==(const Wire&, const Wire&) = default;
 };
 
-// Rows that are worked on elsewhere than where they come from.
+// Rows that are processed on other ranks than the one they come from (tokens of experts).
 struct Journeys {
-  // A dimension that tells where rows come from; an operator that walks it under another name works where they have
-  // gone. There it is `work` that spreads them over ranks: who sums over that leaves parts, which combine on their way
-  // home in the format they were made in.
+  // `home`: the dimension of the rank that rows come from; operators whose domain has it under another name run on the
+  // rank that the rows were sent to. `work`: the dimension that is spread over ranks there; sums over it are Partial,
+  // and combine on the way back in the format they were made in.
   struct Origin {
     std::string home;
     std::string work;
     friend bool operator==(const Origin&, const Origin&) = default;
   };
   std::vector<Origin> origins = {};
-  Wire out = {};  // products read what arrives: their activations', their gradients' format
-  Wire home = {};
+  Wire out = {};   // formats on the way to the experts; products read their operands in these
+  Wire home = {};  // formats on the way back
   friend bool operator==(const Journeys&, const Journeys&) = default;
 };
 
@@ -71,12 +71,12 @@ struct NarrowProducts {
   bool finds_maxima = false;  // of each tensor, before it is cast
   NormWrites norm = NormWrites::wide;
   bool save_wide = false;
-  // Dimensions along which a rank's part of an operand is its own: it has its own scale and meets no other rank's part.
+  // Dimensions along which each rank scales its part of an operand by itself, since it is never gathered with others.
   std::vector<std::string> own_parts;
-  // Operands that have none of these dimensions, of products that have, are gathered from other ranks first ...
+  // Operands without these dimensions, of products with them, are gathered from other ranks first ...
   bool gathered = false;
-  bool gather_narrow = true;  // ... after the cast, or before it
-  Journeys journeys = {};     // origins and what spreads rows over ranks are a rank's own part, too
+  bool gather_narrow = true;  // ... after the cast (true) or before it
+  Journeys journeys = {};     // its dimensions count as own_parts too
   friend bool operator==(const NarrowProducts&, const NarrowProducts&) = default;
 };
 

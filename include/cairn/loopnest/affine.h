@@ -94,8 +94,8 @@ struct Sizes {
   friend bool operator==(const Sizes&, const Sizes&) = default;
 };
 
-// An extent that data decide and that differs from rank to rank, in units of an even spread: on average and on the
-// fullest rank.
+// Load of an extent that depends on data and differs between ranks (rows of an expert): the mean over ranks, and that
+// of the fullest rank, both over an even spread.
 struct Load {
   double mean = 1.0;
   double max = 1.0;

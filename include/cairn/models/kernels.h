@@ -27,7 +27,7 @@ enum class LossKernel : std::uint8_t { fused, unfused, log_softmax };
 std::string_view name(AttentionKernel kernel);
 // As calibrations name its measurements.
 const char* variant(AttentionKernel kernel);
-bool keeps_scores(AttentionKernel kernel);  // in memory, between kernels
+bool keeps_scores(AttentionKernel kernel);  // whether the scores are written to device memory between kernels
 
 struct Kernels {
   AttentionKernel attention = AttentionKernel::flash2;

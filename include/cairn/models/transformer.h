@@ -37,10 +37,10 @@ struct BuildOptions {
   // Ranks that share the vocabulary: it is padded to a multiple of vocab_multiple times this. 0: not padded, as in
   // published parameter counts.
   std::int64_t vocab_divisor = 0;
-  // Equal parts of a micro-batch that pass through every layer in turns, so that one's transfers run beside the other's
-  // computation.
+  // The micro-batch is cut into so many equal parts that pass each layer in turn: transfers of one part overlap the
+  // computation of another (two-batch overlap of experts).
   std::int64_t parts = 1;
-  // Shared experts run while tokens travel to the routed ones, not after them.
+  // Shared experts run during the token exchange to the routed experts, not after these.
   bool shared_experts_first = false;
   // Domains that hold experts, for a router in two levels.
   std::int64_t expert_domains = 1;
@@ -53,7 +53,7 @@ struct BuildOptions {
 // mean of the token losses. Errors: core::ConfigurationError, as validate(); learned positions without max_positions.
 ir::Model build_transformer(const TransformerConfig& config, const BuildOptions& options);
 
-// What the description of such a model, run by such kernels, takes for granted; a sentence each.
+// Assumptions in the description of such a model run by such kernels, one sentence each.
 std::vector<std::string> assumptions(const TransformerConfig& config, const Kernels& kernels);
 
 // All parameters, tied ones once; and those that a token meets: of routed experts only the ones it goes to.

@@ -1,4 +1,4 @@
-// One schedule under equal stages and times written as fractions: everything it leads to, exactly.
+// Runs a schedule with equal stages under times that are exact fractions: start and end of every operation, exactly.
 //
 // Times are counted in ticks of 1/ticks_per_unit, chosen so that every operation of every chunk takes a whole number of
 // them: nothing is rounded.

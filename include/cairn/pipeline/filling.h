@@ -47,7 +47,7 @@ struct Filling {
   std::int32_t interval = 0;        // 0: some piece fits in no gap
   double utilisation_before = 0.0;  // busy / makespan of the schedule alone
   double utilisation = 0.0;
-  double work_over_bubble = 0.0;  // a refresh over the idle time of one step
+  double work_over_bubble = 0.0;  // time of one refresh over the idle time of one step
   core::Picoseconds step = 0;
   std::vector<Piece> pieces;  // of one refresh
 };

@@ -1,4 +1,4 @@
-// What no order of split backwards can beat under a limit of memory.
+// A lower bound for zero-bubble schedules (split backward passes) under a memory limit.
 #pragma once
 
 #include <cstdint>

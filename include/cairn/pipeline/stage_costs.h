@@ -1,4 +1,4 @@
-// One schedule under stages that cost what they cost in a real model.
+// Runs a schedule whose stages take the times of a real model's stages.
 //
 // Costs are given for p equal shares of the model, one per device, as a density over its depth: a virtual stage that is
 // 1/L of the model takes p/L of the cost of the share it lies in. A backward is cut into an input gradient and a weight

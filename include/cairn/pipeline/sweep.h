@@ -59,9 +59,9 @@ struct SweepOrder {
 // Expects an otherwise valid schedule; throws core::ConfigurationError naming the cycle when order lists wait for each
 // other.
 SweepOrder sweep_order(const Schedule& schedule);
-// Only throws as sweep_order would.
+// Throws as sweep_order() does, without making the order.
 void require_runs_through(const Schedule& schedule);
-// Whether it does not throw.
+// Whether the schedule has no deadlock, so that sweep_order() does not throw.
 bool runs_through(const Schedule& schedule);
 
 // Durations and delays of the virtual stages, any integer unit (picoseconds in a prediction).

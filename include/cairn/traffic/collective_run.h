@@ -48,8 +48,8 @@ struct CollectiveRun {
 
 struct CollectiveRuns {
   CollectiveRequest request = {};
-  // No algorithm is faster: the bytes that some rank, or the ranks of some unit of a level together, must send or
-  // receive, over all that its ports carry.
+  // Lower bound for any algorithm [s]: the bytes that some rank, or all ranks of some unit of a level together, must
+  // send or receive, over the bandwidth of its ports.
   double least_s = 0.0;
   std::vector<CollectiveRun> runs = {};  // fastest first, then those without a time
 };
