@@ -146,7 +146,7 @@ std::vector<std::int32_t> filled_split(std::span<const std::int64_t> costs, std:
   if (part + 1 < count) std::swap(counts[part], counts.back());
   for (std::size_t empty = part; empty + 1 < count; ++empty) {
     if (counts[empty] > 0) continue;
-    const auto most = std::max_element(counts.begin(), counts.end());
+    const auto most = std::max_element(counts.rbegin(), counts.rend());
     --(*most > 1 ? *most : counts.back());
     ++counts[empty];
   }

@@ -83,10 +83,13 @@ TEST_CASE("one device's part of what data sheets give for boards, without sparsi
     double bandwidth;  // TB/s of all
   };
   // HGX B300: 36 / 72 / 108 PFLOP/s and 62 TB/s. GB300 NVL72: 360 / 720 / 1080 PFLOP/s and 576 TB/s.
-  // MI250X: 0.383 PFLOP/s and 3.2768 TB/s, two dies. MI300X: 1.3074 / 2.6149 PFLOP/s and 5.3 TB/s, dense.
+  // MI250X: 0.383 PFLOP/s and 3.2768 TB/s, two dies. MI300X: 1.3074 / 2.6149 PFLOP/s and 5.3 TB/s, dense;
+  // MI325X the same and 6 TB/s. MI350X, MI355X: 256 units of 4096 and 8192 FLOP per clock at 2.2 and 2.4 GHz, 8 TB/s.
   for (const Part& part :
        {Part{"b300-270gb", 8, 36, 72, 108, true, 62}, Part{"gb300-279gb", 72, 360, 720, 1080, true, 576},
-        Part{"mi250x", 2, 0.383, 0, 0, false, 3.2768}, Part{"mi300x", 1, 1.3074, 2.6149, 0, false, 5.3}}) {
+        Part{"mi250x", 2, 0.383, 0, 0, false, 3.2768}, Part{"mi300x", 1, 1.3074, 2.6149, 0, false, 5.3},
+        Part{"mi325x", 1, 1.3074, 2.6149, 0, false, 6}, Part{"mi350x", 1, 2.3069, 4.6137, 0, false, 8},
+        Part{"mi355x", 1, 2.5166, 5.0332, 0, false, 8}}) {
     CAPTURE(part.name);
     const Accelerator a = load_accelerator(test::shipped(), part.name);
     const double teras = 1000.0 / part.devices / (part.sparse ? 2.0 : 1.0);
@@ -120,9 +123,9 @@ TEST_CASE("vector peaks agree with lanes and clock", "[hardware]") {
   // fp32: 2 FLOP x lanes per multiprocessor (64; 128 from H100 on) x multiprocessors x clock. The H100's vector rate is
   // quoted at 1.98 GHz, 8 % above the clock of its tensor rates, so only the older ones agree.
   const std::pair<const char*, double> lanes[] = {
-      {"p100-pcie-16gb", 64},  {"v100-sxm2-32gb", 64}, {"a100-sxm4-80gb", 64},
-      {"h100-pcie-80gb", 128}, {"p40-24gb", 128},      {"a10-24gb", 128},
-      {"l20-48gb", 128},       {"mi250x", 64},         {"mi300x", 128}};
+      {"p100-pcie-16gb", 64}, {"v100-sxm2-32gb", 64}, {"a100-sxm4-80gb", 64}, {"h100-pcie-80gb", 128},
+      {"p40-24gb", 128},      {"a10-24gb", 128},      {"l20-48gb", 128},      {"mi250x", 64},
+      {"mi300x", 128},        {"mi325x", 128},        {"mi350x", 128},        {"mi355x", 128}};
   for (const auto& [name, per_sm] : lanes) {
     CAPTURE(name);
     const Accelerator a = load_accelerator(test::shipped(), name);

@@ -49,8 +49,8 @@ TEST_CASE("filled split, by hand") {
   // Without a head 7, 14 and 21 are met, not passed: eight, seven (15 > 14), seven (22 > 21), six.
   CHECK(filled_split(equal, 4) == Counts{8, 7, 7, 6});
   // 1.96875 a stage: two layers pass each of fourteen, the head follows in the fifteenth, and the last would hold
-  // nothing: it takes the head, and the fifteenth a layer of the first.
-  CHECK(filled_split(equal, 16, {.first = 0, .last = 35}) == Counts{1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 0});
+  // nothing: it takes the head, and the fifteenth a layer of the fourteenth.
+  CHECK(filled_split(equal, 16, {.first = 0, .last = 35}) == Counts{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 0});
   // 12.5 a stage of five layers of 10: two pass the first (20), 30 the second, 40 the third; the fourth has the rest.
   CHECK(filled_split(std::vector<std::int64_t>(5, 10), 4) == Counts{2, 1, 1, 1});
   // A share is 205 / 3: all of two layers of 100 lie behind the first two, the head is left for the third.

@@ -35,8 +35,9 @@ Split balanced_split(std::span<const std::int64_t> costs, std::int32_t parts, Sp
 //
 // Layers and head that are left when all stages but the last are full belong to the last. Where the layers end before
 // the stages do, the head and the last of them share a stage, and stages behind it would hold nothing: here they hold
-// one layer each, taken from the first of the stages that hold most (of the last where none holds more than one), and
-// the last one what the head shares a stage with. Returns items per part, each >= 1 but that of the last, which may be
+// one layer each, taken from the last of the stages that hold most (of the last stage where none holds more than one),
+// so that the first stages, which hold the most micro-batches, keep what they have; and the last one what the head
+// shares a stage with. Returns items per part, each >= 1 but that of the last, which may be
 // 0 beside a head. Errors as above. extras.first counts nowhere.
 std::vector<std::int32_t> filled_split(std::span<const std::int64_t> costs, std::int32_t parts,
                                        SplitExtras extras = {});
