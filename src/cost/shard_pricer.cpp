@@ -79,6 +79,7 @@ GemmShape gemm_shape(const ir::Shard& shard) {
   shape.second_bytes = bytes(*factors[1]);
   const double elements =
       static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.batch);
+  shape.split_accumulation = shard.op->split_accumulation;
   shape.output_bytes = (ir::bytes(shard, *output) + added_bytes) / elements;
   return shape;
 }
@@ -199,6 +200,11 @@ KernelTime ShardPricer::price_product(const ir::Shard& shard, numerics::Format f
   const GemmSet* own = calibration_.find_gemm(gemm_family(format));
   const GemmSet* set = own != nullptr ? own : calibration_.find_gemm("bf16");
   if (set->fit) extrapolation_.see(fmt::format("matrix products in {}", set->type), shape, *set->fit);
+  if (shape.split_accumulation && set->parameters.split_accumulation < 1.0)
+    assumptions_.insert(
+        fmt::format("products in {} that move partial sums to fp32 registers run at {:.3g} of the rate of the others: "
+                    "reported, not fitted",
+                    numerics::name(format), set->parameters.split_accumulation));
   return pricer.time(shape);
 }
 

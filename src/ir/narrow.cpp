@@ -121,6 +121,14 @@ class Rewriter {
       replace(product.input_gradient, product.weight, wide_weight);
     input(product);
     if (product.dy != k_no_tensor) output_gradient(product);
+    const NarrowProducts::Split& split = options_.split_accumulation;
+    accumulate(product.forward, options_.forward && split.forward);
+    accumulate(product.input_gradient, options_.input_gradient && split.input_gradient);
+    accumulate(product.weight_gradient, options_.weight_gradient && split.weight_gradient);
+  }
+
+  void accumulate(OperatorId product, bool in_two_stages) {
+    if (product >= 0) operators_[at(product)].split_accumulation = in_two_stages;
   }
 
   // What an operator calls the dimensions of a tensor that it reads or writes: by their own names, but where they tell

@@ -44,6 +44,9 @@ void describe(config::Fields& fields, NarrowOperands& narrow) {
   fields.list("products", narrow.products,
               {.doc = "which products: forward, input-gradient, weight-gradient", .minimum_size = 1},
               [](config::Value& value, Product& product) { value.choice(product, k_products); });
+  fields.list("split_accumulation", narrow.split_accumulation,
+              {.doc = "which of them move partial sums to fp32 registers every few steps; the others accumulate fast"},
+              [](config::Value& value, Product& product) { value.choice(product, k_products); });
   fields.choice("scaling", narrow.scaling, k_scalings, {.doc = "where scales come from"});
   fields.choice("norm", narrow.norm, k_norm_outputs,
                 {.doc = "what the kernel of a normalisation before a product writes"});

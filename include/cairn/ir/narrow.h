@@ -67,6 +67,13 @@ struct NarrowProducts {
   bool forward = true;  // which products
   bool input_gradient = true;
   bool weight_gradient = true;
+  struct Split {  // which of them accumulate in two stages (Operator::split_accumulation)
+    bool forward = false;
+    bool input_gradient = false;
+    bool weight_gradient = false;
+    friend bool operator==(const Split&, const Split&) = default;
+  };
+  Split split_accumulation = {};
   SecondCopy second_copy = SecondCopy::shared;
   bool finds_maxima = false;  // of each tensor, before it is cast
   NormWrites norm = NormWrites::wide;
