@@ -270,6 +270,14 @@ void describe(config::Fields& f, Calibration& x) {
       g.number("tail", set.parameters.tail, {.doc = "l", .required = true});
     });
   });
+  f.list("transposes", x.transposes, {.doc = "kernels that write a transposed copy slower than memory takes it"},
+         [](Value& v, TransposeSet& set) {
+           v.object([&set](Fields& g) {
+             g.text("kernel", set.kernel, {.doc = "a kernel of frameworks' kernels.transpose", .required = true});
+             provenance(g, set.provenance);
+             bandwidth(g, "bandwidth", set.bandwidth, "read and written");
+           });
+         });
   section(f, "transfers", x, {.required = true}, transfers);
 }
 

@@ -213,7 +213,8 @@ KernelTime ShardPricer::price(const ir::Shard& shard) {
   if (shard.op->is_plain_contraction()) return price_product(shard, operand_format(shard));
   const double bytes = ir::bytes(shard);
   if (calibration_.memory_bound_fit) extrapolation_.see("memory-bound kernels", bytes, *calibration_.memory_bound_fit);
-  return memory_bound_time(bytes, ir::flops(shard), calibration_.memory_bound, calibration_.machine);
+  return memory_bound_time(bytes, ir::flops(shard), calibration_.memory_bound_of(shard.op->variant),
+                           calibration_.machine);
 }
 
 double ShardPricer::compute_floor_s(const ir::Shard& shard) const {

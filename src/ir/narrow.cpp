@@ -296,6 +296,7 @@ class Rewriter {
         return;
       }
       Operator op = over(narrow.wide, place, "_transpose", Kind::pointwise, 0.0);
+      op.variant = options_.transposing;
       access(op, narrow.rows, Mode::read);
       access(op, narrow.columns, Mode::write);
       insert(place, std::move(op));
@@ -322,6 +323,7 @@ class Rewriter {
 
   void write_cast(Narrow& narrow, const Place& place, numerics::Format format, bool rows, bool columns) {
     Operator op = over(narrow.wide, place, "_cast", Kind::pointwise, k_cast_flops);
+    if (columns && options_.second_copy == SecondCopy::transposed) op.variant = options_.transposing;
     access(op, narrow.wide, Mode::read);
     if (narrow.maximum != k_no_tensor) op.accesses.push_back(reading_maximum(narrow));
     if (rows) access(op, narrow.rows = like(narrow.wide, ".narrow", format), Mode::write);
@@ -333,6 +335,7 @@ class Rewriter {
   TensorId columns_of(TensorId rows, const Place& place) {
     const double flops = options_.second_copy == SecondCopy::quantised ? k_cast_flops : 0.0;
     Operator op = over(rows, place, "_transpose", Kind::pointwise, flops);
+    if (options_.second_copy == SecondCopy::transposed) op.variant = options_.transposing;
     access(op, rows, Mode::read);
     const TensorId columns = like(rows, "_columns", graph_.tensor(rows).format);
     access(op, columns, Mode::write);

@@ -17,6 +17,7 @@ Json draw_kernels(Draw& draw) {
     kernels["attention"] = draw.word({"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"});
   if (draw.coin()) kernels["norm"] = draw.word({"fused", "unfused"});
   if (draw.coin()) kernels["pointwise"] = draw.word({"fused", "eager"});
+  if (draw.coin()) kernels["transpose"] = draw.word({"plain", "transformer-engine"});
   if (draw.coin()) kernels["loss"] = draw.word({"fused", "unfused", "log-softmax"});
   return kernels;
 }

@@ -77,6 +77,7 @@ struct NarrowProducts {
   SecondCopy second_copy = SecondCopy::shared;
   bool finds_maxima = false;  // of each tensor, before it is cast
   NormWrites norm = NormWrites::wide;
+  std::string transposing = {};  // Operator::variant of what writes a transposed copy
   bool save_wide = false;
   // Dimensions along which a rank's part of an operand is its own: it has its own scale and meets no other rank's part.
   std::vector<std::string> own_parts;
