@@ -64,6 +64,8 @@ KernelChoice choice_of(const Kernels& kernels) {
           .compiled = kernels.compiled};
 }
 
+void describe(config::Value& value, AttentionKernel& kernel) { value.choice(kernel, attention_kernels()); }
+
 void describe(config::Fields& fields, Kernels& kernels) {
   fields.choice("attention", kernels.attention, attention_kernels(),
                 {.doc = "attention kernel of experiments that name none"});

@@ -99,7 +99,9 @@ void describe(config::Fields& fields, PrecisionRecipe& recipe) {
   fields.choice("activations", recipe.activations, formats, {.doc = "results between operators; default: gemm"});
   fields.choice("parameters", recipe.parameters, formats, {.doc = "the copy the forward pass reads"});
   fields.choice("gradients", recipe.gradients, formats, {.doc = "accumulated over micro-batches"});
-  fields.choice("reduce", recipe.reduce, formats, {.doc = "gradients on the wire"});
+  fields.choice(
+      "reduce", recipe.reduce, formats,
+      {.doc = "gradients on the wire; default: as gradients where an experiment says those, else the recipe's"});
   MasterCopy master{recipe.master};
   fields.value("master", master, {.doc = "the optimizer's own copy of the parameters, or none"}, describe_master);
   recipe.master = master.format;

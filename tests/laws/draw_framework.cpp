@@ -56,6 +56,8 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   Json file{{"version", 1}, {"name", draw.word({"a framework", "another framework"})}};
   if (draw.chance(0.2)) file["extends"] = draw.of(shipped);
   if (draw.chance(0.7)) file["kernels"] = draw_kernels(draw);
+  for (const char* architecture : {"hopper", "ampere"})
+    if (draw.chance(0.4)) file["attention_on"][architecture] = draw.word({"unfused", "flash2", "cudnn"});
   if (draw.coin())
     file["fused_softmax"] = {{"least", draw.power_of_two(0, 6)},
                              {"longest", draw.power_of_two(8, 14)},

@@ -67,6 +67,7 @@ struct KernelChoice {
 // The choice that names them all.
 KernelChoice choice_of(const Kernels& kernels);
 
+void describe(config::Value& value, AttentionKernel& kernel);
 void describe(config::Fields& fields, Kernels& kernels);
 void describe(config::Fields& fields, KernelChoice& kernels);
 
