@@ -125,6 +125,7 @@ cost::Calibration base_calibration(const config::Loader& loader, const Options& 
     calibration.attention_operator->fit.reset();
   }
   for (cost::FlashSet& set : calibration.flash_attention) mark_carried_over(set.provenance, base);
+  for (cost::TransposeSet& set : calibration.transposes) mark_carried_over(set.provenance, base);
   mark_carried_over(calibration.transfer_provenance, base);
   calibration.memory_bound_fit.reset();
   calibration.name = accelerator.name;

@@ -38,6 +38,14 @@ const FlashSet* Calibration::find_flash(std::string_view kernel) const {
   return found == flash_attention.end() ? nullptr : &*found;
 }
 
+MemoryBoundParameters Calibration::memory_bound_of(std::string_view kernel) const {
+  MemoryBoundParameters parameters = memory_bound;
+  for (const TransposeSet& set : transposes)
+    if (set.kernel == kernel)
+      parameters.memory_efficiency = std::min(parameters.memory_efficiency, set.bandwidth / machine.memory_bandwidth);
+  return parameters;
+}
+
 MachineRates Calibration::rates(const GemmSet& set) const {
   MachineRates rates = machine;
   rates.tensor_flops = set.peak_flops;

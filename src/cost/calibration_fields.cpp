@@ -109,6 +109,12 @@ void gemm_parameters(Fields& f, GemmParameters& x) {
                      "f: operands into one multiprocessor, not hidden; absent: wholly hidden");
   f.number("epilogue", x.epilogue, {.doc = "o: share of the output write not hidden", .required = true});
   seconds(f, "split_cost", x.split_cost_s, "ck: price of split-K", {.required = false, .positive = false});
+  f.number(
+      "split_accumulation", x.split_accumulation,
+      {.doc = "a: rate where partial sums move to fp32 registers every few steps over the rate of fast accumulation; "
+              "absent: the units have no such mode",
+       .maximum = 1.0,
+       .positive = true});
   f.number("overlap_exponent", x.overlap_exponent, {.doc = "p", .required = true, .minimum = 1.0});
   f.number("droop", x.droop, {.doc = "d: slowdown of long kernels", .required = true});
   f.number("quantise_passes", x.quantise_passes, {.doc = "q: quantising A inside the benchmark's call"});
@@ -264,6 +270,14 @@ void describe(config::Fields& f, Calibration& x) {
       g.number("tail", set.parameters.tail, {.doc = "l", .required = true});
     });
   });
+  f.list("transposes", x.transposes, {.doc = "kernels that write a transposed copy slower than memory takes it"},
+         [](Value& v, TransposeSet& set) {
+           v.object([&set](Fields& g) {
+             g.text("kernel", set.kernel, {.doc = "a kernel of frameworks' kernels.transpose", .required = true});
+             provenance(g, set.provenance);
+             bandwidth(g, "bandwidth", set.bandwidth, "read and written");
+           });
+         });
   section(f, "transfers", x, {.required = true}, transfers);
 }
 

@@ -35,7 +35,7 @@ GemmPricer::GemmPricer(const GemmParameters& parameters, const MachineRates& rat
     : parameters_(parameters), rates_(rates), step_floor_4_(fourth_power(parameters.step_floor_s)) {
   CAIRN_ASSERT(parameters.tensor_efficiency > 0.0 && parameters.memory_efficiency > 0.0);
   CAIRN_ASSERT(rates.tensor_flops > 0.0 && rates.memory_bandwidth > 0.0 && rates.sm_count > 0.0);
-  CAIRN_ASSERT(parameters.step_bytes > 0.0);
+  CAIRN_ASSERT(parameters.step_bytes > 0.0 && parameters.split_accumulation > 0.0);
   const double tensor_rate = parameters.tensor_efficiency * rates.tensor_flops;
   for (std::size_t i = 0; i < k_tile_count; ++i) {
     const double outputs = static_cast<double>(k_tiles[i].m) * k_tiles[i].n;
@@ -91,8 +91,9 @@ KernelTime GemmPricer::time(const GemmShape& shape) const {
   CAIRN_ASSERT(shape.m >= 1 && shape.n >= 1 && shape.k >= 1 && shape.batch >= 1);
   std::array<double, k_tile_count> step_s{};
   std::array<double, k_tile_count> tiles{};
+  const double bytes = shape.input_bytes * (shape.split_accumulation ? parameters_.split_accumulation : 1.0);
   for (std::size_t i = 0; i < k_tile_count; ++i) {
-    step_s[i] = fourth_root(fourth_power(byte_step_s_[i] / shape.input_bytes + feed_s_[i]) + step_floor_4_);
+    step_s[i] = fourth_root(fourth_power(byte_step_s_[i] / bytes + feed_s_[i]) + step_floor_4_);
     tiles[i] = static_cast<double>(shape.batch * ceil_div(shape.m, k_tiles[i].m) * ceil_div(shape.n, k_tiles[i].n));
   }
   const Traffic traffic = operand_traffic(shape);

@@ -79,6 +79,7 @@ GemmShape gemm_shape(const ir::Shard& shard) {
   shape.second_bytes = bytes(*factors[1]);
   const double elements =
       static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.batch);
+  shape.split_accumulation = shard.op->split_accumulation;
   shape.output_bytes = (ir::bytes(shard, *output) + added_bytes) / elements;
   return shape;
 }
@@ -199,6 +200,11 @@ KernelTime ShardPricer::price_product(const ir::Shard& shard, numerics::Format f
   const GemmSet* own = calibration_.find_gemm(gemm_family(format));
   const GemmSet* set = own != nullptr ? own : calibration_.find_gemm("bf16");
   if (set->fit) extrapolation_.see(fmt::format("matrix products in {}", set->type), shape, *set->fit);
+  if (shape.split_accumulation && set->parameters.split_accumulation < 1.0)
+    assumptions_.insert(
+        fmt::format("products in {} that move partial sums to fp32 registers run at {:.3g} of the rate of the others: "
+                    "reported, not fitted",
+                    numerics::name(format), set->parameters.split_accumulation));
   return pricer.time(shape);
 }
 
@@ -207,7 +213,8 @@ KernelTime ShardPricer::price(const ir::Shard& shard) {
   if (shard.op->is_plain_contraction()) return price_product(shard, operand_format(shard));
   const double bytes = ir::bytes(shard);
   if (calibration_.memory_bound_fit) extrapolation_.see("memory-bound kernels", bytes, *calibration_.memory_bound_fit);
-  return memory_bound_time(bytes, ir::flops(shard), calibration_.memory_bound, calibration_.machine);
+  return memory_bound_time(bytes, ir::flops(shard), calibration_.memory_bound_of(shard.op->variant),
+                           calibration_.machine);
 }
 
 double ShardPricer::compute_floor_s(const ir::Shard& shard) const {

@@ -1,5 +1,6 @@
 #include "assumptions.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -42,10 +43,22 @@ void add_sharing(const Case& r, predict::Engine engine, std::set<std::string>& a
 // One that is measured on this accelerator and most likely to be run in place of the one chosen.
 std::optional<models::AttentionKernel> other_attention(const Case& r) {
   using models::AttentionKernel;
-  const AttentionKernel now = r.experiment.training.kernels.over(r.parts.software.framework.kernels).attention;
+  const AttentionKernel now =
+      r.experiment.training.kernels.over(r.parts.software.framework.kernels_on(r.parts.machine.accelerator.value))
+          .attention;
   for (const AttentionKernel kernel : {AttentionKernel::flash3, AttentionKernel::flash2, AttentionKernel::cudnn})
     if (kernel != now && r.parts.calibrated.calibration.find_flash(models::variant(kernel)) != nullptr) return kernel;
   return std::nullopt;
+}
+
+// The fabric whose laws stand for a network that names none of its own; empty: nothing leaves a domain, or it names one.
+std::string assumed_fabric(const Case& r) {
+  const hardware::Network& network = r.parts.machine.network;
+  const auto names_one = [](const hardware::NetworkLevel& level) { return !level.fabric.empty(); };
+  const auto beyond = network.beyond();
+  const bool leaves = network.gpus() > network.domain();
+  return !leaves || std::any_of(beyond.begin(), beyond.end(), names_one) ? std::string()
+                                                                         : r.parts.calibrated.calibration.fabric;
 }
 
 }  // namespace
@@ -56,6 +69,8 @@ std::vector<std::string> assumptions(const Case& r, predict::CostPricer& pricer,
   add_sharing(r, engine, all);
   for (std::string& each : models::assumptions(r.resolved.model, r.resolved.build.kernels)) all.insert(std::move(each));
   if (!r.parts.calibrated.carried.empty()) all.insert(r.parts.calibrated.carried);
+  if (const std::string fabric = assumed_fabric(r); !fabric.empty())
+    all.insert(fmt::format("the network between nodes behaves as {}: cluster.inter.fabric names none", fabric));
   const hardware::RunningCosts costs = hardware::running_costs(r.parts.machine);
   all.insert(costs.assumptions.begin(), costs.assumptions.end());
   if (engine == predict::Engine::analytic) {

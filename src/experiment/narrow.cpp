@@ -34,15 +34,20 @@ ir::NarrowProducts narrow_products(const Parts& parts, const plan::Strategy& str
   const software::PrecisionRecipe& recipe = parts.software.recipe;
   CAIRN_ASSERT(recipe.narrow.has_value());
   const software::NarrowOperands& narrow = *recipe.narrow;
-  const auto has = [&](software::Product product) {
-    return std::find(narrow.products.begin(), narrow.products.end(), product) != narrow.products.end();
+  const auto among = [](const std::vector<software::Product>& products, software::Product product) {
+    return std::find(products.begin(), products.end(), product) != products.end();
   };
+  const auto has = [&](software::Product product) { return among(narrow.products, product); };
+  const auto split = [&](software::Product product) { return among(narrow.split_accumulation, product); };
   return {.activations = recipe.gemm,
           .weights = narrow.weights,
           .gradients = narrow.gradients,
           .forward = has(software::Product::forward),
           .input_gradient = has(software::Product::input_gradient),
           .weight_gradient = has(software::Product::weight_gradient),
+          .split_accumulation = {.forward = split(software::Product::forward),
+                                 .input_gradient = split(software::Product::input_gradient),
+                                 .weight_gradient = split(software::Product::weight_gradient)},
           .second_copy = second_copy(narrow, parts.machine.accelerator.value),
           .finds_maxima = finds_maxima(narrow),
           .norm = narrow.norm,

@@ -86,7 +86,7 @@ software::Software read_software(const Experiment& experiment, const config::Loa
   software::Software software = software::together(std::move(framework), asked);
   if (precision.is_map()) {
     if (precision.find("gradients")) software.recipe.gradients = asked.gradients;
-    if (precision.find("reduce")) software.recipe.reduce = asked.reduce;
+    if (precision.find("gradients") || precision.find("reduce")) software.recipe.reduce = asked.reduce;
   }
   if (const config::Node named = framework_reference(experiment); named.is_scalar()) software.label = named.text;
   return software;

@@ -81,6 +81,9 @@ void check_tensor_split(Resolving& r) {
       r.settings.strategy.sequence_parallel && sequence % tp != 0)
     r.error("strategy.sequence_parallel", fmt::format("tp {} does not divide the sequence length {}", tp, sequence),
             "choose a divisor, or turn sequence_parallel off");
+  if (r.plan.strategy.vocab_parallel && model.padded_vocab(tp) % tp != 0)
+    r.error("strategy.tp", fmt::format("tp {} does not divide the vocabulary of {}", tp, model.vocab),
+            "let it be padded as frameworks do, model.vocab_multiple: 128, or set strategy.vocab_parallel: false");
 }
 
 }  // namespace

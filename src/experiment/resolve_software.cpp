@@ -9,7 +9,7 @@ namespace {
 // A framework's fused softmax does not exist for every shape: elsewhere its scores go through separate kernels.
 models::Kernels kernels(Resolving& r) {
   const software::FrameworkProfile& framework = r.parts.software.framework;
-  models::Kernels kernels = r.settings.training.kernels.over(framework.kernels);
+  models::Kernels kernels = r.settings.training.kernels.over(framework.kernels_on(r.parts.machine.accelerator.value));
   const std::int64_t local_heads = r.plan.model.heads / r.plan.strategy.tensor;
   const std::int64_t seq_len = r.settings.training.seq_len, micro_batch = r.plan.strategy.micro_batch;
   if (kernels.attention == models::AttentionKernel::fused_softmax && local_heads > 0 &&

@@ -165,7 +165,8 @@ void complete(StrategyChoice& choice, const Case& asked) {
 // What was left to defaults, as it was resolved.
 void complete(Settings& settings, const Case& asked) {
   settings.training.global_batch = {.sequences = asked.resolved.global_batch, .tokens = 0.0};
-  settings.training.kernels = models::choice_of(settings.training.kernels.over(asked.parts.software.framework.kernels));
+  settings.training.kernels = models::choice_of(
+      settings.training.kernels.over(asked.parts.software.framework.kernels_on(asked.parts.machine.accelerator.value)));
   complete(settings.strategy, asked);
 }
 

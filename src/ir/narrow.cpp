@@ -121,6 +121,14 @@ class Rewriter {
       replace(product.input_gradient, product.weight, wide_weight);
     input(product);
     if (product.dy != k_no_tensor) output_gradient(product);
+    const NarrowProducts::Split& split = options_.split_accumulation;
+    accumulate(product.forward, options_.forward && split.forward);
+    accumulate(product.input_gradient, options_.input_gradient && split.input_gradient);
+    accumulate(product.weight_gradient, options_.weight_gradient && split.weight_gradient);
+  }
+
+  void accumulate(OperatorId product, bool in_two_stages) {
+    if (product >= 0) operators_[at(product)].split_accumulation = in_two_stages;
   }
 
   // What an operator calls the dimensions of a tensor that it reads or writes: by their own names, but where they tell
@@ -288,6 +296,7 @@ class Rewriter {
         return;
       }
       Operator op = over(narrow.wide, place, "_transpose", Kind::pointwise, 0.0);
+      op.variant = options_.transposing;
       access(op, narrow.rows, Mode::read);
       access(op, narrow.columns, Mode::write);
       insert(place, std::move(op));
@@ -314,6 +323,7 @@ class Rewriter {
 
   void write_cast(Narrow& narrow, const Place& place, numerics::Format format, bool rows, bool columns) {
     Operator op = over(narrow.wide, place, "_cast", Kind::pointwise, k_cast_flops);
+    if (columns && options_.second_copy == SecondCopy::transposed) op.variant = options_.transposing;
     access(op, narrow.wide, Mode::read);
     if (narrow.maximum != k_no_tensor) op.accesses.push_back(reading_maximum(narrow));
     if (rows) access(op, narrow.rows = like(narrow.wide, ".narrow", format), Mode::write);
@@ -325,6 +335,7 @@ class Rewriter {
   TensorId columns_of(TensorId rows, const Place& place) {
     const double flops = options_.second_copy == SecondCopy::quantised ? k_cast_flops : 0.0;
     Operator op = over(rows, place, "_transpose", Kind::pointwise, flops);
+    if (options_.second_copy == SecondCopy::transposed) op.variant = options_.transposing;
     access(op, rows, Mode::read);
     const TensorId columns = like(rows, "_columns", graph_.tensor(rows).format);
     access(op, columns, Mode::write);

@@ -34,11 +34,17 @@ const config::Choices<PointwiseKernel> k_pointwise_kernels{{"fused", PointwiseKe
                                                            {"eager", PointwiseKernel::eager}};
 const config::Choices<LossKernel> k_loss_kernels{
     {"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}, {"log-softmax", LossKernel::log_softmax}};
+constexpr std::string_view k_transformer_engine = "transformer-engine";
+const config::Choices<TransposeKernel> k_transpose_kernels{
+    {"plain", TransposeKernel::plain}, {std::string(k_transformer_engine), TransposeKernel::transformer_engine}};
 
 }  // namespace
 
 std::string_view name(AttentionKernel kernel) { return form(kernel).text; }
 const char* variant(AttentionKernel kernel) { return form(kernel).variant; }
+std::string name(TransposeKernel kernel) {
+  return std::string(kernel == TransposeKernel::plain ? "" : k_transformer_engine);
+}
 bool keeps_scores(AttentionKernel kernel) { return form(kernel).scores == Scores::in_memory; }
 
 Kernels KernelChoice::over(Kernels kernels) const {
@@ -58,6 +64,8 @@ KernelChoice choice_of(const Kernels& kernels) {
           .compiled = kernels.compiled};
 }
 
+void describe(config::Value& value, AttentionKernel& kernel) { value.choice(kernel, attention_kernels()); }
+
 void describe(config::Fields& fields, Kernels& kernels) {
   fields.choice("attention", kernels.attention, attention_kernels(),
                 {.doc = "attention kernel of experiments that name none"});
@@ -65,6 +73,8 @@ void describe(config::Fields& fields, Kernels& kernels) {
   fields.choice("pointwise", kernels.pointwise, k_pointwise_kernels,
                 {.doc = "bias, activation, dropout, residual and rotation fused by hand, or a kernel each"});
   fields.choice("loss", kernels.loss, k_loss_kernels, {.doc = "likewise, of the cross-entropy"});
+  fields.choice("transpose", kernels.transpose, k_transpose_kernels,
+                {.doc = "what writes transposed copies of operands in FP8, for units that take one layout"});
   fields.flag("wide_scores", kernels.wide_scores,
               {.doc = "unfused attention widens the scores to fp32 before it scales and masks them"});
   fields.flag("scaled_product", kernels.scaled_product,

@@ -271,6 +271,7 @@ class TransformerBuilder {
       ir::NarrowProducts narrow = *options_.narrow;
       narrow.own_parts = {axes_.kv_heads.name, k_state_groups, axes_.ffn.name};
       if (config_.ways > 1) narrow.own_parts = {axes_.ways.name};
+      narrow.transposing = models::name(options_.kernels.transpose);
       narrow.journeys.origins = row_origins();
       ir::narrow_products(graph, narrow);
     }

@@ -55,6 +55,9 @@ Loaded<PrecisionRecipe> read_precision(const config::Loader& loader, const Node&
   if (reference.is_map()) {
     Node over = reference;
     over.remove("recipe");
+    // Gradients travel as they lie in memory, unless both are said.
+    if (const Node* gradients = over.find("gradients"); gradients != nullptr && over.find("reduce") == nullptr)
+      over.put("reduce", Node(*gradients));
     node = config::merge(std::move(node), over);
   }
   return config::read_loaded<PrecisionRecipe>(node, config::root_path(reference, key_path), diagnostics);

@@ -103,6 +103,13 @@ PrecisionRecipe FrameworkProfile::adjust(PrecisionRecipe recipe) const {
   return recipe;
 }
 
+models::Kernels FrameworkProfile::kernels_on(const hardware::Accelerator& accelerator) const {
+  models::Kernels result = kernels;
+  for (const auto& [architecture, kernel] : attention_on)
+    if (architecture == accelerator.architecture) result.attention = kernel;
+  return result;
+}
+
 plan::FrameworkBehaviour FrameworkProfile::whole_behaviour() const {
   plan::FrameworkBehaviour whole = behaviour;
   whole.issues_per_peer = host_times.launches_per_peer > 0;
@@ -168,6 +175,9 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   fields.count("version", version, {.doc = "of the file format", .minimum = 1, .maximum = 1});
   fields.text("name", profile.name, {.doc = "shown in reports", .required = true});
   fields.object("kernels", profile.kernels, {.doc = "defaults of training.kernels"});
+  fields.map("attention_on", profile.attention_on,
+             {.doc = "architecture of the accelerator -> its attention kernel, in place of kernels.attention"},
+             [](config::Value& value, models::AttentionKernel& kernel) { models::describe(value, kernel); });
   fields.object("fused_softmax", profile.fused_softmax, {.doc = "shapes for which the kernel exists"});
   section(fields, "accumulation", profile, {.doc = "of gradients over micro-batches"}, accumulation);
   fields.object("overlap", profile.overlap, {.doc = "defaults of strategy.overlap"});

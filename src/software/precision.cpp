@@ -44,6 +44,9 @@ void describe(config::Fields& fields, NarrowOperands& narrow) {
   fields.list("products", narrow.products,
               {.doc = "which products: forward, input-gradient, weight-gradient", .minimum_size = 1},
               [](config::Value& value, Product& product) { value.choice(product, k_products); });
+  fields.list("split_accumulation", narrow.split_accumulation,
+              {.doc = "which of them move partial sums to fp32 registers every few steps; the others accumulate fast"},
+              [](config::Value& value, Product& product) { value.choice(product, k_products); });
   fields.choice("scaling", narrow.scaling, k_scalings, {.doc = "where scales come from"});
   fields.choice("norm", narrow.norm, k_norm_outputs,
                 {.doc = "what the kernel of a normalisation before a product writes"});
@@ -96,7 +99,9 @@ void describe(config::Fields& fields, PrecisionRecipe& recipe) {
   fields.choice("activations", recipe.activations, formats, {.doc = "results between operators; default: gemm"});
   fields.choice("parameters", recipe.parameters, formats, {.doc = "the copy the forward pass reads"});
   fields.choice("gradients", recipe.gradients, formats, {.doc = "accumulated over micro-batches"});
-  fields.choice("reduce", recipe.reduce, formats, {.doc = "gradients on the wire"});
+  fields.choice(
+      "reduce", recipe.reduce, formats,
+      {.doc = "gradients on the wire; default: as gradients where an experiment says those, else the recipe's"});
   MasterCopy master{recipe.master};
   fields.value("master", master, {.doc = "the optimizer's own copy of the parameters, or none"}, describe_master);
   recipe.master = master.format;

@@ -33,6 +33,8 @@ void describe(Fields& fields, Family& family) {
       "reduce", [&family] { return family.reduce.empty() || !family.gradients.empty(); }, "given without gradients",
       "give both");
   describe_words(fields, "columns", family.columns, "column that the file lacks -> its value in every row");
+  fields.map("dropouts", family.dropouts, {.doc = "beginning of a model's name -> its dropout, in place of dropout"},
+             [](Value& value, double& dropout) { value.number(dropout, {.maximum = 1.0}); });
   fields.number("dropout", family.dropout, {.doc = "where the file has no such column", .maximum = 1.0});
   fields.count("vocab_multiple", family.vocab_multiple,
                {.doc = "vocabulary padded to a multiple of this times the tensor-parallel degree", .minimum = 1});

@@ -64,9 +64,15 @@ class RunBuilder {
     for (const char* column : {"gated_mlp", "tied_embeddings", "bias"})
       node.put(column, flag(record_.need_flag(column)));
     for (const char* column : {"norm", "position"}) node.put(column, plain(std::string(record_.need_text(column))));
-    node.put("dropout", plain(fmt::format("{}", record_.number("dropout").value_or(family_.dropout))));
+    node.put("dropout", plain(fmt::format("{}", record_.number("dropout").value_or(dropout()))));
     if (family_.vocab_multiple) node.put("vocab_multiple", number(*family_.vocab_multiple));
     return node;
+  }
+
+  double dropout() const {
+    for (const auto& [model, dropout] : family_.dropouts)
+      if (record_.text("model").starts_with(model)) return dropout;
+    return family_.dropout;
   }
 
   // Widths from the row, everything else from the reference cluster of its accelerator.

@@ -64,6 +64,21 @@ TEST_CASE("rates of another machine by their ratio", "[cost][calibration]") {
                    "32 exponentials per clock and multiprocessor, calibrated with 16") == 1);
 }
 
+TEST_CASE("kernels that transpose run at a rate of their own, which multiprocessors and clock decide",
+          "[cost][calibration]") {
+  Calibration calibration = load_calibration(shipped(), "h100-sxm5-80gb");
+  calibration.transposes = {{.kernel = "library", .bandwidth = 1e12}};
+  CHECK(calibration.memory_bound_of("library").memory_efficiency == Approx(1e12 / 3.35e12));
+  CHECK(calibration.memory_bound_of("").memory_efficiency == calibration.memory_bound.memory_efficiency);
+  CHECK(calibration.memory_bound_of("another").memory_efficiency == calibration.memory_bound.memory_efficiency);
+  const hardware::Accelerator pcie = hardware::load_accelerator(shipped(), "h100-pcie-80gb");
+  const Calibration other = carried(calibration, pcie).calibration;
+  CHECK(other.transposes.front().bandwidth == Approx(1e12 * 114 * 1.755 / (132 * 1.83)).epsilon(1e-6));
+  // Never faster than memory takes it.
+  calibration.transposes.front().bandwidth = 1e13;
+  CHECK(calibration.memory_bound_of("library").memory_efficiency == calibration.memory_bound.memory_efficiency);
+}
+
 // A faster machine runs no kernel slower. The sizes are any that a plan may ask for.
 TEST_CASE("more bandwidth or a higher peak never makes a kernel slower", "[cost][calibration]") {
   const config::Loader loader = shipped();

@@ -152,6 +152,35 @@ TEST_CASE("p-norm lies between the maximum and the sum", "[cost][gemm]") {
   CHECK(p_norm(0.0, 0.0, 2.0) == 0.0);
 }
 
+TEST_CASE("sums that leave the tensor units every few steps slow the main loop alone, where units have such a mode",
+          "[cost][gemm]") {
+  // One multiprocessor of 1 TFLOP/s, one tile of 64 x 64, memory free, K = 1024 of 1 B: 8 steps of 128 take
+  // 2 64 64 1024/1e12 = 8.388608 us, at four fifths of the rate 10.48576 us.
+  const MachineRates rates{.tensor_flops = 1e12,
+                           .vector_flops = 1e12,
+                           .memory_bandwidth = 1e18,
+                           .l2_bytes = 1e6,
+                           .sm_count = 1,
+                           .clock_hz = 1e9};
+  GemmParameters parameters{.tensor_efficiency = 1.0, .memory_efficiency = 1.0, .max_split = 1};
+  GemmShape shape{.m = 64, .n = 64, .k = 1024, .input_bytes = 1};
+  const auto microseconds = [&](bool split) {
+    shape.split_accumulation = split;
+    return gemm_time(shape, parameters, rates).total_s * 1e6;
+  };
+  CHECK(microseconds(true) == Approx(8.388608).epsilon(1e-6));  // units that sum in fp32
+  parameters.split_accumulation = 0.8;
+  CHECK(microseconds(false) == Approx(8.388608).epsilon(1e-6));
+  CHECK(microseconds(true) == Approx(10.48576).epsilon(1e-6));
+  // A product that waits for memory does not notice.
+  GemmShape thin{.m = 1, .n = 65536, .k = 16384, .input_bytes = 1};
+  GemmParameters hopper = test::h100_fp8_tensor();
+  const double fast = gemm_time(thin, hopper, test::h100_fp8()).total_s;
+  thin.split_accumulation = true;
+  hopper.split_accumulation = 0.87;
+  CHECK(gemm_time(thin, hopper, test::h100_fp8()).total_s == Approx(fast).epsilon(0.01));
+}
+
 TEST_CASE("operands that the tensor units wait for, and the depth of a K step", "[cost][gemm]") {
   // One multiprocessor of 1 TFLOP/s, one tile of 64 x 64, memory free: core = steps (2 64 64 kb/P + (64 + 64) step/f).
   // f = 32.768 GB/s. K = 128 (256 B): 1.048576 us of products and 128 x 256 B/f = 1 us of operands at either depth.

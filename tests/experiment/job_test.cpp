@@ -141,6 +141,7 @@ TEST_CASE("contradictions are errors that name the key and a remedy") {
   };
   check({"strategy.dp=3"}, "strategy.dp", "8 accelerators");
   check({"strategy.tp=3"}, "strategy.tp", "does not divide");
+  check({"model.vocab=1001"}, "strategy.tp", "does not divide the vocabulary of 1001");
   check({"strategy.pp=8", "strategy.tp=1", "strategy.stages=[3,3,3,3,3,3,3,2]"}, "strategy.stages", "the model has 24");
   check({"training.global_batch=63"}, "training.global_batch", "do not divide into micro-batches");
   check({"strategy.cp=2"}, "strategy.cp", "not modelled yet");

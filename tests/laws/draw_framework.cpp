@@ -17,6 +17,7 @@ Json draw_kernels(Draw& draw) {
     kernels["attention"] = draw.word({"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"});
   if (draw.coin()) kernels["norm"] = draw.word({"fused", "unfused"});
   if (draw.coin()) kernels["pointwise"] = draw.word({"fused", "eager"});
+  if (draw.coin()) kernels["transpose"] = draw.word({"plain", "transformer-engine"});
   if (draw.coin()) kernels["loss"] = draw.word({"fused", "unfused", "log-softmax"});
   return kernels;
 }
@@ -55,6 +56,8 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   Json file{{"version", 1}, {"name", draw.word({"a framework", "another framework"})}};
   if (draw.chance(0.2)) file["extends"] = draw.of(shipped);
   if (draw.chance(0.7)) file["kernels"] = draw_kernels(draw);
+  for (const char* architecture : {"hopper", "ampere"})
+    if (draw.chance(0.4)) file["attention_on"][architecture] = draw.word({"unfused", "flash2", "cudnn"});
   if (draw.coin())
     file["fused_softmax"] = {{"least", draw.power_of_two(0, 6)},
                              {"longest", draw.power_of_two(8, 14)},

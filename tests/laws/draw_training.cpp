@@ -34,12 +34,15 @@ Json draw_changes(Draw& draw, const Json& recipe) {
   };
   narrow_format("weights");
   narrow_format("gradients");
-  if (draw.chance(0.3)) {
+  const auto some_products = [&](const char* key, bool or_none) {
+    if (!draw.chance(0.3)) return;
     Json products = Json::array();
     for (const char* product : {"forward", "input-gradient", "weight-gradient"})
       if (draw.chance(0.6)) products.push_back(product);
-    if (!products.empty()) narrow["products"] = products;
-  }
+    if (or_none || !products.empty()) narrow[key] = products;
+  };
+  some_products("products", false);
+  some_products("split_accumulation", true);
   if (draw.chance(0.3)) narrow["scaling"] = draw.word({"delayed", "current", "block", "block-and-tensor"});
   if (draw.chance(0.3)) narrow["norm"] = draw.word({"wide", "maximum", "narrow"});
   if (draw.chance(0.3)) narrow["history"] = draw.between(0, 1024);

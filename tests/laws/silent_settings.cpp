@@ -57,6 +57,8 @@ constexpr Opened k_opened[] = {
     {"framework.p2p.scatter_gather", R"({"strategy": {"tp": 2, "pp": 2, "dp": null, "sequence_parallel": false}})"},
     {"framework.fused_softmax.*", R"({"training": {"kernels": {"attention": "fused-softmax"}}})"},
     {"framework.fitted.*", R"({})", R"({"fitted": {"host_per_kernel": "1 ms"}})"},
+    {"calibration.transposes[].*", R"({"training": {"precision": "fp8-current"}})",
+     R"({"kernels": {"transpose": "transformer-engine"}})"},
     {"calibration.transfers.fits[].short_form.*", R"({"calibration": {"transfers": {"form": "short"}}})"},
     {"fabrics.fabrics.*.peer", R"({"strategy": {"ep": 2, "etp": 1, "expert_order": ["edp", "ep", "etp", "pp"]}})"},
     {"fabrics.communication_kernels.*", R"({"simulation": {"interference": true}})"},

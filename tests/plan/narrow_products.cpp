@@ -117,6 +117,43 @@ TEST_CASE("Activations kept wide are cast again in backward") {
   REQUIRE(lowered(model, 1).state().saved_bytes == 2 * (128 + 256));
 }
 
+TEST_CASE("Operators that write a transposed copy are the library's, others are not") {
+  const auto library = [](ir::NarrowProducts narrow) {
+    narrow.transposing = "library";
+    std::vector<std::string> names;
+    const ir::Model model = narrowed(narrow);
+    for (const ir::Operator& op : model.classes[0].graph.operators())
+      if (op.variant == "library") names.push_back(op.name);
+    return names;
+  };
+  REQUIRE(library(fp8(ir::SecondCopy::transposed)) ==
+          std::vector<std::string>{"fc1.input_cast", "fc2.input_cast", "fc2.gradient_cast", "fc1.gradient_cast"});
+  REQUIRE(library(fp8(ir::SecondCopy::shared)).empty());
+  REQUIRE(library(mxfp8(false)).empty());
+  // Gathered rows are transposed where they arrive, after a cast that writes one copy.
+  REQUIRE(
+      library(fp8(ir::SecondCopy::transposed, true)) ==
+      std::vector<std::string>{"fc2.input_cast", "fc2.gradient_transpose", "fc1.gradient_cast", "fc1.input_transpose"});
+}
+
+TEST_CASE("Products that accumulate in two stages are those asked for, if they are narrow") {
+  const auto split_of = [](const ir::NarrowProducts& narrow) {
+    std::vector<std::string> names;
+    const ir::Model model = narrowed(narrow);
+    for (const ir::Operator& op : model.classes[0].graph.operators())
+      if (op.split_accumulation) names.push_back(op.name);
+    return names;
+  };
+  ir::NarrowProducts narrow = fp8(ir::SecondCopy::transposed);
+  REQUIRE(split_of(narrow).empty());
+  narrow.split_accumulation = {.input_gradient = true, .weight_gradient = true};
+  REQUIRE(split_of(narrow) == std::vector<std::string>{"fc2.input_gradient", "fc2.weight_gradient",
+                                                       "fc1.input_gradient", "fc1.weight_gradient"});
+  narrow.weight_gradient = false;
+  narrow.split_accumulation.forward = true;
+  REQUIRE(split_of(narrow) == std::vector<std::string>{"fc1", "fc2", "fc2.input_gradient", "fc1.input_gradient"});
+}
+
 TEST_CASE("Only some of the products narrow") {
   ir::NarrowProducts narrow = fp8(ir::SecondCopy::transposed);
   narrow.weight_gradient = false;

@@ -10,6 +10,7 @@ using hardware::load_accelerator;
 using ir::SecondCopy;
 using models::AttentionKernel;
 using models::LossKernel;
+using models::TransposeKernel;
 using numerics::Format;
 using testing::shipped;
 
@@ -54,6 +55,13 @@ TEST_CASE("recipes and the units they need", "[software]") {
   CHECK(copy("h800-sxm5-80gb", "fp8-current") == SecondCopy::transposed);
   CHECK(copy("b200-sxm-180gb", "fp8-current") == SecondCopy::shared);
   CHECK(copy("h100-sxm5-80gb", "fp8-blockwise") == SecondCopy::quantised);
+}
+
+TEST_CASE("gradients travel as they lie in memory, unless both are said", "[software][precision]") {
+  CHECK(recipe_of("bf16").reduce == Format::fp32);
+  CHECK(recipe_of("{gradients: bf16}").reduce == Format::bf16);
+  CHECK(recipe_of("{gradients: bf16, reduce: fp32}").reduce == Format::fp32);
+  CHECK(recipe_of("{reduce: bf16}").gradients == Format::fp32);
 }
 
 TEST_CASE("bytes per parameter", "[software][precision]") {
@@ -115,10 +123,22 @@ TEST_CASE("releases of Megatron-LM", "[software][framework]") {
   CHECK(config::to_json(load_framework(loader, "megatron@2024").kernels) ==
         config::to_json(load_framework(loader, "megatron").kernels));
 
+  // Transformer Engine takes cuDNN's attention on Hopper since its release 1.3; elsewhere FlashAttention.
+  const auto attention = [&](const char* release, const char* accelerator) {
+    return load_framework(loader, release).kernels_on(load_accelerator(loader, accelerator)).attention;
+  };
+  CHECK(attention("megatron", "h100-sxm5-80gb") == AttentionKernel::cudnn);
+  CHECK(attention("megatron@2025", "h800-sxm5-80gb") == AttentionKernel::cudnn);
+  CHECK(attention("megatron@2023", "h100-sxm5-80gb") == AttentionKernel::flash2);
+  CHECK(attention("megatron", "a100-sxm4-80gb") == AttentionKernel::flash2);
+  CHECK(attention("megatron@2021", "h100-sxm5-80gb") == AttentionKernel::fused_softmax);
+  CHECK(load_framework(loader, "megatron@2025").kernels.loss == LossKernel::fused);
+  CHECK(load_framework(loader, "megatron@2025").kernels.transpose == TransposeKernel::transformer_engine);
+
   core::Diagnostics diagnostics;
   read_framework(loader, parse("megatron@2019"), "training.framework", diagnostics);
   CHECK(diagnostics.all().front().to_string() ==
-        "test.yaml:1:1: error: training.framework: no release '2019' (known: 2021, 2022, 2024)");
+        "test.yaml:1:1: error: training.framework: no release '2019' (known: 2021, 2022, 2023, 2024, 2025)");
 }
 
 TEST_CASE("facts of single frameworks", "[software][framework]") {

@@ -116,6 +116,9 @@ TEST_CASE("what no row states comes from the family") {
   CHECK(at(changed({{"framework", "megatron@2021"}, {"dropout", "0"}}, family), {"training", "framework"}) ==
         "megatron@2021");
   CHECK(at(changed({{"dropout", "0"}}, family), {"model", "dropout"}) == "0");
+  family.dropouts = {{"LLAMA", 0.0}, {"GPT3", 0.2}};
+  CHECK(at(changed({{"model", "GPT3-5B"}}, family), {"model", "dropout"}) == "0.2");
+  CHECK(at(changed({{"model", "another"}}, family), {"model", "dropout"}) == "0.1");
 }
 
 TEST_CASE("a family's recipe is that of rows which leave theirs open") {

@@ -56,6 +56,14 @@ struct FlashSet {
   FlashParameters parameters = {};
 };
 
+// A kernel that writes a transposed copy, beside or instead of a plain one: its instructions rather than the memory limit
+// what it reads and writes.
+struct TransposeSet {
+  std::string kernel = {};
+  Provenance provenance = {};
+  double bandwidth = 0.0;  // of device memory, read and written [B/s]
+};
+
 // What the kernels that carry out transfers take of the device they run on, beside the links.
 struct CommunicationKernels {
   Provenance provenance = {};
@@ -75,6 +83,7 @@ struct Calibration {
   std::vector<GemmSet> gemm = {};
   std::optional<AttentionSet> attention_operator = {};
   std::vector<FlashSet> flash_attention = {};
+  std::vector<TransposeSet> transposes = {};
   MemoryBoundParameters memory_bound = {};
   std::optional<FitRecord> memory_bound_fit = {};
   Provenance transfer_provenance = {};
@@ -85,6 +94,8 @@ struct Calibration {
   // Null when the accelerator has no such set.
   const GemmSet* find_gemm(std::string_view type) const;
   const FlashSet* find_flash(std::string_view kernel) const;
+  // The law of memory-bound kernels for a kernel of this name; that of all of them where it has none of its own.
+  MemoryBoundParameters memory_bound_of(std::string_view kernel) const;
   // The rates a set was fitted with.
   MachineRates rates(const GemmSet& set) const;
   // Copies gap_s, sustained and what else all kernels have in common into every kernel set.

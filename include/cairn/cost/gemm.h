@@ -8,7 +8,7 @@
 //                           1, 2, 4 .. 64 that leaves at least 4 steps of K
 //   n_tiles = batch ceil(M/tm) ceil(N/tn) s
 //   waves   = max(1, sigma ceil(n_tiles/SM) + (1 - sigma) n_tiles/SM)
-//   t_step  = ((2 tm tn kb SM/P + (tm + tn) kb b/f)^4 + tk^4)^(1/4)
+//   t_step  = ((2 tm tn kb SM/(a P) + (tm + tn) kb b/f)^4 + tk^4)^(1/4)
 //   T_core  = waves (ceil(K/(s kb)) t_step + tpe + o bo tm tn SM/H)
 //   T_mem   = (mA A + mW W + C)/(eB H) + ((1-mA) A + (1-mW) W)/(eL H) + [s > 1] 4 s M N/(eL H)
 //   T1      = (T_core^p + T_mem^p)^(1/p) + [s > 1] ck
@@ -24,6 +24,9 @@
 // tiles better than small ones beyond their count. step_bytes is 128 on Hopper and Blackwell, whose kernels load 128 B
 // of K at once, and 64 on Ampere (32 elements of a 16-bit type, as its library kernels are named): products of
 // K 32..128 show it.
+//
+// a is 1, or split_accumulation where the kernel moves its partial sums from the matrix units, whose accumulators keep
+// fewer bits than fp32, to full registers every few steps (FP8 on Hopper: cuBLAS without its fast accumulation).
 //
 // A fitted eB above 1 (block scales on Hopper) describes the benchmark's cache, not the memory: training prices stop at
 // 1.
@@ -48,29 +51,31 @@ struct GemmShape {
   double input_bytes = 2.0;   // per element of A, and of W
   double second_bytes = 0.0;  // per element of W where it differs; 0: as A
   double output_bytes = 2.0;  // per element of C
+  bool split_accumulation = false;
   bool harness = false;  // as the benchmark ran it: cached A, rotated W, quantisation of A and its launch floor inside
 };
 
 // One set per accelerator and kernel family (bf16, fp8 with per-tensor scales, fp8 with block scales).
 struct GemmParameters {
-  double tensor_efficiency = 0.0;  // eP: fraction of the tensor peak in short runs
-  double memory_efficiency = 0.0;  // eB: fraction of the memory bandwidth
-  double launch_floor_s = 0.0;     // t0: floor of the operator as the benchmark timed it
-  double gap_s = 0.0;              // floor on the device inside a training step (no quantise kernels, no host time)
-  double tile_overhead_s = 0.0;    // tpe: pipeline fill and drain per tile
-  double step_floor_s = 0.0;       // tk: shortest K step (load latency over stages)
-  double step_bytes = 128.0;       // bytes of K per pipeline step and row
-  double operand_bandwidth = 0.0;  // f: operands into one multiprocessor, not hidden [B/s]; 0: wholly hidden
-  double epilogue = 0.0;           // o: share of the output write that the main loop does not hide
-  double split_cost_s = 0.0;       // ck: second kernel or semaphore of split-K
-  double overlap_exponent = 3.0;   // p: overlap of compute and memory, 1 = none
-  double droop = 0.0;              // d: extra time of long compute-bound kernels, up to 1 + d
-  double quantise_passes = 0.0;    // q: in units of reading 2 B and writing 1 B per element of A
-  double wave_quantisation = 1.0;  // sigma: 1 = hard waves, 0 = none
-  double sustained = 1.0;          // clock of a training step over the clock of short runs; benchmarks use 1
-  double cache_share = 0.7;        // kappa: effective share of the last-level cache
-  double cache_speed = 2.5;        // eL: cache bandwidth over memory bandwidth
-  std::int64_t max_split = 64;     // 1: the kernel family has no split-K
+  double tensor_efficiency = 0.0;   // eP: fraction of the tensor peak in short runs
+  double memory_efficiency = 0.0;   // eB: fraction of the memory bandwidth
+  double launch_floor_s = 0.0;      // t0: floor of the operator as the benchmark timed it
+  double gap_s = 0.0;               // floor on the device inside a training step (no quantise kernels, no host time)
+  double tile_overhead_s = 0.0;     // tpe: pipeline fill and drain per tile
+  double step_floor_s = 0.0;        // tk: shortest K step (load latency over stages)
+  double step_bytes = 128.0;        // bytes of K per pipeline step and row
+  double operand_bandwidth = 0.0;   // f: operands into one multiprocessor, not hidden [B/s]; 0: wholly hidden
+  double epilogue = 0.0;            // o: share of the output write that the main loop does not hide
+  double split_cost_s = 0.0;        // ck: second kernel or semaphore of split-K
+  double split_accumulation = 1.0;  // a: rate of the matrix units with it over the rate without; 1: no such mode
+  double overlap_exponent = 3.0;    // p: overlap of compute and memory, 1 = none
+  double droop = 0.0;               // d: extra time of long compute-bound kernels, up to 1 + d
+  double quantise_passes = 0.0;     // q: in units of reading 2 B and writing 1 B per element of A
+  double wave_quantisation = 1.0;   // sigma: 1 = hard waves, 0 = none
+  double sustained = 1.0;           // clock of a training step over the clock of short runs; benchmarks use 1
+  double cache_share = 0.7;         // kappa: effective share of the last-level cache
+  double cache_speed = 2.5;         // eL: cache bandwidth over memory bandwidth
+  std::int64_t max_split = 64;      // 1: the kernel family has no split-K
 };
 
 // Everything about a (parameters, machine) pair that does not depend on the shape, worked out once.

@@ -48,6 +48,7 @@ struct PeakRates {
 
 struct Accelerator {
   std::string name = {};
+  std::string architecture = {};  // "hopper": what libraries choose kernels by; empty: not known
   PeakRates peak = {};
   std::int64_t multiprocessors = 0;
   core::Hertz clock = {};                // boost clock of the data sheet

@@ -67,9 +67,17 @@ struct NarrowProducts {
   bool forward = true;  // which products
   bool input_gradient = true;
   bool weight_gradient = true;
+  struct Split {  // which of them accumulate in two stages (Operator::split_accumulation)
+    bool forward = false;
+    bool input_gradient = false;
+    bool weight_gradient = false;
+    friend bool operator==(const Split&, const Split&) = default;
+  };
+  Split split_accumulation = {};
   SecondCopy second_copy = SecondCopy::shared;
   bool finds_maxima = false;  // of each tensor, before it is cast
   NormWrites norm = NormWrites::wide;
+  std::string transposing = {};  // Operator::variant of what writes a transposed copy
   bool save_wide = false;
   // Dimensions along which each rank scales its part of an operand by itself, since it is never gathered with others.
   std::vector<std::string> own_parts;

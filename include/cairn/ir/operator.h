@@ -88,6 +88,9 @@ struct Operator {
   bool fills_gradient = false;
   // A contraction that keeps the format of its operands whatever narrow_products() is asked for (a router).
   bool keeps_format = false;
+  // A contraction in FP8 whose kernel moves its partial sums to full fp32 registers every few steps of K, on units that
+  // keep fewer bits themselves. Slower there; units that sum in fp32 have no such mode.
+  bool split_accumulation = false;
   // Dimensions of the operator it prepares an operand for, which it lacks itself: where that one is split along one of
   // these and needs the operand whole, this one works on the whole, too.
   boost::container::small_vector<std::string, 1> split_elsewhere;

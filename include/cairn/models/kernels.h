@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "cairn/config/fields.h"
@@ -22,11 +23,15 @@ enum class PointwiseKernel : std::uint8_t { fused, eager };
 // fused: one kernel. unfused: a chain of fp32 kernels over one widened copy, whose derivative is written by hand.
 // log_softmax: library operators under automatic differentiation, each with a result of its own.
 enum class LossKernel : std::uint8_t { fused, unfused, log_softmax };
+// What writes transposed copies of operands in FP8. plain: at the rate of other pointwise kernels; else the kernels of a
+// library, whose rate calibrations know.
+enum class TransposeKernel : std::uint8_t { plain, transformer_engine };
 
 // As files write it.
 std::string_view name(AttentionKernel kernel);
 // As calibrations name its measurements.
 const char* variant(AttentionKernel kernel);
+std::string name(TransposeKernel kernel);   // empty: plain
 bool keeps_scores(AttentionKernel kernel);  // whether the scores are written to device memory between kernels
 
 struct Kernels {
@@ -34,6 +39,7 @@ struct Kernels {
   NormKernel norm = NormKernel::fused;
   PointwiseKernel pointwise = PointwiseKernel::fused;
   LossKernel loss = LossKernel::unfused;
+  TransposeKernel transpose = TransposeKernel::plain;
   bool wide_scores = false;       // unfused attention widens the scores to fp32 before it scales and masks them
   bool scaled_product = false;    // the product of queries and keys scales its result: no pass of its own
   bool separate_qkv = false;      // queries, keys and values are products of their own
@@ -61,6 +67,7 @@ struct KernelChoice {
 // The choice that names them all.
 KernelChoice choice_of(const Kernels& kernels);
 
+void describe(config::Value& value, AttentionKernel& kernel);
 void describe(config::Fields& fields, Kernels& kernels);
 void describe(config::Fields& fields, KernelChoice& kernels);
 

@@ -14,6 +14,7 @@
 #include "cairn/config/fields.h"
 #include "cairn/config/node.h"
 #include "cairn/core/quantity.h"
+#include "cairn/hardware/accelerator.h"
 #include "cairn/hardware/allocator.h"
 #include "cairn/hardware/host_times.h"
 #include "cairn/models/kernels.h"
@@ -106,6 +107,8 @@ struct Capabilities {
 struct FrameworkProfile {
   std::string name = {};
   models::Kernels kernels = {};  // defaults of `training.kernels`
+  // Its attention kernel on accelerators of an architecture, in place of that of `kernels`.
+  std::vector<std::pair<std::string, models::AttentionKernel>> attention_on = {};
   FusedSoftmax fused_softmax = {};
   Accumulation accumulation = {};
   OverlapDefaults overlap = {};
@@ -120,6 +123,7 @@ struct FrameworkProfile {
   hardware::HostTimes host_times = {};
   std::vector<std::pair<std::string, config::Node>> releases = {};  // empty once a release has been laid over the file
 
+  models::Kernels kernels_on(const hardware::Accelerator& accelerator) const;
   // The recipe with the framework's own choices; the caller restores keys that the experiment itself sets.
   PrecisionRecipe adjust(PrecisionRecipe recipe) const;
   // `behaviour` with the members that depend on the fitted numbers (issues_per_peer).

@@ -35,6 +35,7 @@ struct NarrowOperands {
   numerics::Format weights = numerics::Format::fp8_e4m3;
   numerics::Format gradients = numerics::Format::fp8_e5m2;  // of a product's result
   std::vector<Product> products{Product::forward, Product::input_gradient, Product::weight_gradient};
+  std::vector<Product> split_accumulation = {};  // which of them accumulate in two stages, where units sum narrowly
   Scaling scaling = Scaling::delayed;
   ir::NormWrites norm = ir::NormWrites::wide;
   std::int64_t history = 0;  // delayed: maxima kept of each tensor

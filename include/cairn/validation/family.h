@@ -38,8 +38,9 @@ struct Family {
   std::string
       gradients;  // format in memory, in place of what the rows assume; then `reduce` on the wire, default the same
   std::string reduce;
-  std::vector<std::pair<std::string, std::string>> columns;  // what all rows have in common -> its value
-  double dropout = 0.0;                                      // where there is no such column
+  std::vector<std::pair<std::string, std::string>> columns;   // what all rows have in common -> its value
+  std::vector<std::pair<std::string, double>> dropouts = {};  // beginning of a model's name -> dropout, before that
+  double dropout = 0.0;                                       // where there is no such column
   std::optional<std::int64_t> vocab_multiple;  // the vocabulary column is not padded; see models::TransformerConfig
   bool framework_cuts = false;  // stages as the framework cuts them, whether layers divide by them or not
   FlopConvention flops = FlopConvention::none;
