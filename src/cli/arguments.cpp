@@ -34,6 +34,7 @@ class Parser : private Declarations {
     config();
     validate();
     calibrate();
+    diff();
     topology();
     schedule();
     import();
@@ -258,6 +259,29 @@ class Parser : private Declarations {
             "Errors are predicted / measured - 1, in sample and of whole groups that the fit did not see.");
   }
 
+  void diff() {
+    CLI::App* sub =
+        command(app_, "diff", "where a measured step and the predicted one differ, kernel by kernel", diff_);
+    name_of(sub->add_option("run", diff_.runs, "what was predicted: an experiment, or a result of cairn run --json"),
+            {"experiments"})
+        ->required()
+        ->type_name(k_file);
+    sub->add_option("--trace", diff_.trace, "a trace of one rank by PyTorch's profiler (Kineto, JSON or .json.gz)")
+        ->type_name(k_file);
+    sub->add_option("--step", diff_.step, "the step to compare, as in 3 or ProfilerStep#3; default: the median")
+        ->type_name("STEP");
+    sub->add_option("--stage", diff_.stage, "of the pipeline that the rank is in; default: as the trace says")
+        ->check(at_least(0))
+        ->type_name("N");
+    set_experiment(*sub, diff_.overrides);
+    sub->add_flag("--full", diff_.full, "every part, and the kernels of each");
+    add_table(*sub, diff_.result);
+    example(*sub, "cairn diff --trace rank0.pt.trace.json.gz llama3-8b-fsdp-dgx-h100",
+            "Kernels are compared by class (matrix products, attention, all-reduce, ...), streams by what they do. "
+            "Every instant of the\n"
+            "step counts once, so that the parts add up to the difference. Traces are read as they come, of any size.");
+  }
+
   void topology() {
     CLI::App* sub = command(app_, "topology", "what a network can carry and what it costs; flows over it", topology_);
     name_of(sub->add_option("network", topology_.name,
@@ -472,6 +496,7 @@ class Parser : private Declarations {
   SchemaArguments schema_;
   ValidateArguments validate_;
   CalibrateArguments calibrate_;
+  DiffArguments diff_;
   TopologyArguments topology_;
   ScheduleArguments schedule_;
   ImportArguments import_;

@@ -114,6 +114,16 @@ struct CalibrateArguments {
   ResultArguments result;  // goes to standard output
 };
 
+struct DiffArguments {
+  std::vector<std::string> runs;  // experiments or results of `cairn run`
+  std::string trace;
+  std::string step;                   // empty: the median
+  std::optional<std::int64_t> stage;  // none: that of the rank that was traced
+  std::vector<std::string> overrides;
+  bool full = false;
+  ResultArguments result;
+};
+
 struct TopologyArguments {
   std::string name;
   std::vector<std::string> compare;  // several in place of one
@@ -173,8 +183,8 @@ struct ImportArguments {
 
 using CommandArguments =
     std::variant<std::monostate, RunArguments, BoundArguments, ConfigShowArguments, ConfigModelArguments,
-                 ConfigListArguments, ConfigTemplateArguments, ValidateArguments, CalibrateArguments, TopologyArguments,
-                 ScheduleArguments, ImportArguments, SchemaArguments, CompletionArguments>;
+                 ConfigListArguments, ConfigTemplateArguments, ValidateArguments, CalibrateArguments, DiffArguments,
+                 TopologyArguments, ScheduleArguments, ImportArguments, SchemaArguments, CompletionArguments>;
 
 struct Arguments {
   CommonArguments common;

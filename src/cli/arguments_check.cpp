@@ -105,6 +105,15 @@ void check_one(const BoundArguments& bound) {
                                    "moves are of the values of a graph", "give --cdag FILE or --trace FILE");
 }
 
+void check_one(const DiffArguments& diff) {
+  if (diff.trace.empty())
+    throw core::ConfigurationError("--trace", "what was measured is missing",
+                                   "give a trace of PyTorch's profiler: --trace rank0.pt.trace.json.gz");
+  if (diff.runs.size() != 1)
+    throw core::ConfigurationError("cairn diff", fmt::format("{} runs beside a trace", diff.runs.size()),
+                                   "a trace is held against one experiment or result");
+}
+
 void check_one(const RunArguments& run) {
   if (run.file.empty() == run.batch.empty())
     throw core::ConfigurationError(

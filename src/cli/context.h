@@ -48,6 +48,7 @@ int command(const ConfigListArguments& arguments, Context& context);
 int command(const ConfigTemplateArguments& arguments, Context& context);
 int command(const ValidateArguments& arguments, Context& context);
 int command(const CalibrateArguments& arguments, Context& context);
+int command(const DiffArguments& arguments, Context& context);
 int command(const TopologyArguments& arguments, Context& context);
 int command(const ScheduleArguments& arguments, Context& context);
 int command(const ImportArguments& arguments, Context& context);

@@ -12,6 +12,7 @@
 #include "cairn/measure/read.h"
 #include "cairn/models/transformer_config.h"
 #include "cairn/report/calibration.h"
+#include "cairn/report/diff_trace.h"
 #include "cairn/report/schema.h"
 #include "cairn/software/files.h"
 #include "cairn/topology/graph.h"
@@ -52,6 +53,7 @@ constexpr std::array k_schemas{
     Schema{"cairn.run/1", "the result of cairn run", [] { return report::run_schema(); }},
     Schema{"cairn.bound/1", "the result of cairn bound", [] { return report::bound_schema(); }},
     Schema{"cairn.calibrate/1", "the result of cairn calibrate", [] { return report::calibrate_schema(); }},
+    Schema{"cairn.diff_trace/1", "the result of cairn diff --trace", [] { return report::diff_trace_schema(); }},
     Schema{"cairn.topology/1", "the result of cairn topology", [] { return report::topology_schema(); }},
     Schema{"cairn.topology-comparison/1", "the result of cairn topology --compare",
            [] { return report::topology_comparison_schema(); }},

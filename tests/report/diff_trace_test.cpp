@@ -1,0 +1,129 @@
+// A predicted step as a measured one is seen, and how the two are told apart.
+#include "cairn/report/diff_trace.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "cairn/predict/bounds/class_floors.h"
+#include "cairn/profile/predicted_step.h"
+#include "catch.h"
+#include "report/conforms.h"
+#include "report/small_run.h"
+
+using namespace cairn;
+using namespace cairn::report_tests;
+using profile::KernelClass;
+
+namespace {
+
+struct Simulated {
+  explicit Simulated(const std::vector<std::string>& overrides)
+      : loaded(small(overrides)), job(loaded, loader()), result(job.run(predict::Engine::event, true)) {}
+  profile::Step step(std::int32_t stage) const {
+    return profile::predicted_step(job.program(), result.prediction, stage);
+  }
+
+  experiment::LoadedExperiment loaded;
+  experiment::Job job;
+  experiment::Result result;
+};
+
+core::Picoseconds counted(const profile::Summary& summary, KernelClass kind) {
+  return summary.classes[static_cast<std::size_t>(kind)].time;
+}
+
+profile::Trace a_trace() {
+  profile::Trace trace;
+  trace.file = "rank0.json";
+  trace.rank = 0;
+  trace.ranks = 8;
+  return trace;
+}
+
+}  // namespace
+
+TEST_CASE("a predicted step has the kernels of its stage, on its streams") {
+  for (const auto& overrides :
+       std::vector<std::vector<std::string>>{{},
+                                             {"strategy.recompute=full"},
+                                             {"strategy.zero=3", "strategy.pp=1", "training.framework=fsdp"},
+                                             {"strategy.sequence_parallel=true"}}) {
+    Simulated simulated(overrides);
+    predict::ShardFloors floors(simulated.job.pricer().shards(), 0.0);
+    for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(simulated.job.program().stages()); ++stage) {
+      const profile::Summary summary = profile::summary(simulated.step(stage));
+      CHECK(summary.span == simulated.result.prediction.time);
+      // Kernels take their prices: all of a stage's are here.
+      double kernels_s = 0.0;
+      for (const predict::ClassFloor& each : predict::class_floors(simulated.job.program(), simulated.job.pricer(),
+                                                                   simulated.job.prices(), stage, floors))
+        if (each.label == "contraction" || each.label == "normalization" || each.label == "elementwise" ||
+            each.label == "lookup")
+          kernels_s += each.time_s;
+      double seen_s = 0.0;
+      for (std::size_t i = 0; i < profile::k_classes; ++i)
+        if (profile::group_of(static_cast<KernelClass>(i)) == profile::Group::computation)
+          seen_s += core::to_seconds(summary.classes[i].time);
+      CHECK(seen_s == Approx(kernels_s).epsilon(1e-9));
+      CHECK(counted(summary, KernelClass::matmul) > 0);
+      CHECK(counted(summary, KernelClass::attention) > 0);
+      CHECK(counted(summary, KernelClass::optimizer) > 0);
+      CHECK(counted(summary, KernelClass::other) == 0);
+      REQUIRE_FALSE(summary.streams.empty());
+      CHECK(summary.streams[0].busy <= summary.span);
+    }
+  }
+}
+
+TEST_CASE("a step differs from itself in nothing, and from a longer one in what is longer") {
+  const Simulated simulated({});
+  const profile::Step predicted = simulated.step(0);
+  const profile::Difference none = profile::difference(predicted, predicted);
+  for (const profile::Part& part : none.parts) CHECK(part.difference() == 0);
+
+  // The measured device stands still for a millisecond before its last kernel, which the host issued late.
+  constexpr core::Picoseconds k_late = 1'000'000'000;
+  profile::Step measured = predicted;
+  profile::Work& last = measured.work.back();
+  const core::Picoseconds gap = last.start;
+  measured.span += k_late;
+  last.start += k_late;
+  last.end += k_late;
+  last.issued = last.start;
+  CHECK(gap > 0);
+  const profile::Difference late = profile::difference(measured, predicted);
+  CHECK(late.difference() == k_late);
+  CHECK(late.parts.front().id == "host");
+
+  const profile::Trace trace = a_trace();
+  const std::vector<profile::StepTimes> steps{{.name = "ProfilerStep#1", .start = 0, .end = measured.span / 1000}};
+  const report::TraceDifference answer{.trace = trace,
+                                       .steps = steps,
+                                       .experiment = "small",
+                                       .stages = 2,
+                                       .difference = late,
+                                       .warnings = {"one", "two", "three", "four"},
+                                       .tool = k_tool};
+  CHECK(report::sentence(answer).find("idle until the host issues: 1 ms more of the step than predicted") !=
+        std::string::npos);
+  CHECK(report::sentence(answer).find(" % low") != std::string::npos);
+
+  const auto document = nlohmann::json::parse(report::json(answer));
+  CHECK(conforms(document, nlohmann::json::parse(report::diff_trace_schema())) == "");
+  CHECK(document["result"]["difference_s"].get<double>() == Approx(1e-3));
+  double sum = 0.0;
+  for (const auto& part : document["result"]["parts"]) sum += part["difference_s"].get<double>();
+  CHECK(sum == Approx(1e-3));
+
+  for (const bool full : {false, true}) {
+    std::istringstream lines(report::text(answer, {.full = full}));
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+      INFO(line);
+      CHECK(columns(line) <= 100);
+    }
+    if (!full) CHECK(count <= 32);
+  }
+}
