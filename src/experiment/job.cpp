@@ -193,7 +193,7 @@ class Job::Implementation {
   void prepare(SharedParts* shared = nullptr) {
     lowered_ = shared != nullptr ? shared->model_of(r_) : std::make_shared<LoweredModel>(r_);
     peak_ = cost::dense_peak(model(), r_.parts.software.recipe.gemm, r_.parts.machine.accelerator.value);
-    lowering().give(r_.resolved.strategy, r_.resolved.schedule);
+    lowering().use_schedule(r_.resolved.strategy, r_.resolved.schedule);
     make_prices(shared);
     warn_of_whole_layers();
     const bool balanced = r_.resolved.strategy.stage_layers.empty();

@@ -88,8 +88,8 @@ class Lowering::Implementation {
     return program_;
   }
 
-  void give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule) {
-    schedules_.give(strategy, std::move(schedule));
+  void use_schedule(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule) {
+    schedules_.use_schedule(strategy, std::move(schedule));
   }
 
   LoweredLayer& layer(const Strategy& strategy, std::size_t layer_class) {
@@ -344,8 +344,8 @@ Lowering::Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreat
 Lowering::~Lowering() = default;
 
 const Program& Lowering::lower(const Strategy& strategy) { return implementation_->lower(strategy); }
-void Lowering::give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule) {
-  implementation_->give(strategy, std::move(schedule));
+void Lowering::use_schedule(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule) {
+  implementation_->use_schedule(strategy, std::move(schedule));
 }
 const LayerState& Lowering::layer_state(const Strategy& strategy, std::size_t layer_class) {
   return implementation_->layer(strategy, layer_class).lowering.state();

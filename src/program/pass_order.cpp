@@ -191,7 +191,7 @@ class Sequence {
       if (entry.place == SideEntry::Place::issue && !awaits) {
         step.sends_to = stream_of(operation.phase);
         told = static_cast<std::int32_t>(order_.sweep.size());
-        order_.told_streams |= std::uint32_t{1} << static_cast<unsigned>(step.sends_to);
+        order_.awaited_streams |= std::uint32_t{1} << static_cast<unsigned>(step.sends_to);
       }
       push(step, entry.side, entry.operation);
     }

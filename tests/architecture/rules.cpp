@@ -328,4 +328,28 @@ std::vector<Violation> check_places(const fs::path& root) {
   return violations;
 }
 
+std::vector<Violation> check_maps(const fs::path& root) {
+  // A path between backquotes counts from the root, from the public headers, or from the folder of plan.
+  const auto exists = [&](const fs::path& path) {
+    return fs::exists(root / path) || fs::exists(root / "include/cairn" / path) || fs::exists(root / "src/plan" / path);
+  };
+  std::vector<Violation> violations;
+  for (const std::string map : {"include/README.md", "src/README.md"}) {
+    if (!fs::exists(root / map)) continue;
+    for_each_line(read_file(root, root / map).text, [&](int line, std::string_view text) {
+      for (std::size_t begin = text.find('`'); begin != std::string_view::npos; begin = text.find('`', begin + 1)) {
+        const std::size_t end = text.find('`', begin + 1);
+        if (end == std::string_view::npos) return;
+        const std::string_view word = text.substr(begin + 1, end - begin - 1);
+        const bool path =
+            word.find('/') != std::string_view::npos && word.find_first_of("<> ") == std::string_view::npos;
+        if (path && (word.ends_with(".h") || word.ends_with(".cpp") || word.ends_with(".def")) && !exists(word))
+          violations.push_back({map, line, "names no file: " + std::string(word)});
+        begin = end;
+      }
+    });
+  }
+  return violations;
+}
+
 }  // namespace cairn::architecture

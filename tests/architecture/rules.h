@@ -9,6 +9,7 @@
 //                  CLI11 and spdlog are included by cli alone
 //   kinds          a kind of network is named by its own file and kinds.def alone
 //   places         no file names a directory of the machine it was written on
+//   maps           include/README.md and src/README.md name only headers and sources that exist
 #pragma once
 
 #include <filesystem>
@@ -47,5 +48,6 @@ std::vector<Violation> check_conduct(const std::filesystem::path& root);
 std::vector<Violation> check_headers(const std::filesystem::path& root);
 std::vector<Violation> check_kinds(const std::filesystem::path& root);
 std::vector<Violation> check_places(const std::filesystem::path& root);
+std::vector<Violation> check_maps(const std::filesystem::path& root);
 
 }  // namespace cairn::architecture

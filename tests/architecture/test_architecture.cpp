@@ -73,6 +73,12 @@ TEST_CASE("the tree names no place of one machine") {
   CHECK(violations.empty());
 }
 
+TEST_CASE("the maps of the tree name files that exist") {
+  const auto violations = check_maps(k_tree);
+  INFO(to_string(violations));
+  CHECK(violations.empty());
+}
+
 TEST_CASE("the module graph keeps structure and prices apart") {
   const ModuleGraph graph = real_graph();
   CHECK_FALSE(graph.at("plan").contains("cost"));
@@ -230,4 +236,17 @@ TEST_CASE("a planted place of one machine is found") {
     tree.plant("tools/test", "cd $root/" + beside + "\n");
     CHECK(check_places(tree.root()).size() == 1);
   }
+}
+
+TEST_CASE("a file that a map names and that is gone is found") {
+  const PlantedTree tree;
+  tree.plant("include/cairn/ir/a.h", "");
+  tree.plant("src/plan/layer/b.h", "");
+  tree.plant("include/README.md", "| `ir/a.h` (`Name`), `layer/b.h` | `cairn/<module>/<concept>.h`, `plan/layer`\n");
+  REQUIRE(to_string(check_maps(tree.root())) == "");
+  tree.plant("src/README.md", "first\n| `ir/a.h` | `ir/gone.h` |\n");
+  const auto violations = check_maps(tree.root());
+  REQUIRE(violations.size() == 1);
+  CHECK(violations[0].file == "src/README.md");
+  CHECK(violations[0].line == 2);
 }

@@ -86,7 +86,7 @@ struct Ground {
   }
   // Null where the plan is refused.
   const program::Program* lowered(plan::Lowering& lowering, const plan::Strategy& strategy) const {
-    if (auto schedule = schedules.of(strategy)) lowering.give(strategy, std::move(schedule));
+    if (auto schedule = schedules.of(strategy)) lowering.use_schedule(strategy, std::move(schedule));
     try {
       return &lowering.lower(strategy);
     } catch (const core::ConfigurationError&) {

@@ -111,8 +111,8 @@ inline auto fields(const PassOrder::Stretch& part) {
   return std::tuple(std::pair("slot", &slot), std::pair("then", &then), std::pair("times", &times));
 }
 inline auto fields(const PassOrder& part) {
-  const auto& [layout, told_streams, entries, entry_begin, sweep, tails, has_tail, stretches, row_begin] = part;
-  return std::tuple(std::pair("layout", &layout), std::pair("told_streams", &told_streams),
+  const auto& [layout, awaited_streams, entries, entry_begin, sweep, tails, has_tail, stretches, row_begin] = part;
+  return std::tuple(std::pair("layout", &layout), std::pair("awaited_streams", &awaited_streams),
                     std::pair("entries", &entries), std::pair("entry_begin", &entry_begin), std::pair("sweep", &sweep),
                     std::pair("tails", &tails), std::pair("has_tail", &has_tail), std::pair("stretches", &stretches),
                     std::pair("row_begin", &row_begin));

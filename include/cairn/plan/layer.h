@@ -134,7 +134,7 @@ class LayerLowering {
   Split split_backward(const GradientSync& gradient_sync = {}, const UnitTraffic& first_traffic = {},
                        const UnitTraffic& second_traffic = {}, program::PerGroup<double>* in_flight = nullptr) const;
   // The forward block of a layer that saved nothing, run a second time before its backward block (recomputation).
-  program::Block again() const;
+  program::Block recomputation() const;
 
   // Bytes on one rank of an input or output tensor of the layer, as neighbouring layers hand it over.
   double border_bytes(ir::TensorId tensor) const;

@@ -29,7 +29,7 @@ class Lowering {
   const program::Program& lower(const Strategy& strategy);
 
   // Hands over a schedule that was already generated from schedule_settings(strategy), so that lower() need not.
-  void give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule);
+  void use_schedule(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule);
 
   // State of one layer class under a strategy: parameters and saved bytes on one rank.
   const LayerState& layer_state(const Strategy& strategy, std::size_t layer_class);

@@ -54,7 +54,7 @@ struct PassOrder {
     std::uint16_t slot = 0;
     Stream sends_to = Stream::next;
     // Whether another entry of the same device waits for its end (transfers of side rows).
-    bool told_at_home() const { return sends_to != Stream::next && sends_to != Stream::previous; }
+    bool awaited_on_own_device() const { return sends_to != Stream::next && sends_to != Stream::previous; }
   };
   // Run-length code of a row: `slot` and `then` in turn, `times` times. `then` is the layout's size, which is no slot,
   // where `slot` repeats alone.
@@ -65,7 +65,7 @@ struct PassOrder {
   };
 
   PassLayout layout;
-  std::uint32_t told_streams = 0;         // bit s: some step with told_at_home() sends to stream s
+  std::uint32_t awaited_streams = 0;      // bit s: some step with awaited_on_own_device() sends to stream s
   std::vector<Entry> entries;             // device after device
   std::vector<std::int32_t> entry_begin;  // devices + 1 offsets into entries
   std::vector<Step> sweep;                // entries of all devices, each behind what it waits for

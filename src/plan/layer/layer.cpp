@@ -60,7 +60,7 @@ Block LayerLowering::forward(const GradientSync& parameter_gather, const UnitTra
   const PerGroup<double> gathered = state().moved_elements(parameter_gather.without_tied);
   return implementation_->blocks.forward(parameter_gather, gathered, traffic, Term::compute, {});
 }
-Block LayerLowering::again() const { return implementation_->blocks.forward({}, {}, {}, Term::recompute, {}); }
+Block LayerLowering::recomputation() const { return implementation_->blocks.forward({}, {}, {}, Term::recompute, {}); }
 Block LayerLowering::backward(const GradientSync& gradient_sync, const UnitTraffic& traffic,
                               PerGroup<double>* in_flight) const {
   return implementation_->blocks.backward(gradient_sync, traffic, note_in_flight(in_flight));

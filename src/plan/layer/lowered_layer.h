@@ -25,9 +25,9 @@ class LoweredLayer {
   const Block* gathering(const GradientSync& sync) { return synchronised(Part::forward, sync); }
   const Block* reducing(const GradientSync& sync) { return synchronised(Part::backward, sync); }
   // The forward block run again in backward (recomputation).
-  const Block* again() {
-    if (!again_) again_ = std::make_unique<Block>(lowering.again());
-    return again_.get();
+  const Block* recomputation() {
+    if (!recomputation_) recomputation_ = std::make_unique<Block>(lowering.recomputation());
+    return recomputation_.get();
   }
 
   // The backward block split into input and weight gradient; the latter also with the reduction of its gradients.
@@ -58,7 +58,7 @@ class LoweredLayer {
     static const UnitTraffic k_none;
     return &moving(part, sync, k_none).block;
   }
-  std::unique_ptr<Block> again_;
+  std::unique_ptr<Block> recomputation_;
   std::unique_ptr<LayerLowering::Split> split_;
   // Cache key of a block. Look-ups pass references, since the key is large.
   template <class Sync, class Traffic>

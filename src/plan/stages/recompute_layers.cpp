@@ -67,7 +67,7 @@ RecomputeGroup append_group(const std::vector<std::int32_t>& classes, std::uint3
 
 void append_group_backward(Pass& pass, const RecomputeGroup& group, Half half, const GradientSync* sync) {
   if (half != Half::weight_gradient)
-    for (const Stretch& stretch : group.again) pass.runs.push_back({stretch.layer->again(), stretch.count});
+    for (const Stretch& stretch : group.again) pass.runs.push_back({stretch.layer->recomputation(), stretch.count});
   for (auto stretch = group.backward.rbegin(); stretch != group.backward.rend(); ++stretch)
     append_backward(pass, *stretch, half, sync);
 }

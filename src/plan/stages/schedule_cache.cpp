@@ -82,7 +82,7 @@ std::shared_ptr<const PassOrder> ScheduleEntry::pass_order(const ReplicaGroups& 
       .second;
 }
 
-void ScheduleCache::give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule) {
+void ScheduleCache::use_schedule(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule) {
   given_.push_back(
       {.kind = strategy.schedule, .settings = schedule_settings(strategy), .schedule = std::move(schedule)});
 }

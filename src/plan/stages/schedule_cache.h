@@ -40,7 +40,7 @@ class ScheduleCache {
   // Throws core::ConfigurationError for settings that the schedule's kind does not take.
   const ScheduleEntry& of(const Strategy& strategy);
   // A strategy's schedule that was generated elsewhere.
-  void give(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule);
+  void use_schedule(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule);
 
  private:
   struct Key {

@@ -158,7 +158,7 @@ class Analytic::Implementation {
       for (const program::Pass* pass : kind.passes) prefetch(*pass);
     agreed_.clear();
     used_.clear();
-    live_ = program.pass_order->told_streams;
+    live_ = program.pass_order->awaited_streams;
     finishes_now_.clear();
     for (const program::Stage& kind : program.kinds) {
       PassFunction::Together together;

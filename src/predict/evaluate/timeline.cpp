@@ -41,7 +41,7 @@ Producers producers(const program::Program& program) {
     PassId source;
     if (step.producer >= 0) {
       const program::PassOrder::Step& producer = sweep[at(step.producer)];
-      const bool told = producer.told_at_home() && !program.pass(producer.device, producer.slot).runs.empty();
+      const bool told = producer.awaited_on_own_device() && !program.pass(producer.device, producer.slot).runs.empty();
       if (told || producer.device != step.device) source = made[at(step.producer)];
     }
     row.push_back(source);
