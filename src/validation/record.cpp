@@ -7,7 +7,6 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "cairn/core/assert.h"
 #include "cairn/core/printable.h"
@@ -120,7 +119,7 @@ void check_columns(const measure::CsvTable& table) {
     const bool one = table.header.size() == 1 && table.header.front().find_first_of(";\t|") != std::string::npos;
     error(fmt::format("no table of measured runs: none of its columns is one of theirs ({}{})",
                       core::quoted(table.header.front()), table.header.size() > 1 ? ", ..." : ""),
-          one ? "separate the columns by commas" : fmt::format("its columns may be {}", fmt::join(known, " ")));
+          one ? "separate the columns by commas" : "its columns are those of validate/published/README.md");
   } else {
     for (const std::string& column : unknown) {
       const std::string near = core::nearest(column, known);

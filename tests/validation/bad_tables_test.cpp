@@ -25,23 +25,23 @@ std::string said(const std::string& table) {
 TEST_CASE("a sound small table has nothing wrong") { CHECK(said(std::string(k_header) + k_row).empty()); }
 
 TEST_CASE("truncated tables") {
-  CHECK(
-      contains(said(std::string(k_header) + k_row + "ok,8,1024"),
-               "mine.csv:3: error: 3 fields where the header has 8 (the last record: the file may have been cut off)"));
+  CHECK(contains(
+      said(std::string(k_header) + k_row + "ok,8,1024"),
+      "mine.csv:3:1: error: 3 fields where the header has 8 (the last record: the file may have been cut off)"));
   CHECK(contains(said(std::string(k_header) + "ok,8,1024,32,1.5,,20,\"a ru"), "never closed"));
   CHECK(contains(said(""), "empty"));
 }
 
 TEST_CASE("foreign tables") {
   CHECK(contains(said("date,open,close\n2024-01-01,1,2\n"),
-                 "mine.csv:1: error: no table of measured runs: none of its columns is one of theirs ('date', ...)"));
+                 "mine.csv:1:1: error: no table of measured runs: none of its columns is one of theirs ('date', ...)"));
   CHECK(contains(said("status;num_gpus\nok;8\n"), "separate the columns by commas"));
   CHECK(contains(said("status\tnum_gpus\nok\t8\n"), "separate the columns by commas"));
 }
 
 TEST_CASE("unknown columns are named all at once") {
   const std::string found = said("status,num_gpu,colour,mem_kinds\nok,8,red,device\n");
-  CHECK(contains(found, "mine.csv:1: error: unknown column 'num_gpu' (did you mean 'num_gpus'?)"));
+  CHECK(contains(found, "mine.csv:1:1: error: unknown column 'num_gpu' (did you mean 'num_gpus'?)"));
   CHECK(contains(found, "unknown column 'colour'"));
   CHECK(contains(found, "unknown column 'mem_kinds' (did you mean 'mem_kind'?)"));
 }
@@ -78,7 +78,7 @@ TEST_CASE("mixed units") {
 
 TEST_CASE("rows and tables that stand there twice") {
   const std::string twice = said(std::string(k_header) + k_row + "ok,8,1024,32,1.6,,20,another\n" + k_row);
-  CHECK(contains(twice, "mine.csv:4: error: the same row as line 2"));
+  CHECK(contains(twice, "mine.csv:4:1: error: the same row as line 2"));
   CHECK(contains(said("status,num_gpus,status\nok,8,ok\n"), "column 'status' appears twice"));
   const Folder folder;
   folder.write("measured/mine.csv", std::string(k_header) + k_row);
