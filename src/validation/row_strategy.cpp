@@ -154,7 +154,7 @@ config::Node strategy_of(Row& row, std::int64_t seq_len) {
   for (const char* column : {"tp", "micro_batch"}) node.put(column, row.number(record.need_count(column)));
   if (const auto data = record.count("dp")) node.put("dp", row.number(*data));
   const std::int64_t context = record.count("cp").value_or(1);
-  if (context > 1) row.because(fmt::format("long sequences: cp {} is not priced yet", context));
+  if (context > 1) row.because("long sequences: cp > 1 is not priced yet");
   node.put("cp", row.number(context));
   if (const auto experts = record.count("ep")) node.put("ep", row.number(*experts));
   node.put("sequence_parallel", row.flag(record.need_flag("sequence_parallel")));
