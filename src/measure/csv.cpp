@@ -28,8 +28,10 @@ class CsvParser {
         table.header = std::move(record.fields);
         check_header(table.header, record.line);
       } else if (record.fields.size() != table.header.size()) {
+        const bool cut = record.fields.size() < table.header.size() && at_ >= text_.size();
         error(record.line, fmt::format("{} fields where the header has {}", record.fields.size(), table.header.size()),
-              "a comma inside a field needs double quotes around it");
+              cut ? "the last record: the file may have been cut off"
+                  : "a comma inside a field needs double quotes around it");
       } else {
         table.records.push_back(std::move(record));
       }

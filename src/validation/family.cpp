@@ -43,11 +43,22 @@ void describe(Fields& fields, Family& family) {
   fields.choice("flops", family.flops,
                 {{"none", FlopConvention::none},
                  {"recomputed-gpt", FlopConvention::recomputed_gpt},
-                 {"model", FlopConvention::model}},
+                 {"model", FlopConvention::model},
+                 {"megatron", FlopConvention::megatron}},
                 {.doc = "what a published FLOP/s counts"});
   describe_words(fields, "attention", family.attention, "attention kernel of the file -> of an experiment");
   describe_words(fields, "skip", family.skip, "word in a row's notes -> why it is not run");
   fields.object("band", family.band, {.doc = "errors that pass; absent: nothing is judged"});
+}
+
+void describe(Fields& fields, Words& words) {
+  describe_words(fields, "skip", words.skip, "word in a row's notes -> why the row is no full training; empty: it is");
+  describe_words(fields, "attention", words.attention, "attention kernel -> the one it is priced as");
+  describe_words(fields, "dispatchers", words.dispatchers, "how routed tokens travel -> moe.dispatcher");
+  fields.map("balance", words.balance, {.doc = "how routing is balanced -> moe.imbalance"},
+             [](Value& value, double& imbalance) { value.number(imbalance, {.positive = true}); });
+  fields.map("recompute", words.recompute, {.doc = "module of a framework -> operators of its layers"},
+             [](Value& value, std::vector<std::string>& operators) { value.texts(operators, {.minimum_size = 1}); });
 }
 
 void describe(Fields& fields, Families& families) {
@@ -55,6 +66,9 @@ void describe(Fields& fields, Families& families) {
   fields.count("version", version, {.doc = "of this format", .minimum = 1, .maximum = 1});
   describe_words(fields, "clusters", families.clusters,
                  "accelerator -> cluster whose latencies and fabric a row takes");
+  fields.map("racks", families.racks, {.doc = "cluster in racks -> GPUs of each that a job of several fills"},
+             [](Value& value, std::int64_t& gpus) { value.count(gpus, {.minimum = 1}); });
+  fields.object("words", families.words, {.doc = "what rows write in the words of frameworks and logs"});
   fields.map("families", families.families, {.doc = "file name without .csv -> what holds for its rows"},
              [](Value& value, Family& family) { value.object(family); });
 }

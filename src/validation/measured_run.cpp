@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "record.h"
+#include "flop_convention.h"
+#include "row.h"
 
 namespace cairn::validation {
 namespace {
@@ -14,37 +17,52 @@ constexpr double k_gib = 1024.0 * 1024.0 * 1024.0;
 constexpr double k_tera = 1e12;
 // Of a row's word for attention: flash2 with a fused normalisation.
 constexpr std::string_view k_fused_norm_suffix = "+rms";
+// Two statements of one step time that differ by more are in different units: a node has 8 GPUs, a second 1000 ms.
+constexpr double k_other_unit = 5.0;
+// Sequence lengths are multiples of this; figures that one follows from are rounded by less than the share.
+constexpr double k_sequence_step = 128.0;
+constexpr double k_rounding = 0.02;
+constexpr double k_most = 1e14;  // sequences or tokens that a figure may stand for
 
 // Builds the experiment of one row; says why when it cannot.
 class RunBuilder {
  public:
-  RunBuilder(Record& record, const Family& family, const Families& families)
-      : record_(record), family_(family), families_(families) {}
+  explicit RunBuilder(Row& row) : row_(row), record_(row.record), family_(row.family) {}
 
   MeasuredRun build(int line) {
     MeasuredRun run;
     run.line = line;
     run.status = status();
     run.gpus = record_.need_count("num_gpus");
-    run.experiment = map();
-    run.experiment.put("name", quoted(std::string(record_.text("model"))));
-    run.experiment.put("model", model());
-    run.experiment.put("cluster", cluster(run.gpus));
+    batch(run.gpus);
+    run.experiment = row_.map();
+    run.experiment.put("name", row_.quoted(std::string(record_.text("model"))));
+    run.experiment.put("model", model_of(row_));
+    run.experiment.put("cluster", cluster_of(row_, run.gpus));
     run.experiment.put("training", training());
-    run.experiment.put("strategy", strategy());
+    run.experiment.put("strategy", strategy_of(row_, seq_len_));
     run.label = label(run.gpus);
     run.time_s = time(run.gpus);
-    if (const auto memory = record_.number("mem_gib")) run.memory_bytes = *memory * k_gib;
+    memory(run);
+    if (const std::string_view graph = record_.text("cuda_graph"); !graph.empty() && graph != "none")
+      row_.remark(fmt::format("cuda_graph {}: kernels are launched one by one", graph));
     run.reason = reason(run);
+    run.remarks = row_.remarks;
     return run;
   }
 
  private:
-  config::Node map() const { return config::make_node(config::NodeKind::map, record_.place()); }
-  config::Node plain(std::string text) const { return config::make_scalar(std::move(text), record_.place()); }
-  config::Node quoted(std::string text) const { return config::make_scalar(std::move(text), record_.place(), true); }
-  config::Node number(std::int64_t value) const { return plain(fmt::format("{}", value)); }
-  config::Node flag(bool value) const { return plain(value ? "true" : "false"); }
+  template <class T, std::size_t N>
+  std::optional<T> word(std::string_view column, const std::array<std::pair<std::string_view, T>, N>& words) {
+    const std::string_view text = record_.text(column);
+    std::string all;
+    for (const auto& [known, value] : words) {
+      if (known == text) return value;
+      all += fmt::format("{}{}", all.empty() ? "" : ", ", known);
+    }
+    if (!text.empty()) record_.error(column, fmt::format("unknown word '{}'", text), fmt::format("use {}", all));
+    return std::nullopt;
+  }
 
   Status status() {
     constexpr std::array<Status, 4> k_all{Status::ok, Status::out_of_memory, Status::failed, Status::memory_only};
@@ -55,67 +73,43 @@ class RunBuilder {
     return Status::failed;
   }
 
-  config::Node model() {
-    config::Node node = map();
-    node.put("kind", plain("transformer"));
-    for (const char* column : {"layers", "hidden", "heads", "ffn", "vocab"})
-      node.put(column, number(record_.need_count(column)));
-    if (const auto kv_heads = record_.count("kv_heads")) node.put("kv_heads", number(*kv_heads));
-    for (const char* column : {"gated_mlp", "tied_embeddings", "bias"})
-      node.put(column, flag(record_.need_flag(column)));
-    for (const char* column : {"norm", "position"}) node.put(column, plain(std::string(record_.need_text(column))));
-    node.put("dropout", plain(fmt::format("{}", record_.number("dropout").value_or(dropout()))));
-    if (family_.vocab_multiple) node.put("vocab_multiple", number(*family_.vocab_multiple));
-    return node;
-  }
-
-  double dropout() const {
-    for (const auto& [model, dropout] : family_.dropouts)
-      if (record_.text("model").starts_with(model)) return dropout;
-    return family_.dropout;
-  }
-
-  // Widths from the row, everything else from the reference cluster of its accelerator.
-  config::Node cluster(std::int64_t gpus) {
-    const std::string accelerator(record_.need_text("accelerator"));
-    const std::int64_t per_node = record_.need_count("gpus_per_node");
-    config::Node node = map();
-    if (!family_.cluster.empty()) node.put("file", plain(family_.cluster));
-    for (const auto& [known, reference] : families_.clusters)
-      if (known == accelerator && family_.cluster.empty()) node.put("file", plain(reference));
-    if (node.find("file") == nullptr && !accelerator.empty())
-      because(fmt::format("no reference cluster for accelerator {}", accelerator));
-    if (gpus > per_node && per_node > 0 && gpus % per_node != 0)
-      because(fmt::format("{} GPUs do not fill nodes of {}", gpus, per_node));
-    node.put("accelerator", plain(accelerator));
-    node.put("gpus_per_node", number(std::min(gpus, per_node)));
-    node.put("nodes", number(per_node > 0 ? std::max<std::int64_t>(1, gpus / per_node) : 1));
-    config::Node intra = map();
-    intra.put("bandwidth", quoted(fmt::format("{} GB/s", record_.need_number("nvlink_gb_s"))));
-    node.put("intra", intra);
-    if (gpus > per_node) {
-      config::Node inter = map();
-      inter.put("nics_per_node", number(record_.need_count("nics_per_node")));
-      inter.put("bandwidth", quoted(fmt::format("{} Gb/s", record_.need_number("nic_gbit_s"))));
-      node.put("inter", inter);
+  // Sequences and their length, of which one may follow from the other and two figures of speed:
+  //   seq_len = tokens_per_s_per_gpu num_gpus iter_time_s / global_batch
+  void batch(std::int64_t gpus) {
+    const auto length = record_.count("seq_len");
+    const auto sequences = record_.count("global_batch");
+    const double tokens = record_.number("tokens_per_s_per_gpu").value_or(0.0) *
+                          record_.number("iter_time_s").value_or(0.0) * static_cast<double>(gpus);
+    seq_len_ = length.value_or(0);
+    global_batch_ = sequences.value_or(0);
+    if (!length && sequences && tokens > 0.0) {
+      const double exact = std::clamp(tokens / static_cast<double>(*sequences), 1.0, k_most);
+      const double round = std::max(1.0, std::round(exact / k_sequence_step)) * k_sequence_step;
+      seq_len_ = std::llround(std::abs(round / exact - 1.0) <= k_rounding ? round : exact);
+      row_.remark(fmt::format("seq_len {}, from tokens/s, step time and batch", seq_len_));
+    } else if (length && !sequences && tokens > 0.0) {
+      global_batch_ = std::llround(std::clamp(tokens / static_cast<double>(*length), 1.0, k_most));
+      row_.remark(fmt::format("global_batch {}, from tokens/s, step time and sequence length", global_batch_));
     }
-    return node;
+    if (seq_len_ == 0) seq_len_ = record_.need_count("seq_len");
+    if (global_batch_ == 0) global_batch_ = record_.need_count("global_batch");
   }
 
   config::Node training() {
-    config::Node node = map();
-    for (const char* column : {"seq_len", "global_batch"}) node.put(column, number(record_.need_count(column)));
+    config::Node node = row_.map();
+    node.put("seq_len", row_.number(seq_len_));
+    node.put("global_batch", row_.number(global_batch_));
     std::string framework(record_.need_text("framework"));
     const std::string release = release_of(record_.text("attention_kernel"));
     if (framework.find('@') == std::string::npos && !release.empty()) framework += "@" + release;
-    node.put("framework", plain(framework));
-    config::Node precision = map();
-    precision.put("recipe", plain(recipe()));
+    node.put("framework", row_.plain(framework));
+    config::Node precision = row_.map();
+    precision.put("recipe", row_.plain(recipe()));
     const std::string gradients =
         family_.gradients.empty() ? std::string(record_.text("gradients")) : family_.gradients;
     if (!gradients.empty()) {
-      precision.put("gradients", plain(gradients));
-      precision.put("reduce", plain(family_.reduce.empty() ? gradients : family_.reduce));
+      precision.put("gradients", row_.plain(gradients));
+      precision.put("reduce", row_.plain(family_.reduce.empty() ? gradients : family_.reduce));
     }
     node.put("precision", precision);
     node.put("kernels", kernels());
@@ -136,68 +130,26 @@ class RunBuilder {
   }
 
   std::string release_of(std::string_view attention) const {
-    for (const auto& [word, release] : family_.releases)
-      if (word == attention) return release;
-    return family_.release;
+    const std::string* release = meaning(family_.releases, attention);
+    return release != nullptr ? *release : family_.release;
   }
 
   config::Node kernels() {
-    config::Node node = map();
+    config::Node node = row_.map();
     std::string attention(record_.text("attention_kernel"));
     if (attention.ends_with(k_fused_norm_suffix)) {
       attention.resize(attention.size() - k_fused_norm_suffix.size());
-      node.put("norm", plain("fused"));
+      node.put("norm", row_.plain("fused"));
     }
-    for (const auto& [word, kernel] : family_.attention)
-      if (word == attention) {
-        attention = kernel;
-        break;
-      }
-    if (!attention.empty()) node.put("attention", plain(attention));
-    if (const auto compiled = record_.flag("compiled")) node.put("compiled", flag(*compiled));
-    return node;
-  }
-
-  config::Node strategy() {
-    config::Node node = map();
-    const std::int64_t pipeline = record_.need_count("pp");
-    node.put("pp", number(pipeline));
-    for (const char* column : {"tp", "micro_batch"}) node.put(column, number(record_.need_count(column)));
-    if (const auto data = record_.count("dp")) node.put("dp", number(*data));
-    if (record_.has_column("cp")) node.put("cp", number(record_.need_count("cp")));
-    if (const auto experts = record_.count("ep")) node.put("ep", number(*experts));
-    node.put("sequence_parallel", flag(record_.need_flag("sequence_parallel")));
-    node.put("zero", number(record_.need_count("zero")));
-    node.put("recompute", plain(std::string(record_.need_text("recompute"))));
-    if (record_.flag("tp_overlap").value_or(false))
-      because("overlapped tensor-parallel collectives are not modelled yet");
-    if (const auto beside = record_.flag("dp_overlap")) {
-      config::Node data = map();
-      data.put("reduce", flag(*beside));
-      config::Node overlap = map();
-      overlap.put("dp", data);
-      node.put("overlap", overlap);
+    if (const std::string* own = meaning(family_.attention, attention); own != nullptr) {
+      attention = *own;
+    } else if (const std::string* priced = meaning(row_.families.words.attention, attention); priced != nullptr) {
+      row_.remark(fmt::format("attention kernel {} is priced as {}", attention, *priced));
+      attention = *priced;
     }
-    const std::int64_t chunks = schedule(node, pipeline);
-    const std::int64_t layers = record_.count("layers").value_or(0);
-    const bool divides = pipeline > 0 && chunks > 0 && layers % (pipeline * chunks) == 0;
-    if (pipeline > 0 && chunks > 0 && !divides && !family_.framework_cuts) node.put("stages", plain("balanced"));
+    if (!attention.empty()) node.put("attention", row_.plain(attention));
+    if (const auto compiled = record_.flag("compiled")) node.put("compiled", row_.flag(*compiled));
     return node;
-  }
-
-  // Chunks per device. One stage has nothing to schedule.
-  std::int64_t schedule(config::Node& node, std::int64_t pipeline) {
-    std::string kind(record_.text("schedule"));
-    const auto stated = record_.count("vpp");
-    if (kind == "interleaved-1f1b" && !stated && pipeline > 1) because("interleaved, but vpp is unknown");
-    const std::int64_t chunks = pipeline > 1 ? stated.value_or(1) : 1;
-    if (chunks > 1) kind = "interleaved-1f1b";
-    if (kind.empty() || pipeline == 1 || (chunks == 1 && kind == "interleaved-1f1b")) kind = "1f1b";
-    config::Node choice = map();
-    choice.put("kind", plain(kind));
-    choice.put("chunks", number(chunks));
-    node.put("schedule", choice);
-    return chunks;
   }
 
   std::string label(std::int64_t gpus) const {
@@ -206,56 +158,60 @@ class RunBuilder {
     if (const std::string_view chunks = record_.text("vpp"); !chunks.empty() && chunks != "1")
       text += fmt::format("x{}", chunks);
     text += fmt::format(" dp{} mb{}", record_.text("dp"), record_.text("micro_batch"));
+    if (const std::string_view experts = record_.text("ep"); !experts.empty() && experts != "1")
+      text += fmt::format(" ep{}", experts);
     if (record_.text("sequence_parallel") == "yes") text += " sp";
     if (const std::string_view zero = record_.text("zero"); zero != "0") text += fmt::format(" zero{}", zero);
     return text + fmt::format(" {}", record_.text("recompute"));
   }
 
   std::optional<double> time(std::int64_t gpus) {
-    if (const auto stated = record_.number("iter_time_s")) return stated;
     const double devices = static_cast<double>(gpus);
-    const double tokens = record_.number("global_batch").value_or(0.0) * record_.number("seq_len").value_or(0.0);
-    if (const auto rate = record_.number("tokens_per_s_per_gpu"); rate && *rate > 0.0)
-      return tokens / (*rate * devices);
-    const auto rate = record_.number("tflops_per_gpu");
-    if (!rate || *rate <= 0.0 || family_.flops == FlopConvention::none) return std::nullopt;
-    return tokens * flops_per_token() / (*rate * k_tera * devices);
+    const double tokens = static_cast<double>(global_batch_) * static_cast<double>(seq_len_);
+    const auto rate = record_.number("tokens_per_s_per_gpu");
+    const std::optional<double> by_rate =
+        rate && devices > 0.0 && tokens > 0.0 ? std::optional(tokens / (*rate * devices)) : std::nullopt;
+    if (const auto stated = record_.number("iter_time_s")) {
+      if (by_rate && (*by_rate > k_other_unit * *stated || *stated > k_other_unit * *by_rate))
+        record_.error("iter_time_s",
+                      fmt::format("{} s, but the tokens per second make a step of {:.4g} s", *stated, *by_rate),
+                      "write seconds, and tokens per second of one GPU");
+      return stated;
+    }
+    if (by_rate) return by_rate;
+    const auto work = record_.number("tflops_per_gpu");
+    if (!work || !row_.model || tokens == 0.0 || devices == 0.0) return std::nullopt;
+    const auto per_token = flops_per_token(family_.flops, *row_.model, static_cast<double>(seq_len_),
+                                           std::max<std::int64_t>(1, record_.count("tp").value_or(1)));
+    if (!per_token) return std::nullopt;
+    return tokens * *per_token / (*work * k_tera * devices);
   }
 
-  double flops_per_token() {
-    const auto value = [&](const char* column) { return record_.number(column).value_or(0.0); };
-    const double s = value("seq_len");
-    const double l = value("layers");
-    const double h = value("hidden");
-    const double v = value("vocab");
-    if (family_.flops == FlopConvention::recomputed_gpt)
-      return 96.0 * l * h * h * (1.0 + s / (6.0 * h) + v / (16.0 * l * h));
-    // Query, key, value and output projections, then the MLP's two or three matrices.
-    const double heads = value("heads");
-    const double kv_heads = record_.number("kv_heads").value_or(heads);
-    const double matrices = record_.flag("gated_mlp").value_or(false) ? 3.0 : 2.0;
-    const double layer = 2.0 * h * h + 2.0 * h * h * kv_heads / heads + matrices * h * value("ffn");
-    return 6.0 * (l * layer + v * h) + 12.0 * l * h * s;
-  }
-
-  void because(std::string reason) {
-    if (reason_.empty()) reason_ = std::move(reason);
+  void memory(MeasuredRun& run) {
+    constexpr std::array<std::pair<std::string_view, MemoryKind>, 3> k_kinds{
+        {{"allocated", MemoryKind::allocated}, {"reserved", MemoryKind::reserved}, {"device", MemoryKind::device}}};
+    constexpr std::array<std::pair<std::string_view, bool>, 3> k_ranks{
+        {{"last", true}, {"max", false}, {"unknown", false}}};
+    run.memory_kind = word("mem_kind", k_kinds).value_or(MemoryKind::allocated);
+    run.of_last_stage = word("mem_rank", k_ranks).value_or(false);
+    if (const auto figure = record_.number("mem_gib")) run.memory_bytes = *figure * k_gib;
   }
 
   std::string reason(const MeasuredRun& run) {
-    for (const auto& [word, why] : family_.skip)
-      if (record_.text("notes").find(word) != std::string_view::npos) return fmt::format("{}: {}", word, why);
+    if (std::string other = not_full_training(row_); !other.empty()) return other;
     if (!record_.unknown().empty()) return fmt::format("unknown {}", fmt::join(record_.unknown(), ", "));
     if (run.status == Status::failed) return "failed: crash and out of memory are not told apart";
+    if (!row_.reason.empty()) return row_.reason;
     if (run.status != Status::out_of_memory && !run.time_s && !run.memory_bytes)
       return "no step time and no memory in a form that is understood";
-    return reason_;
+    return {};
   }
 
+  Row& row_;
   Record& record_;
   const Family& family_;
-  const Families& families_;
-  std::string reason_;
+  std::int64_t seq_len_ = 0;
+  std::int64_t global_batch_ = 0;
 };
 
 // The file with the columns that its family states for all rows.
@@ -286,14 +242,17 @@ std::string_view name(Status status) {
   return "";
 }
 
-std::vector<MeasuredRun> measured_runs(const measure::CsvTable& file, const Family& family, const Families& families) {
+std::vector<MeasuredRun> measured_runs(const measure::CsvTable& file, const Family& family, const Families& families,
+                                       const RowFiles& files) {
   const measure::CsvTable table = completed(file, family);
   check_columns(table);
+  check_duplicates(table);
   core::Diagnostics diagnostics;
   std::vector<MeasuredRun> runs;
   for (const measure::CsvRecord& each : table.records) {
     Record record(table, each, diagnostics);
-    runs.push_back(RunBuilder(record, family, families).build(each.line));
+    Row row{.record = record, .family = family, .families = families, .files = files};
+    runs.push_back(RunBuilder(row).build(each.line));
   }
   diagnostics.raise_if_errors();
   return runs;

@@ -1,91 +1,143 @@
 #include "record.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <iterator>
+#include <limits>
+#include <map>
 
 #include <fmt/format.h>
+
+#include "cairn/core/assert.h"
+#include "cairn/core/printable.h"
 
 namespace cairn::validation {
 namespace {
 
-const std::vector<std::string>& columns() {
-  static const std::vector<std::string> k_columns{"source",
-                                                  "ref",
-                                                  "status",
-                                                  "framework",
-                                                  "accelerator",
-                                                  "num_gpus",
-                                                  "gpus_per_node",
-                                                  "nvlink_gb_s",
-                                                  "nics_per_node",
-                                                  "nic_gbit_s",
-                                                  "model",
-                                                  "params_b",
-                                                  "layers",
-                                                  "hidden",
-                                                  "heads",
-                                                  "kv_heads",
-                                                  "ffn",
-                                                  "gated_mlp",
-                                                  "vocab",
-                                                  "tied_embeddings",
-                                                  "norm",
-                                                  "position",
-                                                  "bias",
-                                                  "dropout",
-                                                  "seq_len",
-                                                  "global_batch",
-                                                  "micro_batch",
-                                                  "tp",
-                                                  "pp",
-                                                  "vpp",
-                                                  "dp",
-                                                  "cp",
-                                                  "ep",
-                                                  "sequence_parallel",
-                                                  "zero",
-                                                  "recompute",
-                                                  "precision",
-                                                  "gradients",
-                                                  "attention_kernel",
-                                                  "compiled",
-                                                  "tp_overlap",
-                                                  "dp_overlap",
-                                                  "schedule",
-                                                  "iter_time_s",
-                                                  "tokens_per_s_per_gpu",
-                                                  "tflops_per_gpu",
-                                                  "mfu_pct",
-                                                  "mem_gib",
-                                                  "assumed",
-                                                  "notes"};
-  return k_columns;
+// A column and what its fields are. `most`: beyond it a field is in another unit than the schema's.
+struct Column {
+  const char* name;
+  const char* unit = nullptr;  // of a number
+  bool least_one = false;      // a count that cannot be 0
+  bool positive = false;       // a number that cannot be 0
+  double most = std::numeric_limits<double>::infinity();
+};
+
+constexpr double k_most_memory = 4096.0;  // [GiB] more than any device has: a figure in MiB
+constexpr double k_most_share = 100.0;    // [%]
+constexpr double k_most_rate = 1e5;       // [TFLOP/s] six times the fastest device: a figure in GFLOP/s, or of all GPUs
+constexpr std::int64_t k_most_count = std::int64_t{1} << 48;  // products of a few counts are numbers, too
+
+constexpr Column k_columns[] = {
+    {.name = "source"},
+    {.name = "ref"},
+    {.name = "status"},
+    {.name = "framework"},
+    {.name = "accelerator"},
+    {.name = "num_gpus", .least_one = true},
+    {.name = "gpus_per_node", .least_one = true},
+    {.name = "nvlink_gb_s", .unit = "GB/s"},
+    {.name = "nics_per_node"},
+    {.name = "nic_gbit_s", .unit = "Gb/s"},
+    {.name = "model"},
+    {.name = "params_b", .unit = "billions"},
+    {.name = "layers", .least_one = true},
+    {.name = "hidden", .least_one = true},
+    {.name = "heads", .least_one = true},
+    {.name = "kv_heads"},
+    {.name = "ffn"},
+    {.name = "gated_mlp"},
+    {.name = "vocab", .least_one = true},
+    {.name = "tied_embeddings"},
+    {.name = "norm"},
+    {.name = "position"},
+    {.name = "bias"},
+    {.name = "dropout"},
+    {.name = "seq_len", .least_one = true},
+    {.name = "global_batch", .least_one = true},
+    {.name = "micro_batch", .least_one = true},
+    {.name = "tp", .least_one = true},
+    {.name = "pp", .least_one = true},
+    {.name = "vpp"},
+    {.name = "dp", .least_one = true},
+    {.name = "cp", .least_one = true},
+    {.name = "ep", .least_one = true},
+    {.name = "sequence_parallel"},
+    {.name = "zero"},
+    {.name = "recompute"},
+    {.name = "precision"},
+    {.name = "gradients"},
+    {.name = "attention_kernel"},
+    {.name = "compiled"},
+    {.name = "tp_overlap"},
+    {.name = "dp_overlap"},
+    {.name = "schedule"},
+    {.name = "iter_time_s", .unit = "seconds", .positive = true},
+    {.name = "tokens_per_s_per_gpu", .unit = "tokens/s", .positive = true},
+    {.name = "tflops_per_gpu", .unit = "TFLOP/s", .positive = true, .most = k_most_rate},
+    {.name = "mfu_pct", .unit = "per cent", .most = k_most_share},
+    {.name = "mem_gib", .unit = "GiB", .positive = true, .most = k_most_memory},
+    {.name = "assumed"},
+    {.name = "notes"},
+    {.name = "model_config"},
+    {.name = "experts_overlap"},
+    {.name = "dispatcher"},
+    {.name = "balance"},
+    {.name = "layout"},
+    {.name = "mtp"},
+    {.name = "cuda_graph"},
+    {.name = "offload"},
+    {.name = "mem_rank"},
+    {.name = "mem_kind"},
+};
+
+const Column* column_named(std::string_view name) {
+  const auto found = std::find_if(std::begin(k_columns), std::end(k_columns),
+                                  [&](const Column& column) { return column.name == name; });
+  return found == std::end(k_columns) ? nullptr : found;
 }
 
-template <class T>
-std::optional<T> parsed(std::string_view text) {
-  T value{};
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+// A stated number's remedy: which unit it is taken to have.
+std::string number_hint(const Column& column) {
+  if (column.unit == nullptr) return "leave the field empty where it is unknown";
+  return fmt::format("write {} without a unit, and leave the field empty where it is unknown", column.unit);
 }
 
 }  // namespace
 
 void check_columns(const measure::CsvTable& table) {
+  std::vector<std::string> known;
+  for (const Column& column : k_columns) known.emplace_back(column.name);
+  std::vector<std::string> unknown;
+  for (const std::string& column : table.header)
+    if (column_named(column) == nullptr) unknown.push_back(column);
   core::Diagnostics diagnostics;
-  for (const std::string& column : table.header) {
-    if (std::find(columns().begin(), columns().end(), column) != columns().end()) continue;
-    const std::string near = core::nearest(column, columns());
-    core::Diagnostic diagnostic;
-    diagnostic.file = table.file;
-    diagnostic.line = 1;
-    diagnostic.column = 1;
-    diagnostic.message = fmt::format("unknown column '{}'", column);
-    diagnostic.hint = near.empty() ? "see the schema of measured runs" : fmt::format("did you mean '{}'?", near);
-    diagnostics.add(std::move(diagnostic));
+  const auto error = [&](std::string message, std::string hint) {
+    diagnostics.add(core::Diagnostic::at_line(table.file, 1, std::move(message), std::move(hint)));
+  };
+  if (unknown.size() == table.header.size()) {
+    const bool one = table.header.size() == 1 && table.header.front().find_first_of(";\t|") != std::string::npos;
+    error(fmt::format("no table of measured runs: none of its columns is one of theirs ({}{})",
+                      core::quoted(table.header.front()), table.header.size() > 1 ? ", ..." : ""),
+          one ? "separate the columns by commas" : "its columns are those of validate/published/README.md");
+  } else {
+    for (const std::string& column : unknown) {
+      const std::string near = core::nearest(column, known);
+      error(fmt::format("unknown column {}", core::quoted(column)),
+            near.empty() ? "see the schema of measured runs" : fmt::format("did you mean '{}'?", near));
+    }
   }
+  diagnostics.raise_if_errors();
+}
+
+void check_duplicates(const measure::CsvTable& table) {
+  core::Diagnostics diagnostics;
+  std::map<std::vector<std::string>, int> first;
+  for (const measure::CsvRecord& record : table.records)
+    if (const auto [at, is_new] = first.emplace(record.fields, record.line); !is_new)
+      diagnostics.add(core::Diagnostic::at_line(table.file, record.line,
+                                                fmt::format("the same row as line {}", at->second),
+                                                "remove one of them, or say in ref or notes how the runs differ"));
   diagnostics.raise_if_errors();
 }
 
@@ -119,18 +171,31 @@ void Record::error(std::string_view column, std::string message, std::string hin
 std::optional<double> Record::number(std::string_view column) {
   const std::string_view field = text(column);
   if (field.empty()) return std::nullopt;
+  const Column* known = column_named(column);
+  CAIRN_ASSERT(known != nullptr);
   const auto value = parsed<double>(field);
-  if (value && std::isfinite(*value) && *value >= 0.0) return value;
-  error(column, fmt::format("'{}' is no number of 0 or more", field), "leave the field empty where it is unknown");
-  return std::nullopt;
+  if (!value || !std::isfinite(*value) || *value < 0.0 || (known->positive && *value == 0.0)) {
+    error(column, fmt::format("{} is no number {}", core::quoted(field), known->positive ? "above 0" : "of 0 or more"),
+          number_hint(*known));
+    return std::nullopt;
+  }
+  if (*value > known->most) {
+    error(column, fmt::format("{} {} are more than there can be", field, known->unit),
+          fmt::format("is the figure in another unit? Write {}", known->unit));
+    return std::nullopt;
+  }
+  return value;
 }
 
 std::optional<std::int64_t> Record::count(std::string_view column) {
   const std::string_view field = text(column);
   if (field.empty()) return std::nullopt;
+  const Column* known = column_named(column);
+  CAIRN_ASSERT(known != nullptr);
+  const std::int64_t least = known->least_one ? 1 : 0;
   const auto value = parsed<std::int64_t>(field);
-  if (value && *value >= 0) return value;
-  error(column, fmt::format("'{}' is no whole number of 0 or more", field),
+  if (value && *value >= least && *value <= k_most_count) return value;
+  error(column, fmt::format("{} is no whole number from {} to {}", core::quoted(field), least, k_most_count),
         "leave the field empty where it is unknown");
   return std::nullopt;
 }
@@ -140,7 +205,8 @@ std::optional<bool> Record::flag(std::string_view column) {
   if (field == "yes") return true;
   if (field == "no") return false;
   if (!field.empty())
-    error(column, fmt::format("'{}' is neither yes nor no", field), "leave the field empty where it is unknown");
+    error(column, fmt::format("{} is neither yes nor no", core::quoted(field)),
+          "leave the field empty where it is unknown");
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 // One record of a table by column name; remembers which columns were needed and empty.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,8 +14,19 @@
 
 namespace cairn::validation {
 
-// Throws core::ConfigurationError when a header names a column that the schema does not have.
+// Throws core::ConfigurationError with every column that the schema does not have, or that it has none of them.
 void check_columns(const measure::CsvTable& table);
+// Throws core::ConfigurationError with every row that an earlier one repeats field by field.
+void check_duplicates(const measure::CsvTable& table);
+
+// The whole of `text` as a number.
+template <class T>
+std::optional<T> parsed(std::string_view text) {
+  T value{};
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 class Record {
  public:
@@ -23,8 +35,8 @@ class Record {
   bool has_column(std::string_view column) const;
   // Empty where the column is absent or the field is.
   std::string_view text(std::string_view column) const;
-  std::optional<double> number(std::string_view column);       // >= 0, or nothing
-  std::optional<std::int64_t> count(std::string_view column);  // >= 0, or nothing
+  std::optional<double> number(std::string_view column);       // >= 0, or nothing; above 0 what is a measurement
+  std::optional<std::int64_t> count(std::string_view column);  // >= 0, or nothing; above 0 degrees and sizes
   std::optional<bool> flag(std::string_view column);           // yes, no, or nothing
 
   // The same where a run cannot do without: notes the column as unknown.

@@ -1,7 +1,9 @@
 #include "cairn/validation/validate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <list>
 #include <span>
 #include <system_error>
 
@@ -20,12 +22,14 @@ namespace fs = std::filesystem;
 constexpr const char* k_families_file = "families.yaml";
 // From a configuration folder, in the source tree and installed alike.
 constexpr const char* k_published_beside_configs = "../validate/published/families.yaml";
-constexpr const char* k_measured_folder = "measured";
+constexpr std::array<const char*, 2> k_measured_folders{"measured", "measured_more"};
+constexpr const char* k_models_folder = "models";
 
 struct Source {
   std::string name;
   fs::path file;
   const Families* families = nullptr;
+  fs::path models = {};  // the folder of models that its rows name, beside those of configs
 };
 
 fs::path published_folder(const config::Loader& loader, const ValidateOptions& options) {
@@ -44,7 +48,8 @@ Families read_families(const config::Loader& loader, const fs::path& folder) {
   return config::read<Families>(node);
 }
 
-void add_tables(const fs::path& folder, const Families& families, std::vector<Source>& sources) {
+void add_tables(const fs::path& folder, const Families& families, const fs::path& models,
+                std::vector<Source>& sources) {
   std::error_code problem;
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, problem))
@@ -53,8 +58,29 @@ void add_tables(const fs::path& folder, const Families& families, std::vector<So
     throw core::ConfigurationError("data", fmt::format("{}: {}", folder.filename().string(), problem.message()),
                                    "name a folder of CSV tables");
   std::sort(files.begin(), files.end());
-  for (const fs::path& file : files)
-    sources.push_back({.name = file.stem().string(), .file = file, .families = &families});
+  for (const fs::path& file : files) {
+    const std::string name = file.stem().string();
+    const auto other = std::find_if(sources.begin(), sources.end(), [&](const Source& s) { return s.name == name; });
+    if (other != sources.end())
+      throw core::ConfigurationError(
+          "data", fmt::format("two tables of the name '{}': {} and {}", name, other->file.string(), file.string()),
+          "rename one of them: a family is known by its file's name");
+    sources.push_back({.name = name, .file = file, .families = &families, .models = models});
+  }
+}
+
+// A folder's own words where it has some, else those of the published tables.
+Families completed(Families own, const Families& shipped) {
+  const auto complete = [](auto& words, const auto& others) {
+    if (words.empty()) words = others;
+  };
+  complete(own.racks, shipped.racks);
+  complete(own.words.skip, shipped.words.skip);
+  complete(own.words.attention, shipped.words.attention);
+  complete(own.words.dispatchers, shipped.words.dispatchers);
+  complete(own.words.balance, shipped.words.balance);
+  complete(own.words.recompute, shipped.words.recompute);
+  return own;
 }
 
 std::vector<Source> chosen(std::vector<Source> sources, const std::vector<std::string>& names) {
@@ -96,6 +122,22 @@ std::string short_reason(const core::ConfigurationError& error) {
   return key + first.message + (more > 0 ? fmt::format(" (and {} more)", more) : "");
 }
 
+// What the row's figure counts.
+double memory_like(const MeasuredRun& run, const predict::MemoryReport& memory) {
+  const auto counted = [&](const auto& stage) {
+    switch (run.memory_kind) {
+      case MemoryKind::allocated:
+        return stage.allocated_peak;
+      case MemoryKind::reserved:
+        return stage.reserved_peak;
+      case MemoryKind::device:
+        return stage.device_peak;
+    }
+    return stage.allocated_peak;
+  };
+  return run.of_last_stage && !memory.stages.empty() ? counted(memory.stages.back()) : counted(memory);
+}
+
 ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, const config::Loader& loader) {
   experiment::Job job(experiment::read(run.experiment), loader);
   const predict::Prediction prediction =
@@ -108,8 +150,9 @@ ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, cons
   row.predicted_s = core::to_seconds(prediction.time);
   row.breakdown = prediction.breakdown;
   row.fits = prediction.fits;
-  row.predicted_bytes = prediction.memory.allocated_peak;
-  row.warnings = job.warnings();
+  row.predicted_bytes = memory_like(run, prediction.memory);
+  row.warnings = run.remarks;
+  row.warnings.insert(row.warnings.end(), job.warnings().begin(), job.warnings().end());
   if (run.time_s && run.status == Status::ok) {
     row.measured_s = run.time_s;
     row.error = row.predicted_s / *run.time_s - 1.0;
@@ -162,7 +205,8 @@ void validate_family(const Source& source, const config::Loader& loader, const V
   result.title = family.title;
   result.band = family.band;
   const std::size_t first = report.rows.size();
-  const std::vector<MeasuredRun> runs = measured_runs(measure::read_csv(source.file), family, *source.families);
+  const std::vector<MeasuredRun> runs = measured_runs(measure::read_csv(source.file), family, *source.families,
+                                                      {.loader = loader, .models = source.models});
   for (std::size_t done = 0; done < runs.size(); ++done) {
     const MeasuredRun& run = runs[done];
     if (options.progress) options.progress(family.name, done, runs.size());
@@ -182,19 +226,24 @@ void validate_family(const Source& source, const config::Loader& loader, const V
 
 // Every table there is, with what it is held to.
 struct Tables {
-  Families shipped, own;
+  Families shipped;
+  std::list<Families> own;      // of each folder that has some
   std::vector<Source> sources;  // which point at those
 
   Tables(const config::Loader& loader, const ValidateOptions& options) {
     const fs::path published = published_folder(loader, options);
     shipped = read_families(loader, published);
-    add_tables(published, shipped, sources);
-    own = shipped;
+    add_tables(published, shipped, {}, sources);
     if (!options.data) return;
-    const fs::path inner = *options.data / k_measured_folder;
-    const fs::path folder = fs::is_directory(inner) ? inner : *options.data;
-    if (fs::exists(folder / k_families_file)) own = read_families(loader, folder);
-    add_tables(folder, own, sources);
+    std::vector<fs::path> folders;
+    for (const char* inner : k_measured_folders)
+      if (fs::is_directory(*options.data / inner)) folders.push_back(*options.data / inner);
+    if (folders.empty()) folders.push_back(*options.data);
+    for (const fs::path& folder : folders) {
+      const bool describes = fs::exists(folder / k_families_file);
+      if (describes) own.push_back(completed(read_families(loader, folder), shipped));
+      add_tables(folder, describes ? own.back() : shipped, *options.data / k_models_folder, sources);
+    }
   }
   Tables(const Tables&) = delete;
   Tables& operator=(const Tables&) = delete;

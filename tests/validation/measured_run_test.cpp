@@ -1,79 +1,19 @@
 #include "cairn/validation/measured_run.h"
 
-#include <map>
-
 #include "cairn/experiment/experiment.h"
 #include "catch.h"
+#include "rows.h"
 #include "support.h"
 
 namespace cairn::validation {
 namespace {
 
+using test::at;
+using test::changed;
+using test::complete;
 using test::contains;
-using Row = std::map<std::string, std::string>;
-
-Row complete() {
-  return {{"status", "ok"},
-          {"framework", "megatron"},
-          {"accelerator", "a100-sxm4-80gb"},
-          {"num_gpus", "16"},
-          {"gpus_per_node", "8"},
-          {"nvlink_gb_s", "300"},
-          {"nics_per_node", "4"},
-          {"nic_gbit_s", "100"},
-          {"model", "tiny"},
-          {"layers", "4"},
-          {"hidden", "1024"},
-          {"heads", "16"},
-          {"ffn", "4096"},
-          {"gated_mlp", "no"},
-          {"vocab", "50257"},
-          {"tied_embeddings", "yes"},
-          {"norm", "layernorm"},
-          {"position", "learned"},
-          {"bias", "yes"},
-          {"seq_len", "1024"},
-          {"global_batch", "32"},
-          {"micro_batch", "2"},
-          {"tp", "2"},
-          {"pp", "2"},
-          {"vpp", "2"},
-          {"dp", "4"},
-          {"cp", "1"},
-          {"sequence_parallel", "no"},
-          {"zero", "1"},
-          {"recompute", "full"},
-          {"precision", "fp16"},
-          {"gradients", "fp16"},
-          {"attention_kernel", "unfused"},
-          {"compiled", "no"},
-          {"iter_time_s", "1.5"}};
-}
-
-MeasuredRun run_of(const Row& row, const Family& family = {}) {
-  measure::CsvTable table{.file = "t.csv", .header = {}, .records = {measure::CsvRecord{.line = 7, .fields = {}}}};
-  for (const auto& [column, field] : row) {
-    table.header.push_back(column);
-    table.records.front().fields.push_back(field);
-  }
-  const Families families{.clusters = {{"a100-sxm4-80gb", "dgx-a100"}}, .families = {}};
-  return measured_runs(table, family, families).front();
-}
-
-MeasuredRun changed(const Row& changes, const Family& family = {}) {
-  Row row = complete();
-  for (const auto& [column, field] : changes) row[column] = field;
-  return run_of(row, family);
-}
-
-std::string at(const MeasuredRun& run, std::initializer_list<const char*> path) {
-  const config::Node* node = &run.experiment;
-  for (const char* key : path) {
-    node = node->find(key);
-    if (node == nullptr) return "(absent)";
-  }
-  return node->text;
-}
+using test::Row;
+using test::run_of;
 
 TEST_CASE("a complete row becomes an experiment") {
   const MeasuredRun run = run_of(complete());
@@ -202,8 +142,9 @@ TEST_CASE("step times by every convention") {
   // 96 B s l h^2 (1 + s/6h + V/16lh) with B 1, s 36, l 1, h 6, V 96: 96 x 36 x 36 x 3 = 373248, at as many FLOP/s.
   Family gpt;
   gpt.flops = FlopConvention::recomputed_gpt;
-  Row small{{"iter_time_s", ""}, {"global_batch", "1"}, {"seq_len", "36"}, {"layers", "1"},
-            {"hidden", "6"},     {"vocab", "96"},       {"num_gpus", "1"}, {"tflops_per_gpu", "3.73248e-7"}};
+  Row small{{"iter_time_s", ""}, {"global_batch", "1"}, {"seq_len", "36"},
+            {"layers", "1"},     {"hidden", "6"},       {"heads", "1"},
+            {"vocab", "96"},     {"num_gpus", "1"},     {"tflops_per_gpu", "3.73248e-7"}};
   CHECK(changed(small, gpt).time_s.value() == Approx(1.0).epsilon(1e-14));
 
   // Layer 2 h^2 + 2 h^2 kv/heads + 3 h ffn = 8 + 4 + 18 = 30; per token 6 (30 + V h = 10) + 12 h s = 240 + 96 = 336;
@@ -226,7 +167,7 @@ TEST_CASE("memory") {
 
 TEST_CASE("rows that cannot be run say why") {
   CHECK(changed({{"layers", ""}, {"pp", ""}}).reason == "unknown layers, pp");
-  CHECK(changed({{"cp", ""}}).reason == "unknown cp");
+  CHECK(changed({{"cp", "2"}}).reason == "long sequences: cp > 1 is not priced yet");
   Row without_cp = complete();
   without_cp.erase("cp");
   CHECK(run_of(without_cp).reason.empty());
@@ -235,7 +176,6 @@ TEST_CASE("rows that cannot be run say why") {
   CHECK(changed({{"iter_time_s", ""}}).reason == "no step time and no memory in a form that is understood");
   CHECK(changed({{"accelerator", "abacus"}}).reason == "no reference cluster for accelerator abacus");
   CHECK(changed({{"schedule", "interleaved-1f1b"}, {"vpp", ""}}).reason == "interleaved, but vpp is unknown");
-  CHECK(changed({{"tp_overlap", "yes"}}).reason == "overlapped tensor-parallel collectives are not modelled yet");
   Family family;
   family.skip = {{"SFT", "packed short samples"}};
   CHECK(changed({{"notes", "7B SFT run"}}, family).reason == "SFT: packed short samples");

@@ -244,6 +244,33 @@ TEST_CASE("a folder of measurements, itself or with a folder named measured") {
   CHECK_THROWS_AS(validate(shipped(), missing), core::ConfigurationError);
 }
 
+TEST_CASE("both folders of measurements, and the models beside them") {
+  const Folder data;
+  data.write("measured/one.csv", k_header + row("ok", "4", "1", "1", ""));
+  data.write("measured_more/two.csv", std::string("model_config,mem_kind,mem_rank,") + k_header +
+                                          "small,reserved,last," + row("memory", "4", "1", "", "2") +
+                                          "small,allocated,max," + row("memory", "4", "1", "", "2"));
+  data.write("models/small.yaml",
+             "version: 1\nkind: transformer\nlayers: 4\nhidden: 1024\nheads: 16\nffn: 4096\ngated_mlp: false\n"
+             "vocab: 51200\ntied_embeddings: true\nnorm: layernorm\nposition: learned\nbias: true\n");
+  const Report report = validate(shipped(), {.names = {"one", "two"}, .data = data.path(), .published = {}});
+  REQUIRE(report.rows.size() == 3);
+  CHECK(report.families[1].skipped.empty());
+  CHECK(report.rows[0].predicted_bytes == report.rows[2].predicted_bytes);  // the same model by columns and by name
+  CHECK(report.rows[1].predicted_bytes >= report.rows[2].predicted_bytes);  // the allocator takes what is allocated
+}
+
+TEST_CASE("a rack's assumption stands in the row's answer") {
+  const Folder data;
+  std::string table = k_header + row("memory", "4", "1", "", "2");
+  const std::size_t at = table.find("a100-sxm4-80gb,2,8,300");
+  table.replace(at, std::string("a100-sxm4-80gb,2,8,300").size(), "gb200-186gb,8,4,900");
+  data.write("measured/mine.csv", table);
+  const Report report = validate(shipped(), {.names = {"mine"}, .data = data.path(), .published = {}});
+  REQUIRE(report.rows.size() == 1);
+  CHECK(report.rows[0].warnings.front() == "all 8 GPUs in one rack of 72, where they fit");
+}
+
 TEST_CASE("the JSON document") {
   const Folder folder;
   folder.write("tight.csv", k_header + row("ok", "4", "1", "1000", "") + row("ok", "", "1", "1", ""));

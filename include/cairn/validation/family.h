@@ -18,9 +18,13 @@ namespace cairn::validation {
 // width h with a heads of size d, vocabulary V.
 //   recomputed_gpt  F = 96 B s l h^2 (1 + s / 6h + V / 16 l h): executed work, one forward pass repeated
 //                   (Narayanan et al. 2021, section 5.1)
-//   model           F = B s (6 (l w + V h) + 12 l a d s), w = matrix elements of a layer: no recomputation, attention
-//                   counted full (NVIDIA NeMo and Megatron Bridge performance tables)
-enum class FlopConvention : std::uint8_t { none, recomputed_gpt, model };
+//   model           F = B s (6 (l w + V h) + 12 l a d s), w = matrix elements of a layer that a token meets: no
+//                   recomputation, attention counted full (NVIDIA NeMo and Megatron Bridge performance tables)
+//   megatron        F = B s 6 (l w + l a d s + V h), V as padded: the same with the causal half of attention, and for
+//                   each further token that is predicted a layer more, 3 h + 2 h^2 elements and V h (Megatron-LM,
+//                   training.py, num_floating_point_operations, 2026). Latent attention: a d is the mean of the
+//                   widths of queries and values.
+enum class FlopConvention : std::uint8_t { none, recomputed_gpt, model, megatron };
 
 // What passes: errors are |predicted / measured - 1|.
 struct Band {
@@ -49,13 +53,25 @@ struct Family {
   Band band;
 };
 
+// What rows write in the words of frameworks, libraries and logs.
+struct Words {
+  std::vector<std::pair<std::string, std::string>> skip;         // in notes -> why it is no full training; "": it is
+  std::vector<std::pair<std::string, std::string>> attention;    // kernel -> the one it is priced as
+  std::vector<std::pair<std::string, std::string>> dispatchers;  // of routed tokens -> moe.dispatcher
+  std::vector<std::pair<std::string, double>> balance;           // of routing -> moe.imbalance
+  std::vector<std::pair<std::string, std::vector<std::string>>> recompute;  // module -> operators of its layers
+};
+
 struct Families {
-  std::vector<std::pair<std::string, std::string>> clusters;  // accelerator -> cluster of the latencies and fabric
+  std::vector<std::pair<std::string, std::string>> clusters;     // accelerator -> cluster of the latencies and fabric
+  std::vector<std::pair<std::string, std::int64_t>> racks = {};  // cluster in racks -> GPUs of each, of a larger job
+  Words words = {};
   std::vector<std::pair<std::string, Family>> families;
 };
 
 void describe(config::Fields& fields, Band& band);
 void describe(config::Fields& fields, Family& family);
+void describe(config::Fields& fields, Words& words);
 void describe(config::Fields& fields, Families& families);
 
 }  // namespace cairn::validation

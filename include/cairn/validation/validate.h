@@ -25,7 +25,8 @@ namespace cairn::validation {
 struct ValidateOptions {
   // Families to run; empty: all published ones and all of `data`.
   std::vector<std::string> names;
-  // A folder of tables, or one that holds such a folder named `measured`.
+  // A folder of tables, or one that holds such folders named `measured` and `measured_more`; `models` in it holds what
+  // their rows name and configs/models lacks.
   std::optional<std::filesystem::path> data;
   // The folder of the published tables; default: validate/published beside the configuration folders.
   std::optional<std::filesystem::path> published;
@@ -50,7 +51,7 @@ struct ValidatedRow {
   predict::Breakdown breakdown;  // adds up to the predicted time
   bool fits = true;
   std::optional<double> measured_bytes;
-  double predicted_bytes = 0.0;  // allocated at the peak of the fullest stage
+  double predicted_bytes = 0.0;  // allocated at the peak of the fullest stage, or what the measured figure counts
   std::optional<double> memory_error;
   double achieved_flops = 0.0;  // executed work per GPU over the measured time [FLOP/s]; 0 without a time
   std::vector<std::string> warnings;
