@@ -24,6 +24,9 @@ struct FrameworkBehaviour {
   bool records_reductions = false;
   bool reduce_whole_gradients = false;  // all-reduced though each rank updates its shard only
   bool recompute_ends = false;          // full recomputation takes in the first and last layer, but not the loss
+  // Recomputation operator by operator keeps the result of every product that it does not run again, whether the
+  // backward pass reads it or not: a cache filled as operators run knows no readers.
+  bool keeps_unread_products = false;
   // Micro-batches whose results (logits) the last stage holds without use: slots that are overwritten, not emptied.
   std::int64_t held_results = 0;
   friend bool operator==(const FrameworkBehaviour&, const FrameworkBehaviour&) = default;

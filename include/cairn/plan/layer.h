@@ -61,13 +61,14 @@ struct LayerOptions {
   std::vector<program::Group> groups;     // parallel to rules
   std::vector<std::string> recompute;     // operators to recompute, by name or region
   bool recompute_all = false;
-  bool recompute_ends = false;      // recompute_all holds for the first and the last layer too, but not for the loss
-  bool recompute_second = false;    // everything but attention and every second product
-  bool share_saved_inputs = false;  // whole saved inputs are kept in shards over the first rule's axis
-  bool expert_overlap = false;      // transfers of routed tokens run beside whatever does not need them
-  double across = 1.0;              // of routed tokens, see Transfer
-  bool tensor_overlap = true;       // in backward, transfers of the input's gradient run beside the weight's gradient
-  bool asynchronous = false;        // a transfer is awaited by what reads its result alone, also across layers
+  bool recompute_ends = false;         // recompute_all holds for the first and the last layer too, but not for the loss
+  bool recompute_second = false;       // everything but attention and every second product
+  bool keeps_unread_products = false;  // see FrameworkBehaviour
+  bool share_saved_inputs = false;     // whole saved inputs are kept in shards over the first rule's axis
+  bool expert_overlap = false;         // transfers of routed tokens run beside whatever does not need them
+  double across = 1.0;                 // of routed tokens, see Transfer
+  bool tensor_overlap = true;  // in backward, transfers of the input's gradient run beside the weight's gradient
+  bool asynchronous = false;   // a transfer is awaited by what reads its result alone, also across layers
   TensorPieces pieces = {};
   bool issues_per_peer = false;     // of transfers over the tensor axis, see Transfer
   bool records_reductions = false;  // see FrameworkBehaviour
