@@ -100,7 +100,7 @@ class RunBuilder {
     config::Node node = map();
     for (const char* column : {"seq_len", "global_batch"}) node.put(column, number(record_.need_count(column)));
     std::string framework(record_.need_text("framework"));
-    const std::string release = release_of(record_.text("attention_kernel"));
+    const std::string release = release_of(record_.text("ref"), record_.text("attention_kernel"));
     if (framework.find('@') == std::string::npos && !release.empty()) framework += "@" + release;
     node.put("framework", plain(framework));
     config::Node precision = map();
@@ -129,7 +129,9 @@ class RunBuilder {
     return all.find(fmt::format(" {} ", column)) != std::string::npos;
   }
 
-  std::string release_of(std::string_view attention) const {
+  std::string release_of(std::string_view ref, std::string_view attention) const {
+    for (const auto& [word, release] : family_.dated)
+      if (ref.find(word) != std::string_view::npos) return release;
     for (const auto& [word, release] : family_.releases)
       if (word == attention) return release;
     return family_.release;
