@@ -32,6 +32,8 @@ void resolve_choices(Resolving& r) {
   resolve_build(r);
   resolve_overlap(r);
   r.plan.behaviour = r.parts.software.framework.whole_behaviour();
+  // A compiler drops what nothing reads.
+  if (r.plan.build.kernels.compiled) r.plan.behaviour.keeps_unread_products = false;
   resolve_treatment(r);
   resolve_recompute(r);
   if (r.plan.model.prediction_depth() > 0 &&

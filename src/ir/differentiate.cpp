@@ -345,14 +345,15 @@ class Differentiator {
     return gradients_[index(parameter)];
   }
 
-  // The whole gradient of a forward tensor: its only contribution, or their sum.
+  // The whole gradient of a forward tensor: its only contribution, its pieces copied together, or a sum.
   TensorId resolve(TensorId tensor) {
     auto& parts = contributions_[index(tensor)];
     if (gradients_[index(tensor)] != k_no_tensor || parts.empty()) return gradients_[index(tensor)];
     TensorId total = parts.front();
-    if (parts.size() > 1) {
+    if (parts.size() > 1 || graph_.tensor(tensor).joined_gradient) {
       const boost::container::small_vector<TensorId, 2> summed(parts.begin(), parts.end());
-      Operator sum = elementwise(tensor, graph_.tensor(tensor).name + ".gradient_sum");
+      const char* what = parts.size() > 1 ? ".gradient_sum" : ".gradient_join";
+      Operator sum = elementwise(tensor, graph_.tensor(tensor).name + what);
       sum.flops_per_point = static_cast<double>(summed.size() - 1);
       const Projection identity = identity_projection(tensor);
       for (const TensorId part : summed) sum.accesses.push_back(Access{.tensor = part, .projection = identity});

@@ -50,6 +50,7 @@ class SelfAttention {
       v_ = project(y, "v", k_one_key);
     } else {
       qkv_ = project(y, "qkv", a_.qkv);
+      if (layer_.options.kernels.joins_qkv) layer_.graph.join_gradient(qkv_);
     }
     const QkNorm norm = layer_.config.qk_norm;
     const bool rotates = layer_.config.position == PositionEncoding::rope && pattern_.kind != AttentionKind::nope;

@@ -156,6 +156,17 @@ class Loss {
         .add();
   }
 
+  // What metrics move of the logits. Their copies are made when the backward pass is over and raise no peak: passes over
+  // the logits stand for them.
+  void append_metrics(ir::TensorId logits) {
+    for (std::int64_t pass = 0; pass < layer_.options.kernels.metric_passes; ++pass)
+      over_logits("metric", ir::Kind::reduce)
+          .use(logits, {0, 1, 2})
+          .merge(per_token("metric.value"), {0, 1}, ir::Monoid::max)
+          .flops(1, 0)
+          .add();
+  }
+
  private:
   // Where every rank computes the whole loss, neither the vocabulary nor the tokens are split.
   const Axis& classes() const { return layer_.options.kernels.gathers_logits ? a_.classes : a_.vocab; }
@@ -246,7 +257,8 @@ void append_head(Layer& layer, ir::TensorId x) {
       .add();
   if (layer.config.logit_cap) logits = append_cap(layer, logits);
   Loss loss(layer);
-  switch (layer.options.kernels.loss) {
+  loss.append_metrics(logits);
+  switch (layer.options.kernels.loss_kernel()) {
     case LossKernel::fused:
       return loss.append_fused(logits);
     case LossKernel::log_softmax:

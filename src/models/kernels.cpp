@@ -84,9 +84,16 @@ void describe(config::Fields& fields, Kernels& kernels) {
               {.doc = "a gated MLP's two input projections are products of their own"});
   fields.flag("narrow_norm", kernels.narrow_norm,
               {.doc = "unfused RMS normalisation computes in the activations' format"});
+  fields.flag("wide_norm", kernels.wide_norm,
+              {.doc = "fused normalisation reads a widened copy, which is made again for its derivative"});
+  fields.flag("joins_qkv", kernels.joins_qkv,
+              {.doc = "gradients of queries, keys and values are made apart and copied into one"});
   fields.flag("finds_best_token", kernels.finds_best_token,
               {.doc = "the loss finds every row's most likely token for the accuracy it reports"});
   fields.flag("gathers_logits", kernels.gathers_logits, {.doc = "every tensor-parallel rank computes the whole loss"});
+  fields.count("metric_passes", kernels.metric_passes,
+               {.doc = "passes over the logits' bytes by metrics beside the loss, every micro-batch", .maximum = 64});
+  fields.flag("compiled_loss", kernels.compiled_loss, {.doc = "where a compiler is used, it takes in the loss"});
   fields.flag("compiled", kernels.compiled, {.doc = "pointwise chains fused by a compiler"});
 }
 

@@ -116,8 +116,27 @@ class UnfusedNorm {
 
 }  // namespace
 
+namespace {
+
+// float(x), which nothing keeps: the derivative makes it again.
+ir::TensorId append_widening(Layer& layer, const std::string& name, ir::TensorId x) {
+  const Axes& a = layer.axis;
+  const ir::TensorId wide =
+      layer.tensor(name + ".wide", {a.batch, a.sequence, a.hidden}, ir::Role::activation, numerics::Format::fp32);
+  const auto [b, s, h] = axes<3>();
+  Op(layer, name + ".widen", ir::Kind::pointwise, {a.batch, a.sequence, a.hidden})
+      .read(x, {b, s, h})
+      .write(wide, {b, s, h})
+      .reruns()
+      .add();
+  return wide;
+}
+
+}  // namespace
+
 ir::TensorId append_norm(Layer& layer, const char* name, ir::TensorId x) {
   const bool centred = layer.config.norm == Norm::layernorm;
+  if (layer.options.kernels.widens_norm()) x = append_widening(layer, name, x);
   if (layer.options.kernels.fused_norm()) return append_fused(layer, name, x, centred);
   return UnfusedNorm(layer, name, centred).append(x);
 }

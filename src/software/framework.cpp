@@ -49,6 +49,8 @@ void host(config::Fields& fields, FrameworkProfile& profile) {
 void recompute(config::Fields& fields, FrameworkProfile& profile) {
   fields.flag("gathers_saved_input", profile.gathers_saved_input,
               {.doc = "a layer's saved input is split over tensor-parallel ranks"});
+  fields.flag("keeps_unread", profile.behaviour.keeps_unread_products,
+              {.doc = "per-op recomputation keeps products that nothing reads again, unless a compiler drops them"});
   fields.flag("covers_ends", profile.behaviour.recompute_ends,
               {.doc = "full recomputation takes in embedding, last norm and head"});
 }

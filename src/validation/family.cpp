@@ -23,6 +23,7 @@ void describe(Fields& fields, Family& family) {
   fields.text("title", family.title, {.doc = "what was measured"});
   fields.text("release", family.release, {.doc = "of the framework, where rows name none"});
   describe_words(fields, "releases", family.releases, "attention kernel of the file -> release of the framework");
+  describe_words(fields, "dated", family.dated, "word in a row's ref -> release of the framework");
   fields.text("cluster", family.cluster,
               {.doc = "whose latencies and fabric the rows take; default: the accelerator's"});
   fields.text("precision", family.precision,

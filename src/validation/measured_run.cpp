@@ -100,7 +100,7 @@ class RunBuilder {
     node.put("seq_len", row_.number(seq_len_));
     node.put("global_batch", row_.number(global_batch_));
     std::string framework(record_.need_text("framework"));
-    const std::string release = release_of(record_.text("attention_kernel"));
+    const std::string release = release_of(record_.text("ref"), record_.text("attention_kernel"));
     if (framework.find('@') == std::string::npos && !release.empty()) framework += "@" + release;
     node.put("framework", row_.plain(framework));
     config::Node precision = row_.map();
@@ -129,7 +129,9 @@ class RunBuilder {
     return all.find(fmt::format(" {} ", column)) != std::string::npos;
   }
 
-  std::string release_of(std::string_view attention) const {
+  std::string release_of(std::string_view ref, std::string_view attention) const {
+    for (const auto& [word, release] : family_.dated)
+      if (ref.find(word) != std::string_view::npos) return release;
     const std::string* release = meaning(family_.releases, attention);
     return release != nullptr ? *release : family_.release;
   }

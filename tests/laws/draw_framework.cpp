@@ -11,8 +11,10 @@ Json flags(Draw& draw, std::initializer_list<const char*> keys) {
 }
 
 Json draw_kernels(Draw& draw) {
-  Json kernels = flags(draw, {"wide_scores", "scaled_product", "separate_qkv", "separate_gate", "narrow_norm",
-                              "finds_best_token", "gathers_logits", "compiled"});
+  Json kernels =
+      flags(draw, {"wide_scores", "scaled_product", "separate_qkv", "separate_gate", "narrow_norm", "wide_norm",
+                   "joins_qkv", "finds_best_token", "gathers_logits", "compiled_loss", "compiled"});
+  if (draw.chance(0.3)) kernels["metric_passes"] = draw.between(0, 20);
   if (draw.coin())
     kernels["attention"] = draw.word({"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"});
   if (draw.coin()) kernels["norm"] = draw.word({"fused", "unfused"});
@@ -78,7 +80,7 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
     if (draw.coin()) file["optimizer"]["gradient_reads"] = draw.between(0, 3);
   }
   if (draw.coin()) file["sharding"] = draw_sharding(draw);
-  if (draw.coin()) file["recompute"] = flags(draw, {"gathers_saved_input", "covers_ends"});
+  if (draw.coin()) file["recompute"] = flags(draw, {"gathers_saved_input", "keeps_unread", "covers_ends"});
   if (draw.coin()) file["buffers"] = {{"results", draw.between(0, 3)}};
   if (draw.coin()) file["allocator"] = draw_allocator(draw);
   if (draw.coin()) {

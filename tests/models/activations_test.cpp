@@ -148,6 +148,61 @@ TEST_CASE("a loss by library operators moves and keeps tensors of its own", "[mo
   CHECK(moved_bytes(graph_of(reporting, ir::Position::exit), "accuracy", ir::Phase::backward) == 0);
 }
 
+TEST_CASE("a loss under a compiler is one kernel where the compiler takes it in", "[models]") {
+  // n logits: read twice at most (2 bytes, counted once), one loss and one logarithm a token; 8 bytes a label.
+  BuildOptions build = options(AttentionKernel::flash2);
+  build.kernels.loss = LossKernel::log_softmax;
+  build.kernels.compiled_loss = true;
+  const double n = 64.0 * 2.0 * 1000.0;
+  const auto loss_bytes = [&] {
+    const ir::Model model = build_transformer(testing::gpt(4, k_hidden, k_heads, 1000, 64), build);
+    return moved_bytes(graph_of(model, ir::Position::exit), "loss", ir::Phase::forward);
+  };
+  CHECK(loss_bytes() == n * (2 + 4 + 4 + 4) + 128.0 * (8 + 4 + 4));
+  build.kernels.compiled = true;
+  CHECK(loss_bytes() == n * 2 + 128.0 * (8 + 4 + 4));
+}
+
+TEST_CASE("metrics pass over the logits and take no part in the derivative", "[models]") {
+  // Each pass reads 2 bytes a logit and writes 4 a token.
+  BuildOptions build = options(AttentionKernel::flash2);
+  build.kernels.metric_passes = 3;
+  const ir::Model model = build_transformer(testing::gpt(4, k_hidden, k_heads, 1000, 64), build);
+  const ir::Graph& head = graph_of(model, ir::Position::exit);
+  const double n = 64.0 * 2.0 * 1000.0;
+  CHECK(moved_bytes(head, "metric", ir::Phase::forward) == 3 * (n * 2 + 128.0 * 4));
+  CHECK(moved_bytes(head, "metric", ir::Phase::backward) == 0);
+}
+
+TEST_CASE("gradients of queries, keys and values are copied into one", "[models]") {
+  // 3 x 96 elements a token, 2 bytes, read and written; nothing else changes.
+  BuildOptions build = options(AttentionKernel::flash2);
+  const ir::Model whole = build_transformer(testing::gpt(4, k_hidden, k_heads, 1000, 64), build);
+  build.kernels.joins_qkv = true;
+  const ir::Model joined = build_transformer(testing::gpt(4, k_hidden, k_heads, 1000, 64), build);
+  const ir::Graph& before = graph_of(whole, ir::Position::body);
+  const ir::Graph& after = graph_of(joined, ir::Position::body);
+  CHECK(moved_bytes(after, "qkv.out.gradient_join", ir::Phase::backward) == 128.0 * 3 * 96 * (2 + 2));
+  CHECK(moved_bytes(after, "", ir::Phase::backward) ==
+        moved_bytes(before, "", ir::Phase::backward) + 128.0 * 3 * 96 * (2 + 2));
+  CHECK(moved_bytes(after, "", ir::Phase::forward) == moved_bytes(before, "", ir::Phase::forward));
+}
+
+TEST_CASE("a fused norm on a widened copy", "[models]") {
+  // Widen 2 + 4 and back 4 + 2 bytes an element; the norm itself reads 4 in place of 2, forward and, with the gradient
+  // that it makes, backward. A compiler leaves nothing of it.
+  BuildOptions build = options(AttentionKernel::flash2);
+  build.kernels.wide_norm = true;
+  const auto block = [&] { return build_transformer(testing::gpt(4, k_hidden, k_heads, 1000, 64), build); };
+  const ir::Model wide = block();
+  const double elements = 128.0 * 96;
+  CHECK(moved_bytes(graph_of(wide, ir::Position::body), "norm1.widen", ir::Phase::forward) == elements * (2 + 4));
+  CHECK(moved_bytes(graph_of(wide, ir::Position::body), "norm1.widen", ir::Phase::backward) == elements * (4 + 2));
+  build.kernels.compiled = true;
+  const ir::Model compiled = block();
+  CHECK(moved_bytes(graph_of(compiled, ir::Position::body), "norm1.widen", ir::Phase::forward) == 0);
+}
+
 TEST_CASE("products apart: the same weights and kept bytes, products and one sum of gradients more", "[models]") {
   // h = 96, 6 heads of 16, 2 kv heads: q 96, k and v 32 each. Three and two products in place of one each; their input
   // gradients (3 and 2) are added: 3 reads and a write, 2 reads and a write of tokens * 96 * 2 bytes.

@@ -61,6 +61,7 @@ inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   behaviour.records_reductions = coin(random);
   behaviour.reduce_whole_gradients = coin(random);
   behaviour.recompute_ends = coin(random);
+  behaviour.keeps_unread_products = coin(random);
   behaviour.held_results = between(random, 0, 3);
   return behaviour;
 }

@@ -74,6 +74,15 @@ TEST_CASE("a family's recipe is that of rows which leave theirs open") {
   CHECK(recipe("fp8-blockwise", "") == "fp8-blockwise");
 }
 
+TEST_CASE("a release that a row's source dates") {
+  Family family;
+  family.release = "2024";
+  family.dated = {{"2022-", "2022"}};
+  CHECK(at(changed({{"ref", "table of 2022-05"}}, family), {"training", "framework"}) == "megatron@2022");
+  CHECK(at(changed({{"ref", "table of 2024-05"}}, family), {"training", "framework"}) == "megatron@2024");
+  CHECK(at(run_of(complete(), family), {"training", "framework"}) == "megatron@2024");
+}
+
 TEST_CASE("a release that only some kernels tell") {
   Family family;
   family.release = "2024";

@@ -39,6 +39,8 @@ struct Tensor {
   // Its readers are kernels written for each other: their derivatives write their parts of one gradient, or add to what
   // is there, and no sum is taken afterwards.
   bool one_gradient = false;
+  // Its gradient is made in pieces and then copied together.
+  bool joined_gradient = false;
   // Shares the storage of that tensor: a view, or the result of an in-place operator.
   TensorId alias_of = k_no_tensor;
   TensorId of = k_no_tensor;  // role gradient: the tensor it is the gradient of

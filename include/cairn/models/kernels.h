@@ -40,16 +40,22 @@ struct Kernels {
   PointwiseKernel pointwise = PointwiseKernel::fused;
   LossKernel loss = LossKernel::unfused;
   TransposeKernel transpose = TransposeKernel::plain;
-  bool wide_scores = false;       // unfused attention widens the scores to fp32 before it scales and masks them
-  bool scaled_product = false;    // the product of queries and keys scales its result: no pass of its own
-  bool separate_qkv = false;      // queries, keys and values are products of their own
-  bool separate_gate = false;     // a gated MLP's two input projections are products of their own
-  bool narrow_norm = false;       // unfused RMS normalisation computes in the activations' format
-  bool finds_best_token = false;  // log_softmax: every row's largest logit is found again, for the accuracy
-  bool gathers_logits = false;    // every tensor-parallel rank gathers all logits and computes the whole loss
-  bool compiled = false;          // a compiler fuses norms and pointwise chains, whatever the two say
+  bool wide_scores = false;        // unfused attention widens the scores to fp32 before it scales and masks them
+  bool scaled_product = false;     // the product of queries and keys scales its result: no pass of its own
+  bool separate_qkv = false;       // queries, keys and values are products of their own
+  bool separate_gate = false;      // a gated MLP's two input projections are products of their own
+  bool narrow_norm = false;        // unfused RMS normalisation computes in the activations' format
+  bool wide_norm = false;          // fused normalisation reads a widened copy, which is made again for its derivative
+  bool joins_qkv = false;          // gradients of queries, keys and values are made apart and then copied into one
+  bool finds_best_token = false;   // log_softmax: every row's largest logit is found again, for the accuracy
+  bool gathers_logits = false;     // every tensor-parallel rank gathers all logits and computes the whole loss
+  std::int64_t metric_passes = 0;  // over the logits' bytes, by metrics that a training loop computes beside the loss
+  bool compiled_loss = false;      // where a compiler is used, it takes in the loss
+  bool compiled = false;           // a compiler fuses norms and pointwise chains, whatever the two say
 
   bool fused_norm() const { return compiled || norm == NormKernel::fused; }
+  bool widens_norm() const { return wide_norm && norm == NormKernel::fused && !compiled; }
+  LossKernel loss_kernel() const { return compiled && compiled_loss ? LossKernel::fused : loss; }
   bool fused_pointwise() const { return compiled || pointwise == PointwiseKernel::fused; }
   friend bool operator==(const Kernels&, const Kernels&) = default;
 };

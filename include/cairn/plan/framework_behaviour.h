@@ -24,6 +24,9 @@ struct FrameworkBehaviour {
   bool records_reductions = false;
   bool reduce_whole_gradients = false;  // all-reduce instead of reduce-scatter, though a rank updates only its shard
   bool recompute_ends = false;          // full recomputation includes the first and last layer, but not the loss
+  // Recomputation operator by operator keeps the result of every product that it does not run again, whether the
+  // backward pass reads it or not: a cache filled as operators run knows no readers.
+  bool keeps_unread_products = false;
   // The last stage keeps the logits of this many past micro-batches, unused, until newer ones overwrite them.
   std::int64_t held_results = 0;
   friend bool operator==(const FrameworkBehaviour&, const FrameworkBehaviour&) = default;

@@ -61,8 +61,9 @@ struct LayerOptions {
   std::vector<program::Group> groups;     // parallel to rules
   std::vector<std::string> recompute;     // operators to recompute, by name or region
   bool recompute_all = false;
-  bool recompute_ends = false;      // recompute_all holds for the first and the last layer too, but not for the loss
-  bool recompute_second = false;    // everything but attention and every second product
+  bool recompute_ends = false;         // recompute_all holds for the first and the last layer too, but not for the loss
+  bool recompute_second = false;       // everything but attention and every second product
+  bool keeps_unread_products = false;  // see FrameworkBehaviour
   bool share_saved_inputs = false;  // saved inputs that are whole on each rank are kept as shards (first rule's axis)
   bool expert_overlap = false;      // token exchange (MoE) overlaps all computation that does not depend on it
   double across = 1.0;              // of token exchanges: Transfer::across

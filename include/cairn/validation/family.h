@@ -37,6 +37,7 @@ struct Family {
   std::string title;    // shown beside the name
   std::string release;  // of the framework where rows do not name one: megatron + 2022 -> megatron@2022
   std::vector<std::pair<std::string, std::string>> releases;  // attention word of the file -> release, before `release`
+  std::vector<std::pair<std::string, std::string>> dated;     // word in a row's `ref` -> release, before both
   std::string cluster;    // of the latencies and fabric, in place of the one of the row's accelerator
   std::string precision;  // recipe of rows that assume theirs, or say fp8 and not how it scales
   std::string

@@ -266,6 +266,13 @@ void BlockBuilder::release_dead(const ir::Operator& op, std::size_t position) {
   }
 }
 
+void BlockBuilder::drop_unread() {
+  for (std::size_t id = 0; id < pass_.graph().tensors().size(); ++id) {
+    const auto tensor = static_cast<ir::TensorId>(id);
+    if (pass_.kept.saved(tensor) && !uses_.touched(tensor)) memory_.release(tensor);
+  }
+}
+
 void BlockBuilder::complete_gradients(const ir::Operator& op, std::size_t position) {
   for (const ir::Access& access : op.accesses)
     if (access.mode != ir::Mode::read && is_accumulator(pass_.graph(), access.tensor) &&

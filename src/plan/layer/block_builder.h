@@ -41,6 +41,8 @@ class BlockBuilder {
   void run_second(const OperatorOrder& second);
   // Brings a boundary tensor to its border placement and hands its buffer over.
   void hand_over(ir::TensorId tensor);
+  // Lets go of what the forward pass left and nothing has read.
+  void drop_unread();
   Block finish();
 
   // Where the tensors are.

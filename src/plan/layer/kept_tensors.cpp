@@ -37,6 +37,7 @@ KeptTensors::KeptTensors(const RankLayer& layer)
   keep_result();
   if (!layer.options().recompute_all) leave_unread();
   for (const ir::TensorId id : layer.graph().saved(recomputed_)) saved_[at(id)] = 1;
+  keep_unread_products();
 }
 
 bool KeptTensors::asked_for(ir::OperatorId id) const {
@@ -94,6 +95,18 @@ void KeptTensors::leave_unread() {
     }
     for (const ir::Access& access : op.accesses)
       if (access.mode == ir::Mode::read) read[at(access.tensor)] = 1;
+  }
+}
+
+void KeptTensors::keep_unread_products() {
+  const LayerOptions& options = layer_.options();
+  if (!options.recompute_second || !options.keeps_unread_products || layer_.layer().position != ir::Position::body)
+    return;
+  for (std::size_t id = 0; id < recomputed_.size(); ++id) {
+    const ir::Operator& op = layer_.graph().operators()[id];
+    if (recomputed_[id] || !op.is_plain_contraction()) continue;
+    for (const ir::Access& access : op.accesses)
+      if (access.mode != ir::Mode::read) saved_[at(storage(layer_.graph(), access.tensor))] = 1;
   }
 }
 

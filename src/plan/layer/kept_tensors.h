@@ -41,6 +41,7 @@ class KeptTensors {
   void find_recomputed();
   void keep_result();
   void leave_unread();
+  void keep_unread_products();
   void share_inputs();
 
   const RankLayer& layer_;

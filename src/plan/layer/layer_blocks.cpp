@@ -107,6 +107,7 @@ void LayerBlocks::begin_backward(BlockBuilder& builder) const {
 
 void LayerBlocks::end_backward(BlockBuilder& builder) const {
   const ir::Graph& graph = layer_.graph();
+  builder.drop_unread();
   for (const ir::TensorId input : graph.inputs())
     if (graph.gradient(input) != ir::k_no_tensor) builder.hand_over(graph.gradient(input));
 }

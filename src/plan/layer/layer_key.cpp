@@ -117,6 +117,7 @@ LayerOptions layer_options(const LayerKey& key, std::int64_t sequence, std::int6
                        .recompute_all = key.recompute == Recompute::full,
                        .recompute_ends = behaviour.recompute_ends,
                        .recompute_second = key.recompute == Recompute::per_op,
+                       .keeps_unread_products = behaviour.keeps_unread_products,
                        .share_saved_inputs = key.share_saved_inputs,
                        .tensor_overlap = key.overlap_tensor,
                        .asynchronous = key.asynchronous_tensor,

@@ -19,6 +19,8 @@ class TensorUses {
   bool is_last(ir::TensorId tensor, std::size_t index) const {
     return last_[at(pass_.storage(tensor))] == static_cast<std::int32_t>(index);
   }
+  // Whether anything noted touches the tensor's storage.
+  bool touched(ir::TensorId tensor) const { return last_[at(pass_.storage(tensor))] >= 0; }
   // Where a result of the operator at `position` is wanted next: by a later operator of the order, at the border, or by
   // the derivative it is saved for.
   std::optional<Placements> next_wanted(ir::TensorId tensor, std::size_t position, const OperatorOrder& order) const;
