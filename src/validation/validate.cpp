@@ -11,6 +11,8 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/experiment/job.h"
+#include "doubted.h"
+#include "judge.h"
 
 namespace cairn::validation {
 namespace {
@@ -110,6 +112,8 @@ ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, cons
   row.fits = prediction.fits;
   row.predicted_bytes = prediction.memory.allocated_peak;
   row.warnings = job.warnings();
+  row.traits = job.traits();
+  row.setting = row_setting(job, prediction);
   if (run.time_s && run.status == Status::ok) {
     row.measured_s = run.time_s;
     row.error = row.predicted_s / *run.time_s - 1.0;
@@ -162,14 +166,19 @@ void validate_family(const Source& source, const config::Loader& loader, const V
   result.title = family.title;
   result.band = family.band;
   const std::size_t first = report.rows.size();
-  const std::vector<MeasuredRun> runs = measured_runs(measure::read_csv(source.file), family, *source.families);
+  const measure::CsvTable table = measure::read_csv(source.file);
+  const std::vector<MeasuredRun> runs = measured_runs(table, family, *source.families);
+  check_doubted(table, family);
   for (std::size_t done = 0; done < runs.size(); ++done) {
     const MeasuredRun& run = runs[done];
     if (options.progress) options.progress(family.name, done, runs.size());
     std::string reason = run.reason;
     if (reason.empty()) {
       try {
-        report.rows.push_back(predict_row(run, family.name, loader));
+        ValidatedRow row = predict_row(run, family.name, loader);
+        row.doubt = doubt(table, family, run.line, row.measured_s ? *row.measured_s / row.predicted_s : 0.0);
+        row.memory_doubted = !doubt(table, family, run.line, 0.0).empty();
+        report.rows.push_back(std::move(row));
       } catch (const core::ConfigurationError& problem) {
         reason = short_reason(problem);
       }
@@ -219,6 +228,7 @@ Report validate(const config::Loader& loader, const ValidateOptions& options) {
   Report report;
   for (const Source& source : chosen(std::move(tables.sources), options.names))
     validate_family(source, loader, options, report);
+  judge(report);
   return report;
 }
 

@@ -136,6 +136,7 @@ Json changed_accelerator(Draw& draw, const Json& block, double chance) {
   scaled("power");
   scaled("launch_floor");
   if (draw.chance(chance)) over["name"] = draw.word({"a chip", "another chip"});
+  if (draw.chance(chance)) over["generation"] = draw.word({"ampere", "hopper", "later"});
   return over;
 }
 

@@ -48,6 +48,7 @@ struct PeakRates {
 
 struct Accelerator {
   std::string name = {};
+  std::string generation = {};  // of its maker: ampere, hopper, cdna3. Runs of one generation are measured alike
   PeakRates peak = {};
   std::int64_t multiprocessors = 0;
   core::Hertz clock = {};                // boost clock of the data sheet
