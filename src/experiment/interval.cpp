@@ -12,8 +12,8 @@
 namespace cairn::experiment {
 namespace {
 
-constexpr const char* k_file = "intervals.yaml";
-constexpr const char* k_kind = "intervals";
+constexpr const char* k_intervals_file = "intervals.yaml";
+constexpr const char* k_intervals_kind = "intervals";
 constexpr std::size_t k_ratios = k_interval_levels.size() + 2;
 // From precision on, traits of work; before scale, which the number of GPUs says more exactly.
 constexpr std::size_t k_traits_of_work = 4;
@@ -156,10 +156,10 @@ void describe(config::Fields& fields, IntervalTable& table) {
 }
 
 std::optional<IntervalTable> load_intervals(const config::Loader& loader) {
-  const std::filesystem::path file = loader.find_shipped(k_file, {});
+  const std::filesystem::path file = loader.find_shipped(k_intervals_file, {});
   if (file.empty()) return std::nullopt;
   core::Diagnostics diagnostics;
-  const config::Node node = loader.load(file, diagnostics, k_kind);
+  const config::Node node = loader.load(file, diagnostics, k_intervals_kind);
   IntervalTable table;
   config::read(node, table, diagnostics);
   diagnostics.raise_if_errors();

@@ -8,7 +8,7 @@ namespace {
 using experiment::Interval;
 using OfRun = std::optional<Interval> experiment::RunIntervals::*;
 
-Json share(std::string_view of) {
+Json share_of_runs(std::string_view of) {
   Json result = ratio(of);
   result["maximum"] = 1;
   return result;
@@ -16,25 +16,28 @@ Json share(std::string_view of) {
 
 // The keys that both intervals have, of one of them.
 template <class Value>
-auto from(OfRun which, Value value) {
+auto from_interval(OfRun which, Value value) {
   return [which, value](const Run& run) { return Json(std::invoke(value, *(run.result.intervals.*which))); };
 }
-Key<Run> coverage() {
-  return {"coverage", share("of runs that lie between p10 and p90"),
+Key<Run> coverage_key() {
+  return {"coverage", share_of_runs("of runs that lie between p10 and p90"),
           [](const Run&) { return experiment::k_interval_coverage; }};
 }
-Key<Run> family(OfRun which) {
+Key<Run> family_key(OfRun which) {
   return {"family", text("of measured runs that it rests on: framework, generation, precision, layers, scale"),
-          from(which, &Interval::family)};
+          from_interval(which, &Interval::family)};
 }
-Key<Run> rows(OfRun which) { return {"rows", count("measured runs of the family"), from(which, &Interval::rows)}; }
-Key<Run> models(OfRun which) {
-  return {"models", count("models among them; of all runs: frameworks on generations"), from(which, &Interval::models)};
+Key<Run> rows_key(OfRun which) {
+  return {"rows", count("measured runs of the family"), from_interval(which, &Interval::rows)};
 }
-Key<Run> extrapolated(OfRun which) {
-  return {"extrapolated", texts("why it is wider than the family's"), from(which, &Interval::extrapolated)};
+Key<Run> models_key(OfRun which) {
+  return {"models", count("models among them; of all runs: frameworks on generations"),
+          from_interval(which, &Interval::models)};
 }
-Key<Run> basis(OfRun which) { return {"basis", text("what says so"), from(which, basis_words)}; }
+Key<Run> extrapolated_key(OfRun which) {
+  return {"extrapolated", texts("why it is wider than the family's"), from_interval(which, &Interval::extrapolated)};
+}
+Key<Run> basis_key(OfRun which) { return {"basis", text("what says so"), from_interval(which, basis_words)}; }
 
 }  // namespace
 
@@ -43,12 +46,12 @@ const Described<Run>& time_interval_keys() {
   static const Described<Run> keys{
       {"p10", amount("s that nine in ten steps exceed"), [](const Run& run) { return time_range(run)->low; }},
       {"p90", amount("s that nine in ten steps stay below"), [](const Run& run) { return time_range(run)->high; }},
-      coverage(),
-      family(k_time),
-      rows(k_time),
-      models(k_time),
-      extrapolated(k_time),
-      basis(k_time)};
+      coverage_key(),
+      family_key(k_time),
+      rows_key(k_time),
+      models_key(k_time),
+      extrapolated_key(k_time),
+      basis_key(k_time)};
   return keys;
 }
 
@@ -57,14 +60,15 @@ const Described<Run>& memory_interval_keys() {
   static const Described<Run> keys{
       {"p10", amount("bytes that nine in ten runs exceed"), [](const Run& run) { return memory_range(run)->low; }},
       {"p90", amount("bytes that nine in ten runs stay below"), [](const Run& run) { return memory_range(run)->high; }},
-      coverage(),
-      {"share_that_fits", or_null(share("of runs like this whose peak is within the capacity; null: nothing is held")),
+      coverage_key(),
+      {"share_that_fits",
+       or_null(share_of_runs("of runs like this whose peak is within the capacity; null: nothing is held")),
        [](const Run& run) { return nullable(share_that_fits(run)); }},
-      family(k_memory),
-      rows(k_memory),
-      models(k_memory),
-      extrapolated(k_memory),
-      basis(k_memory)};
+      family_key(k_memory),
+      rows_key(k_memory),
+      models_key(k_memory),
+      extrapolated_key(k_memory),
+      basis_key(k_memory)};
   return keys;
 }
 

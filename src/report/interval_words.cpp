@@ -16,7 +16,9 @@ const predict::MemoryReport& memory_of(const Run& run) { return run.result.predi
 double of_process(const predict::MemoryReport& memory) { return memory.device_peak - memory.reserved_peak; }
 
 // Three digits, never an exponent.
-std::string number(double value) { return value < 999.5 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value); }
+std::string short_number(double value) {
+  return value < 999.5 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+}
 
 }  // namespace
 
@@ -59,7 +61,7 @@ std::string range_words(const std::string& shown, double predicted, const std::o
   const double number_shown = std::strtod(shown.c_str(), nullptr);
   if (!range || number_shown <= 0.0) return {};
   const double unit = predicted / number_shown;
-  return fmt::format(" ({} .. {}, 8 in 10)", number(range->low / unit), number(range->high / unit));
+  return fmt::format(" ({} .. {}, 8 in 10)", short_number(range->low / unit), short_number(range->high / unit));
 }
 
 std::string share_words(double share) {

@@ -14,20 +14,21 @@
 namespace cairn::report {
 namespace {
 
-constexpr double k_left = 72.0, k_top = 56.0, k_side = 640.0, k_bottom = 60.0;  // around and of the square [pixels]
-constexpr double k_gap = 28.0, k_legend = 330.0, k_legend_row = 21.0;
-constexpr double k_point = 3.2;
-constexpr double k_off = 0.1;      // of the dashed lines
-constexpr double k_margin = 1.25;  // of the axes beyond the outermost points
-constexpr double k_base = 10.0;
-constexpr double k_few_decades = 1.5;  // below it every step of an axis has its number
+constexpr double k_plot_left = 72.0, k_plot_top = 56.0, k_plot_side = 640.0,
+                 k_plot_bottom = 60.0;  // around and of the square [pixels]
+constexpr double k_plot_gap = 28.0, k_plot_legend = 330.0, k_plot_legend_row = 21.0;
+constexpr double k_plot_point = 3.2;
+constexpr double k_plot_off = 0.1;      // of the dashed lines
+constexpr double k_plot_margin = 1.25;  // of the axes beyond the outermost points
+constexpr double k_plot_base = 10.0;
+constexpr double k_plot_few_decades = 1.5;  // below it every step of an axis has its number
 
 // Tables beyond the last colour begin again, with squares.
-constexpr std::array<const char*, 10> k_colours{"#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951",
-                                                "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e", "#5f6b7a"};
+constexpr std::array<const char*, 10> k_plot_colours{"#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951",
+                                                     "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e", "#5f6b7a"};
 
-struct Axis {
-  double from = 1.0, to = k_base;
+struct PlotAxis {
+  double from = 1.0, to = k_plot_base;
   double share(double value) const { return std::log(value / from) / std::log(to / from); }
 };
 
@@ -44,27 +45,27 @@ class ErrorPicture {
       axis_.to = any ? std::max(axis_.to, more) : more;
       any = true;
     }
-    axis_.from /= k_margin;
-    axis_.to *= k_margin;
+    axis_.from /= k_plot_margin;
+    axis_.to *= k_plot_margin;
   }
 
   std::string draw() {
-    const double width = k_left + k_side + k_gap + k_legend;
-    const double legend = k_top + k_legend_row * static_cast<double>(places_.size() + 5);
+    const double width = k_plot_left + k_plot_side + k_plot_gap + k_plot_legend;
+    const double legend = k_plot_top + k_plot_legend_row * static_cast<double>(places_.size() + 5);
     add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
         "{1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0:.0f}\" height=\"{1:.0f}\" "
         "fill=\"#ffffff\"/>\n",
-        width, std::max(k_top + k_side + k_bottom, legend));
+        width, std::max(k_plot_top + k_plot_side + k_plot_bottom, legend));
     text(8.0, 20.0, "start", "Step times: predicted against measured", " font-size=\"15\"");
     text(8.0, 40.0, "start",
          fmt::format("{} runs of {} tables; above the line predictions are too long", timed(), places_.size()),
          " fill=\"#555\"");
     ticks();
     add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" stroke=\"#9aa3ad\"/>\n",
-        k_left, k_top, k_side, k_side);
+        k_plot_left, k_plot_top, k_plot_side, k_plot_side);
     line(1.0, "stroke=\"#3a3f45\" stroke-width=\"1.2\"");
-    line(1.0 + k_off, "stroke=\"#7d858e\" stroke-dasharray=\"5 4\"");
-    line(1.0 - k_off, "stroke=\"#7d858e\" stroke-dasharray=\"5 4\"");
+    line(1.0 + k_plot_off, "stroke=\"#7d858e\" stroke-dasharray=\"5 4\"");
+    line(1.0 - k_plot_off, "stroke=\"#7d858e\" stroke-dasharray=\"5 4\"");
     for (const validation::ValidatedRow& row : report_.rows)
       if (row.error) point(row);
     legend_rows();
@@ -79,8 +80,8 @@ class ErrorPicture {
   void text(double x, double y, std::string_view anchor, std::string_view words, std::string_view style = "") {
     add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, style, xml_text(words));
   }
-  double x(double value) const { return k_left + k_side * axis_.share(value); }
-  double y(double value) const { return k_top + k_side * (1.0 - axis_.share(value)); }
+  double x(double value) const { return k_plot_left + k_plot_side * axis_.share(value); }
+  double y(double value) const { return k_plot_top + k_plot_side * (1.0 - axis_.share(value)); }
 
   std::int64_t timed() const {
     std::int64_t rows = 0;
@@ -91,22 +92,23 @@ class ErrorPicture {
   // 1, 2 and 5 times the powers of ten, or these alone where there are many.
   void ticks() {
     const double decades = std::log10(axis_.to / axis_.from);
-    const double first = std::pow(k_base, std::floor(std::log10(axis_.from)));
-    for (double power = first; power <= axis_.to; power *= k_base)
+    const double first = std::pow(k_plot_base, std::floor(std::log10(axis_.from)));
+    for (double power = first; power <= axis_.to; power *= k_plot_base)
       for (const double step : {1.0, 2.0, 5.0}) {
         const double value = step * power;
         if (value < axis_.from || value > axis_.to) continue;
-        const bool major = step == 1.0 || decades < k_few_decades;
+        const bool major = step == 1.0 || decades < k_plot_few_decades;
         add("<path d=\"M{0:.1f} {2:.1f}V{3:.1f}M{4:.1f} {1:.1f}H{5:.1f}\" stroke=\"{6}\"/>\n", x(value), y(value),
-            k_top, k_top + k_side, k_left, k_left + k_side, major ? "#d0d4da" : "#eceef1");
-        if (!major && decades > 2.0 * k_few_decades) continue;
-        text(x(value), k_top + k_side + 18.0, "middle", fmt::format("{:g}", value), " fill=\"#555\"");
-        text(k_left - 6.0, y(value) + 4.0, "end", fmt::format("{:g}", value), " fill=\"#555\"");
+            k_plot_top, k_plot_top + k_plot_side, k_plot_left, k_plot_left + k_plot_side,
+            major ? "#d0d4da" : "#eceef1");
+        if (!major && decades > 2.0 * k_plot_few_decades) continue;
+        text(x(value), k_plot_top + k_plot_side + 18.0, "middle", fmt::format("{:g}", value), " fill=\"#555\"");
+        text(k_plot_left - 6.0, y(value) + 4.0, "end", fmt::format("{:g}", value), " fill=\"#555\"");
       }
-    text(k_left + k_side / 2.0, k_top + k_side + 42.0, "middle", "measured [s]", " fill=\"#555\"");
+    text(k_plot_left + k_plot_side / 2.0, k_plot_top + k_plot_side + 42.0, "middle", "measured [s]", " fill=\"#555\"");
     add("<text transform=\"translate(18 {:.1f}) rotate(-90)\" text-anchor=\"middle\" fill=\"#555\">predicted "
         "[s]</text>\n",
-        k_top + k_side / 2.0);
+        k_plot_top + k_plot_side / 2.0);
   }
 
   // predicted = factor x measured, inside the square.
@@ -117,15 +119,15 @@ class ErrorPicture {
   }
 
   void mark(double at_x, double at_y, std::size_t place, bool hollow, std::string_view title) {
-    const char* colour = k_colours[place % k_colours.size()];
+    const char* colour = k_plot_colours[place % k_plot_colours.size()];
     const std::string paint = hollow ? fmt::format("fill=\"#ffffff\" fill-opacity=\"0.5\" stroke=\"{}\"", colour)
                                      : fmt::format("fill=\"{}\" fill-opacity=\"0.75\"", colour);
-    if (place < k_colours.size())
-      add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" {}>", at_x, at_y, k_point, paint);
+    if (place < k_plot_colours.size())
+      add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" {}>", at_x, at_y, k_plot_point, paint);
     else
-      add("<rect x=\"{0:.1f}\" y=\"{1:.1f}\" width=\"{2:.1f}\" height=\"{2:.1f}\" {3}>", at_x - k_point, at_y - k_point,
-          2.0 * k_point, paint);
-    add("<title>{}</title></{}>\n", xml_text(title), place < k_colours.size() ? "circle" : "rect");
+      add("<rect x=\"{0:.1f}\" y=\"{1:.1f}\" width=\"{2:.1f}\" height=\"{2:.1f}\" {3}>", at_x - k_plot_point,
+          at_y - k_plot_point, 2.0 * k_plot_point, paint);
+    add("<title>{}</title></{}>\n", xml_text(title), place < k_plot_colours.size() ? "circle" : "rect");
   }
 
   void point(const validation::ValidatedRow& row) {
@@ -134,21 +136,21 @@ class ErrorPicture {
   }
 
   void legend_rows() {
-    const double left = k_left + k_side + k_gap;
-    double row = k_top + 10.0;
+    const double left = k_plot_left + k_plot_side + k_plot_gap;
+    double row = k_plot_top + 10.0;
     text(left, row, "start", "table: runs, mean error", " fill=\"#555\"");
     for (const validation::FamilyResult& family : report_.families) {
       if (family.timed == 0) continue;
-      row += k_legend_row;
+      row += k_plot_legend_row;
       mark(left + 6.0, row - 4.0, places_.at(family.name), false, family.title);
       text(left + 18.0, row, "start",
            fmt::format("{}: {}, {:.1f} %", family.name, family.timed, 100.0 * family.errors->mape));
     }
-    row += 1.5 * k_legend_row;
+    row += 1.5 * k_plot_legend_row;
     add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"#ffffff\" stroke=\"#555\"/>\n", left + 6.0, row - 4.0,
-        k_point);
+        k_plot_point);
     text(left + 18.0, row, "start", "hollow: believed mis-stated", " fill=\"#555\"");
-    row += k_legend_row;
+    row += k_plot_legend_row;
     add("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#7d858e\" stroke-dasharray=\"5 4\"/>\n",
         left, row - 4.0, left + 13.0, row - 4.0);
     text(left + 18.0, row, "start", "10 % off", " fill=\"#555\"");
@@ -156,7 +158,7 @@ class ErrorPicture {
 
   const validation::Report& report_;
   std::map<std::string, std::size_t> places_;  // of tables with timed rows, in the order of the report
-  Axis axis_;
+  PlotAxis axis_;
   std::string out_;
 };
 
