@@ -95,6 +95,15 @@ Json family() {
                  {"passed", or_null(flag("whether it is within the band; null: it is held to nothing"))}});
 }
 
+Json interval_score() {
+  return object({{"family", text("framework, generation, precision, layers, scale; or: all runs")},
+                 {"rows", count("that are judged")},
+                 {"coverage", ratio("of them inside intervals of 8 in 10 that were made without their model")},
+                 {"width", amount("median of p90 - p10, over what is predicted")},
+                 {"median_error", ratio("of |predicted / measured - 1|")},
+                 {"chance", ratio("that a coverage of 8 in 10 gives a share as far off or farther: binomial test")}});
+}
+
 Json row() {
   Json time = object({});
   for (const char* label : {"compute", "recompute", "launch", "tp_exposed", "cp_exposed", "ep_exposed", "pp_exposed",
@@ -128,6 +137,7 @@ std::string validate_schema() {
   return document("cairn.validate/1",
                   object({{"schema", text()},
                           {"families", described(list_of(family()), "one for each table of measurements")},
+                          {"intervals", described(list_of(interval_score()), "all runs, then by family of intervals")},
                           {"rows", described(list_of(row()), "every measured run beside its prediction")}}))
       .dump(k_schema_indent);
 }

@@ -60,6 +60,15 @@ Json family(const FamilyResult& result) {
           {"passed", result.passed ? Json(*result.passed) : Json(nullptr)}};
 }
 
+Json interval_score(const IntervalScore& score) {
+  return {{"family", score.family},
+          {"rows", score.rows},
+          {"coverage", score.coverage},
+          {"width", score.width},
+          {"median_error", score.median_error},
+          {"chance", score.chance}};
+}
+
 Json parts(const predict::Breakdown& breakdown) {
   const auto exposed = [&](program::Axis axis) {
     return core::to_seconds(breakdown.exposed[static_cast<std::size_t>(axis)]);
@@ -98,7 +107,12 @@ std::string json(const Report& report) {
   for (const FamilyResult& result : report.families) families.push_back(family(result));
   Json rows = Json::array();
   for (const ValidatedRow& each : report.rows) rows.push_back(row(each));
-  const Json document = {{"schema", "cairn.validate/1"}, {"families", std::move(families)}, {"rows", std::move(rows)}};
+  Json intervals = Json::array();
+  for (const IntervalScore& each : report.scores) intervals.push_back(interval_score(each));
+  const Json document = {{"schema", "cairn.validate/1"},
+                         {"families", std::move(families)},
+                         {"intervals", std::move(intervals)},
+                         {"rows", std::move(rows)}};
   return core::json_text(document, k_indent) + "\n";
 }
 

@@ -1,7 +1,12 @@
 #include "judge.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cairn::validation {
 namespace {
@@ -49,6 +54,37 @@ void judge_family(const Report& report, FamilyResult& family) {
   family.causes = residual_causes(rows);
 }
 
+IntervalScore score_of(const std::string& family, const std::vector<const ValidatedRow*>& rows) {
+  std::vector<double> widths, errors;
+  std::int64_t inside = 0;
+  for (const ValidatedRow* row : rows) {
+    inside += row->left_out->covered ? 1 : 0;
+    widths.push_back(row->left_out->width);
+    errors.push_back(std::abs(*row->error));
+  }
+  const auto count = static_cast<std::int64_t>(rows.size());
+  return {.family = family,
+          .rows = count,
+          .coverage = static_cast<double>(inside) / static_cast<double>(count),
+          .width = quantile(widths, 0.5),
+          .median_error = quantile(errors, 0.5),
+          .chance = binomial_chance(inside, count, experiment::k_interval_coverage)};
+}
+
+std::vector<IntervalScore> interval_scores(const Report& report) {
+  std::map<std::string, std::vector<const ValidatedRow*>> families;
+  std::vector<const ValidatedRow*> all;
+  for (const ValidatedRow& row : report.rows) {
+    if (!row.left_out) continue;
+    families[fmt::format("{}", fmt::join(row.traits.words, ", "))].push_back(&row);
+    all.push_back(&row);
+  }
+  std::vector<IntervalScore> scores;
+  if (!all.empty()) scores.push_back(score_of("all runs", all));
+  for (const auto& [family, rows] : families) scores.push_back(score_of(family, rows));
+  return scores;
+}
+
 }  // namespace
 
 RowSetting row_setting(const experiment::Job& job, const predict::Prediction& prediction) {
@@ -84,6 +120,7 @@ void judge(Report& report) {
   const std::vector<std::optional<LeftOut>> left_out = left_out_times(times);
   for (std::size_t i = 0; i < timed.size(); ++i) timed[i]->left_out = left_out[i];
   for (FamilyResult& family : report.families) judge_family(report, family);
+  report.scores = interval_scores(report);
 }
 
 }  // namespace cairn::validation

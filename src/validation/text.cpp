@@ -107,6 +107,17 @@ void append_judged(const Report& report, std::string& out) {
   out += k_judged;
 }
 
+void append_scores(const Report& report, std::string& out) {
+  if (report.scores.empty()) return;
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "\n{:56} {:>5} {:>8} {:>8} {:>8} {:>8}\n", "intervals of 8 in 10, without the row's model", "rows",
+                 "inside", "width", "error", "chance");
+  for (const IntervalScore& score : report.scores)
+    fmt::format_to(to, "{:56} {:>5} {:>8} {:>8} {:>8} {:>8}\n", score.family, score.rows, percent(score.coverage),
+                   percent(score.width), percent(score.median_error), percent(score.chance));
+  out += "width and error: medians; chance: that intervals which hold 8 in 10 show a share as far off or farther.\n";
+}
+
 void append_doubted(const Report& report, const FamilyResult& family, std::string& out) {
   std::map<std::string, std::vector<int>> reasons;
   for (const ValidatedRow& row : report.rows)
@@ -155,6 +166,7 @@ std::string text(const Report& report, const TextOptions& options) {
   std::string out;
   append_families(report, out);
   append_judged(report, out);
+  append_scores(report, out);
   for (const FamilyResult& family : report.families)
     if (family.rows > 0 && static_cast<std::size_t>(family.rows) <= options.rows_up_to)
       append_rows(report, family, out);

@@ -88,10 +88,21 @@ struct FamilyResult {
   std::optional<bool> passed;  // empty: no band, or no timed row
 };
 
+// Intervals of one family of runs (experiment/interval.h), each made without the row's model.
+struct IntervalScore {
+  std::string family;         // its five traits; "all runs"
+  std::int64_t rows = 0;      // judged
+  double coverage = 0.0;      // share inside
+  double width = 0.0;         // median of p90 - p10 over the predicted time
+  double median_error = 0.0;  // of |predicted / measured - 1|
+  double chance = 1.0;        // that a coverage of exactly 8 in 10 gives a share as far off or farther (binomial)
+};
+
 struct Report {
   std::vector<FamilyResult> families;
   std::vector<ValidatedRow> rows;
   experiment::IntervalTable intervals;  // by these rows
+  std::vector<IntervalScore> scores;    // of intervals left out: all runs, then by family
   bool passed() const;                  // no family failed its band
 };
 
