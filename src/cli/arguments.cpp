@@ -229,6 +229,9 @@ class Parser : private Declarations {
         ->type_name("NAME");
     sub->add_option("--data", validate_.data, "a folder of further tables (CSV); default: the variable CAIRN_DATA")
         ->type_name("DIR");
+    add_output(*sub, "--plot", validate_.plot, "draw predicted against measured step times, each table in a colour");
+    add_output(*sub, "--write-intervals", validate_.intervals,
+               "write how far predictions are off by family, as configs/intervals.yaml; of all tables");
     add_table(*sub, validate_.result);
     example(*sub, "cairn validate korthikanti2022_table5");
   }

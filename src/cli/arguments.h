@@ -101,7 +101,9 @@ struct CompletionArguments {
 
 struct ValidateArguments {
   std::vector<std::string> names;
-  std::string data;  // empty: as the environment says
+  std::string data;       // empty: as the environment says
+  std::string plot;       // a picture of predicted against measured times
+  std::string intervals;  // the file of intervals that these rows make
   ResultArguments result;
 };
 

@@ -127,6 +127,11 @@ void check_one(const RunArguments& run) {
     throw core::ConfigurationError("--trace", "the analytic engine keeps no timeline", "use --engine event or both");
 }
 
+void check_one(const ValidateArguments& validate) {
+  if (!validate.intervals.empty() && !validate.names.empty())
+    throw core::ConfigurationError("--write-intervals", "intervals are those of all tables together", "name no family");
+}
+
 }  // namespace
 
 void check(const CommandArguments& command) {

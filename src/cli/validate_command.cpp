@@ -1,5 +1,7 @@
 #include <cstdlib>
 
+#include "cairn/report/validation.h"
+#include "cairn/validation/residuals.h"
 #include "cairn/validation/validate.h"
 #include "context.h"
 #include "exit_code.h"
@@ -22,6 +24,13 @@ int command(const ValidateArguments& arguments, Context& context) {
   }
   const validation::Report report = validation::validate(context.loader, options);
   progress.clear();
+  if (!arguments.plot.empty()) write_file(arguments.plot, report::validation_svg(report), context.read);
+  if (!arguments.intervals.empty()) {
+    // It may take the place of the one that was read: no prediction depends on it.
+    Output intervals(arguments.intervals);
+    intervals.write(validation::intervals_yaml(report.intervals));
+    intervals.finish();
+  }
   Output output(arguments.result.output, context.read);
   output.write(in_form(
       arguments.result, [&] { return validation::json(report); }, [&] { return validation::text(report); }));

@@ -17,6 +17,7 @@
 #include "read_parts.h"
 #include "remedies.h"
 #include "resolving.h"
+#include "run_traits.h"
 #include "write_out.h"
 
 namespace cairn::experiment {
@@ -74,6 +75,7 @@ class Job::Implementation {
       if (advice != Advice::none) result.why_not->changes = remedies(result.prediction.memory.device_peak);
     }
     result.assumptions = assumptions(r_, pricing_->pricer, engine);
+    result.intervals = run_intervals(r_);
     find_extrapolations();
     warn_of_masked_pairs(result.prediction);
     warn_of_bounds(result.prediction);
@@ -475,6 +477,7 @@ pipeline::StageCosts Job::stage_costs() { return implementation_->stage_costs();
 predict::CostPricer& Job::pricer() { return implementation_->pricing_->pricer; }
 const cost::Peak& Job::peak() const { return implementation_->peak_; }
 std::int64_t Job::gpus() const { return implementation_->r_.parts.machine.network.gpus(); }
+RunTraits Job::traits() const { return run_traits(implementation_->r_); }
 std::int64_t Job::global_batch() const { return implementation_->r_.resolved.global_batch; }
 const config::Sources& Job::sources() const { return implementation_->sources_; }
 const std::filesystem::path& Job::home() const { return implementation_->home_; }

@@ -131,6 +131,7 @@ Parts read_parts(const LoadedExperiment& loaded, const config::Loader& loader, s
     for (const core::Diagnostic& each : with_places.diagnostics()) diagnostics.add(each);
   }
   diagnostics.raise_if_errors();
+  parts.intervals = load_intervals(loader);
   for (const core::Diagnostic& each : diagnostics.all()) remarks.push_back(sentence(each));
   return parts;
 }

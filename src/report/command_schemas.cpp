@@ -57,6 +57,13 @@ Json share(const char* of) { return or_null(ratio(std::string(of) + "; null: no 
 
 Json family() {
   const Json skipped = object({{"line", count("of the table, from 1")}, {"reason", text("why it takes no part")}});
+  const Json group = object({{"value", text("of the setting")},
+                             {"rows", count("that have it")},
+                             {"median", signed_amount("of their predicted / measured - 1")}});
+  const Json cause =
+      object({{"setting", text("micro_batch, tp, pp, span of groups beyond a node, imbalance of stages, or gpus")},
+              {"explained", signed_amount("share of the error's spread that is gone inside groups of one value")},
+              {"groups", described(list_of(group), "rows of one value")}});
   return object({{"name", text("of the table of measurements")},
                  {"rows", count("that were predicted")},
                  {"timed", count("rows with a measured time")},
@@ -74,10 +81,27 @@ Json family() {
                  {"memory_median", share("median of |predicted / measured - 1| of the peak memory")},
                  {"baseline_mape", share("error of a prediction by one constant rate for all rows")},
                  {"baseline_flop_per_s_per_gpu", or_null(amount("FLOP/s: that rate; null: no row is timed"))},
+                 {"interval_coverage", share("of rows inside intervals of 8 in 10 that were made without their model")},
+                 {"interval_width", or_null(amount("median of p90 - p10 of those, over what is predicted"))},
+                 {"left_out_by", or_null(text("what is left out at a time: model, or gpus of a table of one model"))},
+                 {"left_out_mape", share("mape of what is left out, times scaled by the best factor for the others")},
+                 {"slope_per_doubling",
+                  or_null(signed_amount("of predicted / measured - 1 with each doubling of GPUs; null: all have as "
+                                        "many"))},
+                 {"causes", described(list_of(cause), "settings by how much of the error goes with them")},
                  {"band", described(or_null(object({{"mean", share("largest mape that passes")},
                                                     {"max", share("largest error that passes")}})),
                                     "what the family is held to; null: nothing")},
                  {"passed", or_null(flag("whether it is within the band; null: it is held to nothing"))}});
+}
+
+Json interval_score() {
+  return object({{"family", text("framework, architecture, precision, layers, scale; or: all runs")},
+                 {"rows", count("that are judged")},
+                 {"coverage", ratio("of them inside intervals of 8 in 10 that were made without their model")},
+                 {"width", amount("median of p90 - p10, over what is predicted")},
+                 {"median_error", ratio("of |predicted / measured - 1|")},
+                 {"chance", ratio("that a coverage of 8 in 10 gives a share as far off or farther: binomial test")}});
 }
 
 Json row() {
@@ -87,19 +111,23 @@ Json row() {
     time["properties"][label] = amount("s. " + meaning(label));
     time["required"].push_back(label);
   }
-  return object({{"family", text("the table that it is of")},
-                 {"line", count("of the table, from 1")},
-                 {"run", text("what was measured, in short")},
-                 {"status", text("ok, oom, ...: how the run ended")},
-                 {"measured_s", or_null(amount("s of a step; null: not measured"))},
-                 {"predicted_s", amount("s of a step")},
-                 {"error", or_null(signed_amount("predicted / measured - 1, of times"))},
-                 {"time_s", described(time, "s by label; they add up to predicted_s")},
-                 {"fits", flag("whether it was predicted to fit")},
-                 {"measured_bytes", or_null(amount("bytes of peak memory; null: not measured"))},
-                 {"predicted_bytes", amount("bytes of peak memory")},
-                 {"memory_error", or_null(signed_amount("predicted / measured - 1, of memory"))},
-                 {"warnings", warning_list()}});
+  return object(
+      {{"family", text("the table that it is of")},
+       {"line", count("of the table, from 1")},
+       {"run", text("what was measured, in short")},
+       {"status", text("ok, oom, ...: how the run ended")},
+       {"measured_s", or_null(amount("s of a step; null: not measured"))},
+       {"predicted_s", amount("s of a step")},
+       {"error", or_null(signed_amount("predicted / measured - 1, of times"))},
+       {"time_s", described(time, "s by label; they add up to predicted_s")},
+       {"fits", flag("whether it was predicted to fit")},
+       {"measured_bytes", or_null(amount("bytes of peak memory; null: not measured"))},
+       {"predicted_bytes", amount("bytes of peak memory")},
+       {"memory_error", or_null(signed_amount("predicted / measured - 1, of memory"))},
+       {"inside_interval",
+        or_null(flag("whether the measured time lies in an interval made without its model; null: not judged"))},
+       {"doubt", or_null(text("why the row is believed mis-stated; null: it is not"))},
+       {"warnings", warning_list()}});
 }
 
 }  // namespace
@@ -109,6 +137,7 @@ std::string validate_schema() {
   return document("cairn.validate/1",
                   object({{"schema", text()},
                           {"families", described(list_of(family()), "one for each table of measurements")},
+                          {"intervals", described(list_of(interval_score()), "all runs, then by family of intervals")},
                           {"rows", described(list_of(row()), "every measured run beside its prediction")}}))
       .dump(k_schema_indent);
 }

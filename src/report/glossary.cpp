@@ -49,6 +49,9 @@ constexpr Term k_terms[] = {
      "The processor and memory beside the accelerators: as time, waiting for it to issue kernels; as memory, what is "
      "offloaded to it."},
     {"imbalance", "More work than the average stage has, for which the other stages wait."},
+    {"interval",
+     "Where eight runs in ten like this one were found around their predictions: wider where nothing like it was "
+     "measured."},
     {"launch", "Time in which a device waits between two kernels because each takes a while to start."},
     {"links_exposed", "Time after all work, until links that overlapping transfers share have carried everything."},
     {"MFU",

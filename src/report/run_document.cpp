@@ -120,13 +120,10 @@ const Described<RunAnswer>& analytic_keys() {
   return keys;
 }
 
-// No prediction says yet how sure its time is.
-const Described<RunAnswer>& interval_keys() {
-  const auto unknown = [](const auto&) { return Json(); };
-  static const Described<RunAnswer> keys{{"p10", amount("s that nine in ten steps exceed"), unknown},
-                                         {"p90", amount("s that nine in ten steps stay below"), unknown},
-                                         {"basis", text("what says so"), unknown}};
-  return keys;
+Json no_interval(const RunAnswer& of) {
+  const experiment::RunIntervals& all = of.run.result.intervals;
+  if (all.time) return {};
+  return all.none.empty() ? Json("too few runs were measured") : Json(all.none);
 }
 
 const Described<RunAnswer>& lower_bound_keys() {
@@ -164,10 +161,11 @@ const Described<RunAnswer>& step_keys() {
       figure("iteration_time_s", amount("s of one step: forward and backward of the global batch, and the update"),
              &RunFigures::time_s),
       {"interval",
-       described(or_null(interval_keys().schema()),
+       described(or_null(time_interval_keys().schema()),
                  "step times that nine in ten steps exceed or stay below, and what that rests on; null where nothing "
                  "says how sure the time is"),
-       [](const auto&) { return Json(); }},
+       [](const auto& of) { return of.run.result.intervals.time ? time_interval_keys().json(of.run) : Json(); }},
+      {"no_interval", or_null(text("why interval is null; null: it is not")), no_interval},
       figure("tokens_per_s", amount("1/s: tokens of the global batch over the time of a step"),
              &RunFigures::tokens_per_s),
       figure("tokens_per_s_per_gpu", amount("1/s: that over the number of accelerators"),

@@ -177,6 +177,11 @@ const Described<Run>& memory_keys() {
        [](const Run& run) { return memory_report(run).host; }},
       {"storage", amount("bytes of offloaded state and activations, at their most, on the drives of one node"),
        [](const Run& run) { return memory_report(run).storage; }},
+      {"interval",
+       described(or_null(memory_interval_keys().schema()),
+                 "device peaks that nine in ten runs exceed or stay below, and what that rests on; null where nothing "
+                 "says how sure the peak is"),
+       [](const Run& run) { return run.result.intervals.memory ? memory_interval_keys().json(run) : Json(); }},
       {"peak_at", described(memory_peak_keys().schema(), "where and when the device's peak is"),
        [](const Run& run) { return memory_peak_keys().json(run); }},
       {"stages", described(list_of(stage_memory_keys().schema()), "the same for each stage, at its own peak"),

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "interval_words.h"
 #include "run_words.h"
 #include "text_report.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t k_columns = 80;
 constexpr std::size_t k_lines = 24;
+constexpr std::size_t k_answer = 22;       // columns of an answer, at least
 constexpr std::size_t k_bar_columns = 8;   // columns of a bar at 100 %
 constexpr double k_shown_share = 0.005;    // of the step: causes below it are added up
 constexpr std::size_t k_notes = 3;         // at most
@@ -67,27 +69,33 @@ class RunScreen : private TextReport {
   }
 
   void speed() {
-    row(fmt::format("  step time  {}{} tokens/s, {} a GPU",
-                    paint_.bold(fmt::format("{:<22}", seconds(figures_.time_s))), rate(figures_.tokens_per_s),
-                    rate(figures_.tokens_per_s_per_gpu)));
-    row(fmt::format("  speed      {}MFU {}",
-                    paint_.bold(fmt::format(
-                        "{:<22}", fmt::format("{:.0f} TFLOP/s a GPU", figures_.model_flop_per_s_per_gpu / 1e12))),
-                    percent(figures_.mfu)));
+    const std::string step = seconds(figures_.time_s);
+    const std::string range = range_words(step, figures_.time_s, time_range(run_));
+    const std::size_t width = std::max(k_answer, step.size() + range.size() + 2) - step.size();
+    row(fmt::format("  step time  {}{:<{}}{} tokens/s, {} a GPU", paint_.bold(step), range, width,
+                    rate(figures_.tokens_per_s), rate(figures_.tokens_per_s_per_gpu)));
+    row(fmt::format(
+        "  speed      {}MFU {}",
+        paint_.bold(fmt::format("{:<{}}", fmt::format("{:.0f} TFLOP/s a GPU", figures_.model_flop_per_s_per_gpu / 1e12),
+                                step.size() + width)),
+        percent(figures_.mfu)));
   }
 
   void memory() {
     const predict::MemoryReport& m = prediction().memory;
     const std::string used =
-        paint_.bold(fmt::format("{:<22}", fmt::format("{} of {}", bytes(m.device_peak), bytes(m.capacity))));
+        paint_.bold(fmt::format("{:<{}}", fmt::format("{} of {}", bytes(m.device_peak), bytes(m.capacity)), k_answer));
+    const std::optional<double> share = share_that_fits(run_);
     if (prediction().fits)
-      row(fmt::format("  memory     {}{}, {} to spare", used,
-                      predict::tight(m) ? paint_.bad("fits tightly") : paint_.good("fits"), bytes(m.headroom())));
+      row(fmt::format("  memory     {}{}{}, {} to spare", used,
+                      predict::tight(m) ? paint_.bad("fits tightly") : paint_.good("fits"),
+                      share ? fmt::format(" ({})", share_words(*share)) : std::string(), bytes(m.headroom())));
     else if (m.headroom() >= 0.0)
       row(fmt::format("  memory     {}{}", used, paint_.bad("too much for the host's memory or its drives")));
     else
-      row(fmt::format("  memory     {}{}, {} too much on stage {}", used, paint_.bad("does not fit"),
-                      bytes(-m.headroom()), m.peak_stage));
+      row(fmt::format("  memory     {}{}{}, {} too much{}", used, paint_.bad("does not fit"),
+                      share ? fmt::format(" ({})", share_words(1.0 - *share)) : std::string(), bytes(-m.headroom()),
+                      m.stages.size() > 1 && !share ? fmt::format(" on stage {}", m.peak_stage) : std::string()));
   }
 
   static std::string days(double time_s) {

@@ -8,6 +8,7 @@
 #include "cairn/core/printable.h"
 #include "cairn/numerics/format.h"
 #include "cairn/report/run.h"
+#include "interval_words.h"
 #include "run_words.h"
 #include "text_report.h"
 
@@ -87,6 +88,29 @@ class RunText : private TextReport {
       line("  {:<12}{}{}, {} too much on stage {}", "memory", paint_.bold(used), paint_.bad("does not fit"),
            bytes(-m.headroom()), m.peak_stage);
     if (figures_.usd_per_step || figures_.joule_per_step) cost();
+    intervals();
+  }
+
+  // How sure time and memory are, and by what.
+  void intervals() {
+    const experiment::RunIntervals& all = run_.result.intervals;
+    if (!all.none.empty()) return line("  {:<12}{}", "how sure", paint_.dim(all.none));
+    const predict::MemoryReport& m = prediction().memory;
+    const std::string indent(k_indent, ' ');
+    if (all.time) {
+      const std::string step = seconds(figures_.time_s);
+      out_ += wrapped(fmt::format("step time {}{}, by {}", step, range_words(step, figures_.time_s, time_range(run_)),
+                                  basis_words(*all.time)),
+                      fmt::format("  {:<12}", "how sure"), indent);
+    }
+    if (all.memory) {
+      const std::string peak = bytes(m.device_peak);
+      const std::optional<double> share = share_that_fits(run_);
+      out_ += wrapped(fmt::format("memory {}{}{}, by {}", peak, range_words(peak, m.device_peak, memory_range(run_)),
+                                  share ? fmt::format(", fits in {}", share_words(*share)) : std::string(),
+                                  basis_words(*all.memory)),
+                      indent, indent);
+    }
   }
 
   void cost() {

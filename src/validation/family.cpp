@@ -19,6 +19,13 @@ void describe(Fields& fields, Band& band) {
   fields.number("max", band.max, {.doc = "largest error of a row that passes", .positive = true});
 }
 
+void describe(Fields& fields, Doubted& doubted) {
+  describe_words(fields, "rows", doubted.rows, "column -> value of the rows that are meant; absent: all");
+  fields.number("slower", doubted.slower,
+                {.doc = "of them those measured above so many times the prediction", .positive = true});
+  fields.text("reason", doubted.reason, {.doc = "why they are believed mis-stated", .required = true});
+}
+
 void describe(Fields& fields, Family& family) {
   fields.text("title", family.title, {.doc = "what was measured"});
   fields.text("release", family.release, {.doc = "of the framework, where rows name none"});
@@ -49,6 +56,7 @@ void describe(Fields& fields, Family& family) {
                 {.doc = "what a published FLOP/s counts"});
   describe_words(fields, "attention", family.attention, "attention kernel of the file -> of an experiment");
   describe_words(fields, "skip", family.skip, "word in a row's notes -> why it is not run");
+  fields.objects("doubted", family.doubted, {.doc = "rows believed mis-stated: scored, and no part of intervals"});
   fields.object("band", family.band, {.doc = "errors that pass; absent: nothing is judged"});
 }
 

@@ -17,6 +17,17 @@ Json band(const Band& band) {
   return {{"mean", or_null(band.mean)}, {"max", or_null(band.max)}};
 }
 
+Json causes(const FamilyResult& result) {
+  Json all = Json::array();
+  for (const ResidualCause& cause : result.causes) {
+    Json groups = Json::array();
+    for (const CauseGroup& group : cause.groups)
+      groups.push_back({{"value", group.value}, {"rows", group.rows}, {"median", group.median}});
+    all.push_back({{"setting", cause.setting}, {"explained", cause.explained}, {"groups", std::move(groups)}});
+  }
+  return all;
+}
+
 Json family(const FamilyResult& result) {
   Json skipped = Json::array();
   for (const SkippedRow& row : result.skipped) skipped.push_back({{"line", row.line}, {"reason", row.reason}});
@@ -39,8 +50,23 @@ Json family(const FamilyResult& result) {
           {"memory_median", or_null(result.memory_median)},
           {"baseline_mape", result.baseline ? Json(result.baseline->mape) : Json(nullptr)},
           {"baseline_flop_per_s_per_gpu", result.baseline ? Json(result.baseline->rate) : Json(nullptr)},
+          {"interval_coverage", or_null(result.coverage)},
+          {"interval_width", or_null(result.interval_width)},
+          {"left_out_by", result.next ? Json(result.next->by) : Json(nullptr)},
+          {"left_out_mape", result.next ? Json(result.next->mape) : Json(nullptr)},
+          {"slope_per_doubling", or_null(result.slope)},
+          {"causes", causes(result)},
           {"band", band(result.band)},
           {"passed", result.passed ? Json(*result.passed) : Json(nullptr)}};
+}
+
+Json interval_score(const IntervalScore& score) {
+  return {{"family", score.family},
+          {"rows", score.rows},
+          {"coverage", score.coverage},
+          {"width", score.width},
+          {"median_error", score.median_error},
+          {"chance", score.chance}};
 }
 
 Json parts(const predict::Breakdown& breakdown) {
@@ -69,6 +95,8 @@ Json row(const ValidatedRow& row) {
           {"measured_bytes", or_null(row.measured_bytes)},
           {"predicted_bytes", row.predicted_bytes},
           {"memory_error", or_null(row.memory_error)},
+          {"inside_interval", row.left_out ? Json(row.left_out->covered) : Json(nullptr)},
+          {"doubt", row.doubt.empty() ? Json(nullptr) : Json(row.doubt)},
           {"warnings", row.warnings}};
 }
 
@@ -79,7 +107,12 @@ std::string json(const Report& report) {
   for (const FamilyResult& result : report.families) families.push_back(family(result));
   Json rows = Json::array();
   for (const ValidatedRow& each : report.rows) rows.push_back(row(each));
-  const Json document = {{"schema", "cairn.validate/1"}, {"families", std::move(families)}, {"rows", std::move(rows)}};
+  Json intervals = Json::array();
+  for (const IntervalScore& each : report.scores) intervals.push_back(interval_score(each));
+  const Json document = {{"schema", "cairn.validate/1"},
+                         {"families", std::move(families)},
+                         {"intervals", std::move(intervals)},
+                         {"rows", std::move(rows)}};
   return core::json_text(document, k_indent) + "\n";
 }
 

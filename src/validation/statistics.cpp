@@ -63,6 +63,22 @@ std::optional<double> spearman(std::span<const double> x, std::span<const double
   return xy / std::sqrt(xx * yy);
 }
 
+double binomial_chance(std::int64_t successes, std::int64_t trials, double share) {
+  CAIRN_ASSERT(0 <= successes && successes <= trials && share > 0.0 && share < 1.0);
+  const auto n = static_cast<double>(trials);
+  const auto logarithm = [&](std::int64_t k) {
+    const auto x = static_cast<double>(k);
+    return std::lgamma(n + 1.0) - std::lgamma(x + 1.0) - std::lgamma(n - x + 1.0) + x * std::log(share) +
+           (n - x) * std::log1p(-share);
+  };
+  constexpr double k_alike = 1e-7;  // of two numbers that are equally likely
+  const double seen = logarithm(successes) + k_alike;
+  double chance = 0.0;
+  for (std::int64_t k = 0; k <= trials; ++k)
+    if (const double each = logarithm(k); each <= seen) chance += std::exp(each);
+  return std::min(1.0, chance);
+}
+
 std::optional<ConstantRate> best_constant_rate(std::span<const double> achieved) {
   if (achieved.empty()) return std::nullopt;
   // Ascending 1 / a is descending a; the weighted median is where half the weight has been passed.

@@ -30,6 +30,17 @@ std::string verdict(const FamilyResult& family) {
   return *family.passed ? "passed" : "beyond its band";
 }
 
+// Why, and the first lines that it holds for.
+void append_reasons(const std::map<std::string, std::vector<int>>& reasons, std::string& out) {
+  constexpr std::size_t k_lines_named = 8;
+  for (const auto& [reason, lines] : reasons) {
+    const std::size_t named = std::min(lines.size(), k_lines_named);
+    fmt::format_to(std::back_inserter(out), "  {:>4} rows: {} (line {}{})\n", lines.size(), reason,
+                   fmt::join(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+                   lines.size() > named ? ", ..." : "");
+  }
+}
+
 constexpr std::string_view k_columns =
     "\ntimed: runs with a measured step time; not run: rows that stand below with the reason. The error is\n"
     "predicted / measured - 1: mean, median, p90 (nine runs in ten come nearer) and largest of its size, bias\n"
@@ -64,6 +75,57 @@ void append_families(const Report& report, std::string& out) {
   out += k_columns;
 }
 
+std::string cause_words(const FamilyResult& family) {
+  constexpr double k_worth_saying = 0.1;
+  constexpr std::size_t k_groups_shown = 5;
+  if (family.causes.empty() || family.causes.front().explained < k_worth_saying) return "-";
+  const ResidualCause& cause = family.causes.front();
+  std::string groups;
+  for (std::size_t i = 0; i < std::min(cause.groups.size(), k_groups_shown); ++i)
+    groups += fmt::format("{}{}: {}", i == 0 ? "" : ", ", cause.groups[i].value, percent(cause.groups[i].median, true));
+  return fmt::format("{} {}; {}{}", cause.setting, percent(cause.explained), groups,
+                     cause.groups.size() > k_groups_shown ? ", ..." : "");
+}
+
+constexpr std::string_view k_judged =
+    "8 in 10: share of the runs inside intervals of 8 in 10 that were made without their model (without their number\n"
+    "of GPUs where there is one model); width: the median one's, of what is predicted. next: the mean error of a "
+    "model\n"
+    "that is left out, times scaled by what is best for the others. growth: of the signed error with each doubling of\n"
+    "GPUs. most goes with: the setting that explains most of the error's spread, and the median error of its values.\n";
+
+// How far errors can be told beforehand.
+void append_judged(const Report& report, std::string& out) {
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "\n{:32} {:>8} {:>8} {:>8} {:>9}  {}\n", "family", "8 in 10", "width", "next", "growth",
+                 "most goes with");
+  for (const FamilyResult& family : report.families)
+    if (family.errors)
+      fmt::format_to(to, "{:32} {:>8} {:>8} {:>8} {:>9}  {}\n", family.name, percent(family.coverage),
+                     percent(family.interval_width), family.next ? percent(family.next->mape) : std::string("-"),
+                     percent(family.slope, true), cause_words(family));
+  out += k_judged;
+}
+
+void append_scores(const Report& report, std::string& out) {
+  if (report.scores.empty()) return;
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "\n{:56} {:>5} {:>8} {:>8} {:>8} {:>8}\n", "intervals of 8 in 10, without the row's model", "rows",
+                 "inside", "width", "error", "chance");
+  for (const IntervalScore& score : report.scores)
+    fmt::format_to(to, "{:56} {:>5} {:>8} {:>8} {:>8} {:>8}\n", score.family, score.rows, percent(score.coverage),
+                   percent(score.width), percent(score.median_error), percent(score.chance));
+  out += "width and error: medians; chance: that intervals which hold 8 in 10 show a share as far off or farther.\n";
+}
+
+void append_doubted(const Report& report, const FamilyResult& family, std::string& out) {
+  std::map<std::string, std::vector<int>> reasons;
+  for (const ValidatedRow& row : report.rows)
+    if (row.family == family.name && !row.doubt.empty()) reasons[row.doubt].push_back(row.line);
+  if (!reasons.empty()) fmt::format_to(std::back_inserter(out), "\n{}: believed mis-stated\n", family.name);
+  append_reasons(reasons, out);
+}
+
 void append_rows(const Report& report, const FamilyResult& family, std::string& out) {
   auto to = std::back_inserter(out);
   fmt::format_to(to, "\n{}{}{}\n{}\n", family.name, family.title.empty() ? "" : ", ", family.title, k_parts);
@@ -94,14 +156,8 @@ void append_skipped(const FamilyResult& family, std::string& out) {
   if (family.skipped.empty()) return;
   std::map<std::string, std::vector<int>> reasons;
   for (const SkippedRow& row : family.skipped) reasons[row.reason].push_back(row.line);
-  constexpr std::size_t k_lines_named = 8;
   fmt::format_to(std::back_inserter(out), "\n{}: not run\n", family.name);
-  for (const auto& [reason, lines] : reasons) {
-    const std::size_t named = std::min(lines.size(), k_lines_named);
-    fmt::format_to(std::back_inserter(out), "  {:>4} rows: {} (line {}{})\n", lines.size(), reason,
-                   fmt::join(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(named), ", "),
-                   lines.size() > named ? ", ..." : "");
-  }
+  append_reasons(reasons, out);
 }
 
 }  // namespace
@@ -109,9 +165,12 @@ void append_skipped(const FamilyResult& family, std::string& out) {
 std::string text(const Report& report, const TextOptions& options) {
   std::string out;
   append_families(report, out);
+  append_judged(report, out);
+  append_scores(report, out);
   for (const FamilyResult& family : report.families)
     if (family.rows > 0 && static_cast<std::size_t>(family.rows) <= options.rows_up_to)
       append_rows(report, family, out);
+  for (const FamilyResult& family : report.families) append_doubted(report, family, out);
   for (const FamilyResult& family : report.families) append_skipped(family, out);
   return out;
 }

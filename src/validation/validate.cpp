@@ -13,6 +13,8 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/experiment/job.h"
+#include "doubted.h"
+#include "judge.h"
 
 namespace cairn::validation {
 namespace {
@@ -153,6 +155,8 @@ ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, cons
   row.predicted_bytes = memory_like(run, prediction.memory);
   row.warnings = run.remarks;
   row.warnings.insert(row.warnings.end(), job.warnings().begin(), job.warnings().end());
+  row.traits = job.traits();
+  row.setting = row_setting(job, prediction);
   if (run.time_s && run.status == Status::ok) {
     row.measured_s = run.time_s;
     row.error = row.predicted_s / *run.time_s - 1.0;
@@ -205,15 +209,20 @@ void validate_family(const Source& source, const config::Loader& loader, const V
   result.title = family.title;
   result.band = family.band;
   const std::size_t first = report.rows.size();
-  const std::vector<MeasuredRun> runs = measured_runs(measure::read_csv(source.file), family, *source.families,
-                                                      {.loader = loader, .models = source.models});
+  const measure::CsvTable table = measure::read_csv(source.file);
+  const std::vector<MeasuredRun> runs =
+      measured_runs(table, family, *source.families, {.loader = loader, .models = source.models});
+  check_doubted(table, family);
   for (std::size_t done = 0; done < runs.size(); ++done) {
     const MeasuredRun& run = runs[done];
     if (options.progress) options.progress(family.name, done, runs.size());
     std::string reason = run.reason;
     if (reason.empty()) {
       try {
-        report.rows.push_back(predict_row(run, family.name, loader));
+        ValidatedRow row = predict_row(run, family.name, loader);
+        row.doubt = doubt(table, family, run.line, row.measured_s ? *row.measured_s / row.predicted_s : 0.0);
+        row.memory_doubted = !doubt(table, family, run.line, 0.0).empty();
+        report.rows.push_back(std::move(row));
       } catch (const core::ConfigurationError& problem) {
         reason = short_reason(problem);
       }
@@ -268,6 +277,7 @@ Report validate(const config::Loader& loader, const ValidateOptions& options) {
   Report report;
   for (const Source& source : chosen(std::move(tables.sources), options.names))
     validate_family(source, loader, options, report);
+  judge(report);
   return report;
 }
 

@@ -62,6 +62,7 @@ std::vector<Writer> writers() {
           {"topology, graph", {"topology", "dgx-h100", "--dot", "OUT"}},
           {"bound", {"bound", "matmul m=64 n=64 k=64", "--fast", "1024", "--json", "-o", "OUT"}},
           {"moves", {"bound", "--cdag", moves, "--fast", "4", "--write-moves", "OUT"}},
+          {"validate, picture", {"validate", "korthikanti2022_table5", "--plot", "OUT"}},
           {"config show", {"config", "show", k_experiment, "-o", "OUT"}},
           {"config list", {"config", "list", "-o", "OUT"}},
           {"config model", {"config", "model", "llama-3.1-8b", "-o", "OUT"}},

@@ -49,7 +49,7 @@ std::set<std::string> value_options(const std::vector<std::string>& command) {
   const std::regex option(R"(\n  (?:-\w,)?(--[\w-]+) [A-Z])");
   std::set<std::string> names;
   for (std::sregex_iterator each(help.begin(), help.end(), option), end; each != end; ++each) names.insert((*each)[1]);
-  for (const char* written : {"--output", "--write-moves"}) names.erase(written);
+  for (const char* written : {"--output", "--write-moves", "--write-intervals"}) names.erase(written);
   return names;
 }
 

@@ -118,7 +118,7 @@ Json changed_accelerator(Draw& draw, const Json& block, double chance) {
   if (draw.chance(chance)) over["multiprocessors"] = draw.between(16, 256);
   scaled("clock");
   if (draw.chance(chance)) over["exponentials_per_clock"] = draw.between(4, 64);
-  if (draw.chance(chance)) over["architecture"] = draw.word({"hopper", "ampere"});
+  if (draw.chance(chance)) over["architecture"] = draw.word({"ampere", "hopper", "later"});
   if (draw.chance(chance)) over["fp8_summed_innermost"] = draw.coin();
   if (draw.chance(chance)) {
     over["memory"] = block["memory"];

@@ -10,6 +10,17 @@ namespace {
 
 constexpr double k_exact = 1e-14;
 
+TEST_CASE("the exact binomial test") {
+  // Of two coins: none, one, two heads with 1/4, 1/2, 1/4.
+  CHECK(binomial_chance(0, 2, 0.5) == Approx(0.5));
+  CHECK(binomial_chance(1, 2, 0.5) == Approx(1.0));
+  // Eight in ten, of three: 0.008, 0.096, 0.384, 0.512.
+  CHECK(binomial_chance(1, 3, 0.8) == Approx(0.104));
+  CHECK(binomial_chance(2, 3, 0.8) == Approx(0.488));
+  CHECK(binomial_chance(3, 3, 0.8) == Approx(1.0));
+  CHECK(binomial_chance(0, 0, 0.8) == Approx(1.0));
+}
+
 TEST_CASE("quantiles interpolate between order statistics") {
   const std::vector<double> values{4, 1, 3, 2};
   // Positions 0.5 x 3 = 1.5 and 0.9 x 3 = 2.7 in 1 2 3 4.

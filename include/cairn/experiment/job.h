@@ -16,6 +16,7 @@
 #include "cairn/cost/calibration.h"
 #include "cairn/cost/peak.h"
 #include "cairn/experiment/experiment.h"
+#include "cairn/experiment/interval.h"
 #include "cairn/experiment/parts.h"
 #include "cairn/experiment/stage_costs.h"
 #include "cairn/hardware/files.h"
@@ -58,6 +59,7 @@ struct Result {
   std::optional<WhyNot> why_not;
   std::vector<Effect> effects;           // the largest first; only with Advice::effects
   std::vector<std::string> assumptions;  // sorted
+  RunIntervals intervals;                // how far the prediction may be off
 };
 
 // How an experiment that is written out refers to the files it was read from.
@@ -97,6 +99,7 @@ class Job {
   pipeline::StageCosts stage_costs();
   const cost::Peak& peak() const;  // of one device, which MFU and bounds are held against
   std::int64_t gpus() const;
+  RunTraits traits() const;                   // by which measured runs its prediction is judged
   std::int64_t global_batch() const;          // sequences
   const config::Sources& sources() const;     // the files that were read
   const std::filesystem::path& home() const;  // the folder of the experiment's own file; empty: it has none

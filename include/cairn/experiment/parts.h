@@ -2,11 +2,13 @@
 // were measured to take. Each is read from files by its name, or made in C++.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cairn/config/loader.h"
 #include "cairn/config/node.h"
 #include "cairn/cost/calibration.h"
+#include "cairn/experiment/interval.h"
 #include "cairn/hardware/files.h"
 #include "cairn/models/huggingface.h"
 #include "cairn/models/transformer_config.h"
@@ -25,6 +27,7 @@ struct Parts {
   hardware::Machine machine = {};
   software::Software software = {};
   Calibrated calibrated = {};
+  std::optional<IntervalTable> intervals = {};  // how far predictions of measured runs were off
 };
 
 // `reference`: a name of configs/calibration, {file: name, overriding keys} or the whole block; null: the accelerator's

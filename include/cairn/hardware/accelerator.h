@@ -48,7 +48,8 @@ struct PeakRates {
 
 struct Accelerator {
   std::string name = {};
-  std::string architecture = {};  // "hopper": what libraries choose kernels by; empty: not known
+  // Of its maker: "hopper", "cdna3". Libraries choose kernels by it, and runs on one are measured alike. Empty: not known.
+  std::string architecture = {};
   PeakRates peak = {};
   std::int64_t multiprocessors = 0;
   core::Hertz clock = {};                // boost clock of the data sheet

@@ -32,6 +32,13 @@ struct Band {
   std::optional<double> max;
 };
 
+// Rows that are believed mis-stated: predicted and scored like others, named in the report, and no part of intervals.
+struct Doubted {
+  std::vector<std::pair<std::string, std::string>> rows;  // column -> value; none: all
+  std::optional<double> slower;                           // of them those measured above so many times the prediction
+  std::string reason;
+};
+
 struct Family {
   std::string name;     // the file's name without .csv
   std::string title;    // shown beside the name
@@ -51,6 +58,7 @@ struct Family {
   FlopConvention flops = FlopConvention::none;
   std::vector<std::pair<std::string, std::string>> attention;  // word of the file -> kernel of an experiment
   std::vector<std::pair<std::string, std::string>> skip;       // word in a row's notes -> why it is not run
+  std::vector<Doubted> doubted;
   Band band;
 };
 
@@ -71,6 +79,7 @@ struct Families {
 };
 
 void describe(config::Fields& fields, Band& band);
+void describe(config::Fields& fields, Doubted& doubted);
 void describe(config::Fields& fields, Family& family);
 void describe(config::Fields& fields, Words& words);
 void describe(config::Fields& fields, Families& families);

@@ -1,6 +1,7 @@
 // Scores of predictions against measurements. Errors are relative: predicted / measured - 1.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -25,6 +26,10 @@ using core::quantile;
 // Spearman's rank correlation: Pearson's over ranks, tied values sharing the mean of theirs. Empty where it is not
 // defined: fewer than two pairs, or all values of one side equal.
 std::optional<double> spearman(std::span<const double> x, std::span<const double> y);
+
+// The chance that of `trials` independent ones, each a success with `share`, a number comes about that is no likelier
+// than `successes`: the exact two-sided binomial test. Valid: 0 < share < 1.
+double binomial_chance(std::int64_t successes, std::int64_t trials, double share);
 
 struct ConstantRate {
   double rate = 0.0;  // FLOP/s per device

@@ -16,8 +16,10 @@
 #include "cairn/config/loader.h"
 #include "cairn/predict/account/breakdown.h"
 #include "cairn/predict/evaluate/timeline.h"
+#include "cairn/validation/causes.h"
 #include "cairn/validation/family.h"
 #include "cairn/validation/measured_run.h"
+#include "cairn/validation/residuals.h"
 #include "cairn/validation/statistics.h"
 
 namespace cairn::validation {
@@ -55,6 +57,11 @@ struct ValidatedRow {
   std::optional<double> memory_error;
   double achieved_flops = 0.0;  // executed work per GPU over the measured time [FLOP/s]; 0 without a time
   std::vector<std::string> warnings;
+  experiment::RunTraits traits;  // by which its family of intervals is known
+  RowSetting setting;
+  std::string doubt;            // why it is believed mis-stated; empty: it is not
+  bool memory_doubted = false;  // whether its memory is, too
+  std::optional<LeftOut> left_out;
 };
 
 struct FamilyResult {
@@ -70,14 +77,34 @@ struct FamilyResult {
   std::int64_t false_oom = 0;           // ran, predicted not to fit
   std::optional<double> memory_median;  // of absolute memory errors
   std::optional<ConstantRate> baseline;
+  // Of timed rows that nobody doubts: the share inside intervals that were made without them, and how wide those are
+  // in the middle; the error on what was left out; the change of the signed error with each doubling of GPUs; and what
+  // the error goes with.
+  std::optional<double> coverage;
+  std::optional<double> interval_width;
+  std::optional<NextError> next;
+  std::optional<double> slope;
+  std::vector<ResidualCause> causes;
   Band band;
   std::optional<bool> passed;  // empty: no band, or no timed row
+};
+
+// Intervals of one family of runs (experiment/interval.h), each made without the row's model.
+struct IntervalScore {
+  std::string family;         // its five traits; "all runs"
+  std::int64_t rows = 0;      // judged
+  double coverage = 0.0;      // share inside
+  double width = 0.0;         // median of p90 - p10 over the predicted time
+  double median_error = 0.0;  // of |predicted / measured - 1|
+  double chance = 1.0;        // that a coverage of exactly 8 in 10 gives a share as far off or farther (binomial)
 };
 
 struct Report {
   std::vector<FamilyResult> families;
   std::vector<ValidatedRow> rows;
-  bool passed() const;  // no family failed its band
+  experiment::IntervalTable intervals;  // by these rows
+  std::vector<IntervalScore> scores;    // of intervals left out: all runs, then by family
+  bool passed() const;                  // no family failed its band
 };
 
 // The names of all families, of which `options` may choose some.
