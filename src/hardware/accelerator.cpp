@@ -108,9 +108,10 @@ void describe(config::Fields& fields, Accelerator& accelerator) {
   std::int64_t version = 1;
   fields.count("version", version, {.doc = "of the file format", .minimum = 1, .maximum = 1});
   fields.text("name", accelerator.name, {.doc = "shown in reports", .required = true});
-  fields.text("architecture", accelerator.architecture,
-              {.doc = "of its maker, as hopper or cdna3: libraries choose kernels by it, and intervals of predictions are "
-                      "those of measured runs on it"});
+  fields.text(
+      "architecture", accelerator.architecture,
+      {.doc = "of its maker, as hopper or cdna3: libraries choose kernels by it, and intervals of predictions are "
+              "those of measured runs on it"});
   fields.object("peak", accelerator.peak, {.doc = "dense rates", .required = true});
   fields.count("multiprocessors", accelerator.multiprocessors,
                {.doc = "how many: SMs, compute units", .required = true, .minimum = 1, .maximum = 1 << 20});
