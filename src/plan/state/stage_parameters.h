@@ -14,6 +14,12 @@
 
 namespace cairn::plan {
 
+// Parameters of one size, on one rank.
+struct EqualParameters {
+  double elements = 0.0;
+  std::int64_t count = 0;
+};
+
 struct StageParameters {
   PerGroup<double> elements;  // parameters stored once are counted once
   PerGroup<double> factored;  // rows and columns of matrices whose second moment is kept as their means
@@ -22,12 +28,14 @@ struct StageParameters {
   double narrow_elements = 0.0;  // of `elements`: products read them in a narrow format
   double narrow_tensors = 0.0;
   double result_bytes = 0.0;  // of one micro-batch, where the stage makes the model's result
+  std::vector<EqualParameters> tensors;  // in the order in which their sizes are met
 
   // Adds `count` equal layers; `met`: shared parameters that the device holds, to which theirs are added. False when
   // all theirs were there before: the stage stores them once, and the first layers to hold them gather them and send
   // their gradients.
   bool add(const LayerState& state, std::int64_t count, std::vector<std::string>& met);
   void add(const StageParameters& others);
+  void add_tensors(double each, std::int64_t count);
 };
 
 // Elements of each group that one rank updates.
@@ -48,5 +56,10 @@ struct StageBytes {
 //   state of `updated`
 StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings,
                        double kept);
+
+// The tensors of `device`. Parameters and optimizer state are one each, to a parameter, in proportion to
+// its elements; gradients lie in one buffer. The optimizer's moments come with the first update.
+std::vector<HeldTensors> held_tensors(const CategoryBytes& device, const StageParameters& parameters,
+                                      const ParameterTreatment& treatment);
 
 }  // namespace cairn::plan

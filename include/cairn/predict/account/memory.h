@@ -51,8 +51,7 @@ StageMemory stage_memory(const program::Program& program, std::int32_t stage);
 // sum.
 std::vector<MemorySample> memory_over_time(const program::Program& program, const StageTimeline& timeline);
 
-// What the fullest stage holds for the whole step, plus reserve_factor times the rest of its allocated_peak; without
-// saying why: for searches. [bytes]
-double peak_memory(const program::Program& program, double reserve_factor = 1.0);
+// The allocated_peak of the fullest stage, without saying why: for searches. [bytes]
+double peak_memory(const program::Program& program);
 
 }  // namespace cairn::predict
