@@ -110,8 +110,7 @@ CachingAllocator::Block CachingAllocator::mapped(std::int64_t size, std::int32_t
 CachingAllocator::Block CachingAllocator::place_to_map(std::int64_t size, std::int32_t pool) {
   std::vector<Block>& unmapped = pools_[index(pool)].unmapped;
   if (unmapped.empty()) {
-    unmapped.push_back(
-        new_node({.size = k_endless, .address = next_address_, .pool = pool, .state = State::unmapped}));
+    unmapped.push_back(new_node({.size = k_endless, .address = next_address_, .pool = pool, .state = State::unmapped}));
     next_address_ += k_endless;
   }
   for (Block place : unmapped) {
@@ -267,8 +266,8 @@ void CachingAllocator::unmap(Block block) {
   if (begin >= end) return;
   erase(block);
   const auto beside = [&](std::int64_t address, std::int64_t bytes, Block before, Block behind) {
-    const Block part = new_node(
-        {.size = bytes, .address = address, .before = before, .behind = behind, .pool = whole.pool});
+    const Block part =
+        new_node({.size = bytes, .address = address, .before = before, .behind = behind, .pool = whole.pool});
     if (before >= 0) node(before).behind = part;
     if (behind >= 0) node(behind).before = part;
     insert(part);

@@ -35,6 +35,7 @@ class RunBuilder {
     run.label = label(run.gpus);
     run.time_s = time(run.gpus);
     if (const auto memory = record_.number("mem_gib")) run.memory_bytes = *memory * k_gib;
+    run.memory_kind = memory_kind();
     run.reason = reason(run);
     return run;
   }
@@ -53,6 +54,16 @@ class RunBuilder {
       if (name(status) == word) return status;
     record_.error("status", fmt::format("unknown status '{}'", word), "use ok, oom, failed or memory");
     return Status::failed;
+  }
+
+  MemoryKind memory_kind() {
+    constexpr std::array<MemoryKind, 3> k_all{MemoryKind::allocated, MemoryKind::reserved, MemoryKind::device};
+    const std::string_view word = record_.text("mem_kind");
+    if (word.empty()) return MemoryKind::allocated;
+    for (const MemoryKind kind : k_all)
+      if (name(kind) == word) return kind;
+    record_.error("mem_kind", fmt::format("unknown kind of memory '{}'", word), "use allocated, reserved or device");
+    return MemoryKind::allocated;
   }
 
   config::Node model() {
@@ -276,6 +287,18 @@ std::string_view name(Status status) {
       return "failed";
     case Status::memory_only:
       return "memory";
+  }
+  return "";
+}
+
+std::string_view name(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::allocated:
+      return "allocated";
+    case MemoryKind::reserved:
+      return "reserved";
+    case MemoryKind::device:
+      return "device";
   }
   return "";
 }

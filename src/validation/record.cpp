@@ -58,6 +58,7 @@ const std::vector<std::string>& columns() {
                                                   "tflops_per_gpu",
                                                   "mfu_pct",
                                                   "mem_gib",
+                                                  "mem_kind",
                                                   "assumed",
                                                   "notes"};
   return k_columns;

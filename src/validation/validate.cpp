@@ -96,6 +96,18 @@ std::string short_reason(const core::ConfigurationError& error) {
   return key + first.message + (more > 0 ? fmt::format(" (and {} more)", more) : "");
 }
 
+double predicted(const predict::MemoryReport& memory, MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::reserved:
+      return memory.reserved_peak;
+    case MemoryKind::device:
+      return memory.device_peak;
+    case MemoryKind::allocated:
+      break;
+  }
+  return memory.allocated_peak;
+}
+
 ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, const config::Loader& loader) {
   experiment::Job job(experiment::read(run.experiment), loader);
   const predict::Prediction prediction =
@@ -108,7 +120,7 @@ ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, cons
   row.predicted_s = core::to_seconds(prediction.time);
   row.breakdown = prediction.breakdown;
   row.fits = prediction.fits;
-  row.predicted_bytes = prediction.memory.allocated_peak;
+  row.predicted_bytes = predicted(prediction.memory, run.memory_kind);
   row.warnings = job.warnings();
   if (run.time_s && run.status == Status::ok) {
     row.measured_s = run.time_s;

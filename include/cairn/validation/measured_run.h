@@ -3,7 +3,7 @@
 // The schema's columns (any subset, in any order; words as in experiments, yes/no for booleans):
 //   where    source ref notes assumed (columns the source does not state)
 //   outcome  status: ok | oom | failed (crash or out of memory, not told apart) | memory (a memory figure only)
-//            iter_time_s tokens_per_s_per_gpu tflops_per_gpu mfu_pct mem_gib
+//            iter_time_s tokens_per_s_per_gpu tflops_per_gpu mfu_pct mem_gib mem_kind (allocated | reserved | device)
 //   machine  accelerator num_gpus gpus_per_node nvlink_gb_s (GB/s per GPU and direction) nics_per_node
 //            nic_gbit_s (per NIC)
 //   model    model params_b layers hidden heads kv_heads ffn gated_mlp vocab tied_embeddings norm position bias dropout
@@ -15,7 +15,8 @@
 // An empty field is unknown, not 0: a run whose layers, batch or degrees are unknown is not run, and says so.
 //   step time = iter_time_s, else global_batch seq_len / (tokens_per_s_per_gpu num_gpus), else from tflops_per_gpu by
 //               the family's convention
-//   memory    = mem_gib GiB, held against what the program allocates
+//   memory    = mem_gib GiB, held against what the program allocates, what its allocator reserves, or what the device
+//               shows with context and communicators; unknown: allocated
 //   stages    = even; balanced by time where the layers do not divide
 //   gradients = as stored and reduced, whatever the precision recipe says; the family's word goes before the row's
 #pragma once
@@ -33,6 +34,8 @@ namespace cairn::validation {
 
 enum class Status : std::uint8_t { ok, out_of_memory, failed, memory_only };
 std::string_view name(Status status);
+enum class MemoryKind : std::uint8_t { allocated, reserved, device };
+std::string_view name(MemoryKind kind);
 
 struct MeasuredRun {
   int line = 0;
@@ -40,6 +43,7 @@ struct MeasuredRun {
   Status status = Status::ok;
   std::optional<double> time_s;
   std::optional<double> memory_bytes;
+  MemoryKind memory_kind = MemoryKind::allocated;
   std::int64_t gpus = 0;
   config::Node experiment;  // every node placed at the row
   std::string reason;       // why it is not run; empty: it is

@@ -27,7 +27,7 @@ struct StageParameters {
   boost::container::static_vector<double, k_axes> partial_elements;
   double narrow_elements = 0.0;  // of `elements`: products read them in a narrow format
   double narrow_tensors = 0.0;
-  double result_bytes = 0.0;  // of one micro-batch, where the stage makes the model's result
+  double result_bytes = 0.0;             // of one micro-batch, where the stage makes the model's result
   std::vector<EqualParameters> tensors;  // in the order in which their sizes are met
 
   // Adds `count` equal layers; `met`: shared parameters that the device holds, to which theirs are added. False when

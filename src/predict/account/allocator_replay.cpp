@@ -159,8 +159,9 @@ class LiveTensors {
 
 class AllocatorReplay {
  public:
-  AllocatorReplay(const program::Program& program, std::int32_t stage, const CachingAllocator::Rules& rules)
-      : program_(program), stage_(stage), row_(program.row(stage)), live_(rules) {}
+  AllocatorReplay(const program::Program& program, std::int32_t stage, const CachingAllocator::Rules& rules,
+                  Repetition repetition)
+      : program_(program), stage_(stage), row_(program.row(stage)), live_(rules), repetition_(repetition) {}
 
   AllocatorPeaks run(double library) && {
     live_.hold(library);
@@ -222,7 +223,7 @@ class AllocatorReplay {
 
   // How many entries behind the one at `at` change nothing. States are compared where as much is allocated as before.
   std::size_t skipped(std::size_t at) {
-    if (row_[at].operation < 0) return 0;
+    if (repetition_ == Repetition::played || row_[at].operation < 0) return 0;
     const std::uint64_t key = core::Hash::of(row_[at].slot, live_.allocator().allocated());
     Seen& seen = seen_[key];
     if (seen.times++ == 0) return 0;
@@ -268,6 +269,7 @@ class AllocatorReplay {
   std::int32_t stage_;
   std::span<const PassOrder::Entry> row_;
   LiveTensors live_;
+  Repetition repetition_;
   std::unordered_map<std::uint64_t, Seen> seen_;  // by slot and bytes allocated behind it
   std::int64_t passes_ = 0;
   bool updated_ = false;  // once at least
@@ -276,8 +278,8 @@ class AllocatorReplay {
 }  // namespace
 
 AllocatorPeaks allocator_peaks(const program::Program& program, std::int32_t stage,
-                               const CachingAllocator::Rules& rules, double library) {
-  return AllocatorReplay(program, stage, rules).run(library);
+                               const CachingAllocator::Rules& rules, double library, Repetition repetition) {
+  return AllocatorReplay(program, stage, rules, repetition).run(library);
 }
 
 }  // namespace cairn::predict

@@ -21,14 +21,16 @@
 namespace cairn::predict {
 
 struct AllocatorPeaks {
-  double allocated = 0.0;      // [bytes], each tensor rounded as the allocator rounds it
-  double reserved = 0.0;       // [bytes]
-  std::int64_t passes = 0;     // that were played
-  double unmatched = 0.0;      // [bytes] that came free and that no tensor was found for; 0 but for a defect
+  double allocated = 0.0;   // [bytes], each tensor rounded as the allocator rounds it
+  double reserved = 0.0;    // [bytes]
+  std::int64_t passes = 0;  // that were played
+  double unmatched = 0.0;   // [bytes] that came free and that no tensor was found for; 0 but for a defect
 };
 
+enum class Repetition : std::uint8_t { skipped, played };
 // `library`: bytes of workspace that libraries hold all the time.
 AllocatorPeaks allocator_peaks(const program::Program& program, std::int32_t stage,
-                               const hardware::CachingAllocator::Rules& rules, double library);
+                               const hardware::CachingAllocator::Rules& rules, double library,
+                               Repetition repetition = Repetition::skipped);
 
 }  // namespace cairn::predict
