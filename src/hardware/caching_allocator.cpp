@@ -12,7 +12,6 @@ constexpr std::int64_t k_mebibyte = std::int64_t{1} << 20;
 constexpr std::int64_t k_least = 512;
 constexpr std::int64_t k_largest_small = k_mebibyte;
 constexpr std::int64_t k_small_segment = 2 * k_mebibyte;
-constexpr std::int64_t k_shared_segment = 20 * k_mebibyte;  // of large requests below k_least_own
 constexpr std::int64_t k_least_own = 10 * k_mebibyte;
 constexpr std::int64_t k_large_unit = 2 * k_mebibyte;
 constexpr std::int64_t k_endless = std::int64_t{1} << 50;  // room of an expandable segment
@@ -21,7 +20,7 @@ constexpr std::int64_t up(std::int64_t size, std::int64_t unit) { return (size +
 
 std::int64_t segment_of(std::int64_t size) {
   if (size <= k_largest_small) return k_small_segment;
-  return size < k_least_own ? k_shared_segment : up(size, k_large_unit);
+  return size < k_least_own ? CachingAllocator::k_shared_segment : up(size, k_large_unit);
 }
 
 }  // namespace

@@ -66,6 +66,13 @@ void allocator(config::Fields& fields, FrameworkProfile& profile) {
               {.doc = "segments grow by pages (PYTORCH_CUDA_ALLOC_CONF)"});
   fields.quantity("max_split_size", allocator.max_split_size,
                   {.doc = "larger blocks are not split (PYTORCH_CUDA_ALLOC_CONF); 0: all are"});
+  fields.check(
+      "max_split_size",
+      [&allocator] {
+        constexpr auto k_shared = static_cast<double>(hardware::CachingAllocator::k_shared_segment);
+        return allocator.max_split_size <= core::Bytes{} || allocator.max_split_size.base() > k_shared;
+      },
+      "no more than the segments that small tensors share", "give more than 20 MiB, or 0 to split all");
   fields.count("roundup_power2_divisions", allocator.power2_divisions,
                {.doc = "sizes are rounded up to as many steps between powers of two (PYTORCH_CUDA_ALLOC_CONF); 0: none",
                 .minimum = 0,

@@ -28,10 +28,11 @@ namespace cairn::hardware {
 class CachingAllocator {
  public:
   static constexpr std::int64_t k_unlimited = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t k_shared_segment = std::int64_t{20} << 20;  // of large requests below 10 MiB
 
   struct Rules {
     bool expandable_segments = false;
-    std::int64_t max_split_size = k_unlimited;  // [bytes]
+    std::int64_t max_split_size = k_unlimited;  // [bytes], more than k_shared_segment
     std::int64_t power2_divisions = 0;          // 0 and 1: none
     std::int64_t capacity = k_unlimited;        // [bytes] that the device has for it
   };
