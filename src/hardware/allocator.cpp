@@ -1,13 +1,19 @@
 #include "cairn/hardware/allocator.h"
 
-#include <cmath>
+#include <algorithm>
 
 namespace cairn::hardware {
+namespace {
 
-core::Bytes Allocator::reserved(core::Bytes held, core::Bytes passing, bool exchanges) const {
-  const core::Bytes taken = held + factor(exchanges) * passing;
-  if (segment.base() <= 0.0) return taken;
-  return core::Bytes::from_base(std::ceil(taken.base() / segment.base()) * segment.base());
+constexpr double k_most_capacity = 0x1p60;  // [bytes]
+
+}  // namespace
+
+CachingAllocator::Rules Allocator::rules(double capacity) const {
+  CachingAllocator::Rules rules{.expandable_segments = expandable_segments, .power2_divisions = power2_divisions};
+  if (max_split_size > core::Bytes{}) rules.max_split_size = static_cast<std::int64_t>(max_split_size.base());
+  rules.capacity = static_cast<std::int64_t>(std::clamp(capacity, 0.0, k_most_capacity));
+  return rules;
 }
 
 }  // namespace cairn::hardware

@@ -225,6 +225,7 @@ class Lowering::Implementation {
     pass(PassKind::update, 0, false) = end.update;
     if (layout.awaits()) pass(PassKind::await, 0, false) = ends_.await_replica();
     stage.resident = end.bytes.device;
+    stage.held = end.held;
     stage.host_bytes = end.bytes.host;
     stage.storage_bytes = end.bytes.storage;
     stage.activations_on_drives = settings_keys_.key(plan.moves.settings).offload.activations == Home::storage;

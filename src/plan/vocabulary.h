@@ -16,6 +16,7 @@ using program::Collective;
 using program::Copy;
 using program::Dependency;
 using program::Group;
+using program::HeldTensors;
 using program::HostWork;
 using program::Lane;
 using program::MemoryEvent;

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "cairn/predict/account/allocator_replay.h"
 #include "cairn/predict/evaluate/reach.h"
 #include "price/work_text.h"
 
@@ -101,6 +102,13 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
   return result;
 }
 
+double reserved(const program::Program& program, std::int32_t stage, const MemoryLimits& limits) {
+  const hardware::Allocator& allocator = limits.allocator;
+  if (!allocator.caching) return 0.0;
+  const auto rules = allocator.rules(limits.capacity_bytes - limits.reserved_bytes);
+  return allocator_peaks(program, stage, rules, allocator.gemm_workspace.base()).reserved;
+}
+
 }  // namespace
 
 MemoryReport memory_report(const program::Program& program, const MemoryLimits& limits,
@@ -114,11 +122,7 @@ MemoryReport memory_report(const program::Program& program, const MemoryLimits& 
     stage.allocated_peak += workspace;
     if (!timelines.empty()) stage.over_time = memory_over_time(program, timelines[index]);
     for (MemorySample& sample : stage.over_time) sample.bytes += workspace;
-    const program::CategoryBytes& resident = program.stage(index).resident;
-    const double held = std::accumulate(resident.begin(), resident.end(), 0.0) + workspace;
-    const core::Bytes passing = core::Bytes::from_base(stage.allocated_peak - held);
-    stage.reserved_peak =
-        limits.allocator.reserved(core::Bytes::from_base(held), passing, program.exchanges_activations()).base();
+    stage.reserved_peak = std::max(stage.allocated_peak, reserved(program, static_cast<std::int32_t>(index), limits));
     stage.device_peak = stage.reserved_peak + limits.reserved_bytes;
     report.host = std::max(report.host, stage.host * ranks);
     report.storage = std::max(report.storage, stage.storage * ranks);

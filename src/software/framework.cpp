@@ -62,17 +62,25 @@ void buffers(config::Fields& fields, FrameworkProfile& profile) {
 
 void allocator(config::Fields& fields, FrameworkProfile& profile) {
   hardware::Allocator& allocator = profile.allocator;
-  fields.number("reserve_factor", allocator.reserve_factor,
-                {.doc = "reserved over allocated memory at the peak, beyond what is held throughout",
-                 .minimum = 1.0,
-                 .maximum = 4.0});
-  fields.number("exchange_factor", allocator.exchange_factor,
-                {.doc = "in place of reserve_factor where tp, cp, ep or pp exceeds 1; absent: the same",
-                 .minimum = 1.0,
-                 .maximum = 4.0});
+  fields.flag("caching", allocator.caching,
+              {.doc = "keeps what is freed, as PyTorch's does; else as much is reserved as is allocated"});
+  fields.flag("expandable_segments", allocator.expandable_segments,
+              {.doc = "segments grow by pages (PYTORCH_CUDA_ALLOC_CONF)"});
+  fields.quantity("max_split_size", allocator.max_split_size,
+                  {.doc = "larger blocks are not split (PYTORCH_CUDA_ALLOC_CONF); 0: all are"});
+  fields.check(
+      "max_split_size",
+      [&allocator] {
+        constexpr auto k_shared = static_cast<double>(hardware::CachingAllocator::k_shared_segment);
+        return allocator.max_split_size <= core::Bytes{} || allocator.max_split_size.base() > k_shared;
+      },
+      "no more than the segments that small tensors share", "give more than 20 MiB, or 0 to split all");
+  fields.count("roundup_power2_divisions", allocator.power2_divisions,
+               {.doc = "sizes are rounded up to as many steps between powers of two (PYTORCH_CUDA_ALLOC_CONF); 0: none",
+                .minimum = 0,
+                .maximum = 64});
   fields.flag("records_streams", profile.behaviour.records_reductions,
               {.doc = "what tensor-parallel reductions used comes free at the end of a pass, since hosts run ahead"});
-  fields.quantity("segment", allocator.segment, {.doc = "granularity at which memory is taken from the device"});
   fields.quantity("gemm_workspace", allocator.gemm_workspace, {.doc = "scratch memory of the matrix library"});
 }
 

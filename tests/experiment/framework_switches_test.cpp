@@ -171,23 +171,27 @@ TEST_CASE("gathered logits: the whole loss under sequence parallelism too") {
   }));
 }
 
-TEST_CASE("an allocator reserves by another factor where ranks exchange activations") {
-  const std::string allocator =
-      "allocator: {value: {reserve_factor: 1.25, exchange_factor: 1.5}, source: assumed, ref: test}\n";
-  const auto check_factor = [&](const std::vector<std::string>& overrides, double factor) {
-    const Under under({.keys = allocator, .overrides = overrides});
-    const predict::StageMemory& stage = under.prediction().memory.stages.front();
-    double held = 0.0;
-    for (const double bytes : under.program().stage(0).resident) held += bytes;
-    CHECK(stage.reserved_peak == Approx(held + factor * (stage.allocated_peak - held)).epsilon(1e-12));
+TEST_CASE("an allocator keeps what is freed, in segments, or has what is allocated and no more") {
+  const auto under = [](const std::string& keys) {
+    return Under({.keys = "allocator: {value: {" + keys + "}, source: assumed, ref: test}\n"});
   };
-  check_factor({}, 1.25);  // copies of the model exchange gradients only
-  check_factor({"strategy.tp=2"}, 1.5);
-  check_factor({"strategy.pp=2"}, 1.5);
+  const auto stage = [](const Under& each) { return each.prediction().memory.stages.front(); };
+  const Under none = under("caching: false"), caching = under("caching: true");
+  CHECK(stage(none).reserved_peak == stage(none).allocated_peak);
+  CHECK(stage(caching).allocated_peak == stage(none).allocated_peak);
+  CHECK(stage(caching).reserved_peak > stage(none).reserved_peak);
+  constexpr double k_mib = 1 << 20;
+  CHECK(std::fmod(stage(caching).reserved_peak, 2 * k_mib) == 0.0);
+  const Under steps = under("caching: true, roundup_power2_divisions: 2");
+  CHECK(stage(steps).reserved_peak > stage(caching).reserved_peak);
+  // Pages of 20 MiB of tensors above 1 MiB, of 2 MiB of smaller ones.
+  const Under pages = under("caching: true, expandable_segments: true");
+  CHECK(std::fmod(stage(pages).reserved_peak, 2 * k_mib) == 0.0);
+  CHECK(stage(pages).reserved_peak != stage(caching).reserved_peak);
 }
 
 TEST_CASE("what tensor-parallel reductions used comes free at the end of a pass") {
-  const std::string allocator = "allocator: {value: {reserve_factor: 1, records_streams: ";
+  const std::string allocator = "allocator: {value: {records_streams: ";
   const auto under = [&](const char* records, const char* tensor) {
     return Under({.kernels = ", pointwise: eager",
                   .keys = allocator + records + "}, source: assumed, ref: test}\n",

@@ -35,10 +35,9 @@ Json draw_overlap(Draw& draw) {
 }
 
 Json draw_allocator(Draw& draw) {
-  Json allocator = flags(draw, {"records_streams"});
-  if (draw.coin()) allocator["reserve_factor"] = draw.share(1, 1.5);
-  if (draw.coin()) allocator["exchange_factor"] = draw.share(1, 1.5);
-  if (draw.coin()) allocator["segment"] = draw.word({"0 B", "2 MiB", "20 MiB"});
+  Json allocator = flags(draw, {"caching", "expandable_segments", "records_streams"});
+  if (draw.coin()) allocator["max_split_size"] = draw.quantity(21, 200, "MiB");
+  if (draw.coin()) allocator["roundup_power2_divisions"] = draw.power_of_two(0, 4);
   if (draw.coin()) allocator["gemm_workspace"] = draw.quantity(1, 64, "MiB");
   return allocator;
 }

@@ -100,6 +100,7 @@ struct LayerState {
   std::uint32_t kept_outputs = 0;   // bit i: output i is saved
   double narrow_elements = 0.0;     // of `elements`: products read them in a format of less than 16 bits
   std::int64_t narrow_tensors = 0;  // parameters of that kind
+  std::vector<double> untied;       // elements of each parameter that is not tied, on this rank
 
   double parameter_elements() const { return sum(elements); }
   // Elements that the layer exchanges with the ranks that hold copies: all of them, or without those that it shares

@@ -120,9 +120,18 @@ struct alignas(64) Pass {  // one cache line
   double recorded = 0.0;    // sum over its blocks [bytes]
 };
 
+// Equal tensors among those that a stage holds for the whole step.
+struct HeldTensors {
+  Category category = Category::parameters;
+  double bytes = 0.0;  // of each
+  std::int64_t count = 1;
+  bool late = false;  // made by the first update of parameters
+};
+
 struct Stage {
   boost::container::small_vector<const Pass*, 16> passes;  // by slot of the layout
   CategoryBytes resident{};                                // held for the whole step
+  std::span<const HeldTensors> held;                       // the tensors that add up to resident_bytes
   double host_bytes = 0.0;             // offloaded state in the host's memory, per rank, held for the whole step
   double storage_bytes = 0.0;          // the same on the drives
   bool activations_on_drives = false;  // offloaded activations go to the drives; else to the host's memory
@@ -140,11 +149,6 @@ struct Program {
   bool has_model_copies = false;                      // some stages hold the same layers (bidirectional pipelines)
 
   std::size_t stages() const { return kind_of_stage.size(); }
-  // Whether ranks of one copy of the model send activations to each other.
-  bool exchanges_activations() const {
-    return mesh.size(Axis::tensor) > 1 || mesh.size(Axis::context) > 1 || mesh.size(Axis::pipeline) > 1 ||
-           expert_mesh.size(Axis::expert) > 1 || expert_mesh.size(Axis::expert_tensor) > 1;
-  }
   const Stage& stage(std::size_t index) const { return kinds[kind_of_stage[index]]; }
   const Pass& pass(std::int32_t stage, std::uint16_t slot) const {
     return *this->stage(static_cast<std::size_t>(stage)).passes[slot];

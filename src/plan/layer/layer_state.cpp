@@ -63,7 +63,10 @@ void add_parameter(LayerState& state, const RankLayer& layer, const RankLayer::P
     state.narrow_elements += parameter.elements;
     ++state.narrow_tensors;
   }
-  if (tensor.tied.empty()) state.factored_elements[group] += factored;
+  if (tensor.tied.empty()) {
+    state.factored_elements[group] += factored;
+    state.untied.push_back(parameter.elements);
+  }
   std::vector<double> partial(layer.options().rules.size(), 0.0);
   for (std::size_t rule = 0; rule < partial.size(); ++rule) {
     if (gradient_is_partial(layer, parameter.tensor, rule)) partial[rule] = parameter.elements;

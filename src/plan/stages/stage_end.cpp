@@ -71,9 +71,12 @@ StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodi
   const PerGroup<double> updated = updated_elements(parameters, settings);
   const StepEnds::Entry& entry =
       ends.of(options(kind, bodies, parameters, updated, settings, ranks), settings.offload, kept);
-  StageEnd end{
-      .finalize = entry.finalize, .update = entry.update, .bytes = stage_bytes(parameters, updated, settings, kept)};
+  StageEnd end{.finalize = entry.finalize,
+               .update = entry.update,
+               .bytes = stage_bytes(parameters, updated, settings, kept),
+               .held = {}};
   end.bytes.device[static_cast<std::size_t>(Category::parameters)] *= static_cast<double>(kind.versions);
+  end.held = held_tensors(end.bytes.device, parameters, *settings.treatment);
   return end;
 }
 

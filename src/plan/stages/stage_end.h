@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "pass_assembly.h"
 #include "stage_body.h"
@@ -15,6 +16,7 @@ struct StageEnd {
   const Pass* finalize = nullptr;
   const Pass* update = nullptr;
   StageBytes bytes;
+  std::vector<HeldTensors> held;  // on the device
 };
 
 // The ranks that the end of a step has to do with, beside those that hold copies.

@@ -69,6 +69,7 @@ bool StageParameters::add(const LayerState& state, std::int64_t count, std::vect
   result_bytes += state.result_bytes;
   narrow_elements += layers * state.narrow_elements;
   narrow_tensors += layers * static_cast<double>(state.narrow_tensors);
+  for (const double each : state.untied) add_tensors(each, count);
   for (const ParameterGroup group : k_all_parameter_groups) {
     elements[group] += layers * own[group];
     factored[group] += layers * state.factored_elements[group];
@@ -85,6 +86,7 @@ bool StageParameters::add(const LayerState& state, std::int64_t count, std::vect
     met.push_back(tied.tag);
     elements[tied.group] += tied.elements;
     factored[tied.group] += tied.factored;
+    add_tensors(tied.elements, 1);
     owns_ties = true;
   }
   return owns_ties;
@@ -101,6 +103,48 @@ void StageParameters::add(const StageParameters& others) {
   narrow_elements += others.narrow_elements;
   result_bytes += others.result_bytes;
   narrow_tensors += others.narrow_tensors;
+  for (const EqualParameters& equal : others.tensors) add_tensors(equal.elements, equal.count);
+}
+
+void StageParameters::add_tensors(double each, std::int64_t count) {
+  const auto known = std::find_if(tensors.begin(), tensors.end(),
+                                  [each](const EqualParameters& equal) { return equal.elements == each; });
+  if (known != tensors.end())
+    known->count += count;
+  else
+    tensors.push_back({.elements = each, .count = count});
+}
+
+std::vector<HeldTensors> held_tensors(const CategoryBytes& device, const StageParameters& parameters,
+                                      const ParameterTreatment& treatment) {
+  double elements = 0.0;
+  for (const EqualParameters& equal : parameters.tensors) elements += equal.elements * static_cast<double>(equal.count);
+  std::vector<HeldTensors> held;
+  const auto one_each = [&](Category category, double bytes, int times, bool late) {
+    for (int time = 0; time < times; ++time)
+      for (const EqualParameters& equal : parameters.tensors)
+        held.push_back({.category = category,
+                        .bytes = bytes / times * (equal.elements / elements),
+                        .count = equal.count,
+                        .late = late});
+  };
+  for (std::size_t index = 0; index < k_categories; ++index) {
+    const auto category = static_cast<Category>(index);
+    const double bytes = device[index];
+    if (bytes <= 0.0) continue;
+    if (elements <= 0.0 || (category != Category::parameters && category != Category::optimizer)) {
+      held.push_back({.category = category, .bytes = bytes});
+      continue;
+    }
+    double early = bytes;
+    if (category == Category::optimizer && treatment.moments > 0) {
+      const double master = treatment.master ? numerics::bytes_per_element(*treatment.master) : 0.0;
+      early = bytes * (master / state_bytes(treatment));
+    }
+    if (early > 0.0) one_each(category, early, 1, false);
+    if (bytes > early) one_each(category, bytes - early, treatment.moments, true);
+  }
+  return held;
 }
 
 }  // namespace cairn::plan

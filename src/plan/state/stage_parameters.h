@@ -14,6 +14,12 @@
 
 namespace cairn::plan {
 
+// Parameters of one size, on one rank.
+struct EqualParameters {
+  double elements = 0.0;
+  std::int64_t count = 0;
+};
+
 struct StageParameters {
   PerGroup<double> elements;  // parameters stored once are counted once
   PerGroup<double> factored;  // rows and columns of matrices whose second moment is kept as their means
@@ -21,13 +27,15 @@ struct StageParameters {
   boost::container::static_vector<double, k_axes> partial_elements;
   double narrow_elements = 0.0;  // of `elements`: products read them in a narrow format
   double narrow_tensors = 0.0;
-  double result_bytes = 0.0;  // logits of one micro-batch, on the stage that computes them
+  double result_bytes = 0.0;             // logits of one micro-batch, on the stage that computes them
+  std::vector<EqualParameters> tensors;  // in the order in which their sizes are met
 
   // Adds `count` equal layers. `met` lists the tied parameters that the device holds; those of the layers are appended.
   // Returns false when all of theirs were listed before: the device stores them once, and the first layers to hold them
   // gather them and reduce their gradients.
   bool add(const LayerState& state, std::int64_t count, std::vector<std::string>& met);
   void add(const StageParameters& others);
+  void add_tensors(double each, std::int64_t count);
 };
 
 // Elements of each group that one rank updates.
@@ -48,5 +56,10 @@ struct StageBytes {
 // parameters that stay on the device although parameters are offloaded.
 StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings,
                        double kept);
+
+// The tensors of `device`. Parameters and optimizer state are one each, to a parameter, in proportion to
+// its elements; gradients lie in one buffer. The optimizer's moments come with the first update.
+std::vector<HeldTensors> held_tensors(const CategoryBytes& device, const StageParameters& parameters,
+                                      const ParameterTreatment& treatment);
 
 }  // namespace cairn::plan

@@ -168,7 +168,7 @@ std::vector<MemorySample> memory_over_time(const program::Program& program, cons
   return std::move(over_time).finish();
 }
 
-double peak_memory(const program::Program& program, double reserve_factor) {
+double peak_memory(const program::Program& program) {
   const program::PassOrder& order = *program.pass_order;
   const auto slots = static_cast<std::size_t>(program.layout().size());
   // By kind of stage and slot, and nothing.
@@ -186,7 +186,7 @@ double peak_memory(const program::Program& program, double reserve_factor) {
       const program::PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
       row = then(row, repeated(then(passes[stretch.slot], passes[stretch.then]), stretch.times));
     }
-    most = std::max(most, sum(program.stage(stage).resident) + reserve_factor * row.peak);
+    most = std::max(most, sum(program.stage(stage).resident) + row.peak);
   }
   return most;
 }

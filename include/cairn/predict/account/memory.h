@@ -51,8 +51,7 @@ StageMemory stage_memory(const program::Program& program, std::int32_t stage);
 // the peak.
 std::vector<MemorySample> memory_over_time(const program::Program& program, const StageTimeline& timeline);
 
-// A quick estimate for searches, without a report: of the fullest stage
-//   resident + reserve_factor x (allocated_peak - resident)   [bytes]
-double peak_memory(const program::Program& program, double reserve_factor = 1.0);
+// The allocated_peak of the fullest stage, without saying why: for searches. [bytes]
+double peak_memory(const program::Program& program);
 
 }  // namespace cairn::predict

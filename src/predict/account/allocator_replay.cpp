@@ -1,0 +1,285 @@
+#include "cairn/predict/account/allocator_replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cairn/core/hash.h"
+
+namespace cairn::predict {
+namespace {
+
+using hardware::CachingAllocator;
+using program::Category;
+using program::PassOrder;
+
+constexpr std::int32_t k_computing = 0;
+constexpr std::int32_t k_gathering = 1;
+constexpr int k_most_steps = 4;
+
+struct Tensor {
+  std::int64_t bytes = 0;
+  CachingAllocator::Block block = -1;
+};
+using Tensors = std::vector<Tensor>;  // in the order in which they were made
+
+std::int64_t whole(double bytes) { return std::llround(bytes); }
+
+// Which of `tensors` come to `bytes`: begin and end, both 0 where no run at either end does.
+std::pair<std::size_t, std::size_t> run_of(const Tensors& tensors, std::int64_t bytes) {
+  std::int64_t sum = 0;
+  for (std::size_t i = tensors.size(); i-- > 0 && sum < bytes;) {
+    sum += tensors[i].bytes;
+    if (sum == bytes) return {i, tensors.size()};
+  }
+  sum = 0;
+  for (std::size_t i = 0; i < tensors.size() && sum < bytes; ++i) {
+    sum += tensors[i].bytes;
+    if (sum == bytes) return {0, i + 1};
+  }
+  return {0, 0};
+}
+
+// The tensors of a stage and the allocator that they live in.
+class LiveTensors {
+ public:
+  explicit LiveTensors(const CachingAllocator::Rules& rules) : allocator_(rules) {}
+
+  // Passes of one chain: what they leave behind is theirs.
+  struct Chain {
+    std::int32_t chunk = 0;
+    std::int32_t micro_batch = 0;
+    friend auto operator<=>(const Chain&, const Chain&) = default;
+  };
+
+  // For good.
+  void hold(double bytes) {
+    if (whole(bytes) > 0) allocator_.allocate(whole(bytes));
+  }
+  void change(const Chain& chain, Category category, double bytes) {
+    if (bytes > 0.0)
+      make(tensors_of(chain, category), category, whole(bytes));
+    else
+      drop(chain, category, whole(-bytes));
+  }
+  // Micro-batches of all chains are numbered `by` higher.
+  void renumber(std::int32_t by) {
+    std::map<Chain, Tensors> moved;
+    for (auto& [chain, tensors] : activations_)
+      moved.emplace(Chain{.chunk = chain.chunk, .micro_batch = chain.micro_batch + by}, std::move(tensors));
+    activations_ = std::move(moved);
+  }
+  // The same for two states that differ in the numbers of micro-batches alone, counted from `base`.
+  std::uint64_t state(std::int32_t base) const {
+    core::Hash hash;
+    hash.add(allocator_.reserved());
+    const auto add = [&](const Tensors& tensors) {
+      for (const Tensor& tensor : tensors) hash.add(allocator_.address(tensor.block)).add(tensor.bytes);
+    };
+    for (const Tensors& tensors : others_) {
+      hash.add(tensors.size());
+      add(tensors);
+    }
+    for (const auto& [chain, tensors] : activations_) {
+      if (tensors.empty()) continue;
+      hash.add(chain.chunk).add(chain.micro_batch - base).add(tensors.size());
+      add(tensors);
+    }
+    return hash.value();
+  }
+  void forget_empty() {
+    std::erase_if(activations_, [](const auto& entry) { return entry.second.empty(); });
+  }
+
+  const CachingAllocator& allocator() const { return allocator_; }
+  std::int64_t unmatched() const { return unmatched_; }
+
+ private:
+  Tensors& tensors_of(const Chain& chain, Category category) {
+    if (category == Category::activations) return activations_[chain];
+    return others_[static_cast<std::size_t>(category)];
+  }
+
+  void make(Tensors& tensors, Category category, std::int64_t bytes) {
+    if (bytes <= 0) return;
+    const std::int32_t stream = category == Category::parameters ? k_gathering : k_computing;
+    tensors.push_back({.bytes = bytes, .block = allocator_.allocate(bytes, stream)});
+  }
+
+  void drop(const Chain& chain, Category category, std::int64_t bytes) {
+    Tensors& tensors = tensors_of(chain, category);
+    const auto latest =
+        std::find_if(tensors.rbegin(), tensors.rend(), [bytes](const Tensor& each) { return each.bytes == bytes; });
+    if (latest != tensors.rend()) {
+      allocator_.free(latest->block);
+      tensors.erase(std::next(latest).base());
+      return;
+    }
+    bytes = drop_several(tensors, category, bytes);
+    if (category == Category::activations)
+      for (auto& [other, theirs] : activations_)
+        if (bytes > 0) bytes = drop_several(theirs, category, bytes);
+    unmatched_ += bytes;
+  }
+
+  // What is left of `bytes` when there are no more tensors.
+  std::int64_t drop_several(Tensors& tensors, Category category, std::int64_t bytes) {
+    const auto [begin, end] = run_of(tensors, bytes);
+    if (begin < end) {
+      free(tensors, begin, end);
+      return 0;
+    }
+    std::size_t gone = 0;
+    while (gone < tensors.size() && tensors[gone].bytes <= bytes) bytes -= tensors[gone++].bytes;
+    free(tensors, 0, gone);
+    if (bytes <= 0 || tensors.empty()) return bytes;
+    // A part of a tensor: what stays is another one.
+    const std::int64_t stays = tensors.front().bytes - bytes;
+    free(tensors, 0, 1);
+    make(tensors, category, stays);
+    std::rotate(tensors.begin(), tensors.end() - 1, tensors.end());
+    return 0;
+  }
+
+  void free(Tensors& tensors, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) allocator_.free(tensors[i].block);
+    tensors.erase(tensors.begin() + static_cast<std::ptrdiff_t>(begin),
+                  tensors.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+
+  CachingAllocator allocator_;
+  std::map<Chain, Tensors> activations_;
+  std::array<Tensors, program::k_categories> others_;
+  std::int64_t unmatched_ = 0;
+};
+
+class AllocatorReplay {
+ public:
+  AllocatorReplay(const program::Program& program, std::int32_t stage, const CachingAllocator::Rules& rules,
+                  Repetition repetition)
+      : program_(program), stage_(stage), row_(program.row(stage)), live_(rules), repetition_(repetition) {}
+
+  AllocatorPeaks run(double library) && {
+    live_.hold(library);
+    hold(false);
+    for (int step = 0; step < k_most_steps; ++step) {
+      const std::uint64_t before = live_.state(0);
+      run_step();
+      if (live_.state(0) == before) break;
+    }
+    const CachingAllocator& allocator = live_.allocator();
+    return {.allocated = static_cast<double>(allocator.allocated_peak()),
+            .reserved = static_cast<double>(allocator.reserved_peak()),
+            .passes = passes_,
+            .unmatched = static_cast<double>(live_.unmatched())};
+  }
+
+ private:
+  using Chain = LiveTensors::Chain;
+
+  Chain chain_of(const PassOrder::Entry& entry) const {
+    if (entry.operation < 0) return {.chunk = -1, .micro_batch = 0};
+    const pipeline::Operation& operation = program_.schedule->operations[static_cast<std::size_t>(entry.operation)];
+    return {.chunk = operation.chunk, .micro_batch = operation.micro_batch};
+  }
+
+  // One of every kind in turn, as layers follow each other.
+  void hold(bool late) {
+    const program::Stage& stage = program_.stage(static_cast<std::size_t>(stage_));
+    if (stage.held.empty() && !late)
+      for (const double bytes : stage.resident) live_.hold(bytes);
+    std::int64_t most = 0;
+    for (const program::HeldTensors& tensors : stage.held)
+      if (tensors.late == late) most = std::max(most, tensors.count);
+    for (std::int64_t turn = 0; turn < most; ++turn)
+      for (const program::HeldTensors& tensors : stage.held)
+        if (tensors.late == late && turn < tensors.count) live_.hold(tensors.bytes);
+  }
+
+  void run_step() {
+    seen_.clear();
+    for (std::size_t at = 0; at < row_.size(); ++at) {
+      if (row_[at].kind == program::PassKind::update && !updated_) {
+        hold(true);
+        updated_ = true;
+      }
+      run_pass(program_.pass(stage_, row_[at].slot), chain_of(row_[at]));
+      ++passes_;
+      at += skipped(at);
+    }
+    live_.forget_empty();
+  }
+
+  void run_pass(const program::Pass& pass, const Chain& chain) {
+    for (const program::BlockRun& run : pass.runs)
+      for (std::int64_t repeat = 0; repeat < run.count; ++repeat)
+        for (const program::MemoryEvent& event : run.block->memory) live_.change(chain, event.category, event.bytes);
+    if (pass.recorded > 0.0) live_.change(chain, Category::workspace, -pass.recorded);
+  }
+
+  // How many entries behind the one at `at` change nothing. States are compared where as much is allocated as before.
+  std::size_t skipped(std::size_t at) {
+    if (repetition_ == Repetition::played || row_[at].operation < 0) return 0;
+    const std::uint64_t key = core::Hash::of(row_[at].slot, live_.allocator().allocated());
+    Seen& seen = seen_[key];
+    if (seen.times++ == 0) return 0;
+    const std::uint64_t state = live_.state(chain_of(row_[at]).micro_batch);
+    if (seen.times == 2 || state != seen.state) {
+      seen.at = at;
+      seen.state = state;
+      return 0;
+    }
+    const std::size_t period = at - seen.at;
+    const std::size_t count = repeated(seen.at, at) / period;
+    if (count == 0) {
+      seen.at = at;
+      return 0;
+    }
+    const std::int32_t shift = chain_of(row_[at]).micro_batch - chain_of(row_[seen.at]).micro_batch;
+    live_.renumber(static_cast<std::int32_t>(count) * shift);
+    seen_.clear();
+    return count * period;
+  }
+
+  // How many entries behind `later` repeat those behind `earlier`, by as many micro-batches later.
+  std::size_t repeated(std::size_t earlier, std::size_t later) const {
+    const std::int32_t shift = chain_of(row_[later]).micro_batch - chain_of(row_[earlier]).micro_batch;
+    std::size_t count = 0;
+    while (later + count + 1 < row_.size()) {
+      const PassOrder::Entry& a = row_[earlier + count + 1];
+      const PassOrder::Entry& b = row_[later + count + 1];
+      if (a.slot != b.slot || b.operation < 0 || a.operation < 0) break;
+      if (chain_of(b).micro_batch - chain_of(a).micro_batch != shift) break;
+      ++count;
+    }
+    return count;
+  }
+
+  struct Seen {
+    std::size_t at = 0;
+    std::uint64_t state = 0;
+    std::int32_t times = 0;
+  };
+
+  const program::Program& program_;
+  std::int32_t stage_;
+  std::span<const PassOrder::Entry> row_;
+  LiveTensors live_;
+  Repetition repetition_;
+  std::unordered_map<std::uint64_t, Seen> seen_;  // by slot and bytes allocated behind it
+  std::int64_t passes_ = 0;
+  bool updated_ = false;  // once at least
+};
+
+}  // namespace
+
+AllocatorPeaks allocator_peaks(const program::Program& program, std::int32_t stage,
+                               const CachingAllocator::Rules& rules, double library, Repetition repetition) {
+  return AllocatorReplay(program, stage, rules, repetition).run(library);
+}
+
+}  // namespace cairn::predict
