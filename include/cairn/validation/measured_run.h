@@ -41,8 +41,6 @@ namespace cairn::validation {
 
 enum class Status : std::uint8_t { ok, out_of_memory, failed, memory_only };
 std::string_view name(Status status);
-enum class MemoryKind : std::uint8_t { allocated, reserved, device };
-std::string_view name(MemoryKind kind);
 
 // What a memory figure counts: tensors, what the allocator took for them, all that is gone of the device.
 enum class MemoryKind : std::uint8_t { allocated, reserved, device };
