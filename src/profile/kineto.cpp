@@ -44,7 +44,8 @@ class Reading {
     if (event.phase != "X") return;
     if (is_device_work(event.category)) return take_work(event);
     if (is_call(event.category)) return take_call(event);
-    if (event.category == "user_annotation" && event.name.starts_with(k_step)) take_step(event);
+    // Those of the device, gpu_user_annotation, say what it ran and not what the host issued.
+    if (event.name.starts_with(k_step) && !event.category.starts_with("gpu")) take_step(event);
   }
 
   Trace finish(const TraceHeader& header) {
@@ -54,8 +55,8 @@ class Reading {
     if (by_device_.empty())
       refuse("no kernel ran on a device in this trace",
              "profile with ProfilerActivity.CUDA (torch.profiler.profile(activities=[...]))");
-    trace_.rank = header.rank;
-    trace_.ranks = header.ranks;
+    if (header.rank.value_or(-1) >= 0) trace_.rank = header.rank;
+    if (header.ranks.value_or(0) > 0) trace_.ranks = header.ranks;
     choose_device();
     put_in_order();
     check_units();

@@ -23,8 +23,9 @@ constexpr double k_diff_percent = 100.0;
 constexpr double k_nanosecond = 1e-9;
 
 std::string shown_time(Picoseconds time) { return core::format(core::Seconds::from_base(core::to_seconds(time))); }
-std::string shown_column(Picoseconds time) { return aligned_time(core::to_seconds(time)); }
+std::string shown_column(Picoseconds time) { return time == 0 ? "-" : aligned_time(core::to_seconds(time)); }
 std::string signed_column(Picoseconds time) {
+  if (time == 0) return "-";
   return (time < 0 ? "-" : "+") + aligned_time(core::to_seconds(std::abs(time)));
 }
 
