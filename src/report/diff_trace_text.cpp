@@ -15,7 +15,7 @@ namespace {
 using core::Picoseconds;
 using profile::Part;
 
-constexpr std::size_t k_diff_parts = 10;    // rows on one screen
+constexpr std::size_t k_diff_parts = 8;     // rows on one screen
 constexpr std::size_t k_diff_listed = 3;    // streams and warnings on one screen
 constexpr std::size_t k_diff_kernels = 10;  // of a class, in the full text
 constexpr std::size_t k_diff_name = 60;     // columns of a kernel's name
