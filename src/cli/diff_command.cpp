@@ -94,6 +94,11 @@ int command(const DiffArguments& arguments, Context& context) {
                         in_words(*said), in_words(now)));
     }
   const std::int32_t stage = stage_of(arguments, trace, job, predicted.prediction, warnings);
+  if (job.program().stages() > 1)
+    warnings.emplace_back(
+        "a kernel that receives runs while it waits for another stage: measured waits stand under 'all-to-all and "
+        "send', "
+        "predicted ones under 'idle otherwise'");
   const profile::Difference difference =
       profile::difference(profile::measured_step(trace, steps[chosen]),
                           profile::predicted_step(job.program(), predicted.prediction, stage));

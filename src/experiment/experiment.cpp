@@ -226,7 +226,8 @@ void describe(Fields& fields, TensorOverlap& overlap) {
   fields.choice(
       "kind", overlap.kind,
       {{"chunked", TensorOverlapKind::chunked}, {"t3", TensorOverlapKind::t3}, {"iso", TensorOverlapKind::iso}},
-      {.doc = "chunked: products and their transfers in pieces; t3: results reduced as the kernel makes them; iso: two "
+      {.doc = "chunked: products and their transfers in pieces, Megatron-LM's tp-comm-overlap; t3: results reduced as "
+              "the kernel makes them; iso: two "
               "halves of the sequence take turns"});
   fields.count("chunks", overlap.chunks,
                {.doc = "chunked: pieces of each product; default 4", .minimum = 2, .maximum = 1 << 10});
@@ -263,7 +264,9 @@ void describe(Value& value, ExpertOverlap& overlap) {
 }
 void describe(Fields& fields, Overlap& overlap) {
   fields.value("dp", overlap.dp, {.doc = "data-parallel collectives beside computation"});
-  fields.value("tp", overlap.tp, {.doc = "tensor-parallel transfers beside computation"});
+  fields.value(
+      "tp", overlap.tp,
+      {.doc = "true, false: input-gradient transfers beside the weight gradient; {kind: chunked}: beside products"});
   fields.flag("pp", overlap.pp, {.doc = "pipeline messages beside computation"});
   fields.value("ep", overlap.ep, {.doc = "routed tokens travel beside shared experts, or {kind: two-batch}"});
 }

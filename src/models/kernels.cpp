@@ -35,8 +35,8 @@ const config::Choices<PointwiseKernel> k_pointwise_kernels{{"fused", PointwiseKe
 const config::Choices<LossKernel> k_loss_kernels{
     {"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}, {"log-softmax", LossKernel::log_softmax}};
 constexpr std::string_view k_transformer_engine = "transformer-engine";
-const config::Choices<TransposeKernel> k_transpose_kernels{
-    {"plain", TransposeKernel::plain}, {std::string(k_transformer_engine), TransposeKernel::transformer_engine}};
+const config::Choices<TransposeKernel> k_transpose_kernels{{"plain", TransposeKernel::plain},
+                                                           {k_transformer_engine, TransposeKernel::transformer_engine}};
 
 }  // namespace
 

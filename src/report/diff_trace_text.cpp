@@ -15,17 +15,17 @@ namespace {
 using core::Picoseconds;
 using profile::Part;
 
-constexpr std::size_t k_diff_parts = 10;    // rows on one screen
+constexpr std::size_t k_diff_parts = 8;     // rows on one screen
 constexpr std::size_t k_diff_listed = 3;    // streams and warnings on one screen
 constexpr std::size_t k_diff_kernels = 10;  // of a class, in the full text
 constexpr std::size_t k_diff_name = 60;     // columns of a kernel's name
 constexpr double k_diff_percent = 100.0;
 constexpr double k_nanosecond = 1e-9;
+constexpr Picoseconds k_diff_parts_of_step = 1'000'000;  // a difference of less than such a part is none
 
 std::string shown_time(Picoseconds time) { return core::format(core::Seconds::from_base(core::to_seconds(time))); }
 std::string shown_column(Picoseconds time) { return time == 0 ? "-" : aligned_time(core::to_seconds(time)); }
 std::string signed_column(Picoseconds time) {
-  if (time == 0) return "-";
   return (time < 0 ? "-" : "+") + aligned_time(core::to_seconds(std::abs(time)));
 }
 
@@ -35,6 +35,10 @@ std::string part_sentence(const Part& part, bool first) {
   const bool hides = part.kind && profile::group_of(*part.kind) != profile::Group::computation;
   return fmt::format("{}{}: {} {}{}", part.name, hides ? ", as far as nothing hides it" : "", shown_time(std::abs(by)),
                      by > 0 ? "more" : "less", first ? " of the step than predicted" : "");
+}
+
+bool matters(const profile::Difference& of, Picoseconds by) {
+  return std::abs(by) > std::max(of.measured.span, of.predicted.span) / k_diff_parts_of_step;
 }
 
 class DiffText : TextReport {
@@ -85,8 +89,9 @@ class DiffText : TextReport {
       return idle ? fmt::format("{:>9} {:>9}", "", "")
                   : fmt::format("{:>9} {:>9}", grouped(use.count), shown_column(use.time));
     };
+    const Picoseconds by = measured.counted - predicted.counted;
     line("{:26}{} {} {:>9} {:>9} {:>10}", name, cells(measured), cells(predicted), shown_column(measured.counted),
-         shown_column(predicted.counted), signed_column(measured.counted - predicted.counted));
+         shown_column(predicted.counted), matters(difference_, by) ? signed_column(by) : "-");
   }
 
   void parts() {
@@ -202,14 +207,17 @@ std::string sentence(const TraceDifference& answer) {
       fmt::format("Measured {}, predicted {}", shown_time(of.measured.span), shown_time(of.predicted.span));
   if (measured > 0.0) {
     const double error = predicted / measured - 1.0;
-    result +=
-        fmt::format(": the prediction is {:.1f} % {}", k_diff_percent * std::abs(error), error < 0.0 ? "low" : "high");
+    if (std::abs(error) < 1.0)
+      result += fmt::format(": the prediction is {:.1f} % {}", k_diff_percent * std::abs(error),
+                            error < 0.0 ? "low" : "high");
+    else
+      result += fmt::format(", {:.3g} times as long", predicted / measured);
   }
   result += ". ";
-  if (of.parts.empty() || of.parts.front().difference() == 0) return result + "No part of the step differs.";
+  if (of.parts.empty() || !matters(of, of.parts.front().difference())) return result + "No part of the step differs.";
   result += "Largest differences: " + part_sentence(of.parts.front(), true);
   for (std::size_t i = 1; i < std::min(of.parts.size(), k_diff_listed); ++i)
-    if (of.parts[i].difference() != 0) result += "; " + part_sentence(of.parts[i], false);
+    if (matters(of, of.parts[i].difference())) result += "; " + part_sentence(of.parts[i], false);
   return result + ".";
 }
 

@@ -2,8 +2,13 @@
 #include "cairn/report/diff_trace.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
+#include <fmt/format.h>
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include "cairn/predict/bounds/class_floors.h"
@@ -74,6 +79,65 @@ TEST_CASE("a predicted step has the kernels of its stage, on its streams") {
       REQUIRE_FALSE(summary.streams.empty());
       CHECK(summary.streams[0].busy <= summary.span);
     }
+  }
+}
+
+// The step as a profiler would have written it, and what is read of that.
+TEST_CASE("a predicted step that is written as a trace is read as itself") {
+  const auto kernel_name = [](KernelClass kind) -> std::string {
+    switch (kind) {
+      case KernelClass::matmul:
+        return "nvjet_tst_128x256";
+      case KernelClass::attention:
+        return "flash_fwd_kernel";
+      case KernelClass::norm:
+        return "rmsnorm_fwd_tuned_kernel";
+      case KernelClass::softmax:
+        return "cross_entropy_kernel";
+      case KernelClass::elementwise:
+        return "vectorized_elementwise_kernel";
+      case KernelClass::reduction:
+        return "reduce_kernel";
+      case KernelClass::embedding:
+        return "indexSelectLargeIndex";
+      case KernelClass::optimizer:
+        return "multi_tensor_apply_kernel";
+      case KernelClass::all_reduce:
+        return "ncclDevKernel_AllReduce_Sum_bf16_RING_LL";
+      case KernelClass::exchange:
+        return "ncclDevKernel_SendRecv";
+      default:
+        return "unforeseen";
+    }
+  };
+  const Simulated simulated({});
+  const profile::Step predicted = simulated.step(0);
+  const auto microseconds = [](core::Picoseconds time) {
+    return fmt::format("{:.3f}", static_cast<double>(time) * 1e-6);
+  };
+  std::string text =
+      fmt::format(R"([{{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0, "dur": {}}})",
+                  microseconds(predicted.span));
+  for (const profile::Work& each : predicted.work)
+    text +=
+        fmt::format(R"(,{{"ph": "X", "cat": "kernel", "name": "{}", "ts": {}, "dur": {}, "args": {{"stream": {}}}}})",
+                    kernel_name(predicted.kernels[each.kernel].kind), microseconds(each.start),
+                    microseconds(each.end - each.start), each.stream);
+  const std::string file =
+      (std::filesystem::temp_directory_path() / fmt::format("cairn-step-{}.json", getpid())).string();
+  std::ofstream(file) << text << "]";
+  const profile::Trace trace = profile::read_kineto(file);
+  std::filesystem::remove(file);
+  const profile::Summary measured = profile::summary(profile::measured_step(trace, profile::steps_of(trace).front()));
+  const profile::Summary expected = profile::summary(predicted);
+  // Times are written to the nanosecond.
+  const auto near = static_cast<core::Picoseconds>(1000 * (predicted.work.size() + 1));
+  CHECK(std::abs(measured.span - expected.span) <= near);
+  CHECK(std::abs(measured.idle() - expected.idle()) <= near);
+  for (std::size_t i = 0; i < profile::k_classes; ++i) {
+    INFO(profile::id(static_cast<KernelClass>(i)));
+    CHECK(std::abs(measured.classes[i].time - expected.classes[i].time) <= near);
+    CHECK(std::abs(measured.classes[i].counted - expected.classes[i].counted) <= near);
   }
 }
 

@@ -35,9 +35,9 @@ KeptTensors::KeptTensors(const RankLayer& layer)
       settled_(layer.graph().tensors().size(), Placements(layer.options().rules.size())) {
   find_recomputed();
   keep_result();
+  keep_unread_products();
   if (!layer.options().recompute_all) leave_unread();
   for (const ir::TensorId id : layer.graph().saved(recomputed_)) saved_[at(id)] = 1;
-  keep_unread_products();
 }
 
 bool KeptTensors::asked_for(ir::OperatorId id) const {
