@@ -22,8 +22,12 @@ struct FrameworkBehaviour {
   // a communicator's stream has used is given out again only when that stream has passed it, and the host, which runs
   // ahead of the device by a pass, allocates anew. (PyTorch, c10/cuda/CUDACachingAllocator.cpp, recordStream.)
   bool records_reductions = false;
-  bool reduce_whole_gradients = false;  // all-reduced though each rank updates its shard only
-  bool recompute_ends = false;          // full recomputation takes in the first and last layer, but not the loss
+  bool reduce_whole_gradients = false;  // all-reduced though each rank keeps or updates its shard only
+  // Gradients of shared state are sent from buckets of their own, allocated whole: two where their reduction runs beside
+  // the backward pass and parameters stay whole. They are there from the first backward pass to the update (under a
+  // pipeline while the last gradients are reduced; with shared parameters always), and with them whole gradients go.
+  bool holds_buckets = false;
+  bool recompute_ends = false;  // full recomputation takes in the first and last layer, but not the loss
   // Micro-batches whose results (logits) the last stage holds without use: slots that are overwritten, not emptied.
   std::int64_t held_results = 0;
   friend bool operator==(const FrameworkBehaviour&, const FrameworkBehaviour&) = default;

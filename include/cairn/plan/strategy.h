@@ -143,7 +143,9 @@ struct ParameterTreatment {
   bool factored_moment = false;     // one more moment, in fp32, kept of a matrix as its rows' and its columns' means
   bool separate_gradients = false;  // gradients in the parameters' format live beside those they are added to
   int gradient_reads = 1;           // passes over the gradients before the update (norm)
-  bool gradient_copy = false;       // narrow gradients are first widened to the master's format
+  bool gradient_copy = false;       // narrow gradients are first widened to the master's format, into a buffer
+  bool gradient_join = false;       // and before that joined into one tensor of their own format
+  bool gradient_scale = false;      // what the update reads is multiplied (loss scale, clipping) by a pass of its own
   bool separate_parameter_copy = false;  // the parameters are written by a pass of its own that reads the master copy
   // Weights whose products read a format narrower than 16 bits: copies kept beside the parameters and made once per
   // step.

@@ -51,9 +51,10 @@ struct UnitSettings {
   std::int64_t prefetch = 1;
   std::int64_t held_results = 0;  // never more than there are micro-batches
   double bucket_bytes = 0.0;
-  PerGroup<Group> copies;    // ranks that hold copies of the parameters
-  PerGroup<Group> shards;    // over which gradients are summed first
-  PerGroup<Group> replicas;  // and then their shards
+  double held_buckets = 0.0;  // bytes of buckets that are allocated whole; see FrameworkBehaviour
+  PerGroup<Group> copies;     // ranks that hold copies of the parameters
+  PerGroup<Group> shards;     // over which gradients are summed first
+  PerGroup<Group> replicas;   // and then their shards
   Offload offload;
   const ParameterTreatment* treatment = nullptr;
   const ir::Graph* host_update = nullptr;
