@@ -181,6 +181,16 @@ void domain_fit(Fields& f, DomainFit& x) {
   fit(f, x.fit);
 }
 
+template <class T>
+void section(Fields& f, std::string_view key, T& x, config::Rule rule, void (*body)(Fields&, T&)) {
+  f.value(key, x, rule, [body](Value& v, T& y) { v.object([body, &y](Fields& g) { body(g, y); }); });
+}
+
+void tree_channel(Fields& f, TreeChannel& channel) {
+  optional_bandwidth(f, "two", channel.two, "over two domains; absent: no limit");
+  optional_bandwidth(f, "more", channel.more, "over more domains; absent: no limit");
+}
+
 void transfers(Fields& f, Calibration& x) {
   provenance(f, x.transfer_provenance);
   DomainLaws& laws = x.transfers.domain;
@@ -193,6 +203,10 @@ void transfers(Fields& f, Calibration& x) {
   f.number(
       "assumed_efficiency", laws.assumed_efficiency,
       {.doc = "of stated bandwidth, where nothing was measured", .required = true, .maximum = 1.0, .positive = true});
+  section(f, "tree_channel", laws.tree_channel, {.doc = "most that a channel of a tree between domains moves"},
+          tree_channel);
+  section(f, "switch_tree_channel", laws.switch_tree_channel, {.doc = "the same where the switch reduces"},
+          tree_channel);
   f.number("crossover_exponent", laws.crossover_exponent,
            {.doc = "k: how sharply the library changes protocol; absent: a hard minimum"});
   f.list("fits", laws.fits, {.required = true},
@@ -203,11 +217,6 @@ void transfers(Fields& f, Calibration& x) {
   f.check(
       "link_bandwidth", [&] { return laws.fits.empty() || laws.link_bandwidth > 0.0; },
       "is missing although there are fits", "name the links the fits were measured on");
-}
-
-template <class T>
-void section(Fields& f, std::string_view key, T& x, config::Rule rule, void (*body)(Fields&, T&)) {
-  f.value(key, x, rule, [body](Value& v, T& y) { v.object([body, &y](Fields& g) { body(g, y); }); });
 }
 
 void communication_kernels(Fields& f, CommunicationKernels& x) {

@@ -11,8 +11,8 @@
 namespace cairn::cost {
 namespace {
 
-constexpr std::array<std::string_view, 6> k_algorithm_names{"none",     "ring",           "in-switch",
-                                                            "pairwise", "point-to-point", "hierarchical"};
+constexpr std::array<std::string_view, 8> k_algorithm_names{
+    "none", "ring", "in-switch", "pairwise", "point-to-point", "hierarchical", "tree", "switch-tree"};
 constexpr std::array<std::string_view, 4> k_basis_names{"measured", "interpolated", "extrapolated", "assumed"};
 
 // Bytes that one rank sends to other domains, of m domains with r ranks each ("across per rank" in transfer.h): 1/r of
@@ -23,28 +23,104 @@ double outward_bytes(Collective collective, double bytes, std::int64_t m, std::i
   return own ? sent : sent / static_cast<double>(r);
 }
 
-// Steps that one rank of every domain takes with its peers in the others, m in all.
-std::int64_t across_steps(Collective collective, std::int64_t m) {
-  if (collective == Collective::all_reduce) return collective::list_of("double-tree", collective, {.ranks = m}).steps;
-  if (collective == Collective::broadcast) return collective::list_of("binomial-tree", collective, {.ranks = m}).steps;
-  return collective::flat_steps(collective, m);
-}
-
-double outward_latency(Collective collective, const GroupBinding& group, const LinkLevel& link,
-                       const FabricLaws& fabric) {
-  const std::int64_t m = group.domains();
-  if (collective == Collective::all_to_all) {
-    return link.latency + fabric.step_s + fabric.peer_s * static_cast<double>(group.size - group.ranks_per_domain);
-  }
-  const bool rings = collective == Collective::all_gather || collective == Collective::reduce_scatter;
-  const double launches_s = rings ? static_cast<double>(group.size - m) * fabric.message_s : 0.0;
-  return static_cast<double>(across_steps(collective, m)) * (link.latency + fabric.step_s) + launches_s;
-}
-
 double fabric_efficiency(const FabricLaws& fabric, double domains) {
   if (fabric.congestion_domains <= 0.0) return fabric.efficiency;
   return fabric.efficiency / (1.0 + (domains - 1.0) / fabric.congestion_domains);
 }
+
+// What a rank sends to other domains by one algorithm, at which rate, behind which latency.
+struct Crossing {
+  Algorithm algorithm = Algorithm::none;
+  double bytes = 0.0;
+  double rate = 0.0;
+  double latency_s = 0.0;
+};
+
+class Crossings {
+ public:
+  Crossings(Collective collective, double bytes, const GroupBinding& group, const TransferLinks& links,
+            const TransferLaws& laws)
+      : collective_(collective),
+        bytes_(bytes),
+        group_(group),
+        links_(links),
+        laws_(laws),
+        m_(group.domains()),
+        r_(std::min(group.size, group.ranks_per_domain)),
+        rate_(fabric_efficiency(laws.fabric, static_cast<double>(m_)) * links.inter.bandwidth) {}
+
+  // The algorithms that there are for the collective; never empty.
+  std::vector<Crossing> all() const {
+    switch (collective_) {
+      case Collective::all_reduce: {
+        std::vector<Crossing> result{ring(), tree()};
+        if (laws_.domain.switch_bandwidth > 0.0 && r_ > 1) result.push_back(switch_tree());
+        return result;
+      }
+      case Collective::all_gather:
+      case Collective::reduce_scatter:
+        return {ring()};
+      default:
+        return {other()};
+    }
+  }
+
+ private:
+  double ranks() const { return static_cast<double>(r_); }
+  double step_s() const { return links_.inter.latency + laws_.fabric.step_s; }
+
+  Crossing ring() const {
+    const std::int64_t steps = collective::flat_steps(collective_, m_);
+    const std::int64_t launched = collective::flat_steps(collective_, group_.size) - steps;
+    return {
+        .algorithm = Algorithm::ring,
+        .bytes = wire_bytes(collective_, bytes_, group_.size) / ranks(),
+        .rate = rate_,
+        .latency_s = static_cast<double>(steps) * step_s() + static_cast<double>(launched) * laws_.fabric.message_s};
+  }
+
+  // `most`: of one channel [B/s of 2 S].
+  Crossing by_tree(Algorithm algorithm, double most) const {
+    const double k = m_ == 2 ? 2.0 : 1.0;
+    const double width = std::max(links_.adapter, links_.inter.bandwidth);
+    const std::int64_t steps = collective::list_of("double-tree", collective_, {.ranks = m_}).steps;
+    return {.algorithm = algorithm,
+            .bytes = 2.0 * bytes_ / (ranks() * k),
+            .rate = most > 0.0 ? std::min(rate_, most / (width * k) * links_.inter.bandwidth) : rate_,
+            .latency_s = static_cast<double>(steps) * step_s()};
+  }
+  Crossing tree() const { return by_tree(Algorithm::tree, laws_.domain.tree_channel.over(m_)); }
+  Crossing switch_tree() const {
+    const auto n = static_cast<double>(group_.size);
+    return by_tree(Algorithm::switch_tree, n / (n - 1.0) * laws_.domain.switch_tree_channel.over(m_));
+  }
+
+  Crossing other() const {
+    const bool exchange = collective_ == Collective::all_to_all;
+    const double bytes = group_.across * outward_bytes(collective_, bytes_, m_, r_);
+    double latency_s = step_s();
+    if (exchange)
+      latency_s += laws_.fabric.peer_s * static_cast<double>(group_.size - group_.ranks_per_domain);
+    else if (collective_ == Collective::broadcast)
+      latency_s *= static_cast<double>(collective::list_of("binomial-tree", collective_, {.ranks = m_}).steps);
+    else
+      latency_s *= static_cast<double>(collective::flat_steps(collective_, m_));
+    const Algorithm algorithm = collective_ == Collective::send ? Algorithm::point_to_point
+                                : r_ > 1                        ? Algorithm::hierarchical
+                                : exchange                      ? Algorithm::pairwise
+                                                                : Algorithm::ring;
+    return {.algorithm = algorithm, .bytes = bytes, .rate = rate_, .latency_s = latency_s};
+  }
+
+  Collective collective_;
+  double bytes_;
+  const GroupBinding& group_;
+  const TransferLinks& links_;
+  const TransferLaws& laws_;
+  std::int64_t m_;  // domains
+  std::int64_t r_;  // ranks in each
+  double rate_;
+};
 
 // Time that the links to the root complex need for traffic between PCIe switches of one domain.
 double crossing_time_s(Collective collective, double bytes, const GroupBinding& group, const TransferLinks& links,
@@ -101,20 +177,17 @@ TransferTime transfer_time(Collective collective, double bytes, const GroupBindi
   }
 
   CAIRN_ASSERT(links.inter.bandwidth > 0.0 && laws.fabric.efficiency > 0.0);
-  const double m = static_cast<double>(group.domains());
-  const double outward = group.across * outward_bytes(collective, bytes, group.domains(), inner);
-  const double across_s = outward / (fabric_efficiency(laws.fabric, m) * links.inter.bandwidth);
-  TransferTime time;
-  time.latency_s = inside_latency_s + outward_latency(collective, group, links.inter, laws.fabric);
-  time.ramp_s = laws.fabric.ramp * std::sqrt(outward);
-  time.bandwidth_s = std::max(inside.total_s - inside_latency_s, across_s);
-  time.total_s = time.latency_s + time.ramp_s + time.bandwidth_s;
-  time.algorithm = collective == Collective::send         ? Algorithm::point_to_point
-                   : inner > 1                            ? Algorithm::hierarchical
-                   : collective == Collective::all_to_all ? Algorithm::pairwise
-                                                          : Algorithm::ring;
-  time.basis = laws.fabric.fitted ? inside.basis : Basis::assumed;
-  return time;
+  TransferTime best;
+  for (const Crossing& crossing : Crossings(collective, bytes, group, links, laws).all()) {
+    TransferTime time{.latency_s = inside_latency_s + crossing.latency_s,
+                      .ramp_s = laws.fabric.ramp * std::sqrt(crossing.bytes),
+                      .bandwidth_s = std::max(inside.total_s - inside_latency_s, crossing.bytes / crossing.rate),
+                      .algorithm = crossing.algorithm};
+    time.total_s = time.latency_s + time.ramp_s + time.bandwidth_s;
+    if (best.algorithm == Algorithm::none || time.total_s < best.total_s) best = time;
+  }
+  best.basis = laws.fabric.fitted ? inside.basis : Basis::assumed;
+  return best;
 }
 
 }  // namespace cairn::cost

@@ -85,9 +85,14 @@ void resolve_overlap(Resolving& r) {
   plan::Strategy& strategy = r.plan.strategy;
   const DataOverlap data = chosen.dp.value_or(DataOverlap{});
   const bool sharded = r.settings.strategy.zero.stage > 0;
-  strategy.overlap_gradient_reduce =
-      data.reduce.value_or(sharded ? defaults.dp_reduce_sharded.value_or(defaults.dp_reduce) : defaults.dp_reduce);
-  strategy.overlap_parameter_gather = data.gather.value_or(defaults.dp_gather);
+  const bool parameters = r.settings.strategy.zero.stage == 3;
+  const bool by_shard = defaults.dp_reduce_sharded.value_or(defaults.dp_reduce);
+  const bool reduce = parameters ? defaults.dp_reduce_zero3.value_or(by_shard)
+                      : sharded  ? by_shard
+                                 : defaults.dp_reduce;
+  strategy.overlap_gradient_reduce = data.reduce.value_or(reduce);
+  strategy.overlap_parameter_gather =
+      data.gather.value_or(parameters ? defaults.dp_gather_zero3.value_or(defaults.dp_gather) : defaults.dp_gather);
   strategy.bucket_bytes =
       data.bucket.value_or(defaults.bucket.size(strategy.data, r.parts.software.recipe.reduce)).base();
   resolve_tensor_overlap(r, chosen.tp.value_or(TensorOverlap{}));
@@ -109,6 +114,8 @@ void resolve_treatment(Resolving& r) {
                                               .separate_gradients = framework.accumulation.separate_buffer,
                                               .gradient_reads = static_cast<int>(framework.optimizer.gradient_reads),
                                               .gradient_copy = framework.optimizer.gradient_copy,
+                                              .gradient_join = framework.optimizer.gradient_join,
+                                              .gradient_scale = framework.optimizer.gradient_scale,
                                               .separate_parameter_copy = framework.optimizer.separate_parameter_copy};
   if (recipe.narrow) narrow_weights(r.parts, r.plan.treatment);
 }

@@ -31,7 +31,7 @@ void accumulation(config::Fields& fields, FrameworkProfile& profile) {
   fields.flag("separate_buffer", accumulation.separate_buffer,
               {.doc = "gradients in the parameters' format live beside the buffer they are added to"});
   fields.flag("whole_reduce", profile.behaviour.reduce_whole_gradients,
-              {.doc = "a sharded optimizer's gradients are summed on every rank"});
+              {.doc = "gradients are summed on every rank though it updates a share (ZeRO 1 and 2)"});
 }
 
 void point_to_point(config::Fields& fields, FrameworkProfile& profile) {
@@ -58,6 +58,8 @@ void recompute(config::Fields& fields, FrameworkProfile& profile) {
 void buffers(config::Fields& fields, FrameworkProfile& profile) {
   fields.count("results", profile.behaviour.held_results,
                {.doc = "micro-batches whose logits the last stage holds until others replace them", .maximum = 64});
+  fields.flag("buckets", profile.behaviour.holds_buckets,
+              {.doc = "gradients of shared state are reduced in buckets that are allocated whole"});
 }
 
 void allocator(config::Fields& fields, FrameworkProfile& profile) {
@@ -144,6 +146,10 @@ void describe(config::Fields& fields, OverlapDefaults& overlap) {
   fields.flag("dp_reduce_sharded", overlap.dp_reduce_sharded,
               {.doc = "dp_reduce where ranks share the optimizer's state (ZeRO 1 and up); default: dp_reduce"});
   fields.flag("dp_gather", overlap.dp_gather, {.doc = "parameter gathers beside the forward pass"});
+  fields.flag("dp_reduce_zero3", overlap.dp_reduce_zero3,
+              {.doc = "dp_reduce where ranks share parameters (ZeRO 3); default: dp_reduce_sharded"});
+  fields.flag("dp_gather_zero3", overlap.dp_gather_zero3,
+              {.doc = "dp_gather where ranks share parameters (ZeRO 3); default: dp_gather"});
   fields.flag("tp_backward", overlap.tp_backward,
               {.doc = "communication of an input gradient beside the weight gradient"});
   fields.flag("pp", overlap.pp, {.doc = "messages between stages beside computation"});
@@ -155,6 +161,10 @@ void describe(config::Fields& fields, OptimizerStep& optimizer) {
   fields.count("gradient_reads", optimizer.gradient_reads,
                {.doc = "passes over the gradients before the update", .maximum = 16});
   fields.flag("gradient_copy", optimizer.gradient_copy, {.doc = "narrow gradients are widened into a buffer"});
+  fields.flag("gradient_join", optimizer.gradient_join,
+              {.doc = "narrow gradients are copied into one tensor before they are widened"});
+  fields.flag("gradient_scale", optimizer.gradient_scale,
+              {.doc = "gradients are multiplied by loss scale and clipping in a pass of their own"});
   fields.flag("separate_parameter_copy", optimizer.separate_parameter_copy,
               {.doc = "the new parameters are written by their own pass"});
 }

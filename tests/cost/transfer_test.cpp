@@ -120,13 +120,17 @@ TEST_CASE("without measurements a ring over the stated links", "[cost][transfer]
 }
 
 TEST_CASE("one accelerator per node: everything crosses the network", "[cost][transfer]") {
-  // 16 nodes, 10 GB/s, 1 us one-way, no software cost, 80 %: all-reduce 2 x 4 tree steps, 2 x 15/16 of 80 MB at 8 GB/s.
+  // 16 nodes, 10 GB/s, 1 us one-way, no software cost, 80 %: an all-reduce of 80 MB is a ring, 2 x 15 steps, 2 x 15/16
+  // of it at 8 GB/s; by trees it would be 8 steps and twice the whole, 20 ms. One of 1 MB takes the trees: 30 us more
+  // steps cost more than the sixteenth of 2 MB, 15.6 us.
   TransferLaws assumed{.domain = {.assumed_efficiency = 0.8}, .fabric = {.efficiency = 0.8}};
   TransferLinks network;
   network.inter = {.bandwidth = 10e9, .latency = 1e-6};
   const GroupBinding group{.size = 16, .ranks_per_domain = 1};
   CHECK(transfer_time(Collective::all_reduce, 80e6, group, network, assumed).total_s ==
-        Approx(8e-6 + 18.75e-3).epsilon(1e-12));
+        Approx(30e-6 + 18.75e-3).epsilon(1e-12));
+  CHECK(transfer_time(Collective::all_reduce, 1e6, group, network, assumed).total_s ==
+        Approx(8e-6 + 0.25e-3).epsilon(1e-12));
   CHECK(transfer_time(Collective::all_gather, 80e6, group, network, assumed).total_s ==
         Approx(15e-6 + 9.375e-3).epsilon(1e-12));
   CHECK(transfer_time(Collective::broadcast, 80e6, group, network, assumed).total_s ==
@@ -136,7 +140,7 @@ TEST_CASE("one accelerator per node: everything crosses the network", "[cost][tr
 }
 
 TEST_CASE("a group over two nodes is ruled by the slower of links and network", "[cost][transfer]") {
-  // 16 ranks, 2 nodes of 8, 50 GB/s per rank: each rank sends 2 x 1/2 x S/8 at 0.84 x 50 GB/s. With a node total of 400
+  // 16 ranks, 2 nodes of 8, 50 GB/s per rank: of two trees each rank sends S/8 at 0.84 x 50 GB/s. With a node total of 400
   // GB/s, busbw = 1.875/(1/(0.84 x 400)) = 630 GB/s is above what the node does inside: the inside rules.
   const double s = 4096 * k_mebibyte;
   const GroupBinding group{.size = 16, .ranks_per_domain = 8};
@@ -144,12 +148,61 @@ TEST_CASE("a group over two nodes is ruled by the slower of links and network", 
   const TransferTime inside = transfer_time(Collective::all_reduce, s, {8, 8}, links(), laws());
   CHECK(fast.bandwidth_s == Approx(inside.total_s - 15.5e-6).epsilon(1e-12));
   CHECK(fast.latency_s == Approx(15.5e-6 + 2 * 13e-6).epsilon(1e-12));
-  CHECK(fast.algorithm == Algorithm::hierarchical);
+  CHECK(fast.algorithm == Algorithm::tree);
   // With 50 GB/s per node the network rules: busbw = 1.875 x 0.84 x 50 = 78.75 GB/s; 78.3 was measured at 2 GiB.
   TransferLinks slow = links();
   slow.inter.bandwidth = 50e9 / 8;
   const TransferTime network = transfer_time(Collective::all_reduce, s, group, slow, laws());
   CHECK(wire_bytes(Collective::all_reduce, s, 16) / network.bandwidth_s == Approx(78.75e9).epsilon(1e-12));
+}
+
+// 384 MiB over 16 A100 in two nodes, four adapters of 25 GB/s to each: a rank has W = 12.5 GB/s. The ring sends
+// 1.875 x 48 MiB = 94.37 MB per rank at 0.92 W, 8.206 ms; the trees 48 MiB at no more than 23.6/(2 x 25) W = 5.9 GB/s,
+// 8.531 ms. With adapters of 12.5 GB/s, one to a rank, channels are as many and half as wide: 23.6/25 W = 11.8 GB/s is
+// above 0.92 W, 4.377 ms.
+TEST_CASE("two nodes: channels of a tree that are narrower than the adapters leave it to the ring",
+          "[cost][transfer]") {
+  TransferLaws channels{.domain = {.assumed_efficiency = 0.8, .tree_channel = {.two = 23.6e9, .more = 17.8e9}},
+                        .fabric = {.efficiency = 0.92}};
+  TransferLinks two{.intra = {.bandwidth = 300e9}, .inter = {.bandwidth = 12.5e9}, .adapter = 25e9};
+  const double s = 384 * k_mebibyte;
+  const GroupBinding nodes{.size = 16, .ranks_per_domain = 8};
+  const TransferTime wide = transfer_time(Collective::all_reduce, s, nodes, two, channels);
+  CHECK(wide.algorithm == Algorithm::ring);
+  CHECK(wide.total_s == Approx(1.875 * s / 8 / (0.92 * 12.5e9)).epsilon(1e-12));
+  CHECK(std::round(wide.total_s * 1e6) == 8206);
+  two.adapter = 12.5e9;
+  const TransferTime narrow = transfer_time(Collective::all_reduce, s, nodes, two, channels);
+  CHECK(narrow.algorithm == Algorithm::tree);
+  CHECK(std::round(narrow.total_s * 1e6) == 4377);
+  // Four nodes: a tree sends 2 x 48 MiB, at no more than 17.8/25 W; the ring 2 x 31/32.
+  two.adapter = 25e9;
+  const TransferTime four =
+      transfer_time(Collective::all_reduce, s, {.size = 32, .ranks_per_domain = 8}, two, channels);
+  CHECK(four.total_s == Approx(2.0 * 31 / 32 * s / 8 / (0.92 * 12.5e9)).epsilon(1e-12));
+  // Gathers and scattering reductions are rings whatever a tree could do.
+  for (const Collective ring : {Collective::all_gather, Collective::reduce_scatter})
+    CHECK(transfer_time(ring, s, nodes, two, channels).total_s ==
+          Approx(15.0 / 16 * s / 8 / (0.92 * 12.5e9)).epsilon(1e-12));
+}
+
+// One adapter of 50 GB/s to a rank. Two nodes: 1.875 S/8 in two directions at once, at no more than 57.7/(2 x 50) W =
+// 28.85 GB/s, so busbw = 8 x 57.7 = 461.6 GB/s; the ring has 8 x 42 = 336, a tree S/8 at 41.4/100 W, busbw 310.5.
+TEST_CASE("two nodes whose switches reduce: a tree over the switches", "[cost][transfer]") {
+  TransferLaws switched{.domain = {.switch_bandwidth = 306e9,
+                                   .assumed_efficiency = 1.0,
+                                   .tree_channel = {.two = 41.4e9, .more = 36e9},
+                                   .switch_tree_channel = {.two = 57.7e9, .more = 45.5e9}},
+                        .fabric = {.efficiency = 0.84}};
+  TransferLinks node{.intra = {.bandwidth = 900e9}, .inter = {.bandwidth = 50e9}, .adapter = 50e9};
+  const TransferTime time =
+      transfer_time(Collective::all_reduce, 1e9, {.size = 16, .ranks_per_domain = 8}, node, switched);
+  CHECK(time.algorithm == Algorithm::switch_tree);
+  CHECK(1.875e9 / time.total_s == Approx(461.6e9).epsilon(1e-12));
+  // Over more nodes its channels are below the adapters, 45.5 of 50, but above what the fabric lets through.
+  const TransferTime eight =
+      transfer_time(Collective::all_reduce, 1e9, {.size = 64, .ranks_per_domain = 8}, node, switched);
+  CHECK(2.0 * 63 / 64 * 1e9 / eight.total_s == Approx(336e9).epsilon(1e-12));
 }
 
 TEST_CASE("an all-to-all over nodes keeps the inside share inside", "[cost][transfer]") {

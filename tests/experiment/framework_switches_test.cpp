@@ -1,8 +1,10 @@
 // Switches of framework profiles: what each adds, to the byte, the kernel and the picosecond.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cairn/experiment/job.h"
@@ -354,4 +356,90 @@ TEST_CASE("optimizer step: what each of its passes moves") {
   CHECK(moved(passes, "bf16") == 38.0);
   // The optimizer updates the parameters themselves: norm 4, gradient 4, 2 x (4 + 8).
   CHECK(moved(passes, "fp32") == 32.0);
+  // Gradients of 2 bytes: copied to fp32 2 + 4, of which the update reads 4; joined before that 2 + 2; what the update
+  // reads multiplied, 4 + 4.
+  const std::string narrow = std::string(bare);
+  CHECK(moved(narrow.c_str(), "bf16-bf16-gradients") == 28.0);
+  const std::string copied = with(narrow, "copy: false", "copy: true");
+  CHECK(moved(copied.c_str(), "bf16-bf16-gradients") == 28.0 + 2 + 6);
+  CHECK(moved((copied + ", gradient_join: true").c_str(), "bf16-bf16-gradients") == 28.0 + 2 + 6 + 4);
+  CHECK(moved((copied + ", gradient_scale: true").c_str(), "bf16-bf16-gradients") == 28.0 + 2 + 6 + 8);
+  CHECK(moved((copied + ", gradient_join: true").c_str(), "bf16") == 30.0);  // nothing to widen, nothing to join
+}
+
+TEST_CASE("optimizer step: what it holds of gradients") {
+  const auto most = [](const char* passes, const char* recipe) {
+    const Under under({.keys = std::string("optimizer: {value: {gradient_reads: 1, ") + passes + "}}\n",
+                       .overrides = {std::string("training.precision=") + recipe, "strategy.zero=1"}});
+    const program::Block& update = *testing::update_pass(under.program(), 0).runs.front().block;
+    CHECK(update.profile.delta == 0.0);
+    return update.profile.peak /
+           std::ceil(
+               static_cast<double>(models::count_parameters(under.job().transformer(), under.job().model()).total) / 8);
+  };
+  CHECK(most("gradient_copy: false", "bf16-bf16-gradients") == 0.0);
+  CHECK(most("gradient_copy: true", "bf16") == 0.0);
+  CHECK(most("gradient_copy: true", "bf16-bf16-gradients") == 4.0);                       // from the copy to the update
+  CHECK(most("gradient_copy: true, gradient_join: true", "bf16-bf16-gradients") == 6.0);  // while it is widened
+}
+
+TEST_CASE("buckets that are allocated whole") {
+  const std::string bucket = "overlap: {bucket: {bytes: 3 MB}";
+  const auto under = [&](const char* held, std::vector<std::string> overrides) {
+    return Under({.keys = bucket + "}\nbuffers: {buckets: " + held + "}\n", .overrides = std::move(overrides)});
+  };
+  const auto added = [&](const std::vector<std::string>& overrides) {
+    const Under held = under("true", overrides), without = under("false", overrides);
+    CHECK(held.prediction().time == without.prediction().time);
+    return held.prediction().memory.allocated_peak - without.prediction().memory.allocated_peak;
+  };
+  CHECK(added({"strategy.zero=0"}) == 0.0);
+  CHECK(added({"strategy.zero=1", "strategy.overlap.dp=false"}) == 3e6);
+  CHECK(added({"strategy.zero=2", "strategy.overlap.dp=false"}) == 3e6);
+  CHECK(added({"strategy.zero=2", "strategy.overlap.dp=true"}) == 6e6);  // one fills, one is sent
+  CHECK(added({"strategy.zero=3", "strategy.overlap.dp=true"}) == 3e6);
+  // An update finds neither buckets nor other ranks' gradients.
+  const auto update = [&](const char* zero) {
+    const Under held = under("true", {zero, "strategy.overlap.dp=false"});
+    const program::Block& block = *testing::update_pass(held.program(), 0).runs.front().block;
+    CHECK(block.profile.delta == 0.0);
+    const auto total =
+        static_cast<double>(models::count_parameters(held.job().transformer(), held.job().model()).total);
+    return std::pair(block.memory.empty() ? 0.0 : -block.memory.front().bytes, 4 * (total - std::ceil(total / 8)));
+  };
+  CHECK(update("strategy.zero=1").first == 3e6 + update("strategy.zero=1").second);
+  CHECK(update("strategy.zero=2").first == 3e6);
+  CHECK(update("strategy.zero=3").first == 0.0);
+  // Stages of a pipeline reduce when all backward passes are done, and hold them then.
+  const Under staged = under("true", {"strategy.pp=2", "strategy.zero=1"});
+  CHECK(staged.block("settle").profile.peak == 3e6);
+  CHECK(staged.block("settle").profile.delta == 0.0);
+}
+
+TEST_CASE("whole reduction of gradients that are kept in shards") {
+  const auto sent = [](const char* whole, const char* zero) {
+    const Under under({.keys = std::string("accumulation: {value: {fused: true, whole_reduce: ") + whole + "}}\n",
+                       .overrides = {zero, "strategy.overlap.dp=false", "training.global_batch=8"}});
+    const auto total =
+        static_cast<double>(models::count_parameters(under.job().transformer(), under.job().model()).total);
+    return under.prediction().volumes[static_cast<std::size_t>(program::Axis::data)].sent / (7.0 / 8.0 * total);
+  };
+  // fp32 gradients, bf16 parameters; of one micro-batch.
+  CHECK(sent("false", "strategy.zero=2") == Approx(4 + 2));
+  CHECK(sent("true", "strategy.zero=2") == Approx(2 * 4 + 2));
+  CHECK(sent("true", "strategy.zero=3") == Approx(sent("false", "strategy.zero=3")));
+}
+
+TEST_CASE("overlap where parameters are shared has defaults of its own") {
+  const auto overlaps = [](const char* keys, const char* zero) {
+    const Under under(
+        {.keys = std::string("overlap: {dp_reduce: false, dp_gather: false") + keys + "}\n", .overrides = {zero}});
+    return std::pair(under.job().strategy().overlap_gradient_reduce, under.job().strategy().overlap_parameter_gather);
+  };
+  using Both = std::pair<bool, bool>;
+  CHECK(overlaps(", dp_reduce_zero3: true", "strategy.zero=2") == Both{false, false});
+  CHECK(overlaps(", dp_reduce_zero3: true", "strategy.zero=3") == Both{true, false});
+  CHECK(overlaps(", dp_gather_zero3: true", "strategy.zero=3") == Both{false, true});
+  CHECK(overlaps(", dp_reduce_sharded: true", "strategy.zero=3") == Both{true, false});
+  CHECK(overlaps(", dp_reduce_sharded: true, dp_reduce_zero3: false", "strategy.zero=3") == Both{false, false});
 }

@@ -25,7 +25,8 @@ Json draw_kernels(Draw& draw) {
 }
 
 Json draw_overlap(Draw& draw) {
-  Json overlap = flags(draw, {"dp_reduce", "dp_reduce_sharded", "dp_gather", "tp_backward", "pp", "ep"});
+  Json overlap = flags(draw, {"dp_reduce", "dp_reduce_sharded", "dp_reduce_zero3", "dp_gather", "dp_gather_zero3",
+                              "tp_backward", "pp", "ep"});
   Json bucket = Json::object();
   if (draw.coin()) bucket["bytes"] = draw.quantity(0.1, 500, "MB");
   if (draw.coin()) bucket["elements"] = draw.between(1000, 40'000'000);
@@ -75,12 +76,12 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   }
   if (draw.coin()) file["host"] = flags(draw, {"synchronises_passes"});
   if (draw.coin()) {
-    file["optimizer"] = flags(draw, {"gradient_copy", "separate_parameter_copy"});
+    file["optimizer"] = flags(draw, {"gradient_copy", "gradient_join", "gradient_scale", "separate_parameter_copy"});
     if (draw.coin()) file["optimizer"]["gradient_reads"] = draw.between(0, 3);
   }
   if (draw.coin()) file["sharding"] = draw_sharding(draw);
   if (draw.coin()) file["recompute"] = flags(draw, {"gathers_saved_input", "keeps_unread", "covers_ends"});
-  if (draw.coin()) file["buffers"] = {{"results", draw.between(0, 3)}};
+  if (draw.coin()) file["buffers"] = {{"results", draw.between(0, 3)}, {"buckets", draw.coin()}};
   if (draw.coin()) file["allocator"] = draw_allocator(draw);
   if (draw.coin()) {
     file["capabilities"] = flags(draw, {"sequence_parallel", "selective_recompute", "interleaved"});

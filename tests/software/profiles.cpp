@@ -166,6 +166,22 @@ TEST_CASE("facts of single frameworks", "[software][framework]") {
   CHECK(torchtitan.kernels.separate_gate);
 }
 
+TEST_CASE("DeepSpeed and what stands on it", "[software][framework]") {
+  const config::Loader loader = shipped();
+  const FrameworkProfile deepspeed = load_framework(loader, "deepspeed"), xtuner = load_framework(loader, "xtuner");
+  CHECK(deepspeed.overlap.bucket.size(64, Format::bf16).base() == 1e9);  // 5e8 elements
+  CHECK(deepspeed.behaviour.holds_buckets);
+  CHECK(deepspeed.behaviour.reduce_whole_gradients);
+  CHECK_FALSE(load_framework(loader, "deepspeed@2023").behaviour.reduce_whole_gradients);
+  CHECK_FALSE(deepspeed.overlap.dp_reduce);
+  CHECK(deepspeed.overlap.dp_reduce_zero3 == true);
+  CHECK(deepspeed.overlap.dp_gather_zero3 == true);
+  CHECK(xtuner.overlap.dp_reduce);
+  CHECK_FALSE(xtuner.overlap.dp_gather);
+  CHECK(xtuner.optimizer.gradient_join);
+  CHECK(xtuner.kernels.norm == models::NormKernel::unfused);
+}
+
 TEST_CASE("the ideal framework has no fitted number", "[software][framework]") {
   const hardware::HostTimes ideal = load_framework(shipped(), "ideal").host_times;
   CHECK(ideal.per_kernel == core::Seconds{});

@@ -48,6 +48,8 @@ inline plan::ParameterTreatment random_treatment(core::Random& random) {
   treatment.moments = static_cast<int>(between(random, 0, 2));
   treatment.gradient_reads = static_cast<int>(between(random, 0, 2));
   treatment.gradient_copy = coin(random);
+  treatment.gradient_join = coin(random);
+  treatment.gradient_scale = coin(random);
   treatment.separate_parameter_copy = coin(random);
   return treatment;
 }
@@ -60,6 +62,7 @@ inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   behaviour.issues_per_peer = coin(random);
   behaviour.records_reductions = coin(random);
   behaviour.reduce_whole_gradients = coin(random);
+  behaviour.holds_buckets = coin(random);
   behaviour.recompute_ends = coin(random);
   behaviour.keeps_unread_products = coin(random);
   behaviour.held_results = between(random, 0, 3);

@@ -23,21 +23,29 @@
 //   this r, U = the rank's share of the link, all accelerators under the switch taken to send at once. Every protocol
 //   has this term: the fastest is found with it.
 //
-// Across m domains with r ranks in each, hierarchically: inside and across are pipelined, so latencies add and the
-// slower rate rules.
-//   across per rank  all_reduce 2(m-1)/m S/r; all_gather, reduce_scatter (m-1)/m S/r; all_to_all (m-1)/m S;
-//                    broadcast S/r
-//   rate             efficiency(m) W, W = the rank's share of its node's network links; efficiency/(1 + (m-1)/m0) where
-//                    the fabric is known to congest
-//   steps            all_reduce 2 ceil(log2 m) (double binary trees), broadcast ceil(log2 m), all_gather and
-//                    reduce_scatter m-1, each latency + step_s; all_to_all one of them and peer_s per outside peer.
-//                    all_gather and reduce_scatter are rings: n-1 messages pass every link between two domains one
-//                    after the other, and those beyond the m-1 steps cost what it takes to launch them: (n-m) message_s
-//   T = L_in + L_out + ramp sqrt(bytes) + max(T_in - L_in, bytes/rate),  L_in = the inner price of an empty message
-// bytes = those across per rank. All sibling groups are taken to communicate at once, as ranks of one program do.
+// Across m domains with r ranks in each, n = m r: inside and across are pipelined, so latencies add and the slower rate
+// rules.
+//   T = L_in + L_out + ramp sqrt(b) + max(T_in - L_in, b/rate),  L_in = the inner price of an empty message
+// with b = what crosses per rank, W = the rank's share of its node's network links, e = efficiency(m) = efficiency, or
+// efficiency/(1 + (m-1)/m0) where the fabric is known to congest:
+//                b             rate                    steps, each latency + step_s
+//   ring         x(n)/r        e W                     m-1, of an all_reduce twice as many
+//   tree         2 S/(r k)     min(e, c/(w k)) W       2 ceil(log2 m)
+//   switch tree  2 S/(r k)     min(e, c_s/(w k) n/(n-1)) W     2 ceil(log2 m); c_s counts x(n), not 2 S
+//   exchange     (m-1)/m S     e W                     1, and peer_s per outside peer
+//   broadcast    S/r           e W                     ceil(log2 m)
+// A ring over all n ranks passes every domain whole: over few domains that is up to twice what must cross, (m-1)/m S/r.
+// It also launches a message for each of its steps; those beyond the ones counted cost message_s each. The trees are
+// double binary ones over the domains: a node passes S up and S down, but of two (k = 2, else 1) each only is the root
+// of one and a leaf of the other. A channel of a tree moves no more than c, of one with reduction in the switch no more
+// than c_s; w is the width of a channel, an adapter or, where several serve one rank, W. Trees reduce: an all_gather or
+// reduce_scatter is a ring, an all_reduce what is fastest of ring, tree and, where the switch reduces, switch tree.
+// All sibling groups are taken to communicate at once, as ranks of one program do.
 //
-// Source: NCCL 2.2x src/graph/tuning.cc, ncclTopoTuneModel (a ring between nodes launches as many network operations as
-// it has steps; gathers and scattering reductions know no tree); fits of 2026-11 to public nccl-tests style samples
+// Source: NCCL 2.30 src/graph/tuning.cc, ncclTopoTuneModel: which algorithms there are, bytes, k and the channels' limits
+// (its factors for trees of medium size are left out: a fabric's ramp is measured), search.cc (channels; two nodes let a
+// tree use twice the width of an adapter inside), ncclTopoGetAlgoTime (the fastest is taken); fits of 2026-11 to public
+// nccl-tests style samples
 // (NCCL 2.27-2.29); Thakur, Rabenseifner, Gropp 2005 for the step counts; Sanders, Speck, Traeff 2009 for the trees.
 // Valid: 512 B to 512 MiB, 2 to 8 ranks inside a domain.
 #pragma once
@@ -61,7 +69,16 @@ inline constexpr std::array k_measured{Collective::all_reduce, Collective::all_g
 // As calibrations call it: "send-recv" for a message, else its name.
 std::string_view measured_name(Collective collective);
 
-enum class Algorithm : std::uint8_t { none, ring, in_switch, pairwise, point_to_point, hierarchical };
+enum class Algorithm : std::uint8_t {
+  none,
+  ring,
+  in_switch,
+  pairwise,
+  point_to_point,
+  hierarchical,
+  tree,
+  switch_tree
+};
 // What a price rests on, best first.
 enum class Basis : std::uint8_t { measured, interpolated, extrapolated, assumed };
 enum class TransferForm : std::uint8_t { three_protocols, short_form };
@@ -88,9 +105,10 @@ struct LinkLevel {
 };
 
 struct TransferLinks {
-  LinkLevel intra{};    // within a domain
-  LinkLevel inter{};    // between domains: the rank's share of its node's network links
-  double uplink = 0.0;  // the rank's share of its PCIe switch's link to the root complex [B/s]; 0: one switch
+  LinkLevel intra{};     // within a domain
+  LinkLevel inter{};     // between domains: the rank's share of its node's network links
+  double adapter = 0.0;  // one network link of a node; 0: as wide as a rank's share
+  double uplink = 0.0;   // the rank's share of its PCIe switch's link to the root complex [B/s]; 0: one switch
 };
 
 struct ProtocolLine {
@@ -109,16 +127,26 @@ struct DomainFit {
   std::optional<FitRecord> fit{};
 };
 
+// Most that one channel of a tree between domains moves [B/s]; 0: not limited.
+struct TreeChannel {
+  double two = 0.0;   // over two domains
+  double more = 0.0;  // over more
+
+  double over(std::int64_t domains) const { return domains == 2 ? two : more; }
+};
+
 struct DomainLaws {
   // The links on which the fits were measured. On other links bandwidths scale in proportion, and of a latency only the
   // part that the links themselves cause.
   double link_bandwidth = 0.0;
-  double link_latency_s = 0.0;      // one way; 0: not known, latencies stay as measured
-  double ring_bandwidth = 0.0;      // busbw limit of the ring all-reduce; 0: unknown
-  double switch_bandwidth = 0.0;    // B_sw; 0: the switch does not reduce
-  std::vector<DomainFit> fits{};    // ascending ranks per collective; empty: alpha-beta
-  double crossover_exponent = 0.0;  // k; 0: a hard minimum
-  double assumed_efficiency = 0.0;  // of the stated link bandwidth where nothing was measured
+  double link_latency_s = 0.0;        // one way; 0: not known, latencies stay as measured
+  double ring_bandwidth = 0.0;        // busbw limit of the ring all-reduce; 0: unknown
+  double switch_bandwidth = 0.0;      // B_sw; 0: the switch does not reduce
+  std::vector<DomainFit> fits{};      // ascending ranks per collective; empty: alpha-beta
+  double crossover_exponent = 0.0;    // k; 0: a hard minimum
+  double assumed_efficiency = 0.0;    // of the stated link bandwidth where nothing was measured
+  TreeChannel tree_channel{};         // c
+  TreeChannel switch_tree_channel{};  // c_s
 };
 
 struct FabricLaws {

@@ -22,8 +22,13 @@ struct FrameworkBehaviour {
   // a communicator's stream has used is given out again only when that stream has passed it, and the host, which runs
   // ahead of the device by a pass, allocates anew. (PyTorch, c10/cuda/CUDACachingAllocator.cpp, recordStream.)
   bool records_reductions = false;
-  bool reduce_whole_gradients = false;  // all-reduce instead of reduce-scatter, though a rank updates only its shard
-  bool recompute_ends = false;          // full recomputation includes the first and last layer, but not the loss
+  bool reduce_whole_gradients =
+      false;  // all-reduce instead of reduce-scatter, though a rank keeps or updates its shard
+  // Gradients of shared state are sent from buckets of their own, allocated whole: two where their reduction runs beside
+  // the backward pass and parameters stay whole. They are there from the first backward pass to the update (under a
+  // pipeline while the last gradients are reduced; with shared parameters always), and with them whole gradients go.
+  bool holds_buckets = false;
+  bool recompute_ends = false;  // full recomputation includes the first and last layer, but not the loss
   // Recomputation operator by operator keeps the result of every product that it does not run again, whether the
   // backward pass reads it or not: a cache filled as operators run knows no readers.
   bool keeps_unread_products = false;

@@ -143,7 +143,9 @@ struct ParameterTreatment {
   bool factored_moment = false;     // Adafactor: a further fp32 moment, of a matrix only the means of rows and columns
   bool separate_gradients = false;  // gradients in the parameters' format take memory beside the accumulated ones
   int gradient_reads = 1;           // passes over the gradients before the update (norm)
-  bool gradient_copy = false;       // narrow gradients are first widened to the master's format
+  bool gradient_copy = false;       // narrow gradients are first widened to the master's format, into a buffer
+  bool gradient_join = false;       // and before that joined into one tensor of their own format
+  bool gradient_scale = false;      // what the update reads is multiplied (loss scale, clipping) by a pass of its own
   bool separate_parameter_copy = false;  // a separate pass reads the master copy and writes the parameters
   // FP8 and the like: number of copies, in this narrower format, of every weight that matrix products read; the copies
   // are stored beside the parameters and made once per step.

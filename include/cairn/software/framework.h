@@ -51,6 +51,8 @@ struct OverlapDefaults {
   bool dp_reduce = false;                      // gradient reduction beside the backward pass of the last micro-batch
   std::optional<bool> dp_reduce_sharded = {};  // the same where ranks share the optimizer's state; default: dp_reduce
   bool dp_gather = false;                      // parameter gathers (ZeRO) beside the forward pass of the first
+  std::optional<bool> dp_reduce_zero3 = {};    // dp_reduce where ranks share parameters; default: as for ZeRO 1 and up
+  std::optional<bool> dp_gather_zero3 = {};    // dp_gather where ranks share parameters; default: dp_gather
   bool tp_backward = false;  // all-reduce or gather of an input gradient beside the weight gradient's product
   bool pp = false;
   bool ep = false;  // transfers of routed tokens beside the shared experts
@@ -78,7 +80,9 @@ struct Accumulation {
 // Passes of the optimizer step over memory. Reads and writes of Adam itself follow from the recipe.
 struct OptimizerStep {
   std::int64_t gradient_reads = 1;  // passes over the gradients before the update (norm, finite check)
-  bool gradient_copy = true;  // gradients narrower than the master copy are first widened into a buffer of its format
+  bool gradient_copy = true;    // gradients narrower than the master copy are first widened into a buffer of its format
+  bool gradient_join = false;   // and before that copied into one tensor in their own format
+  bool gradient_scale = false;  // a pass of its own multiplies what the update reads by the loss scale and for clipping
   bool separate_parameter_copy = true;  // a pass of its own reads the master copy and writes the new parameters
 };
 

@@ -16,6 +16,17 @@ double exchanged_elements(const StageKind& kind, std::span<const StageBody* cons
   return elements;
 }
 
+// What an update finds gone: buckets, and of whole gradients all but the rank's own.
+double freed_bytes(const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings) {
+  if (settings.held_buckets == 0.0 || settings.keeps_shards()) return 0.0;
+  double bytes = settings.single_stage ? settings.held_buckets : 0.0;
+  for (const ParameterGroup group : k_all_parameter_groups)
+    if (!settings.gradients_pass_through(group))
+      bytes +=
+          (parameters.elements[group] - updated[group]) * numerics::bytes_per_element(settings.treatment->gradients);
+  return bytes;
+}
+
 StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> bodies,
                        const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings,
                        const EndRanks& ranks) {
@@ -42,6 +53,8 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
       .gather_bytes_per_element = numerics::bytes_per_element(treatment.gather),
       .narrow = nullptr,
       .narrow_elements = static_cast<std::int64_t>(parameters.narrow_elements),
+      .bucket_bytes_held = settings.single_stage ? 0.0 : settings.held_buckets,
+      .freed_bytes = freed_bytes(parameters, updated, settings),
       .maxima_bytes = treatment.history > 0 ? parameters.narrow_tensors * k_scaled_per_product *
                                                   numerics::bytes_per_element(numerics::Format::fp32)
                                             : 0.0,

@@ -36,6 +36,38 @@ void reduce_groups(StepWriter& writer, const StepEndOptions& options) {
   for (const ParameterGroup group : k_all_parameter_groups) reduce_group(writer, options, group);
 }
 
+// The last operator that uses a tensor made and used up by the graph; -1 for one that stays.
+std::int64_t last_use(const ir::Graph& graph, ir::TensorId tensor) {
+  if (graph.tensor(tensor).role != ir::Role::gradient) return -1;
+  std::int64_t last = -1;
+  for (std::size_t index = 0; index < graph.operators().size(); ++index)
+    for (const ir::Access& access : graph.operators()[index].accesses)
+      if (access.tensor == tensor) last = static_cast<std::int64_t>(index);
+  return last;
+}
+
+// The operators one after the other over all elements that this rank updates; what they make for one another is there
+// from its maker to its last user.
+void append_update(StepWriter& writer, const StepEndOptions& options) {
+  const ir::Graph& graph = *options.update;
+  const auto elements = static_cast<double>(options.updated_elements);
+  std::vector<ir::TensorId> there;
+  for (std::size_t index = 0; index < graph.operators().size(); ++index) {
+    const ir::Operator& op = graph.operators()[index];
+    for (const ir::Access& access : op.accesses) {
+      if (last_use(graph, access.tensor) < 0 || std::find(there.begin(), there.end(), access.tensor) != there.end())
+        continue;
+      there.push_back(access.tensor);
+      writer.hold(Category::gradients, elements * numerics::bytes_per_element(graph.tensor(access.tensor).format));
+    }
+    writer.add(Step{.kind = StepKind::compute, .stream = Stream::compute, .term = Term::optimizer, .launches = 1},
+               ir::Shard{.op = &op, .graph = &graph, .box = {loopnest::Interval{0, options.updated_elements}}}, {});
+    for (const ir::TensorId tensor : there)
+      if (last_use(graph, tensor) == static_cast<std::int64_t>(index))
+        writer.hold_after(Category::gradients, -elements * numerics::bytes_per_element(graph.tensor(tensor).format));
+  }
+}
+
 void await_message(StepWriter& writer) {
   writer.wait(Stream::compute, {entry_of(Stream::arrival), entry_of(Stream::next)});
 }
@@ -55,7 +87,9 @@ void await_replica(StepWriter& writer, const StepEndOptions& options) {
 
 Block finalize(const StepEndOptions& options) {
   StepWriter writer("settle");
+  if (options.bucket_bytes_held > 0.0) writer.hold(Category::gradients, options.bucket_bytes_held);
   if (!options.replicated) reduce_groups(writer, options);
+  if (options.bucket_bytes_held > 0.0) writer.hold(Category::gradients, -options.bucket_bytes_held);
   if (options.tensor.size > 1) writer.wait(Stream::compute, {entry_of(Stream::tensor)});
   if (options.partial_bytes > 0.0) {
     const std::int32_t summed = writer.transfer(Stream::tensor, Collective::all_reduce, options.tensor,
@@ -73,20 +107,18 @@ Block finalize(const StepEndOptions& options) {
 Block update(const StepEndOptions& options) {
   StepWriter writer("update");
   await_replica(writer, options);
+  if (options.freed_bytes > 0.0) writer.hold(Category::gradients, -options.freed_bytes);
   // The optimizer reads the gradients' norm (and, in half precision, whether they are finite) back before it goes on.
   const std::int32_t host =
       writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_step, {writer.computed()});
-  if (options.updated_elements > 0)  // a device may hold stages without layers alone
-    for (const ir::Operator& op : options.update->operators())
-      writer.add(
-          Step{.kind = StepKind::compute, .stream = Stream::compute, .term = Term::optimizer, .launches = 1},
-          ir::Shard{.op = &op, .graph = options.update, .box = {loopnest::Interval{0, options.updated_elements}}}, {});
+  if (options.updated_elements > 0) append_update(writer, options);  // a device may hold stages without layers alone
   if (!options.leaving.empty()) {
     const Dependency left = writer.travel(options.leaving, writer.computed());
     writer.wait(Stream::compute, {left});
   }
   append_parameter_gather(writer, options);
   writer.wait(Stream::compute, {host});
+  if (options.freed_bytes > 0.0) writer.hold_after(Category::gradients, options.freed_bytes);
   return writer.finish();
 }
 

@@ -25,8 +25,10 @@ struct StepEndOptions {
   double gather_bytes_per_element = 0.0;
   const ir::Graph* narrow = nullptr;  // makes narrow copies of weights, after the gather
   std::int64_t narrow_elements = 0;
-  double maxima_bytes = 0.0;  // delayed scaling: maxima of narrow tensors, all-reduced over tensor and data ranks
-  std::vector<Leg> leaving;   // after an update on the device: parameters that live elsewhere
+  double bucket_bytes_held = 0.0;  // while gradients are reduced here
+  double freed_bytes = 0.0;        // gradients and buckets that are gone while parameters are updated
+  double maxima_bytes = 0.0;       // delayed scaling: maxima of narrow tensors, all-reduced over tensor and data ranks
+  std::vector<Leg> leaving;        // after an update on the device: parameters that live elsewhere
   friend bool operator==(const StepEndOptions&, const StepEndOptions&) = default;
 };
 // What is left of reducing gradients: over the data axis (see StepEndOptions::replicated), over the tensor axis,

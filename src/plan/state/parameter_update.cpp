@@ -11,12 +11,13 @@ using ir::Mode;
 
 class Builder {
  public:
-  ir::TensorId tensor(std::string name, numerics::Format format) {
+  // Role::gradient: made and used up by the update, which holds it meanwhile.
+  ir::TensorId tensor(std::string name, numerics::Format format, ir::Role role = ir::Role::state) {
     ir::Tensor tensor;
     tensor.name = std::move(name);
     tensor.dims.push_back({"elements", loopnest::Extent::of(1)});
     tensor.format = format;
-    tensor.role = ir::Role::state;
+    tensor.role = role;
     return graph_.add_tensor(std::move(tensor));
   }
 
@@ -52,10 +53,16 @@ ir::Graph parameter_update(const ParameterTreatment& treatment) {
   for (int read = 0; read < treatment.gradient_reads; ++read)
     builder.pass("gradient_norm", 2.0, {{gradient, Mode::read}});
   if (treatment.gradient_copy && numerics::bits_per_element(treatment.gradients) < numerics::bits_per_element(wide)) {
-    const ir::TensorId copy = builder.tensor("wide gradient", wide);
+    if (treatment.gradient_join) {
+      const ir::TensorId joined = builder.tensor("joined gradient", treatment.gradients, ir::Role::gradient);
+      builder.pass("gradient_join", 0.0, {{gradient, Mode::read}, {joined, Mode::write}});
+      gradient = joined;
+    }
+    const ir::TensorId copy = builder.tensor("wide gradient", wide, ir::Role::gradient);
     builder.pass("gradient_copy", 1.0, {{gradient, Mode::read}, {copy, Mode::write}});
     gradient = copy;
   }
+  if (treatment.gradient_scale) builder.pass("gradient_scale", 1.0, {{gradient, Mode::read}, {gradient, Mode::write}});
   constexpr double k_factor_flops = 4.0;  // a square, added to the sums of its row and of its column
   if (treatment.factored_moment) builder.pass("factored_moment", k_factor_flops, {{gradient, Mode::read}});
   // Reading and writing one tensor are two accesses of it.
@@ -111,6 +118,7 @@ ir::Graph narrow_copies(const ParameterTreatment& treatment) {
 ir::Graph host_parameter_update(ParameterTreatment treatment) {
   treatment.gradient_reads = 0;
   treatment.gradient_copy = false;
+  treatment.gradient_scale = false;
   treatment.separate_parameter_copy = false;
   return parameter_update(treatment);
 }

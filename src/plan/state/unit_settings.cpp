@@ -110,7 +110,8 @@ bool UnitSettings::gradients_pass_through(ParameterGroup group) const {
 }
 
 GradientSync UnitSettings::sync(bool last) const {
-  GradientSync sync{.collective = sharding == Sharding::nothing ? Collective::all_reduce : Collective::reduce_scatter,
+  const bool whole = sharding == Sharding::nothing || (reduce_whole_gradients && !keeps_shards());
+  GradientSync sync{.collective = whole ? Collective::all_reduce : Collective::reduce_scatter,
                     .copies = shards,
                     .bytes_per_element = numerics::bytes_per_element(treatment->reduce),
                     .bucket_bytes = keeps_shards() ? std::numeric_limits<double>::max() : bucket_bytes,
@@ -136,6 +137,16 @@ GradientSync UnitSettings::sync(bool last) const {
   return sync;
 }
 
+namespace {
+
+double held_buckets(const Strategy& strategy, const FrameworkBehaviour& behaviour, Sharding sharding) {
+  if (!behaviour.holds_buckets || sharding == Sharding::nothing || sharding == Sharding::by_schedule) return 0.0;
+  const bool in_turns = strategy.overlap_gradient_reduce && sharding != Sharding::parameters;
+  return strategy.bucket_bytes * (in_turns ? 2.0 : 1.0);
+}
+
+}  // namespace
+
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment,
                            const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
                            const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update) {
@@ -150,6 +161,7 @@ UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& t
                         .prefetch = strategy.prefetch,
                         .held_results = std::min(behaviour.held_results, strategy.micro_batches),
                         .bucket_bytes = strategy.bucket_bytes,
+                        .held_buckets = held_buckets(strategy, behaviour, sharding),
                         .copies = copies,
                         .shards = copies,
                         .replicas = {},

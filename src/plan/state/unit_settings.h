@@ -52,9 +52,10 @@ struct UnitSettings {
   std::int64_t prefetch = 1;
   std::int64_t held_results = 0;  // the framework's, at most the number of micro-batches
   double bucket_bytes = 0.0;
-  PerGroup<Group> copies;    // ranks that hold copies of the parameters
-  PerGroup<Group> shards;    // ranks over which gradients are reduced to shards
-  PerGroup<Group> replicas;  // ranks over which those shards are then all-reduced
+  double held_buckets = 0.0;  // bytes of buckets that are allocated whole; see FrameworkBehaviour
+  PerGroup<Group> copies;     // ranks that hold copies of the parameters
+  PerGroup<Group> shards;     // ranks over which gradients are reduced to shards
+  PerGroup<Group> replicas;   // ranks over which those shards are then all-reduced
   Offload offload;
   const ParameterTreatment* treatment = nullptr;
   const ir::Graph* host_update = nullptr;

@@ -42,6 +42,8 @@ CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Acc
   // Links such as PCIe that no calibration covers get an assumed share of their stated bandwidth.
   node_laws_ = calibration.transfers;
   node_laws_.fabric = {.efficiency = calibration.transfers.domain.assumed_efficiency};
+  node_laws_.domain.tree_channel = {};
+  node_laws_.domain.switch_tree_channel = {};
 }
 
 Price CostPricer::shard(const ir::Shard& shard) {
@@ -63,6 +65,7 @@ void CostPricer::connect(const program::Group& group, Route& route) const {
     if (level.switches > 1 && extent > level.switch_domain()) rate = std::min(rate, level.uplink_share().base());
     links.inter.bandwidth = links.inter.bandwidth > 0.0 ? std::min(links.inter.bandwidth, rate) : rate;
     links.inter.latency = seconds(level.latency);
+    links.adapter = level.nic_bandwidth.base();
     route.widest = std::max(route.widest, rate);
     if (level.domain % extent == 0) break;
   }
@@ -134,19 +137,30 @@ Price CostPricer::transfer(const program::Transfer& transfer) {
   return {.duration = core::to_picoseconds(transfer_time(transfer).total_s), .issue = kernels * each};
 }
 
+double CostPricer::leaving(const program::Transfer& transfer, std::int64_t ranks) {
+  const std::int64_t units = (transfer.group.size + ranks - 1) / ranks;
+  if (units <= 1) return 0.0;
+  const auto together = static_cast<double>(ranks);
+  // A ring inside a domain is priced by what must cross there (cost/transfer.h, switches).
+  const bool beyond = route(transfer.group).binding.domains() > 1;
+  if (beyond && compared(transfer).algorithm == cost::Algorithm::ring)
+    return transfer.across * collective::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes) /
+           together;
+  return transfer.across * collective::bytes_sent(transfer.collective, units, transfer.bytes / together);
+}
+
 CostPricer::Sent CostPricer::sent(const program::Transfer& transfer) {
   const cost::GroupBinding where = route(transfer.group).binding;
   const double total = collective::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
   if (where.domains() == 1) return {.scale_up = total, .scale_out = 0.0};
   if (where.ranks_per_domain == 1) return {.scale_up = 0.0, .scale_out = transfer.across * total};
-  // Hierarchical: whole inside the domain, a rank's share across.
   const auto inside = static_cast<double>(where.ranks_per_domain);
-  const double across = collective::bytes_sent(transfer.collective, where.domains(), transfer.bytes / inside);
+  const double across = leaving(transfer, where.ranks_per_domain);
   if (transfer.across == 1.0) return {.scale_up = std::max(0.0, total - across), .scale_out = across};
   // A row that crosses once is forwarded inside, so every row passes the inner links unless it is at its target
   // already.
   const double rows = counted_bytes(transfer);
-  return {.scale_up = (inside - 1.0) / inside * rows, .scale_out = transfer.across * across};
+  return {.scale_up = (inside - 1.0) / inside * rows, .scale_out = across};
 }
 
 LinkBytes CostPricer::least_bytes(const program::Transfer& transfer) {

@@ -89,13 +89,7 @@ void MachineDemands::transfer(UnitDemands& demands, const program::Transfer& tra
   if (transfer.collective == program::Collective::all_reduce &&
       pricer_.compared(transfer).algorithm == cost::Algorithm::in_switch)
     inside = collective::in_switch_share(transfer.group.size).bytes(transfer.bytes);
-  const auto leaving = [&](std::int64_t domain) {
-    const std::int64_t ranks = transfer.group.members(domain);
-    const std::int64_t domains = (transfer.group.size + ranks - 1) / ranks;
-    if (domains <= 1) return 0.0;
-    return transfer.across *
-           collective::bytes_sent(transfer.collective, domains, transfer.bytes / static_cast<double>(ranks));
-  };
+  const auto leaving = [&](std::int64_t domain) { return pricer_.leaving(transfer, transfer.group.members(domain)); };
   for (std::size_t i = 0; i < network_.levels.size(); ++i) {
     const hardware::NetworkLevel& level = network_.levels[i];
     const double moved = i >= network_.inner ? leaving(level.unit) : &level == network_.domain_level() ? inside : 0.0;

@@ -68,6 +68,8 @@ class CostPricer final : public Pricer {
     double scale_out = 0.0;
   };
   Sent sent(const program::Transfer& transfer);
+  // Bytes one rank sends out of units in each of which `ranks` of the group lie, by the algorithm that is priced.
+  double leaving(const program::Transfer& transfer, std::int64_t ranks);
 
   cost::ShardPricer& shards() { return shards_; }
   std::set<std::string> assumptions() const;
