@@ -98,13 +98,14 @@ strategy: {tp: 4, sequence_parallel: true, zero: 3, ep: 8, etp: 2}
 
 TEST_CASE("a step waits until links have carried transfers that other work hides") {
   // Each rank has 1 GB/s out of its node. What it sends there, tokens for experts beside gradients and parameters, is
-  // more than the step without sharing leaves time for.
+  // more than the step without sharing leaves time for. Of copies one lies in each node, so that no ring among them sends
+  // more than must cross.
   experiment::Job job = job_of(R"(
 model: {kind: transformer, layers: 4, hidden: 1024, heads: 16, ffn: 2048, gated_mlp: true, bias: false, vocab: 32768,
         tied_embeddings: false, moe: {experts: 8, top_k: 2, ffn: 1024}}
 cluster: {file: dgx-h100, nodes: 2, inter: {bandwidth: 1 GB/s}}
 training: {seq_len: 2048, global_batch: 32, framework: ideal}
-strategy: {tp: 4, ep: 8, etp: 2, sequence_parallel: true, zero: 3}
+strategy: {tp: 8, ep: 8, etp: 2, sequence_parallel: true, zero: 3}
 )");
   const predict::Prediction prediction = job.run(predict::Engine::both).prediction;
   require_sound(job, prediction);

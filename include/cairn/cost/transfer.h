@@ -36,17 +36,17 @@
 //   broadcast    S/r           e W                     ceil(log2 m)
 // A ring over all n ranks passes every domain whole: over few domains that is up to twice what must cross, (m-1)/m S/r.
 // It also launches a message for each of its steps; those beyond the ones counted cost message_s each. The trees are
-// double binary ones over the domains: a node passes S up and S down, but of two (k = 2, else 1) each only is the root
+// double binary ones over the domains: a domain passes S up and S down, but of two (k = 2, else 1) each is only the root
 // of one and a leaf of the other. A channel of a tree moves no more than c, of one with reduction in the switch no more
 // than c_s; w is the width of a channel, an adapter or, where several serve one rank, W. Trees reduce: an all_gather or
 // reduce_scatter is a ring, an all_reduce what is fastest of ring, tree and, where the switch reduces, switch tree.
 // All sibling groups are taken to communicate at once, as ranks of one program do.
 //
-// Source: NCCL 2.30 src/graph/tuning.cc, ncclTopoTuneModel: which algorithms there are, bytes, k and the channels' limits
-// (its factors for trees of medium size are left out: a fabric's ramp is measured), search.cc (channels; two nodes let a
-// tree use twice the width of an adapter inside), ncclTopoGetAlgoTime (the fastest is taken); fits of 2026-11 to public
-// nccl-tests style samples
-// (NCCL 2.27-2.29); Thakur, Rabenseifner, Gropp 2005 for the step counts; Sanders, Speck, Traeff 2009 for the trees.
+// Source: NCCL 2.30 src/graph/tuning.cc ncclTopoTuneModel (algorithms, bytes, k, limits of channels; its factors for
+// trees of medium size are left out), ncclTopoGetAlgoTime (the fastest is taken), search.cc (channels; over two nodes a
+// tree may use twice an adapter's width inside); fits of 2026-11 to public nccl-tests style samples (NCCL 2.27-2.29);
+// Thakur, Rabenseifner, Gropp 2005 for the step counts; Sanders, Speck, Traeff 2009 for the trees.
+//
 // Valid: 512 B to 512 MiB, 2 to 8 ranks inside a domain.
 #pragma once
 
