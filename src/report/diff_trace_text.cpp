@@ -156,10 +156,9 @@ class DiffText : TextReport {
     Picoseconds time = 0;
     for (const profile::KernelUse& each : difference_.unmatched) time += each.time;
     out_ += wrapped(
-        fmt::format(
-            "{} that fit no class take {}; the longest: {}",
-            counted(static_cast<std::int64_t>(difference_.unmatched.size()), "name of kernels", "names of kernels"),
-            shown_time(time), clipped(core::printable(difference_.unmatched.front().name), k_diff_name)),
+        fmt::format("Of no class that is known: {}, {} together; the longest: {}",
+                    counted(static_cast<std::int64_t>(difference_.unmatched.size()), "kernel name", "kernel names"),
+                    shown_time(time), clipped(core::printable(difference_.unmatched.front().name), k_diff_name)),
         "", "");
   }
 
