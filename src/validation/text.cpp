@@ -13,7 +13,7 @@ namespace cairn::validation {
 namespace {
 
 constexpr double k_percent = 100.0;
-constexpr double k_gib = 1024.0 * 1024.0 * 1024.0;
+constexpr double k_gibibyte = 1024.0 * 1024.0 * 1024.0;
 
 std::string percent(const std::optional<double>& fraction, bool is_signed = false) {
   if (!fraction) return "-";
@@ -148,7 +148,7 @@ void append_rows(const Report& report, const FamilyResult& family, std::string& 
         exposed(program::Axis::tensor), exposed(program::Axis::data), exposed(program::Axis::pipeline),
         seconds(parts.bubble), seconds(parts.optimizer), seconds(parts.host), seconds(parts.launch),
         seconds(parts.other + parts.links) + exposed(program::Axis::context) + exposed(program::Axis::expert),
-        row.predicted_bytes / k_gib, row.fits ? "" : ", does not fit");
+        row.predicted_bytes / k_gibibyte, row.fits ? "" : ", does not fit");
   }
 }
 
