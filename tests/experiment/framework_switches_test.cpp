@@ -1,5 +1,6 @@
 // Switches of framework profiles: what each adds, to the byte, the kernel and the picosecond.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>

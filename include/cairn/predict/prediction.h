@@ -94,6 +94,7 @@ struct MemoryLimits {
   double reserved_bytes = 0.0;  // by the process, beside its tensors
   double capacity_bytes = 0.0;  // of the device, to processes
 };
+// What is reserved is played for the fullest stage (account/allocator_replay.h); the others are taken to waste as much.
 // `timelines`: of every stage, for its memory over time; or none.
 MemoryReport memory_report(const program::Program& program, const MemoryLimits& limits,
                            std::span<const StageTimeline> timelines = {});

@@ -5,7 +5,7 @@
 // come to these bytes together. Gathered parameters live on the stream that gathers them, everything else on the one that
 // computes. What is held for the whole step is there first, but for what the first update makes.
 //
-// Steps repeat until one leaves the allocator as it found it. Within a step, passes that leave it as an earlier pass did
+// Steps repeat until one takes nothing more from the device, three at most. Within a step, passes that leave it as an earlier pass did
 // are not played again while the row repeats what followed that pass:
 //
 //   state(i) = state(j), row(j + k) = row(i + k) for k = 1 .. n (i - j)   ->   state(i + n (i - j)) = state(i)

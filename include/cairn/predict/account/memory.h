@@ -24,7 +24,7 @@ struct MemorySample {
 
 struct StageMemory {
   double allocated_peak = 0.0;          // [bytes]
-  double reserved_peak = 0.0;           // what the framework's allocator takes from the device
+  double reserved_peak = 0.0;           // what the framework's allocator takes from the device, see prediction.h
   double device_peak = 0.0;             // with what context and communicators take
   double host = 0.0;                    // in the host's memory, of one rank
   double storage = 0.0;                 // on the drives
