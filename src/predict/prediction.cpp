@@ -102,11 +102,27 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
   return result;
 }
 
-double reserved(const program::Program& program, std::int32_t stage, const MemoryLimits& limits) {
+// Played for the fullest stage; the others are taken to waste as much.
+void reserve(MemoryReport& report, const program::Program& program, const MemoryLimits& limits) {
   const hardware::Allocator& allocator = limits.allocator;
-  if (!allocator.caching) return 0.0;
-  const auto rules = allocator.rules(limits.capacity_bytes - limits.reserved_bytes);
-  return allocator_peaks(program, stage, rules, allocator.gemm_workspace.base()).reserved;
+  const double library = allocator.gemm_workspace.base();
+  double waste = 0.0;
+  if (allocator.caching) {
+    const auto rules = allocator.rules(limits.capacity_bytes - limits.reserved_bytes);
+    const AllocatorPeaks peaks = allocator_peaks(program, report.peak_stage, rules, library);
+    waste = std::max(0.0, peaks.reserved - report.allocated_peak);
+  }
+  const double factor = allocator.factor(program.exchanges_activations());
+  for (std::size_t index = 0; index < report.stages.size(); ++index) {
+    StageMemory& stage = report.stages[index];
+    const program::CategoryBytes& resident = program.stage(index).resident;
+    const double held = std::accumulate(resident.begin(), resident.end(), 0.0) + library;
+    const double passing = std::max(0.0, stage.allocated_peak - held);
+    stage.reserved_peak = stage.allocated_peak + std::max(waste, (factor - 1.0) * passing);
+    stage.device_peak = stage.reserved_peak + limits.reserved_bytes;
+    report.reserved_peak = std::max(report.reserved_peak, stage.reserved_peak);
+  }
+  report.device_peak = report.reserved_peak + limits.reserved_bytes;
 }
 
 }  // namespace
@@ -122,8 +138,6 @@ MemoryReport memory_report(const program::Program& program, const MemoryLimits& 
     stage.allocated_peak += workspace;
     if (!timelines.empty()) stage.over_time = memory_over_time(program, timelines[index]);
     for (MemorySample& sample : stage.over_time) sample.bytes += workspace;
-    stage.reserved_peak = std::max(stage.allocated_peak, reserved(program, static_cast<std::int32_t>(index), limits));
-    stage.device_peak = stage.reserved_peak + limits.reserved_bytes;
     report.host = std::max(report.host, stage.host * ranks);
     report.storage = std::max(report.storage, stage.storage * ranks);
     report.off_device_activations = std::max(report.off_device_activations, stage.off_device_activations * ranks);
@@ -131,10 +145,9 @@ MemoryReport memory_report(const program::Program& program, const MemoryLimits& 
       report.allocated_peak = stage.allocated_peak;
       report.peak_stage = static_cast<std::int32_t>(index);
     }
-    report.reserved_peak = std::max(report.reserved_peak, stage.reserved_peak);
     report.stages.push_back(std::move(stage));
   }
-  report.device_peak = report.reserved_peak + limits.reserved_bytes;
+  reserve(report, program, limits);
   report.capacity = limits.capacity_bytes;
   if (limits.host) report.host_capacity = limits.host->memory.base();
   if (limits.host && limits.host->nvme && limits.host->nvme->capacity)

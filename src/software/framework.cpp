@@ -64,6 +64,13 @@ void buffers(config::Fields& fields, FrameworkProfile& profile) {
 
 void allocator(config::Fields& fields, FrameworkProfile& profile) {
   hardware::Allocator& allocator = profile.allocator;
+  fields.number(
+      "reserve_factor", allocator.reserve_factor,
+      {.doc = "fitted: what comes and goes during a step counts so often at least", .minimum = 1.0, .maximum = 4.0});
+  fields.number("exchange_factor", allocator.exchange_factor,
+                {.doc = "in place of reserve_factor where tp, cp, ep or pp exceeds 1; absent: the same",
+                 .minimum = 1.0,
+                 .maximum = 4.0});
   fields.flag("caching", allocator.caching,
               {.doc = "keeps what is freed, as PyTorch's does; else as much is reserved as is allocated"});
   fields.flag("expandable_segments", allocator.expandable_segments,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "cairn/core/quantity.h"
 #include "cairn/hardware/caching_allocator.h"
@@ -9,12 +10,17 @@
 namespace cairn::hardware {
 
 struct Allocator {
+  // Fitted, of frameworks whose tensors are not all known: what comes and goes during a step counts so often, and so often
+  // where the ranks of one copy of the model exchange activations (absent: the same). What is reserved is no less.
+  double reserve_factor = 1.0;
+  std::optional<double> exchange_factor = {};
   bool caching = true;  // keeps what is freed, see caching_allocator.h; else the device has what is allocated, no more
   bool expandable_segments = false;
   core::Bytes max_split_size = {};  // 0: none
   std::int64_t power2_divisions = 0;
   core::Bytes gemm_workspace = {};  // of the matrix library, for as long as the program runs
 
+  double factor(bool exchanges) const { return exchanges ? exchange_factor.value_or(reserve_factor) : reserve_factor; }
   // With `capacity` bytes for it on the device.
   CachingAllocator::Rules rules(double capacity) const;
 };

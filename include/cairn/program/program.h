@@ -149,6 +149,11 @@ struct Program {
   bool has_model_copies = false;                      // some stages hold the same layers (bidirectional pipelines)
 
   std::size_t stages() const { return kind_of_stage.size(); }
+  // The ranks of one copy of the model pass activations to each other.
+  bool exchanges_activations() const {
+    return mesh.size(Axis::tensor) > 1 || mesh.size(Axis::context) > 1 || mesh.size(Axis::pipeline) > 1 ||
+           expert_mesh.size(Axis::expert) > 1 || expert_mesh.size(Axis::expert_tensor) > 1;
+  }
   const Stage& stage(std::size_t index) const { return kinds[kind_of_stage[index]]; }
   const Pass& pass(std::int32_t stage, std::uint16_t slot) const {
     return *this->stage(static_cast<std::size_t>(stage)).passes[slot];

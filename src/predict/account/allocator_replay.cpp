@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -19,7 +21,10 @@ using program::PassOrder;
 
 constexpr std::int32_t k_computing = 0;
 constexpr std::int32_t k_gathering = 1;
-constexpr int k_most_steps = 4;
+constexpr int k_most_steps = 3;
+// Kernels that a host issues before one of them has begun, then it waits: as many as the queue of a CUDA stream holds
+// (about 1,000 by the measurement in forums.developer.nvidia.com/t/68937, 2019).
+constexpr std::int64_t k_launches_ahead = 1024;
 
 struct Tensor {
   std::int64_t bytes = 0;
@@ -60,11 +65,13 @@ class LiveTensors {
   void hold(double bytes) {
     if (whole(bytes) > 0) allocator_.allocate(whole(bytes));
   }
-  void change(const Chain& chain, Category category, double bytes) {
+  // Whose tensors those are that are changed from here on.
+  void enter(const Chain& chain) { current_ = &activations_[chain]; }
+  void change(Category category, double bytes) {
     if (bytes > 0.0)
-      make(tensors_of(chain, category), category, whole(bytes));
+      make(tensors_of(category), category, whole(bytes));
     else
-      drop(chain, category, whole(-bytes));
+      drop(category, whole(-bytes));
   }
   // Micro-batches of all chains are numbered `by` higher.
   void renumber(std::int32_t by) {
@@ -85,23 +92,22 @@ class LiveTensors {
       add(tensors);
     }
     for (const auto& [chain, tensors] : activations_) {
-      if (tensors.empty()) continue;
       hash.add(chain.chunk).add(chain.micro_batch - base).add(tensors.size());
       add(tensors);
     }
     return hash.value();
   }
-  void forget_empty() {
-    std::erase_if(activations_, [](const auto& entry) { return entry.second.empty(); });
+  void leave(const Chain& chain) {
+    if (current_->empty()) activations_.erase(chain);
+    current_ = nullptr;
   }
 
   const CachingAllocator& allocator() const { return allocator_; }
   std::int64_t unmatched() const { return unmatched_; }
 
  private:
-  Tensors& tensors_of(const Chain& chain, Category category) {
-    if (category == Category::activations) return activations_[chain];
-    return others_[static_cast<std::size_t>(category)];
+  Tensors& tensors_of(Category category) {
+    return category == Category::activations ? *current_ : others_[static_cast<std::size_t>(category)];
   }
 
   void make(Tensors& tensors, Category category, std::int64_t bytes) {
@@ -110,8 +116,8 @@ class LiveTensors {
     tensors.push_back({.bytes = bytes, .block = allocator_.allocate(bytes, stream)});
   }
 
-  void drop(const Chain& chain, Category category, std::int64_t bytes) {
-    Tensors& tensors = tensors_of(chain, category);
+  void drop(Category category, std::int64_t bytes) {
+    Tensors& tensors = tensors_of(category);
     const auto latest =
         std::find_if(tensors.rbegin(), tensors.rend(), [bytes](const Tensor& each) { return each.bytes == bytes; });
     if (latest != tensors.rend()) {
@@ -153,6 +159,7 @@ class LiveTensors {
 
   CachingAllocator allocator_;
   std::map<Chain, Tensors> activations_;
+  Tensors* current_ = nullptr;
   std::array<Tensors, program::k_categories> others_;
   std::int64_t unmatched_ = 0;
 };
@@ -164,12 +171,14 @@ class AllocatorReplay {
       : program_(program), stage_(stage), row_(program.row(stage)), live_(rules), repetition_(repetition) {}
 
   AllocatorPeaks run(double library) && {
+    for (const program::Pass* pass : program_.stage(static_cast<std::size_t>(stage_)).passes)
+      if (pass != nullptr && pass->recorded > 0.0) records_ = true;
     live_.hold(library);
     hold(false);
     for (int step = 0; step < k_most_steps; ++step) {
-      const std::uint64_t before = live_.state(0);
+      const std::int64_t before = live_.allocator().reserved_peak();
       run_step();
-      if (live_.state(0) == before) break;
+      if (step > 0 && live_.allocator().reserved_peak() == before) break;
     }
     const CachingAllocator& allocator = live_.allocator();
     return {.allocated = static_cast<double>(allocator.allocated_peak()),
@@ -201,6 +210,7 @@ class AllocatorReplay {
   }
 
   void run_step() {
+    met_.clear();
     seen_.clear();
     for (std::size_t at = 0; at < row_.size(); ++at) {
       if (row_[at].kind == program::PassKind::update && !updated_) {
@@ -211,38 +221,60 @@ class AllocatorReplay {
       ++passes_;
       at += skipped(at);
     }
-    live_.forget_empty();
+    live_.enter({.chunk = -1});
+    let_go(launched_);
+    live_.leave({.chunk = -1});
   }
 
   void run_pass(const program::Pass& pass, const Chain& chain) {
+    live_.enter(chain);
     for (const program::BlockRun& run : pass.runs)
-      for (std::int64_t repeat = 0; repeat < run.count; ++repeat)
-        for (const program::MemoryEvent& event : run.block->memory) live_.change(chain, event.category, event.bytes);
-    if (pass.recorded > 0.0) live_.change(chain, Category::workspace, -pass.recorded);
+      for (std::int64_t repeat = 0; repeat < run.count; ++repeat) run_block(*run.block);
+    live_.leave(chain);
+  }
+
+  void run_block(const program::Block& block) {
+    if (!recorded_.empty()) let_go(waits(block) ? launched_ : launched_ - k_launches_ahead);
+    for (const program::MemoryEvent& event : block.memory) live_.change(event.category, event.bytes);
+    if (!records_) return;
+    for (const program::Step& step : block.steps) launched_ += step.launches;
+    if (block.recorded > 0.0) recorded_.push_back({.launched = launched_, .bytes = block.recorded});
+  }
+
+  // Whether the host waits for what it has issued.
+  static bool waits(const program::Block& block) {
+    return std::any_of(block.steps.begin(), block.steps.end(), [](const program::Step& step) {
+      return step.stream == program::Stream::host && step.dependencies > 0;
+    });
+  }
+
+  // What the device has passed when it has run the first `done` kernels.
+  void let_go(std::int64_t done) {
+    while (!recorded_.empty() && recorded_.front().launched <= done) {
+      live_.change(Category::workspace, -recorded_.front().bytes);
+      recorded_.pop_front();
+    }
   }
 
   // How many entries behind the one at `at` change nothing. States are compared where as much is allocated as before.
   std::size_t skipped(std::size_t at) {
     if (repetition_ == Repetition::played || row_[at].operation < 0) return 0;
-    const std::uint64_t key = core::Hash::of(row_[at].slot, live_.allocator().allocated());
-    Seen& seen = seen_[key];
-    if (seen.times++ == 0) return 0;
-    const std::uint64_t state = live_.state(chain_of(row_[at]).micro_batch);
-    if (seen.times == 2 || state != seen.state) {
-      seen.at = at;
-      seen.state = state;
-      return 0;
-    }
-    const std::size_t period = at - seen.at;
-    const std::size_t count = repeated(seen.at, at) / period;
-    if (count == 0) {
-      seen.at = at;
-      return 0;
-    }
-    const std::int32_t shift = chain_of(row_[at]).micro_batch - chain_of(row_[seen.at]).micro_batch;
+    if (met_.insert(core::Hash::of(row_[at].slot, live_.allocator().allocated())).second) return 0;
+    core::Hash hash;
+    hash.add(row_[at].slot).add(live_.state(chain_of(row_[at]).micro_batch));
+    for (const Recorded& each : recorded_) hash.add(launched_ - each.launched).add(whole(each.bytes));
+    const std::uint64_t state = hash.value();
+    const auto [seen, first] = seen_.try_emplace(state, at);
+    if (first) return 0;
+    const std::size_t earlier = std::exchange(seen->second, at);
+    const std::size_t count = repeated(earlier, at) / (at - earlier);
+    if (count == 0) return 0;
+    const std::int32_t shift = chain_of(row_[at]).micro_batch - chain_of(row_[earlier]).micro_batch;
     live_.renumber(static_cast<std::int32_t>(count) * shift);
+    const std::size_t behind = count * (at - earlier);
+    met_.clear();
     seen_.clear();
-    return count * period;
+    return behind;
   }
 
   // How many entries behind `later` repeat those behind `earlier`, by as many micro-batches later.
@@ -259,10 +291,9 @@ class AllocatorReplay {
     return count;
   }
 
-  struct Seen {
-    std::size_t at = 0;
-    std::uint64_t state = 0;
-    std::int32_t times = 0;
+  struct Recorded {
+    std::int64_t launched = 0;  // kernels, when it was in use last
+    double bytes = 0.0;
   };
 
   const program::Program& program_;
@@ -270,9 +301,13 @@ class AllocatorReplay {
   std::span<const PassOrder::Entry> row_;
   LiveTensors live_;
   Repetition repetition_;
-  std::unordered_map<std::uint64_t, Seen> seen_;  // by slot and bytes allocated behind it
+  std::unordered_set<std::uint64_t> met_;                // slots with the bytes allocated behind them
+  std::unordered_map<std::uint64_t, std::size_t> seen_;  // by state: the latest entry that left it
   std::int64_t passes_ = 0;
   bool updated_ = false;  // once at least
+  bool records_ = false;  // some pass
+  std::int64_t launched_ = 0;
+  std::deque<Recorded> recorded_;
 };
 
 }  // namespace

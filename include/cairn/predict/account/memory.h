@@ -24,7 +24,7 @@ struct MemorySample {
 
 struct StageMemory {
   double allocated_peak = 0.0;          // tensors alive at once; all of these are bytes
-  double reserved_peak = 0.0;           // what the framework's allocator takes from the device for them
+  double reserved_peak = 0.0;           // what the framework's allocator takes from the device for them, see prediction.h
   double device_peak = 0.0;             // reserved_peak plus context and communicators
   double host = 0.0;                    // in the host's memory, of one rank
   double storage = 0.0;                 // on the drives
