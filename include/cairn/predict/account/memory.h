@@ -23,11 +23,11 @@ struct MemorySample {
 };
 
 struct StageMemory {
-  double allocated_peak = 0.0;          // tensors alive at once; all of these are bytes
-  double reserved_peak = 0.0;           // what the framework's allocator takes from the device for them, see prediction.h
-  double device_peak = 0.0;             // reserved_peak plus context and communicators
-  double host = 0.0;                    // in the host's memory, of one rank
-  double storage = 0.0;                 // on the drives
+  double allocated_peak = 0.0;  // tensors alive at once; all of these are bytes
+  double reserved_peak = 0.0;   // what the framework's allocator takes from the device for them, see prediction.h
+  double device_peak = 0.0;     // reserved_peak plus context and communicators
+  double host = 0.0;            // in the host's memory, of one rank
+  double storage = 0.0;         // on the drives
   double off_device_activations = 0.0;  // their part of either
   program::CategoryBytes at_peak{};     // adds up to allocated_peak
   std::string phase = {};  // what runs at that moment: "backward of micro-batch 3, chunk 0: decoder backward"
