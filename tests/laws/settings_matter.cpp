@@ -57,7 +57,7 @@ class Trial {
 
  private:
   // Experiments in which a key is changed before it is given up, and changes of it in each of them.
-  static std::size_t most_tries(const std::string& path) { return is_silent(path) ? 2 : 60; }
+  static std::size_t most_tries(const std::string& path) { return is_silent(path) ? 2 : 120; }
   static constexpr std::size_t k_changes = 4;
 
   bool any_of(const std::string& prefix) const {
