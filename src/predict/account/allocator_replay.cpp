@@ -22,8 +22,7 @@ using program::PassOrder;
 constexpr std::int32_t k_computing = 0;
 constexpr std::int32_t k_gathering = 1;
 constexpr int k_most_steps = 3;
-// Kernels that a host issues before one of them has begun, then it waits: as many as the queue of a CUDA stream holds
-// (about 1,000 by the measurement in forums.developer.nvidia.com/t/68937, 2019).
+// Kernels that a host issues before one of them has begun, then it waits: as many as the queue of a CUDA stream holds.
 constexpr std::int64_t k_launches_ahead = 1024;
 
 struct Tensor {
