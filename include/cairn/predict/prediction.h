@@ -117,7 +117,7 @@ struct PredictionInput {
 // Whether the memories that a report names all hold what is put into them.
 bool fits(const MemoryReport& report);
 // Whether the device's is full but for a share that is less than what predictions of it miss by: their median error is
-// 12 % of 687 measured peaks (Ultra-Scale Playbook), 14 % of 9 (torchtitan) and 2 % of 8 (Korthikanti 2022);
+// 11 % of 687 measured peaks (Ultra-Scale Playbook), 6 % of 9 (torchtitan) and 2 % of 8 (Korthikanti 2022);
 // `cairn validate`, 2026-11. The share is chosen between these, not fitted.
 inline constexpr double k_tight_share = 0.05;
 bool tight(const MemoryReport& report);
