@@ -17,9 +17,9 @@ constexpr core::Picoseconds k_millisecond = 1'000'000'000;
 
 using cairn::testing::shipped;
 
-class Cluster {
+class SharedMachine {
  public:
-  explicit Cluster(const std::string& cluster, SharingRules rules = {.contention = true, .interference = true})
+  explicit SharedMachine(const std::string& cluster, SharingRules rules = {.contention = true, .interference = true})
       : calibration_(cost::load_calibration(shipped(), "h100-sxm5-80gb")) {
     core::Diagnostics diagnostics;
     const config::Node node = config::parse_text(cluster, config::Syntax::yaml, "test.yaml", diagnostics);
@@ -60,7 +60,7 @@ program::Transfer over(program::Collective collective, std::int64_t ranks, std::
 }  // namespace
 
 TEST_CASE("Shares of links: bytes over price and stated bandwidth", "[predict][sharing]") {
-  Cluster dgx("{file: dgx-h100, nodes: 16}");
+  SharedMachine dgx("{file: dgx-h100, nodes: 16}");
   // Inside: 7/8 of 400 MB in 1 ms are 350 GB/s of 450, both ways, and no adapter.
   const program::Transfer inside = over(program::Collective::all_gather, 8, 1, 400e6);
   CHECK(dgx.share("intra out", inside) == Approx(350.0 / 450));
@@ -83,7 +83,7 @@ TEST_CASE("Shares of links: bytes over price and stated bandwidth", "[predict][s
 }
 
 TEST_CASE("Four adapters for eight ranks: one for every two", "[predict][sharing]") {
-  Cluster four("{file: dgx-h100, nodes: 2, inter: {nics_per_node: 4}}");
+  SharedMachine four("{file: dgx-h100, nodes: 2, inter: {nics_per_node: 4}}");
   REQUIRE(four.unit("inter out") != nullptr);
   CHECK(four.unit("inter out")->ranks == 2);
   CHECK(four.unit("inter out")->capacity == Approx(50e9));
@@ -91,13 +91,13 @@ TEST_CASE("Four adapters for eight ranks: one for every two", "[predict][sharing
   CHECK(four.share("inter out", over(program::Collective::all_reduce, 2, 8, 20e6)) == Approx(0.4));
   CHECK(four.share("inter out", over(program::Collective::all_reduce, 2, 8, 40e6)) == Approx(0.5));
   // Three for eight have no even split: all ranks share all three. Tapered to a half, so do the adapters.
-  Cluster three("{file: dgx-h100, nodes: 2, inter: {nics_per_node: 3, oversubscription: 2}}");
+  SharedMachine three("{file: dgx-h100, nodes: 2, inter: {nics_per_node: 3, oversubscription: 2}}");
   CHECK(three.unit("inter out")->ranks == 8);
   CHECK(three.unit("inter out")->capacity == Approx(3 * 50e9 / 2));
 }
 
 TEST_CASE("Nodes of one accelerator share nothing but their adapters", "[predict][sharing]") {
-  Cluster nodes(
+  SharedMachine nodes(
       "{name: t, accelerator: h100-sxm5-80gb, gpus_per_node: 1, nodes: 4, "
       "inter: {kind: fat-tree, leaf: 2, oversubscription: 2, bandwidth: 50 GB/s, latency: 5 us}}");
   REQUIRE(nodes.unit("inter out") != nullptr);
@@ -108,7 +108,7 @@ TEST_CASE("Nodes of one accelerator share nothing but their adapters", "[predict
 }
 
 TEST_CASE("A message leaves at one end and arrives at the other", "[predict][sharing]") {
-  Cluster dgx("{file: dgx-h100, nodes: 2}");
+  SharedMachine dgx("{file: dgx-h100, nodes: 2}");
   // 25 MB in 1 ms: half an adapter. Memory: read here, written there, 25 GB/s of 3.35 TB/s. 2 of 132 multiprocessors.
   const program::Transfer message = over(program::Collective::send, 2, 8, 25e6);
   CHECK(dgx.share("inter out", message) == Approx(0.5));
@@ -127,7 +127,7 @@ TEST_CASE("A message leaves at one end and arrives at the other", "[predict][sha
 }
 
 TEST_CASE("Copies take the host link, and memory on both sides", "[predict][sharing]") {
-  Cluster dgx("{file: dgx-h100, nodes: 2}");
+  SharedMachine dgx("{file: dgx-h100, nodes: 2}");
   const SharedUnit* link = dgx.unit("host link out");
   REQUIRE(link != nullptr);
   REQUIRE(link->ranks == 1);
@@ -143,7 +143,7 @@ TEST_CASE("Copies take the host link, and memory on both sides", "[predict][shar
 TEST_CASE("Cards under two PCIe switches share what leads out of their switch", "[predict][sharing]") {
   // Four cards of 25 GB/s under each switch, whose link to the root complex is like a card's. Gathering 16 MB in 1 ms:
   // 14 GB/s through a card's port; of the other switch's half a card brings in a quarter, 2 GB/s of the 25.
-  Cluster cards("{file: pcie-8x-l20}");
+  SharedMachine cards("{file: pcie-8x-l20}");
   REQUIRE(cards.unit("intra switch in") != nullptr);
   CHECK(cards.unit("intra switch in")->ranks == 4);
   const program::Transfer all = over(program::Collective::all_gather, 8, 1, 16e6);
@@ -158,10 +158,10 @@ TEST_CASE("Cards under two PCIe switches share what leads out of their switch", 
 
 TEST_CASE("Each kind of sharing alone", "[predict][sharing]") {
   const program::Transfer inside = over(program::Collective::all_gather, 8, 1, 400e6);
-  Cluster links("{file: dgx-h100, nodes: 2}", {.contention = true, .interference = false});
+  SharedMachine links("{file: dgx-h100, nodes: 2}", {.contention = true, .interference = false});
   CHECK(links.unit("memory bandwidth") == nullptr);
   CHECK(links.share("intra out", inside) > 0.0);
-  Cluster device("{file: dgx-h100, nodes: 2}", {.contention = false, .interference = true});
+  SharedMachine device("{file: dgx-h100, nodes: 2}", {.contention = false, .interference = true});
   CHECK(device.unit("intra out") == nullptr);
   CHECK(device.share("memory bandwidth", inside) > 0.0);
 }

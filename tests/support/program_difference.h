@@ -91,9 +91,14 @@ inline auto fields(const Pass& part) {
   return std::tuple(std::pair("runs", &runs), std::pair("send", &send), std::pair("profile", &profile),
                     std::pair("off_device", &off_device), std::pair("recorded", &recorded));
 }
+inline auto fields(const HeldTensors& part) {
+  const auto& [category, bytes, count, late] = part;
+  return std::tuple(std::pair("category", &category), std::pair("bytes", &bytes), std::pair("count", &count),
+                    std::pair("late", &late));
+}
 inline auto fields(const Stage& part) {
-  const auto& [passes, resident, host_bytes, storage_bytes, activations_on_drives, body_layers] = part;
-  return std::tuple(std::pair("passes", &passes), std::pair("resident", &resident),
+  const auto& [passes, resident, held, host_bytes, storage_bytes, activations_on_drives, body_layers] = part;
+  return std::tuple(std::pair("passes", &passes), std::pair("resident", &resident), std::pair("held", &held),
                     std::pair("host_bytes", &host_bytes), std::pair("storage_bytes", &storage_bytes),
                     std::pair("activations_on_drives", &activations_on_drives), std::pair("body_layers", &body_layers));
 }

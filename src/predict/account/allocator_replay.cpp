@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <map>
 #include <span>
 #include <unordered_map>
@@ -22,9 +21,6 @@ using program::PassOrder;
 constexpr std::int32_t k_computing = 0;
 constexpr std::int32_t k_gathering = 1;
 constexpr int k_most_steps = 3;
-// Kernels that a host issues before one of them has begun, then it waits: as many as the queue of a CUDA stream holds
-// (about 1,000 by the measurement in forums.developer.nvidia.com/t/68937, 2019).
-constexpr std::int64_t k_launches_ahead = 1024;
 
 struct Tensor {
   std::int64_t bytes = 0;
@@ -171,8 +167,6 @@ class AllocatorReplay {
       : program_(program), stage_(stage), row_(program.row(stage)), live_(rules), repetition_(repetition) {}
 
   AllocatorPeaks run(double library) && {
-    for (const program::Pass* pass : program_.stage(static_cast<std::size_t>(stage_)).passes)
-      if (pass != nullptr && pass->recorded > 0.0) records_ = true;
     live_.hold(library);
     hold(false);
     for (int step = 0; step < k_most_steps; ++step) {
@@ -221,49 +215,22 @@ class AllocatorReplay {
       ++passes_;
       at += skipped(at);
     }
-    live_.enter({.chunk = -1});
-    let_go(launched_);
-    live_.leave({.chunk = -1});
   }
 
   void run_pass(const program::Pass& pass, const Chain& chain) {
     live_.enter(chain);
     for (const program::BlockRun& run : pass.runs)
-      for (std::int64_t repeat = 0; repeat < run.count; ++repeat) run_block(*run.block);
+      for (std::int64_t repeat = 0; repeat < run.count; ++repeat)
+        for (const program::MemoryEvent& event : run.block->memory) live_.change(event.category, event.bytes);
+    if (pass.recorded > 0.0) live_.change(Category::workspace, -pass.recorded);
     live_.leave(chain);
-  }
-
-  void run_block(const program::Block& block) {
-    if (!recorded_.empty()) let_go(waits(block) ? launched_ : launched_ - k_launches_ahead);
-    for (const program::MemoryEvent& event : block.memory) live_.change(event.category, event.bytes);
-    if (!records_) return;
-    for (const program::Step& step : block.steps) launched_ += step.launches;
-    if (block.recorded > 0.0) recorded_.push_back({.launched = launched_, .bytes = block.recorded});
-  }
-
-  // Whether the host waits for what it has issued.
-  static bool waits(const program::Block& block) {
-    return std::any_of(block.steps.begin(), block.steps.end(), [](const program::Step& step) {
-      return step.stream == program::Stream::host && step.dependencies > 0;
-    });
-  }
-
-  // What the device has passed when it has run the first `done` kernels.
-  void let_go(std::int64_t done) {
-    while (!recorded_.empty() && recorded_.front().launched <= done) {
-      live_.change(Category::workspace, -recorded_.front().bytes);
-      recorded_.pop_front();
-    }
   }
 
   // How many entries behind the one at `at` change nothing. States are compared where as much is allocated as before.
   std::size_t skipped(std::size_t at) {
     if (repetition_ == Repetition::played || row_[at].operation < 0) return 0;
     if (met_.insert(core::Hash::of(row_[at].slot, live_.allocator().allocated())).second) return 0;
-    core::Hash hash;
-    hash.add(row_[at].slot).add(live_.state(chain_of(row_[at]).micro_batch));
-    for (const Recorded& each : recorded_) hash.add(launched_ - each.launched).add(whole(each.bytes));
-    const std::uint64_t state = hash.value();
+    const std::uint64_t state = core::Hash::of(row_[at].slot, live_.state(chain_of(row_[at]).micro_batch));
     const auto [seen, first] = seen_.try_emplace(state, at);
     if (first) return 0;
     const std::size_t earlier = std::exchange(seen->second, at);
@@ -291,11 +258,6 @@ class AllocatorReplay {
     return count;
   }
 
-  struct Recorded {
-    std::int64_t launched = 0;  // kernels, when it was in use last
-    double bytes = 0.0;
-  };
-
   const program::Program& program_;
   std::int32_t stage_;
   std::span<const PassOrder::Entry> row_;
@@ -305,9 +267,6 @@ class AllocatorReplay {
   std::unordered_map<std::uint64_t, std::size_t> seen_;  // by state: the latest entry that left it
   std::int64_t passes_ = 0;
   bool updated_ = false;  // once at least
-  bool records_ = false;  // some pass
-  std::int64_t launched_ = 0;
-  std::deque<Recorded> recorded_;
 };
 
 }  // namespace

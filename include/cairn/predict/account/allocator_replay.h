@@ -2,8 +2,7 @@
 //
 // A change of the Program's memory says how much, not which tensor. What comes free is the latest tensor of these bytes
 // that the same pass made or, of activations, that the passes of the same micro-batch and chunk left; else several that
-// come to these bytes together. What a communicator's stream uses, too, is free when the device has passed it: when the host
-// has waited for what it issued before, or has issued 1024 kernels more, which is as far as a host runs ahead. Gathered parameters live on the stream that gathers them, everything else on the one that
+// come to these bytes together. Gathered parameters live on the stream that gathers them, everything else on the one that
 // computes. What is held for the whole step is there first, but for what the first update makes.
 //
 // Steps repeat until one takes nothing more from the device, three at most. Within a step, passes that leave it as an earlier pass did
