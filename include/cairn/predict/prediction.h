@@ -116,15 +116,9 @@ struct PredictionInput {
 
 // Whether device, host and drives all have room for what the plan puts there.
 bool fits(const MemoryReport& report);
-<<<<<<< HEAD
 // Whether device memory fits with less than k_tight_share of the capacity to spare, so that a real run may run out.
-// Predicted peaks have a median error of 12 % over 687 measured ones (Ultra-Scale Playbook), 14 % over 9 (torchtitan),
+// Predicted peaks have a median error of 11 % over 687 measured ones (Ultra-Scale Playbook), 6 % over 9 (torchtitan),
 // 2 % over 8 (Korthikanti 2022); `cairn validate`, 2026-11. The share is chosen between these, not fitted.
-=======
-// Whether the device's is full but for a share that is less than what predictions of it miss by: their median error is
-// 11 % of 687 measured peaks (Ultra-Scale Playbook), 6 % of 9 (torchtitan) and 2 % of 8 (Korthikanti 2022);
-// `cairn validate`, 2026-11. The share is chosen between these, not fitted.
->>>>>>> alloc
 inline constexpr double k_tight_share = 0.05;
 bool tight(const MemoryReport& report);
 
