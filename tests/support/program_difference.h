@@ -25,6 +25,7 @@ using program::Block;
 using program::BlockRun;
 using program::Copy;
 using program::Group;
+using program::HeldTensors;
 using program::MemoryEvent;
 using program::MemoryProfile;
 using program::Mesh;
