@@ -66,8 +66,7 @@ class ErrorPicture {
     line(1.0, "stroke=\"#3a3f45\" stroke-width=\"1.2\"");
     line(1.0 + k_plot_off, "stroke=\"#7d858e\" stroke-dasharray=\"5 4\"");
     line(1.0 - k_plot_off, "stroke=\"#7d858e\" stroke-dasharray=\"5 4\"");
-    for (const validation::ValidatedRow& row : report_.rows)
-      if (row.error) point(row);
+    for (const validation::ValidatedRow* row : drawn()) point(*row);
     legend_rows();
     return out_ + "</svg>\n";
   }
@@ -86,6 +85,19 @@ class ErrorPicture {
   std::int64_t timed() const {
     std::int64_t rows = 0;
     for (const validation::FamilyResult& family : report_.families) rows += family.timed;
+    return rows;
+  }
+
+  // In the order of painting, so that none is hidden by many: doubted rows first, then tables from the largest on.
+  std::vector<const validation::ValidatedRow*> drawn() const {
+    std::map<std::string, std::int64_t> sizes;
+    for (const validation::FamilyResult& family : report_.families) sizes[family.name] = family.timed;
+    std::vector<const validation::ValidatedRow*> rows;
+    for (const validation::ValidatedRow& row : report_.rows)
+      if (row.error) rows.push_back(&row);
+    std::stable_sort(rows.begin(), rows.end(), [&](const auto* a, const auto* b) {
+      return std::pair(a->doubt.empty(), -sizes[a->family]) < std::pair(b->doubt.empty(), -sizes[b->family]);
+    });
     return rows;
   }
 

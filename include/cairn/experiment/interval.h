@@ -86,8 +86,8 @@ struct Interval {
 
   double low() const { return ratios[1]; }
   double high() const { return ratios[k_interval_levels.size()]; }
-  // Share of runs whose ratio stays at or below `ratio`, between 1 / (units + 1) and units / (units + 1): linear
-  // between the levels.
+  // Share of runs whose ratio stays at or below `ratio`: linear between the levels, and up to 1 / (units + 1) and
+  // units / (units + 1) beyond those at 10 and 90 % where that is farther out.
   double share_below(double ratio) const;
 };
 
