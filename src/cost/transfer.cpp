@@ -82,11 +82,11 @@ class Crossings {
   // `most`: of one channel [B/s of 2 S].
   Crossing by_tree(Algorithm algorithm, double most) const {
     const double k = m_ == 2 ? 2.0 : 1.0;
-    const double width = std::max(links_.adapter, links_.inter.bandwidth);
+    const double channels = std::min(1.0, links_.adapters);
     const std::int64_t steps = collective::list_of("double-tree", collective_, {.ranks = m_}).steps;
     return {.algorithm = algorithm,
             .bytes = 2.0 * bytes_ / (ranks() * k),
-            .rate = most > 0.0 ? std::min(rate_, most / (width * k) * links_.inter.bandwidth) : rate_,
+            .rate = most > 0.0 ? std::min(rate_, channels * most / k) : rate_,
             .latency_s = static_cast<double>(steps) * step_s()};
   }
   Crossing tree() const { return by_tree(Algorithm::tree, laws_.domain.tree_channel.over(m_)); }

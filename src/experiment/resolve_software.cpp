@@ -91,8 +91,7 @@ void resolve_overlap(Resolving& r) {
                       : sharded  ? by_shard
                                  : defaults.dp_reduce;
   strategy.overlap_gradient_reduce = data.reduce.value_or(reduce);
-  strategy.overlap_parameter_gather =
-      data.gather.value_or(parameters ? defaults.dp_gather_zero3.value_or(defaults.dp_gather) : defaults.dp_gather);
+  strategy.overlap_parameter_gather = data.gather.value_or(defaults.dp_gather);
   strategy.bucket_bytes =
       data.bucket.value_or(defaults.bucket.size(strategy.data, r.parts.software.recipe.reduce)).base();
   resolve_tensor_overlap(r, chosen.tp.value_or(TensorOverlap{}));

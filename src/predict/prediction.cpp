@@ -102,13 +102,15 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
   return result;
 }
 
-// Played for the fullest stage; the others are taken to waste as much.
+// Played for the fullest stage; the others are taken to waste as much. Where the tensors alone are more than the device
+// has, no allocator serves them, and nothing is played.
 void reserve(MemoryReport& report, const program::Program& program, const MemoryLimits& limits) {
   const hardware::Allocator& allocator = limits.allocator;
   const double library = allocator.gemm_workspace.base();
   double waste = 0.0;
-  if (allocator.caching) {
-    const auto rules = allocator.rules(limits.capacity_bytes - limits.reserved_bytes);
+  const double capacity = limits.capacity_bytes - limits.reserved_bytes;
+  if (allocator.caching && report.allocated_peak <= capacity) {
+    const auto rules = allocator.rules(capacity);
     const AllocatorPeaks peaks = allocator_peaks(program, report.peak_stage, rules, library);
     waste = std::max(0.0, peaks.reserved - report.allocated_peak);
   }

@@ -155,8 +155,6 @@ void describe(config::Fields& fields, OverlapDefaults& overlap) {
   fields.flag("dp_gather", overlap.dp_gather, {.doc = "parameter gathers beside the forward pass"});
   fields.flag("dp_reduce_zero3", overlap.dp_reduce_zero3,
               {.doc = "dp_reduce where ranks share parameters (ZeRO 3); default: dp_reduce_sharded"});
-  fields.flag("dp_gather_zero3", overlap.dp_gather_zero3,
-              {.doc = "dp_gather where ranks share parameters (ZeRO 3); default: dp_gather"});
   fields.flag("tp_backward", overlap.tp_backward,
               {.doc = "communication of an input gradient beside the weight gradient"});
   fields.flag("pp", overlap.pp, {.doc = "messages between stages beside computation"});

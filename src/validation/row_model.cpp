@@ -101,7 +101,7 @@ config::Node by_columns(Row& row) {
   for (const char* column : {"gated_mlp", "tied_embeddings", "bias"})
     node.put(column, row.flag(record.need_flag(column)));
   for (const char* column : {"norm", "position"}) node.put(column, row.plain(std::string(record.need_text(column))));
-  node.put("dropout", row.plain(fmt::format("{}", record.number("dropout").value_or(row.family.dropout))));
+  node.put("dropout", row.plain(fmt::format("{}", record.number("dropout").value_or(assumed_dropout(row)))));
   return node;
 }
 

@@ -260,7 +260,7 @@ TEST_CASE("two nodes: the network rules a large all-reduce", "[cost][accuracy]")
   laws.fabric = load_fabrics(loader).find("efa-a100")->laws;
   const TransferLinks links{.intra = {.bandwidth = 300e9, .latency = 0.6e-6},
                             .inter = {.bandwidth = 50e9 / 8, .latency = 15e-6},
-                            .adapter = 12.5e9};
+                            .adapters = 0.5};
   std::ifstream in(*file);
   std::vector<double> errors;
   for (std::string line; std::getline(in, line);) {

@@ -27,10 +27,10 @@ TEST_CASE("shipped calibrations load and price", "[cost][calibration]") {
       CAPTURE(set.type);
       CHECK(set.parameters.gap_s == calibration.gap_s);
       const KernelTime time = gemm_time({.m = 4096, .n = 4096, .k = 4096}, set.parameters, calibration.rates(set));
-      // Between the data sheet's peak and half of it.
+      // Between the data sheet's peak and half of it at the clock that a training step sees.
       const double peak_s = 2.0 * 4096.0 * 4096.0 * 4096.0 / set.peak_flops;
       CHECK(time.busy_s() > peak_s);
-      CHECK(time.busy_s() < 2.5 * peak_s);
+      CHECK(time.busy_s() < 2.0 * peak_s / calibration.sustained);
     }
   }
 }

@@ -157,26 +157,26 @@ TEST_CASE("a group over two nodes is ruled by the slower of links and network", 
 }
 
 // 384 MiB over 16 A100 in two nodes, four adapters of 25 GB/s to each: a rank has W = 12.5 GB/s. The ring sends
-// 1.875 x 48 MiB = 94.37 MB per rank at 0.92 W, 8.206 ms; the trees 48 MiB at no more than 23.6/(2 x 25) W = 5.9 GB/s,
-// 8.531 ms. With adapters of 12.5 GB/s, one to a rank, channels are as many and half as wide: 23.6/25 W = 11.8 GB/s is
+// 1.875 x 48 MiB = 94.37 MB per rank at 0.92 W, 8.206 ms; the trees 48 MiB at no more than half a channel, 23.6/2/2 = 5.9 GB/s,
+// 8.531 ms. With adapters of 12.5 GB/s, one to a rank, it has a channel to itself: 23.6/2 = 11.8 GB/s is
 // above 0.92 W, 4.377 ms.
 TEST_CASE("two nodes: channels of a tree that are narrower than the adapters leave it to the ring",
           "[cost][transfer]") {
   TransferLaws channels{.domain = {.assumed_efficiency = 0.8, .tree_channel = {.two = 23.6e9, .more = 17.8e9}},
                         .fabric = {.efficiency = 0.92}};
-  TransferLinks two{.intra = {.bandwidth = 300e9}, .inter = {.bandwidth = 12.5e9}, .adapter = 25e9};
+  TransferLinks two{.intra = {.bandwidth = 300e9}, .inter = {.bandwidth = 12.5e9}, .adapters = 0.5};
   const double s = 384 * k_mebibyte;
   const GroupBinding nodes{.size = 16, .ranks_per_domain = 8};
   const TransferTime wide = transfer_time(Collective::all_reduce, s, nodes, two, channels);
   CHECK(wide.algorithm == Algorithm::ring);
   CHECK(wide.total_s == Approx(1.875 * s / 8 / (0.92 * 12.5e9)).epsilon(1e-12));
   CHECK(std::round(wide.total_s * 1e6) == 8206);
-  two.adapter = 12.5e9;
+  two.adapters = 1.0;
   const TransferTime narrow = transfer_time(Collective::all_reduce, s, nodes, two, channels);
   CHECK(narrow.algorithm == Algorithm::tree);
   CHECK(std::round(narrow.total_s * 1e6) == 4377);
-  // Four nodes: a tree sends 2 x 48 MiB, at no more than 17.8/25 W; the ring 2 x 31/32.
-  two.adapter = 25e9;
+  // Four nodes: a tree sends 2 x 48 MiB, at no more than 17.8/2 GB/s; the ring 2 x 31/32.
+  two.adapters = 0.5;
   const TransferTime four =
       transfer_time(Collective::all_reduce, s, {.size = 32, .ranks_per_domain = 8}, two, channels);
   CHECK(four.total_s == Approx(2.0 * 31 / 32 * s / 8 / (0.92 * 12.5e9)).epsilon(1e-12));
@@ -186,15 +186,15 @@ TEST_CASE("two nodes: channels of a tree that are narrower than the adapters lea
           Approx(15.0 / 16 * s / 8 / (0.92 * 12.5e9)).epsilon(1e-12));
 }
 
-// One adapter of 50 GB/s to a rank. Two nodes: 1.875 S/8 in two directions at once, at no more than 57.7/(2 x 50) W =
-// 28.85 GB/s, so busbw = 8 x 57.7 = 461.6 GB/s; the ring has 8 x 42 = 336, a tree S/8 at 41.4/100 W, busbw 310.5.
+// One adapter of 50 GB/s to a rank. Two nodes: 1.875 S/8 in two directions at once, at no more than 57.7/2 =
+// 28.85 GB/s, so busbw = 8 x 57.7 = 461.6 GB/s; the ring has 8 x 42 = 336, a tree S/8 at 41.4/2 GB/s, busbw 310.5.
 TEST_CASE("two nodes whose switches reduce: a tree over the switches", "[cost][transfer]") {
   TransferLaws switched{.domain = {.switch_bandwidth = 306e9,
                                    .assumed_efficiency = 1.0,
                                    .tree_channel = {.two = 41.4e9, .more = 36e9},
                                    .switch_tree_channel = {.two = 57.7e9, .more = 45.5e9}},
                         .fabric = {.efficiency = 0.84}};
-  TransferLinks node{.intra = {.bandwidth = 900e9}, .inter = {.bandwidth = 50e9}, .adapter = 50e9};
+  TransferLinks node{.intra = {.bandwidth = 900e9}, .inter = {.bandwidth = 50e9}, .adapters = 1.0};
   const TransferTime time =
       transfer_time(Collective::all_reduce, 1e9, {.size = 16, .ranks_per_domain = 8}, node, switched);
   CHECK(time.algorithm == Algorithm::switch_tree);

@@ -25,8 +25,8 @@ Json draw_kernels(Draw& draw) {
 }
 
 Json draw_overlap(Draw& draw) {
-  Json overlap = flags(draw, {"dp_reduce", "dp_reduce_sharded", "dp_reduce_zero3", "dp_gather", "dp_gather_zero3",
-                              "tp_backward", "pp", "ep"});
+  Json overlap =
+      flags(draw, {"dp_reduce", "dp_reduce_sharded", "dp_reduce_zero3", "dp_gather", "tp_backward", "pp", "ep"});
   Json bucket = Json::object();
   if (draw.coin()) bucket["bytes"] = draw.quantity(0.1, 500, "MB");
   if (draw.coin()) bucket["elements"] = draw.between(1000, 40'000'000);
@@ -37,6 +37,8 @@ Json draw_overlap(Draw& draw) {
 
 Json draw_allocator(Draw& draw) {
   Json allocator = flags(draw, {"caching", "expandable_segments", "records_streams"});
+  for (const char* factor : {"reserve_factor", "exchange_factor"})
+    if (draw.coin()) allocator[factor] = 0.25 * static_cast<double>(draw.between(4, 16));
   if (draw.coin()) allocator["max_split_size"] = draw.quantity(21, 200, "MiB");
   if (draw.coin()) allocator["roundup_power2_divisions"] = draw.power_of_two(0, 4);
   if (draw.coin()) allocator["gemm_workspace"] = draw.quantity(1, 64, "MiB");
@@ -59,7 +61,9 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   if (draw.chance(0.2)) file["extends"] = draw.of(shipped);
   if (draw.chance(0.7)) file["kernels"] = draw_kernels(draw);
   for (const char* architecture : {"hopper", "ampere"})
-    if (draw.chance(0.4)) file["attention_on"][architecture] = draw.word({"unfused", "flash2", "cudnn"});
+    if (draw.chance(0.4))
+      file["attention_on"][architecture] =
+          draw.word({"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"});
   if (draw.coin())
     file["fused_softmax"] = {{"least", draw.power_of_two(0, 6)},
                              {"longest", draw.power_of_two(8, 14)},

@@ -178,7 +178,7 @@ class Trial {
 // experiments.
 TEST_CASE("Every key of every kind of file has an effect, or a reason to have none") {
   Trial trial;
-  trial.run(test::k_share == 1 ? 2000 : 20);
+  trial.run(test::k_share == 1 ? 4000 : 20);
   if (test::k_share != 1) return;  // a share meets less
   const std::set<std::string> silent = trial.without_effect();
   for (const std::string& path : trial.all()) {

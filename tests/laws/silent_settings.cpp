@@ -34,6 +34,8 @@ constexpr Silent k_silent[] = {
     {"calibration.gemm[].quantise_passes", "the same"},
     {"calibration.gemm[].cache_share", "the same"},
     {"calibration.accelerator", "whose prices it gives: refused for another that has its own"},
+    {"calibration.transposes[].evidence", "what a rate rests on, for readers"},
+    {"calibration.transposes[].source", "the same"},
     {"fabrics.fabrics.*.source", "what a law rests on, for readers"},
     {"*.fit.in_sample.*", "how well a law was fitted: what `cairn calibrate` found, for readers"},
     {"*.fit.left_out.*", "the same"},
@@ -42,6 +44,13 @@ constexpr Silent k_silent[] = {
     {"*.fit.rows", "the same"},
 };
 
+// On a node that has narrow products: experts on all devices.
+constexpr const char* k_experts = R"({"model": "mixtral-8x7b", "cluster": "dgx-h100", "calibration": null,
+  "simulation": null, "strategy": {"tp": 1, "pp": 1, "dp": null,
+  "cp": null, "etp": null, "stages": null, "schedule": null, "micro_batch": 1, "micro_batches": null, "order": null,
+  "expert_order": null, "sequence_parallel": null, "overlap": null, "recompute": null, "vocab_parallel": null,
+  "ep": 8, "zero": null}, "training": {"seq_len": 512, "global_batch": 16, "kernels": null, "optimizer": null,
+  "framework": "megatron"}})";
 constexpr Opened k_opened[] = {
     {"experiment.simulation.seed", R"({"simulation": {"jitter": {"sigma": 0.3}}})"},
     {"experiment.training.optimizer.block", R"({"training": {"optimizer": {"kind": "adam8bit"}}})"},
@@ -49,13 +58,13 @@ constexpr Opened k_opened[] = {
     {"cluster.host.nvme.*", R"({"strategy": {"zero": {"stage": 3, "offload": {"optimizer": "nvme"}}}})"},
     {"cluster.host.*", R"({"strategy": {"zero": {"stage": 0, "offload": {"policy": "zero-offload"}}}})"},
     {"precision.activations", R"({"training": {"kernels": {"attention": "unfused"}}})"},
+    {"precision.ep_*", k_experts},
     {"precision.dp_gather_wire", R"({"strategy": {"zero": {"stage": 1}, "overlap": {"dp": false}}})"},
     {"framework.overlap.bucket.bytes", R"({"strategy": {"overlap": {"dp": null}}})",
      R"({"overlap": {"dp_reduce": true}})"},
     {"framework.overlap.bucket.*", R"({"strategy": {"overlap": {"dp": null}}})",
      R"({"overlap": {"dp_reduce": true, "bucket": {"bytes": null}}})"},
     {"framework.overlap.dp_reduce_zero3", R"({"strategy": {"zero": 3, "overlap": {"dp": null}}})"},
-    {"framework.overlap.dp_gather_zero3", R"({"strategy": {"zero": 3, "overlap": {"dp": null}}})"},
     {"framework.optimizer.gradient_join", R"({})",
      R"({"accumulation": {"format": "parameters"}, "optimizer": {"gradient_copy": true}})"},
     {"framework.p2p.scatter_gather", R"({"strategy": {"tp": 2, "pp": 2, "dp": null, "sequence_parallel": false}})"},

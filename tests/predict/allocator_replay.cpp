@@ -51,7 +51,7 @@ class OneStage {
   program::Stage& stage() { return program_.kinds.front(); }
   program::Pass& forward() { return forward_; }
   predict::AllocatorPeaks peaks(const hardware::CachingAllocator::Rules& rules = {},
-                                predict::Repetition repetition = predict::Repetition::skipped) const {
+                                predict::Repetition repetition = predict::Repetition::recurring_skipped) const {
     return predict::allocator_peaks(program_, 0, rules, 0.0, repetition);
   }
 

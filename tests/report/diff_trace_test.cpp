@@ -104,6 +104,10 @@ TEST_CASE("a predicted step that is written as a trace is read as itself") {
         return "multi_tensor_apply_kernel";
       case KernelClass::all_reduce:
         return "ncclDevKernel_AllReduce_Sum_bf16_RING_LL";
+      case KernelClass::all_gather:
+        return "ncclDevKernel_AllGather_RING_LL";
+      case KernelClass::reduce_scatter:
+        return "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL";
       case KernelClass::exchange:
         return "ncclDevKernel_SendRecv";
       default:

@@ -246,7 +246,7 @@ class Reuse {
 
 TEST_CASE("A plan is lowered as if the Lowering had seen no other, whichever settings differ") {
   Reuse reuse;
-  const std::uint64_t enough = 3 * pipeline::generators().size();  // to see every setting change a Program
+  const std::uint64_t enough = 6 * pipeline::generators().size();  // to see every setting change a Program
   const std::uint64_t models = test::asked("CAIRN_PLANS", enough) / test::k_share;
   const std::uint64_t first = test::asked("CAIRN_FIRST_SEED", 1);
   for (std::uint64_t seed = first; seed < first + models; ++seed) reuse.run(seed);

@@ -175,7 +175,6 @@ TEST_CASE("DeepSpeed and what stands on it", "[software][framework]") {
   CHECK_FALSE(load_framework(loader, "deepspeed@2023").behaviour.reduce_whole_gradients);
   CHECK_FALSE(deepspeed.overlap.dp_reduce);
   CHECK(deepspeed.overlap.dp_reduce_zero3 == true);
-  CHECK(deepspeed.overlap.dp_gather_zero3 == true);
   CHECK(xtuner.overlap.dp_reduce);
   CHECK_FALSE(xtuner.overlap.dp_gather);
   CHECK(xtuner.optimizer.gradient_join);

@@ -30,15 +30,15 @@
 // efficiency/(1 + (m-1)/m0) where the fabric is known to congest:
 //                b             rate                    steps, each latency + step_s
 //   ring         x(n)/r        e W                     m-1, of an all_reduce twice as many
-//   tree         2 S/(r k)     min(e, c/(w k)) W       2 ceil(log2 m)
-//   switch tree  2 S/(r k)     min(e, c_s/(w k) n/(n-1)) W     2 ceil(log2 m); c_s counts x(n), not 2 S
+//   tree         2 S/(r k)     min(e W, a c/k)         2 ceil(log2 m)
+//   switch tree  2 S/(r k)     min(e W, a c_s/k n/(n-1))       2 ceil(log2 m); c_s counts x(n), not 2 S
 //   exchange     (m-1)/m S     e W                     1, and peer_s per outside peer
 //   broadcast    S/r           e W                     ceil(log2 m)
 // A ring over all n ranks passes every domain whole: over few domains that is up to twice what must cross, (m-1)/m S/r.
 // It also launches a message for each of its steps; those beyond the ones counted cost message_s each. The trees are
 // double binary ones over the domains: a domain passes S up and S down, but of two (k = 2, else 1) each is only the root
 // of one and a leaf of the other. A channel of a tree moves no more than c, of one with reduction in the switch no more
-// than c_s; w is the width of a channel, an adapter or, where several serve one rank, W. Trees reduce: an all_gather or
+// than c_s; a = the channels of a rank, its share of the node's adapters and at most 1. Trees reduce: an all_gather or
 // reduce_scatter is a ring, an all_reduce what is fastest of ring, tree and, where the switch reduces, switch tree.
 // All sibling groups are taken to communicate at once, as ranks of one program do.
 //
@@ -105,10 +105,10 @@ struct LinkLevel {
 };
 
 struct TransferLinks {
-  LinkLevel intra{};     // within a domain
-  LinkLevel inter{};     // between domains: the rank's share of its node's network links
-  double adapter = 0.0;  // one network link of a node; 0: as wide as a rank's share
-  double uplink = 0.0;   // the rank's share of its PCIe switch's link to the root complex [B/s]; 0: one switch
+  LinkLevel intra{};      // within a domain
+  LinkLevel inter{};      // between domains: the rank's share of its node's network links
+  double adapters = 1.0;  // network links of a node for each of its ranks
+  double uplink = 0.0;    // the rank's share of its PCIe switch's link to the root complex [B/s]; 0: one switch
 };
 
 struct ProtocolLine {

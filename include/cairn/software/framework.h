@@ -52,7 +52,6 @@ struct OverlapDefaults {
   std::optional<bool> dp_reduce_sharded = {};  // the same where ranks share the optimizer's state; default: dp_reduce
   bool dp_gather = false;                      // parameter gathers (ZeRO) beside the forward pass of the first
   std::optional<bool> dp_reduce_zero3 = {};    // dp_reduce where ranks share parameters; default: as for ZeRO 1 and up
-  std::optional<bool> dp_gather_zero3 = {};    // dp_gather where ranks share parameters; default: dp_gather
   bool tp_backward = false;  // all-reduce or gather of an input gradient beside the weight gradient's product
   bool pp = false;
   bool ep = false;  // transfers of routed tokens beside the shared experts

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <span>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -57,17 +57,26 @@ class LiveTensors {
     friend auto operator<=>(const Chain&, const Chain&) = default;
   };
 
-  // For good.
-  void hold(double bytes) {
-    if (whole(bytes) > 0) allocator_.allocate(whole(bytes));
+  // For the whole step; gradients may go while parameters are updated, and come again.
+  void hold(Category category, double bytes) {
+    if (category == Category::gradients)
+      make(tensors_of(category), category, whole(bytes));
+    else if (whole(bytes) > 0)
+      allocator_.allocate(whole(bytes));
   }
   // Whose tensors those are that are changed from here on.
   void enter(const Chain& chain) { current_ = &activations_[chain]; }
   void change(Category category, double bytes) {
-    if (bytes > 0.0)
-      make(tensors_of(category), category, whole(bytes));
-    else
+    if (bytes <= 0.0) {
+      freed_.clear();
       drop(category, whole(-bytes));
+    } else if (category == Category::gradients && freed_.size() > 1 &&
+               std::accumulate(freed_.begin(), freed_.end(), std::int64_t{0}) == whole(bytes)) {
+      for (const std::int64_t each : freed_) make(tensors_of(category), category, each);
+      freed_.clear();
+    } else {
+      make(tensors_of(category), category, whole(bytes));
+    }
   }
   // Micro-batches of all chains are numbered `by` higher.
   void renumber(std::int32_t by) {
@@ -148,7 +157,10 @@ class LiveTensors {
   }
 
   void free(Tensors& tensors, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) allocator_.free(tensors[i].block);
+    for (std::size_t i = begin; i < end; ++i) {
+      allocator_.free(tensors[i].block);
+      freed_.push_back(tensors[i].bytes);
+    }
     tensors.erase(tensors.begin() + static_cast<std::ptrdiff_t>(begin),
                   tensors.begin() + static_cast<std::ptrdiff_t>(end));
   }
@@ -157,8 +169,11 @@ class LiveTensors {
   std::map<Chain, Tensors> activations_;
   Tensors* current_ = nullptr;
   std::array<Tensors, program::k_categories> others_;
+  std::vector<std::int64_t> freed_;  // sizes that the latest drop freed
   std::int64_t unmatched_ = 0;
 };
+
+constexpr std::int64_t k_quiet = 64;  // passes; several times as many as a stage has in flight at once
 
 class AllocatorReplay {
  public:
@@ -167,7 +182,7 @@ class AllocatorReplay {
       : program_(program), stage_(stage), row_(program.row(stage)), live_(rules), repetition_(repetition) {}
 
   AllocatorPeaks run(double library) && {
-    live_.hold(library);
+    live_.hold(Category::workspace, library);
     hold(false);
     for (int step = 0; step < k_most_steps; ++step) {
       const std::int64_t before = live_.allocator().reserved_peak();
@@ -194,13 +209,14 @@ class AllocatorReplay {
   void hold(bool late) {
     const program::Stage& stage = program_.stage(static_cast<std::size_t>(stage_));
     if (stage.held.empty() && !late)
-      for (const double bytes : stage.resident) live_.hold(bytes);
+      for (std::size_t category = 0; category < stage.resident.size(); ++category)
+        live_.hold(static_cast<Category>(category), stage.resident[category]);
     std::int64_t most = 0;
     for (const program::HeldTensors& tensors : stage.held)
       if (tensors.late == late) most = std::max(most, tensors.count);
     for (std::int64_t turn = 0; turn < most; ++turn)
       for (const program::HeldTensors& tensors : stage.held)
-        if (tensors.late == late && turn < tensors.count) live_.hold(tensors.bytes);
+        if (tensors.late == late && turn < tensors.count) live_.hold(tensors.category, tensors.bytes);
   }
 
   void run_step() {
@@ -226,14 +242,31 @@ class AllocatorReplay {
     live_.leave(chain);
   }
 
-  // How many entries behind the one at `at` change nothing. States are compared where as much is allocated as before.
+  // How many entries behind the one at `at` change nothing: where the state recurs, and where passes that repeat
+  // themselves have reserved nothing further for as long as k_quiet. States are compared where as much is allocated as
+  // before.
   std::size_t skipped(std::size_t at) {
     if (repetition_ == Repetition::played || row_[at].operation < 0) return 0;
-    if (met_.insert(core::Hash::of(row_[at].slot, live_.allocator().allocated())).second) return 0;
+    if (const std::int64_t peak = live_.allocator().reserved_peak(); peak > peak_) {
+      peak_ = peak;
+      grown_ = passes_;
+    }
+    const auto [met, unmet] = met_.try_emplace(core::Hash::of(row_[at].slot, live_.allocator().allocated()), at);
+    if (unmet) return 0;
+    const std::size_t as_much = std::exchange(met->second, at);
+    if (repetition_ == Repetition::quiet_skipped && passes_ - grown_ >= k_quiet) {
+      const std::size_t behind = skip(as_much, at);
+      if (behind > 0) grown_ = passes_;
+      return behind;
+    }
     const std::uint64_t state = core::Hash::of(row_[at].slot, live_.state(chain_of(row_[at]).micro_batch));
     const auto [seen, first] = seen_.try_emplace(state, at);
     if (first) return 0;
-    const std::size_t earlier = std::exchange(seen->second, at);
+    return skip(std::exchange(seen->second, at), at);
+  }
+
+  // Leaves out what repeats the entries from `earlier` to `at`: how many that is.
+  std::size_t skip(std::size_t earlier, std::size_t at) {
     const std::size_t count = repeated(earlier, at) / (at - earlier);
     if (count == 0) return 0;
     const std::int32_t shift = chain_of(row_[at]).micro_batch - chain_of(row_[earlier]).micro_batch;
@@ -263,10 +296,12 @@ class AllocatorReplay {
   std::span<const PassOrder::Entry> row_;
   LiveTensors live_;
   Repetition repetition_;
-  std::unordered_set<std::uint64_t> met_;                // slots with the bytes allocated behind them
+  std::unordered_map<std::uint64_t, std::size_t> met_;   // by slot and the bytes allocated behind it: the latest entry
   std::unordered_map<std::uint64_t, std::size_t> seen_;  // by state: the latest entry that left it
   std::int64_t passes_ = 0;
-  bool updated_ = false;  // once at least
+  std::int64_t peak_ = 0;   // reserved
+  std::int64_t grown_ = 0;  // the pass that reserved it
+  bool updated_ = false;    // once at least
 };
 
 }  // namespace

@@ -65,7 +65,7 @@ void CostPricer::connect(const program::Group& group, Route& route) const {
     if (level.switches > 1 && extent > level.switch_domain()) rate = std::min(rate, level.uplink_share().base());
     links.inter.bandwidth = links.inter.bandwidth > 0.0 ? std::min(links.inter.bandwidth, rate) : rate;
     links.inter.latency = seconds(level.latency);
-    links.adapter = level.nic_bandwidth.base();
+    links.adapters = static_cast<double>(level.nics) / static_cast<double>(level.unit);
     route.widest = std::max(route.widest, rate);
     if (level.domain % extent == 0) break;
   }

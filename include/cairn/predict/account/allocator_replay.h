@@ -27,10 +27,12 @@ struct AllocatorPeaks {
   double unmatched = 0.0;   // [bytes] that came free and that no tensor was found for; 0 but for a defect
 };
 
-enum class Repetition : std::uint8_t { skipped, played };
+// Passes that repeat themselves: all played; left out where the allocator's state recurs, which changes nothing; and left
+// out, too, once none of many has reserved anything further, which may miss a rise later in the step.
+enum class Repetition : std::uint8_t { played, recurring_skipped, quiet_skipped };
 // `library`: bytes of workspace that libraries hold all the time.
 AllocatorPeaks allocator_peaks(const program::Program& program, std::int32_t stage,
                                const hardware::CachingAllocator::Rules& rules, double library,
-                               Repetition repetition = Repetition::skipped);
+                               Repetition repetition = Repetition::quiet_skipped);
 
 }  // namespace cairn::predict
