@@ -173,7 +173,7 @@ class LiveTensors {
   std::int64_t unmatched_ = 0;
 };
 
-constexpr std::int64_t k_quiet = 64;  // passes; several times as many as a stage has in flight at once
+constexpr std::int64_t k_quiet = 24;  // passes; several times as many as a stage has in flight at once
 
 class AllocatorReplay {
  public:
