@@ -8,18 +8,20 @@ using namespace cairn::laws;
 
 namespace {
 
-constexpr std::uint64_t k_experiments = 140 / test::k_share;
+constexpr std::uint64_t k_accepted = 105 / test::k_share;
 
 const Shelf& shelf() {
   static const Shelf all;
   return all;
 }
 
-// Experiments at random that are accepted, without anything that disturbs a run.
+// The first k_accepted experiments at random that are accepted, without anything that disturbs a run. About three in
+// four are; fewer than one in four would say that the generator no longer draws what runs.
 template <class Body>
 void for_each_accepted(std::uint64_t first, Body body) {
   std::uint64_t met = 0;
-  for (std::uint64_t seed = first; seed < first + k_experiments; ++seed) {
+  for (std::uint64_t seed = first; met < k_accepted; ++seed) {
+    REQUIRE(seed < first + 4 * k_accepted);
     Json experiment = draw_experiment(seed, shelf());
     experiment.erase("simulation");
     const Outcome outcome = run(experiment, shelf());
@@ -28,7 +30,6 @@ void for_each_accepted(std::uint64_t first, Body body) {
     body(experiment, outcome);
     ++met;
   }
-  CHECK(2 * met > k_experiments);
 }
 
 // Fails unless it holds or is known not to.
