@@ -4,6 +4,7 @@
 
 #include "bound_request.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/traffic/collective_run.h"
 
 namespace cairn::cli {
 namespace {
@@ -68,6 +69,10 @@ void check_one(const TopologyArguments& topology) {
   if (topology.collective.empty() && (topology.ranks != 0 || topology.pieces != 1 || !topology.algorithm.empty()))
     throw core::ConfigurationError("--collective", "--ranks, --algorithm and --pieces are those of a collective",
                                    "add --collective all-reduce --bytes 64MiB");
+  if (topology.pieces > traffic::k_most_messages)
+    throw core::ConfigurationError(
+        "--pieces", fmt::format("each is a message, and more than {} are not run one by one", traffic::k_most_messages),
+        "give fewer pieces");
 }
 
 void check_one(const BoundArguments& bound) {

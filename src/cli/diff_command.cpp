@@ -76,9 +76,11 @@ int command(const DiffArguments& arguments, Context& context) {
   const std::string& run = arguments.runs.front();
   const experiment::LoadedExperiment loaded = experiment::load(context.loader, run, arguments.overrides);
   experiment::Job job(loaded, context.loader);
-  const experiment::Result predicted = job.run(
-      predict::Engine::event, true, [&](std::size_t done, std::size_t of) { progress.show("simulated", done, of); },
-      experiment::Advice::none);
+  const experiment::Result predicted =
+      job.run(predict::Engine::event,
+              {.all_timelines = true,
+               .progress = [&](std::size_t done, std::size_t of) { progress.show("simulated", done, of); },
+               .advice = experiment::Advice::none});
   progress.clear();
 
   std::vector<std::string> warnings;

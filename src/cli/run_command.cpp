@@ -49,9 +49,9 @@ int run_one(const RunArguments& arguments, Context& context) {
   ProgressLine progress(context.common);
   const bool as_text = !arguments.result.json && !arguments.result.csv;
   const experiment::Result result = job.run(
-      arguments.engine, !arguments.trace.empty(),
-      [&](std::size_t done, std::size_t of) { progress.show("simulated", done, of); },
-      as_text ? experiment::Advice::effects : experiment::Advice::changes);
+      arguments.engine, {.all_timelines = !arguments.trace.empty(),
+                         .progress = [&](std::size_t done, std::size_t of) { progress.show("simulated", done, of); },
+                         .advice = as_text ? experiment::Advice::effects : experiment::Advice::changes});
   progress.clear();
   const double running_s = running.seconds();
 

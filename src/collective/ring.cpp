@@ -2,6 +2,7 @@
 // of chunk p, begun by rank p + 1, grows on its way to rank p; an all-gather takes as many; an all-reduce is one after
 // the other. Broadcast and reduce leave the ring open: a chain, in which pieces follow each other, n-2 + pieces steps.
 #include "algorithm_list.h"
+#include "cairn/core/assert.h"
 #include "phases.h"
 
 namespace cairn::collective {
@@ -40,6 +41,7 @@ std::optional<MessageList> ring(Collective collective, const Group& group) {
       return list;
     case Collective::broadcast:
     case Collective::reduce:
+      CAIRN_ASSERT(group.pieces <= k_most_pieces);
       list.chunks = group.pieces;
       list.steps = n > 1 ? n - 2 + group.pieces : 0;
       return list;

@@ -49,11 +49,10 @@ class Job::Implementation {
     start();
   }
 
-  Result run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress,
-             Advice advice) {
+  Result run(predict::Engine engine, RunOptions options) {
     predict::EventOptions event = event_options();
-    event.all_timelines = all_timelines;
-    event.progress = std::move(progress);
+    event.all_timelines = options.all_timelines;
+    event.progress = std::move(options.progress);
     event.demands = demands_.get();
     const predict::PredictionInput input{
         .program = program_,
@@ -67,19 +66,20 @@ class Job::Implementation {
         .engine = engine,
         .event = event,
         .memory = memory_limits(),
-        .limits = limits()};
+        .limits = limits(),
+        .detail = options.detail};
     Result result;
     in_place([&] { result.prediction = predict::predict(input); });
     if (!result.prediction.fits) {
       result.why_not = why_not(result.prediction);
-      if (advice != Advice::none) result.why_not->changes = remedies(result.prediction.memory.device_peak);
+      if (options.advice != Advice::none) result.why_not->changes = remedies(result.prediction.memory.device_peak);
     }
     result.assumptions = assumptions(r_, pricing_->pricer, engine);
     result.intervals = run_intervals(r_);
     find_extrapolations();
     warn_of_masked_pairs(result.prediction);
     warn_of_bounds(result.prediction);
-    if (advice == Advice::effects) result.effects = effects(engine, result);
+    if (options.advice == Advice::effects) result.effects = effects(engine, result);
     return result;
   }
 
@@ -433,7 +433,7 @@ class Job::Implementation {
     for (const Alternative& each : alternatives(r_, pricing_->pricer, engine)) {
       try {
         Implementation changed(*this, each.apply);
-        const Result other = changed.run(engine, false, {}, Advice::none);
+        const Result other = changed.run(engine, {.detail = predict::Detail::stages, .advice = Advice::none});
         Effect effect{.alternative = each.text,
                       .change_s = core::to_seconds(other.prediction.time - result.prediction.time),
                       .about = {}};
@@ -459,10 +459,7 @@ Job::Job(const Settings& settings, const Parts& parts, std::string name)
     : implementation_(std::make_unique<Implementation>(settings, parts, std::move(name))) {}
 Job::~Job() = default;
 
-Result Job::run(predict::Engine engine, bool all_timelines, std::function<void(std::size_t, std::size_t)> progress,
-                Advice advice) {
-  return implementation_->run(engine, all_timelines, std::move(progress), advice);
-}
+Result Job::run(predict::Engine engine, RunOptions options) { return implementation_->run(engine, std::move(options)); }
 const Experiment& Job::experiment() const { return implementation_->r_.experiment; }
 const Parts& Job::parts() const { return implementation_->r_.parts; }
 const models::TransformerConfig& Job::transformer() const { return implementation_->r_.resolved.model; }

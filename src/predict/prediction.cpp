@@ -187,7 +187,7 @@ Prediction predict(const PredictionInput& input) {
     result.time = result.event->makespan.time = std::max(work.time, links);
   }
   Account times = account(input.program, input.prices, input.analytic, work, result.time - work.time,
-                          result.event ? &*result.event : nullptr);
+                          result.event ? &*result.event : nullptr, input.detail);
   result.breakdown = times.breakdown;
   result.causes = std::move(times.causes);
   result.memory = memory_report(input.program, input.memory,
@@ -213,6 +213,7 @@ Prediction predict(const PredictionInput& input) {
   result.problem_bounds =
       problem_bounds(input.model, batch, static_cast<double>(input.program.mesh.ranks()), input.limits);
   result.plan_bounds = larger(result.plan_bounds, result.problem_bounds);
+  if (input.detail != Detail::causes) return result;
   ShardFloors floors(input.pricer.shards(), input.limits.on_chip_bytes.value_or(0.0));
   result.prices = price_lines(input, work.last_stage, floors);
   result.class_floors = class_floors(input.program, input.pricer, input.prices, work.last_stage, floors);

@@ -143,7 +143,8 @@ double memory_like(const MeasuredRun& run, const predict::MemoryReport& memory) 
 ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, const config::Loader& loader) {
   experiment::Job job(experiment::read(run.experiment), loader);
   const predict::Prediction prediction =
-      job.run(predict::Engine::analytic, false, {}, experiment::Advice::none).prediction;
+      job.run(predict::Engine::analytic, {.detail = predict::Detail::breakdown, .advice = experiment::Advice::none})
+          .prediction;
   ValidatedRow row;
   row.family = family;
   row.line = run.line;

@@ -65,6 +65,8 @@ TEST_CASE("topology: a collective by every algorithm", "[topology]") {
   CHECK(text.code == 0);
   CHECK(text.out.find("all-gather of 8 MiB, 8 ranks") != std::string::npos);
   CHECK(run({"topology", "star-8", "--collective", "all-gather"}).code == 2);
+  CHECK(run({"topology", "star-8", "--collective", "broadcast", "--bytes", "1GiB", "--pieces", "9223372036854775807"})
+            .code == 2);
   CHECK(run({"topology", "star-8", "--bytes", "8MB"}).code == 2);
   CHECK(run({"topology", "star-8", "--ranks", "4"}).code == 2);
 }

@@ -20,7 +20,7 @@ Tried tried(const std::string& name, const std::vector<std::string>& settings,
             predict::Engine engine = predict::Engine::event) {
   const config::Loader loader({CAIRN_SOURCE_DIR "/configs"});
   experiment::Job job(experiment::load(loader, name, settings), loader);
-  Tried answer{.time_s = 0.0, .result = job.run(engine, false, {}, experiment::Advice::effects)};
+  Tried answer{.time_s = 0.0, .result = job.run(engine, {.advice = experiment::Advice::effects})};
   answer.time_s = core::to_seconds(answer.result.prediction.time);
   return answer;
 }

@@ -34,7 +34,7 @@ First of_second_stage(const std::vector<std::string>& overrides) {
   const config::Node node = config::parse_text(k_pipeline, config::Syntax::yaml, "test.yaml", diagnostics);
   diagnostics.raise_if_errors();
   experiment::Job job(experiment::read(node, overrides), shipped());
-  const experiment::Result result = job.run(predict::Engine::both, true);
+  const experiment::Result result = job.run(predict::Engine::both, {.all_timelines = true});
   const predict::StageTimeline& timeline = result.prediction.event->timelines.at(1);
   const auto& gathers = timeline.steps[static_cast<std::size_t>(program::Stream::data)];
   REQUIRE_FALSE(gathers.empty());

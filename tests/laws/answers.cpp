@@ -123,7 +123,7 @@ std::optional<std::string> Answers::run(const Json& files) const {
   const Over over(*this, files);
   try {
     experiment::Job job(experiment::read(parsed(files["experiment"])), over.loader());
-    const experiment::Result result = job.run(predict::Engine::both, false, {}, experiment::Advice::none);
+    const experiment::Result result = job.run(predict::Engine::both, {.advice = experiment::Advice::none});
     return without_repetition(report::json({.job = job, .result = result, .tool = tool()}, -1));
   } catch (const core::ConfigurationError&) {
     return std::nullopt;

@@ -124,6 +124,31 @@ TEST_CASE("A model's FLOPs are its own, whatever the kernels, the plan and what 
   });
 }
 
+TEST_CASE("A run in less detail says the same of all that it says") {
+  for_each_accepted(120'001, [](const Json&, const Outcome& outcome) {
+    const auto in_detail = [&](predict::Engine engine, predict::Detail detail) {
+      return outcome.job->run(engine, {.detail = detail, .advice = experiment::Advice::none}).prediction;
+    };
+    for (const predict::Engine engine : {predict::Engine::analytic, predict::Engine::event}) {
+      const predict::Prediction whole = in_detail(engine, predict::Detail::causes);
+      for (const predict::Detail detail : {predict::Detail::stages, predict::Detail::breakdown}) {
+        const predict::Prediction part = in_detail(engine, detail);
+        REQUIRE(part.time == whole.time);
+        REQUIRE(part.memory.device_peak == whole.memory.device_peak);
+        REQUIRE(part.hardware_flops == whole.hardware_flops);
+        REQUIRE(part.plan_bounds.best_s() == whole.plan_bounds.best_s());
+        REQUIRE(part.causes.stages == whole.causes.stages);
+        REQUIRE(part.causes.limiting == whole.causes.limiting);
+        if (detail == predict::Detail::stages) continue;
+        REQUIRE(part.breakdown.total() == part.time);
+        REQUIRE(part.breakdown.compute == whole.breakdown.compute);
+        REQUIRE(part.breakdown.exposed == whole.breakdown.exposed);
+        REQUIRE(part.breakdown.bubble == whole.breakdown.bubble);
+      }
+    }
+  });
+}
+
 TEST_CASE("What is proposed where a plan does not fit makes it fit, in the time and the memory that are said") {
   std::uint64_t changed = 0;
   for_each_accepted(100'001, [&](const Json& experiment, const Outcome& outcome) {

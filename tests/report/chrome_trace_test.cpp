@@ -35,7 +35,7 @@ Traced traced_run(const std::vector<std::string>& overrides) {
   core::Diagnostics diagnostics;
   const config::Node node = config::parse_text(k_experiment, config::Syntax::yaml, "small.yaml", diagnostics);
   experiment::Job job(experiment::read(node, overrides), config::Loader({std::string(CAIRN_SOURCE_DIR) + "/configs"}));
-  const experiment::Result result = job.run(predict::Engine::event, true);
+  const experiment::Result result = job.run(predict::Engine::event, {.all_timelines = true});
   std::string text;
   trace::write_chrome(job.program(), result.prediction, [&](std::string_view piece) { text += piece; });
   std::vector<double> peaks;

@@ -25,7 +25,9 @@ namespace {
 
 struct Simulated {
   explicit Simulated(const std::vector<std::string>& overrides)
-      : loaded(small(overrides)), job(loaded, loader()), result(job.run(predict::Engine::event, true)) {}
+      : loaded(small(overrides)),
+        job(loaded, loader()),
+        result(job.run(predict::Engine::event, {.all_timelines = true})) {}
   profile::Step step(std::int32_t stage) const {
     return profile::predicted_step(job.program(), result.prediction, stage);
   }

@@ -82,7 +82,7 @@ TEST_CASE("The short answer of every shipped experiment is one screen of 24 line
   for (const std::string& name : loader.names("experiments")) {
     INFO(name);
     experiment::Job job(experiment::load(loader, name, {"training.tokens=15 T tokens"}), loader);
-    const experiment::Result result = job.run(predict::Engine::analytic, false, {}, experiment::Advice::effects);
+    const experiment::Result result = job.run(predict::Engine::analytic, {.advice = experiment::Advice::effects});
     const std::string text = report::text({.job = job, .result = result, .tool = k_tool});
     INFO(text);
     CHECK(std::count(text.begin(), text.end(), '\n') <= 24);

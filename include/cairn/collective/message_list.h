@@ -36,11 +36,14 @@ struct Message {
 
 // Of more ranks no all-to-all is listed: its chunks, one per pair of ranks, are numbered in 64 bits.
 inline constexpr std::int64_t k_most_paired = std::int64_t{1} << 31;
+// Steps of a chain, ranks and pieces together, are numbered in 64 bits.
+inline constexpr std::int64_t k_most_pieces = std::int64_t{1} << 62;
 
 struct Group {
   std::int64_t ranks = 1;
   std::int64_t domain = 1;  // consecutive ranks that share a domain; divides `ranks`
-  std::int64_t pieces = 1;  // pieces of the tensor in a chain of ranks, which passes one on while the next arrives
+  // Pieces of the tensor in a chain of ranks, which passes one on while the next arrives; at most k_most_pieces.
+  std::int64_t pieces = 1;
   friend bool operator==(const Group&, const Group&) = default;
 };
 

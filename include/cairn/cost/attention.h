@@ -79,7 +79,7 @@ struct FlashPoint {
 };
 
 struct FlashParameters {
-  std::string kernel{};               // flash1 | flash2 | flash3 | cudnn | triton
+  std::string kernel{};               // name of one in models/attention_kernels.def that keeps its scores on chip
   std::vector<FlashPoint> forward{};  // ascending head_dim, at least one; linear between, constant outside
   std::vector<FlashPoint> backward{};
   double wave_exponent = 0.0;     // u: 1 = the last wave costs a whole one

@@ -71,6 +71,13 @@ enum class Naming : std::uint8_t {
 // What a run computes beside the prediction. changes: WhyNot::changes; effects: these and Result::effects.
 enum class Advice : std::uint8_t { none, changes, effects };
 
+struct RunOptions {
+  bool all_timelines = false;                                           // Prediction::event has them of every stage
+  std::function<void(std::size_t done, std::size_t of)> progress = {};  // is told how far a simulation has come
+  predict::Detail detail = predict::Detail::causes;
+  Advice advice = Advice::changes;
+};
+
 class Job {
  public:
   // Throws core::ConfigurationError, with the places of an experiment's keys, when settings contradict one another, the
@@ -81,9 +88,7 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // `progress` is told how far a simulation has come.
-  Result run(predict::Engine engine, bool all_timelines = false,
-             std::function<void(std::size_t done, std::size_t of)> progress = {}, Advice advice = Advice::changes);
+  Result run(predict::Engine engine, RunOptions options = {});
 
   const Experiment& experiment() const;
   const Parts& parts() const;

@@ -7,7 +7,8 @@
 namespace cairn::plan {
 
 // Whether the host thread that issues kernels blocks until a pipeline message has arrived. unless_interleaved: it does
-enum class HostWaits : std::uint8_t { never, unless_interleaved, always };  // only where a device has a single chunk
+// only where a device has a single chunk.
+enum class HostWaits : std::uint8_t { never, unless_interleaved, always };
 
 struct FrameworkBehaviour {
   bool scatter_sends = false;  // a replicated activation is sent as 1/tensor slices and gathered on arrival

@@ -112,6 +112,7 @@ struct PredictionInput {
   EventOptions event;
   MemoryLimits memory;
   DeviceLimits limits;
+  Detail detail = Detail::causes;  // with less, Prediction has no prices, class_floors and expert_exchange either
 };
 
 // Whether device, host and drives all have room for what the plan puts there.

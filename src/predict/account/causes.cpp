@@ -184,7 +184,8 @@ BubbleParts bubble_of(const program::Program& program, Analytic& analytic, const
   return result;
 }
 
-Causes causes_of(const program::Program& program, PriceTable& prices, Analytic& analytic, const Execution& execution) {
+std::vector<CauseTime> causes_of(const program::Program& program, PriceTable& prices, Analytic& analytic,
+                                 const Execution& execution) {
   const std::int32_t limiting = execution.limiting.stage;
   const PassWalk others(program, analytic, execution.passes, execution.producers, limiting);
   CauseSums sums;
@@ -213,25 +214,29 @@ Causes causes_of(const program::Program& program, PriceTable& prices, Analytic& 
         sums.add(cause_of(spell.what), pass.stage, left.end - left.start, spell.axis);
     }
   sums.add(Cause::links, limiting, execution.links);
-  return {.stages = stage_times(execution.passes, execution.makespan),
-          .limiting = limiting,
-          .parts = sums.longest_first(),
-          .bubble = bubble_of(program, analytic, execution)};
+  return sums.longest_first();
 }
 
 }  // namespace
 
 Account account(const program::Program& program, PriceTable& prices, Analytic& analytic, const Makespan& work,
-                core::Picoseconds links, EventResult* event) {
+                core::Picoseconds links, EventResult* event, Detail detail) {
   // What nothing disturbs runs as the analytic engine says.
   const bool disturbed = event != nullptr && !event->passes.empty();
   const PassTimes passes = disturbed ? std::move(event->passes) : analytic.pass_times(program);
-  const StageTimeline last = event != nullptr ? std::move(event->last) : analytic.timeline(program, work.last_stage);
   const std::int32_t stage = limiting_stage(passes, work);
-  std::optional<StageTimeline> limiting;
-  if (stage != work.last_stage) limiting = disturbed ? std::move(event->limiting) : analytic.timeline(program, stage);
+  Account result;
+  result.causes.stages = stage_times(passes, work);
+  result.causes.limiting = stage;
+  if (detail == Detail::stages) return result;
+  const StageTimeline last = event != nullptr ? std::move(event->last) : analytic.timeline(program, work.last_stage);
   const Producers sources = producers(program);
   const std::vector<Spell> last_spells = walk_back(program, prices, last, sources);
+  result.breakdown = attribute(last_spells, last);
+  result.breakdown.links = links;
+  if (detail == Detail::breakdown) return result;
+  std::optional<StageTimeline> limiting;
+  if (stage != work.last_stage) limiting = disturbed ? std::move(event->limiting) : analytic.timeline(program, stage);
   std::vector<Spell> limiting_spells;
   if (limiting) limiting_spells = walk_back(program, prices, *limiting, sources);
   const Execution execution{.producers = sources,
@@ -242,8 +247,8 @@ Account account(const program::Program& program, PriceTable& prices, Analytic& a
                             .limiting = limiting ? *limiting : last,
                             .limiting_spells = limiting ? limiting_spells : last_spells,
                             .links = links};
-  Account result{.breakdown = attribute(last_spells, last), .causes = causes_of(program, prices, analytic, execution)};
-  result.breakdown.links = links;
+  result.causes.parts = causes_of(program, prices, analytic, execution);
+  result.causes.bubble = bubble_of(program, analytic, execution);
   return result;
 }
 

@@ -95,6 +95,7 @@ class Analytic::Implementation {
     Frontiers frontier = origin();
     std::vector<core::Picoseconds> scratch;
     const auto passes = passes_of(program, stage);
+    reserve(passes, result);
     for (std::size_t position = 0; position < passes.size(); ++position) {
       const PassId source = sources[at(stage)][position];
       result.arrivals.push_back(message(program, source, ends[position]));
@@ -109,6 +110,20 @@ class Analytic::Implementation {
 
  private:
   static Frontiers origin() { return Frontiers{}; }
+
+  // A long step has a hundred thousand spans, and copying those of a vector that grows takes as long as finding them.
+  static void reserve(const std::vector<const program::Pass*>& passes, StageTimeline& result) {
+    std::array<std::size_t, program::k_streams> spans{};
+    for (const program::Pass* pass : passes)
+      for (const program::BlockRun& run : pass->runs)
+        for (const program::Step& step : run.block->steps) {
+          const auto times = static_cast<std::size_t>(run.count);
+          spans[at(step.stream)] += times;
+          if (step.launches > 0) spans[at(Stream::host)] += times;
+        }
+    for (std::size_t stream = 0; stream < spans.size(); ++stream) result.steps[stream].reserve(spans[stream]);
+    result.arrivals.reserve(passes.size());
+  }
 
   void run_block(const program::Block& block, Frontiers& frontier, std::vector<core::Picoseconds>& scratch,
                  StageTimeline& result) {

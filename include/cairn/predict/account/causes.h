@@ -74,10 +74,18 @@ struct Account {
   Causes causes;        // of the stage that holds the others up
 };
 
+// How much of an account is made; each includes those before. A whole account walks through every step of two stages,
+// which takes longer than finding the time of the execution.
+enum class Detail : std::uint8_t {
+  stages,     // Causes::stages and Causes::limiting
+  breakdown,  // Account::breakdown
+  causes,     // the rest
+};
+
 // Accounts for an execution whose last work ends at `work` and whose step then lasts `links` longer (Bounds::links).
 // `event`: the simulated run, whose timelines are moved out of it; null where the analytic engine alone ran. A run that
 // was disturbed (EventOptions::disturbed) must have recorded its passes.
 Account account(const program::Program& program, PriceTable& prices, Analytic& analytic, const Makespan& work,
-                core::Picoseconds links, EventResult* event = nullptr);
+                core::Picoseconds links, EventResult* event = nullptr, Detail detail = Detail::causes);
 
 }  // namespace cairn::predict
