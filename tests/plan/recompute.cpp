@@ -132,7 +132,7 @@ TEST_CASE("The ends recompute too where the framework says so, all but the loss"
   o.recompute_all = true;
   const double plain = plan::LayerLowering(model.classes[exit], o).state().saved_bytes;
   REQUIRE(again(plan::LayerLowering(model.classes[exit], o).backward()).empty());
-  o.recompute_ends = true;
+  o.behaviour.recompute_ends = true;
   {
     // This loss keeps the logits: nothing to gain from a second product.
     const plan::LayerLowering covered(model.classes[exit], o);

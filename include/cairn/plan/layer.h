@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cairn/ir/model.h"
+#include "cairn/plan/framework_behaviour.h"
 #include "cairn/plan/strategy.h"
 #include "cairn/plan/unit_traffic.h"
 #include "cairn/program/parameter_group.h"
@@ -61,17 +62,15 @@ struct LayerOptions {
   std::vector<program::Group> groups;     // parallel to rules
   std::vector<std::string> recompute;     // operators to recompute, by name or region
   bool recompute_all = false;
-  bool recompute_ends = false;         // recompute_all holds for the first and the last layer too, but not for the loss
-  bool recompute_second = false;       // everything but attention and every second product
-  bool keeps_unread_products = false;  // see FrameworkBehaviour
+  bool recompute_second = false;    // everything but attention and every second product
   bool share_saved_inputs = false;  // saved inputs that are whole on each rank are kept as shards (first rule's axis)
   bool expert_overlap = false;      // token exchange (MoE) overlaps all computation that does not depend on it
   double across = 1.0;              // of token exchanges: Transfer::across
   bool tensor_overlap = true;       // backward: transfers of the input gradient overlap the weight gradient
   bool asynchronous = false;        // only readers of a transfer's result wait for it, also those in other layers
   TensorPieces pieces = {};
-  bool issues_per_peer = false;     // of transfers over the tensor axis: Transfer::per_peer
-  bool records_reductions = false;  // see FrameworkBehaviour
+  bool issues_per_peer = false;  // of transfers over the tensor axis: Transfer::per_peer
+  FrameworkBehaviour behaviour = {};
   std::uint32_t inputs_held =
       0;  // bit i: input i is not stored twice, for the layer below saves it (its output i) for its own backward pass
 };

@@ -44,7 +44,7 @@ bool KeptTensors::asked_for(ir::OperatorId id) const {
   const LayerOptions& options = layer_.options();
   const ir::Position position = layer_.layer().position;
   if (position != ir::Position::body) {
-    if (!options.recompute_all || !options.recompute_ends) return false;
+    if (!options.recompute_all || !options.behaviour.recompute_ends) return false;
     return position == ir::Position::entry || id <= result_operator(layer_.layer());
   }
   if (options.recompute_all || layer_.graph().op(id).reruns) return true;
@@ -100,7 +100,8 @@ void KeptTensors::leave_unread() {
 
 void KeptTensors::keep_unread_products() {
   const LayerOptions& options = layer_.options();
-  if (!options.recompute_second || !options.keeps_unread_products || layer_.layer().position != ir::Position::body)
+  if (!options.recompute_second || !options.behaviour.keeps_unread_products ||
+      layer_.layer().position != ir::Position::body)
     return;
   for (std::size_t id = 0; id < recomputed_.size(); ++id) {
     const ir::Operator& op = layer_.graph().operators()[id];

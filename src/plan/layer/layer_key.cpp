@@ -115,15 +115,13 @@ LayerOptions layer_options(const LayerKey& key, std::int64_t sequence, std::int6
                        .groups = {key.tensor},
                        .recompute = key.recompute_operators,
                        .recompute_all = key.recompute == Recompute::full,
-                       .recompute_ends = behaviour.recompute_ends,
                        .recompute_second = key.recompute == Recompute::per_op,
-                       .keeps_unread_products = behaviour.keeps_unread_products,
                        .share_saved_inputs = key.share_saved_inputs,
                        .tensor_overlap = key.overlap_tensor,
                        .asynchronous = key.asynchronous_tensor,
                        .pieces = key.tensor_pieces,
                        .issues_per_peer = key.issues_per_peer,
-                       .records_reductions = behaviour.records_reductions};
+                       .behaviour = behaviour};
   if (key.recompute == Recompute::attention) options.recompute.emplace_back("attention");
   if (key.experts) spread_experts(options, *key.experts, key.tensor.size, domain);
   return options;

@@ -4,29 +4,28 @@ namespace cairn::plan {
 
 std::size_t BeginOptions::hash() const {
   core::Hash hash;
-  hash.add(receives).add(forward).add(host_waits).add(host_synchronises);
+  hash.add(receives).add(forward).add(messages.hash());
   add(hash, border.bytes);
-  add(hash, tensor);
   return hash.value();
 }
 
 std::size_t SendOptions::hash() const {
   core::Hash hash;
-  hash.add(static_cast<std::uint8_t>(stream)).add(beside_computation);
+  hash.add(forward).add(static_cast<std::uint8_t>(hop)).add(messages.hash());
   add(hash, border.bytes);
-  add(hash, pipeline);
-  add(hash, tensor);
   return hash.value();
 }
 
 Block begin(const BeginOptions& options) {
   StepWriter writer("begin");
-  if (options.receives && options.host_waits) writer.wait(Stream::host, {entry_of(Stream::arrival)});
-  if (options.host_synchronises) writer.wait(Stream::host, {entry_of(Stream::compute)});
+  if (options.receives && options.messages.host_waits_for_arrival)
+    writer.wait(Stream::host, {entry_of(Stream::arrival)});
+  // It waits for the computation issued so far.
+  if (options.messages.behaviour->host_waits_for_computation) writer.wait(Stream::host, {entry_of(Stream::compute)});
   if (options.forward) writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_micro_batch, {});
   if (!options.receives) return writer.finish();
   if (options.border.sliced) {
-    const std::int32_t gathered = writer.transfer(Stream::tensor, Collective::all_gather, options.tensor,
+    const std::int32_t gathered = writer.transfer(Stream::tensor, Collective::all_gather, options.messages.tensor,
                                                   options.border.bytes, {entry_of(Stream::arrival)});
     writer.wait(Stream::compute, {gathered});
   } else {
@@ -37,14 +36,14 @@ Block begin(const BeginOptions& options) {
 
 Block send(const SendOptions& options) {
   StepWriter writer("send");
+  const Group& tensor = options.messages.tensor;
   const double bytes =
-      options.border.sliced ? options.border.bytes / static_cast<double>(options.tensor.size) : options.border.bytes;
-  const std::int32_t sent =
-      options.tensor.size > 1
-          ? writer.transfer(options.stream, Collective::send, options.pipeline, bytes,
-                            {writer.computed(), entry_of(Stream::tensor)})
-          : writer.transfer(options.stream, Collective::send, options.pipeline, bytes, {writer.computed()});
-  if (!options.beside_computation) writer.wait(Stream::compute, {sent});
+      options.border.sliced ? options.border.bytes / static_cast<double>(tensor.size) : options.border.bytes;
+  Dependencies after = {writer.computed()};
+  if (tensor.size > 1) after.push_back(entry_of(Stream::tensor));
+  const std::int32_t sent = writer.transfer(options.forward ? Stream::next : Stream::previous, Collective::send,
+                                            options.messages.between(options.hop), bytes, after);
+  if (!options.messages.overlap_sends) writer.wait(Stream::compute, {sent});
   return writer.finish();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interned.h"
+#include "message_key.h"
 #include "step_writer.h"
 #include "vocabulary.h"
 
@@ -17,23 +18,20 @@ struct Border {
 struct BeginOptions {
   bool receives = false;
   bool forward = true;
-  bool host_waits = false;
-  bool host_synchronises = false;  // waits for the computation issued so far
   Border border;
-  Group tensor;
+  MessageKey messages;
   friend bool operator==(const BeginOptions&, const BeginOptions&) = default;
   std::size_t hash() const;
 };
 // The beginning of a pass: the host work of its micro-batch (forward only), and the wait for its message, if it
-// receives one: computation waits, and so does the host thread if `host_waits`.
+// receives one: computation waits, and so does the host thread if it waits for arrivals.
 Block begin(const BeginOptions& options);
 
 struct SendOptions {
-  Stream stream = Stream::next;
+  bool forward = true;
+  Hop hop = Hop::inside;
   Border border;
-  bool beside_computation = true;
-  Group pipeline;
-  Group tensor;
+  MessageKey messages;
   friend bool operator==(const SendOptions&, const SendOptions&) = default;
   std::size_t hash() const;
 };

@@ -7,7 +7,8 @@ namespace {
 // The message at the lower (input) or upper (output) end of a stage's layers.
 Border border(const StageBody& body, const MessageKey& messages, bool lower) {
   const LayerBorder& border = lower ? body.below : body.above;
-  return {.bytes = border.bytes, .sliced = messages.scatter_sends && messages.tensor.size > 1 && border.replicated};
+  return {.bytes = border.bytes,
+          .sliced = messages.behaviour->scatter_sends && messages.tensor.size > 1 && border.replicated};
 }
 
 void append_layers_backward(Pass& pass, const StageBody& body, Half half, const GradientSync* sync) {
@@ -34,7 +35,7 @@ GradientSync parameter_gather(const UnitSettings& settings) {
 }
 
 GradientSync gradient_sync(const UnitSettings& settings) {
-  const bool by_shard = settings.sharding == Sharding::optimizer && !settings.reduce_whole_gradients;
+  const bool by_shard = settings.sharding == Sharding::optimizer && !settings.behaviour->reduce_whole_gradients;
   return GradientSync{.collective = by_shard ? Collective::reduce_scatter : Collective::all_reduce,
                       .copies = settings.copies,
                       .bytes_per_element = numerics::bytes_per_element(settings.treatment->reduce),

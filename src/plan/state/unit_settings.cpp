@@ -110,7 +110,7 @@ bool UnitSettings::gradients_pass_through(ParameterGroup group) const {
 }
 
 GradientSync UnitSettings::sync(bool last) const {
-  const bool whole = sharding == Sharding::nothing || (reduce_whole_gradients && !keeps_shards());
+  const bool whole = sharding == Sharding::nothing || (behaviour->reduce_whole_gradients && !keeps_shards());
   GradientSync sync{.collective = whole ? Collective::all_reduce : Collective::reduce_scatter,
                     .copies = shards,
                     .bytes_per_element = numerics::bytes_per_element(treatment->reduce),
@@ -153,7 +153,6 @@ UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& t
   UnitSettings settings{.overlap_gradient_reduce = strategy.overlap_gradient_reduce,
                         .overlap_parameter_gather = strategy.overlap_parameter_gather,
                         .reshard_after_forward = strategy.reshard_after_forward,
-                        .reduce_whole_gradients = behaviour.reduce_whole_gradients,
                         .partial_shards = strategy.shard != 0,
                         .reduces_every_micro_batch = strategy.reduce_every_micro_batch || strategy.micro_batches == 1,
                         .single_stage = strategy.pipeline == 1,
@@ -167,7 +166,8 @@ UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& t
                         .replicas = {},
                         .offload = strategy.offload,
                         .treatment = &treatment,
-                        .host_update = &host_update};
+                        .host_update = &host_update,
+                        .behaviour = &behaviour};
   if (!settings.apply()) return settings;
   check_units(strategy, sharding);
   for (const ParameterGroup group : k_all_parameter_groups) {

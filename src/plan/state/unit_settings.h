@@ -43,7 +43,6 @@ struct UnitSettings {
   bool overlap_gradient_reduce = false;
   bool overlap_parameter_gather = false;
   bool reshard_after_forward = true;
-  bool reduce_whole_gradients = false;
   bool partial_shards = false;            // HSDP: there are several replicas of every shard
   bool several_under_way = false;         // several_under_way() of the schedule, for parameters that stay gathered
   bool reduces_every_micro_batch = true;  // as the strategy says; also true where there is one micro-batch
@@ -59,6 +58,7 @@ struct UnitSettings {
   Offload offload;
   const ParameterTreatment* treatment = nullptr;
   const ir::Graph* host_update = nullptr;
+  const FrameworkBehaviour* behaviour = nullptr;  // the same in all plans of a Lowering
 
   friend bool operator==(const UnitSettings&, const UnitSettings&) = default;
   std::size_t hash() const;
