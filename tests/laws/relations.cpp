@@ -15,13 +15,14 @@ const Shelf& shelf() {
   return all;
 }
 
-// The first k_accepted experiments at random that are accepted, without anything that disturbs a run. About three in
-// four are; fewer than one in four would say that the generator no longer draws what runs.
+// The first k_accepted experiments at random that are accepted, without anything that disturbs a run. Three in four
+// are (1,123 of the first 1,500). Were it fewer than half, give or take what chance does to few, the generator would no
+// longer draw what runs.
 template <class Body>
 void for_each_accepted(std::uint64_t first, Body body) {
   std::uint64_t met = 0;
   for (std::uint64_t seed = first; met < k_accepted; ++seed) {
-    REQUIRE(seed < first + 4 * k_accepted);
+    REQUIRE(seed < first + 2 * k_accepted + 20);
     Json experiment = draw_experiment(seed, shelf());
     experiment.erase("simulation");
     const Outcome outcome = run(experiment, shelf());

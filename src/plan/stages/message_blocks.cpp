@@ -20,7 +20,7 @@ Block begin(const BeginOptions& options) {
   StepWriter writer("begin");
   if (options.receives && options.messages.host_waits_for_arrival)
     writer.wait(Stream::host, {entry_of(Stream::arrival)});
-  // It waits for the computation issued so far.
+  // The host waits for the computation issued so far.
   if (options.messages.behaviour->host_waits_for_computation) writer.wait(Stream::host, {entry_of(Stream::compute)});
   if (options.forward) writer.add(Step{.kind = StepKind::host, .stream = Stream::host}, HostWork::per_micro_batch, {});
   if (!options.receives) return writer.finish();

@@ -1,4 +1,4 @@
-// What messages between stages depend on.
+// The part of a plan that decides which blocks its passes begin and end with: the cache key of messages.
 #pragma once
 
 #include "cairn/plan/framework_behaviour.h"

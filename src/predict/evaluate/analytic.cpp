@@ -111,7 +111,8 @@ class Analytic::Implementation {
  private:
   static Frontiers origin() { return Frontiers{}; }
 
-  // A long step has a hundred thousand spans, and copying those of a vector that grows takes as long as finding them.
+  // A long step has a hundred thousand spans. Copying those of a vector that grows took three quarters of the time of
+  // finding them (profile of `cairn validate`, 2026-11).
   static void reserve(const std::vector<const program::Pass*>& passes, StageTimeline& result) {
     std::array<std::size_t, program::k_streams> spans{};
     for (const program::Pass* pass : passes)
