@@ -102,7 +102,7 @@ Answer answer(const ComputationRequest& request) {
   answer.bytes_per_word = numerics::bytes_per_element(request.format);
   answer.fast = whole_words(request.fast, answer.bytes_per_word);
   answer.game = request.game;
-  if (request.devices) require_one(request.devices->count, "request.devices", "devices");
+  if (request.devices) require_devices(request.devices->count);
   if (request.accelerator) answer.machine = machine_of(*request.accelerator, request.format);
   std::visit([&](const auto& each) { bound(answer, each, request); }, request.computation);
   if (request.devices && request.devices->links) add_network(answer, *request.devices->links);

@@ -69,9 +69,7 @@ void check(const ExchangeRequest& request, double words) {
     throw core::ConfigurationError("request.collective",
                                    fmt::format("{} is no exchange", collective::name(request.collective)),
                                    "give one of exchanges()");
-  if (request.devices < 1 || request.devices > collective::k_most_paired)
-    throw core::ConfigurationError("request.devices", fmt::format("{} is no number of devices", request.devices),
-                                   fmt::format("give 1 to {}", collective::k_most_paired));
+  require_devices(request.devices);
   if (!(words > 0.0 && words * static_cast<double>(request.devices) < k_most_counted))
     throw core::ConfigurationError(
         "request.amount",

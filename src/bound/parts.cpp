@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cairn/collective/message_list.h"
 #include "cairn/core/diagnostics.h"
 
 namespace cairn::bound {
@@ -26,6 +27,12 @@ pebble::Words whole_words(const Amount& amount, double bytes_per_word) {
 
 void require_one(std::int64_t count, const char* field, std::string_view what) {
   if (count < 1) throw core::ConfigurationError(field, fmt::format("{} {}", count, what), "give at least 1");
+}
+
+void require_devices(std::int64_t count) {
+  if (count < 1 || count > collective::k_most_paired)
+    throw core::ConfigurationError("request.devices", fmt::format("{} is no number of devices", count),
+                                   fmt::format("give 1 to {}", collective::k_most_paired));
 }
 
 Machine machine_of(const hardware::Accelerator& accelerator, numerics::Format format) {

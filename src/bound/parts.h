@@ -15,6 +15,9 @@ pebble::Words whole_words(const Amount& amount, double bytes_per_word);
 // Errors (core::ConfigurationError): fewer than one of `what`, as `field` of the request says.
 void require_one(std::int64_t count, const char* field, std::string_view what);
 
+// Errors (core::ConfigurationError) name request.devices: fewer than one, or more than collective::k_most_paired.
+void require_devices(std::int64_t count);
+
 // What moves through its memory, and how fast it computes with words of the format.
 Machine machine_of(const hardware::Accelerator& accelerator, numerics::Format format);
 

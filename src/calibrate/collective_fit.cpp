@@ -53,14 +53,15 @@ Rows of_one_origin(const Rows& rows, Collective collective) {
 }
 
 std::vector<FitParameter> protocol_parameters(double link) {
+  // The square root of the message grows with the square root of what the links carry.
+  const double ramp = k_ns * std::sqrt(450e9 / link);
   return {{"low_latency", 10 * k_us, 0.5 * k_us, 200 * k_us, 1.0},
           {"middle_latency / low_latency - 1", 0.2, 0.01, 5.0, 0.28},
           {"simple_latency / middle_latency - 1", 1.6, 0.01, 10.0, 0.16},
           {"simple_bandwidth", 0.75 * link, 0.02 * link, 2.0 * link, 0.12},
           {"low_bandwidth / simple_bandwidth", 0.03, 0.001, 0.5, 0.32},
           {"middle_bandwidth / simple_bandwidth", 0.5, 0.05, 2.0, 0.2},
-          // The square root of the message grows with the square root of what the links carry.
-          {"simple_ramp", k_ns * std::sqrt(450e9 / link), 0.01 * k_ns, 100 * k_ns, 0.4}};
+          {"simple_ramp", ramp, 0.01 * ramp, 100 * ramp, 0.4}};
 }
 
 DomainFit three_protocols(DomainFit fit, std::span<const double> v) {

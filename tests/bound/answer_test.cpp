@@ -2,6 +2,7 @@
 #include "cairn/bound/answer.h"
 
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "cairn/bound/exchanges.h"
@@ -186,12 +187,15 @@ TEST_CASE("bound: what is wrong names the field of the request") {
   CHECK(contains(with([](auto& r) { r.fast = Words{0}; }), "request.fast: 0 words (give at least 1)"));
   CHECK(contains(with([](auto& r) { r.fast = 1.0 * core::k_byte; }), "request.fast: 1 bytes are no number of words"));
   CHECK(contains(with([](auto& r) { r.fast = Words{3}; }), "request.fast: 3 words cannot hold"));
-  CHECK(contains(with([](auto& r) { r.devices = bound::Devices{.count = 0}; }), "request.devices: 0 devices"));
+  for (const std::int64_t count :
+       {std::int64_t{0}, collective::k_most_paired + 1, std::numeric_limits<std::int64_t>::max()})
+    CHECK(contains(with([count](auto& r) { r.devices = bound::Devices{.count = count}; }),
+                   "is no number of devices (give 1 to 2147483648)"));
   product.computation = pebble::fft_operation(1024);
   CHECK(contains(with([](auto& r) { r.devices = bound::Devices{.count = 3}; }), "request.computation: "));
   product.computation = multiply_add();
   CHECK(contains(with([](auto& r) { r.devices = bound::Devices{.count = (std::int64_t{1} << 32) + 1}; }),
-                 "request.devices: 4294967297 nodes are more than the 4294967295"));
+                 "request.devices: 4294967297 is no number of devices"));
 
   CHECK(contains(said(ExchangeRequest{.devices = 0, .amount = Words{5}}), "request.devices: 0 is no number"));
   CHECK(contains(said(ExchangeRequest{.devices = collective::k_most_paired + 1, .amount = Words{5}}),

@@ -74,7 +74,7 @@ TEST_CASE("bound: what is wrong with a request is said of its option", "[bound]"
   const std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> cases{
       {{"matmul m=8 n=8 k=8", "--fast", "3"}, {"--fast: 3 words cannot hold", "(give at least 4 words)"}},
       {{"fft n=1024", "--fast", "30", "--devices", "3"}, {"--devices: of fft", "or its graph by --cdag)"}},
-      {{"--cdag", sum, "--fast", "3", "--devices", "4294967297"}, {"--devices: 4294967297", "(give fewer devices)"}},
+      {{"--cdag", sum, "--fast", "3", "--devices", "4294967297"}, {"--devices: 4294967297", "(give 1 to 2147483648)"}},
       {{"all-reduce p=16 n=5", "--cluster", "dgx-h100"},
        {"--cluster: dgx-h100 has 8 accelerators", "or set more nodes: --set nodes=N)"}},
       {{"all-reduce p=x n=5"}, {"bound.all-reduce: p=x is no number of devices", "write for example"}},

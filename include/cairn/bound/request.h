@@ -39,7 +39,7 @@ struct Links {
 };
 
 struct Devices {
-  std::int64_t count = 1;
+  std::int64_t count = 1;  // at most collective::k_most_paired
   std::optional<Links> links = std::nullopt;
 };
 
