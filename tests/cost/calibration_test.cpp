@@ -92,6 +92,32 @@ TEST_CASE("training kernels reproduce the published throughput", "[cost][calibra
   CHECK(h100.find_flash("triton") == nullptr);
 }
 
+TEST_CASE("products on AMD run at the published rate, at the clock that its power limit leaves",
+          "[cost][calibration]") {
+  // AMD's max-achievable rates of hipBLASLt in bf16 [TFLOP/s], shape of its blog: 16 x 19 = 304 tiles of 256 x 256 fill the 304 compute
+  // units once. MI300X: 2 x 4096 x 4864 x 32896 / 708e12 = 1851.4 us; MI325X: / 831.4e12 = 1576.6 us. Beyond that, fill and output of a
+  // tile, 8 us at a clock of 0.575 or 0.689, and the memory's share: 1 %.
+  const auto product_us = [](const char* name) {
+    const Calibration calibration = load_calibration(shipped(), name);
+    const GemmSet* bf16 = calibration.find_gemm("bf16");
+    REQUIRE(bf16 != nullptr);
+    return gemm_time({.m = 4096, .n = 4864, .k = 32896}, bf16->parameters, calibration.rates(*bf16)).total_s * 1e6;
+  };
+  CHECK(product_us("mi300x") == Approx(1851.4).epsilon(0.02));
+  CHECK(product_us("mi325x") == Approx(1576.6).epsilon(0.02));
+  for (const char* name : {"mi300x", "mi325x", "mi350x", "mi355x"}) {
+    CAPTURE(name);
+    const Calibration calibration = load_calibration(shipped(), name);
+    REQUIRE(calibration.find_gemm("fp8") != nullptr);
+    CHECK(calibration.find_gemm("fp8") != calibration.find_gemm("bf16"));
+    CHECK(calibration.find_gemm("fp8")->provenance.evidence == Evidence::assumed);
+  }
+  // Clock: 1207 and 1447 of 2100 MHz; MI350X and MI355X have MI300X's.
+  CHECK(load_calibration(shipped(), "mi300x").sustained == Approx(1207.0 / 2100.0).epsilon(1e-3));
+  CHECK(load_calibration(shipped(), "mi325x").sustained == Approx(1447.0 / 2100.0).epsilon(1e-3));
+  CHECK(load_calibration(shipped(), "mi355x").sustained == load_calibration(shipped(), "mi300x").sustained);
+}
+
 TEST_CASE("carried-over parameters are marked", "[cost][calibration]") {
   const Calibration v100 = load_calibration(shipped(), "v100-sxm2-32gb");
   CHECK(v100.gemm.front().provenance.evidence == Evidence::assumed);
