@@ -12,6 +12,7 @@
 #include "cairn/experiment/stage_costs.h"
 #include "cairn/pipeline/balanced_split.h"
 #include "cairn/plan/token_halves.h"
+#include "cairn/predict/evaluate/reach.h"
 #include "cairn/predict/price/machine_demands.h"
 #include "plan_parts.h"
 #include "read_parts.h"
@@ -70,16 +71,23 @@ class Job::Implementation {
         .detail = options.detail};
     Result result;
     in_place([&] { result.prediction = predict::predict(input); });
+    const std::int64_t pieces = options.advice == Advice::none ? 0 : predict::pieces_of_work(program_);
+    const Advice advice = pieces <= k_most_tried ? options.advice : Advice::none;
     if (!result.prediction.fits) {
       result.why_not = why_not(result.prediction);
-      if (options.advice != Advice::none) result.why_not->changes = remedies(result.prediction.memory.device_peak);
+      if (advice != Advice::none) result.why_not->changes = remedies(result.prediction.memory.device_peak);
     }
     result.assumptions = assumptions(r_, pricing_->pricer, engine);
     result.intervals = run_intervals(r_);
     find_extrapolations();
     warn_of_masked_pairs(result.prediction);
     warn_of_bounds(result.prediction);
-    if (options.advice == Advice::effects) result.effects = effects(engine, result);
+    if (advice != options.advice)
+      warnings_.push_back(fmt::format(
+          "no other settings were tried: the step has {} pieces of work, and up to {} are run again; a step "
+          "of fewer sequences has the same alternatives",
+          pieces, k_most_tried));
+    if (advice == Advice::effects) result.effects = effects(engine, result);
     return result;
   }
 
@@ -349,7 +357,7 @@ class Job::Implementation {
     WhyNot result{.term = std::string(category_name(static_cast<std::size_t>(largest))),
                   .stage = memory.peak_stage,
                   .over_by_bytes = -memory.headroom(),
-                  .changes = {}};
+                  .changes = std::nullopt};
     if (memory.headroom() >= 0.0) {
       const bool host = memory.host > memory.host_capacity;
       result.term = host ? "host" : "storage";

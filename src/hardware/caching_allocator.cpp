@@ -59,15 +59,15 @@ void CachingAllocator::free(Block block) {
 
 // Whether a free block ends where its segment may grow matters: it is taken for as large as it can become.
 CachingAllocator::Block CachingAllocator::found(std::int64_t size, std::int32_t pool) {
-  std::vector<Entry>& free = pools_[index(pool)].free;
-  auto best = std::lower_bound(free.begin(), free.end(), Entry{.size = size, .address = -1});
+  FreeBlocks& free = pools_[index(pool)].free;
+  auto best = free.lower_bound(Entry{.size = size, .address = -1});
   if (best == free.end()) return -1;
   if (rules_.expandable_segments) {
     const auto room = [this](const Entry& entry) {
       const Block behind = node(entry.block).behind;
       return entry.size + (behind >= 0 && node(behind).state == State::unmapped ? node(behind).size : 0);
     };
-    for (auto next = best + 1; next != free.end() && room(*next) < room(*best); ++next) best = next;
+    for (auto next = std::next(best); next != free.end() && room(*next) < room(*best); ++next) best = next;
   }
   if (size < rules_.max_split_size && best->size >= rules_.max_split_size) return -1;
   if (size >= rules_.max_split_size && best->size >= size + k_shared_segment) return -1;
@@ -179,17 +179,14 @@ CachingAllocator::Block CachingAllocator::new_node(const Node& node) {
 
 void CachingAllocator::insert(Block block) {
   node(block).state = State::free;
-  std::vector<Entry>& free = pools_[index(node(block).pool)].free;
-  const Entry entry{.size = node(block).size, .address = node(block).address, .block = block};
-  free.insert(std::upper_bound(free.begin(), free.end(), entry), entry);
+  pools_[index(node(block).pool)].free.insert(
+      {.size = node(block).size, .address = node(block).address, .block = block});
 }
 
 void CachingAllocator::erase(Block block) {
-  std::vector<Entry>& free = pools_[index(node(block).pool)].free;
-  const auto entry = std::lower_bound(free.begin(), free.end(),
-                                      Entry{.size = node(block).size, .address = node(block).address, .block = block});
-  CAIRN_ASSERT(entry != free.end() && entry->block == block);
-  free.erase(entry);
+  [[maybe_unused]] const std::size_t erased = pools_[index(node(block).pool)].free.erase(
+      {.size = node(block).size, .address = node(block).address, .block = block});
+  CAIRN_ASSERT(erased == 1);
 }
 
 // With the free blocks beside it, which are in the pool; it is not.
@@ -220,17 +217,17 @@ void CachingAllocator::absorb(Block block, Block neighbour) {
 // Of blocks that are not split, the least that holds the request, or as many of the largest as do together.
 bool CachingAllocator::release_large_enough(std::int64_t size, std::int32_t pool) {
   if (rules_.max_split_size == k_unlimited) return false;
-  std::vector<Entry>& free = pools_[index(pool)].free;
+  FreeBlocks& free = pools_[index(pool)].free;
   const std::int64_t wanted = std::max(size, rules_.max_split_size);
-  const auto enough = std::lower_bound(free.begin(), free.end(), Entry{.size = wanted, .address = -1});
+  const auto enough = free.lower_bound(Entry{.size = wanted, .address = -1});
   if (enough != free.end()) {
     release(enough->block);
     return true;
   }
   std::int64_t released = 0;
-  while (released < wanted && !free.empty() && free.back().size >= rules_.max_split_size) {
-    released += free.back().size;
-    release(free.back().block);
+  while (released < wanted && !free.empty() && free.rbegin()->size >= rules_.max_split_size) {
+    released += free.rbegin()->size;
+    release(free.rbegin()->block);
   }
   return released >= wanted;
 }
@@ -244,7 +241,7 @@ void CachingAllocator::release(Block block) {
 
 void CachingAllocator::release_cached() {
   for (Pool& pool : pools_) {
-    const std::vector<Entry> free = pool.free;
+    const FreeBlocks free = pool.free;
     for (const Entry& entry : free) {
       if (rules_.expandable_segments)
         unmap(entry.block);

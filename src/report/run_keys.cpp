@@ -240,9 +240,11 @@ const Described<experiment::WhyNot>& why_not_keys() {
       {"stage", count("from 0"), &WhyNot::stage},
       {"over_by_bytes", amount("bytes above the capacity"), &WhyNot::over_by_bytes},
       {"changes",
-       described(list_of(remedy_keys().schema()),
-                 "of one setting, or of two where neither is enough alone, with which it fits; the fastest first"),
-       [](const WhyNot& reason) { return remedy_keys().list(reason.changes); }}};
+       described(
+           or_null(list_of(remedy_keys().schema())),
+           "of one setting, or of two where neither is enough alone, with which it fits; the fastest first; null: "
+           "none was tried"),
+       [](const WhyNot& reason) { return reason.changes ? remedy_keys().list(*reason.changes) : Json(); }}};
   return keys;
 }
 

@@ -159,10 +159,12 @@ class RunScreen : private TextReport {
   }
 
   void remedy(const experiment::WhyNot& reason) {
-    if (reason.changes.empty()) return sentence(fmt::format("What would make it fit: {}", k_no_remedy), "", 2);
+    if (!reason.changes) return;
+    const std::vector<experiment::Remedy>& changes = *reason.changes;
+    if (changes.empty()) return sentence(fmt::format("What would make it fit: {}", k_no_remedy), "", 2);
     row("What would make it fit, with --set, the fastest first:");
-    for (std::size_t i = 0; i < std::min(k_few_remedies, reason.changes.size()); ++i) {
-      const experiment::Remedy& each = reason.changes[i];
+    for (std::size_t i = 0; i < std::min(k_few_remedies, changes.size()); ++i) {
+      const experiment::Remedy& each = changes[i];
       row(fmt::format("  {:>10} {:>9}  {}", aligned_time(each.time_s), bytes(each.memory_bytes),
                       clipped(fmt::format("{}", fmt::join(each.settings, " ")), k_columns - 24)));
     }

@@ -158,15 +158,16 @@ class RunText : private TextReport {
   // What would make it fit.
   void remedies() {
     const auto& reason = run_.result.why_not;
-    if (!reason) return;
+    if (!reason || !reason->changes) return;
+    const std::vector<experiment::Remedy>& changes = *reason->changes;
     heading("What would make it fit", fmt::format("most of its memory is {}", reason->term));
-    if (reason->changes.empty()) return line("  {}", k_no_remedy);
-    for (std::size_t i = 0; i < std::min(k_remedies, reason->changes.size()); ++i) {
-      const experiment::Remedy& each = reason->changes[i];
+    if (changes.empty()) return line("  {}", k_no_remedy);
+    for (std::size_t i = 0; i < std::min(k_remedies, changes.size()); ++i) {
+      const experiment::Remedy& each = changes[i];
       line("  {:>10}{:>11}  {}", aligned_time(each.time_s), bytes(each.memory_bytes), joined(each.settings));
     }
-    if (reason->changes.size() > k_remedies)
-      line("  {}", paint_.dim(fmt::format("and {} slower ones in --json", reason->changes.size() - k_remedies)));
+    if (changes.size() > k_remedies)
+      line("  {}", paint_.dim(fmt::format("and {} slower ones in --json", changes.size() - k_remedies)));
   }
 
   // What the bubble consists of, where there is one.

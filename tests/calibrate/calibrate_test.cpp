@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "cairn/calibrate/robust_fit.h"
 #include "cairn/measure/read.h"
@@ -286,6 +288,41 @@ TEST_CASE("memory-bound kernels, launches and messages", "[calibrate]") {
       cost::transfer_time(cost::Collective::all_gather, 67108864.0, {4, 4}, links, result.calibration.transfers);
   CHECK(priced.basis == cost::Basis::measured);
   CHECK(priced.total_s == Approx(179.8e-6).epsilon(0.04));
+}
+
+TEST_CASE("the links of a base may be of any speed", "[calibrate]") {
+  if (!can_fit()) return;
+  const std::filesystem::path configs = std::filesystem::path(CAIRN_SOURCE_DIR) / "configs";
+  std::ifstream h100(configs / "calibration" / "h100-sxm5-80gb.yaml");
+  std::string base(std::istreambuf_iterator<char>(h100), {});
+  const std::string stated = "link_bandwidth: 450 GB/s";
+  REQUIRE(contains(base, stated));
+  const auto [words, link] = GENERATE(table<std::string, double>({{"1 MB/s", 1e6}, {"10000 TB/s", 1e16}}));
+  base.replace(base.find(stated), stated.size(), "link_bandwidth: " + words);
+  const cairn::test::TemporaryFolder folder;
+  folder.write("calibration/mine.yaml", base);
+  // Gathered by 4 ranks: 12 us + x / (2/3 of the link), x = 3/4 of the buffer.
+  const auto seconds = [link = link](double bytes) { return 12e-6 + 0.75 * bytes / (link * 2.0 / 3.0); };
+  MeasurementFile file{.file = "messages.txt"};
+  for (double bytes = 1024.0; bytes < 2e9; bytes *= 4.0)
+    file.rows.push_back({.kind = "all_gather",
+                         .type = "bf16",
+                         .bytes = bytes,
+                         .ranks = 4,
+                         .time = time_of(seconds(bytes)),
+                         .device = "H100 80GB HBM3",
+                         .source = "made up",
+                         .line = 1});
+  const Result result =
+      calibrate(config::Loader({folder.path(), configs}), {&file, 1}, {.accelerator = "", .base = "mine"});
+  CHECK(family(result, "all-gather").record.in_sample.median < 0.03);
+  const cost::DomainLaws& domain = result.calibration.transfers.domain;
+  CHECK(domain.link_bandwidth == link);
+  const cost::TransferLinks links{.intra = {.bandwidth = link, .latency = domain.link_latency_s}};
+  const double priced =
+      cost::transfer_time(cost::Collective::all_gather, 67108864.0, {4, 4}, links, result.calibration.transfers)
+          .total_s;
+  CHECK(priced == Approx(seconds(67108864.0)).epsilon(0.04));
 }
 
 }  // namespace cairn::calibrate

@@ -1,5 +1,6 @@
 #include "cairn/experiment/job.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "cairn/hardware/running_costs.h"
 #include "cairn/predict/evaluate/analytic.h"
+#include "cairn/predict/evaluate/reach.h"
 #include "catch.h"
 #include "experiment/first_error.h"
 #include "support/shipped.h"
@@ -104,9 +106,9 @@ TEST_CASE("a plan that does not fit says why, and every change that is proposed 
   REQUIRE(result.why_not);
   CHECK(result.why_not->term == "activations");
   CHECK(result.why_not->over_by_bytes > 0.0);
-  REQUIRE_FALSE(result.why_not->changes.empty());
+  REQUIRE_FALSE(result.why_not->changes->empty());
   double before = 0.0;
-  for (const experiment::Remedy& each : result.why_not->changes) {
+  for (const experiment::Remedy& each : *result.why_not->changes) {
     std::vector<std::string> overrides = plan;
     overrides.insert(overrides.end(), each.settings.begin(), each.settings.end());
     experiment::Job changed(small(overrides), shipped());
@@ -118,6 +120,36 @@ TEST_CASE("a plan that does not fit says why, and every change that is proposed 
     CHECK(each.time_s >= before);
     before = each.time_s;
   }
+}
+
+TEST_CASE("A step of very many pieces of work is answered without alternatives, or refused in words") {
+  const auto of = [](std::int64_t sequences) {
+    return small({fmt::format("training.global_batch={}", sequences), "training.seq_len=128"});
+  };
+  const auto pieces = [&](std::int64_t sequences) {
+    return predict::pieces_of_work(experiment::Job(of(sequences), shipped()).program());
+  };
+  const std::int64_t each = (pieces(128) - pieces(64)) / 64;  // a further sequence's
+  REQUIRE(each > 0);
+  const experiment::RunOptions with_effects{.advice = experiment::Advice::effects};
+  const auto untried = [](const experiment::Job& job) {
+    return std::any_of(job.warnings().begin(), job.warnings().end(), [](const std::string& warning) {
+      return warning.find("no other settings were tried") != std::string::npos;
+    });
+  };
+  experiment::Job few(of(64), shipped());
+  CHECK_FALSE(few.run(predict::Engine::analytic, with_effects).effects.empty());
+  CHECK_FALSE(untried(few));
+  experiment::Job many(of((experiment::k_most_tried / each + 2) / 2 * 2), shipped());
+  CHECK(many.run(predict::Engine::analytic, with_effects).effects.empty());
+  CHECK(untried(many));
+  experiment::LoadedExperiment sharing = of((predict::k_most_sharing / each + 2) / 2 * 2);
+  sharing.experiment.simulation.contention = true;
+  CHECK_THROWS_WITH(experiment::Job(sharing, shipped()).run(predict::Engine::event),
+                    Contains("simulation.contention") && Contains("pieces of work that share links"));
+  CHECK_THROWS_WITH(
+      experiment::Job(of((2 * predict::k_most_recorded / each + 2) / 2 * 2), shipped()).run(predict::Engine::analytic),
+      Contains("training.global_batch") && Contains("pieces of work of one stage"));
 }
 
 TEST_CASE("a slow rank slows the event engine, never the analytic one") {

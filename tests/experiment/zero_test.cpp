@@ -142,12 +142,12 @@ TEST_CASE("what does not fit on the host is told, and the smallest change names 
   CHECK(host.result.why_not->over_by_bytes > 0.0);
   const Run large({"model.layers=400", "strategy.recompute=full", "strategy.zero=1"});
   CHECK_FALSE(large->fits);
-  REQUIRE_FALSE(large.result.why_not->changes.empty());
+  REQUIRE_FALSE(large.result.why_not->changes->empty());
   const auto shards = [](const experiment::Remedy& each) {
     return std::any_of(each.settings.begin(), each.settings.end(),
                        [](const std::string& setting) { return setting.starts_with("strategy.zero"); });
   };
-  CHECK(std::any_of(large.result.why_not->changes.begin(), large.result.why_not->changes.end(), shards));
+  CHECK(std::any_of(large.result.why_not->changes->begin(), large.result.why_not->changes->end(), shards));
 }
 
 TEST_CASE("sharding and offload that cannot be: the key and a remedy") {

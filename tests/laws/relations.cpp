@@ -153,8 +153,8 @@ TEST_CASE("A run in less detail says the same of all that it says") {
 TEST_CASE("What is proposed where a plan does not fit makes it fit, in the time and the memory that are said") {
   std::uint64_t changed = 0;
   for_each_accepted(100'001, [&](const Json& experiment, const Outcome& outcome) {
-    if (!outcome.result.why_not) return;
-    for (const experiment::Remedy& each : outcome.result.why_not->changes) {
+    if (!outcome.result.why_not || !outcome.result.why_not->changes) return;
+    for (const experiment::Remedy& each : *outcome.result.why_not->changes) {
       INFO(each.settings.front() << (each.settings.size() > 1 ? ", " + each.settings.back() : ""));
       core::Diagnostics diagnostics;
       const config::Node node = config::parse_text(experiment.dump(), config::Syntax::json, "drawn.json", diagnostics);

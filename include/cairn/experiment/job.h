@@ -43,8 +43,8 @@ struct WhyNot {
   std::int32_t stage = 0;
   double over_by_bytes = 0.0;
   // Changes of one setting, or of two where neither is enough alone; the one with the shortest step first. Empty: none
-  // of the changes that were tried is enough.
-  std::vector<Remedy> changes;
+  // of the changes that were tried is enough. None: nothing was tried.
+  std::optional<std::vector<Remedy>> changes;
 };
 
 // By how much the step time changes under another assumption, or with an effect modelled that the run leaves out.
@@ -68,7 +68,10 @@ enum class Naming : std::uint8_t {
   in_full,  // the content of all files is written inline
 };
 
-// What a run computes beside the prediction. changes: WhyNot::changes; effects: these and Result::effects.
+// What a run computes beside the prediction. changes: WhyNot::changes; effects: these and Result::effects. Each change
+// and each effect takes about as long as the prediction: where a step has more than k_most_tried pieces of work nothing
+// is tried, which a warning says.
+inline constexpr std::int64_t k_most_tried = std::int64_t{1} << 22;
 enum class Advice : std::uint8_t { none, changes, effects };
 
 struct RunOptions {

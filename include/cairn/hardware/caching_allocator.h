@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <vector>
 
 namespace cairn::hardware {
@@ -74,8 +75,9 @@ class CachingAllocator {
     Block block = -1;
     friend auto operator<=>(const Entry&, const Entry&) = default;
   };
+  using FreeBlocks = std::set<Entry>;  // a network of many layers leaves tens of thousands
   struct Pool {
-    std::vector<Entry> free;      // sorted
+    FreeBlocks free;
     std::vector<Block> unmapped;  // of expandable segments, by address; the last has no end
   };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -25,6 +24,9 @@ class CauseSums {
     const core::Picoseconds moved = std::min(time, found->second);
     found->second -= moved;
     add(to, stage, moved);
+  }
+  void add(const CauseSums& more) {
+    for (const auto& [key, time] : more.sums_) sums_[key] += time;
   }
   std::vector<CauseTime> longest_first() const {
     std::vector<CauseTime> result;
@@ -153,69 +155,76 @@ void part_imbalance(const program::Program& program, PriceTable& prices, std::in
     sums.move(cause, Cause::imbalance, limiting, std::max<core::Picoseconds>(0, time - mean[cause] / stages));
 }
 
-struct Execution {
-  const Producers& producers;
-  const PassTimes& passes;
-  Makespan makespan;  // of all work
-  const StageTimeline& last;
-  const std::vector<Spell>& last_spells;
-  const StageTimeline& limiting;
-  const std::vector<Spell>& limiting_spells;
-  core::Picoseconds links = 0;
+// The time of the stage that ends last in which it waited for others, by cause.
+class Bubble {
+ public:
+  Bubble(const PassWalk& others, const StageTimeline& last) : others_(others), last_(last) {}
+
+  void read(const Spell& spell) {
+    if (spell.what == Spent::ranks) parts_.ranks += spell.time();
+    if (spell.what != Spent::message) return;
+    // While its own message is under way it waits for that, not in a bubble.
+    const core::Picoseconds sent = last_.arrivals[at(spell.pass)].start;
+    others_.await({last_.stage, spell.pass},
+                  {spell.during.start, std::clamp(sent, spell.during.start, spell.during.end)}, sums_);
+  }
+  BubbleParts parts() const {
+    BubbleParts result = parts_;
+    for (const CauseTime& part : sums_.longest_first())
+      (part.cause == Cause::schedule    ? result.schedule
+       : part.cause == Cause::imbalance ? result.imbalance
+                                        : result.transfers) += part.time;
+    return result;
+  }
+
+ private:
+  const PassWalk& others_;
+  const StageTimeline& last_;
+  BubbleParts parts_;
+  CauseSums sums_;
 };
 
-BubbleParts bubble_of(const program::Program& program, Analytic& analytic, const Execution& execution) {
-  BubbleParts result;
-  const std::int32_t stage = execution.last.stage;
-  const PassWalk others(program, analytic, execution.passes, execution.producers, stage);
-  CauseSums sums;
-  for (const Spell& spell : execution.last_spells) {
-    if (spell.what == Spent::ranks) result.ranks += spell.time();
-    if (spell.what != Spent::message) continue;
-    // While its own message is under way it waits for that, not in a bubble.
-    const core::Picoseconds sent = execution.last.arrivals[at(spell.pass)].start;
-    others.await({stage, spell.pass}, {spell.during.start, std::clamp(sent, spell.during.start, spell.during.end)},
-                 sums);
-  }
-  for (const CauseTime& part : sums.longest_first())
-    (part.cause == Cause::schedule    ? result.schedule
-     : part.cause == Cause::imbalance ? result.imbalance
-                                      : result.transfers) += part.time;
-  return result;
-}
+// The causes of the step's time: what the limiting stage does until it is through, then what the last one still does.
+class StepCauses {
+ public:
+  StepCauses(const PassWalk& others, std::int32_t limiting) : others_(others), limiting_(limiting) {}
 
-std::vector<CauseTime> causes_of(const program::Program& program, PriceTable& prices, Analytic& analytic,
-                                 const Execution& execution) {
-  const std::int32_t limiting = execution.limiting.stage;
-  const PassWalk others(program, analytic, execution.passes, execution.producers, limiting);
-  CauseSums sums;
-  std::array<std::array<core::Picoseconds, program::k_axes>, k_spent> own{};
-  for (const Spell& spell : execution.limiting_spells) {
+  void read_limiting(const Spell& spell) {
     if (spell.what == Spent::message)
-      others.await({limiting, spell.pass}, spell.during, sums);
+      others_.await({limiting_, spell.pass}, spell.during, sums_);
     else
-      own[static_cast<std::size_t>(spell.what)][static_cast<std::size_t>(spell.axis)] += spell.time();
+      own_[static_cast<std::size_t>(spell.what)][static_cast<std::size_t>(spell.axis)] += spell.time();
   }
-  for (std::size_t what = 0; what < own.size(); ++what)
-    for (std::size_t axis = 0; axis < own[what].size(); ++axis)
-      sums.add(cause_of(static_cast<Spent>(what)), limiting, own[what][axis], static_cast<program::Axis>(axis));
-  part_imbalance(program, prices, limiting, sums);
-  // The limiting stage is through; what the last one still does.
-  if (const core::Picoseconds through = execution.limiting.end; through < execution.makespan.time)
-    for (const Spell& spell : execution.last_spells) {
-      const Span left{std::max(spell.during.start, through), spell.during.end};
-      if (left.end <= left.start) continue;
-      const PassId pass{execution.last.stage, spell.pass};
-      if (spell.what == Spent::message)
-        others.await(pass, left, sums);
-      else if (others.in_schedule(pass))
-        others.add_pass(pass, left.end - left.start, sums);
-      else
-        sums.add(cause_of(spell.what), pass.stage, left.end - left.start, spell.axis);
-    }
-  sums.add(Cause::links, limiting, execution.links);
-  return sums.longest_first();
-}
+  // A spell of stage `last`; only what lies after `through`, when the limiting stage ends.
+  void read_last(const Spell& spell, std::int32_t last, core::Picoseconds through) {
+    const Span left{std::max(spell.during.start, through), spell.during.end};
+    if (left.end <= left.start) return;
+    const PassId pass{last, spell.pass};
+    if (spell.what == Spent::message)
+      others_.await(pass, left, after_);
+    else if (others_.in_schedule(pass))
+      others_.add_pass(pass, left.end - left.start, after_);
+    else
+      after_.add(cause_of(spell.what), last, left.end - left.start, spell.axis);
+  }
+  std::vector<CauseTime> parts(const program::Program& program, PriceTable& prices, core::Picoseconds links) const {
+    CauseSums sums = sums_;
+    for (std::size_t what = 0; what < own_.size(); ++what)
+      for (std::size_t axis = 0; axis < own_[what].size(); ++axis)
+        sums.add(cause_of(static_cast<Spent>(what)), limiting_, own_[what][axis], static_cast<program::Axis>(axis));
+    part_imbalance(program, prices, limiting_, sums);
+    sums.add(after_);
+    sums.add(Cause::links, limiting_, links);
+    return sums.longest_first();
+  }
+
+ private:
+  const PassWalk& others_;
+  std::int32_t limiting_;
+  std::array<std::array<core::Picoseconds, program::k_axes>, k_spent> own_{};
+  CauseSums sums_;
+  CauseSums after_;  // the limiting stage is through
+};
 
 }  // namespace
 
@@ -229,26 +238,34 @@ Account account(const program::Program& program, PriceTable& prices, Analytic& a
   result.causes.stages = stage_times(passes, work);
   result.causes.limiting = stage;
   if (detail == Detail::stages) return result;
-  const StageTimeline last = event != nullptr ? std::move(event->last) : analytic.timeline(program, work.last_stage);
-  const Producers sources = producers(program);
-  const std::vector<Spell> last_spells = walk_back(program, prices, last, sources);
-  result.breakdown = attribute(last_spells, last);
   result.breakdown.links = links;
-  if (detail == Detail::breakdown) return result;
-  std::optional<StageTimeline> limiting;
-  if (stage != work.last_stage) limiting = disturbed ? std::move(event->limiting) : analytic.timeline(program, stage);
-  std::vector<Spell> limiting_spells;
-  if (limiting) limiting_spells = walk_back(program, prices, *limiting, sources);
-  const Execution execution{.producers = sources,
-                            .passes = passes,
-                            .makespan = work,
-                            .last = last,
-                            .last_spells = last_spells,
-                            .limiting = limiting ? *limiting : last,
-                            .limiting_spells = limiting ? limiting_spells : last_spells,
-                            .links = links};
-  result.causes.parts = causes_of(program, prices, analytic, execution);
-  result.causes.bubble = bubble_of(program, analytic, execution);
+  const Producers sources = producers(program);
+  const bool last_limits = stage == work.last_stage;
+  const bool causes = detail == Detail::causes;
+
+  const PassWalk behind_limiting(program, analytic, passes, sources, stage);
+  StepCauses step(behind_limiting, stage);
+  core::Picoseconds through = work.time;
+  if (causes && !last_limits) {  // one timeline at a time: they are what takes memory
+    const StageTimeline limiting = disturbed ? std::move(event->limiting) : analytic.timeline(program, stage);
+    walk_back(program, prices, limiting, sources, [&](const Spell& spell) { step.read_limiting(spell); });
+    through = limiting.end;
+  }
+  const StageTimeline last = event != nullptr ? std::move(event->last) : analytic.timeline(program, work.last_stage);
+  const PassWalk behind_last(program, analytic, passes, sources, last.stage);
+  Bubble bubble(behind_last, last);
+  walk_back(program, prices, last, sources, [&](const Spell& spell) {
+    attribute(spell, last, result.breakdown);
+    if (!causes) return;
+    bubble.read(spell);
+    if (last_limits)
+      step.read_limiting(spell);
+    else
+      step.read_last(spell, last.stage, through);
+  });
+  if (!causes) return result;
+  result.causes.parts = step.parts(program, prices, links);
+  result.causes.bubble = bubble.parts();
   return result;
 }
 

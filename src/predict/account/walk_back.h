@@ -2,7 +2,8 @@
 // dependencies of the step that ended the wait.
 #pragma once
 
-#include <vector>
+#include <cstdint>
+#include <functional>
 
 #include "cairn/predict/account/breakdown.h"
 #include "cairn/predict/evaluate/timeline.h"
@@ -33,13 +34,15 @@ struct Spell {  // an interval with one label
   core::Picoseconds time() const { return during.end - during.start; }
 };
 
-// The spells of [0, timeline.end): each instant lies in exactly one. Where the compute stream is busy, the label is
-// that of the running step. A gap is walked back from the step that ended it along what that step waited for, so the
-// spells of a gap come latest first.
-std::vector<Spell> walk_back(const program::Program& program, PriceTable& prices, const StageTimeline& timeline,
-                             const Producers& producers);
+// Tells the spells of [0, timeline.end) one by one: each instant lies in exactly one. Where the compute stream is busy,
+// the label is that of the running step. A gap is walked back from the step that ended it along what that step waited
+// for, so the spells of a gap come latest first. Besides the timeline it holds only steps that still run beside or
+// after the last computation, since no gap is walked back further.
+using SpellReader = std::function<void(const Spell&)>;
+void walk_back(const program::Program& program, PriceTable& prices, const StageTimeline& timeline,
+               const Producers& producers, const SpellReader& tell);
 
-// Attribution of the time, from the spells of the timeline.
-Breakdown attribute(const std::vector<Spell>& spells, const StageTimeline& timeline);
+// Adds a spell of the timeline to the attribution of its time.
+void attribute(const Spell& spell, const StageTimeline& timeline, Breakdown& breakdown);
 
 }  // namespace cairn::predict

@@ -6,6 +6,7 @@
 #include "at.h"
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/out_of_range.h"
 #include "cairn/predict/evaluate/stage_times.h"
 #include "meetings.h"
 #include "rank_classes.h"
@@ -25,6 +26,21 @@ void check(const program::Program& program, const EventOptions& options) {
                                      fmt::format("rank {} has compute speed {}", slow.rank, slow.speed),
                                      "a speed is above 0; 1 is as priced");
   }
+}
+
+// Refuses what would take longer than some ten seconds.
+void require_brief(const RankClasses& classes, const StageScripts& scripts, const EventOptions& options) {
+  std::int64_t tasks = 0;
+  for (std::int32_t stage = 0; stage < classes.actors() / classes.per_stage(); ++stage)
+    tasks += classes.per_stage() * scripts[stage].tasks();
+  const bool shared = options.demands != nullptr;
+  if (const std::int64_t most = shared ? k_most_sharing : k_most_simulated; tasks > most)
+    core::raise_too_many(
+        tasks, most,
+        {.key_path = shared ? "simulation.contention" : "training.global_batch",
+         .what = shared ? "pieces of work that share links" : "pieces of work to simulate",
+         .hint = shared ? "turn contention and interference off, or take fewer sequences: the time grows in proportion"
+                        : "use --engine analytic, or fewer sequences: the time grows in proportion"});
 }
 
 // All actors, the messages between stages and the collectives in which actors meet.
@@ -111,10 +127,6 @@ class Nobody final : public Surroundings {
   void sent(const Actor&, std::int32_t, Span) override {}
 };
 
-// Up to so many tasks everybody's are recorded in the first run, 16 bytes each; beyond it whose are wanted is known
-// after it.
-constexpr std::int64_t k_recorded_at_once = 1 << 22;
-
 // What a run of all actors tells, and whose timelines are wanted, which may only be known after it.
 struct Told {
   EventResult result;
@@ -136,7 +148,7 @@ class Simulation {
     // Records of everybody would outweigh the simulation; instead those that are wanted run again, alone where they
     // only depend on the messages they received, with all others where they met some of them. All runs are identical.
     if (classes_.per_stage() > 1) {
-      run_again<Engine>(told);
+      run_again(told);
     } else {
       told.result.last = replay(engine, told.last);
       if (options_.passes)
@@ -148,14 +160,13 @@ class Simulation {
   EventResult shared() const {
     SharedStep step(classes_, scripts_, options_);
     watch(step);
-    const bool at_once = step.tasks() <= k_recorded_at_once;
-    if (at_once)
-      for (std::int64_t actor = 0; actor < classes_.actors(); ++actor) step.times(actor).record();
+    // Whose record is wanted is known at the end; everybody's takes 16 bytes a task.
+    for (std::int64_t actor = 0; actor < classes_.actors(); ++actor) step.times(actor).record();
     step.run();
     Told told = tell(step);
     told.result.units = options_.demands->units();
     told.result.uses = step.uses(told.result.makespan.time);
-    at_once ? add_timelines(step, told) : run_again<SharedStep>(told);
+    add_timelines(step, told);
     return std::move(told.result);
   }
 
@@ -202,13 +213,12 @@ class Simulation {
     if (options_.passes) told.result.limiting = step.times(told.limiting).timeline(classes_.stage(told.limiting));
   }
 
-  template <class Step>
   void run_again(Told& told) const {
-    Step step(classes_, scripts_, options_);
-    step.times(told.last).record();
-    step.times(told.limiting).record();
-    step.run();
-    add_timelines(step, told);
+    Engine engine(classes_, scripts_, options_);
+    engine.times(told.last).record();
+    engine.times(told.limiting).record();
+    engine.run();
+    add_timelines(engine, told);
   }
 
   StageTimeline replay(const Engine& engine, std::int64_t id) const {
@@ -233,6 +243,7 @@ EventResult simulate(const program::Program& program, PriceTable& prices, const 
   check(program, options);
   const RankClasses classes(program, options);
   const StageScripts scripts(program, prices, classes.per_stage() > 1);
+  require_brief(classes, scripts, options);
   const Simulation simulation(classes, scripts, options);
   return options.demands != nullptr ? simulation.shared() : simulation.alone();
 }

@@ -43,7 +43,20 @@ struct Longest {
   }
 };
 
+std::int64_t pieces_of_stage(const program::Program& program, std::int32_t stage) {
+  std::int64_t sum = 0;
+  for (const auto& [block, count] : block_counts(program, stage)) sum += count * std::ssize(block->steps);
+  return sum;
+}
+
 }  // namespace
+
+std::int64_t pieces_of_work(const program::Program& program) {
+  std::int64_t sum = 0;
+  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
+    sum += pieces_of_stage(program, stage);
+  return sum;
+}
 
 double in_a_row(const program::Block& block, const BlockPrices& prices, core::Picoseconds host_per_kernel) {
   double sum = 0.0;
@@ -78,8 +91,7 @@ void require_recordable(const program::Program& program, bool all_timelines) {
   };
   std::int64_t all = 0;
   for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage) {
-    std::int64_t pieces = 0;
-    for (const auto& [block, count] : block_counts(program, stage)) pieces += count * std::ssize(block->steps);
+    const std::int64_t pieces = pieces_of_stage(program, stage);
     require(pieces, k_most_recorded, "pieces of work of one stage",
             "use a larger micro_batch, more ranks of dp, or fewer sequences: the time grows in proportion to them");
     all += pieces;

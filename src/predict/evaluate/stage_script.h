@@ -36,6 +36,13 @@ struct StageScript {
     for (const Stretch& stretch : stretches) sum += stretch.times;
     return sum;
   }
+  std::int64_t tasks() const {
+    std::int64_t sum = 0;
+    for (const Stretch& stretch : stretches)
+      for (std::size_t stream = 0; stream < program::k_streams; ++stream)
+        sum += stretch.times * stretch.block->count(stream);
+    return sum;
+  }
 };
 
 // The scripts of all stages. Blocks are laid out once, however often they occur.

@@ -17,10 +17,13 @@ void require_reachable(const program::Program& program, PriceTable& prices);
 // The same for a sum that is already known; the error names work of `block`, which counts in it `count` times.
 void require_reachable(double total, const program::Block& block, std::int64_t count, PriceTable& prices);
 
-// Checks the memory of recording. Attribution records every piece of work of one stage, some 80 bytes each; a timeline
-// file needs those of all stages, some 150 bytes each. Throws core::ConfigurationError where a stage has more than
-// k_most_recorded (some 2.7 GB) or, with all_timelines, all stages together have more than k_most_drawn.
-inline constexpr std::int64_t k_most_recorded = std::int64_t{1} << 25;
+// How many pieces of work the step has, of all stages.
+std::int64_t pieces_of_work(const program::Program& program);
+
+// Checks the memory and time of recording. Attribution records every piece of work of two stages, in 16 bytes and some
+// 60 ns each; a timeline file needs those of all stages, some 150 bytes each. Throws core::ConfigurationError where a
+// stage has more than k_most_recorded or, with all_timelines, all stages together have more than k_most_drawn.
+inline constexpr std::int64_t k_most_recorded = std::int64_t{1} << 24;
 inline constexpr std::int64_t k_most_drawn = std::int64_t{1} << 23;
 void require_recordable(const program::Program& program, bool all_timelines);
 
