@@ -162,7 +162,8 @@ class RunLaws {
             fmt::format("{}", why_not_->over_by_bytes));
     require(why_not_->stage >= 0 && why_not_->stage < std::ssize(m.stages) && !why_not_->term.empty(),
             "why_not names a term and a stage", "");
-    for (const experiment::Remedy& each : why_not_->changes)
+    if (!why_not_->changes) return;
+    for (const experiment::Remedy& each : *why_not_->changes)
       require(!each.settings.empty() && each.time_s > 0.0 && each.memory_bytes <= m.capacity,
               "a change that is proposed fits", fmt::format("{} s, {} bytes", each.time_s, each.memory_bytes));
   }
