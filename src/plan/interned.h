@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
+#include "cairn/core/block_deque.h"
 #include "cairn/core/hash.h"
 #include "vocabulary.h"
 
@@ -35,22 +35,24 @@ template <class Key>
 class Interned {
  public:
   std::int32_t of(const Key& key) {
-    if (last_ != 0 && this->key(last_) == key) return last_;
+    if (last_.key != nullptr && *last_.key == key) return last_.number;
     if (2 * (keys_.size() + 1) > slots_.size()) grow();
     const auto hash = static_cast<std::uint32_t>(key.hash());
-    Slot& slot = slots_[place(hash, [&](std::int32_t number) { return this->key(number) == key; })];
-    if (slot.number == 0) {
+    Slot& slot = slots_[place(hash, [&](const Key& known) { return known == key; })];
+    if (slot.key == nullptr) {
       keys_.push_back(key);
-      slot = {.number = static_cast<std::int32_t>(keys_.size()), .hash = hash};
+      slot = {.key = &keys_.back(), .hash = hash, .number = static_cast<std::int32_t>(keys_.size())};
     }
-    return last_ = slot.number;
+    last_ = slot;
+    return slot.number;
   }
   const Key& key(std::int32_t number) const { return keys_[static_cast<std::size_t>(number) - 1]; }
 
  private:
   struct Slot {
-    std::int32_t number = 0;  // of a key; 0: free
+    const Key* key = nullptr;  // null: free
     std::uint32_t hash = 0;
+    std::int32_t number = 0;
   };
 
   // The slot of a key with this hash that `is` accepts, or a free one.
@@ -58,19 +60,19 @@ class Interned {
   std::size_t place(std::uint32_t hash, Is is) const {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = hash & mask;
-    while (slots_[at].number != 0 && !(slots_[at].hash == hash && is(slots_[at].number))) at = (at + 1) & mask;
+    while (slots_[at].key != nullptr && !(slots_[at].hash == hash && is(*slots_[at].key))) at = (at + 1) & mask;
     return at;
   }
   void grow() {
     std::vector<Slot> old(slots_.empty() ? 16 : 2 * slots_.size());
     old.swap(slots_);
     for (const Slot& slot : old)
-      if (slot.number != 0) slots_[place(slot.hash, [](std::int32_t) { return false; })] = slot;
+      if (slot.key != nullptr) slots_[place(slot.hash, [](const Key&) { return false; })] = slot;
   }
 
-  std::deque<Key> keys_;
+  core::BlockDeque<Key> keys_;
   std::vector<Slot> slots_;
-  std::int32_t last_ = 0;
+  Slot last_;
 };
 
 }  // namespace cairn::plan

@@ -64,14 +64,6 @@ class Lowering::Implementation {
                   "use method: block, or groups of 1");
     const StagePartition& partition = partitioner_.of(strategy, entry, distances_.stages_in_domain);
 
-    program_.mesh = meshes.dense;
-    program_.expert_mesh = meshes.experts;
-    program_.schedule = entry.schedule;
-    program_.order = entry.order;
-    program_.pass_order = partition.pass_order;
-    program_.kind_of_stage = partition.kind_of_stage;
-    program_.has_model_copies = entry.model_copies.whole;
-    program_.kinds.resize(partition.kinds.size());
     const bool shares = strategy.offload.activations == Home::device;
     const Moves& moves = moves_of(settings);
     const Plan plan{
@@ -84,6 +76,15 @@ class Lowering::Implementation {
                                        .pipeline = partitioner_.shares_parameters() ? meshes.dense.group(Axis::pipeline)
                                                                                     : Group{.axis = Axis::pipeline}}})};
     for (const std::int32_t kind : partition.kinds) prefetch(kind, plan);
+
+    program_.mesh = meshes.dense;
+    program_.expert_mesh = meshes.experts;
+    program_.schedule = entry.schedule;
+    program_.order = entry.order;
+    program_.pass_order = partition.pass_order;
+    program_.kind_of_stage = partition.kind_of_stage;
+    program_.has_model_copies = entry.model_copies.whole;
+    program_.kinds.resize(partition.kinds.size());
     for (std::size_t i = 0; i < partition.kinds.size(); ++i) fill(program_.kinds[i], partition.kinds[i], plan);
     return program_;
   }
@@ -191,6 +192,8 @@ class Lowering::Implementation {
 
   void fill(Stage& stage, std::int32_t number, const Plan& plan) {
     const StageKind& kind = partitioner_.kind(number);
+    const StageEnd& end = this->end(number, plan);
+    __builtin_prefetch(&end);
     stage.body_layers = kind.body_layers;
     const PassLayout& layout = program_.layout();
     stage.passes.resize(static_cast<std::size_t>(layout.size()));
@@ -220,9 +223,9 @@ class Lowering::Implementation {
           moves.reduce != moves.plain ? halves(moves.reduce, at, plan)[1] : parts[1];
     }
     if (layout.sides()) fill_side(stage, kind, plan);
-    const StageEnd& end = this->end(number, plan);
     pass(PassKind::finalize, 0, false) = end.finalize;
     pass(PassKind::update, 0, false) = end.update;
+    for (const Pass* each : {end.finalize, end.update}) __builtin_prefetch(each);
     if (layout.awaits()) pass(PassKind::await, 0, false) = ends_.await_replica();
     stage.resident = end.bytes.device;
     stage.held = end.held;

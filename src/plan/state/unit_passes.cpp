@@ -264,7 +264,7 @@ void UnitPasses::append_forward(Pass& pass, std::span<const Stretch> stretches, 
   const std::vector<Unit> units = units_of(stretches);
   const Itinerary itinerary(settings, units, Part::forward, special);
   GradientSync gather;
-  if (special && settings.overlap_parameter_gather && settings.gathers_updated()) {
+  if (special && settings.overlap_parameter_gather) {
     gather.collective = Collective::all_gather;
     gather.copies = settings.shards;
     gather.bytes_per_element = numerics::bytes_per_element(settings.treatment->gather);

@@ -151,7 +151,6 @@ UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& t
                            const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
                            const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update) {
   UnitSettings settings{.overlap_gradient_reduce = strategy.overlap_gradient_reduce,
-                        .overlap_parameter_gather = strategy.overlap_parameter_gather,
                         .reshard_after_forward = strategy.reshard_after_forward,
                         .partial_shards = strategy.shard != 0,
                         .reduces_every_micro_batch = strategy.reduce_every_micro_batch || strategy.micro_batches == 1,
@@ -168,6 +167,7 @@ UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& t
                         .treatment = &treatment,
                         .host_update = &host_update,
                         .behaviour = &behaviour};
+  settings.overlap_parameter_gather = settings.gathers_updated() && strategy.overlap_parameter_gather;
   if (!settings.apply()) return settings;
   check_units(strategy, sharding);
   for (const ParameterGroup group : k_all_parameter_groups) {

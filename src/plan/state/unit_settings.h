@@ -41,7 +41,7 @@ bool several_under_way(const pipeline::Schedule& schedule);
 // that a comparison ends early.
 struct UnitSettings {
   bool overlap_gradient_reduce = false;
-  bool overlap_parameter_gather = false;
+  bool overlap_parameter_gather = false;  // false, too, where nothing is gathered after the update
   bool reshard_after_forward = true;
   bool partial_shards = false;            // HSDP: there are several replicas of every shard
   bool several_under_way = false;         // several_under_way() of the schedule, for parameters that stay gathered

@@ -167,42 +167,59 @@ class Analytic::Implementation {
     return result;
   }
 
-  // What every pass of the program does to its stage, and all stages before the first.
+  // What every pass of the program does to its stage, and all stages before the first. Functions lie anywhere: all are
+  // fetched before the first is looked at.
   void bind(const program::Program& program) {
     const auto slots = static_cast<std::size_t>(program.layout().size());
-    for (const program::Stage& kind : program.kinds)
-      for (const program::Pass* pass : kind.passes) prefetch(*pass);
-    agreed_.clear();
     used_.clear();
-    live_ = program.pass_order->awaited_streams;
     finishes_now_.clear();
     for (const program::Stage& kind : program.kinds) {
-      PassFunction::Together together;
       for (const program::Pass* pass : kind.passes) {
-        PassFunction& found = function(*pass);
-        together.add(found);
-        used_.push_back(&found);
+        used_.push_back(&function(*pass));
+        __builtin_prefetch(used_.back());
       }
-      agreed_.push_back(together.agree(std::span(used_).last(slots)));
-      live_ |= agreed_.back() ? together.live() : ~StreamSet{0};
       finishes_now_.push_back(&finish(kind, program.layout()));
+      __builtin_prefetch(finishes_now_.back());
+    }
+    start(program);
+    agreed_.clear();
+    live_ = program.pass_order->awaited_streams;
+    for (std::size_t first = 0; first < used_.size(); first += slots) {
+      const std::span<PassFunction* const> functions = std::span(used_).subspan(first, slots);
+      PassFunction::Together together;
+      for (const PassFunction* each : functions) together.add(*each);
+      agreed_.push_back(together.agree(functions));
+      live_ |= agreed_.back() ? together.live() : ~StreamSet{0};
     }
     kernels_.resize(used_.size());
-    for (std::size_t i = 0; i < used_.size(); ++i) {
-      kernels_[i] = agreed_[i / slots] ? used_[i]->shortened(live_) : used_[i]->full();
-      if (kernels_[i].count > 0) prefetch(kernels_[i]);
-    }
+    // Only the ends of rows, few of which a sweep comes to, are left where they are.
+    const std::size_t finalize = slot_of(program::PassKind::finalize, program);
+    const std::size_t update = slot_of(program::PassKind::update, program);
+    for (std::size_t kind = 0, i = 0; kind < agreed_.size(); ++kind)
+      for (std::size_t slot = 0; slot < slots; ++slot, ++i) {
+        kernels_[i] = agreed_[kind] ? used_[i]->shortened(live_) : used_[i]->full();
+        if (kernels_[i].count > 0 && slot != finalize && slot != update) prefetch(kernels_[i]);
+      }
+  }
+
+  static std::size_t slot_of(program::PassKind kind, const program::Program& program) {
+    return static_cast<std::size_t>(program.layout().slot({kind}));
+  }
+
+  // All stages before their first pass.
+  void start(const program::Program& program) {
+    const std::size_t steps = program.pass_order->sweep.size();
+    // A quick check first: no path is longer than (passes) x (longest pass). Only if that could exceed simulated time,
+    // the passes are summed one by one.
+    if (!(static_cast<double>(steps) * longest_pass_ < static_cast<double>(core::k_reach)))
+      require_reachable(program, prices_);
+    const auto slots = static_cast<std::size_t>(program.layout().size());
     first_kernel_.resize(program.stages());
     for (std::size_t stage = 0; stage < program.stages(); ++stage)
       first_kernel_[stage] = static_cast<std::uint32_t>(program.kind_of_stage[stage] * slots);
-    const auto& steps = program.pass_order->sweep;
-    // A quick check first: no path is longer than (passes) x (longest pass). Only if that could exceed simulated time,
-    // the passes are summed one by one.
-    if (!(static_cast<double>(steps.size()) * longest_pass_ < static_cast<double>(core::k_reach)))
-      require_reachable(program, prices_);
     if (states_.size() < program.stages()) states_.resize(program.stages());
     std::memset(states_.data(), 0, program.stages() * sizeof(SweepFrontiers));
-    if (sent_.size() <= steps.size()) sent_.resize(steps.size() + 1);
+    if (sent_.size() <= steps) sent_.resize(steps + 1);
     sent_[0] = 0;  // nothing to wait for
   }
 
@@ -278,10 +295,6 @@ class Analytic::Implementation {
     }
     longest_pass_ = std::max(longest_pass_, longest);
     return matrix;
-  }
-
-  void prefetch(const program::Pass& pass) const {
-    if (at(pass.id) < passes_.size()) __builtin_prefetch(passes_[at(pass.id)].second);
   }
 
   // Dense by the pass's id; a pass of another lowering with the same id takes its place.
