@@ -83,26 +83,31 @@ Picoseconds OpenChoices::layer_time(std::size_t layer_class) {
 
 void OpenChoices::balance() {
   const ir::Model& model = lowering_.model();
-  std::vector<Picoseconds> body;
-  pipeline::SplitExtras ends;
+  SplitKey key{.parts = r_.resolved.schedule->chain_length};
   for (const ir::LayerRun& run : model.layers) {
     const auto layer_class = static_cast<std::size_t>(run.layer_class);
     const Picoseconds time = layer_time(layer_class);
     switch (model.classes[layer_class].position) {
       case ir::Position::entry:
-        ends.first += run.count * time;
+        key.first += run.count * time;
         break;
       case ir::Position::body:
-        body.insert(body.end(), static_cast<std::size_t>(run.count), time);
+        key.body.insert(key.body.end(), static_cast<std::size_t>(run.count), time);
         break;
       case ir::Position::exit:
-        ends.last += run.count * time;
+        key.last += run.count * time;
         break;
     }
   }
-  const auto parts = r_.resolved.schedule->chain_length;
-  const pipeline::Split split = pipeline::balanced_split(body, parts, ends);
-  r_.resolved.strategy.stage_layers.assign(split.counts.begin(), split.counts.end());
+  std::vector<std::int64_t>& layers = r_.resolved.strategy.stage_layers;
+  if (splits_ != nullptr)
+    if (const auto known = splits_->find(key); known != splits_->end()) {
+      layers = known->second;
+      return;
+    }
+  const pipeline::Split split = pipeline::balanced_split(key.body, key.parts, {.first = key.first, .last = key.last});
+  layers.assign(split.counts.begin(), split.counts.end());
+  if (splits_ != nullptr) splits_->emplace(std::move(key), layers);
 }
 
 }  // namespace cairn::experiment

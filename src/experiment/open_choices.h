@@ -3,6 +3,10 @@
 // depends on times.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <vector>
+
 #include "cairn/predict/prediction.h"
 #include "case.h"
 #include "plan_parts.h"
@@ -12,11 +16,22 @@ namespace cairn::experiment {
 // Of the machine and the framework.
 predict::MemoryLimits memory_limits(const Case& asked);
 
+// Layers of balanced stages by what they depend on: times of layers and ends, and the number of stages.
+struct SplitKey {
+  std::vector<core::Picoseconds> body = {};
+  core::Picoseconds first = 0;
+  core::Picoseconds last = 0;
+  std::int32_t parts = 1;
+  friend auto operator<=>(const SplitKey&, const SplitKey&) = default;
+};
+using Splits = std::map<SplitKey, std::vector<std::int64_t>>;
+
 class OpenChoices {
  public:
-  // All three outlive this. Decisions are written to `asked.resolved.strategy`.
-  OpenChoices(Case& asked, plan::Lowering& lowering, Pricing& pricing)
-      : r_(asked), lowering_(lowering), pricing_(pricing) {}
+  // All of them outlive this. Decisions are written to `asked.resolved.strategy`. `splits`: those found before; may be
+  // null.
+  OpenChoices(Case& asked, plan::Lowering& lowering, Pricing& pricing, Splits* splits = nullptr)
+      : r_(asked), lowering_(lowering), pricing_(pricing), splits_(splits) {}
 
   // Whether prices decide anything before the plan is lowered: plans are tried then, at its prices.
   bool by_price() const { return r_.resolved.strategy.stage_layers.empty() || r_.resolved.choose_interval; }
@@ -34,6 +49,7 @@ class OpenChoices {
   Case& r_;
   plan::Lowering& lowering_;
   Pricing& pricing_;
+  Splits* splits_;
 };
 
 }  // namespace cairn::experiment

@@ -1,5 +1,7 @@
 #include "cairn/experiment/trials.h"
 
+#include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "cairn/predict/account/memory.h"
@@ -24,8 +26,9 @@ class Trials::Implementation {
     r_.experiment.strategy = strategy;
     r_.resolved = resolve_checked(r_.experiment, r_.parts, schedules_);
     Family& family = family_of(r_);
-    family.lowered.lowering.use_schedule(r_.resolved.strategy, r_.resolved.schedule);
-    OpenChoices open(r_, family.lowered.lowering, family.pricing);
+    if (family.given.insert(r_.resolved.schedule.get()).second)
+      family.lowered.lowering.use_schedule(r_.resolved.strategy, r_.resolved.schedule);
+    OpenChoices open(r_, family.lowered.lowering, family.pricing, &splits_);
     if (open.by_price()) open.decide_by_price();
     family_ = &family;
   }
@@ -66,6 +69,7 @@ class Trials::Implementation {
     LoweredModel lowered;
     Pricing pricing;
     predict::BusiestLinks links;
+    std::unordered_set<const pipeline::Schedule*> given;  // that the lowering was handed over
   };
   Family* family_ = nullptr;
 
@@ -81,6 +85,7 @@ class Trials::Implementation {
   }
 
   Schedules schedules_;
+  Splits splits_;
   std::vector<std::unique_ptr<Family>> families_;
   const program::Program* program_ = nullptr;
 };

@@ -205,10 +205,10 @@ class Searching {
       cell.kind = CellKind::evaluated;
       cell.bound = trials_.time();
       ++answer_.evaluated;
-      if (cell.bound < cutoff()) {
-        const predict::MemoryReport report = trials_.memory();
-        if (!predict::fits(report)) return unfit(cell, report.device_peak);
-        consider({.point = point, .time = cell.bound, .memory_bytes = report.device_peak});
+      if (improves({.point = point, .time = cell.bound})) {
+        const std::optional<double> peak = peak_of(point);
+        if (!peak) return unfit(cell, trials_.memory().device_peak);
+        consider({.point = point, .time = cell.bound, .memory_bytes = *peak});
       }
       known_.push_back({.point = point, .time = cell.bound, .least_memory = memory});
     } catch (const core::ConfigurationError& error) {
@@ -250,18 +250,31 @@ class Searching {
     return point;
   }
 
+  static bool before(const Found& a, const Found& b) { return a.time != b.time ? a.time < b.time : a.point < b.point; }
+  std::vector<Found>::iterator best_of_kind(std::uint64_t point) {
+    return std::find_if(best_.begin(), best_.end(),
+                        [&](const Found& each) { return kind_of(each.point) == kind_of(point); });
+  }
+  // Whether a plan, if it fits, is among the best: the best of each kind alone counts.
+  bool improves(const Found& found) {
+    if (found.time >= cutoff()) return false;
+    const auto same = best_of_kind(found.point);
+    return same == best_.end() || before(found, *same);
+  }
   void consider(const Found& found) {
-    const auto before = [](const Found& a, const Found& b) {
-      return a.time != b.time ? a.time < b.time : a.point < b.point;
-    };
-    const auto same = std::find_if(best_.begin(), best_.end(),
-                                   [&](const Found& each) { return kind_of(each.point) == kind_of(found.point); });
-    if (same != best_.end()) {
-      if (!before(found, *same)) return;
-      best_.erase(same);
-    }
+    if (const auto same = best_of_kind(found.point); same != best_.end()) best_.erase(same);
     best_.insert(std::upper_bound(best_.begin(), best_.end(), found, before), found);
     if (best_.size() > request_.top) best_.pop_back();
+  }
+
+  // What the fullest device holds under the plan of a point, which was made last; empty: more than it has. Playing an
+  // allocator takes longer than all else, and is done once.
+  std::optional<double> peak_of(std::uint64_t point) {
+    const auto [slot, fresh] = peaks_.try_emplace(point);
+    if (!fresh) return slot->second;
+    const predict::MemoryReport report = trials_.memory();
+    if (predict::fits(report)) slot->second = report.device_peak;
+    return slot->second;
   }
 
   Refusal& refuse(CellKind kind, const std::string& reason, std::uint64_t count, std::uint64_t point,
@@ -321,11 +334,11 @@ class Searching {
     double least = std::numeric_limits<double>::infinity();
     for (const Known& each : known_) {
       if (each.least_memory >= least) continue;
-      trials_.make(choice_of(each.point));
-      const predict::MemoryReport report = trials_.memory();
-      if (!predict::fits(report) || report.device_peak >= least) continue;
-      least = report.device_peak;
-      answer_.pareto.push_back(plan({.point = each.point, .time = each.time, .memory_bytes = report.device_peak}));
+      if (!peaks_.contains(each.point)) trials_.make(choice_of(each.point));
+      const std::optional<double> peak = peak_of(each.point);
+      if (!peak || *peak >= least) continue;
+      least = *peak;
+      answer_.pareto.push_back(plan({.point = each.point, .time = each.time, .memory_bytes = *peak}));
     }
   }
 
@@ -363,6 +376,7 @@ class Searching {
   std::vector<Cell> cells_;
   std::vector<Found> best_;   // of each kind the best, sorted
   std::vector<Known> known_;  // evaluated plans that may fit
+  std::unordered_map<std::uint64_t, std::optional<double>> peaks_;
   std::map<std::pair<CellKind, std::string>, Refusal> refusals_;
   Answer answer_;
   bool stopped_ = false;

@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include "cairn/config/read.h"
-#include "cairn/config/yaml.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/experiment/experiment.h"
 
@@ -253,11 +252,14 @@ class Reader {
     space_.axes.push_back(std::move(axis));
   }
 
+  // {kind: interleaved-1f1b, chunks: 2}
   static std::string text_of(const config::Node& node) {
+    std::string text;
     if (node.is_scalar()) return node.text;
-    std::string text = config::to_json(node, -1);
-    text.erase(std::remove(text.begin(), text.end(), '"'), text.end());
-    return text;
+    for (const config::Node& item : node.items) text += (text.empty() ? "" : ", ") + text_of(item);
+    for (const config::Entry& entry : node.entries)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", entry.key, text_of(entry.value));
+    return node.is_list() ? fmt::format("[{}]", text) : fmt::format("{{{}}}", text);
   }
 
   // overlap.tp and a value: {overlap: {tp: value}}.

@@ -29,7 +29,7 @@ std::vector<std::string> texts(const Space& space, std::string_view key) {
       for (const search::AxisValue& value : axis.values) all.push_back(value.text);
   return all;
 }
-std::string error_of(const std::string& text) {
+std::string problem_of(const std::string& text) {
   try {
     read(text);
   } catch (const core::ConfigurationError& error) {
@@ -110,20 +110,20 @@ TEST_CASE("conditions read what a strategy and its subject are") {
 }
 
 TEST_CASE("mistakes have their place and a remedy") {
-  CHECK(error_of("space:\n  tpp: [1]") == "space.yaml:2:3: error: space.tpp: unknown key (did you mean 'tp'?)");
-  CHECK(error_of("space:\n  tp: [1, x]").starts_with("space.yaml:2:11: error: space.tp: "));
-  CHECK(error_of("space:\n  tp: 8..1") ==
+  CHECK(problem_of("space:\n  tpp: [1]") == "space.yaml:2:3: error: space.tpp: unknown key (did you mean 'tp'?)");
+  CHECK(problem_of("space:\n  tp: [1, x]").starts_with("space.yaml:2:11: error: space.tp: "));
+  CHECK(problem_of("space:\n  tp: 8..1") ==
         "space.yaml:2:7: error: space.tp: '8..1' is empty (write 1..16, or 1..16*2 to double)");
-  CHECK(error_of("space:\n  tp: 1..x").starts_with("space.yaml:2:7: error: space.tp: '1..x' is no range"));
-  CHECK(error_of("space:\n  tp: 1..1000000").starts_with("space.yaml:2:7: error: space.tp: "));
-  CHECK(error_of("space: {}").starts_with("space.yaml:1:8: error: space: "));
-  CHECK(error_of("space: {tp: []}").starts_with("space.yaml:1:13: error: space.tp: no value"));
-  CHECK(error_of("fixed: {tp: 8}").find("space") != std::string::npos);
-  CHECK(error_of("space: {tp: [1]}\nconstraints:\n  - \"tp <= q\"") ==
+  CHECK(problem_of("space:\n  tp: 1..x").starts_with("space.yaml:2:7: error: space.tp: '1..x' is no range"));
+  CHECK(problem_of("space:\n  tp: 1..1000000").starts_with("space.yaml:2:7: error: space.tp: "));
+  CHECK(problem_of("space: {}").starts_with("space.yaml:1:8: error: space: "));
+  CHECK(problem_of("space: {tp: []}").starts_with("space.yaml:1:13: error: space.tp: no value"));
+  CHECK(problem_of("fixed: {tp: 8}").find("space") != std::string::npos);
+  CHECK(problem_of("space: {tp: [1]}\nconstraints:\n  - \"tp <= q\"") ==
         "space.yaml:3:12: error: constraints[0]: 'q' is no key of a strategy (did you mean 'pp'?)");
-  CHECK(error_of("space: {tp: [1]}\nobjective: speed").starts_with("space.yaml:2:12: error: objective: "));
-  CHECK(error_of("space: {tp: [1]}\nfixed: {tq: 8}").starts_with("space.yaml:2:9: error: fixed.tq: unknown key"));
-  CHECK(error_of("spaces: {tp: [1]}").starts_with("space.yaml:1:1: error: spaces: unknown key"));
+  CHECK(problem_of("space: {tp: [1]}\nobjective: speed").starts_with("space.yaml:2:12: error: objective: "));
+  CHECK(problem_of("space: {tp: [1]}\nfixed: {tq: 8}").starts_with("space.yaml:2:9: error: fixed.tq: unknown key"));
+  CHECK(problem_of("spaces: {tp: [1]}").starts_with("space.yaml:1:1: error: spaces: unknown key"));
 }
 
 TEST_CASE("the default space is a file like any other") {
