@@ -34,12 +34,18 @@ class Trials::Implementation {
   }
 
   std::vector<LayerFloor> layer_floors() {
+    // Where some layers recompute and others do not, all of them do at least what those do that do not.
+    plan::Strategy strategy = r_.resolved.strategy;
+    if (strategy.recompute_layers != plan::RecomputeLayers{}) {
+      strategy.recompute = plan::Recompute::none;
+      strategy.recompute_operators.clear();
+      strategy.recompute_layers = {};
+    }
     std::vector<LayerFloor> floors;
     for (std::size_t layer = 0; layer < family_->lowered.model.classes.size(); ++layer)
-      floors.push_back({.forward = family_->pricing.analytic.at_least(
-                            family_->lowered.lowering.forward_block(r_.resolved.strategy, layer)),
-                        .backward = family_->pricing.analytic.at_least(
-                            family_->lowered.lowering.backward_block(r_.resolved.strategy, layer))});
+      floors.push_back(
+          {.forward = family_->pricing.analytic.at_least(family_->lowered.lowering.forward_block(strategy, layer)),
+           .backward = family_->pricing.analytic.at_least(family_->lowered.lowering.backward_block(strategy, layer))});
     return floors;
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <queue>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -20,21 +21,30 @@ using core::Picoseconds;
 using experiment::StrategyChoice;
 
 constexpr Picoseconds k_unbeaten = std::numeric_limits<Picoseconds>::max();
-constexpr std::size_t k_no_box = std::numeric_limits<std::size_t>::max();
+constexpr std::uint64_t k_no_box = std::numeric_limits<std::uint64_t>::max();
 
-// Plans that differ only in axes that layers do not depend on: so many points from `first` on.
+// Plans that have the values of all axes of `level` in common: the points from `first` on.
 struct Box {
-  std::uint64_t first = 0;
   Picoseconds bound = 0;
-  std::size_t twin = k_no_box;   // an earlier box of the very same plans
-  std::vector<Cell> cells = {};  // once evaluated
+  std::uint64_t first = 0;
+  Level level = Level::layers;
+  std::uint64_t twin = k_no_box;  // the first point of an earlier box of the very same plans
+
+  // Whether it is taken later.
+  friend bool operator<(const Box& a, const Box& b) {
+    return a.bound != b.bound ? a.bound > b.bound : a.first > b.first;
+  }
 };
 
 class Searching {
  public:
   explicit Searching(const Request& request)
       : request_(request), space_(request.space), trials_(request.settings, request.parts) {
-    for (const Axis& axis : space_.axes) frame_axes_ += axis.in_layers ? 1 : 0;
+    for (const Axis& axis : space_.axes) {
+      layer_axes_ += axis.level == Level::layers ? 1 : 0;
+      frame_axes_ += axis.level != Level::exchanges ? 1 : 0;
+    }
+    for (std::size_t axis = 0; axis < space_.axes.size(); ++axis) strides_.push_back(space_.below(axis + 1));
     leaves_ = space_.below(frame_axes_);
     for (const Condition& each : space_.conditions) {
       std::size_t depth = 0;  // axes that must have values for it to be known
@@ -49,24 +59,25 @@ class Searching {
   Answer run() {
     answer_.points = space_.points();
     StrategyChoice choice = space_.fixed;
-    if (meets(0, choice, 0)) walk(0, choice, 0);
-    evaluate_boxes();
+    if (meets(0, choice, 0)) walk(0, layer_axes_, choice, 0);
+    take_boxes();
     finish();
     return std::move(answer_);
   }
 
  private:
   // ---- the space, axis by axis ----
-  void walk(std::size_t depth, StrategyChoice& choice, std::uint64_t first) {
-    if (depth == frame_axes_) return frame(choice, first);
+  // Finds the boxes below the first `depth` axes, whose values `choice` has: those of the first `end` axes.
+  void walk(std::size_t depth, std::size_t end, StrategyChoice& choice, std::uint64_t first) {
+    if (depth == end) return end == frame_axes_ ? frame(choice, first) : shape(choice, first);
     const Axis& axis = space_.axes[depth];
     const std::uint64_t step = space_.below(depth + 1);
     for (const AxisValue& value : axis.values) {
       axis.copy(value.choice, choice);
       if (stopped()) {
-        add({.first = first, .count = step, .kind = CellKind::pruned, .bound = 0});
+        add({.first = first, .count = step, .kind = CellKind::pruned, .bound = least_});
       } else if (meets(depth + 1, choice, first)) {
-        walk(depth + 1, choice, first);
+        walk(depth + 1, end, choice, first);
       }
       first += step;
     }
@@ -91,28 +102,53 @@ class Searching {
     return nullptr;
   }
 
+  // A box by what its layers take, of any of its plans.
+  void shape(StrategyChoice& choice, std::uint64_t first) {
+    if (layer_axes_ == frame_axes_) return frame(choice, first);
+    const std::uint64_t count = space_.below(layer_axes_);
+    for (std::uint64_t point = first; point < first + count; ++point) {
+      apply(point, layer_axes_, choice);
+      if (!make_plan(layer_axes_ + 1, choice, point, nullptr)) continue;
+      boxes_.push({.bound = least_work(), .first = first, .level = Level::layers});
+      return;
+    }
+    walk(layer_axes_, frame_axes_, choice, first);
+  }
+  // What holds whatever the schedule is.
+  Picoseconds least_work() {
+    const std::vector<experiment::LayerFloor> floors = trials_.layer_floors();
+    const auto bound = [&](const StrategyChoice& choice) {
+      return work_bound(trials_.model(), floors, choice.schedule.kind, trials_.strategy().micro_batches,
+                        trials_.strategy().pipeline);
+    };
+    Picoseconds least = k_unbeaten;
+    for (const Axis& axis : space_.axes)
+      if (axis.key == "schedule")
+        for (const AxisValue& value : axis.values) least = std::min(least, bound(value.choice));
+    return least == k_unbeaten ? bound(space_.fixed) : least;
+  }
+
   void frame(StrategyChoice& choice, std::uint64_t first) {
     for (std::uint64_t leaf = 0; leaf < leaves_; ++leaf) {
-      apply_leaf(first + leaf, choice);
-      if (!make_leaf(choice, first + leaf, nullptr)) continue;
-      Box box{.first = first,
-              .bound = window_bound(trials_.model(), trials_.layer_floors(), trials_.schedule(),
-                                    trials_.strategy().stage_layers)};
-      box.twin = twin_of(first);
-      boxes_.push_back(std::move(box));
+      apply(first + leaf, frame_axes_, choice);
+      if (!make_plan(frame_axes_ + 1, choice, first + leaf, nullptr)) continue;
+      const Picoseconds bound =
+          window_bound(trials_.model(), trials_.layer_floors(), trials_.schedule(), trials_.strategy().stage_layers);
+      boxes_.push({.bound = std::max(bound, least_), .first = first, .level = Level::pipeline, .twin = twin_of(first)});
       return;
     }
     for (std::uint64_t leaf = 0; leaf < leaves_; ++leaf) {
-      apply_leaf(first + leaf, choice);
+      apply(first + leaf, frame_axes_, choice);
       Cell cell{.first = first + leaf};
-      make_leaf(choice, first + leaf, &cell);
+      make_plan(frame_axes_ + 1, choice, first + leaf, &cell);
       add(cell);
     }
   }
 
   // Whether a plan can be made of a point; else what its cell is, and why is counted.
-  bool make_leaf(const StrategyChoice& choice, std::uint64_t point, Cell* cell) {
-    for (std::size_t depth = frame_axes_ + 1; depth <= space_.axes.size(); ++depth)
+  // Conditions of so many axes and more are looked at.
+  bool make_plan(std::size_t depth, const StrategyChoice& choice, std::uint64_t point, Cell* cell) {
+    for (; depth <= space_.axes.size(); ++depth)
       if (const Condition* broken = broken_condition(depth, choice)) {
         if (cell == nullptr) return false;
         cell->kind = CellKind::excluded;
@@ -132,7 +168,7 @@ class Searching {
   }
 
   // Frames that differ in how layers are divided among stages, and divide them alike, are the same plans.
-  std::size_t twin_of(std::uint64_t first) {
+  std::uint64_t twin_of(std::uint64_t first) {
     const auto stages =
         std::find_if(space_.axes.begin(), space_.axes.end(), [](const Axis& axis) { return axis.key == "stages"; });
     if (stages == space_.axes.end()) return k_no_box;
@@ -141,14 +177,13 @@ class Searching {
     auto& alike = divided_[others];
     for (const auto& [box, layers] : alike)
       if (layers == trials_.strategy().stage_layers) return box;
-    alike.emplace_back(boxes_.size(), trials_.strategy().stage_layers);
+    alike.emplace_back(first, trials_.strategy().stage_layers);
     return k_no_box;
   }
 
   std::uint64_t digit(std::uint64_t point, std::size_t axis) const {
-    return point / space_.below(axis + 1) % space_.axes[axis].values.size();
+    return point / strides_[axis] % space_.axes[axis].values.size();
   }
-  void apply_leaf(std::uint64_t point, StrategyChoice& choice) const { apply(point, frame_axes_, choice); }
   void apply(std::uint64_t point, std::size_t from, StrategyChoice& choice) const {
     for (std::size_t axis = from; axis < space_.axes.size(); ++axis)
       space_.axes[axis].copy(space_.axes[axis].values[digit(point, axis)].choice, choice);
@@ -160,41 +195,51 @@ class Searching {
   }
 
   // ---- boxes, the most promising first ----
-  void evaluate_boxes() {
-    std::vector<std::size_t> order(boxes_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return boxes_[a].bound < boxes_[b].bound; });
+  void take_boxes() {
     std::size_t done = 0;
-    for (; done < order.size() && !stopped(); ++done) {
-      Box& box = boxes_[order[done]];
+    for (; !boxes_.empty() && !stopped(); ++done) {
+      const Box box = boxes_.top();
       if (!request_.exhaustive && box.bound >= cutoff()) break;
-      evaluate(box);
-      if (request_.progress) request_.progress(done + 1, order.size());
+      boxes_.pop();
+      if (box.level == Level::layers)
+        divide(box);
+      else
+        evaluate(box);
+      if (request_.progress) request_.progress(done + 1, done + 1 + boxes_.size());
     }
-    for (; done < order.size(); ++done) {
-      Box& box = boxes_[order[done]];
-      box.cells = {{.first = box.first, .count = leaves_, .kind = CellKind::pruned, .bound = box.bound}};
+    for (; !boxes_.empty(); boxes_.pop()) {
+      const Box& box = boxes_.top();
+      const std::uint64_t count = box.level == Level::layers ? space_.below(layer_axes_) : leaves_;
+      add({.first = box.first, .count = count, .kind = CellKind::pruned, .bound = box.bound});
     }
-    for (Box& box : boxes_)
-      for (const Cell& cell : box.cells) add(cell);
   }
 
-  void evaluate(Box& box) {
-    if (box.twin != k_no_box && boxes_[box.twin].cells.size() == leaves_) {
-      box.cells = boxes_[box.twin].cells;
-      for (Cell& cell : box.cells) cell.first += box.first - boxes_[box.twin].first;
+  void divide(const Box& box) {
+    StrategyChoice choice = choice_of(box.first);
+    divided_.clear();
+    least_ = box.bound;
+    walk(layer_axes_, frame_axes_, choice, box.first);
+    least_ = 0;
+  }
+
+  void evaluate(const Box& box) {
+    if (const auto same = evaluated_.find(box.twin); same != evaluated_.end()) {
+      for (Cell cell : same->second) {
+        cell.first += box.first - box.twin;
+        add(cell);
+      }
       answer_.collapsed += leaves_;
       return;
     }
     StrategyChoice choice = choice_of(box.first);
-    box.cells.reserve(leaves_);
+    std::vector<Cell>& cells = evaluated_[box.first];
     for (std::uint64_t leaf = 0; leaf < leaves_; ++leaf) {
       const std::uint64_t point = box.first + leaf;
-      apply_leaf(point, choice);
+      apply(point, frame_axes_, choice);
       Cell cell{.first = point};
-      if (make_leaf(choice, point, &cell)) evaluate_plan(point, cell);
-      box.cells.push_back(cell);
+      if (make_plan(frame_axes_ + 1, choice, point, &cell)) evaluate_plan(point, cell);
+      cells.push_back(cell);
+      add(cell);
     }
   }
 
@@ -368,11 +413,15 @@ class Searching {
   const Request& request_;
   const Space& space_;
   experiment::Trials trials_;
-  std::size_t frame_axes_ = 0;
-  std::uint64_t leaves_ = 1;  // points of a box
+  std::vector<std::uint64_t> strides_;  // of the number of a point, by axis
+  std::size_t layer_axes_ = 0;          // those of the first level
+  std::size_t frame_axes_ = 0;          // and of the second
+  std::uint64_t leaves_ = 1;            // points of a box
   std::map<std::size_t, std::vector<const Condition*>> conditions_by_depth_;
-  std::vector<Box> boxes_;
-  std::unordered_map<std::uint64_t, std::vector<std::pair<std::size_t, std::vector<std::int64_t>>>> divided_;
+  std::priority_queue<Box> boxes_;
+  Picoseconds least_ = 0;  // the bound of the box that is divided
+  std::unordered_map<std::uint64_t, std::vector<std::pair<std::uint64_t, std::vector<std::int64_t>>>> divided_;
+  std::unordered_map<std::uint64_t, std::vector<Cell>> evaluated_;  // by first point, for twins
   std::vector<Cell> cells_;
   std::vector<Found> best_;   // of each kind the best, sorted
   std::vector<Known> known_;  // evaluated plans that may fit

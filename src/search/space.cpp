@@ -10,6 +10,7 @@
 #include "cairn/config/read.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/experiment/experiment.h"
+#include "cairn/pipeline/generators.h"
 
 namespace cairn::search {
 namespace {
@@ -22,7 +23,7 @@ constexpr std::size_t k_most_values = 4096;  // of one axis
 struct Key {
   std::string_view path;
   void (*copy)(const StrategyChoice& from, StrategyChoice& to);
-  bool in_layers = true;
+  Level level = Level::layers;
   bool minor = false;
 };
 constexpr std::array k_keys{
@@ -35,23 +36,26 @@ constexpr std::array k_keys{
     Key{"etp", [](const StrategyChoice& from, StrategyChoice& to) { to.etp = from.etp; }},
     Key{"expert_order", [](const StrategyChoice& from, StrategyChoice& to) { to.expert_order = from.expert_order; }},
     Key{"micro_batch", [](const StrategyChoice& from, StrategyChoice& to) { to.micro_batch = from.micro_batch; }},
-    Key{"schedule", [](const StrategyChoice& from, StrategyChoice& to) { to.schedule = from.schedule; }},
-    Key{"stages", [](const StrategyChoice& from, StrategyChoice& to) { to.stages = from.stages; }, true, true},
     Key{"sequence_parallel",
-        [](const StrategyChoice& from, StrategyChoice& to) { to.sequence_parallel = from.sequence_parallel; }, true,
-        true},
+        [](const StrategyChoice& from, StrategyChoice& to) { to.sequence_parallel = from.sequence_parallel; },
+        Level::layers, true},
     Key{"vocab_parallel",
-        [](const StrategyChoice& from, StrategyChoice& to) { to.vocab_parallel = from.vocab_parallel; }, true, true},
-    Key{"overlap.tp", [](const StrategyChoice& from, StrategyChoice& to) { to.overlap.tp = from.overlap.tp; }, true,
+        [](const StrategyChoice& from, StrategyChoice& to) { to.vocab_parallel = from.vocab_parallel; }, Level::layers,
         true},
-    Key{"overlap.ep", [](const StrategyChoice& from, StrategyChoice& to) { to.overlap.ep = from.overlap.ep; }, true,
-        true},
+    Key{"overlap.tp", [](const StrategyChoice& from, StrategyChoice& to) { to.overlap.tp = from.overlap.tp; },
+        Level::layers, true},
+    Key{"overlap.ep", [](const StrategyChoice& from, StrategyChoice& to) { to.overlap.ep = from.overlap.ep; },
+        Level::layers, true},
     Key{"recompute", [](const StrategyChoice& from, StrategyChoice& to) { to.recompute = from.recompute; }},
-    Key{"zero", [](const StrategyChoice& from, StrategyChoice& to) { to.zero = from.zero; }, false, true},
-    Key{"overlap.dp", [](const StrategyChoice& from, StrategyChoice& to) { to.overlap.dp = from.overlap.dp; }, false,
+    Key{"schedule", [](const StrategyChoice& from, StrategyChoice& to) { to.schedule = from.schedule; },
+        Level::pipeline},
+    Key{"stages", [](const StrategyChoice& from, StrategyChoice& to) { to.stages = from.stages; }, Level::pipeline,
         true},
-    Key{"overlap.pp", [](const StrategyChoice& from, StrategyChoice& to) { to.overlap.pp = from.overlap.pp; }, false,
-        true},
+    Key{"zero", [](const StrategyChoice& from, StrategyChoice& to) { to.zero = from.zero; }, Level::exchanges, true},
+    Key{"overlap.dp", [](const StrategyChoice& from, StrategyChoice& to) { to.overlap.dp = from.overlap.dp; },
+        Level::exchanges, true},
+    Key{"overlap.pp", [](const StrategyChoice& from, StrategyChoice& to) { to.overlap.pp = from.overlap.pp; },
+        Level::exchanges, true},
 };
 
 // A variable of conditions, the keys that decide it, and its value.
@@ -228,8 +232,7 @@ class Reader {
 
   void axis(const Key& key, const config::Node& node) {
     const std::string path = fmt::format("space.{}", key.path);
-    Axis axis{
-        .key = std::string(key.path), .values = {}, .copy = key.copy, .in_layers = key.in_layers, .minor = key.minor};
+    Axis axis{.key = std::string(key.path), .values = {}, .copy = key.copy, .level = key.level, .minor = key.minor};
     std::vector<config::Node> values;
     if (node.is_list()) {
       for (const config::Node& item : node.items) spread(item, key, path, values);
@@ -245,11 +248,21 @@ class Reader {
       const auto same = std::find_if(axis.values.begin(), axis.values.end(),
                                      [&](const AxisValue& other) { return other.text == read.text; });
       if (same != axis.values.end()) continue;
-      config::Node strategy = nested(key.path, std::move(value));
-      config::read(strategy, read.choice, problems_, "space");
+      const config::Place place = value.place;
+      config::read(nested(key.path, std::move(value)), read.choice, problems_, "space");
+      if (key.path == "schedule") check_kind(read.choice.schedule.kind, place);
       axis.values.push_back(std::move(read));
     }
     space_.axes.push_back(std::move(axis));
+  }
+
+  void check_kind(const std::string& kind, const config::Place& place) {
+    std::vector<std::string> kinds;
+    for (const pipeline::Generator& each : pipeline::generators()) kinds.emplace_back(each.kind);
+    if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
+    const std::string near = core::nearest(kind, kinds);
+    error(place, "space.schedule", fmt::format("no schedule is called '{}'", kind),
+          near.empty() ? "`cairn schedule --list` has them" : fmt::format("did you mean '{}'?", near));
   }
 
   // {kind: interleaved-1f1b, chunks: 2}

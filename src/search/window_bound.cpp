@@ -79,4 +79,15 @@ Picoseconds window_bound(const ir::Model& model, std::span<const LayerFloor> flo
   return longest;
 }
 
+Picoseconds work_bound(const ir::Model& model, std::span<const LayerFloor> floors, std::string_view schedule,
+                       std::int64_t micro_batches, std::int64_t devices) {
+  if (pipeline::generator(schedule).splits) return 0;
+  Picoseconds all = 0;
+  for (const ir::LayerRun& run : model.layers) {
+    const LayerFloor& layer = floors[static_cast<std::size_t>(run.layer_class)];
+    all += run.count * (layer.forward + layer.backward);
+  }
+  return micro_batches * all / devices;
+}
+
 }  // namespace cairn::search

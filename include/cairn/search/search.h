@@ -1,9 +1,10 @@
 // Which plan of a space is best: exact, by branch and bound.
 //
-// The axes that decide what a layer and a pipeline are come first; the plans that differ in the others alone
-// (Axis::in_layers) are a box. A box has a bound that none of its plans is below (window_bound.h). Boxes are evaluated in
-// the order of their bounds, and no further once a bound is not below the last of the best that are asked for: the rest
-// is pruned, each box with its bound. What is evaluated first has its memory compared; its time is that of
+// The axes that decide what layers take come first, then those that decide the pipeline, then the rest (Level). Plans
+// that have the first in common are a box with a bound that none of them is below; a box falls into those whose plans
+// have the pipeline in common, with bounds of their own (window_bound.h). The box of the least bound is taken next, to be
+// divided or to have its plans evaluated, and none any more once that bound is not below the last of the best that are
+// asked for: the rest is pruned, each box with its bound. What is evaluated first has its memory compared; its time is that of
 // `cairn run --engine analytic` bit for bit (experiment/trials.h).
 //
 // On one cluster tokens, cost and energy follow from the step time (hardware/running_costs.h), so every objective has

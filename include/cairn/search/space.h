@@ -49,12 +49,15 @@ struct AxisValue {
   experiment::StrategyChoice choice;  // holds it
 };
 
+// What of a plan a key decides: steps of layers (and what other keys may mean), how passes of layers become a pipeline,
+// or only what is exchanged over dp and between stages.
+enum class Level : std::uint8_t { layers, pipeline, exchanges };
+
 struct Axis {
   std::string key;  // of the strategy
   std::vector<AxisValue> values;
   void (*copy)(const experiment::StrategyChoice& from, experiment::StrategyChoice& to) = nullptr;
-  // Whether the steps of a layer depend on the key, beside what is exchanged over dp and between stages.
-  bool in_layers = true;
+  Level level = Level::layers;
   // Whether plans that differ in nothing but this key count as the same kind of plan.
   bool minor = false;
 };
@@ -66,7 +69,7 @@ struct Condition {
 
 struct Space {
   experiment::StrategyChoice fixed = {};
-  std::vector<Axis> axes = {};  // the slowest first; those that are not in_layers last
+  std::vector<Axis> axes = {};  // the slowest first, level by level
   std::vector<Condition> conditions = {};
   std::optional<Objective> objective = {};
 

@@ -13,7 +13,9 @@
 // Of schedules whose devices run whole backward passes of one copy of the model. Of others 0: nothing is proved.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "cairn/experiment/trials.h"
 #include "cairn/ir/model.h"
@@ -24,5 +26,12 @@ namespace cairn::search {
 // `floors`: by layer class of `model`; `stage_layers`: body layers of each virtual stage.
 core::Picoseconds window_bound(const ir::Model& model, std::span<const experiment::LayerFloor> floors,
                                const pipeline::Schedule& schedule, std::span<const std::int64_t> stage_layers);
+
+// The same of any division into stages and any such schedule: all of m micro-batches through all layers, shared evenly by
+// the devices,
+//   m sum_layers ( F + B ) / devices
+// Of schedules that split backward passes 0.
+core::Picoseconds work_bound(const ir::Model& model, std::span<const experiment::LayerFloor> floors,
+                             std::string_view schedule, std::int64_t micro_batches, std::int64_t devices);
 
 }  // namespace cairn::search
