@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,9 @@ namespace {
 void sort(std::vector<Cell>& cells) {
   std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) { return a.first < b.first; });
 }
+
+// Where a defect is found nothing is proved.
+Verdict defective(std::string defect) { return {.defect = std::move(defect), .lower_bound = std::nullopt}; }
 
 }  // namespace
 
@@ -25,25 +29,16 @@ Verdict check(std::vector<Cell> cells, std::uint64_t points) {
   Verdict verdict;
   std::uint64_t next = 0;
   for (const Cell& cell : cells) {
-    if (cell.count == 0) {
-      verdict.defect = fmt::format("the cell at point {} is empty", cell.first);
-      return verdict;
-    }
-    if (cell.first != next) {
-      verdict.defect = cell.first > next ? fmt::format("points {} to {} are in no cell", next, cell.first - 1)
-                                         : fmt::format("point {} is in two cells", cell.first);
-      return verdict;
-    }
-    if (cell.count > points - cell.first) {
-      verdict.defect = fmt::format("the cell at point {} ends beyond the {} points", cell.first, points);
-      return verdict;
-    }
+    if (cell.count == 0) return defective(fmt::format("the cell at point {} is empty", cell.first));
+    if (cell.first > next) return defective(fmt::format("points {} to {} are in no cell", next, cell.first - 1));
+    if (cell.first < next) return defective(fmt::format("point {} is in two cells", cell.first));
+    if (cell.count > points - cell.first)
+      return defective(fmt::format("the cell at point {} ends beyond the {} points", cell.first, points));
     next = cell.first + cell.count;
     if (cell.kind != CellKind::evaluated && cell.kind != CellKind::pruned) continue;
     verdict.lower_bound = std::min(verdict.lower_bound.value_or(cell.bound), cell.bound);
   }
-  if (next != points) verdict.defect = fmt::format("points {} to {} are in no cell", next, points - 1);
-  if (!verdict.defect.empty()) verdict.lower_bound.reset();
+  if (next != points) return defective(fmt::format("points {} to {} are in no cell", next, points - 1));
   return verdict;
 }
 
