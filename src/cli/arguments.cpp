@@ -30,6 +30,7 @@ class Parser : private Declarations {
     app_.fallthrough();
     common();
     run();
+    search();
     bound();
     config();
     validate();
@@ -121,6 +122,40 @@ class Parser : private Declarations {
             "reading or\n"
             "writing failed; of a batch the greatest that a line would have ended with. Results can be run again: "
             "cairn run result.json");
+  }
+
+  void search() {
+    CLI::App* sub = command(app_, "search", "the best layout of an experiment, and why none is better", search_);
+    name_of(sub->add_option("experiment", search_.file,
+                            "an experiment: a file, or a name of `cairn config list experiments`; its strategy is "
+                            "searched"),
+            {"experiments"})
+        ->required()
+        ->type_name(k_file);
+    choose(sub->add_option("--objective", search_.objective,
+                           "what the best has most or least of; on one cluster each has the plan of the shortest step"),
+           objective_names())
+        ->type_name("OBJECTIVE");
+    sub->add_option("--space", search_.space,
+                    "keys of the strategy with the values to try, and conditions (YAML); see `cairn schema space`")
+        ->type_name(k_file);
+    sub->add_flag("--print-space", search_.print_space, "print the space that is searched without --space, as a file");
+    sub->add_option("--top", search_.top, "kinds of plans to show")
+        ->check(at_least(1))
+        ->type_name("K")
+        ->capture_default_str();
+    sub->add_option("--time-limit", search_.time_limit,
+                    "end after this long, as in 30s, with what was found and what of it is proven")
+        ->type_name("TIME");
+    sub->add_flag("--exhaustive", search_.exhaustive, "compute every plan, also those that bounds rule out");
+    set_experiment(*sub, search_.overrides);
+    sub->add_flag("--full", search_.full, "all there is to say, instead of one screen");
+    add_result(*sub, search_.result);
+    example(
+        *sub, "cairn search llama3-70b-64xdgx-h100 --top 10",
+        "Model, cluster, batch, precision and framework are those of the experiment. Exit codes: 0 found, 1 no plan "
+        "fits, 130\n"
+        "interrupted, which leaves what was found so far.");
   }
 
   void bound() {
@@ -491,6 +526,7 @@ class Parser : private Declarations {
   static constexpr const char* k_terms = "terms";
   Arguments result_;
   RunArguments run_;
+  SearchArguments search_;
   BoundArguments bound_;
   ConfigShowArguments show_;
   ConfigModelArguments model_;

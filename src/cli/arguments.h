@@ -40,6 +40,19 @@ struct RunArguments {
   ResultArguments result;
 };
 
+struct SearchArguments {
+  std::string file;
+  std::string space;  // a file; empty: the default space
+  bool print_space = false;
+  std::string objective;  // empty: as the space says, or the step time
+  std::int64_t top = 5;
+  std::string time_limit;  // empty: none
+  bool exhaustive = false;
+  std::vector<std::string> overrides;
+  bool full = false;
+  ResultArguments result;
+};
+
 struct BoundArguments {
   std::vector<std::string> operation;  // its words; "einsum" and an expression; empty: a file
   std::string operation_text() const;
@@ -184,9 +197,10 @@ struct ImportArguments {
 };
 
 using CommandArguments =
-    std::variant<std::monostate, RunArguments, BoundArguments, ConfigShowArguments, ConfigModelArguments,
-                 ConfigListArguments, ConfigTemplateArguments, ValidateArguments, CalibrateArguments, DiffArguments,
-                 TopologyArguments, ScheduleArguments, ImportArguments, SchemaArguments, CompletionArguments>;
+    std::variant<std::monostate, RunArguments, SearchArguments, BoundArguments, ConfigShowArguments,
+                 ConfigModelArguments, ConfigListArguments, ConfigTemplateArguments, ValidateArguments,
+                 CalibrateArguments, DiffArguments, TopologyArguments, ScheduleArguments, ImportArguments,
+                 SchemaArguments, CompletionArguments>;
 
 struct Arguments {
   CommonArguments common;

@@ -4,6 +4,7 @@
 #include "cairn/collective/algorithms.h"
 #include "cairn/pebble/operation_text.h"
 #include "cairn/pipeline/generators.h"
+#include "cairn/search/space.h"
 #include "cairn/swarm/swarm.h"
 
 namespace cairn::cli {
@@ -24,6 +25,12 @@ std::vector<std::string> operator_names() {
   std::vector<std::string> names{"einsum"};
   for (const collective::Collective each : bound::exchanges()) names.emplace_back(name(each));
   for (const pebble::OperatorKind& kind : pebble::operator_kinds()) names.push_back(kind.name);
+  return names;
+}
+
+std::vector<std::string> objective_names() {
+  std::vector<std::string> names;
+  for (const auto& [word, objective] : search::objectives()) names.emplace_back(word);
   return names;
 }
 

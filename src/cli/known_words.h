@@ -12,5 +12,6 @@ std::vector<std::string> operator_names();
 std::vector<std::string> schedule_kinds();
 std::vector<std::string> collective_names();
 std::vector<std::string> algorithm_names();  // of collectives
+std::vector<std::string> objective_names();  // of searches
 
 }  // namespace cairn::cli

@@ -14,6 +14,8 @@
 #include "cairn/report/calibration.h"
 #include "cairn/report/diff_trace.h"
 #include "cairn/report/schema.h"
+#include "cairn/report/search.h"
+#include "cairn/search/space.h"
 #include "cairn/software/files.h"
 #include "cairn/topology/graph.h"
 #include "cairn/topology/prices.h"
@@ -51,6 +53,8 @@ constexpr std::array k_schemas{
     Schema{"fill", "work for the bubbles of a schedule", [] { return schema_of<experiment::FillFile>("fill"); }},
     Schema{"prices", "what switches and cables cost", [] { return schema_of<topology::PriceList>("prices"); }},
     Schema{"cairn.run/1", "the result of cairn run", [] { return report::run_schema(); }},
+    Schema{"space", "a space of plans for cairn search", [] { return schema_of<search::SpaceFile>("space"); }},
+    Schema{"cairn.search/1", "the result of cairn search", [] { return report::search_schema(); }},
     Schema{"cairn.bound/1", "the result of cairn bound", [] { return report::bound_schema(); }},
     Schema{"cairn.calibrate/1", "the result of cairn calibrate", [] { return report::calibrate_schema(); }},
     Schema{"cairn.diff_trace/1", "the result of cairn diff --trace", [] { return report::diff_trace_schema(); }},

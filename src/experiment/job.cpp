@@ -10,10 +10,10 @@
 #include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
 #include "cairn/experiment/stage_costs.h"
-#include "cairn/pipeline/balanced_split.h"
 #include "cairn/plan/token_halves.h"
 #include "cairn/predict/evaluate/reach.h"
 #include "cairn/predict/price/machine_demands.h"
+#include "open_choices.h"
 #include "plan_parts.h"
 #include "read_parts.h"
 #include "remedies.h"
@@ -66,7 +66,7 @@ class Job::Implementation {
         .analytic = pricing_->analytic,
         .engine = engine,
         .event = event,
-        .memory = memory_limits(),
+        .memory = memory_limits(r_),
         .limits = limits(),
         .detail = options.detail};
     Result result;
@@ -206,18 +206,12 @@ class Job::Implementation {
     lowering().use_schedule(r_.resolved.strategy, r_.resolved.schedule);
     make_prices(shared);
     warn_of_whole_layers();
-    const bool balanced = r_.resolved.strategy.stage_layers.empty();
-    if (balanced) balance();
-    if (r_.resolved.choose_interval) r_.resolved.strategy.offload.device_every = best_interval();
-    if (balanced || r_.resolved.choose_interval)
+    if (OpenChoices open(r_, lowering(), *pricing_); open.by_price()) {
+      open.decide_by_price();
       make_prices(shared);  // what plans that were tried assume is none of this one's
-    if (r_.resolved.choose_resident) r_.resolved.strategy.offload.resident_units = most_resident();
-    program_ = lowering().lower(r_.resolved.strategy);
+    }
+    program_ = OpenChoices(r_, lowering(), *pricing_).lower();
     if (program_.updates_within()) warn_of_filling();
-    // An order that depends on times is found again with what its passes take.
-    if ((pipeline::generator(r_.resolved.strategy.schedule).options & pipeline::takes::k_durations) == 0) return;
-    r_.resolved.strategy.schedule_options.durations = durations(program_, pricing_->analytic, pricing_->prices);
-    program_ = lowering().lower(r_.resolved.strategy);
   }
 
   void make_prices(SharedParts* shared) {
@@ -256,68 +250,6 @@ class Job::Implementation {
                     r_.resolved.strategy.schedule, core::format(core::Seconds::from_base(core::to_seconds(more)))));
   }
 
-  // Of how many subgroups of parameters one is best updated on the device; 0: none.
-  std::int64_t best_interval() {
-    constexpr std::int64_t k_most = 12;
-    plan::Strategy tried = r_.resolved.strategy;
-    std::int64_t best = 0;
-    Picoseconds shortest = 0;
-    for (std::int64_t every = 0; every <= k_most; ++every) {
-      tried.offload.device_every = every;
-      const Picoseconds time = step_time(lowering().lower(tried));
-      if (every > 0 && time >= shortest) continue;
-      shortest = time;
-      best = every;
-    }
-    return best;
-  }
-
-  // Units whose offloaded parameters find room on the device.
-  std::int64_t most_resident() {
-    std::int64_t units = 0;
-    for (const ir::LayerRun& run : model().layers) units += run.count;
-    std::int64_t least = 0;
-    while (least < units) {
-      const std::int64_t middle = (least + units + 1) / 2;
-      plan::Strategy tried = r_.resolved.strategy;
-      tried.offload.resident_units = middle;
-      if (fits(tried))
-        least = middle;
-      else
-        units = middle - 1;
-    }
-    return least;
-  }
-
-  // Time of one micro-batch through one layer, forward and backward, alone on its device.
-  Picoseconds layer_time(std::size_t layer_class) {
-    return pricing_->analytic.alone(lowering().forward_block(r_.resolved.strategy, layer_class)) +
-           pricing_->analytic.alone(lowering().backward_block(r_.resolved.strategy, layer_class));
-  }
-
-  void balance() {
-    std::vector<Picoseconds> body;
-    pipeline::SplitExtras ends;
-    for (const ir::LayerRun& run : model().layers) {
-      const auto layer_class = static_cast<std::size_t>(run.layer_class);
-      const Picoseconds time = layer_time(layer_class);
-      switch (model().classes[layer_class].position) {
-        case ir::Position::entry:
-          ends.first += run.count * time;
-          break;
-        case ir::Position::body:
-          body.insert(body.end(), static_cast<std::size_t>(run.count), time);
-          break;
-        case ir::Position::exit:
-          ends.last += run.count * time;
-          break;
-      }
-    }
-    const auto parts = r_.resolved.schedule->chain_length;
-    const pipeline::Split split = pipeline::balanced_split(body, parts, ends);
-    r_.resolved.strategy.stage_layers.assign(split.counts.begin(), split.counts.end());
-  }
-
   predict::EventOptions event_options() const {
     const Simulation& simulation = r_.experiment.simulation;
     predict::EventOptions options{.slow_ranks = {},
@@ -331,23 +263,6 @@ class Job::Implementation {
                                     .until = fault.until ? core::to_picoseconds(*fault.until / core::k_second)
                                                          : std::numeric_limits<Picoseconds>::max()});
     return options;
-  }
-
-  predict::MemoryLimits memory_limits() const {
-    const hardware::Accelerator& accelerator = r_.parts.machine.accelerator.value;
-    return {.allocator = r_.parts.software.framework.allocator,
-            .host = r_.parts.machine.cluster.value.host,
-            .gpus_per_node = r_.parts.machine.network.gpus_per_node,
-            .reserved_bytes = accelerator.reserved_memory.of_process().base(),
-            .capacity_bytes = accelerator.process_memory().base()};
-  }
-
-  bool fits(const plan::Strategy& strategy) {
-    try {
-      return predict::fits(predict::memory_report(lowering().lower(strategy), memory_limits()));
-    } catch (const core::ConfigurationError&) {
-      return false;  // a number of units that this model or schedule cannot take
-    }
   }
 
   WhyNot why_not(const predict::Prediction& prediction) const {
@@ -392,7 +307,7 @@ class Job::Implementation {
     try {
       const auto change = [&](Case& changed) { changed.experiment.strategy = strategy; };
       Implementation changed(*this, change, &shared);
-      const predict::MemoryReport memory = predict::memory_report(changed.program_, changed.memory_limits());
+      const predict::MemoryReport memory = predict::memory_report(changed.program_, memory_limits(changed.r_));
       remedy.memory_bytes = memory.device_peak;
       if (!predict::fits(memory)) return {.memory_bytes = memory.device_peak, .remedy = std::nullopt};
       const auto follows = [&](const char* key, std::int64_t value, std::int64_t before) {
@@ -412,7 +327,7 @@ class Job::Implementation {
   // leaves out 76 % of the pairs that do not fit, and 2 % of those that do.
   std::vector<Remedy> remedies(double memory_bytes) const {
     constexpr double k_synergy = 0.2;  // of the capacity
-    const double enough = (1.0 + k_synergy) * memory_limits().capacity_bytes;
+    const double enough = (1.0 + k_synergy) * memory_limits(r_).capacity_bytes;
     const std::vector<Change> changes = memory_changes(r_);
     SharedParts shared(r_, lowered_);
     std::vector<Remedy> result;

@@ -143,4 +143,9 @@ core::ConfigurationError placed(const core::ConfigurationError& error, const con
   return core::ConfigurationError(std::move(all));
 }
 
+Parts load_parts(const LoadedExperiment& loaded, const config::Loader& loader) {
+  std::vector<std::string> remarks;
+  return read_parts(loaded, loader, remarks);
+}
+
 }  // namespace cairn::experiment

@@ -66,11 +66,16 @@ Resolved resolve(const Settings& settings, const Parts& parts) {
 }
 
 Resolved resolve_checked(const Settings& settings, const Parts& parts) {
+  Schedules schedules;
+  return resolve_checked(settings, parts, schedules);
+}
+
+Resolved resolve_checked(const Settings& settings, const Parts& parts, Schedules& schedules) {
   constexpr Rule k_rules[] = {check_recipe,    resolve_model, reject_unmodelled, resolve_degrees,
                               resolve_experts, resolve_batch, resolve_choices,   warn_of_capabilities};
   Resolved plan;
   core::Diagnostics problems;
-  Resolving resolving{.settings = settings, .parts = parts, .plan = plan, .problems = problems};
+  Resolving resolving{.settings = settings, .parts = parts, .plan = plan, .problems = problems, .schedules = schedules};
   for (const Rule rule : k_rules) {
     rule(resolving);
     problems.raise_if_errors();

@@ -44,12 +44,19 @@ std::vector<std::int64_t> layers_of(const Stages& cut, const models::Transformer
 
 }  // namespace
 
+std::shared_ptr<const pipeline::Schedule> Schedules::of(const std::string& kind, const pipeline::Settings& settings) {
+  std::vector<Known>& alike = known_[{kind, settings.stages, settings.micro_batches, settings.chunks}];
+  for (const Known& each : alike)
+    if (each.settings == settings) return each.schedule;
+  auto made = std::make_shared<const pipeline::Schedule>(pipeline::generate(kind, settings));
+  return alike.emplace_back(Known{.settings = settings, .schedule = std::move(made)}).schedule;
+}
+
 void resolve_stages(Resolving& r) {
   plan::Strategy& strategy = r.plan.strategy;
   const Stages cut = r.settings.strategy.stages.value_or(Stages{.rule = r.parts.software.framework.stages});
   try {
-    r.plan.schedule = std::make_shared<const pipeline::Schedule>(
-        pipeline::generate(strategy.schedule, plan::schedule_settings(strategy)));
+    r.plan.schedule = r.schedules.of(strategy.schedule, plan::schedule_settings(strategy));
     check_host_link(r);
     strategy.stage_layers = layers_of(cut, r.plan.model, r.plan.schedule->chain_length);
   } catch (const core::ConfigurationError& problem) {

@@ -2,8 +2,12 @@
 // those before it have filled in, and reports errors at the key that causes them.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/experiment/resolve.h"
@@ -19,11 +23,26 @@ inline core::Diagnostic at_key(std::string key, std::string message, std::string
   return problem;
 }
 
+// Schedules that were generated, for plans that ask for the same again.
+class Schedules {
+ public:
+  // Throws core::ConfigurationError for settings that the kind does not take.
+  std::shared_ptr<const pipeline::Schedule> of(const std::string& kind, const pipeline::Settings& settings);
+
+ private:
+  struct Known {
+    pipeline::Settings settings;
+    std::shared_ptr<const pipeline::Schedule> schedule;
+  };
+  std::map<std::tuple<std::string, std::int32_t, std::int32_t, std::int32_t>, std::vector<Known>> known_;
+};
+
 struct Resolving {
   const Settings& settings;
   const Parts& parts;
   Resolved& plan;
   core::Diagnostics& problems;
+  Schedules& schedules;
 
   void error(std::string key, std::string message, std::string hint) {
     problems.add(at_key(std::move(key), std::move(message), std::move(hint)));
@@ -35,6 +54,7 @@ struct Resolving {
 void check_values(const Settings& settings);
 // resolve() without check_values(), for settings that were read from a file and so are checked.
 Resolved resolve_checked(const Settings& settings, const Parts& parts);
+Resolved resolve_checked(const Settings& settings, const Parts& parts, Schedules& schedules);
 
 // Degrees, axes and schedule as they are asked for; dp as the machine leaves it. The model's heads and groups, and the
 // sequence, must divide.

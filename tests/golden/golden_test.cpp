@@ -1,5 +1,6 @@
-// `cairn run NAME --json` of every shipped experiment, `cairn bound` of every line of bounds.txt and `cairn topology`
-// of every line of networks.txt, against the document each gave when it was last blessed.
+// `cairn run NAME --json` of every shipped experiment, `cairn bound` of every line of bounds.txt, `cairn topology` of
+// every line of networks.txt and `cairn search` of every line of searches.txt, against the document each gave when it
+// was last blessed.
 //
 // Numbers may differ by what another mathematical library rounds differently; everything else must be equal. After a
 // change that is meant: tests/golden/bless, and read the difference.
@@ -156,3 +157,4 @@ void same_as_blessed(const std::string& command, const std::string& list) {
 
 TEST_CASE("Bounds give what was blessed") { same_as_blessed("bound", "bounds"); }
 TEST_CASE("Networks give what was blessed") { same_as_blessed("topology", "networks"); }
+TEST_CASE("Searches give what was blessed") { same_as_blessed("search", "searches"); }

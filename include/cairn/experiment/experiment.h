@@ -10,6 +10,7 @@
 #include "cairn/config/loader.h"
 #include "cairn/config/node.h"
 #include "cairn/config/read.h"
+#include "cairn/experiment/parts.h"
 #include "cairn/experiment/settings.h"
 
 namespace cairn::experiment {
@@ -25,6 +26,7 @@ struct Experiment : Settings {
 };
 
 void describe(config::Fields& fields, Experiment& experiment);
+void describe(config::Fields& fields, StrategyChoice& strategy);
 
 struct LoadedExperiment {
   Experiment experiment;
@@ -44,5 +46,8 @@ LoadedExperiment read(const config::Loader& loader, const config::Node& node,
                       const std::vector<std::string>& overrides = {});
 // The same from a tree that extends nothing.
 LoadedExperiment read(const config::Node& node, const std::vector<std::string>& overrides = {});
+
+// The parts that an experiment names. Throws core::ConfigurationError with the places of everything wrong.
+Parts load_parts(const LoadedExperiment& loaded, const config::Loader& loader);
 
 }  // namespace cairn::experiment

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 #include "cairn/cost/operator_floor.h"
 #include "cairn/predict/bounds/traffic.h"
@@ -63,34 +62,6 @@ double longest_path_s(const program::Program& program, CostPricer& pricer, const
   return core::to_seconds(Analytic(prices).makespan(program).time);
 }
 
-// What a stage's links need for everything that leaves one of its ranks.
-class LinkLoad {
- public:
-  explicit LinkLoad(CostPricer& pricer) : pricer_(pricer) {}
-
-  core::Picoseconds time(const program::Program& program, std::int32_t stage) {
-    LinkBytes sum;
-    for (const program::Pass* pass : passes_of(program, stage))
-      for (const program::BlockRun& run : pass->runs) sum.add(of(*run.block), static_cast<double>(run.count));
-    return whole(pricer_.link_floor_s(sum));
-  }
-
- private:
-  const LinkBytes& of(const program::Block& block) {
-    const auto [slot, fresh] = blocks_.try_emplace(&block);
-    if (!fresh) return slot->second;
-    for (const program::Step& step : block.steps) {
-      if (step.work < 0) continue;
-      const auto* transfer = std::get_if<program::Transfer>(&block.works[static_cast<std::size_t>(step.work)]);
-      if (transfer != nullptr) slot->second.add(pricer_.least_bytes(*transfer), 1.0);
-    }
-    return slot->second;
-  }
-
-  CostPricer& pricer_;
-  std::unordered_map<const program::Block*, LinkBytes> blocks_;
-};
-
 // A bound of nothing proves nothing.
 std::optional<double> unless_zero(double seconds) { return seconds > 0.0 ? std::optional(seconds) : std::nullopt; }
 
@@ -140,11 +111,47 @@ Bounds larger(const Bounds& a, const Bounds& b) {
 }
 
 core::Picoseconds busiest_links(const program::Program& program, CostPricer& pricer) {
-  LinkLoad load(pricer);
+  return BusiestLinks(pricer).time(program);
+}
+
+// What the links of a stage need for everything that leaves one of its ranks, of the busiest.
+core::Picoseconds BusiestLinks::time(const program::Program& program) {
+  const program::PassOrder& order = *program.pass_order;
+  const auto slots = static_cast<std::uint16_t>(program.layout().size());
   core::Picoseconds longest = 0;
-  for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
-    longest = std::max(longest, load.time(program, stage));
+  for (std::size_t stage = 0; stage < program.stages(); ++stage) {
+    LinkBytes sum;
+    const auto& passes = program.stage(stage).passes;
+    for (std::int32_t i = order.row_begin[stage]; i < order.row_begin[stage + 1]; ++i) {
+      const program::PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
+      for (const std::uint16_t slot : {stretch.slot, stretch.then})
+        if (slot < slots) sum.add(of(*passes[slot]), static_cast<double>(stretch.times));
+    }
+    longest = std::max(longest, whole(pricer_.link_floor_s(sum)));
+  }
   return longest;
+}
+
+const LinkBytes& BusiestLinks::of(const program::Pass& pass) {
+  const auto id = static_cast<std::size_t>(pass.id);
+  if (id >= passes_.size()) passes_.resize(id + 1);
+  auto& [known, bytes] = passes_[id];
+  if (known == &pass) return bytes;
+  bytes = {};
+  for (const program::BlockRun& run : pass.runs) bytes.add(of(*run.block), static_cast<double>(run.count));
+  known = &pass;
+  return bytes;
+}
+
+const LinkBytes& BusiestLinks::of(const program::Block& block) {
+  const auto [slot, fresh] = blocks_.try_emplace(&block);
+  if (!fresh) return slot->second;
+  for (const program::Step& step : block.steps) {
+    if (step.work < 0) continue;
+    const auto* transfer = std::get_if<program::Transfer>(&block.works[static_cast<std::size_t>(step.work)]);
+    if (transfer != nullptr) slot->second.add(pricer_.least_bytes(*transfer), 1.0);
+  }
+  return slot->second;
 }
 
 Bounds plan_bounds(const program::Program& program, CostPricer& pricer, const DeviceLimits& limits) {

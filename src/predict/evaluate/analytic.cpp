@@ -67,6 +67,10 @@ class Analytic::Implementation {
     return *std::max_element(end.begin(), end.end());
   }
 
+  core::Picoseconds at_least(const program::Block& block) {
+    return stretch(block, 1).matrix.weight(at(Stream::compute), at(Stream::compute));
+  }
+
   core::Picoseconds alone(const program::Pass& pass) {
     SweepFrontiers state{};
     run_pass(function(pass).full(), state);
@@ -377,6 +381,7 @@ class Analytic::Implementation {
 Analytic::Analytic(PriceTable& prices) : implementation_(std::make_unique<Implementation>(prices)) {}
 Analytic::~Analytic() = default;
 Makespan Analytic::makespan(const program::Program& program) { return implementation_->makespan(program); }
+core::Picoseconds Analytic::at_least(const program::Block& block) { return implementation_->at_least(block); }
 core::Picoseconds Analytic::alone(const program::Block& block) { return implementation_->alone(block); }
 core::Picoseconds Analytic::alone(const program::Pass& pass) { return implementation_->alone(pass); }
 PassTimes Analytic::pass_times(const program::Program& program) { return implementation_->pass_times(program); }

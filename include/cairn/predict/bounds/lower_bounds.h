@@ -37,6 +37,9 @@
 #pragma once
 
 #include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "cairn/ir/model.h"
 #include "cairn/predict/bounds/network_bound.h"
@@ -74,6 +77,21 @@ struct Batch {
 
 // Bounds::links of a program, without the other bounds. [ps]
 core::Picoseconds busiest_links(const program::Program& program, CostPricer& pricer);
+
+// The same of one program after another: what a pass sends is remembered as long as the passes live.
+class BusiestLinks {
+ public:
+  explicit BusiestLinks(CostPricer& pricer) : pricer_(pricer) {}
+  core::Picoseconds time(const program::Program& program);
+
+ private:
+  const LinkBytes& of(const program::Block& block);
+  const LinkBytes& of(const program::Pass& pass);
+
+  CostPricer& pricer_;
+  std::unordered_map<const program::Block*, LinkBytes> blocks_;
+  std::vector<std::pair<const program::Pass*, LinkBytes>> passes_;  // by the pass's id
+};
 
 Bounds plan_bounds(const program::Program& program, CostPricer& pricer, const DeviceLimits& limits);
 

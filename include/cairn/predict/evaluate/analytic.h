@@ -26,6 +26,9 @@ class Analytic {
   Makespan makespan(const program::Program& program);
   // Time of one block when all streams are idle before it. [ps]
   core::Picoseconds alone(const program::Block& block);
+  // What a block takes at least, whatever streams are busy with before it: from when the compute stream is free until it
+  // is free again. The sum over blocks that run one after the other on a rank is a lower bound of their time. [ps]
+  core::Picoseconds at_least(const program::Block& block);
   // Time until one pass has computed, when all streams are idle before it. [ps]
   core::Picoseconds alone(const program::Pass& pass);
   // Start and end of every pass of every stage in the execution whose length is makespan(). [ps]
