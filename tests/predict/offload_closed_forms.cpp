@@ -76,6 +76,30 @@ TEST_CASE("an optimizer on the host: 4 bytes per parameter over the link, 2 on t
   }
 }
 
+TEST_CASE("the host goes over its memory as often as the framework does closed_form") {
+  // One fused pass: gradient 2, master 4 + 4, two moments 8 + 8, parameter 2. DeepSpeed's: gradients come as fp32, are
+  // multiplied (4 + 4) and read (4), and parameters are narrowed by a pass of its own (4 + 2).
+  const auto bytes_per_parameter = [](const plan::ParameterTreatment& treatment) {
+    const ir::Model model = two_products({.layers = k_layers});
+    plan::Lowering lowering{model, 8, treatment};
+    plan::Strategy strategy = on_ranks(1, k_layers);
+    strategy.offload.optimizer = Home::host;
+    double bytes = 0.0;
+    StatedPricer pricer;
+    pricer.of_processor = [&bytes](const program::OnProcessor& work) {
+      for (const ir::Operator& op : work.graph->operators())
+        bytes += ir::bytes(ir::Shard{.op = &op, .graph = work.graph, .box = {loopnest::Interval{0, work.elements}}});
+      return Picoseconds{1};
+    };
+    step_time(lowering.lower(strategy), pricer);
+    return bytes / k_psi;
+  };
+  plan::ParameterTreatment treatment = mixed_precision();
+  CHECK(bytes_per_parameter(treatment) == 28.0);
+  treatment.gradient_copy = treatment.gradient_scale = treatment.separate_parameter_copy = true;
+  CHECK(bytes_per_parameter(treatment) == 8.0 + 28.0 + 6.0);
+}
+
 TEST_CASE("parameters go back while the next subgroup is updated closed_form") {
   // n subgroups of c on the host, h to copy one back: n c + h when the host is slower, c + n h when the link is.
   Plan plan;

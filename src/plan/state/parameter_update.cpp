@@ -117,9 +117,7 @@ ir::Graph narrow_copies(const ParameterTreatment& treatment) {
 
 ir::Graph host_parameter_update(ParameterTreatment treatment) {
   treatment.gradient_reads = 0;
-  treatment.gradient_copy = false;
-  treatment.gradient_scale = false;
-  treatment.separate_parameter_copy = false;
+  if (treatment.gradient_copy && treatment.master) treatment.gradients = *treatment.master;
   return parameter_update(treatment);
 }
 

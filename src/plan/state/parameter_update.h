@@ -10,7 +10,8 @@ namespace cairn::plan {
 // One pointwise operator per pass over memory: gradient norm, widening, update, parameter copy (as the treatment asks).
 // Each has the single dimension "elements", of extent 1 here: a shard's box gives the number.
 ir::Graph parameter_update(const ParameterTreatment& treatment);
-// The same by the host's cores: one fused pass, which also writes the parameters that go back to the device.
+// The same by the host's cores. The norm was taken on the device, where a framework that updates from wide gradients has
+// widened them, too: what is left are passes over host memory, with the parameters that go back written last.
 ir::Graph host_parameter_update(ParameterTreatment treatment);
 
 // Bytes per element of what the optimizer keeps: master copy and moments, without a factored one.
