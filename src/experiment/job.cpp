@@ -327,7 +327,11 @@ class Job::Implementation {
 
   predict::MemoryLimits memory_limits() const {
     const hardware::Accelerator& accelerator = r_.parts.machine.accelerator.value;
-    return {.allocator = r_.parts.software.framework.allocator,
+    const hardware::Allocator& allocator = r_.parts.software.framework.allocator;
+    core::Bytes library = allocator.gemm_workspace.on(accelerator.architecture);
+    if (r_.resolved.model.moe) library += allocator.expert_workspace.on(accelerator.architecture);
+    return {.allocator = allocator,
+            .library_bytes = library.base(),
             .host = r_.parts.machine.cluster.value.host,
             .gpus_per_node = r_.parts.machine.network.gpus_per_node,
             .reserved_bytes = accelerator.reserved_memory.of_process().base(),
