@@ -12,7 +12,11 @@ using core::Picoseconds;
 
 predict::MemoryLimits memory_limits(const Case& asked) {
   const hardware::Accelerator& accelerator = asked.parts.machine.accelerator.value;
-  return {.allocator = asked.parts.software.framework.allocator,
+  const hardware::Allocator& allocator = asked.parts.software.framework.allocator;
+  core::Bytes library = allocator.gemm_workspace.on(accelerator.architecture);
+  if (asked.resolved.model.moe) library += allocator.expert_workspace.on(accelerator.architecture);
+  return {.allocator = allocator,
+          .library_bytes = library.base(),
           .host = asked.parts.machine.cluster.value.host,
           .gpus_per_node = asked.parts.machine.network.gpus_per_node,
           .reserved_bytes = accelerator.reserved_memory.of_process().base(),

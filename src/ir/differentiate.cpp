@@ -298,9 +298,11 @@ class Differentiator {
     return projection;
   }
 
-  // In-place operators differentiate in place: if an output shares the input's storage, so do their gradients, unless
+  // Where the gradient of `input` lives, if not in memory of its own: in the saved tensor that the derivative overwrites.
+  // And in-place operators differentiate in place: if an output shares the input's storage, so do their gradients, unless
   // the output's gradient was also passed on to a tensor that has yet to use it.
   TensorId aliased_gradient(const Operator& op, OperatorId id, TensorId input) const {
+    if (op.gradient_over != k_no_tensor) return op.gradient_over;
     for (const Access& access : op.accesses)
       if (access.mode != Mode::read && graph_.tensor(access.tensor).alias_of == input) {
         const TensorId gradient = gradients_[index(access.tensor)];

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double k_shortest_s = 10e-9;  // below any launch
 constexpr double k_longest_s = 3600.0;
+constexpr std::int64_t k_most_ranks = std::int64_t{1} << 31;  // of a collective
 constexpr double k_largest_ratio = 3.0;  // units differ by 1000; rounding and counting conventions by less than this
 
 core::Diagnostic diagnostic_at(const std::string& file, int line, std::string message, std::string hint) {
@@ -59,6 +60,10 @@ void Reading::add(Measurement row) {
   }
   if (!(time.p10_s <= time.median_s && time.median_s <= time.p90_s && time.n >= 1)) {
     error(row.line, "the percentiles of the time are out of order", "p10 <= median <= p90, over at least one sample");
+    return;
+  }
+  if (row.ranks > k_most_ranks) {
+    error(row.line, fmt::format("{} ranks", row.ranks), fmt::format("at most {} can take part", k_most_ranks));
     return;
   }
   result_.rows.push_back(std::move(row));

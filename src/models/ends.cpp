@@ -52,11 +52,23 @@ ir::TensorId append_scale(Layer& layer, ir::TensorId x) {
   return out;
 }
 
+// Where the loss is fused with the head's product, logits of a piece of the tokens at a time: as large as the residual
+// stream of all of them, so V / h pieces (Liger-Kernel, ops/fused_linear_cross_entropy.py, 2024 to 2026).
+ir::TensorId logits_like(Layer& layer, std::string name) {
+  const Axes& a = layer.axis;
+  const ir::TensorId logits = layer.activation(std::move(name), {a.batch, a.sequence, a.vocab});
+  if (layer.options.kernels.loss_kernel() == LossKernel::fused_linear && !layer.options.kernels.gathers_logits) {
+    const std::int64_t rows = a.vocab.extent.at({}), width = a.hidden.extent.at({});
+    layer.graph.set_pieces(logits, (rows + width - 1) / width);
+  }
+  return logits;
+}
+
 // cap tanh(z / cap), in one kernel or three. Its derivative needs the result alone.
 ir::TensorId append_cap(Layer& layer, ir::TensorId logits) {
   const Axes& a = layer.axis;
   const auto step = [&](const std::string& name, ir::TensorId z, bool keeps, double forward, double backward) {
-    const ir::TensorId out = layer.activation(name + ".out", {a.batch, a.sequence, a.vocab});
+    const ir::TensorId out = logits_like(layer, name + ".out");
     const auto [b, s, v] = axes<3>();
     Op(layer, name, ir::Kind::pointwise, {a.batch, a.sequence, a.vocab})
         .read(z, {b, s, v})
@@ -78,7 +90,8 @@ class Loss {
   explicit Loss(Layer& layer) : layer_(layer), a_(layer.axis), labels_(token_indices(layer, "labels")) {}
 
   // One kernel reads the logits twice at most; the derivative recomputes the probabilities from the row's log-sum.
-  void append_fused(ir::TensorId logits) {
+  // `in_place`: it overwrites the logits.
+  void append_fused(ir::TensorId logits, bool in_place) {
     constexpr double k_forward = 4,
                      k_backward = 4;  // maximum, subtract, exponential, sum; subtract, exponential, one-hot, scale
     const ir::TensorId loss = per_token("loss");
@@ -89,13 +102,16 @@ class Loss {
         .write(loss, {0, 1})
         .write(logsum, {0, 1})
         .keep({logits, labels_, logsum})
+        .overwrites(in_place ? logits : ir::k_no_tensor)
         .variant("fused")
         .flops(k_forward, k_backward)
         .add();
   }
 
-  // The chain frameworks run, in fp32 and in place over one widened copy, which ends as the probabilities and is kept.
-  // Its derivative, written as one function in all of them, is a pass over the probabilities, then the cast back.
+  // The chain frameworks run, in fp32 and in place over one widened copy (some over a copy of that), which ends as the
+  // probabilities and is kept.
+  // Its derivative, written as one function in all of them, is a pass over the probabilities, which become the gradient,
+  // then the cast back: 4 bytes per logit between the passes, 6 while the gradient is narrowed.
   // Picking the label's logit and the logarithm are work per token and ride on the row sum and the last pass.
   void append_unfused(ir::TensorId logits) {
     const ir::TensorId wide = wide_logits("logits.wide");
@@ -106,7 +122,8 @@ class Loss {
         .merge(maximum, {0, 1}, ir::Monoid::max)
         .flops(1, 0)
         .add();
-    const ir::TensorId shifted = layer_.in_place("logits.shifted", wide);
+    const ir::TensorId shifted =
+        layer_.options.kernels.copies_logits ? wide_logits("logits.shifted") : layer_.in_place("logits.shifted", wide);
     over_logits("loss.subtract").pass(wide, {0, 1, 2}).use(maximum, {0, 1}).write(shifted, {0, 1, 2}).flops(1, 0).add();
     const ir::TensorId powers = layer_.in_place("logits.exp", shifted);
     over_logits("loss.exp").pass(shifted, {0, 1, 2}).write(powers, {0, 1, 2}).flops(1, 0).add();
@@ -121,6 +138,7 @@ class Loss {
         .write(probabilities, {0, 1, 2})
         .write(loss, {0, 1})
         .keep({probabilities, labels_})
+        .overwrites(probabilities)
         .flops(1, 2)
         .add();
   }
@@ -247,7 +265,7 @@ void append_head(Layer& layer, ir::TensorId x) {
   const Axes& a = layer.axis;
   const ir::TensorId y = append_norm(layer, "final_norm", x);
   const ir::TensorId table = vocabulary_table(layer, "head.weight");
-  ir::TensorId logits = layer.activation("logits", {a.batch, a.sequence, a.vocab});
+  ir::TensorId logits = logits_like(layer, "logits");
   const auto [b, s, v, h] = axes<4>();
   Op(layer, "logits", ir::Kind::contraction, {a.batch, a.sequence, a.vocab, a.hidden})
       .read(y, {b, s, h})
@@ -260,7 +278,8 @@ void append_head(Layer& layer, ir::TensorId x) {
   loss.append_metrics(logits);
   switch (layer.options.kernels.loss_kernel()) {
     case LossKernel::fused:
-      return loss.append_fused(logits);
+    case LossKernel::fused_linear:
+      return loss.append_fused(logits, layer.options.kernels.loss_kernel() == LossKernel::fused_linear);
     case LossKernel::log_softmax:
       return loss.append_log_softmax(logits);
     case LossKernel::unfused:

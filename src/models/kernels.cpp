@@ -32,8 +32,10 @@ const config::Choices<AttentionKernel>& attention_kernels() {
 const config::Choices<NormKernel> k_norm_kernels{{"fused", NormKernel::fused}, {"unfused", NormKernel::unfused}};
 const config::Choices<PointwiseKernel> k_pointwise_kernels{{"fused", PointwiseKernel::fused},
                                                            {"eager", PointwiseKernel::eager}};
-const config::Choices<LossKernel> k_loss_kernels{
-    {"fused", LossKernel::fused}, {"unfused", LossKernel::unfused}, {"log-softmax", LossKernel::log_softmax}};
+const config::Choices<LossKernel> k_loss_kernels{{"fused", LossKernel::fused},
+                                                 {"unfused", LossKernel::unfused},
+                                                 {"log-softmax", LossKernel::log_softmax},
+                                                 {"fused-linear", LossKernel::fused_linear}};
 constexpr std::string_view k_transformer_engine = "transformer-engine";
 const config::Choices<TransposeKernel> k_transpose_kernels{{"plain", TransposeKernel::plain},
                                                            {k_transformer_engine, TransposeKernel::transformer_engine}};
@@ -88,6 +90,8 @@ void describe(config::Fields& fields, Kernels& kernels) {
               {.doc = "fused normalisation reads a widened copy, which is made again for its derivative"});
   fields.flag("joins_qkv", kernels.joins_qkv,
               {.doc = "gradients of queries, keys and values are made apart and copied into one"});
+  fields.flag("copies_logits", kernels.copies_logits,
+              {.doc = "an unfused loss subtracts the maximum into a further fp32 tensor, not in place"});
   fields.flag("finds_best_token", kernels.finds_best_token,
               {.doc = "the loss finds every row's most likely token for the accuracy it reports"});
   fields.flag("gathers_logits", kernels.gathers_logits, {.doc = "every tensor-parallel rank computes the whole loss"});

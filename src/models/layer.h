@@ -139,6 +139,11 @@ class Op {
     op_.fills_gradient = true;
     return *this;
   }
+  // Its derivative writes the gradient of what it read over this one of the tensors that it keeps; none: elsewhere.
+  Op& overwrites(ir::TensorId kept) {
+    op_.gradient_over = kept;
+    return *this;
+  }
   void add();
 
  private:

@@ -106,7 +106,7 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
 // has, no allocator serves them, and nothing is played.
 void reserve(MemoryReport& report, const program::Program& program, const MemoryLimits& limits) {
   const hardware::Allocator& allocator = limits.allocator;
-  const double library = allocator.gemm_workspace.base();
+  const double library = limits.library_bytes;
   double waste = 0.0;
   const double capacity = limits.capacity_bytes - limits.reserved_bytes;
   if (allocator.caching && report.allocated_peak <= capacity) {
@@ -135,11 +135,10 @@ MemoryReport memory_report(const program::Program& program, const MemoryLimits& 
   const auto ranks = static_cast<double>(limits.gpus_per_node);
   for (std::size_t index = 0; index < program.stages(); ++index) {
     StageMemory stage = stage_memory(program, static_cast<std::int32_t>(index));
-    const double workspace = limits.allocator.gemm_workspace.base();
-    stage.at_peak[static_cast<std::size_t>(program::Category::workspace)] += workspace;
-    stage.allocated_peak += workspace;
+    stage.at_peak[static_cast<std::size_t>(program::Category::workspace)] += limits.library_bytes;
+    stage.allocated_peak += limits.library_bytes;
     if (!timelines.empty()) stage.over_time = memory_over_time(program, timelines[index]);
-    for (MemorySample& sample : stage.over_time) sample.bytes += workspace;
+    for (MemorySample& sample : stage.over_time) sample.bytes += limits.library_bytes;
     report.host = std::max(report.host, stage.host * ranks);
     report.storage = std::max(report.storage, stage.storage * ranks);
     report.off_device_activations = std::max(report.off_device_activations, stage.off_device_activations * ranks);

@@ -66,17 +66,22 @@ Loaded<PrecisionRecipe> read_precision(const config::Loader& loader, const Node&
 Loaded<FrameworkProfile> read_framework(const config::Loader& loader, const Node& reference, std::string_view key_path,
                                         core::Diagnostics& diagnostics) {
   if (reference.is_null()) return read_framework(loader, scalar(k_default_framework), key_path, diagnostics);
-  if (!reference.is_scalar()) {
+  const Node* file = reference.is_scalar() ? &reference : reference.find("file");
+  const std::size_t at = file != nullptr && file->is_scalar() ? file->text.find('@') : std::string::npos;
+  if (!reference.is_scalar() && at == std::string::npos) {
     const Node node = loader.resolve(reference, "frameworks", key_path, diagnostics);
     return node.is_null() ? Loaded<FrameworkProfile>{}
                           : config::read_loaded<FrameworkProfile>(node, key_path, diagnostics);
   }
-  const std::size_t at = reference.text.find('@');
-  Node node = named(loader, reference.text.substr(0, at), "frameworks", reference, key_path, diagnostics);
+  const std::string file_path = reference.is_scalar() ? std::string(key_path) : config::join_path(key_path, "file");
+  Node node = named(loader, file->text.substr(0, at), "frameworks", *file, file_path, diagnostics);
   if (!node.is_null() && at != std::string::npos)
-    node = with_release(std::move(node), reference.text.substr(at + 1), reference, key_path, diagnostics);
+    node = with_release(std::move(node), file->text.substr(at + 1), *file, file_path, diagnostics);
   if (node.is_null()) return {};
-  return config::read_loaded<FrameworkProfile>(node, {}, diagnostics);
+  if (reference.is_scalar()) return config::read_loaded<FrameworkProfile>(node, {}, diagnostics);
+  Node over = reference;
+  over.remove("file");
+  return config::read_loaded<FrameworkProfile>(config::merge(std::move(node), over), key_path, diagnostics);
 }
 
 PrecisionRecipe load_precision(const config::Loader& loader, std::string_view name) {

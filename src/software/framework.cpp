@@ -62,6 +62,13 @@ void buffers(config::Fields& fields, FrameworkProfile& profile) {
               {.doc = "gradients of shared state are reduced in buckets that are allocated whole"});
 }
 
+void library_workspace(config::Fields& fields, const std::string& key, hardware::LibraryWorkspace& workspace,
+                       std::string_view doc) {
+  fields.quantity(key, workspace.bytes, {.doc = doc});
+  fields.map(key + "_on", workspace.by_architecture, {.doc = "architecture of the accelerator -> the same there"},
+             [](config::Value& value, core::Bytes& bytes) { value.quantity(bytes); });
+}
+
 void allocator(config::Fields& fields, FrameworkProfile& profile) {
   hardware::Allocator& allocator = profile.allocator;
   fields.number(
@@ -90,7 +97,9 @@ void allocator(config::Fields& fields, FrameworkProfile& profile) {
                 .maximum = 64});
   fields.flag("records_streams", profile.behaviour.records_reductions,
               {.doc = "what tensor-parallel reductions used comes free at the end of a pass, since hosts run ahead"});
-  fields.quantity("gemm_workspace", allocator.gemm_workspace, {.doc = "scratch memory of the matrix library"});
+  library_workspace(fields, "gemm_workspace", allocator.gemm_workspace, "scratch memory of matrix libraries");
+  library_workspace(fields, "expert_workspace", allocator.expert_workspace,
+                    "and of those that run the products of several experts at once");
 }
 
 void fitted(config::Fields& fields, FrameworkProfile& profile) {

@@ -26,6 +26,15 @@ void describe(Fields& fields, Doubted& doubted) {
   fields.text("reason", doubted.reason, {.doc = "why they are believed mis-stated", .required = true});
 }
 
+void describe(Fields& fields, Noted& noted) {
+  fields.texts("words", noted.words,
+               {.doc = "options and settings, all of which a row's notes have", .required = true, .minimum_size = 1});
+  fields.texts("without", noted.without, {.doc = "and none of these"});
+  fields.node("strategy", noted.strategy, {.doc = "keys of an experiment's strategy, over those of such rows"});
+  fields.node("framework", noted.framework, {.doc = "keys of a framework's profile, over that of such rows"});
+  describe_words(fields, "attention", noted.attention, "attention kernel of the file -> of an experiment");
+}
+
 void describe(Fields& fields, Family& family) {
   fields.text("title", family.title, {.doc = "what was measured"});
   fields.text("release", family.release, {.doc = "of the framework, where rows name none"});
@@ -48,6 +57,8 @@ void describe(Fields& fields, Family& family) {
                {.doc = "vocabulary padded to a multiple of this times the tensor-parallel degree", .minimum = 1});
   fields.flag("framework_cuts", family.framework_cuts,
               {.doc = "stages are the framework's; otherwise balanced where layers do not divide"});
+  fields.flag("experts_as_tensor", family.experts_as_tensor,
+              {.doc = "experts are split over as many ranks as other layers, where notes do not say otherwise"});
   fields.choice("flops", family.flops,
                 {{"none", FlopConvention::none},
                  {"recomputed-gpt", FlopConvention::recomputed_gpt},
@@ -56,6 +67,7 @@ void describe(Fields& fields, Family& family) {
                 {.doc = "what a published FLOP/s counts"});
   describe_words(fields, "attention", family.attention, "attention kernel of the file -> of an experiment");
   describe_words(fields, "skip", family.skip, "word in a row's notes -> why it is not run");
+  fields.objects("noted", family.noted, {.doc = "software that rows name in their notes"});
   fields.objects("doubted", family.doubted, {.doc = "rows believed mis-stated: scored, and no part of intervals"});
   fields.object("band", family.band, {.doc = "errors that pass; absent: nothing is judged"});
 }

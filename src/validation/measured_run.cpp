@@ -102,7 +102,8 @@ class RunBuilder {
     std::string framework(record_.need_text("framework"));
     const std::string release = release_of(record_.text("ref"), record_.text("attention_kernel"));
     if (framework.find('@') == std::string::npos && !release.empty()) framework += "@" + release;
-    node.put("framework", row_.plain(framework));
+    const NotedSettings noted = noted_settings(row_);
+    node.put("framework", with_keys(framework, noted.framework));
     config::Node precision = row_.map();
     precision.put("recipe", row_.plain(recipe()));
     const std::string gradients =
@@ -112,8 +113,14 @@ class RunBuilder {
       precision.put("reduce", row_.plain(family_.reduce.empty() ? gradients : family_.reduce));
     }
     node.put("precision", precision);
-    node.put("kernels", kernels());
+    node.put("kernels", kernels(noted));
     return node;
+  }
+
+  config::Node with_keys(const std::string& framework, config::Node keys) const {
+    if (keys.entries.empty()) return row_.plain(framework);
+    keys.put("file", row_.plain(framework));
+    return keys;
   }
 
   std::string recipe() {
@@ -136,14 +143,16 @@ class RunBuilder {
     return release != nullptr ? *release : family_.release;
   }
 
-  config::Node kernels() {
+  config::Node kernels(const NotedSettings& noted) {
     config::Node node = row_.map();
     std::string attention(record_.text("attention_kernel"));
     if (attention.ends_with(k_fused_norm_suffix)) {
       attention.resize(attention.size() - k_fused_norm_suffix.size());
       node.put("norm", row_.plain("fused"));
     }
-    if (const std::string* own = meaning(family_.attention, attention); own != nullptr) {
+    const std::string* own = meaning(noted.attention, attention);
+    if (own == nullptr) own = meaning(family_.attention, attention);
+    if (own != nullptr) {
       attention = *own;
     } else if (const std::string* priced = meaning(row_.families.words.attention, attention); priced != nullptr) {
       row_.remark(fmt::format("attention kernel {} is priced as {}", attention, *priced));

@@ -63,6 +63,13 @@ config::Node model_of(Row& row);
 config::Node cluster_of(Row& row, std::int64_t gpus);
 // Its `strategy`; needs row.model.
 config::Node strategy_of(Row& row, std::int64_t seq_len);
+// What a family knows of rows by words in their notes: over the strategy and the framework's profile, and by which kernel
+// a word for attention is meant.
+struct NotedSettings {
+  config::Node strategy, framework;  // maps
+  std::vector<std::pair<std::string, std::string>> attention;
+};
+NotedSettings noted_settings(const Row& row);
 // Why the notes say that not the whole model is trained on whole sequences; empty: they do not.
 std::string not_full_training(const Row& row);
 

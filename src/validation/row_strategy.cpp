@@ -8,27 +8,6 @@
 namespace cairn::validation {
 namespace {
 
-// Signs of words.skip that are words of their own: `packed` is not in `unpacked`.
-bool is_word_sign(char sign) {
-  return (sign >= 'a' && sign <= 'z') || (sign >= 'A' && sign <= 'Z') || (sign >= '0' && sign <= '9') || sign == '_';
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& sign : result)
-    if (sign >= 'A' && sign <= 'Z') sign = static_cast<char>(sign - 'A' + 'a');
-  return result;
-}
-
-// Where `word` stands in `text` by itself, both in small letters.
-std::size_t place_of(const std::string& text, const std::string& word, std::size_t from = 0) {
-  for (std::size_t at = text.find(word, from); at != std::string::npos; at = text.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || !is_word_sign(text[at - 1])) && (end == text.size() || !is_word_sign(text[end]))) return at;
-  }
-  return std::string::npos;
-}
-
 // Operators of body layers and what stands before a dot in their names, and regions.
 std::vector<std::string> operators_of(const Row& row, std::int64_t seq_len) {
   std::vector<std::string> names;
@@ -133,20 +112,9 @@ std::vector<std::string> parts_of(std::string_view text, char between) {
   return parts;
 }
 
-std::string not_full_training(const Row& row) {
-  std::string notes = lower(row.record.text("notes"));
-  const auto& general = row.families.words.skip;
-  for (const auto& [word, why] : general)
-    if (why.empty())
-      for (std::size_t at = 0; (at = place_of(notes, lower(word), at)) != std::string::npos;)
-        notes.replace(at, word.size(), word.size(), ' ');
-  for (const auto* words : {&row.family.skip, &general})
-    for (const auto& [word, why] : *words)
-      if (!why.empty() && place_of(notes, lower(word)) != std::string::npos) return fmt::format("{}: {}", word, why);
-  return {};
-}
+namespace {
 
-config::Node strategy_of(Row& row, std::int64_t seq_len) {
+config::Node by_columns(Row& row, std::int64_t seq_len) {
   config::Node node = row.map();
   Record& record = row.record;
   const std::int64_t pipeline = record.need_count("pp");
@@ -157,6 +125,8 @@ config::Node strategy_of(Row& row, std::int64_t seq_len) {
   if (context > 1) row.because("long sequences: cp > 1 is not priced yet");
   node.put("cp", row.number(context));
   if (const auto experts = record.count("ep")) node.put("ep", row.number(*experts));
+  if (const auto tensor = record.count("tp"); tensor && row.family.experts_as_tensor && row.model && row.model->moe)
+    node.put("etp", row.number(*tensor));
   node.put("sequence_parallel", row.flag(record.need_flag("sequence_parallel")));
   node.put("zero", zero(row));
   node.put("recompute", recompute(row, seq_len));
@@ -172,6 +142,12 @@ config::Node strategy_of(Row& row, std::int64_t seq_len) {
   const bool divides = pipeline > 0 && chunks > 0 && layers % (pipeline * chunks) == 0;
   if (pipeline > 0 && chunks > 0 && !divides && !row.family.framework_cuts) node.put("stages", row.plain("balanced"));
   return node;
+}
+
+}  // namespace
+
+config::Node strategy_of(Row& row, std::int64_t seq_len) {
+  return config::merge(by_columns(row, seq_len), noted_settings(row).strategy);
 }
 
 }  // namespace cairn::validation

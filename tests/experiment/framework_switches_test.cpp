@@ -173,6 +173,49 @@ TEST_CASE("gathered logits: the whole loss under sequence parallelism too") {
   }));
 }
 
+TEST_CASE("what the loss holds: the logits, widened, copied, or of a few tokens at a time") {
+  const auto head = [](const std::string& loss) {
+    const Under under({.kernels = ", loss: " + loss});
+    return std::pair(under.block("head forward").profile, under.block("head backward").profile);
+  };
+  const double logits = 2 * k_tokens * k_vocab, stream = 2 * k_tokens * k_hidden;
+  const auto [forward, backward] = head("unfused");
+  // The gradient lies in the probabilities, held since the forward pass: only its narrowed copy is new.
+  CHECK(backward.peak == logits);
+  // Beside the narrow logits their widened copy; or that and the copy of which the maximum is subtracted.
+  CHECK(head("unfused, copies_logits: true").first.peak - forward.peak == (4 + 4) * logits / 2 - (2 + 4) * logits / 2);
+  CHECK(head("unfused, copies_logits: true").second.peak == backward.peak);
+  // One kernel keeps the logits and makes their gradient beside them.
+  const auto fused = head("fused");
+  CHECK(fused.second.peak == logits);
+  // Vocabulary over width: 4 pieces of 128 tokens. The gradient overwrites them, and what is new is that of the norm's
+  // output.
+  const auto linear = head("fused-linear");
+  CHECK(fused.first.delta - linear.first.delta == logits * 3 / 4);
+  CHECK(linear.second.peak == stream);
+  CHECK(linear.second.delta - fused.second.delta == logits * 3 / 4);
+}
+
+TEST_CASE("libraries hold workspaces as large as the architecture asks, and experts further ones") {
+  const auto allocated = [](const std::string& keys, const std::string& cluster) {
+    const Under under({.keys = keys, .overrides = {"cluster=" + cluster}});
+    return under.prediction().memory.allocated_peak;
+  };
+  const std::string keys = R"(allocator:
+  gemm_workspace: 20 MiB
+  gemm_workspace_on: {hopper: 96 MiB}
+  expert_workspace: 16 MiB
+)";
+  constexpr double k_mib = 1 << 20;
+  CHECK(allocated(keys, "dgx-a100") - allocated("", "dgx-a100") == 20 * k_mib);
+  CHECK(allocated(keys, "dgx-h100") - allocated("", "dgx-h100") == 96 * k_mib);
+  const std::string experts = "model.moe={experts: 4, top_k: 2, ffn: 512}";
+  const auto routed = [&](const std::string& all) {
+    return Under({.keys = all, .overrides = {experts}}).prediction().memory.allocated_peak;
+  };
+  CHECK(routed(keys) - routed("") == (20 + 16) * k_mib);
+}
+
 TEST_CASE("an allocator keeps what is freed, in segments, or has what is allocated and no more") {
   const auto under = [](const std::string& keys) {
     return Under({.keys = "allocator: {value: {" + keys + "}, source: assumed, ref: test}\n",

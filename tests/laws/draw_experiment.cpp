@@ -179,7 +179,7 @@ class ExperimentDraw {
     if (draw_.coin()) return kernels;
     if (draw_.coin()) kernels["norm"] = draw_.word({"fused", "unfused"});
     if (draw_.coin()) kernels["pointwise"] = draw_.word({"fused", "eager"});
-    if (draw_.coin()) kernels["loss"] = draw_.word({"fused", "unfused", "log-softmax"});
+    if (draw_.coin()) kernels["loss"] = draw_.word({"fused", "unfused", "log-softmax", "fused-linear"});
     if (draw_.coin()) kernels["compiled"] = draw_.coin();
     return kernels;
   }

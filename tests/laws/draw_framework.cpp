@@ -13,14 +13,14 @@ Json flags(Draw& draw, std::initializer_list<const char*> keys) {
 Json draw_kernels(Draw& draw) {
   Json kernels =
       flags(draw, {"wide_scores", "scaled_product", "separate_qkv", "separate_gate", "narrow_norm", "wide_norm",
-                   "joins_qkv", "finds_best_token", "gathers_logits", "compiled_loss", "compiled"});
+                   "joins_qkv", "copies_logits", "finds_best_token", "gathers_logits", "compiled_loss", "compiled"});
   if (draw.chance(0.3)) kernels["metric_passes"] = draw.between(0, 20);
   if (draw.coin())
     kernels["attention"] = draw.word({"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"});
   if (draw.coin()) kernels["norm"] = draw.word({"fused", "unfused"});
   if (draw.coin()) kernels["pointwise"] = draw.word({"fused", "eager"});
   if (draw.coin()) kernels["transpose"] = draw.word({"plain", "transformer-engine"});
-  if (draw.coin()) kernels["loss"] = draw.word({"fused", "unfused", "log-softmax"});
+  if (draw.coin()) kernels["loss"] = draw.word({"fused", "unfused", "log-softmax", "fused-linear"});
   return kernels;
 }
 
@@ -41,7 +41,11 @@ Json draw_allocator(Draw& draw) {
     if (draw.coin()) allocator[factor] = 0.25 * static_cast<double>(draw.between(4, 16));
   if (draw.coin()) allocator["max_split_size"] = draw.quantity(21, 200, "MiB");
   if (draw.coin()) allocator["roundup_power2_divisions"] = draw.power_of_two(0, 4);
-  if (draw.coin()) allocator["gemm_workspace"] = draw.quantity(1, 64, "MiB");
+  for (const char* key : {"gemm_workspace", "expert_workspace"}) {
+    if (draw.coin()) allocator[key] = draw.quantity(1, 64, "MiB");
+    if (draw.coin())
+      allocator[std::string(key) + "_on"] = {{"ampere", draw.quantity(1, 64, "MiB")}, {"hopper", "65 MiB"}};
+  }
   return allocator;
 }
 

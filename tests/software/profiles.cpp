@@ -160,6 +160,10 @@ TEST_CASE("facts of single frameworks", "[software][framework]") {
   CHECK(nanotron.overlap.dp_reduce_sharded == false);
   CHECK_FALSE(load_framework(loader, "megatron").overlap.dp_reduce_sharded.has_value());
 
+  CHECK(nanotron.kernels.copies_logits);
+  CHECK(load_framework(loader, "megatron@2023").kernels.copies_logits);
+  CHECK_FALSE(load_framework(loader, "megatron").kernels.copies_logits);
+
   const FrameworkProfile torchtitan = load_framework(loader, "torchtitan");
   CHECK(torchtitan.kernels.loss == LossKernel::log_softmax);
   CHECK(torchtitan.kernels.separate_qkv);

@@ -54,6 +54,43 @@ TEST_CASE("tensor-parallel collectives beside products are chunked") {
   CHECK(at(changed({{"tp_overlap", "no"}}), {"strategy", "overlap"}) == "(absent)");
 }
 
+TEST_CASE("settings that a row names in its notes") {
+  Family family;
+  family.attention = {{"unfused", "flash2"}};
+  const auto keys = [](const std::string& text) {
+    core::Diagnostics diagnostics;
+    return config::parse_text(text, config::Syntax::yaml, "families.yaml", diagnostics);
+  };
+  family.noted = {
+      {.words = {"impl=engine"}, .attention = {{"unfused", "fused-softmax"}}},
+      {.words = {"no-fusion", "impl=engine"}, .framework = keys("accumulation: {value: {fused: false}}")},
+      {.words = {"impl=engine"}, .without = {"one-by-one"}, .framework = keys("allocator: {caching: false}")}};
+  family.noted.push_back({.words = {"experts-tensor=2"}, .strategy = keys("etp: 2")});
+  const auto noted = [&](const char* notes, const char* framework = "megatron") {
+    return changed({{"notes", notes}, {"framework", framework}, {"vocab", "50304"}}, family);
+  };
+  const MeasuredRun none = noted("args: impl=engines no-fusion");
+  CHECK(at(none, {"training", "framework"}) == "megatron");
+  CHECK(at(none, {"training", "kernels", "attention"}) == "flash2");
+  const MeasuredRun all = noted("args: Impl=Engine no-fusion", "megatron@2022");
+  CHECK(at(all, {"training", "kernels", "attention"}) == "fused-softmax");
+  CHECK(at(all, {"training", "framework", "file"}) == "megatron@2022");
+  const Resolved run(all);
+  CHECK_FALSE(run.job.framework().accumulation.fused);
+  CHECK_FALSE(run.job.framework().allocator.caching);
+  CHECK_FALSE(run.job.framework().overlap.dp_reduce);  // the release's own
+  CHECK(at(noted("experts-tensor=2"), {"strategy", "etp"}) == "2");
+  CHECK(at(noted("experts-tensor=4"), {"strategy", "etp"}) == "(absent)");
+  family.experts_as_tensor = true;
+  CHECK(at(noted("experts-tensor=2"), {"strategy", "etp"}) == "2");
+  CHECK(at(noted(""), {"strategy", "etp"}) == "(absent)");  // no experts
+  const Row experts = by_model("mixtral-8x7b", {{"notes", "experts-tensor=4"}});
+  CHECK(at(published_run(experts, family), {"strategy", "etp"}) == "2");  // as tp
+  const Resolved apart(noted("impl=engine; one-by-one"));
+  CHECK(apart.job.framework().accumulation.fused);
+  CHECK(apart.job.framework().allocator.caching);
+}
+
 TEST_CASE("a model that a row names") {
   const Resolved shipped(published_run(by_model("llama-3.1-8b", {{"dropout", "0"}, {"mtp", "0"}})));
   CHECK(shipped.job.transformer().layers == 32);

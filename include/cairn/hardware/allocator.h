@@ -3,11 +3,23 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cairn/core/quantity.h"
 #include "cairn/hardware/caching_allocator.h"
 
 namespace cairn::hardware {
+
+// Scratch memory that a library holds as long as the program runs, on every accelerator or on those of an architecture.
+struct LibraryWorkspace {
+  core::Bytes bytes = {};
+  std::vector<std::pair<std::string, core::Bytes>> by_architecture = {};  // in place of `bytes`
+
+  core::Bytes on(std::string_view architecture) const;
+};
 
 struct Allocator {
   // Fitted, of frameworks whose tensors are not all known: what comes and goes during a step counts so often, and so often
@@ -18,7 +30,8 @@ struct Allocator {
   bool expandable_segments = false;
   core::Bytes max_split_size = {};  // 0: none
   std::int64_t power2_divisions = 0;
-  core::Bytes gemm_workspace = {};  // of the matrix library, for as long as the program runs
+  LibraryWorkspace gemm_workspace = {};    // of matrix libraries
+  LibraryWorkspace expert_workspace = {};  // and where experts' products run at once, each stream with one of its own
 
   double factor(bool exchanges) const { return exchanges ? exchange_factor.value_or(reserve_factor) : reserve_factor; }
   // With `capacity` bytes for it on the device.

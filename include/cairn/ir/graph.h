@@ -31,6 +31,7 @@ class Graph {
   }
   void share_gradient(TensorId tensor) { tensors_[static_cast<std::size_t>(tensor)].one_gradient = true; }
   void join_gradient(TensorId tensor) { tensors_[static_cast<std::size_t>(tensor)].joined_gradient = true; }
+  void set_pieces(TensorId tensor, std::int64_t pieces) { tensors_[static_cast<std::size_t>(tensor)].pieces = pieces; }
   void set_role(TensorId tensor, Role role) { tensors_[static_cast<std::size_t>(tensor)].role = role; }
   // The layer's boundary, in order. An input is produced by the previous layer, an output consumed by the next.
   void set_inputs(std::vector<TensorId> inputs) { inputs_ = std::move(inputs); }

@@ -86,6 +86,9 @@ struct Operator {
   bool reruns = false;
   // A selection whose derivative is a scatter into zeros: another operator writes the whole gradient before it.
   bool fills_gradient = false;
+  // A saved tensor that its derivative overwrites with the gradient of what it read, of the same shape and format: the
+  // gradient takes no memory of its own.
+  TensorId gradient_over = k_no_tensor;
   // A contraction that keeps the format of its operands whatever narrow_products() is asked for (a router).
   bool keeps_format = false;
   // A contraction in FP8 whose kernel moves its partial sums to full fp32 registers every few steps of K, on units that

@@ -41,6 +41,9 @@ struct Tensor {
   bool one_gradient = false;
   // Its gradient is made in pieces and then copied together.
   bool joined_gradient = false;
+  // Its rows, along all dimensions but the last, are made and used up in about so many pieces, one after another: there
+  // is memory for 2^k rows, the least power of two that is no less than rows / pieces. 1: for all of them.
+  std::int64_t pieces = 1;
   // Shares the storage of that tensor: a view, or the result of an in-place operator.
   TensorId alias_of = k_no_tensor;
   TensorId of = k_no_tensor;  // role gradient: the tensor it is the gradient of

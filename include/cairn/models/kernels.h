@@ -21,8 +21,9 @@ enum class NormKernel : std::uint8_t { fused, unfused };
 // eager: one kernel per elementary operation.
 enum class PointwiseKernel : std::uint8_t { fused, eager };
 // fused: one kernel. unfused: a chain of fp32 kernels over one widened copy, whose derivative is written by hand.
-// log_softmax: library operators under automatic differentiation, each with a result of its own.
-enum class LossKernel : std::uint8_t { fused, unfused, log_softmax };
+// log_softmax: library operators under automatic differentiation, each with a result of its own. fused_linear: one kernel
+// over the logits of a piece of the tokens, which the head makes piece by piece and the gradient overwrites.
+enum class LossKernel : std::uint8_t { fused, unfused, log_softmax, fused_linear };
 // What writes transposed copies of operands in FP8. plain: at the rate of other pointwise kernels; else the kernels of a
 // library, whose rate calibrations know.
 enum class TransposeKernel : std::uint8_t { plain, transformer_engine };
@@ -47,6 +48,7 @@ struct Kernels {
   bool narrow_norm = false;        // unfused RMS normalisation computes in the activations' format
   bool wide_norm = false;          // fused normalisation reads a widened copy, which is made again for its derivative
   bool joins_qkv = false;          // gradients of queries, keys and values are made apart and then copied into one
+  bool copies_logits = false;      // unfused loss: the maximum is subtracted into a further fp32 tensor, not in place
   bool finds_best_token = false;   // log_softmax: every row's largest logit is found again, for the accuracy
   bool gathers_logits = false;     // every tensor-parallel rank gathers all logits and computes the whole loss
   std::int64_t metric_passes = 0;  // over the logits' bytes, by metrics that a training loop computes beside the loss
@@ -55,7 +57,9 @@ struct Kernels {
 
   bool fused_norm() const { return compiled || norm == NormKernel::fused; }
   bool widens_norm() const { return wide_norm && norm == NormKernel::fused && !compiled; }
-  LossKernel loss_kernel() const { return compiled && compiled_loss ? LossKernel::fused : loss; }
+  LossKernel loss_kernel() const {
+    return compiled && compiled_loss && loss != LossKernel::fused_linear ? LossKernel::fused : loss;
+  }
   bool fused_pointwise() const { return compiled || pointwise == PointwiseKernel::fused; }
   friend bool operator==(const Kernels&, const Kernels&) = default;
 };

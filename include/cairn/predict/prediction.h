@@ -89,6 +89,7 @@ struct Prediction {
 // The memory that a plan may use, and what takes of it beside tensors.
 struct MemoryLimits {
   hardware::Allocator allocator;
+  double library_bytes = 0.0;          // that libraries hold all the time, from the allocator
   std::optional<hardware::Host> host;  // of one node
   std::int64_t gpus_per_node = 1;
   double reserved_bytes = 0.0;  // device memory of the process beside its tensors: context, communicators

@@ -39,6 +39,16 @@ struct Doubted {
   std::string reason;
 };
 
+// What rows name in their notes alone, by option or setting: it holds for all whose notes have every one of `words` and
+// none of `without`. Later entries go over earlier ones.
+struct Noted {
+  std::vector<std::string> words;
+  std::vector<std::string> without = {};
+  config::Node strategy = {};                                       // keys of an experiment's
+  config::Node framework = {};                                      // keys of a profile, over the row's
+  std::vector<std::pair<std::string, std::string>> attention = {};  // word of the file -> kernel of an experiment
+};
+
 struct Family {
   std::string name;     // the file's name without .csv
   std::string title;    // shown beside the name
@@ -54,10 +64,12 @@ struct Family {
   std::vector<std::pair<std::string, double>> dropouts = {};  // beginning of a model's name -> dropout, before that
   double dropout = 0.0;                                       // where there is no such column
   std::optional<std::int64_t> vocab_multiple;  // the vocabulary column is not padded; see models::TransformerConfig
-  bool framework_cuts = false;  // stages as the framework cuts them, whether layers divide by them or not
+  bool framework_cuts = false;     // stages as the framework cuts them, whether layers divide by them or not
+  bool experts_as_tensor = false;  // experts are split as other layers are where notes do not say otherwise: etp = tp
   FlopConvention flops = FlopConvention::none;
   std::vector<std::pair<std::string, std::string>> attention;  // word of the file -> kernel of an experiment
   std::vector<std::pair<std::string, std::string>> skip;       // word in a row's notes -> why it is not run
+  std::vector<Noted> noted = {};
   std::vector<Doubted> doubted;
   Band band;
 };
@@ -80,6 +92,7 @@ struct Families {
 
 void describe(config::Fields& fields, Band& band);
 void describe(config::Fields& fields, Doubted& doubted);
+void describe(config::Fields& fields, Noted& noted);
 void describe(config::Fields& fields, Family& family);
 void describe(config::Fields& fields, Words& words);
 void describe(config::Fields& fields, Families& families);

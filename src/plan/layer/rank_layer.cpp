@@ -1,6 +1,7 @@
 #include "rank_layer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -58,9 +59,17 @@ double RankLayer::divided(double whole, const Placements& placements) const {
   return whole;
 }
 
+// Of `elements` in rows as wide as the tensor's, those that memory has room for at once.
+double RankLayer::piece(const ir::Tensor& tensor, double elements) const {
+  const auto width = static_cast<double>(tensor.dims.back().extent.at(options_.sizes));
+  const double rows = std::ceil(elements / width / static_cast<double>(tensor.pieces));
+  return std::min(elements, width * std::exp2(std::ceil(std::log2(rows))));
+}
+
 double RankLayer::bytes(ir::TensorId tensor, const Placements& placements) const {
   const ir::Tensor& t = graph().tensor(tensor);
-  return divided(numerics::bytes_per_element(t.format) * static_cast<double>(t.elements(options_.sizes)), placements);
+  const double whole = divided(static_cast<double>(t.elements(options_.sizes)), placements);
+  return numerics::bytes_per_element(t.format) * (t.pieces > 1 ? piece(t, whole) : whole);
 }
 
 loopnest::Box RankLayer::box(const ir::Operator& op) const {

@@ -71,6 +71,7 @@ class RankLayer {
 
  private:
   int split_dim(const ir::Operator& op, std::size_t rule) const;
+  double piece(const ir::Tensor& tensor, double elements) const;
   double divided(double whole, const Placements& placements) const;
 
   const ir::LayerClass& layer_;
