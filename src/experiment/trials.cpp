@@ -54,9 +54,7 @@ class Trials::Implementation {
     return std::max(family_->pricing.analytic.makespan(plan).time, family_->links.time(plan));
   }
 
-  double least_memory() {
-    return predict::peak_memory(program()) + limits_.allocator.gemm_workspace.base() + limits_.reserved_bytes;
-  }
+  double least_memory() { return predict::peak_memory(program()) + limits_.library_bytes + limits_.reserved_bytes; }
 
   predict::MemoryReport memory() { return predict::memory_report(program(), limits_); }
 
