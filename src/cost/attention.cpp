@@ -49,13 +49,6 @@ double wave_factor(const AttentionShape& shape, const FlashParameters& parameter
          (1.0 + parameters.tail / table_waves);
 }
 
-// Clock over that of the published table. The power limit averages over tau: what is much shorter runs at the clock of the
-// step around it, what is much longer at the clock that its own power leaves, which is the table's under the table's limit.
-double clock_share(double compute_s, const FlashParameters& parameters) {
-  const double own = compute_s / (compute_s + k_droop_time_s);
-  return parameters.sustained / (1.0 - own + own * parameters.table_sustained);
-}
-
 }  // namespace
 
 double AttentionShape::pairs() const {
@@ -121,7 +114,7 @@ KernelTime flash_attention_time(const AttentionShape& shape, AttentionPass pass,
   time.memory_s = bytes / (parameters.memory_efficiency * rates.memory_bandwidth);
   time.hidden_s = std::min(time.compute_s, time.memory_s);
   const double busy_s = std::max(time.compute_s, time.memory_s);
-  time.droop_s = std::max(0.0, time.compute_s / clock_share(time.compute_s, parameters) - busy_s);
+  time.droop_s = std::max(0.0, time.compute_s / parameters.sustained - busy_s);
   time.launch_s = parameters.gap_s;
   time.total_s = busy_s + time.droop_s + time.launch_s;
   return time;

@@ -277,10 +277,6 @@ void describe(config::Fields& f, Calibration& x) {
       flash_table(g, "backward", set.parameters.backward);
       g.number("wave_exponent", set.parameters.wave_exponent, {.doc = "u", .required = true, .maximum = 1.0});
       g.number("tail", set.parameters.tail, {.doc = "l", .required = true});
-      g.number("sustained", set.parameters.table_sustained,
-               {.doc = "clock under the power limit that the table was taken at, over that of short runs; default 1",
-                .maximum = 1.0,
-                .positive = true});
     });
   });
   f.list("transposes", x.transposes, {.doc = "kernels that write a transposed copy slower than memory takes it"},

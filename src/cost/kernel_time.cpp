@@ -4,6 +4,10 @@
 #include <cmath>
 
 namespace cairn::cost {
+namespace {
+// Time constant of the droop: fixed over all accelerators in the fit of the public GEMM and attention samples.
+constexpr double k_droop_time_s = 10e-3;
+}  // namespace
 
 double p_norm(double a, double b, double p) {
   const double high = std::max(a, b);

@@ -75,28 +75,6 @@ TEST_CASE("the kernel form returns the published curve", "[cost][attention]") {
   CHECK(backward.compute_s == Approx(backward_curve * (1.0 + 1.0 / 4676.0)).epsilon(1e-9));
 }
 
-TEST_CASE("long kernels run at the clock of the table, short ones at that of the step", "[cost][attention]") {
-  // Products hold 0.8 of the clock, the table was taken at a limit that leaves 0.9. C at the short-run clock; the share of
-  // its own clock is C/(C + 10 ms): time C (0.01 + 0.9 C)/((C + 0.01) 0.8).
-  FlashParameters kernel = one_line_kernel();
-  kernel.sustained = 0.8;
-  kernel.table_sustained = 0.9;
-  const auto slowdown = [&](std::int64_t s, double& compute_s) {
-    const KernelTime time =
-        flash_attention_time(square(1, s, 16, 16, 128), AttentionPass::forward, kernel, test::h100());
-    compute_s = time.compute_s;
-    return (time.total_s - kernel.gap_s) / time.compute_s;
-  };
-  double compute_s = 0.0;
-  for (const std::int64_t s : {1024, 16384, 131072}) {
-    const double seen = slowdown(s, compute_s);
-    CHECK(seen == Approx((0.01 + 0.9 * compute_s) / ((compute_s + 0.01) * 0.8)).epsilon(1e-9));
-  }
-  // 0.14 s of 131072 tokens: nearly 0.9/0.8; 20 us of 1024: nearly 1/0.8.
-  CHECK(slowdown(131072, compute_s) == Approx(1.125).epsilon(0.01));
-  CHECK(slowdown(1024, compute_s) == Approx(1.25).epsilon(0.001));
-}
-
 TEST_CASE("full attention costs the same extra per row", "[cost][attention]") {
   // 4 B H S^2 D at e P/(1 + S0/(2 S)).
   AttentionShape shape = square(4, 4096, 16, 16, 128);

@@ -16,16 +16,12 @@
 //
 // 2. Kernel form: published forward and backward throughput of stand-alone training kernels:
 //      F     = g 4 D (pairs + rows S0/2)      g = 1 forward, 2.5 backward (five products instead of two)
-//      T     = max(F/(e P) w c, traffic/(eB H)) + gap
+//      T     = max(F/(e P) w / sustained, traffic/(eB H)) + gap
 //      w     = (ceil(x)/x)^u (1 + l/x)/(1 + l/x0),   x = B Hq ceil(s_q/128)/SM waves of query tiles
 //    For a causal square this is the familiar rate e P/(1 + S0/S) on half the scores: every query row costs as much as
 //    S0/2 further keys (prologue, softmax statistics, the masked part of the diagonal block). x0 is the number of waves
 //    in the published table (16k tokens, heads x D = 2048), so that the form returns the table. e and S0 are tabulated
-//    by head size. The clock:
-//      c     = (tau + C table_sustained)/((tau + C) sustained)        C = F/(e P) w, tau = 10 ms (kernel_time.h)
-//    A kernel much shorter than tau runs at the clock of the step around it. One much longer runs at the clock that its
-//    own power leaves; published tables are long series of one kernel, so that clock is in them: table_sustained is
-//    `sustained` of the accelerator and power limit of the table, 1 where the table was taken in short runs.
+//    by head size.
 //    Source: FlashAttention repository benchmark figures (A100 and H100, 2023-2024). Valid: 512 <= S <= 16k.
 #pragma once
 
@@ -93,7 +89,6 @@ struct FlashParameters {
   double memory_efficiency = 0.85;  // of the operand traffic
   double gap_s = 0.0;
   double sustained = 1.0;
-  double table_sustained = 1.0;
 };
 
 // The head sizes that the table of this pass covers; outside them the nearest line is used and the price is

@@ -43,10 +43,6 @@ struct KernelTime {
 // (a^p + b^p)^(1/p): between max(a, b) (p -> infinity, perfect overlap) and a + b (p = 1, none). a, b >= 0; p >= 1.
 double p_norm(double a, double b, double p);
 
-// Time over which a power limit averages [s]: fixed over all accelerators in the fit of the public GEMM and attention
-// samples.
-inline constexpr double k_droop_time_s = 10e-3;
-
 // Extra time of a kernel that would take `busy_s` at the short-run clock:
 //   busy * max(droop * busy/(busy + tau), 1/sustained - 1) * weight^2,   tau = 10 ms
 // Long compute-bound kernels run slower than short ones predict, most likely because of the power limit; in a training
