@@ -182,17 +182,19 @@ TEST_CASE("what the loss holds: the logits, widened, copied, or of a few tokens 
   const auto [forward, backward] = head("unfused");
   // The gradient lies in the probabilities, held since the forward pass: only its narrowed copy is new.
   CHECK(backward.peak == logits);
-  // Beside the narrow logits their widened copy; or that and the copy of which the maximum is subtracted.
-  CHECK(head("unfused, copies_logits: true").first.peak - forward.peak == (4 + 4) * logits / 2 - (2 + 4) * logits / 2);
+  // Beside the narrow logits their widened copy; or that, the copy of which the maximum is subtracted, and the maxima,
+  // 4 bytes a row.
+  CHECK(head("unfused, copies_logits: true").first.peak - forward.peak ==
+        (4 + 4) * logits / 2 + 4 * k_tokens - (2 + 4) * logits / 2);
   CHECK(head("unfused, copies_logits: true").second.peak == backward.peak);
   // One kernel keeps the logits and makes their gradient beside them.
   const auto fused = head("fused");
   CHECK(fused.second.peak == logits);
   // Vocabulary over width: 4 pieces of 128 tokens. The gradient overwrites them, and what is new is that of the norm's
-  // output.
+  // output, when the losses of the rows, 4 bytes each, have gone.
   const auto linear = head("fused-linear");
   CHECK(fused.first.delta - linear.first.delta == logits * 3 / 4);
-  CHECK(linear.second.peak == stream);
+  CHECK(linear.second.peak == stream - 4 * k_tokens);
   CHECK(linear.second.delta - fused.second.delta == logits * 3 / 4);
 }
 
