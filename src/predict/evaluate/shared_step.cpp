@@ -44,7 +44,6 @@ void SharedStep::order_blocks(const StageScripts& scripts, Demands& demands) {
       for (std::size_t stream = 0; stream < program::k_streams; ++stream)
         base[stream] += stretch.times * stretch.block->count(stream);
     }
-    for (const std::int64_t count : base) order.tasks += count;
     orders_.push_back(std::move(order));
   }
 }
@@ -285,7 +284,7 @@ void SharedStep::free_waiting(std::int64_t actor, std::size_t stream) {
 
 std::int64_t SharedStep::tasks() const {
   std::int64_t sum = 0;
-  for (const Order& order : orders_) sum += order.tasks * classes_.per_stage();
+  for (const Order& order : orders_) sum += order.script->tasks() * classes_.per_stage();
   return sum;
 }
 

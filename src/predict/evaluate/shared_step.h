@@ -51,7 +51,6 @@ class SharedStep {
     const StageScript* script = nullptr;
     std::vector<std::array<std::int64_t, program::k_streams>> base;  // by stretch
     std::vector<const std::vector<UnitDemands>*> demands;            // by stretch, of each work of its block
-    std::int64_t tasks = 0;
   };
   struct Lane {  // a stream: the task it runs or is about to
     std::size_t stretch = 0;
