@@ -387,13 +387,18 @@ class Searching {
     }
   }
 
-  Picoseconds contended(const StrategyChoice& strategy) const {
+  // None where the step has more work than can be simulated.
+  std::optional<Picoseconds> contended(const StrategyChoice& strategy) const {
     experiment::Settings settings = request_.settings;
     settings.strategy = strategy;
     settings.simulation.contention = true;
-    experiment::Job job(settings, request_.parts);
-    return job.run(predict::Engine::event, {.detail = predict::Detail::stages, .advice = experiment::Advice::none})
-        .prediction.time;
+    try {
+      experiment::Job job(settings, request_.parts);
+      return job.run(predict::Engine::event, {.detail = predict::Detail::stages, .advice = experiment::Advice::none})
+          .prediction.time;
+    } catch (const core::ConfigurationError&) {
+      return std::nullopt;
+    }
   }
 
   bool stopped() { return stopped_ = stopped_ || (request_.stop && request_.stop()); }

@@ -18,6 +18,7 @@ namespace {
 using experiment::StrategyChoice;
 
 constexpr std::size_t k_most_values = 4096;  // of one axis
+constexpr std::uint64_t k_most_points = std::uint64_t{1} << 63;
 
 // In the order of their axes.
 struct Key {
@@ -197,6 +198,7 @@ class Reader {
     space_.fixed.micro_batches.reset();
     if (!file.fixed.is_null()) config::read(file.fixed, space_.fixed, problems_, "fixed");
     axes(file.space);
+    require_countable(file.space.place);
     conditions(file.constraints);
     problems_.raise_if_errors();
     return std::move(space_);
@@ -228,6 +230,15 @@ class Reader {
     }
     for (const Key& key : k_keys)
       if (const config::Node* values = node.find(key.path)) collect([&] { axis(key, *values); });
+  }
+
+  void require_countable(const config::Place& place) {
+    std::uint64_t points = 1;
+    for (const Axis& axis : space_.axes)
+      if (__builtin_mul_overflow(points, std::max<std::size_t>(axis.values.size(), 1), &points) ||
+          points > k_most_points)
+        return error(place, "space", fmt::format("more than {} combinations of values", k_most_points),
+                     "list fewer values, or fix some keys");
   }
 
   void axis(const Key& key, const config::Node& node) {

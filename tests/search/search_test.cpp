@@ -185,6 +185,19 @@ TEST_CASE("the bound of a window, by hand") {
   CHECK(search::work_bound(model, floors, "zb-h1", 3, 2) == 0);
   // Split backward passes: nothing is proved.
   CHECK(search::window_bound(model, floors, pipeline::generate("zb-h1", {.stages = 2, .micro_batches = 4}), two) == 0);
+  // Layers that add up to more than simulated time reaches.
+  for (experiment::LayerFloor& each : floors) each = {.forward = core::k_reach - 1, .backward = core::k_reach - 1};
+  CHECK(search::window_bound(model, floors, schedule, two) == core::k_reach);
+  CHECK(search::work_bound(model, floors, "1f1b", 3, 2) == core::k_reach);
+}
+
+TEST_CASE("a plan with more work than can be simulated has no time under contention") {
+  const Case many = small_case("space: {tp: [8], pp: [1], micro_batch: [1]}", 1, {"training.global_batch=65536"});
+  const search::Answer answer = search::search(
+      {.settings = many.loaded.experiment, .parts = many.parts, .space = many.space, .subject = many.subject});
+  REQUIRE(answer.top.size() == 1);
+  CHECK(answer.top.front().time > 0);
+  CHECK_FALSE(answer.top.front().contended.has_value());
 }
 
 TEST_CASE("the front has less memory for more time, and no evaluated plan beats it") {

@@ -75,6 +75,14 @@ TEST_CASE("axes come level by level") {
   CHECK(space.below(4) == 1);
 }
 
+TEST_CASE("more combinations than can be counted are refused") {
+  // 4,096 values of five keys are 2^60; of six 2^72.
+  const std::string five = "space: {tp: 1..4096, pp: 1..4096, dp: 1..4096, ep: 1..4096, etp: 1..4096";
+  CHECK(read(five + "}").points() == std::uint64_t{1} << 60);
+  CHECK(problem_of(five + ", micro_batch: 1..4096}").find("more than 9223372036854775808 combinations") !=
+        std::string::npos);
+}
+
 TEST_CASE("what follows from degrees is not kept of the experiment, what is fixed is") {
   experiment::StrategyChoice fixed;
   fixed.dp = 4;

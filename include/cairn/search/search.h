@@ -44,7 +44,8 @@ struct Plan {
   std::vector<std::pair<std::string, std::string>> settings = {};  // strategy's keys and values, dp among them
   core::Picoseconds time = 0;
   double memory_bytes = 0.0;  // of the fullest device
-  // The same step by the event engine where transfers that overlap share links.
+  // The same step by the event engine where transfers that overlap share links; none where it has more work than can be
+  // simulated (predict::k_most_sharing).
   std::optional<core::Picoseconds> contended = {};
 };
 

@@ -10,6 +10,8 @@
 // the neighbour may leave before the last layer has ended. The update of parameters is taken to be free.
 //   Example: two stages of two layers, F = B = 1 a layer, m = 3: the second takes 1 + 3 x 4 + 1 = 14.
 //
+// Where that is longer than simulated time reaches, where no plan has a time: core::k_reach.
+//
 // Of schedules whose devices run whole backward passes of one copy of the model. Of others 0: nothing is proved.
 #pragma once
 
