@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -63,8 +64,10 @@ std::optional<Clock::time_point> deadline_of(const std::string& limit) {
 // Sequences of a step; a number of tokens that makes no whole number of them is refused with the first plan.
 std::int64_t sequences_of(const experiment::Training& training) {
   if (training.global_batch.sequences > 0) return training.global_batch.sequences;
-  return std::max<std::int64_t>(
-      1, std::llround(training.global_batch.tokens / static_cast<double>(std::max<std::int64_t>(1, training.seq_len))));
+  constexpr double k_most = 9007199254740992.0;  // 2^53: more are refused with the first plan, too
+  const double sequences =
+      training.global_batch.tokens / static_cast<double>(std::max<std::int64_t>(1, training.seq_len));
+  return std::llround(std::clamp(sequences, 1.0, k_most));
 }
 
 search::Space space_of(const SearchArguments& arguments, const experiment::StrategyChoice& fixed,
@@ -120,13 +123,14 @@ int command(const SearchArguments& arguments, Context& context) {
        .stop = [&] { return ending.asked() || (deadline && Clock::now() >= *deadline); },
        .progress = [&](std::size_t done, std::size_t of) { progress.show("boxes of plans", done, of); }});
   progress.clear();
-  const report::Search found{.experiment = experiment.name,
-                             .machine = parts.machine,
-                             .tokens = static_cast<double>(sequences * experiment.training.seq_len),
-                             .space = space,
-                             .answer = answer,
-                             .objective = objective,
-                             .tool = context.tool};
+  const report::Search found{
+      .experiment = experiment.name,
+      .machine = parts.machine,
+      .tokens = static_cast<double>(sequences) * static_cast<double>(experiment.training.seq_len),
+      .space = space,
+      .answer = answer,
+      .objective = objective,
+      .tool = context.tool};
   output.write(in_form(
       arguments.result, [&] { return report::json(found); },
       [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
