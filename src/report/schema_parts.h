@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -32,6 +33,10 @@ inline Json described(Json schema, std::string_view what) {
 }
 inline Json object_of(const Json& each) { return Json{{"type", "object"}, {"additionalProperties", each}}; }
 inline Json list_of(const Json& each) { return Json{{"type", "array"}, {"items", each}}; }
+// An array whose places have meanings of their own.
+inline Json tuple_of(const std::vector<Json>& places) {
+  return Json{{"type", "array"}, {"prefixItems", places}, {"minItems", places.size()}, {"maxItems", places.size()}};
+}
 // What a number is of begins with its unit.
 inline Json amount(std::string_view unit) { return Json{{"type", "number"}, {"minimum", 0}, {"description", unit}}; }
 inline Json ratio(std::string_view of) { return amount(of); }

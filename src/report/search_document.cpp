@@ -131,10 +131,9 @@ const Described<Search>& search_certificate_keys() {
       {"defect", text("of the cells, as the checker finds it; empty: they are the whole space"),
        [](const Search& of) { return of.answer.verdict.defect; }},
       {"cells",
-       described(
-           list_of(Json{{"type", "array"}}),
-           "[first point, points, kind, bound_s]: points in a row; bound_s: no plan of them is faster, null where "
-           "they are no plans"),
+       described(list_of(tuple_of({count("the first point"), count("points in a row"), text("what was found of them"),
+                                   or_null(amount("s, no plan of them is faster; null where they are no plans"))})),
+                 "[first point, points, kind, bound_s]"),
        [](const Search& of) {
          Json all = Json::array();
          for (const search::Cell& cell : of.answer.certificate) {

@@ -59,6 +59,11 @@ Complaint departs(const Json& schema, const Json& value, const std::string& path
   if (type != schema.end() && !has_type(value, *type)) return path + " is no " + type->get<std::string>();
   if (const auto least = schema.find("minimum"); least != schema.end() && value.get<double>() < least->get<double>())
     return path + " is negative";
+  if (const auto places = schema.find("prefixItems"); places != schema.end()) {
+    if (value.size() != places->size()) return path + " has another number of places";
+    for (std::size_t k = 0; k < value.size(); ++k)
+      if (Complaint wrong = departs((*places)[k], value[k], path + "[" + std::to_string(k) + "]")) return wrong;
+  }
   if (value.is_array() && schema.contains("items"))
     for (const Json& each : value)
       if (Complaint wrong = departs(schema["items"], each, path + "[]")) return wrong;
