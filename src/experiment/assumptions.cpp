@@ -29,15 +29,14 @@ void add_sharing(const Case& r, predict::Engine engine, std::set<std::string>& a
     all.insert(
         "kernels and transfers that overlap share multiprocessors and memory; caches and clocks are not shared "
         "(simulation.interference)");
+  else if (simulation.interference)
+    all.insert("transfers do not slow computation down (analytic engine)");
   else
-    all.insert(fmt::format("transfers do not slow computation down ({})",
-                           simulated ? "simulation.interference is off" : "analytic engine"));
-  if (device && r.parts.calibrated.calibration.communication.provenance.evidence == cost::Evidence::assumed)
-    all.insert("what transfers take of the device: " + r.parts.calibrated.calibration.communication.provenance.source);
-  if (!device && r.resolved.strategy.tensor_pieces.kind != plan::TensorPieces::Kind::none)
     all.insert(
-        "tensor-parallel transfers beside products: multiprocessors that communication kernels take from them are "
-        "not counted");
+        "a collective beside kernels takes the multiprocessors that it holds from them; memory, caches and clocks are "
+        "not shared (simulation.interference is off)");
+  if (r.parts.calibrated.calibration.communication.provenance.evidence == cost::Evidence::assumed)
+    all.insert("what transfers take of the device: " + r.parts.calibrated.calibration.communication.provenance.source);
 }
 
 // One that is measured on this accelerator and most likely to be run in place of the one chosen.
@@ -92,7 +91,7 @@ std::vector<Alternative> alternatives(const Case& r, const predict::CostPricer& 
       all.push_back({"simulation.contention=true (transfers share links)",
                      [](Case& other) { other.experiment.simulation.contention = true; }});
     if (!simulation.interference)
-      all.push_back({"simulation.interference=true (transfers slow kernels)",
+      all.push_back({"simulation.interference=true (transfers share memory with kernels)",
                      [](Case& other) { other.experiment.simulation.interference = true; }});
   }
   if (pricer.assumes_links())

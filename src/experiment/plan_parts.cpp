@@ -17,7 +17,8 @@ bool LoweredModel::serves(const Case& asked) const {
 
 Pricing::Pricing(const Case& asked)
     : pricer(asked.parts.calibrated.calibration, asked.parts.machine.accelerator.value, asked.parts.machine.network,
-             asked.parts.software.framework.host_times, asked.parts.machine.cluster.value.host),
+             asked.parts.software.framework.host_times, asked.parts.machine.cluster.value.host,
+             !asked.experiment.simulation.interference),
       prices(pricer),
       analytic(prices) {}
 

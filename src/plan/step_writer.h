@@ -23,20 +23,10 @@ class StepWriter {
 
   // A dependency that is named twice is listed once.
   std::int32_t add(Step step, std::optional<Work> work, const Dependencies& dependencies) {
-    if (work) {
-      step.work = static_cast<std::int32_t>(block_.works.size());
-      block_.works.push_back(*std::move(work));
-    }
-    const std::size_t first = block_.dependencies.size();
-    for (const Dependency dependency : dependencies)
-      if (std::find(block_.dependencies.begin() + static_cast<std::ptrdiff_t>(first), block_.dependencies.end(),
-                    dependency) == block_.dependencies.end())
-        block_.dependencies.push_back(dependency);
-    step.first_dependency = static_cast<std::uint32_t>(first);
-    step.dependencies = static_cast<std::uint16_t>(block_.dependencies.size() - first);
-    block_.steps.push_back(step);
-    const auto index = static_cast<std::int32_t>(block_.steps.size()) - 1;
+    if (step.stream == Stream::compute) charge_running(dependencies);
+    const std::int32_t index = append(step, std::move(work), dependencies);
     if (step.stream == Stream::compute) latest_ = index;
+    if (holds_multiprocessors(block_.steps.back())) running_.push_back(index);
     return index;
   }
   // The latest step of the compute stream, or its frontier on entry.
@@ -74,6 +64,9 @@ class StepWriter {
   // Workspace that the block needs no more and that comes free at the end of the pass.
   void record(double bytes) { block_.recorded += bytes; }
 
+  // Collectives that still run go on beside the kernels of the next block, but for those on streams it waits for first.
+  void leave_running(const Dependencies& awaited) { charge_running(awaited); }
+
   Block finish() {
     block_.profile = profile_of(block_.memory);
     return std::move(block_);
@@ -86,7 +79,47 @@ class StepWriter {
         {.step = static_cast<std::int32_t>(step), .after = after, .category = category, .bytes = bytes});
   }
 
+  std::int32_t append(Step step, std::optional<Work> work, const Dependencies& dependencies) {
+    if (work) {
+      step.work = static_cast<std::int32_t>(block_.works.size());
+      block_.works.push_back(*std::move(work));
+    }
+    const std::size_t first = block_.dependencies.size();
+    for (const Dependency dependency : dependencies)
+      if (std::find(block_.dependencies.begin() + static_cast<std::ptrdiff_t>(first), block_.dependencies.end(),
+                    dependency) == block_.dependencies.end())
+        block_.dependencies.push_back(dependency);
+    step.first_dependency = static_cast<std::uint32_t>(first);
+    step.dependencies = static_cast<std::uint16_t>(block_.dependencies.size() - first);
+    block_.steps.push_back(step);
+    return static_cast<std::int32_t>(block_.steps.size()) - 1;
+  }
+
+  // Collectives run by kernels of their own. Messages hold few multiprocessors, and pieces of a product are sent by its
+  // own kernel.
+  bool holds_multiprocessors(const Step& step) const {
+    if (step.stream == Stream::compute || step.kind != StepKind::transfer || step.work < 0) return false;
+    const auto& transfer = std::get<Transfer>(block_.works[static_cast<std::size_t>(step.work)]);
+    return transfer.collective != Collective::send && transfer.parts == 1;
+  }
+
+  // The compute stream goes on, but waits for `awaited`: all else that runs takes from it. A stream that is waited for
+  // has ended everything before, too.
+  void charge_running(const Dependencies& awaited) {
+    for (const std::int32_t index : std::exchange(running_, {})) {
+      const Step& each = block_.steps[static_cast<std::size_t>(index)];
+      const bool waits = std::any_of(awaited.begin(), awaited.end(), [&](Dependency dependency) {
+        return dependency < 0 ? dependency == entry_of(each.stream)
+                              : dependency >= index && stream(dependency) == each.stream;
+      });
+      if (waits) continue;
+      const Step charge{.kind = StepKind::beside, .stream = Stream::compute, .axis = each.axis};
+      append(charge, Interference{std::get<Transfer>(block_.works[static_cast<std::size_t>(each.work)])}, {});
+    }
+  }
+
   Block block_;
+  std::vector<std::int32_t> running_;  // collectives since the latest step of the compute stream
   Dependency latest_ = entry_of(Stream::compute);
 };
 

@@ -18,6 +18,7 @@ using program::Dependency;
 using program::Group;
 using program::HeldTensors;
 using program::HostWork;
+using program::Interference;
 using program::Lane;
 using program::MemoryEvent;
 using program::Mesh;

@@ -86,7 +86,8 @@ Kernel kernel_of(const program::Block& block, const program::Step& step) {
       [](const program::Transfer& transfer) { return class_of(transfer.collective); },
       [](const program::Copy&) { return KernelClass::host_copy; },
       [](const program::OnProcessor&) { return KernelClass::other; },
-      [](program::HostWork) { return KernelClass::other; });
+      [](program::HostWork) { return KernelClass::other; },
+      [](const program::Interference&) { return KernelClass::other; });
   std::string name = program::name(work, step.axis);
   if (step.term == program::Term::recompute) name += " (again)";
   return {.name = std::move(name), .kind = kind};

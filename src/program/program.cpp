@@ -53,7 +53,10 @@ std::string name(const Work& work, Axis axis) {
       [&](const Transfer& transfer) { return fmt::format("{} {}", label(axis), name(transfer.collective)); },
       [](const Copy& copy) { return fmt::format("copy {}", name(copy.lane)); },
       [](const OnProcessor&) { return std::string("update by the host"); },
-      [](HostWork host) { return std::string(host == HostWork::per_step ? "per step" : "per micro-batch"); });
+      [](HostWork host) { return std::string(host == HostWork::per_step ? "per step" : "per micro-batch"); },
+      [&](const Interference& beside) {
+        return fmt::format("beside {} {}", label(axis), name(beside.transfer.collective));
+      });
 }
 
 }  // namespace cairn::program

@@ -216,7 +216,7 @@ class RunText : private TextReport {
     return result;
   }
 
-  // Transfers that nothing waits for. Without interference they cost nothing, which is optimistic.
+  // Transfers that nothing waits for. What they cost beyond the multiprocessors they hold is left out.
   void hidden() {
     if (prediction().event && run_.job.experiment().simulation.interference) return;
     const predict::Breakdown& b = prediction().breakdown;
@@ -229,8 +229,8 @@ class RunText : private TextReport {
         each += fmt::format("{}{} {}", each.empty() ? "" : ", ", row.label, seconds(time_s));
       }
     if (each.empty()) return;
-    out_ += wrapped(fmt::format("hidden beside other work and taken to be free: {} of transfers "
-                                "(simulation.contention and .interference price them)",
+    out_ += wrapped(fmt::format("hidden beside other work: {} of transfers, priced by the multiprocessors they hold "
+                                "(simulation.contention and .interference price links and memory, too)",
                                 each),
                     "  ", "  ");
   }

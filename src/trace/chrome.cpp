@@ -94,7 +94,8 @@ Label label_of(const program::Block& block, const program::Step& step) {
           arguments["parameters"] = processor.elements;
           return std::string_view("offload");
         },
-        [](program::HostWork) { return std::string_view("host"); });
+        [](program::HostWork) { return std::string_view("host"); },
+        [&](const program::Interference&) { return program::label(step.axis); });
   }
   label.name = core::json_text(Json(name));
   label.arguments = core::json_text(arguments);

@@ -18,6 +18,7 @@ struct Prices {
   std::map<std::string, Picoseconds> kernels;        // by operator; others are free
   std::map<program::Axis, Picoseconds> transfers;    // by label; others are free
   std::map<program::Lane, Picoseconds> copies = {};  // likewise
+  std::map<program::Axis, Picoseconds> beside = {};  // what a transfer takes from kernels, by its label
   Picoseconds per_kernel = 0;
   Picoseconds per_micro_batch = 0;
   Picoseconds per_step = 0;
@@ -65,6 +66,10 @@ class Timed {
     result.of_transfer = [transfers = prices.transfers](const program::Transfer& transfer) {
       const auto known = transfers.find(transfer.group.axis);
       return known == transfers.end() ? 0 : known->second;
+    };
+    result.beside = [beside = prices.beside](const program::Transfer& transfer) {
+      const auto known = beside.find(transfer.group.axis);
+      return known == beside.end() ? 0 : known->second;
     };
     result.of_copy = [copies = prices.copies](const program::Copy& copy) {
       const auto known = copies.find(copy.lane);

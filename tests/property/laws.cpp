@@ -27,6 +27,7 @@ class OneDearer final : public predict::Pricer {
   predict::Price copy(const program::Copy& copy) override { return raised(base_.copy(copy)); }
   predict::Price processor(const program::OnProcessor& work) override { return raised(base_.processor(work)); }
   predict::Price host(program::HostWork work) override { return raised(base_.host(work)); }
+  predict::Price interference(const program::Interference& of) override { return raised(base_.interference(of)); }
   core::Picoseconds host_per_kernel() const override { return base_.host_per_kernel(); }
 
  private:

@@ -29,6 +29,9 @@ class FaultyPricer final : public predict::Pricer {
     return scaled(pricer_.processor(work), kernels_);
   }
   predict::Price host(program::HostWork work) override { return pricer_.host(work); }
+  predict::Price interference(const program::Interference& of) override {
+    return scaled(pricer_.interference(of), transfers_);
+  }
   core::Picoseconds host_per_kernel() const override { return pricer_.host_per_kernel(); }
 
  private:

@@ -21,6 +21,7 @@ class RandomPricer final : public predict::Pricer {
   predict::Price copy(const program::Copy&) override { return {.duration = price().duration, .launch = 0}; }
   predict::Price processor(const program::OnProcessor&) override { return {.duration = price().duration, .launch = 0}; }
   predict::Price host(program::HostWork) override { return {.duration = price().duration, .launch = 0}; }
+  predict::Price interference(const program::Interference&) override { return {.duration = price().duration}; }
   core::Picoseconds host_per_kernel() const override { return host_per_kernel_; }
 
  private:
@@ -49,13 +50,11 @@ class HashedPricer final : public predict::Pricer {
     return {.duration = price(hash), .launch = 0};
   }
   predict::Price transfer(const program::Transfer& transfer) override {
-    std::uint64_t hash = seed_ + 1;
-    mix(hash, static_cast<std::uint64_t>(transfer.collective));
-    mix(hash, static_cast<std::uint64_t>(transfer.group.axis));
-    mix(hash, static_cast<std::uint64_t>(transfer.group.size));
-    mix(hash, static_cast<std::uint64_t>(transfer.group.stride));
-    mix(hash, static_cast<std::uint64_t>(transfer.bytes));
+    const std::uint64_t hash = hash_of(transfer);
     return {.duration = price(hash), .issue = transfer.per_peer ? price(hash + 1) : 0};
+  }
+  predict::Price interference(const program::Interference& beside) override {
+    return {.duration = price(hash_of(beside.transfer) + 2)};
   }
   predict::Price copy(const program::Copy& copy) override {
     std::uint64_t hash = seed_ + 2;
@@ -74,6 +73,15 @@ class HashedPricer final : public predict::Pricer {
   core::Picoseconds host_per_kernel() const override { return scale_ * host_per_kernel_; }
 
  private:
+  std::uint64_t hash_of(const program::Transfer& transfer) const {
+    std::uint64_t hash = seed_ + 1;
+    mix(hash, static_cast<std::uint64_t>(transfer.collective));
+    mix(hash, static_cast<std::uint64_t>(transfer.group.axis));
+    mix(hash, static_cast<std::uint64_t>(transfer.group.size));
+    mix(hash, static_cast<std::uint64_t>(transfer.group.stride));
+    mix(hash, static_cast<std::uint64_t>(transfer.bytes));
+    return hash;
+  }
   static void mix(std::uint64_t& hash, std::uint64_t word) { hash = core::Random(hash ^ word).next(); }
   core::Picoseconds price(std::uint64_t hash) const {
     return scale_ * static_cast<core::Picoseconds>(core::Random(hash).below(longest_));
@@ -92,6 +100,7 @@ struct StatedPricer final : public predict::Pricer {
     return 0;
   };
   std::function<core::Picoseconds(program::HostWork)> of_host = [](program::HostWork) { return 0; };
+  std::function<core::Picoseconds(const program::Transfer&)> beside = [](const program::Transfer&) { return 0; };
   core::Picoseconds per_kernel = 0;
 
   predict::Price shard(const ir::Shard& shard) override { return {.duration = of_shard(shard), .launch = 0}; }
@@ -103,6 +112,7 @@ struct StatedPricer final : public predict::Pricer {
     return {.duration = of_processor(work), .launch = 0};
   }
   predict::Price host(program::HostWork work) override { return {.duration = of_host(work), .launch = 0}; }
+  predict::Price interference(const program::Interference& of) override { return {.duration = beside(of.transfer)}; }
   core::Picoseconds host_per_kernel() const override { return per_kernel; }
 };
 

@@ -64,10 +64,13 @@ struct TransposeSet {
   double bandwidth = 0.0;  // of device memory, read and written [B/s]
 };
 
-// What the kernels that carry out transfers take of the device they run on, beside the links.
+// What the kernels that carry out transfers take of the device they run on, beside the links. Each multiprocessor of a
+// collective's kernel runs one channel, and a group has as many channels as its links need:
+//   multiprocessors held = min( multiprocessors, bandwidth of the group's links at one device / channel_bandwidth )
 struct CommunicationKernels {
   Provenance provenance = {};
-  double multiprocessors = 0.0;          // held by a collective; 0: not known
+  double multiprocessors = 0.0;          // held by a collective at most; 0: not known
+  double channel_bandwidth = 0.0;        // that one channel is given [B/s]
   double message_multiprocessors = 0.0;  // by a message, on either side
   double memory_accesses = 0.0;          // bytes of device memory read and written per byte a rank sends
 };

@@ -43,6 +43,7 @@ enum class StepKind : std::uint8_t {
   transfer,  // a collective or a send
   copy,      // between the memories of one rank
   host,      // work of the host: the thread that issues kernels, or cores that compute
+  beside,    // on the compute stream: what a transfer on another stream takes from its kernels
   wait,      // an event wait: takes no time, but later steps of its stream start after its dependencies
 };
 
@@ -50,7 +51,7 @@ struct Step {
   StepKind kind = StepKind::wait;
   Stream stream = Stream::compute;
   Term term = Term::compute;
-  Axis axis = Axis::tensor;    // transfers: the label
+  Axis axis = Axis::tensor;    // transfers, and what they take from kernels: the label
   std::uint16_t launches = 0;  // kernels the host issues for it
   std::uint16_t dependencies = 0;
   std::uint32_t first_dependency = 0;

@@ -47,7 +47,13 @@ struct OnProcessor {
 
 enum class HostWork : std::uint8_t { per_micro_batch, per_step };
 
-using Work = std::variant<ir::Shard, Transfer, Copy, OnProcessor, HostWork>;
+// What kernels lose to the kernel of a collective that another stream runs beside them, as time of their own stream.
+struct Interference {
+  Transfer transfer;
+  friend bool operator==(const Interference&, const Interference&) = default;
+};
+
+using Work = std::variant<ir::Shard, Transfer, Copy, OnProcessor, HostWork, Interference>;
 
 // "qkv", "tp all-gather", "copy to-device"; a transfer is named by the axis it is labelled with.
 std::string name(const Work& work, Axis axis);

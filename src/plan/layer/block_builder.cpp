@@ -29,6 +29,14 @@ void BlockBuilder::start() {
   open(writer_, *traffic_, progress_.blocking);
 }
 
+// The next block waits first for what start() names.
+void BlockBuilder::leave_running() {
+  Dependencies awaited;
+  if (!pass_.options().asynchronous)
+    for (const SplitRule& rule : pass_.options().rules) awaited.push_back(entry_of(stream_of(rule.axis)));
+  writer_.leave_running(awaited);
+}
+
 void BlockBuilder::gather_parameters(const GradientSync& sync, const PerGroup<double>& elements) {
   for (const ParameterGroup group : k_all_parameter_groups) {
     const Group& copies = sync.copies[group];
@@ -75,6 +83,7 @@ void BlockBuilder::run_first(const OperatorOrder& first, const OperatorOrder& se
 }
 
 Block BlockBuilder::cut(std::string name_of_second, const UnitTraffic& traffic_of_second) {
+  leave_running();
   close(writer_, *traffic_, progress_.computed);
   tensors_.cut();
   Block first = writer_.finish();
@@ -298,6 +307,7 @@ void BlockBuilder::hand_over(ir::TensorId tensor) {
 }
 
 Block BlockBuilder::finish() {
+  leave_running();
   close(writer_, *traffic_, progress_.computed);
   if (pass_.options().pieces.kind == TensorPieces::Kind::halves) {
     // The next layer begins with this half.

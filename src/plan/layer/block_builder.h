@@ -51,6 +51,7 @@ class BlockBuilder {
 
  private:
   void start();
+  void leave_running();
   void run_by_halves(const OperatorOrder& order);
   std::vector<char> segment_starts(const OperatorOrder& order) const;
   // One position of the order: the transfers its operands need, the operator, what its results need next.

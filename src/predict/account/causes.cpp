@@ -132,7 +132,7 @@ std::map<Cause, core::Picoseconds> priced(const program::Program& program, Price
   for (const auto& [block, count] : block_counts(program, stage)) {
     const BlockPrices& each = prices.of(*block);
     for (const program::Step& step : block->steps) {
-      if (step.stream != program::Stream::compute || step.work < 0) continue;
+      if (step.stream != program::Stream::compute || step.work < 0 || step.kind == program::StepKind::beside) continue;
       const Price& price = each[static_cast<std::size_t>(step.work)];
       const core::Picoseconds launch = std::min(price.launch, price.duration);
       result[Cause::launch] += count * launch;

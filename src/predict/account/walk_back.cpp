@@ -147,7 +147,10 @@ class WalkBack {
     free_ = std::max(free_, node.span.end);
     const core::Picoseconds kernel = std::min(node.span.start + price.launch, node.span.end);
     tell(Spent::launch, node.span.start, kernel, node.pass);
-    tell(busy(node.step->term), kernel, node.span.end, node.pass);
+    if (node.step->kind == program::StepKind::beside)
+      tell(Spent::exchange, kernel, node.span.end, node.pass, program::reported_as(node.step->axis));
+    else
+      tell(busy(node.step->term), kernel, node.span.end, node.pass);
   }
 
   static Spent busy(program::Term term) {

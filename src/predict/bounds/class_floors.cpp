@@ -39,7 +39,7 @@ class Sums {
             count(copies_[program::stream_of(copy.lane) == program::Stream::storage],
                   {.bytes = copy.bytes, .floor_bytes = copy.bytes, .floor_s = time_s}, time_s, times);
           },
-          [](const program::OnProcessor&) {}, [](program::HostWork) {});
+          [](const program::OnProcessor&) {}, [](program::HostWork) {}, [](const program::Interference&) {});
     }
   }
 

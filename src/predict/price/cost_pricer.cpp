@@ -1,6 +1,7 @@
 #include "cairn/predict/price/cost_pricer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -33,7 +34,7 @@ double bytes_on_host(const program::OnProcessor& work) {
 
 CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator,
                        const hardware::Network& network, const hardware::HostTimes& host,
-                       std::optional<hardware::Host> machine)
+                       std::optional<hardware::Host> machine, bool interferes)
     : calibration_(calibration),
       network_(network),
       host_(host),
@@ -44,6 +45,7 @@ CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Acc
   node_laws_.fabric = {.efficiency = calibration.transfers.domain.assumed_efficiency};
   node_laws_.domain.tree_channel = {};
   node_laws_.domain.switch_tree_channel = {};
+  if (interferes) multiprocessors_ = static_cast<double>(accelerator.multiprocessors);
 }
 
 Price CostPricer::shard(const ir::Shard& shard) {
@@ -235,6 +237,25 @@ double CostPricer::transfer_floor_s(const program::Transfer& transfer) {
 Price CostPricer::host(program::HostWork work) {
   const core::Seconds time = work == program::HostWork::per_step ? host_.per_step : host_.per_micro_batch;
   return {.duration = core::to_picoseconds(time / core::k_second), .launch = 0};
+}
+
+double CostPricer::multiprocessors_held(const program::Transfer& transfer) {
+  const cost::CommunicationKernels& kernels = calibration_.communication;
+  if (transfer.collective == program::Collective::send) return kernels.message_multiprocessors;
+  const Route& way = route(transfer.group);
+  const auto inside = static_cast<double>(way.binding.ranks_per_domain);
+  double bandwidth = way.links.intra.bandwidth;
+  if (way.binding.domains() > 1) {
+    const double out = inside * way.links.inter.bandwidth;
+    bandwidth = inside > 1.0 ? std::min(bandwidth, out) : out;
+  }
+  return std::min(kernels.multiprocessors, std::ceil(bandwidth / kernels.channel_bandwidth));
+}
+
+Price CostPricer::interference(const program::Interference& beside) {
+  if (!(multiprocessors_ > 0.0) || !(calibration_.communication.multiprocessors > 0.0)) return {};
+  const double share = std::min(1.0, multiprocessors_held(beside.transfer) / multiprocessors_);
+  return {.duration = core::to_picoseconds(share * transfer_time(beside.transfer).total_s)};
 }
 
 core::Picoseconds CostPricer::host_per_kernel() const {

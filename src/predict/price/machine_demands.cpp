@@ -97,7 +97,7 @@ void MachineDemands::transfer(UnitDemands& demands, const program::Transfer& tra
     if (level.switches > 1) take_both(demands, uplinks_[i], leaving(level.switch_domain()) / duration_s, message);
   }
   if (multiprocessors_ == k_none) return;
-  const double held = message ? kernels_.message_multiprocessors : kernels_.multiprocessors;
+  const double held = pricer_.multiprocessors_held(transfer);
   const double accesses =
       kernels_.memory_accesses * (sent.scale_up + sent.scale_out) / duration_s / units_[memory_].capacity;
   take(demands, multiprocessors_, held / units_[multiprocessors_].capacity);
@@ -144,7 +144,8 @@ UnitDemands MachineDemands::of(const program::Work& work, core::Picoseconds dura
       work, [&](const program::Transfer& moved) { transfer(demands, moved, duration_s); },
       [&](const ir::Shard& kernel) { shard(demands, kernel); },
       [&](const program::Copy& copied) { copy(demands, copied, duration_s); },
-      [&](const program::OnProcessor& update) { processor(demands, update, duration_s); }, [](program::HostWork) {});
+      [&](const program::OnProcessor& update) { processor(demands, update, duration_s); }, [](program::HostWork) {},
+      [](const program::Interference&) {});
   return demands;
 }
 

@@ -43,7 +43,8 @@ Price price_of(Pricer& pricer, const program::Work& work) {
       [&](const program::Transfer& transfer) { return price_of(pricer, transfer); },
       [&](const program::Copy& copy) { return pricer.copy(copy); },
       [&](const program::OnProcessor& processor) { return pricer.processor(processor); },
-      [&](program::HostWork host) { return pricer.host(host); });
+      [&](program::HostWork host) { return pricer.host(host); },
+      [&](const program::Interference& beside) { return pricer.interference(beside); });
 }
 
 }  // namespace

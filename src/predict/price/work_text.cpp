@@ -27,7 +27,8 @@ std::string work_detail(const program::Work& work) {
       [](const program::OnProcessor& processor) {
         return fmt::format("{} parameters", core::format_count(static_cast<double>(processor.elements)));
       },
-      [](program::HostWork) { return std::string(); });
+      [](program::HostWork) { return std::string(); },
+      [](const program::Interference& beside) { return work_detail(beside.transfer); });
 }
 
 void raise_unpriceable(const program::Work& work, const core::OutOfRange& problem) {
@@ -55,7 +56,8 @@ void raise_unpriceable(const program::Work& work, const core::OutOfRange& proble
       [](program::HostWork) {
         return Blamed{
             .what = "the host's work", .setting = "training.framework", .hint = "look at the profile's host times"};
-      });
+      },
+      [](const program::Interference&) { return Blamed{.what = "computation beside transfers"}; });
   const core::OutOfRange named = problem.of(blamed.what);
   if (blamed.setting == nullptr) throw named;
   throw named.at(blamed.setting, blamed.hint);

@@ -30,6 +30,7 @@ class Pricer {
   virtual Price copy(const program::Copy& copy) = 0;
   virtual Price processor(const program::OnProcessor& work) = 0;
   virtual Price host(program::HostWork work) = 0;
+  virtual Price interference(const program::Interference&) { return {}; }
   // Time the host takes to issue one kernel.
   virtual core::Picoseconds host_per_kernel() const = 0;
 };

@@ -1,0 +1,92 @@
+// What collectives that run beside kernels take from them.
+#include "catch.h"
+#include "cairn/core/time.h"
+#include "priced_machine.h"
+#include "support/strategies.h"
+#include "support/two_products.h"
+#include "timed.h"
+
+using namespace cairn;
+using namespace cairn::testing;
+using program::Axis;
+using program::Collective;
+
+namespace {
+
+program::Transfer over(std::int64_t size, std::int64_t stride, Collective collective = Collective::all_gather) {
+  return {.collective = collective, .group = {.size = size, .stride = stride}, .bytes = 1e8};
+}
+
+core::Picoseconds exposed(Timed& plan, Axis axis) {
+  return plan.parts(plan.event().last).exposed[static_cast<std::size_t>(axis)];
+}
+
+}  // namespace
+
+TEST_CASE("A tensor-parallel sum is charged where the weight gradient runs beside it, and not where it is awaited") {
+  // As without charges 630 (closed_forms.cpp), and 7 of the backward sum.
+  const ir::Model model = two_products();
+  plan::Strategy s = pipeline_of(1, 1, "1f1b");
+  s.tensor = 2;
+  const Prices prices{.kernels = kernels_of_100(), .transfers = {{Axis::tensor, 30}}, .beside = {{Axis::tensor, 7}}};
+  Timed beside(model, s, prices);
+  CHECK(beside.analytic().time == 637);
+  CHECK(beside.event().makespan.time == 637);
+  CHECK(exposed(beside, Axis::tensor) == 37);
+  s.overlap_tensor = false;
+  Timed apart(model, s, prices);
+  CHECK(apart.analytic().time == 660);
+  CHECK(exposed(apart, Axis::tensor) == 60);
+}
+
+TEST_CASE("Reductions beside the backward pass slow it, unless they themselves take longer") {
+  // Two layers, gradients at 600, 800, 1000, 1200. The charges of three messages of 9 delay the last to 1227 to 1297; its
+  // own lies within it.
+  const ir::Model model = two_products({.layers = 2});
+  plan::Strategy s = pipeline_of(1, 1, "1f1b");
+  s.stage_layers = {2};
+  s.data = 2;
+  s.overlap_gradient_reduce = true;
+  Prices prices{.kernels = kernels_of_100(), .transfers = {{Axis::data, 70}}, .beside = {{Axis::data, 9}}};
+  Timed hidden(model, s, prices);
+  CHECK(hidden.analytic().time == 1297);
+  CHECK(hidden.event().makespan.time == 1297);
+  CHECK(exposed(hidden, Axis::data) == 97);
+  CHECK(hidden.parts(hidden.event().last).total() == 1297);
+  // Messages of 300 and charges of 90: gradients at 600, 890, 1180, 1470, messages at 600, 900, 1200, 1500, to 1800.
+  prices.transfers[Axis::data] = 300;
+  prices.beside[Axis::data] = 90;
+  Timed queued(model, s, prices);
+  CHECK(queued.analytic().time == 1800);
+  // Reduced at the end, nothing runs beside.
+  s.overlap_gradient_reduce = false;
+  Timed at_end(model, s, prices);
+  CHECK(at_end.analytic().time == 1500);
+}
+
+TEST_CASE("A collective holds a multiprocessor for every channel that its links ask for, and 16 at most") {
+  // Channels of 12.5 GB/s. Inside a node of DGX H100 450 GB/s would be 36; over both nodes 8 x 50 GB/s pass every rank,
+  // 32; one rank a node has 50 GB/s, 4.
+  PricedMachine hopper("{file: dgx-h100, nodes: 2}", "h100-sxm5-80gb");
+  CHECK(hopper.pricer.multiprocessors_held(over(8, 1)) == 16.0);
+  CHECK(hopper.pricer.multiprocessors_held(over(16, 1)) == 16.0);
+  CHECK(hopper.pricer.multiprocessors_held(over(2, 8)) == 4.0);
+  // Two ranks a node share two adapters: 100 GB/s.
+  CHECK(hopper.pricer.multiprocessors_held(over(4, 4)) == 8.0);
+  CHECK(hopper.pricer.multiprocessors_held(over(2, 8, Collective::send)) == 2.0);
+  // Half the network: 25 GB/s a rank, 2; 8 x 25 = 200 GB/s, 16.
+  PricedMachine ampere("{file: dgx-a100, nodes: 2}", "a100-sxm4-80gb");
+  CHECK(ampere.pricer.multiprocessors_held(over(2, 8)) == 2.0);
+  CHECK(ampere.pricer.multiprocessors_held(over(16, 1)) == 16.0);
+  // 4 adapters of 100 Gb/s for 8 ranks: 8 x 6.25 = 50 GB/s.
+  PricedMachine cloud("{file: aws-p4d, nodes: 2}", "a100-sxm4-40gb");
+  CHECK(cloud.pricer.multiprocessors_held(over(16, 1)) == 4.0);
+
+  const program::Transfer transfer = over(2, 8);
+  const core::Picoseconds whole = hopper.pricer.transfer(transfer).duration;
+  const core::Picoseconds charged = hopper.pricer.interference({transfer}).duration;
+  CHECK(std::abs(static_cast<double>(charged) - static_cast<double>(whole) * 4.0 / 132.0) <= 1.0);
+  predict::CostPricer simulated(hopper.calibration, hopper.machine.accelerator.value, hopper.machine.network,
+                                hopper.fitted, {}, false);
+  CHECK(simulated.interference({transfer}).duration == 0);
+}
