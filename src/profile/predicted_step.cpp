@@ -105,7 +105,9 @@ class Walk {
       Picoseconds issued = Work::k_unknown;
       if (each.launches > 0) issued = take(Stream::host).end;
       const predict::Span span = take(each.stream);
-      if (each.work < 0 || span.end == span.start || k_stream_names[at(each.stream)].empty()) continue;
+      // What kernels lose to a collective beside them lengthens none of them by a known part: it shows as a gap.
+      const bool works = each.work >= 0 && each.kind != program::StepKind::beside && span.end > span.start;
+      if (!works || k_stream_names[at(each.stream)].empty()) continue;
       step_.work.push_back({.start = span.start,
                             .end = span.end,
                             .issued = issued,

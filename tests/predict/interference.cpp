@@ -1,10 +1,12 @@
 // What collectives that run beside kernels take from them.
-#include "catch.h"
+#include <cmath>
+
 #include "cairn/core/time.h"
-#include "priced_machine.h"
-#include "support/strategies.h"
+#include "catch.h"
+#include "predict/priced_machine.h"
+#include "predict/timed.h"
 #include "support/two_products.h"
-#include "timed.h"
+#include "support/units.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -26,7 +28,7 @@ core::Picoseconds exposed(Timed& plan, Axis axis) {
 TEST_CASE("A tensor-parallel sum is charged where the weight gradient runs beside it, and not where it is awaited") {
   // As without charges 630 (closed_forms.cpp), and 7 of the backward sum.
   const ir::Model model = two_products();
-  plan::Strategy s = pipeline_of(1, 1, "1f1b");
+  plan::Strategy s = on_ranks(1, 1);
   s.tensor = 2;
   const Prices prices{.kernels = kernels_of_100(), .transfers = {{Axis::tensor, 30}}, .beside = {{Axis::tensor, 7}}};
   Timed beside(model, s, prices);
@@ -43,10 +45,7 @@ TEST_CASE("Reductions beside the backward pass slow it, unless they themselves t
   // Two layers, gradients at 600, 800, 1000, 1200. The charges of three messages of 9 delay the last to 1227 to 1297; its
   // own lies within it.
   const ir::Model model = two_products({.layers = 2});
-  plan::Strategy s = pipeline_of(1, 1, "1f1b");
-  s.stage_layers = {2};
-  s.data = 2;
-  s.overlap_gradient_reduce = true;
+  plan::Strategy s = on_ranks(2, 2);
   Prices prices{.kernels = kernels_of_100(), .transfers = {{Axis::data, 70}}, .beside = {{Axis::data, 9}}};
   Timed hidden(model, s, prices);
   CHECK(hidden.analytic().time == 1297);
@@ -67,7 +66,7 @@ TEST_CASE("Reductions beside the backward pass slow it, unless they themselves t
 TEST_CASE("A collective holds a multiprocessor for every channel that its links ask for, and 16 at most") {
   // Channels of 12.5 GB/s. Inside a node of DGX H100 450 GB/s would be 36; over both nodes 8 x 50 GB/s pass every rank,
   // 32; one rank a node has 50 GB/s, 4.
-  PricedMachine hopper("{file: dgx-h100, nodes: 2}", "h100-sxm5-80gb");
+  PricedMachine hopper("dgx-h100", "h100-sxm5-80gb", {"nodes=2"});
   CHECK(hopper.pricer.multiprocessors_held(over(8, 1)) == 16.0);
   CHECK(hopper.pricer.multiprocessors_held(over(16, 1)) == 16.0);
   CHECK(hopper.pricer.multiprocessors_held(over(2, 8)) == 4.0);
@@ -75,11 +74,11 @@ TEST_CASE("A collective holds a multiprocessor for every channel that its links 
   CHECK(hopper.pricer.multiprocessors_held(over(4, 4)) == 8.0);
   CHECK(hopper.pricer.multiprocessors_held(over(2, 8, Collective::send)) == 2.0);
   // Half the network: 25 GB/s a rank, 2; 8 x 25 = 200 GB/s, 16.
-  PricedMachine ampere("{file: dgx-a100, nodes: 2}", "a100-sxm4-80gb");
+  PricedMachine ampere("dgx-a100", "a100-sxm4-80gb", {"nodes=2"});
   CHECK(ampere.pricer.multiprocessors_held(over(2, 8)) == 2.0);
   CHECK(ampere.pricer.multiprocessors_held(over(16, 1)) == 16.0);
   // 4 adapters of 100 Gb/s for 8 ranks: 8 x 6.25 = 50 GB/s.
-  PricedMachine cloud("{file: aws-p4d, nodes: 2}", "a100-sxm4-40gb");
+  PricedMachine cloud("aws-p4d", "a100-sxm4-40gb", {"nodes=2"});
   CHECK(cloud.pricer.multiprocessors_held(over(16, 1)) == 4.0);
 
   const program::Transfer transfer = over(2, 8);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cairn/hardware/files.h"
 #include "cairn/predict/price/cost_pricer.h"
@@ -10,9 +11,10 @@
 namespace cairn::testing {
 
 struct PricedMachine {
-  PricedMachine(const std::string& cluster, const std::string& calibration_name)
+  PricedMachine(const std::string& cluster, const std::string& calibration_name,
+                const std::vector<std::string>& overrides = {})
       : loader(shipped()),
-        machine(hardware::load_machine(loader, cluster)),
+        machine(hardware::load_machine(loader, cluster, overrides)),
         calibration(cost::load_calibration(loader, calibration_name)),
         pricer(calibration, machine.accelerator.value, machine.network, fitted),
         prices(pricer) {}

@@ -134,7 +134,9 @@ TEST_CASE("The capacity is what processes can have of a device, and a plan that 
 TEST_CASE("Transfers that run beside other work are named, and what of them is priced") {
   const std::vector<std::string> overlapped{"strategy.overlap.dp=true", "strategy.zero=1"};
   const std::string text = page(overlapped, false);
-  CHECK(text.find("hidden beside other work: dp ") != std::string::npos);
+  const std::size_t hidden = text.find("hidden beside other work: ");
+  REQUIRE(hidden != std::string::npos);
+  CHECK(text.find("dp ", hidden) != std::string::npos);
   std::vector<std::string> priced = overlapped;
   priced.push_back("simulation.interference=true");
   CHECK(page(priced, false).find("hidden beside other work") == std::string::npos);
