@@ -1,0 +1,120 @@
+// Elasticities against answers that are known: a step that computes alone, and the law that they all obey.
+#include "cairn/sweep/elasticity.h"
+
+#include "catch.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cairn/config/loader.h"
+#include "cairn/predict/price/cost_pricer.h"
+#include "support/shipped.h"
+
+using namespace cairn;
+using testing::shipped;
+
+namespace {
+
+experiment::LoadedExperiment loaded(const std::string& name, const std::vector<std::string>& overrides = {}) {
+  static const config::Loader files = shipped();
+  return experiment::load(files, name, overrides);
+}
+sweep::Elasticities of(const std::string& name, const std::vector<std::string>& overrides = {}) {
+  static const config::Loader files = shipped();
+  experiment::Job job(loaded(name, overrides), files);
+  return sweep::elasticities(job);
+}
+const sweep::Elasticity* find(const sweep::Elasticities& all, const std::string& figure) {
+  const auto found = std::find_if(all.figures.begin(), all.figures.end(),
+                                  [&](const sweep::Elasticity& each) { return each.figure == figure; });
+  return found == all.figures.end() ? nullptr : &*found;
+}
+double value(const sweep::Elasticities& all, const std::string& figure) {
+  const sweep::Elasticity* found = find(all, figure);
+  REQUIRE(found != nullptr);
+  return found->central();
+}
+
+// One layer's worth of products so large that nothing else counts, on one GPU and with a host that costs nothing.
+const std::vector<std::string> k_compute_alone{"cluster.nodes=1",
+                                               "cluster.gpus_per_node=1",
+                                               "training.framework=ideal",
+                                               "training.global_batch=8",
+                                               "training.seq_len=4096",
+                                               "strategy.tp=1",
+                                               "strategy.pp=1",
+                                               "strategy.dp=1",
+                                               "strategy.micro_batch=8",
+                                               "strategy.sequence_parallel=false",
+                                               "strategy.zero=0",
+                                               "model.layers=2"};
+
+}  // namespace
+
+TEST_CASE("a step on one device depends on no link, and hardly on anything but its peak") {
+  const sweep::Elasticities all = of("llama3-70b-64xdgx-h100", k_compute_alone);
+  // Products of 32,768 tokens and widths of thousands: memory and launches are below a fifth of the step.
+  CHECK(value(all, "cluster.accelerator.peak.tensor") < -0.7);
+  CHECK(value(all, "cluster.accelerator.peak.tensor") > -1.0);
+  CHECK(find(all, "cluster.inter.bandwidth") == nullptr);
+  for (const sweep::Elasticity& each : all.figures)
+    if (each.figure.starts_with("cluster.host") || each.figure.starts_with("cluster.int")) CHECK(each.central() == 0.0);
+  CHECK(find(all, "training.framework.host_per_kernel") == nullptr);  // 0 in the profile
+}
+
+TEST_CASE("rates shorten a step and times lengthen it") {
+  const sweep::Elasticities all = of("llama3-70b-64xdgx-h100");
+  for (const sweep::Elasticity& each : all.figures) {
+    INFO(each.figure);
+    if (each.is_time)
+      CHECK(each.central() >= -1e-3);
+    else
+      CHECK(each.central() <= 1e-3);
+  }
+}
+
+TEST_CASE("the answer is that of changed figures, priced as an experiment that states them") {
+  const std::string name = "llama3-70b-64xdgx-h100";
+  const sweep::Elasticities all = of(name);
+  static const config::Loader files = shipped();
+  const auto time = [&](const std::string& bandwidth) {
+    experiment::Job job(loaded(name, {"cluster.inter.bandwidth=" + bandwidth}), files);
+    return static_cast<double>(
+        job.run(predict::Engine::analytic, {.advice = experiment::Advice::none}).prediction.time);
+  };
+  const sweep::Elasticity* inter = find(all, "cluster.inter.bandwidth");
+  REQUIRE(inter != nullptr);
+  CHECK(inter->value == 50e9);
+  const double above = std::log(time("400.8 Gb/s") / time("400 Gb/s")) / std::log(1.002);
+  CHECK(inter->above == Approx(above).margin(1e-6));
+}
+
+// Euler's theorem of homogeneous functions, derived in elasticity.h. What is left: differences of 0.2 % in place of
+// derivatives, prices rounded to picoseconds, and the 10 ms of long kernels.
+TEST_CASE("elasticities to all rates, less those to all times, add up to -1") {
+  for (const char* name : {"llama3-70b-64xdgx-h100", "llama3-8b-fsdp-dgx-h100", "llama3-405b-2048xdgx-h100",
+                           "deepseek-v3-2048xh800", "qwen3-30b-16xdgx-h100", "gpt2-2048xpiz-daint-chimera"}) {
+    const sweep::Elasticities all = of(name);
+    INFO(name << ": " << all.sum());
+    CHECK(all.sum() == Approx(-1.0).margin(0.005));
+  }
+}
+
+TEST_CASE("any number of threads gives the same elasticities") {
+  static const config::Loader files = shipped();
+  experiment::Job job(loaded("llama3-8b-fsdp-dgx-h100"), files);
+  const sweep::Elasticities one = sweep::elasticities(job, 1);
+  const sweep::Elasticities four = sweep::elasticities(job, 4);
+  REQUIRE(one.figures.size() == four.figures.size());
+  for (std::size_t i = 0; i < one.figures.size(); ++i) {
+    CHECK(one.figures[i].figure == four.figures[i].figure);
+    CHECK(one.figures[i].below == four.figures[i].below);
+    CHECK(one.figures[i].above == four.figures[i].above);
+  }
+}
+
+TEST_CASE("two sides that differ by more than 1 % are a kink, unless rounding can make them") {
+  CHECK(sweep::Elasticity{.below = -0.5, .above = -0.4}.kinked());
+  CHECK(!sweep::Elasticity{.below = -0.5, .above = -0.496}.kinked());
+  CHECK(!sweep::Elasticity{.below = -1e-4, .above = 0.0}.kinked());
+}
