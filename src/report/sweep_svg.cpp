@@ -26,6 +26,7 @@ constexpr double k_sweep_letter = 7.0;  // width of a letter of a tick, about [p
 constexpr double k_sweep_point = 3.4;
 constexpr double k_sweep_margin = 1.15;   // of a logarithmic axis beyond the outermost points
 constexpr double k_sweep_doubling = 1.5;  // a key whose values grow by this factor each stands on a logarithmic axis
+constexpr double k_sweep_grown = 3.0;     // rates that differ less stand on a linear axis
 constexpr double k_sweep_few_decades = 1.5;
 constexpr double k_sweep_parts = 6.0;  // of a linear axis
 
@@ -93,7 +94,9 @@ class SweepPicture {
           least = least == 0.0 ? value : std::min(least, value);
           most = std::max(most, value);
         }
-    y_ = axis_.logarithmic ? span(least, most, true) : Span{.from = 0.0, .to = most > 0.0 ? 1.05 * most : 1.0};
+    y_ = axis_.logarithmic && most >= k_sweep_grown * least && most > 0.0
+             ? span(least, most, true)
+             : Span{.from = 0.0, .to = most > 0.0 ? 1.05 * most : 1.0};
   }
 
   std::string draw() {
@@ -124,6 +127,11 @@ class SweepPicture {
     add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", at_x, at_y, anchor, style, xml_text(words));
   }
   static const char* colour(std::size_t line) { return k_sweep_colours[line % k_sweep_colours.size()]; }
+  // The only line.
+  std::string unnamed() const {
+    const bool searched = !answer_.rows.empty() && answer_.rows.front().searched.has_value();
+    return searched ? "best layout of each row" : "layout as written";
+  }
   const std::string& key() const { return answer_.variations.front().key; }
 
   static Span span(double from, double to, bool logarithmic) {
@@ -237,7 +245,7 @@ class SweepPicture {
     bool scales = false, all_fit = true;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       const PlotLine& line = lines_[i];
-      std::string name = line.name.empty() ? "as planned" : line.name;
+      std::string name = line.name.empty() ? unnamed() : line.name;
       if (name.size() > k_sweep_legend_letters) name = name.substr(0, k_sweep_legend_letters - 2) + "..";
       entry(name, fmt::format("stroke=\"{}\" stroke-width=\"1.8\"", colour(i)));
       scales = scales || ideal(line, line.points.front());

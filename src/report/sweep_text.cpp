@@ -119,10 +119,12 @@ class SweepText : TextReport {
   void table() {
     line("");
     line("{}  {:>10} {:>12} {:>7} {:>10} {:>8}  {}", values(headers_), "step time", "tokens/s/GPU", "MFU", "memory",
-         searched() ? "proven" : "bound", searched() ? "layout, what limits" : "what limits");
+         "gap", searched() ? "layout, what limits" : "what limits");
     const std::size_t shown = full_ ? answer_.rows.size() : std::min(k_sweep_rows, answer_.rows.size());
     for (std::size_t i = 0; i < shown; ++i) row(answer_.rows[i], answer_.best == i);
     if (shown < answer_.rows.size()) line("  {} more rows: --full", answer_.rows.size() - shown);
+    line("{}", paint_.dim(searched() ? "  gap: of the step to what no layout of the space goes below"
+                                     : "  gap: of the step to what no execution of its plan goes below"));
   }
 
   void row(const sweep::Row& row, bool best) {

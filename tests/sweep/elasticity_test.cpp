@@ -89,15 +89,28 @@ TEST_CASE("the answer is that of changed figures, priced as an experiment that s
   CHECK(inter->above == Approx(above).margin(1e-6));
 }
 
-// Euler's theorem of homogeneous functions, derived in elasticity.h. What is left: differences of 0.2 % in place of
-// derivatives, prices rounded to picoseconds, and the 10 ms of long kernels.
+// Euler's theorem of homogeneous functions, derived in elasticity.h, of every shipped experiment. Without the one constant
+// that does not scale there are left differences of 0.2 % in place of derivatives, and prices rounded to picoseconds.
 TEST_CASE("elasticities to all rates, less those to all times, add up to -1") {
-  for (const char* name : {"llama3-70b-64xdgx-h100", "llama3-8b-fsdp-dgx-h100", "llama3-405b-2048xdgx-h100",
-                           "deepseek-v3-2048xh800", "qwen3-30b-16xdgx-h100", "gpt2-2048xpiz-daint-chimera"}) {
-    const sweep::Elasticities all = of(name);
+  static const config::Loader files = shipped();
+  for (const std::string& name : files.names("experiments")) {
+    const experiment::LoadedExperiment experiment = loaded(name);
+    experiment::Parts parts = experiment::load_parts(experiment, files);
+    for (cost::GemmSet& set : parts.calibrated.calibration.gemm) set.parameters.droop = 0.0;
+    if (auto& attention = parts.calibrated.calibration.attention_operator) attention->parameters.droop = 0.0;
+    experiment::Job job(experiment.experiment, parts);
+    const sweep::Elasticities all = sweep::elasticities(job);
     INFO(name << ": " << all.sum());
-    CHECK(all.sum() == Approx(-1.0).margin(0.005));
+    CHECK(all.sum() == Approx(-1.0).margin(2e-4));
   }
+}
+
+// Long kernels of a P100 slow down within 10 ms: with longer ones the step slows down more than in proportion, so the sum
+// lies beyond -1, by no more than the slowdown of 4 % that its calibration allows.
+TEST_CASE("the sum of elasticities shows what does not scale") {
+  const double sum = of("gpt2-2048xpiz-daint-chimera").sum();
+  CHECK(sum < -1.001);
+  CHECK(sum > -1.04);
 }
 
 TEST_CASE("any number of threads gives the same elasticities") {
