@@ -90,10 +90,10 @@ TEST_CASE("The text begins with the best row") {
   const Outcome outcome = run(sweep({"--vary", "cluster.nodes=1,2,4"}));
   CHECK(outcome.code == 0);
   CHECK(outcome.out.starts_with("Llama 3.1 8B fully sharded on one DGX H100: of 3 rows the shortest step takes "));
-  CHECK(outcome.out.find("with cluster.nodes 4") != std::string::npos);
+  CHECK(outcome.out.find("with\ncluster.nodes 4\n") != std::string::npos);
   CHECK(outcome.out.find("cluster.accelerator.peak.tensor") != std::string::npos);
   const Outcome dear = run(sweep({"--vary", "cluster.nodes=1,2,4", "--objective", "tokens-per-gpu"}));
-  CHECK(dear.out.find("with cluster.nodes 1\n") != std::string::npos);
+  CHECK(dear.out.find("with\ncluster.nodes 1\n") != std::string::npos);
 }
 
 TEST_CASE("A sweep none of whose rows has a result ends with 1") {
