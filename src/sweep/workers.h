@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -34,7 +35,11 @@ inline void work_on_all(std::size_t count, std::size_t threads, const std::funct
     }
   };
   std::vector<std::thread> others;
-  for (std::size_t i = 1; i < threads && i < count; ++i) others.emplace_back(take);
+  try {
+    for (std::size_t i = 1; i < threads && i < count; ++i) others.emplace_back(take);
+  } catch (const std::system_error&) {
+    // The machine gives no more threads: those that there are do all of it.
+  }
   take();
   for (std::thread& each : others) each.join();
   if (problem) std::rethrow_exception(problem);

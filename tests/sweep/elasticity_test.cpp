@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "cairn/config/loader.h"
+#include "cairn/cost/carried.h"
 #include "cairn/predict/price/cost_pricer.h"
 #include "support/shipped.h"
 
@@ -49,7 +50,47 @@ const std::vector<std::string> k_compute_alone{"cluster.nodes=1",
                                                "strategy.zero=0",
                                                "model.layers=2"};
 
+// The same step on a machine on which everything but products is a million times as fast, and free of fixed times.
+experiment::Parts products_alone(const experiment::LoadedExperiment& experiment) {
+  constexpr double k_fast = 1e6;
+  experiment::Parts parts = experiment::load_parts(experiment, shipped());
+  hardware::Accelerator& chip = parts.machine.accelerator.value;
+  for (auto& [format, rate] : chip.peak.vector) rate = rate * k_fast;
+  chip.memory.front().bandwidth = *chip.memory.front().bandwidth * k_fast;
+  chip.clock = chip.clock * k_fast;
+  cost::Calibration& calibration = parts.calibrated.calibration;
+  calibration = cost::carried(calibration, chip).calibration;
+  calibration.gap_s = 0.0;
+  calibration.share_common();
+  for (cost::GemmSet& set : calibration.gemm)
+    set.parameters.tile_overhead_s = set.parameters.step_floor_s = set.parameters.split_cost_s = 0.0;
+  return parts;
+}
+
 }  // namespace
+
+// T = FLOPs / (efficiency x peak), so d ln T / d ln peak = -1.
+TEST_CASE("a step that is products alone depends on the peak alone") {
+  const experiment::LoadedExperiment experiment = loaded("llama3-70b-64xdgx-h100", k_compute_alone);
+  experiment::Job job(experiment.experiment, products_alone(experiment));
+  const sweep::Elasticities all = sweep::elasticities(job);
+  CHECK(value(all, "cluster.accelerator.peak.tensor") == Approx(-1.0).margin(1e-3));
+  for (const sweep::Elasticity& each : all.figures) {
+    INFO(each.figure);
+    if (each.figure != "cluster.accelerator.peak.tensor") CHECK(std::abs(each.central()) < 1e-3);
+  }
+}
+
+// T = 1000 s + a few: d ln T / d ln of the 1000 s is nearly 1.
+TEST_CASE("a step that waits for its host alone depends on the host's time alone") {
+  const experiment::LoadedExperiment experiment = loaded("llama3-70b-64xdgx-h100", k_compute_alone);
+  experiment::Parts parts = products_alone(experiment);
+  parts.software.framework.host_times.per_step = 1e3 * core::k_second;
+  experiment::Job job(experiment.experiment, parts);
+  const sweep::Elasticities all = sweep::elasticities(job);
+  CHECK(core::to_seconds(all.time) == Approx(1e3).epsilon(0.01));
+  CHECK(value(all, "training.framework.host_per_step") == Approx(1e3 / core::to_seconds(all.time)).margin(1e-4));
+}
 
 TEST_CASE("a step on one device depends on no link, and hardly on anything but its peak") {
   const sweep::Elasticities all = of("llama3-70b-64xdgx-h100", k_compute_alone);
