@@ -28,7 +28,8 @@ constexpr double k_sweep_margin = 1.15;   // of a logarithmic axis beyond the ou
 constexpr double k_sweep_doubling = 1.5;  // a key whose values grow by this factor each stands on a logarithmic axis
 constexpr double k_sweep_grown = 3.0;     // rates that differ less stand on a linear axis
 constexpr double k_sweep_few_decades = 1.5;
-constexpr double k_sweep_parts = 6.0;  // of a linear axis
+constexpr std::size_t k_sweep_few_lines = 4;  // of more, ideal scaling is drawn fainter
+constexpr double k_sweep_parts = 6.0;         // of a linear axis
 
 constexpr std::array<const char*, 10> k_sweep_colours{"#4269d0", "#efb118", "#ff725c", "#3ca951", "#a463f2",
                                                       "#6cc5b0", "#9c6b4e", "#ff8ab7", "#97bbf5", "#5f6b7a"};
@@ -113,7 +114,7 @@ class SweepPicture {
     add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" stroke=\"#9aa3ad\"/>\n",
         k_sweep_left, k_sweep_top, k_sweep_plot_width, k_sweep_plot_height);
     for (std::size_t i = 0; i < lines_.size(); ++i) ideal_line(lines_[i], colour(i));
-    for (std::size_t i = 0; i < lines_.size(); ++i) measured_line(lines_[i], colour(i));
+    for (std::size_t i = 0; i < lines_.size(); ++i) measured_line(i);
     legend_rows();
     return out_ + "</svg>\n";
   }
@@ -217,21 +218,30 @@ class SweepPicture {
     std::string path;
     for (const PlotPoint& point : line.points)
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(point.at), y(*ideal(line, point)));
-    add("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-opacity=\"0.6\" stroke-dasharray=\"5 4\"/>\n", path, paint);
+    add("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-opacity=\"{}\" stroke-dasharray=\"5 4\"/>\n", path, paint,
+        lines_.size() <= k_sweep_few_lines ? 0.6 : 0.25);
   }
 
-  // Points of neighbouring values are joined: where a row has no result there is a gap.
-  void measured_line(const PlotLine& line, const char* paint) {
+  // Rows without a result are passed over.
+  void measured_line(std::size_t index) {
+    const PlotLine& line = lines_[index];
     std::string path;
-    for (std::size_t i = 0; i < line.points.size(); ++i) {
-      const bool joined = i > 0 && line.points[i - 1].at + 1 == line.points[i].at;
-      path += fmt::format("{}{:.1f} {:.1f}", joined ? "L" : "M", x(line.points[i].at), y(line.points[i].tokens_per_s));
-    }
-    add("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\"/>\n", path, paint);
     for (const PlotPoint& point : line.points)
-      add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"{}\" stroke=\"{}\"><title>{}</title></circle>\n",
-          x(point.at), y(point.tokens_per_s), k_sweep_point, point.fits ? paint : "#ffffff", paint,
-          xml_text(point.title));
+      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(point.at), y(point.tokens_per_s));
+    add("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\"/>\n", path, colour(index));
+    for (const PlotPoint& point : line.points) mark(index, x(point.at), y(point.tokens_per_s), point.fits, point.title);
+  }
+
+  // Lines beyond the last colour begin again, with squares.
+  void mark(std::size_t index, double at_x, double at_y, bool fits, std::string_view title) {
+    const bool round = index < k_sweep_colours.size();
+    const std::string paint = fmt::format("fill=\"{}\" stroke=\"{}\"", fits ? colour(index) : "#ffffff", colour(index));
+    if (round)
+      add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" {}>", at_x, at_y, k_sweep_point, paint);
+    else
+      add("<rect x=\"{0:.1f}\" y=\"{1:.1f}\" width=\"{2:.1f}\" height=\"{2:.1f}\" {3}>", at_x - k_sweep_point,
+          at_y - k_sweep_point, 2.0 * k_sweep_point, paint);
+    add("<title>{}</title></{}>\n", xml_text(title), round ? "circle" : "rect");
   }
 
   void legend_rows() {
@@ -247,6 +257,7 @@ class SweepPicture {
       const PlotLine& line = lines_[i];
       std::string name = line.name.empty() ? unnamed() : line.name;
       if (name.size() > k_sweep_legend_letters) name = name.substr(0, k_sweep_legend_letters - 2) + "..";
+      mark(i, left + 10.0, row - 4.0, true, line.name);
       entry(name, fmt::format("stroke=\"{}\" stroke-width=\"1.8\"", colour(i)));
       scales = scales || ideal(line, line.points.front());
       for (const PlotPoint& point : line.points) all_fit = all_fit && point.fits;
