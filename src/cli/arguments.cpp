@@ -31,6 +31,7 @@ class Parser : private Declarations {
     common();
     run();
     search();
+    sweep();
     bound();
     config();
     validate();
@@ -156,6 +157,45 @@ class Parser : private Declarations {
         "Model, cluster, batch, precision and framework are those of the experiment. Exit codes: 0 found, 1 no plan "
         "fits, 130\n"
         "interrupted, which leaves what was found so far.");
+  }
+
+  void sweep() {
+    CLI::App* sub =
+        command(app_, "sweep", "an experiment with some keys varied, and what its machine's figures are worth", sweep_);
+    name_of(sub->add_option("experiment", sweep_.file,
+                            "an experiment: a file, or a name of `cairn config list experiments`"),
+            {"experiments"})
+        ->required()
+        ->type_name(k_file);
+    add_keys(*sub, "--vary", sweep_.vary, {"experiment"},
+             "a key with its values: a,b,c, a range 1..8, doublings 8..4096*2; several make every combination, the "
+             "first varying slowest")
+        ->required()
+        ->type_name("KEY=LIST");
+    sub->add_flag("--search", sweep_.search, "search the best layout of each row, in place of the one written");
+    sub->add_option("--space", sweep_.space,
+                    "with --search: keys of the strategy with the values to try (YAML); see `cairn schema space`")
+        ->type_name(k_file);
+    choose(sub->add_option("--objective", sweep_.objective, "what the best row has most or least of"),
+           objective_names())
+        ->type_name("OBJECTIVE");
+    add_output(*sub, "--plot", sweep_.plot,
+               "draw tokens per second over the first key, a line for each combination of the others, beside ideal "
+               "scaling");
+    sub->add_option("--time-limit", sweep_.time_limit, "end after this long, as in 30s, with the rows that are done")
+        ->type_name("TIME");
+    sub->add_option("--threads", sweep_.threads, "rows worked on at once; the answer is the same for any number")
+        ->check(at_least(1))
+        ->type_name("N");
+    set_experiment(*sub, sweep_.overrides);
+    sub->add_flag("--full", sweep_.full, "all rows and all figures");
+    add_table(*sub, sweep_.result);
+    example(*sub,
+            "cairn sweep llama3-70b-64xdgx-h100 --set strategy.dp=null --vary cluster.nodes=16..512*2 --plot "
+            "scaling.svg",
+            "Rows are evaluated as `cairn run --engine analytic` does; a row that cannot be planned is a row with its "
+            "error. Exit codes:\n"
+            "0 a row fits, 1 none does, 130 interrupted, which leaves the rows that were done.");
   }
 
   void bound() {
@@ -527,6 +567,7 @@ class Parser : private Declarations {
   Arguments result_;
   RunArguments run_;
   SearchArguments search_;
+  SweepArguments sweep_;
   BoundArguments bound_;
   ConfigShowArguments show_;
   ConfigModelArguments model_;

@@ -53,6 +53,20 @@ struct SearchArguments {
   ResultArguments result;
 };
 
+struct SweepArguments {
+  std::string file;
+  std::vector<std::string> vary;
+  bool search = false;
+  std::string space;         // a file; empty: the default space of each row
+  std::string objective;     // empty: as the space says, or the step time
+  std::string time_limit;    // empty: none
+  std::int64_t threads = 0;  // 0: as many as the machine runs at once
+  std::string plot;
+  std::vector<std::string> overrides;
+  bool full = false;
+  ResultArguments result;
+};
+
 struct BoundArguments {
   std::vector<std::string> operation;  // its words; "einsum" and an expression; empty: a file
   std::string operation_text() const;
@@ -197,7 +211,7 @@ struct ImportArguments {
 };
 
 using CommandArguments =
-    std::variant<std::monostate, RunArguments, SearchArguments, BoundArguments, ConfigShowArguments,
+    std::variant<std::monostate, RunArguments, SearchArguments, SweepArguments, BoundArguments, ConfigShowArguments,
                  ConfigModelArguments, ConfigListArguments, ConfigTemplateArguments, ValidateArguments,
                  CalibrateArguments, DiffArguments, TopologyArguments, ScheduleArguments, ImportArguments,
                  SchemaArguments, CompletionArguments>;

@@ -132,6 +132,11 @@ void check_one(const RunArguments& run) {
     throw core::ConfigurationError("--trace", "the analytic engine keeps no timeline", "use --engine event or both");
 }
 
+void check_one(const SweepArguments& sweep) {
+  if (!sweep.space.empty() && !sweep.search)
+    throw core::ConfigurationError("--space", "layouts are searched with --search alone", "add --search");
+}
+
 void check_one(const ValidateArguments& validate) {
   if (!validate.intervals.empty() && !validate.names.empty())
     throw core::ConfigurationError("--write-intervals", "intervals are those of all tables together", "name no family");

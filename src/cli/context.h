@@ -42,6 +42,7 @@ void remark(std::string_view line);
 // Each returns the exit code.
 int command(const RunArguments& arguments, Context& context);
 int command(const SearchArguments& arguments, Context& context);
+int command(const SweepArguments& arguments, Context& context);
 int command(const BoundArguments& arguments, Context& context);
 int command(const ConfigShowArguments& arguments, Context& context);
 int command(const ConfigModelArguments& arguments, Context& context);

@@ -66,10 +66,16 @@ CLI::Option* Declarations::name_of(CLI::Option* option, std::vector<std::string>
   return option;
 }
 
+CLI::Option* Declarations::add_keys(CLI::App& sub, const char* name, std::vector<std::string>& target,
+                                    std::vector<std::string> documents, const char* description) {
+  CLI::Option* option = sub.add_option(name, target, description)->allow_extra_args(false);
+  documents_[option] = std::move(documents);
+  return option;
+}
+
 void Declarations::add_overrides(CLI::App& sub, std::vector<std::string>& overrides, std::vector<std::string> documents,
                                  const char* description) {
-  documents_[sub.add_option("--set", overrides, description)->allow_extra_args(false)->type_name("KEY=VALUE")] =
-      std::move(documents);
+  add_keys(sub, "--set", overrides, std::move(documents), description)->type_name("KEY=VALUE");
 }
 
 void Declarations::example(CLI::App& sub, const std::string& call, const std::string& more) {

@@ -49,6 +49,9 @@ class Declarations {
   CLI::Option* suggest(CLI::Option* option, std::vector<std::string> words);
   // The option completes the names of these kinds of configuration files.
   CLI::Option* name_of(CLI::Option* option, std::vector<std::string> kinds);
+  // Again and again a key of these documents, "=", and what it shall be.
+  CLI::Option* add_keys(CLI::App& sub, const char* name, std::vector<std::string>& target,
+                        std::vector<std::string> documents, const char* description);
   // KEY=VALUE, again and again: overrides of keys of these documents.
   void add_overrides(CLI::App& sub, std::vector<std::string>& overrides, std::vector<std::string> documents,
                      const char* description);

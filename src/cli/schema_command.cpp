@@ -15,6 +15,7 @@
 #include "cairn/report/diff_trace.h"
 #include "cairn/report/schema.h"
 #include "cairn/report/search.h"
+#include "cairn/report/sweep.h"
 #include "cairn/search/space.h"
 #include "cairn/software/files.h"
 #include "cairn/topology/graph.h"
@@ -55,6 +56,7 @@ constexpr std::array k_schemas{
     Schema{"cairn.run/1", "the result of cairn run", [] { return report::run_schema(); }},
     Schema{"space", "a space of plans for cairn search", [] { return schema_of<search::SpaceFile>("space"); }},
     Schema{"cairn.search/1", "the result of cairn search", [] { return report::search_schema(); }},
+    Schema{"cairn.sweep/1", "the result of cairn sweep", [] { return report::sweep_schema(); }},
     Schema{"cairn.bound/1", "the result of cairn bound", [] { return report::bound_schema(); }},
     Schema{"cairn.calibrate/1", "the result of cairn calibrate", [] { return report::calibrate_schema(); }},
     Schema{"cairn.diff_trace/1", "the result of cairn diff --trace", [] { return report::diff_trace_schema(); }},

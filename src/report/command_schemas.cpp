@@ -1,5 +1,6 @@
 // Schemas of the documents that list and look up.
 #include "cairn/report/schema.h"
+#include "diagnostic_keys.h"
 #include "schema_parts.h"
 
 namespace cairn::report {
@@ -143,17 +144,10 @@ std::string validate_schema() {
 }
 
 std::string error_schema() {
-  const Json diagnostic = object({{"severity", text("error or warning")},
-                                  {"file", text("that is wrong; empty: none, or --set for an override")},
-                                  {"line", count("of the file, from 1; 0: unknown")},
-                                  {"column", count("of the line, from 1; 0: unknown")},
-                                  {"key_path", text("the key, as strategy.tp")},
-                                  {"message", text("what is wrong")},
-                                  {"hint", text("what to do about it")}});
   return document("cairn.error/1",
                   object({{"schema", text()},
                           {"line", or_null(count("of a batch, from 1; null: it is of no batch"))},
-                          {"diagnostics", described(list_of(diagnostic), "everything that is wrong")}}))
+                          {"diagnostics", described(list_of(diagnostic_keys().schema()), "everything that is wrong")}}))
       .dump(k_schema_indent);
 }
 

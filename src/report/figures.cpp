@@ -18,30 +18,36 @@ std::string driver_source(const Run& run) {
   return "not stated";
 }
 
-RunFigures figures(const Run& run) {
-  const predict::Prediction& prediction = run.result.prediction;
+RunFigures figures(const predict::Prediction& prediction, const StepBasis& of) {
   RunFigures f;
   f.time_s = core::to_seconds(prediction.time);
   CAIRN_ASSERT(f.time_s > 0.0);
-  const auto gpus = static_cast<double>(run.job.gpus());
-  const double device_seconds = f.time_s * gpus;
-  const double tokens =
-      static_cast<double>(run.job.global_batch()) * static_cast<double>(run.job.experiment().training.seq_len);
-  f.tokens_per_s = tokens / f.time_s;
-  f.tokens_per_s_per_gpu = f.tokens_per_s / gpus;
+  const double device_seconds = f.time_s * of.gpus;
+  f.tokens_per_s = of.tokens / f.time_s;
+  f.tokens_per_s_per_gpu = f.tokens_per_s / of.gpus;
   f.model_flop_per_s_per_gpu = prediction.model_flops / device_seconds;
-  const double peak_flops = device_seconds * run.job.peak().rate.base();
+  const double peak_flops = device_seconds * of.peak_flops;
   f.mfu = prediction.model_flops / peak_flops;
   f.mfu_causal = prediction.model_flops_causal / peak_flops;
   f.hfu = prediction.hardware_flops / peak_flops;
+  if (of.costs.accelerator_hour)
+    f.usd_per_step = device_seconds / k_seconds_per_hour * of.costs.accelerator_hour->base();
+  f.joule_per_step = of.costs.power.base() * f.time_s;
+  return f;
+}
+
+RunFigures figures(const Run& run) {
+  const double tokens =
+      static_cast<double>(run.job.global_batch()) * static_cast<double>(run.job.experiment().training.seq_len);
   const hardware::RunningCosts costs = hardware::running_costs(run.job.machine());
-  if (costs.accelerator_hour) f.usd_per_step = device_seconds / k_seconds_per_hour * costs.accelerator_hour->base();
-  f.joule_per_step = costs.power.base() * f.time_s;
+  const auto gpus = static_cast<double>(run.job.gpus());
+  RunFigures f = figures(run.result.prediction,
+                         {.gpus = gpus, .tokens = tokens, .peak_flops = run.job.peak().rate.base(), .costs = costs});
   if (const auto& whole = run.job.experiment().training.tokens) {
     const double steps = whole->tokens / tokens;
     f.training = {.tokens = whole->tokens,
                   .time_s = steps * f.time_s,
-                  .gpu_hours = steps * device_seconds / k_seconds_per_hour,
+                  .gpu_hours = steps * (f.time_s * gpus) / k_seconds_per_hour,
                   .usd = std::nullopt};
     if (f.usd_per_step) f.training->usd = steps * *f.usd_per_step;
   }

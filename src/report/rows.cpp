@@ -10,6 +10,7 @@
 #include "cairn/report/calibration.h"
 #include "cairn/report/diff_trace.h"
 #include "cairn/report/schema.h"
+#include "cairn/report/sweep.h"
 
 namespace cairn::report {
 namespace {
@@ -33,6 +34,7 @@ constexpr Listing k_listings[] = {{"cairn.run/1", run_schema, {}},
                                   {"cairn.schedule-comparison/1", schedule_comparison_schema, {"/schedules"}},
                                   {"cairn.schedule-kinds/1", schedule_kinds_schema, {"/kinds"}},
                                   {"cairn.config/1", config_schema, {"/keys"}},
+                                  {"cairn.sweep/1", sweep_schema, {"/rows"}},
                                   {"cairn.validate/1", validate_schema, {"/rows"}}};
 
 const Listing& listing(std::string_view name) {

@@ -14,6 +14,14 @@ namespace cairn::report {
 using namespace schema;
 
 namespace schema {
+
+const Described<Limit>& limit_keys() {
+  static const Described<Limit> keys{{"stage", count("from 0: the one that the others wait for"), &Limit::stage},
+                                     {"cause", text("the largest of its causes"), &Limit::cause},
+                                     {"sentence", text("both in words"), &Limit::sentence}};
+  return keys;
+}
+
 namespace {
 
 constexpr const char* k_run_schema = "cairn.run/1";
@@ -51,13 +59,6 @@ Json stage_times(const RunAnswer& of) {
   for (const core::Picoseconds time : of.prediction().causes.stages)
     all.push_back({.stage = all.size(), .time_s = core::to_seconds(time)});
   return stage_time_keys().list(all);
-}
-
-const Described<Limit>& limit_keys() {
-  static const Described<Limit> keys{{"stage", count("from 0: the one that the others wait for"), &Limit::stage},
-                                     {"cause", text("the largest of its causes"), &Limit::cause},
-                                     {"sentence", text("both in words"), &Limit::sentence}};
-  return keys;
 }
 
 const Described<predict::Volume>& volume_keys() {

@@ -10,6 +10,7 @@ const Described<predict::Breakdown>& time_keys();
 const Described<predict::BubbleParts>& bubble_keys();
 const Described<predict::CauseTime>& cause_keys();
 const Described<Run>& memory_keys();
+const Described<Limit>& limit_keys();
 const Described<predict::Bounds>& bounds_keys();
 const Described<predict::ClassFloor>& class_floor_keys();
 const Described<predict::ExpertExchange>& expert_exchange_keys();

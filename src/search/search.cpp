@@ -1,6 +1,7 @@
 #include "cairn/search/search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <queue>
@@ -12,6 +13,7 @@
 #include "cairn/core/format_units.h"
 #include "cairn/experiment/job.h"
 #include "cairn/experiment/trials.h"
+#include "cairn/hardware/running_costs.h"
 #include "cairn/search/window_bound.h"
 
 namespace cairn::search {
@@ -439,6 +441,25 @@ class Searching {
 }  // namespace
 
 Answer search(const Request& request) { return Searching(request).run(); }
+
+std::int64_t sequences_of(const experiment::Training& training) {
+  if (training.global_batch.sequences > 0) return training.global_batch.sequences;
+  constexpr double k_most = 9007199254740992.0;  // 2^53: more are refused with the first plan, too
+  const double sequences =
+      training.global_batch.tokens / static_cast<double>(std::max<std::int64_t>(1, training.seq_len));
+  return std::llround(std::clamp(sequences, 1.0, k_most));
+}
+
+Objective objective_of(std::string_view word, const std::optional<Objective>& of_space,
+                       const hardware::Machine& machine) {
+  Objective objective = of_space.value_or(Objective::step_time);
+  for (const auto& [known, each] : objectives())
+    if (known == word) objective = each;
+  if (objective == Objective::cost && !hardware::running_costs(machine).accelerator_hour)
+    throw core::ConfigurationError("cluster.price", "what an accelerator costs is not known",
+                                   "set cluster.price.accelerator_hour, as in '2.5 USD'");
+  return objective;
+}
 
 Subject subject_of(const experiment::Parts& parts, std::int64_t batch) {
   const software::Capabilities& can = parts.software.framework.capabilities;

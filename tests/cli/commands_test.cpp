@@ -197,7 +197,7 @@ TEST_CASE("Names of files that a shell would read are no words of a completion s
 
 TEST_CASE("A command that is none is told what there is, the nearest first") {
   refused({"frobnicate"}, {"no command is called 'frobnicate'", "there are: ", "run", "bound"});
-  refused({"sweep"}, {"no command is called 'sweep'", "there are: "});
+  refused({"simulate"}, {"no command is called 'simulate'", "there are: "});
   refused({"shcedule"}, {"did you mean 'schedule'? there are: schedule"});
   refused({"config", "lst"}, {"cairn config: no command is called 'lst'", "did you mean 'list'?"});
   refused({}, {"a command is missing", "there are: run"});

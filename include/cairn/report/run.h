@@ -25,6 +25,7 @@
 #include <string_view>
 
 #include "cairn/experiment/job.h"
+#include "cairn/hardware/running_costs.h"
 #include "cairn/predict/prediction.h"
 
 namespace cairn::report {
@@ -62,6 +63,15 @@ struct RunFigures {
   std::optional<WholeTraining> training;  // where the experiment names its tokens
 };
 RunFigures figures(const Run& run);
+
+// What figures of a step follow from, beside its prediction.
+struct StepBasis {
+  double gpus = 1.0;
+  double tokens = 0.0;      // of a step
+  double peak_flops = 0.0;  // of one accelerator [FLOP/s]
+  const hardware::RunningCosts& costs;
+};
+RunFigures figures(const predict::Prediction& prediction, const StepBasis& of);
 
 // What the memory that the driver keeps rests on, as the accelerator's file says: "measured: capacity less ...".
 std::string driver_source(const Run& run);

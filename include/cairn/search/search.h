@@ -16,11 +16,13 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cairn/experiment/parts.h"
 #include "cairn/experiment/settings.h"
+#include "cairn/hardware/files.h"
 #include "cairn/search/certificate.h"
 #include "cairn/search/space.h"
 
@@ -73,6 +75,15 @@ struct Answer {
 };
 
 Answer search(const Request& request);
+
+// Sequences of a step. A number of tokens that makes no whole number of them gives the nearest: it is refused with the
+// first plan.
+std::int64_t sequences_of(const experiment::Training& training);
+
+// The objective that is asked for: by its word, else by the space, else the step time. Throws core::ConfigurationError
+// for cost on a machine without a price.
+Objective objective_of(std::string_view word, const std::optional<Objective>& of_space,
+                       const hardware::Machine& machine);
 
 // What a search over this experiment's plans is about.
 Subject subject_of(const experiment::Parts& parts, std::int64_t batch);

@@ -1,0 +1,232 @@
+#include "cairn/sweep/sweep.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "cairn/core/format_units.h"
+#include "workers.h"
+
+namespace cairn::sweep {
+namespace {
+
+using experiment::LoadedExperiment;
+
+constexpr std::string_view k_override = "--set";  // where a reader places what an override says
+constexpr std::string_view k_varied = "--vary";
+
+struct Read {
+  LoadedExperiment loaded;
+  experiment::Parts parts;
+};
+
+class Sweeping {
+ public:
+  explicit Sweeping(const Request& request) : request_(request) {}
+
+  Answer run() {
+    const std::size_t rows = count_rows(request_.variations);
+    found_.resize(rows);
+    work_on_all(rows, request_.threads, request_.stop, [&](std::size_t row) {
+      Found found = evaluate(row);
+      const std::lock_guard lock(mutex_);
+      found_[row] = std::move(found);
+      if (request_.progress) request_.progress(++done_, rows);
+    });
+    refuse_unreadable();
+    Answer answer{.variations = request_.variations};
+    for (std::optional<Found>& each : found_)
+      if (each) answer.rows.push_back(std::move(each->row));
+    answer.complete = answer.rows.size() == rows && !(request_.stop && request_.stop());
+    answer.best = best_of(answer.rows);
+    add_elasticities(answer);
+    return answer;
+  }
+
+ private:
+  struct Found {
+    Row row = {};
+    bool readable = false;
+  };
+
+  // Readers keep what they have read, and note it: one at a time.
+  Read read(const std::vector<std::string>& overrides) {
+    const std::lock_guard lock(reading_);
+    Read result{.loaded = experiment::load(request_.loader, request_.experiment, overrides), .parts = {}};
+    result.parts = experiment::load_parts(result.loaded, request_.loader);
+    return result;
+  }
+
+  Found evaluate(std::size_t row) {
+    Found found{.row = {.values = values_of(request_.variations, row)}};
+    std::vector<std::string> overrides = request_.overrides;
+    for (std::size_t i = 0; i < request_.variations.size(); ++i)
+      overrides.push_back(fmt::format("{}={}", request_.variations[i].key, found.row.values[i]));
+    try {
+      Read read = this->read(overrides);
+      found.readable = true;
+      try {
+        plan(read, found.row);
+      } catch (const core::ConfigurationError& error) {
+        found.row.errors = placed(error.diagnostics(), read.loaded.origins);
+      }
+    } catch (const core::ConfigurationError& error) {
+      found.row.errors = error.diagnostics();
+    }
+    for (core::Diagnostic& each : found.row.errors) explain(each);
+    return found;
+  }
+
+  void plan(Read& read, Row& row) const {
+    experiment::Settings settings = read.loaded.experiment;
+    if (request_.layouts && !find_layout(settings, read.parts, row)) return;
+    experiment::Job job(settings, read.parts, read.loaded.experiment.name);
+    experiment::Result result =
+        job.run(predict::Engine::analytic, {.progress = {}, .advice = experiment::Advice::none});
+    predict::Prediction& prediction = result.prediction;
+    prediction.prices.clear();
+    prediction.class_floors.clear();
+    prediction.memory.stages.clear();
+    row.point =
+        Point{.prediction = std::move(prediction),
+              .gpus = job.gpus(),
+              .tokens = static_cast<double>(job.global_batch()) * static_cast<double>(settings.training.seq_len),
+              .peak_flops = job.peak().rate.base(),
+              .costs = hardware::running_costs(read.parts.machine),
+              .warnings = job.warnings()};
+  }
+
+  // Whether there is a layout that fits; it becomes the strategy of `settings`.
+  bool find_layout(experiment::Settings& settings, const experiment::Parts& parts, Row& row) const {
+    const search::Subject subject = search::subject_of(parts, search::sequences_of(settings.training));
+    const search::Space space = search::read_space(
+        request_.layouts->space ? *request_.layouts->space : default_space(subject), settings.strategy, subject);
+    search::Answer answer = search::search({.settings = settings,
+                                            .parts = parts,
+                                            .space = space,
+                                            .subject = subject,
+                                            .top = 1,
+                                            .contention = false,
+                                            .stop = request_.stop,
+                                            .progress = {}});
+    row.searched = Searched{.settings = {},
+                            .points = answer.points,
+                            .evaluated = answer.evaluated,
+                            .lower_bound = answer.verdict.lower_bound,
+                            .complete = answer.complete};
+    if (answer.top.empty()) {
+      row.errors.push_back(no_layout(answer));
+      return false;
+    }
+    row.searched->settings = answer.top.front().settings;
+    settings.strategy = answer.top.front().strategy;
+    return true;
+  }
+
+  static config::Node default_space(const search::Subject& subject) {
+    core::Diagnostics problems;
+    config::Node space =
+        config::parse_text(search::default_space(subject), config::Syntax::yaml, "the default space", problems);
+    problems.raise_if_errors();
+    return space;
+  }
+
+  static core::Diagnostic no_layout(const search::Answer& answer) {
+    core::Diagnostic problem;
+    problem.key_path = "strategy";
+    problem.message =
+        fmt::format("no layout of {} fits{}", answer.points, answer.complete ? "" : ", as far as was searched");
+    for (const search::Refusal& each : answer.refusals)
+      if (each.kind == search::CellKind::unfit && problem.hint.empty())
+        problem.hint =
+            fmt::format("the nearest lacks {} of memory", core::format(core::Bytes::from_base(each.lacking_bytes)));
+    return problem;
+  }
+
+  static std::vector<core::Diagnostic> placed(std::vector<core::Diagnostic> all, const config::Origins& origins) {
+    for (core::Diagnostic& each : all)
+      if (each.file.empty() && !each.key_path.empty()) each = origins.error(each.key_path, each.message, each.hint);
+    return all;
+  }
+
+  bool varies(std::string_view key) const {
+    return std::any_of(request_.variations.begin(), request_.variations.end(), [&](const Variation& each) {
+      return key == each.key || key.starts_with(each.key + ".") || each.key.starts_with(std::string(key) + ".");
+    });
+  }
+
+  // What is said of a key that varies, and of one that has to.
+  void explain(core::Diagnostic& problem) const {
+    if (problem.file == k_override && varies(problem.key_path)) problem.file = k_varied;
+    constexpr std::string_view k_data = "strategy.dp";
+    if (problem.key_path == k_data && !problem.file.empty() && !varies(k_data) && varies("cluster"))
+      problem.hint = "it is fixed while the cluster varies: leave it out, --set strategy.dp=null, and it follows";
+  }
+
+  void refuse_unreadable() const {
+    for (const std::optional<Found>& each : found_)
+      if (!each || each->readable) return;
+    throw core::ConfigurationError(found_.front()->row.errors);
+  }
+
+  std::optional<std::size_t> best_of(const std::vector<Row>& rows) const {
+    std::optional<std::size_t> best;
+    std::optional<double> least;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i].point || !rows[i].point->prediction.fits) continue;
+      const std::optional<double> worth = rows[i].point->worth(request_.objective);
+      if (!worth || (least && *worth >= *least)) continue;
+      least = worth;
+      best = i;
+    }
+    return best;
+  }
+
+  void add_elasticities(Answer& answer) {
+    try {
+      const Read base = read(request_.overrides);
+      answer.experiment = base.loaded.experiment.name;
+      if (!answer.complete) return;
+      try {
+        experiment::Job job(base.loaded.experiment, base.parts, answer.experiment);
+        answer.elasticities = sweep::elasticities(job, request_.threads, request_.stop);
+      } catch (const core::ConfigurationError& error) {
+        answer.no_elasticities = placed(error.diagnostics(), base.loaded.origins);
+      }
+    } catch (const core::ConfigurationError& error) {
+      answer.no_elasticities = error.diagnostics();
+    }
+    if (request_.stop && request_.stop()) {
+      answer.elasticities.reset();  // some figures would be missing
+      answer.complete = false;
+    }
+  }
+
+  const Request& request_;
+  std::vector<std::optional<Found>> found_;
+  std::mutex mutex_, reading_;
+  std::size_t done_ = 0;
+};
+
+}  // namespace
+
+std::optional<double> Point::worth(search::Objective objective) const {
+  const double time_s = core::to_seconds(prediction.time);
+  switch (objective) {
+    case search::Objective::step_time:
+      return time_s;
+    case search::Objective::tokens_per_gpu:
+      return time_s * static_cast<double>(gpus) / tokens;
+    case search::Objective::cost:
+      if (!costs.accelerator_hour) return std::nullopt;
+      return time_s * static_cast<double>(gpus) * costs.accelerator_hour->base() / tokens;
+    case search::Objective::energy:
+      return costs.power.base() * time_s / tokens;
+  }
+  return std::nullopt;
+}
+
+Answer sweep(const Request& request) { return Sweeping(request).run(); }
+
+}  // namespace cairn::sweep
