@@ -1,0 +1,121 @@
+// The difference of two experiments at random adds up exactly, by cause and by setting, and the experiments at both ends
+// of the changes are the two.
+#include <algorithm>
+#include <numeric>
+
+#include "cairn/compare/difference.h"
+#include "cairn/compare/settings.h"
+#include "catch.h"
+#include "other_values.h"
+#include "outcome.h"
+#include "random_experiments.h"
+#include "support/asked.h"
+
+using namespace cairn;
+using namespace cairn::laws;
+using core::Picoseconds;
+
+namespace {
+
+config::Node tree(const Json& experiment) {
+  core::Diagnostics diagnostics;
+  config::Node node = config::parse_text(experiment.dump(), config::Syntax::json, "drawn.json", diagnostics);
+  diagnostics.raise_if_errors();
+  return node;
+}
+
+// Some values of the experiment changed.
+Json neighbour(Draw& draw, const Json& experiment) {
+  Json changed = experiment;
+  const Json flat = experiment.flatten();
+  std::vector<std::string> pointers;
+  for (const auto& [pointer, value] : flat.items()) pointers.push_back(pointer);
+  for (std::int64_t i = draw.between(1, 3); i > 0; --i) {
+    Json& value = changed.at(Json::json_pointer(draw.of(pointers)));
+    const std::vector<Json> others = other_values(value);
+    if (!others.empty()) value = draw.of(others);
+  }
+  return changed;
+}
+
+template <class Rows, class Of>
+Picoseconds total(const Rows& rows, Of of) {
+  return std::accumulate(rows.begin(), rows.end(), Picoseconds{0},
+                         [&](Picoseconds sum, const auto& row) { return sum + of(row); });
+}
+
+Picoseconds step_of(const config::Node& experiment, const config::Loader& loader) {
+  experiment::Job job(experiment::read(experiment), loader);
+  return job.run(predict::Engine::analytic, {.advice = experiment::Advice::none}).prediction.time;
+}
+
+struct Seen {
+  std::uint64_t pairs = 0, differing = 0, joined = 0, two_orders = 0;
+};
+
+void check(const compare::Answer& answer) {
+  const Picoseconds by = answer.difference();
+  CHECK(total(answer.parts, [](const compare::Part& each) { return each.difference(); }) == by);
+  CHECK(total(*answer.causes, [](const compare::CausePart& each) { return each.difference(); }) == by);
+  CHECK(total(answer.shares, [](const compare::Share& each) { return each.time; }) == by);
+  CHECK(answer.unexplained == 0);
+  CHECK(answer.notes.empty());
+}
+
+void one(const Json& first, const Json& second, const Shelf& shelf, bool ends, Seen& seen) {
+  const config::Loader& loader = shelf.loader();
+  const compare::Compared a{.file = "a", .experiment = experiment::read(tree(first))};
+  compare::Compared b{.file = "b"};
+  std::unique_ptr<compare::Answer> answer;
+  try {
+    b.experiment = experiment::read(tree(second));
+    answer = std::make_unique<compare::Answer>(compare::difference({.loader = loader, .a = a, .b = b}));
+  } catch (const core::ConfigurationError&) {
+    return;  // one of them cannot run
+  }
+  INFO(as_yaml(first, shelf));
+  INFO(as_yaml(second, shelf));
+  check(*answer);
+  ++seen.pairs;
+  if (answer->difference() != 0) ++seen.differing;
+  if (!answer->all_orders) ++seen.two_orders;
+  for (const compare::Share& share : answer->shares)
+    if (share.settings.size() > 1) {
+      ++seen.joined;
+      CHECK_FALSE(share.reasons.empty());
+    }
+  if (!ends) return;
+  const experiment::Job job_a(a.experiment, loader), job_b(b.experiment, loader);
+  const compare::Settings settings(compare::deciding(job_a, loader), compare::deciding(job_b, loader),
+                                   predict::Engine::analytic);
+  CHECK(step_of(settings.mixed(0), loader) == answer->a.time);
+  CHECK(step_of(settings.mixed((compare::Coalition{1} << settings.timed().size()) - 1), loader) == answer->b.time);
+}
+
+Seen compare_pairs(std::uint64_t pairs) {
+  constexpr int k_neighbours = 8;            // of an experiment
+  constexpr std::uint64_t k_strangers = 25;  // experiments of which one is held against one of another seed
+  const Shelf shelf;
+  Seen seen;
+  for (std::uint64_t seed = test::asked("CAIRN_FIRST_SEED", 1); seen.pairs < pairs; ++seed) {
+    Draw draw(seed);
+    const Json first = draw_experiment(seed, shelf);
+    for (int neighbours = 0; neighbours < k_neighbours && seen.pairs < pairs; ++neighbours)
+      one(first, neighbour(draw, first), shelf, neighbours == 0, seen);
+    if (seed % k_strangers == 0) one(first, draw_experiment(seed + 1'000'000, shelf), shelf, false, seen);
+  }
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("Differences of experiments at random add up exactly") {
+  const Seen seen = compare_pairs(1000);
+  CHECK(seen.differing > seen.pairs / 3);
+  CHECK(seen.joined > 0);
+  CHECK(seen.two_orders > 0);
+}
+
+TEST_CASE("Differences of many more experiments at random add up exactly", "[.long]") {
+  (void)compare_pairs(test::asked("CAIRN_EXPERIMENTS", 20000));
+}
