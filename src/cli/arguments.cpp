@@ -114,6 +114,10 @@ class Parser : private Declarations {
                "write a timeline, for https://ui.perfetto.dev: passes of micro-batches, operators, memory over time; "
                "FILE.gz is compressed");
     add_output(*sub, "--memory-svg", run_.memory_svg, "draw the memory of each stage at its peak, and what takes it");
+    sub->add_option("--measured", run_.measured,
+                    "the time that a step was measured to take, as in 11.2s: how far it is from the predicted one, and "
+                    "which single fact would explain that")
+        ->type_name("TIME");
     add_table(*sub, run_.result);
     example(*sub, "cairn run llama3-8b-fsdp-dgx-h100 --set training.seq_len=4096 --set strategy.recompute=full",
             "A line of a batch is a whole experiment, which may extend another, or {\"file\": NAME, \"set\": "

@@ -35,6 +35,7 @@ struct RunArguments {
   predict::Engine engine = predict::Engine::both;
   std::string trace;
   std::string memory_svg;
+  std::string measured;  // the time of a step; empty: none
   std::vector<std::string> overrides;
   bool full = false;
   ResultArguments result;

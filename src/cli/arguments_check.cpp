@@ -142,6 +142,8 @@ void check_one(const RunArguments& run) {
     throw core::ConfigurationError("--trace", "a trace shows one experiment", "run it without --batch");
   if (!run.memory_svg.empty() && !run.batch.empty())
     throw core::ConfigurationError("--memory-svg", "a picture shows one experiment", "run it without --batch");
+  if (!run.measured.empty() && !run.batch.empty())
+    throw core::ConfigurationError("--measured", "a measured step is of one experiment", "run it without --batch");
   if (!run.trace.empty() && run.engine == predict::Engine::analytic)
     throw core::ConfigurationError("--trace", "the analytic engine keeps no timeline", "use --engine event or both");
 }

@@ -113,7 +113,7 @@ class Between {
       : request_(request),
         a_(a.side.time_now),
         b_(b.side.time_now),
-        settings_(deciding(*a.job, request.loader), deciding(*b.job, request.loader), request.engine) {}
+        settings_(decided(request.a, a), decided(request.b, b), request.engine) {}
 
   void share_out(Answer& answer) {
     const std::size_t count = settings_.timed().size();
@@ -134,6 +134,9 @@ class Between {
   }
 
  private:
+  Deciding decided(const Compared& one, const Ran& ran) const {
+    return one.deciding ? *one.deciding : deciding(*ran.job, request_.loader);
+  }
   Outcome time_of(Coalition changed, Coalition all) {
     if (changed == 0) return {.value = a_};
     if (changed == all) return {.value = b_};

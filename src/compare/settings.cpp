@@ -105,18 +105,6 @@ void leave_out_what_follows(Node& experiment, const config::Loader& loader) {
   }
 }
 
-// As a file would say it in one line.
-std::string shown(const Node& node) {
-  if (node.is_null()) return {};
-  if (node.is_scalar())
-    return node.text.find_first_of(",:{}[]") == std::string::npos ? node.text : config::to_json(node, -1);
-  std::string text;
-  for (const Node& item : node.items) text += (text.empty() ? "" : ", ") + shown(item);
-  for (const config::Entry& entry : node.entries)
-    text += (text.empty() ? "" : ", ") + entry.key + ": " + shown(entry.value);
-  return node.is_list() ? "[" + text + "]" : "{" + text + "}";
-}
-
 bool same(const Node* a, const Node* b) {
   const auto text = [](const Node* node) { return node == nullptr ? std::string("null") : config::to_json(*node, -1); };
   return text(a) == text(b);
@@ -125,7 +113,7 @@ bool same(const Node* a, const Node* b) {
 // Of two maps the keys in which they differ; else both whole.
 std::pair<std::string, std::string> shown_apart(const Node* a, const Node* b) {
   if (a == nullptr || b == nullptr || !a->is_map() || !b->is_map())
-    return {a != nullptr ? shown(*a) : std::string(), b != nullptr ? shown(*b) : std::string()};
+    return {a != nullptr ? in_one_line(*a) : std::string(), b != nullptr ? in_one_line(*b) : std::string()};
   Node left = *a, right = *b;
   const auto drop_equal = [](Node& one, Node& other, auto&& self) -> void {
     for (std::size_t i = one.entries.size(); i-- > 0;) {
@@ -142,7 +130,7 @@ std::pair<std::string, std::string> shown_apart(const Node* a, const Node* b) {
     }
   };
   drop_equal(left, right, drop_equal);
-  return {shown(left), shown(right)};
+  return {in_one_line(left), in_one_line(right)};
 }
 
 // Keys of both maps: those of `a`, and those of `b` alone behind the one that they stand behind there.

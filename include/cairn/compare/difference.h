@@ -48,6 +48,7 @@ struct Compared {
   std::string file = {};  // as it was named
   experiment::LoadedExperiment experiment = {};
   std::optional<Recorded> recorded = {};
+  std::optional<Deciding> deciding = {};  // what decides the experiment; none: it is found out
 };
 // By its name on the command line. With overrides it is another experiment than the document's. Throws
 // core::ConfigurationError for what can be read as neither an experiment nor a result.
