@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cairn/compare/difference.h"
+#include "cairn/contrast/difference.h"
 #include "cairn/core/format_units.h"
 #include "cairn/core/read_file.h"
 #include "cairn/experiment/job.h"
@@ -64,11 +64,11 @@ std::int32_t stage_of(const DiffArguments& arguments, const profile::Trace& trac
 
 int diff_of_runs(const DiffArguments& arguments, Context& context) {
   const predict::Engine engine = arguments.engine.value_or(predict::Engine::analytic);
-  const compare::Compared a = compare::read(context.loader, arguments.runs.front(), arguments.overrides);
-  const compare::Compared b = compare::read(context.loader, arguments.runs.back(), arguments.overrides);
+  const contrast::Compared a = contrast::read(context.loader, arguments.runs.front(), arguments.overrides);
+  const contrast::Compared b = contrast::read(context.loader, arguments.runs.back(), arguments.overrides);
   Output output(arguments.result.output, context.read);
   ProgressLine progress(context.common);
-  const compare::Answer answer = compare::difference(
+  const contrast::Answer answer = contrast::difference(
       {.loader = context.loader, .a = a, .b = b, .engine = engine, .progress = [&](std::size_t done, std::size_t of) {
          progress.show("experiments in between", done, of);
        }});

@@ -5,8 +5,8 @@
 #include <sys/resource.h>
 
 #include "batch.h"
-#include "cairn/compare/explanation.h"
 #include "cairn/config/units.h"
+#include "cairn/contrast/explanation.h"
 #include "cairn/core/format_units.h"
 #include "cairn/experiment/job.h"
 #include "cairn/trace/chrome.h"
@@ -72,10 +72,10 @@ int run_one(const RunArguments& arguments, Context& context) {
     trace->finish();
     note(fmt::format("written {}, open it at https://ui.perfetto.dev", arguments.trace));
   }
-  std::optional<compare::Explanation> explanation;
+  std::optional<contrast::Explanation> explanation;
   if (measured)
-    explanation = compare::explain(job, context.loader, arguments.engine, result.prediction.time, *measured,
-                                   [&](std::size_t done, std::size_t of) { progress.show("facts tried", done, of); });
+    explanation = contrast::explain(job, context.loader, arguments.engine, result.prediction.time, *measured,
+                                    [&](std::size_t done, std::size_t of) { progress.show("facts tried", done, of); });
   progress.clear();
   const report::Run run{
       .job = job, .result = result, .tool = context.tool, .measured = explanation ? &*explanation : nullptr};

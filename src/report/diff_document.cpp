@@ -15,8 +15,8 @@ constexpr int k_compared_indent = 2;
 
 Json whole_number(std::string_view what) { return described(Json{{"type", "integer"}}, what); }
 
-const Described<compare::Side>& compared_side_keys() {
-  using compare::Side;
+const Described<contrast::Side>& compared_side_keys() {
+  using contrast::Side;
   static const Described<Side> keys{
       {"name", text("of the experiment"), &Side::name},
       {"time_ps", count("ps of the step that is compared"), &Side::time},
@@ -31,8 +31,8 @@ const Described<compare::Side>& compared_side_keys() {
   return keys;
 }
 
-const Described<compare::Part>& compared_part_keys() {
-  using compare::Part;
+const Described<contrast::Part>& compared_part_keys() {
+  using contrast::Part;
   static const Described<Part> keys{
       {"term", text("of the step, as in result.time_s of cairn run"), &Part::term},
       {"a_ps", whole_number("ps of it in A"), &Part::a},
@@ -41,8 +41,8 @@ const Described<compare::Part>& compared_part_keys() {
   return keys;
 }
 
-const Described<compare::CausePart>& compared_cause_keys() {
-  using compare::CausePart;
+const Described<contrast::CausePart>& compared_cause_keys() {
+  using contrast::CausePart;
   static const Described<CausePart> keys{
       {"cause", text("along the critical path, as in result.causes of cairn run, over all stages"),
        [](const CausePart& of) { return cause_label({.cause = of.cause, .axis = of.axis}); }},
@@ -52,21 +52,21 @@ const Described<compare::CausePart>& compared_cause_keys() {
   return keys;
 }
 
-const Described<compare::Difference>& compared_key_keys() {
-  using compare::Difference;
+const Described<contrast::Difference>& compared_key_keys() {
+  using contrast::Difference;
   static const Described<Difference> keys{{"key", text("of the experiments"), &Difference::key},
                                           {"a", text("its value in A; empty: left out, it follows"), &Difference::a},
                                           {"b", text("its value in B; empty: left out, it follows"), &Difference::b}};
   return keys;
 }
 
-const Described<compare::Share>& compared_share_keys() {
-  using compare::Share;
+const Described<contrast::Share>& compared_share_keys() {
+  using contrast::Share;
   static const Described<Share> keys{
       {"keys", texts("settings that are changed together; several: one without the others cannot be run"),
        [](const Share& of) {
          Json all = Json::array();
-         for (const compare::Difference& each : of.settings) all.push_back(each.key);
+         for (const contrast::Difference& each : of.settings) all.push_back(each.key);
          return all;
        }},
       {"share_ps", whole_number("ps of the difference that they make"), &Share::time},

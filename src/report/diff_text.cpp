@@ -11,7 +11,7 @@
 namespace cairn::report {
 namespace {
 
-using compare::Answer;
+using contrast::Answer;
 using core::Picoseconds;
 
 constexpr std::size_t k_compared_rows = 8;    // of a table on one screen
@@ -48,7 +48,7 @@ class ComparedText : TextReport {
   }
 
  private:
-  void side(std::string_view which, const compare::Side& of) {
+  void side(std::string_view which, const contrast::Side& of) {
     const std::string file = core::printable(of.file);
     const std::string name = core::printable(of.name);
     out_ += wrapped(name.empty() || name == file ? file : file + ": " + name, fmt::format("  {}  ", which), "     ");
@@ -85,14 +85,14 @@ class ComparedText : TextReport {
   }
 
   void by_cause_of_step() {
-    table("By cause", answer_.parts, [](const compare::Part& part) {
+    table("By cause", answer_.parts, [](const contrast::Part& part) {
       std::string words(part.term);
       std::replace(words.begin(), words.end(), '_', ' ');
       return words;
     });
   }
   void along_the_path() {
-    table("Along critical path", *answer_.causes, [](const compare::CausePart& part) {
+    table("Along critical path", *answer_.causes, [](const contrast::CausePart& part) {
       return name(predict::CauseTime{.cause = part.cause, .axis = part.axis});
     });
   }
@@ -104,8 +104,8 @@ class ComparedText : TextReport {
       return untimed();
     }
     line("{}{:>12}  {}", paint_.bold(fmt::format("{:<22}", "By setting")), "share", "A -> B");
-    for (const compare::Share& share : answer_.shares) {
-      for (const compare::Difference& each : share.settings) {
+    for (const contrast::Share& share : answer_.shares) {
+      for (const contrast::Difference& each : share.settings) {
         const bool first = &each == &share.settings.front();
         const std::string start =
             fmt::format("  {:<20}{:>12}  ", key_words(each.key), first ? change_column(share.time) : "together");
@@ -128,11 +128,11 @@ class ComparedText : TextReport {
   void untimed() {
     if (answer_.untimed.empty()) return;
     std::string keys;
-    for (const compare::Difference& each : answer_.untimed) keys += (keys.empty() ? "" : ", ") + each.key;
+    for (const contrast::Difference& each : answer_.untimed) keys += (keys.empty() ? "" : ", ") + each.key;
     out_ += wrapped(fmt::format("Differ, too, and do not bear on the time: {}", core::printable(keys)), "", "");
   }
 
-  static std::string memory_words(const compare::Side& of) {
+  static std::string memory_words(const contrast::Side& of) {
     return fmt::format("{} of {}, {}", bytes(of.memory.device_peak), bytes(of.memory.capacity),
                        of.fits ? "fits" : "does not fit");
   }

@@ -83,8 +83,8 @@ const Described<experiment::Remedy>& remedy_keys() {
   return keys;
 }
 
-const Described<compare::Fact>& fact_keys() {
-  using compare::Fact;
+const Described<contrast::Fact>& fact_keys() {
+  using contrast::Fact;
   static const Described<Fact> keys{
       {"fact", text("that the experiment may have wrong, in words"), &Fact::sentence},
       {"settings", described(list_of(text("one KEY=VALUE")), "as --set takes them"), &Fact::settings},
@@ -273,8 +273,8 @@ const Described<predict::EventResult>& event_keys() {
   return keys;
 }
 
-const Described<compare::Explanation>& measured_keys() {
-  using compare::Explanation;
+const Described<contrast::Explanation>& measured_keys() {
+  using contrast::Explanation;
   static const Described<Explanation> keys{
       {"time_s", amount("s of the step that was measured"), in_seconds(&Explanation::measured)},
       {"gap_s", signed_amount("s, measured less predicted"),

@@ -121,7 +121,7 @@ class RunScreen : private TextReport {
 
   void measured() {
     if (run_.measured == nullptr) return;
-    const std::vector<compare::Fact> facts = helpful(*run_.measured);
+    const std::vector<contrast::Fact> facts = helpful(*run_.measured);
     row(clipped(fmt::format("  {}{}", measured_words(*run_.measured),
                             facts.empty() ? run_.measured->tried ? "; no single fact explains it" : "" : ""),
                 k_columns));

@@ -74,7 +74,7 @@ class RunText : private TextReport {
     if (run_.measured == nullptr) return;
     heading(measured_words(*run_.measured), "single facts, each by a run, and what is then left");
     if (!run_.measured->tried) line("  the step has more work than is run again");
-    for (const compare::Fact& fact : run_.measured->facts)
+    for (const contrast::Fact& fact : run_.measured->facts)
       out_ += wrapped(fmt::format("{}: {}", fact_words(fact, run_.measured->measured), joined(fact.settings)), "  ",
                       "    ");
   }

@@ -208,7 +208,7 @@ std::string effect_words(const experiment::Effect& effect, double step_s) {
                      100.0 * std::abs(effect.change_s) / step_s, effect.change_s < 0.0 ? "less" : "more");
 }
 
-std::string measured_words(const compare::Explanation& measured) {
+std::string measured_words(const contrast::Explanation& measured) {
   const double gap = core::to_seconds(measured.gap()), predicted = core::to_seconds(measured.predicted);
   const std::string said = fmt::format("Measured {}: ", seconds(core::to_seconds(measured.measured)));
   if (measured.gap() == 0) return said + "as predicted";
@@ -216,7 +216,7 @@ std::string measured_words(const compare::Explanation& measured) {
                             gap < 0.0 ? "less" : "more");
 }
 
-std::string fact_words(const compare::Fact& fact, core::Picoseconds measured) {
+std::string fact_words(const contrast::Fact& fact, core::Picoseconds measured) {
   constexpr double k_none = 0.0005;  // of the measured step: what is left below it is nothing
   const double left = static_cast<double>(fact.residual) / static_cast<double>(measured);
   const std::string rest = std::abs(left) < k_none
@@ -225,9 +225,9 @@ std::string fact_words(const compare::Fact& fact, core::Picoseconds measured) {
   return fmt::format("{} if {} ({})", aligned_time(core::to_seconds(fact.time)), fact.sentence, rest);
 }
 
-std::vector<compare::Fact> helpful(const compare::Explanation& measured) {
-  std::vector<compare::Fact> result;
-  for (const compare::Fact& fact : measured.facts)
+std::vector<contrast::Fact> helpful(const contrast::Explanation& measured) {
+  std::vector<contrast::Fact> result;
+  for (const contrast::Fact& fact : measured.facts)
     if (std::abs(fact.residual) < std::abs(measured.gap())) result.push_back(fact);
   return result;
 }

@@ -3,9 +3,9 @@
 #include <memory>
 #include <numeric>
 
-#include "cairn/compare/difference.h"
-#include "cairn/compare/settings.h"
 #include "cairn/config/read.h"
+#include "cairn/contrast/difference.h"
+#include "cairn/contrast/settings.h"
 #include "catch.h"
 #include "other_values.h"
 #include "outcome.h"
@@ -55,25 +55,25 @@ struct Seen {
   std::uint64_t pairs = 0, differing = 0, joined = 0, two_orders = 0;
 };
 
-void check(const compare::Answer& answer) {
+void check(const contrast::Answer& answer) {
   const Picoseconds by = answer.difference();
-  CHECK(total(answer.parts, [](const compare::Part& each) { return each.difference(); }) == by);
-  CHECK(total(*answer.causes, [](const compare::CausePart& each) { return each.difference(); }) == by);
-  CHECK(total(answer.shares, [](const compare::Share& each) { return each.time; }) == by);
+  CHECK(total(answer.parts, [](const contrast::Part& each) { return each.difference(); }) == by);
+  CHECK(total(*answer.causes, [](const contrast::CausePart& each) { return each.difference(); }) == by);
+  CHECK(total(answer.shares, [](const contrast::Share& each) { return each.time; }) == by);
   CHECK(answer.unexplained == 0);
   CHECK(answer.notes.empty());
 }
 
 // `decided`: `second` is what decides it; else that is found out, and the experiments at both ends of the changes are run.
-void one(const compare::Compared& a, const Json& first, const Json& second, const Shelf& shelf, bool decided,
+void one(const contrast::Compared& a, const Json& first, const Json& second, const Shelf& shelf, bool decided,
          Seen& seen) {
   const config::Loader& loader = shelf.loader();
-  compare::Compared b;
-  std::unique_ptr<compare::Answer> answer;
+  contrast::Compared b;
+  std::unique_ptr<contrast::Answer> answer;
   try {
     b.experiment = experiment::read(tree(second));
-    if (decided) b.deciding = compare::Deciding{.experiment = tree(second), .model = a.deciding->model};
-    answer = std::make_unique<compare::Answer>(compare::difference({.loader = loader, .a = a, .b = b}));
+    if (decided) b.deciding = contrast::Deciding{.experiment = tree(second), .model = a.deciding->model};
+    answer = std::make_unique<contrast::Answer>(contrast::difference({.loader = loader, .a = a, .b = b}));
   } catch (const core::ConfigurationError&) {
     return;  // it cannot run
   }
@@ -83,16 +83,16 @@ void one(const compare::Compared& a, const Json& first, const Json& second, cons
   ++seen.pairs;
   if (answer->difference() != 0) ++seen.differing;
   if (!answer->all_orders) ++seen.two_orders;
-  for (const compare::Share& share : answer->shares)
+  for (const contrast::Share& share : answer->shares)
     if (share.settings.size() > 1) {
       ++seen.joined;
       CHECK_FALSE(share.reasons.empty());
     }
   if (decided) return;
   const experiment::Job job(b.experiment, loader);
-  const compare::Settings settings(*a.deciding, compare::deciding(job, loader), predict::Engine::analytic);
+  const contrast::Settings settings(*a.deciding, contrast::deciding(job, loader), predict::Engine::analytic);
   CHECK(step_of(settings.mixed(0), loader) == answer->a.time);
-  CHECK(step_of(settings.mixed((compare::Coalition{1} << settings.timed().size()) - 1), loader) == answer->b.time);
+  CHECK(step_of(settings.mixed((contrast::Coalition{1} << settings.timed().size()) - 1), loader) == answer->b.time);
 }
 
 Seen compare_pairs(std::uint64_t pairs) {
@@ -103,10 +103,10 @@ Seen compare_pairs(std::uint64_t pairs) {
   for (std::uint64_t seed = test::asked("CAIRN_FIRST_SEED", 1); seen.pairs < pairs; ++seed) {
     Draw draw(seed);
     const Json first = draw_experiment(seed, shelf);
-    compare::Compared a;
+    contrast::Compared a;
     try {
       a.experiment = experiment::read(tree(first));
-      a.deciding = compare::deciding(experiment::Job(a.experiment, shelf.loader()), shelf.loader());
+      a.deciding = contrast::deciding(experiment::Job(a.experiment, shelf.loader()), shelf.loader());
     } catch (const core::ConfigurationError&) {
       continue;
     }

@@ -16,18 +16,18 @@
 //     +1.000 s  strategy.tp            4 -> 8
 //     +310.0 ms strategy.recompute     {kind: none} -> {kind: full}
 //
-// Both columns of differences add up to that of the step, in whole picoseconds (compare/difference.h).
+// Both columns of differences add up to that of the step, in whole picoseconds (contrast/difference.h).
 #pragma once
 
 #include <string>
 
-#include "cairn/compare/difference.h"
+#include "cairn/contrast/difference.h"
 #include "cairn/report/run.h"
 
 namespace cairn::report {
 
 struct Diff {
-  const compare::Answer& answer;
+  const contrast::Answer& answer;
   predict::Engine engine = predict::Engine::analytic;
   Tool tool;
 };

@@ -1,4 +1,4 @@
-#include "cairn/compare/settings.h"
+#include "cairn/contrast/settings.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include "cairn/models/transformer_config.h"
 #include "tree.h"
 
-namespace cairn::compare {
+namespace cairn::contrast {
 namespace {
 
 using config::Node;
@@ -218,4 +218,4 @@ Node Settings::mixed(Coalition changed) const {
   return result;
 }
 
-}  // namespace cairn::compare
+}  // namespace cairn::contrast

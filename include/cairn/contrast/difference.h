@@ -21,13 +21,13 @@
 #include <string_view>
 #include <vector>
 
-#include "cairn/compare/settings.h"
-#include "cairn/compare/shares.h"
 #include "cairn/config/loader.h"
 #include "cairn/config/sources.h"
+#include "cairn/contrast/settings.h"
+#include "cairn/contrast/shares.h"
 #include "cairn/predict/prediction.h"
 
-namespace cairn::compare {
+namespace cairn::contrast {
 
 // Terms of a step in the order of result documents.
 inline constexpr std::array<std::string_view, 14> k_terms{
@@ -116,4 +116,4 @@ Answer difference(const Request& request);
 // `node` is no document.
 std::optional<Recorded> recorded(const config::Node& node);
 
-}  // namespace cairn::compare
+}  // namespace cairn::contrast

@@ -1,5 +1,5 @@
 // A step that was "measured" with one fact changed is explained by that fact.
-#include "cairn/compare/explanation.h"
+#include "cairn/contrast/explanation.h"
 
 #include <algorithm>
 
@@ -9,8 +9,8 @@
 namespace {
 
 using namespace cairn;
-using compare::Explanation;
-using compare::Fact;
+using contrast::Explanation;
+using contrast::Fact;
 using core::Picoseconds;
 
 const std::string k_small = R"(
@@ -35,7 +35,7 @@ Picoseconds step(const std::vector<std::string>& overrides = {}, predict::Engine
 Explanation explained(Picoseconds measured, predict::Engine engine = predict::Engine::analytic) {
   const config::Loader files = testing::shipped();
   const experiment::Job job(small(), files);
-  return compare::explain(job, files, engine, step(), measured);
+  return contrast::explain(job, files, engine, step(), measured);
 }
 
 const Fact* find(const Explanation& of, const std::string& setting) {
@@ -99,7 +99,7 @@ TEST_CASE("A gap too wide has the least factor, and a step that was faster none"
   const Explanation wide = explained(20 * step());
   const Fact* links = find(wide, "cluster.inter.bandwidth");
   REQUIRE(links != nullptr);
-  CHECK(*links->factor == compare::k_least_factor);
+  CHECK(*links->factor == contrast::k_least_factor);
   CHECK(links->residual > 0);
   for (const Fact& each : explained(step() / 2).facts) CHECK_FALSE(each.factor.has_value());
 }

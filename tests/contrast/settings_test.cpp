@@ -1,5 +1,5 @@
 // In which settings two experiments differ: what follows from others is none.
-#include "cairn/compare/settings.h"
+#include "cairn/contrast/settings.h"
 
 #include <algorithm>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace {
 
 using namespace cairn;
-using compare::Settings;
+using contrast::Settings;
 
 const std::string k_small = R"(
 name: small
@@ -28,8 +28,8 @@ experiment::LoadedExperiment small(const std::vector<std::string>& overrides = {
   return experiment::read(node, overrides);
 }
 
-compare::Deciding deciding(const experiment::LoadedExperiment& loaded) {
-  return compare::deciding(experiment::Job(loaded, testing::shipped()), testing::shipped());
+contrast::Deciding deciding(const experiment::LoadedExperiment& loaded) {
+  return contrast::deciding(experiment::Job(loaded, testing::shipped()), testing::shipped());
 }
 
 Settings between(const std::vector<std::string>& a, const std::vector<std::string>& b,
@@ -38,9 +38,9 @@ Settings between(const std::vector<std::string>& a, const std::vector<std::strin
 }
 
 // "strategy.tp 2 4"
-std::vector<std::string> words(const std::vector<compare::Difference>& all) {
+std::vector<std::string> words(const std::vector<contrast::Difference>& all) {
   std::vector<std::string> result;
-  for (const compare::Difference& each : all) result.push_back(each.key + " " + each.a + " " + each.b);
+  for (const contrast::Difference& each : all) result.push_back(each.key + " " + each.a + " " + each.b);
   return result;
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("Keys stand in the order of an experiment, and alone where they can") 
       between({}, {"strategy.pp=4", "cluster.nodes=2", "cluster.inter.bandwidth=100 Gb/s", "training.seq_len=1024",
                    "strategy.overlap.dp=false", "training.kernels.attention=flash1"});
   std::vector<std::string> keys;
-  for (const compare::Difference& each : many.timed()) keys.push_back(each.key);
+  for (const contrast::Difference& each : many.timed()) keys.push_back(each.key);
   CHECK(keys == std::vector<std::string>{"cluster.nodes", "cluster.inter", "training.seq_len",
                                          "training.kernels.attention", "strategy.pp", "strategy.overlap.dp"});
 }
@@ -97,7 +97,7 @@ TEST_CASE("An accelerator and its calibration are one; names, prices and the who
   CHECK(machines.timed().front().key == "cluster.accelerator");
   CHECK(machines.timed().front().b == "h100-sxm5-80gb");
   std::vector<std::string> untimed;
-  for (const compare::Difference& each : machines.untimed()) untimed.push_back(each.key);
+  for (const contrast::Difference& each : machines.untimed()) untimed.push_back(each.key);
   CHECK(std::find(untimed.begin(), untimed.end(), "cluster.name") != untimed.end());
   const Settings renamed = between({}, {"name=other", "training.tokens=1e12"});
   CHECK(renamed.timed().empty());

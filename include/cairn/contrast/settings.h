@@ -20,14 +20,14 @@
 #include <string>
 #include <vector>
 
-#include "cairn/compare/shares.h"
 #include "cairn/config/loader.h"
 #include "cairn/config/node.h"
+#include "cairn/contrast/shares.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/experiment/job.h"
 #include "cairn/predict/prediction.h"
 
-namespace cairn::compare {
+namespace cairn::contrast {
 
 // An experiment as what decides it.
 struct Deciding {
@@ -64,4 +64,4 @@ class Settings {
   std::vector<Difference> untimed_;
 };
 
-}  // namespace cairn::compare
+}  // namespace cairn::contrast

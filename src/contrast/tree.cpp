@@ -4,7 +4,7 @@
 
 #include "cairn/config/read.h"
 
-namespace cairn::compare {
+namespace cairn::contrast {
 
 const config::Node* at(const config::Node& root, std::string_view path) {
   const config::Node* node = &root;
@@ -44,4 +44,4 @@ std::string in_one_line(const config::Node& node) {
   return node.is_list() ? "[" + text + "]" : "{" + text + "}";
 }
 
-}  // namespace cairn::compare
+}  // namespace cairn::contrast

@@ -6,7 +6,7 @@
 
 #include "cairn/config/node.h"
 
-namespace cairn::compare {
+namespace cairn::contrast {
 
 // Null: it is left out.
 const config::Node* at(const config::Node& root, std::string_view path);
@@ -15,4 +15,4 @@ void set(config::Node& root, std::string_view path, const config::Node* value);
 // As a file would say it in one line, and --set takes it: {kind: full, layers: [0, 3]}. Null: empty.
 std::string in_one_line(const config::Node& node);
 
-}  // namespace cairn::compare
+}  // namespace cairn::contrast

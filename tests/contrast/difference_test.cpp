@@ -1,5 +1,5 @@
 // Two experiments and their results, held against runs made by hand.
-#include "cairn/compare/difference.h"
+#include "cairn/contrast/difference.h"
 
 #include <numeric>
 
@@ -12,8 +12,8 @@ namespace {
 
 using namespace cairn;
 using Catch::Matchers::Contains;
-using compare::Answer;
-using compare::Compared;
+using contrast::Answer;
+using contrast::Compared;
 using core::Picoseconds;
 
 const std::string k_small = R"(
@@ -40,12 +40,12 @@ Picoseconds step(const std::vector<std::string>& overrides = {}) {
 }
 
 Answer difference(const Compared& a, const Compared& b) {
-  return compare::difference({.loader = testing::shipped(), .a = a, .b = b});
+  return contrast::difference({.loader = testing::shipped(), .a = a, .b = b});
 }
 
-Picoseconds sum_of(const std::vector<compare::Share>& shares) {
+Picoseconds sum_of(const std::vector<contrast::Share>& shares) {
   return std::accumulate(shares.begin(), shares.end(), Picoseconds{0},
-                         [](Picoseconds sum, const compare::Share& each) { return sum + each.time; });
+                         [](Picoseconds sum, const contrast::Share& each) { return sum + each.time; });
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ TEST_CASE("An experiment and itself do not differ") {
   CHECK(none.difference() == 0);
   CHECK(none.shares.empty());
   CHECK(none.unexplained == 0);
-  for (const compare::Part& part : none.parts) CHECK(part.difference() == 0);
+  for (const contrast::Part& part : none.parts) CHECK(part.difference() == 0);
 }
 
 TEST_CASE("One setting has the whole difference, which the parts add up to") {
@@ -67,8 +67,8 @@ TEST_CASE("One setting has the whole difference, which the parts add up to") {
   REQUIRE(one.parts.front().term == "recompute");  // the largest
   CHECK(one.parts.front().a == 0);
   Picoseconds parts = 0, causes = 0;
-  for (const compare::Part& part : one.parts) parts += part.difference();
-  for (const compare::CausePart& part : *one.causes) causes += part.difference();
+  for (const contrast::Part& part : one.parts) parts += part.difference();
+  for (const contrast::CausePart& part : *one.causes) causes += part.difference();
   CHECK(parts == one.difference());
   CHECK(causes == one.difference());
 }
@@ -80,7 +80,7 @@ TEST_CASE("Two settings share by the mean of both orders of four runs") {
   CHECK(two.runs == 4);
   CHECK(two.all_orders);
   const Picoseconds none = step(), both = step({full.front(), large.front()});
-  for (const compare::Share& share : two.shares) {
+  for (const contrast::Share& share : two.shares) {
     const bool is_full = share.settings.front().key == "strategy.recompute";
     const Picoseconds first = step(is_full ? full : large) - none;
     const Picoseconds second = both - step(is_full ? large : full);
@@ -121,7 +121,7 @@ TEST_CASE("More settings than six are changed in two orders") {
 TEST_CASE("A result document that this version gives is as good as its experiment") {
   const Compared a = small();
   Compared b = small({"strategy.recompute=full"});
-  b.recorded = compare::Recorded{.time = step({"strategy.recompute=full"})};
+  b.recorded = contrast::Recorded{.time = step({"strategy.recompute=full"})};
   const Answer same = difference(a, b);
   CHECK_FALSE(same.b.recorded);
   CHECK(same.notes.empty());
@@ -130,9 +130,9 @@ TEST_CASE("A result document that this version gives is as good as its experimen
 
 TEST_CASE("The time of another version's document is compared, and what no setting explains is said") {
   Compared b = small({"strategy.recompute=full"});
-  compare::Terms terms{};
+  contrast::Terms terms{};
   terms.front() = 7'000'000'000'000;
-  b.recorded = compare::Recorded{.time = 7'000'000'000'000, .terms = terms};
+  b.recorded = contrast::Recorded{.time = 7'000'000'000'000, .terms = terms};
   b.file = "old.json";
   const Answer old = difference(small(), b);
   CHECK(old.b.recorded);
@@ -145,26 +145,26 @@ TEST_CASE("The time of another version's document is compared, and what no setti
   REQUIRE(old.notes.size() == 1);
   CHECK_THAT(old.notes.front(), Contains("old.json") && Contains("7 s") && Contains("rounded to whole picoseconds"));
   Picoseconds parts = 0;
-  for (const compare::Part& part : old.parts) parts += part.difference();
+  for (const contrast::Part& part : old.parts) parts += part.difference();
   CHECK(parts == old.difference());
 }
 
 TEST_CASE("What a document says is read in whole picoseconds") {
-  const auto told = compare::recorded(tree(R"({"schema": "cairn.run/1", "experiment": {}, "result":
+  const auto told = contrast::recorded(tree(R"({"schema": "cairn.run/1", "experiment": {}, "result":
     {"iteration_time_s": 1.000000000001, "analytic": {"iteration_time_s": 0.5},
      "time_s": {"compute": 0.9, "bubble": 0.1, "new_term": 5}}})",
-                                           config::Syntax::json));
+                                            config::Syntax::json));
   REQUIRE(told);
   CHECK(told->time == 1'000'000'000'001);
   CHECK(told->analytic == 500'000'000'000);
   CHECK(told->terms[0] == 900'000'000'000);
   CHECK(told->terms.back() == 1);  // what the terms lack
-  CHECK_FALSE(compare::recorded(tree(k_small)));
+  CHECK_FALSE(contrast::recorded(tree(k_small)));
 }
 
 TEST_CASE("Documents that are none are refused in words") {
   const auto wrong = [](const std::string& text) {
-    return test::complaints([&] { (void)compare::recorded(tree(text, config::Syntax::json)); });
+    return test::complaints([&] { (void)contrast::recorded(tree(text, config::Syntax::json)); });
   };
   CHECK_THAT(wrong(R"({"schema": "cairn.search/1"})"), Contains("a document of kind 'cairn.search/1'"));
   CHECK_THAT(wrong(R"({"schema": "cairn.run/1"})"), Contains("experiment: is missing"));

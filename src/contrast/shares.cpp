@@ -1,4 +1,4 @@
-#include "cairn/compare/shares.h"
+#include "cairn/contrast/shares.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 
 #include "cairn/core/assert.h"
 
-namespace cairn::compare {
+namespace cairn::contrast {
 namespace {
 
 using core::Picoseconds;
@@ -213,4 +213,4 @@ Attribution attribute(std::size_t changes, const std::function<Outcome(Coalition
   return Attributing(changes, value).all();
 }
 
-}  // namespace cairn::compare
+}  // namespace cairn::contrast

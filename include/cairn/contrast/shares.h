@@ -22,7 +22,7 @@
 
 #include "cairn/core/time.h"
 
-namespace cairn::compare {
+namespace cairn::contrast {
 
 // A set of changes: bit i is change i.
 using Coalition = std::uint64_t;
@@ -67,4 +67,4 @@ struct Outcome {
 // these is enough, groups are added in order until it is possible, and then each that it does not take is left out again.
 Attribution attribute(std::size_t changes, const std::function<Outcome(Coalition)>& value);
 
-}  // namespace cairn::compare
+}  // namespace cairn::contrast

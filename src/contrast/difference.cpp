@@ -1,4 +1,4 @@
-#include "cairn/compare/difference.h"
+#include "cairn/contrast/difference.h"
 
 #include <algorithm>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "cairn/core/printable.h"
 #include "cairn/experiment/job.h"
 
-namespace cairn::compare {
+namespace cairn::contrast {
 namespace {
 
 using core::Picoseconds;
@@ -204,4 +204,4 @@ Answer difference(const Request& request) {
   return answer;
 }
 
-}  // namespace cairn::compare
+}  // namespace cairn::contrast

@@ -28,7 +28,7 @@
 #include "cairn/experiment/job.h"
 #include "cairn/predict/prediction.h"
 
-namespace cairn::compare {
+namespace cairn::contrast {
 
 inline constexpr double k_least_factor = 0.25;
 
@@ -53,4 +53,4 @@ Explanation explain(const experiment::Job& job, const config::Loader& loader, pr
                     core::Picoseconds predicted, core::Picoseconds measured,
                     const std::function<void(std::size_t done, std::size_t of)>& progress = {});
 
-}  // namespace cairn::compare
+}  // namespace cairn::contrast

@@ -1,4 +1,4 @@
-#include "cairn/compare/explanation.h"
+#include "cairn/contrast/explanation.h"
 
 #include <algorithm>
 #include <array>
@@ -9,13 +9,13 @@
 
 #include <fmt/format.h>
 
-#include "cairn/compare/settings.h"
+#include "cairn/contrast/settings.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/models/kernels.h"
 #include "cairn/predict/evaluate/reach.h"
 #include "tree.h"
 
-namespace cairn::compare {
+namespace cairn::contrast {
 namespace {
 
 using config::Node;
@@ -232,4 +232,4 @@ Explanation explain(const experiment::Job& job, const config::Loader& loader, pr
   return answer;
 }
 
-}  // namespace cairn::compare
+}  // namespace cairn::contrast

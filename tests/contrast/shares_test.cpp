@@ -1,5 +1,5 @@
 // Shares of games whose answers are known, and of changes that need one another.
-#include "cairn/compare/shares.h"
+#include "cairn/contrast/shares.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,9 +12,9 @@
 namespace {
 
 using namespace cairn;
-using compare::Attribution;
-using compare::Coalition;
-using compare::Outcome;
+using contrast::Attribution;
+using contrast::Coalition;
+using contrast::Outcome;
 using core::Picoseconds;
 
 bool has(Coalition set, std::size_t i) { return ((set >> i) & 1U) != 0; }
@@ -29,13 +29,13 @@ std::vector<Picoseconds> game(std::size_t n, Value value) {
 
 std::vector<Picoseconds> times(const Attribution& of) {
   std::vector<Picoseconds> all;
-  for (const compare::Group& group : of.groups) all.push_back(group.share);
+  for (const contrast::Group& group : of.groups) all.push_back(group.share);
   return all;
 }
 
 std::vector<std::vector<std::size_t>> members(const Attribution& of) {
   std::vector<std::vector<std::size_t>> all;
-  for (const compare::Group& group : of.groups) all.push_back(group.changes);
+  for (const contrast::Group& group : of.groups) all.push_back(group.changes);
   return all;
 }
 
@@ -51,8 +51,8 @@ TEST_CASE("In an additive game each change has what it changes alone") {
       if (has(set, i)) total += alone[i];
     return total;
   };
-  CHECK(compare::shapley(game(6, value)) == alone);
-  const Attribution six = compare::attribute(6, [&](Coalition set) { return Outcome{.value = value(set)}; });
+  CHECK(contrast::shapley(game(6, value)) == alone);
+  const Attribution six = contrast::attribute(6, [&](Coalition set) { return Outcome{.value = value(set)}; });
   CHECK(times(six) == alone);
   CHECK(six.all_orders);
   CHECK(six.evaluated == 64);
@@ -61,7 +61,7 @@ TEST_CASE("In an additive game each change has what it changes alone") {
 TEST_CASE("In a game of products, changes share by hand-computed means") {
   // A step of 100 that one change doubles and the other makes three times as long: 100, 200, 300, 600. The first adds 100
   // alone and 300 after the other: 200; the second 200 and 400: 300.
-  CHECK(compare::shapley(game(2, [](Coalition set) { return 100 * (has(set, 0) ? 2 : 1) * (has(set, 1) ? 3 : 1); })) ==
+  CHECK(contrast::shapley(game(2, [](Coalition set) { return 100 * (has(set, 0) ? 2 : 1) * (has(set, 1) ? 3 : 1); })) ==
         std::vector<Picoseconds>{200, 300});
   // Three factors 2, 3, 5 of 60. The first is multiplied by 1, 3, 5 or 15 with weights 1/3, 1/6, 1/6, 1/3: 60 x 20/3 = 400.
   // The second, 120 (1/3 x 1 + 1/6 x 2 + 1/6 x 5 + 1/3 x 10) = 120 x 29/6 = 580; the third 240 x (1/3 + 2/6 + 3/6 + 6/3)
@@ -69,7 +69,7 @@ TEST_CASE("In a game of products, changes share by hand-computed means") {
   const auto product = [](Coalition set) {
     return Picoseconds{60} * (has(set, 0) ? 2 : 1) * (has(set, 1) ? 3 : 1) * (has(set, 2) ? 5 : 1);
   };
-  CHECK(compare::shapley(game(3, product)) == std::vector<Picoseconds>{400, 580, 760});
+  CHECK(contrast::shapley(game(3, product)) == std::vector<Picoseconds>{400, 580, 760});
 }
 
 TEST_CASE("Equal changes have equal shares, and one that changes nothing has none") {
@@ -77,38 +77,38 @@ TEST_CASE("Equal changes have equal shares, and one that changes nothing has non
     const auto equal = static_cast<Picoseconds>(std::popcount(set & 0b1011));
     return Picoseconds{1000} + 12 * equal * equal * equal;  // 12 x 27 in all
   };
-  CHECK(compare::shapley(game(4, value)) == std::vector<Picoseconds>{108, 108, 0, 108});
+  CHECK(contrast::shapley(game(4, value)) == std::vector<Picoseconds>{108, 108, 0, 108});
   // One glove on the left, two on the right: a pair is worth 600. The left one has 2/3 of it.
   const auto gloves = [](Coalition set) { return Picoseconds{has(set, 0) && (set & 0b110) != 0 ? 600 : 0}; };
-  CHECK(compare::shapley(game(3, gloves)) == std::vector<Picoseconds>{400, 100, 100});
+  CHECK(contrast::shapley(game(3, gloves)) == std::vector<Picoseconds>{400, 100, 100});
 }
 
 TEST_CASE("What does not divide goes to the largest remainders, ties to the first") {
   // All three are needed for 1000: 333 1/3 each; of equal remainders the first has what is left.
-  CHECK(compare::shapley(game(3, [](Coalition set) { return Picoseconds{set == 7 ? 1000 : 0}; })) ==
+  CHECK(contrast::shapley(game(3, [](Coalition set) { return Picoseconds{set == 7 ? 1000 : 0}; })) ==
         std::vector<Picoseconds>{334, 333, 333});
-  CHECK(compare::shapley(game(3, [](Coalition set) { return Picoseconds{set == 7 ? -1000 : 0}; })) ==
+  CHECK(contrast::shapley(game(3, [](Coalition set) { return Picoseconds{set == 7 ? -1000 : 0}; })) ==
         std::vector<Picoseconds>{-333, -333, -334});
   // Gloves worth 100: 66 2/3, 16 2/3, 16 2/3: floors 66, 16, 16, and the first two get one more.
-  CHECK(compare::shapley(game(3, [](Coalition set) {
+  CHECK(contrast::shapley(game(3, [](Coalition set) {
           return Picoseconds{has(set, 0) && (set & 0b110) != 0 ? 100 : 0};
         })) == std::vector<Picoseconds>{67, 17, 16});
 }
 
 TEST_CASE("No changes, one change, and the longest times there are") {
-  CHECK(compare::shapley(std::vector<Picoseconds>{5}).empty());
-  CHECK(compare::shapley(std::vector<Picoseconds>{5, -9}) == std::vector<Picoseconds>{-14});
+  CHECK(contrast::shapley(std::vector<Picoseconds>{5}).empty());
+  CHECK(contrast::shapley(std::vector<Picoseconds>{5, -9}) == std::vector<Picoseconds>{-14});
   const Picoseconds most = core::k_reach - 1;
-  CHECK(compare::shapley(game(6, [&](Coalition set) {
+  CHECK(contrast::shapley(game(6, [&](Coalition set) {
           return (std::popcount(set) & 1) != 0 ? most : Picoseconds{0};
         })) == std::vector<Picoseconds>(6, 0));
-  const Attribution none = compare::attribute(0, [](Coalition) { return Outcome{.value = 5}; });
+  const Attribution none = contrast::attribute(0, [](Coalition) { return Outcome{.value = 5}; });
   CHECK(none.groups.empty());
 }
 
 TEST_CASE("Two orders are the listed one and its reverse") {
   // Forward 0, 10, 30, 60: 10, 20, 30. Backward from the last: 0, 25, 40, 60: the third 25, the second 15, the first 20.
-  CHECK(compare::two_orders(std::vector<Picoseconds>{0, 10, 30, 60}, std::vector<Picoseconds>{0, 25, 40, 60}) ==
+  CHECK(contrast::two_orders(std::vector<Picoseconds>{0, 10, 30, 60}, std::vector<Picoseconds>{0, 25, 40, 60}) ==
         std::vector<Picoseconds>{15, 18, 27});  // 15, 17.5, 27.5: the half goes to the first of equal remainders
   // Seven changes of which each adds its number for every one before it.
   const auto value = [](Coalition set) {
@@ -117,7 +117,7 @@ TEST_CASE("Two orders are the listed one and its reverse") {
       if (has(set, i)) total += static_cast<Picoseconds>((i + 1) * static_cast<std::size_t>(std::popcount(set)));
     return total;
   };
-  const Attribution seven = compare::attribute(7, [&](Coalition set) { return Outcome{.value = value(set)}; });
+  const Attribution seven = contrast::attribute(7, [&](Coalition set) { return Outcome{.value = value(set)}; });
   CHECK_FALSE(seven.all_orders);
   CHECK(seven.evaluated == 14);  // seven prefixes and seven suffixes, the whole and none counted once
   CHECK(sum(times(seven)) == value(127) - value(0));
@@ -132,7 +132,7 @@ TEST_CASE("Shares add up exactly, whatever the values") {
     std::vector<Picoseconds> values;
     for (Coalition set = 0; set < Coalition{1} << n; ++set)
       values.push_back(static_cast<Picoseconds>(random.below(std::uint64_t{1} << (1 + random.below(50)))));
-    const Attribution of = compare::attribute(n, [&](Coalition set) { return Outcome{.value = values[set]}; });
+    const Attribution of = contrast::attribute(n, [&](Coalition set) { return Outcome{.value = values[set]}; });
     REQUIRE(sum(times(of)) == values.back() - values.front());
   }
 }
@@ -143,7 +143,7 @@ TEST_CASE("Changes of which one without the other cannot be are one change") {
     if (has(set, 1) && !has(set, 3)) return Outcome{.obstacle = "16 of 8 devices"};
     return Outcome{.value = static_cast<Picoseconds>(set)};
   };
-  const Attribution of = compare::attribute(4, value);
+  const Attribution of = contrast::attribute(4, value);
   CHECK(members(of) == std::vector<std::vector<std::size_t>>{{0}, {1, 3}, {2}});
   CHECK(times(of) == std::vector<Picoseconds>{1, 10, 4});
   CHECK(of.groups[1].reasons == std::vector<std::string>{"16 of 8 devices"});
@@ -155,24 +155,24 @@ TEST_CASE("A group holds no more than what needs one another") {
   const auto together = [](Coalition set) {
     return has(set, 0) && has(set, 1) && !has(set, 2) ? Outcome{.obstacle = "x"} : Outcome{.value = std::popcount(set)};
   };
-  CHECK(members(compare::attribute(4, together)) == std::vector<std::vector<std::size_t>>{{0}, {1, 2}, {3}});
+  CHECK(members(contrast::attribute(4, together)) == std::vector<std::vector<std::size_t>>{{0}, {1, 2}, {3}});
   // 0 needs both others.
   const auto both = [](Coalition set) {
     return has(set, 0) && (set & 0b110) != 0b110 ? Outcome{.obstacle = "x"} : Outcome{.value = std::popcount(set)};
   };
-  CHECK(members(compare::attribute(4, both)) == std::vector<std::vector<std::size_t>>{{0, 1, 2}, {3}});
+  CHECK(members(contrast::attribute(4, both)) == std::vector<std::vector<std::size_t>>{{0, 1, 2}, {3}});
   // Of nine the last needs three others, 1, 4 and 6; the rest stands alone.
   const auto three = [](Coalition set) {
     return has(set, 8) && (set & 0b001010010) != 0b001010010 ? Outcome{.obstacle = "x"}
                                                              : Outcome{.value = std::popcount(set)};
   };
-  CHECK(members(compare::attribute(9, three)) ==
+  CHECK(members(contrast::attribute(9, three)) ==
         std::vector<std::vector<std::size_t>>{{0}, {1, 4, 6, 8}, {2}, {3}, {5}, {7}});
   // Only all or nothing.
   const auto all = [](Coalition set) {
     return set != 0b11111 && set != 0 ? Outcome{.obstacle = "x"} : Outcome{.value = set == 0 ? 3 : 10};
   };
-  const Attribution one = compare::attribute(5, all);
+  const Attribution one = contrast::attribute(5, all);
   CHECK(members(one) == std::vector<std::vector<std::size_t>>{{0, 1, 2, 3, 4}});
   CHECK(times(one) == std::vector<Picoseconds>{7});
 }
@@ -188,11 +188,11 @@ TEST_CASE("Many changes that need one another still add up, and each order passe
         if (has(set, one) && !has(set, other)) return Outcome{.obstacle = "x"};
       return Outcome{.value = static_cast<Picoseconds>(set * set % 1009)};
     };
-    const Attribution of = compare::attribute(n, value);
+    const Attribution of = contrast::attribute(n, value);
     const Coalition whole = (Coalition{1} << n) - 1;
     CHECK(sum(times(of)) == value(whole).value - value(0).value);
     std::vector<bool> seen(n, false);
-    for (const compare::Group& group : of.groups)
+    for (const contrast::Group& group : of.groups)
       for (const std::size_t change : group.changes) {
         CHECK_FALSE(seen[change]);
         seen[change] = true;

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "cairn/compare/difference.h"
+#include "cairn/contrast/difference.h"
 #include "cairn/core/diagnostics.h"
 
-namespace cairn::compare {
+namespace cairn::contrast {
 namespace {
 
 using config::Node;
@@ -68,4 +68,4 @@ std::optional<Recorded> recorded(const Node& node) {
   return told;
 }
 
-}  // namespace cairn::compare
+}  // namespace cairn::contrast
