@@ -10,6 +10,7 @@
 #include "cairn/core/format_units.h"
 #include "cairn/core/printable.h"
 #include "cairn/experiment/job.h"
+#include "step_time.h"
 
 namespace cairn::contrast {
 namespace {
@@ -142,9 +143,7 @@ class Between {
     if (changed == all) return {.value = b_};
     if (request_.progress) request_.progress(++done_, std::min(k_shown_runs, all));
     try {
-      experiment::Job job(experiment::read(settings_.mixed(changed)), request_.loader);
-      const experiment::RunOptions options{.detail = predict::Detail::stages, .advice = experiment::Advice::none};
-      return {.value = job.run(request_.engine, options).prediction.time};
+      return {.value = step_time(settings_.mixed(changed), request_.loader, request_.engine)};
     } catch (const core::ConfigurationError& error) {
       return {.obstacle = first_of(error)};
     }

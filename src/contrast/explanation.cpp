@@ -13,6 +13,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/models/kernels.h"
 #include "cairn/predict/evaluate/reach.h"
+#include "step_time.h"
 #include "tree.h"
 
 namespace cairn::contrast {
@@ -74,9 +75,7 @@ class Explaining {
     Node changed = base_;
     for (const auto& [key, value] : changes) set(changed, key, &value);
     try {
-      experiment::Job job(experiment::read(changed), loader_);
-      const experiment::RunOptions options{.detail = predict::Detail::stages, .advice = experiment::Advice::none};
-      return job.run(engine, options).prediction.time;
+      return step_time(changed, loader_, engine);
     } catch (const core::ConfigurationError&) {
       return std::nullopt;  // such as a kernel that cannot take the model's heads
     }
