@@ -115,6 +115,10 @@ class Parser : private Declarations {
                "write a timeline, for https://ui.perfetto.dev: passes of micro-batches, operators, memory over time; "
                "FILE.gz is compressed");
     add_output(*sub, "--memory-svg", run_.memory_svg, "draw the memory of each stage at its peak, and what takes it");
+    sub->add_option("--measured", run_.measured,
+                    "the time that a step was measured to take, as in 11.2s: how far it is from the predicted one, and "
+                    "which single fact would explain that")
+        ->type_name("TIME");
     add_table(*sub, run_.result);
     example(*sub, "cairn run llama3-8b-fsdp-dgx-h100 --set training.seq_len=4096 --set strategy.recompute=full",
             "A line of a batch is a whole experiment, which may extend another, or {\"file\": NAME, \"set\": "
@@ -339,11 +343,14 @@ class Parser : private Declarations {
 
   void diff() {
     CLI::App* sub =
-        command(app_, "diff", "where a measured step and the predicted one differ, kernel by kernel", diff_);
-    name_of(sub->add_option("run", diff_.runs, "what was predicted: an experiment, or a result of cairn run --json"),
+        command(app_, "diff", "why one step is longer than another: of two experiments, or a measured one", diff_);
+    name_of(sub->add_option("run", diff_.runs,
+                            "A and B, each an experiment or a result of cairn run --json; with --trace one of them"),
             {"experiments"})
         ->required()
         ->type_name(k_file);
+    choose(*sub, "--engine", diff_.engine, compared_engines_, "of A and B: analytic (default) or event")
+        ->type_name("ENGINE");
     sub->add_option("--trace", diff_.trace, "a trace of one rank by PyTorch's profiler (Kineto, JSON or .json.gz)")
         ->type_name(k_file);
     sub->add_option("--step", diff_.step, "the step to compare, as in 3 or ProfilerStep#3; default: the median")
@@ -354,10 +361,14 @@ class Parser : private Declarations {
     set_experiment(*sub, diff_.overrides);
     sub->add_flag("--full", diff_.full, "every part, and the kernels of each");
     add_table(*sub, diff_.result);
-    example(*sub, "cairn diff --trace rank0.pt.trace.json.gz llama3-8b-fsdp-dgx-h100",
-            "Kernels are compared by class (matrix products, attention, all-reduce, ...), streams by what they do. "
-            "Every instant of the\n"
-            "step counts once, so that the parts add up to the difference. Traces are read as they come, of any size.");
+    example(
+        *sub, "cairn diff qwen3-30b-16xdgx-h100 qwen3-30b-16xdgx-h100-two-levels",
+        "Of two: the difference by what the time goes to, and by the settings that make it, each with its share over "
+        "all orders of\n"
+        "change. Of a trace, cairn diff --trace rank0.pt.trace.json.gz llama3-8b-fsdp-dgx-h100: kernels by class "
+        "(matrix products,\n"
+        "attention, all-reduce, ...), streams by what they do; of any size. Parts add up to the difference in both: "
+        "no instant counts twice.");
   }
 
   void topology() {
@@ -563,6 +574,8 @@ class Parser : private Declarations {
       {"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}};
   const std::map<std::string, predict::Engine> engines_{
       {"analytic", predict::Engine::analytic}, {"event", predict::Engine::event}, {"both", predict::Engine::both}};
+  const std::map<std::string, std::optional<predict::Engine>> compared_engines_{{"analytic", predict::Engine::analytic},
+                                                                                {"event", predict::Engine::event}};
   static constexpr const char* k_terms = "terms";
   Arguments result_;
   RunArguments run_;

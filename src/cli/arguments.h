@@ -35,6 +35,7 @@ struct RunArguments {
   predict::Engine engine = predict::Engine::both;
   std::string trace;
   std::string memory_svg;
+  std::string measured;  // the time of a step; empty: none
   std::vector<std::string> overrides;
   bool full = false;
   ResultArguments result;
@@ -144,10 +145,11 @@ struct CalibrateArguments {
 };
 
 struct DiffArguments {
-  std::vector<std::string> runs;  // experiments or results of `cairn run`
+  std::vector<std::string> runs;  // experiments or results of `cairn run`: one beside a trace, else two
   std::string trace;
-  std::string step;                   // empty: the median
-  std::optional<std::int64_t> stage;  // none: that of the rank that was traced
+  std::string step;                       // empty: the median
+  std::optional<std::int64_t> stage;      // none: that of the rank that was traced
+  std::optional<predict::Engine> engine;  // of two runs; none: analytic
   std::vector<std::string> overrides;
   bool full = false;
   ResultArguments result;

@@ -1,5 +1,7 @@
 #include "arguments_check.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "bound_request.h"
@@ -111,12 +113,24 @@ void check_one(const BoundArguments& bound) {
 }
 
 void check_one(const DiffArguments& diff) {
-  if (diff.trace.empty())
-    throw core::ConfigurationError("--trace", "what was measured is missing",
-                                   "give a trace of PyTorch's profiler: --trace rank0.pt.trace.json.gz");
-  if (diff.runs.size() != 1)
-    throw core::ConfigurationError("cairn diff", fmt::format("{} runs beside a trace", diff.runs.size()),
-                                   "a trace is held against one experiment or result");
+  if (!diff.trace.empty()) {
+    if (diff.runs.size() != 1)
+      throw core::ConfigurationError("cairn diff", fmt::format("{} runs beside a trace", diff.runs.size()),
+                                     "a trace is held against one experiment or result");
+    if (diff.engine)
+      throw core::ConfigurationError("--engine", "a trace is held against a simulated step", "leave it out");
+    return;
+  }
+  if (diff.runs.size() != 2)
+    throw core::ConfigurationError(
+        "cairn diff",
+        diff.runs.size() == 1 ? "what the run is compared with is missing"
+                              : fmt::format("{} runs, and two are compared", diff.runs.size()),
+        "give two experiments or results, or one and a trace of PyTorch's profiler: --trace rank0.pt.trace.json.gz");
+  for (const auto& [option, given] :
+       {std::pair("--step", !diff.step.empty()), std::pair("--stage", diff.stage.has_value())})
+    if (given)
+      throw core::ConfigurationError(option, "is of a trace, and none was given", "add --trace FILE, or leave it out");
 }
 
 void check_one(const RunArguments& run) {
@@ -128,6 +142,8 @@ void check_one(const RunArguments& run) {
     throw core::ConfigurationError("--trace", "a trace shows one experiment", "run it without --batch");
   if (!run.memory_svg.empty() && !run.batch.empty())
     throw core::ConfigurationError("--memory-svg", "a picture shows one experiment", "run it without --batch");
+  if (!run.measured.empty() && !run.batch.empty())
+    throw core::ConfigurationError("--measured", "a measured step is of one experiment", "run it without --batch");
   if (!run.trace.empty() && run.engine == predict::Engine::analytic)
     throw core::ConfigurationError("--trace", "the analytic engine keeps no timeline", "use --engine event or both");
 }

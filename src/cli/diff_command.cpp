@@ -1,10 +1,11 @@
-// `cairn diff --trace`: a measured trace of one rank against the prediction of the step.
+// `cairn diff`: two experiments, or a measured trace of one rank against the prediction of the step.
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cairn/contrast/difference.h"
 #include "cairn/core/format_units.h"
 #include "cairn/core/read_file.h"
 #include "cairn/experiment/job.h"
@@ -12,6 +13,7 @@
 #include "cairn/profile/kineto.h"
 #include "cairn/profile/measured_step.h"
 #include "cairn/profile/predicted_step.h"
+#include "cairn/report/diff.h"
 #include "cairn/report/diff_trace.h"
 #include "context.h"
 #include "exit_code.h"
@@ -60,9 +62,26 @@ std::int32_t stage_of(const DiffArguments& arguments, const profile::Trace& trac
   return limiting;
 }
 
-}  // namespace
+int diff_of_runs(const DiffArguments& arguments, Context& context) {
+  const predict::Engine engine = arguments.engine.value_or(predict::Engine::analytic);
+  const contrast::Compared a = contrast::read(context.loader, arguments.runs.front(), arguments.overrides);
+  const contrast::Compared b = contrast::read(context.loader, arguments.runs.back(), arguments.overrides);
+  Output output(arguments.result.output, context.read);
+  ProgressLine progress(context.common);
+  const contrast::Answer answer = contrast::difference(
+      {.loader = context.loader, .a = a, .b = b, .engine = engine, .progress = [&](std::size_t done, std::size_t of) {
+         progress.show("experiments in between", done, of);
+       }});
+  progress.clear();
+  const report::Diff diff{.answer = answer, .engine = engine, .tool = context.tool};
+  output.write(in_form(
+      arguments.result, [&] { return report::json(diff); },
+      [&] { return report::text(diff, {.color = context.color(output), .full = arguments.full}); }));
+  output.finish();
+  return k_ok;
+}
 
-int command(const DiffArguments& arguments, Context& context) {
+int diff_of_trace(const DiffArguments& arguments, Context& context) {
   ProgressLine progress(context.common);
   const profile::Trace trace = profile::read_kineto(
       arguments.trace,
@@ -120,6 +139,12 @@ int command(const DiffArguments& arguments, Context& context) {
       [&] { return report::text(answer, {.color = context.color(output), .full = arguments.full}); }));
   output.finish();
   return k_ok;
+}
+
+}  // namespace
+
+int command(const DiffArguments& arguments, Context& context) {
+  return arguments.trace.empty() ? diff_of_runs(arguments, context) : diff_of_trace(arguments, context);
 }
 
 }  // namespace cairn::cli

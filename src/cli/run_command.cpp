@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 
 #include "batch.h"
+#include "cairn/config/units.h"
+#include "cairn/contrast/explanation.h"
 #include "cairn/core/format_units.h"
 #include "cairn/experiment/job.h"
 #include "cairn/trace/chrome.h"
@@ -34,7 +36,17 @@ void print_stats(double loading_s, double running_s, const predict::Prediction& 
                      core::format(core::Bytes::from_base(k_unit * static_cast<double>(usage.ru_maxrss)))));
 }
 
+std::optional<core::Picoseconds> measured_step(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const config::ParsedQuantity parsed = config::parse_quantity(text, config::Dimension::seconds);
+  if (!parsed.base) throw core::ConfigurationError("--measured", parsed.message, parsed.hint);
+  if (!(*parsed.base > 0.0 && *parsed.base * core::k_picoseconds_per_second < static_cast<double>(core::k_reach)))
+    throw core::ConfigurationError("--measured", "is no time that a step takes", "give it with its unit, as in 11.2s");
+  return core::to_picoseconds(*parsed.base);
+}
+
 int run_one(const RunArguments& arguments, Context& context) {
+  const std::optional<core::Picoseconds> measured = measured_step(arguments.measured);
   const Stopwatch loading;
   const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, arguments.overrides);
   experiment::Job job(loaded, context.loader);
@@ -60,7 +72,13 @@ int run_one(const RunArguments& arguments, Context& context) {
     trace->finish();
     note(fmt::format("written {}, open it at https://ui.perfetto.dev", arguments.trace));
   }
-  const report::Run run{.job = job, .result = result, .tool = context.tool};
+  std::optional<contrast::Explanation> explanation;
+  if (measured)
+    explanation = contrast::explain(job, context.loader, arguments.engine, result.prediction.time, *measured,
+                                    [&](std::size_t done, std::size_t of) { progress.show("facts tried", done, of); });
+  progress.clear();
+  const report::Run run{
+      .job = job, .result = result, .tool = context.tool, .measured = explanation ? &*explanation : nullptr};
   if (!arguments.memory_svg.empty()) write_file(arguments.memory_svg, report::memory_svg(run), context.read);
   output.write(in_form(
       arguments.result, [&] { return report::json(run); },

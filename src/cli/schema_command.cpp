@@ -12,6 +12,7 @@
 #include "cairn/measure/read.h"
 #include "cairn/models/transformer_config.h"
 #include "cairn/report/calibration.h"
+#include "cairn/report/diff.h"
 #include "cairn/report/diff_trace.h"
 #include "cairn/report/schema.h"
 #include "cairn/report/search.h"
@@ -59,6 +60,7 @@ constexpr std::array k_schemas{
     Schema{"cairn.sweep/1", "the result of cairn sweep", [] { return report::sweep_schema(); }},
     Schema{"cairn.bound/1", "the result of cairn bound", [] { return report::bound_schema(); }},
     Schema{"cairn.calibrate/1", "the result of cairn calibrate", [] { return report::calibrate_schema(); }},
+    Schema{"cairn.diff/1", "the result of cairn diff of two experiments", [] { return report::diff_schema(); }},
     Schema{"cairn.diff_trace/1", "the result of cairn diff --trace", [] { return report::diff_trace_schema(); }},
     Schema{"cairn.topology/1", "the result of cairn topology", [] { return report::topology_schema(); }},
     Schema{"cairn.topology-comparison/1", "the result of cairn topology --compare",

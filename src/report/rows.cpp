@@ -8,6 +8,7 @@
 
 #include "cairn/core/assert.h"
 #include "cairn/report/calibration.h"
+#include "cairn/report/diff.h"
 #include "cairn/report/diff_trace.h"
 #include "cairn/report/schema.h"
 #include "cairn/report/sweep.h"
@@ -27,6 +28,7 @@ struct Listing {
 constexpr Listing k_listings[] = {{"cairn.run/1", run_schema, {}},
                                   {"cairn.bound/1", bound_schema, {"/layers", "/locality"}},
                                   {"cairn.calibrate/1", calibrate_schema, {"/families"}},
+                                  {"cairn.diff/1", diff_schema, {"/result/settings"}},
                                   {"cairn.diff_trace/1", diff_trace_schema, {"/result/parts"}},
                                   {"cairn.topology/1", topology_schema, {"/flows/finish_s"}},
                                   {"cairn.topology-comparison/1", topology_comparison_schema, {"/networks"}},

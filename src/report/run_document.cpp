@@ -249,7 +249,13 @@ const Described<RunAnswer>& step_keys() {
       {"training",
        described(or_null(training_keys().schema()),
                  "the whole training; null: the experiment names no training.tokens"),
-       [](const auto& of) { return json_or_null(training_keys(), of.figures.training); }}};
+       [](const auto& of) { return json_or_null(training_keys(), of.figures.training); }},
+      Key<RunAnswer>("measured",
+                     described(measured_keys().schema(), "a measured step (--measured) against the predicted one"),
+                     [](const RunAnswer& of) {
+                       return of.run.measured != nullptr ? measured_keys().json(*of.run.measured) : Json();
+                     })
+          .left_out()};
   return keys;
 }
 

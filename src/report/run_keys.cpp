@@ -83,6 +83,20 @@ const Described<experiment::Remedy>& remedy_keys() {
   return keys;
 }
 
+const Described<contrast::Fact>& fact_keys() {
+  using contrast::Fact;
+  static const Described<Fact> keys{
+      {"fact", text("that the experiment may have wrong, in words"), &Fact::sentence},
+      {"settings", described(list_of(text("one KEY=VALUE")), "as --set takes them"), &Fact::settings},
+      {"factor",
+       or_null(ratio("of the bandwidth or clock at which the gap closes, or of the least that is tried; null: "
+                     "it is none of these")),
+       or_nothing(&Fact::factor)},
+      {"time_s", amount("s of the step with it"), in_seconds(&Fact::time)},
+      {"residual_s", signed_amount("s, measured less that"), in_seconds(&Fact::residual)}};
+  return keys;
+}
+
 // Of a unit that overlapping work shares, as a stage sees it; none where nothing is shared.
 struct UseOfUnit {
   const predict::UnitUse& use;
@@ -256,6 +270,20 @@ const Described<predict::EventResult>& event_keys() {
       {"events", count("that were simulated"), &EventResult::events},
       {"units", described(list_of(unit_keys().schema()), "how busy shared units are; none where nothing is shared"),
        uses_of_units}};
+  return keys;
+}
+
+const Described<contrast::Explanation>& measured_keys() {
+  using contrast::Explanation;
+  static const Described<Explanation> keys{
+      {"time_s", amount("s of the step that was measured"), in_seconds(&Explanation::measured)},
+      {"gap_s", signed_amount("s, measured less predicted"),
+       [](const Explanation& of) { return core::to_seconds(of.gap()); }},
+      {"facts",
+       or_null(described(list_of(fact_keys().schema()),
+                         "single ones with which the prediction changes, each by a run; the smallest residual first; "
+                         "null: the step has more work than is run again")),
+       [](const Explanation& of) { return of.tried ? fact_keys().list(of.facts) : Json(); }}};
   return keys;
 }
 

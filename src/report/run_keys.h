@@ -17,6 +17,7 @@ const Described<predict::ExpertExchange>& expert_exchange_keys();
 const Described<experiment::WhyNot>& why_not_keys();
 const Described<predict::EventResult>& event_keys();
 const Described<WholeTraining>& training_keys();
+const Described<contrast::Explanation>& measured_keys();
 // Of runs that have such an interval.
 const Described<Run>& time_interval_keys();
 const Described<Run>& memory_interval_keys();

@@ -19,6 +19,7 @@ constexpr std::size_t k_bar_columns = 8;   // columns of a bar at 100 %
 constexpr double k_shown_share = 0.005;    // of the step: causes below it are added up
 constexpr std::size_t k_notes = 3;         // at most
 constexpr std::size_t k_few_remedies = 3;  // shown
+constexpr std::size_t k_few_facts = 3;     // shown
 constexpr double k_seconds_per_day = 86400.0;
 
 // The answer on one screen, the most important first.
@@ -34,6 +35,7 @@ class RunScreen : private TextReport {
     speed();
     memory();
     cost();
+    measured();
     row("");
     sentence(limit(prediction()).sentence, "", 3);
     const std::vector<std::string> before = std::exchange(rows_, {});
@@ -117,6 +119,17 @@ class RunScreen : private TextReport {
     row("  training   " + text);
   }
 
+  void measured() {
+    if (run_.measured == nullptr) return;
+    const std::vector<contrast::Fact> facts = helpful(*run_.measured);
+    row(clipped(fmt::format("  {}{}", measured_words(*run_.measured),
+                            facts.empty() ? run_.measured->tried ? "; no single fact explains it" : "" : ""),
+                k_columns));
+    facts_shown_ = std::min(k_few_facts, facts.size());
+    for (std::size_t i = 0; i < facts_shown_; ++i)
+      row(clipped("    " + fact_words(facts[i], run_.measured->measured), k_columns));
+  }
+
   // In at most so many lines, its heading among them.
   void causes(std::size_t lines) {
     const predict::Causes& all = prediction().causes;
@@ -176,7 +189,8 @@ class RunScreen : private TextReport {
     const std::size_t warnings = notes.size();
     notes.insert(notes.end(), run_.result.assumptions.begin(), run_.result.assumptions.end());
     std::vector<bool> said(notes.size(), false);
-    std::size_t shown = 0;
+    // Facts that would explain a measured step are said above.
+    std::size_t shown = std::min(k_notes, facts_shown_);
     for (const experiment::Effect& each : run_.result.effects) {
       if (shown == k_notes || std::abs(each.change_s) < k_shown_share * figures_.time_s) break;
       ++shown;
@@ -198,6 +212,7 @@ class RunScreen : private TextReport {
 
   const Run& run_;
   RunFigures figures_;
+  std::size_t facts_shown_ = 0;  // beside a measured step
   std::vector<std::string> rows_;
 };
 

@@ -41,6 +41,7 @@ class RunText : private TextReport {
     title();
     answer();
     out_ += wrapped(limit(run_.result.prediction).sentence, "  ", "  ");
+    measured();
     remedies();
     causes();
     times();
@@ -67,6 +68,15 @@ class RunText : private TextReport {
     line("{}", paint_.bold(run_name(run_)));
     paragraph(machine_words(run_));
     paragraph(plan_words(run_));
+  }
+
+  void measured() {
+    if (run_.measured == nullptr) return;
+    heading(measured_words(*run_.measured), "single facts, each by a run, and what is then left");
+    if (!run_.measured->tried) line("  the step has more work than is run again");
+    for (const contrast::Fact& fact : run_.measured->facts)
+      out_ += wrapped(fmt::format("{}: {}", fact_words(fact, run_.measured->measured), joined(fact.settings)), "  ",
+                      "    ");
   }
 
   void answer() {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cairn/core/printable.h"
+#include "paint.h"
 
 namespace cairn::report {
 namespace {
@@ -205,6 +206,30 @@ std::string joined(const std::vector<std::string>& settings) {
 std::string effect_words(const experiment::Effect& effect, double step_s) {
   return fmt::format("If {}: {} ({:.0f} %) {}", effect.alternative, seconds(std::abs(effect.change_s)),
                      100.0 * std::abs(effect.change_s) / step_s, effect.change_s < 0.0 ? "less" : "more");
+}
+
+std::string measured_words(const contrast::Explanation& measured) {
+  const double gap = core::to_seconds(measured.gap()), predicted = core::to_seconds(measured.predicted);
+  const std::string said = fmt::format("Measured {}: ", seconds(core::to_seconds(measured.measured)));
+  if (measured.gap() == 0) return said + "as predicted";
+  return said + fmt::format("{} ({}) {} than predicted", seconds(std::abs(gap)), percent(std::abs(gap) / predicted, 0),
+                            gap < 0.0 ? "less" : "more");
+}
+
+std::string fact_words(const contrast::Fact& fact, core::Picoseconds measured) {
+  constexpr double k_none = 0.0005;  // of the measured step: what is left below it is nothing
+  const double left = static_cast<double>(fact.residual) / static_cast<double>(measured);
+  const std::string rest = std::abs(left) < k_none
+                               ? "as measured"
+                               : fmt::format("{} {}", percent(std::abs(left)), left < 0.0 ? "above" : "below");
+  return fmt::format("{} if {} ({})", aligned_time(core::to_seconds(fact.time)), fact.sentence, rest);
+}
+
+std::vector<contrast::Fact> helpful(const contrast::Explanation& measured) {
+  std::vector<contrast::Fact> result;
+  for (const contrast::Fact& fact : measured.facts)
+    if (std::abs(fact.residual) < std::abs(measured.gap())) result.push_back(fact);
+  return result;
 }
 
 std::string run_name(const Run& run) {

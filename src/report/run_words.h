@@ -44,6 +44,13 @@ std::string joined(const std::vector<std::string>& settings);
 // "If simulation.contention=true (transfers share links): 1.21 s (15 %) more"
 std::string effect_words(const experiment::Effect& effect, double step_s);
 
+// "Measured 11.2 s: 1.2 s (12 %) more than predicted"
+std::string measured_words(const contrast::Explanation& measured);
+// "9.924 s if the attention kernel is flash2 (5.5 % below)": of what was measured
+std::string fact_words(const contrast::Fact& fact, core::Picoseconds measured);
+// Facts with which the prediction is nearer to what was measured.
+std::vector<contrast::Fact> helpful(const contrast::Explanation& measured);
+
 // The short answer: at most 24 lines of 80 columns.
 std::string screen(const Run& run, const TextStyle& style);
 

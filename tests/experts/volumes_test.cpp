@@ -168,15 +168,17 @@ TEST_CASE("Experts have copies, gradients and optimizer shards over what ep leav
 TEST_CASE("What travels beside computation: shared experts, attention, the other half of the micro-batch") {
   models::TransformerConfig config = small_mixture();
   config.moe->shared_experts = 1;
-  // Position of the first expert transfer and of the step that waits for it.
+  // How many kernels lie between the first expert transfer and the step that waits for it.
   const auto between = [](const program::Block& block) {
     std::int32_t sent = -1;
+    std::int32_t charges = 0;  // what transfers take from kernels
     for (std::size_t i = 0; i < block.steps.size(); ++i) {
       const program::Step& step = block.steps[i];
+      if (step.kind == program::StepKind::beside) ++charges;
       if (sent < 0 && step.kind == program::StepKind::transfer && step.axis == Axis::expert)
         sent = static_cast<std::int32_t>(i);
       for (std::uint32_t d = step.first_dependency; d < step.first_dependency + step.dependencies; ++d)
-        if (sent >= 0 && block.dependencies[d] == sent) return static_cast<std::int32_t>(i) - sent - 1;
+        if (sent >= 0 && block.dependencies[d] == sent) return static_cast<std::int32_t>(i) - sent - 1 - charges;
     }
     return -1;
   };

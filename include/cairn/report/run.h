@@ -24,6 +24,7 @@
 #include <string>
 #include <string_view>
 
+#include "cairn/contrast/explanation.h"
 #include "cairn/experiment/job.h"
 #include "cairn/hardware/running_costs.h"
 #include "cairn/predict/prediction.h"
@@ -40,6 +41,7 @@ struct Run {
   const experiment::Job& job;
   const experiment::Result& result;
   Tool tool;
+  const contrast::Explanation* measured = nullptr;  // of a step that was measured; null: none was
 };
 
 // The whole training: `training.tokens` at the step's rate.
