@@ -47,6 +47,7 @@ void scale_software(cost::Calibration& calibration, double factor) {
 }
 
 void scale_channels(cost::Calibration& calibration, double factor) {
+  calibration.communication.channel_bandwidth *= factor;
   cost::DomainLaws& laws = calibration.transfers.domain;
   for (cost::TreeChannel* each : {&laws.tree_channel, &laws.switch_tree_channel}) {
     each->two *= factor;

@@ -65,7 +65,8 @@ struct TransposeSet {
 };
 
 // What the kernels that carry out transfers take of the device they run on, beside the links. Each multiprocessor of a
-// collective's kernel runs one channel, and a group has as many channels as its links need:
+// collective's kernel runs one channel, and a group has as many channels as its links need (not rounded, so that links a
+// little faster never cost more):
 //   multiprocessors held = min( multiprocessors, bandwidth of the group's links at one device / channel_bandwidth )
 struct CommunicationKernels {
   Provenance provenance = {};

@@ -1,7 +1,6 @@
 #include "cairn/predict/price/cost_pricer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -249,7 +248,7 @@ double CostPricer::multiprocessors_held(const program::Transfer& transfer) {
     const double out = inside * way.links.inter.bandwidth;
     bandwidth = inside > 1.0 ? std::min(bandwidth, out) : out;
   }
-  return std::min(kernels.multiprocessors, std::ceil(bandwidth / kernels.channel_bandwidth));
+  return std::min(kernels.multiprocessors, bandwidth / kernels.channel_bandwidth);
 }
 
 Price CostPricer::interference(const program::Interference& beside) {
