@@ -69,4 +69,7 @@ TEST_CASE("The text begins with the answer, and escapes what is not printable") 
                             "left out -> balanced", "does not fit", "the mean of all orders of change"})
     CHECK_THAT(text, Contains(words));
   CHECK(text.find('\x1b') == std::string::npos);
+  contrast::Answer beyond = slower_answer();
+  beyond.parts.push_back({.term = "other", .a = 0, .b = -1'000'000'000'000});
+  CHECK_THAT(report::text({.answer = beyond, .tool = {}}), Contains("-1.000 s    -1.000 s"));
 }
