@@ -19,11 +19,12 @@ constexpr std::size_t k_compared_value = 44;  // columns of a value
 constexpr double k_compared_shown = 0.0005;   // of the longer step: smaller differences are added up
 
 std::string length_of(Picoseconds time) { return seconds(core::to_seconds(time)); }
-std::string length_column(Picoseconds time) { return time == 0 ? "-" : aligned_time(core::to_seconds(time)); }
-std::string change_column(Picoseconds time) {
+// `plus`: before what is above zero. What terms of a document have beyond its step is below zero.
+std::string length_column(Picoseconds time, std::string_view plus = {}) {
   if (time == 0) return "-";
-  return (time < 0 ? "-" : "+") + aligned_time(std::abs(core::to_seconds(time)));
+  return (time < 0 ? "-" : std::string(plus)) + aligned_time(std::abs(core::to_seconds(time)));
 }
+std::string change_column(Picoseconds time) { return length_column(time, "+"); }
 
 std::string value_words(const std::string& value) {
   return value.empty() ? "left out" : clipped(core::printable(value), k_compared_value);

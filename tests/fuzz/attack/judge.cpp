@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -104,12 +105,27 @@ Complaint parts_depart(const Json& result) {
   return {};
 }
 
+// Whole picoseconds: they add up exactly.
+Complaint differences_depart(const Json& result) {
+  const auto sum = [&](const char* list, const char* key) {
+    std::int64_t total = 0;
+    for (const Json& each : result.at(list)) total += each.at(key).get<std::int64_t>();
+    return total;
+  };
+  const auto difference = result.at("difference_ps").get<std::int64_t>();
+  if (sum("parts", "difference_ps") != difference) return "the parts of the difference do not add up to it";
+  if (sum("settings", "share_ps") + result.at("unexplained_ps").get<std::int64_t>() != difference)
+    return "the shares of settings do not add up to the difference";
+  return {};
+}
+
 Complaint document_complaint(const Json& document) {
   if (!document.is_object() || !document.contains("schema")) return {};
   const std::string name = document["schema"];
   const Json* schema = schema_of(name);
   if (schema != nullptr)
     if (Complaint wrong = departs(*schema, document, name)) return wrong;
+  if (name == "cairn.diff/1") return differences_depart(document["result"]);
   return name == "cairn.run/1" ? parts_depart(document["result"]) : Complaint();
 }
 
