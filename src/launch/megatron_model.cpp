@@ -102,7 +102,9 @@ void read_rotated(Import& i) {
 }
 void write_rotated(Export& e) {
   const auto size = e.keys.take_count("model.rope_dim");
-  if (size && *size != model(e).head_size())
+  const bool partly = size && *size != model(e).head_size();
+  if (partly && !model(e).head_dim) e.say("--kv-channels", model(e).head_size());  // a share of it
+  if (partly)
     e.say("--rotary-percent",
           fmt::format("{}", static_cast<double>(*size) / static_cast<double>(model(e).head_size())));
 }
@@ -120,7 +122,7 @@ constexpr MlpWord k_mlps[] = {{"--swiglu", true, models::Activation::silu, "silu
 void read_mlp(Import& i) {
   const MlpWord* chosen = nullptr;
   for (const MlpWord& each : k_mlps) {
-    const Argument* said = *each.argument != '\0' ? i.take(each.argument) : nullptr;
+    const Argument* said = *each.argument != '\0' && i.flag(each.argument) ? i.take(each.argument) : nullptr;
     if (said != nullptr && chosen != nullptr)
       i.error(said->place, each.argument, fmt::format("beside {}", chosen->argument), "keep one of the two");
     if (said != nullptr || (chosen == nullptr && *each.argument == '\0')) chosen = &each;
@@ -150,12 +152,14 @@ void write_bias(Export& e) {
   for (const char* key : {"model.bias", "model.projection_bias"}) e.keys.take(key);
   if (!bias) e.say("--disable-bias-linear");
   if (m.has_mlp_bias() == bias) e.keys.take("model.mlp_bias");
-  if (m.has_mlp_bias() != bias) e.unsaid("model.mlp_bias", "the MLP has biases as the projection of attention has");
+  if (m.has_mlp_bias() != bias)
+    e.unsaid("model.mlp_bias", m.has_mlp_bias() ? "true" : "false",
+             "the MLP has biases as the projection of attention has");
   if (m.has_qkv_bias() && !bias) e.say("--add-qkv-bias");
   if (m.has_qkv_bias() || !bias)
     e.keys.take("model.qkv_bias");
   else
-    e.unsaid("model.qkv_bias", "queries, keys and values have biases where all products have");
+    e.unsaid("model.qkv_bias", "false", "queries, keys and values have biases where all products have");
 }
 
 void write_dropout(Export& e) {
@@ -165,8 +169,9 @@ void write_dropout(Export& e) {
 }
 
 void read_qk_norm(Import& i) {
-  if (i.said(k_mla)) return i.no_effect("--qk-layernorm", "latent attention has these norms anyway");
-  if (i.flag("--qk-layernorm")) i.experiment.put("model.qk_norm", "true", i.take("--qk-layernorm")->place);
+  if (i.said(k_mla)) i.no_effect("--qk-layernorm", "latent attention has these norms anyway");
+  if (!i.said(k_mla) && i.flag("--qk-layernorm"))
+    i.experiment.put("model.qk_norm", "true", i.take("--qk-layernorm")->place);
   if (i.flag("--qk-l2-norm")) i.experiment.put("model.qk_norm", "unscaled", i.take("--qk-l2-norm")->place);
 }
 void write_qk_norm(Export& e) {

@@ -156,6 +156,8 @@ void write_stages(Export& e) {
   const bool interleaved = kind == "interleaved-1f1b";
   const bool plain = kind == "1f1b";
   if (!interleaved && !plain) return e.unsaid("strategy.schedule.kind", "Megatron-LM runs 1f1b and interleaved-1f1b");
+  if (interleaved && chunks == 1)
+    e.unsaid("strategy.schedule.kind", "of one virtual stage a device it is 1f1b to Megatron-LM");
   e.keys.take("strategy.schedule.kind");
   e.keys.take("strategy.schedule.chunks");
   e.keys.take("strategy.stages");

@@ -92,14 +92,31 @@ void read_zero_stage(Import& i) {
   i.no_effect("--data-parallel-sharding-strategy", "without --use-megatron-fsdp");
   i.no_effect("--torch-fsdp2-no-reshard-after-forward", "without --use-torch-fsdp2");
   i.experiment.put("strategy.zero.stage", std::to_string(stage), {});
-  if (i.said("--overlap-param-gather")) {
-    const config::Place place = i.take("--overlap-param-gather")->place;
-    if (stage == 0)
-      i.error(place, "--overlap-param-gather", "without --use-distributed-optimizer", "say that, too, or leave it out");
-    if (!i.said("--overlap-grad-reduce"))
-      i.error(place, "--overlap-param-gather", "without --overlap-grad-reduce", "say that, too, or leave it out");
-  }
 }
+
+// arguments.py 965: a gather is overlapped beside shards of the optimizer's state and an overlapped reduction.
+constexpr const char* k_gather = "--overlap-param-gather";
+void read_gather(Import& i) {
+  const Argument* gather = i.take(k_gather);
+  i.experiment.put("strategy.overlap.dp.gather", gather != nullptr ? "true" : "false", {});
+  if (gather == nullptr) return;
+  if (i.experiment.text("strategy.zero.stage") == "0")
+    i.error(gather->place, k_gather, "without --use-distributed-optimizer", "say that, too, or leave it out");
+  if (!i.said("--overlap-grad-reduce"))
+    i.error(gather->place, k_gather, "without --overlap-grad-reduce", "say that, too, or leave it out");
+}
+void write_gather(Export& e) {
+  if (!e.job.strategy().overlap_parameter_gather) {
+    e.keys.take("strategy.overlap.dp.gather");
+    return;
+  }
+  if (e.job.experiment().strategy.zero.stage == 0 || !e.job.strategy().overlap_gradient_reduce)
+    return e.unsaid("strategy.overlap.dp.gather",
+                    "Megatron-LM refuses it without --use-distributed-optimizer and --overlap-grad-reduce");
+  e.keys.take("strategy.overlap.dp.gather");
+  e.say(k_gather);
+}
+
 void read_zero(Import& i) {
   read_zero_stage(i);
   const bool sharded = i.experiment.count("strategy.zero.stage").value_or(0) > 0;
@@ -133,7 +150,8 @@ void write_zero(Export& e) {
     e.say("--num-distributed-optimizer-instances", copies);
   const software::Sharding& defaults = e.job.framework().sharding;
   const bool parameters = zero.stage == 3;
-  if (!parameters || e.job.strategy().prefetch == defaults.prefetch) e.keys.take("strategy.zero.prefetch");
+  if (!parameters || e.job.strategy().prefetch == (e.job.strategy().overlap_parameter_gather ? defaults.prefetch : 0))
+    e.keys.take("strategy.zero.prefetch");
   if (!parameters || e.job.strategy().reshard_after_forward == defaults.reshard_after_forward)
     e.keys.take("strategy.zero.reshard_after_forward");
   if (!zero.offload) return;
@@ -225,6 +243,8 @@ void write_bucket(Export& e) {
   const double elements = static_cast<double>(strategy.bucket_bytes) / bytes;
   if (static_cast<double>(strategy.bucket_bytes) == static_cast<double>(usual)) {
     e.keys.take("strategy.overlap.dp.bucket");
+  } else if (e.precision_unsaid) {
+    e.unsaid("strategy.overlap.dp.bucket", "it is said in elements of a format that is not said");
   } else if (elements == static_cast<double>(static_cast<std::int64_t>(elements)) && elements >= 1.0) {
     e.keys.take("strategy.overlap.dp.bucket");
     e.say("--ddp-bucket-size", static_cast<std::int64_t>(elements));
@@ -268,11 +288,6 @@ std::vector<Row> megatron_strategy_rows() {
        .kind = Kind::flag,
        .words = {{"", "true"}},
        .unsaid = "false"},
-      {.argument = "--overlap-param-gather",
-       .key = "strategy.overlap.dp.gather",
-       .kind = Kind::flag,
-       .words = {{"", "true"}},
-       .unsaid = "false"},
       {.argument = "--no-overlap-p2p-communication",
        .key = "strategy.overlap.pp",
        .kind = Kind::flag,
@@ -286,9 +301,13 @@ std::vector<Row> megatron_strategy_rows() {
 }
 
 std::vector<Rule> megatron_strategy_rules() {
-  return {{.read = read_order, .write = write_order},   {.read = read_degrees, .write = write_degrees},
-          {.read = read_zero, .write = write_zero},     {.read = read_recompute, .write = write_recompute},
-          {.read = read_bucket, .write = write_bucket}, {.read = read_expert_overlap, .write = write_expert_overlap}};
+  return {{.read = read_order, .write = write_order},
+          {.read = read_degrees, .write = write_degrees},
+          {.read = read_zero, .write = write_zero},
+          {.read = read_gather, .write = write_gather},
+          {.read = read_recompute, .write = write_recompute},
+          {.read = read_bucket, .write = write_bucket},
+          {.read = read_expert_overlap, .write = write_expert_overlap}};
 }
 
 std::vector<Fixed> megatron_strategy_fixed() {

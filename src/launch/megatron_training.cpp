@@ -191,6 +191,7 @@ void write_precision(Export& e) {
         if (keeps) e.say(narrow->keeps);
         return;
       }
+  e.precision_unsaid = true;
   e.unsaid("training.precision", "no combination of Megatron-LM's formats is this recipe");
 }
 
@@ -255,8 +256,15 @@ void read_pointwise(Import& i) {
 }
 void write_pointwise(Export& e) {
   if (e.keys.take("training.kernels.pointwise") != "eager") return;
-  e.say(e.job.parts().model.activation_function() == models::Activation::silu ? k_unfused[1] : k_unfused[0]);
+  const models::TransformerConfig& model = e.job.parts().model;
+  const bool swiglu = model.gated_mlp && model.activation_function() == models::Activation::silu;
+  e.say(k_unfused[swiglu ? 1 : 0]);
   e.say("--no-bias-dropout-fusion");
+}
+
+void write_framework(Export& e) {
+  const std::string name = e.keys.text("training.framework");
+  if (name != "megatron") e.unsaid("training.framework", "Megatron-LM has kernels and habits of its own");
 }
 
 }  // namespace
@@ -274,13 +282,14 @@ std::vector<Row> megatron_training_rows() {
 }
 
 std::vector<Rule> megatron_training_rules() {
-  return {{.read = read_batch},
-          {.read = read_length, .write = write_length},
-          {.read = read_optimizer, .write = write_optimizer},
-          {.read = read_precision, .write = write_precision},
-          {.read = read_attention, .write = write_attention},
-          {.read = read_pointwise, .write = write_pointwise},
-          {.read = [](Import& i) { i.experiment.put("training.framework", "megatron", {}); }}};
+  return {
+      {.read = read_batch},
+      {.read = read_length, .write = write_length},
+      {.read = read_optimizer, .write = write_optimizer},
+      {.read = read_precision, .write = write_precision},
+      {.read = read_attention, .write = write_attention},
+      {.read = read_pointwise, .write = write_pointwise},
+      {.read = [](Import& i) { i.experiment.put("training.framework", "megatron", {}); }, .write = write_framework}};
 }
 
 std::vector<Fixed> megatron_training_fixed() {

@@ -227,7 +227,7 @@ class Interpreter {
     Fields command;
     for (;;) {
       words_.skip_blanks();
-      if (words_.peek() == '>' || words_.peek() == '<') {
+      if (redirects()) {
         redirection();
       } else if (words_.word_begins()) {
         if ((command.empty() || declares(command)) && assignment_begins()) {
@@ -253,8 +253,16 @@ class Interpreter {
     });
   }
 
+  // > or <, behind the number of a stream where one is named.
+  bool redirects() const {
+    std::size_t digits = 0;
+    while (words_.peek(digits) >= '0' && words_.peek(digits) <= '9') ++digits;
+    return words_.peek(digits) == '>' || words_.peek(digits) == '<';
+  }
+
   void redirection() {
     const std::size_t start = words_.offset();
+    while (words_.peek() >= '0' && words_.peek() <= '9') words_.advance();
     if (words_.skip("<<")) words_.refuse(start, "a here-document is not read", "write the arguments out");
     while (words_.peek() == '>' || words_.peek() == '<' || words_.peek() == '&') words_.advance();
     words_.skip_blanks();

@@ -48,15 +48,10 @@ void read_row(const Row& row, Import& import) {
                        "write a number");
       }
       break;
-    case Kind::flag: {
-      const Argument* flag = import.take(row.argument);
-      import.experiment.put(row.key, std::string(row.words.front().ours), flag->place);
-      if (!flag->values.empty())
-        import.error(flag->values.front().place, row.argument,
-                     fmt::format("{} follows a word that takes no value", core::quoted(flag->values.front().text)),
-                     "take it out");
+    case Kind::flag:
+      import.flag(row.argument);
+      import.experiment.put(row.key, std::string(row.words.front().ours), import.take(row.argument)->place);
       break;
-    }
     case Kind::word:
       read_word(row, import);
       break;
@@ -127,6 +122,16 @@ const Word* Import::word(std::string_view name) {
   return nullptr;
 }
 
+bool Import::flag(std::string_view name) {
+  const Argument* argument = take(name);
+  if (argument == nullptr) return false;
+  if (!argument->values.empty())
+    error(argument->values.front().place, name,
+          fmt::format("{} follows a word that takes no value", core::quoted(argument->values.front().text)),
+          "take it out");
+  return true;
+}
+
 std::optional<std::int64_t> Import::count(std::string_view name) {
   const Word* word = this->word(name);
   if (word == nullptr) return std::nullopt;
@@ -180,11 +185,14 @@ Keys keys_of(const experiment::Job& job) {
 Export::Export(const experiment::Job& exported, const config::Loader& files)
     : job(exported), loader(files), keys(keys_of(exported)) {}
 
-void Export::unsaid(std::string_view key, std::string reason) {
-  const config::Node* node = keys.find(key);
-  const std::string value = node == nullptr ? "" : node->is_scalar() ? node->text : config::to_json(*node, -1);
+void Export::unsaid(std::string_view key, std::string_view value, std::string reason) {
   keys.take(key);
   unsaid_.push_back({.subject = fmt::format("{}: {}", key, value), .place = {}, .reason = std::move(reason)});
+}
+
+void Export::unsaid(std::string_view key, std::string reason) {
+  const config::Node* node = keys.find(key);
+  unsaid(key, node == nullptr ? "" : node->is_scalar() ? node->text : config::to_json(*node, -1), std::move(reason));
 }
 
 std::vector<Unsaid> Export::all_unsaid(std::string_view framework) const {

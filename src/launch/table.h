@@ -47,7 +47,7 @@ class Import {
   // With its one value; errors where it has another.
   const Word* word(std::string_view name);
   std::optional<std::int64_t> count(std::string_view name);
-  bool flag(std::string_view name) { return take(name) != nullptr; }
+  bool flag(std::string_view name);  // whether it was said, which takes no value
   // It is read, and changes nothing for a reason; where it was said.
   void no_effect(std::string_view name, std::string reason);
   // Said of an argument that was read.
@@ -70,6 +70,7 @@ class Export {
   const config::Loader& loader;
   Keys keys;
   std::vector<Argument> arguments = {};
+  bool precision_unsaid = false;  // the arguments name no recipe that is the experiment's
 
   void say(std::string_view name) { arguments.push_back({.name = std::string(name)}); }
   void say(std::string_view name, std::string value) {
@@ -78,6 +79,7 @@ class Export {
   void say(std::string_view name, std::int64_t value) { say(name, std::to_string(value)); }
   // Takes a key that no argument can say as it is.
   void unsaid(std::string_view key, std::string reason);
+  void unsaid(std::string_view key, std::string_view value, std::string reason);
   // Once all is written: keys that nothing took.
   std::vector<Unsaid> all_unsaid(std::string_view framework) const;
 

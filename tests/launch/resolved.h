@@ -17,6 +17,7 @@ inline models::TransformerConfig plain(models::TransformerConfig m) {
   m.head_dim = m.head_size();
   m.rope_dim = m.rotated_size();
   if (m.position != models::PositionEncoding::rope) m.rope_dim.reset();
+  if (m.position != models::PositionEncoding::learned) m.max_positions.reset();
   m.activation = m.activation_function();
   m.attention_dropout = m.probability_dropout();
   m.embedding_dropout = m.stream_entry_dropout();
@@ -55,6 +56,14 @@ inline std::string resolved(const experiment::Job& job) {
   // The plan says which layers recompute, however that was asked for; the schedule of one stage orders nothing.
   const plan::Strategy& plan = job.strategy();
   written.strategy.recompute = {};
+  written.strategy.stages = experiment::Stages{.layers = plan.stage_layers};
+  if (written.strategy.zero.stage < 3) {
+    written.strategy.zero.prefetch = {};
+    written.strategy.zero.reshard_after_forward = {};
+  }
+  if (written.strategy.tp == 1) written.strategy.overlap.tp = {};  // nothing to overlap
+  if (!job.parts().model.moe) written.strategy.overlap.ep = {};
+  if (written.precision.is_map()) written.precision.remove("recipe");
   written.model = config::make_scalar("below", {});
   std::string text = config::to_json(written);
   models::TransformerConfig model = plain(job.transformer());

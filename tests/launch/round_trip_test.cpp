@@ -1,6 +1,7 @@
 // Experiments as launch arguments and back: what the arguments carry is the same again, and what they do not is listed,
 // so that the list laid over the import is the experiment.
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include "cairn/launch/launch.h"
@@ -34,16 +35,29 @@ config::Node node_of(const Json& experiment) {
 config::Node imported(const std::string& framework, const experiment::Job& job, const launch::Exported& exported,
                       const Json& experiment) {
   launch::Given given{.cluster = "dgx-h100", .nodes = 1};
-  given.overrides.push_back("cluster=" + experiment["cluster"].dump());
+  given.overrides.push_back("cluster.nodes=null");
+  given.overrides.push_back(
+      "cluster=" +
+      (experiment["cluster"].is_object() ? experiment["cluster"] : Json{{"file", experiment["cluster"]}}).dump());
   if (experiment.contains("calibration")) given.overrides.push_back("calibration=" + experiment["calibration"].dump());
   if (experiment.contains("simulation")) given.overrides.push_back("simulation=" + experiment["simulation"].dump());
   if (job.experiment().strategy.dp)
     given.overrides.push_back("strategy.dp=" + std::to_string(*job.experiment().strategy.dp));
   for (const launch::Unsaid& each : exported.unsaid) {
     const std::size_t colon = each.subject.find(": ");
+    if (each.subject.starts_with("simulation.")) continue;
     given.overrides.push_back(each.subject.substr(0, colon) + "=" + each.subject.substr(colon + 2));
   }
   return launch::import_arguments(framework, exported.text, "exported", given, shelf().loader()).experiment;
+}
+
+// Lines of the one that the other has not at that place.
+std::string difference(const std::string& again, const std::string& first) {
+  std::istringstream a(again), b(first);
+  std::string text, left, right;
+  while (std::getline(a, left) && std::getline(b, right))
+    if (left != right) text += left + " | " + right + "\n";
+  return text;
 }
 
 void round_trips(const std::string& framework) {
@@ -51,7 +65,7 @@ void round_trips(const std::string& framework) {
   std::uint64_t tried = 0, whole = 0;
   for (std::uint64_t seed = 1; seed <= k_experiments; ++seed) {
     Json experiment = draw_experiment(seed, shelf());
-    if (seed % 2 == 0) experiment["training"]["framework"] = framework;
+    experiment["training"]["framework"] = framework;  // an import names the profile of that framework
     std::unique_ptr<experiment::Job> job;
     try {
       job = job_of(node_of(experiment));
@@ -69,7 +83,7 @@ void round_trips(const std::string& framework) {
       FAIL_CHECK(error.what());
       continue;
     }
-    CHECK(testing::resolved(*again) == testing::resolved(*job));
+    CHECK(difference(testing::resolved(*again), testing::resolved(*job)) == "");
   }
   CHECK(3 * tried > k_experiments);
   WARN(framework << ": " << tried << " experiments, " << whole << " of them without a rest");
