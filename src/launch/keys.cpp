@@ -32,10 +32,12 @@ void Keys::put(std::string_view path, config::Node value) {
   config::Node* node = &tree_;
   for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
     const std::string_view key = path.substr(0, dot);
+    if (!node->is_map()) *node = config::make_node(config::NodeKind::map, value.place);
     if (node->find(key) == nullptr) node->put(key, config::make_node(config::NodeKind::map, value.place));
     node = node->find(key);
     path.remove_prefix(dot + 1);
   }
+  if (!node->is_map()) *node = config::make_node(config::NodeKind::map, value.place);
   node->put(path, std::move(value));
 }
 

@@ -12,6 +12,7 @@
 #include "megatron.h"
 #include "megatron_file.h"
 #include "table.h"
+#include "torchtitan.h"
 
 namespace cairn::launch {
 namespace {
@@ -32,6 +33,12 @@ constexpr Framework k_frameworks[] = {
      megatron_text,
      "source this file, then: torchrun --nproc_per_node 8 --nnodes ... pretrain_gpt.py \"${MEGATRON_ARGS[@]}\"",
      {"Megatron-LM's arguments", "a shell script that launches pretrain_gpt.py, or its arguments alone", "train.sh"}},
+    {"torchtitan",
+     torchtitan,
+     read_torchtitan,
+     torchtitan_text,
+     "CONFIG_FILE=this file ./run_train.sh, up to the commit of 2026-02 that reads TOML",
+     {"torchtitan's configuration", "a configuration in TOML", "train.toml"}},
 };
 
 const Framework& framework_of(std::string_view name) {
@@ -41,39 +48,56 @@ const Framework& framework_of(std::string_view name) {
                                  fmt::format("use one of {}", fmt::join(frameworks(), ", ")));
 }
 
-// The cluster by its name, with as many nodes as are asked for or as the ranks fill.
-config::Node cluster_of(const Import& import, const config::Loader& loader) {
+const std::vector<std::pair<std::string, std::string>> k_shorthands{
+    {"cluster", "file"}, {"strategy.zero", "stage"}, {"strategy.recompute", "kind"}, {"training.precision", "recipe"}};
+
+// The machine, and what overrides say of the model, before the arguments: these may depend on either.
+void begin(Import& import) {
   const Given& given = import.given;
-  config::Node name = config::make_scalar(given.cluster, {}, true);
-  std::optional<std::int64_t> nodes = given.nodes;
-  if (!nodes && import.ranks) {
-    core::Diagnostics problems;
-    const hardware::Machine machine = hardware::read_machine(loader, name, "cluster", problems);
-    problems.raise_if_errors();
-    const std::int64_t each = machine.network.gpus_per_node;
-    if (*import.ranks % each != 0)
-      throw core::ConfigurationError("cluster",
-                                     fmt::format("{} ranks do not fill nodes of {} accelerators", *import.ranks, each),
-                                     "name another cluster, or say --nodes N");
-    nodes = *import.ranks / each;
+  config::Node root = config::make_node(config::NodeKind::map, {});
+  config::Node cluster = config::make_scalar(given.cluster, {}, true);
+  if (given.nodes) {
+    config::Node map = config::make_node(config::NodeKind::map, {});
+    map.put("file", std::move(cluster));
+    map.put("nodes", config::make_scalar(std::to_string(*given.nodes), {}));
+    cluster = std::move(map);
   }
-  if (!nodes) return name;
-  config::Node map = config::make_node(config::NodeKind::map, {});
-  map.put("file", std::move(name));
-  map.put("nodes", config::make_scalar(std::to_string(*nodes), {}));
-  return map;
+  root.put("cluster", std::move(cluster));
+  core::Diagnostics problems;
+  for (const std::string& each : given.overrides)
+    if (each.starts_with("cluster") || each.starts_with("model"))
+      config::apply_override(root, each, problems, k_shorthands);
+  problems.raise_if_errors();
+  import.experiment = Keys(std::move(root));
 }
 
-config::Node ordered(Import& import, const std::string& name, const config::Loader& loader) {
+// As many nodes as were asked for or as the ranks fill; the ranks are then those it has.
+void settle_cluster(Import& import, const config::Loader& loader) {
+  core::Diagnostics problems;
+  const config::Node asked = *import.experiment.find("cluster");
+  const hardware::Machine machine = hardware::read_machine(loader, asked, "cluster", problems);
+  problems.raise_if_errors();
+  const std::int64_t each = machine.network.gpus_per_node;
+  if (import.given.nodes || !import.ranks || !asked.is_scalar()) {
+    import.ranks = machine.network.gpus();
+    return;
+  }
+  if (*import.ranks % each != 0)
+    throw core::ConfigurationError("cluster",
+                                   fmt::format("{} ranks do not fill nodes of {} accelerators", *import.ranks, each),
+                                   "name another cluster, or say --nodes N");
+  config::Node map = config::make_node(config::NodeKind::map, {});
+  map.put("file", asked);
+  map.put("nodes", config::make_scalar(std::to_string(*import.ranks / each), {}));
+  import.experiment.put("cluster", std::move(map));
+}
+
+config::Node ordered(const Import& import, const std::string& name) {
   config::Node result = config::make_node(config::NodeKind::map, {});
   result.put("version", config::make_scalar("1", {}));
   result.put("name", config::make_scalar("Arguments of " + name, {}, true));
-  for (const char* key : {"model", "cluster", "training", "strategy"}) {
-    if (std::string_view(key) == "cluster")
-      result.put(key, cluster_of(import, loader));
-    else if (const config::Node* block = import.experiment.find(key))
-      result.put(key, *block);
-  }
+  for (const char* key : {"model", "cluster", "training", "strategy"})
+    if (const config::Node* block = import.experiment.find(key)) result.put(key, *block);
   return result;
 }
 
@@ -96,19 +120,19 @@ Imported import_arguments(std::string_view framework, std::string_view text, con
     throw core::ConfigurationError("--cluster", "is missing: arguments do not say what they run on",
                                    "name it, as in --cluster dgx-h100 --nodes 64");
   Import import = asked.read(text, file_name, given);
+  begin(import);
+  settle_cluster(import, loader);
   read(asked.table(), import);
   import.problems.raise_if_errors();
   Imported result;
-  result.experiment = ordered(import, std::filesystem::path(file_name).filename().string(), loader);
+  result.experiment = ordered(import, std::filesystem::path(file_name).filename().string());
   core::Diagnostics problems;
   for (const std::string& each : given.overrides)
-    config::apply_override(result.experiment, each, problems,
-                           {{"cluster", "file"},
-                            {"strategy.zero", "stage"},
-                            {"strategy.recompute", "kind"},
-                            {"training.precision", "recipe"}});
+    config::apply_override(result.experiment, each, problems, k_shorthands);
   problems.raise_if_errors();
-  if (Keys(result.experiment).find("model.vocab") == nullptr)
+  if (const config::Node* model = result.experiment.find("model");
+      model == nullptr || (model->is_map() && model->find("vocab") == nullptr && model->find("file") == nullptr &&
+                           model->find("hf") == nullptr))
     throw core::ConfigurationError("model.vocab", "is missing: the arguments leave the vocabulary to a tokenizer",
                                    "give it, as in --set model.vocab=50257");
   experiment::load_parts(experiment::read(result.experiment), loader);

@@ -106,13 +106,13 @@ void read_gather(Import& i) {
     i.error(gather->place, k_gather, "without --overlap-grad-reduce", "say that, too, or leave it out");
 }
 void write_gather(Export& e) {
-  if (!e.job.strategy().overlap_parameter_gather) {
+  // Without shards nothing is gathered.
+  if (!e.job.strategy().overlap_parameter_gather || e.job.experiment().strategy.zero.stage == 0) {
     e.keys.take("strategy.overlap.dp.gather");
     return;
   }
-  if (e.job.experiment().strategy.zero.stage == 0 || !e.job.strategy().overlap_gradient_reduce)
-    return e.unsaid("strategy.overlap.dp.gather",
-                    "Megatron-LM refuses it without --use-distributed-optimizer and --overlap-grad-reduce");
+  if (!e.job.strategy().overlap_gradient_reduce)
+    return e.unsaid("strategy.overlap.dp.gather", "Megatron-LM refuses it without --overlap-grad-reduce");
   e.keys.take("strategy.overlap.dp.gather");
   e.say(k_gather);
 }

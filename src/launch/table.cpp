@@ -195,6 +195,25 @@ void Export::unsaid(std::string_view key, std::string reason) {
   unsaid(key, node == nullptr ? "" : node->is_scalar() ? node->text : config::to_json(*node, -1), std::move(reason));
 }
 
+void Export::take_usual() {
+  experiment::Settings settings = job.experiment();
+  settings.training.kernels = {};
+  settings.strategy.overlap = {};
+  settings.strategy.zero.prefetch = {};
+  Keys defaults;
+  try {
+    const experiment::Job usual(settings, job.parts());
+    defaults = Keys(block(config::to_json(usual.written_out(experiment::Naming::by_name), -1)));
+  } catch (const core::ConfigurationError&) {
+    return;  // the framework would not run it with its own kernels: all of them have to be said
+  }
+  for (const auto& [key, node] : keys.left()) {
+    const bool profiles =
+        key.starts_with("training.kernels.") || key.starts_with("strategy.overlap.") || key == "strategy.zero.prefetch";
+    if (profiles && node.is_scalar() && defaults.text(key) == node.text) keys.take(key);
+  }
+}
+
 std::vector<Unsaid> Export::all_unsaid(std::string_view framework) const {
   std::vector<Unsaid> result = unsaid_;
   for (const auto& [key, node] : keys.left())

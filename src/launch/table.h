@@ -25,6 +25,8 @@ struct Argument {
   config::Place place = {};
   std::vector<Word> values = {};
   bool read = false;
+  bool list = false;    // written as a list, however many values it has
+  bool quoted = false;  // written as a text, whatever it looks like
 
   std::string text() const;  // as it was written
 };
@@ -80,6 +82,9 @@ class Export {
   // Takes a key that no argument can say as it is.
   void unsaid(std::string_view key, std::string reason);
   void unsaid(std::string_view key, std::string_view value, std::string reason);
+  // Takes the kernels, overlaps and defaults of sharding that are those of the framework's profile, which the framework
+  // has without being told.
+  void take_usual();
   // Once all is written: keys that nothing took.
   std::vector<Unsaid> all_unsaid(std::string_view framework) const;
 

@@ -113,7 +113,8 @@ class TomlReader {
         values.push_back(value());
       skip_space(true);
       if (skip(',')) continue;
-      if (peek() != ']') refuse(at_, "no comma between two items of an array", "write one, or close the array with ]");
+      if (peek() != ']' && at_ < text_.size())
+        refuse(at_, "no comma between two items of an array", "write one, or close the array with ]");
     }
   }
 

@@ -57,6 +57,7 @@ inline std::string resolved(const experiment::Job& job) {
   const plan::Strategy& plan = job.strategy();
   written.strategy.recompute = {};
   written.strategy.stages = experiment::Stages{.layers = plan.stage_layers};
+  if (written.strategy.zero.stage == 0 && written.strategy.overlap.dp) written.strategy.overlap.dp->gather = {};
   if (written.strategy.zero.stage < 3) {
     written.strategy.zero.prefetch = {};
     written.strategy.zero.reshard_after_forward = {};

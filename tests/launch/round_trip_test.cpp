@@ -34,8 +34,7 @@ config::Node node_of(const Json& experiment) {
 // The experiment as the import gives it, with its own cluster and calibration, which no argument carries.
 config::Node imported(const std::string& framework, const experiment::Job& job, const launch::Exported& exported,
                       const Json& experiment) {
-  launch::Given given{.cluster = "dgx-h100", .nodes = 1};
-  given.overrides.push_back("cluster.nodes=null");
+  launch::Given given{.cluster = "dgx-h100"};
   given.overrides.push_back(
       "cluster=" +
       (experiment["cluster"].is_object() ? experiment["cluster"] : Json{{"file", experiment["cluster"]}}).dump());

@@ -5,6 +5,6 @@ ARGS=(
   --position-embedding-type rope --rotary-percent 0.5 --disable-bias-linear --use-distributed-optimizer
 )
 if [[ "$N" == 4 ]] && [ -n "$N" ]; then
-  ARGS+=("--fp8-format hybrid" --overlap-grad-reduce --overlap-param-gather)
+  ARGS+=("--attention-backend unfused" --overlap-grad-reduce --overlap-param-gather)
 fi
 python -u pretrain_gpt.py ${ARGS[@]} > log 2>&1
