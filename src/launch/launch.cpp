@@ -11,6 +11,7 @@
 #include "cairn/hardware/files.h"
 #include "megatron.h"
 #include "megatron_file.h"
+#include "nanotron.h"
 #include "table.h"
 #include "torchtitan.h"
 
@@ -39,6 +40,12 @@ constexpr Framework k_frameworks[] = {
      torchtitan_text,
      "CONFIG_FILE=this file ./run_train.sh, up to the commit of 2026-02 that reads TOML",
      {"torchtitan's configuration", "a configuration in TOML", "train.toml"}},
+    {"nanotron",
+     nanotron,
+     read_nanotron,
+     nanotron_text,
+     "run_train.py --config-file this file, with tokenizer, data, learning rate and checkpoints beside it",
+     {"nanotron's configuration", "a configuration in YAML", "train.yaml"}},
 };
 
 const Framework& framework_of(std::string_view name) {

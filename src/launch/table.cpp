@@ -200,6 +200,7 @@ void Export::take_usual() {
   settings.training.kernels = {};
   settings.strategy.overlap = {};
   settings.strategy.zero.prefetch = {};
+  settings.strategy.stages = {};
   Keys defaults;
   try {
     const experiment::Job usual(settings, job.parts());
@@ -208,9 +209,10 @@ void Export::take_usual() {
     return;  // the framework would not run it with its own kernels: all of them have to be said
   }
   for (const auto& [key, node] : keys.left()) {
-    const bool profiles =
-        key.starts_with("training.kernels.") || key.starts_with("strategy.overlap.") || key == "strategy.zero.prefetch";
-    if (profiles && node.is_scalar() && defaults.text(key) == node.text) keys.take(key);
+    const bool profiles = key.starts_with("training.kernels.") || key.starts_with("strategy.overlap.") ||
+                          key == "strategy.zero.prefetch" || key == "strategy.stages";
+    const config::Node* usually = defaults.find(key);
+    if (profiles && usually != nullptr && config::to_json(*usually, -1) == config::to_json(node, -1)) keys.take(key);
   }
 }
 

@@ -161,6 +161,12 @@ void write_titan_precision(Export& e) {
   e.unsaid("training.precision", "no combination of torchtitan's formats is this recipe");
 }
 
+void write_titan_optimizer(Export& e) {
+  const experiment::Optimizer kind = e.job.experiment().training.optimizer.kind;
+  if (kind != experiment::Optimizer::adam && kind != experiment::Optimizer::adamw)
+    e.unsaid("training.optimizer", "torchtitan has Adam and AdamW");
+}
+
 void read_titan_compile(Import& i) {
   const Word* enable = i.word("compile.enable");
   const Argument* components = i.take("compile.components");
@@ -219,7 +225,7 @@ const Table& torchtitan() {
     all.rows = {
         {.argument = "training.seq_len", .key = "training.seq_len", .unsaid = "2048"},
         {.argument = "optimizer.name",
-         .key = "training.optimizer.kind",
+         .key = "training.optimizer",
          .kind = Kind::word,
          .words = {{"AdamW", "adamw"}, {"Adam", "adam"}},
          .unsaid = "adamw"},
@@ -232,6 +238,7 @@ const Table& torchtitan() {
              {.read = read_titan_batch, .write = write_titan_batch},
              {.read = read_titan_steps, .write = write_titan_steps},
              {.read = read_titan_precision, .write = write_titan_precision},
+             {.write = write_titan_optimizer},
              {.read = read_titan_compile, .write = write_titan_compile},
              {.read = [](Import& i) { i.experiment.put("training.framework", "torchtitan", {}); },
              .write = write_titan_framework}})

@@ -33,6 +33,7 @@ inline models::TransformerConfig plain(models::TransformerConfig m) {
   }
   if (m.mla && m.qk_norm == models::QkNorm::head) m.qk_norm = models::QkNorm::none;
   if (m.mtp && m.mtp->depth == 0) m.mtp.reset();
+  if (m.vocab_multiple == 1) m.vocab_multiple.reset();  // tp divides what is not padded
   std::vector<models::BlockPattern> period;
   for (models::BlockPattern block : m.blocks) {
     block.mlp = m.mlp_of(block);
