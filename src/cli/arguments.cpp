@@ -500,7 +500,7 @@ class Parser : private Declarations {
           ->type_name(k_file);
       set_experiment(*sub, each.overrides);
       add_output(*sub, "-o,--output", each.output, "write the result to a file");
-      example(*sub, fmt::format("cairn export {} llama3-70b-64xdgx-h100 -o {}", each.framework, form.example),
+      example(*sub, fmt::format("cairn export {} llama3-70b-64xdgx-h100", each.framework),
               "What the framework has no argument for stands in comments, each with its reason.");
     }
   }

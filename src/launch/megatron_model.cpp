@@ -21,7 +21,7 @@ const TransformerConfig& model(const Export& e) { return e.job.parts().model; }
 // arguments.py 1320: 4 h, or 8/3 h in multiples of 64 where the MLP is gated by --swiglu alone.
 void read_ffn(Import& i) {
   const auto hidden = i.experiment.count("model.hidden");
-  if (i.said("--ffn-hidden-size") || !hidden) return;
+  if (i.said("--ffn-hidden-size") || !hidden || *hidden > models::k_max_width) return;
   constexpr std::int64_t k_multiple = 64;
   const std::int64_t whole = 4 * *hidden;
   i.experiment.put("model.ffn", std::to_string(i.said("--swiglu") ? whole * 2 / 3 / k_multiple * k_multiple : whole),
@@ -253,7 +253,7 @@ std::int64_t window_of(Import& i) {
   const std::size_t comma = word->text.find(',');
   char* end = nullptr;
   const long long left = std::strtoll(word->text.c_str(), &end, 10);
-  if (comma == std::string::npos || end != word->text.c_str() + comma || left < 0) {
+  if (comma == std::string::npos || end != word->text.c_str() + comma || left < 0 || left >= models::k_max_positions) {
     i.error(word->place, "--window-size", fmt::format("{} is no window", config::quote(word->text)),
             "write the keys before and behind a query, as in 127,0");
     return 0;

@@ -101,6 +101,8 @@ void read_uneven(Import& i, std::int64_t layers, std::int64_t pp, std::int64_t c
     if (embedding) --stages.front();
     if (loss) --stages.back();
   } else {
+    if (first.value_or(0) > layers || last.value_or(0) > layers)
+      return i.error(place, first ? k_first : k_last, "more layers than the model has", "choose fewer");
     const std::int64_t ends = (first ? 1 : 0) + (last ? 1 : 0), rest = layers - first.value_or(0) - last.value_or(0);
     const std::int64_t middle = pp - ends;
     const bool divides = middle > 0 ? rest >= 0 && rest % (middle * chunks) == 0 : rest == 0;
@@ -124,7 +126,7 @@ void read_stages(Import& i) {
   if (!layers || !pp || *pp == 0 || *pp > k_most || *layers > k_most) return;
   const std::int64_t chunks = read_chunks(i, *layers, *pp);
   if (chunks == 0) return;
-  if (chunks > k_most)
+  if (chunks > k_most || *pp * chunks > k_most)
     return i.error({}, k_chunks, fmt::format("{} virtual stages are beyond what is modelled", chunks), "choose fewer");
   if (!i.said(k_layout)) read_uneven(i, *layers, *pp, chunks);
   if (chunks == 1) {

@@ -15,11 +15,10 @@ namespace {
 // arguments.py: micro-batch x data-parallel ranks where it is not said.
 void read_batch(Import& i) {
   if (i.said("--global-batch-size")) return;
-  const auto micro = i.experiment.count("strategy.micro_batch");
-  const auto tp = i.experiment.count("strategy.tp"), pp = i.experiment.count("strategy.pp"),
-             cp = i.experiment.count("strategy.cp");
-  if (micro && tp && pp && cp && i.ranks && *tp * *pp * *cp > 0 && *i.ranks % (*tp * *pp * *cp) == 0)
-    return i.experiment.put("training.global_batch", std::to_string(*micro * (*i.ranks / (*tp * *pp * *cp))), {});
+  const std::int64_t model = i.degree("strategy.tp") * i.degree("strategy.pp") * i.degree("strategy.cp");
+  if (i.ranks && *i.ranks % model == 0)
+    return i.experiment.put("training.global_batch",
+                            std::to_string(i.degree("strategy.micro_batch") * (*i.ranks / model)), {});
   const bool set = std::any_of(i.given.overrides.begin(), i.given.overrides.end(),
                                [](const std::string& each) { return each.starts_with("training.global_batch="); });
   if (!set)

@@ -34,6 +34,9 @@ void read_nano_blocks(Import& i) {
   const auto window = i.count("model.model_config.sliding_window_size"),
              period = i.count("model.model_config.no_rope_layer");
   if (!i.said(k_qwen) || (!window && !period)) return;
+  if (period && *period == 0)
+    return i.error(i.take("model.model_config.no_rope_layer")->place, "model.model_config.no_rope_layer",
+                   "is no period", "write how many layers apart the layers without rotation are");
   config::Node blocks = config::make_node(config::NodeKind::list, {});
   const auto add = [&](std::int64_t repeat, config::Node attention) {
     if (repeat < 1) return;
@@ -145,7 +148,7 @@ void read_nano_precision(Import& i) {
   const bool wide = accumulates == nullptr || accumulates->text == "true" || accumulates->text == "True";
   for (const NanoFormats& each : k_nano_formats)
     if (dtype->text == each.dtype && std::string_view(each.accumulates) == (wide ? "true" : "false"))
-      return i.experiment.put("training.precision", each.recipe, dtype->place);
+      return i.experiment.put("training.precision", each.recipe, {});  // a name of Cairn's
   i.error(dtype->place, "model.dtype", fmt::format("{} has no counterpart in Cairn", core::quoted(dtype->text)),
           "use bfloat16, float16 or float32");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -43,7 +44,7 @@ class Interpreter {
       words_.refuse(words_.offset(), fmt::format("'{}' without its beginning", words_.name()), "take it out");
     Script script;
     split(script);
-    script.unset = words_.unset;
+    script.unset.assign(words_.unset.begin(), words_.unset.end());
     script.assumes_files = assumes_files_;
     for (const auto& [name, variable] : words_.variables)
       if (!variable.array && variable.items.size() == 1) script.variables[name] = variable.items.front().characters;
@@ -114,7 +115,8 @@ class Interpreter {
 
   bool test(bool taken) {
     words_.skip_blanks();
-    if (words_.skip("! ")) return !test(taken);
+    bool inverted = false;
+    for (; words_.skip("! "); words_.skip_blanks()) inverted = !inverted;
     const std::size_t start = words_.offset();
     const bool wide = words_.skip("[[ ");
     if (!wide && !words_.skip("[ "))
@@ -128,7 +130,7 @@ class Interpreter {
     }
     if (!words_.skip(wide ? "]]" : "]"))
       words_.refuse(start, "a test that is not closed", wide ? "close it with ]]" : "close it with ]");
-    return value;
+    return value != inverted;
   }
 
   bool bracketed(bool wide, std::size_t start, bool taken) {
@@ -142,9 +144,12 @@ class Interpreter {
   }
 
   bool holds(Fields fields, std::size_t start) {
-    if (!fields.empty() && fields.front().characters == "!") {
-      fields.erase(fields.begin());
-      return !holds(std::move(fields), start);
+    const auto negations =
+        std::find_if(fields.begin(), fields.end(), [](const Text& each) { return each.characters != "!"; });
+    if (negations != fields.begin()) {
+      const bool odd = (negations - fields.begin()) % 2 == 1;
+      fields.erase(fields.begin(), negations);
+      return holds(std::move(fields), start) != odd;
     }
     if (fields.empty()) return false;
     const std::string& first = fields[0].characters;
@@ -195,7 +200,7 @@ class Interpreter {
       value.items = {words_.value()};
     }
     if (!taken) return;
-    if (std::find(order_.begin(), order_.end(), name) == order_.end()) order_.push_back(name);
+    if (words_.variables.find(name) == words_.variables.end()) order_.push_back(name);
     Variable& variable = words_.variables[name];
     if (!adds) {
       variable = std::move(value);
@@ -282,6 +287,7 @@ class Interpreter {
       for (const Text& each : command) words_.variables.erase(each.characters);
     } else if (name.starts_with("--")) {
       bare_.insert(bare_.end(), command.begin(), command.end());
+      if (bare_.size() > k_most_words) words_.refuse(start, "too many words", "write fewer");
     } else if (std::any_of(command.begin(), command.end(), is_program)) {
       if (!launch_.empty())
         words_.refuse(start,
@@ -310,7 +316,9 @@ class Interpreter {
     for (const Text& each : bare_) put(script.arguments, each);
     if (!bare_.empty()) return;
     std::vector<std::string> from;
+    std::set<std::string> met;
     for (const std::string& name : order_) {
+      if (!met.insert(name).second) continue;
       const auto found = words_.variables.find(name);
       if (found == words_.variables.end()) continue;
       const Fields fields = separate(found->second);

@@ -10,7 +10,8 @@
 namespace cairn::launch {
 namespace {
 
-constexpr int k_expansions = 40;  // expansions within each other
+constexpr std::size_t k_expanded = std::size_t{16} << 20;  // characters
+constexpr int k_expansions = 40;                           // expansions within each other
 constexpr std::string_view k_word_ends = " \t\n;&|<>()";
 constexpr std::string_view k_blank_signs = " \t\n";
 
@@ -264,7 +265,7 @@ const Variable* ShellWords::find(std::string_view name) {
   const auto found = variables.find(name);
   if (found != variables.end()) return &found->second;
   const bool list = name == "@" || name == "*" || name == "#" || name == "?";
-  if (!list && std::find(unset.begin(), unset.end(), name) == unset.end()) unset.emplace_back(name);
+  if (!list) unset.emplace(name);
   return nullptr;
 }
 
@@ -277,6 +278,8 @@ void ShellWords::expand(Fields& fields, std::string_view name, bool quoted, bool
   const std::size_t count = items ? variable->items.size() : std::min<std::size_t>(1, variable->items.size());
   for (std::size_t i = 0; i < count; ++i) {
     if (i > 0) fields.close();
+    expanded_ += variable->items[i].characters.size() + 1;
+    if (expanded_ > k_expanded) refuse(start, "variables stand for more than 16 MiB in all", "write the arguments out");
     fields.add(variable->items[i], quoted);
     check_size(fields.open.characters.size(), start);
     check_size(fields.done.size(), start);

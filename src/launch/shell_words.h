@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,7 @@ class ShellWords {
   ShellWords(std::string_view text, const std::string& file_name) : text_(text), lines_(text, file_name) {}
 
   std::map<std::string, Variable, std::less<>> variables = {};
-  std::vector<std::string> unset = {};
+  std::set<std::string, std::less<>> unset = {};
 
   bool at_end() const { return at_ == text_.size(); }
   char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
@@ -64,6 +65,7 @@ class ShellWords {
   Lines lines_;
   std::size_t at_ = 0;
   int depth_ = 0;
+  std::size_t expanded_ = 0;  // characters that variables stood for
 };
 
 bool begins_name(char character);

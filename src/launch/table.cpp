@@ -136,9 +136,20 @@ std::optional<std::int64_t> Import::count(std::string_view name) {
   const Word* word = this->word(name);
   if (word == nullptr) return std::nullopt;
   const auto value = whole_number(word->text);
+  constexpr std::int64_t k_beyond = std::int64_t{1} << 52;
+  if (value && *value > k_beyond) {
+    error(word->place, name, fmt::format("{} is beyond what is modelled", core::quoted(word->text)),
+          "write a smaller count");
+    return std::nullopt;
+  }
   if (value && *value >= 0) return value;
   error(word->place, name, fmt::format("{} is no count", core::quoted(word->text)), "write a whole number");
   return std::nullopt;
+}
+
+std::int64_t Import::degree(std::string_view key) const {
+  constexpr std::int64_t k_most = std::int64_t{1} << 20;
+  return std::clamp<std::int64_t>(experiment.count(key).value_or(1), 1, k_most);
 }
 
 void Import::no_effect(std::string_view name, std::string reason) {

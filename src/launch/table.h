@@ -54,6 +54,8 @@ class Import {
   void no_effect(std::string_view name, std::string reason);
   // Said of an argument that was read.
   void remark(const Argument& argument, std::string reason);
+  // A degree of parallelism, 1 where it is not said, at most 2^20, so that three of them multiply.
+  std::int64_t degree(std::string_view key) const;
   void error(const config::Place& place, std::string_view name, std::string message, std::string hint);
   // Once all is read: what has no counterpart.
   std::vector<Unsaid> unsaid() const;

@@ -21,10 +21,8 @@ constexpr const char* k_global = "training.global_batch_size";
 constexpr const char* k_piece = "parallelism.pipeline_parallel_microbatch_size";
 
 std::optional<std::int64_t> data_ranks(const Import& i) {
-  const std::int64_t model = i.experiment.count("strategy.tp").value_or(1) *
-                             i.experiment.count("strategy.pp").value_or(1) *
-                             i.experiment.count("strategy.cp").value_or(1);
-  if (!i.ranks || model <= 0 || *i.ranks % model != 0) return std::nullopt;
+  const std::int64_t model = i.degree("strategy.tp") * i.degree("strategy.pp") * i.degree("strategy.cp");
+  if (!i.ranks || *i.ranks % model != 0) return std::nullopt;
   return *i.ranks / model;
 }
 
@@ -32,7 +30,8 @@ std::optional<std::int64_t> data_ranks(const Import& i) {
 // batch is one of these for each rank.
 void read_titan_batch(Import& i) {
   constexpr std::int64_t k_local_default = 8;
-  const std::int64_t local = i.count(k_local).value_or(k_local_default);
+  constexpr std::int64_t k_local_most = 1 << 20;
+  const std::int64_t local = std::min(i.count(k_local).value_or(k_local_default), k_local_most);
   const bool pipelined = i.experiment.count("strategy.pp").value_or(1) > 1;
   const std::int64_t piece = i.said(k_piece) && pipelined ? i.count(k_piece).value_or(1) : 1;
   if (!pipelined) i.no_effect(k_piece, "without pipeline stages");
@@ -100,9 +99,17 @@ constexpr TitanFormats k_titan_formats[] = {
     {"float32", "bfloat16", "float8", true, "{recipe: fp8-current, dp_gather_wire: fp8_e4m3}"},
     {"float32", "bfloat16", "mx", false, "mxfp8"}};
 
+// Names in it are those of configurations, whatever lies beside the file of arguments.
+void forget_places(config::Node& node) {
+  node.place = {};
+  for (config::Entry& entry : node.entries) forget_places(entry.value);
+}
+
 config::Node titan_recipe(const TitanFormats& formats) {
   core::Diagnostics none;
-  return config::parse_text(formats.recipe, config::Syntax::yaml, {}, none);
+  config::Node recipe = config::parse_text(formats.recipe, config::Syntax::yaml, {}, none);
+  forget_places(recipe);
+  return recipe;
 }
 
 void read_titan_precision(Import& i) {

@@ -56,14 +56,12 @@ void write_titan_tensor(Export& e) {
 void read_titan_zero(Import& i) {
   const std::int64_t replicate = i.count(k_replicate).value_or(1);
   const Word* word = i.word(k_shard);
-  const std::int64_t model = i.experiment.count("strategy.tp").value_or(1) *
-                             i.experiment.count("strategy.pp").value_or(1) *
-                             i.experiment.count("strategy.cp").value_or(1);
+  const std::int64_t model = i.degree("strategy.tp") * i.degree("strategy.pp") * i.degree("strategy.cp");
   std::int64_t shard = word != nullptr ? whole_number(word->text).value_or(0) : -1;
   const config::Place place = word != nullptr ? word->place : config::Place{};
   if (shard == 0 || shard < -1 || replicate < 1)
     return i.error(place, k_shard, "is no degree", "write a number of ranks, or -1");
-  if (i.ranks && model > 0 && *i.ranks % model == 0) {
+  if (i.ranks && *i.ranks % model == 0) {
     const std::int64_t data = *i.ranks / model;
     if (shard == -1) shard = data % replicate == 0 ? data / replicate : 0;
     if (shard < 1 || shard > data || replicate > data || shard * replicate != data)
@@ -151,9 +149,11 @@ void read_titan_stages(Import& i) {
                    fmt::format("use one of {}", fmt::join(all, ", ")));
   }
   const std::int64_t first = i.count(k_first_less).value_or(1), last = i.count(k_last_less).value_or(1);
+  if (first > k_most || last > k_most || layers > k_most)
+    return i.error({}, k_first_less, "is beyond what is modelled", "choose a smaller number");
   std::int64_t stages = pp * (kind->single ? 1 : 2);
   if (const auto each = i.count(k_stage_layers)) {
-    if (*each == 0 || first > k_most || last > k_most)
+    if (*each == 0)
       return i.error(i.take(k_stage_layers)->place, k_stage_layers, "is no number of layers", "write one above 0");
     stages = (layers + first + last + *each - 1) / *each;
     if (stages % pp != 0 || (kind->single ? stages != pp : stages / pp < 2))
@@ -191,10 +191,13 @@ void write_titan_stages(Export& e) {
   e.keys.take("strategy.schedule.chunks");
   e.say(k_schedule, kind->theirs);
   const std::int64_t layers = e.job.parts().model.layers;
-  for (std::int64_t first = 0; first <= layers; ++first)
-    for (std::int64_t last = 0; last <= layers; ++last) {
-      const std::int64_t least = (layers + first + last) / count;
-      if (least == 0 || first > least || last > least || titan_stages(layers, count, first, last) != stages) continue;
+  constexpr std::int64_t k_tried = 128;  // layers that embedding or head count for
+  for (std::int64_t first = 0; first <= std::min(layers, k_tried); ++first)
+    for (std::int64_t last = 0; last <= std::min(layers, k_tried); ++last) {
+      const std::int64_t all = layers + first + last, least = all / count;
+      if (least == 0 || first > least || last > least) continue;
+      if (stages.front() != least + (all % count > 0 ? 1 : 0) - first || stages.back() != least - last) continue;
+      if (titan_stages(layers, count, first, last) != stages) continue;
       // As many layers a stage as make so many of them.
       const std::int64_t each = (layers + first + last + count - 1) / count;
       const bool usual = count == s.pipeline * (kind->single ? 1 : 2);
