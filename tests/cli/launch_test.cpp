@@ -6,7 +6,7 @@ using namespace cairn::cli_tests;
 
 TEST_CASE("An export is imported again, and the import runs as the experiment does") {
   const std::string script = scratch() + "/train.sh", again = scratch() + "/again.yaml";
-  const std::vector<std::string> changes{"--set", "training.optimizer=adamw"};
+  const std::vector<std::string> changes{"--set", "training.optimizer=adamw", "--set", "name=a plan"};
   const auto with = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
@@ -18,7 +18,7 @@ TEST_CASE("An export is imported again, and the import runs as the experiment do
   INFO(imported.err);
   REQUIRE(imported.code == 0);
   const Outcome first = run(with({"run", "llama3-70b-64xdgx-h100", "--engine", "analytic", "--csv"}, changes));
-  const Outcome second = run({"run", again, "--engine", "analytic", "--csv"});
+  const Outcome second = run({"run", again, "--engine", "analytic", "--csv", "--set", "name=a plan"});
   REQUIRE(first.code == second.code);
   CHECK(first.out == second.out);
 }
