@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -274,7 +275,13 @@ void flatten(const config::Node& node, const std::string& path, const config::Pl
     return;
   }
   Argument argument{.name = path, .place = place};
-  if (node.is_scalar()) argument.values.push_back({.text = node.text, .place = node.place});
+  if (node.is_scalar()) {
+    std::string text = node.text;
+    // YAML 1.1, as Python reads it, takes 70_000 for a number.
+    if (!node.quoted && !text.empty() && text.find_first_not_of("0123456789_") == std::string::npos)
+      std::erase(text, '_');
+    argument.values.push_back({.text = std::move(text), .place = node.place});
+  }
   for (const config::Node& item : node.items)
     argument.values.push_back({.text = item.is_scalar() ? item.text : config::to_json(item, -1), .place = item.place});
   result.push_back(std::move(argument));

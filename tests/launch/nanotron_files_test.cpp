@@ -45,7 +45,7 @@ parallelism:
   tp: 2
   tp_linear_async_communication: true
   tp_mode: REDUCE_SCATTER
-tokens: {batch_accumulation_per_replica: 1, micro_batch_size: 3, sequence_length: 4096, train_steps: 2000}
+tokens: {batch_accumulation_per_replica: 1, micro_batch_size: 3, sequence_length: 4096, train_steps: 2_000}
 )yaml");
   CHECK(resolved(read.experiment) == by_hand(R"(
 model: {layers: 28, hidden: 2048, heads: 16, kv_heads: 2, ffn: 11008, gated_mlp: true, vocab: 128256, tied_embeddings: true,
