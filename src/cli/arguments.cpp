@@ -7,6 +7,7 @@
 
 #include "arguments_check.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/launch/launch.h"
 #include "cairn/measure/read.h"
 #include "cairn/numerics/format_names.h"
 #include "command_help.h"
@@ -20,6 +21,13 @@
 
 namespace cairn::cli {
 namespace {
+
+template <class Launch>
+std::vector<Launch> for_frameworks() {
+  std::vector<Launch> result;
+  for (const std::string& name : launch::frameworks()) result.emplace_back().framework = name;
+  return result;
+}
 
 class Parser : private Declarations {
  public:
@@ -40,6 +48,7 @@ class Parser : private Declarations {
     topology();
     schedule();
     import();
+    export_arguments();
     schema();
     completion();
     help();
@@ -507,6 +516,44 @@ class Parser : private Declarations {
     nccl->add_option("file", import_.file, "the XML file")->required()->type_name(k_file);
     add_output(*nccl, "-o,--output", import_.output, "write the result to a file");
     example(*nccl, "cairn import nccl-topo topo.xml -o node.yaml");
+    for (LaunchImportArguments& each : launch_imports_) import_launch(*group, each);
+  }
+  void import_launch(CLI::App& group, LaunchImportArguments& launch) {
+    const launch::FileForm form = launch::file_form(launch.framework);
+    CLI::App* sub =
+        command(group, launch.framework.c_str(), fmt::format("{} as an experiment", form.title).c_str(), launch);
+    sub->add_option("file", launch.file, std::string(form.file))->required()->type_name(k_file);
+    name_of(sub->add_option("--cluster", launch.cluster, "what it runs on, which arguments do not say")->required(),
+            {"clusters"})
+        ->type_name("NAME");
+    sub->add_option("--nodes", launch.nodes, "nodes of it; default as the file says, else the cluster's own")
+        ->check(at_least(1))
+        ->type_name("N");
+    sub->add_option("--define", launch.definitions,
+                    "a variable that the file reads and does not set, as in TP=8; may be repeated")
+        ->allow_extra_args(false)
+        ->type_name("NAME=VALUE");
+    set_experiment(*sub, launch.overrides);
+    add_output(*sub, "-o,--output", launch.output, "write the result to a file");
+    example(*sub, fmt::format("cairn import {} {} --cluster dgx-h100 -o mine.yaml", launch.framework, form.example),
+            "What has no counterpart in Cairn stands in comments below the experiment, each with its line and its "
+            "reason.");
+  }
+
+  void export_arguments() {
+    CLI::App* group = app_.add_subcommand("export", "experiments as the arguments of training frameworks");
+    group->require_subcommand(1);
+    for (LaunchExportArguments& each : launch_exports_) {
+      const launch::FileForm form = launch::file_form(each.framework);
+      CLI::App* sub =
+          command(*group, each.framework.c_str(), fmt::format("an experiment as {}", form.title).c_str(), each);
+      name_of(sub->add_option("experiment", each.experiment, "an experiment file or name")->required(), {"experiments"})
+          ->type_name(k_file);
+      set_experiment(*sub, each.overrides);
+      add_output(*sub, "-o,--output", each.output, "write the result to a file");
+      example(*sub, fmt::format("cairn export {} llama3-70b-64xdgx-h100", each.framework),
+              "What the framework has no argument for stands in comments, each with its reason.");
+    }
   }
 
   void schema() {
@@ -593,6 +640,8 @@ class Parser : private Declarations {
   TopologyArguments topology_;
   ScheduleArguments schedule_;
   ImportArguments import_;
+  std::vector<LaunchImportArguments> launch_imports_ = for_frameworks<LaunchImportArguments>();
+  std::vector<LaunchExportArguments> launch_exports_ = for_frameworks<LaunchExportArguments>();
   CompletionArguments completion_;
   std::vector<std::string> help_words_;
   bool manual_ = false;

@@ -212,11 +212,29 @@ struct ImportArguments {
   std::string output;
 };
 
+// Arguments of a training framework as an experiment, and back.
+struct LaunchImportArguments {
+  std::string framework;
+  std::string file;
+  std::string cluster;
+  std::int64_t nodes = 0;  // 0: as the file says
+  std::vector<std::string> definitions;
+  std::vector<std::string> overrides;
+  std::string output;
+};
+
+struct LaunchExportArguments {
+  std::string framework;
+  std::string experiment;
+  std::vector<std::string> overrides;
+  std::string output;
+};
+
 using CommandArguments =
     std::variant<std::monostate, RunArguments, SearchArguments, SweepArguments, BoundArguments, ConfigShowArguments,
                  ConfigModelArguments, ConfigListArguments, ConfigTemplateArguments, ValidateArguments,
                  CalibrateArguments, DiffArguments, TopologyArguments, ScheduleArguments, ImportArguments,
-                 SchemaArguments, CompletionArguments>;
+                 LaunchImportArguments, LaunchExportArguments, SchemaArguments, CompletionArguments>;
 
 struct Arguments {
   CommonArguments common;

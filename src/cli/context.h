@@ -54,6 +54,8 @@ int command(const DiffArguments& arguments, Context& context);
 int command(const TopologyArguments& arguments, Context& context);
 int command(const ScheduleArguments& arguments, Context& context);
 int command(const ImportArguments& arguments, Context& context);
+int command(const LaunchImportArguments& arguments, Context& context);
+int command(const LaunchExportArguments& arguments, Context& context);
 int command(const SchemaArguments& arguments, Context& context);
 int command(const CompletionArguments& arguments, Context& context);
 

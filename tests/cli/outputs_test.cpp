@@ -181,7 +181,8 @@ TEST_CASE("No input is ever an output, by whatever name") {
                                 {{"schedule", "--compare", "--experiment", piped, "-o", "OUT"}, base},
                                 {{"calibrate", probe, "-o", "OUT"}, probe},
                                 {{"validate", "--data", folder, "-o", "OUT"}, flows},
-                                {{"import", "nccl-topo", xml, "-o", "OUT"}, xml}};
+                                {{"import", "nccl-topo", xml, "-o", "OUT"}, xml},
+                                {{"export", "megatron", experiment, "-o", "OUT"}, base}};
   const std::string symbolic = folder + "/symbolic";
   const std::string hard = folder + "/hard";
   for (const Case& each : cases) {
