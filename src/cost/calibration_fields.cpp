@@ -223,7 +223,8 @@ void communication_kernels(Fields& f, CommunicationKernels& x) {
   provenance(f, x.provenance);
   f.number("multiprocessors", x.multiprocessors,
            {.doc = "that a collective's kernel holds at most", .required = true, .positive = true});
-  bandwidth(f, "channel_bandwidth", x.channel_bandwidth, "of a collective's links that one of its multiprocessors is given");
+  bandwidth(f, "channel_bandwidth", x.channel_bandwidth,
+            "of a collective's links that one of its multiprocessors is given");
   f.number("message_multiprocessors", x.message_multiprocessors,
            {.doc = "that a message's kernel holds on either side", .required = true});
   f.number("memory_accesses", x.memory_accesses,

@@ -346,9 +346,10 @@ void describe(Value& value, Jitter& jitter) {
 void describe(Fields& fields, Simulation& simulation) {
   fields.flag("contention", simulation.contention,
               {.doc = "transfers that overlap share links; otherwise each has its links to itself"});
-  fields.flag("interference", simulation.interference,
-              {.doc = "kernels and transfers that overlap share multiprocessors and memory; otherwise a collective takes the "
-                      "multiprocessors that it holds from kernels beside it, and nothing else"});
+  fields.flag(
+      "interference", simulation.interference,
+      {.doc = "kernels and transfers that overlap share multiprocessors and memory; otherwise a collective takes the "
+              "multiprocessors that it holds from kernels beside it, and nothing else"});
   fields.value("jitter", simulation.jitter, {.doc = "none, or {distribution: lognormal, sigma}"});
   fields.count("seed", simulation.seed, {.doc = "of every random choice"});
   fields.objects("faults", simulation.faults, {.doc = "ranks that are slow for a while"});

@@ -80,7 +80,8 @@ std::vector<PriceLine> price_lines(const PredictionInput& input, std::int32_t st
     for (const program::Step& step : block->steps) {
       if (step.work < 0) continue;
       const program::Work& work = block->works[static_cast<std::size_t>(step.work)];
-      if (std::holds_alternative<program::HostWork>(work) || std::holds_alternative<program::Interference>(work)) continue;
+      if (std::holds_alternative<program::HostWork>(work) || std::holds_alternative<program::Interference>(work))
+        continue;
       std::string name = program::name(work, step.axis);
       if (step.term == program::Term::recompute) name += " (again)";
       std::string shown = work_detail(work);

@@ -104,7 +104,7 @@ class CostPricer final : public Pricer {
   const hardware::HostTimes& host_;
   std::optional<hardware::Host> machine_;
   cost::ShardPricer shards_;
-  double multiprocessors_ = 0.0;  // of the device; 0: transfers take none from kernels
+  double multiprocessors_ = 0.0;                         // of the device; 0: transfers take none from kernels
   cost::TransferLaws node_laws_{};                       // of transfers whose domains are joined inside a node
   std::map<std::array<std::int64_t, 4>, Route> routes_;  // by a group's numbers, whatever its axis
   std::set<std::string> assumptions_;
