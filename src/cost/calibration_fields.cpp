@@ -223,8 +223,7 @@ void communication_kernels(Fields& f, CommunicationKernels& x) {
   provenance(f, x.provenance);
   f.number("multiprocessors", x.multiprocessors,
            {.doc = "that a collective's kernel holds at most", .required = true, .positive = true});
-  bandwidth(f, "channel_bandwidth", x.channel_bandwidth,
-            "of a collective's links that one of its multiprocessors is given");
+  bandwidth(f, "channel_bandwidth", x.channel_bandwidth, "what one multiprocessor of a collective carries");
   f.number("message_multiprocessors", x.message_multiprocessors,
            {.doc = "that a message's kernel holds on either side", .required = true});
   f.number("memory_accesses", x.memory_accesses,

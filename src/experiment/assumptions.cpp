@@ -29,12 +29,11 @@ void add_sharing(const Case& r, predict::Engine engine, std::set<std::string>& a
     all.insert(
         "kernels and transfers that overlap share multiprocessors and memory; caches and clocks are not shared "
         "(simulation.interference)");
-  else if (simulation.interference)
-    all.insert("transfers do not slow computation down (analytic engine)");
   else
     all.insert(
-        "a collective beside kernels takes the multiprocessors that it holds from them; memory, caches and clocks are "
-        "not shared (simulation.interference is off)");
+        fmt::format("a collective beside kernels takes the multiprocessors that it holds from them; memory, caches "
+                    "and clocks are not shared ({})",
+                    simulated ? "simulation.interference is off" : "analytic engine"));
   if (r.parts.calibrated.calibration.communication.provenance.evidence == cost::Evidence::assumed)
     all.insert("what transfers take of the device: " + r.parts.calibrated.calibration.communication.provenance.source);
 }

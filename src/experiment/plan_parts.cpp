@@ -17,8 +17,7 @@ bool LoweredModel::serves(const Case& asked) const {
 
 Pricing::Pricing(const Case& asked)
     : pricer(asked.parts.calibrated.calibration, asked.parts.machine.accelerator.value, asked.parts.machine.network,
-             asked.parts.software.framework.host_times, asked.parts.machine.cluster.value.host,
-             !asked.experiment.simulation.interference),
+             asked.parts.software.framework.host_times, asked.parts.machine.cluster.value.host),
       prices(pricer),
       analytic(prices) {}
 

@@ -43,8 +43,7 @@ Elasticities elasticities(experiment::Job& job, std::size_t threads, const std::
       job.run(predict::Engine::analytic,
               {.progress = {}, .detail = predict::Detail::stages, .advice = experiment::Advice::none});
   Elasticities result{.time = base.prediction.time, .headroom = base.prediction.memory.headroom()};
-  PricedMachine machine(job.parts());
-  if (job.experiment().simulation.interference) machine.calibration.communication.multiprocessors = 0.0;  // simulated
+  const PricedMachine machine(job.parts());
   const std::vector<Figure> figures = figures_of(job);
   std::vector<std::optional<Elasticity>> found(figures.size());
   work_on_all(figures.size(), threads, stop, [&](std::size_t i) {

@@ -54,7 +54,12 @@ TEST_CASE("Where nothing overlaps, sharing changes nothing", "[sharing]") {
 TEST_CASE("Transfers beside computation slow it down, and bounds stay below", "[sharing]") {
   const std::string strategy = "strategy={tp: 2, pp: 2, dp: 8, sequence_parallel: true, zero: 1, overlap: {dp: true}}";
   const experiment::Result shared = run({strategy, "simulation={contention: true, interference: true}"});
-  CHECK(shared.prediction.event->makespan.time > shared.prediction.analytic.time);
+  // Shared links alone lengthen the step. A shared device may take less than it is charged for: kernels that wait for
+  // memory leave multiprocessors to transfers.
+  const experiment::Result links = run({strategy, "simulation={contention: true}"});
+  CHECK(links.prediction.event->makespan.time >= links.prediction.analytic.time);
+  CHECK(shared.prediction.event->makespan.time != shared.prediction.analytic.time);
+  CHECK(shared.prediction.analytic.time == run({strategy}).prediction.analytic.time);
   CHECK(shared.prediction.time == shared.prediction.event->makespan.time);
   CHECK(*shared.prediction.plan_bounds.best_s() <= core::to_seconds(shared.prediction.time));
   CHECK(shared.prediction.breakdown.total() == shared.prediction.time);

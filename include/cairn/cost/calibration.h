@@ -65,13 +65,13 @@ struct TransposeSet {
 };
 
 // What the kernels that carry out transfers take of the device they run on, beside the links. Each multiprocessor of a
-// collective's kernel runs one channel, and a group has as many channels as its links need (not rounded, so that links a
-// little faster never cost more):
-//   multiprocessors held = min( multiprocessors, bandwidth of the group's links at one device / channel_bandwidth )
+// collective's kernel runs one channel, and there are as many as the links need: with b bytes sent by a rank in t seconds
+//   multiprocessors held = min( multiprocessors, b / t / channel_bandwidth )
+// not rounded, so that links a little faster never cost more.
 struct CommunicationKernels {
   Provenance provenance = {};
   double multiprocessors = 0.0;          // held by a collective at most; 0: not known
-  double channel_bandwidth = 0.0;        // that one channel is given [B/s]
+  double channel_bandwidth = 0.0;        // that one channel carries [B/s]
   double message_multiprocessors = 0.0;  // by a message, on either side
   double memory_accesses = 0.0;          // bytes of device memory read and written per byte a rank sends
 };

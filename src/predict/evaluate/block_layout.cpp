@@ -7,6 +7,7 @@ namespace {
 
 TaskKind kind_of(const program::Step& step, bool together) {
   if (step.kind == program::StepKind::compute) return TaskKind::computes;
+  if (step.kind == program::StepKind::beside) return TaskKind::lost;
   if (step.kind != program::StepKind::transfer) return TaskKind::fixed;
   if (step.axis == program::Axis::pipeline) return TaskKind::sends;
   return together ? TaskKind::joins : TaskKind::fixed;

@@ -25,6 +25,7 @@ enum class TaskKind : std::uint8_t {
   computes,  // takes longer on a slow rank
   joins,     // starts when the last of several actors is ready for it
   sends,     // to another stage
+  lost,      // by kernels to a transfer beside them, where they do not share the device
 };
 
 // An instant that a task waits for: `slot` of the record, set when `stream` has run its task `task` of this instance,

@@ -15,6 +15,7 @@ SharedStep::SharedStep(const RankClasses& classes, const StageScripts& scripts, 
     : classes_(classes),
       progress_(options.progress),
       units_(options.demands->units()),
+      interferes_(options.demands->interferes()),
       instances_(classes, units_),
       usage_(instances_.links()),
       meetings_(classes),
@@ -179,7 +180,7 @@ void SharedStep::meet(std::int64_t actor, std::size_t stream, const Task& task) 
 void SharedStep::start(std::int64_t actor, std::size_t stream, const Task& task) {
   Runner& runner = runners_[at(actor)];
   const core::Picoseconds now = queue_.now();
-  const core::Picoseconds duration = runner.speed.duration(task, now);
+  const core::Picoseconds duration = task.kind == TaskKind::lost && interferes_ ? 0 : runner.speed.duration(task, now);
   const bool joins = task.kind == TaskKind::joins;
   const Communicator communicator =
       joins ? classes_.communicator(actor, task.axis, *task.group) : Communicator{.first = actor};

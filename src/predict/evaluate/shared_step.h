@@ -99,6 +99,7 @@ class SharedStep {
   const std::function<void(std::size_t, std::size_t)>& progress_;
   std::int64_t done_ = 0;  // tasks
   const std::vector<SharedUnit>& units_;
+  const bool interferes_;  // what kernels lose to transfers follows from demands
   UnitInstances instances_;
   UnitUsage usage_;
   std::unordered_map<const BlockLayout*, std::unique_ptr<std::vector<UnitDemands>>> known_;

@@ -33,7 +33,7 @@ double bytes_on_host(const program::OnProcessor& work) {
 
 CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator,
                        const hardware::Network& network, const hardware::HostTimes& host,
-                       std::optional<hardware::Host> machine, bool interferes)
+                       std::optional<hardware::Host> machine)
     : calibration_(calibration),
       network_(network),
       host_(host),
@@ -44,7 +44,7 @@ CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Acc
   node_laws_.fabric = {.efficiency = calibration.transfers.domain.assumed_efficiency};
   node_laws_.domain.tree_channel = {};
   node_laws_.domain.switch_tree_channel = {};
-  if (interferes) multiprocessors_ = static_cast<double>(accelerator.multiprocessors);
+  multiprocessors_ = static_cast<double>(accelerator.multiprocessors);
 }
 
 Price CostPricer::shard(const ir::Shard& shard) {
@@ -241,20 +241,20 @@ Price CostPricer::host(program::HostWork work) {
 double CostPricer::multiprocessors_held(const program::Transfer& transfer) {
   const cost::CommunicationKernels& kernels = calibration_.communication;
   if (transfer.collective == program::Collective::send) return kernels.message_multiprocessors;
-  const Route& way = route(transfer.group);
-  const auto inside = static_cast<double>(way.binding.ranks_per_domain);
-  double bandwidth = way.links.intra.bandwidth;
-  if (way.binding.domains() > 1) {
-    const double out = inside * way.links.inter.bandwidth;
-    bandwidth = inside > 1.0 ? std::min(bandwidth, out) : out;
-  }
-  return std::min(kernels.multiprocessors, bandwidth / kernels.channel_bandwidth);
+  const double moving_s = compared(transfer).bandwidth_s;
+  if (!(moving_s > 0.0)) return std::min(1.0, kernels.multiprocessors);
+  const Sent bytes = sent(transfer);
+  return std::min(kernels.multiprocessors, (bytes.scale_up + bytes.scale_out) / kernels.channel_bandwidth / moving_s);
 }
 
 Price CostPricer::interference(const program::Interference& beside) {
   if (!(multiprocessors_ > 0.0) || !(calibration_.communication.multiprocessors > 0.0)) return {};
-  const double share = std::min(1.0, multiprocessors_held(beside.transfer) / multiprocessors_);
-  return {.duration = core::to_picoseconds(share * transfer_time(beside.transfer).total_s)};
+  const double held = std::min(multiprocessors_, multiprocessors_held(beside.transfer));
+  const cost::TransferTime time = transfer_time(beside.transfer);
+  const double moving_s = std::min(time.bandwidth_s, time.total_s);
+  const double waiting_s = time.total_s - moving_s;
+  return {.duration =
+              core::to_picoseconds((held * moving_s + std::min(1.0, multiprocessors_) * waiting_s) / multiprocessors_)};
 }
 
 core::Picoseconds CostPricer::host_per_kernel() const {

@@ -39,7 +39,7 @@ class CostPricer final : public Pricer {
  public:
   CostPricer(const cost::Calibration& calibration, const hardware::Accelerator& accelerator,
              const hardware::Network& network, const hardware::HostTimes& host,
-             std::optional<hardware::Host> machine = {}, bool interferes = true);
+             std::optional<hardware::Host> machine = {});
 
   Price shard(const ir::Shard& shard) override;
   Price transfer(const program::Transfer& transfer) override;
@@ -50,14 +50,14 @@ class CostPricer final : public Pricer {
   Price copy(const program::Copy& copy) override;
   Price processor(const program::OnProcessor& work) override;
   Price host(program::HostWork work) override;
-  // Multiprocessors that the kernel of a collective or a message holds on the rank's device (cost::CommunicationKernels).
-  // Where several ranks of a domain take part, each carries what all of them send out of it, as far as its own links
-  // inside reach.
+  // Multiprocessors that the kernel of a collective or a message holds on the rank's device while bytes move
+  // (cost::CommunicationKernels): what its channels are given of the bytes that the rank sends.
   double multiprocessors_held(const program::Transfer& transfer);
   // The kernel of a collective holds h of a device's n multiprocessors. While it runs for T, kernels beside it proceed at
   // (n - h) / n of their rate, and take T h / n longer in all; what is left of them after T runs at the full rate. Where
-  // they are done before, the collective's own end is what counts, and the charge lies within it.
-  // 0 where h or n is not known, or a simulation lets both share the device.
+  // they are done before, the collective's own end is what counts, and the charge lies within it. Of T the part that the
+  // bandwidth asks for counts with h, the rest with one multiprocessor: short messages use few channels.
+  // 0 where n or the kernels are not known.
   Price interference(const program::Interference& beside) override;
   core::Picoseconds host_per_kernel() const override;
 

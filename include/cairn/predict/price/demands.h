@@ -49,6 +49,8 @@ class Demands {
   virtual const std::vector<SharedUnit>& units() const = 0;
   // The demands of one rank's part of work that takes `duration` > 0 when alone. Each unit at most once on each side.
   virtual UnitDemands of(const program::Work& work, core::Picoseconds duration) = 0;
+  // Whether transfers and kernels share the device: what kernels lose to transfers follows then, and has no price.
+  virtual bool interferes() const { return false; }
 };
 
 }  // namespace cairn::predict

@@ -47,6 +47,7 @@ class MachineDemands final : public Demands {
 
   const std::vector<SharedUnit>& units() const override { return units_; }
   UnitDemands of(const program::Work& work, core::Picoseconds duration) override;
+  bool interferes() const override { return multiprocessors_ != k_none; }
 
  private:
   static constexpr std::uint16_t k_none = 0xffff;
