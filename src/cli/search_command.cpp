@@ -14,10 +14,8 @@ namespace {
 
 search::Space space_of(const SearchArguments& arguments, const experiment::StrategyChoice& fixed,
                        const search::Subject& subject, const Context& context) {
-  constexpr const char* k_default = "the default space";
   core::Diagnostics diagnostics;
-  const config::Node node = arguments.space.empty() ? config::parse_text(search::default_space(subject),
-                                                                         config::Syntax::yaml, k_default, diagnostics)
+  const config::Node node = arguments.space.empty() ? search::default_space_tree(subject)
                                                     : context.loader.load_named(arguments.space, "spaces", diagnostics);
   diagnostics.raise_if_errors();
   return search::read_space(node, fixed, subject);

@@ -36,6 +36,38 @@ void Node::remove(std::string_view key) {
   std::erase_if(entries, [key](const Entry& entry) { return entry.key == key; });
 }
 
+const Node* find_path(const Node& root, std::string_view path) {
+  const Node* node = &root;
+  while (node != nullptr && !path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    node = node->find(path.substr(0, dot));
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return node;
+}
+
+void put_path(Node& root, std::string_view path, Node value) {
+  Node* node = &root;
+  const auto as_map = [&] {
+    if (!node->is_map()) *node = make_node(NodeKind::map, value.place);
+  };
+  for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
+    const std::string_view key = path.substr(0, dot);
+    as_map();
+    if (node->find(key) == nullptr) node->put(key, make_node(NodeKind::map, value.place));
+    node = node->find(key);
+    path.remove_prefix(dot + 1);
+  }
+  as_map();
+  node->put(path, std::move(value));
+}
+
+void remove_path(Node& root, std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  if (dot == std::string_view::npos) return root.remove(path);
+  if (const Node* map = find_path(root, path.substr(0, dot))) const_cast<Node*>(map)->remove(path.substr(dot + 1));
+}
+
 Node make_node(NodeKind kind, Place place) {
   Node node;
   node.kind = kind;

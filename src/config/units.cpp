@@ -280,6 +280,13 @@ std::string_view examples_of(Dimension dimension) {
   return {};
 }
 
+std::optional<std::int64_t> parse_whole(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
 std::optional<double> parse_number(std::string_view text) {
   const Decimal decimal = scan_decimal(text);
   if (decimal.length == 0 || decimal.length != text.size()) return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cairn/config/loader.h"
 #include "cairn/config/read.h"
 #include "cairn/core/json_text.h"
 #include "scalar.h"
@@ -136,5 +137,10 @@ std::string write_value(const std::function<void(Value&)>& description, int inde
 }
 
 std::string to_json(const Node& node, int indent) { return dump(json_of(node), indent); }
+
+Node written_node(const std::string& json) {
+  core::Diagnostics none;
+  return parse_text(json, Syntax::json, {}, none);
+}
 
 }  // namespace cairn::config

@@ -1,6 +1,7 @@
 #include "cairn/contrast/difference.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -19,13 +20,11 @@ using core::Picoseconds;
 
 std::string in_words(Picoseconds time) { return core::format(core::Seconds::from_base(core::to_seconds(time))); }
 
-core::Picoseconds magnitude(core::Picoseconds time) { return time < 0 ? -time : time; }
-
 // The largest difference first.
 template <class T, class Size>
 void sort_by(std::vector<T>& all, Size size) {
   std::stable_sort(all.begin(), all.end(),
-                   [&](const T& a, const T& b) { return magnitude(size(a)) > magnitude(size(b)); });
+                   [&](const T& a, const T& b) { return std::abs(size(a)) > std::abs(size(b)); });
 }
 
 // One of the two, run and held against its document where it has one.

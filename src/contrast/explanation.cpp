@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -26,8 +27,6 @@ using core::Picoseconds;
 using Changes = std::vector<std::pair<std::string, Node>>;
 
 Node word(std::string text) { return config::make_scalar(std::move(text), {}); }
-
-Picoseconds size_of(Picoseconds time) { return time < 0 ? -time : time; }
 
 // "400 Gb/s" times a factor; empty: it is no such text.
 std::string times(const std::string& quantity, double factor) {
@@ -65,7 +64,7 @@ class Explaining {
       lower_clock();
     }
     std::stable_sort(answer_.facts.begin(), answer_.facts.end(),
-                     [](const Fact& a, const Fact& b) { return size_of(a.residual) < size_of(b.residual); });
+                     [](const Fact& a, const Fact& b) { return std::abs(a.residual) < std::abs(b.residual); });
   }
 
  private:
@@ -73,7 +72,7 @@ class Explaining {
     ++done_;
     if (progress_) progress_(done_, std::max(done_, k_usual_runs));
     Node changed = base_;
-    for (const auto& [key, value] : changes) set(changed, key, &value);
+    for (const auto& [key, value] : changes) config::put_path(changed, key, value);
     try {
       return step_time(changed, loader_, engine);
     } catch (const core::ConfigurationError&) {
@@ -94,7 +93,7 @@ class Explaining {
   }
 
   void releases() {
-    const Node* now = at(base_, "training.framework");
+    const Node* now = config::find_path(base_, "training.framework");
     if (now == nullptr || !now->is_scalar()) return;
     const std::string name = now->text.substr(0, now->text.find('@'));
     core::Diagnostics problems;
@@ -145,7 +144,7 @@ class Explaining {
     if (!simulation.contention)
       attempt("transfers that overlap share links", "simulation.contention", word("true"), predict::Engine::event);
     if (!simulation.interference)
-      attempt("transfers slow kernels that they overlap", "simulation.interference", word("true"),
+      attempt("transfers share the device with kernels beside them", "simulation.interference", word("true"),
               predict::Engine::event);
   }
 
@@ -173,7 +172,7 @@ class Explaining {
   void slower_links() {
     const auto slower = [&](const std::string& map, const std::string& what) {
       const std::string key = "cluster." + map + ".bandwidth";
-      const Node* bandwidth = at(base_, key);
+      const Node* bandwidth = config::find_path(base_, key);
       if (bandwidth == nullptr || !bandwidth->is_scalar() || times(bandwidth->text, 1.0).empty()) return;
       close_by(what, [key, text = bandwidth->text](double factor) {
         return Changes{{key, config::make_scalar(times(text, factor), {}, true)}};
@@ -181,7 +180,7 @@ class Explaining {
     };
     slower("intra", "links inside a node give {:.3g} of their bandwidth");
     slower("inter", "links between nodes give {:.3g} of their bandwidth");
-    const Node* levels = at(base_, "cluster.levels");
+    const Node* levels = config::find_path(base_, "cluster.levels");
     if (levels == nullptr) return;
     for (std::size_t i = 0; i < levels->items.size(); ++i) {
       const Node* bandwidth = levels->items[i].find("bandwidth");

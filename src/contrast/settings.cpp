@@ -47,16 +47,16 @@ void forget_places(Node& node) {
   }
 }
 
-Node tree_of(const std::string& json) {
-  core::Diagnostics none;
-  Node node = config::parse_text(json, config::Syntax::json, {}, none);
+template <class T>
+Node tree_of(const T& value) {
+  Node node = config::to_node(value);
   forget_places(node);
   return node;
 }
 
 // The cluster key by key; the accelerator under a name that everyone has.
 Node cluster_of(const experiment::Job& job, const Node& written) {
-  Node cluster = tree_of(config::to_json(job.machine().cluster.value, -1));
+  Node cluster = tree_of(job.machine().cluster.value);
   if (const Node* accelerator = written.is_map() ? written.find("accelerator") : nullptr)
     cluster.put("accelerator", *accelerator);
   if (cluster.find("nodes") == nullptr && job.machine().cluster.value.levels.empty())
@@ -76,7 +76,7 @@ std::optional<std::string> written_out(const Node& experiment, const config::Loa
 
 // A recipe by its name, where that says all of it.
 std::optional<Node> recipe_name(const Node& experiment) {
-  const Node* precision = at(experiment, "training.precision");
+  const Node* precision = config::find_path(experiment, "training.precision");
   const Node* name = precision != nullptr && precision->is_map() ? precision->find("recipe") : nullptr;
   return name != nullptr && name->is_scalar() ? std::optional(*name) : std::nullopt;
 }
@@ -86,12 +86,12 @@ void leave_out_what_follows(Node& experiment, const config::Loader& loader) {
   const std::optional<std::string> whole = written_out(experiment, loader);
   if (!whole) return;
   std::vector<std::string> keys(k_may_follow.begin(), k_may_follow.end());
-  if (const Node* kernels = at(experiment, k_kernels))
+  if (const Node* kernels = config::find_path(experiment, k_kernels))
     for (const config::Entry& each : kernels->entries) keys.push_back(config::join_path(k_kernels, each.key));
-  std::erase_if(keys, [&](const std::string& key) { return at(experiment, key) == nullptr; });
+  std::erase_if(keys, [&](const std::string& key) { return config::find_path(experiment, key) == nullptr; });
   const auto follow = [&](const std::vector<std::string>& tried) {
     Node less = experiment;
-    for (const std::string& key : tried) set(less, key, nullptr);
+    for (const std::string& key : tried) config::remove_path(less, key);
     if (written_out(less, loader) != whole) return false;
     experiment = std::move(less);
     return true;
@@ -100,7 +100,7 @@ void leave_out_what_follows(Node& experiment, const config::Loader& loader) {
     for (const std::string& key : keys) (void)follow({key});
   if (const std::optional<Node> name = recipe_name(experiment)) {
     Node named = experiment;
-    set(named, "training.precision", &*name);
+    config::put_path(named, "training.precision", *name);
     if (written_out(named, loader) == whole) experiment = std::move(named);
   }
 }
@@ -154,10 +154,10 @@ Deciding deciding(const experiment::Job& job, const config::Loader& loader) {
   Deciding result;
   const Node& model = named.model;
   result.model = model.is_map() && model.entries.size() == 1 ? model.entries.front().value : model;
-  named.model = tree_of(config::to_json(job.parts().model, -1));
+  named.model = tree_of(job.parts().model);
   named.cluster = cluster_of(job, named.cluster);
   static_cast<experiment::Settings&>(named) = job.experiment();
-  result.experiment = tree_of(config::to_json(named, -1));
+  result.experiment = tree_of(named);
   leave_out_what_follows(result.experiment, loader);
   return result;
 }
@@ -180,7 +180,9 @@ Settings::Settings(Deciding a, Deciding b, predict::Engine engine) : a_(std::mov
 }
 
 void Settings::add(const std::string& key, const std::vector<std::string>& keys, bool timed) {
-  const auto differs = [&](const std::string& each) { return !same(at(a_.experiment, each), at(b_.experiment, each)); };
+  const auto differs = [&](const std::string& each) {
+    return !same(config::find_path(a_.experiment, each), config::find_path(b_.experiment, each));
+  };
   if (std::none_of(keys.begin(), keys.end(), differs)) return;
   Difference difference{.key = key};
   const auto tell = [&](const Node* a, const Node* b, const char* before) {
@@ -192,18 +194,18 @@ void Settings::add(const std::string& key, const std::vector<std::string>& keys,
   if (by_name)
     tell(&a_.model, &b_.model, "");
   else
-    tell(at(a_.experiment, key), at(b_.experiment, key), "");
+    tell(config::find_path(a_.experiment, key), config::find_path(b_.experiment, key), "");
   for (std::size_t i = 1; i < keys.size(); ++i)
     if (differs(keys[i])) {
       difference.key += ", " + keys[i];
-      tell(at(a_.experiment, keys[i]), at(b_.experiment, keys[i]), ", ");
+      tell(config::find_path(a_.experiment, keys[i]), config::find_path(b_.experiment, keys[i]), ", ");
     }
   (timed ? timed_ : untimed_).push_back(std::move(difference));
   if (timed) keys_.push_back(keys);
 }
 
 void Settings::add_below(const std::string& map, const std::vector<std::string>& but, bool timed) {
-  for (const std::string& key : keys_of(at(a_.experiment, map), at(b_.experiment, map)))
+  for (const std::string& key : keys_of(config::find_path(a_.experiment, map), config::find_path(b_.experiment, map)))
     if (std::find(but.begin(), but.end(), key) == but.end()) {
       const std::string path = config::join_path(map, key);
       add(path, {path}, timed);
@@ -214,7 +216,11 @@ Node Settings::mixed(Coalition changed) const {
   Node result = a_.experiment;
   for (std::size_t i = 0; i < keys_.size(); ++i)
     if (((changed >> i) & 1U) != 0)
-      for (const std::string& key : keys_[i]) set(result, key, at(b_.experiment, key));
+      for (const std::string& key : keys_[i])
+        if (const Node* value = config::find_path(b_.experiment, key))
+          config::put_path(result, key, *value);
+        else
+          config::remove_path(result, key);
   return result;
 }
 

@@ -18,12 +18,6 @@ constexpr const char* k_precision = "precision";
 constexpr const char* k_frameworks = "frameworks";
 constexpr const char* k_calibration = "calibration";
 
-template <class T>
-Node block_of(const T& value) {
-  core::Diagnostics none;
-  return config::parse_text(config::to_json(value, -1), config::Syntax::json, {}, none);
-}
-
 class Writer {
  public:
   Writer(const Case& asked, const ReadFrom& from, Naming naming)
@@ -74,7 +68,7 @@ class Writer {
     if (const std::string name = shared_name(*named, named->text, k_models); !name.empty())
       return renamed(reference, key, name);
     core::Diagnostics none;
-    return block_of(models::read_model(reference, loader_, none));
+    return config::to_node(models::read_model(reference, loader_, none));
   }
 
   Node cluster() const {
@@ -86,7 +80,7 @@ class Writer {
 
   // A recipe of the user's own is said over the default one, under whose name it then goes.
   Node precision() const {
-    Node block = block_of(r_.parts.software.recipe);
+    Node block = config::to_node(r_.parts.software.recipe);
     const Node& asked = r_.experiment.precision;
     const Node* named = asked.is_map() ? asked.find("recipe") : &asked;
     if (named != nullptr && named->is_scalar()) {
@@ -104,7 +98,7 @@ class Writer {
     const std::string name = shared_name(asked, asked.text.substr(0, release), k_frameworks);
     software::FrameworkProfile profile = r_.parts.software.framework;
     profile.name = r_.parts.software.label;
-    return name.empty() ? block_of(profile) : config::make_scalar(name + asked.text.substr(release), {});
+    return name.empty() ? config::to_node(profile) : config::make_scalar(name + asked.text.substr(release), {});
   }
 
   const Case& r_;
@@ -115,13 +109,13 @@ class Writer {
 
 // Parts that were made in C++, all of them laid in. A recipe goes under the default one's name.
 void lay_in_parts(const Parts& parts, Experiment& result) {
-  result.model = block_of(parts.model);
-  result.cluster = block_of(parts.machine.cluster.value);
-  result.cluster.put("accelerator", block_of(parts.machine.accelerator.value));
-  result.calibration = block_of(parts.calibrated.calibration);
-  result.precision = block_of(parts.software.recipe);
+  result.model = config::to_node(parts.model);
+  result.cluster = config::to_node(parts.machine.cluster.value);
+  result.cluster.put("accelerator", config::to_node(parts.machine.accelerator.value));
+  result.calibration = config::to_node(parts.calibrated.calibration);
+  result.precision = config::to_node(parts.software.recipe);
   result.precision.remove("recipe");
-  result.framework = block_of(parts.software.framework);
+  result.framework = config::to_node(parts.software.framework);
 }
 
 void complete(Zero& zero, const Resolved& resolved) {

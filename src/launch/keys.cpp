@@ -1,19 +1,11 @@
 #include "keys.h"
 
-#include <algorithm>
-
+#include "cairn/config/units.h"
 #include "numbers.h"
 
 namespace cairn::launch {
-const config::Node* Keys::find(std::string_view path) const {
-  const config::Node* node = &tree_;
-  while (node != nullptr && !path.empty()) {
-    const std::size_t dot = std::min(path.find('.'), path.size());
-    node = node->find(path.substr(0, dot));
-    path.remove_prefix(std::min(dot + 1, path.size()));
-  }
-  return node;
-}
+
+const config::Node* Keys::find(std::string_view path) const { return config::find_path(tree_, path); }
 
 std::string Keys::text(std::string_view path) const {
   const config::Node* node = find(path);
@@ -26,27 +18,16 @@ void Keys::put(std::string_view path, std::string text, const config::Place& pla
   put(path, config::make_scalar(std::move(text), place, quoted));
 }
 
-std::optional<std::int64_t> Keys::count(std::string_view path) const { return whole_number(text(path)); }
+std::optional<std::int64_t> Keys::count(std::string_view path) const { return config::parse_whole(text(path)); }
 
-void Keys::put(std::string_view path, config::Node value) {
-  config::Node* node = &tree_;
-  for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
-    const std::string_view key = path.substr(0, dot);
-    if (!node->is_map()) *node = config::make_node(config::NodeKind::map, value.place);
-    if (node->find(key) == nullptr) node->put(key, config::make_node(config::NodeKind::map, value.place));
-    node = node->find(key);
-    path.remove_prefix(dot + 1);
-  }
-  if (!node->is_map()) *node = config::make_node(config::NodeKind::map, value.place);
-  node->put(path, std::move(value));
-}
+void Keys::put(std::string_view path, config::Node value) { config::put_path(tree_, path, std::move(value)); }
 
 std::string Keys::take(std::string_view path) {
   taken_.emplace(path);
   return text(path);
 }
 
-std::optional<std::int64_t> Keys::take_count(std::string_view path) { return whole_number(take(path)); }
+std::optional<std::int64_t> Keys::take_count(std::string_view path) { return config::parse_whole(take(path)); }
 
 std::vector<std::pair<std::string, config::Node>> Keys::left() const {
   std::vector<std::pair<std::string, config::Node>> result;

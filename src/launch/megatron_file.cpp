@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cairn/config/units.h"
 #include "cairn/core/printable.h"
 #include "megatron.h"
 #include "numbers.h"
@@ -35,7 +36,7 @@ std::vector<Argument> arguments_of(const std::vector<Word>& words, core::Diagnos
 
 std::optional<std::int64_t> rank_count(const std::string& text) {
   constexpr std::int64_t k_most = 1 << 24;
-  const auto value = whole_number(text);
+  const auto value = config::parse_whole(text);
   return value && *value >= 1 && *value <= k_most ? value : std::nullopt;
 }
 

@@ -164,13 +164,7 @@ void read_precision(Import& i) {
   i.experiment.put("training.precision", recipe_node(*formats, narrow, keeps));
 }
 
-std::string formats_of(software::PrecisionRecipe recipe) {
-  recipe.recipe = {};
-  return config::to_json(recipe, -1);
-}
-
 void write_precision(Export& e) {
-  const std::string asked = formats_of(e.job.recipe());
   for (const Formats& formats : k_formats)
     for (std::size_t n = 0; n <= std::size(k_narrow); ++n)
       for (const bool keeps : {false, true}) {
@@ -180,7 +174,7 @@ void write_precision(Export& e) {
         core::Diagnostics problems;
         const auto recipe =
             software::read_precision(e.loader, recipe_node(formats, narrow, keeps), "training.precision", problems);
-        if (problems.has_errors() || formats_of(recipe.value) != asked) continue;
+        if (problems.has_errors() || !e.has_formats_of(recipe.value)) continue;
         e.keys.take("training.precision");
         for (const char* argument : formats.arguments)
           if (*argument != '\0') e.say(argument);

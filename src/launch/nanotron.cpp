@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cairn/config/read.h"
+#include "cairn/config/units.h"
 #include "cairn/config/yaml.h"
 #include "cairn/core/printable.h"
 #include "cairn/numerics/format.h"
@@ -154,13 +155,8 @@ void read_nano_precision(Import& i) {
           "use bfloat16, float16 or float32");
 }
 void write_nano_precision(Export& e) {
-  const auto formats_of = [](software::PrecisionRecipe recipe) {
-    recipe.recipe = {};
-    return config::to_json(recipe, -1);
-  };
-  const std::string asked = formats_of(e.job.recipe());
   for (const NanoFormats& each : k_nano_formats) {
-    if (formats_of(software::load_precision(e.loader, each.recipe)) != asked) continue;
+    if (!e.has_formats_of(software::load_precision(e.loader, each.recipe))) continue;
     e.keys.take("training.precision");
     e.say("model.dtype", each.dtype);
     return e.say("optimizer.accumulate_grad_in_fp32", each.accumulates);
@@ -304,7 +300,7 @@ Import read_nanotron(std::string_view text, const std::string& file_name, const 
     for (const char* degree :
          {"parallelism.dp", "parallelism.tp", "parallelism.pp", "parallelism.context_parallel_size"})
       if (each.name == degree && each.values.size() == 1)
-        ranks = std::clamp<std::int64_t>(whole_number(each.values.front().text).value_or(1), 1, k_most) *
+        ranks = std::clamp<std::int64_t>(config::parse_whole(each.values.front().text).value_or(1), 1, k_most) *
                 std::min(ranks, k_most);
   Import import(std::move(arguments), given);
   import.ranks = ranks;

@@ -1,20 +1,12 @@
-// Numbers as texts.
+// Numbers as other tools write them.
 #pragma once
 
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace cairn::launch {
-
-inline std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 inline std::optional<double> decimal(std::string_view text) {
   double value = 0.0;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cairn/config/units.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/core/printable.h"
 #include "numbers.h"
@@ -164,7 +165,7 @@ class Interpreter {
       const std::string& last = fields[2].characters;
       if (sign == "==" || sign == "=") return first == last;
       if (sign == "!=") return first != last;
-      const auto left = whole_number(first), right = whole_number(last);
+      const auto left = config::parse_whole(first), right = config::parse_whole(last);
       if (left && right) {
         if (sign == "-eq") return *left == *right;
         if (sign == "-ne") return *left != *right;

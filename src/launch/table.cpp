@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "cairn/config/read.h"
+#include "cairn/config/units.h"
 #include "cairn/core/printable.h"
 #include "numbers.h"
 
@@ -135,7 +136,7 @@ bool Import::flag(std::string_view name) {
 std::optional<std::int64_t> Import::count(std::string_view name) {
   const Word* word = this->word(name);
   if (word == nullptr) return std::nullopt;
-  const auto value = whole_number(word->text);
+  const auto value = config::parse_whole(word->text);
   constexpr std::int64_t k_beyond = std::int64_t{1} << 52;
   if (value && *value > k_beyond) {
     error(word->place, name, fmt::format("{} is beyond what is modelled", core::quoted(word->text)),
@@ -180,14 +181,9 @@ std::vector<Unsaid> Import::unsaid() const {
 
 namespace {
 
-config::Node block(const std::string& json) {
-  core::Diagnostics none;
-  return config::parse_text(json, config::Syntax::json, {}, none);
-}
-
 Keys keys_of(const experiment::Job& job) {
-  Keys keys(block(config::to_json(job.written_out(experiment::Naming::by_name), -1)));
-  keys.put("model", block(config::to_json(job.parts().model, -1)));
+  Keys keys(config::to_node(job.written_out(experiment::Naming::by_name)));
+  keys.put("model", config::to_node(job.parts().model));
   return keys;
 }
 
@@ -215,7 +211,7 @@ void Export::take_usual() {
   Keys defaults;
   try {
     const experiment::Job usual(settings, job.parts());
-    defaults = Keys(block(config::to_json(usual.written_out(experiment::Naming::by_name), -1)));
+    defaults = Keys(config::to_node(usual.written_out(experiment::Naming::by_name)));
   } catch (const core::ConfigurationError&) {
     return;  // the framework would not run it with its own kernels: all of them have to be said
   }
@@ -225,6 +221,12 @@ void Export::take_usual() {
     const config::Node* usually = defaults.find(key);
     if (profiles && usually != nullptr && config::to_json(*usually, -1) == config::to_json(node, -1)) keys.take(key);
   }
+}
+
+bool Export::has_formats_of(software::PrecisionRecipe recipe) const {
+  software::PrecisionRecipe own = job.recipe();
+  own.recipe = recipe.recipe = {};  // its name
+  return config::to_json(own, -1) == config::to_json(recipe, -1);
 }
 
 std::vector<Unsaid> Export::all_unsaid(std::string_view framework) const {

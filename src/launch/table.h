@@ -15,6 +15,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/experiment/job.h"
 #include "cairn/launch/launch.h"
+#include "cairn/software/precision.h"
 #include "keys.h"
 #include "shell.h"
 
@@ -84,6 +85,8 @@ class Export {
   // Takes a key that no argument can say as it is.
   void unsaid(std::string_view key, std::string reason);
   void unsaid(std::string_view key, std::string_view value, std::string reason);
+  // Whether the job's recipe is this one, but for its name.
+  bool has_formats_of(software::PrecisionRecipe recipe) const;
   // Takes the kernels, overlaps and defaults of sharding that are those of the framework's profile, which the framework
   // has without being told.
   void take_usual();

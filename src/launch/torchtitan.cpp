@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cairn/config/read.h"
+#include "cairn/config/units.h"
 #include "cairn/core/printable.h"
 #include "cairn/software/files.h"
 #include "numbers.h"
@@ -39,11 +40,11 @@ void read_titan_batch(Import& i) {
   const Word* global = i.word(k_global);
   const std::optional<std::int64_t> ranks = data_ranks(i);
   if (global != nullptr && global->text != "-1") {
-    if (!whole_number(global->text))
+    if (!config::parse_whole(global->text))
       return i.error(global->place, k_global, fmt::format("{} is no count", core::quoted(global->text)),
                      "write a whole number, or -1");
     i.experiment.put("training.global_batch", global->text, global->place);
-    if (pipelined && ranks && *whole_number(global->text) != local * *ranks)
+    if (pipelined && ranks && *config::parse_whole(global->text) != local * *ranks)
       i.remark(
           *i.take(k_global),
           "torchtitan empties the pipeline between local batches; Cairn keeps it full over all of the global batch");
@@ -148,15 +149,10 @@ void read_titan_precision(Import& i) {
           "use float32 with bfloat16");
 }
 void write_titan_precision(Export& e) {
-  const auto formats_of = [](software::PrecisionRecipe recipe) {
-    recipe.recipe = {};
-    return config::to_json(recipe, -1);
-  };
-  const std::string asked = formats_of(e.job.recipe());
   for (const TitanFormats& each : k_titan_formats) {
     core::Diagnostics problems;
     const auto recipe = software::read_precision(e.loader, titan_recipe(each), "training.precision", problems);
-    if (problems.has_errors() || formats_of(recipe.value) != asked) continue;
+    if (problems.has_errors() || !e.has_formats_of(recipe.value)) continue;
     e.keys.take("training.precision");
     e.say("training.dtype", each.dtype);
     e.say("training.mixed_precision_param", each.mixed);

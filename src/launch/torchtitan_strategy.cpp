@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cairn/config/units.h"
 #include "numbers.h"
 #include "torchtitan.h"
 
@@ -57,7 +58,7 @@ void read_titan_zero(Import& i) {
   const std::int64_t replicate = i.count(k_replicate).value_or(1);
   const Word* word = i.word(k_shard);
   const std::int64_t model = i.degree("strategy.tp") * i.degree("strategy.pp") * i.degree("strategy.cp");
-  std::int64_t shard = word != nullptr ? whole_number(word->text).value_or(0) : -1;
+  std::int64_t shard = word != nullptr ? config::parse_whole(word->text).value_or(0) : -1;
   const config::Place place = word != nullptr ? word->place : config::Place{};
   if (shard == 0 || shard < -1 || replicate < 1)
     return i.error(place, k_shard, "is no degree", "write a number of ranks, or -1");
@@ -227,7 +228,7 @@ void read_titan_checkpointing(Import& i) {
     return i.error(place, k_checkpointing, fmt::format("{} has no counterpart in Cairn", config::quote(kind)),
                    "use none, full or selective");
   if (choice == "op") return i.experiment.put("strategy.recompute.kind", "per-op", place);
-  const auto every = whole_number(choice);
+  const auto every = config::parse_whole(choice);
   const std::int64_t layers = i.experiment.count("model.layers").value_or(0);
   if (!every || *every < 0 || layers == 0)
     return i.error(option != nullptr ? option->place : place, k_selection,

@@ -60,10 +60,7 @@ class MemoryPicture {
   std::string draw() {
     const double width = std::max({k_least_width, k_left + bars_width() + k_gap + k_legend,
                                    k_left + k_title_letter * static_cast<double>(heading().size())});
-    add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
-        "{1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0:.0f}\" height=\"{1:.0f}\" "
-        "fill=\"#ffffff\"/>\n",
-        width, k_top + k_height + k_bottom);
+    out_ += svg_head(width, k_top + k_height + k_bottom);
     title();
     axis();
     for (std::size_t stage = 0; stage < memory_.stages.size(); ++stage) bar(stage);

@@ -43,11 +43,7 @@ class SchedulePicture {
   }
 
   std::string draw() {
-    add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
-        "{1:.0f}\" "
-        "font-family=\"sans-serif\" "
-        "font-size=\"{2:.0f}\">\n<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"#ffffff\"/>\n",
-        left_ + width_ + k_right, height_, k_font);
+    out_ += svg_head(left_ + width_ + k_right, height_, k_font);
     title();
     axis();
     for (const std::int32_t row : rows_)

@@ -103,10 +103,7 @@ class SweepPicture {
   std::string draw() {
     const double width = k_sweep_left + k_sweep_plot_width + k_sweep_gap + k_sweep_legend;
     const double legend = k_sweep_top + k_sweep_legend_row * static_cast<double>(lines_.size() + 4);
-    add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
-        "{1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0:.0f}\" height=\"{1:.0f}\" "
-        "fill=\"#ffffff\"/>\n",
-        width, std::max(k_sweep_top + k_sweep_plot_height + k_sweep_bottom, legend));
+    out_ += svg_head(width, std::max(k_sweep_top + k_sweep_plot_height + k_sweep_bottom, legend));
     text(8.0, 22.0, "start", answer_.experiment.empty() ? "Throughput" : answer_.experiment, " font-size=\"15\"");
     text(8.0, 42.0, "start", fmt::format("Tokens per second over {}", key()), " fill=\"#555\"");
     key_ticks();

@@ -52,10 +52,7 @@ class ErrorPicture {
   std::string draw() {
     const double width = k_plot_left + k_plot_side + k_plot_gap + k_plot_legend;
     const double legend = k_plot_top + k_plot_legend_row * static_cast<double>(places_.size() + 5);
-    add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
-        "{1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0:.0f}\" height=\"{1:.0f}\" "
-        "fill=\"#ffffff\"/>\n",
-        width, std::max(k_plot_top + k_plot_side + k_plot_bottom, legend));
+    out_ += svg_head(width, std::max(k_plot_top + k_plot_side + k_plot_bottom, legend));
     text(8.0, 20.0, "start", "Step times: predicted against measured", " font-size=\"15\"");
     text(8.0, 40.0, "start",
          fmt::format("{} runs of {} tables; above the line predictions are too long", timed(), places_.size()),

@@ -1,13 +1,13 @@
 #include "cairn/search/space.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cairn/config/read.h"
+#include "cairn/config/units.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/pipeline/generators.h"
@@ -150,13 +150,6 @@ std::vector<std::int64_t> divisors(std::int64_t of) {
   return small;
 }
 
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // "1..16" or "1..16*2"; empty where the text is no range. Too many or none: an error.
 std::optional<std::vector<std::int64_t>> range(const config::Node& node, const std::string& key) {
   constexpr std::string_view k_dots = "..";
@@ -164,10 +157,11 @@ std::optional<std::vector<std::int64_t>> range(const config::Node& node, const s
   const std::size_t dots = text.find(k_dots);
   if (!node.is_scalar() || node.quoted || dots == std::string_view::npos) return std::nullopt;
   const std::size_t star = text.find('*', dots);
-  const auto first = whole(text.substr(0, dots));
-  const auto last = whole(text.substr(
+  const auto first = config::parse_whole(text.substr(0, dots));
+  const auto last = config::parse_whole(text.substr(
       dots + k_dots.size(), star == std::string_view::npos ? std::string_view::npos : star - dots - k_dots.size()));
-  const auto factor = star == std::string_view::npos ? std::optional<std::int64_t>(1) : whole(text.substr(star + 1));
+  const auto factor =
+      star == std::string_view::npos ? std::optional<std::int64_t>(1) : config::parse_whole(text.substr(star + 1));
   const auto fail = [&](std::string message) {
     throw core::ConfigurationError(
         {config::error_at(node.place, key, std::move(message), "write 1..16, or 1..16*2 to double")});
@@ -381,6 +375,13 @@ void describe(config::Fields& fields, SpaceFile& file) {
 
 Space read_space(const config::Node& node, const StrategyChoice& fixed, const Subject& subject) {
   return Reader(fixed, subject).read(node);
+}
+
+config::Node default_space_tree(const Subject& subject) {
+  core::Diagnostics problems;
+  config::Node tree = config::parse_text(default_space(subject), config::Syntax::yaml, "the default space", problems);
+  problems.raise_if_errors();
+  return tree;
 }
 
 std::string default_space(const Subject& subject) {

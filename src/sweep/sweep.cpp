@@ -100,8 +100,9 @@ class Sweeping {
   // Whether there is a layout that fits; it becomes the strategy of `settings`.
   bool find_layout(experiment::Settings& settings, const experiment::Parts& parts, Row& row) const {
     const search::Subject subject = search::subject_of(parts, search::sequences_of(settings.training));
-    const search::Space space = search::read_space(
-        request_.layouts->space ? *request_.layouts->space : default_space(subject), settings.strategy, subject);
+    const search::Space space =
+        search::read_space(request_.layouts->space ? *request_.layouts->space : search::default_space_tree(subject),
+                           settings.strategy, subject);
     search::Answer answer = search::search({.settings = settings,
                                             .parts = parts,
                                             .space = space,
@@ -122,14 +123,6 @@ class Sweeping {
     row.searched->settings = answer.top.front().settings;
     settings.strategy = answer.top.front().strategy;
     return true;
-  }
-
-  static config::Node default_space(const search::Subject& subject) {
-    core::Diagnostics problems;
-    config::Node space =
-        config::parse_text(search::default_space(subject), config::Syntax::yaml, "the default space", problems);
-    problems.raise_if_errors();
-    return space;
   }
 
   static core::Diagnostic no_layout(const search::Answer& answer) {

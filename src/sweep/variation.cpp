@@ -1,7 +1,6 @@
 #include "cairn/sweep/variation.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -57,13 +56,6 @@ std::vector<std::string_view> items_of(std::string_view list) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // A number with what follows it: "100Gb/s" is 100 and "Gb/s".
 struct Amount {
   double number = 0.0;
@@ -94,8 +86,8 @@ class Range {
   }
 
   std::vector<std::string> values() const {
-    const auto first = whole(first_);
-    const auto last = whole(last_);
+    const auto first = config::parse_whole(first_);
+    const auto last = config::parse_whole(last_);
     if (first && last && (!factor_ || whole_factor())) return counts(*first, *last);
     const auto low = amount(first_);
     const auto high = amount(last_);

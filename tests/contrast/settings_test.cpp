@@ -7,25 +7,16 @@
 #include "cairn/config/read.h"
 #include "catch.h"
 #include "support/shipped.h"
+#include "support/small_experiment.h"
 
 namespace {
 
 using namespace cairn;
 using contrast::Settings;
 
-const std::string k_small = R"(
-name: small
-model: {kind: transformer, layers: 24, hidden: 2048, heads: 16, ffn: 8192, gated_mlp: false, vocab: 51200, tied_embeddings: true}
-cluster: dgx-a100
-training: {seq_len: 2048, global_batch: 64, framework: megatron@2022}
-strategy: {tp: 2, pp: 2}
-)";
-
-experiment::LoadedExperiment small(const std::vector<std::string>& overrides = {}) {
-  core::Diagnostics diagnostics;
-  const config::Node node = config::parse_text(k_small, config::Syntax::yaml, "small.yaml", diagnostics);
-  diagnostics.raise_if_errors();
-  return experiment::read(node, overrides);
+experiment::LoadedExperiment small(std::vector<std::string> overrides = {}) {
+  overrides.insert(overrides.begin(), "name=small");
+  return testing::small_experiment(overrides);
 }
 
 contrast::Deciding deciding(const experiment::LoadedExperiment& loaded) {

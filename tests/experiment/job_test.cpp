@@ -13,6 +13,7 @@
 #include "catch.h"
 #include "experiment/first_error.h"
 #include "support/shipped.h"
+#include "support/small_experiment.h"
 
 namespace {
 
@@ -22,19 +23,10 @@ using Catch::Matchers::Contains;
 using cairn::testing::first_error;
 using cairn::testing::shipped;
 
-// A GPT of 24 layers on one node of eight A100, small enough to reason about.
-const std::string k_small = R"(
-model: {kind: transformer, layers: 24, hidden: 2048, heads: 16, ffn: 8192, gated_mlp: false, vocab: 51200, tied_embeddings: true}
-cluster: dgx-a100
-training: {seq_len: 2048, global_batch: 64, framework: megatron@2022}
-strategy: {tp: 2, pp: 2}
-)";
+using cairn::testing::small_experiment;
 
 experiment::LoadedExperiment small(const std::vector<std::string>& overrides = {}) {
-  core::Diagnostics diagnostics;
-  const config::Node node = config::parse_text(k_small, config::Syntax::yaml, "small.yaml", diagnostics);
-  diagnostics.raise_if_errors();
-  return experiment::read(node, overrides);
+  return small_experiment(overrides);
 }
 
 double processor_seconds() {

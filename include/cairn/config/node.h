@@ -65,6 +65,13 @@ Node make_scalar(std::string text, Place place, bool quoted = false);
 std::string join_path(std::string_view path, std::string_view key);
 std::string join_path(std::string_view path, std::size_t index);
 
+// The value at a path of keys, as join_path writes it without indices; null pointer when absent. `root` at the empty one.
+const Node* find_path(const Node& root, std::string_view path);
+// Sets or adds it; maps on the way are made, also where something else stood.
+void put_path(Node& root, std::string_view path, Node value);
+// Removes it, if there.
+void remove_path(Node& root, std::string_view path);
+
 // core::quoted: `text` in single quotes for a message.
 std::string quote(std::string_view text);
 

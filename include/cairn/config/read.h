@@ -97,6 +97,13 @@ std::string to_json(const T& x, int indent = 2) {
   return write_fields([&copy](Fields& fields) { describe(fields, copy); }, indent);
 }
 
+// The tree of a text that to_json() wrote.
+Node written_node(const std::string& json);
+template <class T>
+Node to_node(const T& x) {
+  return written_node(to_json(x, -1));
+}
+
 template <class T>
 std::vector<ResolvedKey> resolved_keys(const T& x, const Origins& origins) {
   T copy = x;

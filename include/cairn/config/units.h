@@ -74,5 +74,7 @@ std::string exact_text(double base, Dimension dimension);
 // A decimal number as in JSON, also with a leading '+' or '.': no leading zeros, no hexadecimal, no nan or inf.
 // Empty when `text` is not one or does not fit a double.
 std::optional<double> parse_number(std::string_view text);
+// Digits alone, with a leading '-' or without. Empty when `text` is not that or does not fit.
+std::optional<std::int64_t> parse_whole(std::string_view text);
 
 }  // namespace cairn::config

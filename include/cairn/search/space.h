@@ -92,6 +92,8 @@ void describe(config::Fields& fields, SpaceFile& file);
 Space read_space(const config::Node& node, const experiment::StrategyChoice& fixed, const Subject& subject);
 // Every legal degree inside a node, pipelines, micro-batches, schedules and what else the framework does, as a file.
 std::string default_space(const Subject& subject);
+// The same, read.
+config::Node default_space_tree(const Subject& subject);
 
 // What conditions may read, and the values of a strategy.
 inline constexpr std::size_t k_variables = 17;

@@ -238,23 +238,27 @@ Price CostPricer::host(program::HostWork work) {
   return {.duration = core::to_picoseconds(time / core::k_second), .launch = 0};
 }
 
+double CostPricer::held_while_moving(const program::Transfer& transfer, const cost::TransferTime& time) {
+  const cost::CommunicationKernels& kernels = calibration_.communication;
+  const Sent bytes = sent(transfer);
+  return std::min(kernels.multiprocessors,
+                  (bytes.scale_up + bytes.scale_out) / kernels.channel_bandwidth / time.bandwidth_s);
+}
+
 double CostPricer::multiprocessors_held(const program::Transfer& transfer) {
   const cost::CommunicationKernels& kernels = calibration_.communication;
   if (transfer.collective == program::Collective::send) return kernels.message_multiprocessors;
-  const double moving_s = compared(transfer).bandwidth_s;
-  if (!(moving_s > 0.0)) return std::min(1.0, kernels.multiprocessors);
-  const Sent bytes = sent(transfer);
-  return std::min(kernels.multiprocessors, (bytes.scale_up + bytes.scale_out) / kernels.channel_bandwidth / moving_s);
+  const cost::TransferTime time = compared(transfer);
+  return time.bandwidth_s > 0.0 ? held_while_moving(transfer, time) : std::min(1.0, kernels.multiprocessors);
 }
 
 Price CostPricer::interference(const program::Interference& beside) {
   if (!(multiprocessors_ > 0.0) || !(calibration_.communication.multiprocessors > 0.0)) return {};
-  const double held = std::min(multiprocessors_, multiprocessors_held(beside.transfer));
-  const cost::TransferTime time = transfer_time(beside.transfer);
+  const cost::TransferTime time = compared(beside.transfer);
   const double moving_s = std::min(time.bandwidth_s, time.total_s);
-  const double waiting_s = time.total_s - moving_s;
-  return {.duration =
-              core::to_picoseconds((held * moving_s + std::min(1.0, multiprocessors_) * waiting_s) / multiprocessors_)};
+  double taken_s = time.total_s - moving_s;  // by one
+  if (moving_s > 0.0) taken_s += std::min(multiprocessors_, held_while_moving(beside.transfer, time)) * moving_s;
+  return {.duration = core::to_picoseconds(taken_s / multiprocessors_)};
 }
 
 core::Picoseconds CostPricer::host_per_kernel() const {

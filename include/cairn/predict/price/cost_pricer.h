@@ -96,6 +96,8 @@ class CostPricer final : public Pricer {
     bool within_node = false;  // domains joined inside a node, not by a calibrated fabric
   };
   const Route& route(const program::Group& group);
+  // Of a collective whose bytes take any time.
+  double held_while_moving(const program::Transfer& transfer, const cost::TransferTime& time);
   cost::GroupBinding binding(const program::Transfer& transfer);
   void connect(const program::Group& group, Route& route) const;
 
