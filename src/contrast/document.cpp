@@ -17,10 +17,7 @@ constexpr std::string_view k_run_document = "cairn.run/1";
 
 [[noreturn]] void fail(const config::Place& place, const std::string& key, const std::string& message,
                        const std::string& hint) {
-  core::Diagnostics problems;
-  problems.add(config::error_at(place, key, message, hint));
-  problems.raise_if_errors();
-  throw core::ConfigurationError(key, message, hint);
+  throw core::ConfigurationError({config::error_at(place, key, message, hint)});
 }
 
 const Node& below(const Node& node, const std::string& path, std::string_view key) {
