@@ -215,12 +215,14 @@ void Settings::add_below(const std::string& map, const std::vector<std::string>&
 Node Settings::mixed(Coalition changed) const {
   Node result = a_.experiment;
   for (std::size_t i = 0; i < keys_.size(); ++i)
-    if (((changed >> i) & 1U) != 0)
-      for (const std::string& key : keys_[i])
+    if (((changed >> i) & 1U) != 0) {
+      for (const std::string& key : keys_[i]) {
         if (const Node* value = config::find_path(b_.experiment, key))
           config::put_path(result, key, *value);
         else
           config::remove_path(result, key);
+      }
+    }
   return result;
 }
 
