@@ -296,6 +296,7 @@ void read_blocks(Import& i) {
     const bool windowed = window > 0 && ((skips && !skips_by_list) ? windows[layer] == 0 : windows[layer] == 1);
     all.push_back({.moe = moe[layer] == 1, .window = windowed ? window : 0, .rotates = unrotated[layer] == 0});
   }
+  if (all.empty()) return;  // which the experiment is refused for
   const bool alike = std::all_of(all.begin(), all.end(), [&](const Layer& each) { return each == all.front(); });
   if (alike && all.front() == Layer{.moe = experts}) return;
   config::Node blocks = config::make_node(config::NodeKind::list, {});

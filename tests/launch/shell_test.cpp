@@ -111,6 +111,8 @@ TEST_CASE("Arguments that contradict each other, are missing or have the wrong k
   CHECK(says("--fp8-format hybrid", "without --bf16"));
   CHECK(says("--bf16 --fp8-format hybrid --fp8-recipe custom", "'custom' has no counterpart"));
   CHECK(says("--num-experts 4 --moe-layer-freq [0]*3", "a pattern of 3 layers for 2"));
+  CHECK(refusal("megatron", "--num-layers 0" + least.substr(least.find(" --hidden-size"))).find("layers") !=
+        std::string::npos);
   CHECK(says("--train-iters 1 --train-samples 2", "beside --train-samples"));
   CHECK(says("--num-virtual-stages-per-pipeline-rank 2 --pipeline-model-parallel-layout Et|tL",
              "beside --pipeline-model-parallel-layout"));
