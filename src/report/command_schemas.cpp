@@ -65,6 +65,20 @@ Json family() {
       object({{"setting", text("micro_batch, tp, pp, span of groups beyond a node, imbalance of stages, or gpus")},
               {"explained", signed_amount("share of the error's spread that is gone inside groups of one value")},
               {"groups", described(list_of(group), "rows of one value")}});
+  const Json question = object({{"gpus", count("of the runs")},
+                                {"rows", count("runs that differ in their layout alone")},
+                                {"chosen", text("the run with the shortest prediction")},
+                                {"fastest", text("the run with the shortest measured time")},
+                                {"rank", count("of the chosen by measured time, 1 the fastest")},
+                                {"regret", amount("measured time of the chosen over that of the fastest, less 1")},
+                                {"pairs", count("whose measured times differ by over 3 %")},
+                                {"concordant", count("of them predicted in the measured order")},
+                                {"discordant", count("of them predicted in the other")}});
+  const Json layouts = object(
+      {{"questions", described(list_of(question), "all of an experiment but its strategy, answered by several runs")},
+       {"mean_regret", amount("of the questions")},
+       {"max_regret", amount("of the questions")},
+       {"kendall_tau", or_null(signed_amount("of all pairs; null: no two times of a question differ enough"))}});
   return object({{"name", text("of the table of measurements")},
                  {"rows", count("that were predicted")},
                  {"timed", count("rows with a measured time")},
@@ -90,6 +104,9 @@ Json family() {
                   or_null(signed_amount("of predicted / measured - 1 with each doubling of GPUs; null: all have as "
                                         "many"))},
                  {"causes", described(list_of(cause), "settings by how much of the error goes with them")},
+                 {"layouts", described(or_null(layouts),
+                                       "whether predictions choose the fastest layout; null: no two "
+                                       "runs differ in their layout alone")},
                  {"band", described(or_null(object({{"mean", share("largest mape that passes")},
                                                     {"max", share("largest error that passes")}})),
                                     "what the family is held to; null: nothing")},

@@ -28,6 +28,25 @@ Json causes(const FamilyResult& result) {
   return all;
 }
 
+Json layouts(const std::optional<LayoutChoice>& choice) {
+  if (!choice) return nullptr;
+  Json questions = Json::array();
+  for (const LayoutQuestion& each : choice->questions)
+    questions.push_back({{"gpus", each.gpus},
+                         {"rows", each.rows},
+                         {"chosen", each.chosen},
+                         {"fastest", each.fastest},
+                         {"rank", each.rank},
+                         {"regret", each.regret},
+                         {"pairs", each.pairs},
+                         {"concordant", each.concordant},
+                         {"discordant", each.discordant}});
+  return {{"questions", std::move(questions)},
+          {"mean_regret", choice->mean_regret},
+          {"max_regret", choice->max_regret},
+          {"kendall_tau", or_null(choice->tau)}};
+}
+
 Json family(const FamilyResult& result) {
   Json skipped = Json::array();
   for (const SkippedRow& row : result.skipped) skipped.push_back({{"line", row.line}, {"reason", row.reason}});
@@ -56,6 +75,7 @@ Json family(const FamilyResult& result) {
           {"left_out_mape", result.next ? Json(result.next->mape) : Json(nullptr)},
           {"slope_per_doubling", or_null(result.slope)},
           {"causes", causes(result)},
+          {"layouts", layouts(result.layouts)},
           {"band", band(result.band)},
           {"passed", result.passed ? Json(*result.passed) : Json(nullptr)}};
 }

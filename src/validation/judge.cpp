@@ -33,12 +33,18 @@ Residual residual(const ValidatedRow& row, double measured, double predicted, bo
 
 void judge_family(const Report& report, FamilyResult& family) {
   std::vector<JudgedRow> rows;
+  std::vector<LayoutRow> layouts;
   std::vector<double> errors, widths;
   std::vector<std::int64_t> gpus;
   double covered = 0.0;
   for (const ValidatedRow& row : report.rows) {
     if (row.family != family.name || !row.error || !row.doubt.empty()) continue;
     rows.push_back({.setting = row.setting, .measured = *row.measured_s, .predicted = row.predicted_s});
+    layouts.push_back({.question = row.question,
+                       .label = row.label,
+                       .gpus = row.setting.gpus,
+                       .measured = *row.measured_s,
+                       .predicted = row.predicted_s});
     errors.push_back(*row.error);
     gpus.push_back(row.setting.gpus);
     if (!row.left_out) continue;
@@ -52,6 +58,7 @@ void judge_family(const Report& report, FamilyResult& family) {
   family.next = left_out_error(rows);
   family.slope = slope_per_doubling(errors, gpus);
   family.causes = residual_causes(rows);
+  family.layouts = layout_choice(layouts);
 }
 
 IntervalScore score_of(const std::string& family, const std::vector<const ValidatedRow*>& rows) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -107,6 +108,28 @@ void append_judged(const Report& report, std::string& out) {
   out += k_judged;
 }
 
+constexpr std::string_view k_layouts =
+    "questions: sets of runs that differ in their layout alone. right: of them, those whose fastest layout has the\n"
+    "shortest prediction; regret: what the layout so chosen takes longer than the fastest. tau: whether pairs of runs\n"
+    "whose measured times differ by over 3 % come in the same order, 1 all of them, -1 none (Kendall).\n";
+
+// Whether the layout that would be chosen is the right one.
+void append_layouts(const Report& report, std::string& out) {
+  auto to = std::back_inserter(out);
+  bool any = false;
+  for (const FamilyResult& family : report.families) {
+    if (!family.layouts) continue;
+    if (!std::exchange(any, true))
+      fmt::format_to(to, "\n{:32} {:>9} {:>5} {:>6} {:>12} {:>14} {:>6} {:>6}\n", "which layout is fastest",
+                     "questions", "runs", "right", "mean regret", "largest regret", "pairs", "tau");
+    const LayoutChoice& choice = *family.layouts;
+    fmt::format_to(to, "{:32} {:>9} {:>5} {:>6} {:>12} {:>14} {:>6} {:>6}\n", family.name, choice.questions.size(),
+                   choice.rows, choice.right, percent(choice.mean_regret), percent(choice.max_regret), choice.pairs,
+                   choice.tau ? fmt::format("{:.2f}", *choice.tau) : "-");
+  }
+  if (any) out += k_layouts;
+}
+
 void append_scores(const Report& report, std::string& out) {
   if (report.scores.empty()) return;
   auto to = std::back_inserter(out);
@@ -166,6 +189,7 @@ std::string text(const Report& report, const TextOptions& options) {
   std::string out;
   append_families(report, out);
   append_judged(report, out);
+  append_layouts(report, out);
   append_scores(report, out);
   for (const FamilyResult& family : report.families)
     if (family.rows > 0 && static_cast<std::size_t>(family.rows) <= options.rows_up_to)

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cairn/config/read.h"
+#include "cairn/config/yaml.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/experiment/job.h"
@@ -140,6 +141,11 @@ double memory_like(const MeasuredRun& run, const predict::MemoryReport& memory) 
   return run.of_last_stage && !memory.stages.empty() ? counted(memory.stages.back()) : counted(memory);
 }
 
+std::string question(config::Node experiment) {
+  config::remove_path(experiment, "strategy");
+  return config::to_yaml(experiment);
+}
+
 ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, const config::Loader& loader) {
   experiment::Job job(experiment::read(run.experiment), loader);
   const predict::Prediction prediction =
@@ -158,6 +164,7 @@ ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, cons
   row.warnings.insert(row.warnings.end(), job.warnings().begin(), job.warnings().end());
   row.traits = job.traits();
   row.setting = row_setting(job, prediction);
+  row.question = question(run.experiment);
   if (run.time_s && run.status == Status::ok) {
     row.measured_s = run.time_s;
     row.error = row.predicted_s / *run.time_s - 1.0;

@@ -18,6 +18,7 @@
 #include "cairn/predict/evaluate/timeline.h"
 #include "cairn/validation/causes.h"
 #include "cairn/validation/family.h"
+#include "cairn/validation/layout_choice.h"
 #include "cairn/validation/measured_run.h"
 #include "cairn/validation/residuals.h"
 #include "cairn/validation/statistics.h"
@@ -59,6 +60,7 @@ struct ValidatedRow {
   std::vector<std::string> warnings;
   experiment::RunTraits traits;  // by which its family of intervals is known
   RowSetting setting;
+  std::string question;         // its experiment without the strategy: what several layouts answer
   std::string doubt;            // why it is believed mis-stated; empty: it is not
   bool memory_doubted = false;  // whether its memory is, too
   std::optional<LeftOut> left_out;
@@ -85,6 +87,7 @@ struct FamilyResult {
   std::optional<NextError> next;
   std::optional<double> slope;
   std::vector<ResidualCause> causes;
+  std::optional<LayoutChoice> layouts;  // of those same rows; empty: no two of them answer one question
   Band band;
   std::optional<bool> passed;  // empty: no band, or no timed row
 };
