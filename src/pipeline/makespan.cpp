@@ -9,18 +9,14 @@
 namespace cairn::pipeline {
 namespace {
 
-// A steady state may take several periods to return to itself: as many as its critical loop has micro-batches in
-// flight. Longer loops than this are swept in full.
-constexpr std::int32_t k_longest_loop = 16;
+using core::Picoseconds;
 
 class MakespanSweep {
  public:
   MakespanSweep(const SweepOrder& order, const StageTimes& times)
-      : order_(order),
-        end_(std::make_unique_for_overwrite<core::Picoseconds[]>(order.steps.size())),
-        timed_(order, times) {}
+      : order_(order), end_(std::make_unique_for_overwrite<Picoseconds[]>(order.steps.size())), timed_(order, times) {}
 
-  core::Picoseconds run() {
+  Picoseconds run() {
     std::int32_t position = 0;
     for (const Repetition& stretch : order_.repetitions) {
       advance(position, stretch.first);
@@ -45,43 +41,21 @@ class MakespanSweep {
     while (position + stretch.period <= stretch.last) {
       advance(position, position + stretch.period);
       position += stretch.period;
-      if (const std::int32_t loop = steady_loop(stretch, position); loop > 0) {
-        position = jump(stretch, position, loop);
-        break;
-      }
+      const std::int32_t loop = steady_loop(stretch, position, end_.get(), [](std::int32_t) { return true; });
+      if (loop == 0) continue;
+      position = jump(stretch, position, loop * stretch.period);
+      break;
     }
     advance(position, stretch.last);
     return stretch.last;
   }
 
-  // The ends that later steps of the stretch depend on are those of the last `reach` steps and, for the devices in it,
-  // of the last period. Steady over c periods: all of them are later by the same amount than c periods before.
-  std::int32_t steady_loop(const Repetition& stretch, std::int32_t position) const {
-    const std::int32_t window = std::max(stretch.reach, stretch.period);
-    for (std::int32_t loop = 1; loop <= k_longest_loop; ++loop) {
-      const std::int32_t back = loop * stretch.period;
-      // Only ends of this stretch are compared: before it, an earlier jump may have left gaps.
-      if (position - back - window < stretch.first) break;
-      if (position + back > stretch.last) break;
-      const core::Picoseconds shift = end_[position - 1] - end_[position - 1 - back];
-      std::int32_t i = position - 1;
-      while (i >= position - window && end_[i] - end_[i - back] == shift) --i;
-      if (i < position - window) return loop;
-    }
-    return 0;
-  }
-
-  std::int32_t jump(const Repetition& stretch, std::int32_t position, std::int32_t loop) {
-    const std::int32_t back = loop * stretch.period;
-    const std::int32_t times = (stretch.last - position) / back;
-    const std::int32_t target = position + times * back;
-    const core::Picoseconds shift = end_[position - 1] - end_[position - 1 - back];
-    // What is read later: the window of the steps left in the stretch, and what lies behind it.
-    const std::int32_t read_from = std::min(target - std::max(stretch.reach, stretch.period), stretch.needed_from);
-    for (std::int32_t i = std::max(read_from, position); i < target; ++i) {
-      const std::int32_t loops = (i - position) / back + 1;
-      end_[i] = end_[i - loops * back] + loops * shift;
-    }
+  // The ends that later steps of the stretch depend on are those of its window, which holds, for the devices in it, the
+  // last period.
+  std::int32_t jump(const Repetition& stretch, std::int32_t position, std::int32_t back) {
+    const Picoseconds shift = end_[position - 1] - end_[position - 1 - back];
+    const std::int32_t target = jump_over(stretch, position, back, shift, end_.get());
+    const std::int32_t times = (target - position) / back;
     for (std::int32_t i = position - stretch.period; i < position; ++i) {
       const SweepStep& step = order_.steps[i];
       timed_.free()[step.device] = end_[i] + times * shift;  // the last one stays
@@ -90,13 +64,13 @@ class MakespanSweep {
   }
 
   const SweepOrder& order_;
-  std::unique_ptr<core::Picoseconds[]> end_;  // by position; not set where jumped over and never read
+  std::unique_ptr<Picoseconds[]> end_;  // by position; not set where jumped over and never read
   TimedSteps timed_;
 };
 
 }  // namespace
 
-core::Picoseconds makespan(const SweepOrder& order, const StageTimes& times) {
+Picoseconds makespan(const SweepOrder& order, const StageTimes& times) {
   CAIRN_ASSERT(times.virtual_stages() == order.virtual_stages);
   return MakespanSweep(order, times).run();
 }

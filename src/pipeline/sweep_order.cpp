@@ -10,7 +10,6 @@
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/pipeline/sweep.h"
-#include "repetition.h"
 
 namespace cairn::pipeline {
 namespace {
@@ -256,11 +255,29 @@ class Orderer {
   SweepOrder order_;
 };
 
+// The same operations of a later micro-batch.
+struct Alike {
+  const std::vector<SweepStep>& steps;
+
+  std::int32_t size() const { return static_cast<std::int32_t>(steps.size()); }
+  std::int32_t producer(std::int32_t i) const { return step(i).producer; }
+  bool joined(std::int32_t i) const { return step(i).operation.joined; }
+  bool repeats(std::int32_t i, std::int32_t period) const {
+    const SweepStep& a = step(i);
+    const SweepStep& b = step(i + period);
+    return a.device == b.device && a.operation.phase == b.operation.phase && a.operation.chunk == b.operation.chunk &&
+           a.operation.joined == b.operation.joined && a.operation.micro_batch < b.operation.micro_batch;
+  }
+
+ private:
+  const SweepStep& step(std::int32_t i) const { return steps[static_cast<std::size_t>(i)]; }
+};
+
 }  // namespace
 
 SweepOrder sweep_order(const Schedule& schedule) {
   SweepOrder order = Orderer(schedule, Orderer::Keep::steps).run();
-  if (order.waits.empty()) order.repetitions = find_repetitions(order.steps);
+  if (order.waits.empty()) order.repetitions = find_repetitions(Alike{order.steps});
   return order;
 }
 

@@ -1,6 +1,7 @@
 #include "cairn/program/pass_order.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -157,6 +158,11 @@ class Sequence {
       order_.entries.insert(order_.entries.end(), row.begin(), row.end());
     }
     order_.entry_begin.push_back(static_cast<std::int32_t>(order_.entries.size()));
+    for (const std::vector<PassOrder::Entry>& row : rows_) {
+      auto last = row.rbegin();
+      while (std::next(last) != row.rend() && last->operation < 0) ++last;
+      order_.last_slot.push_back(last->slot);
+    }
   }
 
  private:
@@ -208,6 +214,23 @@ class Sequence {
   std::vector<std::int32_t> told_;               // by operation: the step of the sweep whose end is awaited
 };
 
+// The same passes again.
+struct Alike {
+  std::span<const PassOrder::Step> steps;
+
+  std::int32_t size() const { return static_cast<std::int32_t>(steps.size()); }
+  std::int32_t producer(std::int32_t i) const { return step(i).producer; }
+  bool joined(std::int32_t) const { return false; }
+  bool repeats(std::int32_t i, std::int32_t period) const {
+    const PassOrder::Step& a = step(i);
+    const PassOrder::Step& b = step(i + period);
+    return a.device == b.device && a.slot == b.slot && a.sends_to == b.sends_to;
+  }
+
+ private:
+  const PassOrder::Step& step(std::int32_t i) const { return steps[static_cast<std::size_t>(i)]; }
+};
+
 }  // namespace
 
 PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::SweepOrder& order,
@@ -240,6 +263,9 @@ PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::Swee
   else
     sequence.append_ends(replicas);
   sequence.finish();
+  for (const Step& step : result.sweep)
+    if (step.producer >= 0) result.sweep[static_cast<std::size_t>(step.producer)].awaited = true;
+  result.repetitions = pipeline::find_repetitions(Alike{std::span(result.sweep).first(result.tails)});
   for (std::int32_t device = 0; device < schedule.stages; ++device) {
     result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));
     append_stretches(result.row(device), nothing, result.stretches);

@@ -168,6 +168,47 @@ TEST_CASE("Every kind of schedule: the evaluators agree on random plans, and mem
   }
 }
 
+TEST_CASE("Long steps: what is jumped over ends when it would have") {
+  for (const pipeline::Generator& kind : pipeline::generators()) {
+    std::int64_t met = 0;
+    for (std::uint64_t seed = 1; seed <= 60 / test::k_share; ++seed) {
+      core::Random random(seed);
+      const ir::Model model = random_model(random);
+      const std::optional<plan::Strategy> strategy = random_strategy(random, model, kind, 12);
+      if (!strategy) continue;
+      INFO("seed " << seed << ", " << model.name << ", " << kind.kind << ", p " << strategy->pipeline << ", v "
+                   << strategy->chunks << ", m " << strategy->micro_batches);
+      plan::Lowering lowering = random_lowering(random, model);
+      if (test::contains(test::complaints([&] { (void)lowering.lower(*strategy); }), "is shared by two stages"))
+        continue;
+      const program::Program& program = lowering.lower(*strategy);
+      RandomPricer pricer(seed, coin(random) ? 1000 : 5, random.below(4), coin(random) ? 0 : between(random, 1, 200));
+      predict::PriceTable prices(pricer);
+      predict::Analytic analytic(prices);
+      core::Picoseconds last = 0;
+      for (std::int32_t stage = 0; stage < static_cast<std::int32_t>(program.stages()); ++stage)
+        last = std::max(last, analytic.timeline(program, stage).end);
+      REQUIRE(analytic.makespan(program).time == last);
+      ++met;
+    }
+    INFO(kind.kind);
+    REQUIRE(met > (test::k_share == 1 ? 10 : 0));
+  }
+}
+
+TEST_CASE("Steady schedules are steady as passes, too: nearly all of a long step is repetition") {
+  const auto covered = [](std::string_view kind, const pipeline::Settings& settings) {
+    const pipeline::Schedule schedule = pipeline::generate(kind, settings);
+    const auto order = program::PassOrder::of(schedule, pipeline::sweep_order(schedule));
+    std::int64_t steps = 0;
+    for (const pipeline::Repetition& stretch : order.repetitions) steps += stretch.last - stretch.first;
+    return static_cast<double>(steps) / static_cast<double>(order.sweep.size());
+  };
+  CHECK(covered("1f1b", {.stages = 4, .micro_batches = 400}) > 0.95);
+  CHECK(covered("gpipe", {.stages = 4, .micro_batches = 400}) > 0.95);
+  CHECK(covered("interleaved-1f1b", {.stages = 4, .micro_batches = 400, .chunks = 2}) > 0.9);
+}
+
 TEST_CASE("Folding equal ranks together changes nothing") {
   for (std::uint64_t seed = 1; seed <= 150 / test::k_share; ++seed) {
     Case c(seed);

@@ -108,20 +108,22 @@ inline auto fields(const PassOrder::Entry& part) {
   return std::tuple(std::pair("operation", &operation), std::pair("slot", &slot), std::pair("kind", &kind));
 }
 inline auto fields(const PassOrder::Step& part) {
-  const auto& [producer, device, slot, sends_to] = part;
+  const auto& [producer, device, slot, sends_to, awaited] = part;
   return std::tuple(std::pair("producer", &producer), std::pair("device", &device), std::pair("slot", &slot),
-                    std::pair("sends_to", &sends_to));
+                    std::pair("sends_to", &sends_to), std::pair("awaited", &awaited));
 }
 inline auto fields(const PassOrder::Stretch& part) {
   const auto& [slot, then, times] = part;
   return std::tuple(std::pair("slot", &slot), std::pair("then", &then), std::pair("times", &times));
 }
 inline auto fields(const PassOrder& part) {
-  const auto& [layout, awaited_streams, entries, entry_begin, sweep, tails, has_tail, stretches, row_begin] = part;
+  const auto& [layout, awaited_streams, entries, entry_begin, sweep, tails, repetitions, has_tail, last_slot, stretches,
+               row_begin] = part;
   return std::tuple(std::pair("layout", &layout), std::pair("awaited_streams", &awaited_streams),
                     std::pair("entries", &entries), std::pair("entry_begin", &entry_begin), std::pair("sweep", &sweep),
-                    std::pair("tails", &tails), std::pair("has_tail", &has_tail), std::pair("stretches", &stretches),
-                    std::pair("row_begin", &row_begin));
+                    std::pair("tails", &tails), std::pair("repetitions", &repetitions),
+                    std::pair("has_tail", &has_tail), std::pair("last_slot", &last_slot),
+                    std::pair("stretches", &stretches), std::pair("row_begin", &row_begin));
 }
 inline auto fields(const pipeline::Schedule& part) {
   const auto& [kind, stages, micro_batches, chunks, chain_length, placement, row_begin, operations, side_rows, waits,

@@ -229,14 +229,15 @@ inline pipeline::Settings random_schedule_options(core::Random& random, const pi
   return options;
 }
 
-// A random strategy under a schedule of this kind; nothing when the one drawn does not take the kind.
+// A random strategy under a schedule of this kind; nothing when the one drawn does not take the kind. `longer`: times
+// the micro-batches of a short step.
 inline std::optional<plan::Strategy> random_strategy(core::Random& random, const ir::Model& model,
-                                                     const pipeline::Generator& kind) {
+                                                     const pipeline::Generator& kind, std::int64_t longer = 1) {
   plan::Strategy s = random_strategy(random, model);
   s.schedule = kind.kind;
   s.schedule_options = random_schedule_options(random, kind);
   s.pipeline = model.name == "recurrent network" ? 2 : 2 * between(random, 1, 2);
-  s.micro_batches = s.pipeline * between(random, 1, 4);
+  s.micro_batches = s.pipeline * between(random, 1, 4) * longer;
   const bool chunked = (kind.options & pipeline::takes::k_chunks) != 0;
   s.chunks = chunked ? between(random, 1, 2) : 1;
   std::int64_t passed = 0;

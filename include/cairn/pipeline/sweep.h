@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cairn/core/time.h"
+#include "cairn/pipeline/repetition.h"
 #include "cairn/pipeline/schedule.h"
 
 namespace cairn::pipeline {
@@ -23,16 +24,6 @@ struct SweepStep {
   std::int32_t device = 0;  // or a side row: stages + its index
   Operation operation;
   std::int32_t producer = -1;  // position of the step whose result must arrive from the neighbouring stage; -1: none
-};
-
-// A stretch of an order that repeats itself: for first <= i < last - period, step i + period is step i for a later
-// micro-batch, and its producer lies as far behind.
-struct Repetition {
-  std::int32_t first = 0;
-  std::int32_t last = 0;
-  std::int32_t period = 0;
-  std::int32_t reach = 0;        // the largest distance of a step in the stretch to its producer
-  std::int32_t needed_from = 0;  // the lowest position that steps from `last` on await
 };
 
 // All operations in one order that respects the order lists and the producers: sorted by (slot, device), where the slot

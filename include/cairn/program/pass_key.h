@@ -51,6 +51,11 @@ class PassLayout {
   bool sides() const { return sides_; }
   std::int64_t size() const { return sides_begin() + (sides_ ? std::int64_t{k_sides} * chunks_ : 0); }
 
+  // Whether it is the number of a pass of the end of a step.
+  bool is_end(std::size_t slot) const {
+    const auto number = static_cast<std::int64_t>(slot);
+    return number >= ends_begin() && number < sides_begin();
+  }
   // The number of a pass that the schedule has.
   std::int64_t slot(const PassKey& key) const {
     const std::int64_t chunk = key.chunk;

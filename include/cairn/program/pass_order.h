@@ -26,6 +26,7 @@
 #include <span>
 #include <vector>
 
+#include "cairn/pipeline/repetition.h"
 #include "cairn/pipeline/schedule.h"
 #include "cairn/pipeline/sweep.h"
 #include "cairn/program/pass_key.h"
@@ -53,6 +54,7 @@ struct PassOrder {
     std::uint16_t device = 0;
     std::uint16_t slot = 0;
     Stream sends_to = Stream::next;
+    bool awaited = false;  // it is the producer of some step
     // Whether another entry of the same device waits for its end (transfers of side rows).
     bool awaited_on_own_device() const { return sends_to != Stream::next && sends_to != Stream::previous; }
   };
@@ -72,7 +74,11 @@ struct PassOrder {
   // From position `tails` on, `sweep` holds the last two entries (finalize, update) of every device that is in no
   // replica group: they wait for no other device, and none waits for them.
   std::size_t tails = 0;
-  std::vector<char> has_tail;           // by device
+  std::vector<pipeline::Repetition> repetitions;  // of the sweep up to `tails`
+  std::vector<char> has_tail;                     // by device
+  // By device: the slot of the pass before the end of its step; that of an end where the schedule itself updates parameters,
+  // or where there is no pass.
+  std::vector<std::uint16_t> last_slot;
   std::vector<Stretch> stretches;       // device after device
   std::vector<std::int32_t> row_begin;  // devices + 1 offsets into stretches
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "at.h"
 #include "cairn/core/assert.h"
@@ -13,6 +12,7 @@
 #include "cairn/predict/evaluate/reach.h"
 #include "interpret.h"
 #include "pass_function.h"
+#include "pass_sweep.h"
 
 namespace cairn::predict {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 using program::Stream;
 
 constexpr std::size_t k_narrow = 8;  // streams of most blocks
-constexpr auto ignore = [](std::size_t, const auto&, const auto&) {};
+constexpr auto ignore = [](const auto&...) {};
 
 struct RunHash {
   std::size_t operator()(const program::BlockRun& run) const { return core::Hash::of(run.block, run.count); }
@@ -53,7 +53,8 @@ class Analytic::Implementation {
   explicit Implementation(PriceTable& prices) : prices_(prices) {}
 
   Makespan makespan(const program::Program& program) {
-    sweep(program);
+    bind(program);
+    sweep_.run(*program.pass_order, program.pass_order->tails);
     Makespan result{.time = core::k_never, .last_stage = 0};
     for (std::size_t stage = 0; stage < program.stages(); ++stage) {
       const core::Picoseconds end = end_of(program, stage);
@@ -82,16 +83,17 @@ class Analytic::Implementation {
     PassTimes result;
     result.resize(program.stages());
     bind(program);
-    run_steps(program.pass_order->sweep, [&](const program::PassOrder::Step& step) {
+    sweep_.run_each(program.pass_order->sweep, [&](const program::PassOrder::Step& step) {
       std::vector<PassTime>& passes = result[step.device];
-      passes.push_back({.arrival = message(program, sources[step.device][passes.size()], sent_[at(step.producer + 1)]),
-                        .end = states_[step.device][at(Stream::compute)]});
+      passes.push_back({.arrival = message(program, sources[step.device][passes.size()], sweep_.sent(step.producer)),
+                        .end = sweep_.state(step.device)[at(Stream::compute)]});
     });
     return result;
   }
 
   StageTimeline timeline(const program::Program& program, std::int32_t stage) {
-    sweep(program);
+    bind(program);
+    sweep_.run_each(std::span(program.pass_order->sweep).first(program.pass_order->tails), ignore);
     const auto sources = producers(program);
     StageTimeline result{.stage = stage, .steps = {}, .arrivals = {}, .end = 0};
     // The send that a pass waits for: its end is known from the sweep, its length is its price.
@@ -167,7 +169,7 @@ class Analytic::Implementation {
   std::vector<core::Picoseconds> arrivals_by_position(const program::Program& program, std::int32_t stage) const {
     std::vector<core::Picoseconds> result;
     for (const program::PassOrder::Step& step : program.pass_order->sweep)
-      if (step.device == stage) result.push_back(sent_[at(step.producer + 1)]);
+      if (step.device == stage) result.push_back(sweep_.sent(step.producer));
     return result;
   }
 
@@ -186,28 +188,64 @@ class Analytic::Implementation {
       __builtin_prefetch(finishes_now_.back());
     }
     start(program);
-    agreed_.clear();
-    live_ = program.pass_order->awaited_streams;
-    for (std::size_t first = 0; first < used_.size(); first += slots) {
-      const std::span<PassFunction* const> functions = std::span(used_).subspan(first, slots);
-      PassFunction::Together together;
-      for (const PassFunction* each : functions) together.add(*each);
-      agreed_.push_back(together.agree(functions));
-      live_ |= agreed_.back() ? together.live() : ~StreamSet{0};
-    }
-    kernels_.resize(used_.size());
-    // Only the ends of rows, few of which a sweep comes to, are left where they are.
-    const std::size_t finalize = slot_of(program::PassKind::finalize, program);
-    const std::size_t update = slot_of(program::PassKind::update, program);
-    for (std::size_t kind = 0, i = 0; kind < agreed_.size(); ++kind)
-      for (std::size_t slot = 0; slot < slots; ++slot, ++i) {
-        kernels_[i] = agreed_[kind] ? used_[i]->shortened(live_) : used_[i]->full();
-        if (kernels_[i].count > 0 && slot != finalize && slot != update) prefetch(kernels_[i]);
-      }
+    shorten(program);
   }
 
-  static std::size_t slot_of(program::PassKind kind, const program::Program& program) {
-    return static_cast<std::size_t>(program.layout().slot({kind}));
+  // What passes of a kind of stage agree to: that none is short; that all are; that all are but the end of the step, which
+  // no other pass follows, and the rows of the pass before it.
+  enum class Agreed : std::uint8_t { none, all, but_end };
+
+  // The kernels of the sweep, as short as the passes of each kind of stage agree to.
+  void shorten(const program::Program& program) {
+    const auto slots = static_cast<std::size_t>(program.layout().size());
+    const program::PassOrder& order = *program.pass_order;
+    agreed_.clear();
+    touched_.clear();
+    live_ = order.awaited_streams;
+    bool whole_rows = false;
+    for (std::size_t first = 0; first < used_.size(); first += slots) {
+      agree(program, std::span(used_).subspan(first, slots));
+      whole_rows = whole_rows || agreed_.back() == Agreed::but_end;
+    }
+    const auto last_of = [&](std::size_t stage) {
+      return program.kind_of_stage[stage] * slots + order.last_slot[stage];
+    };
+    const auto of_whole_rows = [&](auto work) {
+      for (std::size_t stage = 0; whole_rows && stage < program.stages(); ++stage)
+        if (agreed_[program.kind_of_stage[stage]] == Agreed::but_end)
+          work(last_of(stage), program.kind_of_stage[stage]);
+    };
+    of_whole_rows([&](std::size_t last, std::size_t kind) { live_ |= touched_[kind] & ~used_[last]->touched(); });
+    std::vector<Kernel>& kernels = sweep_.kernels();
+    kernels.resize(used_.size());
+    for (std::size_t kind = 0, i = 0; kind < agreed_.size(); ++kind)
+      for (std::size_t slot = 0; slot < slots; ++slot, ++i) {
+        const bool end = order.layout.is_end(slot);
+        const bool is_short = agreed_[kind] == Agreed::all || (agreed_[kind] == Agreed::but_end && !end);
+        kernels[i] = is_short ? used_[i]->shortened(live_) : used_[i]->full();
+        // Only the ends of rows, few of which a sweep comes to, are left where they are.
+        if (kernels[i].count > 0 && !end) prefetch(kernels[i]);
+      }
+    of_whole_rows([&](std::size_t last, std::size_t) { kernels[last] = used_[last]->whole(); });
+  }
+
+  // Of the passes of one kind of stage, by slot.
+  void agree(const program::Program& program, std::span<PassFunction* const> passes) {
+    PassFunction::Together all;
+    for (const PassFunction* each : passes) all.add(*each);
+    touched_.push_back(0);
+    if (all.agree(passes)) {
+      live_ |= all.live();
+      return agreed_.push_back(Agreed::all);
+    }
+    PassFunction::Together but_end;
+    agreeing_.clear();
+    for (std::size_t slot = 0; slot < passes.size(); ++slot)
+      if (!program.layout().is_end(slot)) but_end.add(*agreeing_.emplace_back(passes[slot]));
+    const bool agreed = !program.updates_within() && but_end.agree(agreeing_);
+    agreed_.push_back(agreed ? Agreed::but_end : Agreed::none);
+    live_ |= agreed ? but_end.live() : ~StreamSet{0};
+    touched_.back() = but_end.touched();
   }
 
   // All stages before their first pass.
@@ -217,14 +255,7 @@ class Analytic::Implementation {
     // the passes are summed one by one.
     if (!(static_cast<double>(steps) * longest_pass_ < static_cast<double>(core::k_reach)))
       require_reachable(program, prices_);
-    const auto slots = static_cast<std::size_t>(program.layout().size());
-    first_kernel_.resize(program.stages());
-    for (std::size_t stage = 0; stage < program.stages(); ++stage)
-      first_kernel_[stage] = static_cast<std::uint32_t>(program.kind_of_stage[stage] * slots);
-    if (states_.size() < program.stages()) states_.resize(program.stages());
-    std::memset(states_.data(), 0, program.stages() * sizeof(SweepFrontiers));
-    if (sent_.size() <= steps) sent_.resize(steps + 1);
-    sent_[0] = 0;  // nothing to wait for
+    sweep_.start(program);
   }
 
   // Prefetches the terms of coming passes into the cache, for they are scattered in memory.
@@ -233,18 +264,11 @@ class Analytic::Implementation {
     for (std::size_t i = 0; i < kernel.count; i += k_terms_per_line) __builtin_prefetch(kernel.form.terms + i);
   }
 
-  // All but the tails of rows.
-  void sweep(const program::Program& program) {
-    bind(program);
-    const program::PassOrder& order = *program.pass_order;
-    run_steps(std::span(order.sweep).first(order.tails), [](const program::PassOrder::Step&) {});
-  }
-
-  // When a stage is done, after sweep().
+  // When a stage is done, after the sweep up to the tails.
   core::Picoseconds end_of(const program::Program& program, std::size_t stage) const {
-    const SweepFrontiers& state = states_[stage];
+    const SweepFrontiers& state = sweep_.state(stage);
     const std::uint16_t kind = program.kind_of_stage[stage];
-    const StreamSet streams = agreed_[kind] ? live_ & k_own : k_own;
+    const StreamSet streams = agreed_[kind] == Agreed::all ? live_ & k_own : k_own;
     const Finish& finish = program.pass_order->has_tail[stage] ? *finishes_now_[kind] : k_finished;
     core::Picoseconds end = 0;
     for (StreamSet left = streams; left != 0; left &= left - 1) {
@@ -252,21 +276,6 @@ class Analytic::Implementation {
       end = std::max(end, state[stream] + finish[stream]);
     }
     return end;
-  }
-
-  // `after` sees every step once it has run.
-  template <class After>
-  void run_steps(std::span<const program::PassOrder::Step> steps, After after) {
-    const Kernel* const kernels = kernels_.data();
-    const std::uint32_t* const first = first_kernel_.data();
-    SweepFrontiers* const states = states_.data();
-    core::Picoseconds* const sent = sent_.data() + 1;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      const program::PassOrder::Step& step = steps[i];
-      sent[i] = run_pass(kernels[first[step.device] + step.slot], sent[step.producer], at(step.sends_to),
-                         states[step.device]);
-      after(step);
-    }
   }
 
   // What the tail of a row does to its stage: streams busy until x_j end at max_j ( x_j + finish_j ).
@@ -368,14 +377,13 @@ class Analytic::Implementation {
   double longest_pass_ = 0.0;  // of all made so far, its work in a row [ps]
   core::FlatTable<std::pair<const program::Pass*, const program::Pass*>, std::unique_ptr<Finish>, PairHash> finishes_;
   // Of the program under way.
-  std::vector<Kernel> kernels_;              // by kind of stage and slot
-  std::vector<PassFunction*> used_;          // likewise
-  std::vector<char> agreed_;                 // by kind of stage: the short forms are valid
+  PassSweep sweep_;
+  std::vector<PassFunction*> used_;          // by kind of stage and slot
+  std::vector<PassFunction*> agreeing_;      // of one kind, those that are to agree
+  std::vector<Agreed> agreed_;               // by kind of stage
+  std::vector<StreamSet> touched_;           // by kind of stage that agrees but for its end: streams that passes set
   std::vector<const Finish*> finishes_now_;  // by kind of stage
   StreamSet live_ = 0;                       // streams that some pass reads, or that may end last
-  std::vector<std::uint32_t> first_kernel_;  // by stage
-  std::vector<SweepFrontiers> states_;       // by stage, of the largest program so far
-  std::vector<core::Picoseconds> sent_;      // by position in the sweep, plus one, of the longest so far
 };
 
 Analytic::Analytic(PriceTable& prices) : implementation_(std::make_unique<Implementation>(prices)) {}

@@ -9,6 +9,9 @@
 // preserves by itself. Its short list of terms is valid on a stage where all passes have the same slack for each stream
 // on whose slack some list relies. A pass that does not touch a stream has slack 0 there, as at the start.
 //
+// The end of a step, behind which a stage runs no more of its passes, need not agree with them. It is left whole, and so
+// are the rows of the pass before it, which then has every stream of the stage exact.
+//
 // On such a stage most passes have four terms left: computation and one send, each from computation and arrival. A
 // Kernel is that form.
 #pragma once
@@ -61,10 +64,14 @@ class alignas(64) PassFunction {
  public:
   explicit PassFunction(const Matrix& matrix);
 
+  // Streams that it sets.
+  StreamSet touched() const { return touched_; }
+
   // Equal terms, equal functions.
   const std::vector<PassTerm>& terms() const { return details_->all; }
-  // The full form, and the short one without the rows of streams outside `live`, which nothing reads.
+  // The full form; the short one; and that without the rows of streams outside `live`, which nothing reads.
   Kernel full() const { return Kernel::of(details_->all); }
+  Kernel whole() const { return Kernel::of(details_->few); }
   Kernel shortened(StreamSet live) {
     if ((live & touched_) != made_for_) shorten(live & touched_);
     return {.form = short_, .count = static_cast<std::uint16_t>(count_), .send = static_cast<std::uint8_t>(send_)};
@@ -75,6 +82,7 @@ class alignas(64) PassFunction {
    public:
     void add(const PassFunction& pass) {
       relied_on_ |= pass.relied_on_;
+      touched_ |= pass.touched_;
       unlevel_ |= pass.unlevel_;
       level_ |= (pass.touched_ | pass.relied_on_) & ~pass.unlevel_;
       needed_ |= pass.needed_;
@@ -84,6 +92,8 @@ class alignas(64) PassFunction {
     }
     // Streams that some pass reads when shortened, or that may end after the computation.
     StreamSet live() const { return needed_ | k_always; }
+    // Streams that some pass sets.
+    StreamSet touched() const { return touched_; }
     // Whether their short forms are valid together; `passes` are those added.
     bool agree(std::span<PassFunction* const> passes) const {
       const StreamSet matters = relied_on_ & unlevel_;
@@ -97,6 +107,7 @@ class alignas(64) PassFunction {
     bool agree_one_by_one(std::span<PassFunction* const> passes) const;
 
     StreamSet relied_on_ = 0;
+    StreamSet touched_ = 0;
     StreamSet unlevel_ = 0;
     StreamSet level_ = 0;  // streams of slack 0 in some pass
     StreamSet needed_ = 0;
