@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -35,26 +36,10 @@ class Lowering::Implementation {
         ends_(treatment_, passes_) {}
 
   const Program& lower(const Strategy& strategy) {
-    check_.check(strategy);
-    if (layers_.has_experts()) check_expert_mesh(strategy);
-    if (sequence_ % strategy.context != 0)
-      throw wrong("cp", fmt::format("{} does not divide the {} tokens of a sequence", strategy.context, sequence_),
-                  fmt::format("choose a divisor of {}", sequence_));
-    const ScheduleEntry& entry = schedules_.of(strategy);
-    check_stages(strategy, entry.schedule->chain_length);
+    Pipeline& pipeline = pipeline_of(strategy);
+    const ScheduleEntry& entry = *pipeline.schedule;
     check_side_rows(strategy, entry);
-    const Meshes meshes = meshes_of(strategy);
-    distances_ = stage_distances(meshes.dense.group(Axis::pipeline), domain_);
-    PerGroup<Group> copies;
-    copies[ParameterGroup::dense] = meshes.dense.group(Axis::data, Axis::context);
-    copies[ParameterGroup::expert] = meshes.experts.group(Axis::expert_data);
-    if (entry.model_copies.whole && copies[ParameterGroup::dense].rows > 1)
-      throw wrong("order", "puts the ranks of cp and dp apart, and the schedule has stages that hold copies besides",
-                  "let cp and dp stand side by side");
-    if (entry.model_copies.whole)
-      for (const ParameterGroup group : k_all_parameter_groups)
-        copies[group] = over_replicas(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline));
-    const UnitSettings settings = unit_settings(strategy, treatment_, behaviour_, copies, *entry.schedule,
+    const UnitSettings settings = unit_settings(strategy, treatment_, behaviour_, pipeline.copies, *entry.schedule,
                                                 sharding(strategy, entry.exchanges), ends_.host_update());
     if (entry.updates && settings.apply() && settings.parameters_move() && !strategy.reshard_after_forward)
       throw wrong("zero.reshard_after_forward", "parameters that stay gathered while updates change them",
@@ -62,39 +47,27 @@ class Lowering::Implementation {
     if (settings.apply() && recomputes_in_groups(strategy))
       throw wrong("recompute", "layers that move their parameters or activations cannot recompute in groups",
                   "use method: block, or groups of 1");
-    const StagePartition& partition = partitioner_.of(strategy, entry, distances_.stages_in_domain);
-
-    const bool shares = strategy.offload.activations == Home::device;
+    const StagePartition& partition = partition_of(pipeline);
     const Moves& moves = moves_of(settings);
     const Plan plan{
         .schedule = entry,
-        .layers = body_keys_.of({.layer = layer_key_of(strategy, meshes), .shares_inputs = shares}),
-        .messages = message_keys_.of(message_key(strategy, behaviour_, meshes.dense.group(Axis::tensor), distances_)),
+        .layers = layers_of(pipeline, strategy.offload.activations == Home::device),
+        .messages = messages_of(pipeline, strategy.overlap_sends),
         .moves = moves,
         .end = end_keys_.of({.settings = moves.settings,
-                             .ranks = {.tensor = meshes.dense.group(Axis::tensor),
-                                       .pipeline = partitioner_.shares_parameters() ? meshes.dense.group(Axis::pipeline)
-                                                                                    : Group{.axis = Axis::pipeline}}})};
+                             .ranks = {.tensor = pipeline.tensor, .pipeline = pipeline.sharing_parameters}})};
     for (const std::int32_t kind : partition.kinds) prefetch(kind, plan);
-
-    program_.mesh = meshes.dense;
-    program_.expert_mesh = meshes.experts;
-    program_.schedule = entry.schedule;
-    program_.order = entry.order;
-    program_.pass_order = partition.pass_order;
-    program_.kind_of_stage = partition.kind_of_stage;
-    program_.has_model_copies = entry.model_copies.whole;
     program_.kinds.resize(partition.kinds.size());
     for (std::size_t i = 0; i < partition.kinds.size(); ++i) fill(program_.kinds[i], partition.kinds[i], plan);
     return program_;
   }
 
-  void use_schedule(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule) {
-    schedules_.use_schedule(strategy, std::move(schedule));
+  void use_schedule(const Structure& structure, std::shared_ptr<const pipeline::Schedule> schedule) {
+    schedules_.use_schedule(structure, std::move(schedule));
   }
 
-  LoweredLayer& layer(const Strategy& strategy, std::size_t layer_class) {
-    return layers_.of(layer_key_of(strategy, meshes_of(strategy)), layer_class, 0);
+  LoweredLayer& layer(const Structure& structure, std::size_t layer_class) {
+    return layers_.of(layer_key_of(structure, meshes_of(structure)), layer_class, 0);
   }
 
   const ir::Model& model_;
@@ -103,6 +76,82 @@ class Lowering::Implementation {
   const FrameworkBehaviour behaviour_;
 
  private:
+  // What follows from the structure of a strategy alone.
+  struct Pipeline {
+    const ScheduleEntry* schedule = nullptr;
+    const StagePartition* partition = nullptr;  // once it is asked for
+    PerGroup<Group> copies = {};                // ranks that hold the same parameters
+    Group tensor = {};
+    Group sharing_parameters = {};  // stages, where layers of several share some
+    LayerKey layer = {};
+    // Numbers of keys, 0 until they are asked for: of BodyKey by whether inputs are shared, of MessageKey by whether sends
+    // overlap.
+    std::array<std::int32_t, 2> layers = {};
+    std::array<std::int32_t, 2> messages = {};
+  };
+
+  // Of plans in a row many have the same: a search tries all that is exchanged before it looks at another pipeline.
+  Pipeline& pipeline_of(const Structure& structure) {
+    if (structure_ && *structure_ == structure) return pipeline_;
+    structure_.reset();
+    check_.check(structure);
+    if (layers_.has_experts()) check_expert_mesh(structure);
+    if (sequence_ % structure.context != 0)
+      throw wrong("cp", fmt::format("{} does not divide the {} tokens of a sequence", structure.context, sequence_),
+                  fmt::format("choose a divisor of {}", sequence_));
+    const ScheduleEntry& entry = schedules_.of(structure);
+    check_stages(structure, entry.schedule->chain_length);
+    const Meshes meshes = meshes_of(structure);
+    distances_ = stage_distances(meshes.dense.group(Axis::pipeline), domain_);
+    pipeline_ = {.schedule = &entry,
+                 .partition = nullptr,
+                 .copies = copies_of(meshes, entry),
+                 .tensor = meshes.dense.group(Axis::tensor),
+                 .sharing_parameters = partitioner_.shares_parameters() ? meshes.dense.group(Axis::pipeline)
+                                                                        : Group{.axis = Axis::pipeline},
+                 .layer = layer_key_of(structure, meshes)};
+    program_.mesh = meshes.dense;
+    program_.expert_mesh = meshes.experts;
+    program_.schedule = entry.schedule;
+    program_.order = entry.order;
+    program_.has_model_copies = entry.model_copies.whole;
+    structure_ = structure;
+    return pipeline_;
+  }
+
+  const StagePartition& partition_of(Pipeline& pipeline) {
+    if (pipeline.partition != nullptr) return *pipeline.partition;
+    pipeline.partition = &partitioner_.of(*structure_, *pipeline.schedule, distances_.stages_in_domain);
+    program_.pass_order = pipeline.partition->pass_order;
+    program_.kind_of_stage = pipeline.partition->kind_of_stage;
+    return *pipeline.partition;
+  }
+  std::int32_t layers_of(Pipeline& pipeline, bool shares_inputs) {
+    std::int32_t& number = pipeline.layers[shares_inputs ? 1 : 0];
+    if (number == 0) number = body_keys_.of({.layer = pipeline.layer, .shares_inputs = shares_inputs});
+    return number;
+  }
+  std::int32_t messages_of(Pipeline& pipeline, bool overlap_sends) {
+    std::int32_t& number = pipeline.messages[overlap_sends ? 1 : 0];
+    if (number == 0)
+      number =
+          message_keys_.of(message_key(structure_->chunks, overlap_sends, behaviour_, pipeline.tensor, distances_));
+    return number;
+  }
+
+  PerGroup<Group> copies_of(const Meshes& meshes, const ScheduleEntry& entry) const {
+    PerGroup<Group> copies;
+    copies[ParameterGroup::dense] = meshes.dense.group(Axis::data, Axis::context);
+    copies[ParameterGroup::expert] = meshes.experts.group(Axis::expert_data);
+    if (!entry.model_copies.whole) return copies;
+    if (copies[ParameterGroup::dense].rows > 1)
+      throw wrong("order", "puts the ranks of cp and dp apart, and the schedule has stages that hold copies besides",
+                  "let cp and dp stand side by side");
+    for (const ParameterGroup group : k_all_parameter_groups)
+      copies[group] = over_replicas(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline));
+    return copies;
+  }
+
   // Numbers of PassMoves: of plain passes, of first forward passes (gather), of last backward passes (reduce); the
   // latter two equal `plain` where these passes move nothing more. And the number of UnitSettings.
   struct Moves {
@@ -149,14 +198,14 @@ class Lowering::Implementation {
     return moves_.emplace_back(moves);
   }
 
-  LayerKey layer_key_of(const Strategy& strategy, const Meshes& meshes) const {
-    LayerKey key = layer_key(strategy, meshes, layers_.has_experts());
+  LayerKey layer_key_of(const Structure& structure, const Meshes& meshes) const {
+    LayerKey key = layer_key(structure, meshes, layers_.has_experts());
     key.issues_per_peer = behaviour_.issues_per_peer && leaves_domain(meshes.dense.group(Axis::pipeline), domain_);
     return key;
   }
 
-  Meshes meshes_of(const Strategy& strategy) const {
-    return {.dense = mesh(strategy), .experts = layers_.has_experts() ? expert_mesh(strategy) : Mesh{}};
+  Meshes meshes_of(const Structure& structure) const {
+    return {.dense = mesh(structure), .experts = layers_.has_experts() ? expert_mesh(structure) : Mesh{}};
   }
 
   // What fill() looks up lies anywhere; all of it is fetched at once.
@@ -321,7 +370,9 @@ class Lowering::Implementation {
   ScheduleCache schedules_;
   StagePartitioner partitioner_;
   std::int64_t domain_;
-  StageDistances distances_;  // of the plan under way
+  StageDistances distances_;            // of the plan under way
+  std::optional<Structure> structure_;  // that pipeline_ follows from
+  Pipeline pipeline_;
   Interned<BodyKey> body_keys_;
   Interned<MessageKey> message_keys_;
   Interned<UnitSettings> settings_keys_;
@@ -348,17 +399,17 @@ Lowering::Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreat
 Lowering::~Lowering() = default;
 
 const Program& Lowering::lower(const Strategy& strategy) { return implementation_->lower(strategy); }
-void Lowering::use_schedule(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule) {
-  implementation_->use_schedule(strategy, std::move(schedule));
+void Lowering::use_schedule(const Structure& structure, std::shared_ptr<const pipeline::Schedule> schedule) {
+  implementation_->use_schedule(structure, std::move(schedule));
 }
-const LayerState& Lowering::layer_state(const Strategy& strategy, std::size_t layer_class) {
-  return implementation_->layer(strategy, layer_class).lowering.state();
+const LayerState& Lowering::layer_state(const Structure& structure, std::size_t layer_class) {
+  return implementation_->layer(structure, layer_class).lowering.state();
 }
-const Block& Lowering::forward_block(const Strategy& strategy, std::size_t layer_class) {
-  return implementation_->layer(strategy, layer_class).forward;
+const Block& Lowering::forward_block(const Structure& structure, std::size_t layer_class) {
+  return implementation_->layer(structure, layer_class).forward;
 }
-const Block& Lowering::backward_block(const Strategy& strategy, std::size_t layer_class) {
-  return implementation_->layer(strategy, layer_class).backward;
+const Block& Lowering::backward_block(const Structure& structure, std::size_t layer_class) {
+  return implementation_->layer(structure, layer_class).backward;
 }
 const ir::Model& Lowering::model() const { return implementation_->model_; }
 std::int64_t Lowering::sequence() const { return implementation_->sequence_; }

@@ -168,11 +168,9 @@ inline std::vector<std::int64_t> other_cut(const std::vector<std::int64_t>& old,
   return random_cut(draw.random, draw.model.body_layers(), std::ssize(old));
 }
 
-// What is done where: ranks, layers, micro-batches, parameters.
-inline auto strategy() {
-  using S = plan::Strategy;
+inline auto structure() {
+  using S = plan::Structure;
   using plan::Recompute;
-  using plan::Sharded;
   return fields_of<S>(
       one_of<&S::tensor>("tensor", {1, 2, 4}), one_of<&S::pipeline>("pipeline", {1, 2, 3, 4}),
       one_of<&S::data>("data", {1, 2, 3, 4}), one_of<&S::context>("context", {1, 2}),
@@ -183,21 +181,27 @@ inline auto strategy() {
       one_of<&S::micro_batch>("micro_batch", {1, 2, 3}), one_of<&S::micro_batches>("micro_batches", {1, 2, 4, 6, 8}),
       either<&S::sequence_parallel>("sequence_parallel"), either<&S::vocab_parallel>("vocab_parallel"),
       drawn<&S::stage_layers>("stage_layers", other_cut),
-      one_of<&S::sharded>("sharded", {Sharded::nothing, Sharded::optimizer, Sharded::gradients, Sharded::parameters}),
-      one_of<&S::shard>("shard", {0, 1, 2, 4}), one_of<&S::prefetch>("prefetch", {0, 1, 2}),
-      either<&S::reshard_after_forward>("reshard_after_forward"),
-      either<&S::reduce_every_micro_batch>("reduce_every_micro_batch"), within<&S::offload>("offload", offload()),
       one_of<&S::recompute>("recompute", {Recompute::none, Recompute::attention, Recompute::full, Recompute::per_op,
                                           Recompute::operators}),
       drawn<&S::recompute_operators>("recompute_operators", other_operators),
       within<&S::recompute_layers>("recompute_layers", recompute_layers()),
       either<&S::share_saved_inputs>("share_saved_inputs"), one_of<&S::schedule>("schedule", schedule_kinds()),
       one_of<&S::chunks>("chunks", {1, 2, 3}), within<&S::schedule_options>("schedule_options", schedule_options()),
-      either<&S::overlap_gradient_reduce>("overlap_gradient_reduce"),
-      either<&S::overlap_parameter_gather>("overlap_parameter_gather"), either<&S::overlap_tensor>("overlap_tensor"),
-      either<&S::asynchronous_tensor>("asynchronous_tensor"),
-      within<&S::tensor_pieces>("tensor_pieces", tensor_pieces()), either<&S::overlap_sends>("overlap_sends"),
-      one_of<&S::bucket_bytes>("bucket_bytes", {0.0, 1.0, 2048.0, 8192.0, 1e6}));
+      either<&S::overlap_tensor>("overlap_tensor"), either<&S::asynchronous_tensor>("asynchronous_tensor"),
+      within<&S::tensor_pieces>("tensor_pieces", tensor_pieces()));
+}
+
+inline auto exchanges() {
+  using E = plan::Exchanges;
+  using plan::Sharded;
+  return fields_of<E>(
+      one_of<&E::sharded>("sharded", {Sharded::nothing, Sharded::optimizer, Sharded::gradients, Sharded::parameters}),
+      one_of<&E::shard>("shard", {0, 1, 2, 4}), one_of<&E::prefetch>("prefetch", {0, 1, 2}),
+      either<&E::reshard_after_forward>("reshard_after_forward"),
+      either<&E::reduce_every_micro_batch>("reduce_every_micro_batch"), within<&E::offload>("offload", offload()),
+      either<&E::overlap_gradient_reduce>("overlap_gradient_reduce"),
+      either<&E::overlap_parameter_gather>("overlap_parameter_gather"), either<&E::overlap_sends>("overlap_sends"),
+      one_of<&E::bucket_bytes>("bucket_bytes", {0.0, 1.0, 2048.0, 8192.0, 1e6}));
 }
 
 // A table as a list; `get`: from a strategy to the struct that the table is about.
@@ -230,8 +234,9 @@ void append(std::vector<Setting>& list, const std::string& path, Get get, const 
 // All of them, one entry for each number, word or list.
 inline std::vector<Setting> all_settings() {
   std::vector<Setting> list;
-  settings_table::append(
-      list, "", [](auto& s) -> auto& { return s; }, settings_table::strategy());
+  const auto itself = [](auto& s) -> auto& { return s; };
+  settings_table::append(list, "", itself, settings_table::structure());
+  settings_table::append(list, "", itself, settings_table::exchanges());
   return list;
 }
 

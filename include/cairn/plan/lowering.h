@@ -28,14 +28,14 @@ class Lowering {
   // stage_layers that do not add up, a schedule's own conditions).
   const program::Program& lower(const Strategy& strategy);
 
-  // Hands over a schedule that was already generated from schedule_settings(strategy), so that lower() need not.
-  void use_schedule(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule);
+  // Hands over a schedule that was already generated from schedule_settings(structure), so that lower() need not.
+  void use_schedule(const Structure& structure, std::shared_ptr<const pipeline::Schedule> schedule);
 
   // State of one layer class under a strategy: parameters and saved bytes on one rank.
-  const LayerState& layer_state(const Strategy& strategy, std::size_t layer_class);
+  const LayerState& layer_state(const Structure& structure, std::size_t layer_class);
   // Forward and backward block of one layer class, without data-parallel transfers.
-  const program::Block& forward_block(const Strategy& strategy, std::size_t layer_class);
-  const program::Block& backward_block(const Strategy& strategy, std::size_t layer_class);
+  const program::Block& forward_block(const Structure& structure, std::size_t layer_class);
+  const program::Block& backward_block(const Structure& structure, std::size_t layer_class);
 
   const ir::Model& model() const;
   std::int64_t sequence() const;
@@ -48,12 +48,12 @@ class Lowering {
 };
 
 // The split rules of the dense layers: which dimensions are sharded over the tensor axis, in order of preference.
-std::vector<program::SplitRule> split_rules(const Strategy& strategy);
+std::vector<program::SplitRule> split_rules(const Structure& structure);
 
 // The dense mesh, and the mesh of the layers with experts (program/mesh.h). The data axis of the latter has
 // tensor x context x data / (expert x expert tensor) ranks.
-program::Mesh mesh(const Strategy& strategy);
-program::Mesh expert_mesh(const Strategy& strategy);
+program::Mesh mesh(const Structure& structure);
+program::Mesh expert_mesh(const Structure& structure);
 
 // Split rules of a mixture of experts. Outside the experts tokens are sharded by the rank they come from, inside by
 // the expert they go to; going from one to the other is the token exchange (all-to-all). A two-level exchange has two
@@ -62,12 +62,12 @@ struct ExpertSplit {
   std::vector<program::SplitRule> rules;
   std::vector<program::Group> groups;  // parallel to rules
 };
-ExpertSplit expert_split(const Strategy& strategy, std::int64_t domain);
+ExpertSplit expert_split(const Structure& structure, std::int64_t domain);
 // Ranks of one expert-parallel group that share a domain.
-std::int64_t experts_in_domain(const Strategy& strategy, std::int64_t domain);
+std::int64_t experts_in_domain(const Structure& structure, std::int64_t domain);
 // Transfer::across of a token exchange, in (0, 1]: k copies of a token go to experts spread evenly over N domains, the
 // token to at most L of these:  min(L, N (1 - (1 - 1/N)^k)) / k     (expected distinct domains per copy)
-double share_across(const Strategy& strategy, std::int64_t domain);
+double share_across(const Structure& structure, std::int64_t domain);
 bool has_experts(const ir::Model& model);
 
 // Equal numbers of body layers per virtual stage; throws core::ConfigurationError naming the alternatives if they do

@@ -69,7 +69,8 @@ struct TensorPieces {
   friend bool operator==(const TensorPieces&, const TensorPieces&) = default;
 };
 
-struct Strategy {
+// What layers take, and how their passes become a pipeline.
+struct Structure {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
   std::int64_t data = 1;
@@ -91,12 +92,6 @@ struct Strategy {
   // Body layers of each virtual stage, in the order in which a micro-batch passes them. The first also holds the
   // embedding, the last the head; a stage of 0 layers passes on what it receives.
   std::vector<std::int64_t> stage_layers;
-  Sharded sharded = Sharded::nothing;
-  std::int64_t shard = 0;                // ranks that shard one copy; the others hold replicas of it (HSDP). 0: all
-  std::int64_t prefetch = 1;             // layers whose parameters are gathered ahead of the computing one: 0, 1, 2
-  bool reshard_after_forward = true;     // gathered parameters are freed after forward, gathered again in backward
-  bool reduce_every_micro_batch = true;  // sharded gradients; false: they accumulate unsharded and are reduced once
-  Offload offload;
   Recompute recompute = Recompute::none;
   std::vector<std::string> recompute_operators = {};  // names of operators, or of their regions
   RecomputeLayers recompute_layers = {};
@@ -104,28 +99,41 @@ struct Strategy {
   std::string schedule = "1f1b";
   std::int64_t chunks = 1;                   // virtual stages per device, for schedule kinds that let one choose
   pipeline::Settings schedule_options = {};  // its stages, micro_batches and chunks are ignored: those above hold
-
-  bool overlap_gradient_reduce = false;   // gradient reduction overlaps the last backward pass
-  bool overlap_parameter_gather = false;  // the sharded optimizer's parameter gather overlaps the first forward pass
-  bool overlap_tensor = true;             // tensor-parallel transfers of the input gradient overlap the weight gradient
-  bool asynchronous_tensor = false;       // only readers of a tensor-parallel transfer's result wait for it
+  bool overlap_tensor = true;        // tensor-parallel transfers of the input gradient overlap the weight gradient
+  bool asynchronous_tensor = false;  // only readers of a tensor-parallel transfer's result wait for it
   TensorPieces tensor_pieces = {};
-  bool overlap_sends = true;  // pipeline sends overlap computation
-  double bucket_bytes = 0.0;  // gradients that are reduced in one collective [bytes]
+  friend bool operator==(const Structure&, const Structure&) = default;
 };
 
-// The settings from which pipeline::generate() makes the strategy's schedule. Throws core::ConfigurationError where a
+// Where the state of a stage is kept, and what its copies and neighbouring stages exchange when.
+struct Exchanges {
+  Sharded sharded = Sharded::nothing;
+  std::int64_t shard = 0;                // ranks that shard one copy; the others hold replicas of it (HSDP). 0: all
+  std::int64_t prefetch = 1;             // layers whose parameters are gathered ahead of the computing one: 0, 1, 2
+  bool reshard_after_forward = true;     // gathered parameters are freed after forward, gathered again in backward
+  bool reduce_every_micro_batch = true;  // sharded gradients; false: they accumulate unsharded and are reduced once
+  Offload offload;
+  bool overlap_gradient_reduce = false;   // gradient reduction overlaps the last backward pass
+  bool overlap_parameter_gather = false;  // the sharded optimizer's parameter gather overlaps the first forward pass
+  bool overlap_sends = true;              // pipeline sends overlap computation
+  double bucket_bytes = 0.0;              // gradients that are reduced in one collective [bytes]
+  friend bool operator==(const Exchanges&, const Exchanges&) = default;
+};
+
+struct Strategy : Structure, Exchanges {};
+
+// The settings from which pipeline::generate() makes the schedule. Throws core::ConfigurationError where a
 // number is too large for a schedule.
-inline pipeline::Settings schedule_settings(const Strategy& strategy) {
-  pipeline::Settings settings = strategy.schedule_options;
-  settings.stages =
-      core::narrow<std::int32_t>(strategy.pipeline, {.key_path = "strategy.pp", .what = "stages", .hint = "use fewer"});
+inline pipeline::Settings schedule_settings(const Structure& structure) {
+  pipeline::Settings settings = structure.schedule_options;
+  settings.stages = core::narrow<std::int32_t>(structure.pipeline,
+                                               {.key_path = "strategy.pp", .what = "stages", .hint = "use fewer"});
   settings.micro_batches = core::narrow<std::int32_t>(
-      strategy.micro_batches, {.key_path = "training.global_batch",
-                               .what = "micro-batches on each rank",
-                               .hint = "use a larger micro_batch, more ranks of dp, or fewer sequences"});
+      structure.micro_batches, {.key_path = "training.global_batch",
+                                .what = "micro-batches on each rank",
+                                .hint = "use a larger micro_batch, more ranks of dp, or fewer sequences"});
   settings.chunks = core::narrow<std::int32_t>(
-      strategy.chunks, {.key_path = "strategy.schedule.chunks", .what = "chunks", .hint = "use fewer"});
+      structure.chunks, {.key_path = "strategy.schedule.chunks", .what = "chunks", .hint = "use fewer"});
   return settings;
 }
 

@@ -26,28 +26,28 @@ std::size_t LayerKey::hash() const {
   return hash.value();
 }
 
-ExpertKey expert_key(const Strategy& strategy, const Mesh& experts) {
+ExpertKey expert_key(const Structure& structure, const Mesh& experts) {
   return {.expert = experts.group(Axis::expert),
           .expert_tensor = experts.group(Axis::expert_tensor),
-          .bilevel = strategy.bilevel_experts,
-          .domains = strategy.expert_domains,
-          .copies = strategy.expert_copies,
-          .overlap = strategy.overlap_experts};
+          .bilevel = structure.bilevel_experts,
+          .domains = structure.expert_domains,
+          .copies = structure.expert_copies,
+          .overlap = structure.overlap_experts};
 }
 
-LayerKey layer_key(const Strategy& strategy, const Meshes& meshes, bool has_experts) {
-  LayerKey key{.micro_batch = strategy.micro_batch,
-               .context = strategy.context,
+LayerKey layer_key(const Structure& structure, const Meshes& meshes, bool has_experts) {
+  LayerKey key{.micro_batch = structure.micro_batch,
+               .context = structure.context,
                .tensor = meshes.dense.group(Axis::tensor),
-               .sequence_parallel = strategy.sequence_parallel,
-               .vocab_parallel = strategy.vocab_parallel,
-               .recompute = strategy.recompute,
-               .share_saved_inputs = strategy.share_saved_inputs,
-               .overlap_tensor = strategy.overlap_tensor,
-               .asynchronous_tensor = strategy.asynchronous_tensor,
-               .tensor_pieces = strategy.tensor_pieces};
-  if (strategy.recompute == Recompute::operators) key.recompute_operators = strategy.recompute_operators;
-  if (has_experts) key.experts = expert_key(strategy, meshes.experts);
+               .sequence_parallel = structure.sequence_parallel,
+               .vocab_parallel = structure.vocab_parallel,
+               .recompute = structure.recompute,
+               .share_saved_inputs = structure.share_saved_inputs,
+               .overlap_tensor = structure.overlap_tensor,
+               .asynchronous_tensor = structure.asynchronous_tensor,
+               .tensor_pieces = structure.tensor_pieces};
+  if (structure.recompute == Recompute::operators) key.recompute_operators = structure.recompute_operators;
+  if (has_experts) key.experts = expert_key(structure, meshes.experts);
   return key;
 }
 

@@ -51,8 +51,8 @@ struct LayerKey {
   friend bool operator==(const LayerKey&, const LayerKey&) = default;
   std::size_t hash() const;
 };
-ExpertKey expert_key(const Strategy& strategy, const Mesh& experts);
-LayerKey layer_key(const Strategy& strategy, const Meshes& meshes, bool has_experts);
+ExpertKey expert_key(const Structure& structure, const Mesh& experts);
+LayerKey layer_key(const Structure& structure, const Meshes& meshes, bool has_experts);
 
 // The split rule of the tensor axis.
 SplitRule tensor_rule(std::int64_t tensor, bool vocab_parallel, bool sequence_parallel);

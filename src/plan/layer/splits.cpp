@@ -6,20 +6,20 @@
 
 namespace cairn::plan {
 
-std::vector<SplitRule> split_rules(const Strategy& strategy) {
-  return {tensor_rule(strategy.tensor, strategy.vocab_parallel, strategy.sequence_parallel)};
+std::vector<SplitRule> split_rules(const Structure& structure) {
+  return {tensor_rule(structure.tensor, structure.vocab_parallel, structure.sequence_parallel)};
 }
 
-std::int64_t experts_in_domain(const Strategy& strategy, std::int64_t domain) {
-  return experts_in_domain(expert_key(strategy, expert_mesh(strategy)), domain);
+std::int64_t experts_in_domain(const Structure& structure, std::int64_t domain) {
+  return experts_in_domain(expert_key(structure, expert_mesh(structure)), domain);
 }
 
-ExpertSplit expert_split(const Strategy& strategy, std::int64_t domain) {
-  return expert_split(expert_key(strategy, expert_mesh(strategy)), domain);
+ExpertSplit expert_split(const Structure& structure, std::int64_t domain) {
+  return expert_split(expert_key(structure, expert_mesh(structure)), domain);
 }
 
-double share_across(const Strategy& strategy, std::int64_t domain) {
-  return share_across(expert_key(strategy, expert_mesh(strategy)), domain);
+double share_across(const Structure& structure, std::int64_t domain) {
+  return share_across(expert_key(structure, expert_mesh(structure)), domain);
 }
 
 namespace {

@@ -35,7 +35,7 @@ struct MessageKey {
   friend bool operator==(const MessageKey&, const MessageKey&) = default;
   std::size_t hash() const;
 };
-MessageKey message_key(const Strategy& strategy, const FrameworkBehaviour& behaviour, const Group& tensor,
-                       const StageDistances& distances);
+MessageKey message_key(std::int64_t chunks, bool overlap_sends, const FrameworkBehaviour& behaviour,
+                       const Group& tensor, const StageDistances& distances);
 
 }  // namespace cairn::plan

@@ -17,9 +17,9 @@ void append(std::vector<Stretch>& stretches, LoweredLayer& layer) {
 
 }  // namespace
 
-bool recomputes_in_groups(const Strategy& strategy) {
-  return strategy.recompute == Recompute::full && strategy.recompute_layers.method == RecomputeMethod::uniform &&
-         strategy.recompute_layers.count > 1;
+bool recomputes_in_groups(const Structure& structure) {
+  return structure.recompute == Recompute::full && structure.recompute_layers.method == RecomputeMethod::uniform &&
+         structure.recompute_layers.count > 1;
 }
 
 RecomputeStretch recompute_stretch(const RecomputeLayers& layers, std::int64_t layer, std::int64_t local) {

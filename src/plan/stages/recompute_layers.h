@@ -17,7 +17,7 @@
 namespace cairn::plan {
 
 // Whether recomputation is done by groups of more than one layer.
-bool recomputes_in_groups(const Strategy& strategy);
+bool recomputes_in_groups(const Structure& structure);
 
 // The longest run of body layers that all recompute, or all do not, from layer `layer` of the model on; `local` is its
 // position in the virtual stage.

@@ -82,31 +82,31 @@ std::shared_ptr<const PassOrder> ScheduleEntry::pass_order(const ReplicaGroups& 
       .second;
 }
 
-void ScheduleCache::use_schedule(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule) {
+void ScheduleCache::use_schedule(const Structure& structure, std::shared_ptr<const pipeline::Schedule> schedule) {
   given_.push_back(
-      {.kind = strategy.schedule, .settings = schedule_settings(strategy), .schedule = std::move(schedule)});
+      {.kind = structure.schedule, .settings = schedule_settings(structure), .schedule = std::move(schedule)});
 }
 
-std::shared_ptr<const pipeline::Schedule> ScheduleCache::generated(const Strategy& strategy) const {
-  const pipeline::Settings settings = schedule_settings(strategy);
+std::shared_ptr<const pipeline::Schedule> ScheduleCache::generated(const Structure& structure) const {
+  const pipeline::Settings settings = schedule_settings(structure);
   for (const Given& given : given_)
-    if (given.kind == strategy.schedule && given.settings == settings) return given.schedule;
-  return std::make_shared<const pipeline::Schedule>(pipeline::generate(strategy.schedule, settings));
+    if (given.kind == structure.schedule && given.settings == settings) return given.schedule;
+  return std::make_shared<const pipeline::Schedule>(pipeline::generate(structure.schedule, settings));
 }
 
-const ScheduleEntry& ScheduleCache::of(const Strategy& strategy) {
+const ScheduleEntry& ScheduleCache::of(const Structure& structure) {
   const auto known = std::find_if(kinds_.begin(), kinds_.end(), [&](const auto& kind) {
-    return kind.first == strategy.schedule && kind.second == strategy.schedule_options;
+    return kind.first == structure.schedule && kind.second == structure.schedule_options;
   });
   const Key key{.kind = known - kinds_.begin(),
-                .pipeline = strategy.pipeline,
-                .micro_batches = strategy.micro_batches,
-                .chunks = strategy.chunks};
-  if (known == kinds_.end()) kinds_.emplace_back(strategy.schedule, strategy.schedule_options);
+                .pipeline = structure.pipeline,
+                .micro_batches = structure.micro_batches,
+                .chunks = structure.chunks};
+  if (known == kinds_.end()) kinds_.emplace_back(structure.schedule, structure.schedule_options);
   auto& slot = entries_[key];
   if (slot) return *slot;
   auto entry = std::make_unique<ScheduleEntry>();
-  entry->schedule = generated(strategy);
+  entry->schedule = generated(structure);
   require_lowerable(*entry->schedule);
   entry->order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*entry->schedule));
   entry->whole_backwards = runs(*entry->schedule, {pipeline::Phase::backward});
@@ -117,7 +117,7 @@ const ScheduleEntry& ScheduleCache::of(const Strategy& strategy) {
   if (entry->updates)
     entry->versions = pipeline::weight_versions(*entry->schedule);
   else
-    entry->versions.assign(static_cast<std::size_t>(strategy.pipeline), 1);
+    entry->versions.assign(static_cast<std::size_t>(structure.pipeline), 1);
   entry->model_copies = model_copies(*entry->schedule, entry->devices);
   entry->chunks.resize(entry->devices.size());
   for (std::int32_t device = 0; device < entry->schedule->stages; ++device)

@@ -38,9 +38,9 @@ struct ScheduleEntry {
 class ScheduleCache {
  public:
   // Throws core::ConfigurationError for settings that the schedule's kind does not take.
-  const ScheduleEntry& of(const Strategy& strategy);
+  const ScheduleEntry& of(const Structure& structure);
   // A strategy's schedule that was generated elsewhere.
-  void use_schedule(const Strategy& strategy, std::shared_ptr<const pipeline::Schedule> schedule);
+  void use_schedule(const Structure& structure, std::shared_ptr<const pipeline::Schedule> schedule);
 
  private:
   struct Key {
@@ -57,7 +57,7 @@ class ScheduleCache {
     std::shared_ptr<const pipeline::Schedule> schedule;
   };
 
-  std::shared_ptr<const pipeline::Schedule> generated(const Strategy& strategy) const;
+  std::shared_ptr<const pipeline::Schedule> generated(const Structure& structure) const;
 
   std::vector<std::pair<std::string, pipeline::Settings>> kinds_;
   std::unordered_map<Key, std::unique_ptr<ScheduleEntry>, KeyHash> entries_;

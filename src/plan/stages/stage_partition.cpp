@@ -54,13 +54,13 @@ StagePartitioner::StagePartitioner(const ir::Model& model) {
   }
 }
 
-const StagePartition& StagePartitioner::of(const Strategy& strategy, const ScheduleEntry& entry,
+const StagePartition& StagePartitioner::of(const Structure& structure, const ScheduleEntry& entry,
                                            std::int64_t stages_in_domain) {
   key_.schedule = &entry;
   key_.stages_in_domain = stages_in_domain;
-  key_.recompute_in_groups = recomputes_in_groups(strategy);
-  key_.recompute_layers = strategy.recompute_layers;
-  key_.stage_layers = strategy.stage_layers;
+  key_.recompute_in_groups = recomputes_in_groups(structure);
+  key_.recompute_layers = structure.recompute_layers;
+  key_.stage_layers = structure.stage_layers;
   const std::size_t place = at(keys_.of(key_)) - 1;
   if (place >= partitions_.size()) partitions_.resize(place + 1);
   auto& slot = partitions_[place];

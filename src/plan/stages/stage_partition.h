@@ -84,7 +84,7 @@ class StagePartitioner {
 
   // Throws core::ConfigurationError where the first virtual stage holds nothing and for parameters shared by more than
   // two stages.
-  const StagePartition& of(const Strategy& strategy, const ScheduleEntry& entry, std::int64_t stages_in_domain);
+  const StagePartition& of(const Structure& structure, const ScheduleEntry& entry, std::int64_t stages_in_domain);
 
   const VirtualStage& virtual_stage(std::int32_t number) const { return virtual_stages_.key(number); }
   const StageKind& kind(std::int32_t number) const { return kinds_.key(number); }

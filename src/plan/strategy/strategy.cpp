@@ -15,23 +15,23 @@ core::ConfigurationError wrong(const char* key, std::string message, std::string
   return core::ConfigurationError(std::string("strategy.") + key, std::move(message), std::move(hint));
 }
 
-Mesh mesh(const Strategy& strategy) {
+Mesh mesh(const Structure& structure) {
   std::array<std::int64_t, k_axes> sizes{1, 1, 1, 1, 1, 1, 1};
-  sizes[static_cast<std::size_t>(Axis::tensor)] = strategy.tensor;
-  sizes[static_cast<std::size_t>(Axis::context)] = strategy.context;
-  sizes[static_cast<std::size_t>(Axis::data)] = strategy.data;
-  sizes[static_cast<std::size_t>(Axis::pipeline)] = strategy.pipeline;
-  return Mesh({strategy.order.data(), strategy.order.size()}, sizes);
+  sizes[static_cast<std::size_t>(Axis::tensor)] = structure.tensor;
+  sizes[static_cast<std::size_t>(Axis::context)] = structure.context;
+  sizes[static_cast<std::size_t>(Axis::data)] = structure.data;
+  sizes[static_cast<std::size_t>(Axis::pipeline)] = structure.pipeline;
+  return Mesh({structure.order.data(), structure.order.size()}, sizes);
 }
 
-Mesh expert_mesh(const Strategy& strategy) {
-  const std::int64_t experts = strategy.expert * strategy.expert_tensor;
+Mesh expert_mesh(const Structure& structure) {
+  const std::int64_t experts = structure.expert * structure.expert_tensor;
   std::array<std::int64_t, k_axes> sizes{1, 1, 1, 1, 1, 1, 1};
-  sizes[static_cast<std::size_t>(Axis::expert_tensor)] = strategy.expert_tensor;
-  sizes[static_cast<std::size_t>(Axis::expert)] = strategy.expert;
-  sizes[static_cast<std::size_t>(Axis::expert_data)] = strategy.tensor * strategy.context * strategy.data / experts;
-  sizes[static_cast<std::size_t>(Axis::pipeline)] = strategy.pipeline;
-  return Mesh({strategy.expert_order.data(), strategy.expert_order.size()}, sizes);
+  sizes[static_cast<std::size_t>(Axis::expert_tensor)] = structure.expert_tensor;
+  sizes[static_cast<std::size_t>(Axis::expert)] = structure.expert;
+  sizes[static_cast<std::size_t>(Axis::expert_data)] = structure.tensor * structure.context * structure.data / experts;
+  sizes[static_cast<std::size_t>(Axis::pipeline)] = structure.pipeline;
+  return Mesh({structure.expert_order.data(), structure.expert_order.size()}, sizes);
 }
 
 std::vector<std::int64_t> even_stages(std::int64_t body_layers, std::int64_t virtual_stages) {
@@ -48,19 +48,19 @@ std::vector<std::int64_t> even_stages(std::int64_t body_layers, std::int64_t vir
   return std::vector<std::int64_t>(static_cast<std::size_t>(virtual_stages), body_layers / virtual_stages);
 }
 
-void check_expert_mesh(const Strategy& strategy) {
-  const std::int64_t ranks = strategy.tensor * strategy.context * strategy.data;
-  const std::int64_t experts = strategy.expert * strategy.expert_tensor;
-  if (strategy.expert < 1 || strategy.expert_tensor < 1 || ranks % experts != 0)
+void check_expert_mesh(const Structure& structure) {
+  const std::int64_t ranks = structure.tensor * structure.context * structure.data;
+  const std::int64_t experts = structure.expert * structure.expert_tensor;
+  if (structure.expert < 1 || structure.expert_tensor < 1 || ranks % experts != 0)
     throw wrong("ep",
-                fmt::format("ep x etp = {} x {} does not divide tp x cp x dp = {}", strategy.expert,
-                            strategy.expert_tensor, ranks),
+                fmt::format("ep x etp = {} x {} does not divide tp x cp x dp = {}", structure.expert,
+                            structure.expert_tensor, ranks),
                 fmt::format("choose ep x etp among the divisors of {}", ranks));
-  if (strategy.tensor > 1 && !strategy.sequence_parallel)
+  if (structure.tensor > 1 && !structure.sequence_parallel)
     throw wrong("sequence_parallel",
-                fmt::format("the {} ranks of tp would route the same tokens to experts", strategy.tensor),
+                fmt::format("the {} ranks of tp would route the same tokens to experts", structure.tensor),
                 "set strategy.sequence_parallel: true, so that each routes its own");
-  if (mesh(strategy).group(Axis::pipeline).stride != expert_mesh(strategy).group(Axis::pipeline).stride)
+  if (mesh(structure).group(Axis::pipeline).stride != expert_mesh(structure).group(Axis::pipeline).stride)
     throw wrong("expert_order", "puts ranks of different pipeline stages into one group of experts",
                 "let pp stand at the same end of order and expert_order");
 }
@@ -120,8 +120,8 @@ void StrategyCheck::check_context() {
   if (!sequences_->any) throw wrong("cp", "the model has no sequences that ranks could share", "set it to 1");
 }
 
-void StrategyCheck::check_recompute(const Strategy& strategy) const {
-  const RecomputeLayers& layers = strategy.recompute_layers;
+void StrategyCheck::check_recompute(const Structure& structure) const {
+  const RecomputeLayers& layers = structure.recompute_layers;
   if (layers.count < 1) throw wrong("recompute.count", "a group or block of no layer", "use 1 or more");
   for (const LayerRange& range : layers.ranges)
     if (range.first < 0 || range.last < range.first || range.last >= body_layers_)
@@ -129,12 +129,12 @@ void StrategyCheck::check_recompute(const Strategy& strategy) const {
                   fmt::format("{}..{} is no range of layers of this model", range.first, range.last),
                   fmt::format("layers are counted from 0 to {}", body_layers_ - 1));
   if (layers.method == RecomputeMethod::uniform && layers.count > 1 &&
-      (strategy.recompute != Recompute::full || !layers.ranges.empty()))
+      (structure.recompute != Recompute::full || !layers.ranges.empty()))
     throw wrong("recompute.method", "groups of layers recompute as a whole and all of them",
                 "use kind: full without layers, or groups of 1");
-  if (strategy.recompute != Recompute::operators) return;
+  if (structure.recompute != Recompute::operators) return;
   const std::vector<std::string> known = operator_names(model_);
-  for (const std::string& name : strategy.recompute_operators) {
+  for (const std::string& name : structure.recompute_operators) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::string near = core::nearest(name, known);
     throw wrong(
@@ -143,12 +143,12 @@ void StrategyCheck::check_recompute(const Strategy& strategy) const {
   }
 }
 
-void StrategyCheck::check(const Strategy& strategy) {
-  if (strategy.tensor < 1 || strategy.context < 1 || strategy.pipeline < 1 || strategy.data < 1 ||
-      strategy.micro_batch < 1 || strategy.micro_batches < 1 || strategy.chunks < 1)
+void StrategyCheck::check(const Structure& structure) {
+  if (structure.tensor < 1 || structure.context < 1 || structure.pipeline < 1 || structure.data < 1 ||
+      structure.micro_batch < 1 || structure.micro_batches < 1 || structure.chunks < 1)
     throw wrong("tp", "degrees, micro-batch size and chunks must be at least 1", "use 1 where an axis is not wanted");
   std::int64_t total = 0;
-  for (const std::int64_t layers : strategy.stage_layers) {
+  for (const std::int64_t layers : structure.stage_layers) {
     if (layers < 0)
       throw wrong("stages", "a stage cannot have a negative number of layers", "list counts of 0 or more");
     if (layers > std::numeric_limits<std::int64_t>::max() - total)
@@ -156,25 +156,25 @@ void StrategyCheck::check(const Strategy& strategy) {
                   "make the list add up");
     total += layers;
   }
-  if (strategy.context > 1) check_context();
-  check_recompute(strategy);
+  if (structure.context > 1) check_context();
+  check_recompute(structure);
   if (total != body_layers_)
     throw wrong("stages", fmt::format("lists {} layers, the model has {}", total, body_layers_),
                 "make the list add up");
 }
 
-void check_stages(const Strategy& strategy, std::int64_t virtual_stages) {
-  const auto listed = static_cast<std::int64_t>(strategy.stage_layers.size());
+void check_stages(const Structure& structure, std::int64_t virtual_stages) {
+  const auto listed = static_cast<std::int64_t>(structure.stage_layers.size());
   if (listed == virtual_stages) return;
-  const bool asked = virtual_stages == strategy.pipeline * strategy.chunks;
-  const bool of_chunks = asked && listed % strategy.pipeline == 0 && listed > strategy.pipeline;
+  const bool asked = virtual_stages == structure.pipeline * structure.chunks;
+  const bool of_chunks = asked && listed % structure.pipeline == 0 && listed > structure.pipeline;
   throw wrong("stages",
               asked ? fmt::format("lists {} virtual stages, but pp x chunks = {}", listed, virtual_stages)
                     : fmt::format("lists {} virtual stages, but a micro-batch of {} passes {}", listed,
-                                  strategy.schedule, virtual_stages),
+                                  structure.schedule, virtual_stages),
               of_chunks ? fmt::format("list one number of layers per virtual stage, or set schedule: {{kind: "
                                       "interleaved-1f1b, chunks: {}}}",
-                                      listed / strategy.pipeline)
+                                      listed / structure.pipeline)
                         : "list one number of layers per virtual stage");
 }
 

@@ -22,11 +22,11 @@ class StrategyCheck {
   explicit StrategyCheck(const ir::Model& model) : model_(model), body_layers_(model.body_layers()) {}
 
   // Throws core::ConfigurationError for settings that contradict each other or the model.
-  void check(const Strategy& strategy);
+  void check(const Structure& structure);
 
  private:
   void check_context();
-  void check_recompute(const Strategy& strategy) const;
+  void check_recompute(const Structure& structure) const;
 
   const ir::Model& model_;
   std::int64_t body_layers_;
@@ -34,8 +34,8 @@ class StrategyCheck {
 };
 
 // Checks stage_layers; `virtual_stages`: how many of them a micro-batch passes.
-void check_stages(const Strategy& strategy, std::int64_t virtual_stages);
+void check_stages(const Structure& structure, std::int64_t virtual_stages);
 // Checks the degrees of expert parallelism.
-void check_expert_mesh(const Strategy& strategy);
+void check_expert_mesh(const Structure& structure);
 
 }  // namespace cairn::plan
