@@ -136,6 +136,9 @@ void Parser::search() {
                   "end after this long, as in 30s, with what was found and what of it is proven")
       ->type_name("TIME");
   sub->add_flag("--exhaustive", search_.exhaustive, "compute every plan, also those that bounds rule out");
+  sub->add_option("--threads", search_.threads, "boxes worked on at once; the answer is the same for any number")
+      ->check(at_least(1))
+      ->type_name("N");
   set_experiment(*sub, search_.overrides);
   sub->add_flag("--full", search_.full, "all there is to say, instead of one screen");
   add_result(*sub, search_.result);

@@ -49,6 +49,7 @@ struct SearchArguments {
   std::int64_t top = 5;
   std::string time_limit;  // empty: none
   bool exhaustive = false;
+  std::int64_t threads = 0;  // 0: as many as the machine runs at once
   std::vector<std::string> overrides;
   bool full = false;
   ResultArguments result;

@@ -1,4 +1,5 @@
 
+#include "cairn/core/workers.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/report/search.h"
 #include "cairn/search/search.h"
@@ -49,6 +50,7 @@ int command(const SearchArguments& arguments, Context& context) {
        .subject = subject,
        .top = static_cast<std::size_t>(arguments.top),
        .exhaustive = arguments.exhaustive,
+       .threads = core::threads(arguments.threads),
        .stop = [&] { return ending.asked() || deadline.passed(); },
        .progress = [&](std::size_t done, std::size_t of) { progress.show("boxes of plans", done, of); }});
   progress.clear();

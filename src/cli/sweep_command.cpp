@@ -1,6 +1,4 @@
-#include <algorithm>
-#include <thread>
-
+#include "cairn/core/workers.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/report/sweep.h"
 #include "cairn/search/search.h"
@@ -40,11 +38,6 @@ Asked asked_of(const SweepArguments& arguments, const Context& context) {
   return asked;
 }
 
-std::size_t threads_of(const SweepArguments& arguments) {
-  if (arguments.threads > 0) return static_cast<std::size_t>(arguments.threads);
-  return std::max(1U, std::thread::hardware_concurrency());
-}
-
 std::string in_form(const SweepArguments& arguments, const report::Sweep& swept, bool color) {
   if (arguments.result.csv) return report::csv(swept);
   if (arguments.result.json) return report::json(swept);
@@ -70,7 +63,7 @@ int command(const SweepArguments& arguments, Context& context) {
                     .variations = variations,
                     .layouts = asked.layouts,
                     .objective = asked.objective,
-                    .threads = threads_of(arguments),
+                    .threads = core::threads(arguments.threads),
                     .stop = [&] { return ending.asked() || deadline.passed(); },
                     .progress = [&](std::size_t done, std::size_t of) { progress.show("rows", done, of); }});
   progress.clear();

@@ -30,7 +30,7 @@ void resolve_model(Resolving& r) {
 // The rest does not depend on one another's being right.
 void resolve_choices(Resolving& r) {
   resolve_build(r);
-  resolve_overlap(r);
+  resolve_tensor_overlap(r);
   r.plan.behaviour = r.parts.software.framework.whole_behaviour();
   // A compiler drops what nothing reads.
   if (r.plan.build.kernels.compiled) r.plan.behaviour.keeps_unread_products = false;
@@ -41,8 +41,12 @@ void resolve_choices(Resolving& r) {
     r.warn(
         "model.mtp: narrow products and recomputation are of the model's own layers; modules for further tokens have "
         "neither");
-  resolve_zero(r);
   resolve_stages(r);
+}
+
+void resolve_exchanges(Resolving& r) {
+  resolve_overlap(r);
+  resolve_zero(r);
 }
 
 // What the release cannot do is planned as if it could.
@@ -58,6 +62,17 @@ void warn_of_capabilities(Resolving& r) {
   warn(strategy.chunks > 1, can.interleaved, "interleaved schedule");
 }
 
+// All but what is exchanged. Problems of the last rule are left to be told with others.
+void resolve_in_order(Resolving& r) {
+  constexpr Rule k_rules[] = {check_recipe,    resolve_model,   reject_unmodelled,
+                              resolve_degrees, resolve_experts, resolve_batch};
+  for (const Rule rule : k_rules) {
+    rule(r);
+    r.problems.raise_if_errors();
+  }
+  resolve_choices(r);
+}
+
 }  // namespace
 
 Resolved resolve(const Settings& settings, const Parts& parts) {
@@ -67,20 +82,31 @@ Resolved resolve(const Settings& settings, const Parts& parts) {
 
 Resolved resolve_checked(const Settings& settings, const Parts& parts) {
   Schedules schedules;
-  return resolve_checked(settings, parts, schedules);
-}
-
-Resolved resolve_checked(const Settings& settings, const Parts& parts, Schedules& schedules) {
-  constexpr Rule k_rules[] = {check_recipe,    resolve_model, reject_unmodelled, resolve_degrees,
-                              resolve_experts, resolve_batch, resolve_choices,   warn_of_capabilities};
   Resolved plan;
   core::Diagnostics problems;
-  Resolving resolving{.settings = settings, .parts = parts, .plan = plan, .problems = problems, .schedules = schedules};
-  for (const Rule rule : k_rules) {
-    rule(resolving);
-    problems.raise_if_errors();
-  }
+  Resolving r{.settings = settings, .parts = parts, .plan = plan, .problems = problems, .schedules = schedules};
+  resolve_in_order(r);
+  resolve_exchanges(r);
+  problems.raise_if_errors();
+  warn_of_capabilities(r);
   return plan;
+}
+
+Resolved resolve_structure(const Settings& settings, const Parts& parts, Schedules& schedules) {
+  Resolved plan;
+  core::Diagnostics problems;
+  Resolving r{.settings = settings, .parts = parts, .plan = plan, .problems = problems, .schedules = schedules};
+  resolve_in_order(r);
+  problems.raise_if_errors();
+  return plan;
+}
+
+void resolve_exchanges(const Settings& settings, const Parts& parts, Schedules& schedules, Resolved& plan) {
+  core::Diagnostics problems;
+  Resolving r{.settings = settings, .parts = parts, .plan = plan, .problems = problems, .schedules = schedules};
+  resolve_exchanges(r);
+  problems.raise_if_errors();
+  warn_of_capabilities(r);
 }
 
 ExpertOverlapKind expert_overlap(const Settings& settings, const software::FrameworkProfile& framework) {

@@ -21,7 +21,10 @@ models::Kernels kernels(Resolving& r) {
   return kernels;
 }
 
-void resolve_tensor_overlap(Resolving& r, const TensorOverlap& asked) {
+}  // namespace
+
+void resolve_tensor_overlap(Resolving& r) {
+  const TensorOverlap asked = r.settings.strategy.overlap.tp.value_or(TensorOverlap{});
   constexpr std::int64_t k_default_chunks = 4;
   plan::Strategy& strategy = r.plan.strategy;
   strategy.overlap_tensor = asked.beside.value_or(r.parts.software.framework.overlap.tp_backward);
@@ -42,6 +45,8 @@ void resolve_tensor_overlap(Resolving& r, const TensorOverlap& asked) {
   strategy.tensor_pieces.count =
       *asked.kind == TensorOverlapKind::chunked ? asked.chunks.value_or(k_default_chunks) : 1;
 }
+
+namespace {
 
 // Tensors that the optimizer keeps of each parameter, beside a factored one.
 int moments(Optimizer kind) {
@@ -94,7 +99,6 @@ void resolve_overlap(Resolving& r) {
   strategy.overlap_parameter_gather = data.gather.value_or(defaults.dp_gather);
   strategy.bucket_bytes =
       data.bucket.value_or(defaults.bucket.size(strategy.data, r.parts.software.recipe.reduce)).base();
-  resolve_tensor_overlap(r, chosen.tp.value_or(TensorOverlap{}));
   strategy.overlap_sends = chosen.pp.value_or(defaults.pp);
 }
 

@@ -54,7 +54,10 @@ struct Resolving {
 void check_values(const Settings& settings);
 // resolve() without check_values(), for settings that were read from a file and so are checked.
 Resolved resolve_checked(const Settings& settings, const Parts& parts);
-Resolved resolve_checked(const Settings& settings, const Parts& parts, Schedules& schedules);
+// The same in two halves: all that strategy.zero, overlap.dp and overlap.pp have no part in, then what these decide of
+// it. The second may follow the first again with others of the three.
+Resolved resolve_structure(const Settings& settings, const Parts& parts, Schedules& schedules);
+void resolve_exchanges(const Settings& settings, const Parts& parts, Schedules& schedules, Resolved& plan);
 
 // Degrees, axes and schedule as they are asked for; dp as the machine leaves it. The model's heads and groups, and the
 // sequence, must divide.
@@ -65,7 +68,9 @@ void resolve_experts(Resolving& r);
 void resolve_batch(Resolving& r);
 // Kernels and formats that the model is built with.
 void resolve_build(Resolving& r);
-// What runs beside computation.
+// How transfers of tensor parallelism run beside computation.
+void resolve_tensor_overlap(Resolving& r);
+// What copies and stages exchange beside computation.
 void resolve_overlap(Resolving& r);
 // What becomes of a parameter in the optimizer step.
 void resolve_treatment(Resolving& r);

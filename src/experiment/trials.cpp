@@ -20,17 +20,37 @@ class Trials::Implementation {
     limits_ = memory_limits(r_);
   }
 
-  void make(const StrategyChoice& strategy) {
+  void make_structure(const StrategyChoice& strategy) {
     family_ = nullptr;
     program_ = nullptr;
     r_.experiment.strategy = strategy;
-    r_.resolved = resolve_checked(r_.experiment, r_.parts, schedules_);
-    Family& family = family_of(r_);
-    if (family.given.insert(r_.resolved.schedule.get()).second)
-      family.lowered.lowering.use_schedule(r_.resolved.strategy, r_.resolved.schedule);
-    OpenChoices open(r_, family.lowered.lowering, family.pricing, &splits_);
-    if (open.by_price()) open.decide_by_price();
-    family_ = &family;
+    r_.resolved = resolve_structure(r_.experiment, r_.parts, schedules_);
+    structure_ = {
+        .strategy = r_.resolved.strategy, .treatment = r_.resolved.treatment, .warnings = r_.resolved.warnings.size()};
+  }
+
+  void make_exchanges(const StrategyChoice& strategy) {
+    program_ = nullptr;
+    StrategyChoice& chosen = r_.experiment.strategy;
+    chosen.zero = strategy.zero;
+    chosen.overlap.dp = strategy.overlap.dp;
+    chosen.overlap.pp = strategy.overlap.pp;
+    structure_.restore(r_.resolved);
+    try {
+      resolve_exchanges(r_.experiment, r_.parts, schedules_, r_.resolved);
+    } catch (const core::ConfigurationError&) {
+      family_ = nullptr;
+      throw;
+    }
+    const bool same_family = family_ != nullptr && family_->lowered.lowering.treatment() == r_.resolved.treatment;
+    if (!same_family) family_ = &family_of(r_);
+    if (family_->given.insert(r_.resolved.schedule.get()).second)
+      family_->lowered.lowering.use_schedule(r_.resolved.strategy, r_.resolved.schedule);
+    OpenChoices open(r_, family_->lowered.lowering, family_->pricing, &splits_);
+    if (!open.by_price()) return;
+    open.decide_by_price();
+    // Layers are balanced by their own times, whatever is exchanged.
+    structure_.strategy.stage_layers = r_.resolved.strategy.stage_layers;
   }
 
   std::vector<LayerFloor> layer_floors() {
@@ -78,6 +98,20 @@ class Trials::Implementation {
   Family* family_ = nullptr;
 
  private:
+  // What exchanges change of a resolved plan, as it is before them.
+  struct Structure {
+    plan::Strategy strategy = {};
+    plan::ParameterTreatment treatment = {};
+    std::size_t warnings = 0;
+
+    void restore(Resolved& plan) const {
+      plan.strategy = strategy;
+      plan.treatment = treatment;
+      plan.warnings.resize(warnings);
+      plan.choose_resident = plan.choose_interval = false;
+    }
+  };
+
   // The one that was asked for last is asked first.
   Family& family_of(const Case& asked) {
     for (auto each = families_.rbegin(); each != families_.rend(); ++each) {
@@ -90,6 +124,7 @@ class Trials::Implementation {
 
   Schedules schedules_;
   Splits splits_;
+  Structure structure_;  // of the plan that was made last
   std::vector<std::unique_ptr<Family>> families_;
   const program::Program* program_ = nullptr;
 };
@@ -98,7 +133,8 @@ Trials::Trials(const Settings& settings, const Parts& parts)
     : implementation_(std::make_unique<Implementation>(settings, parts)) {}
 Trials::~Trials() = default;
 
-void Trials::make(const StrategyChoice& strategy) { implementation_->make(strategy); }
+void Trials::make_structure(const StrategyChoice& strategy) { implementation_->make_structure(strategy); }
+void Trials::make_exchanges(const StrategyChoice& strategy) { implementation_->make_exchanges(strategy); }
 const plan::Strategy& Trials::strategy() const { return implementation_->r_.resolved.strategy; }
 const pipeline::Schedule& Trials::schedule() const { return *implementation_->r_.resolved.schedule; }
 const ir::Model& Trials::model() const { return implementation_->family_->lowered.model; }

@@ -42,21 +42,30 @@ Verdict check(std::vector<Cell> cells, std::uint64_t points) {
   return verdict;
 }
 
+namespace {
+
+// Whether `cell` goes into the last of `cells`, if it may be joined with another of its kind.
+bool joined(const Cell& cell, std::vector<Cell>& cells, bool with_any) {
+  if (cells.empty()) return false;
+  Cell& last = cells.back();
+  if (last.kind != cell.kind || last.first + last.count != cell.first || !(with_any || last.bound == cell.bound))
+    return false;
+  last.count += cell.count;
+  last.bound = std::min(last.bound, cell.bound);
+  return true;
+}
+
+}  // namespace
+
+void append(const Cell& cell, std::vector<Cell>& cells) {
+  if (!joined(cell, cells, cell.kind == CellKind::evaluated)) cells.push_back(cell);
+}
+
 std::vector<Cell> merged(std::vector<Cell> cells) {
   sort(cells);
   std::vector<Cell> result;
-  for (const Cell& cell : cells) {
-    if (!result.empty()) {
-      Cell& last = result.back();
-      const bool joins = last.kind == cell.kind && last.first + last.count == cell.first;
-      if (joins && (cell.kind != CellKind::evaluated || last.bound == cell.bound)) {
-        last.count += cell.count;
-        last.bound = std::min(last.bound, cell.bound);
-        continue;
-      }
-    }
-    result.push_back(cell);
-  }
+  for (const Cell& cell : cells)
+    if (!joined(cell, result, true)) result.push_back(cell);
   return result;
 }
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cairn/core/workers.h"
 #include "cairn/predict/evaluate/analytic.h"
 #include "cairn/predict/prediction.h"
 #include "cairn/predict/price/cost_pricer.h"
 #include "machine_figures.h"
-#include "workers.h"
 
 namespace cairn::sweep {
 namespace {
@@ -46,7 +46,7 @@ Elasticities elasticities(experiment::Job& job, std::size_t threads, const std::
   const PricedMachine machine(job.parts());
   const std::vector<Figure> figures = figures_of(job);
   std::vector<std::optional<Elasticity>> found(figures.size());
-  work_on_all(figures.size(), threads, stop, [&](std::size_t i) {
+  core::work_on_all(figures.size(), threads, stop, [&](std::size_t i) {
     const auto time_with = [&](double factor) {
       PricedMachine changed = machine;
       figures[i].scale(changed, factor);

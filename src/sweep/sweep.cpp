@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "cairn/core/format_units.h"
-#include "workers.h"
+#include "cairn/core/workers.h"
 
 namespace cairn::sweep {
 namespace {
@@ -28,7 +28,7 @@ class Sweeping {
   Answer run() {
     const std::size_t rows = count_rows(request_.variations);
     found_.resize(rows);
-    work_on_all(rows, request_.threads, request_.stop, [&](std::size_t row) {
+    core::work_on_all(rows, request_.threads, request_.stop, [&](std::size_t row) {
       Found found = evaluate(row);
       const std::lock_guard lock(mutex_);
       found_[row] = std::move(found);

@@ -36,7 +36,14 @@ class Trials {
 
   // Makes the plan of these settings. Throws core::ConfigurationError where they contradict one another, the model or
   // the machine; there is no plan then.
-  void make(const StrategyChoice& strategy);
+  void make(const StrategyChoice& strategy) {
+    make_structure(strategy);
+    make_exchanges(strategy);
+  }
+  // The same in two halves. The first makes all that zero, overlap.dp and overlap.pp have no part in; the second, as often
+  // as there are plans of this structure, a plan with these three, and looks at no other key.
+  void make_structure(const StrategyChoice& strategy);
+  void make_exchanges(const StrategyChoice& strategy);
 
   // Of the plan that was made last:
   const plan::Strategy& strategy() const;

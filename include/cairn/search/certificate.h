@@ -1,7 +1,7 @@
 // Why no plan of a space is better than the one found: the space in cells, each with a number that no plan in it is
 // below. Points are numbered (space.h), and a cell is a range of them.
 //
-//   evaluated   one point whose time was computed, and which fits: that time
+//   evaluated   plans whose times were computed, and which fit: the least of them
 //   pruned      a time that no plan in the cell is below, whether it fits or not
 //   unfit       plans that need more memory than there is
 //   illegal     settings that contradict one another, the model or the machine
@@ -40,7 +40,10 @@ struct Verdict {
 // `cells` in any order; of a space of so many points.
 Verdict check(std::vector<Cell> cells, std::uint64_t points);
 
-// Neighbours of one kind as one cell with the least bound of both; evaluated ones with the same time alone. Sorted.
+// Adds a cell behind those there are. One that begins where the last ends and is of its kind goes into it, where nothing
+// is lost: both are evaluated, or both have the same bound.
+void append(const Cell& cell, std::vector<Cell>& cells);
+// Neighbours of one kind as one cell with the least bound of both. Sorted.
 std::vector<Cell> merged(std::vector<Cell> cells);
 
 }  // namespace cairn::search

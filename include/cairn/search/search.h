@@ -4,8 +4,9 @@
 // that have the first in common are a box with a bound that none of them is below; a box falls into those whose plans
 // have the pipeline in common, with bounds of their own (window_bound.h). The box of the least bound is taken next, to be
 // divided or to have its plans evaluated, and none any more once that bound is not below the last of the best that are
-// asked for: the rest is pruned, each box with its bound. What is evaluated first has its memory compared; its time is that of
-// `cairn run --engine analytic` bit for bit (experiment/trials.h).
+// asked for: the rest is pruned, each box with its bound. What is evaluated first has its memory compared; its time is that
+// of `cairn run --engine analytic` bit for bit (experiment/trials.h). Boxes are taken some at a time, and what was found is
+// looked at in their order, so that any number of threads gives the same answer.
 //
 // On one cluster tokens, cost and energy follow from the step time (hardware/running_costs.h), so every objective has
 // the plan of the shortest step.
@@ -36,6 +37,7 @@ struct Request {
   std::size_t top = 5;              // kinds of plans to show, 1 or more
   bool exhaustive = false;          // evaluates every plan, whatever its bound
   bool contention = true;           // the best under contention, too
+  std::size_t threads = 1;          // boxes worked on at once; the answer is the same for any number
   std::function<bool()> stop = {};  // asked often: whether to end with what was found so far
   std::function<void(std::size_t done, std::size_t of)> progress = {};
 };

@@ -1,8 +1,10 @@
 // Independent pieces of work on several threads.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -10,7 +12,12 @@
 #include <thread>
 #include <vector>
 
-namespace cairn::sweep {
+namespace cairn::core {
+
+// So many; where `asked` is 0, as many as the machine runs at once.
+inline std::size_t threads(std::int64_t asked) {
+  return asked > 0 ? static_cast<std::size_t>(asked) : std::max(1U, std::thread::hardware_concurrency());
+}
 
 // work(0), ..., work(count - 1), each once, taken in this order by `threads` of them; fewer where `stop` says so between
 // two. What a piece throws ends the others after their current piece, and is thrown here: of several the first in order.
@@ -45,4 +52,4 @@ inline void work_on_all(std::size_t count, std::size_t threads, const std::funct
   if (problem) std::rethrow_exception(problem);
 }
 
-}  // namespace cairn::sweep
+}  // namespace cairn::core
