@@ -176,7 +176,6 @@ class Analytic::Implementation {
   // What every pass of the program does to its stage, and all stages before the first. Functions lie anywhere: all are
   // fetched before the first is looked at.
   void bind(const program::Program& program) {
-    const auto slots = static_cast<std::size_t>(program.layout().size());
     used_.clear();
     finishes_now_.clear();
     for (const program::Stage& kind : program.kinds) {
