@@ -1,4 +1,3 @@
-
 #include "cairn/core/workers.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/report/search.h"

@@ -115,6 +115,16 @@ std::vector<Repetition> find_repetitions(const Steps& steps) {
 // flight. Longer loops than this are not looked for.
 inline constexpr std::int32_t k_longest_loop = 16;
 
+// Whether the times of the steps that `reads` holds for, of the last window before `position`, are all later by `shift`
+// than `back` steps before. `time`: by position.
+template <class Time, class Reads>
+bool moved(const Repetition& stretch, std::int32_t position, std::int32_t back, Time shift, const Time* time,
+           Reads reads) {
+  std::int32_t i = position - 1;
+  while (i >= position - stretch.window() && (!reads(i) || time[i] - time[i - back] == shift)) --i;
+  return i < position - stretch.window();
+}
+
 // The fewest periods c over which the times of the steps that `reads` holds for, of the last window before `position`,
 // have all moved by the same amount; 0: none, or too little is left of the stretch. `time`: by position. Only times of
 // this stretch are compared: before it, an earlier jump may have left gaps.
@@ -127,10 +137,7 @@ std::int32_t steady_loop(const Repetition& stretch, std::int32_t position, const
   for (std::int32_t loop = 1; loop <= k_longest_loop; ++loop) {
     const std::int32_t back = loop * stretch.period;
     if (position - back - window < stretch.first || position + back > stretch.last) return 0;
-    const Time shift = time[newest] - time[newest - back];
-    std::int32_t i = newest;
-    while (i >= position - window && (!reads(i) || time[i] - time[i - back] == shift)) --i;
-    if (i < position - window) return loop;
+    if (moved(stretch, position, back, time[newest] - time[newest - back], time, reads)) return loop;
   }
   return 0;
 }

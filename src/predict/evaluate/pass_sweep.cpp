@@ -73,7 +73,8 @@ std::int32_t PassSweep::settle(std::span<const Step> steps, const pipeline::Repe
     const core::Picoseconds by = states_[device][k_compute] - before_[device][k_compute];
     if (loop > 0 && by != shift) return position;
     shift = by;
-    if (!moved(steps, stretch, position, back, shift)) return position;
+    const auto awaited = [&](std::int32_t i) { return steps[at(i)].awaited; };
+    if (!pipeline::moved(stretch, position, back, shift, sent_.data() + 1, awaited)) return position;
     if (!moved(shift, steps.subspan(at(position - stretch.period), at(stretch.period)))) return position;
   }
   const std::int32_t target = pipeline::jump_over(stretch, position, back, shift, sent_.data() + 1);
@@ -82,15 +83,6 @@ std::int32_t PassSweep::settle(std::span<const Step> steps, const pipeline::Repe
     for (std::size_t stream = 0; stream < program::k_streams; ++stream)
       states_[stage][stream] += times * (states_[stage][stream] - before_[stage][stream]);
   return target;
-}
-
-// Whether all messages of the last window that some step reads came by `shift` later than `back` steps before.
-bool PassSweep::moved(std::span<const Step> steps, const pipeline::Repetition& stretch, std::int32_t position,
-                      std::int32_t back, core::Picoseconds shift) const {
-  const core::Picoseconds* const sent = sent_.data() + 1;
-  for (std::int32_t i = position - stretch.window(); i < position; ++i)
-    if (steps[at(i)].awaited && sent[i] - sent[i - back] != shift) return false;
-  return true;
 }
 
 // Whether the streams of all stages have moved by `shift`, those apart that no pass of the period sets.

@@ -49,8 +49,6 @@ class PassSweep {
   void run_stretch(std::span<const Step> steps, const pipeline::Repetition& stretch);
   std::int32_t settle(std::span<const Step> steps, const pipeline::Repetition& stretch, std::int32_t position,
                       std::int32_t back);
-  bool moved(std::span<const Step> steps, const pipeline::Repetition& stretch, std::int32_t position, std::int32_t back,
-             core::Picoseconds shift) const;
   bool moved(core::Picoseconds shift, std::span<const Step> period);
   bool sets(std::size_t stage, std::size_t stream, std::span<const Step> period);
 
