@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -102,6 +103,13 @@ class LiveTensors {
     }
     return hash.value();
   }
+  // The same for two states whose chains hold as many tensors, wherever these lie.
+  std::uint64_t shape(std::int32_t base) const {
+    core::Hash hash;
+    for (const auto& [chain, tensors] : activations_)
+      hash.add(chain.chunk).add(chain.micro_batch - base).add(tensors.size());
+    return hash.value();
+  }
   void leave(const Chain& chain) {
     if (current_->empty()) activations_.erase(chain);
     current_ = nullptr;
@@ -132,8 +140,8 @@ class LiveTensors {
     }
     bytes = drop_several(tensors, category, bytes);
     if (category == Category::activations)
-      for (auto& [other, theirs] : activations_)
-        if (bytes > 0) bytes = drop_several(theirs, category, bytes);
+      for (auto other = activations_.begin(); bytes > 0 && other != activations_.end(); ++other)
+        bytes = drop_several(other->second, category, bytes);
     unmatched_ += bytes;
   }
 
@@ -173,7 +181,7 @@ class LiveTensors {
   std::int64_t unmatched_ = 0;
 };
 
-constexpr std::int64_t k_quiet = 24;  // passes; several times as many as a stage has in flight at once
+constexpr std::int64_t k_quiet = 24;  // passes
 
 class AllocatorReplay {
  public:
@@ -242,27 +250,25 @@ class AllocatorReplay {
     live_.leave(chain);
   }
 
-  // How many entries behind the one at `at` change nothing: where the state recurs, and where passes that repeat
-  // themselves have reserved nothing further for as long as k_quiet. States are compared where as much is allocated as
-  // before.
+  // How many entries behind the one at `at` change nothing: where the state recurs. States are compared where as much is
+  // allocated as before; once passes have reserved nothing further for as long as k_quiet, it does not matter where tensors
+  // lie, only which micro-batches have them.
   std::size_t skipped(std::size_t at) {
     if (repetition_ == Repetition::played || row_[at].operation < 0) return 0;
     if (const std::int64_t peak = live_.allocator().reserved_peak(); peak > peak_) {
       peak_ = peak;
       grown_ = passes_;
     }
-    const auto [met, unmet] = met_.try_emplace(core::Hash::of(row_[at].slot, live_.allocator().allocated()), at);
-    if (unmet) return 0;
-    const std::size_t as_much = std::exchange(met->second, at);
-    if (repetition_ == Repetition::quiet_skipped && passes_ - grown_ >= k_quiet) {
-      const std::size_t behind = skip(as_much, at);
-      if (behind > 0) grown_ = passes_;
-      return behind;
-    }
-    const std::uint64_t state = core::Hash::of(row_[at].slot, live_.state(chain_of(row_[at]).micro_batch));
-    const auto [seen, first] = seen_.try_emplace(state, at);
+    const std::int64_t allocated = live_.allocator().allocated();
+    if (met_.insert(core::Hash::of(row_[at].slot, allocated)).second) return 0;
+    const std::int32_t base = chain_of(row_[at]).micro_batch;
+    const bool quiet = repetition_ == Repetition::quiet_skipped && passes_ - grown_ >= k_quiet;
+    const std::uint64_t state = quiet ? core::Hash::of(allocated, live_.shape(base)) : live_.state(base);
+    const auto [seen, first] = seen_.try_emplace(core::Hash::of(row_[at].slot, quiet, state), at);
     if (first) return 0;
-    return skip(std::exchange(seen->second, at), at);
+    const std::size_t behind = skip(std::exchange(seen->second, at), at);
+    if (behind > 0) grown_ = passes_;
+    return behind;
   }
 
   // Leaves out what repeats the entries from `earlier` to `at`: how many that is.
@@ -296,8 +302,8 @@ class AllocatorReplay {
   std::span<const PassOrder::Entry> row_;
   LiveTensors live_;
   Repetition repetition_;
-  std::unordered_map<std::uint64_t, std::size_t> met_;   // by slot and the bytes allocated behind it: the latest entry
-  std::unordered_map<std::uint64_t, std::size_t> seen_;  // by state: the latest entry that left it
+  std::unordered_set<std::uint64_t> met_;                // slots, each with the bytes allocated behind it
+  std::unordered_map<std::uint64_t, std::size_t> seen_;  // by slot and state: the latest entry that left it
   std::int64_t passes_ = 0;
   std::int64_t peak_ = 0;   // reserved
   std::int64_t grown_ = 0;  // the pass that reserved it

@@ -28,7 +28,8 @@ struct AllocatorPeaks {
 };
 
 // Passes that repeat themselves: all played; left out where the allocator's state recurs, which changes nothing; and left
-// out, too, once none of many has reserved anything further, which may miss a rise later in the step.
+// out, too, once none of many has reserved anything further and the same micro-batches, counted from the latest, hold as
+// many tensors again, which may miss a rise later in the step.
 enum class Repetition : std::uint8_t { played, recurring_skipped, quiet_skipped };
 // `library`: bytes of workspace that libraries hold all the time.
 AllocatorPeaks allocator_peaks(const program::Program& program, std::int32_t stage,
