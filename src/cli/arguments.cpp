@@ -120,8 +120,10 @@ void Parser::search() {
           {"experiments"})
       ->required()
       ->type_name(k_file);
-  choose(sub->add_option("--objective", search_.objective,
-                         "what the best has most or least of; on one cluster each has the plan of the shortest step"),
+  choose(sub->add_option(
+             "--objective", search_.objective,
+             "what the best has most or least of; on one cluster each has the plan of the shortest step. "
+             "fewest-gpus and longest-sequence ask how small or long the experiment may be for a layout to fit"),
          objective_names())
       ->type_name("OBJECTIVE");
   sub->add_option("--space", search_.space,

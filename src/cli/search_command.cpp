@@ -6,6 +6,7 @@
 #include "ending.h"
 #include "exit_code.h"
 #include "interruption.h"
+#include "layouts_asked.h"
 #include "progress.h"
 #include "result_form.h"
 
@@ -21,6 +22,25 @@ search::Space space_of(const SearchArguments& arguments, const experiment::Strat
   return search::read_space(node, fixed, subject);
 }
 
+// The size of the experiment where the objective asks for one.
+std::optional<sweep::Extent> extent_of(const SearchArguments& arguments, const Context& context,
+                                       const std::function<bool()>& stop, ProgressLine& progress) {
+  const LayoutsAsked asked =
+      layouts_asked(arguments.file, arguments.overrides, arguments.space, arguments.objective, context);
+  if (!search::is_extent(asked.objective)) return std::nullopt;
+  sweep::Extent extent = sweep::extent_that_fits(
+      {.loader = context.loader,
+       .experiment = arguments.file,
+       .overrides = arguments.overrides,
+       .layouts = asked.layouts,
+       .objective = asked.objective,
+       .threads = core::threads(arguments.threads),
+       .stop = stop,
+       .progress = [&](std::size_t done, std::size_t of) { progress.show("sizes", done, of); }});
+  progress.clear();
+  return extent;
+}
+
 }  // namespace
 
 int command(const SearchArguments& arguments, Context& context) {
@@ -28,7 +48,13 @@ int command(const SearchArguments& arguments, Context& context) {
   const Interruption interruption([&] { ending.ask_and_wait(); });
   const Ending::Scope scope{ending};
   const Deadline deadline(arguments.time_limit);
-  const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, arguments.overrides);
+  const auto stop = [&] { return ending.asked() || deadline.passed(); };
+  ProgressLine progress(context.common);
+  std::vector<std::string> overrides = arguments.overrides;
+  std::optional<sweep::Extent> extent;
+  if (!arguments.print_space) extent = extent_of(arguments, context, stop, progress);
+  if (extent) overrides.insert(overrides.end(), extent->overrides.begin(), extent->overrides.end());
+  const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, overrides);
   const experiment::Parts parts = experiment::load_parts(loaded, context.loader);
   const experiment::Experiment& experiment = loaded.experiment;
   const std::int64_t sequences = search::sequences_of(experiment.training);
@@ -41,7 +67,6 @@ int command(const SearchArguments& arguments, Context& context) {
   }
   const search::Space space = space_of(arguments, experiment.strategy, subject, context);
   const search::Objective objective = search::objective_of(arguments.objective, space.objective, parts.machine);
-  ProgressLine progress(context.common);
   const search::Answer answer = search::search(
       {.settings = experiment,
        .parts = parts,
@@ -50,7 +75,7 @@ int command(const SearchArguments& arguments, Context& context) {
        .top = static_cast<std::size_t>(arguments.top),
        .exhaustive = arguments.exhaustive,
        .threads = core::threads(arguments.threads),
-       .stop = [&] { return ending.asked() || deadline.passed(); },
+       .stop = stop,
        .progress = [&](std::size_t done, std::size_t of) { progress.show("boxes of plans", done, of); }});
   progress.clear();
   const report::Search found{
@@ -60,6 +85,7 @@ int command(const SearchArguments& arguments, Context& context) {
       .space = space,
       .answer = answer,
       .objective = objective,
+      .extent = extent ? &*extent : nullptr,
       .tool = context.tool};
   output.write(in_form(
       arguments.result, [&] { return report::json(found); },

@@ -146,6 +146,28 @@ const Described<Search>& search_certificate_keys() {
   return keys;
 }
 
+const Described<sweep::Extent::Tried>& search_tried_keys() {
+  using Tried = sweep::Extent::Tried;
+  static const Described<Tried> keys{{"size", count("accelerators, or tokens of a sequence"), &Tried::size},
+                                     {"fits", flag("whether there is a layout that fits"), &Tried::fits},
+                                     {"why", text("it does not; else empty"), &Tried::why}};
+  return keys;
+}
+
+const Described<sweep::Extent>& search_extent_keys() {
+  using sweep::Extent;
+  static const Described<Extent> keys{
+      {"size",
+       or_null(count("accelerators, or tokens of a sequence, of the experiment that was searched; null: no layout fits "
+                     "at any size, and the experiment is as it was")),
+       [](const Extent& of) { return of.size > 0 ? Json(of.size) : Json(); }},
+      {"overrides", texts("KEY=VALUE, that make the experiment of this size"), &Extent::overrides},
+      {"complete", flag("whether all sizes were tried that had to be; false: it was stopped"), &Extent::complete},
+      {"tried", described(list_of(search_tried_keys().schema()), "in order"),
+       [](const Extent& of) { return search_tried_keys().list(of.tried); }}};
+  return keys;
+}
+
 const Described<Search>& search_document_keys() {
   static const Described<Search> keys{
       {"schema", text(), [](const auto&) { return k_search_schema; }},
@@ -154,6 +176,11 @@ const Described<Search>& search_document_keys() {
       {"method", text("how it was searched"), [](const auto&) { return "branch-and-bound"; }},
       {"objective", text("what the best has most or least of"),
        [](const auto& of) { return search::name(of.objective); }},
+      Key<Search>{"extent",
+                  described(search_extent_keys().schema(),
+                            "of an objective that asks how small or how large the experiment may be; else left out"),
+                  [](const auto& of) { return of.extent ? search_extent_keys().json(*of.extent) : Json(); }}
+          .left_out(),
       {"best", or_null(described(search_plan_keys().schema(), "of the whole space; null: no plan fits")),
        [](const auto& of) {
          const auto& top = of.answer.top;

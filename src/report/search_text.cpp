@@ -20,6 +20,7 @@ class SearchText : TextReport {
       : TextReport(style.color), of_(of), answer_(of.answer), full_(style.full) {}
 
   std::string make() {
+    extent();
     headline();
     plans();
     pareto();
@@ -31,6 +32,30 @@ class SearchText : TextReport {
  private:
   static std::string time(core::Picoseconds value) { return seconds(core::to_seconds(value)); }
   static std::string points(std::uint64_t count) { return grouped(static_cast<std::int64_t>(count)); }
+
+  // The size that was asked for, and what is wrong with its neighbour.
+  void extent() {
+    if (of_.extent == nullptr) return;
+    const sweep::Extent& extent = *of_.extent;
+    const bool gpus = extent.objective == search::Objective::fewest_gpus;
+    const auto size = [&](std::int64_t of) {
+      return fmt::format("{} {}{}", grouped(of), gpus ? "GPU" : "token", of == 1 ? "" : "s");
+    };
+    const std::string stopped = extent.complete ? "" : ", as far as was searched";
+    std::string words =
+        extent.size == 0
+            ? fmt::format("no layout fits at any {}{}", gpus ? "part of the cluster" : "length of sequences", stopped)
+            : fmt::format("{}: {}{}",
+                          gpus ? "the fewest GPUs at which a layout fits" : "the longest sequence that fits",
+                          size(extent.size), stopped);
+    const sweep::Extent::Tried* nearest = nullptr;  // of those that do not fit
+    for (const sweep::Extent::Tried& each : extent.tried)
+      if (!each.fits && (nearest == nullptr || (each.size > nearest->size) == gpus)) nearest = &each;
+    if (!extent.overrides.empty()) words += fmt::format(" (--set {})", fmt::join(extent.overrides, " --set "));
+    if (nearest != nullptr) words += fmt::format("; at {} {}", size(nearest->size), core::printable(nearest->why));
+    out_ += wrapped(words, "", "");
+    line("");
+  }
 
   void headline() {
     const std::string name = core::printable(of_.experiment);

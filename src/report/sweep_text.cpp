@@ -77,6 +77,10 @@ class SweepText : TextReport {
         return fmt::format("the least price of tokens is {:.2f} USD a step", f.usd_per_step.value_or(0.0));
       case search::Objective::energy:
         return fmt::format("the least energy of tokens is {} a step", energy(f.joule_per_step.value_or(0.0)));
+      case search::Objective::fewest_gpus:
+        return fmt::format("the fewest GPUs at which one fits are {}", grouped(point.gpus));
+      case search::Objective::longest_sequence:
+        return fmt::format("the longest sequence that fits has {} tokens", grouped(point.seq_len));
     }
     return {};
   }

@@ -347,7 +347,9 @@ const config::Choices<Objective>& objectives() {
   static const config::Choices<Objective> all{{"step-time", Objective::step_time},
                                               {"tokens-per-gpu", Objective::tokens_per_gpu},
                                               {"cost", Objective::cost},
-                                              {"energy", Objective::energy}};
+                                              {"energy", Objective::energy},
+                                              {"fewest-gpus", Objective::fewest_gpus},
+                                              {"longest-sequence", Objective::longest_sequence}};
   return all;
 }
 

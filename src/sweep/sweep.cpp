@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "cairn/core/format_units.h"
 #include "cairn/core/workers.h"
+#include "layouts_of.h"
 
 namespace cairn::sweep {
 namespace {
@@ -91,6 +91,7 @@ class Sweeping {
     row.point =
         Point{.prediction = std::move(prediction),
               .gpus = job.gpus(),
+              .seq_len = settings.training.seq_len,
               .tokens = static_cast<double>(job.global_batch()) * static_cast<double>(settings.training.seq_len),
               .peak_flops = job.peak().rate.base(),
               .costs = hardware::running_costs(read.parts.machine),
@@ -99,18 +100,7 @@ class Sweeping {
 
   // Whether there is a layout that fits; it becomes the strategy of `settings`.
   bool find_layout(experiment::Settings& settings, const experiment::Parts& parts, Row& row) const {
-    const search::Subject subject = search::subject_of(parts, search::sequences_of(settings.training));
-    const search::Space space =
-        search::read_space(request_.layouts->space ? *request_.layouts->space : search::default_space_tree(subject),
-                           settings.strategy, subject);
-    search::Answer answer = search::search({.settings = settings,
-                                            .parts = parts,
-                                            .space = space,
-                                            .subject = subject,
-                                            .top = 1,
-                                            .contention = false,
-                                            .stop = request_.stop,
-                                            .progress = {}});
+    const search::Answer answer = best_layout(*request_.layouts, settings, parts, 1, request_.stop);
     row.searched = Searched{.settings = {},
                             .points = answer.points,
                             .evaluated = answer.evaluated,
@@ -123,18 +113,6 @@ class Sweeping {
     row.searched->settings = answer.top.front().settings;
     settings.strategy = answer.top.front().strategy;
     return true;
-  }
-
-  static core::Diagnostic no_layout(const search::Answer& answer) {
-    core::Diagnostic problem;
-    problem.key_path = "strategy";
-    problem.message =
-        fmt::format("no layout of {} fits{}", answer.points, answer.complete ? "" : ", as far as was searched");
-    for (const search::Refusal& each : answer.refusals)
-      if (each.kind == search::CellKind::unfit && problem.hint.empty())
-        problem.hint =
-            fmt::format("the nearest lacks {} of memory", core::format(core::Bytes::from_base(each.lacking_bytes)));
-    return problem;
   }
 
   static std::vector<core::Diagnostic> placed(std::vector<core::Diagnostic> all, const config::Origins& origins) {
@@ -216,6 +194,10 @@ std::optional<double> Point::worth(search::Objective objective) const {
       return time_s * static_cast<double>(gpus) * costs.accelerator_hour->base() / tokens;
     case search::Objective::energy:
       return costs.power.base() * time_s / tokens;
+    case search::Objective::fewest_gpus:
+      return static_cast<double>(gpus);
+    case search::Objective::longest_sequence:
+      return -static_cast<double>(seq_len);
   }
   return std::nullopt;
 }

@@ -102,3 +102,36 @@ TEST_CASE("A time limit leaves a document that says what is not proven") {
   CHECK(document["certificate"]["complete"] == false);
   CHECK(document["certificate"]["defect"] == "");
 }
+
+TEST_CASE("The fewest accelerators and the longest sequence are searched as experiments of that size") {
+  const json schema = json::parse(run({"schema", "cairn.search/1"}).out);
+  for (const std::string objective : {"fewest-gpus", "longest-sequence"}) {
+    INFO(objective);
+    const Outcome outcome = run({"search", k_experiment, "--space", small_space(), "--objective", objective, "--json"});
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    const json found = json::parse(outcome.out);
+    cairn::test::conforms(schema, found, "");
+    CHECK(found["objective"] == objective);
+    CHECK(found["extent"]["complete"] == true);
+    std::vector<std::string> again{"search", k_experiment, "--space", small_space(), "--json"};
+    for (const json& each : found["extent"]["overrides"]) {
+      again.emplace_back("--set");
+      again.push_back(each.get<std::string>());
+    }
+    const json at_size = json::parse(run(again).out);
+    CHECK(!at_size.contains("extent"));
+    for (const char* part : {"best", "top", "certificate"}) CHECK(found[part] == at_size[part]);
+  }
+}
+
+TEST_CASE("A space may ask for a size, and the text begins with it") {
+  const std::string space = space_file("space: {tp: [1, 8], zero: [1, 3]}\nobjective: fewest-gpus\n");
+  const Outcome outcome = run({"search", k_experiment, "--space", space, "--set", "training.seq_len=2048"});
+  REQUIRE(outcome.code == 0);
+  CHECK(outcome.out.starts_with("the fewest GPUs at which a layout fits: "));
+  CHECK(outcome.out.find("--set cluster.nodes=1") != std::string::npos);
+  const Outcome stopped = run({"search", k_experiment, "--space", space, "--time-limit", "1us"});
+  CHECK(stopped.code == 1);
+  CHECK(stopped.out.find("as far as was searched") != std::string::npos);
+}

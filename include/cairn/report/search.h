@@ -19,6 +19,7 @@
 #include "cairn/hardware/files.h"
 #include "cairn/report/run.h"
 #include "cairn/search/search.h"
+#include "cairn/sweep/extent.h"
 
 namespace cairn::report {
 
@@ -29,6 +30,8 @@ struct Search {
   const search::Space& space;
   const search::Answer& answer;
   search::Objective objective = search::Objective::step_time;
+  const sweep::Extent* extent =
+      nullptr;  // where the objective asks for one: `answer` is of the experiment of this size
   Tool tool;
 };
 

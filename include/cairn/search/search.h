@@ -9,7 +9,7 @@
 // looked at in their order, so that any number of threads gives the same answer.
 //
 // On one cluster tokens, cost and energy follow from the step time (hardware/running_costs.h), so every objective has
-// the plan of the shortest step.
+// the plan of the shortest step. Those that ask for a size of the experiment have it at that size (sweep/extent.h).
 #pragma once
 
 #include <cstddef>

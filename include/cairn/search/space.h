@@ -26,9 +26,12 @@
 
 namespace cairn::search {
 
-enum class Objective : std::uint8_t { step_time, tokens_per_gpu, cost, energy };
+enum class Objective : std::uint8_t { step_time, tokens_per_gpu, cost, energy, fewest_gpus, longest_sequence };
 const config::Choices<Objective>& objectives();
 std::string_view name(Objective objective);
+// Whether it asks how small or how large the experiment itself may be, at which the plan of the shortest step is shown
+// (sweep/extent.h).
+constexpr bool is_extent(Objective objective) { return objective >= Objective::fewest_gpus; }
 
 // What a space is about, as far as its values and conditions depend on it.
 struct Subject {

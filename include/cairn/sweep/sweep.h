@@ -58,6 +58,7 @@ struct Searched {
 struct Point {
   predict::Prediction prediction = {};  // without its prices, class floors and stages' memory
   std::int64_t gpus = 1;
+  std::int64_t seq_len = 0;
   double tokens = 0.0;      // of a step
   double peak_flops = 0.0;  // of one device [FLOP/s]
   hardware::RunningCosts costs = {};
@@ -65,6 +66,7 @@ struct Point {
 
   // What objectives compare, the least is the best; none: no price is known.
   //   step-time  T [s]      tokens-per-gpu  T gpus / tokens [s]      cost, energy  USD, J per token
+  //   fewest-gpus  gpus     longest-sequence  - tokens of a sequence
   std::optional<double> worth(search::Objective objective) const;
 };
 
