@@ -38,6 +38,12 @@ const Described<SweepPoint>& sweep_point_keys() {
       sweep_figure("tokens_per_s_per_gpu", amount("1/s: that over the number of accelerators"),
                    &RunFigures::tokens_per_s_per_gpu),
       {"gpus", count("accelerators of the cluster"), [](const auto& of) { return of.point.gpus; }},
+      {"training_tokens",
+       amount("tokens of a training in batches of this size that reaches what training.tokens reach in small ones, or "
+              "the tokens that are best for the model; by scaling laws (arXiv 2404.10102, 2001.08361)"),
+       [](const auto& of) { return of.point.training_tokens; }},
+      {"training_time_s", amount("s that it takes"),
+       [](const auto& of) { return of.figures.time_s * of.point.training_tokens / of.point.tokens; }},
       sweep_figure("mfu", ratio("model FLOPs over what the dense peak would do, as in cairn.run/1"), &RunFigures::mfu),
       sweep_figure("mfu_causal", ratio("the same of unmasked attention pairs only"), &RunFigures::mfu_causal),
       {"memory_bytes", amount("bytes of the fullest device at its peak"),

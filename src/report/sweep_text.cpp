@@ -66,6 +66,16 @@ class SweepText : TextReport {
     return key;
   }
 
+  static std::string training(const sweep::Point& point) {
+    constexpr double k_seconds_per_day = 86400.0;
+    const double steps = point.training_tokens / point.tokens;
+    return fmt::format("{:.3g} days", core::to_seconds(point.prediction.time) * steps / k_seconds_per_day);
+  }
+  // A column of its own where it is asked for.
+  std::string training_column(const std::string& words) const {
+    return of_.objective == search::Objective::time_to_train ? fmt::format(" {:>10}", words) : "";
+  }
+
   std::string what_is_best(const sweep::Point& point) const {
     const RunFigures f = sweep_figures(point);
     switch (of_.objective) {
@@ -77,6 +87,9 @@ class SweepText : TextReport {
         return fmt::format("the least price of tokens is {:.2f} USD a step", f.usd_per_step.value_or(0.0));
       case search::Objective::energy:
         return fmt::format("the least energy of tokens is {} a step", energy(f.joule_per_step.value_or(0.0)));
+      case search::Objective::time_to_train:
+        return fmt::format("the shortest training takes {}, {} tokens in batches of {}", training(point),
+                           core::format_count(point.training_tokens), core::format_count(point.tokens));
       case search::Objective::fewest_gpus:
         return fmt::format("the fewest GPUs at which one fits are {}", grouped(point.gpus));
       case search::Objective::longest_sequence:
@@ -122,8 +135,8 @@ class SweepText : TextReport {
 
   void table() {
     line("");
-    line("{}  {:>10} {:>12} {:>7} {:>10} {:>8}  {}", values(headers_), "step time", "tokens/s/GPU", "MFU", "memory",
-         "gap", searched() ? "layout, what limits" : "what limits");
+    line("{}  {:>10}{} {:>12} {:>7} {:>10} {:>8}  {}", values(headers_), "step time", training_column("training"),
+         "tokens/s/GPU", "MFU", "memory", "gap", searched() ? "layout, what limits" : "what limits");
     const std::size_t shown = full_ ? answer_.rows.size() : std::min(k_sweep_rows, answer_.rows.size());
     for (std::size_t i = 0; i < shown; ++i) row(answer_.rows[i], answer_.best == i);
     if (shown < answer_.rows.size()) line("  {} more rows: --full", answer_.rows.size() - shown);
@@ -142,10 +155,10 @@ class SweepText : TextReport {
     }
     const RunFigures f = sweep_figures(*row.point);
     const std::optional<double> gap = row.searched ? sweep_search_gap(row) : sweep_gap(*row.point);
-    const std::string words =
-        fmt::format("{}  {:>10} {:>12} {:>7} {:>10} {:>8}  {}", start, seconds(f.time_s), rate(f.tokens_per_s_per_gpu),
-                    percent(f.mfu), bytes(row.point->prediction.memory.device_peak),
-                    gap ? fmt::format("+{}", percent(*gap)) : "-", remark(row));
+    const std::string words = fmt::format("{}  {:>10}{} {:>12} {:>7} {:>10} {:>8}  {}", start, seconds(f.time_s),
+                                          training_column(training(*row.point)), rate(f.tokens_per_s_per_gpu),
+                                          percent(f.mfu), bytes(row.point->prediction.memory.device_peak),
+                                          gap ? fmt::format("+{}", percent(*gap)) : "-", remark(row));
     line("{}", best ? paint_.bold(words) : words);
   }
 

@@ -348,6 +348,7 @@ const config::Choices<Objective>& objectives() {
                                               {"tokens-per-gpu", Objective::tokens_per_gpu},
                                               {"cost", Objective::cost},
                                               {"energy", Objective::energy},
+                                              {"time-to-train", Objective::time_to_train},
                                               {"fewest-gpus", Objective::fewest_gpus},
                                               {"longest-sequence", Objective::longest_sequence}};
   return all;

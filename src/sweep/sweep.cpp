@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "cairn/core/workers.h"
+#include "cairn/models/transformer.h"
+#include "cairn/sweep/scaling_law.h"
 #include "layouts_of.h"
 
 namespace cairn::sweep {
@@ -88,14 +90,21 @@ class Sweeping {
     prediction.prices.clear();
     prediction.class_floors.clear();
     prediction.memory.stages.clear();
-    row.point =
-        Point{.prediction = std::move(prediction),
-              .gpus = job.gpus(),
-              .seq_len = settings.training.seq_len,
-              .tokens = static_cast<double>(job.global_batch()) * static_cast<double>(settings.training.seq_len),
-              .peak_flops = job.peak().rate.base(),
-              .costs = hardware::running_costs(read.parts.machine),
-              .warnings = job.warnings()};
+    const double tokens = static_cast<double>(job.global_batch()) * static_cast<double>(settings.training.seq_len);
+    row.point = Point{.prediction = std::move(prediction),
+                      .gpus = job.gpus(),
+                      .seq_len = settings.training.seq_len,
+                      .tokens = tokens,
+                      .training_tokens = training_tokens(job, tokens),
+                      .peak_flops = job.peak().rate.base(),
+                      .costs = hardware::running_costs(read.parts.machine),
+                      .warnings = job.warnings()};
+  }
+
+  static double training_tokens(const experiment::Job& job, double batch_tokens) {
+    const auto parameters = static_cast<double>(models::count_parameters(job.transformer(), job.model()).active);
+    const auto& said = job.experiment().training.tokens;
+    return tokens_in_batches(parameters, said ? said->tokens : compute_optimal_tokens(parameters), batch_tokens);
   }
 
   // Whether there is a layout that fits; it becomes the strategy of `settings`.
@@ -194,6 +203,8 @@ std::optional<double> Point::worth(search::Objective objective) const {
       return time_s * static_cast<double>(gpus) * costs.accelerator_hour->base() / tokens;
     case search::Objective::energy:
       return costs.power.base() * time_s / tokens;
+    case search::Objective::time_to_train:
+      return time_s * training_tokens / tokens;
     case search::Objective::fewest_gpus:
       return static_cast<double>(gpus);
     case search::Objective::longest_sequence:

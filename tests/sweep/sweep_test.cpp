@@ -152,3 +152,25 @@ TEST_CASE("the best row is the objective's") {
   asked.overrides = {k_batch, "cluster.price.accelerator_hour=2 USD"};
   CHECK(sweep::sweep(asked).best == 0);
 }
+
+TEST_CASE(
+    "where gradients take long, the shortest training is neither in the smallest nor in the most efficient batch") {
+  sweep::Request asked = request({"training.global_batch=64,256,1024,4096,16384"});
+  asked.overrides = {"cluster.nodes=8", "cluster.inter.bandwidth=10Gb/s", "training.framework=megatron",
+                     "strategy.micro_batch=1", "strategy.zero=1"};
+  asked.objective = search::Objective::time_to_train;
+  const sweep::Answer answer = sweep::sweep(asked);
+  REQUIRE(answer.best);
+  CHECK(*answer.best > 0);
+  CHECK(*answer.best + 1 < answer.rows.size());
+  double tokens = 0.0, efficiency = 0.0;
+  for (const sweep::Row& row : answer.rows) {
+    REQUIRE(row.point);
+    CHECK(row.point->training_tokens > tokens);  // larger batches take more tokens to the same loss
+    tokens = row.point->training_tokens;
+    const double rate = row.point->tokens / core::to_seconds(row.point->prediction.time);
+    CHECK(rate > efficiency);
+    efficiency = rate;
+    CHECK(*row.point->worth(asked.objective) >= *answer.rows[*answer.best].point->worth(asked.objective));
+  }
+}

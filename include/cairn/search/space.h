@@ -26,7 +26,15 @@
 
 namespace cairn::search {
 
-enum class Objective : std::uint8_t { step_time, tokens_per_gpu, cost, energy, fewest_gpus, longest_sequence };
+enum class Objective : std::uint8_t {
+  step_time,
+  tokens_per_gpu,
+  cost,
+  energy,
+  time_to_train,
+  fewest_gpus,
+  longest_sequence
+};
 const config::Choices<Objective>& objectives();
 std::string_view name(Objective objective);
 // Whether it asks how small or how large the experiment itself may be, at which the plan of the shortest step is shown

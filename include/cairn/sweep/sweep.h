@@ -59,13 +59,17 @@ struct Point {
   predict::Prediction prediction = {};  // without its prices, class floors and stages' memory
   std::int64_t gpus = 1;
   std::int64_t seq_len = 0;
-  double tokens = 0.0;      // of a step
+  double tokens = 0.0;  // of a step
+  // Of the whole training in batches of so many (scaling_law.h): to the loss of training.tokens in small batches, or of
+  // the tokens that are best for the model's parameters; of experts those that a token meets count.
+  double training_tokens = 0.0;
   double peak_flops = 0.0;  // of one device [FLOP/s]
   hardware::RunningCosts costs = {};
   std::vector<std::string> warnings = {};
 
   // What objectives compare, the least is the best; none: no price is known.
   //   step-time  T [s]      tokens-per-gpu  T gpus / tokens [s]      cost, energy  USD, J per token
+  //   time-to-train  T training tokens / tokens [s]
   //   fewest-gpus  gpus     longest-sequence  - tokens of a sequence
   std::optional<double> worth(search::Objective objective) const;
 };
