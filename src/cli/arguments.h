@@ -48,6 +48,7 @@ struct SearchArguments {
   std::string objective;  // empty: as the space says, or the step time
   std::int64_t top = 5;
   std::string time_limit;  // empty: none
+  std::string resume;      // a file; empty: none
   bool exhaustive = false;
   std::int64_t threads = 0;  // 0: as many as the machine runs at once
   std::vector<std::string> overrides;

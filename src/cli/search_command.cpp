@@ -1,3 +1,7 @@
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
 #include "cairn/core/workers.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/report/search.h"
@@ -6,6 +10,7 @@
 #include "ending.h"
 #include "exit_code.h"
 #include "interruption.h"
+#include "journal_file.h"
 #include "layouts_asked.h"
 #include "progress.h"
 #include "result_form.h"
@@ -41,6 +46,22 @@ std::optional<sweep::Extent> extent_of(const SearchArguments& arguments, const C
   return extent;
 }
 
+// All that the answer depends on, as JSON: what a journal is of.
+std::string subject_of_journal(const SearchArguments& arguments, const std::vector<std::string>& overrides,
+                               const Context& context) {
+  std::vector<std::string> files;
+  for (const config::SourceFile& each : context.read.all()) files.push_back(each.sha256);
+  std::sort(files.begin(), files.end());
+  return nlohmann::json{{"version", context.tool.version},
+                        {"experiment", arguments.file},
+                        {"set", overrides},
+                        {"space", arguments.space},
+                        {"top", arguments.top},
+                        {"exhaustive", arguments.exhaustive},
+                        {"files", files}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace
 
 int command(const SearchArguments& arguments, Context& context) {
@@ -67,6 +88,8 @@ int command(const SearchArguments& arguments, Context& context) {
   }
   const search::Space space = space_of(arguments, experiment.strategy, subject, context);
   const search::Objective objective = search::objective_of(arguments.objective, space.objective, parts.machine);
+  std::optional<JournalFile> journal;
+  if (!arguments.resume.empty()) journal.emplace(arguments.resume, subject_of_journal(arguments, overrides, context));
   const search::Answer answer = search::search(
       {.settings = experiment,
        .parts = parts,
@@ -75,6 +98,7 @@ int command(const SearchArguments& arguments, Context& context) {
        .top = static_cast<std::size_t>(arguments.top),
        .exhaustive = arguments.exhaustive,
        .threads = core::threads(arguments.threads),
+       .journal = journal ? &journal->journal() : nullptr,
        .stop = stop,
        .progress = [&](std::size_t done, std::size_t of) { progress.show("boxes of plans", done, of); }});
   progress.clear();

@@ -15,6 +15,7 @@
 #include "cairn/core/workers.h"
 #include "cairn/experiment/job.h"
 #include "cairn/hardware/running_costs.h"
+#include "cairn/search/journal.h"
 #include "explorer.h"
 
 namespace cairn::search {
@@ -81,11 +82,20 @@ class Searching {
         explorer = idle.back();
         idle.pop_back();
       }
-      findings[i] = explorer->explored(boxes[i]);
+      findings[i] = explored(boxes[i], *explorer);
       const std::lock_guard lock(mutex);
       idle.push_back(explorer);
     });
     return findings;
+  }
+
+  // What is found after the search was asked to end may be a part, which no journal must take for the whole.
+  Findings explored(const Box& box, Explorer& explorer) const {
+    if (request_.journal == nullptr) return explorer.explored(box);
+    if (std::optional<Findings> known = request_.journal->known(box)) return std::move(*known);
+    Findings found = explorer.explored(box);
+    if (!request_.stop || !request_.stop()) request_.journal->add(box, found);
+    return found;
   }
 
   void take(Findings findings, const Box& box) {

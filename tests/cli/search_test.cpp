@@ -1,4 +1,6 @@
 // cairn search: its document, its text, a space of one's own, and what is wrong with any of them.
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
@@ -134,4 +136,23 @@ TEST_CASE("A space may ask for a size, and the text begins with it") {
   const Outcome stopped = run({"search", k_experiment, "--space", space, "--time-limit", "1us"});
   CHECK(stopped.code == 1);
   CHECK(stopped.out.find("as far as was searched") != std::string::npos);
+}
+
+TEST_CASE("A search goes on from its journal to the same bytes") {
+  const std::string journal = "resumed.journal";
+  std::filesystem::remove(journal);
+  const Outcome whole = run({"search", k_experiment, "--json"});
+  REQUIRE(whole.code == 0);
+  std::vector<std::string> words{"search", k_experiment, "--json", "--resume", journal, "--time-limit", ""};
+  for (int ms = 1; ms < 100000; ms *= 2) {
+    words.back() = std::to_string(ms) + "ms";
+    if (json::parse(run(words).out)["certificate"]["complete"] == true) break;
+  }
+  const auto size = std::filesystem::file_size(journal);
+  CHECK(run({"search", k_experiment, "--json", "--resume", journal}).out == whole.out);
+  CHECK(std::filesystem::file_size(journal) == size);
+  refused({"search", k_experiment, "--resume", journal, "--set", "training.seq_len=4096"}, {journal, "set"});
+  refused({"search", k_experiment, "--resume", journal, "-o", journal}, {journal});
+  refused({"search", k_experiment, "--resume", space_file("space: {tp: [1]}\n")}, {"no journal"});
+  CHECK(std::filesystem::file_size(journal) == size);
 }

@@ -29,6 +29,8 @@
 
 namespace cairn::search {
 
+class Journal;  // journal.h
+
 struct Request {
   const experiment::Settings& settings;  // but for the strategy: the space has it
   const experiment::Parts& parts;
@@ -38,6 +40,7 @@ struct Request {
   bool exhaustive = false;          // evaluates every plan, whatever its bound
   bool contention = true;           // the best under contention, too
   std::size_t threads = 1;          // boxes worked on at once; the answer is the same for any number
+  Journal* journal = nullptr;       // where boxes that it has are taken from, and all others are added to
   std::function<bool()> stop = {};  // asked often: whether to end with what was found so far
   std::function<void(std::size_t done, std::size_t of)> progress = {};
 };

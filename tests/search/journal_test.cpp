@@ -1,0 +1,206 @@
+// A search that is cut off and goes on, against one that is not.
+#include "cairn/search/journal.h"
+
+#include "catch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "cairn/config/loader.h"
+#include "cairn/core/diagnostics.h"
+#include "cairn/core/random.h"
+#include "cairn/experiment/experiment.h"
+#include "cairn/search/search.h"
+#include "support/shipped.h"
+
+using namespace cairn;
+
+namespace {
+
+constexpr const char* k_of = R"({"experiment": "mine"})";
+
+// A search over the layouts of Llama 3.1 8B whose journal lies in a text.
+class Journaled {
+ public:
+  Journaled() : loaded_(experiment::load(files_, "llama3-8b-fsdp-dgx-h100", {"training.global_batch=32"})) {
+    parts_ = experiment::load_parts(loaded_, files_);
+    subject_ = search::subject_of(parts_, search::sequences_of(loaded_.experiment.training));
+    core::Diagnostics problems;
+    space_ = search::read_space(
+        config::parse_text(
+            "space: {tp: [1, 2, 4], pp: [1, 2], micro_batch: divisors, recompute: [none, attention, full],\n"
+            "        zero: [0, 1, 3], overlap.dp: [true, false]}",
+            config::Syntax::yaml, "space.yaml", problems),
+        loaded_.experiment.strategy, subject_);
+  }
+
+  // Ends after so many looks at whether to.
+  search::Answer run(std::size_t looks, bool with_journal = true, std::size_t threads = 1) {
+    std::atomic<std::size_t> looked = 0;
+    search::Journal journal(k_of, text, "journal", [this](std::string_view line) { text += line; });
+    boxes_before = journal.boxes();
+    return search::search({.settings = loaded_.experiment,
+                           .parts = parts_,
+                           .space = space_,
+                           .subject = subject_,
+                           .contention = false,
+                           .threads = threads,
+                           .journal = with_journal ? &journal : nullptr,
+                           .stop = [&looked, looks] { return ++looked > looks; }});
+  }
+
+  std::string text;
+  std::size_t boxes_before = 0;
+
+ private:
+  config::Loader files_ = testing::shipped();
+  experiment::LoadedExperiment loaded_;
+  experiment::Parts parts_;
+  search::Subject subject_;
+  search::Space space_;
+};
+
+constexpr std::size_t k_never = 1000000000;
+
+void same(const search::Answer& a, const search::Answer& b) {
+  CHECK(a.complete == b.complete);
+  CHECK(a.points == b.points);
+  CHECK(a.evaluated == b.evaluated);
+  CHECK(a.collapsed == b.collapsed);
+  CHECK(a.counts == b.counts);
+  CHECK(a.certificate == b.certificate);
+  CHECK(a.verdict.lower_bound == b.verdict.lower_bound);
+  const auto plans = [](const std::vector<search::Plan>& x, const std::vector<search::Plan>& y) {
+    REQUIRE(x.size() == y.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      CHECK(x[i].point == y[i].point);
+      CHECK(x[i].time == y[i].time);
+      CHECK(x[i].memory_bytes == y[i].memory_bytes);
+      CHECK(x[i].settings == y[i].settings);
+    }
+  };
+  plans(a.top, b.top);
+  plans(a.pareto, b.pareto);
+  REQUIRE(a.refusals.size() == b.refusals.size());
+  for (std::size_t i = 0; i < a.refusals.size(); ++i) {
+    CHECK(a.refusals[i].reason == b.refusals[i].reason);
+    CHECK(a.refusals[i].count == b.refusals[i].count);
+    CHECK(a.refusals[i].nearest == b.refusals[i].nearest);
+    CHECK(a.refusals[i].settings == b.refusals[i].settings);
+    CHECK(a.refusals[i].lacking_bytes == b.refusals[i].lacking_bytes);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("A search that is cut off again and again ends with the answer of one that is not") {
+  Journaled search;
+  const search::Answer whole = search.run(k_never, false);
+  REQUIRE(whole.complete);
+  search.text.clear();
+  std::size_t cuts = 0;
+  std::size_t looks = 20;
+  for (search::Answer answer = search.run(looks); !answer.complete; answer = search.run(looks)) {
+    ++cuts;
+    looks += 20;
+    if (cuts % 3 == 0) search.text.resize(search.text.size() - 7);       // killed while it wrote
+    if (cuts % 3 == 0) search.text.resize(search.text.rfind('\n') + 1);  // as the file is cut to whole lines
+  }
+  CHECK(cuts > 3);
+  const std::string kept = search.text;
+  same(search.run(k_never), whole);
+  CHECK(search.text == kept);  // all was known
+  same(search.run(k_never, true, 3), whole);
+  search.text.clear();
+  same(search.run(k_never), whole);
+}
+
+TEST_CASE("A journal of another search, or of none, is refused with what differs") {
+  const auto refused = [](const std::string& text, const std::string& words) {
+    try {
+      const search::Journal journal(k_of, text, "some.journal", [](std::string_view) {});
+    } catch (const core::ConfigurationError& error) {
+      INFO(error.what());
+      CHECK(std::string(error.what()).find("some.journal:") != std::string::npos);
+      CHECK(std::string(error.what()).find(words) != std::string::npos);
+      return;
+    }
+    FAIL("accepted: " << text);
+  };
+  refused("nonsense\n", "no journal");
+  refused("nonsense", "no journal");
+  refused("[1, 2]\n", "no journal");
+  refused(R"({"schema": 7, "of": {}})"
+          "\n",
+          "no journal");
+  refused(R"({"schema": "cairn.search-journal/1", "of": {"experiment": "yours"}})"
+          "\n",
+          "experiment");
+  const std::string head = R"({"schema": "cairn.search-journal/1", "of": {"experiment": "mine"}})"
+                           "\n";
+  refused(head + "{\"box\": 3}\n", "this line");
+  refused(head + "nonsense\n", "this line");
+}
+
+TEST_CASE("What is broken in a journal is told with its line; a cut line counts as absent") {
+  Journaled search;
+  search.run(k_never);
+  const std::string whole = search.text;
+  const std::size_t second = whole.find('\n') + 1;
+  const std::size_t third = whole.find('\n', second) + 1;
+  for (const std::string& line :
+       {std::string(R"({"box": [0, 0]})"),
+        std::string(R"({"box": [0, 0], "boxes": 4, "cells": [], "computed": [], "refusals": []})"),
+        std::string(R"({"box": [0, 0], "boxes": [[9, 0, 1, 0, []]], "cells": [], "computed": [], "refusals": []})"),
+        std::string(
+            R"({"box": [0, 0], "boxes": [], "cells": [[99999999, 1, 0, 0]], "computed": [], "refusals": []})")}) {
+    INFO(line);
+    search.text = whole.substr(0, second) + line + "\n";
+    try {
+      search.run(k_never);
+      FAIL("accepted");
+    } catch (const core::ConfigurationError& error) {
+      CHECK(std::string(error.what()).find("journal:2") != std::string::npos);
+    }
+  }
+  search.text = whole.substr(0, third - 4);
+  const search::Journal cut(k_of, search.text, "journal", [](std::string_view) {});
+  CHECK(cut.boxes() == 0);
+  CHECK(cut.whole_bytes() == second);
+}
+
+TEST_CASE("A journal with bytes changed, lost or doubled is refused or used, and nothing else happens") {
+  Journaled search;
+  search.run(k_never);
+  const std::string whole = search.text;
+  core::Random random(1);
+  int refused = 0, used = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    INFO("trial " << trial);
+    search.text = whole;
+    for (std::uint64_t change = random.below(3) + 1; change > 0; --change) {
+      const std::size_t at = random.below(search.text.size());
+      const std::size_t length = std::min<std::size_t>(random.below(12) + 1, search.text.size() - at);
+      switch (random.below(3)) {
+        case 0:
+          search.text[at] = static_cast<char>("0123456789,[]-"[random.below(14)]);
+          break;
+        case 1:
+          search.text.erase(at, length);
+          break;
+        default:
+          search.text.insert(at, search.text.substr(at, length));
+      }
+    }
+    try {
+      search.run(k_never);
+      ++used;
+    } catch (const core::ConfigurationError&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > 0);
+  CHECK(used > 0);
+}
