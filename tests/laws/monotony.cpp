@@ -125,16 +125,8 @@ class Cheaper final : public predict::Pricer {
     return cheaper(price, pointer_ == "/cluster/host/memory_bandwidth" && !host.flops ? 1.0 : 0.0);
   }
   Price host(program::HostWork work) override { return pricer_.host(work); }
-  // Part of the transfer's own price.
-  Price interference(const program::Interference& beside) override {
-    const Price whole = pricer_.transfer(beside.transfer);
-    Price price = pricer_.interference(beside);
-    if (whole.duration > 0)
-      price.duration = static_cast<core::Picoseconds>(static_cast<double>(price.duration) *
-                                                      static_cast<double>(transfer(beside.transfer).duration) /
-                                                      static_cast<double>(whole.duration));
-    return price;
-  }
+  // A transfer in half the time holds twice the multiprocessors, up to a limit: what it takes from kernels stays.
+  Price interference(const program::Interference& beside) override { return pricer_.interference(beside); }
   core::Picoseconds host_per_kernel() const override { return pricer_.host_per_kernel(); }
 
  private:
