@@ -137,10 +137,8 @@ void Parser::search() {
   sub->add_option("--time-limit", search_.time_limit,
                   "end after this long, as in 30s, with what was found and what of it is proven")
       ->type_name("TIME");
-  sub->add_option("--resume", search_.resume,
-                  "go on from what this file has of the same search, and add to it what is found; made where there is "
-                  "none")
-      ->type_name(k_file);
+  add_output(*sub, "--resume", search_.resume,
+             "go on from what this file has of the same search, and add to it what is found; made where there is none");
   sub->add_flag("--exhaustive", search_.exhaustive, "compute every plan, also those that bounds rule out");
   sub->add_option("--threads", search_.threads, "boxes worked on at once; the answer is the same for any number")
       ->check(at_least(1))

@@ -3,6 +3,9 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+
+#include <sys/types.h>
 
 #include "cairn/search/journal.h"
 
@@ -11,8 +14,8 @@ namespace cairn::cli {
 class JournalFile {
  public:
   // Made where there is none. `of`: what the search's answer depends on, as JSON. Throws core::ConfigurationError where
-  // the file is no journal of this search, or another process adds to it; core::InputOutputError where it cannot be
-  // written.
+  // the file is none, or no journal of this search, or another process adds to it; core::InputOutputError where it
+  // cannot be written.
   JournalFile(const std::string& file, const std::string& of);
   ~JournalFile();
   JournalFile(const JournalFile&) = delete;
@@ -21,10 +24,11 @@ class JournalFile {
   search::Journal& journal() { return *journal_; }
 
  private:
-  void append(std::string_view line) const;
+  void append(std::string_view line);
 
   std::string file_;
   int descriptor_ = -1;
+  off_t whole_ = 0;  // bytes of whole lines in the file
   std::unique_ptr<search::Journal> journal_;
 };
 

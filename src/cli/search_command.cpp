@@ -1,7 +1,10 @@
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cairn/core/read_file.h"
+#include "cairn/core/sha256.h"
 #include "cairn/core/workers.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/report/search.h"
@@ -33,6 +36,9 @@ std::optional<sweep::Extent> extent_of(const SearchArguments& arguments, const C
   const LayoutsAsked asked =
       layouts_asked(arguments.file, arguments.overrides, arguments.space, arguments.objective, context);
   if (!search::is_extent(asked.objective)) return std::nullopt;
+  if (!arguments.resume.empty())
+    throw core::ConfigurationError(
+        "--resume", fmt::format("a search for {} keeps no journal", search::name(asked.objective)), "leave one out");
   sweep::Extent extent = sweep::extent_that_fits(
       {.loader = context.loader,
        .experiment = arguments.file,
@@ -46,13 +52,23 @@ std::optional<sweep::Extent> extent_of(const SearchArguments& arguments, const C
   return extent;
 }
 
+// Of this very program: another may price plans otherwise.
+std::string identity_of_program() {
+  constexpr std::size_t k_most_bytes = std::size_t{1} << 30;
+  try {
+    return core::sha256(core::read_file("/proc/self/exe", k_most_bytes, "this program"));
+  } catch (const std::exception&) {
+    return {};  // where programs cannot read themselves
+  }
+}
+
 // All that the answer depends on, as JSON: what a journal is of.
 std::string subject_of_journal(const SearchArguments& arguments, const std::vector<std::string>& overrides,
                                const Context& context) {
   std::vector<std::string> files;
   for (const config::SourceFile& each : context.read.all()) files.push_back(each.sha256);
   std::sort(files.begin(), files.end());
-  return nlohmann::json{{"version", context.tool.version},
+  return nlohmann::json{{"program", identity_of_program()},
                         {"experiment", arguments.file},
                         {"set", overrides},
                         {"space", arguments.space},
@@ -90,17 +106,21 @@ int command(const SearchArguments& arguments, Context& context) {
   const search::Objective objective = search::objective_of(arguments.objective, space.objective, parts.machine);
   std::optional<JournalFile> journal;
   if (!arguments.resume.empty()) journal.emplace(arguments.resume, subject_of_journal(arguments, overrides, context));
-  const search::Answer answer = search::search(
-      {.settings = experiment,
-       .parts = parts,
-       .space = space,
-       .subject = subject,
-       .top = static_cast<std::size_t>(arguments.top),
-       .exhaustive = arguments.exhaustive,
-       .threads = core::threads(arguments.threads),
-       .journal = journal ? &journal->journal() : nullptr,
-       .stop = stop,
-       .progress = [&](std::size_t done, std::size_t of) { progress.show("boxes of plans", done, of); }});
+  // Of a size that was found before the time was up there is an answer already.
+  const bool found_before = extent && extent->size > 0 && stop();
+  const search::Answer answer = found_before ? std::move(extent->answer)
+                                             : search::search({.settings = experiment,
+                                                               .parts = parts,
+                                                               .space = space,
+                                                               .subject = subject,
+                                                               .top = static_cast<std::size_t>(arguments.top),
+                                                               .exhaustive = arguments.exhaustive,
+                                                               .threads = core::threads(arguments.threads),
+                                                               .journal = journal ? &journal->journal() : nullptr,
+                                                               .stop = stop,
+                                                               .progress = [&](std::size_t done, std::size_t of) {
+                                                                 progress.show("boxes of plans", done, of);
+                                                               }});
   progress.clear();
   const report::Search found{
       .experiment = experiment.name,

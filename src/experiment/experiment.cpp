@@ -63,7 +63,7 @@ namespace {
 void describe_training(Fields& fields, Experiment& experiment) {
   Training& training = experiment.training;
   fields.count("seq_len", training.seq_len,
-               {.doc = "tokens per sequence", .required = true, .minimum = 1, .maximum = 1 << 26});
+               {.doc = "tokens per sequence", .required = true, .minimum = 1, .maximum = k_longest_sequence});
   fields.value("global_batch", training.global_batch,
                {.doc = "sequences per optimizer step, or tokens as in '4 Mi tokens'", .required = true});
   fields.value("tokens", training.tokens,

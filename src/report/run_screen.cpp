@@ -20,7 +20,6 @@ constexpr double k_shown_share = 0.005;    // of the step: causes below it are a
 constexpr std::size_t k_notes = 3;         // at most
 constexpr std::size_t k_few_remedies = 3;  // shown
 constexpr std::size_t k_few_facts = 3;     // shown
-constexpr double k_seconds_per_day = 86400.0;
 
 // The answer on one screen, the most important first.
 class RunScreen : private TextReport {
@@ -100,10 +99,6 @@ class RunScreen : private TextReport {
                       m.stages.size() > 1 && !share ? fmt::format(" on stage {}", m.peak_stage) : std::string()));
   }
 
-  static std::string days(double time_s) {
-    const double days = time_s / k_seconds_per_day;
-    return days < 100.0 ? fmt::format("{:.3g} days", days) : core::format_count(std::round(days)) + " days";
-  }
   void cost() {
     std::string text;
     const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };

@@ -1,6 +1,7 @@
 // Words that the texts of a run share.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,11 @@ inline std::string seconds(double value) { return core::format(core::Seconds::fr
 inline std::string rate(double value) { return value < 1e4 ? fmt::format("{:.0f}", value) : core::format_count(value); }
 inline std::string bytes(double value) { return core::format(core::Bytes::from_base(value)); }
 
+inline std::string days(double time_s) {
+  constexpr double k_seconds_per_day = 86400.0, k_whole_from = 100.0;
+  const double days = time_s / k_seconds_per_day;
+  return days < k_whole_from ? fmt::format("{:.3g} days", days) : core::format_count(std::round(days)) + " days";
+}
 inline std::string energy(double joule) {
   if (joule < 1e3) return fmt::format("{:.3g} J", joule);
   if (joule < 1e6) return fmt::format("{:.3g} kJ", joule / 1e3);

@@ -67,9 +67,7 @@ class SweepText : TextReport {
   }
 
   static std::string training(const sweep::Point& point) {
-    constexpr double k_seconds_per_day = 86400.0;
-    const double steps = point.training_tokens / point.tokens;
-    return fmt::format("{:.3g} days", core::to_seconds(point.prediction.time) * steps / k_seconds_per_day);
+    return days(core::to_seconds(point.prediction.time) * point.training_tokens / point.tokens);
   }
   // A column of its own where it is asked for.
   std::string training_column(const std::string& words) const {

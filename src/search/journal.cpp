@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* k_schema = "cairn.search-journal/1";
+constexpr const char* k_journal = "cairn search 1";  // and the version of its form
 
 core::ConfigurationError wrong(const std::string& file, std::size_t line, std::string message, std::string hint) {
   return core::ConfigurationError(
@@ -117,7 +117,9 @@ void check_within(const Findings& findings, const Box& box) {
 Journal::Journal(std::string of, std::string text, std::string file, std::function<void(std::string_view)> append)
     : text_(std::move(text)), file_(std::move(file)), append_(std::move(append)) {
   const char* const k_remedy = "name the journal of this search, or a file that does not exist yet";
-  const json asked = {{"schema", k_schema}, {"of", json::parse(of)}};
+  const json asked = {{"journal", k_journal}, {"of", json::parse(of)}};
+  first_line_ = asked.dump() + "\n";
+  if (text_.size() < first_line_.size() && first_line_.starts_with(text_)) text_.clear();
   std::size_t number = 0;
   for (std::size_t begin = 0; begin < text_.size();) {
     const std::size_t end = text_.find('\n', begin);
@@ -129,7 +131,7 @@ Journal::Journal(std::string of, std::string text, std::string file, std::functi
     const std::string_view line(text_.data() + begin, end - begin);
     const json read = json::parse(line, nullptr, false);
     if (number == 1) {
-      if (!read.is_object() || !read.contains("schema") || read["schema"] != k_schema || !read.contains("of"))
+      if (!read.is_object() || !read.contains("journal") || read["journal"] != k_journal || !read.contains("of"))
         throw wrong(file_, number, "this is no journal of a search", k_remedy);
       if (read != asked) {
         std::string which;
@@ -149,7 +151,10 @@ Journal::Journal(std::string of, std::string text, std::string file, std::functi
     begin = end + 1;
     whole_bytes_ = begin;
   }
-  if (number == 0) append_(asked.dump() + "\n");
+}
+
+void Journal::begin() {
+  if (whole_bytes_ == 0) append_(first_line_);
 }
 
 std::optional<Findings> Journal::known(const Box& box) const {

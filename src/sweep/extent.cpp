@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -11,8 +13,6 @@
 namespace cairn::sweep {
 namespace {
 
-constexpr std::int64_t k_longest = std::int64_t{1} << 30;  // tokens
-
 class Finder {
  public:
   explicit Finder(const ExtentRequest& request) : request_(request), extent_{.objective = request.objective} {
@@ -21,6 +21,8 @@ class Finder {
     gpus_per_node_ = parts.machine.network.gpus_per_node;
     gpus_ = parts.machine.network.gpus();
     length_ = own.experiment.training.seq_len;
+    const experiment::GlobalBatch& batch = own.experiment.training.global_batch;
+    if (batch.sequences == 0) batch_tokens_ = std::llround(batch.tokens);
   }
 
   Extent run() {
@@ -42,53 +44,66 @@ class Finder {
     for (std::int64_t gpus = 1; gpus < gpus_per_node_; ++gpus)
       if (gpus_per_node_ % gpus == 0)
         sizes.push_back({gpus, {"cluster.nodes=1", fmt::format("cluster.gpus_per_node={}", gpus)}});
-    for (std::int64_t nodes = 1; nodes * gpus_per_node_ <= gpus_; ++nodes)
+    for (std::int64_t nodes = 1; nodes * gpus_per_node_ < gpus_; ++nodes)
       sizes.push_back({nodes * gpus_per_node_, {fmt::format("cluster.nodes={}", nodes)}});
+    sizes.push_back({gpus_, {}});
     for (const Size& size : sizes)
       if (stopped() || fits(size.gpus, size.overrides, sizes.size())) return;
   }
 
-  // In steps: fits(low), not fits(high).
+  // Whether sequences of so many tokens make up the batch.
+  bool divides_batch(std::int64_t tokens) const { return batch_tokens_ == 0 || batch_tokens_ % tokens == 0; }
+
+  // By place in lengths_: what is at `low` fits, what is at `high` does not.
   void longest() {
-    const auto fits_at = [this](std::int64_t steps, std::int64_t between) {
-      return fits(steps * k_length_step, {fmt::format("training.seq_len={}", steps * k_length_step)},
-                  extent_.tried.size() + std::bit_width(static_cast<std::uint64_t>(between)));
-    };
-    std::int64_t low = 0;
-    std::int64_t high = std::max<std::int64_t>(1, length_ / k_length_step);
-    while (!stopped() && high * k_length_step <= k_longest && fits_at(high, high)) {
+    for (std::int64_t tokens = k_length_step; tokens <= experiment::k_longest_sequence; tokens += k_length_step)
+      if (divides_batch(tokens)) lengths_.push_back(tokens);
+    const auto own = std::lower_bound(lengths_.begin(), lengths_.end(), length_);
+    std::ptrdiff_t low = -1;
+    std::ptrdiff_t high = own - lengths_.begin();
+    if (own == lengths_.end() || *own != length_) lengths_.insert(own, length_);
+    const auto end = static_cast<std::ptrdiff_t>(lengths_.size());
+    while (!stopped() && high < end && fits_at(high, high - low)) {
       low = high;
-      high *= 2;
+      high = low + 1 == end ? end : std::clamp(2 * low + 1, low + 1, end - 1);
     }
     while (!stopped() && high - low > 1) {
-      const std::int64_t middle = low + (high - low) / 2;
+      const std::ptrdiff_t middle = low + (high - low) / 2;
       (fits_at(middle, high - low) ? low : high) = middle;
     }
   }
 
+  bool fits_at(std::ptrdiff_t place, std::ptrdiff_t between) {
+    const std::int64_t tokens = lengths_[static_cast<std::size_t>(place)];
+    std::vector<std::string> overrides;
+    if (tokens != length_) overrides.push_back(fmt::format("training.seq_len={}", tokens));
+    return fits(tokens, std::move(overrides),
+                extent_.tried.size() + static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(between))));
+  }
+
+  // A size that the experiment's files cannot describe counts as one without a layout, and is no finding.
   bool fits(std::int64_t size, std::vector<std::string> overrides, std::size_t of) {
     if (request_.progress) request_.progress(extent_.tried.size(), of);
-    Extent::Tried tried{.size = size};
+    std::vector<std::string> all = request_.overrides;
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    std::optional<experiment::LoadedExperiment> loaded;
+    std::optional<experiment::Parts> parts;
     try {
-      std::vector<std::string> all = request_.overrides;
-      all.insert(all.end(), overrides.begin(), overrides.end());
-      const experiment::LoadedExperiment loaded = experiment::load(request_.loader, request_.experiment, all);
-      const experiment::Parts parts = experiment::load_parts(loaded, request_.loader);
-      const search::Answer answer =
-          best_layout(request_.layouts, loaded.experiment, parts, request_.threads, request_.stop);
-      tried.fits = !answer.top.empty();
-      if (!tried.fits && !answer.complete) return false;  // nothing is known of it
-      if (!tried.fits) tried.why = words_of(no_layout(answer));
-    } catch (const core::ConfigurationError& error) {
-      if (error.diagnostics().empty()) throw;
-      tried.why = words_of(error.diagnostics().front());
+      loaded = experiment::load(request_.loader, request_.experiment, all);
+      parts = experiment::load_parts(*loaded, request_.loader);
+    } catch (const core::ConfigurationError&) {
+      return false;
     }
-    if (tried.fits) {
+    search::Answer answer = best_layout(request_.layouts, loaded->experiment, *parts, request_.threads, request_.stop);
+    const bool found = !answer.top.empty();
+    if (!found && !answer.complete) return false;  // nothing is known of it
+    extent_.tried.push_back({.size = size, .fits = found, .why = found ? "" : words_of(no_layout(answer))});
+    if (found) {
       extent_.size = size;
       extent_.overrides = std::move(overrides);
+      extent_.answer = std::move(answer);
     }
-    extent_.tried.push_back(std::move(tried));
-    return extent_.tried.back().fits;
+    return found;
   }
 
   static std::string words_of(const core::Diagnostic& problem) {
@@ -100,6 +115,8 @@ class Finder {
   std::int64_t gpus_per_node_ = 1;
   std::int64_t gpus_ = 1;
   std::int64_t length_ = 1;
+  std::int64_t batch_tokens_ = 0;      // 0: the batch is in sequences
+  std::vector<std::int64_t> lengths_;  // that are looked at, ascending
 };
 
 }  // namespace

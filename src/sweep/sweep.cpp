@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cairn/core/format_units.h"
 #include "cairn/core/workers.h"
 #include "cairn/models/transformer.h"
 #include "cairn/sweep/scaling_law.h"
@@ -91,6 +92,8 @@ class Sweeping {
     prediction.class_floors.clear();
     prediction.memory.stages.clear();
     const double tokens = static_cast<double>(job.global_batch()) * static_cast<double>(settings.training.seq_len);
+    std::vector<std::string> warnings = job.warnings();
+    if (request_.objective == search::Objective::time_to_train) add_doubts_of_scaling(job, warnings);
     row.point = Point{.prediction = std::move(prediction),
                       .gpus = job.gpus(),
                       .seq_len = settings.training.seq_len,
@@ -98,11 +101,23 @@ class Sweeping {
                       .training_tokens = training_tokens(job, tokens),
                       .peak_flops = job.peak().rate.base(),
                       .costs = hardware::running_costs(read.parts.machine),
-                      .warnings = job.warnings()};
+                      .warnings = std::move(warnings)};
   }
 
+  static double parameters_of(const experiment::Job& job) {
+    return static_cast<double>(models::count_parameters(job.transformer(), job.model()).active);
+  }
+  static void add_doubts_of_scaling(const experiment::Job& job, std::vector<std::string>& warnings) {
+    if (parameters_of(job) > k_most_parameters)
+      warnings.push_back(
+          fmt::format("tokens of the training: the scaling laws were fitted to models of up to {} parameters; "
+                      "this one has {}",
+                      core::format_count(k_most_parameters), core::format_count(parameters_of(job))));
+    if (!job.transformer().causal)
+      warnings.emplace_back("tokens of the training: the scaling laws are of models that predict the next token");
+  }
   static double training_tokens(const experiment::Job& job, double batch_tokens) {
-    const auto parameters = static_cast<double>(models::count_parameters(job.transformer(), job.model()).active);
+    const double parameters = parameters_of(job);
     const auto& said = job.experiment().training.tokens;
     return tokens_in_batches(parameters, said ? said->tokens : compute_optimal_tokens(parameters), batch_tokens);
   }
@@ -152,12 +167,14 @@ class Sweeping {
 
   std::optional<std::size_t> best_of(const std::vector<Row>& rows) const {
     std::optional<std::size_t> best;
-    std::optional<double> least;
+    std::pair<double, core::Picoseconds> least;  // of equals the fastest
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!rows[i].point || !rows[i].point->prediction.fits) continue;
       const std::optional<double> worth = rows[i].point->worth(request_.objective);
-      if (!worth || (least && *worth >= *least)) continue;
-      least = worth;
+      if (!worth) continue;
+      const std::pair each{*worth, rows[i].point->prediction.time};
+      if (best && each >= least) continue;
+      least = each;
       best = i;
     }
     return best;

@@ -153,6 +153,10 @@ TEST_CASE("A search goes on from its journal to the same bytes") {
   CHECK(std::filesystem::file_size(journal) == size);
   refused({"search", k_experiment, "--resume", journal, "--set", "training.seq_len=4096"}, {journal, "set"});
   refused({"search", k_experiment, "--resume", journal, "-o", journal}, {journal});
+  refused({"search", k_experiment, "--resume", "new.journal", "-o", "new.journal"}, {"new.journal"});
+  CHECK(!std::filesystem::exists("new.journal"));
+  refused({"search", k_experiment, "--resume", "new.journal", "--objective", "fewest-gpus"}, {"fewest-gpus"});
+  refused({"search", k_experiment, "--resume", "/dev/null"}, {"no file"});
   refused({"search", k_experiment, "--resume", space_file("space: {tp: [1]}\n")}, {"no journal"});
   CHECK(std::filesystem::file_size(journal) == size);
 }

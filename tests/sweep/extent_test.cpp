@@ -119,3 +119,42 @@ TEST_CASE("An extent that is stopped says so") {
   const sweep::Extent extent = sweep::extent_that_fits(asked);
   CHECK(!extent.complete);
 }
+
+TEST_CASE("Of a batch in tokens the lengths that divide it are looked at, and the longest that fits is found") {
+  const sweep::Extent extent =
+      sweep::extent_that_fits(extent_request(Objective::longest_sequence, {"training.global_batch=35 Mi tokens"}));
+  REQUIRE(extent.size > 0);
+  const std::int64_t batch = std::int64_t{35} << 20;
+  for (const sweep::Extent::Tried& each : extent.tried) CHECK(batch % each.size == 0);
+  for (std::int64_t longer = extent.size + sweep::k_length_step; longer < 2 * extent.size;
+       longer += sweep::k_length_step)
+    if (batch % longer == 0)
+      CHECK(!layout_fits({"training.global_batch=35 Mi tokens", "training.seq_len=" + std::to_string(longer)}));
+}
+
+TEST_CASE(
+    "The experiment's own length counts though it is no multiple, and sizes that no file describes are left out") {
+  const sweep::Extent own = sweep::extent_that_fits({.loader = extent_files(),
+                                                     .experiment = "llama3-8b-fsdp-dgx-h100",
+                                                     .overrides = {"model=bert-large", "training.seq_len=512"},
+                                                     .layouts = space_of("space: {tp: [1]}"),
+                                                     .objective = Objective::longest_sequence});
+  CHECK(own.size == 512);
+  CHECK(own.overrides.empty());
+  const sweep::Extent rack = sweep::extent_that_fits(
+      extent_request(Objective::fewest_gpus, {"cluster=gb200-nvl72", "training.global_batch=72"}));
+  REQUIRE(rack.size > 0);
+  for (const sweep::Extent::Tried& each : rack.tried) CHECK((each.fits || each.why.find("lacks") != std::string::npos));
+}
+
+TEST_CASE("A layout that was found before the search was stopped is its answer") {
+  sweep::ExtentRequest asked = extent_request(Objective::longest_sequence, {});
+  std::size_t sizes = 0;
+  asked.progress = [&sizes](std::size_t, std::size_t) { ++sizes; };
+  asked.stop = [&sizes] { return sizes > 2; };
+  const sweep::Extent extent = sweep::extent_that_fits(asked);
+  CHECK(!extent.complete);
+  REQUIRE(extent.size > 0);
+  REQUIRE(!extent.answer.top.empty());
+  CHECK(extent.answer.complete);
+}

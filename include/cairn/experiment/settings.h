@@ -25,6 +25,8 @@ struct OptimizerChoice {
   std::int64_t block = 256;  // 256 or 2048
 };
 
+inline constexpr std::int64_t k_longest_sequence = std::int64_t{1} << 26;  // tokens
+
 // Sequences per optimizer step, or tokens: '4 Mi tokens'.
 struct GlobalBatch {
   std::int64_t sequences = 0;  // 0: given in tokens

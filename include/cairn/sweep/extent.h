@@ -1,11 +1,12 @@
 // How few accelerators, or how long a sequence: the least cluster, or the greatest length, at which some layout fits.
 //
-//   fewest-gpus       part of one node (divisors of its accelerators), one node, two, ... up to the cluster's own number;
-//                     the first that has a layout that fits. All before it were searched, so none of them has one.
-//   longest-sequence  multiples of k_length_step tokens: the experiment's own length, doubled while a layout fits, and what
-//                     lies between the last that has one and the first that has none, halved until they are neighbours. That
-//                     longer sequences take more memory is taken for granted: no length behind one without a layout is
-//                     looked at.
+//   fewest-gpus       part of one node (divisors of its accelerators), one node, two, ... up to the cluster's own number, as
+//                     far as its file can say so; the first that has a layout that fits. All before it were searched, so
+//                     none of them has one.
+//   longest-sequence  the experiment's own length, and multiples of k_length_step tokens; of a batch in tokens those that
+//                     divide it. From the own one on lengths double while a layout fits, and what lies between the last
+//                     that has one and the first that has none is halved until they are neighbours. That longer sequences
+//                     take more memory is taken for granted: no length behind one without a layout is looked at.
 //
 // The batch stays as the experiment says it: sequences, or tokens.
 #pragma once
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "cairn/config/loader.h"
+#include "cairn/search/search.h"
 #include "cairn/search/space.h"
 #include "cairn/sweep/sweep.h"
 
@@ -41,10 +43,12 @@ struct Extent {
     std::string why = {};  // it does not
   };
   search::Objective objective = search::Objective::fewest_gpus;
-  std::vector<Tried> tried = {};            // in order
-  std::int64_t size = 0;                    // the one asked for; 0: no layout fits at any
-  std::vector<std::string> overrides = {};  // that make the experiment of this size, KEY=VALUE; none where no size fits
-  bool complete = true;                     // false: stopped, and `size` is the best so far
+  std::vector<Tried> tried = {};  // in order
+  std::int64_t size = 0;          // the one asked for; 0: no layout fits at any
+  std::vector<std::string> overrides =
+      {};                      // that make the experiment of this size, KEY=VALUE; none: it is of this size
+  search::Answer answer = {};  // of the search at this size: the fastest layout alone
+  bool complete = true;        // false: stopped, and `size` is the best so far
 };
 
 // Throws core::ConfigurationError where the experiment cannot be read.

@@ -15,6 +15,8 @@
 
 namespace cairn::sweep {
 
+inline constexpr double k_most_parameters = 16e9;  // that the laws were fitted to
+
 double loss(double parameters, double tokens);
 double compute_optimal_tokens(double parameters);
 double critical_batch_tokens(double loss);

@@ -86,7 +86,7 @@ struct Answer {
   std::vector<Variation> variations = {};
   std::vector<Row> rows = {};                          // in order; where the sweep was stopped, those that were done
   bool complete = true;                                // false: stopped
-  std::optional<std::size_t> best = {};                // of the rows that fit, by the objective; the first of equals
+  std::optional<std::size_t> best = {};                // of the rows that fit, by the objective; of equals the fastest
   std::optional<Elasticities> elasticities = {};       // of the experiment without the variations
   std::vector<core::Diagnostic> no_elasticities = {};  // why there are none
 };
