@@ -43,7 +43,7 @@ const Described<SweepPoint>& sweep_point_keys() {
               "the tokens that are best for the model; by scaling laws (arXiv 2404.10102, 2001.08361)"),
        [](const auto& of) { return of.point.training_tokens; }},
       {"training_time_s", amount("s that it takes"),
-       [](const auto& of) { return of.figures.time_s * of.point.training_tokens / of.point.tokens; }},
+       [](const auto& of) { return of.point.worth(search::Objective::time_to_train).value(); }},
       sweep_figure("mfu", ratio("model FLOPs over what the dense peak would do, as in cairn.run/1"), &RunFigures::mfu),
       sweep_figure("mfu_causal", ratio("the same of unmasked attention pairs only"), &RunFigures::mfu_causal),
       {"memory_bytes", amount("bytes of the fullest device at its peak"),

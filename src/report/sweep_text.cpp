@@ -67,7 +67,7 @@ class SweepText : TextReport {
   }
 
   static std::string training(const sweep::Point& point) {
-    return days(core::to_seconds(point.prediction.time) * point.training_tokens / point.tokens);
+    return days(point.worth(search::Objective::time_to_train).value());
   }
   // A column of its own where it is asked for.
   std::string training_column(const std::string& words) const {

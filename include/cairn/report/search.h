@@ -30,8 +30,8 @@ struct Search {
   const search::Space& space;
   const search::Answer& answer;
   search::Objective objective = search::Objective::step_time;
-  const sweep::Extent* extent =
-      nullptr;  // where the objective asks for one: `answer` is of the experiment of this size
+  // Where the objective asks for a size: `answer` is of the experiment of this size.
+  const sweep::Extent* extent = nullptr;
   Tool tool;
 };
 

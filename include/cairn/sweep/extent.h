@@ -45,8 +45,8 @@ struct Extent {
   search::Objective objective = search::Objective::fewest_gpus;
   std::vector<Tried> tried = {};  // in order
   std::int64_t size = 0;          // the one asked for; 0: no layout fits at any
-  std::vector<std::string> overrides =
-      {};                      // that make the experiment of this size, KEY=VALUE; none: it is of this size
+  // KEY=VALUE, that make the experiment of this size; none where it is, or where no size fits.
+  std::vector<std::string> overrides = {};
   search::Answer answer = {};  // of the search at this size: the fastest layout alone
   bool complete = true;        // false: stopped, and `size` is the best so far
 };
