@@ -17,6 +17,23 @@ void check(double devices) {
     throw core::ConfigurationError("devices", std::to_string(devices) + " devices", "give at least 1");
 }
 
+// Words in and out for each query row and each key row that a device works on and does not own.
+struct WordsOfRows {
+  double query, key;
+};
+
+WordsOfRows words_of_rows(const ParallelAttention& a, AttentionPass pass) {
+  if (pass == AttentionPass::forward) return {.query = 2.0 * a.width, .key = 2.0 * a.kv_width};
+  return {.query = 3.0 * a.width, .key = 4.0 * a.kv_width};
+}
+
+// min of query r + key c over r c >= pairs, r and c at most `tokens`.
+double least_for_pairs(const WordsOfRows& words, double pairs, double tokens) {
+  if (pairs <= 0.0) return 0.0;
+  const double r = std::clamp(std::sqrt(pairs * words.key / words.query), pairs / tokens, tokens);
+  return words.query * r + words.key * pairs / r;
+}
+
 }  // namespace
 
 ParallelWords matmul_memory_independent(const ParallelMatmul& problem) {
@@ -103,23 +120,20 @@ double grid_attention_words(const ParallelAttention& a, double query_side) {
   return (2.0 * (key_side - 1.0) * a.width + 2.0 * (query_side - 1.0) * a.kv_width) * rows;
 }
 
-ParallelWords attention_exchange_bound(const ParallelAttention& a, bool causal) {
+ParallelWords attention_exchange_bound(const ParallelAttention& a, bool causal, AttentionPass pass) {
   check(a.devices);
+  const WordsOfRows words = words_of_rows(a, pass);
   const auto sequences = static_cast<double>(a.sequences);
-  const double masked = causal ? 2.0 : 1.0;
-  // min of 2 d r + 2 d_kv c over r c >= pairs, r and c at most N.
-  const auto touched = [&](double pairs) {
-    if (pairs <= 0.0) return 0.0;
-    const double r = std::clamp(std::sqrt(pairs * a.kv_width / a.width), pairs / a.tokens, a.tokens);
-    return 2.0 * a.width * r + 2.0 * a.kv_width * pairs / r;
-  };
   const double whole = std::floor(sequences / a.devices), part = sequences - whole * a.devices;
-  const double all = a.tokens * a.tokens;
-  const double moved = whole * touched(all / masked) + touched(part * all / a.devices / masked);
-  const double owned = 2.0 * (a.width + a.kv_width) * sequences * a.tokens / a.devices;
-  return {.words = std::max(0.0, moved - owned),
+  const double pairs = a.tokens * a.tokens / (causal ? 2.0 : 1.0);  // of a sequence
+  const double touched =
+      whole * least_for_pairs(words, pairs, a.tokens) + least_for_pairs(words, part * pairs / a.devices, a.tokens);
+  const double owned = (words.query + words.key) * sequences * a.tokens / a.devices;
+  return {.words = std::max(0.0, touched - owned),
           .method = causal ? "pairs of rows, causal" : "pairs of rows",
-          .premise = "forward, whole heads, one copy of the data, balanced pairs"};
+          .premise = pass == AttentionPass::forward
+                         ? "forward, whole heads, one copy of the data, balanced pairs"
+                         : "backward from owned rows alone, whole heads, one copy of the data, balanced pairs"};
 }
 
 ParallelBracket matmul_over_devices(const ParallelMatmul& problem, double memory) {

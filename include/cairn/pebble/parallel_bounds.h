@@ -51,8 +51,8 @@ ParallelAlgorithm matmul_25d(double n, double devices, double copies);
 // up to cbrt(p), which from there is 3-d, that leaves squares of a side that the copies divide.
 std::vector<ParallelAlgorithm> matmul_algorithms(double n, double devices);
 
-// Forward attention, N tokens, d words per token of each of Q, K, V over all heads, d_kv of K and of V, devices p = p_q
-// * p_kv. Words received per device, of one sequence.
+// Attention, N tokens, d words per token of Q and of O over all heads, d_kv of K and of V, devices p = p_q * p_kv. Words
+// received per device, of one sequence, forward.
 struct ParallelAttention {
   double tokens, width, kv_width;
   double devices;
@@ -63,15 +63,32 @@ double ulysses_attention_words(const ParallelAttention& problem);  // (2 d + 2 d
 double grid_attention_words(const ParallelAttention& problem,
                             double query_side);  // p_q = query_side, without statistics
 
-// No balanced scheme with whole heads and one copy of the data receives and sends less, forward: a device that does x
-// pairs of a sequence touches r query rows and c key rows of it with r c >= x, words
-//   g(x) = min { 2 d r + 2 d_kv c : r c >= x, r <= N, c <= N }
-// Its share is X = B F / p pairs of B sequences, F = N^2 of each (causal: N^2 / 2). g is concave, so that they are
-// cheapest in whole sequences and a part of one more, and with what a device owns
-//   bound = floor(X / F) g(F) + g(X mod F) - 2 (d + d_kv) B N / p
-// For one sequence, d = d_kv and full masks 4 (sqrt(p) - 1) N d / p; nothing where every device has whole sequences.
-// Valid: forward, whole heads, one copy; schemes that split heads lie outside.
-ParallelWords attention_exchange_bound(const ParallelAttention& problem, bool causal);
+enum class AttentionPass : std::uint8_t { forward, backward };
+
+// Words that a device receives at the least, averaged over the devices; so some device receives that many. As many are
+// sent.
+// Model: words that go in or out for a row that a device works on and does not own,
+//               a query row                   a key row
+//   forward     a = 2 d   Q in, O out         b = 2 d_kv   K, V in
+//   backward    a = 3 d   Q, dO in, dQ out    b = 4 d_kv   K, V in, dK, dV out
+//   g(x)  = min { a r + b c : r c >= x, r <= N, c <= N }
+//   X     = B F / p pairs of a query and a key for each device, F = N^2 of each sequence (causal, no less than N^2 / 2)
+//   bound = max(0, floor(X / F) g(F) + g(X mod F) - (a + b) B N / p)
+// Proof. A device that does x pairs of a sequence touches r query rows and c key rows of it with r c >= x, which take
+// g(x) words or more. g is concave with g(0) = 0, so that X pairs take least in whole sequences and a part of one more.
+// Every row has one owner, so that of all these words at most (a + b) B N, over all devices, need not move. Each word that
+// moves is counted once, an operand where it arrives and a part of a result where it leaves; since all that leaves
+// arrives, the sum over the devices is at most the sum of what they receive.
+// One sequence, d = d_kv, full mask: forward 4 (sqrt(p) - 1) N d / p, which p_q = p_kv attains; backward
+// (4 sqrt(3 p) - 7) N d / p, which p_q = sqrt(3 p / 4) attains and p_q = p_kv, 7 (sqrt(p) - 1) N d / p, misses by
+// (7 - 4 sqrt(3)) N d / sqrt(p), one part in a hundred. Nothing where every device has whole sequences.
+// Valid: balanced pairs, each done by one device for all heads (schemes that split heads lie outside); one copy of the
+// data at the start, results whole with the owners of their rows at the end. Backward starts from owned rows alone: a
+// device that still has Q, K or V which it gathered for its forward pass may receive less. Statistics (log-sum-exp, and
+// delta = rowsum(dO o O), which the owner of a row has) are left out.
+// Errors: ConfigurationError for less than one device.
+ParallelWords attention_exchange_bound(const ParallelAttention& problem, bool causal,
+                                       AttentionPass pass = AttentionPass::forward);
 
 // A bound beside known algorithms.
 struct ParallelBracket {
