@@ -38,6 +38,11 @@ constexpr Offered k_offered[] = {
     {"find_fault", "whether a list of messages keeps its promise, for algorithms that are made elsewhere"},
     {"received_by", "the other half of sent_by"},
     {"sent_across", "what an algorithm asks of the network between domains"},
+    {"best_real_grid", "the shape of least exchange before it is rounded to whole ranks"},
+    {"ring_block_tokens", "where a ring's messages hide behind its tiles, from two figures of a machine"},
+    {"ring_sequence_tokens", "the same"},
+    {"other_scheme", "by name, as scheme() does"},
+    {"share_in_micro_batches", "a batch over several micro-batches, for programs that own the loop over them"},
     {"untagged", "a bound on a graph without labels, from one with them"},
 };
 
