@@ -1,5 +1,6 @@
 #include "cairn/experiment/experiment.h"
 
+#include "cairn/sequence/scheme.h"
 #include "stage_layout.h"
 
 namespace cairn::experiment {
@@ -170,6 +171,27 @@ void describe(Value& value, Recompute& recompute) {
   value.shorthand(Form::word, recompute, [&](Value& v) { v.choice(recompute.kind, recompute_kinds()); });
 }
 
+void describe(Fields& fields, AttentionChoice& attention) {
+  constexpr std::int64_t k_most = std::int64_t{1} << 24;
+  fields.name("scheme", attention.scheme, sequence::scheme_names(),
+              {.doc = "any of `cairn attention --list`", .required = true});
+  fields.count(
+      "heads", attention.heads,
+      {.doc = "ranks that split the heads; the other factor of cp shares tokens", .minimum = 1, .maximum = k_most});
+  fields.list("grid", attention.grid, {.doc = "rows and columns of a 2-d scheme", .maximum_size = 2},
+              [](Value& v, std::int64_t& side) { v.count(side, {.minimum = 1, .maximum = std::int64_t{1} << 24}); });
+  fields.check(
+      "grid", [&] { return attention.grid.empty() || attention.grid.size() == 2; }, "is not rows and columns",
+      "write two numbers, as in [4, 2]");
+  fields.count("window", attention.window,
+               {.doc = "ranks of the inner ring of a double ring", .minimum = 1, .maximum = k_most});
+  fields.flag("heads_inner", attention.heads_inner,
+              {.doc = "true: neighbouring ranks split heads; false: they share tokens"});
+}
+void describe(Value& value, AttentionChoice& attention) {
+  value.shorthand(Form::word, attention, [&](Value& v) { v.name(attention.scheme, sequence::scheme_names()); });
+}
+
 void describe(Fields& fields, ScheduleChoice& schedule) {
   constexpr std::int64_t k_most = 1 << 16;
   fields.text("kind", schedule.kind,
@@ -275,6 +297,10 @@ void describe(Fields& fields, StrategyChoice& strategy) {
   constexpr std::int64_t k_most = std::int64_t{1} << 24;
   fields.count("tp", strategy.tp, {.doc = "tensor-parallel degree", .minimum = 1, .maximum = k_most});
   fields.count("cp", strategy.cp, {.doc = "context-parallel degree", .minimum = 1, .maximum = k_most});
+  fields.value(
+      "attention", strategy.attention,
+      {.doc = "how ranks of cp share attention: a scheme of `cairn attention --list`, or {scheme, heads, grid, "
+              "window, heads_inner}; default: the framework's"});
   fields.count("pp", strategy.pp, {.doc = "pipeline stages", .minimum = 1, .maximum = k_most});
   fields.count("dp", strategy.dp,
                {.doc = "data-parallel degree; default, and again with --set strategy.dp=null: what the cluster leaves",
@@ -392,6 +418,7 @@ LoadedExperiment read(const config::Node& node, const std::vector<std::string>& 
                                                                     {"strategy.zero", "stage"},
                                                                     {"strategy.schedule", "kind"},
                                                                     {"strategy.recompute", "kind"},
+                                                                    {"strategy.attention", "scheme"},
                                                                     {"training.precision", "recipe"}};
   for (const std::string& assignment : overrides) config::apply_override(root, assignment, diagnostics, shorthands);
   LoadedExperiment result;

@@ -11,10 +11,6 @@ namespace {
 // Every rule may rely on those before it: a plan that broke one is asked no further.
 using Rule = void (*)(Resolving&);
 
-void reject_unmodelled(Resolving& r) {
-  if (r.settings.strategy.cp != 1) r.error("strategy.cp", "cp above 1 is not modelled yet", "set it to 1");
-}
-
 void check_recipe(Resolving& r) {
   const hardware::Accelerator& accelerator = r.parts.machine.accelerator.value;
   if (!has_units_for(accelerator, r.parts.software.recipe))
@@ -64,8 +60,8 @@ void warn_of_capabilities(Resolving& r) {
 
 // All but what is exchanged. Problems of the last rule are left to be told with others.
 void resolve_in_order(Resolving& r) {
-  constexpr Rule k_rules[] = {check_recipe,    resolve_model,   reject_unmodelled,
-                              resolve_degrees, resolve_experts, resolve_batch};
+  constexpr Rule k_rules[] = {check_recipe,    resolve_model,     resolve_degrees,
+                              resolve_experts, resolve_attention, resolve_batch};
   for (const Rule rule : k_rules) {
     rule(r);
     r.problems.raise_if_errors();

@@ -42,18 +42,19 @@ void spread_over_machine(Resolving& r) {
   const StrategyChoice& choice = r.settings.strategy;
   const std::int64_t gpus = r.parts.machine.network.gpus();
   const std::int64_t inner = choice.tp * choice.cp * choice.pp;
+  const std::string cp = choice.cp > 1 ? fmt::format(" cp {} x", choice.cp) : "";
   if (choice.dp) {
     r.plan.strategy.data = *choice.dp;
     if (inner * *choice.dp != gpus)
       r.error("strategy.dp",
-              fmt::format("tp {} x pp {} x dp {} = {} ranks, but the cluster has {} accelerators", choice.tp, choice.pp,
-                          *choice.dp, inner * *choice.dp, gpus),
+              fmt::format("tp {} x{} pp {} x dp {} = {} ranks, but the cluster has {} accelerators", choice.tp, cp,
+                          choice.pp, *choice.dp, inner * *choice.dp, gpus),
               gpus % inner == 0 ? fmt::format("use dp: {}, or leave dp out", gpus / inner)
                                 : fmt::format("choose degrees whose product is {}", gpus));
   } else if (gpus % inner != 0) {
     r.error("strategy.tp",
-            fmt::format("tp {} x pp {} = {} does not divide the cluster's {} accelerators", choice.tp, choice.pp, inner,
-                        gpus),
+            fmt::format("tp {} x{} pp {} = {} does not divide the cluster's {} accelerators", choice.tp, cp, choice.pp,
+                        inner, gpus),
             fmt::format("choose degrees whose product divides {}", gpus));
   } else {
     r.plan.strategy.data = gpus / inner;

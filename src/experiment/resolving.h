@@ -64,6 +64,8 @@ void resolve_exchanges(const Settings& settings, const Parts& parts, Schedules& 
 void resolve_degrees(Resolving& r);
 // How experts are spread: tp x cp x dp = etp x ep x edp.
 void resolve_experts(Resolving& r);
+// How the ranks of cp share attention.
+void resolve_attention(Resolving& r);
 // Sequences of a step, and the micro-batches that they make.
 void resolve_batch(Resolving& r);
 // Kernels and formats that the model is built with.

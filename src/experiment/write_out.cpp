@@ -145,9 +145,19 @@ void complete(Overlap& overlap, const Case& asked) {
     overlap.ep = ExpertOverlap{.kind = expert_overlap(asked.experiment, asked.parts.software.framework)};
 }
 
+AttentionChoice asked_for(const plan::AttentionSharing& sharing) {
+  const sequence::Grid& grid = sharing.grid;
+  return {.scheme = std::string(sharing.scheme->name),
+          .heads = grid.head_ranks,
+          .grid = {grid.rows, grid.columns},
+          .window = grid.window,
+          .heads_inner = grid.heads_inner};
+}
+
 void complete(StrategyChoice& choice, const Case& asked) {
   const plan::Strategy& strategy = asked.resolved.strategy;
   choice.dp = strategy.data;
+  if (strategy.attention.scheme != nullptr) choice.attention = asked_for(strategy.attention);
   choice.micro_batches = strategy.micro_batches;
   choice.vocab_parallel = strategy.vocab_parallel;
   if (!choice.stages || choice.stages->layout.empty()) choice.stages = Stages{.layers = strategy.stage_layers};

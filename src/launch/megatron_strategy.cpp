@@ -48,9 +48,6 @@ void read_degrees(Import& i) {
   } else {
     i.no_effect("--expert-tensor-parallel-size", "without --num-experts");
   }
-  if (i.experiment.count("strategy.cp").value_or(1) > 1)
-    i.remark(*i.take("--context-parallel-size"),
-             "written to the experiment, though `cairn run` refuses cp above 1 so far");
 }
 void write_degrees(Export& e) {
   const experiment::StrategyChoice& s = e.job.experiment().strategy;
@@ -59,6 +56,50 @@ void write_degrees(Export& e) {
   if (s.vocab_parallel.value_or(s.tp > 1) == (s.tp > 1)) e.keys.take("strategy.vocab_parallel");
   if (s.sequence_parallel && s.tp > 1) e.say("--sequence-parallel");
   if (!s.sequence_parallel || s.tp > 1) e.keys.take("strategy.sequence_parallel");
+}
+
+// arguments.py and Transformer Engine's AttnFuncWithCP*: how context-parallel ranks share attention.
+constexpr Pair k_cp_types[] = {{"p2p", "megatron-p2p"},
+                               {"all_gather", "megatron-all-gather"},
+                               {"a2a", "megatron-a2a"},
+                               {"a2a+p2p", "megatron-a2a-p2p"}};
+constexpr const char* k_cp_type = "--cp-comm-type";
+constexpr const char* k_cp_levels = "--hierarchical-context-parallel-sizes";
+void read_context(Import& i) {
+  if (i.experiment.count("strategy.cp").value_or(1) == 1) {
+    for (const char* name : {k_cp_type, k_cp_levels}) i.no_effect(name, "without --context-parallel-size above 1");
+    return;
+  }
+  const Word* type = i.word(k_cp_type);
+  const auto* found = type == nullptr ? std::begin(k_cp_types)
+                                      : std::find_if(std::begin(k_cp_types), std::end(k_cp_types),
+                                                     [&](const Pair& each) { return each.theirs == type->text; });
+  if (found == std::end(k_cp_types))
+    return i.error(type->place, k_cp_type, fmt::format("{} is no such type", config::quote(type->text)),
+                   "use p2p, all_gather, a2a or a2a+p2p");
+  i.experiment.put("strategy.attention.scheme", std::string(found->ours),
+                   type == nullptr ? config::Place{} : type->place);
+  const Argument* levels = i.take(k_cp_levels);
+  if (levels == nullptr) return;
+  if (found->theirs != "a2a+p2p") return i.remark(*levels, "of a2a+p2p alone");
+  if (levels->values.size() != 2)
+    return i.error(levels->place, k_cp_levels, "is not two sizes", "give the ranks of a2a, then those of p2p");
+  i.experiment.put("strategy.attention.heads", levels->values.front().text, levels->place);
+}
+void write_context(Export& e) {
+  const plan::AttentionSharing& sharing = e.job.strategy().attention;
+  if (sharing.scheme == nullptr) return;
+  const auto* found = std::find_if(std::begin(k_cp_types), std::end(k_cp_types),
+                                   [&](const Pair& each) { return each.ours == sharing.scheme->name; });
+  if (found == std::end(k_cp_types))
+    return e.unsaid("strategy.attention", "Megatron-LM shares attention by p2p, all_gather, a2a or a2a+p2p");
+  e.keys.take("strategy.attention");
+  e.say(k_cp_type, std::string(found->theirs));
+  if (found->theirs != "a2a+p2p") return;
+  Argument levels{.name = k_cp_levels};
+  for (const std::int64_t size : {sharing.grid.head_ranks, sharing.grid.token_ranks()})
+    levels.values.push_back({.text = std::to_string(size)});
+  e.arguments.push_back(std::move(levels));
 }
 
 // data_parallel_sharding_strategy by the stages of ZeRO.
@@ -301,13 +342,10 @@ std::vector<Row> megatron_strategy_rows() {
 }
 
 std::vector<Rule> megatron_strategy_rules() {
-  return {{.read = read_order, .write = write_order},
-          {.read = read_degrees, .write = write_degrees},
-          {.read = read_zero, .write = write_zero},
-          {.read = read_gather, .write = write_gather},
-          {.read = read_recompute, .write = write_recompute},
-          {.read = read_bucket, .write = write_bucket},
-          {.read = read_expert_overlap, .write = write_expert_overlap}};
+  return {{.read = read_order, .write = write_order},     {.read = read_degrees, .write = write_degrees},
+          {.read = read_context, .write = write_context}, {.read = read_zero, .write = write_zero},
+          {.read = read_gather, .write = write_gather},   {.read = read_recompute, .write = write_recompute},
+          {.read = read_bucket, .write = write_bucket},   {.read = read_expert_overlap, .write = write_expert_overlap}};
 }
 
 std::vector<Fixed> megatron_strategy_fixed() {

@@ -177,9 +177,6 @@ void read_nano_degrees(Import& i) {
   if (const auto experts = i.count(k_experts); experts && *experts > 1)
     i.error(i.take(k_experts)->place, k_experts, "counts its ranks beside those of dp, which has no counterpart",
             "use 1");
-  if (i.experiment.count("strategy.cp").value_or(1) > 1)
-    i.remark(*i.take("parallelism.context_parallel_size"),
-             "written to the experiment, though `cairn run` refuses cp above 1 so far");
 }
 void write_nano_degrees(Export& e) {
   const experiment::StrategyChoice& choice = e.job.experiment().strategy;

@@ -33,9 +33,6 @@ void read_titan_tensor(Import& i) {
     else
       i.remark(*i.take(k_async), "without tensor parallelism and the compiler it has no effect");
   }
-  if (i.experiment.count("strategy.cp").value_or(1) > 1)
-    i.remark(*i.take("parallelism.context_parallel_degree"),
-             "written to the experiment, though `cairn run` refuses cp above 1 so far");
 }
 void write_titan_tensor(Export& e) {
   const plan::Strategy& s = e.job.strategy();

@@ -245,13 +245,26 @@ std::string machine_words(const Run& run) {
                      run.job.recipe().recipe, run.job.framework().name);
 }
 
+namespace {
+
+// "cp 8 by attention2d on 4 x 2, "
+std::string shared_sequences(const plan::Strategy& s) {
+  if (s.context == 1) return {};
+  if (s.attention.scheme == nullptr) return fmt::format("cp {}, ", s.context);
+  const bool plain = s.attention.grid.ranks() == s.attention.grid.columns;
+  return fmt::format("cp {} by {}{}, ", s.context, s.attention.scheme->name,
+                     plain ? std::string() : fmt::format(" on {}", sequence::text(s.attention.grid)));
+}
+
+}  // namespace
+
 std::string plan_words(const Run& run) {
   const plan::Strategy& s = run.job.strategy();
-  return fmt::format("tp {}{}, pp {}, dp {}{}; {}{}{}; {} sequences of {} tokens, {} micro-batch{} of {} on each rank",
-                     s.tensor, s.sequence_parallel ? " with sp" : "", s.pipeline, experts(s), sharding(s), s.schedule,
-                     s.chunks > 1 ? fmt::format(" with {} chunks", s.chunks) : std::string(), recomputed(s),
-                     run.job.global_batch(), run.job.experiment().training.seq_len, s.micro_batches,
-                     s.micro_batches == 1 ? "" : "es", s.micro_batch);
+  return fmt::format(
+      "tp {}{}, {}pp {}, dp {}{}; {}{}{}; {} sequences of {} tokens, {} micro-batch{} of {} on each rank", s.tensor,
+      s.sequence_parallel ? " with sp" : "", shared_sequences(s), s.pipeline, experts(s), sharding(s), s.schedule,
+      s.chunks > 1 ? fmt::format(" with {} chunks", s.chunks) : std::string(), recomputed(s), run.job.global_batch(),
+      run.job.experiment().training.seq_len, s.micro_batches, s.micro_batches == 1 ? "" : "es", s.micro_batch);
 }
 
 }  // namespace cairn::report

@@ -30,6 +30,7 @@ struct Key {
 constexpr std::array k_keys{
     Key{"tp", [](const StrategyChoice& from, StrategyChoice& to) { to.tp = from.tp; }},
     Key{"cp", [](const StrategyChoice& from, StrategyChoice& to) { to.cp = from.cp; }},
+    Key{"attention", [](const StrategyChoice& from, StrategyChoice& to) { to.attention = from.attention; }},
     Key{"pp", [](const StrategyChoice& from, StrategyChoice& to) { to.pp = from.pp; }},
     Key{"dp", [](const StrategyChoice& from, StrategyChoice& to) { to.dp = from.dp; }},
     Key{"order", [](const StrategyChoice& from, StrategyChoice& to) { to.order = from.order; }},

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cairn/sequence/scheme.h"
+
 namespace cairn::software {
 namespace {
 
@@ -216,6 +218,8 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   section(fields, "accumulation", profile, {.doc = "of gradients over micro-batches"}, accumulation);
   fields.object("overlap", profile.overlap, {.doc = "defaults of strategy.overlap"});
   fields.choice("stages", profile.stages, k_stage_rules, {.doc = "default of strategy.stages"});
+  fields.name("attention_sharing", profile.attention_sharing, sequence::scheme_names(),
+              {.doc = "default of strategy.attention: how ranks that share a sequence share its attention"});
   section(fields, "p2p", profile, {.doc = "between pipeline stages"}, point_to_point);
   section(fields, "host", profile, {.doc = "what makes the host wait for the device"}, host);
   fields.object("optimizer", profile.optimizer, {.doc = "passes of the optimizer step over memory"});

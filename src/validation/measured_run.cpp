@@ -92,6 +92,10 @@ class RunBuilder {
       row_.remark(fmt::format("global_batch {}, from tokens/s, step time and sequence length", global_batch_));
     }
     if (seq_len_ == 0) seq_len_ = record_.need_count("seq_len");
+    if (global_batch_ == 0 && leaves_batch_open(record_)) {
+      global_batch_ = record_.need_count("dp");
+      row_.remark("batch assumed: one sequence for each of the dp ranks");
+    }
     if (global_batch_ == 0) global_batch_ = record_.need_count("global_batch");
   }
 

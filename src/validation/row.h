@@ -55,6 +55,10 @@ const T* meaning(const std::vector<std::pair<std::string, T>>& words, std::strin
 }
 
 // `text` between the signs `between`.
+// Whether a run of long sequences (cp above 1, no pipeline) does not state its batch: it is taken to have one sequence
+// for each of the dp ranks, in one micro-batch.
+bool leaves_batch_open(Record& record);
+
 std::vector<std::string> parts_of(std::string_view text, char between);
 
 // The experiment's `model`; reads row.model where that can be.

@@ -102,6 +102,11 @@ std::int64_t put_schedule(Row& row, config::Node& node, std::int64_t pipeline) {
 
 }  // namespace
 
+bool leaves_batch_open(Record& record) {
+  return record.count("cp").value_or(1) > 1 && record.count("pp").value_or(1) == 1 && !record.count("global_batch") &&
+         !record.count("micro_batch");
+}
+
 std::vector<std::string> parts_of(std::string_view text, char between) {
   std::vector<std::string> parts;
   for (std::size_t from = 0; from <= text.size();) {
@@ -119,10 +124,10 @@ config::Node by_columns(Row& row, std::int64_t seq_len) {
   Record& record = row.record;
   const std::int64_t pipeline = record.need_count("pp");
   node.put("pp", row.number(pipeline));
-  for (const char* column : {"tp", "micro_batch"}) node.put(column, row.number(record.need_count(column)));
+  node.put("tp", row.number(record.need_count("tp")));
+  node.put("micro_batch", row.number(leaves_batch_open(record) ? 1 : record.need_count("micro_batch")));
   if (const auto data = record.count("dp")) node.put("dp", row.number(*data));
   const std::int64_t context = record.count("cp").value_or(1);
-  if (context > 1) row.because("long sequences: cp > 1 is not priced yet");
   node.put("cp", row.number(context));
   if (const auto experts = record.count("ep")) node.put("ep", row.number(*experts));
   if (const auto tensor = record.count("tp"); tensor && row.family.experts_as_tensor && row.model && row.model->moe)

@@ -168,7 +168,7 @@ TEST_CASE("contradictions are errors that name the key and a remedy") {
   check({"model.vocab=1001"}, "strategy.tp", "does not divide the vocabulary of 1001");
   check({"strategy.pp=8", "strategy.tp=1", "strategy.stages=[3,3,3,3,3,3,3,2]"}, "strategy.stages", "the model has 24");
   check({"training.global_batch=63"}, "training.global_batch", "do not divide into micro-batches");
-  check({"strategy.cp=2"}, "strategy.cp", "not modelled yet");
+  check({"strategy.cp=2", "strategy.attention={scheme: usp, heads: 4}"}, "strategy.attention", "no such grid of 2");
   check({"strategy.zero={stage: 3, shard: 3}"}, "strategy.zero.shard", "does not divide dp");
   check({"strategy.schedule=1f1bb"}, "strategy.schedule", "1f1bb");
   check({"strategy.schedule=modular", "strategy.zero=1"}, "strategy.zero", "of which less is sharded here");

@@ -121,7 +121,8 @@ TEST_CASE("what is wrong with values is said by key, all of it, without a place"
                                             Contains("error: strategy.zero"));
   settings = llama_settings();
   settings.strategy.cp = 2;
-  CHECK_THAT(problems(settings, parts), Contains("strategy.cp: cp above 1 is not modelled yet"));
+  settings.strategy.attention = experiment::AttentionChoice{.scheme = "usp", .heads = 4};
+  CHECK_THAT(problems(settings, parts), Contains("strategy.attention: usp has no such grid of 2 ranks"));
   experiment::Parts old = parts;
   old.software = software::load_software(shipped(), "megatron", "nvfp4");
   CHECK_THAT(problems(llama_settings(), old),

@@ -6,6 +6,7 @@
 #include "cairn/predict/evaluate/event.h"
 #include "catch.h"
 #include "experts/mixtures.h"
+#include "support/asked.h"
 #include "support/passes.h"
 #include "support/prices.h"
 #include "support/transfers.h"
@@ -32,6 +33,7 @@ struct Case {
     s.order = {program::Axis::tensor, program::Axis::context, program::Axis::data, program::Axis::pipeline};
     s.micro_batch = build.parts;
     s.data = std::int64_t{1} << random.below(4);
+    random_context(random, s, attention_of(config));
     random_experts(random, s);
     s.bilevel_experts = config.moe->dispatcher == models::Dispatcher::smile;
     s.expert_domains = 0;
@@ -63,9 +65,10 @@ struct Case {
 }  // namespace
 
 TEST_CASE("Both evaluators agree on random mixtures of experts") {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= test::asked("CAIRN_PLANS", 200); ++seed) {
     Case c(seed);
-    INFO("seed " << seed << ", tp " << c.strategy.tensor << ", dp " << c.strategy.data << ", ep " << c.strategy.expert);
+    INFO("seed " << seed << ", tp " << c.strategy.tensor << ", cp " << c.strategy.context << ", dp " << c.strategy.data
+                 << ", ep " << c.strategy.expert);
     predict::Analytic analytic(c.prices);
     const predict::Makespan expected = analytic.makespan(c.program);
     const predict::EventResult event = predict::simulate(c.program, c.prices);

@@ -50,6 +50,9 @@ inline models::TransformerConfig random_mixture(core::Random& random, models::Bu
 }
 
 inline constexpr std::int64_t k_mixture_sequence = 128;
+inline SharedHeads attention_of(const models::TransformerConfig& config) {
+  return {.tokens = k_mixture_sequence, .heads = config.heads};
+}
 
 inline plan::Strategy mixture_strategy(std::int64_t ep, std::int64_t etp = 1) {
   plan::Strategy s;

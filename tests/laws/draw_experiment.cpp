@@ -3,6 +3,7 @@
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/pipeline/generators.h"
+#include "cairn/sequence/scheme.h"
 #include "random_experiments.h"
 
 namespace cairn::laws {
@@ -24,7 +25,7 @@ struct DrawnSchedule {
 class ExperimentDraw {
  public:
   ExperimentDraw(std::uint64_t seed, const Shelf& shelf, const Wanted& wanted)
-      : draw_(seed), shelf_(shelf), wanted_(wanted) {}
+      : draw_(seed), sharing_(~seed), shelf_(shelf), wanted_(wanted) {}
 
   Json result() {
     cluster_ = draw_cluster(draw_, shelf_);
@@ -39,6 +40,7 @@ class ExperimentDraw {
         draw_, shelf_,
         {.tp = tp_, .layers = layers, .sequence = sequence_, .separate_ends = schedule_.updates && draw_.chance(0.9)});
     layers_ = model_.layers;
+    share_sequences();
     if (!cluster_.named || draw_.chance(0.1))
       calibration_ = draw_.chance(0.7) ? cluster_.accelerator : draw_.of(shelf_.calibrations);
     Json experiment{{"version", 1}};
@@ -63,6 +65,18 @@ class ExperimentDraw {
     if (tp_ > 8 || draw_.chance(0.3)) tp_ = 1;
     dp_ = cluster_.gpus / pp_ / tp_;
     micro_batch_ = draw_.one<std::int64_t>({1, 1, 1, 2, 4, 3});
+  }
+
+  // Ranks that would hold copies share sequences instead. Layers that look at a part of the sequence seldom may.
+  void share_sequences() {
+    if (!sharing_.chance(0.4)) return;
+    const bool mixes = model_.model.contains("blocks") || model_.model.contains("delta") ||
+                       model_.model.contains("mamba2") || model_.one_kernel;
+    if (mixes && sharing_.chance(0.9)) return;
+    const std::int64_t ranks = sharing_.divisor_of(dp_);
+    if (ranks > 16 || (sequence_ % (2 * ranks) != 0 && sharing_.chance(0.9))) return;
+    cp_ = ranks;
+    dp_ /= ranks;
   }
 
   // Settings of a kind, as it may take them or not.
@@ -169,11 +183,11 @@ class ExperimentDraw {
     Json kernels = Json::object();
     const std::string accelerator = calibration_.empty() ? cluster_.accelerator : calibration_;
     std::vector<std::string> known = shelf_.accelerators.at(accelerator).attentions;
-    if (model_.one_kernel)
+    if (model_.one_kernel || cp_ > 1)
       std::erase_if(known, [](const std::string& kernel) { return kernel == "unfused" || kernel == "fused-softmax"; });
     const bool default_runs =
         std::find(known.begin(), known.end(), shelf_.frameworks.at(framework_).attention) != known.end();
-    if (!known.empty() && (draw_.chance(0.4) || (!default_runs && draw_.chance(0.95))))
+    if (!known.empty() && (draw_.chance(cp_ > 1 ? 0.9 : 0.4) || (!default_runs && draw_.chance(0.95))))
       kernels["attention"] = draw_.of(known);
     if (!sixteen_bits && draw_.chance(0.95)) kernels["attention"] = "unfused";
     if (draw_.coin()) return kernels;
@@ -189,7 +203,8 @@ class ExperimentDraw {
     if (tp_ > 1 || draw_.coin()) strategy["tp"] = tp_;
     if (pp_ > 1 || draw_.coin()) strategy["pp"] = pp_;
     if (draw_.coin()) strategy["dp"] = dp_;
-    if (draw_.coin()) strategy["cp"] = 1;
+    if (draw_.coin() || cp_ > 1) strategy["cp"] = cp_;
+    if (sharing_.chance(cp_ > 1 ? 0.8 : 0.1)) strategy["attention"] = attention();
     if (draw_.coin()) strategy["order"] = draw_.shuffled<std::string>({"tp", "cp", "dp", "pp"});
     const bool sequence_parallel = !model_.moe.is_null() ? tp_ > 1 || draw_.coin() : draw_.chance(0.4);
     if (sequence_parallel || draw_.coin()) strategy["sequence_parallel"] = sequence_parallel;
@@ -207,6 +222,26 @@ class ExperimentDraw {
     return strategy;
   }
 
+  Json attention() {
+    const std::vector<std::string> names = sequence::scheme_names();
+    const std::string name = sharing_.of(names);
+    if (sharing_.chance(0.7)) return name;
+    std::vector<sequence::Grid> grids;
+    const std::string either = sharing_.word({"loongtrain", "ulysses-2d"});  // heads inside or outside
+    for (const std::string& each : {sharing_.coin() ? either : name, sharing_.of(names), sharing_.of(names)}) {
+      grids = sequence::scheme(each).grids(cp_);
+      if (grids.empty()) continue;
+      const sequence::Grid& grid = grids[static_cast<std::size_t>(sharing_.between(0, std::ssize(grids) - 1))];
+      Json map{{"scheme", each}};
+      if (sharing_.coin()) map["heads"] = grid.head_ranks;
+      if (sharing_.coin()) map["grid"] = {grid.rows, grid.columns};
+      if (sharing_.coin()) map["window"] = grid.window;
+      if (sharing_.coin()) map["heads_inner"] = grid.heads_inner;
+      return map;
+    }
+    return name;
+  }
+
   void experts(Json& strategy) {
     if (draw_.chance(0.6)) {
       // Pipeline stages stand where they stand in the dense mesh: at either end, most of the time.
@@ -220,7 +255,7 @@ class ExperimentDraw {
       if (!order.empty()) strategy["expert_order"] = order;
     }
     if (model_.moe.is_null()) return;
-    const std::int64_t ranks = tp_ * dp_;
+    const std::int64_t ranks = tp_ * cp_ * dp_;
     std::int64_t ep = 1, etp = 1;
     for (int i = 0; i < 4; ++i) {
       ep = draw_.divisor_of(ranks);
@@ -379,6 +414,7 @@ class ExperimentDraw {
   }
 
   Draw draw_;
+  Draw sharing_;  // apart, so that plans in which no ranks share sequences stay as they are
   const Shelf& shelf_;
   const Wanted& wanted_;
   DrawnCluster cluster_;
@@ -386,7 +422,7 @@ class ExperimentDraw {
   DrawnModel model_;
   std::string framework_ = "megatron";
   std::string calibration_;  // empty: the accelerator's own
-  std::int64_t tp_ = 1, pp_ = 1, dp_ = 1, micro_batch_ = 1, layers_ = 1, sequence_ = 1;
+  std::int64_t tp_ = 1, pp_ = 1, dp_ = 1, cp_ = 1, micro_batch_ = 1, layers_ = 1, sequence_ = 1;
   bool groups_ = false;  // layers recompute in groups
 };
 

@@ -1,3 +1,4 @@
+#include "cairn/sequence/scheme.h"
 #include "random_experiments.h"
 
 namespace cairn::laws {
@@ -77,6 +78,7 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
     if (draw.coin()) file["accumulation"]["format"] = draw.word({"recipe", "parameters"});
   }
   if (draw.chance(0.7)) file["overlap"] = draw_overlap(draw);
+  if (Draw sharing(~seed); sharing.coin()) file["attention_sharing"] = sharing.of(sequence::scheme_names());
   if (draw.coin()) file["stages"] = draw.word({"even", "balanced", "by-weight"});
   if (draw.coin()) {
     file["p2p"] = flags(draw, {"scatter_gather"});

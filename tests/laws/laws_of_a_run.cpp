@@ -36,7 +36,6 @@ constexpr Apart k_apart[] = {
     {"cluster.groups", "refused: not modelled"},
     {"cluster.intra.size", "refused: belongs to the general form"},
     {"cluster.inter.size", "the same"},
-    {"experiment.strategy.cp", "refused above 1: not modelled"},
     {"experiment.strategy.schedule.continuation = \"halve-backward\"", "refused: a step does not cut micro-batches"},
     {"experiment.strategy.schedule.vocabulary", "refused: a step takes whole alone"},
     {"precision.activations = \"fp8", "refused: less than 16 bits between operators"},

@@ -124,7 +124,8 @@ class RunLaws {
     if (cluster.price.accelerator_hour)
       require(f.usd_per_step && same(*f.usd_per_step, time / 3600.0 * gpus * cluster.price.accelerator_hour->base()),
               law, "USD");
-    require(job_.strategy().data * job_.strategy().tensor * job_.strategy().pipeline == job_.gpus(), law, "degrees");
+    const plan::Strategy& s = job_.strategy();
+    require(s.data * s.context * s.tensor * s.pipeline == job_.gpus(), law, "degrees");
     require(job_.strategy().data * job_.strategy().micro_batch * job_.strategy().micro_batches == job_.global_batch(),
             law, "batch");
     const auto& whole = job_.experiment().training.tokens;

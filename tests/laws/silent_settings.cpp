@@ -15,7 +15,6 @@ constexpr Silent k_silent[] = {
     {"*.version", "of the format, of which there is one"},
     {"*.extends", "what the file is laid over, part of no setting"},
     {"experiment.name", "a label, repeated with the experiment"},
-    {"experiment.strategy.cp", "refused above 1: not modelled"},
     {"experiment.strategy.dp", "follows from the other degrees and the cluster, and must agree"},
     {"experiment.strategy.micro_batches", "follows from the batch, and must agree"},
     {"experiment.strategy.schedule.vocabulary", "refused but for one word: a step takes whole alone"},
@@ -52,13 +51,22 @@ constexpr const char* k_experts = R"({"model": "mixtral-8x7b", "cluster": "dgx-h
   "expert_order": null, "sequence_parallel": null, "overlap": null, "recompute": null, "vocab_parallel": null,
   "ep": 8, "zero": null}, "training": {"seq_len": 512, "global_batch": 16, "kernels": null, "optimizer": null,
   "framework": "megatron"}})";
+// On a node whose attention kernels have timings: ranks that share sequences of 64 heads.
+constexpr const char* k_long_sequences = R"({"model": "llama-3.1-70b", "cluster": "dgx-h100", "calibration": null,
+  "simulation": null, "strategy": {"tp": 1, "pp": 1, "dp": null, "cp": 8, "attention": null, "ep": null, "etp": null,
+  "stages": null, "schedule": null, "micro_batch": 1, "micro_batches": null, "order": null, "expert_order": null,
+  "sequence_parallel": null, "overlap": null, "recompute": null, "vocab_parallel": null, "zero": null}, "training":
+  {"seq_len": 8192, "global_batch": 1, "precision": "bf16", "optimizer": null,
+  "kernels": {"attention": "flash2"}}})";
 constexpr Opened k_opened[] = {
     {"experiment.simulation.seed", R"({"simulation": {"jitter": {"sigma": 0.3}}})"},
     {"experiment.training.optimizer.block", R"({"training": {"optimizer": {"kind": "adam8bit"}}})"},
     {"experiment.strategy.expert_order[]", R"({"strategy": {"ep": 2, "zero": null}})"},
     {"cluster.host.nvme.*", R"({"strategy": {"zero": {"stage": 3, "offload": {"optimizer": "nvme"}}}})"},
     {"cluster.host.*", R"({"strategy": {"zero": {"stage": 0, "offload": {"policy": "zero-offload"}}}})"},
-    {"precision.activations", R"({"training": {"kernels": {"attention": "unfused"}}})"},
+    {"precision.activations",
+     R"({"strategy": {"cp": null, "dp": null, "attention": null}, "training": {"kernels": {"attention": "unfused"}}})"},
+    {"framework.attention_sharing", k_long_sequences},
     {"precision.ep_*", k_experts},
     {"precision.dp_gather_wire", R"({"strategy": {"zero": {"stage": 1}, "overlap": {"dp": false}}})"},
     {"framework.overlap.bucket.bytes", R"({"strategy": {"overlap": {"dp": null}}})",
@@ -74,7 +82,8 @@ constexpr Opened k_opened[] = {
     {"calibration.transposes[].*", R"({"training": {"precision": "fp8-current"}})",
      R"({"kernels": {"transpose": "transformer-engine"}})"},
     {"calibration.transfers.switch_tree_channel.*",
-     R"({"strategy": {"tp": 1, "pp": 1, "cp": null, "dp": null, "ep": null, "zero": 0, "order": null, "stages": null}})"},
+     R"({"strategy": {"tp": 1, "pp": 1, "cp": null, "dp": null, "ep": null, "zero": 0, "order": null, "stages": null,
+         "attention": null, "schedule": null, "micro_batch": 1, "micro_batches": null}, "training": {"global_batch": 96}})"},
     {"calibration.transfers.fits[].short_form.*", R"({"calibration": {"transfers": {"form": "short"}}})"},
     {"fabrics.fabrics.*.peer", R"({"strategy": {"ep": 2, "etp": 1, "expert_order": ["edp", "ep", "etp", "pp"]}})"},
     {"fabrics.communication_kernels.*", R"({"simulation": {"interference": true}})"},

@@ -78,16 +78,21 @@ TEST_CASE("Ranks that share sequences apart from those that hold copies form row
 }
 
 TEST_CASE("Sequences that cannot be shared are refused") {
-  const auto refused = [](const ir::Model& model, std::int64_t context) {
+  const auto refused = [](const ir::Model& model, std::int64_t context, const plan::AttentionSharing& sharing = {}) {
     plan::Strategy s = twelve_ranks(2);
     s.context = context;
+    s.attention = sharing;
     s.data = 1;
     s.stage_layers = {model.body_layers()};
     plan::Lowering lowering(model, k_sequence, {});
     return test::complaints([&] { lowering.lower(s); });
   };
   CHECK(test::contains(refused(two_products({.layers = 2}), 3), "strategy.cp: 3 does not divide the 8 tokens"));
-  CHECK(test::contains(refused(small_transformer(), 2), "needs tokens of other ranks"));
+  CHECK(test::contains(refused(small_transformer(), 2), "does not say how the ranks of cp share attention"));
+  const sequence::Scheme& ring = sequence::scheme("ring");
+  CHECK(test::contains(refused(small_transformer(), 2, {.scheme = &ring, .grid = ring.grids(4).front()}),
+                       "a grid of 4 ranks, and cp is 2"));
+  CHECK(refused(small_transformer(), 2, {.scheme = &ring, .grid = ring.grids(2).front()}).empty());
   CHECK(test::contains(refused(multilayer_perceptron(8, 16, 4), 2), "no sequences"));
   CHECK(refused(two_products({.layers = 2}), 4).empty());
 }

@@ -166,6 +166,7 @@ class Reuse {
         kind == nullptr ? random_strategy(random, ground.model) : random_strategy(random, ground.model, *kind);
     if (base && ground.experts) {
       base->data = std::int64_t{1} << random.below(4);  // as many as experts can be spread over
+      random_context(random, *base, {.tokens = k_mixture_sequence, .heads = 8});
       random_experts(random, *base);
     }
     return base;

@@ -168,19 +168,28 @@ inline std::vector<std::int64_t> other_cut(const std::vector<std::int64_t>& old,
   return random_cut(draw.random, draw.model.body_layers(), std::ssize(old));
 }
 
+inline std::vector<plan::AttentionSharing> sharings() {
+  std::vector<plan::AttentionSharing> all{{}};
+  for (const char* name : {"zigzag", "ulysses", "usp", "double-ring", "attention2d"})
+    for (const std::int64_t ranks : {2, 4})
+      for (const sequence::Grid& grid : sequence::scheme(name).grids(ranks))
+        all.push_back({.scheme = &sequence::scheme(name), .grid = grid});
+  return all;
+}
+
 inline auto structure() {
   using S = plan::Structure;
   using plan::Recompute;
   return fields_of<S>(
       one_of<&S::tensor>("tensor", {1, 2, 4}), one_of<&S::pipeline>("pipeline", {1, 2, 3, 4}),
-      one_of<&S::data>("data", {1, 2, 3, 4}), one_of<&S::context>("context", {1, 2}),
-      one_of<&S::expert>("expert", {1, 2, 4, 8}), one_of<&S::expert_tensor>("expert_tensor", {1, 2, 4}),
-      either<&S::bilevel_experts>("bilevel_experts"), one_of<&S::expert_domains>("expert_domains", {0, 1, 2}),
-      one_of<&S::expert_copies>("expert_copies", {1, 2, 4}), either<&S::overlap_experts>("overlap_experts"),
-      shuffled<&S::order>("order"), shuffled<&S::expert_order>("expert_order"),
-      one_of<&S::micro_batch>("micro_batch", {1, 2, 3}), one_of<&S::micro_batches>("micro_batches", {1, 2, 4, 6, 8}),
-      either<&S::sequence_parallel>("sequence_parallel"), either<&S::vocab_parallel>("vocab_parallel"),
-      drawn<&S::stage_layers>("stage_layers", other_cut),
+      one_of<&S::data>("data", {1, 2, 3, 4}), one_of<&S::context>("context", {1, 2, 4}),
+      one_of<&S::attention>("attention", sharings()), one_of<&S::expert>("expert", {1, 2, 4, 8}),
+      one_of<&S::expert_tensor>("expert_tensor", {1, 2, 4}), either<&S::bilevel_experts>("bilevel_experts"),
+      one_of<&S::expert_domains>("expert_domains", {0, 1, 2}), one_of<&S::expert_copies>("expert_copies", {1, 2, 4}),
+      either<&S::overlap_experts>("overlap_experts"), shuffled<&S::order>("order"),
+      shuffled<&S::expert_order>("expert_order"), one_of<&S::micro_batch>("micro_batch", {1, 2, 3}),
+      one_of<&S::micro_batches>("micro_batches", {1, 2, 4, 6, 8}), either<&S::sequence_parallel>("sequence_parallel"),
+      either<&S::vocab_parallel>("vocab_parallel"), drawn<&S::stage_layers>("stage_layers", other_cut),
       one_of<&S::recompute>("recompute", {Recompute::none, Recompute::attention, Recompute::full, Recompute::per_op,
                                           Recompute::operators}),
       drawn<&S::recompute_operators>("recompute_operators", other_operators),

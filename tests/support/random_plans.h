@@ -175,9 +175,35 @@ inline plan::Strategy random_strategy(core::Random& random, const ir::Model& mod
   return s;
 }
 
-// Experts spread over some of the ranks of tensor x data, of which each routes tokens of its own.
+// Attention of a transformer whose kernel keeps its scores on chip.
+struct SharedHeads {
+  std::int64_t tokens = 0;  // of a sequence
+  std::int64_t heads = 1;   // of all tensor-parallel ranks, as many of keys
+};
+
+// Now and then some ranks share every sequence, by any scheme that can.
+inline void random_context(core::Random& random, plan::Strategy& s, const SharedHeads& attention) {
+  if (random.below(2) == 0 || attention.heads % s.tensor != 0) return;
+  const std::int64_t heads = attention.heads / s.tensor;
+  const sequence::Problem problem{.tokens = attention.tokens, .heads = heads, .kv_heads = heads};
+  const std::int64_t ranks = std::int64_t{1} << between(random, 1, 3);
+  const auto schemes = sequence::schemes();
+  for (int tried = 0; tried < 4; ++tried) {
+    const sequence::Scheme& scheme = schemes[random.below(schemes.size())];
+    const std::vector<sequence::Grid> grids = scheme.grids(ranks);
+    if (grids.empty()) continue;
+    const sequence::Grid& grid = grids[random.below(grids.size())];
+    if (scheme.refusal(problem, grid)) continue;
+    s.context = ranks;
+    s.attention = {.scheme = &scheme, .grid = grid};
+    if (s.tensor_pieces.kind == plan::TensorPieces::Kind::halves) s.tensor_pieces = {};
+    return;
+  }
+}
+
+// Experts spread over some of the ranks of tensor x context x data, of which each routes tokens of its own.
 inline void random_experts(core::Random& random, plan::Strategy& s) {
-  const std::int64_t ranks = s.tensor * s.data;
+  const std::int64_t ranks = s.tensor * s.context * s.data;
   const auto fits = [&](std::int64_t experts) { return ranks % experts == 0; };
   s.sequence_parallel = true;
   s.expert = s.expert_tensor = 1;

@@ -13,11 +13,11 @@ namespace {
 
 // Beginnings of what may keep a row of these tables from being run.
 constexpr const char* k_reasons[] = {
-    "long sequences",       // cp > 1
     "experts_overlap",      // not modelled
     "offload activations",  // not modelled
     "unknown ",             // the source states no plan or no batch
     "training.framework",   // no profile of it
+    "strategy.etp: the model has no experts",
     "training.kernels.attention: latent attention runs in one kernel only",
     "training.global_batch: interleaved-1f1b needs a multiple of",
 };

@@ -176,7 +176,8 @@ TEST_CASE("memory") {
 
 TEST_CASE("rows that cannot be run say why") {
   CHECK(changed({{"layers", ""}, {"pp", ""}}).reason == "unknown layers, pp");
-  CHECK(changed({{"cp", "2"}}).reason == "long sequences: cp > 1 is not priced yet");
+  CHECK(changed({{"cp", "2"}}).reason.empty());
+  CHECK(changed({{"global_batch", ""}, {"micro_batch", ""}}).reason == "unknown global_batch, micro_batch");
   Row without_cp = complete();
   without_cp.erase("cp");
   CHECK(run_of(without_cp).reason.empty());

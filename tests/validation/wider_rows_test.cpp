@@ -23,10 +23,16 @@ struct Resolved {
   experiment::Job job;
 };
 
-TEST_CASE("cp that a row does not state is 1; more is for another day") {
+TEST_CASE("cp that a row does not state is 1; a long sequence whose batch it does not state is one of a rank") {
   CHECK(at(changed({{"cp", ""}}), {"strategy", "cp"}) == "1");
   CHECK(changed({{"cp", ""}}).reason.empty());
-  CHECK(contains(changed({{"cp", "4"}}).reason, "long sequences"));
+  const MeasuredRun open = changed({{"cp", "4"}, {"dp", "8"}, {"pp", "1"}, {"global_batch", ""}, {"micro_batch", ""}});
+  CHECK(open.reason.empty());
+  CHECK(at(open, {"strategy", "cp"}) == "4");
+  CHECK(at(open, {"strategy", "micro_batch"}) == "1");
+  CHECK(at(open, {"training", "global_batch"}) == "8");
+  CHECK(std::any_of(open.remarks.begin(), open.remarks.end(),
+                    [](const std::string& r) { return contains(r, "batch assumed"); }));
 }
 
 TEST_CASE("a sequence length or a batch that follows from speed and time") {

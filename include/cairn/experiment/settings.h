@@ -128,9 +128,21 @@ struct Overlap {
   std::optional<ExpertOverlap> ep = {};
 };
 
+// How ranks of cp share attention, by a scheme of sequence/scheme.h. Keys left out: of the grids that the model's heads
+// and the sequence allow, most ranks split heads, then the 2-d shape that exchanges least, then an inner ring as large as
+// the domain of fast links.
+struct AttentionChoice {
+  std::string scheme = {};
+  std::optional<std::int64_t> heads = {};   // ranks that split the heads
+  std::vector<std::int64_t> grid = {};      // rows and columns of the ranks that share tokens; empty: any
+  std::optional<std::int64_t> window = {};  // ranks of the inner ring of a double ring
+  std::optional<bool> heads_inner = {};     // ranks that split heads are neighbours; else those that share tokens
+};
+
 struct StrategyChoice {
   std::int64_t tp = 1;
   std::int64_t cp = 1;
+  std::optional<AttentionChoice> attention = {};  // default: the framework's scheme
   std::int64_t pp = 1;
   std::optional<std::int64_t> dp = {};  // default: what the cluster leaves
   std::int64_t ep = 1;

@@ -56,11 +56,19 @@ struct GradientSync {
   friend bool operator==(const GradientSync&, const GradientSync&) = default;
 };
 
+// The ranks that share every sequence, and how they share attention.
+struct ContextSharing {
+  program::Group group = {.axis = program::Axis::context};
+  AttentionSharing sharing = {};
+  friend bool operator==(const ContextSharing&, const ContextSharing&) = default;
+};
+
 struct LayerOptions {
   loopnest::Sizes sizes;                  // on one rank: sequences per micro-batch, tokens
   std::vector<program::SplitRule> rules;  // at most one per axis
   std::vector<program::Group> groups;     // parallel to rules
-  std::vector<std::string> recompute;     // operators to recompute, by name or region
+  ContextSharing context = {};
+  std::vector<std::string> recompute;  // operators to recompute, by name or region
   bool recompute_all = false;
   bool recompute_second = false;    // everything but attention and every second product
   bool share_saved_inputs = false;  // saved inputs that are whole on each rank are kept as shards (first rule's axis)

@@ -11,6 +11,7 @@
 #include "cairn/numerics/format.h"
 #include "cairn/pipeline/generators.h"
 #include "cairn/program/mesh.h"
+#include "cairn/sequence/scheme.h"
 
 namespace cairn::plan {
 
@@ -69,12 +70,20 @@ struct TensorPieces {
   friend bool operator==(const TensorPieces&, const TensorPieces&) = default;
 };
 
+// How the ranks of the context axis share the attention of a sequence.
+struct AttentionSharing {
+  const sequence::Scheme* scheme = nullptr;  // null where the context axis has one rank
+  sequence::Grid grid = {};                  // of as many ranks as the context axis
+  friend bool operator==(const AttentionSharing&, const AttentionSharing&) = default;
+};
+
 // What layers take, and how their passes become a pipeline.
 struct Structure {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
   std::int64_t data = 1;
-  std::int64_t context = 1;        // ranks that share the tokens of every sequence
+  std::int64_t context = 1;  // ranks that share the tokens of every sequence
+  AttentionSharing attention = {};
   std::int64_t expert = 1;         // ranks over which experts are spread
   std::int64_t expert_tensor = 1;  // ranks over which each expert is split
   bool bilevel_experts = false;    // the token exchange takes two steps: to the right domain, then to a rank inside it

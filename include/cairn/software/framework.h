@@ -116,6 +116,7 @@ struct FrameworkProfile {
   Accumulation accumulation = {};
   OverlapDefaults overlap = {};
   StageRule stages = StageRule::even;
+  std::string attention_sharing = "zigzag";  // default of strategy.attention: a scheme of sequence/scheme.h
   OptimizerStep optimizer = {};
   Sharding sharding = {};
   bool gathers_saved_input = false;  // a layer's saved input is split over tensor-parallel ranks that recompute it

@@ -16,7 +16,8 @@
 //            layout (of stages, Megatron-LM's letters) offload dispatcher balance experts_overlap
 //
 // An empty field is unknown, not 0: a run whose layers, batch or degrees are unknown is not run, and says so. But cp is
-// 1, and seq_len or global_batch, one of them, follows from tokens_per_s_per_gpu, iter_time_s and the other.
+// 1, and seq_len or global_batch, one of them, follows from tokens_per_s_per_gpu, iter_time_s and the other. With cp
+// above 1 and no pipeline a batch that is not stated is one sequence for each of the dp ranks.
 //   model     = model_config, else the columns, else the file that bears the model's name
 //   step time = iter_time_s, else global_batch seq_len / (tokens_per_s_per_gpu num_gpus), else from tflops_per_gpu by
 //               the family's convention

@@ -17,6 +17,7 @@ BlockBuilder::BlockBuilder(const LayerPass& pass, std::string name, const UnitTr
       memory_(pass.graph(), writer_),
       tensors_(pass, turns_, writer_, memory_, progress_),
       cuts_(pass, uses_, progress_),
+      shared_(pass, writer_),
       gradients_(pass, writer_, progress_) {
   start();
 }
@@ -164,6 +165,11 @@ Pieces BlockBuilder::emit(std::size_t position, const OperatorOrder& order) {
   waits.insert(waits.end(), progress_.blocking.begin(), progress_.blocking.end());
   progress_.blocking.clear();
   make_results(op);
+  if (shared_.shares(op)) {
+    progress_.computed = shared_.run(op, order.terms[position], waits);
+    progress_.blocking = shared_.under_way();
+    return {};
+  }
   Pieces made{.count = cut.count, .products = {}};
   for (std::int32_t piece = 0; piece < cut.count; ++piece) {
     for (const Arrival& operand : in_pieces) waits.push_back(operand.parts[static_cast<std::size_t>(piece)]);

@@ -12,6 +12,7 @@
 #include "gradient_queue.h"
 #include "product_cuts.h"
 #include "redistributor.h"
+#include "shared_attention.h"
 #include "tensor_memory.h"
 #include "tensor_uses.h"
 #include "token_turns.h"
@@ -80,6 +81,7 @@ class BlockBuilder {
   TensorMemory memory_;
   Redistributor tensors_;
   ProductCuts cuts_;
+  SharedAttention shared_;
   GradientQueue gradients_;
   std::size_t done_ = 0;  // operators of the part before
 };

@@ -16,9 +16,12 @@ LayerKey LayerKey::without_recomputation() const {
 
 std::size_t LayerKey::hash() const {
   core::Hash hash;
-  hash.add(micro_batch).add(context).add(static_cast<std::uint8_t>(recompute)).add(sequence_parallel);
+  hash.add(micro_batch).add(static_cast<std::uint8_t>(recompute)).add(sequence_parallel);
   hash.add(vocab_parallel).add(overlap_tensor).add(asynchronous_tensor).add(share_saved_inputs);
   add(hash, tensor);
+  add(hash, context.group);
+  const sequence::Grid& grid = context.sharing.grid;
+  hash.add(grid.head_ranks).add(grid.rows).add(grid.window);
   if (experts) {
     add(hash, experts->expert);
     add(hash, experts->expert_tensor);
@@ -37,7 +40,7 @@ ExpertKey expert_key(const Structure& structure, const Mesh& experts) {
 
 LayerKey layer_key(const Structure& structure, const Meshes& meshes, bool has_experts) {
   LayerKey key{.micro_batch = structure.micro_batch,
-               .context = structure.context,
+               .context = {.group = meshes.dense.group(Axis::context), .sharing = structure.attention},
                .tensor = meshes.dense.group(Axis::tensor),
                .sequence_parallel = structure.sequence_parallel,
                .vocab_parallel = structure.vocab_parallel,
@@ -110,9 +113,10 @@ void spread_experts(LayerOptions& options, const ExpertKey& key, std::int64_t te
 
 LayerOptions layer_options(const LayerKey& key, std::int64_t sequence, std::int64_t domain,
                            const FrameworkBehaviour& behaviour) {
-  LayerOptions options{.sizes = {.batch = key.micro_batch, .sequence = sequence / key.context},
+  LayerOptions options{.sizes = {.batch = key.micro_batch, .sequence = sequence / key.context.group.size},
                        .rules = {tensor_rule(key.tensor.size, key.vocab_parallel, key.sequence_parallel)},
                        .groups = {key.tensor},
+                       .context = key.context,
                        .recompute = key.recompute_operators,
                        .recompute_all = key.recompute == Recompute::full,
                        .recompute_second = key.recompute == Recompute::per_op,

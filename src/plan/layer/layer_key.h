@@ -33,7 +33,7 @@ struct ExpertKey {
 
 struct LayerKey {
   std::int64_t micro_batch = 1;
-  std::int64_t context = 1;
+  ContextSharing context = {};
   Group tensor;
   bool sequence_parallel = false;
   bool vocab_parallel = false;

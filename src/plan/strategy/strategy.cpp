@@ -6,6 +6,7 @@
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/plan/lowering.h"
+#include "layer/shared_attention.h"
 #include "strategy_check.h"
 #include "vocabulary.h"
 
@@ -102,22 +103,31 @@ bool mixes_tokens(const ir::Operator& op) {
 
 }  // namespace
 
-// Ranks that share a sequence exchange what tokens need of each other: of that nothing is lowered yet.
-void StrategyCheck::check_context() {
+// Ranks that share a sequence exchange what attention needs of each other, and nothing else.
+void StrategyCheck::check_context(const Structure& structure) {
   if (!sequences_) {
     sequences_.emplace();
     for (const ir::LayerClass& layer : model_.classes)
       for (const ir::Operator& op : layer.graph.operators()) {
-        if (sequences_->mixes_tokens == nullptr && mixes_tokens(op)) sequences_->mixes_tokens = &op;
         sequences_->any = sequences_->any || op.domain.find("sequence") >= 0;
+        if (!mixes_tokens(op)) continue;
+        sequences_->attends = true;
+        if (sequences_->unshared.empty()) sequences_->unshared = cannot_be_shared(layer.graph, op).value_or("");
       }
   }
-  if (sequences_->mixes_tokens != nullptr)
-    throw wrong(
-        "cp",
-        fmt::format("'{}' needs tokens of other ranks, whose exchange is not modelled", sequences_->mixes_tokens->name),
-        "set it to 1");
+  if (!sequences_->unshared.empty())
+    throw wrong("cp", fmt::format("{}, and no scheme shares that", sequences_->unshared), "set it to 1");
   if (!sequences_->any) throw wrong("cp", "the model has no sequences that ranks could share", "set it to 1");
+  if (sequences_->attends && structure.attention.scheme == nullptr)
+    throw wrong("attention", "does not say how the ranks of cp share attention", "name a scheme, such as zigzag");
+  if (sequences_->attends && structure.attention.grid.ranks() != structure.context)
+    throw wrong(
+        "attention",
+        fmt::format("has a grid of {} ranks, and cp is {}", structure.attention.grid.ranks(), structure.context),
+        "make both the same");
+  if (structure.tensor_pieces.kind == TensorPieces::Kind::halves)
+    throw wrong("overlap.tp", "halves of the tokens do not take turns where ranks of cp share them",
+                "use kind: chunked, or cp 1");
 }
 
 void StrategyCheck::check_recompute(const Structure& structure) const {
@@ -156,7 +166,7 @@ void StrategyCheck::check(const Structure& structure) {
                   "make the list add up");
     total += layers;
   }
-  if (structure.context > 1) check_context();
+  if (structure.context > 1) check_context(structure);
   check_recompute(structure);
   if (total != body_layers_)
     throw wrong("stages", fmt::format("lists {} layers, the model has {}", total, body_layers_),

@@ -13,7 +13,8 @@ core::ConfigurationError wrong(const char* key, std::string message, std::string
 // What context parallelism finds in the model.
 struct Sequences {
   bool any = false;
-  const ir::Operator* mixes_tokens = nullptr;  // the first operator whose results depend on tokens of other ranks
+  bool attends = false;    // some operator is attention, which schemes share
+  std::string unshared{};  // what needs tokens of other ranks in a way that no scheme shares; empty: nothing
 };
 
 // Checks strategies against one model, which must outlive it. What it needs of the model is computed once.
@@ -25,7 +26,7 @@ class StrategyCheck {
   void check(const Structure& structure);
 
  private:
-  void check_context();
+  void check_context(const Structure& structure);
   void check_recompute(const Structure& structure) const;
 
   const ir::Model& model_;

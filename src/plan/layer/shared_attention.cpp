@@ -1,0 +1,260 @@
+#include "shared_attention.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cairn/core/assert.h"
+#include "cairn/core/diagnostics.h"
+#include "cairn/sequence/folds.h"
+#include "cairn/sequence/scheme.h"
+
+namespace cairn::plan {
+
+namespace {
+
+// A double ring has two communicators: calls of the second lane take a stream that no layer with attention uses.
+constexpr std::array k_lanes{Stream::context, Stream::expert_tensor};
+
+const ir::Operator& forward_of(const ir::Graph& graph, const ir::Operator& op) {
+  return op.forward >= 0 ? graph.op(op.forward) : op;
+}
+
+bool is_fused_attention(const ir::Operator& op) {
+  return op.kind == ir::Kind::contraction && !op.is_plain_contraction() && op.domain.find("query") >= 0 &&
+         op.domain.find("key") >= 0;
+}
+
+std::int64_t last_extent(const RankLayer& layer, const ir::Access& access) {
+  return layer.graph().tensor(access.tensor).dims.back().extent.at(layer.options().sizes);
+}
+
+// The attention of one whole sequence and of the heads that this rank of the tensor axis has.
+sequence::Problem problem_of(const RankLayer& layer, const ir::Operator& forward) {
+  const loopnest::Box box = layer.box(forward);
+  const auto extent = [&](const char* name) {
+    const int dim = forward.domain.find(name);
+    return dim < 0 ? std::int64_t{1} : box[static_cast<std::size_t>(dim)].extent();
+  };
+  sequence::Problem problem{.tokens = extent("query") * layer.options().context.group.size,
+                            .sequences = extent("batch"),
+                            .heads = extent("kv_heads") * extent("group"),
+                            .kv_heads = extent("kv_heads")};
+  problem.mask = forward.domain.guards().empty() ? sequence::Mask::full : sequence::Mask::causal;
+  const auto query = static_cast<loopnest::DimId>(forward.domain.find("query"));
+  const auto key = static_cast<loopnest::DimId>(forward.domain.find("key"));
+  for (const ir::Access& access : forward.accesses) {
+    if (access.mode != ir::Mode::read) continue;
+    if (uses(access.projection, query)) problem.head_dim = last_extent(layer, access);
+    if (uses(access.projection, key)) problem.value_dim = last_extent(layer, access);  // values come behind keys
+  }
+  return problem;
+}
+
+// One pass over memory that joins a tile's result to the rank's part: reads it, reads and writes the part in fp32.
+class Joining {
+ public:
+  Joining() {
+    const loopnest::Extent one = loopnest::Extent::of(1);
+    const auto add = [&](const char* name, numerics::Format format) {
+      ir::Tensor tensor;
+      tensor.name = name;
+      tensor.format = format;
+      tensor.dims.push_back({.name = "element", .extent = one});
+      return graph_.add_tensor(std::move(tensor));
+    };
+    const ir::TensorId made = add("made", numerics::Format::bf16);
+    const ir::TensorId part = add("part", numerics::Format::fp32);
+    ir::Operator op;
+    op.name = "attention.join";
+    op.kind = ir::Kind::pointwise;
+    const loopnest::DimId element = op.domain.add("element", one);
+    const loopnest::Projection all{loopnest::Affine::of(element)};
+    op.accesses.push_back({.tensor = made, .projection = all});
+    op.accesses.push_back({.tensor = part, .projection = all, .mode = ir::Mode::accumulate});
+    op.flops_per_point = 2.0;
+    graph_.add_operator(std::move(op));
+  }
+  ir::Shard over(std::int64_t elements) const {
+    return {.op = &graph_.op(0), .graph = &graph_, .box = {loopnest::Interval{0, elements}}};
+  }
+
+ private:
+  ir::Graph graph_;
+};
+
+ir::Shard joining(std::int64_t elements) {
+  static const Joining once;
+  return once.over(elements);
+}
+
+}  // namespace
+
+std::optional<std::string> cannot_be_shared(const ir::Graph& graph, const ir::Operator& op) {
+  const ir::Operator& forward = forward_of(graph, op);
+  if (!is_fused_attention(forward)) return fmt::format("'{}' needs tokens of other ranks", op.name);
+  if (forward.domain.find("chunk") >= 0) return fmt::format("'{}' attends within chunks of the sequence", op.name);
+  if (forward.domain.guards().size() > 1) return fmt::format("'{}' sees a window of keys", op.name);
+  return std::nullopt;
+}
+
+// Writes the list of one rank.
+class SharedAttention::Run {
+ public:
+  Run(const LayerPass& pass, StepWriter& writer, const ir::Operator& op, Term term)
+      : pass_(pass),
+        writer_(writer),
+        op_(op),
+        term_(term),
+        group_(pass.options().context.group),
+        problem_(problem_of(pass.layer, forward_of(pass.graph(), op))),
+        pass_kind_(op.phase == ir::Phase::forward ? sequence::Pass::forward : sequence::Pass::backward) {
+    const AttentionSharing& sharing = pass.options().context.sharing;
+    CAIRN_ASSERT(sharing.scheme != nullptr && sharing.grid.ranks() == group_.size);
+    if (const auto refusal = sharing.scheme->refusal(problem_, sharing.grid))
+      throw core::ConfigurationError("strategy.attention", fmt::format("{}: {}", sharing.scheme->name, *refusal),
+                                     "choose another scheme or grid: `cairn attention` compares them");
+    list_ = sequence::slowest(*sharing.scheme, problem_, sharing.grid, pass_kind_);
+  }
+
+  Dependency write(const Dependencies& waits, Dependencies& under_way) {
+    const auto buffers = static_cast<double>(sequence::buffer_bytes(problem_, list_));
+    writer_.hold(Category::workspace, buffers);
+    before_ = waits;
+    before_.push_back(writer_.computed());
+    auto call = list_.calls.begin();
+    auto tile = list_.tiles.begin();
+    for (std::int32_t stage = 0; stage < list_.stages; ++stage) {
+      Dependencies ready = before_;
+      for (Lane& lane : lanes_)
+        if (const std::int32_t step = lane.ended_before(stage); step >= 0) ready.push_back(step);
+      bool computes = false;
+      for (; call != list_.calls.end() && call->begins == stage; ++call) start(*call, ready);
+      for (; tile != list_.tiles.end() && tile->stage == stage; ++tile, computes = true) compute(*tile, ready);
+      if (computes) before_ = {writer_.computed()};
+    }
+    for (const Lane& lane : lanes_)
+      if (!lane.calls.empty()) under_way.push_back(lane.calls.back().step);
+    writer_.hold_after(Category::workspace, -buffers);
+    if (op_.phase == ir::Phase::backward)
+      writer_.hold_after(Category::activations, -kept_apart());
+    else if (pass_.backward || !pass_.kept.recomputed()[static_cast<std::size_t>(&op_ - &pass_.graph().op(0))])
+      writer_.hold_after(Category::activations, kept_apart());
+    return writer_.computed();
+  }
+
+ private:
+  struct Call {
+    std::int32_t ends;
+    std::int32_t step;
+  };
+  // Calls run one after the other: who waits for the latest that has to be over waits for all before it.
+  struct Lane {
+    std::vector<Call> calls;
+    std::size_t over = 0;
+
+    std::int32_t ended_before(std::int32_t stage) {
+      while (over < calls.size() && calls[over].ends < stage) ++over;
+      return over == 0 ? -1 : calls[over - 1].step;
+    }
+  };
+
+  void start(const sequence::Call& call, const Dependencies& ready) {
+    const Transfer transfer = transfer_of(call);
+    if (transfer.bytes == 0.0) return;
+    const std::int32_t step = writer_.add(Step{.kind = StepKind::transfer,
+                                               .stream = k_lanes.at(static_cast<std::size_t>(call.lane)),
+                                               .axis = Axis::context,
+                                               .launches = 1},
+                                          transfer, ready);
+    lanes_.at(static_cast<std::size_t>(call.lane)).calls.push_back({.ends = call.ends, .step = step});
+  }
+
+  // Where heads are split, what attention keeps for its derivative lies by heads: a further copy of O, which the product
+  // behind it keeps by tokens, and of key heads what several ranks have.
+  double kept_apart() const {
+    const AttentionSharing& sharing = pass_.options().context.sharing;
+    if (sharing.grid.head_ranks == 1) return 0.0;
+    const sequence::Parcel kept = sharing.scheme->kept(problem_, sharing.grid, 0);
+    const sequence::Tokens owned = sharing.scheme->owned(problem_, sharing.grid, 0);
+    constexpr sequence::TensorSet k_keys = sequence::set_of(sequence::Tensor::key, sequence::Tensor::value);
+    const auto of = [&](sequence::TensorSet tensors, const sequence::Tokens& tokens, const sequence::Heads& heads) {
+      return sequence::bytes(problem_, {.tensors = tensors, .tokens = tokens, .heads = heads});
+    };
+    return static_cast<double>(of(sequence::set_of(sequence::Tensor::output), kept.tokens, kept.heads) +
+                               of(k_keys, kept.tokens, kept.heads) - of(k_keys, owned, sequence::all_heads(problem_)));
+  }
+
+  // Every rank sends and receives alike. A message to the next rank of a ring is priced by the way from its last rank to
+  // its first, which is the longest.
+  Transfer transfer_of(const sequence::Call& call) const {
+    const double moved =
+        static_cast<double>(std::max(sequence::bytes_sent(problem_, call), sequence::bytes_received(problem_, call)));
+    Group ranks{.axis = Axis::context, .size = call.peers.count, .stride = group_.stride * call.peers.stride};
+    if (call.collective == Collective::send) {
+      ranks.stride *= ranks.size - 1;
+      ranks.size = 2;
+      return {.collective = call.collective, .group = ranks, .bytes = moved};
+    }
+    const auto n = static_cast<double>(ranks.size);
+    const double whole = call.collective == Collective::all_to_all ? moved * n * n / (n - 1.0) : moved * n / (n - 1.0);
+    return {.collective = call.collective, .group = ranks, .bytes = whole};
+  }
+
+  void compute(const sequence::Tile& tile, const Dependencies& ready) {
+    const Step step{.kind = StepKind::compute, .stream = Stream::compute, .term = term_, .launches = 1};
+    writer_.add(step, ir::Shard{.op = &op_, .graph = &pass_.graph(), .box = box_of(tile)}, ready);
+    if (tile.joins) writer_.add(step, joining(joined_elements(tile)), {});
+  }
+
+  // Places of queries and keys in memory, moved so that the operator's mask is that of the tile's positions.
+  loopnest::Box box_of(const sequence::Tile& tile) const {
+    loopnest::Box box = pass_.layer.box(op_);
+    const auto set = [&](const char* name, std::int64_t begin, std::int64_t extent) {
+      const int dim = op_.domain.find(name);
+      if (dim >= 0) box[static_cast<std::size_t>(dim)] = {begin, begin + extent};
+    };
+    const std::optional<std::int64_t> offset = sequence::local_offset(problem_, tile.queries, tile.keys);
+    CAIRN_ASSERT(offset.has_value() && "a tile is whole, or masked by places in memory");
+    const std::int64_t kv = sequence::kv_heads(problem_, tile.heads).count;
+    set("query", std::max<std::int64_t>(*offset, 0), sequence::count(tile.queries));
+    set("key", std::max<std::int64_t>(-*offset, 0), sequence::count(tile.keys));
+    set("kv_heads", 0, kv);
+    set("group", 0, tile.heads.count / kv);
+    return box;
+  }
+
+  std::int64_t joined_elements(const sequence::Tile& tile) const {
+    const std::int64_t queries = problem_.sequences * sequence::count(tile.queries) * tile.heads.count;
+    if (pass_kind_ == sequence::Pass::forward) return queries * problem_.values();
+    const std::int64_t keys =
+        problem_.sequences * sequence::count(tile.keys) * sequence::kv_heads(problem_, tile.heads).count;
+    return queries * problem_.head_dim + keys * (problem_.head_dim + problem_.values());
+  }
+
+  const LayerPass& pass_;
+  StepWriter& writer_;
+  const ir::Operator& op_;
+  Term term_;
+  const Group& group_;
+  const sequence::Problem problem_;
+  const sequence::Pass pass_kind_;
+  sequence::RankList list_;
+  Dependencies before_;  // the stage before has computed
+  std::array<Lane, k_lanes.size()> lanes_;
+};
+
+SharedAttention::SharedAttention(const LayerPass& pass, StepWriter& writer) : pass_(pass), writer_(writer) {}
+
+bool SharedAttention::shares(const ir::Operator& op) const {
+  return pass_.options().context.group.size > 1 && op.domain.find("key") >= 0 &&
+         is_fused_attention(forward_of(pass_.graph(), op)) && op.kind == ir::Kind::contraction;
+}
+
+Dependency SharedAttention::run(const ir::Operator& op, Term term, const Dependencies& waits) {
+  under_way_.clear();
+  return Run(pass_, writer_, op, term).write(waits, under_way_);
+}
+
+}  // namespace cairn::plan
