@@ -55,6 +55,7 @@ class Parser : private Declarations {
   void calibrate();
   void diff();
   void topology();
+  void attention();
   void schedule();
   static void swarm(CLI::App& sub, SwarmArguments& swarm);
   void import();
@@ -74,6 +75,7 @@ class Parser : private Declarations {
   const std::vector<std::string> sharings_{"max-min", "rtt-weighted"};
   const std::vector<std::string> collectives_ = collective_names();
   const std::vector<std::string> algorithms_ = algorithm_names();
+  const std::vector<std::string> sharing_kernels_ = sharing_kernel_names();
   const std::vector<std::string> attentions_{"unfused", "fused_softmax", "flash2"};
   const std::vector<std::string> shells_{"bash", "zsh", "fish"};
   const std::map<std::string, ColorChoice> colors_{
@@ -97,6 +99,7 @@ class Parser : private Declarations {
   CalibrateArguments calibrate_;
   DiffArguments diff_;
   TopologyArguments topology_;
+  AttentionArguments attention_;
   ScheduleArguments schedule_;
   ImportArguments import_;
   std::vector<LaunchImportArguments> launch_imports_ = for_frameworks<LaunchImportArguments>();

@@ -32,6 +32,7 @@ Parser::Parser() : Declarations("How long one training step takes, whether it fi
   calibrate();
   diff();
   topology();
+  attention();
   schedule();
   import();
   export_arguments();

@@ -174,6 +174,34 @@ struct TopologyArguments {
   ResultArguments result;
 };
 
+struct AttentionArguments {
+  std::string cluster;
+  std::string nodes;                   // counts; empty: as the cluster says
+  std::vector<std::string> overrides;  // of its keys
+  std::string sequence;                // lengths in tokens
+  std::string lengths;                 // a file of lengths in place of one
+  std::int64_t tokens_per_gpu = 0;     // of those: that a GPU has memory for
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;  // 0: as many as heads
+  std::int64_t head_dim = 128;
+  std::int64_t batch = 1;
+  std::int64_t tp = 1;
+  std::string scheme;            // empty: every one
+  std::string grid;              // rows x columns; empty: any
+  std::int64_t heads_split = 0;  // 0: any, as of the next two
+  std::int64_t ring = 0;
+  std::int64_t window = 0;
+  bool causal = false;  // said, though it is the default
+  bool full_mask = false;
+  bool forward = false;
+  std::string kernel;  // empty: the default framework's
+  bool list = false;
+  bool prove = false;
+  std::string plot;
+  bool full = false;
+  ResultArguments result;
+};
+
 struct SwarmArguments {  // of the kind swarm alone
   std::string peers;     // empty: one per stage
   std::string failures;
@@ -235,8 +263,8 @@ struct LaunchExportArguments {
 using CommandArguments =
     std::variant<std::monostate, RunArguments, SearchArguments, SweepArguments, BoundArguments, ConfigShowArguments,
                  ConfigModelArguments, ConfigListArguments, ConfigTemplateArguments, ValidateArguments,
-                 CalibrateArguments, DiffArguments, TopologyArguments, ScheduleArguments, ImportArguments,
-                 LaunchImportArguments, LaunchExportArguments, SchemaArguments, CompletionArguments>;
+                 CalibrateArguments, DiffArguments, TopologyArguments, AttentionArguments, ScheduleArguments,
+                 ImportArguments, LaunchImportArguments, LaunchExportArguments, SchemaArguments, CompletionArguments>;
 
 struct Arguments {
   CommonArguments common;

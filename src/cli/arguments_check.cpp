@@ -77,6 +77,27 @@ void check_one(const TopologyArguments& topology) {
         "give fewer pieces");
 }
 
+void check_one(const AttentionArguments& attention) {
+  if (attention.list) {
+    if (!attention.cluster.empty() || !attention.sequence.empty())
+      throw core::ConfigurationError("--list", "lists the schemes, and compares none", "leave other options out");
+    return;
+  }
+  if (attention.cluster.empty())
+    throw core::ConfigurationError("--cluster", "whose GPUs share the sequence is missing", "add --cluster dgx-h100");
+  if (!attention.lengths.empty()) {
+    if (!attention.sequence.empty() || !attention.scheme.empty() || attention.prove || !attention.plot.empty())
+      throw core::ConfigurationError("--lengths", "a batch of mixed lengths is shared out, and no schemes compared",
+                                     "leave --seq, --scheme, --prove and --plot out");
+    if (attention.tokens_per_gpu == 0)
+      throw core::ConfigurationError("--tokens-per-gpu", "how many tokens a GPU has memory for is missing",
+                                     "add --tokens-per-gpu 32768");
+  } else if (attention.sequence.empty())
+    throw core::ConfigurationError("--seq", "how long sequences are is missing", "add --seq 128Ki");
+  if (attention.heads == 0)
+    throw core::ConfigurationError("--heads", "how many heads there are is missing", "add --heads 32");
+}
+
 void check_one(const BoundArguments& bound) {
   const std::string example =
       "for example 'matmul m=1024 n=1024 k=1024', einsum 'ik,kj->ij', --cdag FILE, --trace FILE or --model NAME";

@@ -6,6 +6,7 @@
 #include "cairn/launch/launch.h"
 #include "cairn/measure/read.h"
 #include "cairn/numerics/format_names.h"
+#include "cairn/sequence/scheme.h"
 #include "known_words.h"
 
 namespace cairn::cli {
@@ -157,6 +158,52 @@ void Parser::topology() {
           "Of flows, bytes and start_s may have a unit (2GB, 5ms), src and dst be names of a graph's nodes. after: "
           "rows that must\n"
           "have ended first, separated by ';' and counted from 1, or from 0 where row 0 is named.");
+}
+
+void Parser::attention() {
+  CLI::App* sub =
+      command(app_, "attention", "how ranks share the attention of long sequences: schemes side by side", attention_);
+  const auto count = [&](const char* names, std::int64_t& target, const char* description) {
+    return sub->add_option(names, target, description)->check(at_least(1))->type_name("N");
+  };
+  name_of(sub->add_option("--cluster", attention_.cluster, "whose GPUs share each sequence"), {"clusters"})
+      ->type_name("NAME");
+  sub->add_option("--nodes", attention_.nodes, "nodes of it: one number, a list, or a range as in 1..64*2")
+      ->type_name("NODES");
+  add_overrides(*sub, attention_.overrides, {"cluster"}, "override a key of the cluster; may be repeated");
+  sub->add_option("--seq", attention_.sequence, "tokens of a sequence: 131072, a list, or 128Ki..2Mi, which doubles")
+      ->type_name("TOKENS");
+  sub->add_option("--lengths", attention_.lengths,
+                  "a batch of mixed lengths, a number of tokens a line: which ranks compute which")
+      ->type_name(k_file);
+  count("--tokens-per-gpu", attention_.tokens_per_gpu, "with --lengths: tokens that a GPU has memory for");
+  count("--heads", attention_.heads, "heads of queries");
+  count("--kv-heads", attention_.kv_heads, "heads of keys and values; default as many");
+  count("--head-dim", attention_.head_dim, "elements of a head")->capture_default_str();
+  count("--batch", attention_.batch, "sequences at once")->capture_default_str();
+  count("--tp", attention_.tp, "neighbouring ranks that split heads for a whole layer; the others share the sequence")
+      ->capture_default_str();
+  suggest(sub->add_option("--scheme", attention_.scheme, "one scheme in all its grids; see --list"),
+          sequence::scheme_names())
+      ->type_name("NAME");
+  sub->add_option("--grid", attention_.grid, "rows x columns of ranks that share tokens, as in 8x8")->type_name("RxC");
+  count("--heads-split,--ulysses", attention_.heads_split, "ranks that split heads around a scheme");
+  count("--ring", attention_.ring, "ranks that share tokens");
+  count("--window", attention_.window, "ranks of the inner ring of a double ring");
+  CLI::Option* causal = sub->add_flag("--causal", attention_.causal, "no query sees a later key: the default");
+  sub->add_flag("--full-mask", attention_.full_mask, "every query sees every key")->excludes(causal);
+  choose(sub->add_option("--kernel", attention_.kernel, "that computes attention; default as `cairn run` takes it"),
+         sharing_kernels_)
+      ->type_name("KERNEL");
+  sub->add_flag("--forward", attention_.forward, "the forward pass alone");
+  sub->add_flag("--list", attention_.list, "every scheme, what it does and where it comes from");
+  sub->add_flag("--prove", attention_.prove,
+                "run the lists of what is shown on numbers, in small, against dense attention");
+  add_output(*sub, "--plot", attention_.plot, "draw times over the sequence length and the GPUs");
+  sub->add_flag("--full", attention_.full, "all rows, all reasons and assumptions");
+  add_table(*sub, attention_.result);
+  example(*sub,
+          "cairn attention --cluster dgx-h100 --nodes 8 --seq 128Ki..2Mi --heads 64 --kv-heads 8 --plot long.svg");
 }
 
 void Parser::schedule() {

@@ -2,6 +2,7 @@
 
 #include "cairn/bound/exchanges.h"
 #include "cairn/collective/algorithms.h"
+#include "cairn/models/kernels.h"
 #include "cairn/pebble/operation_text.h"
 #include "cairn/pipeline/generators.h"
 #include "cairn/search/space.h"
@@ -31,6 +32,13 @@ std::vector<std::string> operator_names() {
 std::vector<std::string> objective_names() {
   std::vector<std::string> names;
   for (const auto& [word, objective] : search::objectives()) names.emplace_back(word);
+  return names;
+}
+
+std::vector<std::string> sharing_kernel_names() {
+  std::vector<std::string> names;
+  for (const models::AttentionKernel kernel : models::k_attention_kernels)
+    if (!models::keeps_scores(kernel)) names.emplace_back(models::name(kernel));
   return names;
 }
 

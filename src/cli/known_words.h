@@ -11,7 +11,8 @@ std::string operators_text();
 std::vector<std::string> operator_names();
 std::vector<std::string> schedule_kinds();
 std::vector<std::string> collective_names();
-std::vector<std::string> algorithm_names();  // of collectives
-std::vector<std::string> objective_names();  // of searches
+std::vector<std::string> algorithm_names();       // of collectives
+std::vector<std::string> sharing_kernel_names();  // attention kernels for sequences that ranks share
+std::vector<std::string> objective_names();       // of searches
 
 }  // namespace cairn::cli

@@ -11,6 +11,7 @@
 #include "cairn/hardware/network_files.h"
 #include "cairn/measure/read.h"
 #include "cairn/models/transformer_config.h"
+#include "cairn/report/attention.h"
 #include "cairn/report/calibration.h"
 #include "cairn/report/diff.h"
 #include "cairn/report/diff_trace.h"
@@ -65,6 +66,13 @@ constexpr std::array k_schemas{
     Schema{"cairn.topology/1", "the result of cairn topology", [] { return report::topology_schema(); }},
     Schema{"cairn.topology-comparison/1", "the result of cairn topology --compare",
            [] { return report::topology_comparison_schema(); }},
+    Schema{"cairn.attention/1", "the result of cairn attention", [] { return report::attention_schema(); }},
+    Schema{"cairn.attention-comparison/1", "the result of cairn attention for several lengths or numbers of GPUs",
+           [] { return report::attention_comparison_schema(); }},
+    Schema{"cairn.attention-batch/1", "the result of cairn attention --lengths",
+           [] { return report::attention_batch_schema(); }},
+    Schema{"cairn.attention-schemes/1", "the result of cairn attention --list",
+           [] { return report::attention_schemes_schema(); }},
     Schema{"cairn.schedule/1", "the result of cairn schedule", [] { return report::schedule_schema(); }},
     Schema{"cairn.schedule-comparison/1", "the result of cairn schedule --compare",
            [] { return report::schedule_comparison_schema(); }},

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/core/assert.h"
+#include "cairn/report/attention.h"
 #include "cairn/report/calibration.h"
 #include "cairn/report/diff.h"
 #include "cairn/report/diff_trace.h"
@@ -32,6 +33,10 @@ constexpr Listing k_listings[] = {{"cairn.run/1", run_schema, {}},
                                   {"cairn.diff_trace/1", diff_trace_schema, {"/result/parts"}},
                                   {"cairn.topology/1", topology_schema, {"/flows/finish_s"}},
                                   {"cairn.topology-comparison/1", topology_comparison_schema, {"/networks"}},
+                                  {"cairn.attention/1", attention_schema, {"/schemes"}},
+                                  {"cairn.attention-comparison/1", attention_comparison_schema, {"/points"}},
+                                  {"cairn.attention-batch/1", attention_batch_schema, {"/groups/groups"}},
+                                  {"cairn.attention-schemes/1", attention_schemes_schema, {"/schemes"}},
                                   {"cairn.schedule/1", schedule_schema, {"/result/operations"}},
                                   {"cairn.schedule-comparison/1", schedule_comparison_schema, {"/schedules"}},
                                   {"cairn.schedule-kinds/1", schedule_kinds_schema, {"/kinds"}},

@@ -61,6 +61,7 @@ TEST_CASE("The working folder does not change any answer") {
       {"config", "list"},
       {"topology", "dgx-h100", "--json"},
       {"topology", "--compare", "fat-tree-1024", "torus-1024"},
+      {"attention", "--cluster", "dgx-h100", "--seq", "2Ki", "--heads", "8"},
       {"bound", "matmul m=64 n=64 k=64", "--accelerator", "h100-sxm5-80gb", "--json"},
       {"bound", "--model", "llama-3.1-8b", "--accelerator", "h100-sxm5-80gb", "--seq", "512"},
       {"import", "nccl-topo", xml},

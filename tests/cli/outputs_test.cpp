@@ -50,23 +50,26 @@ std::vector<Writer> writers() {
     return lines;
   }());
   const std::string moves = write_file("writers/graph.txt", "v a in\nv b in\nv c out\ne a c\ne b c\n");
-  return {{"run", {"run", k_experiment, "--json", "-o", "OUT"}},
-          {"run as text", {"run", k_experiment, "-o", "OUT"}},
-          {"timeline", {"run", "llama3-8b-fsdp-dgx-h100", "--trace", "OUT"}},
-          {"memory, picture", {"run", k_experiment, "--memory-svg", "OUT"}},
-          {"batch", {"run", "--batch", batch, "--engine", "analytic", "-o", "OUT"}},
-          {"schedule", {"schedule", "1f1b", "--stages", "8", "--micro-batches", "4096", "--json", "-o", "OUT"}},
-          {"schedule, picture", {"schedule", "1f1b", "--stages", "8", "--micro-batches", "64", "--svg", "OUT"}},
-          {"topology", {"topology", "dgx-h100", "--json", "-o", "OUT"}},
-          {"topology, picture", {"topology", "dgx-h100", "--svg", "OUT"}},
-          {"topology, graph", {"topology", "dgx-h100", "--dot", "OUT"}},
-          {"bound", {"bound", "matmul m=64 n=64 k=64", "--fast", "1024", "--json", "-o", "OUT"}},
-          {"moves", {"bound", "--cdag", moves, "--fast", "4", "--write-moves", "OUT"}},
-          {"validate, picture", {"validate", "korthikanti2022_table5", "--plot", "OUT"}},
-          {"config show", {"config", "show", k_experiment, "-o", "OUT"}},
-          {"config list", {"config", "list", "-o", "OUT"}},
-          {"config model", {"config", "model", "llama-3.1-8b", "-o", "OUT"}},
-          {"schema", {"schema", "experiment", "-o", "OUT"}}};
+  return {
+      {"run", {"run", k_experiment, "--json", "-o", "OUT"}},
+      {"run as text", {"run", k_experiment, "-o", "OUT"}},
+      {"timeline", {"run", "llama3-8b-fsdp-dgx-h100", "--trace", "OUT"}},
+      {"memory, picture", {"run", k_experiment, "--memory-svg", "OUT"}},
+      {"batch", {"run", "--batch", batch, "--engine", "analytic", "-o", "OUT"}},
+      {"schedule", {"schedule", "1f1b", "--stages", "8", "--micro-batches", "4096", "--json", "-o", "OUT"}},
+      {"schedule, picture", {"schedule", "1f1b", "--stages", "8", "--micro-batches", "64", "--svg", "OUT"}},
+      {"topology", {"topology", "dgx-h100", "--json", "-o", "OUT"}},
+      {"topology, picture", {"topology", "dgx-h100", "--svg", "OUT"}},
+      {"topology, graph", {"topology", "dgx-h100", "--dot", "OUT"}},
+      {"attention", {"attention", "--cluster", "dgx-h100", "--seq", "2Ki", "--heads", "8", "-o", "OUT"}},
+      {"attention, picture", {"attention", "--cluster", "dgx-h100", "--seq", "2Ki", "--heads", "8", "--plot", "OUT"}},
+      {"bound", {"bound", "matmul m=64 n=64 k=64", "--fast", "1024", "--json", "-o", "OUT"}},
+      {"moves", {"bound", "--cdag", moves, "--fast", "4", "--write-moves", "OUT"}},
+      {"validate, picture", {"validate", "korthikanti2022_table5", "--plot", "OUT"}},
+      {"config show", {"config", "show", k_experiment, "-o", "OUT"}},
+      {"config list", {"config", "list", "-o", "OUT"}},
+      {"config model", {"config", "model", "llama-3.1-8b", "-o", "OUT"}},
+      {"schema", {"schema", "experiment", "-o", "OUT"}}};
 }
 
 std::vector<std::string> to(const Writer& writer, const std::string& file) {

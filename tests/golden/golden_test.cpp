@@ -1,6 +1,6 @@
 // `cairn run NAME --json` of every shipped experiment, `cairn bound` of every line of bounds.txt, `cairn topology` of
-// every line of networks.txt and `cairn search` of every line of searches.txt, against the document each gave when it
-// was last blessed.
+// every line of networks.txt, `cairn search` of every line of searches.txt and `cairn attention` of every line of
+// attentions.txt, against the document each gave when it was last blessed.
 //
 // Numbers may differ by what another mathematical library rounds differently; everything else must be equal. After a
 // change that is meant: tests/golden/bless, and read the difference.
@@ -143,8 +143,9 @@ void same_as_blessed(const std::string& command, const std::string& list) {
     json actual = output_of(command + " " + arguments);
     for (json* document : {&expected, &actual}) {
       document->erase("tool");
-      if (document->contains("networks"))
-        for (json& network : (*document)["networks"]) network.erase("tool");
+      for (const char* several : {"networks", "points"})
+        if (document->contains(several))
+          for (json& each : (*document)[several]) each.erase("tool");
     }
     same(without_hashes(expected), without_hashes(actual), "");
   }
@@ -157,4 +158,5 @@ void same_as_blessed(const std::string& command, const std::string& list) {
 
 TEST_CASE("Bounds give what was blessed") { same_as_blessed("bound", "bounds"); }
 TEST_CASE("Networks give what was blessed") { same_as_blessed("topology", "networks"); }
+TEST_CASE("Comparisons of attention give what was blessed") { same_as_blessed("attention", "attentions"); }
 TEST_CASE("Searches give what was blessed") { same_as_blessed("search", "searches"); }

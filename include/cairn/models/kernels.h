@@ -2,6 +2,7 @@
 // name others.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,11 @@ namespace cairn::models {
 
 enum class AttentionKernel : std::uint8_t {
 #define CAIRN_ATTENTION_KERNEL(name, text, scores) name,
+#include "cairn/models/attention_kernels.def"
+#undef CAIRN_ATTENTION_KERNEL
+};
+inline constexpr std::array k_attention_kernels{
+#define CAIRN_ATTENTION_KERNEL(name, text, scores) AttentionKernel::name,
 #include "cairn/models/attention_kernels.def"
 #undef CAIRN_ATTENTION_KERNEL
 };

@@ -1,0 +1,129 @@
+#include "cairn/attention/comparison.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cairn/core/diagnostics.h"
+#include "evaluation.h"
+
+namespace cairn::attention {
+namespace {
+
+using pebble::AttentionPass;
+
+bool agrees(const Choice& choice, const sequence::Grid& grid) {
+  const auto is = [](const std::optional<std::int64_t>& wanted, std::int64_t value) {
+    return !wanted || *wanted == value;
+  };
+  return is(choice.head_ranks, grid.head_ranks) && is(choice.token_ranks, grid.token_ranks()) &&
+         is(choice.window, grid.window) &&
+         (!choice.sides || (choice.sides->rows == grid.rows && choice.sides->columns == grid.columns));
+}
+
+std::string chosen_grid(const Choice& choice) {
+  std::string words;
+  const auto add = [&](std::string_view format, std::int64_t value) {
+    words += fmt::format(fmt::runtime(format), words.empty() ? "" : ", ", value);
+  };
+  if (choice.sides) words = fmt::format("{} x {} ranks", choice.sides->rows, choice.sides->columns);
+  if (choice.head_ranks) add("{}{} ranks that split heads", *choice.head_ranks);
+  if (choice.token_ranks) add("{}{} ranks that share tokens", *choice.token_ranks);
+  if (choice.window) add("{}windows of {} ranks", *choice.window);
+  return words;
+}
+
+std::vector<const sequence::Scheme*> chosen_schemes(const Choice& choice) {
+  if (!choice.scheme.empty()) return {&sequence::scheme(choice.scheme)};
+  std::vector<const sequence::Scheme*> all;
+  for (const sequence::Scheme& each : sequence::schemes()) all.push_back(&each);
+  return all;
+}
+
+[[noreturn]] void refuse_choice(const Request& request) {
+  const Choice& choice = request.choice;
+  const std::int64_t ranks = request.context_ranks();
+  std::string known;
+  if (!choice.scheme.empty()) {
+    constexpr std::size_t k_shown = 8;
+    const std::vector<sequence::Grid> grids = sequence::scheme(choice.scheme).grids(ranks);
+    for (std::size_t i = 0; i < std::min(k_shown, grids.size()); ++i)
+      known += fmt::format("{}{}", i == 0 ? "it stands in " : "; ", sequence::text(grids[i]));
+    if (grids.size() > k_shown) known += "; ...";
+  }
+  throw core::ConfigurationError(
+      "request.choice",
+      fmt::format("{} has no grid of {} ranks with {}", choice.scheme.empty() ? "no scheme" : choice.scheme, ranks,
+                  chosen_grid(choice)),
+      known.empty() ? fmt::format("let rows x columns x ranks that split heads make up {}", ranks) : known);
+}
+
+// Schemes that run the same lists under names of their own are evaluated once.
+class Evaluated {
+ public:
+  explicit Evaluated(const Request& request) : evaluation_(request) {}
+
+  void add(const sequence::Scheme& scheme, const sequence::Grid& grid) {
+    const auto known = std::find_if(ways_.begin(), ways_.end(), [&](const Way& way) {
+      return way.scheme->list == scheme.list && way.scheme->refusal == scheme.refusal && way.grid == grid;
+    });
+    Way way = known == ways_.end() ? evaluation_.of(scheme, grid) : *known;
+    way.scheme = &scheme;
+    ways_.push_back(std::move(way));
+  }
+  std::vector<Way> take() { return std::move(ways_); }
+  Evaluation& evaluation() { return evaluation_; }
+
+ private:
+  Evaluation evaluation_;
+  std::vector<Way> ways_;
+};
+
+void order(std::vector<Way>& ways) {
+  std::stable_sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) {
+    return a.stands() != b.stands() ? a.stands() : a.stands() && a.total() < b.total();
+  });
+}
+
+}  // namespace
+
+std::vector<std::size_t> Comparison::shown() const {
+  std::vector<std::size_t> all;
+  std::set<const sequence::Scheme*> seen;
+  for (std::size_t i = 0; i < ways.size(); ++i)
+    if (one_scheme || seen.insert(ways[i].scheme).second) all.push_back(i);
+  return all;
+}
+
+void prove(Comparison& comparison) {
+  for (const std::size_t i : comparison.shown()) {
+    Way& way = comparison.ways[i];
+    if (way.stands()) way.proof = prove(*way.scheme, way.grid, comparison.problem, comparison.backward);
+  }
+}
+
+Comparison compare(const Request& request) {
+  check(request);
+  Comparison result{.problem = request.problem(),
+                    .gpus = request.network.gpus(),
+                    .tensor_ranks = request.tensor_ranks,
+                    .backward = request.backward,
+                    .one_scheme = !request.choice.scheme.empty()};
+  Evaluated evaluated(request);
+  for (const sequence::Scheme* scheme : chosen_schemes(request.choice))
+    for (const sequence::Grid& grid : scheme->grids(request.context_ranks()))
+      if (agrees(request.choice, grid)) evaluated.add(*scheme, grid);
+  result.ways = evaluated.take();
+  Evaluation& evaluation = evaluated.evaluation();
+  if (result.ways.empty()) refuse_choice(request);
+  order(result.ways);
+  result.bound_bytes = {.forward = evaluation.bound_bytes(AttentionPass::forward),
+                        .backward = request.backward ? evaluation.bound_bytes(AttentionPass::backward) : 0.0};
+  result.assumptions = evaluation.assumptions();
+  result.warnings = evaluation.warnings();
+  return result;
+}
+
+}  // namespace cairn::attention

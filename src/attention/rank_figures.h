@@ -1,0 +1,22 @@
+// What the ranks of one way of sharing move, hold and compute, as folds of their lists.
+#pragma once
+
+#include "cairn/attention/comparison.h"
+
+namespace cairn::attention {
+
+struct RankFigures {
+  Passes<std::int64_t> sent = {};
+  Passes<std::int64_t> received = {};
+  std::int64_t messages = 0;
+  std::int64_t memory = 0;
+  double balance = 1.0;
+  bool whole_heads = true;  // every tile is of all heads
+  bool keeps_owned = true;  // the forward pass leaves no tokens of other ranks to the backward pass
+};
+
+// Of the ranks looked at (comparison.h). The scheme must take the problem so.
+RankFigures rank_figures(const sequence::Problem& problem, const sequence::Scheme& scheme, const sequence::Grid& grid,
+                         bool backward);
+
+}  // namespace cairn::attention

@@ -1,0 +1,156 @@
+// Ways of sharing attention, by hand: 1,024 tokens, 4 heads of 16 elements of 2 bytes, on 8 GPUs.
+#include "cairn/attention/comparison.h"
+
+#include <algorithm>
+#include <set>
+
+#include "attention/small_request.h"
+#include "catch.h"
+
+using namespace cairn;
+using attention::Comparison;
+using attention::Way;
+using testing::of_scheme;
+using testing::small_request;
+
+namespace {
+
+constexpr std::int64_t k_block = 1024 / 8 * 4 * 16 * 2;  // [B] of Q, K, V or O that a rank owns
+constexpr std::int64_t k_statistic = 1024 / 8 * 4 * 4;   // [B] of log-sum-exp or delta
+
+const Way& only(const Comparison& comparison) {
+  REQUIRE(comparison.ways.size() == 1);
+  REQUIRE(comparison.ways.front().stands());
+  return comparison.ways.front();
+}
+
+const Way* on(const Comparison& comparison, std::int64_t rows, std::int64_t columns) {
+  for (const Way& way : comparison.ways)
+    if (way.stands() && way.grid.rows == rows && way.grid.columns == columns) return &way;
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("attention: what a ring moves and holds", "[attention]") {
+  const Comparison comparison = of_scheme(small_request(), "ring");
+  const Way& ring = only(comparison);
+  // K and V of the 7 others; backward these again and 8 parts of dK and dV, the last of which is its own.
+  CHECK(ring.received.forward == 7 * 2 * k_block);
+  CHECK(ring.received.backward == 7 * 2 * k_block + 8 * 2 * k_block);
+  CHECK(ring.sent.forward == ring.received.forward);
+  CHECK(ring.messages == 7 + 15);
+  // Of a causal mask the last rank computes 128 x 896 pairs and a triangle of 128, of 1024 x 1025 / 2 by 8 ranks.
+  CHECK(ring.balance == Approx(1024.0 * 1025.0 / 16.0 / (128.0 * 896.0 + 128.0 * 129.0 / 2.0)));
+  CHECK_FALSE(ring.bound.forward.ratio.has_value());
+  CHECK(ring.bound.forward.premise.find("unequal") != std::string::npos);
+  CHECK(ring.compute > 0);
+  CHECK(ring.exposed() >= 0);
+  CHECK(ring.total() == ring.compute + ring.exposed());
+}
+
+TEST_CASE("attention: the forward pass alone", "[attention]") {
+  attention::Request request = small_request();
+  const Way both = only(of_scheme(request, "zigzag"));
+  request.backward = false;
+  const Way forward = only(of_scheme(request, "zigzag"));
+  CHECK(forward.received.backward == 0);
+  CHECK(forward.time.backward == 0);
+  CHECK(forward.messages == 7);
+  CHECK(forward.time.forward == both.time.forward);
+  // Q, K, V, O and log-sum-exp of its tokens, and the K and V that come next beside those in use.
+  CHECK(forward.memory == 4 * k_block + k_statistic + 2 * 2 * k_block);
+}
+
+TEST_CASE("attention: ratios to the lower bound", "[attention]") {
+  attention::Request request = small_request();
+  request.mask = sequence::Mask::full;
+  const Comparison comparison = of_scheme(request, "attention2d");
+  // One copy, whole heads, equal shares: 4 (sqrt(8) - 1) words of d = 64 for each of 128 tokens.
+  const double least = 4.0 * (std::sqrt(8.0) - 1.0) * 64.0 * 128.0 * 2.0;
+  CHECK(comparison.bound_bytes.forward == Approx(least));
+  // On 2 x 4 ranks Q and O of the 3 others of the row, with log-sum-exp of O; K and V of the other of the column.
+  const Way* grid = on(comparison, 2, 4);
+  REQUIRE(grid != nullptr);
+  CHECK(grid->received.forward == 3 * (2 * k_block + k_statistic) + 2 * k_block);
+  REQUIRE(grid->bound.forward.ratio.has_value());
+  CHECK(*grid->bound.forward.ratio == Approx(static_cast<double>(grid->received.forward) / least));
+  CHECK(grid->balance == 1.0);
+}
+
+TEST_CASE("attention: no way beats the lower bound", "[attention]") {
+  for (const sequence::Mask mask : {sequence::Mask::full, sequence::Mask::causal})
+    for (const std::int64_t kv_heads : {std::int64_t{4}, std::int64_t{1}}) {
+      attention::Request request = small_request();
+      request.mask = mask;
+      request.kv_heads = kv_heads;
+      int bounded = 0;
+      for (const Way& way : attention::compare(request).ways)
+        for (const attention::BoundRatio& bound : {way.bound.forward, way.bound.backward})
+          if (bound.ratio) {
+            INFO(way.scheme->name << " " << sequence::text(way.grid));
+            CHECK(*bound.ratio >= 1.0);
+            ++bounded;
+          } else if (way.stands()) {
+            CHECK_FALSE(bound.premise.empty());
+          }
+      CHECK(bounded > 10);
+    }
+}
+
+TEST_CASE("attention: ways are in order, and every scheme is there", "[attention]") {
+  const Comparison comparison = attention::compare(small_request());
+  std::set<std::string_view> schemes;
+  for (std::size_t i = 0; i < comparison.ways.size(); ++i) {
+    const Way& way = comparison.ways[i];
+    schemes.insert(way.scheme->name);
+    if (i == 0) continue;
+    const Way& before = comparison.ways[i - 1];
+    CHECK(before.stands() >= way.stands());
+    if (way.stands()) CHECK(before.total() <= way.total());
+  }
+  CHECK(schemes.size() == sequence::schemes().size());
+  // Shown is the first way of each.
+  std::set<std::string_view> shown;
+  for (const std::size_t i : comparison.shown()) CHECK(shown.insert(comparison.ways[i].scheme->name).second);
+  CHECK(shown == schemes);
+  // 4 heads cannot be split among 8 ranks.
+  const auto ulysses = std::find_if(comparison.ways.begin(), comparison.ways.end(),
+                                    [](const Way& way) { return way.scheme->name == "ulysses"; });
+  REQUIRE(ulysses != comparison.ways.end());
+  CHECK(ulysses->refusal.has_value());
+}
+
+TEST_CASE("attention: a choice of grids", "[attention]") {
+  attention::Request request = small_request();
+  request.choice = {.scheme = "attention2d", .sides = attention::Sides{.rows = 2, .columns = 4}};
+  for (const Way& way : attention::compare(request).ways) {
+    CHECK(way.grid.rows == 2);
+    CHECK(way.grid.columns == 4);
+  }
+  request.choice = {.head_ranks = 2, .token_ranks = 4};
+  for (const Way& way : attention::compare(request).ways) CHECK(way.grid.head_ranks == 2);
+}
+
+TEST_CASE("attention: tensor ranks take their share of the heads", "[attention]") {
+  attention::Request request = small_request(2);
+  request.tensor_ranks = 2;
+  const Comparison comparison = of_scheme(request, "zigzag");
+  CHECK(comparison.problem.heads == 2);
+  // 8 of the 16 GPUs share the tokens, with half of the heads.
+  CHECK(only(comparison).received.forward == 7 * 2 * k_block / 2);
+}
+
+TEST_CASE("attention: communication falls with the root of the ranks in two dimensions", "[attention]") {
+  // Full mask, one sequence of fixed length: square grids of 16 and 64 ranks, 2 (sqrt(p) - 1) / p of Q, O, K, V each.
+  const auto received = [](std::int64_t nodes, std::int64_t side) {
+    attention::Request request = small_request(nodes);
+    request.mask = sequence::Mask::full;
+    const Comparison comparison = of_scheme(request, "attention2d");
+    const Way* way = on(comparison, side, side);
+    REQUIRE(way != nullptr);
+    return static_cast<double>(way->received.forward);
+  };
+  // (7 / 64) / (3 / 16), log-sum-exp alike.
+  CHECK(received(8, 8) / received(2, 4) == Approx(7.0 / 64.0 * 16.0 / 3.0));
+}
