@@ -14,16 +14,7 @@ namespace {
 
 using pebble::AttentionPass;
 
-bool agrees(const Choice& choice, const sequence::Grid& grid) {
-  const auto is = [](const std::optional<std::int64_t>& wanted, std::int64_t value) {
-    return !wanted || *wanted == value;
-  };
-  return is(choice.head_ranks, grid.head_ranks) && is(choice.token_ranks, grid.token_ranks()) &&
-         is(choice.window, grid.window) &&
-         (!choice.sides || (choice.sides->rows == grid.rows && choice.sides->columns == grid.columns));
-}
-
-std::string chosen_grid(const Choice& choice) {
+std::string chosen_grid(const sequence::AskedGrid& choice) {
   std::string words;
   const auto add = [&](std::string_view format, std::int64_t value) {
     words += fmt::format(fmt::runtime(format), words.empty() ? "" : ", ", value);
@@ -56,7 +47,7 @@ std::vector<const sequence::Scheme*> chosen_schemes(const Choice& choice) {
   throw core::ConfigurationError(
       "request.choice",
       fmt::format("{} has no grid of {} ranks with {}", choice.scheme.empty() ? "no scheme" : choice.scheme, ranks,
-                  chosen_grid(choice)),
+                  chosen_grid(choice.grid)),
       known.empty() ? fmt::format("let rows x columns x ranks that split heads make up {}", ranks) : known);
 }
 
@@ -114,7 +105,7 @@ Comparison compare(const Request& request) {
   Evaluated evaluated(request);
   for (const sequence::Scheme* scheme : chosen_schemes(request.choice))
     for (const sequence::Grid& grid : scheme->grids(request.context_ranks()))
-      if (agrees(request.choice, grid)) evaluated.add(*scheme, grid);
+      if (request.choice.grid.agrees(grid)) evaluated.add(*scheme, grid);
   result.ways = evaluated.take();
   Evaluation& evaluation = evaluated.evaluation();
   if (result.ways.empty()) refuse_choice(request);

@@ -87,7 +87,7 @@ class Counts {
 
 std::optional<std::int64_t> given(std::int64_t value) { return value == 0 ? std::nullopt : std::optional(value); }
 
-std::optional<attention::Sides> sides(const std::string& text) {
+std::optional<sequence::Sides> sides(const std::string& text) {
   if (text.empty()) return {};
   const std::size_t cross = text.find('x');
   const auto number = [&](std::size_t begin, std::size_t end) {
@@ -98,7 +98,7 @@ std::optional<attention::Sides> sides(const std::string& text) {
   if (!rows || !columns || *rows < 1 || *columns < 1)
     throw core::ConfigurationError("--grid", fmt::format("{} is no grid of ranks", core::quoted(text)),
                                    "write rows x columns, as in 8x8");
-  return attention::Sides{.rows = *rows, .columns = *columns};
+  return sequence::Sides{.rows = *rows, .columns = *columns};
 }
 
 std::string known_scheme(const std::string& name) {
@@ -190,10 +190,10 @@ std::vector<std::int64_t> lengths_of(const std::string& file) {
 
 AttentionRequests attention_requests(const AttentionArguments& arguments, const config::Loader& loader) {
   const attention::Choice choice{.scheme = known_scheme(arguments.scheme),
-                                 .sides = sides(arguments.grid),
-                                 .head_ranks = given(arguments.heads_split),
-                                 .token_ranks = given(arguments.ring),
-                                 .window = given(arguments.window)};
+                                 .grid = {.sides = sides(arguments.grid),
+                                          .head_ranks = given(arguments.heads_split),
+                                          .token_ranks = given(arguments.ring),
+                                          .window = given(arguments.window)}};
   const std::vector<std::int64_t> lengths = Counts("--seq", 2).read(arguments.sequence);
   const std::vector<std::int64_t> nodes = node_counts(arguments);
   if (lengths.size() * nodes.size() > k_most_points)

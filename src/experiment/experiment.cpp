@@ -179,7 +179,7 @@ void describe(Fields& fields, AttentionChoice& attention) {
       "heads", attention.heads,
       {.doc = "ranks that split the heads; the other factor of cp shares tokens", .minimum = 1, .maximum = k_most});
   fields.list("grid", attention.grid, {.doc = "rows and columns of a 2-d scheme", .maximum_size = 2},
-              [](Value& v, std::int64_t& side) { v.count(side, {.minimum = 1, .maximum = std::int64_t{1} << 24}); });
+              [](Value& v, std::int64_t& side) { v.count(side, {.minimum = 1, .maximum = k_most}); });
   fields.check(
       "grid", [&] { return attention.grid.empty() || attention.grid.size() == 2; }, "is not rows and columns",
       "write two numbers, as in [4, 2]");

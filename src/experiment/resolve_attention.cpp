@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cairn/sequence/asked_grid.h"
 #include "cairn/sequence/grid_choice.h"
 #include "cairn/sequence/scheme.h"
 #include "resolving.h"
@@ -23,11 +24,10 @@ sequence::Problem shared_attention(const Resolving& r) {
           .mask = model.causal ? sequence::Mask::causal : sequence::Mask::full};
 }
 
-bool is_asked_for(const AttentionChoice& asked, const sequence::Grid& grid) {
-  const auto agrees = [](const auto& wanted, auto value) { return !wanted || *wanted == value; };
-  return agrees(asked.heads, grid.head_ranks) && agrees(asked.window, grid.window) &&
-         agrees(asked.heads_inner, grid.heads_inner) &&
-         (asked.grid.empty() || (asked.grid.at(0) == grid.rows && asked.grid.at(1) == grid.columns));
+sequence::AskedGrid asked_grid(const AttentionChoice& asked) {
+  sequence::AskedGrid grid{.head_ranks = asked.heads, .window = asked.window, .heads_inner = asked.heads_inner};
+  if (!asked.grid.empty()) grid.sides = sequence::Sides{.rows = asked.grid.at(0), .columns = asked.grid.at(1)};
+  return grid;
 }
 
 // Of grids that can be, the one with most ranks that split heads; then the 2-d shape that exchanges least, and the inner
@@ -84,11 +84,12 @@ void resolve_attention(Resolving& r) {
       choice.attention.value_or(AttentionChoice{.scheme = r.parts.software.framework.attention_sharing});
   const sequence::Scheme& scheme = sequence::scheme(asked.scheme);
   const sequence::Problem problem = shared_attention(r);
+  const sequence::AskedGrid wanted = asked_grid(asked);
   const Preference preference(r, problem);
   std::optional<sequence::Grid> chosen;
   std::optional<std::string> refusal;
   for (const sequence::Grid& grid : scheme.grids(choice.cp)) {
-    if (!is_asked_for(asked, grid)) continue;
+    if (!wanted.agrees(grid)) continue;
     const std::optional<std::string> why = scheme.refusal(problem, grid);
     if (why)
       refusal = refusal ? refusal : why;

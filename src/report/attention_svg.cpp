@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +10,7 @@
 #include "cairn/core/format_units.h"
 #include "cairn/core/printable.h"
 #include "cairn/report/attention.h"
-#include "picture_text.h"
+#include "svg_drawing.h"
 
 namespace cairn::report {
 namespace {
@@ -22,9 +20,6 @@ constexpr double k_attention_left = 70.0, k_attention_top = 70.0, k_attention_pa
 constexpr double k_attention_row = 18.0;
 constexpr double k_attention_margin = 1.15;  // of the logarithmic axes beyond the outermost points
 constexpr std::size_t k_attention_letters = 40;
-
-constexpr std::array<const char*, 10> k_attention_colours{"#4269d0", "#efb118", "#ff725c", "#3ca951", "#a463f2",
-                                                          "#6cc5b0", "#9c6b4e", "#ff8ab7", "#97bbf5", "#5f6b7a"};
 
 // The best of a scheme at one place of a panel.
 struct AttentionMark {
@@ -58,7 +53,7 @@ struct LogAxis {
   bool empty = true;
 };
 
-class AttentionPicture {
+class AttentionPicture : SvgDrawing {
  public:
   explicit AttentionPicture(const AttentionAnswer& answer) : answer_(answer) {
     const auto& points = answer.points;
@@ -87,15 +82,6 @@ class AttentionPicture {
   }
 
  private:
-  template <class... Values>
-  void add(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Values>(values)...);
-  }
-  void text(double x, double y, std::string_view anchor, std::string_view words, std::string_view style = "") {
-    add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, style, xml_text(words));
-  }
-  static const char* colour(std::size_t line) { return k_attention_colours[line % k_attention_colours.size()]; }
-
   void place(const attention::Comparison& point) {
     const std::string panel =
         over_gpus_ ? fmt::format("{} tokens", point.problem.tokens) : fmt::format("{} GPUs", point.gpus);
@@ -191,7 +177,7 @@ class AttentionPicture {
   }
   // Lines beyond the last colour begin again, broken.
   static const char* dashes(std::size_t line) {
-    return line < k_attention_colours.size() ? "" : " stroke-dasharray=\"5 3\"";
+    return line < k_line_colours.size() ? "" : " stroke-dasharray=\"5 3\"";
   }
 
   void legend(std::size_t index, double at) {
@@ -209,7 +195,6 @@ class AttentionPicture {
   std::vector<double> places_;
   std::vector<AttentionLine> lines_;
   LogAxis x_, y_;
-  std::string out_;
 };
 
 }  // namespace

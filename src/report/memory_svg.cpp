@@ -2,15 +2,13 @@
 // take.
 #include <algorithm>
 #include <array>
-#include <iterator>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "cairn/core/format_units.h"
 #include "cairn/report/run.h"
 #include "picture_axis.h"
-#include "picture_text.h"
+#include "svg_drawing.h"
 
 namespace cairn::report {
 namespace {
@@ -49,7 +47,7 @@ std::array<Part, k_parts> parts(const predict::StageMemory& stage) {
 
 std::string amount(double bytes) { return core::format(core::Bytes::from_base(bytes)); }
 
-class MemoryPicture {
+class MemoryPicture : SvgDrawing {
  public:
   explicit MemoryPicture(const Run& run) : run_(run), memory_(run.result.prediction.memory) {
     const auto stages = static_cast<double>(memory_.stages.size());
@@ -70,13 +68,6 @@ class MemoryPicture {
   }
 
  private:
-  template <class... Values>
-  void add(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Values>(values)...);
-  }
-  void text(double x, double y, std::string_view anchor, std::string_view words, std::string_view style = "") {
-    add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, style, xml_text(words));
-  }
   double bars_width() const { return place_ * static_cast<double>(memory_.stages.size()); }
   double y(double bytes) const { return k_top + k_height * (1.0 - bytes / top_bytes_); }
 
@@ -157,7 +148,6 @@ class MemoryPicture {
   const predict::MemoryReport& memory_;
   double place_ = k_widest;
   double top_bytes_ = 0.0;
-  std::string out_;
 };
 
 }  // namespace

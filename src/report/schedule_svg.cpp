@@ -1,17 +1,15 @@
 // A schedule as a picture: a row per stage, time from left to right, an operation a box with its micro-batch in it.
 #include <algorithm>
 #include <array>
-#include <iterator>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "cairn/core/format_units.h"
 #include "cairn/report/schedule.h"
 #include "picture_axis.h"
-#include "picture_text.h"
 #include "schedule_figures.h"
 #include "schedule_picture.h"
+#include "svg_drawing.h"
 
 namespace cairn::report {
 namespace {
@@ -23,7 +21,7 @@ constexpr double k_row = 28.0, k_left = 76.0, k_left_beside = 110.0, k_top = 30.
 constexpr double k_font = 11.0, k_least_font = 4.0, k_letter = 0.58;  // of a digit's width over the height of letters
 constexpr double k_ticks = 12.0;                                      // about as many on the axis
 
-class SchedulePicture {
+class SchedulePicture : SvgDrawing {
  public:
   SchedulePicture(const ScheduleAnswer& answer, const ScheduleFigures& figures, std::string_view row)
       : answer_(answer), figures_(figures), run_(answer.run), row_(row), rows_(shown_rows(answer.run)) {
@@ -56,10 +54,6 @@ class SchedulePicture {
   }
 
  private:
-  template <class... Values>
-  void add(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Values>(values)...);
-  }
   double row_top(std::int32_t row) const { return k_top + static_cast<double>(places_[row]) * k_row; }
   std::string amount(double units) const {
     if (!answer_.unit) return fmt::format("{:.6g}", units);
@@ -139,7 +133,6 @@ class SchedulePicture {
   double width_ = k_least_width, height_ = 0.0, scale_ = 0.0;
   std::array<bool, pipeline::k_phases> used_{};
   bool pale_ = false;
-  std::string out_;
 };
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,7 +10,7 @@
 #include "cairn/core/format_units.h"
 #include "cairn/report/sweep.h"
 #include "picture_axis.h"
-#include "picture_text.h"
+#include "svg_drawing.h"
 #include "sweep_words.h"
 
 namespace cairn::report {
@@ -30,9 +28,6 @@ constexpr double k_sweep_grown = 3.0;     // rates that differ less stand on a l
 constexpr double k_sweep_few_decades = 1.5;
 constexpr std::size_t k_sweep_few_lines = 4;  // of more, ideal scaling is drawn fainter
 constexpr double k_sweep_parts = 6.0;         // of a linear axis
-
-constexpr std::array<const char*, 10> k_sweep_colours{"#4269d0", "#efb118", "#ff725c", "#3ca951", "#a463f2",
-                                                      "#6cc5b0", "#9c6b4e", "#ff8ab7", "#97bbf5", "#5f6b7a"};
 
 // Values of the key as places along the axis: their numbers, where all are numbers of one unit, else 0, 1, ...
 struct KeyAxis {
@@ -82,7 +77,7 @@ struct Span {
   }
 };
 
-class SweepPicture {
+class SweepPicture : SvgDrawing {
  public:
   explicit SweepPicture(const Sweep& of) : answer_(of.answer), axis_(of.answer.variations.front()) {
     for (const sweep::Row& row : answer_.rows)
@@ -117,14 +112,6 @@ class SweepPicture {
   }
 
  private:
-  template <class... Values>
-  void add(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Values>(values)...);
-  }
-  void text(double at_x, double at_y, std::string_view anchor, std::string_view words, std::string_view style = "") {
-    add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", at_x, at_y, anchor, style, xml_text(words));
-  }
-  static const char* colour(std::size_t line) { return k_sweep_colours[line % k_sweep_colours.size()]; }
   // The only line.
   std::string unnamed() const {
     const bool searched = !answer_.rows.empty() && answer_.rows.front().searched.has_value();
@@ -231,7 +218,7 @@ class SweepPicture {
 
   // Lines beyond the last colour begin again, with squares.
   void mark(std::size_t index, double at_x, double at_y, bool fits, std::string_view title) {
-    const bool round = index < k_sweep_colours.size();
+    const bool round = index < k_line_colours.size();
     const std::string paint = fmt::format("fill=\"{}\" stroke=\"{}\"", fits ? colour(index) : "#ffffff", colour(index));
     if (round)
       add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" {}>", at_x, at_y, k_sweep_point, paint);
@@ -270,7 +257,6 @@ class SweepPicture {
   const KeyAxis axis_;
   std::vector<PlotLine> lines_;
   Span x_, y_;
-  std::string out_;
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -9,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "cairn/report/validation.h"
-#include "picture_text.h"
+#include "svg_drawing.h"
 
 namespace cairn::report {
 namespace {
@@ -32,7 +31,7 @@ struct PlotAxis {
   double share(double value) const { return std::log(value / from) / std::log(to / from); }
 };
 
-class ErrorPicture {
+class ErrorPicture : SvgDrawing {
  public:
   explicit ErrorPicture(const validation::Report& report) : report_(report) {
     for (const validation::FamilyResult& family : report.families)
@@ -69,13 +68,6 @@ class ErrorPicture {
   }
 
  private:
-  template <class... Values>
-  void add(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Values>(values)...);
-  }
-  void text(double x, double y, std::string_view anchor, std::string_view words, std::string_view style = "") {
-    add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, style, xml_text(words));
-  }
   double x(double value) const { return k_plot_left + k_plot_side * axis_.share(value); }
   double y(double value) const { return k_plot_top + k_plot_side * (1.0 - axis_.share(value)); }
 
@@ -168,7 +160,6 @@ class ErrorPicture {
   const validation::Report& report_;
   std::map<std::string, std::size_t> places_;  // of tables with timed rows, in the order of the report
   PlotAxis axis_;
-  std::string out_;
 };
 
 }  // namespace

@@ -38,9 +38,9 @@ TEST_CASE("attention: requests that cannot be met name the field", "[attention]"
         request.kernel = models::AttentionKernel::cudnn;
       },
       "'cudnn'", "known here: flash1");
-  wrong([](auto& request) { request.choice.sides = attention::Sides{.rows = 3, .columns = 5}; }, "request.choice",
+  wrong([](auto& request) { request.choice.grid.sides = sequence::Sides{.rows = 3, .columns = 5}; }, "request.choice",
         "make up 8");
-  wrong([](auto& request) { request.choice = {.scheme = "ring", .head_ranks = 2}; }, "ring has no grid",
+  wrong([](auto& request) { request.choice = {.scheme = "ring", .grid = {.head_ranks = 2}}; }, "ring has no grid",
         "it stands in 8");
   wrong([](auto& request) { request.choice.scheme = "rings"; }, "rings", "ring");
   // All at once.

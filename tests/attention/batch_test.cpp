@@ -26,7 +26,7 @@ TEST_CASE("batch: fitted costs give back the times of single sequences", "[atten
   const attention::BatchAnswer answer = attention::share_batch(request);
   attention::Request alone = request.pool;
   alone.tokens = 32768;
-  alone.choice = {.scheme = "ulysses", .head_ranks = 8};
+  alone.choice = {.scheme = "ulysses", .grid = {.head_ranks = 8}};
   const attention::Comparison comparison = attention::compare(alone);
   REQUIRE(comparison.best() != nullptr);
   const auto degree = std::find_if(answer.group_costs.degrees.begin(), answer.group_costs.degrees.end(),

@@ -123,12 +123,12 @@ TEST_CASE("attention: ways are in order, and every scheme is there", "[attention
 
 TEST_CASE("attention: a choice of grids", "[attention]") {
   attention::Request request = small_request();
-  request.choice = {.scheme = "attention2d", .sides = attention::Sides{.rows = 2, .columns = 4}};
+  request.choice = {.scheme = "attention2d", .grid = {.sides = sequence::Sides{.rows = 2, .columns = 4}}};
   for (const Way& way : attention::compare(request).ways) {
     CHECK(way.grid.rows == 2);
     CHECK(way.grid.columns == 4);
   }
-  request.choice = {.head_ranks = 2, .token_ranks = 4};
+  request.choice = {.grid = {.head_ranks = 2, .token_ranks = 4}};
   for (const Way& way : attention::compare(request).ways) CHECK(way.grid.head_ranks == 2);
 }
 

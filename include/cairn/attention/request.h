@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,23 +15,15 @@
 #include "cairn/hardware/accelerator.h"
 #include "cairn/hardware/cluster.h"
 #include "cairn/models/kernels.h"
+#include "cairn/sequence/asked_grid.h"
 #include "cairn/sequence/problem.h"
 
 namespace cairn::attention {
 
-// Ranks of a 2-d scheme.
-struct Sides {
-  std::int64_t rows = 1;
-  std::int64_t columns = 1;
-};
-
-// Which schemes and grids are compared; what is left open takes every value.
+// Which schemes and grids are compared.
 struct Choice {
   std::string scheme = {};  // a name of sequence::schemes(); empty: all of them
-  std::optional<Sides> sides = {};
-  std::optional<std::int64_t> head_ranks = {};   // that split heads
-  std::optional<std::int64_t> token_ranks = {};  // that share tokens: rows x columns
-  std::optional<std::int64_t> window = {};       // of an inner ring
+  sequence::AskedGrid grid = {};
 };
 
 struct Request {

@@ -248,8 +248,8 @@ class SharedAttention::Run {
 SharedAttention::SharedAttention(const LayerPass& pass, StepWriter& writer) : pass_(pass), writer_(writer) {}
 
 bool SharedAttention::shares(const ir::Operator& op) const {
-  return pass_.options().context.group.size > 1 && op.domain.find("key") >= 0 &&
-         is_fused_attention(forward_of(pass_.graph(), op)) && op.kind == ir::Kind::contraction;
+  return pass_.options().context.group.size > 1 && op.kind == ir::Kind::contraction &&
+         is_fused_attention(forward_of(pass_.graph(), op));
 }
 
 Dependency SharedAttention::run(const ir::Operator& op, Term term, const Dependencies& waits) {

@@ -4,15 +4,15 @@
 // The ranks of a context group run one list each. Blocks hold the one that stands for all (sequence::slowest()).
 #pragma once
 
-#include <memory>
 #include <optional>
+#include <string>
 
 #include "cairn/sequence/list.h"
 #include "layer_pass.h"
 
 namespace cairn::plan {
 
-// Why attention as the operator does it cannot be shared; nothing where it can, or where it is no attention.
+// Why no scheme shares what the operator does, which mixes tokens; nothing where one does.
 std::optional<std::string> cannot_be_shared(const ir::Graph& graph, const ir::Operator& op);
 
 class SharedAttention {
