@@ -1,31 +1,11 @@
 #include "execution.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
 namespace cairn::sequence {
 namespace {
-
-// Visits the rows of a parcel: visit(place, number of the row among those of its tensor) -> fault.
-template <class Visit>
-std::optional<std::string> for_rows(const Problem& problem, const Parcel& parcel, Visit&& visit) {
-  const std::vector<std::int64_t> tokens = positions(parcel.tokens);
-  for (const Tensor tensor : members(parcel.tensors)) {
-    const Heads heads = heads_of(problem, tensor, parcel.heads);
-    std::size_t row = 0;
-    for (const std::int64_t token : tokens)
-      for (std::int64_t head = heads.first; head < heads.first + heads.count; ++head, ++row)
-        if (auto fault = visit(Place{.tensor = tensor, .token = token, .head = head}, row)) return fault;
-  }
-  return std::nullopt;
-}
-
-std::string text(const Place& place) {
-  return fmt::format("{} of token {}, head {}", name(place.tensor), place.token, place.head);
-}
 
 // The other tensor of an unfinished part of O.
 Tensor companion(Tensor tensor) { return tensor == Tensor::output ? Tensor::logsumexp : Tensor::output; }
@@ -39,7 +19,7 @@ Execution::Execution(const Problem& problem, const Visible& visible, Pass pass, 
       pass_(pass),
       inputs_(inputs),
       lists_(lists),
-      scale_(1.0F / std::sqrt(static_cast<float>(problem.head_dim))),
+      arithmetic_(problem),
       state_(problem, visible, pass, inputs, static_cast<std::int64_t>(lists.size())),
       computed_(static_cast<std::size_t>(problem.tokens * problem.tokens * problem.heads)),
       output_(static_cast<std::size_t>(problem.values())) {}
@@ -96,9 +76,8 @@ Execution::Fault Execution::take(std::int64_t rank, const Call& call, const Mess
 }
 
 Execution::Fault Execution::take(std::int64_t rank, const Message& message, const Place& place, Cargo& cargo) {
-  const bool result = OracleState::is_result(pass_, place.tensor);
-  if (!result && !OracleState::is_input(pass_, place.tensor))
-    return fmt::format("there is no {} in this pass", name(place.tensor));
+  const bool result = is_result(pass_, place.tensor);
+  if (!result && !is_input(pass_, place.tensor)) return fmt::format("there is no {} in this pass", name(place.tensor));
   if (!result) {
     if (message.gives) return fmt::format("gives away {}, which is an operand", name(place.tensor));
     if (!state_.holds(rank, place)) return fmt::format("the source does not hold {}", text(place));
@@ -137,7 +116,7 @@ Execution::Fault Execution::arrive(const Cargo& cargo) {
 
 Execution::Fault Execution::arrive(const Cargo& cargo, const Place& place, std::size_t row, bool& news) {
   const std::int64_t rank = cargo.message->peer;
-  if (OracleState::is_input(pass_, place.tensor)) {
+  if (is_input(pass_, place.tensor)) {
     news = news || !state_.holds(rank, place);
     state_.set_input(rank, place);
     return std::nullopt;
@@ -156,16 +135,11 @@ Execution::Fault Execution::arrive(const Cargo& cargo, const Place& place, std::
 }
 
 Execution::Fault Execution::reads(std::int64_t rank, const Tile& tile) const {
-  TensorSet of_queries = set_of(Tensor::query);
-  if (pass_ == Pass::backward) of_queries |= set_of(Tensor::output_gradient, Tensor::logsumexp, Tensor::delta);
   const auto held = [&](const Place& place, std::size_t) -> Fault {
     if (state_.holds(rank, place)) return std::nullopt;
     return fmt::format("reads {}, which the rank does not hold", text(place));
   };
-  if (auto fault = for_rows(problem_, {.tensors = of_queries, .tokens = tile.queries, .heads = tile.heads}, held))
-    return fault;
-  return for_rows(problem_, {.tensors = set_of(Tensor::key, Tensor::value), .tokens = tile.keys, .heads = tile.heads},
-                  held);
+  return for_rows_read(problem_, pass_, tile, held);
 }
 
 Execution::Fault Execution::compute(std::int64_t rank, const Tile& tile) {
@@ -203,19 +177,10 @@ Execution::Fault Execution::find_seen(std::int64_t q, std::int64_t head) {
 
 void Execution::forward(std::int64_t rank, std::int64_t q, std::int64_t head) {
   const std::int64_t kv_head = head / problem_.group();
-  const float* query = inputs_[Tensor::query].at(q, head);
-  weights_.clear();
-  float most = -std::numeric_limits<float>::infinity();
-  for (const std::int64_t k : seen_) {
-    weights_.push_back(scale_ * dot<float>(query, inputs_[Tensor::key].at(k, kv_head), problem_.head_dim));
-    most = std::max(most, weights_.back());
-  }
-  float sum = 0;
-  for (float& weight : weights_) sum += weight = std::exp(weight - most);
-  std::fill(output_.begin(), output_.end(), 0.0F);
-  for (std::size_t i = 0; i < seen_.size(); ++i)
-    add_scaled(output_.data(), weights_[i] / sum, inputs_[Tensor::value].at(seen_[i], kv_head), problem_.values());
-  const float logsumexp = most + std::log(sum);
+  rows_.clear();
+  for (const std::int64_t k : seen_)
+    rows_.push_back({.key = inputs_[Tensor::key].at(k, kv_head), .value = inputs_[Tensor::value].at(k, kv_head)});
+  const float logsumexp = arithmetic_.forward({.query = inputs_[Tensor::query].at(q, head)}, rows_, output_.data());
   const auto pairs = static_cast<std::int32_t>(seen_.size());
   state_.add(rank, {.tensor = Tensor::output, .token = q, .head = head}, pairs, output_.data(), &logsumexp);
   state_.add(rank, {.tensor = Tensor::logsumexp, .token = q, .head = head}, pairs, &logsumexp, &logsumexp);
@@ -223,22 +188,20 @@ void Execution::forward(std::int64_t rank, std::int64_t q, std::int64_t head) {
 
 void Execution::backward(std::int64_t rank, std::int64_t q, std::int64_t head) {
   const std::int64_t kv_head = head / problem_.group();
-  const float* query = inputs_[Tensor::query].at(q, head);
-  const float* gradient = inputs_[Tensor::output_gradient].at(q, head);
-  const float logsumexp = *inputs_[Tensor::logsumexp].at(q, head), delta = *inputs_[Tensor::delta].at(q, head);
+  rows_.clear();
+  for (const std::int64_t k : seen_)
+    rows_.push_back(
+        {.key = inputs_[Tensor::key].at(k, kv_head),
+         .value = inputs_[Tensor::value].at(k, kv_head),
+         .key_gradient = state_.add_pairs(rank, {.tensor = Tensor::key_gradient, .token = k, .head = kv_head}, 1),
+         .value_gradient = state_.add_pairs(rank, {.tensor = Tensor::value_gradient, .token = k, .head = kv_head}, 1)});
+  const QueryRow query{.query = inputs_[Tensor::query].at(q, head),
+                       .output_gradient = inputs_[Tensor::output_gradient].at(q, head),
+                       .logsumexp = *inputs_[Tensor::logsumexp].at(q, head),
+                       .delta = *inputs_[Tensor::delta].at(q, head)};
   float* of_query = state_.add_pairs(rank, {.tensor = Tensor::query_gradient, .token = q, .head = head},
                                      static_cast<std::int32_t>(seen_.size()));
-  for (const std::int64_t k : seen_) {
-    const float* key = inputs_[Tensor::key].at(k, kv_head);
-    const float weight = std::exp(scale_ * dot<float>(query, key, problem_.head_dim) - logsumexp);
-    const float of_weight = dot<float>(gradient, inputs_[Tensor::value].at(k, kv_head), problem_.values());
-    const float of_score = scale_ * weight * (of_weight - delta);
-    add_scaled(of_query, of_score, key, problem_.head_dim);
-    add_scaled(state_.add_pairs(rank, {.tensor = Tensor::key_gradient, .token = k, .head = kv_head}, 1), of_score,
-               query, problem_.head_dim);
-    add_scaled(state_.add_pairs(rank, {.tensor = Tensor::value_gradient, .token = k, .head = kv_head}, 1), weight,
-               gradient, problem_.values());
-  }
+  arithmetic_.backward(query, rows_, of_query);
 }
 
 }  // namespace cairn::sequence

@@ -9,6 +9,7 @@
 
 #include "dense.h"
 #include "oracle_state.h"
+#include "tile_arithmetic.h"
 
 namespace cairn::sequence {
 
@@ -55,13 +56,14 @@ class Execution {
   Pass pass_;
   const Tensors<float>& inputs_;
   std::span<const RankList> lists_;
-  float scale_;
+  TileArithmetic arithmetic_;
   OracleState state_;
   std::vector<std::uint8_t> computed_;  // by query, key, head
   std::int64_t pairs_ = 0;
   std::vector<Cargo> under_way_;
   std::vector<std::int64_t> keys_, seen_;  // of the tile, and of one of its queries
-  std::vector<float> weights_, output_;
+  std::vector<KeyRow> rows_;               // of the keys seen
+  std::vector<float> output_;
 };
 
 }  // namespace cairn::sequence

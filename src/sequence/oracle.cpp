@@ -20,7 +20,7 @@ class Results {
   Results(const Problem& problem, Pass pass, const OracleState& state, std::int64_t ranks)
       : problem_(problem), state_(state), ranks_(ranks) {
     for (std::size_t i = 0; i < k_tensors; ++i)
-      if (OracleState::is_result(pass, static_cast<Tensor>(i))) results_.push_back(static_cast<Tensor>(i));
+      if (is_result(pass, static_cast<Tensor>(i))) results_.push_back(static_cast<Tensor>(i));
   }
 
   // Whether all owners have them, and nobody a part that is not whole.

@@ -1,9 +1,9 @@
 #include "oracle_state.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "cairn/core/assert.h"
+#include "tile_arithmetic.h"
 
 namespace cairn::sequence {
 namespace {
@@ -30,19 +30,6 @@ OracleState::OracleState(const Problem& problem, const Visible& visible, Pass pa
       if (is_result(pass, tensor)) rank.results[tensor] = Rows<float>(problem, tensor);
     }
   }
-}
-
-bool OracleState::is_input(Pass pass, Tensor tensor) {
-  constexpr TensorSet k_forward = set_of(Tensor::query, Tensor::key, Tensor::value);
-  constexpr TensorSet k_backward =
-      k_forward | set_of(Tensor::output, Tensor::logsumexp, Tensor::output_gradient, Tensor::delta);
-  return contains(pass == Pass::forward ? k_forward : k_backward, tensor);
-}
-
-bool OracleState::is_result(Pass pass, Tensor tensor) {
-  constexpr TensorSet k_forward = set_of(Tensor::output, Tensor::logsumexp);
-  constexpr TensorSet k_backward = set_of(Tensor::query_gradient, Tensor::key_gradient, Tensor::value_gradient);
-  return contains(pass == Pass::forward ? k_forward : k_backward, tensor);
 }
 
 std::size_t OracleState::row(const Place& place) const {
@@ -92,13 +79,10 @@ void OracleState::add(std::int64_t rank, const Place& place, std::int32_t pairs,
   }
   CAIRN_ASSERT(logsumexp != nullptr);
   const float held = *results[Tensor::logsumexp].at(place.token, place.head);
-  const float most = std::max(held, *logsumexp);
-  const float weight = std::exp(held - most), added = std::exp(*logsumexp - most);
-  if (place.tensor == Tensor::logsumexp) {
-    *there = most + std::log(weight + added);
-    return;
-  }
-  for (std::int64_t i = 0; i < count; ++i) there[i] = (weight * there[i] + added * numbers[i]) / (weight + added);
+  if (place.tensor == Tensor::logsumexp)
+    *there = joined_logsumexp(held, *logsumexp);
+  else
+    join_output(there, held, numbers, *logsumexp, count);
 }
 
 float* OracleState::add_pairs(std::int64_t rank, const Place& place, std::int32_t pairs) {

@@ -1,6 +1,6 @@
 // What every rank holds while lists are executed.
 //
-// A row is the numbers of one token and head of a tensor. Inputs are whole, and alike wherever they are held. Of a row
+// Inputs are whole, and alike wherever they are held. Of a row
 // of a result a rank may hold a part, which is made of so many (query, key, head) pairs. No pair is computed twice, so
 // parts of one row have no pair in common until one of them is whole, and their counts tell what their sets would: a
 // sum beyond the whole contains a pair twice.
@@ -12,14 +12,9 @@
 
 #include "cairn/sequence/list.h"
 #include "dense.h"
+#include "place.h"
 
 namespace cairn::sequence {
-
-struct Place {
-  Tensor tensor = Tensor::query;
-  std::int64_t token = 0;
-  std::int64_t head = 0;
-};
 
 class OracleState {
  public:
@@ -28,9 +23,6 @@ class OracleState {
   // `inputs` has the inputs of the pass and outlives the state.
   OracleState(const Problem& problem, const Visible& visible, Pass pass, const Tensors<float>& inputs,
               std::int64_t ranks);
-
-  static bool is_input(Pass pass, Tensor tensor);
-  static bool is_result(Pass pass, Tensor tensor);
 
   // Pairs that a whole row has; 1 of an input.
   std::int32_t whole(Tensor tensor, std::int64_t token) const;
