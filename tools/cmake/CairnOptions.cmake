@@ -11,6 +11,8 @@ option(CAIRN_COVERAGE "Instrument for gcov" OFF)
 option(CAIRN_UNITY "Compile several sources of a module at once: a shorter build of the whole, a longer one after a change" OFF)
 set(CAIRN_PROBE AUTO CACHE STRING "Build cairn-probe, which measures GPUs: ON, OFF, or AUTO (where nvcc is found)")
 set_property(CACHE CAIRN_PROBE PROPERTY STRINGS AUTO ON OFF)
+set(CAIRN_MPI AUTO CACHE STRING "Build cairn-attention-mpi, which runs schemes over MPI: ON, OFF, or AUTO (where MPI is found)")
+set_property(CACHE CAIRN_MPI PROPERTY STRINGS AUTO ON OFF)
 set(CAIRN_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize= (for example address,undefined)")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
