@@ -53,6 +53,9 @@ std::map<Traits, Rows> by_traits(const Rows& rows, std::size_t count) {
   return result;
 }
 
+// Sums of weights reach a level that they are equal to but for their rounding.
+constexpr double k_level_rounding = 1e-9;
+
 // Each group weighs the same.
 std::vector<double> pooled_quantiles(const std::map<Traits, Rows>& groups) {
   std::vector<std::pair<double, double>> weighed;
@@ -60,18 +63,17 @@ std::vector<double> pooled_quantiles(const std::map<Traits, Rows>& groups) {
     for (const Residual* row : rows)
       weighed.emplace_back(row->ratio(), 1.0 / static_cast<double>(rows.size() * groups.size()));
   std::sort(weighed.begin(), weighed.end());
-  constexpr double k_rounding = 1e-9;
   const auto at = [&](double level) {
     double passed = 0.0;
     for (const auto& [ratio, weight] : weighed)
-      if ((passed += weight) >= level - k_rounding) return ratio;
+      if ((passed += weight) >= level - k_level_rounding) return ratio;
     return weighed.back().first;
   };
   // From above for the upper levels, so that both tails are cut alike.
   const auto from_above = [&](double level) {
     double passed = 0.0;
     for (auto each = weighed.rbegin(); each != weighed.rend(); ++each)
-      if ((passed += each->second) >= 1.0 - level - k_rounding) return each->first;
+      if ((passed += each->second) >= 1.0 - level - k_level_rounding) return each->first;
     return weighed.front().first;
   };
   std::vector<double> result{weighed.front().first};
@@ -161,10 +163,9 @@ std::vector<double> conformal_quantiles(std::vector<double> ratios) {
   if (n < experiment::k_least_rows) return {};
   std::sort(ratios.begin(), ratios.end());
   std::vector<double> result{ratios.front()};
-  constexpr double k_rounding = 1e-9;
   for (const double level : k_interval_levels) {
     const double place = static_cast<double>(n + 1) * level;
-    const double whole = level > 0.5 ? std::ceil(place - k_rounding) : std::floor(place + k_rounding);
+    const double whole = level > 0.5 ? std::ceil(place - k_level_rounding) : std::floor(place + k_level_rounding);
     const auto index = static_cast<std::int64_t>(whole);
     result.push_back(ratios[static_cast<std::size_t>(std::clamp<std::int64_t>(index, 1, n) - 1)]);
   }

@@ -15,7 +15,8 @@ function(cairn_precompiled name)
   target_precompile_headers(${name} PRIVATE ${P_HEADERS})
 endfunction()
 
-set(CAIRN_QUICK_BUILD $<$<CONFIG:Release>:-O1>)
+# What runs once, text and tests, takes longer to optimise than to run.
+set(CAIRN_QUICK_BUILD $<$<CONFIG:Release>:-O1>$<$<CONFIG:Debug>:-O0>)
 set(headers <algorithm> <array> <cmath> <cstdint> <filesystem> <fstream> <functional> <limits> <map> <memory> <optional>
             <set> <span> <sstream> <string> <string_view> <unordered_map> <utility> <variant> <vector>
             <boost/container/small_vector.hpp>)
@@ -25,4 +26,5 @@ cairn_precompiled(cairn_text_headers HEADERS ${headers} <fmt/format.h> LIBRARIES
 if(CAIRN_TESTS)
   cairn_precompiled(cairn_test_headers HEADERS ${headers} ${PROJECT_SOURCE_DIR}/tests/catch.h
                     LIBRARIES cairn_catch OPTIONS ${CAIRN_QUICK_BUILD})
+  set_target_properties(cairn_test_headers PROPERTIES CAIRN_WITHOUT "${CAIRN_TESTS_WITHOUT}")
 endif()
