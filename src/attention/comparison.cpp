@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/workers.h"
+#include "cairn/sequence/group.h"
 #include "evaluation.h"
 
 namespace cairn::attention {
@@ -49,6 +52,29 @@ std::vector<const sequence::Scheme*> chosen_schemes(const Choice& choice) {
       fmt::format("{} has no grid of {} ranks with {}", choice.scheme.empty() ? "no scheme" : choice.scheme, ranks,
                   chosen_grid(choice.grid)),
       known.empty() ? fmt::format("let rows x columns x ranks that split heads make up {}", ranks) : known);
+}
+
+struct Place {
+  const sequence::Scheme* scheme = nullptr;
+  sequence::Grid grid = {};
+};
+
+std::vector<Place> asked_for(const Request& request) {
+  std::vector<Place> all;
+  for (const sequence::Scheme* scheme : chosen_schemes(request.choice))
+    for (const sequence::Grid& grid : scheme->grids(request.context_ranks()))
+      if (request.choice.grid.agrees(grid)) all.push_back({.scheme = scheme, .grid = grid});
+  return all;
+}
+
+// Lists of many ranks take most of the time. All threads make those of the next few places, which are remembered until
+// one thread prices and runs them: prices say what they rest on in the order in which they are asked for.
+constexpr std::size_t k_at_once = sequence::k_remembered_passes / 4;
+void look_ahead(const Request& request, const Place& place) {
+  const sequence::Problem problem = request.problem();
+  if (place.scheme->refusal(problem, place.grid)) return;
+  group_pass(*place.scheme, problem, place.grid, sequence::Pass::forward);
+  if (request.backward) group_pass(*place.scheme, problem, place.grid, sequence::Pass::backward);
 }
 
 // Schemes that run the same lists under names of their own are evaluated once.
@@ -103,9 +129,12 @@ Comparison compare(const Request& request) {
                     .backward = request.backward,
                     .one_scheme = !request.choice.scheme.empty()};
   Evaluated evaluated(request);
-  for (const sequence::Scheme* scheme : chosen_schemes(request.choice))
-    for (const sequence::Grid& grid : scheme->grids(request.context_ranks()))
-      if (request.choice.grid.agrees(grid)) evaluated.add(*scheme, grid);
+  const std::vector<Place> places = asked_for(request);
+  for (std::size_t begin = 0; begin < places.size(); begin += k_at_once) {
+    const std::span next = std::span(places).subspan(begin, std::min(k_at_once, places.size() - begin));
+    core::work_on_all(next.size(), core::threads(0), {}, [&](std::size_t i) { look_ahead(request, next[i]); });
+    for (const Place& place : next) evaluated.add(*place.scheme, place.grid);
+  }
   result.ways = evaluated.take();
   Evaluation& evaluation = evaluated.evaluation();
   if (result.ways.empty()) refuse_choice(request);

@@ -1,11 +1,11 @@
 #include "evaluation.h"
 
+#include <algorithm>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "cairn/attention/layer.h"
 #include "cairn/plan/layer.h"
+#include "cairn/predict/bounds/lower_bounds.h"
 #include "cairn/predict/evaluate/analytic.h"
 
 namespace cairn::attention {
@@ -68,9 +68,6 @@ std::vector<std::string> Evaluation::assumptions() {
   const cost::Provenance& transfers = request_.calibration.transfer_provenance;
   if (transfers.evidence == cost::Evidence::assumed) all.insert("transfers: " + transfers.source);
   all.insert("the attention operator alone, on idle streams; the host issues kernels ahead of the device");
-  if (request_.context_ranks() > k_ranks_looked_at)
-    all.insert(
-        fmt::format("bytes and balance of {} ranks are those of the first and the last", request_.context_ranks()));
   return {all.begin(), all.end()};
 }
 
@@ -82,11 +79,13 @@ std::vector<std::string> Evaluation::warnings() {
 
 Evaluation::Run Evaluation::run(const program::Group& group, const sequence::Scheme* scheme,
                                 const sequence::Grid& grid) {
-  plan::LayerOptions options{.sizes = {.batch = problem_.sequences, .sequence = problem_.tokens / group.size},
-                             .rules = {},
-                             .groups = {},
-                             .context = {.group = group, .sharing = {.scheme = scheme, .grid = grid}},
-                             .recompute = {}};
+  plan::LayerOptions options{
+      .sizes = {.batch = problem_.sequences, .sequence = problem_.tokens / group.size},
+      .rules = {},
+      .groups = {},
+      .context = {.group = group,
+                  .sharing = {.scheme = scheme, .grid = grid, .fp32_gradients = request_.fp32_gradients}},
+      .recompute = {}};
   const plan::LayerLowering lowering(layer_, std::move(options));
   std::vector<program::Block> blocks;
   blocks.push_back(lowering.forward());
@@ -94,8 +93,12 @@ Evaluation::Run Evaluation::run(const program::Group& group, const sequence::Sch
   predict::PriceTable prices(pricer_);
   predict::Analytic analytic(prices);
   Run result;
-  result.time.forward = analytic.alone(blocks.front());
-  if (request_.backward) result.time.backward = analytic.alone(blocks.back());
+  // Calls of two lanes may take the same links.
+  const auto time = [&](const program::Block& block) {
+    return std::max(analytic.alone(block), predict::busiest_links(block, pricer_));
+  };
+  result.time.forward = time(blocks.front());
+  if (request_.backward) result.time.backward = time(blocks.back());
   for (const program::Block& block : blocks) {
     result.compute += sum_of(block, prices.of(block), program::StepKind::compute);
     result.transfers += sum_of(block, prices.of(block), program::StepKind::transfer);

@@ -15,7 +15,7 @@ struct RankFigures {
   bool keeps_owned = true;  // the forward pass leaves no tokens of other ranks to the backward pass
 };
 
-// Of the ranks looked at (comparison.h). The scheme must take the problem so.
+// Most of any rank, as sequence::GroupPass has it. The scheme must take the problem so.
 RankFigures rank_figures(const sequence::Problem& problem, const sequence::Scheme& scheme, const sequence::Grid& grid,
                          bool backward);
 

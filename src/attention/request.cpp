@@ -92,7 +92,8 @@ sequence::Problem Request::problem() const {
           .heads = heads / tensor_ranks,
           .kv_heads = kv_heads / tensor_ranks,
           .head_dim = head_dim,
-          .mask = mask};
+          .mask = mask,
+          .wire = {.gradient = fp32_gradients ? 4 : 2}};
 }
 
 void check(const Request& request) { Check(request).all(); }

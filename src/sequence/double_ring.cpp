@@ -30,6 +30,8 @@ class Windows {
 
   RankList list() {
     list_.stages = static_cast<std::int32_t>(share_.ranks());
+    list_.tiles.reserve(static_cast<std::size_t>(share_.ranks()));
+    list_.calls.reserve(static_cast<std::size_t>(3 * share_.ranks()));
     for (std::int64_t turn = 0; turn < turns_; ++turn)
       for (std::int64_t step = 0; step < width_; ++step) {
         add_tile(turn, step);

@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include <boost/container_hash/hash.hpp>
 
 namespace cairn::sequence {
 namespace {
@@ -55,46 +60,81 @@ struct HeldBytes {
   std::int64_t bytes = 0;
 };
 
-bool meet(const TokenRun& a, const TokenRun& b) {
-  const auto last = [](const TokenRun& run) { return run.first + (run.count - 1) * run.stride; };
-  if (a.count == 0 || b.count == 0 || last(a) < b.first || last(b) < a.first) return false;
-  if (a.stride == b.stride) return (a.first - b.first) % a.stride == 0;
-  return common({a}, {b}) > 0;
-}
-bool meet(const Tokens& a, const Tokens& b) {
-  return std::any_of(a.begin(), a.end(), [&](const TokenRun& run) {
-    return std::any_of(b.begin(), b.end(), [&](const TokenRun& other) { return meet(run, other); });
-  });
-}
-
 // The sets of tokens of a list by number, and which of them have tokens in common.
 class TokenSets {
  public:
   std::size_t number(const Tokens& tokens) {
-    const auto key = [](const Tokens& set) {
-      std::vector<std::int64_t> numbers;
-      for (const TokenRun& run : set) numbers.insert(numbers.end(), {run.first, run.count, run.stride});
-      return numbers;
-    };
-    const auto [known, fresh] = numbers_.try_emplace(key(tokens), sets_.size());
+    const auto [known, fresh] = numbers_.try_emplace(tokens, sets_.size());
     if (fresh) sets_.push_back(tokens);
     return known->second;
   }
-  // Once all sets have their numbers.
+  // Once all sets have their numbers. Runs can meet that have one residue modulo the divisor that their strides have in
+  // common, so each is compared with its near neighbours among those alone.
   void compare() {
     meeting_.resize(sets_.size());
-    for (std::size_t a = 0; a < sets_.size(); ++a)
-      for (std::size_t b = a; b < sets_.size(); ++b) {
-        if (!meet(sets_[a], sets_[b])) continue;
-        meeting_[a].push_back(b);
-        if (a != b) meeting_[b].push_back(a);
-      }
+    const std::map<std::int64_t, std::vector<Run>> of_stride = runs_by_stride();
+    for (auto some = of_stride.begin(); some != of_stride.end(); ++some)
+      for (auto others = some; others != of_stride.end(); ++others)
+        compare(some->second, others->second, std::gcd(some->first, others->first));
+    for (std::vector<std::size_t>& sets : meeting_) {
+      std::sort(sets.begin(), sets.end());
+      sets.erase(std::unique(sets.begin(), sets.end()), sets.end());
+    }
   }
   const std::vector<std::size_t>& meeting(std::size_t set) const { return meeting_[set]; }
   std::size_t size() const { return sets_.size(); }
 
  private:
-  std::map<std::vector<std::int64_t>, std::size_t> numbers_;
+  struct Run {
+    TokenRun tokens;
+    std::size_t set;
+    std::int64_t last() const { return tokens.first + (tokens.count - 1) * tokens.stride; }
+  };
+
+  std::map<std::int64_t, std::vector<Run>> runs_by_stride() const {
+    std::map<std::int64_t, std::vector<Run>> all;
+    for (std::size_t set = 0; set < sets_.size(); ++set)
+      for (const TokenRun& run : sets_[set])
+        if (run.count > 0) all[run.stride].push_back({.tokens = run, .set = set});
+    return all;
+  }
+
+  void compare(const std::vector<Run>& some, const std::vector<Run>& others, std::int64_t divisor) {
+    const auto place = [&](const Run& run) { return std::pair(run.tokens.first % divisor, run.tokens.first); };
+    std::vector<const Run*> sorted;
+    std::int64_t longest = 0;
+    for (const Run& run : others) {
+      sorted.push_back(&run);
+      longest = std::max(longest, run.last() - run.tokens.first);
+    }
+    std::sort(sorted.begin(), sorted.end(), [&](const Run* a, const Run* b) { return place(*a) < place(*b); });
+    for (const Run& run : some) {
+      const auto [residue, first] = place(run);
+      auto other = std::lower_bound(sorted.begin(), sorted.end(), std::pair(residue, first - longest),
+                                    [&](const Run* a, const auto& least) { return place(*a) < least; });
+      for (; other != sorted.end() && place(**other) <= std::pair(residue, run.last()); ++other)
+        if (meet(run, **other)) {
+          meeting_[run.set].push_back((*other)->set);
+          meeting_[(*other)->set].push_back(run.set);
+        }
+    }
+  }
+  // Of runs with one residue.
+  static bool meet(const Run& a, const Run& b) {
+    if (a.last() < b.tokens.first || b.last() < a.tokens.first) return false;
+    return a.tokens.stride == b.tokens.stride || common({a.tokens}, {b.tokens}) > 0;
+  }
+
+  struct Hash {
+    std::size_t operator()(const Tokens& tokens) const {
+      std::size_t seed = 0;
+      for (const TokenRun& run : tokens)
+        for (const std::int64_t number : {run.first, run.count, run.stride}) boost::hash_combine(seed, number);
+      return seed;
+    }
+  };
+
+  std::unordered_map<Tokens, std::size_t, Hash> numbers_;
   std::vector<Tokens> sets_;
   std::vector<std::vector<std::size_t>> meeting_;
 };
@@ -141,8 +181,13 @@ class Buffers {
     std::vector<const Moved*> received, sent;
   };
 
-  void append(std::vector<Moved>& all, const Call& call, const std::vector<Message>& messages) {
+  void append(std::vector<Moved>& all, const Call& call, const Messages& messages) {
+    const Message* before = nullptr;
     for (const Message& message : messages) {
+      // Copies of the same for several peers leave from one place.
+      const bool again = before != nullptr && !message.gives && message.parcel == before->parcel;
+      before = &message;
+      if (again) continue;
       const std::size_t set = sets_.number(message.parcel.tokens);
       for (const Tensor tensor : members(message.parcel.tensors))
         all.push_back({.tensor = tensor, .call = &call, .message = &message, .set = set});
@@ -240,7 +285,7 @@ class Buffers {
   std::vector<Uses> uses_;  // by number of the set
 };
 
-std::int64_t bytes_of_all(const Problem& problem, const std::vector<Message>& messages) {
+std::int64_t bytes_of_all(const Problem& problem, const Messages& messages) {
   std::int64_t sum = 0;
   for (const Message& message : messages) sum += bytes(problem, message.parcel);
   return sum;

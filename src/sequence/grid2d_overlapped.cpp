@@ -4,6 +4,7 @@
 // smaller, under a causal mask one for each pair of blocks.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "calls.h"
 #include "mesh.h"
@@ -19,7 +20,10 @@ constexpr std::int32_t k_column_lane = 1;
 class OverlappedGrid2d {
  public:
   explicit OverlappedGrid2d(const Share& share)
-      : share_(share), mesh_(share.problem, share.grid), keys_begin_(mesh_.moves_keys() ? 1 : 0) {}
+      : share_(share), mesh_(share.problem, share.grid), keys_begin_(mesh_.moves_keys() ? 1 : 0) {
+    for (std::int32_t x = 0; x < columns(); ++x) queries_.push_back(mesh_.owned(back(share.rank, 0, x)));
+    for (std::int32_t y = 0; y < rows(); ++y) keys_.push_back(mesh_.keys(back(share.rank, y, 0)));
+  }
 
   RankList list() {
     if (mesh_.moves_keys()) add_move_of_keys(list_, share_, mesh_, 0);
@@ -58,9 +62,11 @@ class OverlappedGrid2d {
 
   // Pairs of blocks of which the later arrives now.
   void add_tiles_by_block(std::int32_t stage) {
-    for (std::int32_t x = 0; x < columns(); ++x)
-      for (std::int32_t y = 0; y < rows(); ++y)
-        if (arrival(x, y) == stage) add_tile(stage, {x, x + 1}, {y, y + 1});
+    const std::int32_t newest = stage - keys_begin_;
+    for (std::int32_t x = 0; x < std::min(stage, columns()); ++x)
+      if (newest >= 0 && newest < rows()) add_tile(stage, {x, x + 1}, {newest, newest + 1});
+    if (stage >= columns()) return;
+    for (std::int32_t y = 0; y < std::min(newest + 1, rows()); ++y) add_tile(stage, {stage, stage + 1}, {y, y + 1});
   }
 
   // The same pairs as two tiles at most: the block of queries that has come and all keys, then earlier queries and the
@@ -77,9 +83,9 @@ class OverlappedGrid2d {
   void add_tile(std::int32_t stage, const Blocks& queries, const Blocks& keys) {
     Tile tile{.stage = stage, .heads = share_.heads};
     for (std::int32_t x = queries.begin; x < queries.end; ++x)
-      tile.queries = joined(tile.queries, mesh_.owned(back(share_.rank, 0, x)));
+      tile.queries = joined(tile.queries, queries_[static_cast<std::size_t>(x)]);
     for (std::int32_t y = keys.begin; y < keys.end; ++y)
-      tile.keys = joined(tile.keys, mesh_.keys(back(share_.rank, y, 0)));
+      tile.keys = joined(tile.keys, keys_[static_cast<std::size_t>(y)]);
     tile.joins = keys.begin > 0 || (share_.pass == Pass::backward && queries.begin > 0);
     list_.tiles.push_back(std::move(tile));
   }
@@ -123,6 +129,7 @@ class OverlappedGrid2d {
   const Share& share_;
   Mesh mesh_;
   std::int32_t keys_begin_;
+  std::vector<Tokens> queries_, keys_;  // of blocks by the order of their arrival
   RankList list_;
 };
 

@@ -14,7 +14,10 @@ Mesh::Mesh(const Problem& problem, const Grid& grid)
       common_(std::gcd(rows_, columns_)),
       multiple_(std::lcm(rows_, columns_)),
       layout_(grid.layout),
-      causal_(problem.mask == Mask::causal) {}
+      causal_(problem.mask == Mask::causal) {
+  const std::int64_t modulus = columns_ / common_;
+  while (rows_ / common_ * inverse_ % modulus != 1 % modulus) ++inverse_;
+}
 
 std::int64_t Mesh::rank(std::int64_t row, std::int64_t column) const {
   const auto wrapped = [](std::int64_t value, std::int64_t modulus) { return ((value % modulus) + modulus) % modulus; };
@@ -26,9 +29,9 @@ std::int64_t Mesh::diagonal(std::int64_t rank) const {
 }
 
 std::int64_t Mesh::residue(std::int64_t row, std::int64_t column) const {
-  std::int64_t found = row;
-  while (found % columns_ != column) found += rows_;
-  return found;
+  const std::int64_t modulus = columns_ / common_;
+  const std::int64_t steps = (column - row) / common_ % modulus * inverse_ % modulus;
+  return row + (steps + modulus) % modulus * rows_;
 }
 
 Tokens Mesh::with_residue(std::int64_t residue, std::int64_t modulus) const {

@@ -50,6 +50,7 @@ class Mesh {
 
  private:
   std::int64_t diagonal(std::int64_t rank) const;  // k
+  // [row, column]. With row + s r = column (mod c), s = (column - row) / g * (r / g)^-1 (mod c / g).
   std::int64_t residue(std::int64_t row, std::int64_t column) const;
   Tokens with_residue(std::int64_t residue, std::int64_t modulus) const;
 
@@ -60,6 +61,7 @@ class Mesh {
   std::int64_t multiple_;  // lcm(r, c)
   Layout layout_;
   bool causal_;
+  std::int64_t inverse_ = 1;  // of r / g modulo c / g
 };
 
 // Calls that both variants of ATTENTION2D make. Each adds nothing where there is nobody to speak to.

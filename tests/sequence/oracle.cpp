@@ -12,6 +12,11 @@ using namespace cairn::sequence::test;
 
 namespace {
 
+template <class Which>
+void erase_if(Messages& messages, Which which) {
+  messages.erase(std::remove_if(messages.begin(), messages.end(), which), messages.end());
+}
+
 constexpr std::uint64_t k_seed = 7;
 
 struct OracleCase {
@@ -154,9 +159,8 @@ TEST_CASE("no message can be left out, nor be known to one end alone") {
             call.sends.erase(call.sends.begin() + static_cast<std::ptrdiff_t>(m));
             CHECK(says(each.fault(changed, pass), "the source does not send what is awaited"));
             // Calls stand in the same order at all ranks.
-            std::vector<Message>& awaited =
-                lists(changed, pass)[static_cast<std::size_t>(message.peer)].calls[c].receives;
-            std::erase_if(awaited, [&](const Message& other) { return other.peer == static_cast<std::int64_t>(rank); });
+            Messages& awaited = lists(changed, pass)[static_cast<std::size_t>(message.peer)].calls[c].receives;
+            erase_if(awaited, [&](const Message& other) { return other.peer == static_cast<std::int64_t>(rank); });
             const bool own = each.make == ring && message.gives && call.begins == 1;
             const std::string fault = each.fault(changed, pass);
             CHECK((fault == "") == own);
@@ -189,8 +193,8 @@ TEST_CASE("a peer that takes no part in a collective is missed") {
   Shares shares = base.made();
   // Rank 2 neither sends queries nor gets any, and leaves the call.
   for (RankList& list : shares.forward)
-    for (std::vector<Message>* messages : {&list.calls[0].sends, &list.calls[0].receives})
-      std::erase_if(*messages, [](const Message& message) { return message.peer == 2; });
+    for (Messages* messages : {&list.calls[0].sends, &list.calls[0].receives})
+      erase_if(*messages, [](const Message& message) { return message.peer == 2; });
   shares.forward[2].calls.erase(shares.forward[2].calls.begin());
   CHECK(base.fault(shares, Pass::forward) == "stage 0: not all peers take part in all-gather");
 }
@@ -200,7 +204,7 @@ TEST_CASE("a message to a wrong destination is missed where it is needed") {
   const std::string fault = ring_fault(4, Pass::forward, [](Shares&, std::vector<RankList>& all) {
     Call& sending = call_at(all[0], 0, Tensor::key);
     sending.sends[0].peer = 2;
-    std::vector<Message>& lost = call_at(all[1], 0, Tensor::key).receives;
+    Messages& lost = call_at(all[1], 0, Tensor::key).receives;
     Message moved = lost[0];
     lost.clear();
     call_at(all[2], 0, Tensor::key).receives.push_back(moved);
@@ -249,7 +253,7 @@ TEST_CASE("parts are given away whole or with all that joins them") {
   Shares shares = base.made();
   const auto set_last = [&](TensorSet tensors, bool gives) {
     for (RankList& list : shares.forward)
-      for (std::vector<Message>* messages : {&list.calls[1].sends, &list.calls[1].receives})
+      for (Messages* messages : {&list.calls[1].sends, &list.calls[1].receives})
         for (Message& message : *messages) message.parcel.tensors = tensors, message.gives = gives;
   };
   set_last(set_of(Tensor::output), true);
@@ -278,7 +282,7 @@ TEST_CASE("operands cannot be given away, and nothing is brought twice") {
   Shares shares = heads.made();
   for (RankList& list : shares.forward) {
     list.calls.push_back(list.calls[1]);
-    for (std::vector<Message>* messages : {&list.calls[2].sends, &list.calls[2].receives}) (*messages)[0].gives = true;
+    for (Messages* messages : {&list.calls[2].sends, &list.calls[2].receives}) (*messages)[0].gives = true;
   }
   CHECK(heads.fault(shares, Pass::forward) ==
         "stage 2, 0 -> 1: adds to O of token 12, head 0 what the destination has already");

@@ -1,18 +1,18 @@
 // Ways of sharing one attention on a cluster, side by side: what each moves, holds and takes.
 //
-//   bytes, messages, memory   folds of the ranks' lists (sequence/folds.h); of bytes and messages the rank that has most
+//   bytes, messages, memory   folds of the ranks' lists (sequence/folds.h)
 //   memory                    the larger of
 //                               forward    what a rank owns of Q, K, V, O and log-sum-exp + its buffers
 //                               backward   what it keeps of these + dO, delta, dQ, dK, dV of its tokens + its buffers
 //   balance                   mean over the ranks of the pairs they compute / the most of any; the mean is exact, since
 //                             every pair is computed once
 //   time                      of the operator lowered as a layer that shares its context (plan/layer.h), priced by the
-//                             cost model and run on idle streams: as in a step of `cairn run`
+//                             cost model and run on idle streams, or what the busiest links need for all of its calls where
+//                             that is longer: as in a step of `cairn run`
 //   compute, transfers        sums of the kernels and of the calls of that run; what of the time is no kernel's is
 //                             exposed: computation waits
 //   ratio                     bytes received / bytes of the lower bound (pebble::attention_exchange_bound)
-// Ranks that are looked at: all, up to k_ranks_looked_at; of more the first and the last, so that the balance is an upper
-// bound there. Memory and time are those of the last rank, whose queries come last.
+// Bytes, messages, pairs and buffers are the most of any rank (sequence/group.h).
 //
 // Premises of the bound: every rank computes its share of the pairs (balance of at least k_balanced), whole heads, and
 // starts from no more than the tokens it owns. No ratio where one fails, or where ranks could own whole sequences.
@@ -31,7 +31,6 @@
 
 namespace cairn::attention {
 
-inline constexpr std::int64_t k_ranks_looked_at = 8;
 inline constexpr double k_balanced = 0.999;
 
 // Of the two passes; `backward` is zero where that pass was not asked for.

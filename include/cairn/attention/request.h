@@ -37,6 +37,7 @@ struct Request {
   std::int64_t head_dim = 128;
   sequence::Mask mask = sequence::Mask::causal;
   bool backward = true;
+  bool fp32_gradients = false;    // dQ, dK and dV travel in fp32; else in 16 bits
   std::int64_t tensor_ranks = 1;  // that split heads for a whole layer
   models::AttentionKernel kernel = models::AttentionKernel::flash2;
   Choice choice = {};

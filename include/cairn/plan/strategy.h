@@ -74,6 +74,7 @@ struct TensorPieces {
 struct AttentionSharing {
   const sequence::Scheme* scheme = nullptr;  // null where the context axis has one rank
   sequence::Grid grid = {};                  // of as many ranks as the context axis
+  bool fp32_gradients = false;               // dQ, dK and dV travel in fp32, as they are added up; else in 16 bits
   friend bool operator==(const AttentionSharing&, const AttentionSharing&) = default;
 };
 

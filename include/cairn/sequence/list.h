@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
 #include <boost/container/static_vector.hpp>
 
 #include "cairn/collective/collective.h"
@@ -62,6 +63,9 @@ struct Message {
   friend bool operator==(const Message&, const Message&) = default;
 };
 
+// Mostly one.
+using Messages = boost::container::small_vector<Message, 1>;
+
 // Ranks first, first + stride, ...; `count` of them.
 struct Peers {
   std::int64_t first = 0;
@@ -78,8 +82,8 @@ struct Call {
   std::int32_t begins = 0;  // with this stage
   std::int32_t ends = 0;    // before the stage behind this one begins
   std::int32_t lane = 0;    // calls of one lane run one after the other
-  std::vector<Message> sends = {};
-  std::vector<Message> receives = {};
+  Messages sends = {};
+  Messages receives = {};
 };
 
 struct Tile {

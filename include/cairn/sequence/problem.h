@@ -58,6 +58,7 @@ struct Problem {
   std::int64_t group() const { return heads / kv_heads; }  // query heads of one key head
   // Whether the query at position q sees the key at position k.
   bool sees(std::int64_t q, std::int64_t k) const;
+  friend bool operator==(const Problem&, const Problem&) = default;
 };
 
 // A range of query heads. Of keys and values it means the heads that those read.

@@ -61,11 +61,6 @@ struct Scheme {
   Parcel (*kept)(const Problem& problem, const Grid& grid, std::int64_t rank);
 };
 
-// The list that stands for all ranks of a group: at every stage they wait for one another's messages, so it has the tiles
-// of the rank that computes most pairs and the calls of the rank that moves most bytes. Of more than 64 ranks
-// eight are looked at, evenly spread from the first to the last.
-RankList slowest(const Scheme& scheme, const Problem& problem, const Grid& grid, Pass pass);
-
 std::span<const Scheme> schemes();
 std::vector<std::string> scheme_names();
 // Throws core::ConfigurationError for an unknown name.

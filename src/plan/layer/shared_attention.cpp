@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include <fmt/format.h>
 
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/sequence/folds.h"
+#include "cairn/sequence/group.h"
 #include "cairn/sequence/scheme.h"
 
 namespace cairn::plan {
@@ -41,6 +43,7 @@ sequence::Problem problem_of(const RankLayer& layer, const ir::Operator& forward
                             .sequences = extent("batch"),
                             .heads = extent("kv_heads") * extent("group"),
                             .kv_heads = extent("kv_heads")};
+  if (layer.options().context.sharing.fp32_gradients) problem.wire.gradient = 4;
   problem.mask = forward.domain.guards().empty() ? sequence::Mask::full : sequence::Mask::causal;
   const auto query = static_cast<loopnest::DimId>(forward.domain.find("query"));
   const auto key = static_cast<loopnest::DimId>(forward.domain.find("key"));
@@ -115,23 +118,24 @@ class SharedAttention::Run {
     if (const auto refusal = sharing.scheme->refusal(problem_, sharing.grid))
       throw core::ConfigurationError("strategy.attention", fmt::format("{}: {}", sharing.scheme->name, *refusal),
                                      "choose another scheme or grid: `cairn attention` compares them");
-    list_ = sequence::slowest(*sharing.scheme, problem_, sharing.grid, pass_kind_);
+    ranks_ = sequence::group_pass(*sharing.scheme, problem_, sharing.grid, pass_kind_);
   }
 
   Dependency write(const Dependencies& waits, Dependencies& under_way) {
-    const auto buffers = static_cast<double>(sequence::buffer_bytes(problem_, list_));
+    const sequence::RankList& list = ranks_->slowest;
+    const auto buffers = static_cast<double>(ranks_->buffer_bytes);
     writer_.hold(Category::workspace, buffers);
     before_ = waits;
     before_.push_back(writer_.computed());
-    auto call = list_.calls.begin();
-    auto tile = list_.tiles.begin();
-    for (std::int32_t stage = 0; stage < list_.stages; ++stage) {
+    auto call = list.calls.begin();
+    auto tile = list.tiles.begin();
+    for (std::int32_t stage = 0; stage < list.stages; ++stage) {
       Dependencies ready = before_;
       for (Lane& lane : lanes_)
         if (const std::int32_t step = lane.ended_before(stage); step >= 0) ready.push_back(step);
       bool computes = false;
-      for (; call != list_.calls.end() && call->begins == stage; ++call) start(*call, ready);
-      for (; tile != list_.tiles.end() && tile->stage == stage; ++tile, computes = true) compute(*tile, ready);
+      for (; call != list.calls.end() && call->begins == stage; ++call) start(*call, ready);
+      for (; tile != list.tiles.end() && tile->stage == stage; ++tile, computes = true) compute(*tile, ready);
       if (computes) before_ = {writer_.computed()};
     }
     for (const Lane& lane : lanes_)
@@ -240,7 +244,7 @@ class SharedAttention::Run {
   const Group& group_;
   const sequence::Problem problem_;
   const sequence::Pass pass_kind_;
-  sequence::RankList list_;
+  std::shared_ptr<const sequence::GroupPass> ranks_;
   Dependencies before_;  // the stage before has computed
   std::array<Lane, k_lanes.size()> lanes_;
 };

@@ -1,7 +1,7 @@
 // Attention whose sequence is shared by the ranks of the context axis: in place of one operator the tiles and messages
 // of one rank, as the scheme lists them (sequence/list.h).
 //
-// The ranks of a context group run one list each. Blocks hold the one that stands for all (sequence::slowest()).
+// The ranks of a context group run one list each. Blocks hold the one that stands for all (sequence::GroupPass).
 #pragma once
 
 #include <optional>

@@ -114,6 +114,12 @@ core::Picoseconds busiest_links(const program::Program& program, CostPricer& pri
   return BusiestLinks(pricer).time(program);
 }
 
+core::Picoseconds busiest_links(const program::Block& block, CostPricer& pricer) {
+  return BusiestLinks(pricer).time(block);
+}
+
+core::Picoseconds BusiestLinks::time(const program::Block& block) { return whole(pricer_.link_floor_s(of(block))); }
+
 // What the links of a stage need for everything that leaves one of its ranks, of the busiest.
 core::Picoseconds BusiestLinks::time(const program::Program& program) {
   const program::PassOrder& order = *program.pass_order;

@@ -77,12 +77,15 @@ struct Batch {
 
 // Bounds::links of a program, without the other bounds. [ps]
 core::Picoseconds busiest_links(const program::Program& program, CostPricer& pricer);
+// What the links of a rank need for all transfers of a block, however they overlap. [ps]
+core::Picoseconds busiest_links(const program::Block& block, CostPricer& pricer);
 
 // The same of one program after another: what a pass sends is remembered as long as the passes live.
 class BusiestLinks {
  public:
   explicit BusiestLinks(CostPricer& pricer) : pricer_(pricer) {}
   core::Picoseconds time(const program::Program& program);
+  core::Picoseconds time(const program::Block& block);
 
  private:
   const LinkBytes& of(const program::Block& block);

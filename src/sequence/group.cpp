@@ -1,0 +1,113 @@
+#include "cairn/sequence/group.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "cairn/sequence/folds.h"
+
+namespace cairn::sequence {
+namespace {
+
+constexpr std::int64_t k_all = 16;  // ranks, so many of which are all looked at
+
+std::vector<std::int64_t> spread(std::int64_t ranks) {
+  constexpr std::int64_t k_most = 64;
+  std::vector<std::int64_t> all{0};
+  const std::int64_t steps = std::min(ranks, k_most) - 1;
+  for (std::int64_t i = 1; i <= steps; ++i) all.push_back(i * (ranks - 1) / steps);
+  return all;
+}
+
+std::vector<std::int64_t> corners(const Grid& grid) {
+  std::set<std::int64_t> all;
+  for (const std::int64_t row : {std::int64_t{0}, grid.rows - 1})
+    for (const std::int64_t window : {std::int64_t{0}, grid.columns / grid.window - 1})
+      for (const std::int64_t member : {std::int64_t{0}, grid.window - 1})
+        all.insert((row * grid.columns + window * grid.window + member) * (grid.heads_inner ? grid.head_ranks : 1));
+  return {all.begin(), all.end()};
+}
+
+std::vector<std::int64_t> looked_at(const Problem& problem, const Grid& grid) {
+  if (problem.documents.empty() && grid.ranks() > k_all) return corners(grid);
+  return spread(grid.ranks());
+}
+
+GroupPass folded(const Scheme& scheme, const Problem& problem, const Grid& grid, Pass pass) {
+  GroupPass result;
+  std::int64_t most_moved = -1, most_pairs = -1;
+  const std::int64_t last = grid.ranks() - 1;
+  for (const std::int64_t rank : looked_at(problem, grid)) {
+    RankList list = scheme.list(problem, grid, pass, rank);
+    const std::int64_t computed = pairs(problem, list), sent = bytes_sent(problem, list),
+                       received = bytes_received(problem, list);
+    std::int64_t messages = 0;
+    for (const Call& call : list.calls) messages += static_cast<std::int64_t>(call.sends.size());
+    for (const Tile& tile : list.tiles) result.whole_heads = result.whole_heads && tile.heads == all_heads(problem);
+    result.pairs = std::max(result.pairs, computed);
+    result.sent = std::max(result.sent, sent);
+    result.received = std::max(result.received, received);
+    result.messages = std::max(result.messages, messages);
+    if (last < k_all || rank == 0 || rank == last)
+      result.buffer_bytes = std::max(result.buffer_bytes, buffer_bytes(problem, list));
+    result.slowest.stages = std::max(result.slowest.stages, list.stages);
+    if (std::max(sent, received) > most_moved) {
+      most_moved = std::max(sent, received);
+      result.slowest.calls = std::move(list.calls);
+    }
+    if (computed > most_pairs) {
+      most_pairs = computed;
+      result.slowest.tiles = std::move(list.tiles);
+    }
+  }
+  return result;
+}
+
+struct Known {
+  const Scheme* scheme = nullptr;
+  Problem problem = {};
+  Grid grid = {};
+  Pass pass = Pass::forward;
+  std::shared_ptr<const GroupPass> answer = {};
+
+  bool is(const Known& other) const {
+    return scheme == other.scheme && pass == other.pass && grid == other.grid && problem == other.problem;
+  }
+};
+
+// The last answers of all threads: layers are lowered again and again, and lists of many ranks are long.
+class Memory {
+ public:
+  std::shared_ptr<const GroupPass> find(const Known& asked) {
+    const std::lock_guard lock(mutex_);
+    for (const Known& each : known_)
+      if (each.is(asked)) return each.answer;
+    return nullptr;
+  }
+  void keep(Known answered) {
+    const std::lock_guard lock(mutex_);
+    known_[oldest_++ % known_.size()] = std::move(answered);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::array<Known, k_remembered_passes> known_;
+  std::size_t oldest_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<const GroupPass> group_pass(const Scheme& scheme, const Problem& problem, const Grid& grid, Pass pass) {
+  static Memory memory;
+  Known asked{.scheme = &scheme, .problem = problem, .grid = grid, .pass = pass};
+  asked.problem.value_dim = problem.values();
+  if (auto answer = memory.find(asked)) return answer;
+  asked.answer = std::make_shared<const GroupPass>(folded(scheme, problem, grid, pass));
+  memory.keep(asked);
+  return asked.answer;
+}
+
+}  // namespace cairn::sequence
