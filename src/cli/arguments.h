@@ -193,6 +193,7 @@ struct AttentionArguments {
   std::int64_t window = 0;
   bool causal = false;  // said, though it is the default
   bool full_mask = false;
+  bool fp32_gradients = false;
   bool forward = false;
   std::string kernel;  // empty: the default framework's
   bool list = false;

@@ -195,7 +195,9 @@ void Parser::attention() {
   choose(sub->add_option("--kernel", attention_.kernel, "that computes attention; default as `cairn run` takes it"),
          sharing_kernels_)
       ->type_name("KERNEL");
-  sub->add_flag("--forward", attention_.forward, "the forward pass alone");
+  CLI::Option* forward = sub->add_flag("--forward", attention_.forward, "the forward pass alone");
+  sub->add_flag("--fp32-gradients", attention_.fp32_gradients, "dQ, dK and dV travel in fp32, not in 16 bits")
+      ->excludes(forward);
   sub->add_flag("--list", attention_.list, "every scheme, what it does and where it comes from");
   sub->add_flag("--prove", attention_.prove,
                 "run the lists of what is shown on numbers, in small, against dense attention");

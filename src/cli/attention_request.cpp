@@ -155,6 +155,7 @@ attention::Request on_cluster(const AttentionArguments& arguments, const config:
                              .head_dim = arguments.head_dim,
                              .mask = arguments.full_mask ? sequence::Mask::full : sequence::Mask::causal,
                              .backward = !arguments.forward,
+                             .fp32_gradients = arguments.fp32_gradients,
                              .tensor_ranks = arguments.tp,
                              .kernel = kernel(arguments.kernel, machine.accelerator.value, loader)};
   if (!calibrated.carried.empty()) request.assumptions.push_back(std::move(calibrated.carried));

@@ -18,7 +18,7 @@ LayoutsAsked layouts_asked(const std::string& experiment, const std::vector<std:
     core::Diagnostics diagnostics;
     asked.layouts.space = context.loader.load_named(space, "spaces", diagnostics);
     diagnostics.raise_if_errors();
-    const search::Subject subject = search::subject_of(parts, search::sequences_of(loaded.experiment.training));
+    const search::Subject subject = search::subject_of(parts, loaded.experiment.training);
     of_space = search::read_space(*asked.layouts.space, loaded.experiment.strategy, subject).objective;
   }
   asked.objective = search::objective_of(objective, of_space, parts.machine);

@@ -95,7 +95,7 @@ int command(const SearchArguments& arguments, Context& context) {
   const experiment::Parts parts = experiment::load_parts(loaded, context.loader);
   const experiment::Experiment& experiment = loaded.experiment;
   const std::int64_t sequences = search::sequences_of(experiment.training);
-  const search::Subject subject = search::subject_of(parts, sequences);
+  const search::Subject subject = search::subject_of(parts, experiment.training);
   Output output(arguments.result.output, context.read);
   if (arguments.print_space) {
     output.write(search::default_space(subject));

@@ -187,6 +187,8 @@ void describe(Fields& fields, AttentionChoice& attention) {
                {.doc = "ranks of the inner ring of a double ring", .minimum = 1, .maximum = k_most});
   fields.flag("heads_inner", attention.heads_inner,
               {.doc = "true: neighbouring ranks split heads; false: they share tokens"});
+  fields.flag("fp32_gradients", attention.fp32_gradients,
+              {.doc = "whether dQ, dK and dV travel in fp32, not in 16 bits; default: the framework's"});
 }
 void describe(Value& value, AttentionChoice& attention) {
   value.shorthand(Form::word, attention, [&](Value& v) { v.name(attention.scheme, sequence::scheme_names()); });
@@ -300,7 +302,7 @@ void describe(Fields& fields, StrategyChoice& strategy) {
   fields.value(
       "attention", strategy.attention,
       {.doc = "how ranks of cp share attention: a scheme of `cairn attention --list`, or {scheme, heads, grid, "
-              "window, heads_inner}; default: the framework's"});
+              "window, heads_inner, fp32_gradients}; default: the framework's"});
   fields.count("pp", strategy.pp, {.doc = "pipeline stages", .minimum = 1, .maximum = k_most});
   fields.count("dp", strategy.dp,
                {.doc = "data-parallel degree; default, and again with --set strategy.dp=null: what the cluster leaves",

@@ -97,7 +97,10 @@ void resolve_attention(Resolving& r) {
       chosen = grid;
   }
   if (!chosen) return report_refusal(r, asked, refusal);
-  r.plan.strategy.attention = {.scheme = &scheme, .grid = *chosen};
+  r.plan.strategy.attention = {
+      .scheme = &scheme,
+      .grid = *chosen,
+      .fp32_gradients = asked.fp32_gradients.value_or(r.parts.software.framework.attention_fp32_gradients)};
 }
 
 }  // namespace cairn::experiment

@@ -151,7 +151,8 @@ AttentionChoice asked_for(const plan::AttentionSharing& sharing) {
           .heads = grid.head_ranks,
           .grid = {grid.rows, grid.columns},
           .window = grid.window,
-          .heads_inner = grid.heads_inner};
+          .heads_inner = grid.heads_inner,
+          .fp32_gradients = sharing.fp32_gradients};
 }
 
 void complete(StrategyChoice& choice, const Case& asked) {

@@ -93,6 +93,8 @@ void write_context(Export& e) {
                                    [&](const Pair& each) { return each.ours == sharing.scheme->name; });
   if (found == std::end(k_cp_types))
     return e.unsaid("strategy.attention", "Megatron-LM shares attention by p2p, all_gather, a2a or a2a+p2p");
+  if (sharing.fp32_gradients)
+    return e.unsaid("strategy.attention", "Megatron-LM sends the parts of dK and dV in the format of K and V");
   e.keys.take("strategy.attention");
   e.say(k_cp_type, std::string(found->theirs));
   if (found->theirs != "a2a+p2p") return;

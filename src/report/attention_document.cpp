@@ -136,6 +136,8 @@ const Described<AttentionDocument>& attention_document_keys() {
       {"kv_heads", count("of keys and values, of one context group"),
        [](const auto& of) { return of.problem().kv_heads; }},
       {"head_dim", count("elements of a head"), [](const auto& of) { return of.problem().head_dim; }},
+      {"fp32_gradients", flag("whether dQ, dK and dV travel in fp32, not in 16 bits"),
+       [](const auto& of) { return of.problem().wire.gradient > 2; }},
       {"causal", flag("whether queries see no later keys"),
        [](const auto& of) { return of.problem().mask == sequence::Mask::causal; }},
       {"lower_bound_bytes",

@@ -54,8 +54,8 @@ class AttentionText : TextReport {
     if (problem.kv_heads != problem.heads) words += fmt::format(", {} of keys and values", problem.kv_heads);
     if (answer_.points.front().tensor_ranks > 1) words += fmt::format(" (tp {})", answer_.points.front().tensor_ranks);
     if (problem.sequences > 1) words += fmt::format(", {} sequences", problem.sequences);
-    return words +
-           fmt::format(", {}, {}", problem.mask == sequence::Mask::causal ? "causal" : "full mask", answer_.kernel);
+    return words + fmt::format(", {}, {}{}", problem.mask == sequence::Mask::causal ? "causal" : "full mask",
+                               answer_.kernel, problem.wire.gradient > problem.wire.operand ? ", fp32 gradients" : "");
   }
   std::string cluster_words() const {
     return fmt::format("{} ({})", core::printable(answer_.cluster), core::printable(answer_.accelerator));

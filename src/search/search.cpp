@@ -279,12 +279,13 @@ Objective objective_of(std::string_view word, const std::optional<Objective>& of
   return objective;
 }
 
-Subject subject_of(const experiment::Parts& parts, std::int64_t batch) {
+Subject subject_of(const experiment::Parts& parts, const experiment::Training& training) {
   const software::Capabilities& can = parts.software.framework.capabilities;
   return {.gpus = parts.machine.network.gpus(),
           .gpus_per_node = parts.machine.network.gpus_per_node,
           .layers = parts.model.layers,
-          .batch = batch,
+          .batch = sequences_of(training),
+          .tokens = training.seq_len,
           .experts = parts.model.moe ? parts.model.moe->experts : 0,
           .sequence_parallel = can.sequence_parallel,
           .selective_recompute = can.selective_recompute,

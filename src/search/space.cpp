@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -401,6 +402,12 @@ std::string default_space(const Subject& subject) {
     if (each <= subject.layers) stages.push_back(each);
   const std::int64_t together = std::min(subject.gpus_per_node, subject.gpus);
   listed("tp", divisors(together));
+  if (const std::int64_t shared = std::gcd(subject.gpus, subject.tokens); subject.tokens > k_long_sequence) {
+    std::vector<std::int64_t> ranks;
+    for (const std::int64_t each : divisors(shared))
+      if (subject.tokens / each >= k_long_sequence / 2) ranks.push_back(each);
+    listed("cp", ranks);
+  }
   listed("pp", stages);
   if (subject.experts > 0) {
     listed("ep", divisors(subject.experts));

@@ -220,6 +220,8 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   fields.choice("stages", profile.stages, k_stage_rules, {.doc = "default of strategy.stages"});
   fields.name("attention_sharing", profile.attention_sharing, sequence::scheme_names(),
               {.doc = "default of strategy.attention: how ranks that share a sequence share its attention"});
+  fields.flag("attention_fp32_gradients", profile.attention_fp32_gradients,
+              {.doc = "default of strategy.attention.fp32_gradients"});
   section(fields, "p2p", profile, {.doc = "between pipeline stages"}, point_to_point);
   section(fields, "host", profile, {.doc = "what makes the host wait for the device"}, host);
   fields.object("optimizer", profile.optimizer, {.doc = "passes of the optimizer step over memory"});

@@ -8,7 +8,7 @@ namespace cairn::sweep {
 
 search::Answer best_layout(const Layouts& layouts, const experiment::Settings& settings, const experiment::Parts& parts,
                            std::size_t threads, const std::function<bool()>& stop) {
-  const search::Subject subject = search::subject_of(parts, search::sequences_of(settings.training));
+  const search::Subject subject = search::subject_of(parts, settings.training);
   const search::Space space = search::read_space(layouts.space ? *layouts.space : search::default_space_tree(subject),
                                                  settings.strategy, subject);
   return search::search({.settings = settings,

@@ -154,3 +154,26 @@ TEST_CASE("attention: communication falls with the root of the ranks in two dime
   // (7 / 64) / (3 / 16), log-sum-exp alike.
   CHECK(received(8, 8) / received(2, 4) == Approx(7.0 / 64.0 * 16.0 / 3.0));
 }
+
+// In blocks of n d / p a ring receives 2 x 63 forward and 2 x 63 + 2 x 64 backward, a rank of 8 x 8 4 x 7 and 7 x 7: 126 / 28
+// = 4.50 and 380 / 77 = 4.94. Where the ring passes fp32 sums on, 508 / 77 = 6.60; statistics make that 6.55.
+TEST_CASE("attention: a square of 64 ranks receives a fraction of what a ring of them does", "[attention]") {
+  attention::Request request = small_request(8);
+  request.tokens = 65536;
+  request.heads = request.kv_heads = 32;
+  request.head_dim = 128;
+  request.mask = sequence::Mask::full;
+  request.choice.grid.sides = sequence::Sides{.rows = 8, .columns = 8};
+  const attention::Comparison square = of_scheme(request, "attention2d");
+  request.choice.grid = {};
+  const attention::Comparison ring = of_scheme(request, "ring");
+  request.fp32_gradients = true;
+  const attention::Comparison wide = of_scheme(request, "ring");
+  const auto both = [](const attention::Comparison& of) {
+    return static_cast<double>(of.best()->received.forward + of.best()->received.backward);
+  };
+  CHECK(static_cast<double>(ring.best()->received.forward) / static_cast<double>(square.best()->received.forward) ==
+        Approx(4.50).epsilon(0.02));
+  CHECK(both(ring) / both(square) == Approx(4.94).epsilon(0.02));
+  CHECK(both(wide) / both(square) == Approx(6.55).epsilon(0.02));
+}

@@ -237,6 +237,7 @@ class ExperimentDraw {
       if (sharing_.coin()) map["grid"] = {grid.rows, grid.columns};
       if (sharing_.coin()) map["window"] = grid.window;
       if (sharing_.coin()) map["heads_inner"] = grid.heads_inner;
+      if (sharing_.coin()) map["fp32_gradients"] = sharing_.coin();
       return map;
     }
     return name;

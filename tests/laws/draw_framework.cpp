@@ -78,7 +78,10 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
     if (draw.coin()) file["accumulation"]["format"] = draw.word({"recipe", "parameters"});
   }
   if (draw.chance(0.7)) file["overlap"] = draw_overlap(draw);
-  if (Draw sharing(~seed); sharing.coin()) file["attention_sharing"] = sharing.of(sequence::scheme_names());
+  if (Draw sharing(~seed); sharing.coin()) {
+    file["attention_sharing"] = sharing.of(sequence::scheme_names());
+    file["attention_fp32_gradients"] = sharing.coin();
+  }
   if (draw.coin()) file["stages"] = draw.word({"even", "balanced", "by-weight"});
   if (draw.coin()) {
     file["p2p"] = flags(draw, {"scatter_gather"});

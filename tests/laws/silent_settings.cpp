@@ -67,6 +67,7 @@ constexpr Opened k_opened[] = {
     {"precision.activations",
      R"({"strategy": {"cp": null, "dp": null, "attention": null}, "training": {"kernels": {"attention": "unfused"}}})"},
     {"framework.attention_sharing", k_long_sequences},
+    {"framework.attention_fp32_gradients", k_long_sequences},
     {"precision.ep_*", k_experts},
     {"precision.dp_gather_wire", R"({"strategy": {"zero": {"stage": 1}, "overlap": {"dp": false}}})"},
     {"framework.overlap.bucket.bytes", R"({"strategy": {"overlap": {"dp": null}}})",

@@ -173,7 +173,8 @@ inline std::vector<plan::AttentionSharing> sharings() {
   for (const char* name : {"zigzag", "ulysses", "usp", "double-ring", "attention2d"})
     for (const std::int64_t ranks : {2, 4})
       for (const sequence::Grid& grid : sequence::scheme(name).grids(ranks))
-        all.push_back({.scheme = &sequence::scheme(name), .grid = grid});
+        for (const bool fp32 : {false, true})
+          all.push_back({.scheme = &sequence::scheme(name), .grid = grid, .fp32_gradients = fp32});
   return all;
 }
 

@@ -26,7 +26,7 @@ class Journaled {
  public:
   Journaled() : loaded_(experiment::load(files_, "llama3-8b-fsdp-dgx-h100", {"training.global_batch=32"})) {
     parts_ = experiment::load_parts(loaded_, files_);
-    subject_ = search::subject_of(parts_, search::sequences_of(loaded_.experiment.training));
+    subject_ = search::subject_of(parts_, loaded_.experiment.training);
     core::Diagnostics problems;
     space_ = search::read_space(
         config::parse_text(

@@ -62,7 +62,7 @@ Case small_case(const std::string& space, int nodes = 2, const std::vector<std::
   Case result{
       .loaded = experiment::load(files, "llama3-70b-64xdgx-h100", settings), .parts = {}, .subject = {}, .space = {}};
   result.parts = experiment::load_parts(result.loaded, files);
-  result.subject = search::subject_of(result.parts, 64);
+  result.subject = search::subject_of(result.parts, result.loaded.experiment.training);
   result.space = space_of(result, space.empty() ? search::default_space(result.subject) : space);
   return result;
 }
@@ -133,7 +133,7 @@ TEST_CASE("the layouts of the Frontier study are plans that fit, and a search fi
     CAPTURE(name);
     Case asked{.loaded = experiment::load(shipped(), name, {}), .parts = {}, .subject = {}, .space = {}};
     asked.parts = experiment::load_parts(asked.loaded, shipped());
-    asked.subject = search::subject_of(asked.parts, search::sequences_of(asked.loaded.experiment.training));
+    asked.subject = search::subject_of(asked.parts, asked.loaded.experiment.training);
     // Around the published one, for the sanitizers' sake; `cairn search` tries all.
     asked.space = space_of(asked,
                            "space: {tp: [4, 8], pp: [8, 16, 32, 64], micro_batch: [1, 2], recompute: [none, full], "

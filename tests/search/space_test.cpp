@@ -144,6 +144,11 @@ TEST_CASE("the default space is a file like any other") {
   CHECK(texts(space, "schedule").size() == 1 + 5);         // chunks 2 to 6
   CHECK(texts(space, "zero") == Texts{"0", "1"});
   CHECK(texts(space, "ep").empty());
+  CHECK(texts(space, "cp").empty());
+  search::Subject lengthy = k_subject;
+  lengthy.tokens = 32768;
+  CHECK(texts(search::read_space(parsed(search::default_space(lengthy)), {}, lengthy), "cp") ==
+        Texts{"1", "2", "4", "8"});  // 4,096 tokens each at the least
   search::Subject mixture = k_subject;
   mixture.experts = 6;
   mixture.zero = 3;

@@ -35,7 +35,7 @@ sweep::ExtentRequest extent_request(Objective objective, std::vector<std::string
 bool layout_fits(std::vector<std::string> overrides) {
   const experiment::LoadedExperiment loaded = experiment::load(extent_files(), "llama3-8b-fsdp-dgx-h100", overrides);
   const experiment::Parts parts = experiment::load_parts(loaded, extent_files());
-  const search::Subject subject = search::subject_of(parts, search::sequences_of(loaded.experiment.training));
+  const search::Subject subject = search::subject_of(parts, loaded.experiment.training);
   const search::Space space = search::read_space(*space_of(k_extent_space).space, loaded.experiment.strategy, subject);
   return !search::search({.settings = loaded.experiment,
                           .parts = parts,

@@ -137,6 +137,7 @@ struct AttentionChoice {
   std::vector<std::int64_t> grid = {};      // rows and columns of the ranks that share tokens; empty: any
   std::optional<std::int64_t> window = {};  // ranks of the inner ring of a double ring
   std::optional<bool> heads_inner = {};     // ranks that split heads are neighbours; else those that share tokens
+  std::optional<bool> fp32_gradients = {};  // dQ, dK and dV travel in fp32; default: the framework's
 };
 
 struct StrategyChoice {

@@ -91,6 +91,6 @@ Objective objective_of(std::string_view word, const std::optional<Objective>& of
                        const hardware::Machine& machine);
 
 // What a search over this experiment's plans is about.
-Subject subject_of(const experiment::Parts& parts, std::int64_t batch);
+Subject subject_of(const experiment::Parts& parts, const experiment::Training& training);
 
 }  // namespace cairn::search

@@ -117,6 +117,7 @@ struct FrameworkProfile {
   OverlapDefaults overlap = {};
   StageRule stages = StageRule::even;
   std::string attention_sharing = "zigzag";  // default of strategy.attention: a scheme of sequence/scheme.h
+  bool attention_fp32_gradients = false;     // default of strategy.attention.fp32_gradients
   OptimizerStep optimizer = {};
   Sharding sharding = {};
   bool gathers_saved_input = false;  // a layer's saved input is split over tensor-parallel ranks that recompute it
