@@ -56,6 +56,8 @@ if(CAIRN_SANITIZE)
   target_compile_options(cairn_flags INTERFACE -fsanitize=${CAIRN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
     $<$<BOOL:$<TARGET_PROPERTY:CAIRN_WITHOUT>>:-fno-sanitize=$<TARGET_PROPERTY:CAIRN_WITHOUT>>)
   target_link_options(cairn_flags INTERFACE -fsanitize=${CAIRN_SANITIZE})
+  # A sanitized program starts in half the time where nothing is relocated, and tests start it a thousand times.
+  target_link_options(cairn_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-no-pie>)
   # Its manual says so: with sanitizers g++ cannot tell what is initialised.
   target_compile_options(cairn_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()
