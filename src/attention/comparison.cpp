@@ -69,7 +69,13 @@ std::vector<Place> asked_for(const Request& request) {
 
 // Lists of many ranks take most of the time. All threads make those of the next few places, which are remembered until
 // one thread prices and runs them: prices say what they rest on in the order in which they are asked for.
-constexpr std::size_t k_at_once = sequence::k_remembered_passes / 4;
+std::size_t places_at_once(const Request& request) {
+  constexpr std::size_t k_passes = 2;
+  constexpr std::size_t k_steps = 4;  // of a ring, for each rank: a tile, and calls of K, V and of dK, dV
+  const std::size_t steps = k_passes * k_steps * static_cast<std::size_t>(request.context_ranks());
+  return std::clamp<std::size_t>(sequence::k_remembered_steps / steps, 1, sequence::k_remembered_passes / k_passes / 2);
+}
+
 void look_ahead(const Request& request, const Place& place) {
   const sequence::Problem problem = request.problem();
   if (place.scheme->refusal(problem, place.grid)) return;
@@ -82,12 +88,18 @@ class Evaluated {
  public:
   explicit Evaluated(const Request& request) : evaluation_(request) {}
 
-  void add(const sequence::Scheme& scheme, const sequence::Grid& grid) {
+  // Null where none has been evaluated.
+  const Way* find(const Place& place) const {
     const auto known = std::find_if(ways_.begin(), ways_.end(), [&](const Way& way) {
-      return way.scheme->list == scheme.list && way.scheme->refusal == scheme.refusal && way.grid == grid;
+      return way.scheme->list == place.scheme->list && way.scheme->refusal == place.scheme->refusal &&
+             way.grid == place.grid;
     });
-    Way way = known == ways_.end() ? evaluation_.of(scheme, grid) : *known;
-    way.scheme = &scheme;
+    return known == ways_.end() ? nullptr : &*known;
+  }
+  void add(const Place& place) {
+    const Way* known = find(place);
+    Way way = known == nullptr ? evaluation_.of(*place.scheme, place.grid) : *known;
+    way.scheme = place.scheme;
     ways_.push_back(std::move(way));
   }
   std::vector<Way> take() { return std::move(ways_); }
@@ -130,10 +142,13 @@ Comparison compare(const Request& request) {
                     .one_scheme = !request.choice.scheme.empty()};
   Evaluated evaluated(request);
   const std::vector<Place> places = asked_for(request);
-  for (std::size_t begin = 0; begin < places.size(); begin += k_at_once) {
-    const std::span next = std::span(places).subspan(begin, std::min(k_at_once, places.size() - begin));
-    core::work_on_all(next.size(), core::threads(0), {}, [&](std::size_t i) { look_ahead(request, next[i]); });
-    for (const Place& place : next) evaluated.add(*place.scheme, place.grid);
+  const std::size_t at_once = places_at_once(request);
+  for (std::size_t begin = 0; begin < places.size(); begin += at_once) {
+    const std::span next = std::span(places).subspan(begin, std::min(at_once, places.size() - begin));
+    core::work_on_all(next.size(), core::threads(0), {}, [&](std::size_t i) {
+      if (evaluated.find(next[i]) == nullptr) look_ahead(request, next[i]);
+    });
+    for (const Place& place : next) evaluated.add(place);
   }
   result.ways = evaluated.take();
   Evaluation& evaluation = evaluated.evaluation();

@@ -93,7 +93,7 @@ sequence::Problem Request::problem() const {
           .kv_heads = kv_heads / tensor_ranks,
           .head_dim = head_dim,
           .mask = mask,
-          .wire = {.gradient = fp32_gradients ? 4 : 2}};
+          .wire = sequence::wire_of(fp32_gradients)};
 }
 
 void check(const Request& request) { Check(request).all(); }

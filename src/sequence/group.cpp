@@ -1,7 +1,7 @@
 #include "cairn/sequence/group.h"
 
 #include <algorithm>
-#include <array>
+#include <deque>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -76,6 +76,7 @@ struct Known {
   bool is(const Known& other) const {
     return scheme == other.scheme && pass == other.pass && grid == other.grid && problem == other.problem;
   }
+  std::size_t steps() const { return answer->slowest.tiles.size() + answer->slowest.calls.size(); }
 };
 
 // The last answers of all threads: layers are lowered again and again, and lists of many ranks are long.
@@ -87,15 +88,21 @@ class Memory {
       if (each.is(asked)) return each.answer;
     return nullptr;
   }
-  void keep(Known answered) {
+  void keep(const Known& answered) {
+    constexpr std::size_t k_always = 2;
     const std::lock_guard lock(mutex_);
-    known_[oldest_++ % known_.size()] = std::move(answered);
+    steps_ += answered.steps();
+    known_.push_back(answered);
+    while (known_.size() > k_always && (known_.size() > k_remembered_passes || steps_ > k_remembered_steps)) {
+      steps_ -= known_.front().steps();
+      known_.pop_front();
+    }
   }
 
  private:
   std::mutex mutex_;
-  std::array<Known, k_remembered_passes> known_;
-  std::size_t oldest_ = 0;
+  std::deque<Known> known_;  // the oldest first
+  std::size_t steps_ = 0;    // tiles and calls of all
 };
 
 }  // namespace

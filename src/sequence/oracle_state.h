@@ -1,9 +1,8 @@
 // What every rank holds while lists are executed.
 //
-// Inputs are whole, and alike wherever they are held. Of a row
-// of a result a rank may hold a part, which is made of so many (query, key, head) pairs. No pair is computed twice, so
-// parts of one row have no pair in common until one of them is whole, and their counts tell what their sets would: a
-// sum beyond the whole contains a pair twice.
+// Inputs are whole, and alike wherever they are held. Of a row of a result a rank may hold a part, which is made of so many
+// (query, key, head) pairs. No pair is computed twice, so parts of one row have no pair in common until one of them is
+// whole, and their counts tell what their sets would: a sum beyond the whole contains a pair twice.
 #pragma once
 
 #include <array>

@@ -102,9 +102,9 @@ void describe(config::Fields& fields, SpaceFile& file);
 // `fixed`: the strategy of the experiment. Throws core::ConfigurationError with everything wrong in `node`, each at its
 // line and column.
 Space read_space(const config::Node& node, const experiment::StrategyChoice& fixed, const Subject& subject);
+inline constexpr std::int64_t k_long_sequence = 8192;  // tokens
 // Every legal degree inside a node, pipelines, micro-batches, schedules and what else the framework does, as a file; of
 // sequences of more than k_long_sequence tokens also ranks that share them, half as many tokens each at the least.
-inline constexpr std::int64_t k_long_sequence = 8192;
 std::string default_space(const Subject& subject);
 // The same, read.
 config::Node default_space_tree(const Subject& subject);

@@ -26,8 +26,9 @@ struct GroupPass {
   bool whole_heads = true;  // every tile of every rank is of all heads
 };
 
-// The last so many answers are remembered.
+// The last answers are remembered: so many, with so many tiles and calls in all (some 100 MB); the last two always.
 inline constexpr std::size_t k_remembered_passes = 32;
+inline constexpr std::size_t k_remembered_steps = std::size_t{1} << 18;
 // The scheme must take the problem so. May be called by several threads at once.
 std::shared_ptr<const GroupPass> group_pass(const Scheme& scheme, const Problem& problem, const Grid& grid, Pass pass);
 

@@ -40,6 +40,8 @@ struct Wire {
   std::int64_t statistic = 4;  // log-sum-exp, delta
   friend bool operator==(const Wire&, const Wire&) = default;
 };
+// Operands in 16 bits; gradients too, or in fp32.
+constexpr Wire wire_of(bool fp32_gradients) { return {.gradient = fp32_gradients ? 4 : 2}; }
 
 struct Problem {
   std::int64_t tokens = 0;     // n of each sequence

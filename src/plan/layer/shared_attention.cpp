@@ -43,7 +43,7 @@ sequence::Problem problem_of(const RankLayer& layer, const ir::Operator& forward
                             .sequences = extent("batch"),
                             .heads = extent("kv_heads") * extent("group"),
                             .kv_heads = extent("kv_heads")};
-  if (layer.options().context.sharing.fp32_gradients) problem.wire.gradient = 4;
+  problem.wire = sequence::wire_of(layer.options().context.sharing.fp32_gradients);
   problem.mask = forward.domain.guards().empty() ? sequence::Mask::full : sequence::Mask::causal;
   const auto query = static_cast<loopnest::DimId>(forward.domain.find("query"));
   const auto key = static_cast<loopnest::DimId>(forward.domain.find("key"));
