@@ -21,7 +21,7 @@ Tokens owned_in_line(const Problem& problem, const Grid& grid, std::int64_t rank
 std::optional<Visit> visit(const Problem& problem, const Grid& grid, std::int64_t query_owner, std::int64_t key_owner) {
   const Tokens queries = owned_in_line(problem, grid, query_owner), keys = owned_in_line(problem, grid, key_owner);
   const auto met = [](const Tokens& of_queries, const Tokens& of_keys) {
-    return std::optional<Visit>(std::in_place, of_queries, of_keys);
+    return std::optional<Visit>{{.queries = of_queries, .keys = of_keys}};
   };
   if (problem.mask == Mask::full || grid.layout == Layout::striped || query_owner == key_owner)
     return met(queries, keys);
