@@ -317,7 +317,7 @@ class Rewriter {
     Operator op = over(narrow.wide, place, "_maximum", Kind::reduce, k_maximum_flops);
     access(op, narrow.wide, Mode::read);
     make_maximum(narrow, place.dims);
-    op.accesses.push_back(maximum_access(narrow, identity(graph_.tensor(narrow.wide))));
+    op.accesses.push_back(maximum_access(narrow));
     insert(place, std::move(op));
   }
 
@@ -387,15 +387,22 @@ class Rewriter {
   }
   // `elements`: how the operator indexes the wide tensor.
   static Access maximum_access(const Narrow& narrow, const loopnest::Projection& elements) {
+    Access result = maximum_access(narrow);
+    for (std::size_t i = 0; i < narrow.own.size(); ++i) result.projection[i] = elements[narrow.own[i]];
+    return result;
+  }
+  // Of an operator that runs over the wide tensor's dimensions as they are.
+  static Access maximum_access(const Narrow& narrow) {
     Access result;
     result.tensor = narrow.maximum;
-    for (const std::size_t dim : narrow.own) result.projection.push_back(elements[dim]);
+    for (const std::size_t dim : narrow.own)
+      result.projection.push_back(loopnest::Affine::of(static_cast<loopnest::DimId>(dim)));
     result.mode = Mode::accumulate;
     result.monoid = Monoid::max;
     return result;
   }
-  Access reading_maximum(const Narrow& narrow) const {
-    Access result = maximum_access(narrow, identity(graph_.tensor(narrow.wide)));
+  static Access reading_maximum(const Narrow& narrow) {
+    Access result = maximum_access(narrow);
     result.mode = Mode::read;
     return result;
   }

@@ -221,7 +221,8 @@ Operation einsum_operation(const std::string& expression, const SizeMap& sizes) 
     if (letters.find(c) == std::string::npos) letters += c;
   }
   if (letters.size() > loopnest::k_max_dims)
-    refuse("einsum", std::to_string(letters.size()) + " different letters", "at most 8 loops are supported");
+    refuse("einsum", std::to_string(letters.size()) + " different letters",
+           "at most " + std::to_string(loopnest::k_max_dims) + " loops are supported");
   Contraction contraction;
   contraction.name = expression;
   Words points = 4;

@@ -1,5 +1,7 @@
 #include "cairn/loopnest/domain.h"
 
+#include <string>
+
 #include "cairn/core/assert.h"
 #include "cairn/core/out_of_range.h"
 #include "catch.h"
@@ -45,6 +47,30 @@ TEST_CASE("extents follow the symbols of the model") {
   domain.add("s", Extent::of(Symbol::sequence));
   domain.add("h", Extent::of(12));
   REQUIRE(domain.points(domain.box({.batch = 3, .sequence = 5})) == 3 * 5 * 12);
+}
+
+TEST_CASE("nine dimensions: a convolution over volumes, and a guard over the last") {
+  // b c d h w q r s n; the input is read at (b, c, d + q, h + r, w + s).
+  Domain domain;
+  for (const int extent : {2, 3, 4, 5, 6, 3, 3, 3, 7})
+    domain.add("i" + std::to_string(domain.dims().size()), Extent::of(extent));
+  const auto sum = [](DimId position, DimId tap) { return Affine{{Term{position, 1}, Term{tap, 1}}, 0}; };
+  const Projection input{Affine::of(0), Affine::of(1), sum(2, 5), sum(3, 6), sum(4, 7)};
+  const Box whole = domain.box({});
+  REQUIRE(domain.points(whole) == 2 * 3 * (4 * 5 * 6) * 27 * 7);
+  REQUIRE(domain.footprint(input, whole) == 2 * 3 * 6 * 7 * 8);
+  // n <= c leaves 1 + 2 + 3 of 3 x 7 pairs, all channels, and n up to 2.
+  domain.add_guard(difference(1, 8));
+  REQUIRE(domain.points(whole) == 2 * (1 + 2 + 3) * (4 * 5 * 6) * 27);
+  REQUIRE(domain.footprint(input, whole) == 2 * 3 * 6 * 7 * 8);
+  REQUIRE(domain.footprint({Affine::of(8), Affine::of(5)}, whole) == 3 * 3);
+
+  // A selective ninth dimension, chosen by the first.
+  Domain table;
+  for (int i = 0; i < 8; ++i) table.add("i" + std::to_string(i), Extent::of(2));
+  const DimId row = table.add("v", Extent::of(100), 1);
+  table.choose(row, {0});
+  REQUIRE(table.footprint({Affine::of(row), Affine::of(1)}, table.box({})) == 2 * 2);
 }
 
 TEST_CASE("long causal and sliding-window attention") {

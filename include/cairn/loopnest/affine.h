@@ -16,15 +16,16 @@
 
 namespace cairn::loopnest {
 
-inline constexpr std::size_t k_max_dims = 8;
+// Nine are those of a three-dimensional convolution.
+inline constexpr std::size_t k_max_dims = 9;
 
 // Position of a dimension inside its domain.
 using DimId = std::uint8_t;
 
 // Set of dimensions of a domain: bit d stands for dimension d.
-using DimSet = std::uint8_t;
+using DimSet = std::uint16_t;
 static_assert(k_max_dims <= 8 * sizeof(DimSet));
-inline constexpr DimSet k_all_dims = 0xff;
+inline constexpr DimSet k_all_dims = 0xffff;
 constexpr DimSet bit(DimId dim) { return static_cast<DimSet>(1u << dim); }
 
 struct Term {
