@@ -119,8 +119,28 @@ void Parser::search() {
                           "an experiment: a file, or a name of `cairn config list experiments`; its strategy is "
                           "searched"),
           {"experiments"})
-      ->required()
       ->type_name(k_file);
+  choose(sub->add_option("--method", search_.method,
+                         "in place of an experiment: split each operator of --graph over --devices. pase is exact; "
+                         "autoddl descends from random splits, flexflow walks at random"),
+         split_method_names())
+      ->type_name("METHOD");
+  choose(sub->add_option("--graph", search_.graph, "with --method: the network whose operators are split"),
+         network_names())
+      ->type_name("NAME");
+  sub->add_option("--devices", search_.devices, "with --method: how many devices operators are split over")
+      ->check(at_least(1))
+      ->type_name("P");
+  sub->add_option("--batch", search_.batch, "with --method: samples of a step, in place of the network's own")
+      ->check(at_least(1))
+      ->type_name("B");
+  sub->add_option("--least-extent", search_.least_extent,
+                  "with --method: no part is shorter along a dimension that is split")
+      ->check(at_least(1))
+      ->type_name("N");
+  sub->add_option("--seed", search_.seed, "with --method autoddl or flexflow: of their random choices; 1 if left out")
+      ->check(at_least(1))
+      ->type_name("N");
   choose(sub->add_option(
              "--objective", search_.objective,
              "what the best has most or least of; on one cluster each has the plan of the shortest step. "
@@ -150,7 +170,8 @@ void Parser::search() {
   example(*sub, "cairn search llama3-70b-64xdgx-h100 --top 10",
           "Model, cluster, batch, precision and framework are those of the experiment. Exit codes: 0 found, 1 no plan "
           "fits, 130\n"
-          "interrupted, which leaves what was found so far.");
+          "interrupted, which leaves what was found so far. Any graph of operators, each split by itself:\n"
+          "cairn search --method pase --graph alexnet --devices 32");
 }
 
 void Parser::sweep() {

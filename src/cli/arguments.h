@@ -43,7 +43,13 @@ struct RunArguments {
 
 struct SearchArguments {
   std::string file;
-  std::string space;  // a file; empty: the default space
+  std::string method;  // of splitting a graph's operators; empty: layouts of the experiment are searched
+  std::string graph;
+  std::int64_t devices = 0;       // 0: not given
+  std::int64_t batch = 0;         // 0: the graph's own
+  std::int64_t least_extent = 0;  // 0: the graph's own
+  std::int64_t seed = 0;          // 0: not given
+  std::string space;              // a file; empty: the default space
   bool print_space = false;
   std::string objective;  // empty: as the space says, or the step time
   std::int64_t top = 5;

@@ -6,6 +6,7 @@
 
 #include "bound_request.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/splits/search.h"
 #include "cairn/traffic/collective_run.h"
 
 namespace cairn::cli {
@@ -167,6 +168,41 @@ void check_one(const RunArguments& run) {
     throw core::ConfigurationError("--measured", "a measured step is of one experiment", "run it without --batch");
   if (!run.trace.empty() && run.engine == predict::Engine::analytic)
     throw core::ConfigurationError("--trace", "the analytic engine keeps no timeline", "use --engine event or both");
+}
+
+void check_one(const SearchArguments& search) {
+  if (search.method.empty()) {
+    if (search.file.empty())
+      throw core::ConfigurationError("cairn search", "no experiment was named",
+                                     "name one, or split a graph: --method pase --graph alexnet --devices 32");
+    if (!search.graph.empty() || search.devices != 0 || search.batch != 0 || search.least_extent != 0 ||
+        search.seed != 0)
+      throw core::ConfigurationError(
+          "--method", "--graph, --devices, --batch, --least-extent and --seed are of the splits of a graph",
+          "add --method pase and name no experiment, or leave them out");
+    return;
+  }
+  if (!search.file.empty())
+    throw core::ConfigurationError("--method", "splits the operators of a graph, and an experiment was named, too",
+                                   "leave the experiment or --method out");
+  if (search.graph.empty())
+    throw core::ConfigurationError("--graph", "the network whose operators are split is missing",
+                                   "add --graph alexnet");
+  if (search.devices == 0)
+    throw core::ConfigurationError("--devices", "how many devices operators are split over is missing",
+                                   "add --devices 32");
+  constexpr std::int64_t k_most = 1 << 20;
+  if (search.devices > k_most || search.batch > k_most)
+    throw core::ConfigurationError(search.devices > k_most ? "--devices" : "--batch",
+                                   fmt::format("more than {} are not split", k_most), "give fewer");
+  if (search.seed != 0 && search.method == splits::name(splits::Method::pase))
+    throw core::ConfigurationError("--seed", "the exact search draws nothing", "leave it out");
+  if (search.top != SearchArguments{}.top || !search.objective.empty() || !search.space.empty() || search.print_space ||
+      !search.time_limit.empty() || !search.resume.empty() || search.exhaustive || !search.overrides.empty())
+    throw core::ConfigurationError("--method",
+                                   "--top, --objective, --space, --print-space, --time-limit, --resume, "
+                                   "--exhaustive and --set are of an experiment's layouts",
+                                   "leave them out");
 }
 
 void check_one(const SweepArguments& sweep) {

@@ -3,9 +3,11 @@
 #include "cairn/bound/exchanges.h"
 #include "cairn/collective/algorithms.h"
 #include "cairn/models/kernels.h"
+#include "cairn/models/network.h"
 #include "cairn/pebble/operation_text.h"
 #include "cairn/pipeline/generators.h"
 #include "cairn/search/space.h"
+#include "cairn/splits/search.h"
 #include "cairn/swarm/swarm.h"
 
 namespace cairn::cli {
@@ -32,6 +34,14 @@ std::vector<std::string> operator_names() {
 std::vector<std::string> objective_names() {
   std::vector<std::string> names;
   for (const auto& [word, objective] : search::objectives()) names.emplace_back(word);
+  return names;
+}
+
+std::vector<std::string> split_method_names() { return {splits::method_names().begin(), splits::method_names().end()}; }
+
+std::vector<std::string> network_names() {
+  std::vector<std::string> names;
+  for (const std::string_view each : models::network_names()) names.emplace_back(each);
   return names;
 }
 

@@ -14,5 +14,7 @@ std::vector<std::string> collective_names();
 std::vector<std::string> algorithm_names();       // of collectives
 std::vector<std::string> sharing_kernel_names();  // attention kernels for sequences that ranks share
 std::vector<std::string> objective_names();       // of searches
+std::vector<std::string> split_method_names();    // of searches that split a graph's operators
+std::vector<std::string> network_names();         // such graphs
 
 }  // namespace cairn::cli

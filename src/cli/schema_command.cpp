@@ -17,6 +17,7 @@
 #include "cairn/report/diff_trace.h"
 #include "cairn/report/schema.h"
 #include "cairn/report/search.h"
+#include "cairn/report/splits.h"
 #include "cairn/report/sweep.h"
 #include "cairn/search/space.h"
 #include "cairn/software/files.h"
@@ -58,6 +59,7 @@ constexpr std::array k_schemas{
     Schema{"cairn.run/1", "the result of cairn run", [] { return report::run_schema(); }},
     Schema{"space", "a space of plans for cairn search", [] { return schema_of<search::SpaceFile>("space"); }},
     Schema{"cairn.search/1", "the result of cairn search", [] { return report::search_schema(); }},
+    Schema{"cairn.splits/1", "the result of cairn search --method", [] { return report::splits_schema(); }},
     Schema{"cairn.sweep/1", "the result of cairn sweep", [] { return report::sweep_schema(); }},
     Schema{"cairn.bound/1", "the result of cairn bound", [] { return report::bound_schema(); }},
     Schema{"cairn.calibrate/1", "the result of cairn calibrate", [] { return report::calibrate_schema(); }},

@@ -16,6 +16,7 @@
 #include "layouts_asked.h"
 #include "progress.h"
 #include "result_form.h"
+#include "split_search.h"
 
 namespace cairn::cli {
 namespace {
@@ -81,6 +82,7 @@ std::string subject_of_journal(const SearchArguments& arguments, const std::vect
 }  // namespace
 
 int command(const SearchArguments& arguments, Context& context) {
+  if (!arguments.method.empty()) return search_splits(arguments, context);
   Ending ending;
   const Interruption interruption([&] { ending.ask_and_wait(); });
   const Ending::Scope scope{ending};

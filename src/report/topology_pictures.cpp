@@ -23,7 +23,7 @@ constexpr double k_thin = 1.0, k_thick = 3.2;
 constexpr double k_legend = 30.0;  // pixels below the drawing
 constexpr double k_legend_width = 430.0;
 
-std::string rate(double bandwidth) { return core::format(core::BytesPerSecond::from_base(bandwidth)); }
+std::string link_rate(double bandwidth) { return core::format(core::BytesPerSecond::from_base(bandwidth)); }
 
 class Svg {
  public:
@@ -90,7 +90,7 @@ class Svg {
           "stroke-width=\"{:.2f}\"/>\n",
           x, y, x + k_line, y, stroke(bandwidth));
       x += k_line + k_mark;
-      words(rate(bandwidth));
+      words(link_rate(bandwidth));
       if (narrowest == widest_) break;
     }
   }
@@ -109,7 +109,7 @@ class Svg {
         a[0], a[1], (a[0] + b[0]) / 2.0 - 2.0 * bend * (length > 0.0 ? dy / length : 0.0),
         (a[1] + b[1]) / 2.0 - 2.0 * bend * (length > 0.0 ? std::abs(dx) / length : 0.0), b[0], b[1],
         stroke(cable.bandwidth), cable.one_way ? " stroke-dasharray=\"5 3\"" : "",
-        xml_text(network_.node_name(cable.from)), xml_text(network_.node_name(cable.to)), rate(cable.bandwidth),
+        xml_text(network_.node_name(cable.from)), xml_text(network_.node_name(cable.to)), link_rate(cable.bandwidth),
         cable.one_way ? " one way" : " each way");
   }
 
@@ -152,7 +152,7 @@ std::string graphviz(const topology::Network& network) {
                    node < topology.endpoints() ? "circle" : "box");
   for (const Cable& cable : cables(topology))
     fmt::format_to(std::back_inserter(out), "  n{} -> n{} [dir={}, label={}];\n", cable.from, cable.to,
-                   cable.one_way ? "forward" : "none", dot_text(rate(cable.bandwidth)));
+                   cable.one_way ? "forward" : "none", dot_text(link_rate(cable.bandwidth)));
   return out + "}\n";
 }
 

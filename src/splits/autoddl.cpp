@@ -277,11 +277,12 @@ void check_setup(const PlacementSetup& setup) {
     diagnostics.add(std::move(diagnostic));
   };
   if (setup.mesh.size() > k_max_mesh_axes)
-    complain("mesh", "has " + std::to_string(setup.mesh.size()) + " axes; at most " + std::to_string(k_max_mesh_axes) +
-                         " are modelled");
+    complain("mesh axes", "has " + std::to_string(setup.mesh.size()) + " axes; at most " +
+                              std::to_string(k_max_mesh_axes) + " are modelled");
   for (const MeshAxis& axis : setup.mesh)
     if (axis.devices < 1 || axis.latency < core::Seconds{} || !(axis.bandwidth > core::BytesPerSecond{}))
-      complain("mesh", "axis '" + axis.name + "' needs at least 1 device, no negative latency, a positive bandwidth");
+      complain("mesh axes",
+               "axis '" + axis.name + "' needs at least 1 device, no negative latency, a positive bandwidth");
   if (!(setup.peak > core::FlopsPerSecond{})) complain("peak", "must be positive");
   if (!(setup.efficiency > 0.0 && setup.efficiency <= 1.0)) complain("efficiency", "must be in (0, 1]");
   diagnostics.raise_if_errors();

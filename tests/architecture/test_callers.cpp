@@ -43,6 +43,10 @@ constexpr Offered k_offered[] = {
     {"ring_sequence_tokens", "the same"},
     {"other_scheme", "by name, as scheme() does"},
     {"share_in_micro_batches", "a batch over several micro-batches, for programs that own the loop over them"},
+    {"breadth_first_order", "the order that PaSE's own is measured against"},
+    {"boxing_bytes_apart", "published volumes between disjoint devices, which no strategy here uses"},
+    {"placement_problem", "placements of any graph, for programs that have one"},
+    {"expert_options", "the choices that such programs compare theirs with"},
     {"untagged", "a bound on a graph without labels, from one with them"},
 };
 

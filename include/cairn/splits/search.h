@@ -1,0 +1,41 @@
+// The best split of every operator, by one of several published searches over the same costs.
+//
+//   pase      exact: dynamic programming over PaSE's order of the operators
+//   autoddl   coordinate descent with restarts, from data parallelism among others
+//   flexflow  Markov chain Monte Carlo, from data parallelism
+//
+// Neither of the latter two is ever below the first, and neither is a proof.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "cairn/choice/cost_network.h"
+#include "cairn/choice/elimination.h"
+#include "cairn/splits/pase.h"
+
+namespace cairn::splits {
+
+enum class Method : std::uint8_t { pase, autoddl, flexflow };
+std::span<const std::string_view> method_names();
+std::optional<Method> method_of(std::string_view name);
+std::string_view name(Method method);
+
+struct SplitAnswer {
+  choice::Choice best = {};
+  double data_parallel = 0.0;  // cost of splitting the batch alone
+  choice::Effort effort = {};  // of the exact search, whether it ran or not
+  bool proven = false;         // nothing costs less
+};
+
+// `seed`: of the searches that draw. Errors: core::ConfigurationError where the exact search needs more memory or time
+// than k_most_combinations allows.
+SplitAnswer search(const SplitProblem& problem, Method method, std::int64_t devices, std::uint64_t seed = 1);
+
+// Combinations of options that the exact search looks at: some 100 s, and tables of a few GB.
+inline constexpr double k_most_combinations = 1e11;
+
+}  // namespace cairn::splits
