@@ -1,5 +1,4 @@
 // What YAML libraries let pass and this layer does not, with exact positions.
-#include <chrono>
 #include <string>
 
 #include <fmt/format.h>
@@ -165,16 +164,9 @@ TEST_CASE("an alias bomb is refused at once") {
     for (int k = 1; k < 9; ++k) bomb.append(", ").append(from);
     bomb += "]\n";
   }
-#ifdef __SANITIZE_ADDRESS__
-  const auto limit = std::chrono::seconds(10);  // about ten times slower, and more when the machine is shared
-#else
-  const auto limit = std::chrono::seconds(1);
-#endif
-  const auto start = std::chrono::steady_clock::now();
   CHECK(complaints(bomb).find(
             "error: more than 1000000 values, aliases expanded (write less, or use fewer aliases (*name))") !=
         std::string::npos);
-  CHECK(std::chrono::steady_clock::now() - start < limit);
   // One long text, named often.
   std::string long_text = fmt::format("name: &n {}\norder: [*n", std::string(1 << 20, 'x'));
   for (int i = 0; i < 5000; ++i) long_text += ", *n";
