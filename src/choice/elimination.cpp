@@ -140,6 +140,12 @@ class Minimum {
   std::vector<double> rows_;
 };
 
+double combinations_of(const CostNetwork& network, Vertex vertex, const std::vector<Vertex>& dependents) {
+  auto combinations = static_cast<double>(network.options(vertex));
+  for (const Vertex each : dependents) combinations *= static_cast<double>(network.options(each));
+  return combinations;
+}
+
 }  // namespace
 
 std::vector<Vertex> fewest_dependents_order(const CostNetwork& network) {
@@ -185,8 +191,7 @@ Effort effort(const CostNetwork& network, std::span<const Vertex> order) {
   Effort result;
   const std::vector<std::vector<Vertex>> later = dependents(network, order);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    auto combinations = static_cast<double>(network.options(order[i]));
-    for (const Vertex each : later[i]) combinations *= static_cast<double>(network.options(each));
+    const double combinations = combinations_of(network, order[i], later[i]);
     result.most_dependents = std::max(result.most_dependents, later[i].size());
     result.most_combinations = std::max(result.most_combinations, combinations);
     result.combinations += combinations;
@@ -194,8 +199,10 @@ Effort effort(const CostNetwork& network, std::span<const Vertex> order) {
   return result;
 }
 
-Choice eliminate(const CostNetwork& network, std::span<const Vertex> order) {
+Choice eliminate(const CostNetwork& network, std::span<const Vertex> order, const EliminationProgress& progress) {
   CAIRN_ASSERT(order.size() == network.vertices());
+  const double of = progress ? effort(network, order).combinations : 0.0;
+  double done = 0.0;
   const std::vector<std::vector<Vertex>> later = dependents(network, order);
   std::vector<char> gone(network.vertices(), 0);
   std::vector<std::vector<Table>> waiting(network.vertices());  // results, at the vertex of theirs that is taken next
@@ -204,6 +211,8 @@ Choice eliminate(const CostNetwork& network, std::span<const Vertex> order) {
   std::vector<std::vector<Option>> best(network.vertices());
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Vertex vertex = order[i];
+    if (progress) progress(done, of);
+    done += combinations_of(network, vertex, later[i]);
     Minimum minimum(network, vertex, later[i]);
     for (const std::size_t each : network.edges_at(vertex)) {
       const Edge& edge = network.edges()[each];

@@ -89,8 +89,8 @@ std::vector<double> transfers(const Pieces& made, const Pieces& wanted, double f
   return result;
 }
 
-// Costs of edges that are held at once: 4 GiB.
-constexpr double k_most_edge_costs = 5e8;
+// Costs of edges that are held at once: 1 GB.
+constexpr double k_most_edge_costs = 1.25e8;
 
 class PaseReader {
  public:

@@ -28,7 +28,8 @@ std::optional<Method> method_of(std::string_view name) {
 
 std::string_view name(Method method) { return k_methods[static_cast<std::size_t>(method)]; }
 
-SplitAnswer search(const SplitProblem& problem, Method method, std::int64_t devices, std::uint64_t seed) {
+SplitAnswer search(const SplitProblem& problem, Method method, std::int64_t devices, std::uint64_t seed,
+                   const choice::EliminationProgress& progress) {
   const std::vector<choice::Option> start = data_parallel(problem, devices);
   const std::vector<choice::Vertex> order = choice::fewest_dependents_order(problem.costs);
   SplitAnswer answer{.data_parallel = problem.costs.cost(start), .effort = choice::effort(problem.costs, order)};
@@ -41,7 +42,7 @@ SplitAnswer search(const SplitProblem& problem, Method method, std::int64_t devi
                 "the exact search would look at {:.1e} combinations of splits, and at most {:.0e} are looked at",
                 answer.effort.combinations, k_most_combinations),
             "give fewer devices, a larger --least-extent, or --method autoddl");
-      answer.best = choice::eliminate(problem.costs, order);
+      answer.best = choice::eliminate(problem.costs, order, progress);
       answer.proven = true;
       break;
     case Method::autoddl:

@@ -9,6 +9,7 @@
 // Source: V. Elango, "PaSE: Parallelization Strategies for Efficient DNN Training", IPDPS 2021, theorems 1 and 2.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -32,8 +33,11 @@ Effort effort(const CostNetwork& network, std::span<const Vertex> order);
 // D(v) of every vertex, ascending, in the order of `order`.
 std::vector<std::vector<Vertex>> dependents(const CostNetwork& network, std::span<const Vertex> order);
 
+// Told before every vertex: how many combinations were looked at, and how many there are.
+using EliminationProgress = std::function<void(double done, double of)>;
+
 // `order`: every vertex once. The first of equal options is taken. Memory: 12 bytes for each combination of the options
 // of D(v), of all v together; time in proportion to effort().combinations.
-Choice eliminate(const CostNetwork& network, std::span<const Vertex> order);
+Choice eliminate(const CostNetwork& network, std::span<const Vertex> order, const EliminationProgress& progress = {});
 
 }  // namespace cairn::choice

@@ -31,11 +31,12 @@ struct SplitAnswer {
   bool proven = false;         // nothing costs less
 };
 
-// `seed`: of the searches that draw. Errors: core::ConfigurationError where the exact search needs more memory or time
-// than k_most_combinations allows.
-SplitAnswer search(const SplitProblem& problem, Method method, std::int64_t devices, std::uint64_t seed = 1);
+// Combinations of options that the exact search looks at, at most: some 40 s.
+inline constexpr double k_most_combinations = 3e10;
 
-// Combinations of options that the exact search looks at: some 100 s, and tables of a few GB.
-inline constexpr double k_most_combinations = 1e11;
+// `seed`: of the searches that draw; `progress`: of the exact one. Errors: core::ConfigurationError where the exact
+// search would look at more than k_most_combinations.
+SplitAnswer search(const SplitProblem& problem, Method method, std::int64_t devices, std::uint64_t seed = 1,
+                   const choice::EliminationProgress& progress = {});
 
 }  // namespace cairn::splits
