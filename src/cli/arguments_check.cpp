@@ -191,7 +191,7 @@ void check_one(const SearchArguments& search) {
   if (search.devices == 0)
     throw core::ConfigurationError("--devices", "how many devices operators are split over is missing",
                                    "add --devices 32");
-  constexpr std::int64_t k_most = 1 << 20;
+  constexpr std::int64_t k_most = 1 << 20;  // more than any cluster has; sizes of tensors stay far below 2^63
   if (search.devices > k_most || search.batch > k_most)
     throw core::ConfigurationError(search.devices > k_most ? "--devices" : "--batch",
                                    fmt::format("more than {} are not split", k_most), "give fewer");

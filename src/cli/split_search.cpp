@@ -23,7 +23,7 @@ int search_splits(const SearchArguments& arguments, Context& context) {
   const splits::Method method = *splits::method_of(arguments.method);
   ProgressLine progress(context.common);
   const splits::SplitAnswer answer = splits::search(
-      problem, method, arguments.devices, static_cast<std::uint64_t>(std::max<std::int64_t>(arguments.seed, 1)),
+      problem, method, static_cast<std::uint64_t>(std::max<std::int64_t>(arguments.seed, 1)),
       [&](double done, double of) {
         progress.show("combinations of splits", static_cast<std::size_t>(done), static_cast<std::size_t>(of));
       });

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cairn/core/format_units.h"
 #include "cairn/report/splits.h"
 #include "text_report.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::size_t k_split_rows = 18;  // on one screen
 
-std::string gflop(double flop) { return si_count(flop) + (flop >= 1e4 ? "FLOP" : " FLOP"); }
+std::string flops(double work) { return core::format(core::Flops::from_base(work), 4); }
 
 // "n 4, k 8": the dimensions that are cut.
 std::string split_text(const splits::SplitOperator& op, const splits::Split& split) {
@@ -41,11 +42,11 @@ class SplitsText : TextReport {
   void headline() {
     const splits::SplitAnswer& answer = of_.answer;
     out_ += wrapped(fmt::format("{}, batch {}, on {}: {}, {}", of_.graph, grouped(of_.batch),
-                                counted(of_.rules.devices, "device", "devices"), gflop(answer.best.cost),
+                                counted(of_.rules.devices, "device", "devices"), flops(answer.best.cost),
                                 answer.proven ? "and no splits cost less" : "the least found"),
                     "", "");
     line("{:.3g} times less than data parallelism ({}), by PaSE's costs", answer.data_parallel / answer.best.cost,
-         gflop(answer.data_parallel));
+         flops(answer.data_parallel));
     if (!answer.proven) line("not proven: --method pase is exact");
   }
 

@@ -1,7 +1,6 @@
 #include "cairn/splits/pase.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -99,16 +98,17 @@ class PaseReader {
 
   SplitProblem read() {
     check();
-    for (const ir::Operator& op : graph_.operators()) count_behind(op);
+    const auto operators = static_cast<ir::OperatorId>(graph_.operators().size());
+    for (ir::OperatorId id = 0; id < operators; ++id) count_behind(id);
     std::fill(origin_.begin(), origin_.end(), Origin{});
-    for (std::size_t i = 0; i < graph_.operators().size(); ++i) add(graph_.operators()[i], behind_[i]);
+    for (ir::OperatorId id = 0; id < operators; ++id) add(id);
     return std::move(problem_);
   }
 
  private:
   // The operator that made a tensor, and how it cuts it; element-wise operators of one operand pass both on.
   struct Origin {
-    int op = -1;
+    ir::OperatorId op = -1;
     Vertex vertex = -1;
     Operand operand = {};
   };
@@ -144,17 +144,18 @@ class PaseReader {
       if (access.mode != ir::Mode::read && is_activation(access)) origin(access.tensor) = from;
   }
 
-  void count_behind(const ir::Operator& op) {
-    const auto id = static_cast<int>(&op - graph_.operators().data());
+  void count_behind(ir::OperatorId id) {
+    const ir::Operator& op = graph_.op(id);
     const std::optional<ir::TensorId> tensor = followed(op);
     if (tensor) ++behind_[static_cast<std::size_t>(origin(*tensor).op)];
     pass_on(op, tensor ? origin(*tensor) : Origin{.op = id});
   }
 
-  void add(const ir::Operator& op, int behind) {
+  void add(ir::OperatorId id) {
+    const ir::Operator& op = graph_.op(id);
     if (const std::optional<ir::TensorId> tensor = followed(op)) return pass_on(op, origin(*tensor));
     const PaseRule rule = pase_rule(op);
-    if (rule == PaseRule::reshape) return add_reshape(op);
+    if (rule == PaseRule::reshape) return add_reshape(id);
     std::vector<std::int64_t> extents = extents_of(op);
     SplitOperator made{.name = op.name, .extents = extents};
     for (const loopnest::Dim& dim : op.domain.dims()) made.dims.push_back(dim.name);
@@ -162,7 +163,7 @@ class PaseReader {
     for (std::size_t d = 0; d < extents.size(); ++d)
       if (whole & loopnest::bit(static_cast<loopnest::DimId>(d))) extents[d] = 1;
     made.splits = configurations(extents, rules_.devices, rules_.least_extent);
-    const PaseCost cost(graph_, op, behind, rules_.flop_per_word);
+    const PaseCost cost(graph_, op, behind_[static_cast<std::size_t>(id)], rules_.flop_per_word);
     std::vector<double> costs;
     for (const Split& split : made.splits) costs.push_back(cost(split));
     const Vertex vertex = append(std::move(made), std::move(costs));
@@ -173,10 +174,11 @@ class PaseReader {
     connect(vertex, inputs);
     for (const ir::Access& access : op.accesses)
       if (access.mode != ir::Mode::read && is_activation(access))
-        origin(access.tensor) = {.op = 0, .vertex = vertex, .operand = operand_of(graph_, access)};
+        origin(access.tensor) = {.op = id, .vertex = vertex, .operand = operand_of(graph_, access)};
   }
 
-  void add_reshape(const ir::Operator& op) {
+  void add_reshape(ir::OperatorId id) {
+    const ir::Operator& op = graph_.op(id);
     const ir::Tensor& from = graph_.tensor(op.accesses.front().tensor);
     const ir::TensorId result = op.accesses.back().tensor;
     const ir::Tensor& to = graph_.tensor(result);
@@ -189,7 +191,7 @@ class PaseReader {
     problem_.costs.add_edge(
         flattened, shaped,
         transfers(pieces(flat(from), splits_of(flattened)), pieces(flat(to), splits_of(shaped)), rules_.flop_per_word));
-    origin(result) = {.op = 0, .vertex = shaped, .operand = plain(to)};
+    origin(result) = {.op = id, .vertex = shaped, .operand = plain(to)};
   }
 
   Vertex add_side(std::string name, const ir::Tensor& tensor) {
@@ -249,7 +251,7 @@ std::int64_t usual_least_extent(const ir::Graph& graph) {
 
 SplitProblem pase_problem(const ir::Graph& graph, const PaseRules& rules) { return PaseReader(graph, rules).read(); }
 
-std::vector<choice::Option> data_parallel(const SplitProblem& problem, std::int64_t devices) {
+std::vector<choice::Option> data_parallel(const SplitProblem& problem) {
   std::vector<choice::Option> result;
   for (const SplitOperator& op : problem.operators) {
     const auto batch = static_cast<std::size_t>(std::find(op.dims.begin(), op.dims.end(), "b") - op.dims.begin());
@@ -257,7 +259,7 @@ std::vector<choice::Option> data_parallel(const SplitProblem& problem, std::int6
     for (std::size_t i = 0; i < op.splits.size(); ++i) {
       const Split& split = op.splits[i];
       const std::int64_t along = batch < split.size() ? split[batch] : 1;
-      if (parts(split) == along && along <= devices && along > parts(op.splits[static_cast<std::size_t>(best)]))
+      if (parts(split) == along && along > parts(op.splits[static_cast<std::size_t>(best)]))
         best = static_cast<choice::Option>(i);
     }
     result.push_back(best);

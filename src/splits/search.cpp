@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> k_methods{"pase", "autoddl", "flexflow"};
 
-// Proposals of the Markov chain for each operator.
+// Proposals of the Markov chain for each operator: a second or so for the largest network. Like the temperature of
+// choice::Annealing they are a choice and no published figure; no answer of this search is called proven.
 constexpr std::size_t k_proposals = 5000;
 
 }  // namespace
@@ -28,9 +29,9 @@ std::optional<Method> method_of(std::string_view name) {
 
 std::string_view name(Method method) { return k_methods[static_cast<std::size_t>(method)]; }
 
-SplitAnswer search(const SplitProblem& problem, Method method, std::int64_t devices, std::uint64_t seed,
+SplitAnswer search(const SplitProblem& problem, Method method, std::uint64_t seed,
                    const choice::EliminationProgress& progress) {
-  const std::vector<choice::Option> start = data_parallel(problem, devices);
+  const std::vector<choice::Option> start = data_parallel(problem);
   const std::vector<choice::Vertex> order = choice::fewest_dependents_order(problem.costs);
   SplitAnswer answer{.data_parallel = problem.costs.cost(start), .effort = choice::effort(problem.costs, order)};
   switch (method) {

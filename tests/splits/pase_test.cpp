@@ -58,7 +58,7 @@ TEST_CASE("PaSE's costs are those of its prototype") {
   for (const Published& each : k_published) {
     CAPTURE(each.graph, each.batch, each.devices);
     const SplitProblem problem = problem_of(each.graph, each.batch, each.devices);
-    const SplitAnswer answer = search(problem, Method::pase, each.devices);
+    const SplitAnswer answer = search(problem, Method::pase);
     CHECK(answer.best.cost == Approx(each.cost).epsilon(1e-12).margin(0.005));  // printed to two digits
     CHECK(answer.proven);
   }
@@ -70,7 +70,7 @@ TEST_CASE("Data parallelism costs what the prototype says") {
       {4, 577556866496.0}, {8, 601108833248.0}, {16, 612884816624.0}, {32, 618772808312.0}};
   for (const auto& [devices, cost] : k_published) {
     const SplitProblem problem = problem_of("alexnet", 128, devices);
-    CHECK(problem.costs.cost(data_parallel(problem, devices)) == Approx(cost).epsilon(1e-12));
+    CHECK(problem.costs.cost(data_parallel(problem)) == Approx(cost).epsilon(1e-12));
   }
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("Data parallelism costs what the prototype says") {
 // shows: the table is not of the costs that the prototype has today.
 TEST_CASE("AlexNet on 32 devices is split as published") {
   const SplitProblem problem = problem_of("alexnet", 128, 32);
-  const SplitAnswer answer = search(problem, Method::pase, 32);
+  const SplitAnswer answer = search(problem, Method::pase);
   using List = std::vector<std::int64_t>;
   for (const char* name : {"conv1", "conv2", "conv3"}) {
     CAPTURE(name);
@@ -127,15 +127,15 @@ TEST_CASE("Random and greedy searches are never below the exact one, whatever th
   for (const std::string_view name : models::network_names()) {
     CAPTURE(name);
     const SplitProblem problem = problem_of(std::string(name), 32, 4);
-    const double exact = search(problem, Method::pase, 4).best.cost;
+    const double exact = search(problem, Method::pase).best.cost;
     for (const Method method : {Method::autoddl, Method::flexflow}) {
-      const SplitAnswer found = search(problem, method, 4);
+      const SplitAnswer found = search(problem, method);
       CHECK(found.best.cost >= exact * (1.0 - 1e-12));
       CHECK(found.best.cost <= found.data_parallel);
       CHECK_FALSE(found.proven);
     }
     // More devices are never worse: each may stay idle.
-    CHECK(search(problem_of(std::string(name), 32, 8), Method::pase, 8).best.cost <= exact * (1.0 + 1e-12));
+    CHECK(search(problem_of(std::string(name), 32, 8), Method::pase).best.cost <= exact * (1.0 + 1e-12));
   }
 }
 

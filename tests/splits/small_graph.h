@@ -31,6 +31,20 @@ struct SmallGraph {
   }
 };
 
+struct Indexed {
+  ir::TensorId tensor;
+  loopnest::Projection at;
+};
+
+// The accesses of a product, and the operator to the graph: y += x weight.
+inline void add_product(SmallGraph& to, ir::Operator op, const Indexed& x, const Indexed& weight, const Indexed& y) {
+  const auto computed = to.graph.producer(x.tensor) < 0 ? ir::InputGradient::none : ir::InputGradient::computed;
+  op.accesses.push_back({.tensor = x.tensor, .projection = x.at, .gradient = computed});
+  op.accesses.push_back({.tensor = weight.tensor, .projection = weight.at, .gradient = ir::InputGradient::computed});
+  op.accesses.push_back({.tensor = y.tensor, .projection = y.at, .mode = ir::Mode::accumulate});
+  to.graph.add_operator(std::move(op));
+}
+
 // Y[rows.., n] += X[rows.., k] W[n, k]; returns Y, named after the operator.
 inline ir::TensorId add_dense(SmallGraph& to, const std::string& name, ir::TensorId x, std::int64_t rows,
                               std::int64_t n, std::int64_t k) {
@@ -42,12 +56,8 @@ inline ir::TensorId add_dense(SmallGraph& to, const std::string& name, ir::Tenso
   op.flops_per_point = 2.0;
   for (const auto& [dim, extent] : Sized{{"b", rows}, {"n", n}, {"k", k}})
     op.domain.add(dim, loopnest::Extent::of(extent));
-  const auto computed = to.graph.producer(x) < 0 ? ir::InputGradient::none : ir::InputGradient::computed;
-  op.accesses.push_back({.tensor = x, .projection = loopnest::projection_of({0, 2}), .gradient = computed});
-  op.accesses.push_back(
-      {.tensor = w, .projection = loopnest::projection_of({1, 2}), .gradient = ir::InputGradient::computed});
-  op.accesses.push_back({.tensor = y, .projection = loopnest::projection_of({0, 1}), .mode = ir::Mode::accumulate});
-  to.graph.add_operator(std::move(op));
+  add_product(to, std::move(op), {x, loopnest::projection_of({0, 2})}, {w, loopnest::projection_of({1, 2})},
+              {y, loopnest::projection_of({0, 1})});
   return y;
 }
 
@@ -88,13 +98,8 @@ inline ir::TensorId add_convolution(SmallGraph& to, const std::string& name, ir:
   window.push_back({.terms = {{.dim = 3, .stride = 1}, {.dim = 5, .stride = 1}}, .offset = -1});
   const ir::TensorId weight = to.parameter(name + ".w", {{"n", n}, {"c", extent(1)}, {"r", taps}, {"s", taps}});
   const ir::TensorId y = to.tensor(name + ".y", {{"b", extent(0)}, {"c", n}, {"h", extent(2)}, {"w", extent(3)}});
-  const auto computed = to.graph.producer(x) < 0 ? ir::InputGradient::none : ir::InputGradient::computed;
-  op.accesses.push_back({.tensor = x, .projection = window, .gradient = computed});
-  op.accesses.push_back(
-      {.tensor = weight, .projection = loopnest::projection_of({6, 1, 4, 5}), .gradient = ir::InputGradient::computed});
-  op.accesses.push_back(
-      {.tensor = y, .projection = loopnest::projection_of({0, 6, 2, 3}), .mode = ir::Mode::accumulate});
-  to.graph.add_operator(std::move(op));
+  add_product(to, std::move(op), {x, window}, {weight, loopnest::projection_of({6, 1, 4, 5})},
+              {y, loopnest::projection_of({0, 6, 2, 3})});
   return y;
 }
 

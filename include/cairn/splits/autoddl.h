@@ -68,8 +68,8 @@ struct PlacementProblem {
   choice::CostNetwork costs = {};              // vertex i: operators[i]; seconds
 };
 
-// Errors: core::ConfigurationError at `mesh axes`, `peak` or `efficiency` for more than k_max_mesh_axes axes, devices below
-// 1, a negative latency, or a rate that is not positive.
+// Errors: core::ConfigurationError at `mesh axes`, `peak` or `efficiency` for more than k_max_mesh_axes axes, devices
+// below 1, a negative latency, or a rate that is not positive.
 PlacementProblem placement_problem(const ir::Graph& graph, const PlacementSetup& setup);
 
 // Experts' choices, to start from and to compare with: the outer axes split the batch ("b" or "batch"), the innermost

@@ -66,8 +66,8 @@ std::int64_t usual_least_extent(const ir::Graph& graph);
 // operator without a rule above.
 SplitProblem pase_problem(const ir::Graph& graph, const PaseRules& rules);
 
-// The option of each operator that splits the batch (its dimension "b") alone, over all devices; whole where it cannot.
-// Data parallelism, as far as the graph allows it.
-std::vector<choice::Option> data_parallel(const SplitProblem& problem, std::int64_t devices);
+// The option of each operator that splits the batch (its dimension "b") alone, into as many parts as it can; whole where
+// it cannot. Data parallelism, as far as the graph allows it.
+std::vector<choice::Option> data_parallel(const SplitProblem& problem);
 
 }  // namespace cairn::splits

@@ -36,7 +36,7 @@ inline constexpr double k_most_combinations = 3e10;
 
 // `seed`: of the searches that draw; `progress`: of the exact one. Errors: core::ConfigurationError where the exact
 // search would look at more than k_most_combinations.
-SplitAnswer search(const SplitProblem& problem, Method method, std::int64_t devices, std::uint64_t seed = 1,
+SplitAnswer search(const SplitProblem& problem, Method method, std::uint64_t seed = 1,
                    const choice::EliminationProgress& progress = {});
 
 }  // namespace cairn::splits
