@@ -102,7 +102,7 @@ fs::path Loader::find_shipped(std::string_view name, std::string_view kind) cons
 
 std::optional<Loader::Parsed> Loader::parsed(const fs::path& file, const Place& place,
                                              core::Diagnostics& diagnostics) const {
-  if (const auto kept = parsed_->find(file); kept != parsed_->end()) return kept->second;
+  if (const auto kept = kept_->parsed.find(file); kept != kept_->parsed.end()) return kept->second;
   const std::size_t before = diagnostics.all().size();
   const std::optional<std::string> text = read_text_file(file, place, diagnostics);
   if (!text) return std::nullopt;
@@ -118,7 +118,7 @@ std::optional<Loader::Parsed> Loader::parsed(const fs::path& file, const Place& 
   if (result.node.is_null() && !diagnostics.has_errors())
     diagnostics.add(error_at(result.node.place, {}, "empty file", "write at least one key: value"));
   const bool sound = diagnostics.all().size() == before;
-  if (sound && text->size() <= k_kept_bytes && parsed_->size() < k_kept_files) parsed_->emplace(file, result);
+  if (sound && text->size() <= k_kept_bytes && kept_->parsed.size() < k_kept_files) kept_->parsed.emplace(file, result);
   return result;
 }
 
@@ -159,6 +159,20 @@ void Loader::note(const fs::path& file, std::string_view kind, const std::string
     if (source.folder.empty() && !below.empty() && *below.begin() != "..") source.folder = folder;
   }
   for (Sources* notes : notes_) notes->add(source);
+}
+
+std::shared_ptr<const void> Loader::once(const fs::path& file, std::type_index type,
+                                         const std::function<std::shared_ptr<const void>(const Loader&)>& make) const {
+  const std::pair key(file, type);
+  if (const auto kept = kept_->made.find(key); kept != kept_->made.end()) {
+    for (const SourceFile& source : kept->second.sources.all())
+      for (Sources* notes : notes_) notes->add(source);
+    return kept->second.value;
+  }
+  Made made;
+  made.value = make(noting(made.sources));
+  if (kept_->made.size() < k_kept_files) kept_->made.emplace(key, made);
+  return made.value;
 }
 
 Node Loader::load_chain(const fs::path& file, std::string_view kind, std::vector<fs::path>& chain, const Place& place,

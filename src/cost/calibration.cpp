@@ -1,6 +1,7 @@
 #include "cairn/cost/calibration.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "cairn/config/loader.h"
 #include "cairn/config/read.h"
@@ -14,12 +15,19 @@ constexpr std::string_view k_fabrics_file = "fabrics";
 
 template <class T>
 T load(const config::Loader& loader, const config::Node& reference) {
+  const auto made = [&reference](const config::Loader& reader) {
+    core::Diagnostics diagnostics;
+    T value;
+    const config::Node node = reader.resolve(reference, k_folder, k_folder, diagnostics);
+    config::read(node, value, diagnostics);
+    diagnostics.raise_if_errors();
+    return value;
+  };
+  if (!reference.is_scalar()) return made(loader);
   core::Diagnostics diagnostics;
-  T value;
-  const config::Node node = loader.resolve(reference, k_folder, k_folder, diagnostics);
-  config::read(node, value, diagnostics);
+  const std::filesystem::path file = loader.find(reference.text, k_folder, reference.place, k_folder, diagnostics);
   diagnostics.raise_if_errors();
-  return value;
+  return *loader.once<T>(file, made);
 }
 
 }  // namespace

@@ -158,12 +158,14 @@ void describe(config::Fields& fields, IntervalTable& table) {
 std::optional<IntervalTable> load_intervals(const config::Loader& loader) {
   const std::filesystem::path file = loader.find_shipped(k_intervals_file, {});
   if (file.empty()) return std::nullopt;
-  core::Diagnostics diagnostics;
-  const config::Node node = loader.load(file, diagnostics, k_intervals_kind);
-  IntervalTable table;
-  config::read(node, table, diagnostics);
-  diagnostics.raise_if_errors();
-  return table;
+  return *loader.once<IntervalTable>(file, [&file](const config::Loader& reader) {
+    core::Diagnostics diagnostics;
+    const config::Node node = reader.load(file, diagnostics, k_intervals_kind);
+    IntervalTable table;
+    config::read(node, table, diagnostics);
+    diagnostics.raise_if_errors();
+    return table;
+  });
 }
 
 double Interval::share_below(double ratio) const {

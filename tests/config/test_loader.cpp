@@ -286,3 +286,34 @@ TEST_CASE("a loader keeps what it has read, errors aside") {
     CHECK(diagnostics.error_count() == times);
   }
 }
+
+TEST_CASE("a loader makes a value of a file once, and writes down what it read with each use") {
+  const Folder folder;
+  folder.write("base.yaml", "a: 1\n");
+  const fs::path file = folder.write("over.yaml", "extends: base.yaml\nb: 2\n");
+  const config::Loader loader;
+  int made = 0;
+  const auto a_of = [&](const config::Loader& from) {
+    return *from.once<std::string>(file, [&](const config::Loader& reader) {
+      ++made;
+      core::Diagnostics diagnostics;
+      return text_at(reader.load(file, diagnostics), "a");
+    });
+  };
+  for (int use = 0; use < 3; ++use) {
+    config::Sources sources;
+    CHECK(a_of(loader.noting(sources)) == "1");
+    CHECK(sources.find(file) != nullptr);
+    CHECK(sources.find(folder.path() / "base.yaml") != nullptr);
+  }
+  CHECK(made == 1);
+  CHECK(*loader.once<int>(file, [](const config::Loader&) { return 7; }) == 7);
+
+  int tries = 0;
+  const auto throws = [&tries](const config::Loader&) -> double {
+    ++tries;
+    throw core::ConfigurationError("x", "wrong", "mend it");
+  };
+  for (int use = 0; use < 2; ++use) CHECK_THROWS_AS(loader.once<double>(file, throws), core::ConfigurationError);
+  CHECK(tries == 2);
+}

@@ -10,11 +10,13 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <utility>
 #include <vector>
 
@@ -82,6 +84,17 @@ class Loader {
   Node resolve(const Node& reference, std::string_view kind, std::string_view key_path,
                core::Diagnostics& diagnostics) const;
 
+  // What `make` makes of a file, with what that extends and names: made once for this loader and its copies, since many
+  // experiments read the same few files. `make` is given the loader that it reads with; each use writes down all that the
+  // first one read. Where `make` throws, nothing is kept.
+  template <class T>
+  std::shared_ptr<const T> once(const std::filesystem::path& file, const std::function<T(const Loader&)>& make) const {
+    const auto value = once(file, typeid(T), [&make](const Loader& loader) -> std::shared_ptr<const void> {
+      return std::make_shared<const T>(make(loader));
+    });
+    return std::static_pointer_cast<const T>(value);
+  }
+
   // Every bare name of `kind` in the search folders, sorted.
   std::vector<std::string> names(std::string_view kind) const;
 
@@ -91,6 +104,17 @@ class Loader {
     Node node;
     std::string sha256;  // of its bytes
   };
+  // What once() made, and the files that it read.
+  struct Made {
+    std::shared_ptr<const void> value;
+    Sources sources;
+  };
+  struct Kept {
+    std::map<std::filesystem::path, Parsed> parsed;
+    std::map<std::pair<std::filesystem::path, std::type_index>, Made> made;
+  };
+  std::shared_ptr<const void> once(const std::filesystem::path& file, std::type_index type,
+                                   const std::function<std::shared_ptr<const void>(const Loader&)>& make) const;
   std::optional<Parsed> parsed(const std::filesystem::path& file, const Place& place,
                                core::Diagnostics& diagnostics) const;
   Node load_chain(const std::filesystem::path& file, std::string_view kind, std::vector<std::filesystem::path>& chain,
@@ -104,9 +128,8 @@ class Loader {
 
   std::vector<std::filesystem::path> folders_;
   std::vector<Sources*> notes_;
-  // Without anything wrong; at most k_kept_files. Copies of a loader share them.
-  std::shared_ptr<std::map<std::filesystem::path, Parsed>> parsed_ =
-      std::make_shared<std::map<std::filesystem::path, Parsed>>();
+  // Without anything wrong; at most k_kept_files of each. Copies of a loader share them.
+  std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
 };
 
 }  // namespace cairn::config
