@@ -19,13 +19,18 @@ std::string_view name_at_end(program::PassKind kind) {
 
 std::vector<std::pair<const program::Block*, std::int64_t>> block_counts(const program::Program& program,
                                                                          std::int32_t stage) {
+  // A row has few kinds of passes, each many times.
+  std::vector<std::int64_t> times(static_cast<std::size_t>(program.pass_order->layout.size()), 0);
+  std::vector<std::uint16_t> slots;
+  for (const program::PassOrder::Entry& entry : program.row(stage))
+    if (times[entry.slot]++ == 0) slots.push_back(entry.slot);
   std::vector<std::pair<const program::Block*, std::int64_t>> counts;
   std::unordered_map<const program::Block*, std::size_t> known;
-  for (const program::Pass* pass : passes_of(program, stage))
-    for (const program::BlockRun& run : pass->runs) {
-      const auto [at, fresh] = known.emplace(run.block, counts.size());
+  for (const std::uint16_t slot : slots)
+    for (const program::BlockRun& run : program.pass(stage, slot).runs) {
+      const auto [at, fresh] = known.try_emplace(run.block, counts.size());
       if (fresh) counts.emplace_back(run.block, 0);
-      counts[at->second].second += run.count;
+      counts[at->second].second += times[slot] * run.count;
     }
   return counts;
 }
