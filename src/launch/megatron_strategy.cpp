@@ -6,6 +6,7 @@
 
 #include "cairn/numerics/format.h"
 #include "megatron.h"
+#include "numbers.h"
 
 namespace cairn::launch {
 namespace {
@@ -264,6 +265,7 @@ void write_recompute(Export& e) {
 }
 
 // Elements of the format that gradients are reduced in.
+constexpr std::int64_t k_most_bucket = std::int64_t{1} << 50;  // elements
 void read_bucket(Import& i) {
   const auto elements = i.count("--ddp-bucket-size");
   if (!elements) return;
@@ -272,7 +274,7 @@ void read_bucket(Import& i) {
   const bool two_bytes =
       recipe == "fp16" || recipe == "bf16-bf16-gradients" || i.experiment.text("training.precision.reduce") == "bf16";
   const std::int64_t bytes = two_bytes ? 2 : 4;
-  if (*elements == 0 || *elements > (std::int64_t{1} << 50))
+  if (*elements == 0 || *elements > k_most_bucket)
     return i.error(i.take("--ddp-bucket-size")->place, "--ddp-bucket-size", "no size of a bucket",
                    "write elements, as in 40000000");
   i.experiment.put("strategy.overlap.dp.bucket", fmt::format("{} B", *elements * bytes),
@@ -288,9 +290,9 @@ void write_bucket(Export& e) {
     e.keys.take("strategy.overlap.dp.bucket");
   } else if (e.precision_unsaid) {
     e.unsaid("strategy.overlap.dp.bucket", "it is said in elements of a format that is not said");
-  } else if (elements == static_cast<double>(static_cast<std::int64_t>(elements)) && elements >= 1.0) {
+  } else if (const std::optional<std::int64_t> whole = whole_number(elements, k_most_bucket)) {
     e.keys.take("strategy.overlap.dp.bucket");
-    e.say("--ddp-bucket-size", static_cast<std::int64_t>(elements));
+    e.say("--ddp-bucket-size", *whole);
   } else {
     e.unsaid("strategy.overlap.dp.bucket", "no whole number of elements");
   }

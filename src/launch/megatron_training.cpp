@@ -8,6 +8,7 @@
 #include "cairn/config/read.h"
 #include "cairn/software/files.h"
 #include "megatron.h"
+#include "numbers.h"
 
 namespace cairn::launch {
 namespace {
@@ -43,11 +44,10 @@ void write_length(Export& e) {
   const auto& tokens = e.job.experiment().training.tokens;
   if (!tokens) return;
   const double samples = tokens->tokens / static_cast<double>(e.job.experiment().training.seq_len);
-  constexpr double k_exact = 9e15;  // whole numbers of a double
-  if (samples < 1.0 || samples > k_exact || samples != std::floor(samples))
-    return e.unsaid("training.tokens", "no whole number of sequences");
+  const std::optional<std::int64_t> whole = whole_number(samples, k_most_exact);
+  if (!whole) return e.unsaid("training.tokens", "no whole number of sequences");
   e.keys.take("training.tokens");
-  e.say("--train-samples", static_cast<std::int64_t>(samples));
+  e.say("--train-samples", *whole);
 }
 
 // optimizer_config.py: adam decays weights apart from the gradient unless it is told not to.

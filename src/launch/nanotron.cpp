@@ -123,11 +123,10 @@ void write_nano_batch(Export& e) {
   if (!tokens) return;
   const double steps = tokens->tokens / static_cast<double>(e.job.global_batch()) /
                        static_cast<double>(e.job.experiment().training.seq_len);
-  constexpr double k_exact = 9e15;  // whole numbers of a double
-  if (steps < 1.0 || steps > k_exact || steps != std::floor(steps))
-    return e.unsaid("training.tokens", "no whole number of steps");
+  const std::optional<std::int64_t> whole = whole_number(steps, k_most_exact);
+  if (!whole) return e.unsaid("training.tokens", "no whole number of steps");
   e.keys.take("training.tokens");
-  e.say(k_nano_steps, static_cast<std::int64_t>(steps));
+  e.say(k_nano_steps, *whole);
 }
 
 struct NanoFormats {
@@ -199,12 +198,12 @@ void write_nano_degrees(Export& e) {
 
 // Buckets are measured as gradients of two bytes; Cairn's are those of the format on the wire.
 constexpr std::int64_t k_usual_bucket = 25;
+constexpr std::int64_t k_most_bucket_size = 1 << 30;  // MiB
 constexpr double k_mebibyte = 1048576.0;
 void read_nano_bucket(Import& i) {
   const auto size = i.count(k_bucket);
   if (!size || *size == k_usual_bucket) return;
-  constexpr std::int64_t k_most = 1 << 30;
-  if (*size == 0 || *size > k_most)
+  if (*size == 0 || *size > k_most_bucket_size)
     return i.error(i.take(k_bucket)->place, k_bucket, "is no size of a bucket", "write MiB above 0");
   const std::string recipe = i.experiment.text("training.precision");
   const double bytes = recipe == "fp16" || recipe == "bf16-bf16-gradients" ? 2.0 : 4.0;
@@ -215,9 +214,10 @@ void read_nano_bucket(Import& i) {
 void write_nano_bucket(Export& e) {
   const double bytes = numerics::bytes_per_element(e.job.recipe().reduce);
   const double size = static_cast<double>(e.job.strategy().bucket_bytes) / bytes * 2.0 / k_mebibyte;
-  if (e.precision_unsaid || size != std::floor(size) || size < 1.0) return;
+  const std::optional<std::int64_t> whole = whole_number(size, k_most_bucket_size);
+  if (e.precision_unsaid || !whole) return;
   e.keys.take("strategy.overlap.dp.bucket");
-  e.say(k_bucket, static_cast<std::int64_t>(size));
+  e.say(k_bucket, *whole);
 }
 
 void read_nano_recompute(Import& i) {

@@ -77,11 +77,10 @@ void write_titan_steps(Export& e) {
   if (!tokens) return;
   const double steps = tokens->tokens / static_cast<double>(e.job.global_batch()) /
                        static_cast<double>(e.job.experiment().training.seq_len);
-  constexpr double k_exact = 9e15;  // whole numbers of a double
-  if (steps < 1.0 || steps > k_exact || steps != std::floor(steps))
-    return e.unsaid("training.tokens", "no whole number of steps");
+  const std::optional<std::int64_t> whole = whole_number(steps, k_most_exact);
+  if (!whole) return e.unsaid("training.tokens", "no whole number of steps");
   e.keys.take("training.tokens");
-  e.say("training.steps", static_cast<std::int64_t>(steps));
+  e.say("training.steps", *whole);
 }
 
 // What is stored and computed in which format, by training.dtype, mixed_precision_param and the model's converters.
