@@ -264,8 +264,8 @@ void write_recompute(Export& e) {
   if (shares) e.say("--distribute-saved-activations");
 }
 
-// Elements of the format that gradients are reduced in.
-constexpr std::int64_t k_most_bucket = std::int64_t{1} << 50;  // elements
+// Buckets are counted in elements of the format that gradients are reduced in.
+constexpr std::int64_t k_most_bucket = std::int64_t{1} << 50;
 void read_bucket(Import& i) {
   const auto elements = i.count("--ddp-bucket-size");
   if (!elements) return;
