@@ -16,6 +16,19 @@ if(TARGET Eigen3::Eigen)
   set(CAIRN_EIGEN $<BUILD_INTERFACE:cairn_eigen>)
 endif()
 
+# Optional: without it `--graph FILE.onnx` is refused. An installed library is linked by the names of its libraries.
+find_path(CAIRN_ONNX_INCLUDE onnx/onnx_pb.h)
+find_library(CAIRN_ONNX_LIBRARY onnx_proto)
+find_package(Protobuf QUIET)
+set(CAIRN_ONNX "")
+if(CAIRN_ONNX_INCLUDE AND CAIRN_ONNX_LIBRARY AND TARGET protobuf::libprotobuf)
+  add_library(cairn_onnx INTERFACE)
+  target_include_directories(cairn_onnx SYSTEM INTERFACE ${CAIRN_ONNX_INCLUDE})
+  target_link_libraries(cairn_onnx INTERFACE ${CAIRN_ONNX_LIBRARY} protobuf::libprotobuf)
+  target_compile_definitions(cairn_onnx INTERFACE CAIRN_HAS_ONNX=1 ONNX_ML=1 ONNX_NAMESPACE=onnx)
+  set(CAIRN_ONNX $<BUILD_INTERFACE:cairn_onnx> $<INSTALL_INTERFACE:onnx_proto> $<INSTALL_INTERFACE:protobuf>)
+endif()
+
 add_library(cairn_yaml INTERFACE)
 target_link_libraries(cairn_yaml INTERFACE $<IF:$<TARGET_EXISTS:yaml-cpp::yaml-cpp>,yaml-cpp::yaml-cpp,yaml-cpp>)
 

@@ -1,0 +1,37 @@
+// A chain of costs cut into consecutive parts so that the largest part is as small as it can be.
+//
+//   M* = min over 0 = b_0 <= b_1 <= ... <= b_P = n of max over parts p of cost[b_p] + ... + cost[b_{p+1} - 1]
+//
+// Exact: a chain fits in P parts of at most M each if and only if parts that are filled one after another, each as far
+// as M allows, are P at most; whole costs leave a finite number of M to bisect. Time: P log(n) log(sum).
+// Example: 4 1 3 2 in two parts is 4 1 | 3 2, M* = 5.
+// Source: A. Pinar, C. Aykanat, "Fast optimal load balancing algorithms for 1D partitioning", JPDC 64 (2004).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace cairn::partition {
+
+// Sums of costs stay below this, so that a few of them can be added.
+inline constexpr std::int64_t k_most_cost = std::numeric_limits<std::int64_t>::max() / 4;
+inline constexpr std::int64_t k_most_parts = 1'000'000;
+
+struct ChainCut {
+  std::vector<std::size_t> begins;  // of every part, ascending; part p ends where part p + 1 begins, the last at n
+  std::int64_t most = 0;            // M*
+};
+
+// Early parts are filled as far as M* allows; none is empty unless there are more parts than costs, of which the last
+// ones are empty then.
+// Errors: ConfigurationError, key "parts" outside 1..k_most_parts, "costs" for a cost below 0 or a sum above
+// k_most_cost.
+ChainCut cut_chain(std::span<const std::int64_t> costs, std::int64_t parts);
+
+// The sum of costs that were checked as cut_chain checks them.
+std::int64_t checked_sum(std::span<const std::int64_t> costs);
+
+}  // namespace cairn::partition
