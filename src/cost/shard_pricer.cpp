@@ -42,6 +42,49 @@ numerics::Format format_of(const ir::Shard& shard, const ir::Access& access) {
   return shard.graph->tensor(access.tensor).format;
 }
 
+// A scan over steps whose state is multiplied by weights.
+struct Recurrence {
+  std::int64_t layers = 1;
+  std::int64_t steps = 1;
+  std::int64_t rows = 1;      // of the input at one step
+  std::int64_t units = 1;     // of the state
+  std::int64_t inputs = 1;    // that a unit is given
+  std::int64_t products = 0;  // of a step and layer, with the input and with the state
+};
+
+std::optional<Recurrence> recurrence_of(const ir::Shard& shard) {
+  const ir::Operator& op = forward_of(shard);
+  if (op.kind != ir::Kind::scan) return std::nullopt;
+  Recurrence result;
+  int named = 0;
+  for (std::size_t dim = 0; dim < shard.box.size(); ++dim) {
+    const std::string& name = shard.op->domain.dims()[dim].name;
+    std::int64_t& extent = name == "layer" ? result.layers
+                           : name == "seq" ? result.steps
+                           : name == "n"   ? result.units
+                           : name == "k"   ? result.inputs
+                                           : result.rows;
+    named += &extent != &result.rows ? 1 : 0;
+    extent *= shard.box[dim].extent();
+  }
+  for (const ir::Access& access : op.accesses)
+    if (shard.graph->tensor(access.tensor).role == ir::Role::parameter) ++result.products;
+  constexpr int k_names = 4;
+  return named == k_names && result.products > 0 ? std::optional(result) : std::nullopt;
+}
+
+void add_times(KernelTime& sum, const KernelTime& each, std::int64_t count) {
+  const auto times = static_cast<double>(count);
+  sum.total_s += times * each.total_s;
+  sum.compute_s += times * each.compute_s;
+  sum.memory_s += times * each.memory_s;
+  sum.hidden_s += times * each.hidden_s;
+  sum.overhead_s += times * each.overhead_s;
+  sum.droop_s += times * each.droop_s;
+  sum.launch_s += times * each.launch_s;
+  sum.memory_bytes += times * each.memory_bytes;
+}
+
 numerics::Format operand_format(const ir::Shard& shard) { return cost::operand_format(*shard.op, *shard.graph); }
 
 }  // namespace
@@ -194,9 +237,8 @@ KernelTime ShardPricer::price_attention(const ir::Shard& shard) {
   return flash_attention_time(shape, pass, set->parameters, rates(format));
 }
 
-KernelTime ShardPricer::price_product(const ir::Shard& shard, numerics::Format format) {
+KernelTime ShardPricer::product_time(const GemmShape& shape, numerics::Format format) {
   const GemmPricer& pricer = gemm(format);
-  const GemmShape shape = gemm_shape(shard);
   const GemmSet* own = calibration_.find_gemm(gemm_family(format));
   const GemmSet* set = own != nullptr ? own : calibration_.find_gemm("bf16");
   if (set->fit) extrapolation_.see(fmt::format("matrix products in {}", set->type), shape, *set->fit);
@@ -208,13 +250,39 @@ KernelTime ShardPricer::price_product(const ir::Shard& shard, numerics::Format f
   return pricer.time(shape);
 }
 
-KernelTime ShardPricer::price(const ir::Shard& shard) {
-  if (is_attention(shard)) return price_attention(shard);
-  if (shard.op->is_plain_contraction()) return price_product(shard, operand_format(shard));
-  const double bytes = ir::bytes(shard);
+KernelTime ShardPricer::memory_time(double bytes, double flops, const MemoryBoundParameters& kernel) {
   if (calibration_.memory_bound_fit) extrapolation_.see("memory-bound kernels", bytes, *calibration_.memory_bound_fit);
-  return memory_bound_time(bytes, ir::flops(shard), calibration_.memory_bound_of(shard.op->variant),
-                           calibration_.machine);
+  return memory_bound_time(bytes, flops, kernel, calibration_.machine);
+}
+
+KernelTime ShardPricer::price_recurrence(const ir::Shard& shard) {
+  const Recurrence of = *recurrence_of(shard);
+  const ir::Operator& op = forward_of(shard);
+  const numerics::Format format = format_of(shard, op.accesses.front());
+  const double bytes = numerics::element_bits(format) / 8.0;
+  const std::int64_t gates = of.units * of.products / 2, all_rows = of.steps * of.rows;
+  const auto product = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return product_time({.m = m, .n = n, .k = k, .input_bytes = bytes, .output_bytes = bytes}, format);
+  };
+  KernelTime sum;
+  if (shard.op->kind == ir::Kind::reduce) {  // of the weights' gradients
+    add_times(sum, product(gates, of.inputs, all_rows), of.layers);
+    add_times(sum, product(gates, of.units, all_rows), of.layers);
+    return sum;
+  }
+  const bool forward = shard.op->phase == ir::Phase::forward;
+  const double gate_bytes = bytes * static_cast<double>(of.rows) * static_cast<double>(gates + 2 * of.units);
+  add_times(sum, forward ? product(all_rows, gates, of.inputs) : product(all_rows, of.inputs, gates), of.layers);
+  add_times(sum, forward ? product(of.rows, gates, of.units) : product(of.rows, of.units, gates), of.layers * of.steps);
+  add_times(sum, memory_time(gate_bytes, 0.0, calibration_.memory_bound), of.layers * of.steps);
+  return sum;
+}
+
+KernelTime ShardPricer::price(const ir::Shard& shard) {
+  if (recurrence_of(shard)) return price_recurrence(shard);
+  if (is_attention(shard)) return price_attention(shard);
+  if (shard.op->is_plain_contraction()) return product_time(gemm_shape(shard), operand_format(shard));
+  return memory_time(ir::bytes(shard), ir::flops(shard), calibration_.memory_bound_of(shard.op->variant));
 }
 
 double ShardPricer::compute_floor_s(const ir::Shard& shard) const {

@@ -49,4 +49,11 @@ Network build_network(std::string_view name, std::optional<std::int64_t> batch) 
   return {.name = std::string(name), .batch = samples, .graph = entry.build(samples)};
 }
 
+void set_format(Network& network, numerics::Format format) {
+  const auto tensors = static_cast<ir::TensorId>(network.graph.tensors().size());
+  for (ir::TensorId id = 0; id < tensors; ++id)
+    if (const ir::Tensor& tensor = network.graph.tensor(id); tensor.role != ir::Role::index && !tensor.statistic)
+      network.graph.set_format(id, format);
+}
+
 }  // namespace cairn::models

@@ -19,56 +19,100 @@ using loopnest::Projection;
 // FLOPs per point. A product: a multiplication and an addition. Normalisation: sum 1, square and add 2, centre 1,
 // divide 1, gain 1, shift 1. Softmax: maximum, subtract, exponential, sum, divide.
 constexpr double k_product = 2, k_normalisation = 7, k_softmax = 5;
+// Backward, with x' the normalised input and g the gradient times the gain: x' 2, g 1, the sums of g and of g x' 3, and
+// (g - mean g - x' mean(g x')) / deviation 6. Softmax: the sum of dy y 2, (dy - sum) y 2.
+constexpr double k_normalisation_backward = 12, k_softmax_backward = 4;
 // An LSTM: four gates, each a product with the input and one with the state.
 constexpr std::int64_t k_lstm_products = 8;
 
 struct Function {
   std::string_view name;
   double flops;
+  double backward_flops;
+  enum class Reads : std::uint8_t { nothing, input, result } backward = Reads::result;
 };
-// Leaky ReLU: compare, multiply. GELU in its tanh form: inner polynomial 5, tanh 1, outer 3. Dropout: mask, scale.
-constexpr std::array<Function, 6> k_functions{
-    {{"relu", 1}, {"leaky-relu", 2}, {"gelu", 9}, {"tanh", 1}, {"dropout", 2}, {"scale", 1}}};
+// Leaky ReLU: compare, multiply. GELU in its tanh form: inner polynomial 5, tanh 1, outer 3; its derivative has the inner
+// one and its derivative 9, tanh 1, 1 - tanh^2 2, outer 4, the gradient 1. tanh: 1 - y^2 2, the gradient 1. Dropout: mask,
+// scale; its mask is taken for as large as its result.
+// Others are one FLOP each as tanh is; sigmoid y (1 - y) times the gradient, erf 2 / sqrt(pi) exp(-x^2), a power
+// n x^(n-1). Clip: two comparisons. Piecewise ones: an inner line 2, two comparisons, an outer product.
+constexpr std::array k_functions{Function{"relu", 1, 1},
+                                 Function{"leaky-relu", 2, 2},
+                                 Function{"gelu", 9, 17, Function::Reads::input},
+                                 Function{"tanh", 1, 3},
+                                 Function{"dropout", 2, 2},
+                                 Function{"scale", 1, 1, Function::Reads::nothing},
+                                 Function{"sigmoid", 1, 3},
+                                 Function{"clip", 2, 3, Function::Reads::input},
+                                 Function{"erf", 1, 5, Function::Reads::input},
+                                 Function{"exp", 1, 1},
+                                 Function{"log", 1, 1, Function::Reads::input},
+                                 Function{"sqrt", 1, 2},
+                                 Function{"power", 1, 3, Function::Reads::input},
+                                 Function{"reciprocal", 1, 3},
+                                 Function{"absolute", 1, 1, Function::Reads::input},
+                                 Function{"elu", 3, 3},
+                                 Function{"softplus", 3, 4, Function::Reads::input},
+                                 Function{"hard-sigmoid", 4, 3, Function::Reads::input},
+                                 Function{"hard-swish", 5, 5, Function::Reads::input}};
 
-double flops_of(std::string_view function) {
+const Function& function_of(std::string_view function) {
   const auto* found = std::find_if(k_functions.begin(), k_functions.end(),
                                    [&](const Function& known) { return known.name == function; });
   CAIRN_ASSERT(found != k_functions.end());
-  return found->flops;
+  return *found;
 }
 
 // The dimensions of an operator that moves a window over x: b c, then positions, then taps.
 struct Moved {
   Projection input;
   Projection positions;
-  NamedSizes output;  // of the positions
-  DimId batch = 0, channels = 0;
+  NamedSizes output;      // of the positions
+  Affine group, channel;  // of several groups, and the channel within one; x has them side by side
   NamedSizes taps;
 };
 
-Moved move_window(NetworkOperator& op, const NamedSizes& x, const FilterWindow& window) {
-  static const std::array<const char*, 3> k_tap_names{"q", "r", "s"};
+constexpr std::array<const char*, 3> k_tap_names{"q", "r", "s"};
+const char* tap_name(const FilterWindow& window, std::size_t i) {
+  return k_tap_names[k_tap_names.size() - window.taps.size() + i];
+}
+
+Moved move_window(NetworkOperator& op, const NamedSizes& x, const FilterWindow& window, std::int64_t groups = 1) {
   const std::size_t rank = window.taps.size();
   CAIRN_ASSERT(x.size() == rank + 2 && rank <= k_tap_names.size() && window.padding.size() == rank);
   Moved moved;
-  moved.batch = op.dim(x[0].name, x[0].size);
-  moved.channels = op.dim(x[1].name, x[1].size);
-  moved.input = loopnest::projection_of({moved.batch, moved.channels});
+  const DimId batch = op.dim(x[0].name, x[0].size);
+  const std::int64_t within = x[1].size / groups;
+  if (groups > 1) moved.group = Affine::of(op.dim("g", groups));
+  if (groups == 1 || within > 1) moved.channel = Affine::of(op.dim(x[1].name, within));
+  moved.input = {Affine::of(batch), moved.group};
+  if (groups > 1) moved.input[1].terms[0].stride = static_cast<std::int32_t>(within);
+  for (const loopnest::Term& term : moved.channel.terms) moved.input[1].terms.push_back(term);
   for (std::size_t i = 0; i < rank; ++i) {
-    const std::int64_t room = x[i + 2].size - window.taps[i] + 2 * window.padding[i];
+    const std::int64_t reach = window.dilation * (window.taps[i] - 1) + 1;
+    const std::int64_t room = x[i + 2].size - reach + 2 * window.padding[i];
     CAIRN_ASSERT(room >= 0);
     moved.output.push_back({x[i + 2].name, room / window.stride + 1});
-    moved.taps.push_back({k_tap_names[k_tap_names.size() - rank + i], window.taps[i]});
+    moved.taps.push_back({tap_name(window, i), window.taps[i]});
   }
   moved.positions = op.dims(moved.output);
   const Projection taps = op.dims(moved.taps);
   for (std::size_t i = 0; i < rank; ++i) {
     Affine index =
         Affine::of(moved.positions[i].terms[0].dim, static_cast<std::int32_t>(window.stride), -window.padding[i]);
-    index.terms.push_back(taps[i].terms[0]);
+    index.terms.push_back({.dim = taps[i].terms[0].dim, .stride = static_cast<std::int32_t>(window.dilation)});
     moved.input.push_back(index);
   }
   return moved;
+}
+
+void name_dims(ir::Tensor& tensor, const NamedSizes& dims) {
+  const auto has = [&](const std::string& name) {
+    return std::any_of(tensor.dims.begin(), tensor.dims.end(),
+                       [&](const ir::TensorDim& dim) { return dim.name == name; });
+  };
+  for (const NamedSize& dim : dims)
+    tensor.dims.push_back({.name = distinct_name(dim.name, has), .extent = Extent::of(dim.size)});
 }
 
 }  // namespace
@@ -76,7 +120,7 @@ Moved move_window(NetworkOperator& op, const NamedSizes& x, const FilterWindow& 
 ir::TensorId NetworkBuilder::tensor(const std::string& name, const NamedSizes& dims, ir::Role role) {
   ir::Tensor made;
   made.name = name;
-  for (const NamedSize& dim : dims) made.dims.push_back({.name = dim.name, .extent = Extent::of(dim.size)});
+  name_dims(made, dims);
   made.format = role == ir::Role::index ? numerics::Format::int64 : numerics::Format::fp32;
   made.role = role;
   return graph_.add_tensor(std::move(made));
@@ -85,14 +129,15 @@ ir::TensorId NetworkBuilder::tensor(const std::string& name, const NamedSizes& d
 ir::TensorId NetworkBuilder::statistic(const std::string& name, const NamedSizes& dims) {
   ir::Tensor made;
   made.name = name;
-  for (const NamedSize& dim : dims) made.dims.push_back({.name = dim.name, .extent = Extent::of(dim.size)});
+  name_dims(made, dims);
   made.format = numerics::Format::fp32;
   made.statistic = true;
   return graph_.add_tensor(std::move(made));
 }
 
 ir::TensorId NetworkBuilder::input(const std::string& name, const NamedSizes& dims) {
-  return inputs_.emplace_back(tensor(name, dims));
+  set_outside(inputs_.emplace_back(tensor(name, dims)));
+  return inputs_.back();
 }
 
 ir::TensorId NetworkBuilder::indices(const std::string& name, const NamedSizes& dims) {
@@ -109,24 +154,59 @@ NamedSizes NetworkBuilder::dims_of(ir::TensorId tensor) const {
   return dims;
 }
 
-bool NetworkBuilder::comes_from_outside(ir::TensorId tensor) const {
-  return std::find(inputs_.begin(), inputs_.end(), tensor) != inputs_.end();
+bool NetworkBuilder::wants_gradient(ir::TensorId tensor) const {
+  const auto at = static_cast<std::size_t>(tensor);
+  return graph_.tensor(tensor).role != ir::Role::index && (at >= outside_.size() || outside_[at] == 0);
+}
+
+void NetworkBuilder::set_outside(ir::TensorId tensor) {
+  outside_.resize(graph_.tensors().size(), 0);
+  outside_[static_cast<std::size_t>(tensor)] = 1;
+}
+
+void NetworkBuilder::add(ir::Operator op) {
+  const bool outside = std::all_of(op.accesses.begin(), op.accesses.end(), [](const ir::Access& access) {
+    return access.mode != ir::Mode::read || access.gradient == ir::InputGradient::none;
+  });
+  for (const ir::Access& access : op.accesses)
+    if (outside && access.mode != ir::Mode::read) set_outside(access.tensor);
+  names_.take(op.name);
+  graph_.add_operator(std::move(op));
 }
 
 ir::TensorId NetworkBuilder::convolution(const std::string& name, ir::TensorId x, std::int64_t channels,
                                          const FilterWindow& window, Bias bias) {
-  const NamedSizes from = dims_of(x);
-  NetworkOperator op(*this, name, ir::Kind::contraction, "convolution", k_product);
-  const Moved moved = move_window(op, from, window);
-  const DimId n = op.dim("n", channels);
+  NamedSizes filter{{"n", channels}, {"c", dims_of(x)[1].size}};
+  for (std::size_t i = 0; i < window.taps.size(); ++i) filter.push_back({tap_name(window, i), window.taps[i]});
+  const ir::TensorId weight = parameter(name + ".weight", filter);
+  const bool biased = bias == Bias::added;
+  return convolution(name, x, weight, biased ? parameter(name + ".bias", {{"n", channels}}) : ir::k_no_tensor, window,
+                     1);
+}
 
-  const ir::TensorId weight = parameter(name + ".weight", appended({{"n", channels}, {"c", from[1].size}}, moved.taps));
-  Projection filter = loopnest::projection_of({n, moved.channels});
-  for (std::size_t i = 0; i < moved.taps.size(); ++i) filter.push_back(Affine::of(moved.input[i + 2].terms[1].dim));
+ir::TensorId NetworkBuilder::convolution(const std::string& name, ir::TensorId x, ir::TensorId weight,
+                                         ir::TensorId bias, const FilterWindow& window, std::int64_t groups) {
+  const NamedSizes from = dims_of(x);
+  const std::int64_t made = dims_of(weight)[0].size;
+  NetworkOperator op(*this, name, ir::Kind::contraction, "convolution", k_product);
+  const Moved moved = move_window(op, from, window, groups);
+  // Where each group makes one channel, the group is the channel.
+  Affine n = moved.group;
+  if (groups == 1 || made > groups) {
+    const DimId within = op.dim("n", made / groups);
+    if (groups > 1) n.terms[0].stride = static_cast<std::int32_t>(made / groups);
+    n.terms.push_back({.dim = within, .stride = 1});
+  }
+
+  Projection filter{n, moved.channel};
+  for (std::size_t i = 0; i < moved.taps.size(); ++i) {
+    const auto& tap = moved.input[i + 2].terms[1];
+    filter.push_back(Affine::of(tap.dim));
+  }
   op.read(x, moved.input).read(weight, filter);
-  if (bias == Bias::added) op.addend(parameter(name + ".bias", {{"n", channels}}), loopnest::projection_of({n}));
-  const ir::TensorId y = tensor(name, appended({from[0], {"c", channels}}, moved.output));
-  op.merge(y, appended(loopnest::projection_of({moved.batch, n}), moved.positions)).append();
+  if (bias != ir::k_no_tensor) op.addend(bias, {n});
+  const ir::TensorId y = tensor(name, appended({from[0], {"c", made}}, moved.output));
+  op.merge(y, appended(Projection{moved.input[0], n}, moved.positions)).append();
   return y;
 }
 
@@ -138,9 +218,13 @@ ir::TensorId NetworkBuilder::pool(const std::string& name, Pooling pooling, ir::
   const Moved moved = move_window(op, from, window);
   const ir::TensorId y = tensor(name, appended({from[0], from[1]}, moved.output));
   op.read(x, moved.input)
-      .merge(y, appended(loopnest::projection_of({moved.batch, moved.channels}), moved.positions),
-             max ? ir::Monoid::max : ir::Monoid::sum)
-      .append();
+      .merge(y, appended(Projection{moved.input[0], moved.input[1]}, moved.positions),
+             max ? ir::Monoid::max : ir::Monoid::sum);
+  if (max)
+    op.backward(1, {x, y});
+  else
+    op.backward(1, {});
+  op.append();
   return y;
 }
 
@@ -205,6 +289,7 @@ ir::TensorId NetworkBuilder::embedding(const std::string& name, ir::TensorId ind
   op.read(table, loopnest::projection_of({v, e}))
       .read(index, row)
       .write(y, appended(row, loopnest::projection_of({e})))
+      .backward(1, {index})
       .append();
   return y;
 }
@@ -222,50 +307,87 @@ ir::TensorId NetworkBuilder::lower_triangle(const std::string& name, ir::TensorI
 }
 
 ir::TensorId NetworkBuilder::mean(const std::string& name, ir::TensorId x) {
+  std::vector<std::size_t> positions;
+  for (std::size_t dim = 2; dim < dims_of(x).size(); ++dim) positions.push_back(dim);
+  return mean(name, x, positions, Averaged::dropped);
+}
+
+ir::TensorId NetworkBuilder::mean(const std::string& name, ir::TensorId x, const std::vector<std::size_t>& dims,
+                                  Averaged averaged) {
   const NamedSizes from = dims_of(x);
   NetworkOperator op(*this, name, ir::Kind::reduce, "mean", 1);
   const Projection all = op.dims(from);
-  const ir::TensorId y = tensor(name, {from[0], from[1]});
-  op.read(x, all).merge(y, {all[0], all[1]}).append();
+  NamedSizes to;
+  Projection at;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const bool summed = std::find(dims.begin(), dims.end(), i) != dims.end();
+    if (summed && averaged == Averaged::dropped) continue;
+    to.push_back({from[i].name, summed ? 1 : from[i].size});
+    at.push_back(summed ? NetworkOperator::constant(0) : all[i]);
+  }
+  const ir::TensorId y = tensor(name, to);
+  op.read(x, all).merge(y, at).backward(1, {}).append();
   return y;
 }
 
 ir::TensorId NetworkBuilder::normalise(const std::string& name, const std::string& variant, ir::TensorId x,
-                                       std::size_t feature, bool over_rows) {
+                                       std::size_t feature, bool over_rows, ir::TensorId gain, ir::TensorId shift) {
   const NamedSizes from = dims_of(x);
   NetworkOperator op(*this, name, ir::Kind::reduce, variant, k_normalisation);
   const Projection all = op.dims(from);
   const Projection along{all[feature]};
-  const ir::TensorId gain = parameter(name + ".gain", {from[feature]});
-  const ir::TensorId shift = parameter(name + ".shift", {from[feature]});
   const ir::TensorId y = tensor(name, from);
-  op.read(x, all).read(gain, along).read(shift, along).write(y, all);
-  if (over_rows) {
-    op.write(statistic(name + ".statistic", {from[feature]}), along);
-  } else {
-    op.write(statistic(name + ".statistic", without_dim(from, feature)), without_dim(all, feature));
-  }
-  op.append();
+  const ir::TensorId kept =
+      statistic(name + ".statistic", over_rows ? NamedSizes{from[feature]} : without_dim(from, feature));
+  op.read(x, all).read(gain, along);
+  if (shift != ir::k_no_tensor) op.read(shift, along);
+  op.write(y, all).write(kept, over_rows ? along : without_dim(all, feature));
+  op.backward(k_normalisation_backward, {x, gain, kept}).append();
   return y;
 }
 
+ir::TensorId NetworkBuilder::gain_of(const std::string& name, ir::TensorId x, std::size_t feature) {
+  return parameter(name + ".gain", {dims_of(x)[feature]});
+}
+
+ir::TensorId NetworkBuilder::shift_of(const std::string& name, ir::TensorId x, std::size_t feature) {
+  return parameter(name + ".shift", {dims_of(x)[feature]});
+}
+
 ir::TensorId NetworkBuilder::batch_norm(const std::string& name, ir::TensorId x) {
-  return normalise(name, "batch-norm", x, 1, true);
+  const ir::TensorId gain = gain_of(name, x, 1);
+  return batch_norm(name, x, gain, shift_of(name, x, 1));
+}
+
+ir::TensorId NetworkBuilder::batch_norm(const std::string& name, ir::TensorId x, ir::TensorId gain,
+                                        ir::TensorId shift) {
+  return normalise(name, "batch-norm", x, 1, true, gain, shift);
 }
 
 ir::TensorId NetworkBuilder::layer_norm(const std::string& name, ir::TensorId x) {
-  return normalise(name, "layer-norm", x, dims_of(x).size() - 1, false);
+  const std::size_t last = dims_of(x).size() - 1;
+  const ir::TensorId gain = gain_of(name, x, last);
+  return layer_norm(name, x, gain, shift_of(name, x, last));
+}
+
+ir::TensorId NetworkBuilder::layer_norm(const std::string& name, ir::TensorId x, ir::TensorId gain,
+                                        ir::TensorId shift) {
+  return normalise(name, "layer-norm", x, dims_of(x).size() - 1, false, gain, shift);
 }
 
 ir::TensorId NetworkBuilder::softmax(const std::string& name, ir::TensorId x) {
+  return softmax(name, x, dims_of(x).size() - 1);
+}
+
+ir::TensorId NetworkBuilder::softmax(const std::string& name, ir::TensorId x, std::size_t dim) {
   const NamedSizes from = dims_of(x);
   NetworkOperator op(*this, name, ir::Kind::reduce, "softmax", k_softmax);
   const Projection all = op.dims(from);
-  const std::size_t last = from.size() - 1;
   const ir::TensorId y = tensor(name, from);
   op.read(x, all)
       .write(y, all)
-      .write(statistic(name + ".statistic", without_dim(from, last)), without_dim(all, last))
+      .write(statistic(name + ".statistic", without_dim(from, dim)), without_dim(all, dim))
+      .backward(k_softmax_backward, {y})
       .append();
   return y;
 }
@@ -284,15 +406,22 @@ ir::TensorId NetworkBuilder::lstm(const std::string& name, ir::TensorId x, std::
   for (std::int64_t product = 0; product < k_lstm_products; ++product)
     op.read(weight, appended(loopnest::projection_of({layer, n, k}), {NetworkOperator::constant(product)}));
   const ir::TensorId y = tensor(name, {from[0], from[1], {"n", units}});
-  op.write(y, loopnest::projection_of({b, seq, n})).append();
+  op.write(y, loopnest::projection_of({b, seq, n}));
+  op.backward(k_product * k_lstm_products, {x, weight, y}).append();
   return y;
 }
 
 ir::TensorId NetworkBuilder::apply(const std::string& name, const std::string& function, ir::TensorId x) {
-  NetworkOperator op(*this, name, ir::Kind::pointwise, function, flops_of(function));
+  const Function& known = function_of(function);
+  NetworkOperator op(*this, name, ir::Kind::pointwise, function, known.flops);
   const Projection all = op.dims(dims_of(x));
   const ir::TensorId y = tensor(name, dims_of(x));
-  op.read(x, all).write(y, all).append();
+  op.read(x, all).write(y, all);
+  if (known.backward == Function::Reads::nothing)
+    op.backward(known.backward_flops, {});
+  else
+    op.backward(known.backward_flops, {known.backward == Function::Reads::input ? x : y});
+  op.append();
   return y;
 }
 

@@ -21,8 +21,10 @@ class NetworkOperator {
     op_.flops_per_point = flops;
   }
 
+  // A name that the operator has already gets a number, "n2".
   loopnest::DimId dim(const std::string& name, std::int64_t size) {
-    return op_.domain.add(name, loopnest::Extent::of(size));
+    const auto has = [this](const std::string& taken) { return op_.domain.find(taken) >= 0; };
+    return op_.domain.add(distinct_name(name, has), loopnest::Extent::of(size));
   }
   static loopnest::Affine constant(std::int64_t value) { return {.terms = {}, .offset = value}; }
   // Each by itself, in this order.
@@ -39,12 +41,12 @@ class NetworkOperator {
   }
 
   NetworkOperator& read(ir::TensorId tensor, const loopnest::Projection& at) {
-    const bool outside = network_.comes_from_outside(tensor);
-    return access(tensor, at, ir::Mode::read, outside ? ir::InputGradient::none : ir::InputGradient::computed);
+    const bool wanted = network_.wants_gradient(tensor);
+    return access(tensor, at, ir::Mode::read, wanted ? ir::InputGradient::computed : ir::InputGradient::none);
   }
   NetworkOperator& pass(ir::TensorId tensor, const loopnest::Projection& at) {
-    const bool outside = network_.comes_from_outside(tensor);
-    return access(tensor, at, ir::Mode::read, outside ? ir::InputGradient::none : ir::InputGradient::passed);
+    const bool wanted = network_.wants_gradient(tensor);
+    return access(tensor, at, ir::Mode::read, wanted ? ir::InputGradient::passed : ir::InputGradient::none);
   }
   NetworkOperator& addend(ir::TensorId parameter, const loopnest::Projection& at) {
     read(parameter, at);
@@ -59,7 +61,13 @@ class NetworkOperator {
     op_.accesses.back().monoid = monoid;
     return *this;
   }
-  void append() { network_.graph_.add_operator(std::move(op_)); }
+  // What its derivative reads beside the gradient of the result, and its FLOPs per point. Of a product neither is stated.
+  NetworkOperator& backward(double flops, std::initializer_list<ir::TensorId> reads) {
+    op_.backward_flops_per_point = flops;
+    op_.backward_reads.assign(reads.begin(), reads.end());
+    return *this;
+  }
+  void append() { network_.add(std::move(op_)); }
 
  private:
   NetworkOperator& access(ir::TensorId tensor, const loopnest::Projection& at, ir::Mode mode,

@@ -1,4 +1,5 @@
 // Views, which move nothing, and the ends of a network: losses and the finished graph.
+#include <algorithm>
 #include <utility>
 
 #include "cairn/core/assert.h"
@@ -10,8 +11,9 @@ namespace {
 using loopnest::Affine;
 using loopnest::Projection;
 
-// Cross-entropy: maximum, subtract, exponential, sum. Squared error: subtract, square, add.
-constexpr double k_cross_entropy = 4, k_squared_error = 3;
+// Cross-entropy: maximum, subtract, exponential, sum. Squared error: subtract, square, add. Backward: the probability 2,
+// less the target 1, the gradient 1; subtract, double, the gradient.
+constexpr double k_cross_entropy = 4, k_squared_error = 3, k_cross_entropy_backward = 4, k_squared_error_backward = 3;
 
 }  // namespace
 
@@ -82,15 +84,47 @@ std::vector<ir::TensorId> NetworkBuilder::unstack(const std::string& name, ir::T
   return outputs;
 }
 
+ir::TensorId NetworkBuilder::take(const std::string& name, ir::TensorId x, std::size_t dim, std::int64_t index) {
+  const NamedSizes to = without_dim(dims_of(x), dim);
+  NetworkOperator op(*this, name, ir::Kind::opaque, "unstack", 0);
+  const Projection all = op.dims(to);
+  const ir::TensorId y = tensor(name, to);
+  op.read(x, with_dim(all, dim, NetworkOperator::constant(index))).write(y, all).append();
+  return y;
+}
+
+std::vector<ir::TensorId> NetworkBuilder::split(const std::string& name, ir::TensorId x, std::size_t dim,
+                                                const std::vector<std::int64_t>& sizes) {
+  const NamedSizes from = dims_of(x);
+  NetworkOperator op(*this, name, ir::Kind::opaque, "split", 0);
+  const Projection at = with_dim(op.dims(without_dim(from, dim)), dim, NetworkOperator::constant(0));
+  op.read(x, at);
+  std::vector<ir::TensorId> outputs(sizes.size(), ir::k_no_tensor);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) continue;
+    NamedSizes to = from;
+    to[dim].size = sizes[i];
+    outputs[i] = tensor(name + "." + std::to_string(i), to);
+    op.write(outputs[i], at);
+  }
+  op.append();
+  return outputs;
+}
+
 void NetworkBuilder::cross_entropy(const std::string& name, ir::TensorId logits) {
+  const NamedSizes from = dims_of(logits);
+  cross_entropy(name, logits, indices(name + ".targets", without_dim(from, from.size() - 1)));
+}
+
+void NetworkBuilder::cross_entropy(const std::string& name, ir::TensorId logits, ir::TensorId targets) {
   const NamedSizes from = dims_of(logits);
   const std::size_t last = from.size() - 1;
   NetworkOperator op(*this, name, ir::Kind::reduce, "cross-entropy", k_cross_entropy);
   const Projection all = op.dims(from), row = without_dim(all, last);
   const NamedSizes rows = without_dim(from, last);
-  const ir::TensorId targets = indices(name + ".targets", rows);
   const ir::TensorId loss = outputs_.emplace_back(statistic(name, rows));
-  op.read(logits, all).read(targets, row).write(loss, row).append();
+  op.read(logits, all).read(targets, row).write(loss, row);
+  op.backward(k_cross_entropy_backward, {logits, targets, loss}).append();
 }
 
 void NetworkBuilder::squared_error(const std::string& name, ir::TensorId x) {
@@ -100,13 +134,56 @@ void NetworkBuilder::squared_error(const std::string& name, ir::TensorId x) {
   const Projection all = op.dims(from);
   const ir::TensorId targets = input(name + ".targets", from);
   const ir::TensorId loss = outputs_.emplace_back(statistic(name, without_dim(from, last)));
-  op.read(x, all).read(targets, all).write(loss, without_dim(all, last)).append();
+  op.read(x, all).read(targets, all).write(loss, without_dim(all, last));
+  op.backward(k_squared_error_backward, {x, targets}).append();
 }
 
 ir::Graph NetworkBuilder::finish() {
   graph_.set_inputs(std::move(inputs_));
   graph_.set_outputs(std::move(outputs_));
   return std::move(graph_);
+}
+
+ir::Graph NetworkBuilder::finish_needed() {
+  const std::vector<ir::Operator>& operators = graph_.operators();
+  std::vector<char> needed(graph_.tensors().size(), 0), kept(operators.size(), 0);
+  const auto is_needed = [&](const ir::Access& access) { return needed[static_cast<std::size_t>(access.tensor)] != 0; };
+  for (const ir::TensorId output : outputs_) needed[static_cast<std::size_t>(output)] = 1;
+  for (std::size_t i = operators.size(); i-- > 0;) {
+    const auto& accesses = operators[i].accesses;
+    kept[i] = std::any_of(accesses.begin(), accesses.end(),
+                          [&](const ir::Access& access) { return access.mode != ir::Mode::read && is_needed(access); });
+    for (const ir::Access& access : accesses)
+      if (kept[i] != 0 && (access.mode == ir::Mode::read || graph_.tensor(access.tensor).statistic))
+        needed[static_cast<std::size_t>(access.tensor)] = 1;
+  }
+
+  const auto all = [](const std::vector<char>& flags) { return std::count(flags.begin(), flags.end(), 0) == 0; };
+  if (all(kept) && all(needed)) return finish();
+
+  ir::Graph rest;
+  std::vector<ir::TensorId> moved(needed.size(), ir::k_no_tensor);
+  for (std::size_t id = 0; id < needed.size(); ++id)
+    if (needed[id] != 0) moved[id] = rest.add_tensor(graph_.tensors()[id]);
+  const auto move = [&](auto& list) {
+    std::erase_if(list, [&](ir::TensorId id) { return needed[static_cast<std::size_t>(id)] == 0; });
+    for (ir::TensorId& id : list) id = moved[static_cast<std::size_t>(id)];
+  };
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    if (kept[i] == 0) continue;
+    ir::Operator op = operators[i];
+    // A part of a split that nothing reads.
+    op.accesses.erase(
+        std::remove_if(op.accesses.begin(), op.accesses.end(), [&](const auto& each) { return !is_needed(each); }),
+        op.accesses.end());
+    for (ir::Access& access : op.accesses) access.tensor = moved[static_cast<std::size_t>(access.tensor)];
+    for (ir::TensorId& id : op.backward_reads) id = moved[static_cast<std::size_t>(id)];
+    rest.add_operator(std::move(op));
+  }
+  move(inputs_);
+  move(outputs_);
+  graph_ = std::move(rest);
+  return finish();
 }
 
 }  // namespace cairn::models

@@ -15,6 +15,7 @@ struct Entry {
   Format format;
   std::string_view name;
   double bits;
+  bool floating = true;
 };
 
 constexpr std::array k_formats{
@@ -28,12 +29,12 @@ constexpr std::array k_formats{
     Entry{Format::fp8_block, "fp8_block", 8.25},
     Entry{Format::mxfp8, "mxfp8", 8.25},
     Entry{Format::nvfp4, "nvfp4", 4.5},
-    Entry{Format::int64, "int64", 64},
-    Entry{Format::int32, "int32", 32},
-    Entry{Format::int8, "int8", 8},
-    Entry{Format::int8_b256, "int8_b256", 8.125},
-    Entry{Format::int8_b2048, "int8_b2048", 8.015625},
-    Entry{Format::mask, "mask", 8},
+    Entry{Format::int64, "int64", 64, false},
+    Entry{Format::int32, "int32", 32, false},
+    Entry{Format::int8, "int8", 8, false},
+    Entry{Format::int8_b256, "int8_b256", 8.125, false},
+    Entry{Format::int8_b2048, "int8_b2048", 8.015625, false},
+    Entry{Format::mask, "mask", 8, false},
     Entry{Format::fp8_block_2d, "fp8_block_2d", 8.0 + 32.0 / (128.0 * 128.0)},
 };
 
@@ -65,6 +66,13 @@ std::string_view name(Format format) { return entry(format).name; }
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
   for (const Entry& e : k_formats) names.emplace_back(e.name);
+  return names;
+}
+
+std::vector<std::string> floating_format_names() {
+  std::vector<std::string> names;
+  for (const Entry& e : k_formats)
+    if (e.floating) names.emplace_back(e.name);
   return names;
 }
 

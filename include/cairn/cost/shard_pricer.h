@@ -4,6 +4,10 @@
 //                                A convolution is the product of its implicit matrices.
 //   contraction that merges      attention form, its derivative too; pairs counted exactly from the guarded domain.
 //   by softmax                   Its dims "query", "key" and "head_dim" are found by name.
+//   recurrent layers             a scan over "seq" of products of weights ("layer", "n", "k") with the input and with the
+//                                state, half of them each. For each layer the products with the input are one, over all
+//                                steps; those with the state follow one another step by step, each with a memory-bound
+//                                kernel for the gates. Backward likewise; weight gradients are two products a layer.
 //   everything else              memory-bound form on the bytes of its accesses.
 #pragma once
 
@@ -59,8 +63,10 @@ class ShardPricer {
  private:
   const GemmPricer& gemm(numerics::Format format);
   MachineRates rates(numerics::Format format) const;
-  KernelTime price_product(const ir::Shard& shard, numerics::Format format);
+  KernelTime product_time(const GemmShape& shape, numerics::Format format);
+  KernelTime memory_time(double bytes, double flops, const MemoryBoundParameters& kernel);
   KernelTime price_attention(const ir::Shard& shard);
+  KernelTime price_recurrence(const ir::Shard& shard);
   void check_kernel(std::string_view kernel, const AttentionShape& shape, numerics::Format format) const;
 
   const Calibration& calibration_;
