@@ -7,6 +7,8 @@
 #include "argument_parser.h"
 #include "arguments_check.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/models/onnx.h"
+#include "cairn/numerics/format_names.h"
 #include "command_help.h"
 #include "config_template.h"
 #include "context.h"
@@ -99,6 +101,11 @@ void Parser::run() {
              "write a timeline, for https://ui.perfetto.dev: passes of micro-batches, operators, memory over time; "
              "FILE.gz is compressed");
   add_output(*sub, "--memory-svg", run_.memory_svg, "draw the memory of each stage at its peak, and what takes it");
+  sub->add_option(
+         "--strategy-file", run_.strategy_file,
+         "in place of an experiment: a network with the placements of its operators, or stages of them, as "
+         "`cairn schema placements` describes, or the JSON that `cairn search --method` answers with --cluster")
+      ->type_name(k_file);
   sub->add_option("--measured", run_.measured,
                   "the time that a step was measured to take, as in 11.2s: how far it is from the predicted one, and "
                   "which single fact would explain that")
@@ -120,15 +127,19 @@ void Parser::search() {
                           "searched"),
           {"experiments"})
       ->type_name(k_file);
-  choose(sub->add_option("--method", search_.method,
-                         "in place of an experiment: split each operator of --graph over --devices. pase is exact; "
-                         "autoddl descends from random splits, flexflow walks at random"),
-         split_method_names())
+  choose(
+      sub->add_option("--method", search_.method,
+                      "in place of an experiment: split each operator of --graph over --devices. pase is exact; "
+                      "autoddl descends from random splits, flexflow walks at random; alpa makes stages of a pipeline, "
+                      "with --cluster"),
+      split_method_names())
       ->type_name("METHOD");
-  choose(sub->add_option("--graph", search_.graph, "with --method: the network whose operators are split"),
-         network_names())
+  choose_or_file(sub->add_option("--graph", search_.graph,
+                                 "with --method: the network whose operators are split, or an ONNX file of one"),
+                 network_names(), models::k_onnx_suffix)
       ->type_name("NAME");
-  sub->add_option("--devices", search_.devices, "with --method: how many devices operators are split over")
+  sub->add_option("--devices", search_.devices,
+                  "with --method: how many devices operators are split over; with --cluster the first so many, or all")
       ->check(at_least(1))
       ->type_name("P");
   sub->add_option("--batch", search_.batch, "with --method: samples of a step, in place of the network's own")
@@ -139,6 +150,30 @@ void Parser::search() {
       ->check(at_least(1))
       ->type_name("N");
   sub->add_option("--seed", search_.seed, "with --method autoddl or flexflow: of their random choices; 1 if left out")
+      ->check(at_least(1))
+      ->type_name("N");
+  choose(sub->add_option("--cost-model", search_.cost_model,
+                         "with --method: pase (default), FLOPs as its prototype counts them, or cairn, seconds by the "
+                         "calibrated prices of --cluster"),
+         cost_model_names())
+      ->type_name("MODEL");
+  name_of(
+      sub->add_option("--cluster", search_.cluster, "with --cost-model cairn: whose accelerators share the network"),
+      {"clusters"})
+      ->type_name("NAME");
+  sub->add_option("--nodes", search_.nodes, "with --cluster: of so many nodes")->check(at_least(1))->type_name("N");
+  sub->add_option(
+         "--axes", search_.axes,
+         "with --cluster: accelerators along each axis, outermost first, as in 4x2x4; default: an axis for each "
+         "level of the network")
+      ->type_name("AxB");
+  choose(sub->add_option("--format", search_.format, "with --cluster: of values, parameters and gradients; bf16"),
+         numerics::floating_format_names())
+      ->type_name("FORMAT");
+  sub->add_option("--micro-batches", search_.micro_batches, "with --method alpa: of the batch, through the stages; 1")
+      ->check(at_least(1))
+      ->type_name("N");
+  sub->add_option("--layers", search_.layers, "with --method alpa: clusters of operators that stages are made of; 8")
       ->check(at_least(1))
       ->type_name("N");
   choose(sub->add_option(
@@ -171,7 +206,8 @@ void Parser::search() {
           "Model, cluster, batch, precision and framework are those of the experiment. Exit codes: 0 found, 1 no plan "
           "fits, 130\n"
           "interrupted, which leaves what was found so far. Any graph of operators, each split by itself:\n"
-          "cairn search --method pase --graph alexnet --devices 32");
+          "cairn search --method pase --graph alexnet --devices 32\n"
+          "cairn search --method pase --graph vgg16 --cost-model cairn --cluster dgx-a100 --nodes 2");
 }
 
 void Parser::sweep() {

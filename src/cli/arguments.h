@@ -35,7 +35,8 @@ struct RunArguments {
   predict::Engine engine = predict::Engine::both;
   std::string trace;
   std::string memory_svg;
-  std::string measured;  // the time of a step; empty: none
+  std::string measured;       // the time of a step; empty: none
+  std::string strategy_file;  // of a network's operators, in place of an experiment; empty: none
   std::vector<std::string> overrides;
   bool full = false;
   ResultArguments result;
@@ -45,11 +46,18 @@ struct SearchArguments {
   std::string file;
   std::string method;  // of splitting a graph's operators; empty: layouts of the experiment are searched
   std::string graph;
-  std::int64_t devices = 0;       // 0: not given
-  std::int64_t batch = 0;         // 0: the graph's own
-  std::int64_t least_extent = 0;  // 0: the graph's own
-  std::int64_t seed = 0;          // 0: not given
-  std::string space;              // a file; empty: the default space
+  std::int64_t devices = 0;        // 0: not given
+  std::int64_t batch = 0;          // 0: the graph's own
+  std::int64_t least_extent = 0;   // 0: the graph's own
+  std::int64_t seed = 0;           // 0: not given
+  std::string cost_model;          // empty: pase
+  std::string cluster;             // of the calibrated costs; empty: none
+  std::int64_t nodes = 0;          // 0: as the cluster says
+  std::string axes;                // devices along each axis; empty: by level of the network
+  std::string format;              // empty: the strategy's default
+  std::int64_t micro_batches = 0;  // of a pipeline; 0: not given
+  std::int64_t layers = 0;         // that stages are made of; 0: not given
+  std::string space;               // a file; empty: the default space
   bool print_space = false;
   std::string objective;  // empty: as the space says, or the step time
   std::int64_t top = 5;

@@ -8,6 +8,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/splits/search.h"
 #include "cairn/traffic/collective_run.h"
+#include "known_words.h"
 
 namespace cairn::cli {
 namespace {
@@ -156,6 +157,17 @@ void check_one(const DiffArguments& diff) {
 }
 
 void check_one(const RunArguments& run) {
+  if (!run.strategy_file.empty()) {
+    if (!run.file.empty() || !run.batch.empty())
+      throw core::ConfigurationError("--strategy-file", "runs a network, and an experiment was named, too",
+                                     "leave one of them out");
+    if (run.engine != RunArguments{}.engine || !run.trace.empty() || !run.memory_svg.empty() || !run.measured.empty() ||
+        !run.overrides.empty() || run.result.csv)
+      throw core::ConfigurationError(
+          "--strategy-file", "--engine, --trace, --memory-svg, --measured, --set and --csv are of an experiment",
+          "leave them out");
+    return;
+  }
   if (run.file.empty() == run.batch.empty())
     throw core::ConfigurationError(
         "cairn run", run.file.empty() ? "no experiment was named" : "both an experiment and --batch were given",
@@ -170,15 +182,52 @@ void check_one(const RunArguments& run) {
     throw core::ConfigurationError("--trace", "the analytic engine keeps no timeline", "use --engine event or both");
 }
 
+// What is wrong with the costs of splitting a graph.
+void check_costs(const SearchArguments& search) {
+  const bool staged = search.method == k_stage_method;
+  const bool calibrated = staged || search.cost_model == k_calibrated_costs;
+  if (!staged && (search.micro_batches != 0 || search.layers != 0))
+    throw core::ConfigurationError(search.micro_batches != 0 ? "--micro-batches" : "--layers",
+                                   "--micro-batches and --layers are of a pipeline",
+                                   "add --method alpa, or leave them out");
+  if (staged && (!search.cost_model.empty() && search.cost_model != k_calibrated_costs))
+    throw core::ConfigurationError("--cost-model", "stages are priced on a cluster", "use --cost-model cairn");
+  if (staged && (search.devices != 0 || !search.axes.empty() || search.seed != 0))
+    throw core::ConfigurationError("--method", "alpa shares out every accelerator over submeshes that it chooses",
+                                   "leave --devices, --axes and --seed out; --nodes says how many there are");
+  if (!calibrated) {
+    for (const auto& [option, given] :
+         {std::pair("--cluster", !search.cluster.empty()), std::pair("--nodes", search.nodes != 0),
+          std::pair("--axes", !search.axes.empty()), std::pair("--format", !search.format.empty())})
+      if (given)
+        throw core::ConfigurationError(option, "--cluster, --nodes, --axes and --format are of calibrated costs",
+                                       "add --cost-model cairn, or leave them out");
+    if (search.devices == 0)
+      throw core::ConfigurationError("--devices", "how many devices operators are split over is missing",
+                                     "add --devices 32");
+    return;
+  }
+  if (search.cluster.empty())
+    throw core::ConfigurationError("--cluster", "whose accelerators share the network is missing",
+                                   "add --cluster dgx-a100");
+  if (search.least_extent != 0)
+    throw core::ConfigurationError("--least-extent", "is of --cost-model pase", "leave it out");
+  if (search.devices != 0 && !search.axes.empty())
+    throw core::ConfigurationError("--devices", "the axes of --axes say how many", "leave one of them out");
+}
+
 void check_one(const SearchArguments& search) {
   if (search.method.empty()) {
     if (search.file.empty())
       throw core::ConfigurationError("cairn search", "no experiment was named",
                                      "name one, or split a graph: --method pase --graph alexnet --devices 32");
     if (!search.graph.empty() || search.devices != 0 || search.batch != 0 || search.least_extent != 0 ||
-        search.seed != 0)
+        search.seed != 0 || !search.cost_model.empty() || !search.cluster.empty() || search.nodes != 0 ||
+        !search.axes.empty() || !search.format.empty() || search.micro_batches != 0 || search.layers != 0)
       throw core::ConfigurationError(
-          "--method", "--graph, --devices, --batch, --least-extent and --seed are of the splits of a graph",
+          "--method",
+          "--graph, --devices, --batch, --least-extent, --seed, --cost-model, --cluster, "
+          "--nodes, --axes, --format, --micro-batches and --layers are of the splits of a graph",
           "add --method pase and name no experiment, or leave them out");
     return;
   }
@@ -188,19 +237,18 @@ void check_one(const SearchArguments& search) {
   if (search.graph.empty())
     throw core::ConfigurationError("--graph", "the network whose operators are split is missing",
                                    "add --graph alexnet");
-  if (search.devices == 0)
-    throw core::ConfigurationError("--devices", "how many devices operators are split over is missing",
-                                   "add --devices 32");
+  check_costs(search);
   constexpr std::int64_t k_most = 1 << 20;  // more than any cluster has; sizes of tensors stay far below 2^63
   if (search.devices > k_most || search.batch > k_most)
     throw core::ConfigurationError(search.devices > k_most ? "--devices" : "--batch",
                                    fmt::format("more than {} are not split", k_most), "give fewer");
   if (search.seed != 0 && search.method == splits::name(splits::Method::pase))
     throw core::ConfigurationError("--seed", "the exact search draws nothing", "leave it out");
-  if (search.top != SearchArguments{}.top || !search.objective.empty() || !search.space.empty() || search.print_space ||
-      !search.time_limit.empty() || !search.resume.empty() || search.exhaustive || !search.overrides.empty())
+  if (search.threads != SearchArguments{}.threads || search.top != SearchArguments{}.top || !search.objective.empty() ||
+      !search.space.empty() || search.print_space || !search.time_limit.empty() || !search.resume.empty() ||
+      search.exhaustive || !search.overrides.empty())
     throw core::ConfigurationError("--method",
-                                   "--top, --objective, --space, --print-space, --time-limit, --resume, "
+                                   "--threads, --top, --objective, --space, --print-space, --time-limit, --resume, "
                                    "--exhaustive and --set are of an experiment's layouts",
                                    "leave them out");
 }

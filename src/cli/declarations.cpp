@@ -56,6 +56,17 @@ CLI::Option* Declarations::choose(CLI::Option* option, const std::vector<std::st
   return suggest(option, words)->check(one_of(words));
 }
 
+CLI::Option* Declarations::choose_or_file(CLI::Option* option, const std::vector<std::string>& words,
+                                          std::string_view suffix) {
+  return suggest(option, words)
+      ->check({[words, suffix](std::string& text) -> std::string {
+                 if (text.ends_with(suffix)) return {};
+                 const std::string wrong = one_of(words)(text);
+                 return wrong.empty() ? wrong : fmt::format("{}, nor a file {}", wrong, suffix);
+               },
+               ""});
+}
+
 CLI::Option* Declarations::suggest(CLI::Option* option, std::vector<std::string> words) {
   words_[option] = std::move(words);
   return option;

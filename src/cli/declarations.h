@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -37,6 +38,8 @@ class Declarations {
   void add_output(CLI::App& sub, const char* names, std::string& target, const char* description);
   // The option takes one of these words and completes them.
   CLI::Option* choose(CLI::Option* option, const std::vector<std::string>& words);
+  // One of these words, or a file whose name ends so.
+  CLI::Option* choose_or_file(CLI::Option* option, const std::vector<std::string>& words, std::string_view suffix);
   template <class Value>
   CLI::Option* choose(CLI::App& sub, const char* name, Value& target, const std::map<std::string, Value>& values,
                       const char* description) {

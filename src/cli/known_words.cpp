@@ -37,7 +37,13 @@ std::vector<std::string> objective_names() {
   return names;
 }
 
-std::vector<std::string> split_method_names() { return {splits::method_names().begin(), splits::method_names().end()}; }
+std::vector<std::string> split_method_names() {
+  std::vector<std::string> names{splits::method_names().begin(), splits::method_names().end()};
+  names.emplace_back(k_stage_method);
+  return names;
+}
+
+std::vector<std::string> cost_model_names() { return {"pase", std::string(k_calibrated_costs)}; }
 
 std::vector<std::string> network_names() {
   std::vector<std::string> names;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cairn::cli {
@@ -16,5 +17,8 @@ std::vector<std::string> sharing_kernel_names();  // attention kernels for seque
 std::vector<std::string> objective_names();       // of searches
 std::vector<std::string> split_method_names();    // of searches that split a graph's operators
 std::vector<std::string> network_names();         // such graphs
+std::vector<std::string> cost_model_names();      // of such splits
+inline constexpr std::string_view k_calibrated_costs = "cairn";
+inline constexpr std::string_view k_stage_method = "alpa";  // of a pipeline's stages
 
 }  // namespace cairn::cli

@@ -14,6 +14,7 @@
 #include "exit_code.h"
 #include "progress.h"
 #include "result_form.h"
+#include "split_search.h"
 
 namespace cairn::cli {
 namespace {
@@ -93,6 +94,7 @@ int run_one(const RunArguments& arguments, Context& context) {
 }  // namespace
 
 int command(const RunArguments& arguments, Context& context) {
+  if (!arguments.strategy_file.empty()) return run_placements(arguments, context);
   return arguments.batch.empty() ? run_one(arguments, context) : run_batch(arguments, context);
 }
 

@@ -15,9 +15,11 @@
 #include "cairn/report/calibration.h"
 #include "cairn/report/diff.h"
 #include "cairn/report/diff_trace.h"
+#include "cairn/report/placements.h"
 #include "cairn/report/schema.h"
 #include "cairn/report/search.h"
 #include "cairn/report/splits.h"
+#include "cairn/report/stages.h"
 #include "cairn/report/sweep.h"
 #include "cairn/search/space.h"
 #include "cairn/software/files.h"
@@ -60,6 +62,12 @@ constexpr std::array k_schemas{
     Schema{"space", "a space of plans for cairn search", [] { return schema_of<search::SpaceFile>("space"); }},
     Schema{"cairn.search/1", "the result of cairn search", [] { return report::search_schema(); }},
     Schema{"cairn.splits/1", "the result of cairn search --method", [] { return report::splits_schema(); }},
+    Schema{"placements", "how the operators of a network are placed on a cluster",
+           [] { return schema_of<splits::PlacementStrategy>("placements"); }},
+    Schema{"cairn.placements/1", "the result of cairn search --cost-model cairn and cairn run --strategy-file",
+           [] { return report::placements_schema(); }},
+    Schema{"cairn.stages/1", "the result of cairn search --method alpa, and cairn run --strategy-file of stages",
+           [] { return report::stages_schema(); }},
     Schema{"cairn.sweep/1", "the result of cairn sweep", [] { return report::sweep_schema(); }},
     Schema{"cairn.bound/1", "the result of cairn bound", [] { return report::bound_schema(); }},
     Schema{"cairn.calibrate/1", "the result of cairn calibrate", [] { return report::calibrate_schema(); }},

@@ -13,6 +13,7 @@
 #include "exit_code.h"
 #include "interruption.h"
 #include "journal_file.h"
+#include "known_words.h"
 #include "layouts_asked.h"
 #include "progress.h"
 #include "result_form.h"
@@ -82,6 +83,8 @@ std::string subject_of_journal(const SearchArguments& arguments, const std::vect
 }  // namespace
 
 int command(const SearchArguments& arguments, Context& context) {
+  if (arguments.method == k_stage_method) return search_stages(arguments, context);
+  if (arguments.cost_model == k_calibrated_costs) return search_placements(arguments, context);
   if (!arguments.method.empty()) return search_splits(arguments, context);
   Ending ending;
   const Interruption interruption([&] { ending.ask_and_wait(); });

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "cairn/models/network.h"
+#include "cairn/models/onnx.h"
 #include "cairn/report/splits.h"
 #include "cairn/splits/search.h"
 #include "exit_code.h"
@@ -14,7 +14,7 @@ namespace cairn::cli {
 
 int search_splits(const SearchArguments& arguments, Context& context) {
   Output output(arguments.result.output, context.read);
-  const models::Network network = models::build_network(
+  const models::Network network = models::find_network(
       arguments.graph, arguments.batch > 0 ? std::optional<std::int64_t>(arguments.batch) : std::nullopt);
   const splits::PaseRules rules{
       .devices = arguments.devices,

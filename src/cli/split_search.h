@@ -1,4 +1,5 @@
-// `cairn search --method`: how each operator of a graph is split over devices.
+// `cairn search --method`: how each operator of a graph is split over devices; and `cairn run --strategy-file`, which
+// runs one of the answers.
 #pragma once
 
 #include "context.h"
@@ -6,5 +7,9 @@
 namespace cairn::cli {
 
 int search_splits(const SearchArguments& arguments, Context& context);
+// By calibrated prices on a cluster.
+int search_placements(const SearchArguments& arguments, Context& context);
+int search_stages(const SearchArguments& arguments, Context& context);
+int run_placements(const RunArguments& arguments, Context& context);
 
 }  // namespace cairn::cli

@@ -15,7 +15,9 @@ constexpr Term k_terms[] = {
     {"B",
      "Of counts: a billion, 10^9, as K, M and T are 10^3, 10^6 and 10^12; bytes are counted in KiB, MiB, GiB: powers "
      "of 1,024."},
+    {"border", "Of placements: time of making whole what leaves the network."},
     {"bound", "A number that no execution goes below, proved for the computation and not for one program."},
+    {"boxing", "Collectives that change how a tensor is placed between two operators that want it differently."},
     {"bubble", "Time in which a stage has nothing to do because it waits for another stage or rank."},
     {"bucket", "Gradients or parameters of several layers that are sent together."},
     {"busbw",
@@ -65,6 +67,10 @@ constexpr Term k_terms[] = {
      "master copy and moments."},
     {"other", "Time that no other label explains; it is 0."},
     {"parameters", "Weights of the model in the format that kernels read."},
+    {"placement",
+     "How a tensor or an operator lies along each axis of a mesh: split over a dimension S(d), whole on each device B, "
+     "or "
+     "as summands P that are still to be added."},
     {"pp", "Pipeline parallelism: stages that hold different layers."},
     {"pp_exposed", "Time of waiting for messages between pipeline stages that nothing hides."},
     {"rank", "One process of the job, which has one accelerator."},
@@ -76,6 +82,7 @@ constexpr Term k_terms[] = {
      "Norms and dropouts that tensor-parallel ranks share by tokens, in place of each doing all of them."},
     {"sp", "Sequence parallelism."},
     {"stage", "The part of a pipeline that one device, or one tensor-parallel group of devices, holds."},
+    {"statistics", "Of placements: time of adding up sums over rows that are split, as a normalisation needs."},
     {"step", "One update of the parameters: forward and backward of a global batch, and the optimizer."},
     {"storage", "Drives of a node to which state or activations are offloaded."},
     {"straggler", "A rank that is slower than the others, for whom they wait."},

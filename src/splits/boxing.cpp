@@ -17,8 +17,7 @@ bool same_monoid(const Placement& from, const Placement& to) {
   return from.kind != Kind::partial || to.kind != Kind::partial || from.monoid == to.monoid;
 }
 
-// Times that differ by rounding are equal: the first found, with the fewest changes, is kept.
-constexpr double k_rounding = 1e-12;
+constexpr core::Picoseconds k_unreached = std::numeric_limits<core::Picoseconds>::max();
 
 }  // namespace
 
@@ -44,12 +43,16 @@ program::Collective boxing_collective(const Placement& from, const Placement& to
   return program::redistribute(from, to);
 }
 
-core::Seconds boxing_time(const Placement& from, const Placement& to, const MeshAxis& axis, core::Bytes bytes) {
-  const program::Collective collective = boxing_collective(from, to);
-  if (collective == program::Collective::none || axis.devices == 1) return {};
-  const double rounds = collective == program::Collective::all_reduce ? 2.0 : 1.0;
-  const core::Bytes received = boxing_bytes(from, to, axis.devices, bytes) / static_cast<double>(axis.devices);
-  return axis.latency * (rounds * static_cast<double>(axis.devices - 1)) + received / axis.bandwidth;
+std::int64_t devices(const Mesh& mesh) {
+  std::int64_t product = 1;
+  for (const MeshAxis& axis : mesh) product *= axis.devices;
+  return product;
+}
+
+program::Group group_of(const Mesh& mesh, std::size_t axis) {
+  program::Group group{.axis = program::Axis::tensor, .size = mesh[axis].devices};
+  for (std::size_t inner = axis + 1; inner < mesh.size(); ++inner) group.stride *= mesh[inner].devices;
+  return group;
 }
 
 std::string text(const NdPlacement& placement) {
@@ -64,14 +67,15 @@ std::string text(const NdPlacement& placement) {
   return result;
 }
 
-TensorBoxing::TensorBoxing(std::vector<std::int64_t> extents, core::Bytes bytes, Mesh mesh)
-    : extents_(std::move(extents)), bytes_(bytes), mesh_(std::move(mesh)) {
+TensorBoxing::TensorBoxing(std::vector<std::int64_t> extents, core::Bytes bytes, Mesh mesh, predict::Pricer& pricer)
+    : extents_(std::move(extents)), bytes_(bytes), mesh_(std::move(mesh)), pricer_(pricer) {
   CAIRN_ASSERT(mesh_.size() <= k_max_mesh_axes);
   placements_ = {{.kind = Kind::replicate}, {.kind = Kind::partial}};
   for (std::size_t dim = 0; dim < extents_.size(); ++dim)
     placements_.push_back({.kind = Kind::shard, .dim = static_cast<std::uint8_t>(dim)});
   for (std::size_t axis = 0; axis < mesh_.size(); ++axis) states_ *= placements_.size();
   changes_.resize(states_);
+  for (std::size_t state = 0; state < states_; ++state) fits_.push_back(fits(placement(state)) ? 1 : 0);
 }
 
 bool TensorBoxing::fits(const NdPlacement& placement) const {
@@ -85,13 +89,14 @@ bool TensorBoxing::fits(const NdPlacement& placement) const {
 }
 
 std::size_t TensorBoxing::state(const NdPlacement& placement) const {
-  CAIRN_ASSERT(placement.size() == mesh_.size() && fits(placement));
+  CAIRN_ASSERT(placement.size() == mesh_.size());
   std::size_t result = 0;
   for (const Placement& each : placement) {
-    const auto found = std::find(placements_.begin(), placements_.end(), each);
-    CAIRN_ASSERT(found != placements_.end());
-    result = result * placements_.size() + static_cast<std::size_t>(found - placements_.begin());
+    const std::size_t position = each.kind == Kind::replicate ? 0 : each.kind == Kind::partial ? 1 : 2 + each.dim;
+    CAIRN_ASSERT(position < placements_.size() && placements_[position] == each);
+    result = result * placements_.size() + position;
   }
+  CAIRN_ASSERT(fits_[result] != 0);
   return result;
 }
 
@@ -119,19 +124,27 @@ bool TensorBoxing::may_change(const NdPlacement& from, std::size_t axis, const P
   return fits(after);
 }
 
+BoxingStep TensorBoxing::step(const NdPlacement& from, std::size_t axis, const Placement& to) const {
+  BoxingStep step{.axis = axis};
+  const program::Collective collective = boxing_collective(from[axis], to);
+  const double bytes = shared_bytes(from, axis).base();
+  if (collective == program::Collective::none || mesh_[axis].devices == 1 || bytes == 0.0) return step;
+  step.transfer = {.collective = collective, .group = group_of(mesh_, axis), .bytes = bytes};
+  step.time = pricer_.transfer(step.transfer).duration;
+  return step;
+}
+
 const std::vector<TensorBoxing::Change>& TensorBoxing::changes(std::size_t from) {
   auto& found = changes_[from];
   if (found) return *found;
   found.emplace();
   const NdPlacement current = placement(from);
   for (std::size_t axis = 0; axis < mesh_.size(); ++axis) {
-    const core::Bytes shared = shared_bytes(current, axis);
     for (const Placement& to : placements_) {
       if (!may_change(current, axis, to)) continue;
       NdPlacement after = current;
       after[axis] = to;
-      const double seconds = boxing_time(current[axis], to, mesh_[axis], shared) / core::k_second;
-      found->push_back({.to = state(after), .seconds = seconds});
+      found->push_back({.to = state(after), .step = step(current, axis, to)});
     }
   }
   return *found;
@@ -142,60 +155,74 @@ const TensorBoxing::Reached& TensorBoxing::reach(std::size_t from) {
   const auto [found, fresh] = reached_.try_emplace(from);
   Reached& reached = found->second;
   if (!fresh) return reached;
-  reached.seconds.assign(states_, std::numeric_limits<double>::infinity());
+  reached.times.assign(states_, k_unreached);
   reached.before.assign(states_, from);
-  reached.seconds[from] = 0.0;
+  reached.moved.assign(states_, 0);
+  reached.times[from] = 0;
   std::vector<char> settled(states_, 0);
-  using Entry = std::pair<double, std::size_t>;
+  using Entry = std::pair<core::Picoseconds, std::size_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-  open.emplace(0.0, from);
+  open.emplace(0, from);
   while (!open.empty()) {
     const std::size_t next = open.top().second;
     open.pop();
     if (std::exchange(settled[next], 1) != 0) continue;
     for (const Change& change : changes(next)) {
-      const double seconds = reached.seconds[next] + change.seconds;
-      if (!(seconds < reached.seconds[change.to] * (1.0 - k_rounding))) continue;
-      reached.seconds[change.to] = seconds;
+      const core::Picoseconds time = reached.times[next] + change.step.time;
+      if (time >= reached.times[change.to]) continue;
+      reached.times[change.to] = time;
       reached.before[change.to] = next;
-      open.emplace(seconds, change.to);
+      reached.moved[change.to] =
+          reached.moved[next] != 0 || change.step.transfer.collective != program::Collective::none;
+      open.emplace(time, change.to);
     }
   }
   return reached;
 }
 
-core::Seconds TensorBoxing::time(const NdPlacement& from, const NdPlacement& to) {
-  return core::Seconds::from_base(reach(state(from)).seconds[state(to)]);
+core::Picoseconds TensorBoxing::time(const NdPlacement& from, const NdPlacement& to) {
+  return reach(state(from)).times[state(to)];
 }
 
-std::vector<BoxingStep> TensorBoxing::steps(const NdPlacement& from, const NdPlacement& to) {
+bool TensorBoxing::moves(const NdPlacement& from, const NdPlacement& to) {
+  return reach(state(from)).moved[state(to)] != 0;
+}
+
+BoxingSteps TensorBoxing::steps(const NdPlacement& from, const NdPlacement& to) {
   const std::size_t first = state(from);
   const Reached& reached = reach(first);
-  std::vector<BoxingStep> result;
+  BoxingSteps result;
   for (std::size_t last = state(to); last != first; last = reached.before[last]) {
-    const NdPlacement after = placement(last), before = placement(reached.before[last]);
-    std::size_t axis = 0;
-    while (before[axis] == after[axis]) ++axis;
-    const core::Bytes bytes = shared_bytes(before, axis);
-    result.push_back({.axis = axis,
-                      .collective = boxing_collective(before[axis], after[axis]),
-                      .bytes = bytes,
-                      .time = boxing_time(before[axis], after[axis], mesh_[axis], bytes)});
+    for (const Change& change : changes(reached.before[last]))
+      if (change.to == last && change.step.transfer.collective != program::Collective::none)
+        result.push_back(change.step);
   }
   std::reverse(result.begin(), result.end());
   return result;
 }
 
-core::Seconds TensorBoxing::time_through_whole(const NdPlacement& from, const NdPlacement& to) {
-  const Reached& there = reach(state(from));
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t whole = 0; whole < states_; ++whole) {
-    const NdPlacement between = placement(whole);
-    const auto is_partial = [](const Placement& each) { return each.kind == Kind::partial; };
-    if (!fits(between) || std::any_of(between.begin(), between.end(), is_partial)) continue;
-    least = std::min(least, there.seconds[whole] + time(between, to) / core::k_second);
+std::vector<NdPlacement> TensorBoxing::wholes() const {
+  std::vector<NdPlacement> result;
+  for (std::size_t state = 0; state < states_; ++state) {
+    NdPlacement each = placement(state);
+    const auto is_partial = [](const Placement& along) { return along.kind == Kind::partial; };
+    if (fits(each) && std::none_of(each.begin(), each.end(), is_partial)) result.push_back(std::move(each));
   }
-  return core::Seconds::from_base(least);
+  return result;
+}
+
+NdPlacement TensorBoxing::whole_between(const NdPlacement& from, const std::optional<NdPlacement>& to) {
+  core::Picoseconds least = k_unreached;
+  NdPlacement best;
+  for (const NdPlacement& whole : wholes()) {
+    const core::Picoseconds there = time(from, whole);
+    if (there >= least) continue;
+    const core::Picoseconds time = there + (to ? this->time(whole, *to) : 0);
+    if (time >= least) continue;
+    least = time;
+    best = whole;
+  }
+  return best;
 }
 
 }  // namespace cairn::splits

@@ -55,8 +55,8 @@ class ExpertRules {
 
 }  // namespace
 
-std::vector<choice::Option> expert_options(const ir::Graph& graph, const PlacementProblem& problem,
-                                           std::size_t tensor_axes) {
+std::vector<choice::Option> expert_options(const PlacementProblem& problem, std::size_t tensor_axes) {
+  const ir::Graph& graph = *problem.graph;
   std::vector<choice::Option> chosen;
   for (std::size_t id = 0; id < problem.operators.size(); ++id) {
     const ir::Operator& op = graph.op(static_cast<ir::OperatorId>(id));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
+#include "edge_limit.h"
 #include "pase_costs.h"
 
 namespace cairn::splits {
@@ -87,9 +88,6 @@ std::vector<double> transfers(const Pieces& made, const Pieces& wanted, double f
     }
   return result;
 }
-
-// Costs of edges that are held at once: 1 GB.
-constexpr double k_most_edge_costs = 1.25e8;
 
 class PaseReader {
  public:

@@ -72,7 +72,8 @@ PaseRule pase_rule(const ir::Operator& op) {
       return op.variant == "lstm" ? PaseRule::lstm : PaseRule::none;
     case ir::Kind::opaque:
       if (op.variant == "reshape") return PaseRule::reshape;
-      return is_one_of(op.variant, {"concat", "stack", "unstack"}) ? PaseRule::view : PaseRule::none;
+      return is_one_of(op.variant, {"concat", "stack", "unstack", "split", "transpose"}) ? PaseRule::view
+                                                                                         : PaseRule::none;
     case ir::Kind::scatter:
       return PaseRule::none;
   }

@@ -2,20 +2,52 @@
 
 #include <algorithm>
 #include <array>
-
-#include <fmt/format.h>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include "cairn/choice/descent.h"
-#include "cairn/core/diagnostics.h"
+#include "cairn/choice/within.h"
+#include "edge_limit.h"
 
 namespace cairn::splits {
 namespace {
 
 constexpr std::array<std::string_view, 3> k_methods{"pase", "autoddl", "flexflow"};
+constexpr const char* k_axes_key = "axes";
+constexpr const char* k_axes_hint = "give fewer axes, or --method autoddl";
 
 // Proposals of the Markov chain for each operator: a second or so for the largest network. Like the temperature of
 // choice::Annealing they are a choice and no published figure; no answer of this search is called proven.
 constexpr std::size_t k_proposals = 5000;
+
+// What a search starts from, and how else than exactly it goes on.
+struct Searched {
+  const choice::CostNetwork& costs;
+  std::vector<choice::Option> data_parallel;
+  std::function<choice::Choice()> descend;
+  const char* key;   // at which the exact search is refused where it would take too long
+  const char* hint;  // and what else to ask for
+};
+
+SplitAnswer search(const Searched& of, Method method, std::uint64_t seed, const choice::EliminationProgress& progress) {
+  const std::vector<choice::Vertex> order = choice::fewest_dependents_order(of.costs);
+  SplitAnswer answer{.data_parallel = of.costs.cost(of.data_parallel), .effort = choice::effort(of.costs, order)};
+  switch (method) {
+    case Method::pase:
+      answer.best = choice::eliminate(of.costs, order, limited(progress, of.key, of.hint));
+      answer.proven = true;
+      break;
+    case Method::autoddl:
+      answer.best = of.descend();
+      break;
+    case Method::flexflow:
+      answer.best = choice::anneal(
+          of.costs, {.start = of.data_parallel, .proposals = k_proposals * of.costs.vertices(), .seed = seed});
+      break;
+  }
+  return answer;
+}
 
 }  // namespace
 
@@ -32,27 +64,33 @@ std::string_view name(Method method) { return k_methods[static_cast<std::size_t>
 SplitAnswer search(const SplitProblem& problem, Method method, std::uint64_t seed,
                    const choice::EliminationProgress& progress) {
   const std::vector<choice::Option> start = data_parallel(problem);
-  const std::vector<choice::Vertex> order = choice::fewest_dependents_order(problem.costs);
-  SplitAnswer answer{.data_parallel = problem.costs.cost(start), .effort = choice::effort(problem.costs, order)};
-  switch (method) {
-    case Method::pase:
-      if (answer.effort.combinations > k_most_combinations)
-        throw core::ConfigurationError(
-            "--devices",
-            fmt::format(
-                "the exact search would look at {:.1e} combinations of splits, and at most {:.0e} are looked at",
-                answer.effort.combinations, k_most_combinations),
-            "give fewer devices, a larger --least-extent, or --method autoddl");
-      answer.best = choice::eliminate(problem.costs, order, progress);
-      answer.proven = true;
-      break;
-    case Method::autoddl:
-      answer.best = choice::coordinate_descent(problem.costs, {.starts = {start}, .seed = seed});
-      break;
-    case Method::flexflow:
-      answer.best = choice::anneal(problem.costs,
-                                   {.start = start, .proposals = k_proposals * problem.costs.vertices(), .seed = seed});
-      break;
+  return search(
+      {.costs = problem.costs,
+       .data_parallel = start,
+       .descend = [&] { return choice::coordinate_descent(problem.costs, {.starts = {start}, .seed = seed}); },
+       .key = "--devices",
+       .hint = "give fewer devices, a larger --least-extent, or --method autoddl"},
+      method, seed, progress);
+}
+
+SplitAnswer search(const PlacementProblem& problem, Method method, double memory, std::uint64_t seed,
+                   const choice::EliminationProgress& progress) {
+  choice::Descent descent{.seed = seed};
+  const std::size_t axes = problem.operators.front().signatures.front().parts.size();
+  for (std::size_t tensor_axes = 0; tensor_axes <= axes; ++tensor_axes)
+    descent.starts.push_back(expert_options(problem, tensor_axes));
+  SplitAnswer answer = search({.costs = problem.costs,
+                               .data_parallel = descent.starts.front(),
+                               .descend = [&] { return descend(problem, descent); },
+                               .key = k_axes_key,
+                               .hint = k_axes_hint},
+                              method, seed, progress);
+  if (method != Method::pase || problem.memory.cost(answer.best.options) <= memory) return answer;
+  if (std::optional<choice::Within> fitting =
+          choice::least_within(problem.costs, problem.memory, memory, limited(progress, k_axes_key, k_axes_hint))) {
+    answer.best = std::move(fitting->best);
+    answer.bound = fitting->bound;
+    answer.proven = fitting->bound > answer.best.cost - 1.0;  // F is whole picoseconds
   }
   return answer;
 }

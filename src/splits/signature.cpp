@@ -11,7 +11,7 @@ namespace cairn::splits {
 namespace {
 
 using loopnest::DimId;
-using Part = AxisPart::Kind;
+using SplitKind = AxisPart::Kind;
 
 // What one axis makes of an operator: a part, and the placement of each operand.
 struct AxisCandidate {
@@ -46,7 +46,7 @@ class Derivation {
     if (extent(dim) == 1 || (selected && op_.kind != ir::Kind::gather)) return std::nullopt;
     const std::string_view name = op_.domain.dims()[dim].name;
     if (op_.kind == ir::Kind::scan && name != "b" && name != "batch") return std::nullopt;
-    AxisCandidate result{.part = {.kind = Part::split, .dim = dim}, .values = {}};
+    AxisCandidate result{.part = {.kind = SplitKind::split, .dim = dim}, .values = {}};
     bool sums = false;
     for (const ir::Access& access : op_.accesses) {
       if (!in_blocks(access, dim)) return std::nullopt;
@@ -122,7 +122,8 @@ class Derivation {
   }
 
   AxisCandidate passing_summands(std::size_t carrier) const {
-    AxisCandidate result{.part = {.kind = Part::partial, .carrier = static_cast<std::uint8_t>(carrier)}, .values = {}};
+    AxisCandidate result{.part = {.kind = SplitKind::partial, .carrier = static_cast<std::uint8_t>(carrier)},
+                         .values = {}};
     for (std::size_t i = 0; i < op_.accesses.size(); ++i) {
       const ir::Access& access = op_.accesses[i];
       const bool joins = !is_index(access) && (!op_.is_plain_contraction() || is_added(access));
@@ -139,7 +140,7 @@ class Derivation {
 
 Placement gradient_of(const Placement& value, const AxisPart& part, bool is_read) {
   if (value.kind == Placement::Kind::shard) return value;
-  const bool sums = is_read && value.kind == Placement::Kind::replicate && part.kind != Part::replicate;
+  const bool sums = is_read && value.kind == Placement::Kind::replicate && part.kind != SplitKind::replicate;
   return {.kind = sums ? Placement::Kind::partial : Placement::Kind::replicate};
 }
 
@@ -165,7 +166,7 @@ void add_axis(Signature& signature, const ir::Operator& op, const AxisCandidate&
 std::int64_t parts_of(const Signature& signature, DimId dim, const Mesh& mesh) {
   std::int64_t parts = 1;
   for (std::size_t axis = 0; axis < signature.parts.size(); ++axis)
-    if (signature.parts[axis].kind == Part::split && signature.parts[axis].dim == dim) parts *= mesh[axis].devices;
+    if (signature.parts[axis].kind == SplitKind::split && signature.parts[axis].dim == dim) parts *= mesh[axis].devices;
   return parts;
 }
 
@@ -193,12 +194,12 @@ std::string text(const ir::Graph& graph, const ir::Operator& op, const Signature
   std::string result;
   for (const AxisPart& part : signature.parts) {
     if (!result.empty()) result += ' ';
-    if (part.kind == Part::split)
+    if (part.kind == SplitKind::split)
       result += "S(" + op.domain.dims()[part.dim].name + ')';
-    else if (part.kind == Part::partial && op.is_plain_contraction())
+    else if (part.kind == SplitKind::partial && op.is_plain_contraction())
       result += "P(" + graph.tensor(op.accesses[part.carrier].tensor).name + ')';
     else
-      result += part.kind == Part::partial ? 'P' : 'B';
+      result += part.kind == SplitKind::partial ? 'P' : 'B';
   }
   return result;
 }

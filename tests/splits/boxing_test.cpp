@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "catch.h"
+#include "linked_mesh.h"
 
 namespace cairn::splits {
 namespace {
@@ -73,16 +74,13 @@ int least_received(const Placement& from, const Placement& to, std::size_t sende
   return total;
 }
 
-const MeshAxis k_unit{.name = "unit", .devices = 4, .bandwidth = core::BytesPerSecond::from_base(1.0)};
-
-MeshAxis axis_of(const char* name, std::int64_t devices, double latency, double bandwidth) {
-  return {.name = name,
-          .devices = devices,
-          .latency = Seconds::from_base(latency),
-          .bandwidth = core::BytesPerSecond::from_base(bandwidth)};
+// Of one change along the only axis.
+double boxed_s(const LinkedAxis& axis, const Placement& from, const Placement& to, double bytes) {
+  LinkedMesh mesh({axis});
+  return core::to_seconds(mesh.boxing({16, 16}, bytes).time({from}, {to}));
 }
 
-double seconds(Seconds time) { return time / core::k_second; }
+double seconds(core::Picoseconds time) { return core::to_seconds(time); }
 
 }  // namespace
 
@@ -106,15 +104,15 @@ TEST_CASE("Boxing receives the least that devices can, on the same ones and on o
 
 TEST_CASE("Rings move what boxing receives, in the steps of their kind") {
   const Bytes tensor = Bytes::from_base(960.0);
-  const MeshAxis axis = axis_of("x", 4, 100.0, 2.0);
+  const LinkedAxis axis = linked("x", 4, 100.0, 2.0);
   // All-gather: 3 steps, 3/4 of 960 bytes at 2 B/s. All-to-all: of the 240 bytes of a device.
-  REQUIRE(seconds(boxing_time(shard(0), k_whole, axis, tensor)) == 300.0 + 360.0);
-  REQUIRE(seconds(boxing_time(k_summand, shard(1), axis, tensor)) == 300.0 + 360.0);
-  REQUIRE(seconds(boxing_time(k_summand, k_whole, axis, tensor)) == 600.0 + 720.0);
-  REQUIRE(seconds(boxing_time(shard(0), shard(1), axis, tensor)) == 300.0 + 90.0);
+  REQUIRE(boxed_s(axis, shard(0), k_whole, 960.0) == 300.0 + 360.0);
+  REQUIRE(boxed_s(axis, k_summand, shard(1), 960.0) == 300.0 + 360.0);
+  REQUIRE(boxed_s(axis, k_summand, k_whole, 960.0) == 600.0 + 720.0);
+  REQUIRE(boxed_s(axis, shard(0), shard(1), 960.0) == 300.0 + 90.0);
   for (const Placement& from : k_placements)
     for (const Placement& to : k_placements) {
-      const double received = seconds(boxing_time(from, to, k_unit, tensor)) * 4.0;
+      const double received = boxed_s(linked("x", 4, 0.0, 1.0), from, to, 960.0) * 4.0;
       REQUIRE(received == Approx(boxing_bytes(from, to, 4, tensor) / core::k_byte));
       REQUIRE((boxing_collective(from, to) == program::Collective::none) == (received == 0.0));
       if (to.kind != Kind::partial) REQUIRE(boxing_collective(from, to) == program::redistribute(from, to));
@@ -133,46 +131,50 @@ TEST_CASE("Data parallelism and ZeRO move the known volumes") {
 }
 
 TEST_CASE("On one axis, no detour is cheaper than the table") {
-  TensorBoxing boxing({8, 12}, Bytes::from_base(960.0), {axis_of("x", 4, 1.0, 2.0)});
+  LinkedMesh mesh({linked("x", 4, 1.0, 2.0)});
+  TensorBoxing boxing = mesh.boxing({8, 12}, 960.0);
   for (const Placement& from : k_placements)
     for (const Placement& to : k_placements) {
-      const Seconds direct = boxing_time(from, to, axis_of("x", 4, 1.0, 2.0), Bytes::from_base(960.0));
-      REQUIRE(seconds(boxing.time({from}, {to})) == Approx(seconds(direct)));
-      REQUIRE(boxing.steps({from}, {to}).size() == (from == to ? 0 : 1));
+      const program::Collective collective = boxing_collective(from, to);
+      const BoxingSteps steps = boxing.steps({from}, {to});
+      REQUIRE(steps.size() == (collective == program::Collective::none ? 0 : 1));
+      if (!steps.empty()) REQUIRE(steps.front().transfer.collective == collective);
     }
 }
 
 TEST_CASE("Sums over a slow and a fast axis are scattered inside, reduced outside and gathered inside") {
   // 2 nodes of 4 devices, 100 times as fast inside. T = 64: inside 2 * 3/4 * 64 / 100, outside 2 * 1/2 * (64 / 4) / 1.
-  TensorBoxing boxing({4, 4}, Bytes::from_base(64.0), {axis_of("node", 2, 0.0, 1.0), axis_of("gpu", 4, 0.0, 100.0)});
+  LinkedMesh mesh({linked("node", 2, 0.0, 1.0), linked("gpu", 4, 0.0, 100.0)});
+  TensorBoxing boxing = mesh.boxing({4, 4}, 64.0);
   const NdPlacement summands{k_summand, k_summand}, whole{k_whole, k_whole};
   REQUIRE(seconds(boxing.time(summands, whole)) == Approx(0.96 + 16.0));
   using program::Collective;
   std::vector<std::pair<std::size_t, Collective>> found;
-  Seconds total;
+  core::Picoseconds total = 0;
   for (const BoxingStep& step : boxing.steps(summands, whole)) {
-    found.emplace_back(step.axis, step.collective);
+    found.emplace_back(step.axis, step.transfer.collective);
     total += step.time;
   }
   REQUIRE(found == std::vector<std::pair<std::size_t, Collective>>{
                        {1, Collective::reduce_scatter}, {0, Collective::all_reduce}, {1, Collective::all_gather}});
   REQUIRE(total == boxing.time(summands, whole));
   // A result that leaves as it is best scattered, and its gradient gathered: the same bytes.
-  REQUIRE(seconds(boxing.time_through_whole(summands, whole)) == Approx(0.96 + 16.0));
+  const NdPlacement between = boxing.whole_between(summands, whole);
+  REQUIRE(seconds(boxing.time(summands, between) + boxing.time(between, whole)) == Approx(0.96 + 16.0));
 }
 
 TEST_CASE("An axis outside another that splits the same dimension cannot be gathered alone") {
-  TensorBoxing boxing({8}, Bytes::from_base(64.0), {axis_of("outer", 2, 0.0, 1.0), axis_of("inner", 4, 0.0, 1.0)});
+  LinkedMesh mesh({linked("outer", 2, 0.0, 1.0), linked("inner", 4, 0.0, 1.0)});
+  TensorBoxing boxing = mesh.boxing({8}, 64.0);
   // Gathered inside, 3/4 of 64 / 2. Then each node holds a half, zeros in place of the other: of their sum a quarter
   // per device is reduced outside, 2 * 1/2 * 64 / 4. To gather outside whole would take 32.
   REQUIRE(seconds(boxing.time({shard(0), shard(0)}, {k_whole, shard(0)})) == Approx(24.0 + 16.0));
-  REQUIRE(boxing.steps({shard(0), shard(0)}, {k_whole, shard(0)}).size() == 4);
+  REQUIRE(boxing.steps({shard(0), shard(0)}, {k_whole, shard(0)}).size() == 2);
   REQUIRE(seconds(boxing.time({shard(0), shard(0)}, {shard(0), k_whole})) == Approx(24.0));
   // To split outside what is split inside: each device fills its quarter up with zeros and keeps half a tensor of that,
   // whose sum is scattered inside, 3/4 of 64 / 2.
   REQUIRE(seconds(boxing.time({k_whole, shard(0)}, {shard(0), shard(0)})) == Approx(24.0));
-  REQUIRE_FALSE(
-      TensorBoxing({4}, {}, {axis_of("outer", 2, 0, 1), axis_of("inner", 4, 0, 1)}).fits({shard(0), shard(0)}));
+  REQUIRE_FALSE(mesh.boxing({4}, 0.0).fits({shard(0), shard(0)}));
 }
 
 }  // namespace cairn::splits

@@ -12,8 +12,7 @@ namespace {
 
 Mesh mesh_of(std::initializer_list<std::int64_t> devices) {
   Mesh mesh;
-  for (const std::int64_t each : devices)
-    mesh.push_back({.name = "", .devices = each, .bandwidth = core::BytesPerSecond::from_base(1.0)});
+  for (const std::int64_t each : devices) mesh.push_back({.name = "", .devices = each});
   return mesh;
 }
 

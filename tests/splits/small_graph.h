@@ -61,6 +61,18 @@ inline ir::TensorId add_dense(SmallGraph& to, const std::string& name, ir::Tenso
   return y;
 }
 
+// The same graph whose second product reads the weight of the first, which is of the same shape.
+inline ir::Graph tied(const ir::Graph& graph, ir::OperatorId first, ir::OperatorId second) {
+  ir::Graph result;
+  for (const ir::Tensor& tensor : graph.tensors()) result.add_tensor(tensor);
+  for (std::size_t id = 0; id < graph.operators().size(); ++id) {
+    ir::Operator op = graph.op(static_cast<ir::OperatorId>(id));
+    if (static_cast<ir::OperatorId>(id) == second) op.accesses[1].tensor = graph.op(first).accesses[1].tensor;
+    result.add_operator(std::move(op));
+  }
+  return result;
+}
+
 // y = f(x), one FLOP per element.
 inline ir::TensorId add_pointwise(SmallGraph& to, const std::string& name, ir::TensorId x) {
   const ir::Tensor like = to.graph.tensor(x);

@@ -16,12 +16,6 @@
 // Source: the placements of J. Yuan et al., "OneFlow", 2021 (arXiv 2110.15032); the bytes are counted in
 // tests/splits/boxing_test.cpp.
 //
-// The ring algorithms move those bytes, an equal share into each device. On an axis of p devices, latency a and
-// bandwidth b, with the T bytes that its devices share:
-//
-//   all-gather, reduce-scatter   (p-1) a + (p-1)/p T/b        all-to-all   (p-1) a + (p-1)/p (T/p)/b
-//   all-reduce                   2 (p-1) a + 2 (p-1)/p T/b
-//
 // On a mesh of several axes a tensor has a placement for each. One collective changes the placement along one axis,
 // while each group along that axis works on the part of the tensor that the others leave it. Axes that split the same
 // dimension nest, the outer one first, so that an axis enters or leaves S(i) only while no axis inside it is in S(i).
@@ -39,7 +33,10 @@
 #include <boost/container/static_vector.hpp>
 
 #include "cairn/core/quantity.h"
+#include "cairn/core/time.h"
+#include "cairn/predict/price/price.h"
 #include "cairn/program/placement.h"
+#include "cairn/program/work.h"
 
 namespace cairn::splits {
 
@@ -56,17 +53,17 @@ inline constexpr std::size_t k_max_mesh_axes = 4;
 struct MeshAxis {
   std::string name;
   std::int64_t devices = 1;
-  core::Seconds latency = {};           // of one message
-  core::BytesPerSecond bandwidth = {};  // of one device, each direction
 };
-// Outermost axis first. At most k_max_mesh_axes.
+// Outermost axis first. At most k_max_mesh_axes. Ranks are numbered along the innermost axis first.
 using Mesh = std::vector<MeshAxis>;
+
+std::int64_t devices(const Mesh& mesh);
+// The ranks along one axis.
+program::Group group_of(const Mesh& mesh, std::size_t axis);
 
 // program::redistribute, and `none` for what becomes a partial sum, which is cheap: all devices but one hold zeros
 // where they hold nothing.
 program::Collective boxing_collective(const Placement& from, const Placement& to);
-// Time of one change along one axis; `bytes`: what the axis' devices share.
-core::Seconds boxing_time(const Placement& from, const Placement& to, const MeshAxis& axis, core::Bytes bytes);
 
 // One placement per mesh axis.
 using NdPlacement = boost::container::static_vector<Placement, k_max_mesh_axes>;
@@ -75,48 +72,56 @@ std::string text(const NdPlacement& placement);
 
 struct BoxingStep {
   std::size_t axis = 0;
-  program::Collective collective = program::Collective::none;
-  core::Bytes bytes = {};  // what the axis' devices share
-  core::Seconds time = {};
+  program::Transfer transfer = {};  // of the bytes that the axis' devices share; no collective where nothing moves
+  core::Picoseconds time = 0;
 };
+using BoxingSteps = std::vector<BoxingStep>;
 
 // The boxings of one tensor on a mesh. Partial sums are sums.
 class TensorBoxing {
  public:
-  TensorBoxing(std::vector<std::int64_t> extents, core::Bytes bytes, Mesh mesh);
+  // `pricer`: of the collectives; it must outlive this.
+  TensorBoxing(std::vector<std::int64_t> extents, core::Bytes bytes, Mesh mesh, predict::Pricer& pricer);
 
   // Whether each dimension divides by the devices that split it.
   bool fits(const NdPlacement& placement) const;
   // Least time, 0 where nothing moves. Both placements fit.
-  core::Seconds time(const NdPlacement& from, const NdPlacement& to);
-  // The changes behind it, those included that move nothing.
-  std::vector<BoxingStep> steps(const NdPlacement& from, const NdPlacement& to);
-  // The cheapest way to a placement without P and from there to another: a result that leaves the graph, and its
-  // gradient.
-  core::Seconds time_through_whole(const NdPlacement& from, const NdPlacement& to);
+  core::Picoseconds time(const NdPlacement& from, const NdPlacement& to);
+  bool moves(const NdPlacement& from, const NdPlacement& to);  // whether something does
+  // The changes behind it that move something.
+  BoxingSteps steps(const NdPlacement& from, const NdPlacement& to);
+  // The placements without P that fit.
+  std::vector<NdPlacement> wholes() const;
+  // That of these on the cheapest way that passes through one: of a result that leaves the graph on its way out, and of
+  // its gradient, if it has one, on its way in.
+  NdPlacement whole_between(const NdPlacement& from, const std::optional<NdPlacement>& to);
 
  private:
   struct Change {
     std::size_t to = 0;
-    double seconds = 0.0;
+    BoxingStep step = {};
   };
   struct Reached {
-    std::vector<double> seconds;
+    std::vector<core::Picoseconds> times;
     std::vector<std::size_t> before;
+    std::vector<char> moved;  // whether something did on the way
   };
   std::size_t state(const NdPlacement& placement) const;
   NdPlacement placement(std::size_t state) const;
   core::Bytes shared_bytes(const NdPlacement& placement, std::size_t axis) const;
   bool may_change(const NdPlacement& from, std::size_t axis, const Placement& to) const;
   const Reached& reach(std::size_t from);
+  BoxingStep step(const NdPlacement& from, std::size_t axis, const Placement& to) const;
   // What one collective, or none, makes of a placement.
   const std::vector<Change>& changes(std::size_t from);
 
   std::vector<std::int64_t> extents_;
   core::Bytes bytes_;
   Mesh mesh_;
+  predict::Pricer& pricer_;
   std::vector<Placement> placements_;  // of one axis
   std::size_t states_ = 1;
+  std::vector<char> fits_;                                   // of each placement
   std::vector<std::optional<std::vector<Change>>> changes_;  // of each placement, once asked for
   std::map<std::size_t, Reached> reached_;
 };

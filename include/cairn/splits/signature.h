@@ -52,6 +52,7 @@ struct AxisPart {
 struct OperandPlacement {
   NdPlacement value;
   NdPlacement gradient;  // of a read operand as the derivative makes it, of a result as the derivative wants it
+  friend bool operator==(const OperandPlacement&, const OperandPlacement&) = default;
 };
 
 struct Signature {
