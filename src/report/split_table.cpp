@@ -25,7 +25,7 @@ class SplitTable : TextReport {
     const bool together = most && operators.size() > *most;
     std::vector<SplitRow> rows;
     for (const auto& [name, text] : operators) {
-      const auto same = std::find_if(rows.begin(), rows.end(), [&](const SplitRow& row) { return row.split == text; });
+      const auto same = std::ranges::find(rows, text, &SplitRow::split);
       if (together && same != rows.end())
         ++same->more;
       else

@@ -139,8 +139,7 @@ std::vector<choice::Option> PlacedNetwork::propagated() const {
   for (const auto& [name, text] : strategy_.annotations) {
     // propagate() refuses a tensor that is not there.
     const std::vector<ir::Tensor>& tensors = problem_.graph->tensors();
-    const auto tensor =
-        std::find_if(tensors.begin(), tensors.end(), [&](const ir::Tensor& each) { return each.name == name; });
+    const auto tensor = std::ranges::find(tensors, name, &ir::Tensor::name);
     Annotation& added = annotations.emplace_back();
     added.tensor = name;
     if (tensor != tensors.end()) added.placement = read_placement(*tensor, text, mesh().size(), "annotations." + name);
