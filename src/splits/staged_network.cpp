@@ -16,7 +16,15 @@ namespace cairn::splits {
 namespace {
 
 constexpr std::string_view k_schedule = "1f1b";
-constexpr std::int64_t k_most_passes = 1 << 20;  // micro-batches of all stages
+constexpr std::int64_t k_most_passes = 1 << 20;     // micro-batches of all stages
+constexpr double k_most_operator_prices = 1 << 18;  // some 20 s of one processor
+
+// Operators of all stages that are priced: L layers make (L + 1)(L + 2) / 6 networks' worth of them, and preparing a
+// submesh takes as long as two.
+double operator_prices(std::size_t operators, std::size_t submeshes, std::int64_t layers) {
+  const auto parts = static_cast<double>(layers);
+  return static_cast<double>(operators) * static_cast<double>(submeshes) * (2.0 + (parts + 1.0) * (parts + 2.0) / 6.0);
+}
 
 core::ConfigurationError wrong_stage(std::size_t stage, const std::string& key, std::string message, std::string hint) {
   return {fmt::format("stages[{}]{}{}", stage, key.empty() ? "" : ".", key), std::move(message), std::move(hint)};
@@ -36,6 +44,13 @@ class StagedNetwork::Implementation {
     const hardware::Network& network = read_.machine.network;
     require_passes(std::min(layers, network.gpus()));
     const std::vector<partition::Submesh> shapes = partition::submesh_shapes(network.nodes, network.gpus_per_node);
+    const std::size_t operators = read_.network.graph.forward_count();
+    if (operator_prices(operators, shapes.size(), layers) > k_most_operator_prices)
+      throw core::ConfigurationError(
+          "nodes",
+          fmt::format("{} operators, in stages of up to {} layers on {} submeshes, would take minutes to price",
+                      operators, layers, shapes.size()),
+          "give fewer nodes, or fewer layers");
     partition::require_stage_problem(
         {.layers = layers, .devices = network.gpus(), .micro_batches = strategy_.micro_batches, .submeshes = shapes});
     for (const partition::Submesh& shape : shapes)

@@ -267,6 +267,8 @@ TEST_CASE("What is wrong with placements is said with its remedy") {
           {"add --cost-model cairn"});
   refused({"search", "llama3-8b-fsdp-dgx-h100", "--cost-model", "cairn"}, {"add --method"});
   refused({"search", "--method", "alpa", "--graph", "alexnet"}, {"add --cluster dgx-a100"});
+  refused({"search", "--method", "alpa", "--graph", "alexnet", "--cluster", "dgx-a100", "--nodes", "65536"},
+          {"nodes", "65539 submeshes", "fewer nodes"});
   refused({"search", "--method", "alpa", "--graph", "alexnet", "--cluster", "dgx-a100", "--axes", "8"},
           {"leave --devices, --axes and --seed out"});
   refused({"search", "--method", "alpa", "--graph", "alexnet", "--cluster", "dgx-a100", "--batch", "10",
