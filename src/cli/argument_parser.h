@@ -2,6 +2,7 @@
 // experiments, and the program's own) and arguments_tools.cpp (bounds, networks, schedules, files of other tools).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,12 +29,17 @@ class Parser : private Declarations {
   Arguments parse(int argc, const char* const* argv);
 
  private:
+  // What declares the options of a command.
+  using Options = std::function<void(Parser&, CLI::App&)>;
+
+  CLI::App& subcommand(CLI::App& parent, const std::string& name, const std::string& description, Options options);
   template <class Command>
-  CLI::App* command(CLI::App& parent, const char* name, const char* description, Command& target) {
-    CLI::App* sub = parent.add_subcommand(name, description);
-    sub->callback([this, &target] { result_.command = target; });
-    return sub;
+  void command(CLI::App& parent, const std::string& name, const std::string& description, Command& target,
+               Options options) {
+    subcommand(parent, name, description, std::move(options)).callback([this, &target] { result_.command = target; });
   }
+  // Commands below one word.
+  CLI::App& group(const char* name, const char* description);
   void add_result(CLI::App& sub, ResultArguments& result);
   // A result that is also a table.
   void add_table(CLI::App& sub, ResultArguments& result);
@@ -46,24 +52,30 @@ class Parser : private Declarations {
   void set_experiment(CLI::App& sub, std::vector<std::string>& overrides);
 
   void common();
-  void run();
-  void search();
-  void sweep();
-  void bound();
+  void run(CLI::App& sub);
+  void search(CLI::App& sub);
+  void sweep(CLI::App& sub);
+  void bound(CLI::App& sub);
   void config();
-  void validate();
-  void calibrate();
-  void diff();
-  void topology();
-  void attention();
-  void schedule();
+  void config_show(CLI::App& sub);
+  void config_model(CLI::App& sub);
+  void config_list(CLI::App& sub);
+  void config_template(CLI::App& sub);
+  void validate(CLI::App& sub);
+  void calibrate(CLI::App& sub);
+  void diff(CLI::App& sub);
+  void topology(CLI::App& sub);
+  void attention(CLI::App& sub);
+  void schedule(CLI::App& sub);
   static void swarm(CLI::App& sub, SwarmArguments& swarm);
   void import();
-  void import_launch(CLI::App& group, LaunchImportArguments& launch);
+  void import_nccl(CLI::App& sub);
+  void import_launch(CLI::App& sub, LaunchImportArguments& launch);
   void export_arguments();
-  void schema();
-  void completion();
-  void help();
+  void export_launch(CLI::App& sub, LaunchExportArguments& launch);
+  void schema(CLI::App& sub);
+  void completion(CLI::App& sub);
+  void help(CLI::App& sub);
   std::string help_on(const std::vector<std::string>& words);
   // Where a command was due and another word came.
   void refuse_unknown_command(const CLI::App* app) const;

@@ -98,11 +98,27 @@ bool Declarations::names_file(const CLI::Option* option) const {
   return option->get_type_name() == k_file || (kinds != kinds_.end() && kinds->second.front() != k_families);
 }
 
-void Declarations::read_dashes(CLI::App& app) {
-  for (CLI::Option* option : app.get_options())
+void Declarations::declare_when_asked(CLI::App& sub, std::function<void()> declare) {
+  undeclared_[&sub] = std::move(declare);
+  sub.preparse_callback([this, &sub](std::size_t) { this->declare(sub); });
+}
+
+void Declarations::declare(CLI::App& sub) {
+  const auto options = undeclared_.extract(&sub);
+  if (options.empty()) return;
+  options.mapped()();
+  read_dashes(sub);
+}
+
+void Declarations::declare_all(CLI::App& app) {
+  declare(app);
+  for (CLI::App* sub : commands_of(&app)) declare_all(*sub);
+}
+
+void Declarations::read_dashes(CLI::App& sub) {
+  for (CLI::Option* option : sub.get_options())
     if (names_file(option))
       option->transform(dash_is(outputs_.contains(option) ? k_standard_output : core::k_standard_input));
-  for (CLI::App* sub : commands_of(&app)) read_dashes(*sub);
 }
 
 const CLI::App* Declarations::asked_command() const {
@@ -140,6 +156,11 @@ OptionWords Declarations::words_of(const CLI::Option* option) const {
   for (const std::string& name : option->get_lnames()) words.names.push_back("--" + name);
   for (const std::string& name : option->get_snames()) words.names.push_back("-" + name);
   return words;
+}
+
+CommandTree Declarations::tree() {
+  declare_all(app_);
+  return tree(app_);
 }
 
 CommandTree Declarations::tree(const CLI::App& app) const {

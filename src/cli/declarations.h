@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -31,7 +32,7 @@ class Declarations {
   const CLI::App* asked_command() const;
   // Whatever a value is for, a file of that name is safe from being written.
   NamedFiles named_files() const;
-  CommandTree tree() const { return tree(app_); }
+  CommandTree tree();
 
  protected:
   // A file that the command writes.
@@ -60,8 +61,10 @@ class Declarations {
                      const char* description);
   // Below the options of `sub` in its help: how it is called, and what else there is to say.
   static void example(CLI::App& sub, const std::string& call, const std::string& more = {});
-  // `-` means a stream in every option declared so far that names a file.
-  void read_dashes() { read_dashes(app_); }
+  // A run asks for one command, whose options alone are then declared: `declare` is called where the command is on the
+  // command line, before what follows it is read, or where declare() or tree() names it.
+  void declare_when_asked(CLI::App& sub, std::function<void()> declare);
+  void declare(CLI::App& sub);
 
   CLI::App app_;
 
@@ -71,10 +74,13 @@ class Declarations {
   OptionWords words_of(const CLI::Option* option) const;
   CommandTree tree(const CLI::App& app) const;
   bool names_file(const CLI::Option* option) const;
-  void read_dashes(CLI::App& app);
+  void declare_all(CLI::App& app);
+  // `-` means a stream in every option of the command that names a file.
+  void read_dashes(CLI::App& sub);
 
   WordsOfOptions words_, kinds_, documents_;
   std::set<const CLI::Option*> outputs_;
+  std::map<const CLI::App*, std::function<void()>> undeclared_;
 };
 
 }  // namespace cairn::cli
