@@ -252,12 +252,13 @@ struct Tables {
     shipped = read_families(loader, published);
     add_tables(published, shipped, {}, sources);
     if (!options.data) return;
+    std::error_code unreadable;  // add_tables() says why a folder cannot be read
     std::vector<fs::path> folders;
     for (const char* inner : k_measured_folders)
-      if (fs::is_directory(*options.data / inner)) folders.push_back(*options.data / inner);
+      if (fs::is_directory(*options.data / inner, unreadable)) folders.push_back(*options.data / inner);
     if (folders.empty()) folders.push_back(*options.data);
     for (const fs::path& folder : folders) {
-      const bool describes = fs::exists(folder / k_families_file);
+      const bool describes = fs::exists(folder / k_families_file, unreadable);
       if (describes) own.push_back(completed(read_families(loader, folder), shipped));
       add_tables(folder, describes ? own.back() : shipped, *options.data / k_models_folder, sources);
     }

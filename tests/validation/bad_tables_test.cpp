@@ -76,6 +76,13 @@ TEST_CASE("mixed units") {
   CHECK(contains(with("1.5", "21845", ""), "tokens per second of one GPU"));
 }
 
+TEST_CASE("A folder that cannot be asked about is refused in words") {
+  const std::string longer_than_names_are(5000, 'x');
+  const std::string complaints = test::complaints(
+      [&] { validate(test::shipped(), {.names = {}, .data = longer_than_names_are, .published = {}}); });
+  REQUIRE(contains(complaints, "name a folder of CSV tables"));
+}
+
 TEST_CASE("rows and tables that stand there twice") {
   const std::string twice = said(std::string(k_header) + k_row + "ok,8,1024,32,1.6,,20,another\n" + k_row);
   CHECK(contains(twice, "mine.csv:4:1: error: the same row as line 2"));
