@@ -20,9 +20,14 @@ struct Column {
   const char* unit = nullptr;  // of a number
   bool least_one = false;      // a count that cannot be 0
   bool positive = false;       // a number that cannot be 0
+  double least = 0.0;
   double most = std::numeric_limits<double>::infinity();
 };
 
+constexpr double k_least_time = 1e-6;     // [s] less than one kernel takes
+constexpr double k_most_time = 2.3e6;     // [s] the 26 days that simulated time reaches
+constexpr double k_most_tokens = 1e9;     // [tokens/s] six times a petaFLOP/s on a model of a million parameters
+constexpr double k_least_rate = 1e-6;     // [tokens/s, TFLOP/s] far less than any device does
 constexpr double k_most_memory = 4096.0;  // [GiB] more than any device has: a figure in MiB
 constexpr double k_most_share = 100.0;    // [%]
 constexpr double k_most_rate = 1e5;       // [TFLOP/s] six times the fastest device: a figure in GFLOP/s, or of all GPUs
@@ -72,9 +77,13 @@ constexpr Column k_columns[] = {
     {.name = "tp_overlap"},
     {.name = "dp_overlap"},
     {.name = "schedule"},
-    {.name = "iter_time_s", .unit = "seconds", .positive = true},
-    {.name = "tokens_per_s_per_gpu", .unit = "tokens/s", .positive = true},
-    {.name = "tflops_per_gpu", .unit = "TFLOP/s", .positive = true, .most = k_most_rate},
+    {.name = "iter_time_s", .unit = "seconds", .positive = true, .least = k_least_time, .most = k_most_time},
+    {.name = "tokens_per_s_per_gpu",
+     .unit = "tokens/s",
+     .positive = true,
+     .least = k_least_rate,
+     .most = k_most_tokens},
+    {.name = "tflops_per_gpu", .unit = "TFLOP/s", .positive = true, .least = k_least_rate, .most = k_most_rate},
     {.name = "mfu_pct", .unit = "per cent", .most = k_most_share},
     {.name = "mem_gib", .unit = "GiB", .positive = true, .most = k_most_memory},
     {.name = "assumed"},
@@ -179,8 +188,9 @@ std::optional<double> Record::number(std::string_view column) {
           number_hint(*known));
     return std::nullopt;
   }
-  if (*value > known->most) {
-    error(column, fmt::format("{} {} are more than there can be", field, known->unit),
+  if (*value < known->least || *value > known->most) {
+    const char* than = *value < known->least ? "less" : "more";
+    error(column, fmt::format("{} {} are {} than there can be", field, known->unit, than),
           fmt::format("is the figure in another unit? Write {}", known->unit));
     return std::nullopt;
   }

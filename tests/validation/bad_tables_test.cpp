@@ -57,6 +57,8 @@ TEST_CASE("numbers that are none, and times that cannot be") {
     CHECK_FALSE(with(none).empty());
   }
   CHECK(contains(with("nan"), "mine.csv:2:1: error: iter_time_s: 'nan' is no number"));
+  CHECK(contains(with("5e-324"), "iter_time_s: 5e-324 seconds are less than there can be"));
+  CHECK(contains(with("1e300"), "iter_time_s: 1e300 seconds are more than there can be"));
   CHECK(contains(said(std::string(k_header) + "ok,0,1024,32,1.5,,20,\n"), "num_gpus: '0' is no whole number from 1"));
   CHECK(contains(said(std::string(k_header) + "ok,8,99999999999999999999,32,1.5,,20,\n"), "seq_len"));
 }
@@ -68,6 +70,7 @@ TEST_CASE("mixed units") {
   CHECK(contains(with("1500 ms", "", ""), "iter_time_s: '1500 ms' is no number above 0 (write seconds without a unit"));
   CHECK(contains(with("1.5s", "", ""), "write seconds without a unit"));
   CHECK(contains(with("", "", "20 GiB"), "write GiB without a unit"));
+  CHECK(contains(with("", "1e-300", ""), "tokens_per_s_per_gpu: 1e-300 tokens/s are less than there can be"));
   CHECK(contains(with("1.5", "", "20480"), "mem_gib: 20480 GiB are more than there can be"));
   // 32 x 1024 tokens in 1.5 s on 8 GPUs: 2731 tokens/s each. A time in milliseconds, or the rate of all, disagree.
   CHECK(with("1.5", "2731", "").empty());
