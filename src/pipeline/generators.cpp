@@ -28,7 +28,7 @@ void require_positive(const char* key, const char* what, std::int32_t value) {
 // at every slot, of which there are two per stage at least.
 constexpr std::int32_t k_most_stages = 8'192;
 constexpr double k_most_operations = 1 << 24;
-constexpr double k_most_compared = 1 << 27;
+constexpr double k_most_compared = 1 << 26;
 
 double operations(const Settings& settings) {
   constexpr double k_passes = 4;

@@ -27,7 +27,7 @@ struct Column {
 constexpr double k_least_time = 1e-6;     // [s] less than one kernel takes
 constexpr double k_most_time = 2.3e6;     // [s] the 26 days that simulated time reaches
 constexpr double k_most_tokens = 1e9;     // [tokens/s] six times a petaFLOP/s on a model of a million parameters
-constexpr double k_least_rate = 1e-6;     // [tokens/s, TFLOP/s] far less than any device does
+constexpr double k_least_rate = 1e-12;    // [tokens/s, TFLOP/s] an operation a second
 constexpr double k_most_memory = 4096.0;  // [GiB] more than any device has: a figure in MiB
 constexpr double k_most_share = 100.0;    // [%]
 constexpr double k_most_rate = 1e5;       // [TFLOP/s] six times the fastest device: a figure in GFLOP/s, or of all GPUs

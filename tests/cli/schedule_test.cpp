@@ -273,6 +273,8 @@ TEST_CASE("schedule: a swarm", "[schedule]") {
   schedule_refused({"swarm", "--stages", "2", "--micro-batches", "4", "--copy", "2"}, "--copy", "leave it out");
   schedule_refused({"1f1b", "--stages", "2", "--micro-batches", "4", "--seed", "1"}, "--seed", "swarm");
   schedule_refused({"--compare", "--stages", "2", "--micro-batches", "4", "--peers", "2"}, "--peers", "swarm");
+  schedule_refused({"--compare", "--stages", "8", "--micro-batches", "65536"}, "schedule.micro_batches",
+                   "compare fewer micro-batches");
 }
 
 TEST_CASE("schedule: what can be wrong", "[schedule]") {
