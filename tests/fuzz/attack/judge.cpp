@@ -69,15 +69,18 @@ Complaint departs(const Json& schema, const Json& value, const std::string& path
     for (const Json& each : value)
       if (Complaint wrong = departs(schema["items"], each, path + "[]")) return wrong;
   if (!value.is_object()) return {};
-  const Json keys = schema.value("properties", Json::object());
+  static const Json none = Json::object();
+  const auto properties = schema.find("properties");
+  const Json& keys = properties == schema.end() ? none : *properties;
   const auto others = schema.find("additionalProperties");
   const bool any_other = others == schema.end() && keys.empty();
-  for (const Json& key : schema.value("required", Json::array()))
-    if (!value.contains(key.get<std::string>())) return path + " lacks " + key.get<std::string>();
+  if (const auto required = schema.find("required"); required != schema.end())
+    for (const Json& key : *required)
+      if (!value.contains(key.get_ref<const std::string&>())) return path + " lacks " + key.get<std::string>();
   for (const auto& [key, each] : value.items()) {
     Complaint wrong;
-    if (keys.contains(key))
-      wrong = departs(keys[key], each, path + "." + key);
+    if (const auto described = keys.find(key); described != keys.end())
+      wrong = departs(*described, each, path + "." + key);
     else if (others != schema.end() && others->is_object())
       wrong = departs(*others, each, path + ".*");
     else if (!any_other)
