@@ -60,20 +60,21 @@ void CachingAllocator::free(Block block) {
 // Whether a free block ends where its segment may grow matters: it is taken for as large as it can become.
 CachingAllocator::Block CachingAllocator::found(std::int64_t size, std::int32_t pool) {
   FreeBlocks& free = pools_[index(pool)].free;
-  auto best = free.lower_bound(Entry{.size = size, .address = -1});
+  FreeBlocks::Place best = free.lower_bound({.size = size, .address = -1});
   if (best == free.end()) return -1;
   if (rules_.expandable_segments) {
-    const auto room = [this](const Entry& entry) {
-      const Block behind = node(entry.block).behind;
-      return entry.size + (behind >= 0 && node(behind).state == State::unmapped ? node(behind).size : 0);
+    const auto room = [&](FreeBlocks::Place place) {
+      const Block behind = node(free.at(place).block).behind;
+      return free.at(place).size + (behind >= 0 && node(behind).state == State::unmapped ? node(behind).size : 0);
     };
-    for (auto next = std::next(best); next != free.end() && room(*next) < room(*best); ++next) best = next;
+    for (auto next = free.next(best); next != free.end() && room(next) < room(best); next = free.next(next))
+      best = next;
   }
-  if (size < rules_.max_split_size && best->size >= rules_.max_split_size) return -1;
-  if (size >= rules_.max_split_size && best->size >= size + k_shared_segment) return -1;
-  const Block block = best->block;
+  const FreeBlocks::Entry chosen = free.at(best);
+  if (size < rules_.max_split_size && chosen.size >= rules_.max_split_size) return -1;
+  if (size >= rules_.max_split_size && chosen.size >= size + k_shared_segment) return -1;
   free.erase(best);
-  return block;
+  return chosen.block;
 }
 
 CachingAllocator::Block CachingAllocator::taken(std::int64_t size, std::int32_t pool) {
@@ -184,9 +185,10 @@ void CachingAllocator::insert(Block block) {
 }
 
 void CachingAllocator::erase(Block block) {
-  [[maybe_unused]] const std::size_t erased = pools_[index(node(block).pool)].free.erase(
-      {.size = node(block).size, .address = node(block).address, .block = block});
-  CAIRN_ASSERT(erased == 1);
+  FreeBlocks& free = pools_[index(node(block).pool)].free;
+  const FreeBlocks::Place place = free.lower_bound({.size = node(block).size, .address = node(block).address});
+  CAIRN_ASSERT(place != free.end() && free.at(place).block == block);
+  free.erase(place);
 }
 
 // With the free blocks beside it, which are in the pool; it is not.
@@ -219,15 +221,15 @@ bool CachingAllocator::release_large_enough(std::int64_t size, std::int32_t pool
   if (rules_.max_split_size == k_unlimited) return false;
   FreeBlocks& free = pools_[index(pool)].free;
   const std::int64_t wanted = std::max(size, rules_.max_split_size);
-  const auto enough = free.lower_bound(Entry{.size = wanted, .address = -1});
+  const FreeBlocks::Place enough = free.lower_bound({.size = wanted, .address = -1});
   if (enough != free.end()) {
-    release(enough->block);
+    release(free.at(enough).block);
     return true;
   }
   std::int64_t released = 0;
-  while (released < wanted && !free.empty() && free.rbegin()->size >= rules_.max_split_size) {
-    released += free.rbegin()->size;
-    release(free.rbegin()->block);
+  while (released < wanted && !free.empty() && free.largest().size >= rules_.max_split_size) {
+    released += free.largest().size;
+    release(free.largest().block);
   }
   return released >= wanted;
 }
@@ -242,11 +244,12 @@ void CachingAllocator::release(Block block) {
 void CachingAllocator::release_cached() {
   for (Pool& pool : pools_) {
     const FreeBlocks free = pool.free;
-    for (const Entry& entry : free) {
+    for (FreeBlocks::Place place; place != free.end(); place = free.next(place)) {
+      const Block block = free.at(place).block;
       if (rules_.expandable_segments)
-        unmap(entry.block);
-      else if (node(entry.block).before < 0 && node(entry.block).behind < 0)
-        release(entry.block);
+        unmap(block);
+      else if (node(block).before < 0 && node(block).behind < 0)
+        release(block);
     }
   }
 }

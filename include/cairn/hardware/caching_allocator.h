@@ -21,8 +21,9 @@
 
 #include <cstdint>
 #include <limits>
-#include <set>
 #include <vector>
+
+#include "cairn/hardware/free_blocks.h"
 
 namespace cairn::hardware {
 
@@ -69,13 +70,6 @@ class CachingAllocator {
     std::int32_t pool = 0;
     State state = State::live;
   };
-  struct Entry {
-    std::int64_t size = 0;
-    std::int64_t address = 0;
-    Block block = -1;
-    friend auto operator<=>(const Entry&, const Entry&) = default;
-  };
-  using FreeBlocks = std::set<Entry>;  // a network of many layers leaves tens of thousands
   struct Pool {
     FreeBlocks free;
     std::vector<Block> unmapped;  // of expandable segments, by address; the last has no end
