@@ -38,6 +38,7 @@ struct RunArguments {
   std::string measured;       // the time of a step; empty: none
   std::string strategy_file;  // of a network's operators, in place of an experiment; empty: none
   std::vector<std::string> overrides;
+  std::int64_t threads = 0;  // of a batch; 0: as many as the machine runs at once
   bool full = false;
   ResultArguments result;
 };

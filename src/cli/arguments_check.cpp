@@ -157,6 +157,9 @@ void check_one(const DiffArguments& diff) {
 }
 
 void check_one(const RunArguments& run) {
+  if (run.threads != 0 && run.batch.empty())
+    throw core::ConfigurationError("--threads", "lines of a batch are run at once, and there is no batch",
+                                   "add --batch FILE.jsonl, or leave it out");
   if (!run.strategy_file.empty()) {
     if (!run.file.empty() || !run.batch.empty())
       throw core::ConfigurationError("--strategy-file", "runs a network, and an experiment was named, too",

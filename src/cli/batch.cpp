@@ -1,12 +1,17 @@
 #include "batch.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
 #include <fstream>
+#include <map>
 #include <mutex>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "cairn/config/read.h"
+#include "cairn/core/workers.h"
 #include "cairn/experiment/job.h"
 #include "cairn/report/error.h"
 #include "cairn/report/rows.h"
@@ -27,6 +32,7 @@ void describe(config::Fields& fields, Reference& reference) {
   fields.node("set", reference.set, {.doc = "overrides: key path to value"});
 }
 
+constexpr std::size_t k_ahead = 64;               // lines a thread
 constexpr std::string_view k_override = "--set";  // where the loader places overrides
 // The lines of the file, found readable before anything is opened for writing.
 std::ifstream opened(const std::string& name) {
@@ -37,27 +43,118 @@ std::ifstream opened(const std::string& name) {
   return file;
 }
 
+// A line of a table, between the number of the batch's line and why it could not be run.
+report::Record table_of(report::Record fields, std::string line, std::string error) {
+  fields.insert(fields.begin(), std::move(line));
+  fields.push_back(std::move(error));
+  return fields;
+}
+
+// A line of the file and what became of it.
+struct Line {
+  std::string text;
+  int number = 0;
+};
+struct Answer {
+  std::string text;
+  int code = k_ok;
+  bool refused = false;
+};
+
+// Answers lines, one at a time: each thread has one, with what it has read so far.
+class Clerk {
+ public:
+  Clerk(const RunArguments& arguments, const Context& context)
+      : arguments_(arguments), tool_(context.tool), loader_(config::Loader(search_folders()).noting(read_)) {}
+
+  const config::Sources& read() const { return read_; }
+
+  Answer answer(const Line& line) {
+    set_keys_.clear();
+    try {
+      const experiment::LoadedExperiment loaded = experiment_of(line.text);
+      experiment::Job job(loaded, loader_);
+      const experiment::Result result = job.run(arguments_.engine);
+      const std::string document = report::json({.job = job, .result = result, .tool = tool_}, -1);
+      return {.text = arguments_.result.csv
+                          ? report::csv_line(table_of(std::move(report::rows(document).records.front()),
+                                                      std::to_string(line.number), ""))
+                          : document + "\n",
+              .code = result.prediction.fits ? k_ok : k_negative};
+    } catch (const std::exception&) {
+      return refusal(current_failure(), line.number);
+    }
+  }
+
+ private:
+  experiment::LoadedExperiment experiment_of(const std::string& text) {
+    core::Diagnostics diagnostics;
+    const config::Node node = config::parse_text(text, config::Syntax::json, arguments_.batch, diagnostics);
+    diagnostics.raise_if_errors();
+    if (!node.find("file")) {
+      return experiment::read(loader_, node, arguments_.overrides);
+    }
+    Reference reference;
+    config::read(node, reference, diagnostics);
+    diagnostics.raise_if_errors();
+    for (const config::Entry& entry : reference.set.entries) {
+      if (entry.key.empty())
+        throw core::ConfigurationError("set", "an empty key", "write \"set\": {\"strategy.tp\": 4}");
+      set_keys_.push_back(entry.key);
+    }
+    std::vector<std::string> overrides;
+    for (const config::Entry& entry : reference.set.entries)
+      overrides.push_back(fmt::format("{}={}", entry.key, config::to_json(entry.value, -1)));
+    overrides.insert(overrides.end(), arguments_.overrides.begin(), arguments_.overrides.end());
+    const std::filesystem::path file =
+        loader_.find(reference.file, "experiments", node.find("file")->place, "file", diagnostics);
+    diagnostics.raise_if_errors();
+    return experiment::load_file(loader_, file, overrides);
+  }
+
+  // The text of a line was read on its own, so its places count from 1.
+  Answer refusal(Failure failure, int number) const {
+    for (core::Diagnostic& each : failure.diagnostics) {
+      const bool of_line = each.file == k_override &&
+                           std::any_of(set_keys_.begin(), set_keys_.end(),
+                                       [&](const std::string& key) { return each.key_path.starts_with(key); });
+      if (of_line) each.key_path = "set." + each.key_path;
+      if (!of_line && each.file != arguments_.batch && !each.file.empty()) continue;
+      each.file = arguments_.batch;
+      each.line = number;
+      each.column = std::max(each.column, 1);
+    }
+    const auto row = [&] {
+      return report::csv_line(table_of(report::Record(report::columns("cairn.run/1").size()), std::to_string(number),
+                                       failure.diagnostics.front().to_string()));
+    };
+    return {.text = arguments_.result.csv ? row() : report::error_json(failure.diagnostics, number, -1) + "\n",
+            .code = failure.code,
+            .refused = true};
+  }
+
+  const RunArguments& arguments_;
+  const report::Tool& tool_;
+  config::Sources read_;
+  config::Loader loader_;
+  std::vector<std::string> set_keys_;  // of the line
+};
+
 class Batch {
  public:
   Batch(const RunArguments& arguments, Context& context)
       : arguments_(arguments),
         context_(context),
+        threads_(core::threads(arguments.threads)),
         file_(opened(arguments.batch)),
-        output_(arguments.result.output, context.read, Unfinished::stays) {}
+        output_(arguments.result.output, read_, Unfinished::stays) {}
 
   int run() {
     const Interruption interruption([this] { last_words(); });
-    if (arguments_.result.csv) output_.write(report::csv_line(table_of(columns_, "line", "error")));
-    std::string text;
-    for (line_ = 1; std::getline(file_, text); ++line_) {
-      if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
-      const std::string answered = answer(text);
-      const std::lock_guard lock(writing_);
-      output_.write(answered);
-      output_.flush();
-      ++answers_;
-    }
-    const std::lock_guard lock(writing_);
+    if (arguments_.result.csv)
+      output_.write(report::csv_line(table_of(report::columns("cairn.run/1"), "line", "error")));
+    core::work_on_all(threads_, threads_, {}, [this](std::size_t) { work(); });
+    const std::lock_guard lock(mutex_);
     if (file_.bad())
       throw core::InputOutputError(fmt::format("{}: reading stopped at line {}", arguments_.batch, line_));
     output_.finish();
@@ -66,9 +163,67 @@ class Batch {
   }
 
  private:
+  void work() {
+    try {
+      answer_lines();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failed_ = true;
+      turn_.notify_all();
+      throw;
+    }
+  }
+
+  void answer_lines() {
+    Clerk clerk(arguments_, context_);
+    std::size_t known = 0;  // files that the clerk has read, of those that read_ has
+    while (const std::optional<Line> line = next_line()) {
+      Answer answer = clerk.answer(*line);
+      const std::lock_guard lock(mutex_);
+      for (const auto& files = clerk.read().all(); known < files.size(); ++known) read_.add(files[known]);
+      waiting_.emplace(line->number, std::move(answer));
+      write_in_order();
+    }
+  }
+
+  // Empty at the end, and once a thread has failed. Far ahead of the first line without an answer it waits for that, so
+  // that few answers wait for their turn. Whoever waits for a line of a pipe keeps no answer from being written.
+  std::optional<Line> next_line() {
+    const std::lock_guard reading(reading_);
+    const auto may_read = [this] { return failed_ || taken_.size() < k_ahead * threads_; };
+    {
+      std::unique_lock lock(mutex_);
+      turn_.wait(lock, may_read);
+      if (failed_) return {};
+    }
+    Line line;
+    while (std::getline(file_, line.text)) {
+      line.number = ++line_;
+      if (line.text.find_first_not_of(" \t\r") == std::string::npos) continue;
+      const std::lock_guard lock(mutex_);
+      taken_.push_back(line.number);
+      return line;
+    }
+    return {};
+  }
+
+  void write_in_order() {
+    for (auto first = waiting_.begin(); first != waiting_.end() && first->first == taken_.front();
+         first = waiting_.erase(first)) {
+      const Answer& answer = first->second;
+      output_.write(answer.text);
+      output_.flush();
+      if (answer.refused) refused_.push_back(first->first);
+      code_ = std::max(code_, answer.code);
+      ++answers_;
+      taken_.pop_front();
+    }
+    turn_.notify_all();
+  }
+
   // Whole lines only: whoever writes one holds the lock, which is not given back.
   void last_words() {
-    writing_.lock();
+    mutex_.lock();
     const std::string kept = output_.unfinished_file();
     if (answers_ > 0 && !kept.empty())
       remark(fmt::format("cairn: interrupted; the answers of {} lines lie in {}", answers_, kept));
@@ -85,83 +240,24 @@ class Batch {
                        named < refused_.size() ? ", ..." : ""));
   }
 
-  // A line of a table, between the number of the batch's line and why it could not be run.
-  static report::Record table_of(report::Record fields, std::string line, std::string error) {
-    fields.insert(fields.begin(), std::move(line));
-    fields.push_back(std::move(error));
-    return fields;
-  }
-
-  std::string answer(const std::string& text) {
-    set_keys_.clear();
-    try {
-      const experiment::LoadedExperiment loaded = read(text);
-      experiment::Job job(loaded, context_.loader);
-      const experiment::Result result = job.run(arguments_.engine);
-      if (!result.prediction.fits) code_ = std::max(code_, static_cast<int>(k_negative));
-      const std::string document = report::json({.job = job, .result = result, .tool = context_.tool}, -1);
-      if (!arguments_.result.csv) return document + "\n";
-      return report::csv_line(table_of(std::move(report::rows(document).records.front()), std::to_string(line_), ""));
-    } catch (const std::exception&) {
-      return refusal(current_failure());
-    }
-  }
-
-  experiment::LoadedExperiment read(const std::string& text) {
-    core::Diagnostics diagnostics;
-    const config::Node node = config::parse_text(text, config::Syntax::json, arguments_.batch, diagnostics);
-    diagnostics.raise_if_errors();
-    if (!node.find("file")) {
-      return experiment::read(context_.loader, node, arguments_.overrides);
-    }
-    Reference reference;
-    config::read(node, reference, diagnostics);
-    diagnostics.raise_if_errors();
-    for (const config::Entry& entry : reference.set.entries) {
-      if (entry.key.empty())
-        throw core::ConfigurationError("set", "an empty key", "write \"set\": {\"strategy.tp\": 4}");
-      set_keys_.push_back(entry.key);
-    }
-    std::vector<std::string> overrides;
-    for (const config::Entry& entry : reference.set.entries)
-      overrides.push_back(fmt::format("{}={}", entry.key, config::to_json(entry.value, -1)));
-    overrides.insert(overrides.end(), arguments_.overrides.begin(), arguments_.overrides.end());
-    const std::filesystem::path file =
-        context_.loader.find(reference.file, "experiments", node.find("file")->place, "file", diagnostics);
-    diagnostics.raise_if_errors();
-    return experiment::load_file(context_.loader, file, overrides);
-  }
-
-  // The text of a line was read on its own, so its places count from 1.
-  std::string refusal(Failure failure) {
-    code_ = std::max(code_, failure.code);
-    for (core::Diagnostic& each : failure.diagnostics) {
-      const bool of_line = each.file == k_override &&
-                           std::any_of(set_keys_.begin(), set_keys_.end(),
-                                       [&](const std::string& key) { return each.key_path.starts_with(key); });
-      if (of_line) each.key_path = "set." + each.key_path;
-      if (!of_line && each.file != arguments_.batch && !each.file.empty()) continue;
-      each.file = arguments_.batch;
-      each.line = line_;
-      each.column = std::max(each.column, 1);
-    }
-    refused_.push_back(line_);
-    if (!arguments_.result.csv) return report::error_json(failure.diagnostics, line_, -1) + "\n";
-    return report::csv_line(
-        table_of(report::Record(columns_.size()), std::to_string(line_), failure.diagnostics.front().to_string()));
-  }
-
   const RunArguments& arguments_;
-  Context& context_;
+  const Context& context_;
+  std::size_t threads_;
+
+  std::mutex reading_;  // of the file of lines
   std::ifstream file_;
-  Output output_;
-  std::mutex writing_;
-  const report::Record columns_ = report::columns("cairn.run/1");
-  std::vector<std::string> set_keys_;  // of the line
-  std::vector<int> refused_;           // lines
   int line_ = 0;
+
+  std::mutex mutex_;              // of all below
+  std::condition_variable turn_;  // lines were answered, or a thread has failed
+  config::Sources read_;          // by all clerks
+  Output output_;
+  std::deque<int> taken_;          // numbers of lines without a written answer, in order
+  std::map<int, Answer> waiting_;  // for lines before them
+  std::vector<int> refused_;       // lines
   int answers_ = 0;
   int code_ = k_ok;
+  bool failed_ = false;
 };
 
 }  // namespace

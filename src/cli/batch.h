@@ -5,6 +5,7 @@
 // cairn.error/1 one with the line's number, whatever went wrong with it. With --csv these are rows of one table,
 // between the columns `line` and `error`. The exit code is the greatest that a line would have ended with on its own: 0
 // all fit, 1 one does not fit, 2 one was refused, 70 one met a bug.
+// Several lines are run at once, on --threads of them; the bytes of the result are the same for any number.
 //
 // With -o FILE the answers gather in FILE.tmp.PROCESS, which takes FILE's name after the last; cut off, it keeps whole
 // lines and FILE stays as it was.

@@ -269,6 +269,38 @@ TEST_CASE("A line of a batch is told its own key and line") {
   CHECK(own["key_path"] == "strategy.tq");
 }
 
+TEST_CASE("A batch has the same bytes on any number of threads, a line of answers for each line") {
+  // Lines of unlike length follow each other, so that later ones are answered first.
+  std::string lines;
+  for (int i = 0; i < 40; ++i) {
+    if (i % 7 == 3) lines += "\n";
+    if (i % 5 == 4)
+      lines += "{\"file\": \"no-such-" + std::to_string(i) + "\"}\n";
+    else if (i % 4 == 0)
+      lines += "{\"file\": \"llama3-405b-2048xdgx-h100\"}\n";
+    else
+      lines +=
+          "{\"file\": \"llama3-8b-fsdp-dgx-h100\", \"set\": {\"training.seq_len\": " + std::to_string(64 * i) + "}}\n";
+  }
+  const std::string file = write_file("threads.jsonl", lines);
+  for (const std::string form : {"--json", "--csv"}) {
+    const auto with = [&](const std::string& threads) {
+      return run({"run", "--batch", file, "--engine", "analytic", form, "--threads", threads});
+    };
+    const Outcome one = with("1");
+    CHECK(one.code == 2);
+    CHECK(std::count(one.out.begin(), one.out.end(), '\n') == (form == "--csv" ? 41 : 40));
+    for (const std::string threads : {"2", "3", "64"}) {
+      const Outcome several = with(threads);
+      CHECK(several.out == one.out);
+      CHECK(several.err == one.err);
+      CHECK(several.code == one.code);
+    }
+  }
+  refused({"run", "llama3-8b-fsdp-dgx-h100", "--threads", "2"}, {"--threads", "--batch"});
+  refused({"run", "--batch", file, "--threads", "0"}, {"--threads"});
+}
+
 TEST_CASE("A line of a batch may extend an experiment") {
   const std::string base = write_file("extended/base.yaml", "extends: llama3-8b-fsdp-dgx-h100\nname: base\n");
   const std::string lines = write_file("extended/lines.jsonl",
