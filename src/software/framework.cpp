@@ -121,8 +121,9 @@ void fitted(config::Fields& fields, FrameworkProfile& profile) {
 
 core::Bytes Bucket::size(std::int64_t dp, numerics::Format gradients) const {
   if (bytes) return *bytes;
-  const std::int64_t parameters = std::max(elements, elements_per_rank * dp);
-  return core::Bytes::from_base(static_cast<double>(parameters) * numerics::bytes_per_element(gradients));
+  const double parameters =
+      std::max(static_cast<double>(elements), static_cast<double>(elements_per_rank) * static_cast<double>(dp));
+  return core::Bytes::from_base(parameters * numerics::bytes_per_element(gradients));
 }
 
 PrecisionRecipe FrameworkProfile::adjust(PrecisionRecipe recipe) const {

@@ -205,6 +205,9 @@ TEST_CASE("buckets", "[software][framework]") {
   CHECK(bucket.size(8, Format::fp32).base() == 160e6);    // 40 M parameters
   CHECK(bucket.size(128, Format::fp32).base() == 512e6);  // 1 M per rank
   CHECK(load_framework(shipped(), "megatron-deepspeed").overlap.bucket.size(64, Format::fp16).base() == 1e9);
+  // More parameters than a 64-bit integer counts: 2^53 on each of 2^20 ranks, 4 bytes each.
+  const Bucket endless{.elements_per_rank = std::int64_t{1} << 53};
+  CHECK(endless.size(std::int64_t{1} << 20, Format::fp32).base() == 0x1p75);
 }
 
 TEST_CASE("where the fused softmax kernel exists", "[software][framework]") {
