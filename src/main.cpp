@@ -12,13 +12,13 @@
 namespace {
 
 // A step of a large cluster touches 20 MiB, and asking the system for them page by page takes longer than to predict
-// it: the heap begins with a few large pages, where the system has such, and grows by as much.
+// it: the heap of the first thread begins with 64 MiB in large pages, where the system has such.
 void begin_with_large_pages() {
-  constexpr int k_grown_bytes = 32 << 20;
+  constexpr int k_asked_bytes = 32 << 20;
   constexpr std::uintptr_t k_large_page = 2 << 20;
   const auto begin = reinterpret_cast<std::uintptr_t>(sbrk(0));
-  mallopt(M_TOP_PAD, k_grown_bytes);
-  void* volatile grown = std::malloc(k_grown_bytes);  // volatile: it is not left out
+  mallopt(M_TOP_PAD, k_asked_bytes);
+  void* volatile grown = std::malloc(k_asked_bytes);  // volatile: it is not left out
   std::free(grown);
   const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0));
   const std::uintptr_t first = (begin + k_large_page - 1) / k_large_page * k_large_page;

@@ -114,7 +114,9 @@ void Parser::run(CLI::App& sub) {
                  "many experiments, one JSON object a line, with one line of JSON each as the result; with -o these "
                  "gather in FILE.tmp.PROCESS, which becomes FILE at the end")
       ->type_name(k_file);
-  sub.add_option("--threads", run_.threads, "with --batch: lines run at once; the answers are the same for any number")
+  sub.add_option("--threads", run_.threads,
+                 "with --batch: lines run at once, as many as the machine has processors if left out; the answers are "
+                 "the same for any number, and each line needs memory of its own")
       ->check(at_least(1))
       ->type_name("N");
   sub.add_flag("--full", run_.full, "all there is to say, instead of one screen");

@@ -157,17 +157,15 @@ void check_one(const DiffArguments& diff) {
 }
 
 void check_one(const RunArguments& run) {
-  if (run.threads != 0 && run.batch.empty())
-    throw core::ConfigurationError("--threads", "lines of a batch are run at once, and there is no batch",
-                                   "add --batch FILE.jsonl, or leave it out");
   if (!run.strategy_file.empty()) {
     if (!run.file.empty() || !run.batch.empty())
       throw core::ConfigurationError("--strategy-file", "runs a network, and an experiment was named, too",
                                      "leave one of them out");
     if (run.engine != RunArguments{}.engine || !run.trace.empty() || !run.memory_svg.empty() || !run.measured.empty() ||
-        !run.overrides.empty() || run.result.csv)
+        !run.overrides.empty() || run.threads != 0 || run.result.csv)
       throw core::ConfigurationError(
-          "--strategy-file", "--engine, --trace, --memory-svg, --measured, --set and --csv are of an experiment",
+          "--strategy-file",
+          "--engine, --trace, --memory-svg, --measured, --set, --threads and --csv are of experiments",
           "leave them out");
     return;
   }
@@ -175,6 +173,9 @@ void check_one(const RunArguments& run) {
     throw core::ConfigurationError(
         "cairn run", run.file.empty() ? "no experiment was named" : "both an experiment and --batch were given",
         "give a file, a name of `cairn config list experiments`, or --batch FILE.jsonl");
+  if (run.threads != 0 && run.batch.empty())
+    throw core::ConfigurationError("--threads", "lines of a batch are run at once, and there is no batch",
+                                   "add --batch FILE.jsonl, or leave it out");
   if (!run.trace.empty() && !run.batch.empty())
     throw core::ConfigurationError("--trace", "a trace shows one experiment", "run it without --batch");
   if (!run.memory_svg.empty() && !run.batch.empty())

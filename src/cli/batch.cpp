@@ -1,15 +1,16 @@
 #include "batch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "batch_lines.h"
 #include "cairn/config/read.h"
 #include "cairn/core/workers.h"
 #include "cairn/experiment/job.h"
@@ -32,40 +33,34 @@ void describe(config::Fields& fields, Reference& reference) {
   fields.node("set", reference.set, {.doc = "overrides: key path to value"});
 }
 
-constexpr std::size_t k_ahead = 64;               // lines a thread
+constexpr std::size_t k_most_threads = 256;
+constexpr std::size_t k_ahead = 8;                // lines taken beyond the first without an answer, for each thread
 constexpr std::string_view k_override = "--set";  // where the loader places overrides
-// The lines of the file, found readable before anything is opened for writing.
-std::ifstream opened(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  if (!file || file.peek() == std::ifstream::traits_type::eof())
-    throw core::ConfigurationError("--batch", fmt::format("'{}' cannot be read, or holds nothing", name),
-                                   "name a file of JSON objects, one a line");
-  return file;
-}
+
+using Line = BatchLines::Line;
 
 // A line of a table, between the number of the batch's line and why it could not be run.
-report::Record table_of(report::Record fields, std::string line, std::string error) {
-  fields.insert(fields.begin(), std::move(line));
+report::Record table_of(report::Record fields, int line, std::string error) {
+  fields.insert(fields.begin(), std::to_string(line));
   fields.push_back(std::move(error));
   return fields;
 }
 
-// A line of the file and what became of it.
-struct Line {
-  std::string text;
-  int number = 0;
-};
+// What became of a line.
 struct Answer {
   std::string text;
   int code = k_ok;
   bool refused = false;
 };
 
-// Answers lines, one at a time: each thread has one, with what it has read so far.
+// Answers lines, one at a time: each thread has one. All share the files that were read.
 class Clerk {
  public:
-  Clerk(const RunArguments& arguments, const Context& context)
-      : arguments_(arguments), tool_(context.tool), loader_(config::Loader(search_folders()).noting(read_)) {}
+  Clerk(const RunArguments& arguments, const report::Tool& tool, const report::Record& columns,
+        const config::Loader& loader)
+      : arguments_(arguments), tool_(tool), columns_(columns), loader_(loader.noting(read_)) {}
+  Clerk(const Clerk&) = delete;
+  Clerk& operator=(const Clerk&) = delete;
 
   const config::Sources& read() const { return read_; }
 
@@ -76,10 +71,9 @@ class Clerk {
       experiment::Job job(loaded, loader_);
       const experiment::Result result = job.run(arguments_.engine);
       const std::string document = report::json({.job = job, .result = result, .tool = tool_}, -1);
-      return {.text = arguments_.result.csv
-                          ? report::csv_line(table_of(std::move(report::rows(document).records.front()),
-                                                      std::to_string(line.number), ""))
-                          : document + "\n",
+      return {.text = arguments_.result.csv ? report::csv_line(table_of(
+                                                  std::move(report::rows(document).records.front()), line.number, ""))
+                                            : document + "\n",
               .code = result.prediction.fits ? k_ok : k_negative};
     } catch (const std::exception&) {
       return refusal(current_failure(), line.number);
@@ -125,8 +119,8 @@ class Clerk {
       each.column = std::max(each.column, 1);
     }
     const auto row = [&] {
-      return report::csv_line(table_of(report::Record(report::columns("cairn.run/1").size()), std::to_string(number),
-                                       failure.diagnostics.front().to_string()));
+      return report::csv_line(
+          table_of(report::Record(columns_.size()), number, failure.diagnostics.front().to_string()));
     };
     return {.text = arguments_.result.csv ? row() : report::error_json(failure.diagnostics, number, -1) + "\n",
             .code = failure.code,
@@ -135,6 +129,7 @@ class Clerk {
 
   const RunArguments& arguments_;
   const report::Tool& tool_;
+  const report::Record& columns_;
   config::Sources read_;
   config::Loader loader_;
   std::vector<std::string> set_keys_;  // of the line
@@ -142,47 +137,62 @@ class Clerk {
 
 class Batch {
  public:
-  Batch(const RunArguments& arguments, Context& context)
+  Batch(const RunArguments& arguments, const Context& context)
       : arguments_(arguments),
         context_(context),
-        threads_(core::threads(arguments.threads)),
-        file_(opened(arguments.batch)),
+        threads_(std::min(core::threads(arguments.threads), k_most_threads)),
+        lines_(arguments.batch),
         output_(arguments.result.output, read_, Unfinished::stays) {}
 
   int run() {
     const Interruption interruption([this] { last_words(); });
-    if (arguments_.result.csv)
-      output_.write(report::csv_line(table_of(report::columns("cairn.run/1"), "line", "error")));
+    {
+      const std::lock_guard lock(mutex_);
+      if (arguments_.result.csv) output_.write(report::csv_line(heading()));
+      report::error_json({}, 0, -1);  // makes what all refusals share, while there is memory for it
+    }
     core::work_on_all(threads_, threads_, {}, [this](std::size_t) { work(); });
     const std::lock_guard lock(mutex_);
-    if (file_.bad())
-      throw core::InputOutputError(fmt::format("{}: reading stopped at line {}", arguments_.batch, line_));
     output_.finish();
     say_refused();
     return code_;
   }
 
  private:
+  report::Record heading() const {
+    report::Record result = columns_;
+    result.insert(result.begin(), "line");
+    result.emplace_back("error");
+    return result;
+  }
+
   void work() {
     try {
       answer_lines();
     } catch (...) {
       const std::lock_guard lock(mutex_);
-      failed_ = true;
-      turn_.notify_all();
+      fail();
       throw;
     }
   }
 
   void answer_lines() {
-    Clerk clerk(arguments_, context_);
-    std::size_t known = 0;  // files that the clerk has read, of those that read_ has
-    while (const std::optional<Line> line = next_line()) {
+    std::optional<Line> line = next_line();
+    if (!line) return;
+    Clerk clerk(arguments_, context_.tool, columns_, loader_);
+    std::size_t told = 0;  // of the files that the clerk has read, those that read_ has, too
+    for (; line; line = next_line()) {
       Answer answer = clerk.answer(*line);
       const std::lock_guard lock(mutex_);
-      for (const auto& files = clerk.read().all(); known < files.size(); ++known) read_.add(files[known]);
-      waiting_.emplace(line->number, std::move(answer));
-      write_in_order();
+      if (failed_) return;
+      try {
+        for (const auto& files = clerk.read().all(); told < files.size(); ++told) read_.add(files[told]);
+        waiting_.emplace(line->number, std::move(answer));
+        write_in_order();
+      } catch (...) {
+        fail();
+        throw;
+      }
     }
   }
 
@@ -190,34 +200,34 @@ class Batch {
   // that few answers wait for their turn. Whoever waits for a line of a pipe keeps no answer from being written.
   std::optional<Line> next_line() {
     const std::lock_guard reading(reading_);
-    const auto may_read = [this] { return failed_ || taken_.size() < k_ahead * threads_; };
     {
       std::unique_lock lock(mutex_);
-      turn_.wait(lock, may_read);
-      if (failed_) return {};
+      turn_.wait(lock, [this] { return failed_ || taken_.size() < k_ahead * threads_; });
     }
-    Line line;
-    while (std::getline(file_, line.text)) {
-      line.number = ++line_;
-      if (line.text.find_first_not_of(" \t\r") == std::string::npos) continue;
-      const std::lock_guard lock(mutex_);
-      taken_.push_back(line.number);
-      return line;
-    }
-    return {};
+    std::optional<Line> line = lines_.next([this] { return failed_.load(); });
+    const std::lock_guard lock(mutex_);
+    if (failed_) return {};
+    if (line) taken_.push_back(line->number);
+    return line;
   }
 
   void write_in_order() {
     for (auto first = waiting_.begin(); first != waiting_.end() && first->first == taken_.front();
          first = waiting_.erase(first)) {
       const Answer& answer = first->second;
+      if (answer.refused) refused_.push_back(first->first);
       output_.write(answer.text);
       output_.flush();
-      if (answer.refused) refused_.push_back(first->first);
       code_ = std::max(code_, answer.code);
       ++answers_;
       taken_.pop_front();
     }
+    turn_.notify_all();
+  }
+
+  // Nothing is read or written after it.
+  void fail() {
+    failed_ = true;
     turn_.notify_all();
   }
 
@@ -242,11 +252,12 @@ class Batch {
 
   const RunArguments& arguments_;
   const Context& context_;
-  std::size_t threads_;
+  const std::size_t threads_;
+  const report::Record columns_ = report::columns("cairn.run/1");
+  const config::Loader loader_{search_folders()};
 
-  std::mutex reading_;  // of the file of lines
-  std::ifstream file_;
-  int line_ = 0;
+  std::mutex reading_;
+  BatchLines lines_;
 
   std::mutex mutex_;              // of all below
   std::condition_variable turn_;  // lines were answered, or a thread has failed
@@ -257,11 +268,11 @@ class Batch {
   std::vector<int> refused_;       // lines
   int answers_ = 0;
   int code_ = k_ok;
-  bool failed_ = false;
+  std::atomic<bool> failed_ = false;
 };
 
 }  // namespace
 
-int run_batch(const RunArguments& arguments, Context& context) { return Batch(arguments, context).run(); }
+int run_batch(const RunArguments& arguments, const Context& context) { return Batch(arguments, context).run(); }
 
 }  // namespace cairn::cli

@@ -5,10 +5,11 @@
 // cairn.error/1 one with the line's number, whatever went wrong with it. With --csv these are rows of one table,
 // between the columns `line` and `error`. The exit code is the greatest that a line would have ended with on its own: 0
 // all fit, 1 one does not fit, 2 one was refused, 70 one met a bug.
-// Several lines are run at once, on --threads of them; the bytes of the result are the same for any number.
+// Lines are run at once, on as many threads as --threads says or the machine runs at once; the bytes of the result are
+// the same for any number, where there is memory for as many lines.
 //
-// With -o FILE the answers gather in FILE.tmp.PROCESS, which takes FILE's name after the last; cut off, it keeps whole
-// lines and FILE stays as it was.
+// With -o FILE the answers gather in FILE.tmp.PROCESS, which takes FILE's name after the last; cut off, it keeps those
+// before the first line that was being run, in whole lines, and FILE stays as it was.
 #pragma once
 
 #include "arguments.h"
@@ -16,6 +17,6 @@
 
 namespace cairn::cli {
 
-int run_batch(const RunArguments& arguments, Context& context);
+int run_batch(const RunArguments& arguments, const Context& context);
 
 }  // namespace cairn::cli

@@ -102,6 +102,8 @@ fs::path Loader::find_shipped(std::string_view name, std::string_view kind) cons
 
 std::optional<Loader::Parsed> Loader::parsed(const fs::path& file, const Place& place,
                                              core::Diagnostics& diagnostics) const {
+  // Held while the file is read, since a pipe can be read once only.
+  const std::lock_guard lock(kept_->mutex);
   if (const auto kept = kept_->parsed.find(file); kept != kept_->parsed.end()) return kept->second;
   const std::size_t before = diagnostics.all().size();
   const std::optional<std::string> text = read_text_file(file, place, diagnostics);
@@ -164,13 +166,18 @@ void Loader::note(const fs::path& file, std::string_view kind, const std::string
 std::shared_ptr<const void> Loader::once(const fs::path& file, std::type_index type,
                                          const std::function<std::shared_ptr<const void>(const Loader&)>& make) const {
   const std::pair key(file, type);
+  std::unique_lock lock(kept_->mutex);
   if (const auto kept = kept_->made.find(key); kept != kept_->made.end()) {
-    for (const SourceFile& source : kept->second.sources.all())
+    const Made& made = kept->second;  // never changed
+    lock.unlock();
+    for (const SourceFile& source : made.sources.all())
       for (Sources* notes : notes_) notes->add(source);
-    return kept->second.value;
+    return made.value;
   }
+  lock.unlock();
   Made made;
   made.value = make(noting(made.sources));
+  lock.lock();
   if (kept_->made.size() < k_kept_files) kept_->made.emplace(key, made);
   return made.value;
 }

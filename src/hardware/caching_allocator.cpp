@@ -187,7 +187,7 @@ void CachingAllocator::insert(Block block) {
 void CachingAllocator::erase(Block block) {
   FreeBlocks& free = pools_[index(node(block).pool)].free;
   const FreeBlocks::Place place = free.lower_bound({.size = node(block).size, .address = node(block).address});
-  CAIRN_ASSERT(place != free.end() && free.at(place).block == block);
+  CAIRN_ASSERT(place != free.end() && free.at(place).block == block && free.at(place).size == node(block).size);
   free.erase(place);
 }
 
@@ -243,9 +243,10 @@ void CachingAllocator::release(Block block) {
 
 void CachingAllocator::release_cached() {
   for (Pool& pool : pools_) {
-    const FreeBlocks free = pool.free;
-    for (FreeBlocks::Place place; place != free.end(); place = free.next(place)) {
-      const Block block = free.at(place).block;
+    std::vector<Block> blocks;
+    for (FreeBlocks::Place place; place != pool.free.end(); place = pool.free.next(place))
+      blocks.push_back(pool.free.at(place).block);
+    for (const Block block : blocks) {
       if (rules_.expandable_segments)
         unmap(block);
       else if (node(block).before < 0 && node(block).behind < 0)

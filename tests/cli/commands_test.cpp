@@ -301,6 +301,16 @@ TEST_CASE("A batch has the same bytes on any number of threads, a line of answer
   refused({"run", "--batch", file, "--threads", "0"}, {"--threads"});
 }
 
+TEST_CASE("Lines far behind one that takes long wait for it") {
+  std::string lines = "{\"file\": \"llama3-405b-2048xdgx-h100\"}\n";
+  for (int i = 0; i < 500; ++i) lines += "{\"file\": \"no-such-" + std::to_string(i) + "\"}\n";
+  const std::string file = write_file("behind.jsonl", lines);
+  const Outcome one = run({"run", "--batch", file, "--engine", "both", "--threads", "1"});
+  CHECK(std::count(one.out.begin(), one.out.end(), '\n') == 501);
+  for (const std::string threads : {"2", "3"})
+    CHECK(run({"run", "--batch", file, "--engine", "both", "--threads", threads}).out == one.out);
+}
+
 TEST_CASE("A line of a batch may extend an experiment") {
   const std::string base = write_file("extended/base.yaml", "extends: llama3-8b-fsdp-dgx-h100\nname: base\n");
   const std::string lines = write_file("extended/lines.jsonl",

@@ -347,6 +347,32 @@ TEST_CASE("A batch that is cut off keeps what it has answered, in whole lines, b
   }
 }
 
+TEST_CASE("A batch whose answers cannot be written ends while its input is still open") {
+  const std::string folder = fresh("open");
+  const std::string pipe = folder + "/in";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  const int process = start({"run", "--batch", pipe, "--engine", "analytic", "--threads", "2", "-o", "/dev/full"});
+  const int input = open(pipe.c_str(), O_WRONLY);
+  const std::string line = "{\"file\": \"llama3-8b-fsdp-dgx-h100\"}\n";
+  REQUIRE(write(input, line.data(), line.size()) == static_cast<ssize_t>(line.size()));
+  CHECK(wait_for(process) == 3);
+  close(input);
+}
+
+TEST_CASE("A file that can be read once only serves all lines of a batch") {
+  const std::string folder = fresh("once");
+  const std::string pipe = folder + "/experiment";
+  const std::string line = "{\"file\": \"" + pipe + "\"}\n";
+  const std::string file = write_file("once/lines.jsonl", line + line + line + line);
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  const int process = start({"run", "--batch", file, "--engine", "analytic", "--threads", "4", "-o", folder + "/out"});
+  std::ofstream(pipe) << "extends: llama3-8b-fsdp-dgx-h100\n";
+  CHECK(wait_for(process) == 0);
+  const std::string answers = content(folder + "/out");
+  const std::string first = answers.substr(0, answers.find('\n') + 1);
+  CHECK(answers == first + first + first + first);
+}
+
 TEST_CASE("A batch goes on after a hangup that it was started to ignore") {
   const std::string folder = fresh("hangup");
   const std::string pipe = folder + "/in";

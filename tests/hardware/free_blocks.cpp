@@ -43,4 +43,6 @@ TEST_CASE("Free blocks are found, put in and taken out as in a sorted set") {
     }
     REQUIRE(expected == tree.end());
   }
+  while (!blocks.empty()) blocks.erase({});
+  CHECK(blocks.lower_bound({}) == blocks.end());
 }

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -110,6 +111,7 @@ class Loader {
     Sources sources;
   };
   struct Kept {
+    std::mutex mutex;
     std::map<std::filesystem::path, Parsed> parsed;
     std::map<std::pair<std::filesystem::path, std::type_index>, Made> made;
   };
@@ -128,7 +130,7 @@ class Loader {
 
   std::vector<std::filesystem::path> folders_;
   std::vector<Sources*> notes_;
-  // Without anything wrong; at most k_kept_files of each. Copies of a loader share them.
+  // Without anything wrong; at most k_kept_files of each. Copies of a loader share them, on several threads, too.
   std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
 };
 

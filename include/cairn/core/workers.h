@@ -8,6 +8,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -42,10 +43,13 @@ inline void work_on_all(std::size_t count, std::size_t threads, const std::funct
     }
   };
   std::vector<std::thread> others;
+  others.reserve(std::min(threads, count));
   try {
     for (std::size_t i = 1; i < threads && i < count; ++i) others.emplace_back(take);
   } catch (const std::system_error&) {
     // The machine gives no more threads: those that there are do all of it.
+  } catch (const std::bad_alloc&) {
+    // Nor memory for them.
   }
   take();
   for (std::thread& each : others) each.join();

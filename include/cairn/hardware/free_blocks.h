@@ -1,8 +1,9 @@
 // The free blocks of an allocator in the order of their sizes, blocks of one size in the order of their addresses.
 //
 // Runs of up to k_most entries, each run sorted and before the next: with n blocks, finding, putting in and taking out
-// compare log2(n) entries and move at most k_most of them, and sometimes the heads of the runs. A step has tens to hundreds
-// of free blocks, for which a tree takes half as long again; a network of many layers leaves tens of thousands.
+// compare log2(n) entries and move at most k_most of them. A run that is divided or emptied moves the heads of those
+// behind it. Runs are not joined again: after many were taken out there may be as many runs as blocks. A step has tens
+// to hundreds of free blocks, for which a tree takes half as long again; a network of many layers has many thousands.
 #pragma once
 
 #include <algorithm>

@@ -69,9 +69,9 @@ Complaint departs(const Json& schema, const Json& value, const std::string& path
     for (const Json& each : value)
       if (Complaint wrong = departs(schema["items"], each, path + "[]")) return wrong;
   if (!value.is_object()) return {};
-  static const Json none = Json::object();
+  static const Json k_none = Json::object();
   const auto properties = schema.find("properties");
-  const Json& keys = properties == schema.end() ? none : *properties;
+  const Json& keys = properties == schema.end() ? k_none : *properties;
   const auto others = schema.find("additionalProperties");
   const bool any_other = others == schema.end() && keys.empty();
   if (const auto required = schema.find("required"); required != schema.end())
