@@ -40,8 +40,8 @@ constexpr std::string_view k_override = "--set";  // where the loader places ove
 using Line = BatchLines::Line;
 
 // A line of a table, between the number of the batch's line and why it could not be run.
-report::Record table_of(report::Record fields, int line, std::string error) {
-  fields.insert(fields.begin(), std::to_string(line));
+report::Record table_of(report::Record fields, std::string line, std::string error) {
+  fields.insert(fields.begin(), std::move(line));
   fields.push_back(std::move(error));
   return fields;
 }
@@ -71,9 +71,10 @@ class Clerk {
       experiment::Job job(loaded, loader_);
       const experiment::Result result = job.run(arguments_.engine);
       const std::string document = report::json({.job = job, .result = result, .tool = tool_}, -1);
-      return {.text = arguments_.result.csv ? report::csv_line(table_of(
-                                                  std::move(report::rows(document).records.front()), line.number, ""))
-                                            : document + "\n",
+      return {.text = arguments_.result.csv
+                          ? report::csv_line(table_of(std::move(report::rows(document).records.front()),
+                                                      std::to_string(line.number), ""))
+                          : document + "\n",
               .code = result.prediction.fits ? k_ok : k_negative};
     } catch (const std::exception&) {
       return refusal(current_failure(), line.number);
@@ -120,7 +121,7 @@ class Clerk {
     }
     const auto row = [&] {
       return report::csv_line(
-          table_of(report::Record(columns_.size()), number, failure.diagnostics.front().to_string()));
+          table_of(report::Record(columns_.size()), std::to_string(number), failure.diagnostics.front().to_string()));
     };
     return {.text = arguments_.result.csv ? row() : report::error_json(failure.diagnostics, number, -1) + "\n",
             .code = failure.code,
@@ -139,7 +140,7 @@ class Batch {
  public:
   Batch(const RunArguments& arguments, const Context& context)
       : arguments_(arguments),
-        context_(context),
+        tool_(context.tool),
         threads_(std::min(core::threads(arguments.threads), k_most_threads)),
         lines_(arguments.batch),
         output_(arguments.result.output, read_, Unfinished::stays) {}
@@ -148,7 +149,7 @@ class Batch {
     const Interruption interruption([this] { last_words(); });
     {
       const std::lock_guard lock(mutex_);
-      if (arguments_.result.csv) output_.write(report::csv_line(heading()));
+      if (arguments_.result.csv) output_.write(report::csv_line(table_of(columns_, "line", "error")));
       report::error_json({}, 0, -1);  // makes what all refusals share, while there is memory for it
     }
     core::work_on_all(threads_, threads_, {}, [this](std::size_t) { work(); });
@@ -159,13 +160,6 @@ class Batch {
   }
 
  private:
-  report::Record heading() const {
-    report::Record result = columns_;
-    result.insert(result.begin(), "line");
-    result.emplace_back("error");
-    return result;
-  }
-
   void work() {
     try {
       answer_lines();
@@ -179,7 +173,7 @@ class Batch {
   void answer_lines() {
     std::optional<Line> line = next_line();
     if (!line) return;
-    Clerk clerk(arguments_, context_.tool, columns_, loader_);
+    Clerk clerk(arguments_, tool_, columns_, loader_);
     std::size_t told = 0;  // of the files that the clerk has read, those that read_ has, too
     for (; line; line = next_line()) {
       Answer answer = clerk.answer(*line);
@@ -251,7 +245,7 @@ class Batch {
   }
 
   const RunArguments& arguments_;
-  const Context& context_;
+  const report::Tool& tool_;
   const std::size_t threads_;
   const report::Record columns_ = report::columns("cairn.run/1");
   const config::Loader loader_{search_folders()};
