@@ -179,6 +179,12 @@ void fit_all(const Rows& rows, const hardware::Accelerator& accelerator, Result&
   if (by.contains("memory")) fit_memory_bound(by["memory"], result);
   if (by.contains("launch")) fit_launch(by["launch"], result);
   if (by.contains("collective")) fit_collectives(by["collective"], result);
+  // What was measured is of the libraries that run here, whichever a framework's profile names.
+  for (auto& [name, libraries] : result.calibration.libraries) {
+    if (by.contains("gemm")) libraries.gemm.clear();
+    if (by.contains("attention")) libraries.flash_attention.clear();
+    if (by.contains("memory")) libraries.kernels.clear();
+  }
   // The gap between kernels: of launches; else of memory-bound kernels; else the floor of 16-bit products.
   const auto fitted = [&](std::string_view kind, std::string_view type) {
     return std::any_of(result.families.begin(), result.families.end(), [&](const FamilyResult& family) {

@@ -13,6 +13,18 @@ namespace {
 constexpr std::string_view k_folder = "calibration";
 constexpr std::string_view k_fabrics_file = "fabrics";
 
+// Puts each set of `others` in place of the one of the same name, or behind all.
+template <class Set, class Name>
+void replace(std::vector<Set>& sets, std::vector<Set>& others, Name name) {
+  for (Set& other : others) {
+    const auto own = std::find_if(sets.begin(), sets.end(), [&](const Set& set) { return name(set) == name(other); });
+    if (own != sets.end())
+      *own = std::move(other);
+    else
+      sets.push_back(std::move(other));
+  }
+}
+
 template <class T>
 T load(const config::Loader& loader, const config::Node& reference) {
   const auto made = [&reference](const config::Loader& reader) {
@@ -46,6 +58,19 @@ const FlashSet* Calibration::find_flash(std::string_view kernel) const {
   return found == flash_attention.end() ? nullptr : &*found;
 }
 
+const KernelLaw* Calibration::find_law(std::string_view kernel, KernelPass pass, std::int64_t width) const {
+  if (kernel.empty()) return nullptr;
+  for (const KernelSet& set : kernels) {
+    if (set.kernel != kernel) continue;
+    if (!set.widths.empty() && std::find(set.widths.begin(), set.widths.end(), width) == set.widths.end()) continue;
+    const auto& law = pass == KernelPass::forward    ? set.forward
+                      : pass == KernelPass::backward ? set.backward
+                                                     : set.parameters;
+    return law ? &*law : nullptr;
+  }
+  return nullptr;
+}
+
 MemoryBoundParameters Calibration::memory_bound_of(std::string_view kernel) const {
   MemoryBoundParameters parameters = memory_bound;
   for (const TransposeSet& set : transposes)
@@ -60,10 +85,23 @@ MachineRates Calibration::rates(const GemmSet& set) const {
   return rates;
 }
 
+void Calibration::use(std::string_view name) {
+  const auto found =
+      std::find_if(libraries.begin(), libraries.end(), [&](const auto& each) { return each.first == name; });
+  if (found != libraries.end()) {
+    Libraries& taken = found->second;
+    replace(gemm, taken.gemm, [](const GemmSet& set) { return set.type; });
+    replace(flash_attention, taken.flash_attention, [](const FlashSet& set) { return set.parameters.kernel; });
+    kernels = std::move(taken.kernels);
+  }
+  libraries.clear();
+  share_common();
+}
+
 void Calibration::share_common() {
   for (GemmSet& set : gemm) {
     set.parameters.gap_s = gap_s;
-    set.parameters.sustained = sustained;
+    set.parameters.sustained = std::min(1.0, sustained * set.relative_clock);
   }
   for (FlashSet& set : flash_attention) {
     set.parameters.gap_s = gap_s;

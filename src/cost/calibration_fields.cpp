@@ -147,6 +147,59 @@ void flash_table(Fields& f, std::string_view key, std::vector<FlashPoint>& point
          });
 }
 
+void gemm_set(Value& v, GemmSet& set) {
+  v.object([&set](Fields& g) {
+    g.text("type", set.type, {.required = true});
+    provenance(g, set.provenance);
+    quantity(g, "peak", set.peak_flops, Dimension::flops_per_second, "dense tensor peak the efficiency is relative to",
+             {});
+    g.text("remark", set.remark, {.doc = "what every answer that rests on these products has to say of them"});
+    g.number("relative_clock", set.relative_clock,
+             {.doc = "of these products in a training step, over `sustained`", .positive = true});
+    gemm_parameters(g, set.parameters);
+    fit(g, set.fit);
+  });
+}
+
+void flash_set(Value& v, FlashSet& set) {
+  v.object([&set](Fields& g) {
+    g.text("kernel", set.parameters.kernel, {.required = true});
+    provenance(g, set.provenance);
+    flash_table(g, "forward", set.parameters.forward);
+    flash_table(g, "backward", set.parameters.backward);
+    g.number("wave_exponent", set.parameters.wave_exponent, {.doc = "u", .required = true, .maximum = 1.0});
+    g.number("tail", set.parameters.tail, {.doc = "l", .required = true});
+  });
+}
+
+void kernel_law(Fields& f, std::string_view key, std::optional<KernelLaw>& law, std::string_view doc) {
+  f.value(key, law, {.doc = doc}, [](Value& v, KernelLaw& x) {
+    v.object([&x](Fields& g) {
+      seconds(g, "floor", x.floor_s, "with next to nothing to move, the gap to the next kernel included");
+      optional_bandwidth(g, "bandwidth", x.bandwidth, "read and written; absent: another kernel moves it");
+    });
+  });
+}
+
+void kernel_set(Value& v, KernelSet& set) {
+  v.object([&set](Fields& g) {
+    g.text("kernel", set.kernel, {.doc = "that operators name", .required = true});
+    provenance(g, set.provenance);
+    g.counts("widths", set.widths, {.doc = "of the rows it is made for; absent: any", .minimum = 1});
+    kernel_law(g, "forward", set.forward, "absent: as all memory-bound kernels");
+    kernel_law(g, "backward", set.backward, "derivatives of activations");
+    kernel_law(g, "parameters", set.parameters, "derivatives of parameters");
+  });
+}
+
+void libraries(Value& v, Libraries& x) {
+  v.object([&x](Fields& g) {
+    g.list("gemm", x.gemm, {.doc = "in place of those of the same type"}, gemm_set);
+    g.list("flash_attention", x.flash_attention, {.doc = "in place of those of the same kernel"}, flash_set);
+    g.list("kernels", x.kernels, {.doc = "memory-bound kernels with laws of their own"}, kernel_set);
+  });
+}
+
 // [ns per square root of a byte] in the file, seconds in the structure.
 void ramp(Fields& f, double& x, bool required, std::string_view key = "ramp") {
   constexpr double k_digits = 1e9;  // a picosecond's millionth: what division leaves behind is not written
@@ -249,17 +302,7 @@ void describe(config::Fields& f, Calibration& x) {
       fit(g, x.memory_bound_fit);
     });
   });
-  f.list("gemm", x.gemm, {.required = true, .minimum_size = 1}, [](Value& v, GemmSet& set) {
-    v.object([&set](Fields& g) {
-      g.text("type", set.type, {.required = true});
-      provenance(g, set.provenance);
-      quantity(g, "peak", set.peak_flops, Dimension::flops_per_second,
-               "dense tensor peak the efficiency is relative to", {});
-      g.text("remark", set.remark, {.doc = "what every answer that rests on these products has to say of them"});
-      gemm_parameters(g, set.parameters);
-      fit(g, set.fit);
-    });
-  });
+  f.list("gemm", x.gemm, {.required = true, .minimum_size = 1}, gemm_set);
   f.check(
       "gemm", [&x] { return x.gemm.empty() || x.find_gemm("bf16") != nullptr; },
       "has no set for 16-bit types, which stands for formats that have none", "add one of type bf16");
@@ -270,16 +313,7 @@ void describe(config::Fields& f, Calibration& x) {
       fit(g, set.fit);
     });
   });
-  f.list("flash_attention", x.flash_attention, {.required = true}, [](Value& v, FlashSet& set) {
-    v.object([&set](Fields& g) {
-      g.text("kernel", set.parameters.kernel, {.required = true});
-      provenance(g, set.provenance);
-      flash_table(g, "forward", set.parameters.forward);
-      flash_table(g, "backward", set.parameters.backward);
-      g.number("wave_exponent", set.parameters.wave_exponent, {.doc = "u", .required = true, .maximum = 1.0});
-      g.number("tail", set.parameters.tail, {.doc = "l", .required = true});
-    });
-  });
+  f.list("flash_attention", x.flash_attention, {.required = true}, flash_set);
   f.list("transposes", x.transposes, {.doc = "kernels that write a transposed copy slower than memory takes it"},
          [](Value& v, TransposeSet& set) {
            v.object([&set](Fields& g) {
@@ -288,6 +322,8 @@ void describe(config::Fields& f, Calibration& x) {
              bandwidth(g, "bandwidth", set.bandwidth, "read and written");
            });
          });
+  f.map("libraries", x.libraries, {.doc = "releases of libraries, by the name that frameworks' profiles give"},
+        libraries);
   section(f, "transfers", x, {.required = true}, transfers);
 }
 

@@ -1,5 +1,7 @@
 #include "cairn/cost/memory_bound.h"
 
+#include <algorithm>
+
 #include "cairn/core/assert.h"
 
 namespace cairn::cost {
@@ -16,6 +18,19 @@ KernelTime memory_bound_time(double bytes, double flops, const MemoryBoundParame
   time.hidden_s = time.compute_s + time.memory_s - busy_s;
   time.launch_s = parameters.gap_s;
   time.total_s = busy_s + time.launch_s;
+  return time;
+}
+
+KernelTime measured_kernel_time(double bytes, const KernelLaw& law, double gap_s) {
+  CAIRN_ASSERT(bytes >= 0.0 && law.floor_s >= 0.0 && law.bandwidth >= 0.0);
+  KernelTime time;
+  if (law.bandwidth > 0.0) {
+    time.memory_s = bytes / law.bandwidth;
+    time.memory_bytes = bytes;
+  }
+  time.launch_s = std::min(gap_s, law.floor_s);
+  time.overhead_s = law.floor_s - time.launch_s;
+  time.total_s = time.memory_s + law.floor_s;
   return time;
 }
 

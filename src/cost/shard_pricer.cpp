@@ -85,6 +85,21 @@ void add_times(KernelTime& sum, const KernelTime& each, std::int64_t count) {
   sum.memory_bytes += times * each.memory_bytes;
 }
 
+bool makes_parameter_gradient(const ir::Shard& shard) {
+  const auto of_parameter = [&shard](const ir::Access& access) {
+    const ir::Tensor& tensor = shard.graph->tensor(access.tensor);
+    return access.mode != ir::Mode::read && tensor.role == ir::Role::gradient && tensor.of != ir::k_no_tensor &&
+           shard.graph->tensor(tensor.of).role == ir::Role::parameter;
+  };
+  const auto& accesses = shard.op->accesses;
+  return std::any_of(accesses.begin(), accesses.end(), of_parameter);
+}
+
+KernelPass pass_of(const ir::Shard& shard) {
+  if (shard.op->phase == ir::Phase::forward) return KernelPass::forward;
+  return makes_parameter_gradient(shard) ? KernelPass::parameters : KernelPass::backward;
+}
+
 numerics::Format operand_format(const ir::Shard& shard) { return cost::operand_format(*shard.op, *shard.graph); }
 
 }  // namespace
@@ -282,6 +297,9 @@ KernelTime ShardPricer::price(const ir::Shard& shard) {
   if (recurrence_of(shard)) return price_recurrence(shard);
   if (is_attention(shard)) return price_attention(shard);
   if (shard.op->is_plain_contraction()) return product_time(gemm_shape(shard), operand_format(shard));
+  const std::int64_t width = shard.box.empty() ? 0 : shard.box.back().extent();
+  if (const KernelLaw* law = calibration_.find_law(shard.op->variant, pass_of(shard), width))
+    return measured_kernel_time(ir::bytes(shard), *law, calibration_.gap_s);
   return memory_time(ir::bytes(shard), ir::flops(shard), calibration_.memory_bound_of(shard.op->variant));
 }
 

@@ -32,15 +32,15 @@ bool has_calibration(const config::Loader& loader, const std::string& accelerato
 }
 
 // The calibration on the accelerator as the cluster describes it.
-Calibrated on_accelerator(const config::Loader& loader, const hardware::Machine& machine,
-                          const config::Node& reference) {
+Calibrated on_accelerator(const config::Loader& loader, const hardware::Machine& machine, const config::Node& reference,
+                          std::string_view libraries) {
   const std::string chip = accelerator_key(machine);
   const hardware::Accelerator& accelerator = machine.accelerator.value;
   if (reference.is_null() && chip.empty())
     throw core::ConfigurationError("calibration", "an accelerator written inline has no calibration of its own",
                                    "name the nearest one, as in calibration: a100-sxm4-80gb; its prices follow the "
                                    "accelerator's figures");
-  const cost::Calibration calibration =
+  cost::Calibration calibration =
       cost::load_calibration(loader, reference.is_null() ? config::make_scalar(chip, {}) : reference);
   // A block written inline is known by the name it gives.
   const bool same_chip = chip.empty() ? calibration.name == accelerator.name : calibration.accelerator == chip;
@@ -49,6 +49,7 @@ Calibrated on_accelerator(const config::Loader& loader, const hardware::Machine&
         "calibration",
         fmt::format("'{}' was measured on {}, not on {}", calibration.name, calibration.accelerator, chip),
         fmt::format("use calibration: {}, or leave it out", chip));
+  calibration.use(libraries);
   cost::Carried carried = cost::carried(calibration, accelerator);
   Calibrated result{.calibration = std::move(carried.calibration)};
   if (!same_chip)
@@ -104,8 +105,8 @@ config::Node calibration_reference(const Experiment& experiment, const hardware:
 }
 
 Calibrated load_calibrated(const config::Loader& loader, const hardware::Machine& machine,
-                           const config::Node& reference) {
-  Calibrated calibrated = on_accelerator(loader, machine, reference);
+                           const config::Node& reference, std::string_view libraries) {
+  Calibrated calibrated = on_accelerator(loader, machine, reference, libraries);
   take_fabric(loader, machine.network, calibrated.calibration);
   return calibrated;
 }
@@ -125,7 +126,8 @@ Parts read_parts(const LoadedExperiment& loaded, const config::Loader& loader, s
         fmt::format("recipes it has: {}", fmt::join(software::recipes_of(loader, accelerator), ", "))));
   diagnostics.raise_if_errors();
   try {
-    parts.calibrated = load_calibrated(loader, parts.machine, experiment.calibration);
+    parts.calibrated =
+        load_calibrated(loader, parts.machine, experiment.calibration, parts.software.framework.libraries);
   } catch (const core::ConfigurationError& problem) {
     const core::ConfigurationError with_places = placed(problem, loaded.origins);
     for (const core::Diagnostic& each : with_places.diagnostics()) diagnostics.add(each);

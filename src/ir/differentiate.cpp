@@ -152,6 +152,7 @@ class Differentiator {
     Operator derived;
     derived.name = op.name + ".bias_gradient";
     derived.kind = Kind::reduce;
+    derived.variant = "sum_of_rows";
     derived.phase = Phase::backward;
     derived.forward = id;
     derived.flops_per_point = 1.0;
@@ -356,6 +357,7 @@ class Differentiator {
       const boost::container::small_vector<TensorId, 2> summed(parts.begin(), parts.end());
       const char* what = parts.size() > 1 ? ".gradient_sum" : ".gradient_join";
       Operator sum = elementwise(tensor, graph_.tensor(tensor).name + what);
+      sum.variant = parts.size() > 1 ? "gradient_sum" : "gradient_join";
       sum.flops_per_point = static_cast<double>(summed.size() - 1);
       const Projection identity = identity_projection(tensor);
       for (const TensorId part : summed) sum.accesses.push_back(Access{.tensor = part, .projection = identity});

@@ -315,6 +315,7 @@ class Rewriter {
 
   void find_maximum(Narrow& narrow, const Place& place) {
     Operator op = over(narrow.wide, place, "_maximum", Kind::reduce, k_maximum_flops);
+    op.variant = "maximum";
     access(op, narrow.wide, Mode::read);
     make_maximum(narrow, place.dims);
     op.accesses.push_back(maximum_access(narrow));
@@ -323,6 +324,7 @@ class Rewriter {
 
   void write_cast(Narrow& narrow, const Place& place, numerics::Format format, bool rows, bool columns) {
     Operator op = over(narrow.wide, place, "_cast", Kind::pointwise, k_cast_flops);
+    op.variant = "cast";
     if (columns && options_.second_copy == SecondCopy::transposed) op.variant = options_.transposing;
     access(op, narrow.wide, Mode::read);
     if (narrow.maximum != k_no_tensor) op.accesses.push_back(reading_maximum(narrow));

@@ -118,7 +118,7 @@ class SelfAttention {
       scale = layer_.statistic(prefix + ".scale", {a_.batch, a_.sequence, a_.kv_heads, heads});
       op.write(scale, {b, s, n, g});
     }
-    op.keep({x, gain, scale}).variant("fused").flops(k_rmsnorm_forward, k_rmsnorm_backward).add();
+    op.keep({x, gain, scale}).variant("rmsnorm").flops(k_rmsnorm_forward, k_rmsnorm_backward).add();
     return out;
   }
 
@@ -152,7 +152,7 @@ class SelfAttention {
     };
     if (layer_.options.kernels.fused_pointwise()) {
       const ir::TensorId out = layer_.in_place(prefix + ".out", x);
-      operation(prefix).read(x, all()).write(out, all()).flops(k_rotation, k_rotation).add();
+      operation(prefix).read(x, all()).write(out, all()).variant("rotary").flops(k_rotation, k_rotation).add();
       return out;
     }
     const auto temporary = [&](const char* suffix) {

@@ -103,7 +103,7 @@ class Loss {
         .write(logsum, {0, 1})
         .keep({logits, labels_, logsum})
         .overwrites(in_place ? logits : ir::k_no_tensor)
-        .variant("fused")
+        .variant(in_place ? "fused_linear_cross_entropy" : "cross_entropy")
         .flops(k_forward, k_backward)
         .add();
   }

@@ -78,7 +78,7 @@ class LatentAttention {
         .write(out, {b, s, l})
         .write(scale, {b, s})
         .keep({x, gain, scale})
-        .variant("fused")
+        .variant("rmsnorm")
         .flops(k_rmsnorm_forward, k_rmsnorm_backward)
         .add();
     return out;

@@ -48,6 +48,7 @@ ir::TensorId append_residual(Layer& layer, const char* place, ir::TensorId x, ir
     op.pass(y, {b, s, h}).bias(bias, {h}).pass(x, {b, s, h}).write(out, {b, s, h});
     op.flops((bias == ir::k_no_tensor ? 0.0 : k_bias) + k_add, 0);
   }
+  if (fused) op.variant(drops ? "dropout_residual" : "residual");
   op.add();
   return out;
 }

@@ -215,6 +215,10 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   fields.map("attention_on", profile.attention_on,
              {.doc = "architecture of the accelerator -> its attention kernel, in place of kernels.attention"},
              [](config::Value& value, models::AttentionKernel& kernel) { models::describe(value, kernel); });
+  fields.text(
+      "libraries", profile.libraries,
+      {.doc = "releases of the libraries whose kernels it runs, an entry of calibrations' `libraries`; where they "
+              "have none, or none is named: their own"});
   fields.object("fused_softmax", profile.fused_softmax, {.doc = "shapes for which the kernel exists"});
   section(fields, "accumulation", profile, {.doc = "of gradients over micro-batches"}, accumulation);
   fields.object("overlap", profile.overlap, {.doc = "defaults of strategy.overlap"});

@@ -82,6 +82,7 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
     file["attention_sharing"] = sharing.of(sequence::scheme_names());
     file["attention_fp32_gradients"] = sharing.coin();
   }
+  if (Draw libraries(seed + 1); libraries.chance(0.3)) file["libraries"] = "transformer-engine-2";
   if (draw.coin()) file["stages"] = draw.word({"even", "balanced", "by-weight"});
   if (draw.coin()) {
     file["p2p"] = flags(draw, {"scatter_gather"});

@@ -3,6 +3,9 @@
 // Files: configs/calibration/<accelerator>.yaml, and fabrics.yaml for the networks between domains. Each set says
 // whether its numbers were fitted to measurements of this accelerator or carried over from a neighbour, and from where;
 // a prediction that rests on an assumed set says so.
+//
+// Rates belong to releases of libraries as much as to the chip. `libraries` holds what was measured of other releases
+// than those of the file's own sets; frameworks' profiles name theirs, and use() puts its sets in place of these.
 #pragma once
 
 #include <optional>
@@ -39,6 +42,8 @@ struct GemmSet {
   Provenance provenance = {};
   std::string remark = {};  // an assumption of every answer that rests on the set; empty: none
   GemmParameters parameters = {};
+  // The clock at which these products run within a training step over `sustained` of the calibration.
+  double relative_clock = 1.0;
   std::optional<FitRecord> fit = {};  // absent where the parameters were not fitted by `cairn calibrate`
 };
 
@@ -62,6 +67,24 @@ struct TransposeSet {
   std::string kernel = {};
   Provenance provenance = {};
   double bandwidth = 0.0;  // of device memory, read and written [B/s]
+};
+
+// The laws of a kernel that was measured over its sizes, by what it computes. An operator names its kernel by its variant.
+struct KernelSet {
+  std::string kernel = {};
+  Provenance provenance = {};
+  std::vector<std::int64_t> widths = {};  // of the rows that it is made for; empty: any
+  std::optional<KernelLaw> forward = {};
+  std::optional<KernelLaw> backward = {};    // derivatives of activations
+  std::optional<KernelLaw> parameters = {};  // and of parameters, that other operators than products make
+};
+enum class KernelPass : std::uint8_t { forward, backward, parameters };
+
+// Releases of libraries, by what differs from the file's own sets.
+struct Libraries {
+  std::vector<GemmSet> gemm = {};
+  std::vector<FlashSet> flash_attention = {};
+  std::vector<KernelSet> kernels = {};
 };
 
 // What the kernels that carry out transfers take of the device they run on, beside the links. Each multiprocessor of a
@@ -88,6 +111,8 @@ struct Calibration {
   std::optional<AttentionSet> attention_operator = {};
   std::vector<FlashSet> flash_attention = {};
   std::vector<TransposeSet> transposes = {};
+  std::vector<KernelSet> kernels = {};  // of the libraries in use; a kernel of several widths is listed for each
+  std::vector<std::pair<std::string, Libraries>> libraries = {};  // by name; empty once use() has taken one
   MemoryBoundParameters memory_bound = {};
   std::optional<FitRecord> memory_bound_fit = {};
   Provenance transfer_provenance = {};
@@ -98,10 +123,15 @@ struct Calibration {
   // Null when the accelerator has no such set.
   const GemmSet* find_gemm(std::string_view type) const;
   const FlashSet* find_flash(std::string_view kernel) const;
+  // The law of a kernel for rows of this width, by the first set that fits both. Null: as all memory-bound kernels.
+  const KernelLaw* find_law(std::string_view kernel, KernelPass pass, std::int64_t width) const;
   // The law of memory-bound kernels for a kernel of this name; that of all of them where it has none of its own.
   MemoryBoundParameters memory_bound_of(std::string_view kernel) const;
   // The rates a set was fitted with.
   MachineRates rates(const GemmSet& set) const;
+  // Sets of these libraries take the place of sets of the same type and kernel; libraries that are not listed, or no
+  // name, leave all as it is.
+  void use(std::string_view name);
   // Copies gap_s, sustained and what else all kernels have in common into every kernel set.
   void share_common();
 };

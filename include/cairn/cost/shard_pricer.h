@@ -8,7 +8,8 @@
 //                                state, half of them each. For each layer the products with the input are one, over all
 //                                steps; those with the state follow one another step by step, each with a memory-bound
 //                                kernel for the gates. Backward likewise; weight gradients are two products a layer.
-//   everything else              memory-bound form on the bytes of its accesses.
+//   everything else              memory-bound form on the bytes of its accesses; the law of its kernel (its variant, for
+//                                rows of its innermost dimension) where the calibration has one.
 #pragma once
 
 #include <array>

@@ -112,6 +112,7 @@ struct FrameworkProfile {
   models::Kernels kernels = {};  // defaults of `training.kernels`
   // Its attention kernel on accelerators of an architecture, in place of that of `kernels`.
   std::vector<std::pair<std::string, models::AttentionKernel>> attention_on = {};
+  std::string libraries = {};  // releases of libraries it runs, as calibrations name them; empty: calibrations' own
   FusedSoftmax fused_softmax = {};
   Accumulation accumulation = {};
   OverlapDefaults overlap = {};

@@ -1,0 +1,88 @@
+// Whole layers measured on an H100 (validate/measured/h100-sxm5-80gb) against what a run predicts of their kernels. None
+// of the prices was fitted to a whole layer.
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cairn/config/loader.h"
+#include "cairn/config/read.h"
+#include "cairn/experiment/experiment.h"
+#include "cairn/experiment/job.h"
+#include "cairn/measure/csv.h"
+#include "catch.h"
+#include "support.h"
+
+namespace cairn::validation {
+namespace {
+
+using Row = std::map<std::string, std::string>;
+
+std::vector<Row> measured_layers() {
+  const measure::CsvTable table =
+      measure::read_csv(std::filesystem::path(CAIRN_SOURCE_DIR) / "validate/measured/h100-sxm5-80gb/engine_layers.csv");
+  std::vector<Row> rows;
+  for (const measure::CsvRecord& record : table.records) {
+    Row& row = rows.emplace_back();
+    for (std::size_t i = 0; i < table.header.size(); ++i) row[table.header[i]] = record.fields[i];
+  }
+  return rows;
+}
+
+// As they were measured: GPT with biases, LayerNorm and dropout (none at 175B); Llama with neither, rotated.
+std::string experiment_of(const Row& row, int layers) {
+  const std::string& name = row.at("name");
+  const std::string precision = name.substr(name.find('.') + 1);
+  const bool gpt = name.starts_with("gpt");
+  const std::string kind =
+      gpt ? fmt::format(
+                "norm: layernorm, position: learned, max_positions: 2048, bias: true, gated_mlp: false, "
+                "activation: gelu, dropout: {}, attention_dropout: 0",
+                name.starts_with("gpt175b") ? "0" : "0.1")
+          : "norm: rmsnorm, position: rope, bias: false, gated_mlp: true, activation: silu";
+  const std::int64_t gpus = 8, dp = gpus / std::stoll(row.at("tp"));
+  return fmt::format(
+      "model: {{kind: transformer, layers: {}, hidden: {}, ffn: {}, heads: {}, kv_heads: {}, vocab: 51200, {}}}\n"
+      "cluster: dgx-h100\n"
+      "training: {{seq_len: {}, global_batch: {}, framework: megatron@2025, precision: {}}}\n"
+      "strategy: {{tp: {}, micro_batch: {}, recompute: none}}\n",
+      layers, row.at("hidden"), row.at("ffn"), row.at("heads"), row.at("kv_heads"), kind, row.at("seq_len"),
+      dp * std::stoll(row.at("micro_batch")), precision == "bf16" ? precision : "fp8-" + precision, row.at("tp"),
+      row.at("micro_batch"));
+}
+
+// [ms] that the device computes in a step, without the update and without waiting for other ranks.
+double computing_ms(const std::string& text) {
+  core::Diagnostics diagnostics;
+  const config::Node node = config::parse_text(text, config::Syntax::yaml, "layer.yaml", diagnostics);
+  diagnostics.raise_if_errors();
+  experiment::Job job(experiment::read(node), test::shipped());
+  const auto result = job.run(predict::Engine::analytic, {.advice = experiment::Advice::none});
+  constexpr double k_milli = 1e-3;
+  return core::to_seconds(result.prediction.breakdown.compute + result.prediction.breakdown.launch) / k_milli;
+}
+
+TEST_CASE("layers of Megatron on an H100 take what was measured") {
+  double sum = 0.0, absolute = 0.0;
+  const std::vector<Row> rows = measured_layers();
+  REQUIRE(rows.size() == 18);
+  for (const Row& row : rows) {
+    // Embedding and head are the same in both.
+    const double predicted = (computing_ms(experiment_of(row, 4)) - computing_ms(experiment_of(row, 2))) / 2.0;
+    const double measured = std::stod(row.at("long_ms"));
+    const double error = predicted / measured - 1.0;
+    CAPTURE(row.at("name"), predicted, measured);
+    CHECK(std::abs(error) <= 0.05);
+    sum += error;
+    absolute += std::abs(error);
+  }
+  const auto count = static_cast<double>(rows.size());
+  CHECK(absolute / count <= 0.02);
+  CHECK(std::abs(sum / count) <= 0.01);
+}
+
+}  // namespace
+}  // namespace cairn::validation
