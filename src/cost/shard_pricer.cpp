@@ -85,19 +85,19 @@ void add_times(KernelTime& sum, const KernelTime& each, std::int64_t count) {
   sum.memory_bytes += times * each.memory_bytes;
 }
 
-bool makes_parameter_gradient(const ir::Shard& shard) {
-  const auto of_parameter = [&shard](const ir::Access& access) {
-    const ir::Tensor& tensor = shard.graph->tensor(access.tensor);
-    return access.mode != ir::Mode::read && tensor.role == ir::Role::gradient && tensor.of != ir::k_no_tensor &&
-           shard.graph->tensor(tensor.of).role == ir::Role::parameter;
-  };
+// A derivative that makes nothing but gradients of parameters.
+bool makes_parameter_gradients(const ir::Shard& shard) {
   const auto& accesses = shard.op->accesses;
-  return std::any_of(accesses.begin(), accesses.end(), of_parameter);
+  return std::all_of(accesses.begin(), accesses.end(), [&shard](const ir::Access& access) {
+    const ir::Tensor& tensor = shard.graph->tensor(access.tensor);
+    return access.mode == ir::Mode::read || (tensor.role == ir::Role::gradient && tensor.of != ir::k_no_tensor &&
+                                             shard.graph->tensor(tensor.of).role == ir::Role::parameter);
+  });
 }
 
 KernelPass pass_of(const ir::Shard& shard) {
   if (shard.op->phase == ir::Phase::forward) return KernelPass::forward;
-  return makes_parameter_gradient(shard) ? KernelPass::parameters : KernelPass::backward;
+  return makes_parameter_gradients(shard) ? KernelPass::parameters : KernelPass::backward;
 }
 
 numerics::Format operand_format(const ir::Shard& shard) { return cost::operand_format(*shard.op, *shard.graph); }

@@ -179,7 +179,8 @@ class Differentiator {
       return wants_parameter_gradient(access) && !access.addend;
     });
     if (has_factor) {
-      append_parameter_reduction(op, id, output_gradients);
+      if (!op.joint_gradients || first_input_gradient.tensor == k_no_tensor)
+        append_parameter_reduction(op, id, output_gradients);
       return;
     }
     for (const Access& access : op.accesses)
@@ -214,7 +215,16 @@ class Differentiator {
                  .mode = reduces(op.domain, access.projection) ? Mode::accumulate : Mode::write});
       if (first_input_gradient.tensor == k_no_tensor) first_input_gradient = read_only(derived.accesses.back());
     }
-    if (!done.empty()) graph_.add_operator(std::move(derived));
+    if (done.empty()) return;
+    if (op.joint_gradients) append_parameter_gradients(derived, op);
+    graph_.add_operator(std::move(derived));
+  }
+
+  void append_parameter_gradients(Operator& derived, const Operator& op) {
+    for (const Access& access : op.accesses)
+      if (wants_parameter_gradient(access))
+        derived.accesses.push_back(Access{
+            .tensor = parameter_gradient(access.tensor), .projection = access.projection, .mode = Mode::accumulate});
   }
 
   void fill(TensorId gradient, const std::string& name) {
@@ -232,10 +242,7 @@ class Differentiator {
     derived.flops_per_point = 2.0;
     for (const Access& gradient : output_gradients) derived.accesses.push_back(gradient);
     append_backward_reads(derived, op, /*parameters=*/false);
-    for (const Access& access : op.accesses)
-      if (wants_parameter_gradient(access))
-        derived.accesses.push_back(Access{
-            .tensor = parameter_gradient(access.tensor), .projection = access.projection, .mode = Mode::accumulate});
+    append_parameter_gradients(derived, op);
     graph_.add_operator(std::move(derived));
   }
 

@@ -118,7 +118,11 @@ class SelfAttention {
       scale = layer_.statistic(prefix + ".scale", {a_.batch, a_.sequence, a_.kv_heads, heads});
       op.write(scale, {b, s, n, g});
     }
-    op.keep({x, gain, scale}).variant("rmsnorm").flops(k_rmsnorm_forward, k_rmsnorm_backward).add();
+    op.keep({x, gain, scale})
+        .variant("rmsnorm")
+        .joint_gradients(layer_.options.kernels.one_pass_norm)
+        .flops(k_rmsnorm_forward, k_rmsnorm_backward)
+        .add();
     return out;
   }
 

@@ -88,6 +88,8 @@ void describe(config::Fields& fields, Kernels& kernels) {
               {.doc = "unfused RMS normalisation computes in the activations' format"});
   fields.flag("wide_norm", kernels.wide_norm,
               {.doc = "fused normalisation reads a widened copy, which is made again for its derivative"});
+  fields.flag("one_pass_norm", kernels.one_pass_norm,
+              {.doc = "the derivative of a fused normalisation makes its parameters' gradients in the same pass"});
   fields.flag("joins_qkv", kernels.joins_qkv,
               {.doc = "gradients of queries, keys and values are made apart and copied into one"});
   fields.flag("copies_logits", kernels.copies_logits,

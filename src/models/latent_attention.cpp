@@ -79,6 +79,7 @@ class LatentAttention {
         .write(scale, {b, s})
         .keep({x, gain, scale})
         .variant("rmsnorm")
+        .joint_gradients(layer_.options.kernels.one_pass_norm)
         .flops(k_rmsnorm_forward, k_rmsnorm_backward)
         .add();
     return out;

@@ -122,6 +122,10 @@ class Op {
   Op& variant(const char* kernel);
   Op& region(const char* region);
   // Its kernel keeps nothing that it makes.
+  Op& joint_gradients(bool joint) {
+    op_.joint_gradients = joint;
+    return *this;
+  }
   Op& reruns() {
     op_.reruns = true;
     return *this;

@@ -23,7 +23,7 @@ ir::TensorId append_fused(Layer& layer, const std::string& name, ir::TensorId x,
   op.write(y, {b, s, h});
   if (centred) op.write(mean, {b, s});
   op.write(scale, {b, s}).keep({x, gain, mean, scale});
-  op.variant(centred ? "layernorm" : "rmsnorm");
+  op.variant(centred ? "layernorm" : "rmsnorm").joint_gradients(layer.options.kernels.one_pass_norm);
   if (centred)
     op.flops(k_layernorm_forward, k_layernorm_backward);
   else

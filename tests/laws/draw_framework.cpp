@@ -12,9 +12,9 @@ Json flags(Draw& draw, std::initializer_list<const char*> keys) {
 }
 
 Json draw_kernels(Draw& draw) {
-  Json kernels =
-      flags(draw, {"wide_scores", "scaled_product", "separate_qkv", "separate_gate", "narrow_norm", "wide_norm",
-                   "joins_qkv", "copies_logits", "finds_best_token", "gathers_logits", "compiled_loss", "compiled"});
+  Json kernels = flags(draw, {"wide_scores", "scaled_product", "separate_qkv", "separate_gate", "narrow_norm",
+                              "wide_norm", "one_pass_norm", "joins_qkv", "copies_logits", "finds_best_token",
+                              "gathers_logits", "compiled_loss", "compiled"});
   if (draw.chance(0.3)) kernels["metric_passes"] = draw.between(0, 20);
   if (draw.coin())
     kernels["attention"] = draw.word({"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"});

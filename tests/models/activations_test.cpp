@@ -188,6 +188,21 @@ TEST_CASE("gradients of queries, keys and values are copied into one", "[models]
   CHECK(moved_bytes(after, "", ir::Phase::forward) == moved_bytes(before, "", ir::Phase::forward));
 }
 
+TEST_CASE("a norm's derivative makes its parameters' gradients in the same pass", "[models]") {
+  // Of two norms a layer: a pass over 128 x 96 elements of gradient and input, 2 bytes each, and over mean and scale of 128
+  // rows, 4 bytes each, is saved.
+  BuildOptions build = options(AttentionKernel::flash2);
+  const ir::Model apart = build_transformer(testing::gpt(4, k_hidden, k_heads, 1000, 64), build);
+  build.kernels.one_pass_norm = true;
+  const ir::Model joint = build_transformer(testing::gpt(4, k_hidden, k_heads, 1000, 64), build);
+  const ir::Graph& before = graph_of(apart, ir::Position::body);
+  const ir::Graph& after = graph_of(joint, ir::Position::body);
+  CHECK(after.operators().size() == before.operators().size() - 2);
+  CHECK(moved_bytes(after, "", ir::Phase::backward) ==
+        moved_bytes(before, "", ir::Phase::backward) - 2.0 * (128.0 * 96 * (2 + 2) + 128.0 * (4 + 4)));
+  CHECK(moved_bytes(after, "", ir::Phase::forward) == moved_bytes(before, "", ir::Phase::forward));
+}
+
 TEST_CASE("a fused norm on a widened copy", "[models]") {
   // Widen 2 + 4 and back 4 + 2 bytes an element; the norm itself reads 4 in place of 2, forward and, with the gradient
   // that it makes, backward. A compiler leaves nothing of it.

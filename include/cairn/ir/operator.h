@@ -71,7 +71,7 @@ struct Operator {
   // the same domain, of the output's gradient with the other factors. Anything else is differentiated by one fused
   // operator over the same domain, which reads the outputs' gradients and `backward_reads` and writes the gradient of
   // every `computed` activation; the gradients of its `computed` parameters come from one further reduction over the
-  // same reads.
+  // same reads, or from it (joint_gradients).
   double backward_flops_per_point = 0.0;
   boost::container::small_vector<TensorId, 4> backward_reads;
 
@@ -86,6 +86,8 @@ struct Operator {
   bool reruns = false;
   // A selection whose derivative is a scatter into zeros: another operator writes the whole gradient before it.
   bool fills_gradient = false;
+  // The kernel of its derivative makes the gradients of its parameters in the same pass over what it reads.
+  bool joint_gradients = false;
   // A saved tensor that its derivative overwrites with the gradient of what it read, of the same shape and format: the
   // gradient takes no memory of its own.
   TensorId gradient_over = k_no_tensor;
