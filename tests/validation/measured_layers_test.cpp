@@ -32,26 +32,26 @@ std::vector<Row> measured_layers() {
   return rows;
 }
 
-// As they were measured: GPT with biases, LayerNorm and dropout (none at 175B); Llama with neither, rotated.
+// As they were measured: GPT with biases, LayerNorm and dropout; Llama with neither, rotated.
 std::string experiment_of(const Row& row, int layers) {
   const std::string& name = row.at("name");
   const std::string precision = name.substr(name.find('.') + 1);
   const bool gpt = name.starts_with("gpt");
   const std::string kind =
-      gpt ? fmt::format(
-                "norm: layernorm, position: learned, max_positions: 2048, bias: true, gated_mlp: false, "
-                "activation: gelu, dropout: {}, attention_dropout: 0",
-                name.starts_with("gpt175b") ? "0" : "0.1")
+      gpt ? "norm: layernorm, position: learned, max_positions: 2048, bias: true, gated_mlp: false, activation: gelu, "
+            "dropout: 0.1, attention_dropout: 0"
           : "norm: rmsnorm, position: rope, bias: false, gated_mlp: true, activation: silu";
   const std::int64_t gpus = 8, dp = gpus / std::stoll(row.at("tp"));
   return fmt::format(
-      "model: {{kind: transformer, layers: {}, hidden: {}, ffn: {}, heads: {}, kv_heads: {}, vocab: 51200, {}}}\n"
+      "model: {{kind: transformer, layers: {}, hidden: {}, ffn: {}, heads: {}, kv_heads: {}, vocab: 51200, "
+      "tied_embeddings: false, {}}}\n"
       "cluster: dgx-h100\n"
       "training: {{seq_len: {}, global_batch: {}, framework: megatron@2025, precision: {}}}\n"
-      "strategy: {{tp: {}, micro_batch: {}, recompute: none}}\n",
+      "strategy: {{tp: {}, micro_batch: {}, recompute: none, sequence_parallel: {}}}\n"
+      "simulation: {{interference: false}}\n",
       layers, row.at("hidden"), row.at("ffn"), row.at("heads"), row.at("kv_heads"), kind, row.at("seq_len"),
       dp * std::stoll(row.at("micro_batch")), precision == "bf16" ? precision : "fp8-" + precision, row.at("tp"),
-      row.at("micro_batch"));
+      row.at("micro_batch"), dp < gpus);
 }
 
 // [ms] that the device computes in a step, without the update and without waiting for other ranks.

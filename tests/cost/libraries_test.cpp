@@ -1,0 +1,101 @@
+// Rates of releases of libraries.
+#include <algorithm>
+#include <string>
+
+#include "cairn/cost/calibration.h"
+#include "cairn/cost/carried.h"
+#include "cairn/hardware/files.h"
+#include "catch.h"
+#include "support/shipped.h"
+
+namespace cairn::cost {
+namespace {
+
+using cairn::testing::shipped;
+
+// A product, an attention kernel and a norm; releases "new" have another product, a product more and another norm.
+Calibration two_releases() {
+  Calibration calibration{.sustained = 0.8};
+  calibration.gemm = {{.type = "bf16", .parameters = {.tensor_efficiency = 0.5}}};
+  calibration.flash_attention = {{.parameters = {.kernel = "cudnn", .tail = 1.0}}};
+  Libraries libraries;
+  libraries.gemm = {{.type = "fp8", .parameters = {.tensor_efficiency = 0.7}},
+                    {.type = "bf16", .parameters = {.tensor_efficiency = 0.6}, .relative_clock = 1.1}};
+  libraries.kernels = {
+      {.kernel = "rmsnorm", .widths = {1024, 2048}, .forward = KernelLaw{.floor_s = 2e-6, .bandwidth = 2e12}},
+      {.kernel = "rmsnorm", .forward = KernelLaw{.floor_s = 2e-6, .bandwidth = 1e12}}};
+  calibration.libraries = {{"new", libraries}};
+  calibration.share_common();
+  return calibration;
+}
+
+}  // namespace
+
+TEST_CASE("sets of the libraries in use take the place of those of the same name", "[cost][calibration]") {
+  Calibration calibration = two_releases();
+  CHECK(calibration.find_gemm("bf16")->parameters.sustained == 0.8);
+  calibration.use("new");
+  REQUIRE(calibration.gemm.size() == 2);
+  CHECK(calibration.find_gemm("bf16")->parameters.tensor_efficiency == 0.6);
+  CHECK(calibration.find_gemm("bf16")->parameters.sustained == Approx(0.88));  // 0.8 x 1.1
+  CHECK(calibration.find_gemm("fp8")->parameters.tensor_efficiency == 0.7);
+  CHECK(calibration.find_gemm("fp8")->parameters.sustained == 0.8);
+  CHECK(calibration.find_flash("cudnn")->parameters.tail == 1.0);
+  CHECK(calibration.kernels.size() == 2);
+  CHECK(calibration.libraries.empty());
+}
+
+TEST_CASE("libraries that a calibration does not list leave it as it is", "[cost][calibration]") {
+  for (const char* name : {"", "old"}) {
+    Calibration calibration = two_releases();
+    calibration.use(name);
+    CHECK(calibration.gemm.size() == 1);
+    CHECK(calibration.find_gemm("bf16")->parameters.tensor_efficiency == 0.5);
+    CHECK(calibration.find_law("rmsnorm", KernelPass::forward, 1024) == nullptr);
+  }
+}
+
+TEST_CASE("the law of a kernel is that of the first set for rows of the width", "[cost][calibration]") {
+  Calibration calibration = two_releases();
+  calibration.use("new");
+  const auto bandwidth = [&](std::int64_t width) {
+    const KernelLaw* law = calibration.find_law("rmsnorm", KernelPass::forward, width);
+    return law != nullptr ? law->bandwidth : 0.0;
+  };
+  CHECK(bandwidth(2048) == 2e12);
+  CHECK(bandwidth(1536) == 1e12);
+  CHECK(calibration.find_law("rmsnorm", KernelPass::backward, 2048) == nullptr);
+  CHECK(calibration.find_law("", KernelPass::forward, 2048) == nullptr);
+  CHECK(calibration.find_law("layernorm", KernelPass::forward, 2048) == nullptr);
+}
+
+TEST_CASE("a measured kernel takes its floor and what its bytes take", "[cost]") {
+  // 3 us + 4 MB / 2 TB/s = 5 us, of which the device idles 1.
+  const KernelTime time = measured_kernel_time(4e6, {.floor_s = 3e-6, .bandwidth = 2e12}, 1e-6);
+  CHECK(time.total_s == Approx(5e-6));
+  CHECK(time.launch_s == Approx(1e-6));
+  CHECK(time.memory_s == Approx(2e-6));
+  CHECK(time.memory_bytes == 4e6);
+  CHECK(time.total_s == Approx(time.compute_s + time.memory_s - time.hidden_s + time.overhead_s + time.launch_s));
+  // Less than the gap between kernels, and nothing to move of its own.
+  const KernelTime other = measured_kernel_time(4e6, {.floor_s = 1e-6}, 3e-6);
+  CHECK(other.total_s == Approx(1e-6));
+  CHECK(other.busy_s() == 0.0);
+}
+
+// H100: 3.35 TB/s, over PCIe 2 TB/s.
+TEST_CASE("bandwidths of kernels follow the memory's", "[cost][calibration]") {
+  Calibration calibration = load_calibration(shipped(), "h100-sxm5-80gb");
+  calibration.use("transformer-engine-2");
+  REQUIRE(calibration.find_law("rmsnorm", KernelPass::forward, 4096) != nullptr);
+  const double here = calibration.find_law("rmsnorm", KernelPass::forward, 4096)->bandwidth;
+  const hardware::Accelerator pcie = hardware::load_accelerator(shipped(), "h100-pcie-80gb");
+  const Calibration there = carried(calibration, pcie).calibration;
+  CHECK(there.find_law("rmsnorm", KernelPass::forward, 4096)->bandwidth == Approx(here * 2.0 / 3.35));
+  // No kernel moves bytes faster than the memory.
+  for (const KernelSet& set : calibration.kernels)
+    for (const auto& law : {set.forward, set.backward, set.parameters})
+      if (law) CHECK(law->bandwidth <= calibration.machine.memory_bandwidth);
+}
+
+}  // namespace cairn::cost
