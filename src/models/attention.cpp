@@ -50,13 +50,12 @@ class SelfAttention {
       v_ = project(y, "v", k_one_key);
     } else {
       qkv_ = project(y, "qkv", a_.qkv);
-      if (layer_.options.kernels.joins_qkv) layer_.graph.join_gradient(qkv_);
+      if (layer_.options.kernels.joins_qkv && !keeps_layout()) layer_.graph.join_gradient(qkv_);
     }
     const QkNorm norm = layer_.config.qk_norm;
-    const bool rotates = layer_.config.position == PositionEncoding::rope && pattern_.kind != AttentionKind::nope;
     if (norm == QkNorm::head || norm == QkNorm::whole) normalise();
-    if (rotates) rotate();
-    if (norm == QkNorm::unscaled && rotates) normalise();
+    if (rotates()) rotate();
+    if (norm == QkNorm::unscaled && rotates()) normalise();
     if (layer_.config.nope_scale && pattern_.kind == AttentionKind::nope) scale_queries();
     const ir::TensorId context = keeps_scores(layer_.options.kernels.attention) ? append_unfused() : append_flash();
     return layer_.config.attention_gate ? append_gate(context, y) : context;
@@ -64,6 +63,16 @@ class SelfAttention {
 
  private:
   bool chunked() const { return pattern_.kind == AttentionKind::chunked; }
+  bool rotates() const {
+    return layer_.config.position == PositionEncoding::rope && pattern_.kind != AttentionKind::nope;
+  }
+  // cuDNN's kernel writes gradients in the layout of what it read: into one tensor where queries, keys and values come
+  // straight from the projection and there are as many of each.
+  bool keeps_layout() const {
+    const bool scales = layer_.config.nope_scale && pattern_.kind == AttentionKind::nope;
+    return layer_.options.kernels.attention == AttentionKernel::cudnn && layer_.config.group() == 1 &&
+           layer_.config.qk_norm == QkNorm::none && !rotates() && !scales;
+  }
   std::int64_t key_slot() const { return layer_.config.group(); }
   std::int64_t value_slot() const { return layer_.config.group() + 1; }
   // Queries and keys live in tensors of their own once normalised, in the projection's output before.

@@ -91,7 +91,8 @@ void describe(config::Fields& fields, Kernels& kernels) {
   fields.flag("one_pass_norm", kernels.one_pass_norm,
               {.doc = "the derivative of a fused normalisation makes its parameters' gradients in the same pass"});
   fields.flag("joins_qkv", kernels.joins_qkv,
-              {.doc = "gradients of queries, keys and values are made apart and copied into one"});
+              {.doc = "gradients of queries, keys and values are made apart and copied into one; not where cuDNN reads "
+                      "them from one"});
   fields.flag("copies_logits", kernels.copies_logits,
               {.doc = "an unfused loss subtracts the maximum into a further fp32 tensor, not in place"});
   fields.flag("finds_best_token", kernels.finds_best_token,

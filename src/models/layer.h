@@ -121,11 +121,12 @@ class Op {
   Op& flops(double forward, double backward);
   Op& variant(const char* kernel);
   Op& region(const char* region);
-  // Its kernel keeps nothing that it makes.
+  // Its derivative's kernel makes the gradients of its parameters, too.
   Op& joint_gradients(bool joint) {
     op_.joint_gradients = joint;
     return *this;
   }
+  // Its kernel keeps nothing that it makes.
   Op& reruns() {
     op_.reruns = true;
     return *this;

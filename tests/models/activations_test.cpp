@@ -188,6 +188,23 @@ TEST_CASE("gradients of queries, keys and values are copied into one", "[models]
   CHECK(moved_bytes(after, "", ir::Phase::forward) == moved_bytes(before, "", ir::Phase::forward));
 }
 
+TEST_CASE("cuDNN puts gradients of queries, keys and values where it read them", "[models]") {
+  // In one tensor that nothing comes between: no copy. Rotated, or queries of several heads to a key: copied.
+  BuildOptions build = options(AttentionKernel::cudnn);
+  build.kernels.joins_qkv = true;
+  const auto copied = [&build](const TransformerConfig& config) {
+    const ir::Model model = build_transformer(config, build);
+    return moved_bytes(graph_of(model, ir::Position::body), "qkv.out.gradient_join", ir::Phase::backward);
+  };
+  TransformerConfig config = testing::gpt(4, k_hidden, k_heads, 1000, 64);
+  CHECK(copied(config) == 0);
+  config.position = PositionEncoding::rope;
+  CHECK(copied(config) == 128.0 * 3 * 96 * (2 + 2));
+  config.position = PositionEncoding::learned;
+  config.kv_heads = 1;
+  CHECK(copied(config) > 0);
+}
+
 TEST_CASE("a norm's derivative makes its parameters' gradients in the same pass", "[models]") {
   // Of two norms a layer: a pass over 128 x 96 elements of gradient and input, 2 bytes each, and over mean and scale of 128
   // rows, 4 bytes each, is saved.

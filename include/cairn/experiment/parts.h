@@ -32,7 +32,8 @@ struct Parts {
 };
 
 // `reference`: a name of configs/calibration, {file: name, overriding keys} or the whole block; null: the accelerator's
-// own. `libraries`: releases of libraries that the framework runs (cost/calibration.h). Throws core::ConfigurationError at `calibration` where there is none or the accelerator has another, and at
+// own. `libraries`: releases of libraries that the framework runs (cost/calibration.h). Throws
+// core::ConfigurationError at `calibration` where there is none or the accelerator has another, and at
 // `cluster.inter.fabric` for a fabric that was never calibrated.
 Calibrated load_calibrated(const config::Loader& loader, const hardware::Machine& machine,
                            const config::Node& reference = {}, std::string_view libraries = {});
