@@ -176,7 +176,8 @@ void kernel_law(Fields& f, std::string_view key, std::optional<KernelLaw>& law, 
   f.value(key, law, {.doc = doc}, [](Value& v, KernelLaw& x) {
     v.object([&x](Fields& g) {
       seconds(g, "floor", x.floor_s, "with next to nothing to move, the gap to the next kernel included");
-      optional_bandwidth(g, "bandwidth", x.bandwidth, "read and written; absent: another kernel moves it");
+      g.number("efficiency", x.efficiency,
+               {.doc = "e: of the memory bandwidth", .required = true, .maximum = 1.0, .positive = true});
     });
   });
 }

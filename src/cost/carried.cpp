@@ -63,9 +63,6 @@ Carried carried(Calibration calibration, const hardware::Accelerator& accelerato
     }
     set.parameters.operand_bandwidth *= now.clock_hz / then.clock_hz;
   }
-  for (KernelSet& set : calibration.kernels)
-    for (std::optional<KernelLaw>* law : {&set.forward, &set.backward, &set.parameters})
-      if (*law) (*law)->bandwidth *= now.memory_bandwidth / then.memory_bandwidth;
   for (TransposeSet& set : calibration.transposes)
     set.bandwidth *= now.clock_hz * now.sm_count / (then.clock_hz * then.sm_count);
   if (then.launch_floor_s > 0.0) calibration.gap_s *= now.launch_floor_s / then.launch_floor_s;

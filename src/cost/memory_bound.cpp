@@ -21,13 +21,11 @@ KernelTime memory_bound_time(double bytes, double flops, const MemoryBoundParame
   return time;
 }
 
-KernelTime measured_kernel_time(double bytes, const KernelLaw& law, double gap_s) {
-  CAIRN_ASSERT(bytes >= 0.0 && law.floor_s >= 0.0 && law.bandwidth >= 0.0);
+KernelTime measured_kernel_time(double bytes, const KernelLaw& law, double gap_s, const MachineRates& rates) {
+  CAIRN_ASSERT(bytes >= 0.0 && law.floor_s >= 0.0 && law.efficiency > 0.0);
   KernelTime time;
-  if (law.bandwidth > 0.0) {
-    time.memory_s = bytes / law.bandwidth;
-    time.memory_bytes = bytes;
-  }
+  time.memory_s = bytes / (law.efficiency * rates.memory_bandwidth);
+  time.memory_bytes = bytes;
   time.launch_s = std::min(gap_s, law.floor_s);
   time.overhead_s = law.floor_s - time.launch_s;
   time.total_s = time.memory_s + law.floor_s;

@@ -299,7 +299,7 @@ KernelTime ShardPricer::price(const ir::Shard& shard) {
   if (shard.op->is_plain_contraction()) return product_time(gemm_shape(shard), operand_format(shard));
   const std::int64_t width = shard.box.empty() ? 0 : shard.box.back().extent();
   if (const KernelLaw* law = calibration_.find_law(shard.op->variant, pass_of(shard), width))
-    return measured_kernel_time(ir::bytes(shard), *law, calibration_.gap_s);
+    return measured_kernel_time(ir::bytes(shard), *law, calibration_.gap_s, calibration_.machine);
   return memory_time(ir::bytes(shard), ir::flops(shard), calibration_.memory_bound_of(shard.op->variant));
 }
 

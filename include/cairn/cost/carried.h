@@ -4,7 +4,6 @@
 //   P, H, V, L2, SM   of the accelerator in place of those under `machine`: tensor peak by number format,
 //                     device memory, fp32 lanes, last-level cache, multiprocessors
 //   f' = f clock'/clock                operands that one multiprocessor takes in, a width per clock
-//   B' = B H'/H               bandwidth of a kernel with a law of its own
 //   gap' = gap floor'/floor            gap between kernels, by the shortest kernel; as it is where no floor is recorded
 // Everything else of a calibration is a share or a time of the software and stays. Peaks are figures of their own: they
 // do not follow the clock or the number of multiprocessors. On the calibration's own machine every factor is 1 exactly.

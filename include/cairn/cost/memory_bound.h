@@ -9,9 +9,9 @@
 //
 // A kernel that was measured over its sizes has a law of its own instead:
 //
-//   T      = floor + bytes/B           floor: what it takes with next to nothing to move, the gap to the next one included
+//   T      = floor + bytes/(e H)       floor: what it takes with next to nothing to move, the gap to the next one included
 //
-// B says what the kernel makes of the memory, its arithmetic and its layout included.
+// e says what the kernel makes of the memory, its arithmetic and its layout included.
 #pragma once
 
 #include "cairn/cost/kernel_time.h"
@@ -27,15 +27,15 @@ struct MemoryBoundParameters {
 
 struct KernelLaw {
   double floor_s = 0.0;
-  double bandwidth = 0.0;  // B [B/s]; 0: another kernel of the same operator moves what it needs
+  double efficiency = 0.0;  // e, in (0, 1]
 };
 
 // bytes: read and written in device memory; flops: on the ordinary lanes.
 KernelTime memory_bound_time(double bytes, double flops, const MemoryBoundParameters& parameters,
                              const MachineRates& rates);
 
-// gap_s: the part of the floor, at most all of it, in which the device is idle. Valid: from a megabyte; less is ruled by
-// the floor.
-KernelTime measured_kernel_time(double bytes, const KernelLaw& law, double gap_s);
+// bytes: read and written in device memory; gap_s: the part of the floor, at most all of it, in which the device is idle.
+// Valid: from a megabyte; less is ruled by the floor.
+KernelTime measured_kernel_time(double bytes, const KernelLaw& law, double gap_s, const MachineRates& rates);
 
 }  // namespace cairn::cost
