@@ -88,13 +88,15 @@ MachineRates Calibration::rates(const GemmSet& set) const {
 void Calibration::use(std::string_view name) {
   const auto found =
       std::find_if(libraries.begin(), libraries.end(), [&](const auto& each) { return each.first == name; });
-  if (found != libraries.end()) {
-    Libraries& taken = found->second;
+  if (found == libraries.end()) {
+    libraries.clear();
+  } else {
+    Libraries taken = std::move(found->second);
     replace(gemm, taken.gemm, [](const GemmSet& set) { return set.type; });
     replace(flash_attention, taken.flash_attention, [](const FlashSet& set) { return set.parameters.kernel; });
-    kernels = std::move(taken.kernels);
+    kernels = taken.kernels;
+    libraries = {{std::string(name), Libraries{.kernels = std::move(taken.kernels)}}};
   }
-  libraries.clear();
   share_common();
 }
 

@@ -206,8 +206,8 @@ TEST_CASE("cuDNN puts gradients of queries, keys and values where it read them",
 }
 
 TEST_CASE("a norm's derivative makes its parameters' gradients in the same pass", "[models]") {
-  // Of two norms a layer: a pass over 128 x 96 elements of gradient and input, 2 bytes each, and over mean and scale of 128
-  // rows, 4 bytes each, is saved.
+  // Of two norms a layer: a pass over 128 x 96 elements of gradient and input, 2 bytes each, and over mean and scale of
+  // 128 rows, 4 bytes each, is saved.
   BuildOptions build = options(AttentionKernel::flash2);
   const ir::Model apart = build_transformer(testing::gpt(4, k_hidden, k_heads, 1000, 64), build);
   build.kernels.one_pass_norm = true;

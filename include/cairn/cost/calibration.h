@@ -69,7 +69,8 @@ struct TransposeSet {
   double bandwidth = 0.0;  // of device memory, read and written [B/s]
 };
 
-// The laws of a kernel that was measured over its sizes, by what it computes. An operator names its kernel by its variant.
+// The laws of a kernel that was measured over its sizes, by what it computes. An operator names its kernel by its
+// variant.
 struct KernelSet {
   std::string kernel = {};
   Provenance provenance = {};
@@ -112,7 +113,8 @@ struct Calibration {
   std::vector<FlashSet> flash_attention = {};
   std::vector<TransposeSet> transposes = {};
   std::vector<KernelSet> kernels = {};  // of the libraries in use; a kernel of several widths is listed for each
-  std::vector<std::pair<std::string, Libraries>> libraries = {};  // by name; empty once use() has taken one
+  // By name. Once use() has taken one: what is left of it, which no set of the file's own holds.
+  std::vector<std::pair<std::string, Libraries>> libraries = {};
   MemoryBoundParameters memory_bound = {};
   std::optional<FitRecord> memory_bound_fit = {};
   Provenance transfer_provenance = {};
@@ -130,7 +132,7 @@ struct Calibration {
   // The rates a set was fitted with.
   MachineRates rates(const GemmSet& set) const;
   // Sets of these libraries take the place of sets of the same type and kernel; libraries that are not listed, or no
-  // name, leave all as it is.
+  // name, leave the sets as they are. Written out and read again, the same libraries give the same prices.
   void use(std::string_view name);
   // Copies gap_s, sustained and what else all kernels have in common into every kernel set.
   void share_common();

@@ -9,7 +9,7 @@
 //
 // A kernel that was measured over its sizes has a law of its own instead:
 //
-//   T      = floor + bytes/(e H)       floor: what it takes with next to nothing to move, the gap to the next one included
+//   T      = floor + bytes/(e H)       floor: with next to nothing to move, the gap to the next kernel included
 //
 // e says what the kernel makes of the memory, its arithmetic and its layout included.
 #pragma once
@@ -34,8 +34,8 @@ struct KernelLaw {
 KernelTime memory_bound_time(double bytes, double flops, const MemoryBoundParameters& parameters,
                              const MachineRates& rates);
 
-// bytes: read and written in device memory; gap_s: the part of the floor, at most all of it, in which the device is idle.
-// Valid: from a megabyte; less is ruled by the floor.
+// bytes: read and written in device memory. gap_s: the part of the floor, at most all of it, in which the device is
+// idle. Valid: from a megabyte; less is ruled by the floor.
 KernelTime measured_kernel_time(double bytes, const KernelLaw& law, double gap_s, const MachineRates& rates);
 
 }  // namespace cairn::cost
