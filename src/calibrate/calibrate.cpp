@@ -116,16 +116,27 @@ cost::Calibration base_calibration(const config::Loader& loader, const Options& 
   }
   cost::Calibration calibration = cost::load_calibration(loader, base);
   if (calibration.accelerator == name) return calibration;
-  for (cost::GemmSet& set : calibration.gemm) {
-    mark_carried_over(set.provenance, base);
-    set.fit.reset();
-  }
+  const auto mark_products = [&base](std::vector<cost::GemmSet>& sets) {
+    for (cost::GemmSet& set : sets) {
+      mark_carried_over(set.provenance, base);
+      set.fit.reset();
+    }
+  };
+  const auto mark_all = [&base](auto& sets) {
+    for (auto& set : sets) mark_carried_over(set.provenance, base);
+  };
+  mark_products(calibration.gemm);
   if (calibration.attention_operator) {
     mark_carried_over(calibration.attention_operator->provenance, base);
     calibration.attention_operator->fit.reset();
   }
-  for (cost::FlashSet& set : calibration.flash_attention) mark_carried_over(set.provenance, base);
-  for (cost::TransposeSet& set : calibration.transposes) mark_carried_over(set.provenance, base);
+  mark_all(calibration.flash_attention);
+  mark_all(calibration.transposes);
+  for (auto& each : calibration.libraries) {
+    mark_products(each.second.gemm);
+    mark_all(each.second.flash_attention);
+    mark_all(each.second.kernels);
+  }
   mark_carried_over(calibration.transfer_provenance, base);
   calibration.memory_bound_fit.reset();
   calibration.name = accelerator.name;
@@ -162,6 +173,22 @@ void count_others(std::span<const measure::MeasurementFile> files, const Rows& r
   }
 }
 
+bool is_fitted(const Result& result, std::string_view kind, std::string_view type) {
+  return std::any_of(result.families.begin(), result.families.end(), [&](const FamilyResult& family) {
+    return family.kind == kind && family.type == type && !family.skipped;
+  });
+}
+
+// What was measured is of the libraries that run here, whichever a framework's profile names. Attention kernels stay:
+// rows of attention are of an operator of benchmarks.
+void leave_to_fits(Result& result) {
+  for (auto& each : result.calibration.libraries) {
+    cost::Libraries& libraries = each.second;
+    std::erase_if(libraries.gemm, [&](const cost::GemmSet& set) { return is_fitted(result, "gemm", set.type); });
+    if (is_fitted(result, "memory-bound", "any")) libraries.kernels.clear();
+  }
+}
+
 void fit_all(const Rows& rows, const hardware::Accelerator& accelerator, Result& result) {
   std::map<std::string, Rows> by;
   for (const measure::Measurement* row : rows) {
@@ -179,22 +206,12 @@ void fit_all(const Rows& rows, const hardware::Accelerator& accelerator, Result&
   if (by.contains("memory")) fit_memory_bound(by["memory"], result);
   if (by.contains("launch")) fit_launch(by["launch"], result);
   if (by.contains("collective")) fit_collectives(by["collective"], result);
-  // What was measured is of the libraries that run here, whichever a framework's profile names.
-  for (auto& [name, libraries] : result.calibration.libraries) {
-    if (by.contains("gemm")) libraries.gemm.clear();
-    if (by.contains("attention")) libraries.flash_attention.clear();
-    if (by.contains("memory")) libraries.kernels.clear();
-  }
+  leave_to_fits(result);
   // The gap between kernels: of launches; else of memory-bound kernels; else the floor of 16-bit products.
-  const auto fitted = [&](std::string_view kind, std::string_view type) {
-    return std::any_of(result.families.begin(), result.families.end(), [&](const FamilyResult& family) {
-      return family.kind == kind && family.type == type && !family.skipped;
-    });
-  };
-  if (!fitted("launch", "none")) {
-    if (fitted("memory-bound", "any"))
+  if (!is_fitted(result, "launch", "none")) {
+    if (is_fitted(result, "memory-bound", "any"))
       result.calibration.gap_s = result.calibration.memory_bound.gap_s;
-    else if (fitted("gemm", "bf16"))
+    else if (is_fitted(result, "gemm", "bf16"))
       result.calibration.gap_s = result.calibration.find_gemm("bf16")->parameters.launch_floor_s;
   }
 }

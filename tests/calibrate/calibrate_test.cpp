@@ -126,6 +126,28 @@ TEST_CASE("a written calibration is loaded and prices as fitted", "[calibrate]")
   CHECK(read.find_gemm("fp8") != nullptr);
 }
 
+TEST_CASE("what was measured takes the place of other releases' libraries", "[calibrate]") {
+  if (!can_fit()) return;
+  const auto libraries_of = [](const Result& result) {
+    REQUIRE(result.calibration.libraries.size() == 1);
+    return result.calibration.libraries.front().second;
+  };
+  const MeasurementFile file = products(1.2);  // in bf16
+  const cost::Libraries left = libraries_of(calibrate(shipped(), {&file, 1}, {}));
+  REQUIRE(left.gemm.size() == 1);
+  CHECK(left.gemm.front().type == "fp8");
+  CHECK_FALSE(left.flash_attention.empty());
+  CHECK_FALSE(left.kernels.empty());
+  CHECK(left.kernels.front().provenance.evidence == cost::Evidence::fitted);
+
+  MeasurementFile elsewhere = file;
+  for (Measurement& row : elsewhere.rows) row.device = "h200-sxm-141gb";
+  const cost::Libraries carried = libraries_of(calibrate(shipped(), {&elsewhere, 1}, {.base = "h100-sxm5-80gb"}));
+  CHECK(carried.kernels.front().provenance.evidence == cost::Evidence::assumed);
+  CHECK(carried.flash_attention.front().provenance.evidence == cost::Evidence::assumed);
+  CHECK(carried.gemm.front().provenance.evidence == cost::Evidence::assumed);
+}
+
 TEST_CASE("few products fit few parameters, fewer none", "[calibrate]") {
   if (!can_fit()) return;
   MeasurementFile file = products(1.1);
