@@ -165,7 +165,8 @@ class SelfAttention {
     };
     if (layer_.options.kernels.fused_pointwise()) {
       const ir::TensorId out = layer_.in_place(prefix + ".out", x);
-      operation(prefix).read(x, all()).write(out, all()).variant("rotary").flops(k_rotation, k_rotation).add();
+      const char* kernel = apart() ? "rotary" : "rotary_pair";  // a kernel for queries and one for keys
+      operation(prefix).read(x, all()).write(out, all()).variant(kernel).flops(k_rotation, k_rotation).add();
       return out;
     }
     const auto temporary = [&](const char* suffix) {

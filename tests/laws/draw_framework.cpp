@@ -12,9 +12,9 @@ Json flags(Draw& draw, std::initializer_list<const char*> keys) {
 }
 
 Json draw_kernels(Draw& draw) {
-  Json kernels = flags(draw, {"wide_scores", "scaled_product", "separate_qkv", "separate_gate", "narrow_norm",
-                              "wide_norm", "one_pass_norm", "joins_qkv", "copies_logits", "finds_best_token",
-                              "gathers_logits", "compiled_loss", "compiled"});
+  Json kernels =
+      flags(draw, {"wide_scores", "scaled_product", "separate_qkv", "separate_gate", "narrow_norm", "wide_norm",
+                   "joins_qkv", "copies_logits", "finds_best_token", "gathers_logits", "compiled_loss", "compiled"});
   if (draw.chance(0.3)) kernels["metric_passes"] = draw.between(0, 20);
   if (draw.coin())
     kernels["attention"] = draw.word({"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"});
@@ -82,7 +82,9 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
     file["attention_sharing"] = sharing.of(sequence::scheme_names());
     file["attention_fp32_gradients"] = sharing.coin();
   }
-  if (Draw libraries(seed + 1); libraries.chance(0.3)) file["libraries"] = "transformer-engine-2";
+  Draw later(seed ^ 0x5eedU);  // of keys that came later, so that all others stay as they were drawn
+  if (later.chance(0.4)) file["libraries"] = later.word({"transformer-engine-1", "transformer-engine-2"});
+  if (later.chance(0.4) && file.contains("kernels")) file["kernels"]["one_pass_norm"] = later.coin();
   if (draw.coin()) file["stages"] = draw.word({"even", "balanced", "by-weight"});
   if (draw.coin()) {
     file["p2p"] = flags(draw, {"scatter_gather"});

@@ -38,8 +38,17 @@ constexpr Silent k_silent[] = {
     {"calibration.transposes[].source", "the same"},
     {"calibration.libraries.*.kernels[].evidence", "the same"},
     {"calibration.libraries.*.kernels[].source", "the same"},
+    {"calibration.libraries.*.gemm[].source", "said of assumed sets, of which no release of libraries has any"},
+    {"calibration.libraries.*.flash_attention[].source", "the same"},
     {"calibration.libraries.*.gemm[].launch_floor", "of a benchmark's call: `cairn calibrate` reads it"},
     {"calibration.libraries.*.gemm[].quantise_passes", "the same"},
+    {"calibration.libraries.*.gemm[].cache_share", "the same"},
+    {"calibration.libraries.*.gemm[].cache_speed",
+     "in no shipped release of libraries; read as that of calibration.gemm[]"},
+    {"calibration.libraries.*.gemm[].max_split", "the same"},
+    {"calibration.libraries.*.gemm[].remark", "the same"},
+    {"calibration.libraries.*.gemm[].step_bytes", "the same"},
+    {"calibration.libraries.*.gemm[].tile_overhead", "the same"},
     {"fabrics.fabrics.*.source", "what a law rests on, for readers"},
     {"*.fit.in_sample.*", "how well a law was fitted: what `cairn calibrate` found, for readers"},
     {"*.fit.left_out.*", "the same"},
@@ -62,6 +71,16 @@ constexpr const char* k_long_sequences = R"({"model": "llama-3.1-70b", "cluster"
   "sequence_parallel": null, "overlap": null, "recompute": null, "vocab_parallel": null, "zero": null}, "training":
   {"seq_len": 8192, "global_batch": 1, "precision": "bf16", "optimizer": null,
   "kernels": {"attention": "flash2"}}})";
+// Rows of the last of the widths that a norm of the calibration's libraries has a kernel for. The calibration stays, so
+// that others than this cluster's are refused.
+constexpr const char* k_wide_rows = R"({"model": "llama-3.1-70b", "cluster": "dgx-h100", "simulation": null,
+  "strategy": {"tp": 8, "pp": 1, "dp": null, "cp": null, "attention": null, "ep": null, "etp": null, "stages": null,
+  "schedule": null, "micro_batch": 1, "micro_batches": null, "order": null, "expert_order": null,
+  "sequence_parallel": true, "overlap": null, "recompute": null, "vocab_parallel": null, "zero": null},
+  "training": {"seq_len": 2048, "global_batch": 1, "precision": "bf16", "optimizer": null,
+  "kernels": {"attention": "flash2", "norm": "fused"}}})";
+constexpr const char* k_with_libraries =
+    R"({"libraries": "transformer-engine-2", "kernels": {"transpose": "transformer-engine"}})";
 constexpr Opened k_opened[] = {
     {"experiment.simulation.seed", R"({"simulation": {"jitter": {"sigma": 0.3}}})"},
     {"experiment.training.optimizer.block", R"({"training": {"optimizer": {"kind": "adam8bit"}}})"},
@@ -84,10 +103,11 @@ constexpr Opened k_opened[] = {
     {"framework.p2p.scatter_gather", R"({"strategy": {"tp": 2, "pp": 2, "dp": null, "sequence_parallel": false}})"},
     {"framework.fused_softmax.*", R"({"training": {"kernels": {"attention": "fused-softmax"}}})"},
     {"framework.fitted.*", R"({})", R"({"fitted": {"host_per_kernel": "1 ms"}})"},
-    {"calibration.libraries.*",
-     R"({"model": "llama-3.1-8b", "cluster": "dgx-h100", "calibration": null, "training": {"precision": "fp8-current",
-         "kernels": {"attention": "cudnn"}}})",
-     R"({"libraries": "transformer-engine-2", "kernels": {"transpose": "transformer-engine"}})"},
+    {"calibration.libraries.*.kernels[].widths[]", k_wide_rows, k_with_libraries},
+    {"calibration.libraries.*.kernels[].*", R"({"training": {"precision": "fp8-current"}})", k_with_libraries},
+    {"calibration.libraries.*.flash_attention[].*", R"({"training": {"kernels": {"attention": "cudnn"}}})",
+     k_with_libraries},
+    {"calibration.libraries.*", R"({})", k_with_libraries},
     {"calibration.transposes[].*", R"({"training": {"precision": "fp8-current"}})",
      R"({"kernels": {"transpose": "transformer-engine"}})"},
     {"calibration.transfers.switch_tree_channel.*",
