@@ -4,7 +4,7 @@
 // as the folder's README says of GPT and of tp > 1, is up to 1.2 and 5 % of a layer, and is not predicted.
 #include <cmath>
 #include <cstdint>
-#include <map>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -16,12 +16,12 @@
 #include "cairn/experiment/job.h"
 #include "cairn/measure/csv.h"
 #include "catch.h"
-#include "support.h"
+#include "rows.h"
 
 namespace cairn::validation {
 namespace {
 
-using Row = std::map<std::string, std::string>;
+using test::Row;
 
 std::vector<Row> measured_layers() {
   const measure::CsvTable table =
