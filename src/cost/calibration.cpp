@@ -85,9 +85,9 @@ MachineRates Calibration::rates(const GemmSet& set) const {
   return rates;
 }
 
-void Calibration::use(std::string_view name) {
+void Calibration::use(std::string_view release) {
   const auto found =
-      std::find_if(libraries.begin(), libraries.end(), [&](const auto& each) { return each.first == name; });
+      std::find_if(libraries.begin(), libraries.end(), [&](const auto& each) { return each.first == release; });
   if (found == libraries.end()) {
     libraries.clear();
   } else {
@@ -95,7 +95,7 @@ void Calibration::use(std::string_view name) {
     replace(gemm, taken.gemm, [](const GemmSet& set) { return set.type; });
     replace(flash_attention, taken.flash_attention, [](const FlashSet& set) { return set.parameters.kernel; });
     kernels = taken.kernels;
-    libraries = {{std::string(name), Libraries{.kernels = std::move(taken.kernels)}}};
+    libraries = {{std::string(release), Libraries{.kernels = std::move(taken.kernels)}}};
   }
   share_common();
 }

@@ -133,7 +133,7 @@ struct Calibration {
   MachineRates rates(const GemmSet& set) const;
   // Sets of these libraries take the place of sets of the same type and kernel; libraries that are not listed, or no
   // name, leave the sets as they are. Written out and read again, the same libraries give the same prices.
-  void use(std::string_view name);
+  void use(std::string_view release);
   // Copies gap_s, sustained and what else all kernels have in common into every kernel set.
   void share_common();
 };
