@@ -133,8 +133,8 @@ class LayerLowering {
   program::Block backward(const GradientSync& gradient_sync = {}, const UnitTraffic& traffic = {},
                           program::PerGroup<double>* in_flight = nullptr) const;
   // The backward pass in two blocks (zero-bubble schedules): `input_gradient` computes what the layer below waits for,
-  // `weight_gradient` only gradients of parameters. An operator belongs to the latter when its result is a parameter's
-  // gradient or is read there alone; what the second block reads stays in memory between the two.
+  // `weight_gradient` only gradients of parameters. An operator belongs to the latter when all its results are gradients
+  // of parameters or are read there alone; what the second block reads stays in memory between the two.
   struct Split {
     program::Block input_gradient;
     program::Block weight_gradient;
