@@ -37,6 +37,8 @@ Parser::Parser() : Declarations("How long one training step takes, whether it fi
   command(app_, "diff", "why one step is longer than another: of two experiments, or a measured one", diff_,
           &Parser::diff);
   command(app_, "topology", "what a network can carry and what it costs; flows over it", topology_, &Parser::topology);
+  command(app_, "partition", "work shared out beforehand: a model's modules over devices, tasks over ranks", partition_,
+          &Parser::partition);
   command(app_, "attention", "how ranks share the attention of long sequences: schemes side by side", attention_,
           &Parser::attention);
   command(app_, "schedule", "a pipeline schedule: its bubble, its memory, who does what when", schedule_,

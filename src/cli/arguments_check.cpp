@@ -79,6 +79,28 @@ void check_one(const TopologyArguments& topology) {
         "give fewer pieces");
 }
 
+void check_one(const PartitionArguments& partition) {
+  if (partition.file.empty() == partition.tasks.empty())
+    throw core::ConfigurationError(
+        "cairn partition",
+        partition.file.empty() ? "nothing to share out was named" : "an experiment and --tasks were given",
+        "give one: an experiment, or --tasks FILE.csv");
+  if (!partition.tasks.empty()) {
+    for (const auto& [option, given] : {std::pair("--devices", partition.devices != 0),
+                                        std::pair("--memory-weight", !partition.memory_weight.empty()),
+                                        std::pair("--set", !partition.overrides.empty())})
+      if (given)
+        throw core::ConfigurationError(option, "--devices, --memory-weight and --set are of an experiment's modules",
+                                       "leave it out");
+    if (partition.ranks == 0)
+      throw core::ConfigurationError("--ranks", "how many ranks share the tasks is missing", "add --ranks 64");
+    return;
+  }
+  if (partition.ranks != 0 || !partition.rule.empty())
+    throw core::ConfigurationError(partition.ranks != 0 ? "--ranks" : "--rule", "--ranks and --rule are of tasks",
+                                   "give --tasks FILE.csv, or leave it out: stages of a model are --devices");
+}
+
 void check_one(const AttentionArguments& attention) {
   if (attention.list) {
     if (!attention.cluster.empty() || !attention.sequence.empty())

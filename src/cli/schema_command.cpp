@@ -15,12 +15,14 @@
 #include "cairn/report/calibration.h"
 #include "cairn/report/diff.h"
 #include "cairn/report/diff_trace.h"
+#include "cairn/report/module_stages.h"
 #include "cairn/report/placements.h"
 #include "cairn/report/schema.h"
 #include "cairn/report/search.h"
 #include "cairn/report/splits.h"
 #include "cairn/report/stages.h"
 #include "cairn/report/sweep.h"
+#include "cairn/report/tasks.h"
 #include "cairn/search/space.h"
 #include "cairn/software/files.h"
 #include "cairn/topology/graph.h"
@@ -69,6 +71,9 @@ constexpr std::array k_schemas{
     Schema{"cairn.stages/1", "the result of cairn search --method alpa, and cairn run --strategy-file of stages",
            [] { return report::stages_schema(); }},
     Schema{"cairn.sweep/1", "the result of cairn sweep", [] { return report::sweep_schema(); }},
+    Schema{"cairn.partition/1", "the result of cairn partition of an experiment",
+           [] { return report::partition_schema(); }},
+    Schema{"cairn.tasks/1", "the result of cairn partition --tasks", [] { return report::tasks_schema(); }},
     Schema{"cairn.bound/1", "the result of cairn bound", [] { return report::bound_schema(); }},
     Schema{"cairn.calibrate/1", "the result of cairn calibrate", [] { return report::calibrate_schema(); }},
     Schema{"cairn.diff/1", "the result of cairn diff of two experiments", [] { return report::diff_schema(); }},

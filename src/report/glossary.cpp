@@ -15,6 +15,7 @@ constexpr Term k_terms[] = {
     {"B",
      "Of counts: a billion, 10^9, as K, M and T are 10^3, 10^6 and 10^12; bytes are counted in KiB, MiB, GiB: powers "
      "of 1,024."},
+    {"balance", "Of work shared out over ranks: the average load over that of the rank that has most."},
     {"border", "Of placements: time of making whole what leaves the network."},
     {"bound", "A number that no execution goes below, proved for the computation and not for one program."},
     {"boxing", "Collectives that change how a tensor is placed between two operators that want it differently."},

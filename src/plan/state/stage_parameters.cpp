@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "parameter_update.h"
 
 namespace cairn::plan {
 
