@@ -126,9 +126,11 @@ void Parser::run(CLI::App& sub) {
              "write a timeline, for https://ui.perfetto.dev: passes of micro-batches, operators, memory over time; "
              "FILE.gz is compressed");
   add_output(sub, "--memory-svg", run_.memory_svg, "draw the memory of each stage at its peak, and what takes it");
-  sub.add_option("--strategy-file", run_.strategy_file,
-                 "in place of an experiment: a network with the placements of its operators, or stages of them, as "
-                 "`cairn schema placements` describes, or the JSON that `cairn search --method` answers with --cluster")
+  sub.add_option(
+         "--strategy-file", run_.strategy_file,
+         "in place of an experiment: a network with the placements of its operators, or stages of them, as "
+         "`cairn schema placements` describes, an experiment with the ways of its layers, `cairn schema layers`, "
+         "or the JSON that `cairn search --method` answers for them")
       ->type_name(k_file);
   sub.add_option("--measured", run_.measured,
                  "the time that a step was measured to take, as in 11.2s: how far it is from the predicted one, and "
@@ -154,8 +156,8 @@ void Parser::search(CLI::App& sub) {
       sub.add_option("--method", search_.method,
                      "in place of an experiment: split each operator of --graph over --devices. pase is exact; "
                      "autoddl descends from random splits, flexflow walks at random; alpa makes stages of a pipeline, "
-                     "with --cluster"),
-      split_method_names())
+                     "with --cluster. Of an experiment: galvatron shares each layer in its own way"),
+      search_method_names())
       ->type_name("METHOD");
   choose_or_file(sub.add_option("--graph", search_.graph,
                                 "with --method: the network whose operators are split, or an ONNX file of one"),
@@ -229,7 +231,9 @@ void Parser::search(CLI::App& sub) {
           "fits, 130\n"
           "interrupted, which leaves what was found so far. Any graph of operators, each split by itself:\n"
           "cairn search --method pase --graph alexnet --devices 32\n"
-          "cairn search --method pase --graph vgg16 --cost-model cairn --cluster dgx-a100 --nodes 2");
+          "cairn search --method pase --graph vgg16 --cost-model cairn --cluster dgx-a100 --nodes 2\n"
+          "Each layer of an experiment in its own way, under the memory of an accelerator:\n"
+          "cairn search llama3-70b-64xdgx-h100 --method galvatron");
 }
 
 void Parser::sweep(CLI::App& sub) {

@@ -1,5 +1,6 @@
 #include "arguments_check.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -242,14 +243,46 @@ void check_costs(const SearchArguments& search) {
     throw core::ConfigurationError("--devices", "the axes of --axes say how many", "leave one of them out");
 }
 
+bool asks_for_splits(const SearchArguments& search) {
+  return !search.graph.empty() || search.devices != 0 || search.batch != 0 || search.least_extent != 0 ||
+         search.seed != 0 || !search.cost_model.empty() || !search.cluster.empty() || search.nodes != 0 ||
+         !search.axes.empty() || !search.format.empty() || search.micro_batches != 0 || search.layers != 0;
+}
+
+bool asks_for_layouts(const SearchArguments& search) {
+  return search.threads != SearchArguments{}.threads || search.top != SearchArguments{}.top ||
+         !search.objective.empty() || !search.space.empty() || search.print_space || !search.time_limit.empty() ||
+         !search.resume.empty() || search.exhaustive;
+}
+
+void check_layer_method(const SearchArguments& search) {
+  if (search.file.empty())
+    throw core::ConfigurationError(
+        "--method", fmt::format("{} shares out an experiment, and none was named", search.method),
+        fmt::format("name one: cairn search llama3-70b-64xdgx-h100 --method {}", search.method));
+  if (asks_for_splits(search))
+    throw core::ConfigurationError(
+        "--method",
+        fmt::format("{} is of an experiment; --graph, --devices, --batch, --least-extent, --seed, --cost-model, "
+                    "--cluster, --nodes, --axes, --format, --micro-batches and --layers are of the splits of a graph",
+                    search.method),
+        "leave them out; --set changes the experiment");
+  if (asks_for_layouts(search))
+    throw core::ConfigurationError(
+        "--method",
+        fmt::format("{} has a space of its own; --threads, --top, --objective, --space, "
+                    "--print-space, --time-limit, --resume and --exhaustive are of layouts of "
+                    "all layers together",
+                    search.method),
+        "leave them out");
+}
+
 void check_one(const SearchArguments& search) {
   if (search.method.empty()) {
     if (search.file.empty())
       throw core::ConfigurationError("cairn search", "no experiment was named",
                                      "name one, or split a graph: --method pase --graph alexnet --devices 32");
-    if (!search.graph.empty() || search.devices != 0 || search.batch != 0 || search.least_extent != 0 ||
-        search.seed != 0 || !search.cost_model.empty() || !search.cluster.empty() || search.nodes != 0 ||
-        !search.axes.empty() || !search.format.empty() || search.micro_batches != 0 || search.layers != 0)
+    if (asks_for_splits(search))
       throw core::ConfigurationError(
           "--method",
           "--graph, --devices, --batch, --least-extent, --seed, --cost-model, --cluster, "
@@ -257,6 +290,8 @@ void check_one(const SearchArguments& search) {
           "add --method pase and name no experiment, or leave them out");
     return;
   }
+  const std::vector<std::string> layered = layer_method_names();
+  if (std::find(layered.begin(), layered.end(), search.method) != layered.end()) return check_layer_method(search);
   if (!search.file.empty())
     throw core::ConfigurationError("--method", "splits the operators of a graph, and an experiment was named, too",
                                    "leave the experiment or --method out");
@@ -270,9 +305,7 @@ void check_one(const SearchArguments& search) {
                                    fmt::format("more than {} are not split", k_most), "give fewer");
   if (search.seed != 0 && search.method == splits::name(splits::Method::pase))
     throw core::ConfigurationError("--seed", "the exact search draws nothing", "leave it out");
-  if (search.threads != SearchArguments{}.threads || search.top != SearchArguments{}.top || !search.objective.empty() ||
-      !search.space.empty() || search.print_space || !search.time_limit.empty() || !search.resume.empty() ||
-      search.exhaustive || !search.overrides.empty())
+  if (asks_for_layouts(search) || !search.overrides.empty())
     throw core::ConfigurationError("--method",
                                    "--threads, --top, --objective, --space, --print-space, --time-limit, --resume, "
                                    "--exhaustive and --set are of an experiment's layouts",

@@ -43,6 +43,14 @@ std::vector<std::string> split_method_names() {
   return names;
 }
 
+std::vector<std::string> search_method_names() {
+  std::vector<std::string> names = split_method_names();
+  for (std::string& each : layer_method_names()) names.push_back(std::move(each));
+  return names;
+}
+
+std::vector<std::string> layer_method_names() { return {std::string(k_layered_method)}; }
+
 std::vector<std::string> cost_model_names() { return {"pase", std::string(k_calibrated_costs)}; }
 
 std::vector<std::string> network_names() {

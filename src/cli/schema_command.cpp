@@ -5,6 +5,7 @@
 
 #include "cairn/config/read.h"
 #include "cairn/cost/calibration.h"
+#include "cairn/division/layered_plan.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/experiment/schedule_file.h"
 #include "cairn/hardware/files.h"
@@ -15,6 +16,7 @@
 #include "cairn/report/calibration.h"
 #include "cairn/report/diff.h"
 #include "cairn/report/diff_trace.h"
+#include "cairn/report/layered.h"
 #include "cairn/report/module_stages.h"
 #include "cairn/report/placements.h"
 #include "cairn/report/schema.h"
@@ -71,6 +73,11 @@ constexpr std::array k_schemas{
     Schema{"cairn.stages/1", "the result of cairn search --method alpa, and cairn run --strategy-file of stages",
            [] { return report::stages_schema(); }},
     Schema{"cairn.sweep/1", "the result of cairn sweep", [] { return report::sweep_schema(); }},
+    Schema{"layers", "how each layer of an experiment is shared, for cairn run --strategy-file",
+           [] { return schema_of<division::LayeredStrategy>("layers"); }},
+    Schema{"cairn.layers/1",
+           "the result of cairn search --method galvatron, and of cairn run --strategy-file of layers",
+           [] { return report::layered_schema(); }},
     Schema{"cairn.partition/1", "the result of cairn partition of an experiment",
            [] { return report::partition_schema(); }},
     Schema{"cairn.tasks/1", "the result of cairn partition --tasks", [] { return report::tasks_schema(); }},

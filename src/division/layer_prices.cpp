@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "cairn/models/transformer.h"
 #include "cairn/numerics/format.h"
 #include "cairn/plan/lowering.h"
@@ -102,7 +104,11 @@ class LayerPrices::Implementation {
   }
 
   LayerCost cost(PricedModel& priced, const experiment::Resolved& resolved, std::size_t layer_class) {
-    const plan::Strategy& strategy = resolved.strategy;
+    plan::Strategy strategy = resolved.strategy;
+    if (priced.model.classes[layer_class].position != ir::Position::body) {  // nothing runs again there
+      strategy.recompute = plan::Recompute::none;
+      strategy.share_saved_inputs = false;
+    }
     const program::Block& forward = priced.lowering.forward_block(strategy, layer_class);
     const program::Block& backward = priced.lowering.backward_block(strategy, layer_class);
     const plan::LayerState& state = priced.lowering.layer_state(strategy, layer_class);
@@ -176,6 +182,10 @@ class LayerPrices::Implementation {
   predict::Analytic analytic_;
   std::vector<std::unique_ptr<PricedModel>> models_;
 };
+
+std::string LayerPrices::Layers::name(std::size_t layer) const {
+  return in_body(layer) ? fmt::format("layer {}", layer) : classes[of[layer]];
+}
 
 LayerPrices::LayerPrices(const experiment::Settings& settings, const experiment::Parts& parts)
     : implementation_(std::make_unique<Implementation>(settings, parts)) {}

@@ -60,9 +60,8 @@ std::vector<ModuleRow> priced_modules(const experiment::Settings& settings, cons
   std::vector<ModuleRow> rows;
   for (std::size_t i = 0; i < layers.of.size(); ++i) {
     const LayerCost& cost = costs[layers.of[i]];
-    const bool is_layer = layers.in_body(i);
-    rows.push_back({.name = is_layer ? fmt::format("layer {}", i) : layers.classes[layers.of[i]],
-                    .is_layer = is_layer,
+    rows.push_back({.name = layers.name(i),
+                    .is_layer = layers.in_body(i),
                     .time = cost.forward + cost.backward,
                     .memory = cost.state + cost.saved});
   }

@@ -81,6 +81,9 @@ constexpr Term k_terms[] = {
     {"scale-up", "The fast network inside a domain, such as NVLink inside a node."},
     {"sequence parallelism",
      "Norms and dropouts that tensor-parallel ranks share by tokens, in place of each doing all of them."},
+    {"sharded",
+     "Of layers: ranks that hold copies each keep a part of parameters, gradients and optimizer state, and gather the "
+     "parameters before they use them."},
     {"sp", "Sequence parallelism."},
     {"stage", "The part of a pipeline that one device, or one tensor-parallel group of devices, holds."},
     {"statistics", "Of placements: time of adding up sums over rows that are split, as a normalisation needs."},

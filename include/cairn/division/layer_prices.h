@@ -60,6 +60,7 @@ class LayerPrices {
     std::vector<std::string> classes = {};     // their names
     std::vector<ir::Position> positions = {};  // of each class
     std::vector<std::size_t> of = {};
+    std::string name(std::size_t layer) const;  // "embedding", "layer 1", ...
     bool in_body(std::size_t layer) const { return positions[of[layer]] == ir::Position::body; }
   };
   Layers layers(const experiment::Resolved& resolved);

@@ -1,0 +1,93 @@
+// Layers of an experiment that are shared in ways of their own: the best ways, and given ones.
+#include <utility>
+
+#include "cairn/core/diagnostics.h"
+#include "cairn/division/layered_search.h"
+#include "cairn/experiment/job.h"
+#include "cairn/report/layered.h"
+#include "exit_code.h"
+#include "progress.h"
+#include "result_form.h"
+#include "split_search.h"
+
+namespace cairn::cli {
+namespace {
+
+// `plan`: of these layers, searched or given.
+int answer_layers(const ResultArguments& asked, bool full, const experiment::Job& job,
+                  const division::LayeredModel& model, const division::LayeredStrategy& strategy,
+                  const division::PricedPlan* priced, const division::LayeredSearch* search, Output& output,
+                  Context& context) {
+  std::vector<std::string> warnings = job.warnings();
+  for (std::string& each : model.warnings()) warnings.push_back(std::move(each));
+  const report::Layered found{.experiment = job.experiment().name,
+                              .accelerator = job.machine().accelerator.value.name,
+                              .accelerators = model.accelerators(),
+                              .sequences = model.sequences(),
+                              .strategy = strategy,
+                              .layers = model.layers(),
+                              .answer = priced,
+                              .search = search,
+                              .capacity = model.memory(),
+                              .assumptions = model.assumptions(),
+                              .warnings = std::move(warnings),
+                              .tool = context.tool};
+  output.write(in_form(
+      asked, [&] { return report::json(found); },
+      [&] { return report::text(found, {.color = context.color(output), .full = full}); }));
+  output.finish();
+  return found.fits() ? k_ok : k_negative;
+}
+
+experiment::LoadedExperiment experiment_of(const division::LayeredStrategy& strategy, const config::Loader& loader) {
+  const config::Node& node = strategy.experiment;
+  return node.is_scalar() ? experiment::load(loader, node.text) : experiment::read(loader, node);
+}
+
+}  // namespace
+
+int search_layers(const SearchArguments& arguments, Context& context) {
+  const experiment::Job job(experiment::load(context.loader, arguments.file, arguments.overrides), context.loader);
+  Output output(arguments.result.output, context.read);
+  division::LayeredModel model(job.experiment(), job.parts());
+  ProgressLine progress(context.common);
+  const division::LayeredSearch found =
+      division::search_layers(model, [&](std::size_t done, std::size_t of) { progress.show("pipelines", done, of); });
+  progress.clear();
+  division::LayeredStrategy strategy;
+  strategy.experiment = config::to_node(job.written_out(experiment::Naming::by_name));
+  if (!found.best)
+    return answer_layers(arguments.result, arguments.full, job, model, strategy, nullptr, &found, output, context);
+  strategy.plan = found.best->plan;
+  // Priced once more: what prices rest on is said of this plan alone, not of all that was compared.
+  division::LayeredModel chosen(job.experiment(), job.parts());
+  const division::PricedPlan priced = chosen.priced(strategy.plan);
+  return answer_layers(arguments.result, arguments.full, job, chosen, strategy, &priced, &found, output, context);
+}
+
+int run_layers(const RunArguments& arguments, const config::Node& file, Context& context) {
+  const auto [asked, origins] = division::read_layered(file);
+  const experiment::Job job(experiment_of(asked, context.loader), context.loader);
+  Output output(arguments.result.output, context.read);
+  division::LayeredModel model(job.experiment(), job.parts());
+  division::LayeredStrategy strategy = asked;
+  strategy.experiment = config::to_node(job.written_out(experiment::Naming::by_name));
+  try {
+    const division::PricedPlan priced = model.priced(strategy.plan);
+    return answer_layers(arguments.result, arguments.full, job, model, strategy, &priced, nullptr, output, context);
+  } catch (const core::ConfigurationError& error) {
+    std::vector<core::Diagnostic> all = error.diagnostics();
+    for (core::Diagnostic& each : all)
+      if (each.file.empty()) each = origins.error(each.key_path, each.message, each.hint);
+    throw core::ConfigurationError(std::move(all));
+  }
+}
+
+int run_strategy(const RunArguments& arguments, Context& context) {
+  core::Diagnostics diagnostics;
+  const config::Node file = context.loader.load_named(arguments.strategy_file, "placements", diagnostics);
+  diagnostics.raise_if_errors();
+  return division::holds_layers(file) ? run_layers(arguments, file, context) : run_placements(arguments, file, context);
+}
+
+}  // namespace cairn::cli
