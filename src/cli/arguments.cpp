@@ -156,7 +156,8 @@ void Parser::search(CLI::App& sub) {
       sub.add_option("--method", search_.method,
                      "in place of an experiment: split each operator of --graph over --devices. pase is exact; "
                      "autoddl descends from random splits, flexflow walks at random; alpa makes stages of a pipeline, "
-                     "with --cluster. Of an experiment: galvatron shares each layer in its own way"),
+                     "with --cluster. Of an experiment: galvatron shares each layer in its own way, pangu "
+                     "chooses five degrees"),
       search_method_names())
       ->type_name("METHOD");
   choose_or_file(sub.add_option("--graph", search_.graph,

@@ -23,5 +23,6 @@ std::vector<std::string> cost_model_names();      // of such splits
 inline constexpr std::string_view k_calibrated_costs = "cairn";
 inline constexpr std::string_view k_stage_method = "alpa";         // of a pipeline's stages
 inline constexpr std::string_view k_layered_method = "galvatron";  // of each layer of an experiment
+inline constexpr std::string_view k_degrees_method = "pangu";      // of all its layers together
 
 }  // namespace cairn::cli

@@ -2,8 +2,10 @@
 #include <utility>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/division/five_degrees.h"
 #include "cairn/division/layered_search.h"
 #include "cairn/experiment/job.h"
+#include "cairn/report/five_degrees.h"
 #include "cairn/report/layered.h"
 #include "exit_code.h"
 #include "progress.h"
@@ -63,6 +65,27 @@ int search_layers(const SearchArguments& arguments, Context& context) {
   division::LayeredModel chosen(job.experiment(), job.parts());
   const division::PricedPlan priced = chosen.priced(strategy.plan);
   return answer_layers(arguments.result, arguments.full, job, chosen, strategy, &priced, &found, output, context);
+}
+
+int search_degrees(const SearchArguments& arguments, Context& context) {
+  const experiment::Job job(experiment::load(context.loader, arguments.file, arguments.overrides), context.loader);
+  Output output(arguments.result.output, context.read);
+  ProgressLine progress(context.common);
+  const division::FiveDegrees answer = division::fastest_degrees(
+      job.experiment(), job.parts(), [&](std::size_t done) { progress.show("plans", done, 0); });
+  progress.clear();
+  const report::Degrees found{.experiment = job.experiment().name,
+                              .file = arguments.file,
+                              .accelerators = job.gpus(),
+                              .layers = job.parts().model.layers,
+                              .answer = answer,
+                              .warnings = job.warnings(),
+                              .tool = context.tool};
+  output.write(in_form(
+      arguments.result, [&] { return report::json(found); },
+      [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
+  output.finish();
+  return answer.found.best ? k_ok : k_negative;
 }
 
 int run_layers(const RunArguments& arguments, const config::Node& file, Context& context) {

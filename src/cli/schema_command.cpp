@@ -16,6 +16,7 @@
 #include "cairn/report/calibration.h"
 #include "cairn/report/diff.h"
 #include "cairn/report/diff_trace.h"
+#include "cairn/report/five_degrees.h"
 #include "cairn/report/layered.h"
 #include "cairn/report/module_stages.h"
 #include "cairn/report/placements.h"
@@ -78,6 +79,7 @@ constexpr std::array k_schemas{
     Schema{"cairn.layers/1",
            "the result of cairn search --method galvatron, and of cairn run --strategy-file of layers",
            [] { return report::layered_schema(); }},
+    Schema{"cairn.degrees/1", "the result of cairn search --method pangu", [] { return report::degrees_schema(); }},
     Schema{"cairn.partition/1", "the result of cairn partition of an experiment",
            [] { return report::partition_schema(); }},
     Schema{"cairn.tasks/1", "the result of cairn partition --tasks", [] { return report::tasks_schema(); }},

@@ -50,7 +50,6 @@ constexpr Offered k_offered[] = {
     {"boxing_bytes_apart", "published volumes between disjoint devices, which no strategy here uses"},
     {"fastest_strategies_by_units", "the published search for them, which the exact one is compared with"},
     {"best_shares", "shares of batch and state for unlike devices, for programs that have their tables"},
-    {"fastest_dimensions", "five degrees under a memory cap, for programs that have a model of both costs"},
     {"untagged", "a bound on a graph without labels, from one with them"},
 };
 

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-json found(const std::vector<std::string>& words) {
+json found_layers(const std::vector<std::string>& words) {
   const Outcome outcome = run(words);
   INFO(outcome.err);
   REQUIRE(outcome.code <= 1);
@@ -21,7 +21,7 @@ json found(const std::vector<std::string>& words) {
   return document;
 }
 
-const std::vector<std::vector<std::string>> k_asked{{"llama3-8b-fsdp-dgx-h100"},
+const std::vector<std::vector<std::string>> k_layers_asked{{"llama3-8b-fsdp-dgx-h100"},
                                                     {"llama3-8b-fsdp-dgx-h100", "--set", "training.seq_len=32768"},
                                                     {"llama3-70b-64xdgx-h100", "--set", "cluster.nodes=8", "--set",
                                                      "strategy.dp=null", "--set", "training.global_batch=64"}};
@@ -37,15 +37,15 @@ std::vector<std::string> searching(std::vector<std::string> asked, const std::ve
 
 TEST_CASE("Ways of layers run in exactly the time that their search found") {
   const json schema = json::parse(run({"schema", "cairn.layers/1"}).out);
-  for (const std::vector<std::string>& asked : k_asked) {
+  for (const std::vector<std::string>& asked : k_layers_asked) {
     CAPTURE(asked);
-    const json searched = found(searching(asked, {"--json"}));
+    const json searched = found_layers(searching(asked, {"--json"}));
     cairn::test::conforms(schema, searched, "");
     CHECK(searched["method"] == "galvatron");
     REQUIRE(searched["time_ps"].is_number());
     if (!searched["uniform"].is_null())
       CHECK(searched["time_s"].get<double>() <= searched["uniform"]["time_s"].get<double>());
-    const json ran = found({"run", "--strategy-file", write_file("layers.json", searched.dump()), "--json"});
+    const json ran = found_layers({"run", "--strategy-file", write_file("layers.json", searched.dump()), "--json"});
     cairn::test::conforms(schema, ran, "");
     CHECK(ran["time_ps"] == searched["time_ps"]);
     CHECK(ran["memory_bytes"] == searched["memory_bytes"]);
@@ -54,12 +54,12 @@ TEST_CASE("Ways of layers run in exactly the time that their search found") {
     CHECK(ran["method"].is_null());
     // The bare strategy means the same.
     const std::string bare = write_file("bare.yaml", searched["strategy"].dump());
-    CHECK(found({"run", "--strategy-file", bare, "--json"})["time_ps"] == searched["time_ps"]);
+    CHECK(found_layers({"run", "--strategy-file", bare, "--json"})["time_ps"] == searched["time_ps"]);
   }
 }
 
 TEST_CASE("The answer fits one screen") {
-  for (const std::vector<std::string>& asked : k_asked) {
+  for (const std::vector<std::string>& asked : k_layers_asked) {
     const Outcome outcome = run(searching(asked));
     REQUIRE(outcome.code <= 1);
     CAPTURE(outcome.out);
@@ -77,7 +77,7 @@ TEST_CASE("A strategy of one's own names its experiment") {
                                       "stages:\n"
                                       "  - layers: [{count: 17, tp: 1, sharded: true, recompute: true}, {count: 17, "
                                       "tp: 2, sharded: true}]\n");
-  const json ran = found({"run", "--strategy-file", file, "--json"});
+  const json ran = found_layers({"run", "--strategy-file", file, "--json"});
   REQUIRE(ran["stages"].size() == 1);
   CHECK(ran["stages"][0]["layers"][0]["first"] == "embedding");
   CHECK(ran["stages"][0]["layers"][0]["last"] == "layer 16");
@@ -99,4 +99,24 @@ TEST_CASE("What ways of layers cannot be is refused with its remedy") {
   refused({"run", "--strategy-file", plan("{count: 34, tensor: 3}")}, {"wrong.yaml:3", "tensor"});
   refused({"run", "--strategy-file", write_file("none.yaml", "experiment: nowhere\nstages: [{layers: [{}]}]\n")},
           {"nowhere"});
+}
+
+TEST_CASE("Five degrees take exactly what cairn run says of their settings") {
+  const json schema = json::parse(run({"schema", "cairn.degrees/1"}).out);
+  const std::vector<std::string> asked{"llama3-8b-fsdp-dgx-h100", "--set", "training.framework=megatron", "--set",
+                                       "training.global_batch=32"};
+  std::vector<std::string> words = asked;
+  words.insert(words.begin(), "search");
+  words.insert(words.end(), {"--method", "pangu", "--json"});
+  const json searched = found_layers(words);
+  cairn::test::conforms(schema, searched, "");
+  std::vector<std::string> again = asked;
+  again.insert(again.begin(), "run");
+  again.insert(again.end(), {"--engine", "analytic", "--json"});
+  for (const json& each : searched["settings"]) again.insert(again.end(), {"--set", each.get<std::string>()});
+  const Outcome ran = run(again);
+  CAPTURE(ran.err);
+  REQUIRE(ran.code <= 1);
+  CHECK(json::parse(ran.out)["result"]["iteration_time_s"] == searched["time_s"]);
+  refused({"search", "llama3-8b-fsdp-dgx-h100", "--method", "pangu", "--set", "strategy.cp=2"}, {"strategy.cp"});
 }
