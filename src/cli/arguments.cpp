@@ -157,7 +157,7 @@ void Parser::search(CLI::App& sub) {
                      "in place of an experiment: split each operator of --graph over --devices. pase is exact; "
                      "autoddl descends from random splits, flexflow walks at random; alpa makes stages of a pipeline, "
                      "with --cluster. Of an experiment: galvatron shares each layer in its own way, pangu "
-                     "chooses five degrees"),
+                     "chooses five degrees, cephalo shares sequences and state out over unlike accelerators"),
       search_method_names())
       ->type_name("METHOD");
   choose_or_file(sub.add_option("--graph", search_.graph,

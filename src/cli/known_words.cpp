@@ -49,7 +49,9 @@ std::vector<std::string> search_method_names() {
   return names;
 }
 
-std::vector<std::string> layer_method_names() { return {std::string(k_layered_method), std::string(k_degrees_method)}; }
+std::vector<std::string> layer_method_names() {
+  return {std::string(k_layered_method), std::string(k_degrees_method), std::string(k_shares_method)};
+}
 
 std::vector<std::string> cost_model_names() { return {"pase", std::string(k_calibrated_costs)}; }
 

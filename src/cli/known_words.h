@@ -24,5 +24,6 @@ inline constexpr std::string_view k_calibrated_costs = "cairn";
 inline constexpr std::string_view k_stage_method = "alpa";         // of a pipeline's stages
 inline constexpr std::string_view k_layered_method = "galvatron";  // of each layer of an experiment
 inline constexpr std::string_view k_degrees_method = "pangu";      // of all its layers together
+inline constexpr std::string_view k_shares_method = "cephalo";     // of a mixed cluster
 
 }  // namespace cairn::cli

@@ -4,9 +4,11 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/division/five_degrees.h"
 #include "cairn/division/layered_search.h"
+#include "cairn/division/mixed_cluster.h"
 #include "cairn/experiment/job.h"
 #include "cairn/report/five_degrees.h"
 #include "cairn/report/layered.h"
+#include "cairn/report/mixed_shares.h"
 #include "exit_code.h"
 #include "progress.h"
 #include "result_form.h"
@@ -86,6 +88,20 @@ int search_degrees(const SearchArguments& arguments, Context& context) {
       [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
   output.finish();
   return answer.found.best ? k_ok : k_negative;
+}
+
+int search_shares(const SearchArguments& arguments, Context& context) {
+  const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, arguments.overrides);
+  Output output(arguments.result.output, context.read);
+  const std::vector<division::AcceleratorGroup> groups = division::accelerator_groups(loaded, context.loader);
+  const division::MixedShares answer = division::best_mixed_shares(loaded.experiment, groups);
+  const report::MixedSharesReport found{
+      .experiment = loaded.experiment.name, .groups = groups, .answer = answer, .tool = context.tool};
+  output.write(in_form(
+      arguments.result, [&] { return report::json(found); },
+      [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
+  output.finish();
+  return answer.best ? k_ok : k_negative;
 }
 
 int run_layers(const RunArguments& arguments, const config::Node& file, Context& context) {

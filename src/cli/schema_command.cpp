@@ -18,6 +18,7 @@
 #include "cairn/report/diff_trace.h"
 #include "cairn/report/five_degrees.h"
 #include "cairn/report/layered.h"
+#include "cairn/report/mixed_shares.h"
 #include "cairn/report/module_stages.h"
 #include "cairn/report/placements.h"
 #include "cairn/report/schema.h"
@@ -80,6 +81,7 @@ constexpr std::array k_schemas{
            "the result of cairn search --method galvatron, and of cairn run --strategy-file of layers",
            [] { return report::layered_schema(); }},
     Schema{"cairn.degrees/1", "the result of cairn search --method pangu", [] { return report::degrees_schema(); }},
+    Schema{"cairn.shares/1", "the result of cairn search --method cephalo", [] { return report::shares_schema(); }},
     Schema{"cairn.partition/1", "the result of cairn partition of an experiment",
            [] { return report::partition_schema(); }},
     Schema{"cairn.tasks/1", "the result of cairn partition --tasks", [] { return report::tasks_schema(); }},

@@ -14,6 +14,7 @@ int run_placements(const RunArguments& arguments, const config::Node& file, Cont
 // Of an experiment: how each of its layers is shared among accelerators.
 int search_layers(const SearchArguments& arguments, Context& context);
 int search_degrees(const SearchArguments& arguments, Context& context);
+int search_shares(const SearchArguments& arguments, Context& context);
 int run_layers(const RunArguments& arguments, const config::Node& file, Context& context);
 // A strategy file of either kind.
 int run_strategy(const RunArguments& arguments, Context& context);

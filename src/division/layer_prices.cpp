@@ -132,6 +132,8 @@ class LayerPrices::Implementation {
     const auto beside = [](core::Picoseconds pass, core::Picoseconds sent, bool hidden) {
       return hidden ? std::max(pass, sent) : pass + sent;
     };
+    cost.gathered = whole_bytes(elements * numerics::bytes_per_element(resolved.treatment.gather));
+    cost.reduced = whole_bytes(elements * numerics::bytes_per_element(resolved.treatment.reduce));
     const core::Picoseconds forward = cost.forward, backward = cost.backward;
     const bool by_shard = strategy.sharded != plan::Sharded::nothing;
     const core::Picoseconds reduce =

@@ -49,7 +49,6 @@ constexpr Offered k_offered[] = {
     {"published_bandwidth", "the published figure of tensor-parallel grids, and how it counts"},
     {"boxing_bytes_apart", "published volumes between disjoint devices, which no strategy here uses"},
     {"fastest_strategies_by_units", "the published search for them, which the exact one is compared with"},
-    {"best_shares", "shares of batch and state for unlike devices, for programs that have their tables"},
     {"untagged", "a bound on a graph without labels, from one with them"},
 };
 

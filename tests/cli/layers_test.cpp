@@ -1,4 +1,5 @@
 // cairn search EXPERIMENT --method galvatron, and cairn run --strategy-file of layers.
+#include <algorithm>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -21,10 +22,11 @@ json found_layers(const std::vector<std::string>& words) {
   return document;
 }
 
-const std::vector<std::vector<std::string>> k_layers_asked{{"llama3-8b-fsdp-dgx-h100"},
-                                                    {"llama3-8b-fsdp-dgx-h100", "--set", "training.seq_len=32768"},
-                                                    {"llama3-70b-64xdgx-h100", "--set", "cluster.nodes=8", "--set",
-                                                     "strategy.dp=null", "--set", "training.global_batch=64"}};
+const std::vector<std::vector<std::string>> k_layers_asked{
+    {"llama3-8b-fsdp-dgx-h100"},
+    {"llama3-8b-fsdp-dgx-h100", "--set", "training.seq_len=32768"},
+    {"llama3-70b-64xdgx-h100", "--set", "cluster.nodes=8", "--set", "strategy.dp=null", "--set",
+     "training.global_batch=64"}};
 
 std::vector<std::string> searching(std::vector<std::string> asked, const std::vector<std::string>& more = {}) {
   asked.insert(asked.begin(), "search");
@@ -119,4 +121,29 @@ TEST_CASE("Five degrees take exactly what cairn run says of their settings") {
   REQUIRE(ran.code <= 1);
   CHECK(json::parse(ran.out)["result"]["iteration_time_s"] == searched["time_s"]);
   refused({"search", "llama3-8b-fsdp-dgx-h100", "--method", "pangu", "--set", "strategy.cp=2"}, {"strategy.cp"});
+}
+
+TEST_CASE("Unlike accelerators get shares of their own") {
+  const json schema = json::parse(run({"schema", "cairn.shares/1"}).out);
+  const std::vector<std::string> asked{
+      "search",   "llama3-8b-fsdp-dgx-h100",
+      "--method", "cephalo",
+      "--set",    "training.global_batch=64",
+      "--set",    "cluster.groups=[{count: 4, accelerator: h100-sxm5-80gb}, {count: 4, accelerator: a100-sxm4-80gb}]"};
+  std::vector<std::string> words = asked;
+  words.emplace_back("--json");
+  const json searched = found_layers(words);
+  cairn::test::conforms(schema, searched, "");
+  REQUIRE(searched["ranks"].size() == 8);
+  std::int64_t sequences = 0;
+  for (const json& each : searched["ranks"]) sequences += each["sequences"].get<std::int64_t>();
+  CHECK(sequences == 64);
+  CHECK(searched["groups"][0]["most_sequences"] > searched["groups"][1]["most_sequences"]);
+  if (!searched["even_s"].is_null()) CHECK(searched["time_s"].get<double>() <= searched["even_s"].get<double>());
+  const Outcome text = run(asked);
+  CHECK(text.code == 0);
+  CHECK(std::count(text.out.begin(), text.out.end(), '\n') <= 24);
+  refused({"search", "llama3-8b-fsdp-dgx-h100", "--method", "cephalo"}, {"cluster.groups"});
+  refused({"run", "llama3-8b-fsdp-dgx-h100", "--set", "cluster.groups=[{count: 8, accelerator: h100-sxm5-80gb}]"},
+          {"groups", "cephalo"});
 }
