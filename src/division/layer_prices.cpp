@@ -65,7 +65,7 @@ class LayerPrices::Implementation {
   }
 
   core::Picoseconds time(const program::Transfer& transfer) {
-    if (transfer.group.size <= 1 || transfer.bytes <= 0.0) return 0;
+    if (transfer.collective == Collective::none || transfer.group.size <= 1 || transfer.bytes <= 0.0) return 0;
     return pricer_.transfer(transfer).duration;
   }
 

@@ -55,7 +55,7 @@ class LayerPrices {
   // By class of layer, in the order of ir::Model::classes. `resolved`: of these parts; its strategy holds, whatever its
   // stages are. Throws core::ConfigurationError for layers that do not split so.
   std::vector<LayerCost> costs(const experiment::Resolved& resolved);
-  core::Picoseconds time(const program::Transfer& transfer);  // 0 within one rank
+  core::Picoseconds time(const program::Transfer& transfer);  // 0 where nothing is sent
 
   // The classes, and that of every layer from the embedding to the head.
   struct Layers {
