@@ -1,5 +1,7 @@
 // Layers of an experiment that are shared in ways of their own: the best ways, and given ones.
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/division/five_degrees.h"
@@ -43,6 +45,19 @@ int answer_layers(const ResultArguments& asked, bool full, const experiment::Job
   return found.fits() ? k_ok : k_negative;
 }
 
+// What `make` makes; what it finds wrong at a key without a place gets that of the key.
+template <class Make>
+auto placed(const config::Origins& origins, Make make) {
+  try {
+    return make();
+  } catch (const core::ConfigurationError& error) {
+    std::vector<core::Diagnostic> all = error.diagnostics();
+    for (core::Diagnostic& each : all)
+      if (each.file.empty()) each = origins.error(each.key_path, each.message, each.hint);
+    throw core::ConfigurationError(std::move(all));
+  }
+}
+
 experiment::LoadedExperiment experiment_of(const division::LayeredStrategy& strategy, const config::Loader& loader) {
   const config::Node& node = strategy.experiment;
   return node.is_scalar() ? experiment::load(loader, node.text) : experiment::read(loader, node);
@@ -51,30 +66,36 @@ experiment::LoadedExperiment experiment_of(const division::LayeredStrategy& stra
 }  // namespace
 
 int search_layers(const SearchArguments& arguments, Context& context) {
-  const experiment::Job job(experiment::load(context.loader, arguments.file, arguments.overrides), context.loader);
+  const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, arguments.overrides);
+  const experiment::Job job(loaded, context.loader);
   Output output(arguments.result.output, context.read);
-  division::LayeredModel model(job.experiment(), job.parts());
-  ProgressLine progress(context.common);
-  const division::LayeredSearch found =
-      division::search_layers(model, [&](std::size_t done, std::size_t of) { progress.show("pipelines", done, of); });
-  progress.clear();
-  division::LayeredStrategy strategy;
-  strategy.experiment = config::to_node(job.written_out(experiment::Naming::by_name));
-  if (!found.best)
-    return answer_layers(arguments.result, arguments.full, job, model, strategy, nullptr, &found, output, context);
-  strategy.plan = found.best->plan;
-  // Priced once more: what prices rest on is said of this plan alone, not of all that was compared.
-  division::LayeredModel chosen(job.experiment(), job.parts());
-  const division::PricedPlan priced = chosen.priced(strategy.plan);
-  return answer_layers(arguments.result, arguments.full, job, chosen, strategy, &priced, &found, output, context);
+  return placed(loaded.origins, [&] {
+    division::LayeredModel model(job.experiment(), job.parts());
+    ProgressLine progress(context.common);
+    const division::LayeredSearch found =
+        division::search_layers(model, [&](std::size_t done, std::size_t of) { progress.show("pipelines", done, of); });
+    progress.clear();
+    division::LayeredStrategy strategy;
+    strategy.experiment = config::to_node(job.written_out(experiment::Naming::by_name));
+    if (!found.best)
+      return answer_layers(arguments.result, arguments.full, job, model, strategy, nullptr, &found, output, context);
+    strategy.plan = found.best->plan;
+    // Priced once more: what prices rest on is said of this plan alone, not of all that was compared.
+    division::LayeredModel chosen(job.experiment(), job.parts());
+    const division::PricedPlan priced = chosen.priced(strategy.plan);
+    return answer_layers(arguments.result, arguments.full, job, chosen, strategy, &priced, &found, output, context);
+  });
 }
 
 int search_degrees(const SearchArguments& arguments, Context& context) {
-  const experiment::Job job(experiment::load(context.loader, arguments.file, arguments.overrides), context.loader);
+  const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, arguments.overrides);
+  const experiment::Job job(loaded, context.loader);
   Output output(arguments.result.output, context.read);
   ProgressLine progress(context.common);
-  const division::FiveDegrees answer = division::fastest_degrees(
-      job.experiment(), job.parts(), [&](std::size_t done) { progress.show("plans", done, 0); });
+  const division::FiveDegrees answer = placed(loaded.origins, [&] {
+    return division::fastest_degrees(job.experiment(), job.parts(),
+                                     [&](std::size_t done) { progress.show("plans", done, 0); });
+  });
   progress.clear();
   const report::Degrees found{.experiment = job.experiment().name,
                               .file = arguments.file,
@@ -93,8 +114,10 @@ int search_degrees(const SearchArguments& arguments, Context& context) {
 int search_shares(const SearchArguments& arguments, Context& context) {
   const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, arguments.overrides);
   Output output(arguments.result.output, context.read);
-  const std::vector<division::AcceleratorGroup> groups = division::accelerator_groups(loaded, context.loader);
-  const division::MixedShares answer = division::best_mixed_shares(loaded.experiment, groups);
+  const std::vector<division::AcceleratorGroup> groups =
+      placed(loaded.origins, [&] { return division::accelerator_groups(loaded, context.loader); });
+  const division::MixedShares answer =
+      placed(loaded.origins, [&] { return division::best_mixed_shares(loaded.experiment, groups); });
   const report::MixedSharesReport found{
       .experiment = loaded.experiment.name, .groups = groups, .answer = answer, .tool = context.tool};
   output.write(in_form(
@@ -105,21 +128,16 @@ int search_shares(const SearchArguments& arguments, Context& context) {
 }
 
 int run_layers(const RunArguments& arguments, const config::Node& file, Context& context) {
-  const auto [asked, origins] = division::read_layered(file);
-  const experiment::Job job(experiment_of(asked, context.loader), context.loader);
+  const config::Loaded<division::LayeredStrategy> asked = division::read_layered(file);
+  const experiment::LoadedExperiment loaded = experiment_of(asked.value, context.loader);
+  const experiment::Job job(loaded, context.loader);
   Output output(arguments.result.output, context.read);
-  division::LayeredModel model(job.experiment(), job.parts());
-  division::LayeredStrategy strategy = asked;
+  division::LayeredStrategy strategy = asked.value;
   strategy.experiment = config::to_node(job.written_out(experiment::Naming::by_name));
-  try {
-    const division::PricedPlan priced = model.priced(strategy.plan);
-    return answer_layers(arguments.result, arguments.full, job, model, strategy, &priced, nullptr, output, context);
-  } catch (const core::ConfigurationError& error) {
-    std::vector<core::Diagnostic> all = error.diagnostics();
-    for (core::Diagnostic& each : all)
-      if (each.file.empty()) each = origins.error(each.key_path, each.message, each.hint);
-    throw core::ConfigurationError(std::move(all));
-  }
+  const auto model =
+      placed(loaded.origins, [&] { return std::make_unique<division::LayeredModel>(job.experiment(), job.parts()); });
+  const division::PricedPlan priced = placed(asked.origins, [&] { return model->priced(strategy.plan); });
+  return answer_layers(arguments.result, arguments.full, job, *model, strategy, &priced, nullptr, output, context);
 }
 
 int run_strategy(const RunArguments& arguments, Context& context) {

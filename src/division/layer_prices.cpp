@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cairn/core/diagnostics.h"
 #include "cairn/models/transformer.h"
 #include "cairn/numerics/format.h"
 #include "cairn/plan/lowering.h"
@@ -17,7 +18,14 @@ namespace {
 
 using program::Collective;
 
-std::int64_t whole_bytes(double bytes) { return static_cast<std::int64_t>(std::ceil(bytes)); }
+constexpr double k_most_layer_bytes = 1099511627776.0;  // 1 TiB: more than any device has for one layer
+
+std::int64_t whole_bytes(double bytes) {
+  if (!(bytes < k_most_layer_bytes))
+    throw core::ConfigurationError("training.seq_len", "a layer takes a TiB or more of a device",
+                                   "share it among more ranks, or use shorter sequences");
+  return static_cast<std::int64_t>(std::ceil(bytes));
+}
 
 // A model and what was lowered of it; blocks refer to both.
 struct PricedModel {

@@ -21,7 +21,8 @@ using experiment::StrategyChoice;
 using program::Placement;
 
 constexpr std::string_view k_layered_schedule = "1f1b";
-constexpr std::int64_t k_most_layered_passes = 1 << 20;  // micro-batches of all stages
+constexpr std::int64_t k_most_layered_passes = 1 << 20;   // micro-batches of all stages
+constexpr double k_most_plan_bytes = 4503599627370496.0;  // 2^52; sums below it are exact
 constexpr Placement k_by_sequences{.kind = Placement::Kind::shard, .dim = 0};
 constexpr Placement k_by_tokens{.kind = Placement::Kind::shard, .dim = 1};
 
@@ -204,10 +205,24 @@ class LayeredModel::Implementation {
       experiment::Resolved resolved = experiment::resolve(settings_of(way, devices), parts_);
       resolved.strategy.micro_batch = sequences / copies;
       resolved.strategy.micro_batches = sequences_ / sequences;
-      return {.costs = prices_.costs(resolved)};
+      std::vector<LayerCost> costs = prices_.costs(resolved);
+      if (!may_be_added(costs, resolved.strategy.micro_batches))
+        return {.why = "a step of such layers takes longer than simulated time reaches"};
+      return {.costs = std::move(costs)};
     } catch (const core::ConfigurationError& error) {
       return {.why = error.diagnostics().front().message};
     }
+  }
+
+  // Whether the times of layers in this way and others add up to what simulated time reaches.
+  bool may_be_added(const std::vector<LayerCost>& costs, std::int64_t micro_batches) const {
+    constexpr double k_room = 64.0;
+    double sum = 0.0;
+    for (const std::size_t each : layers_.of)
+      sum += static_cast<double>(micro_batches) *
+                 (static_cast<double>(costs[each].forward) + static_cast<double>(costs[each].backward)) +
+             static_cast<double>(costs[each].once);
+    return k_room * sum < static_cast<double>(core::k_reach);
   }
 
   Placement tokens_shared() const { return settings_.strategy.sequence_parallel ? k_by_tokens : Placement{}; }
@@ -260,6 +275,7 @@ class LayeredModel::Implementation {
 
   PricedStage priced_stage(const LayeredStage& stage, std::size_t number, std::size_t& layer, const Share& share) {
     PricedStage result;
+    double memory = 0.0;
     std::int64_t transient = 0;
     const LayerWay* before = nullptr;
     for (std::size_t j = 0; j < stage.layers.size(); ++j) {
@@ -269,20 +285,20 @@ class LayeredModel::Implementation {
         throw wrong_layers(number, j, why(stretch.way, share.devices, share.sequences), "share the layers otherwise");
       if (before != nullptr) {
         const WayChange changed = change(before->tp, stretch.way.tp, share.devices, share.sequences);
-        result.forward += changed.forward;
-        result.backward += changed.backward;
+        add_time(result.forward, changed.forward);
+        add_time(result.backward, changed.backward);
       }
       before = &stretch.way;
       for (std::int64_t i = 0; i < stretch.count; ++i, ++layer) {
         const LayerCost& cost = (*costs)[layers_.of[layer]];
-        result.forward += cost.forward;
-        result.backward += cost.backward;
-        result.once += cost.once;
-        result.memory += cost.state + share.held * cost.saved;
+        add_time(result.forward, cost.forward);
+        add_time(result.backward, cost.backward);
+        add_time(result.once, cost.once);
+        memory += static_cast<double>(cost.state) + static_cast<double>(share.held) * static_cast<double>(cost.saved);
         transient = std::max(transient, cost.transient);
       }
     }
-    result.memory += transient;
+    result.memory = static_cast<std::int64_t>(std::min(k_most_plan_bytes, memory + static_cast<double>(transient)));
     return result;
   }
 

@@ -96,11 +96,13 @@ class GroupPrices {
     ModelCost sum;
     const std::vector<LayerCost> plain = costs(plain_, sequences), sharded = costs(sharded_, sequences);
     for (const std::size_t each : prices_.layers(plain_).of) {
-      sum.pass += plain[each].forward + plain[each].backward;
+      add_time(sum.pass, plain[each].forward);
+      add_time(sum.pass, plain[each].backward);
       sum.saved += plain[each].saved;
       sum.state += plain[each].state;
       sum.transient = std::max(sum.transient, sharded[each].transient);
     }
+    require_countable(sum);
     return sum;
   }
 
@@ -113,14 +115,25 @@ class GroupPrices {
     };
     core::Picoseconds sum = 0;
     for (const std::size_t each : prices_.layers(plain_).of)
-      sum += 2 * time(program::Collective::all_gather, layers[each].gathered) +
-             time(program::Collective::reduce_scatter, layers[each].reduced);
+      for (const core::Picoseconds each_time : {time(program::Collective::all_gather, layers[each].gathered),
+                                                time(program::Collective::all_gather, layers[each].gathered),
+                                                time(program::Collective::reduce_scatter, layers[each].reduced)})
+        add_time(sum, each_time);
     return sum;
   }
 
   const LayerPrices& prices() const { return prices_; }
 
  private:
+  // So that sums over k_most_shared_sequences are.
+  static void require_countable(const ModelCost& cost) {
+    constexpr std::int64_t k_most = std::int64_t{1} << 46;  // 64 TiB, 70 s
+    if (cost.saved > k_most || cost.pass > k_most * 4)
+      throw core::ConfigurationError("training.seq_len",
+                                     "one accelerator takes minutes for a micro-batch, or keeps 64 TiB",
+                                     "use shorter sequences, a smaller micro_batch, or recompute");
+  }
+
   experiment::Resolved resolved(std::int64_t stage) const {
     experiment::Settings settings = settings_;
     settings.strategy.zero = {.stage = stage};

@@ -17,7 +17,6 @@ struct Offered {
 constexpr Offered k_offered[] = {
     {"bytes_per_parameter", "sizes a model by its recipe, without a plan"},
     {"split_rules", "the dimensions that are split, without the plan that splits them"},
-    {"layer_state", "parameters and saved bytes of a layer, without the plan that holds it"},
     {"gemm_time", "one price, without a pricer that is kept"},
     {"load_model", "by name, for jobs that are made from values"},
     {"load_software", "the same"},

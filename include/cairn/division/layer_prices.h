@@ -33,6 +33,12 @@
 
 namespace cairn::division {
 
+// Adds up times. Throws core::OutOfRange beyond what simulated time reaches.
+inline void add_time(core::Picoseconds& sum, core::Picoseconds time) {
+  if (sum > core::k_reach - time) core::raise_beyond_reach(core::to_seconds(sum) + core::to_seconds(time));
+  sum += time;
+}
+
 struct LayerCost {
   core::Picoseconds forward = 0;
   core::Picoseconds backward = 0;
