@@ -27,24 +27,6 @@ std::int64_t whole_bytes(double bytes) {
   return static_cast<std::int64_t>(std::ceil(bytes));
 }
 
-// A model and what was lowered of it; blocks refer to both.
-struct PricedModel {
-  PricedModel(const experiment::Resolved& resolved, std::int64_t sequence, std::int64_t domain)
-      : transformer(resolved.model),
-        build(resolved.build),
-        model(models::build_transformer(transformer, build)),
-        lowering(model, sequence, resolved.treatment, domain, resolved.behaviour) {}
-  bool serves(const experiment::Resolved& resolved) const {
-    return transformer == resolved.model && build == resolved.build && lowering.treatment() == resolved.treatment &&
-           lowering.behaviour() == resolved.behaviour;
-  }
-
-  const models::TransformerConfig transformer;
-  const models::BuildOptions build;
-  const ir::Model model;
-  plan::Lowering lowering;
-};
-
 double parameter_bytes(const plan::ParameterTreatment& treatment, const plan::LayerState& state) {
   const double narrow =
       treatment.narrow ? treatment.narrow_copies * numerics::bytes_per_element(*treatment.narrow) : 0.0;
@@ -104,6 +86,24 @@ class LayerPrices::Implementation {
   }
 
  private:
+  // A model and what was lowered of it; blocks refer to both.
+  struct PricedModel {
+    PricedModel(const experiment::Resolved& resolved, std::int64_t sequence, std::int64_t domain)
+        : transformer(resolved.model),
+          build(resolved.build),
+          model(models::build_transformer(transformer, build)),
+          lowering(model, sequence, resolved.treatment, domain, resolved.behaviour) {}
+    bool serves(const experiment::Resolved& resolved) const {
+      return transformer == resolved.model && build == resolved.build && lowering.treatment() == resolved.treatment &&
+             lowering.behaviour() == resolved.behaviour;
+    }
+
+    const models::TransformerConfig transformer;
+    const models::BuildOptions build;
+    const ir::Model model;
+    plan::Lowering lowering;
+  };
+
   PricedModel& model_of(const experiment::Resolved& resolved) {
     for (const std::unique_ptr<PricedModel>& each : models_)
       if (each->serves(resolved)) return *each;
