@@ -262,8 +262,11 @@ class LayeredModel::Implementation {
                                                  plan.micro_batches, stages, k_most_layered_passes),
                                      "give fewer, which are larger");
     std::int64_t layers = 0;
-    for (const LayeredStage& stage : plan.stages)
+    for (const LayeredStage& stage : plan.stages) {
+      if (stage.layers.empty())
+        throw core::ConfigurationError("stages", "a stage has no layers", "leave it out, or give it some");
       for (const LayerStretch& stretch : stage.layers) layers += stretch.count;
+    }
     if (layers != std::ssize(layers_.of))
       throw core::ConfigurationError(
           "stages",

@@ -33,7 +33,7 @@ class LayeredText : TextReport {
     line("");
     table();
     line("");
-    line("  time: of one micro-batch, forward and backward, without the update of the parameters");
+    line("  time: of a micro-batch, both passes, without the update of the parameters");
     line("  memory: of an accelerator, which has {}", core::format(of_.capacity));
     notes();
     return std::move(out_);
@@ -70,7 +70,7 @@ class LayeredText : TextReport {
   }
 
   void table() {
-    line("  {:>5}  {:<21}  {:>4}  {:>4}  {:<7}  {:<9}  {:>8}  {:>8}", "stage", "layers", "tp", "dp", "sharded",
+    line("  {:>5}  {:<19}  {:>4}  {:>4}  {:<7}  {:<9}  {:>8}  {:>8}", "stage", "layers", "tp", "dp", "sharded",
          "recompute", "time", "memory");
     const std::vector<division::LayeredStage>& stages = of_.strategy.plan.stages;
     const std::int64_t devices = of_.accelerators / std::ssize(stages);
@@ -94,7 +94,7 @@ class LayeredText : TextReport {
   // `priced`: of the stage that begins in this row.
   void row(const std::string& stage, const std::string& layers, const division::LayerWay& way, std::int64_t devices,
            const division::PricedStage* priced) {
-    line("  {:>5}  {:<21}  {:>4}  {:>4}  {:<7}  {:<9}  {:>8}  {:>8}", stage, clipped(layers, 21), way.tp,
+    line("  {:>5}  {:<19}  {:>4}  {:>4}  {:<7}  {:<9}  {:>8}  {:>8}", stage, clipped(layers, 19), way.tp,
          devices / way.tp, way.sharded ? "yes" : "", way.recompute ? "yes" : "",
          priced != nullptr ? short_time(priced->forward + priced->backward) : "",
          priced != nullptr ? core::format(core::Bytes::from_base(static_cast<double>(priced->memory))) : "");

@@ -26,7 +26,7 @@ class ModuleStagesText : TextReport {
     line("cost: {} % memory, {} % time; the fullest device has {} of the model by",
          core::format_count(100.0 * of_.asked.memory_weight),
          core::format_count(100.0 * (1.0 - of_.asked.memory_weight)), percent(answer.tree.most));
-    line("the tree of modules, {} by the best of all consecutive cuts, {} on average", percent(answer.exact.most),
+    line("the tree of modules, {} by the best consecutive cut, {} on average", percent(answer.exact.most),
          percent(1.0 / static_cast<double>(of_.asked.devices)));
     line("");
     devices();

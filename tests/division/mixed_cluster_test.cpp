@@ -18,7 +18,7 @@ experiment::LoadedExperiment mixed(const config::Loader& loader, const std::stri
   return experiment::load(loader, "llama3-8b-fsdp-dgx-h100", all);
 }
 
-constexpr const char* k_two = "[{count: 1, accelerator: h100-sxm5-80gb}, {count: 1, accelerator: v100-sxm2-32gb}]";
+constexpr const char* k_two = "[{count: 1, accelerator: h100-sxm5-80gb}, {count: 1, accelerator: a100-sxm4-40gb}]";
 
 TEST_CASE("A fast and a slow accelerator: the best of all shares of sequences and state") {
   const config::Loader loader(config::shipped_folders());

@@ -1,5 +1,5 @@
-// PanGu-alpha's five degrees of an experiment's plan, by the prices of the plans themselves: a candidate is a strategy of
-// the experiment, and what it takes is what `cairn run --engine analytic` says of it.
+// PanGu-alpha's five degrees of an experiment's plan, by the prices of the plans themselves: a candidate is a strategy
+// of the experiment, and what it takes is what `cairn run --engine analytic` says of it.
 //
 //   data, tensor, pipeline   strategy.dp, tp, pp
 //   optimizer                strategy.zero: {stage: 1, shard: optimizer}, or nothing sharded where it is 1

@@ -1,6 +1,6 @@
 // What each layer of an experiment's model takes under one plan for all of them, by the prices of its machine: the
-// blocks that a Lowering makes of the layer, run alone, and the exchanges of its parameters and gradients with the ranks
-// that hold copies of them.
+// blocks that a Lowering makes of the layer, run alone, and the exchanges of its parameters and gradients with the
+// ranks that hold copies of them.
 //
 //   forward    F, or max(F, gather) where parameters are sharded and gathered ahead          of a micro-batch
 //   backward   B, or max(B, gather + reduce) where they are, and where each micro-batch's gradients are reduced

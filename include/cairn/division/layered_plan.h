@@ -1,6 +1,6 @@
 // A plan in which each layer is shared among the accelerators of its pipeline stage in a way of its own, and its file.
 //
-//   strategy file, YAML or JSON (`cairn schema layers`); also the document of an answer (cairn.layers/1), which holds one
+//   strategy file, YAML or JSON (`cairn schema layers`); the document of an answer (cairn.layers/1) holds one
 //     experiment: llama3-70b-64xdgx-h100     by name, {extends: name, overriding keys}, or whole
 //     micro_batches: 16                      of the batch, through all stages
 //     stages:                                in the order of the layers; each has as many accelerators

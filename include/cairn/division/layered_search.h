@@ -34,8 +34,8 @@ struct LayeredSearch {
   std::size_t ways = 0;                       // of the model's layers that were priced, at most in one of them
 };
 
-// Throws core::ConfigurationError where no number of stages leaves each 2^k accelerators. `progress`: pipelines done, of
-// how many.
+// Throws core::ConfigurationError where no number of stages leaves each 2^k accelerators. `progress`: pipelines done,
+// of how many.
 LayeredSearch search_layers(LayeredModel& model, const std::function<void(std::size_t, std::size_t)>& progress = {});
 
 }  // namespace cairn::division

@@ -1,5 +1,5 @@
-// What `cairn partition EXPERIMENT` answers, as JSON (cairn.partition/1) and as text: the layers of a model as stages of
-// a pipeline, by SageMaker's partition of a tree of modules and by the exact cut of a chain.
+// What `cairn partition EXPERIMENT` answers, as JSON (cairn.partition/1) and as text: the layers of a model as stages
+// of a pipeline, by SageMaker's partition of a tree of modules and by the exact cut of a chain.
 //
 // Sample of the text:
 //   small: 6 modules over 2 devices
