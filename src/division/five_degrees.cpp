@@ -15,6 +15,8 @@ namespace {
 using allotment::FiveDimensions;
 using experiment::StrategyChoice;
 
+constexpr std::int64_t k_most_counted = std::int64_t{1} << 20;  // accelerators, sequences
+constexpr std::int64_t k_most_rematerialised = 256;             // layers: each number of them is a plan
 constexpr std::int64_t k_not_allowed = std::numeric_limits<std::int64_t>::max();
 
 // Whether every layer of a stage runs again.
@@ -111,13 +113,23 @@ FiveDegrees fastest_degrees(const experiment::Settings& settings, const experime
   if (settings.strategy.cp > 1 || settings.strategy.ep > 1 || settings.strategy.etp > 1)
     throw core::ConfigurationError(settings.strategy.cp > 1 ? "strategy.cp" : "strategy.ep",
                                    "the five degrees share neither sequences nor experts", "set it to 1");
+  const std::int64_t sequences = experiment::resolve(settings, parts).global_batch;
+  const auto require_at_most = [](std::int64_t value, std::int64_t most, const char* key) {
+    if (value > most)
+      throw core::ConfigurationError(key, fmt::format("{} is more than the {} that are searched", value, most),
+                                     "use fewer");
+  };
+  require_at_most(sequences, k_most_counted, "training.global_batch");
+  require_at_most(parts.machine.network.gpus(), k_most_counted, "cluster.nodes");
+  require_at_most(parts.model.heads, k_most_counted, "model.heads");
+  require_at_most(parts.model.layers, k_most_rematerialised, "model.layers");
   PlanCosts costs(settings, parts, progress);
   FiveDegrees result;
   result.found =
       allotment::fastest_dimensions({.devices = parts.machine.network.gpus(),
                                      .heads = parts.model.heads,
                                      .layers = parts.model.layers,
-                                     .batch = experiment::resolve(settings, parts).global_batch,
+                                     .batch = sequences,
                                      .capacity = static_cast<std::int64_t>(costs.capacity()),
                                      .time = [&](const FiveDimensions& degrees) { return costs.time(degrees); },
                                      .memory = [&](const FiveDimensions& degrees) { return costs.memory(degrees); },

@@ -60,6 +60,10 @@ class LayerPrices::Implementation {
   }
 
   Layers layers(const experiment::Resolved& resolved) {
+    if (resolved.model.layers > k_most_told_apart)
+      throw core::ConfigurationError(
+          "model.layers",
+          fmt::format("{} layers, and up to {} are told apart", resolved.model.layers, k_most_told_apart), "use fewer");
     const ir::Model& model = model_of(resolved).model;
     Layers result;
     for (const ir::LayerClass& each : model.classes) {

@@ -36,7 +36,8 @@ experiment::StrategyChoice with_degrees(const experiment::StrategyChoice& strate
                                         const allotment::FiveDimensions& degrees);
 std::vector<std::string> settings_of(const allotment::FiveDimensions& degrees, std::int64_t layers, bool shares_tokens);
 
-// Errors: core::ConfigurationError for more devices, heads, layers or sequences than fastest_dimensions() takes.
+// Errors: core::ConfigurationError for settings beside the five degrees, and for more accelerators, heads, layers or
+// sequences than are searched.
 // `progress`: candidates looked at so far.
 FiveDegrees fastest_degrees(const experiment::Settings& settings, const experiment::Parts& parts,
                             const std::function<void(std::size_t)>& progress = {});

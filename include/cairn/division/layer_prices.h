@@ -50,6 +50,8 @@ struct LayerCost {
   std::int64_t reduced = 0;    // bytes of its gradients as copies would reduce them
 };
 
+inline constexpr std::int64_t k_most_told_apart = 1024;  // layers
+
 class LayerPrices {
  public:
   // Refers to both, which must outlive it.
@@ -71,6 +73,7 @@ class LayerPrices {
     std::string name(std::size_t layer) const;  // "embedding", "layer 1", ...
     bool in_body(std::size_t layer) const { return positions[of[layer]] == ir::Position::body; }
   };
+  // Throws core::ConfigurationError for more than k_most_told_apart.
   Layers layers(const experiment::Resolved& resolved);
 
   // What the prices given so far rest on, and what lies beyond what was measured.
