@@ -8,8 +8,8 @@
 //   m(b)   what all b sequences keep, and the most that lives within a pass, gathered parameters among it
 //   S      parameters, gradients and optimizer state of all layers
 //   gathers and reductions   of each layer once a step and pass, whatever the number of micro-batches, as a layer is
-//          done with all of them before the next one begins: P(even) and P(all on one rank) by the prices of the cluster,
-//          of n ranks, are  fixed + whole / n  and  fixed + whole
+//          done with all of them before the next one begins: P(even) and P(all on one rank) by the prices of the
+//          cluster, of n ranks, are  fixed + whole / n  and  fixed + whole
 //
 // Each group's kernels have the prices of its own accelerator, collectives those of the slowest group. Layers have the
 // prices of division/layer_prices.h; nothing of an exchange hides behind computation.
