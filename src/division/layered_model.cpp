@@ -80,11 +80,13 @@ class LayeredModel::Implementation {
     sequences_ = own.global_batch;
     layers_ = prices_.layers(own);
     const double format = numerics::bytes_per_element(software::activation_format(parts.software.recipe));
+    overlap_sends_ = own.strategy.overlap_sends;
+    scatter_sends_ = own.behaviour.scatter_sends;
     sequence_bytes_ = static_cast<double>(settings.training.seq_len) * static_cast<double>(own.model.hidden) * format;
   }
 
   std::int64_t gpus() const { return parts_.machine.network.gpus(); }
-  core::Bytes memory() const { return parts_.machine.accelerator.value.usable_memory(); }
+  core::Bytes memory() const { return room_for_layers(parts_); }
 
   const std::vector<LayerCost>* costs(const LayerWay& way, std::int64_t devices, std::int64_t sequences) {
     const Way& known = known_way(way, devices, sequences);
@@ -111,34 +113,38 @@ class LayeredModel::Implementation {
   PricedPlan priced(const LayeredPlan& plan) {
     const std::int64_t devices = require_shape(plan);
     const std::int64_t sequences = sequences_ / plan.micro_batches;
+    const std::int64_t stages = std::ssize(plan.stages);
     PricedPlan result;
     pipeline::StageCosts costs;
     std::size_t layer = 0;
-    core::Picoseconds once = 0;
-    for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-      const auto held =
-          std::min<std::int64_t>(plan.micro_batches, std::ssize(plan.stages) - static_cast<std::int64_t>(i));
-      const PricedStage stage = priced_stage(plan.stages[i], i, layer, {devices, sequences, held});
-      if (i > 0)
-        costs.delay = std::max(costs.delay, message(plan.stages[i - 1].layers.back().way.tp,
-                                                    plan.stages[i].layers.front().way.tp, devices, sequences));
+    for (std::int64_t i = 0; i < stages; ++i) {
+      const std::int64_t held = std::min(plan.micro_batches, stages - i);
+      const PricedStage stage = priced_stage(plan.stages[static_cast<std::size_t>(i)], static_cast<std::size_t>(i),
+                                             layer, {.devices = devices, .sequences = sequences, .held = held});
       costs.forward.push_back(stage.forward);
       costs.backward.push_back(stage.backward);
-      once = std::max(once, stage.once);
       result.memory = std::max(result.memory, stage.memory);
       result.stages.push_back(stage);
     }
-    result.time = once + pipeline::run_under(k_layered_schedule,
-                                             {.stages = static_cast<std::int32_t>(plan.stages.size()),
-                                              .micro_batches = static_cast<std::int32_t>(plan.micro_batches)},
-                                             costs)
-                             .result.makespan;
+    for (std::size_t i = 1; i < plan.stages.size(); ++i) {
+      const Message sent =
+          message(plan.stages[i - 1].layers.back().way.tp, plan.stages[i].layers.front().way.tp, devices, sequences);
+      if (overlap_sends_) {
+        costs.delay = std::max(costs.delay, sent.way + sent.arrival);
+        continue;
+      }
+      add_time(costs.forward[i - 1], sent.way);  // its sender computes on when it is there
+      add_time(costs.backward[i], sent.way);
+      costs.delay = std::max(costs.delay, sent.arrival);
+    }
+    result.time = step_time(plan, costs, result.stages);
     return result;
   }
 
   std::vector<std::string> assumptions() const {
     std::vector<std::string> all = prices_.assumptions();
-    all.emplace_back("gradients that are reduced once a step are reduced after the last backward pass of all stages");
+    all.emplace_back("exchanges of layers and the update are shared out among layers by their parameters");
+    all.emplace_back("what a stage does once a step follows its last backward pass");
     all.emplace_back("what an accelerator of a stage receives is sent by one accelerator of the stage before it");
     if (parts_.model.tied_embeddings)
       all.emplace_back(
@@ -166,6 +172,10 @@ class LayeredModel::Implementation {
     std::int64_t devices = 1;
     std::int64_t sequences = 1;  // of a micro-batch of the stage
     std::int64_t held = 1;       // micro-batches under way
+  };
+  struct Message {
+    core::Picoseconds way = 0;
+    core::Picoseconds arrival = 0;  // slices of it are joined
   };
 
   // The settings of a plan that shares all layers in this way, with the batch as one micro-batch.
@@ -237,12 +247,42 @@ class LayeredModel::Implementation {
                          .bytes = whole * static_cast<double>(shared) / static_cast<double>(devices)});
   }
 
-  // The longer of the two that meet between stages: each accelerator receives what its layer takes.
-  core::Picoseconds message(std::int64_t below, std::int64_t above, std::int64_t devices, std::int64_t sequences) {
-    const std::int64_t copies = settings_.strategy.sequence_parallel ? devices : devices / std::max(below, above);
-    return prices_.time({.collective = program::Collective::send,
-                         .group = {.axis = program::Axis::pipeline, .size = 2, .stride = devices},
-                         .bytes = sequence_bytes_ * static_cast<double>(sequences) / static_cast<double>(copies)});
+  // Of the larger degree of the two that meet between stages: each accelerator receives what its layer takes. A tensor
+  // that is whole on all ranks of the degree may be sent in slices, one by each of them.
+  Message message(std::int64_t below, std::int64_t above, std::int64_t devices, std::int64_t sequences) {
+    const std::int64_t degree = std::max(below, above);
+    const double slice = sequence_bytes_ * static_cast<double>(sequences) / static_cast<double>(devices);
+    const bool whole = !settings_.strategy.sequence_parallel && degree > 1;
+    const double bytes = whole ? slice * static_cast<double>(degree) : slice;
+    const bool sliced = whole && scatter_sends_;
+    // Neighbours in different domains are farther apart than those in one: the longest way counts for all.
+    const std::int64_t domain = parts_.machine.network.domain();
+    const std::int64_t inside = std::min(devices, std::max<std::int64_t>(1, domain / 2));
+    return {.way = prices_.time(
+                {.collective = program::Collective::send,
+                 .group = {.axis = program::Axis::pipeline, .size = 2, .stride = gpus() > domain ? domain : inside},
+                 .bytes = sliced ? slice : bytes}),
+            .arrival = sliced ? prices_.time({.collective = program::Collective::all_gather,
+                                              .group = {.axis = program::Axis::tensor, .size = degree},
+                                              .bytes = bytes})
+                              : 0};
+  }
+
+  // From the first pass until the last stage is done with its gradients and parameters.
+  core::Picoseconds step_time(const LayeredPlan& plan, const pipeline::StageCosts& costs,
+                              const std::vector<PricedStage>& stages) {
+    const pipeline::ExactRun run = pipeline::run_under(k_layered_schedule,
+                                                       {.stages = static_cast<std::int32_t>(plan.stages.size()),
+                                                        .micro_batches = static_cast<std::int32_t>(plan.micro_batches)},
+                                                       costs);
+    core::Picoseconds time = 0;
+    for (std::size_t i = 0; i < run.order.steps.size(); ++i) {
+      core::Picoseconds end = run.result.end[i];
+      add_time(end, stages[static_cast<std::size_t>(run.order.steps[i].device)].once);
+      time = std::max(time, end);
+    }
+    add_time(time, prices_.host_per_step());
+    return time;
   }
 
   // Accelerators of a stage.
@@ -306,6 +346,8 @@ class LayeredModel::Implementation {
   }
 
   double sequence_bytes_ = 0.0;  // of one sequence between two layers
+  bool overlap_sends_ = true;
+  bool scatter_sends_ = false;
   std::map<std::tuple<std::int64_t, bool, bool, std::int64_t, std::int64_t>, Way> ways_;
   std::map<std::array<std::int64_t, 4>, Exchange> changes_;
 };

@@ -99,7 +99,7 @@ class GroupPrices {
       add_time(sum.pass, plain[each].forward);
       add_time(sum.pass, plain[each].backward);
       sum.saved += plain[each].saved;
-      sum.state += plain[each].state;
+      sum.state += sharded[each].state * group_.parts.machine.network.gpus();
       sum.transient = std::max(sum.transient, sharded[each].transient);
     }
     require_countable(sum);
@@ -122,6 +122,7 @@ class GroupPrices {
     return sum;
   }
 
+  core::Picoseconds host_per_step() { return prices_.host_per_step(); }
   const LayerPrices& prices() const { return prices_; }
 
  private:
@@ -156,9 +157,8 @@ allotment::RankType rank_type(GroupPrices& prices, const AcceleratorGroup& group
                               std::int64_t sequences) {
   std::vector<ModelCost> costs(1);
   for (std::int64_t b = 1; b <= std::min(micro_batch, sequences); ++b) costs.push_back(prices.model(b));
-  allotment::RankType type{
-      .ranks = group.ranks,
-      .capacity = static_cast<std::int64_t>(group.parts.machine.accelerator.value.usable_memory().base())};
+  allotment::RankType type{.ranks = group.ranks,
+                           .capacity = static_cast<std::int64_t>(room_for_layers(group.parts).base())};
   for (std::int64_t b = 0; b <= sequences; ++b) {
     const std::int64_t whole = b / micro_batch;
     const ModelCost& full = costs[static_cast<std::size_t>(whole > 0 ? micro_batch : 0)];
@@ -222,7 +222,7 @@ MixedShares best_mixed_shares(const experiment::Settings& settings, const std::v
   MixedShares result;
   allotment::ShareProblem& problem = result.problem;
   problem.samples = sequences;
-  core::Picoseconds even = 0, alone = 0;
+  core::Picoseconds even = 0, alone = 0, host = 0;
   std::set<std::string> assumptions, warnings;
   for (const AcceleratorGroup& group : groups) {
     GroupPrices prices(settings, group);
@@ -230,6 +230,7 @@ MixedShares best_mixed_shares(const experiment::Settings& settings, const std::v
     problem.state = std::max(problem.state, prices.model(1).state);
     even = std::max(even, prices.exchanges(ranks, 1.0));
     alone = std::max(alone, prices.exchanges(ranks, static_cast<double>(ranks)));
+    host = std::max(host, prices.host_per_step());
     for (std::string& each : prices.prices().assumptions()) assumptions.insert(std::move(each));
     for (std::string& each : prices.prices().warnings()) warnings.insert(std::move(each));
   }
@@ -237,6 +238,8 @@ MixedShares best_mixed_shares(const experiment::Settings& settings, const std::v
     problem.whole = std::max<core::Picoseconds>(0, alone - even) / (ranks - 1) * ranks;
     problem.fixed = std::max<core::Picoseconds>(0, even - problem.whole / ranks);
   }
+  add_time(problem.fixed, host);
+  assumptions.insert("without the update of the parameters");
   assumptions.insert("a layer is done with all micro-batches before the next one begins: it is gathered once a pass");
   result.best = allotment::best_shares(problem);
   result.even = allotment::priced(problem, even_shares(problem, ranks));

@@ -33,7 +33,7 @@ class LayeredText : TextReport {
     line("");
     table();
     line("");
-    line("  time: of a micro-batch, both passes, without the update of the parameters");
+    line("  time: of a micro-batch, both passes");
     line("  memory: of an accelerator, which has {}", core::format(of_.capacity));
     notes();
     return std::move(out_);

@@ -1,21 +1,25 @@
-// What each layer of an experiment's model takes under one plan for all of them, by the prices of its machine: the
-// blocks that a Lowering makes of the layer, run alone, and the exchanges of its parameters and gradients with the
-// ranks that hold copies of them.
+// What each layer of an experiment's model takes of a plan that shares all layers alike, by the prices of its machine.
 //
-//   forward    F, or max(F, gather) where parameters are sharded and gathered ahead          of a micro-batch
-//   backward   B, or max(B, gather + reduce) where they are, and where each micro-batch's gradients are reduced
-//   once       what else of reducing gradients, and of gathering updated parameters, the layer's own last backward
-//              pass, and its own first forward pass, do not hide
+//   T(k)      a step of k micro-batches of the plan with all layers in one stage, by the analytic engine
+//   T'(k)     the same with nothing sharded where each pass exchanges parameters or gradients (ZeRO 2 and 3); else T(k)
+//   P, P'     T(k + 1) - T(k), T'(k + 1) - T'(k), at k = min(m, 2) of m micro-batches
+//   a, e      of layer l, what its block takes alone: from all streams free until all are free again; its parameters
 //
-// F and B: the block from the moment at which all streams are free until the last of them is; its collectives with the
-// ranks that share the layer are in it. Layers of one class are alike; the embedding and the head are layers, too.
-// Memory of a device:
+//   forward   P' a_f / sum (a_f + a_b) + g (P - P') e / sum e           of a micro-batch; g = 1/3 under ZeRO 3, else 0
+//   backward  P' a_b / sum (a_f + a_b) + (1 - g) (P - P') e / sum e
+//   once      (T(k) - k P - H) e / sum e                                of a step: gradients reduced at its end, the
+//                                                                       update, parameters gathered then
+//   H         what the host takes of a step by itself, on every device (host_per_step)
 //
-//   state      p + (g + o) / n, ..., by what the n copies shard: parameters, gradients, the optimizer's state
+// So m (forward + backward) + once, summed over all layers, with H is T(m) but for rounding, once micro-batches follow
+// each other alike. Layers of one class are alike; the embedding and the head are layers, too. Memory of a device:
+//
+//   state      p + g + o, each divided by the copies that shard it: parameters, gradients, the optimizer's state; with
+//              workspace that is free at the end of a pass only
 //   saved      kept from forward to backward, of each micro-batch under way
-//   transient  the most that lives within a pass beside these, gathered parameters among them
+//   transient  the most that lives within a pass beside these, gathered parameters and buckets among it
 //
-// Parameters that several layers share count in each of them. The update of the parameters is left out of the times.
+// The allocator's factor (framework) is on all that comes and goes. Parameters that several layers share count in each.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "cairn/core/quantity.h"
 #include "cairn/core/time.h"
 #include "cairn/experiment/parts.h"
 #include "cairn/experiment/resolve.h"
@@ -42,13 +47,16 @@ inline void add_time(core::Picoseconds& sum, core::Picoseconds time) {
 struct LayerCost {
   core::Picoseconds forward = 0;
   core::Picoseconds backward = 0;
-  core::Picoseconds once = 0;  // of a step
+  core::Picoseconds once = 0;  // of a step, beside its passes
   std::int64_t state = 0;      // bytes
   std::int64_t saved = 0;      // bytes
   std::int64_t transient = 0;  // bytes
   std::int64_t gathered = 0;   // bytes of the layer's parameters as copies would gather them
   std::int64_t reduced = 0;    // bytes of its gradients as copies would reduce them
 };
+
+// Memory of a device beside what its process, libraries and driver hold.
+core::Bytes room_for_layers(const experiment::Parts& parts);
 
 inline constexpr std::int64_t k_most_told_apart = 1024;  // layers
 
@@ -64,6 +72,7 @@ class LayerPrices {
   // stages are. Throws core::ConfigurationError for layers that do not split so.
   std::vector<LayerCost> costs(const experiment::Resolved& resolved);
   core::Picoseconds time(const program::Transfer& transfer);  // 0 where nothing is sent
+  core::Picoseconds host_per_step();
 
   // The classes, and that of every layer from the embedding to the head.
   struct Layers {

@@ -6,7 +6,9 @@
 //
 //   stage   f = sum forward(l) + sum change forward     b likewise     once = sum once(l)
 //           S = m (f + b) + once                                                      what a search makes least
-//   step    T = makespan of the stages' f and b under 1F1B, messages between them + max over stages of once
+//   step    T = max over stages of ( end of its last pass under 1F1B + once ) + the host's own time of a step
+//           A message takes the way between neighbouring stages that are farthest apart; where sends do not overlap
+//           computation, its way is part of its sender's pass
 //   memory  of stage k of p: sum state(l) + min(m, p - k) sum saved(l) + max transient(l)
 //
 // A change of tp by a factor r moves the tensor between two layers of G s h elements over groups of r ranks, as

@@ -9,10 +9,11 @@
 //   S      parameters, gradients and optimizer state of all layers
 //   gathers and reductions   of each layer once a step and pass, whatever the number of micro-batches, as a layer is
 //          done with all of them before the next one begins: P(even) and P(all on one rank) by the prices of the
-//          cluster, of n ranks, are  fixed + whole / n  and  fixed + whole
+//          cluster, of n ranks, are  fixed + whole / n  and  fixed + whole; the host's own time of a step is fixed, too
 //
 // Each group's kernels have the prices of its own accelerator, collectives those of the slowest group. Layers have the
-// prices of division/layer_prices.h; nothing of an exchange hides behind computation.
+// prices of division/layer_prices.h; nothing of an exchange hides behind computation, and the
+// update of the parameters is left out.
 #pragma once
 
 #include <cstdint>
