@@ -128,14 +128,37 @@ class Pipeline {
     for (std::size_t layer = begin; layer < end; ++layer) {
       std::vector<std::size_t>& ways = result.ways.emplace_back();
       std::vector<allotment::LayerStrategy>& costs = result.problem.layers.emplace_back();
+      const std::vector<allotment::LayerStrategy> all = costs_of(layer, held);
       for (std::size_t i = 0; i < ways_.size(); ++i) {
-        const LayerCost& of = cost(ways_[i], layer);
-        if (of.transient > bound) continue;
+        if (cost(ways_[i], layer).transient > bound || beaten(i, layer, all, bound)) continue;
         ways.push_back(i);
-        costs.push_back({.time = time(ways_[i], layer), .memory = of.state + held * of.saved});
+        costs.push_back(all[i]);
       }
     }
     return result;
+  }
+
+  std::vector<allotment::LayerStrategy> costs_of(std::size_t layer, std::int64_t held) const {
+    std::vector<allotment::LayerStrategy> all;
+    for (const PricedWay& each : ways_) {
+      const LayerCost& of = cost(each, layer);
+      all.push_back({.time = time(each, layer), .memory = of.state + held * of.saved});
+    }
+    return all;
+  }
+
+  // Whether another way of the same degree, which changes into its neighbours at the same cost, is no worse; of equal
+  // ones the first is kept.
+  bool beaten(std::size_t way, std::size_t layer, const std::vector<allotment::LayerStrategy>& all,
+              std::int64_t bound) const {
+    const allotment::LayerStrategy& own = all[way];
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i == way || ways_[i].way.tp != ways_[way].way.tp || cost(ways_[i], layer).transient > bound) continue;
+      const bool no_worse = all[i].time <= own.time && all[i].memory <= own.memory;
+      const bool equal = all[i].time == own.time && all[i].memory == own.memory;
+      if (no_worse && (!equal || i < way)) return true;
+    }
+    return false;
   }
 
   // The fastest choice, with the memory that it takes.

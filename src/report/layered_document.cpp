@@ -32,7 +32,7 @@ const Described<WrittenStretch>& stretch_keys() {
   static const Described<WrittenStretch> keys{
       {"first", text("its first layer"), [](const auto& of) { return of.first; }},
       {"last", text("its last layer"), [](const auto& of) { return of.last; }},
-      {"count", count("layers"), [](const auto& of) { return of.stretch.count; }},
+      {"count", count("of its layers"), [](const auto& of) { return of.stretch.count; }},
       {"tp", count("accelerators that share each of them"), [](const auto& of) { return of.stretch.way.tp; }},
       {"dp", count("copies, which take different sequences"),
        [](const auto& of) { return of.devices / of.stretch.way.tp; }},

@@ -46,9 +46,18 @@ TEST_CASE("No plan of five degrees is faster than the one that is found, and it 
 
 TEST_CASE("What the five degrees leave out is refused") {
   const config::Loader loader(config::shipped_folders());
-  const experiment::Job job(experiment::load(loader, "llama3-8b-fsdp-dgx-h100", {"strategy.cp=2", "strategy.dp=4"}),
-                            loader);
-  CHECK_THROWS_AS(fastest_degrees(job.experiment(), job.parts()), core::ConfigurationError);
+  const auto complaint = [&](const std::vector<std::string>& overrides) {
+    const experiment::Job job(experiment::load(loader, "llama3-8b-fsdp-dgx-h100", overrides), loader);
+    try {
+      fastest_degrees(job.experiment(), job.parts());
+    } catch (const core::ConfigurationError& error) {
+      return error.diagnostics().front().key_path;
+    }
+    return std::string();
+  };
+  CHECK(complaint({"strategy.cp=2", "strategy.dp=4"}) == "strategy.cp");
+  CHECK(complaint({"strategy.zero={stage: 3, offload: {optimizer: host}}"}) == "strategy.zero.offload");
+  CHECK(complaint({"model.layers=257"}) == "model.layers");
 }
 
 }  // namespace

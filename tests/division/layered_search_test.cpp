@@ -179,6 +179,8 @@ TEST_CASE("Experiments whose layers cannot differ are refused by name") {
   CHECK(complaint({"strategy.cp=2", "strategy.dp=null"}) == "strategy.cp");
   CHECK(complaint({"strategy.pp=2", "strategy.dp=null", "strategy.schedule=gpipe"}) == "strategy.schedule");
   CHECK(complaint({"strategy.order=[dp, tp, cp, pp]"}) == "strategy.order");
+  CHECK(complaint({"strategy.zero={stage: 3, shard: 4}"}) == "strategy.zero.shard");
+  CHECK(complaint({"strategy.zero={stage: 3, offload: {optimizer: host}}"}) == "strategy.zero.offload");
   CHECK(complaint({"simulation.contention=true"}) == "simulation");
 }
 

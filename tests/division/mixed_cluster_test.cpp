@@ -80,7 +80,13 @@ TEST_CASE("Clusters and strategies without uneven shares are refused by name") {
   };
   CHECK(complaint("", {}) == "cluster.groups");
   CHECK(complaint("[{count: 3, accelerator: h100-sxm5-80gb}]", {}) == "cluster.groups");
+  CHECK(complaint("[]", {}) == "cluster.groups");
   CHECK(complaint(k_two, {"strategy.tp=2"}) == "strategy.tp");
+  CHECK(complaint(k_two, {"strategy.pp=2"}) == "strategy.pp");
+  CHECK(complaint(k_two, {"strategy.cp=2"}) == "strategy.cp");
+  CHECK(complaint(k_two, {"strategy.micro_batch=5000"}) == "strategy.micro_batch");
+  CHECK(complaint(k_two, {"strategy.zero={stage: 3, offload: {optimizer: host}}"}) == "strategy.zero.offload");
+  CHECK(complaint(k_two, {"training.global_batch=3000 tokens"}) == "training.global_batch");
   CHECK(complaint(k_two, {"training.global_batch=100000"}) == "training.global_batch");
   CHECK(complaint(k_two, {"calibration=h100-sxm5-80gb"}) == "calibration");
 }

@@ -1,7 +1,9 @@
 #include "cairn/division/module_stages.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <vector>
 
 #include "cairn/config/shipped.h"
 #include "cairn/core/diagnostics.h"
