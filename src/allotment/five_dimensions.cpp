@@ -73,6 +73,7 @@ class StairWalk {
         memory_of_least = problem_.memory(candidate);
         ++answer_.evaluated;
         first_counted = first_counted || candidate == first;
+        if (memory_of_least > problem_.capacity) continue;  // the promise that memory does not grow is broken
       }
       weigh(candidate, memory_of_least);
     }
