@@ -83,10 +83,12 @@ TEST_CASE("A plan with one way for all layers takes what it takes in cairn run")
       {.way = {.tp = 1, .recompute = true}, .stages = 2, .micro_batches = 2},
       {.way = {.tp = 1, .sharded = true}, .stages = 2, .micro_batches = 4},
   };
-  for (const std::string framework : {"torchtitan", "megatron", "megatron@2022"}) {
+  // The last waits for every message, and its host takes 65 ms of a step by itself.
+  for (const std::string framework : {"torchtitan", "megatron", "megatron@2021"}) {
     const experiment::Job job(experiment::load(loader, "llama3-8b-fsdp-dgx-h100", overrides_of(framework)), loader);
     LayeredModel model(job.experiment(), job.parts());
     for (const UniformPlan& plan : plans) {
+      if (plan.way.sharded && plan.stages > 1 && framework != "torchtitan") continue;  // which alone shards stages so
       CAPTURE(framework, plan.way.tp, plan.way.sharded, plan.way.recompute, plan.stages, plan.micro_batches);
       const double there = core::to_seconds(run_time(plan, framework, loader));
       const double here = core::to_seconds(model.priced(layered(plan)).time);
