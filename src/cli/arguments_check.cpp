@@ -182,7 +182,7 @@ void check_one(const DiffArguments& diff) {
 void check_one(const RunArguments& run) {
   if (!run.strategy_file.empty()) {
     if (!run.file.empty() || !run.batch.empty())
-      throw core::ConfigurationError("--strategy-file", "runs a network, and an experiment was named, too",
+      throw core::ConfigurationError("--strategy-file", "says what runs, and an experiment was named, too",
                                      "leave one of them out");
     if (run.engine != RunArguments{}.engine || !run.trace.empty() || !run.memory_svg.empty() || !run.measured.empty() ||
         !run.overrides.empty() || run.threads != 0 || run.result.csv)

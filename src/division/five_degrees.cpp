@@ -15,8 +15,8 @@ namespace {
 using allotment::FiveDimensions;
 using experiment::StrategyChoice;
 
-constexpr std::int64_t k_most_counted = std::int64_t{1} << 20;  // accelerators, sequences
-constexpr std::int64_t k_most_rematerialised = 256;             // layers: each number of them is a plan
+constexpr std::int64_t k_most_searched = std::int64_t{1} << 20;  // accelerators, heads, sequences
+constexpr std::int64_t k_most_rematerialised = 256;              // layers: each number of them is a plan
 constexpr std::int64_t k_not_allowed = std::numeric_limits<std::int64_t>::max();
 
 // Whether every layer of a stage runs again.
@@ -119,9 +119,9 @@ FiveDegrees fastest_degrees(const experiment::Settings& settings, const experime
       throw core::ConfigurationError(key, fmt::format("{} is more than the {} that are searched", value, most),
                                      "use fewer");
   };
-  require_at_most(sequences, k_most_counted, "training.global_batch");
-  require_at_most(parts.machine.network.gpus(), k_most_counted, "cluster.nodes");
-  require_at_most(parts.model.heads, k_most_counted, "model.heads");
+  require_at_most(sequences, k_most_searched, "training.global_batch");
+  require_at_most(parts.machine.network.gpus(), k_most_searched, "cluster.nodes");
+  require_at_most(parts.model.heads, k_most_searched, "model.heads");
   require_at_most(parts.model.layers, k_most_rematerialised, "model.layers");
   PlanCosts costs(settings, parts, progress);
   FiveDegrees result;

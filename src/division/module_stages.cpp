@@ -28,10 +28,11 @@ Tree tree_of(const std::vector<ModuleRow>& modules) {
   std::size_t place = 1;  // behind the root
   for (std::size_t i = 0; i < modules.size(); ++i) {
     const ModuleRow& module = modules[i];
-    if (module.is_layer && !modules[i - 1].is_layer) ++place;  // the group comes before what is in it
+    if (module.is_layer && (i == 0 || !modules[i - 1].is_layer)) ++place;  // the group comes before what is in it
     tree.places.push_back(place++);
     (module.is_layer ? layers : tree.root).children.push_back(leaf(module));
-    if (module.is_layer && !modules[i + 1].is_layer) tree.root.children.push_back(std::move(layers));
+    if (module.is_layer && (i + 1 == modules.size() || !modules[i + 1].is_layer))
+      tree.root.children.push_back(std::move(layers));
   }
   return tree;
 }

@@ -9,7 +9,7 @@
 namespace cairn::report {
 namespace {
 
-constexpr std::size_t k_stretch_rows = 12;  // on one screen with the rest
+constexpr std::size_t k_stretch_rows = 8;  // on one screen with the rest
 
 std::string layer_time(core::Picoseconds time) {
   return core::format(core::Seconds::from_base(core::to_seconds(time)), 4);

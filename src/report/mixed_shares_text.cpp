@@ -9,7 +9,7 @@
 namespace cairn::report {
 namespace {
 
-constexpr std::size_t k_group_rows = 12;  // on one screen with the rest
+constexpr std::size_t k_group_rows = 10;  // on one screen with the rest
 
 std::string share_time(core::Picoseconds time) {
   return core::format(core::Seconds::from_base(core::to_seconds(time)), 4);

@@ -11,7 +11,7 @@
 namespace cairn::report {
 namespace {
 
-constexpr std::size_t k_device_rows = 10;  // on one screen with the rest
+constexpr std::size_t k_device_rows = 8;  // on one screen with the rest
 
 class ModuleStagesText : TextReport {
  public:

@@ -11,7 +11,7 @@
 namespace cairn::report {
 namespace {
 
-constexpr std::size_t k_rank_rows = 14;  // on one screen with the rest
+constexpr std::size_t k_rank_rows = 12;  // on one screen with the rest
 
 class TasksText : TextReport {
  public:
