@@ -17,7 +17,7 @@ namespace {
 
 using allotment::LayerParallelism;
 
-constexpr std::int64_t k_most_searched_passes = 1 << 20;  // micro-batches of all stages
+constexpr std::int64_t k_most_searched_passes = 1 << 18;  // micro-batches of all stages
 
 // The leaves whose tensor-parallel ranks, if any, are neighbours.
 std::vector<LayerWay> ways_of(std::int64_t devices) {
@@ -69,24 +69,33 @@ class Pipeline {
     return cut.most;
   }
 
-  std::optional<LayeredAnswer> best() {
+  // Nothing where none is faster than `than`.
+  std::optional<LayeredAnswer> best(core::Picoseconds than) const {
     LayeredPlan plan{.micro_batches = micro_batches_};
     for (std::int64_t stage = 0; stage < stages_; ++stage) {
-      const std::optional<std::vector<LayerWay>> ways = best_of(stage);
+      const std::optional<std::vector<LayerWay>> ways = best_of(stage, than);
       if (!ways) return std::nullopt;
       plan.stages.push_back(stage_of(*ways));
     }
-    return answer(std::move(plan));
+    LayeredAnswer found = answer(std::move(plan));
+    if (found.priced.time >= than) return std::nullopt;
+    return found;
   }
-
-  std::optional<LayeredAnswer> best_uniform() {
+  // The same of plans with one way for all layers.
+  std::optional<LayeredAnswer> best_uniform(core::Picoseconds than) const {
+    std::vector<std::pair<core::Picoseconds, LayerWay>> ways;
+    for (const PricedWay& each : ways_) ways.emplace_back(longest_stage(each), each.way);
+    std::stable_sort(ways.begin(), ways.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::optional<LayeredAnswer> best;
-    for (const PricedWay& each : ways_) {
+    for (const auto& [longest, way] : ways) {
+      if (longest >= than) break;
       LayeredPlan plan{.micro_batches = micro_batches_};
       for (std::size_t stage = 0; stage + 1 < begins_.size(); ++stage)
-        plan.stages.push_back(stage_of(std::vector<LayerWay>(begins_[stage + 1] - begins_[stage], each.way)));
+        plan.stages.push_back(stage_of(std::vector<LayerWay>(begins_[stage + 1] - begins_[stage], way)));
       LayeredAnswer found = answer(std::move(plan));
-      if (fits(found) && (!best || found.priced.time < best->priced.time)) best = std::move(found);
+      if (!fits(found) || found.priced.time >= than) continue;
+      than = found.priced.time;
+      best = std::move(found);
     }
     return best;
   }
@@ -103,6 +112,16 @@ class Pipeline {
   core::Picoseconds time(const PricedWay& way, std::size_t layer) const {
     const LayerCost& of = cost(way, layer);
     return micro_batches_ * (of.forward + of.backward) + of.once;
+  }
+  // No step takes less in which all layers have this way.
+  core::Picoseconds longest_stage(const PricedWay& way) const {
+    core::Picoseconds longest = 0;
+    for (std::size_t stage = 0; stage + 1 < begins_.size(); ++stage) {
+      core::Picoseconds sum = 0;
+      for (std::size_t layer = begins_[stage]; layer < begins_[stage + 1]; ++layer) add_time(sum, time(way, layer));
+      longest = std::max(longest, sum);
+    }
+    return longest;
   }
   bool fits(const LayeredAnswer& of) const { return static_cast<double>(of.priced.memory) <= model_->memory().base(); }
   LayeredAnswer answer(LayeredPlan plan) const {
@@ -171,14 +190,15 @@ class Pipeline {
     return choice;
   }
 
-  std::optional<std::vector<LayerWay>> best_of(std::int64_t stage) {
+  // Nothing where the stage takes `than` or longer, and with it the step.
+  std::optional<std::vector<LayerWay>> best_of(std::int64_t stage, core::Picoseconds than) const {
     const std::size_t begin = begins_[static_cast<std::size_t>(stage)];
     const std::size_t end = begins_[static_cast<std::size_t>(stage) + 1];
     if (begin == end) return std::nullopt;  // more stages than layers
     const std::int64_t held = std::min(micro_batches_, stages_ - stage);
     const auto room = static_cast<std::int64_t>(model_->memory().base());
     std::optional<std::vector<LayerWay>> best;
-    core::Picoseconds least = core::k_reach;
+    core::Picoseconds least = than;
     for (const std::int64_t bound : bounds(begin, end)) {
       Bounded asked = bounded(begin, end, held, bound);
       if (std::any_of(asked.ways.begin(), asked.ways.end(), [](const auto& ways) { return ways.empty(); })) break;
@@ -225,10 +245,6 @@ std::vector<std::int64_t> stage_counts(const LayeredModel& model) {
   return counts;
 }
 
-void take_faster(std::optional<LayeredAnswer>& best, std::optional<LayeredAnswer> found) {
-  if (found && (!best || found->priced.time < best->priced.time)) best = std::move(found);
-}
-
 }  // namespace
 
 LayeredSearch search_layers(LayeredModel& model, const std::function<void(std::size_t, std::size_t)>& progress) {
@@ -250,18 +266,26 @@ LayeredSearch search_layers(LayeredModel& model, const std::function<void(std::s
     }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.at_least < b.at_least; });
+  const auto to_beat = [](const std::optional<LayeredAnswer>& best) {
+    return best ? best->priced.time : core::k_reach;
+  };
+  const auto take = [](std::optional<LayeredAnswer>& best, std::optional<LayeredAnswer> found) {
+    if (found) best = std::move(found);
+  };
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const auto may_be_faster = [&](const std::optional<LayeredAnswer>& best) {
-      return !best || candidates[i].at_least < best->priced.time;
-    };
-    if (!may_be_faster(result.best) && !may_be_faster(result.uniform)) break;
-    if (may_be_faster(result.best)) {
-      take_faster(result.best, candidates[i].pipeline.best());
+    const Candidate& candidate = candidates[i];
+    const bool may_be_best = candidate.at_least < to_beat(result.best);
+    const bool may_be_uniform = candidate.at_least < to_beat(result.uniform);
+    if (!may_be_best && !may_be_uniform) break;
+    if (may_be_best) {
+      take(result.best, candidate.pipeline.best(to_beat(result.best)));
       ++result.pipelines;
     }
-    if (may_be_faster(result.uniform)) take_faster(result.uniform, candidates[i].pipeline.best_uniform());
+    if (may_be_uniform) take(result.uniform, candidate.pipeline.best_uniform(to_beat(result.uniform)));
     if (progress) progress(i + 1, candidates.size());
   }
+  // The fastest stages need not make the fastest pipeline.
+  if (result.uniform && result.uniform->priced.time < to_beat(result.best)) result.best = result.uniform;
   return result;
 }
 

@@ -3,14 +3,14 @@
 //
 //   stages   every p for which each stage has 2^k accelerators, of consecutive layers cut by cut_chain() at the times
 //            that layers take at their fastest
-//   m        1, 2, 4, ... while they divide the batch
+//   m        1, 2, 4, ... while they divide the batch, p m <= 2^18 passes
 //   ways     the leaves of Galvatron's decision trees (allotment/layer_strategies.h) in which tensor-parallel ranks are
 //            neighbours
 //   stage    least S = m (f + b) + once with memory <= capacity, exactly: for every bound W on what lives within a
 //            pass, the layers' ways that keep it, chosen by fastest_strategies() with W less
 //
-// Of all p and m the plan of the least step T (layered_model.h) is taken; those whose stages need longer than the best
-// so far, whatever their memory, are left out.
+// Of all p and m the plan of the least step T (layered_model.h) is taken, or the fastest with one way for all layers
+// where that is faster. Plans whose stages need longer than the best so far, whatever their memory, are left out.
 #pragma once
 
 #include <cstddef>
