@@ -19,7 +19,6 @@ namespace {
 using program::Collective;
 
 constexpr const char* k_step_schedule = "1f1b";         // of one stage: the two passes of a micro-batch in turn
-constexpr double k_forward_share = 1.0 / 3.0;           // of exchanges: a gather; a gather and a reduction are backward
 constexpr double k_most_layer_bytes = 1099511627776.0;  // 1 TiB: more than any device has for one layer
 
 std::int64_t whole_bytes(double bytes) {
@@ -31,6 +30,13 @@ std::int64_t whole_bytes(double bytes) {
 
 core::Picoseconds part_of(core::Picoseconds whole, double share) {
   return static_cast<core::Picoseconds>(std::llround(static_cast<double>(whole) * share));
+}
+
+// Of what a layer's passes exchange, as if a gather and a reduction took as long: forward there is a gather, backward a
+// reduction and, where parameters are given up between the two, another gather.
+double forward_share_of(const plan::Strategy& strategy) {
+  if (strategy.sharded != plan::Sharded::parameters) return 0.0;
+  return strategy.reshard_after_forward ? 1.0 / 3.0 : 1.0 / 2.0;
 }
 
 bool sends_gradients_every_pass(const plan::Strategy& strategy) {
@@ -202,7 +208,7 @@ class LayerPrices::Implementation {
       own = std::clamp<core::Picoseconds>(step(priced, alike, few + 1) - step(priced, alike, few), 0, both);
     }
     const core::Picoseconds once = std::max<core::Picoseconds>(0, first - few * both - host_per_step());
-    const double forward_share = strategy.sharded == plan::Sharded::parameters ? k_forward_share : 0.0;
+    const double forward_share = forward_share_of(strategy);
     for (std::size_t each = 0; each < costs.size(); ++each) {
       LayerCost& cost = costs[each];
       const double of_elements = all_elements > 0.0 ? elements[each] / all_elements : 0.0;

@@ -182,6 +182,7 @@ TEST_CASE("Experiments whose layers cannot differ are refused by name") {
   CHECK(complaint({"strategy.zero={stage: 3, shard: 4}"}) == "strategy.zero.shard");
   CHECK(complaint({"strategy.zero={stage: 3, offload: {optimizer: host}}"}) == "strategy.zero.offload");
   CHECK(complaint({"simulation.contention=true"}) == "simulation");
+  CHECK(complaint({"model.layers=1025"}) == "model.layers");
 }
 
 }  // namespace

@@ -5,10 +5,11 @@
 //   P, P'     T(k + 1) - T(k), T'(k + 1) - T'(k), at k = min(m, 2) of m micro-batches
 //   a, e      of layer l, what its block takes alone: from all streams free until all are free again; its parameters
 //
-//   forward   P' a_f / sum (a_f + a_b) + g (P - P') e / sum e           of a micro-batch; g = 1/3 under ZeRO 3, else 0
+//   forward   P' a_f / sum (a_f + a_b) + g (P - P') e / sum e           of a micro-batch
 //   backward  P' a_b / sum (a_f + a_b) + (1 - g) (P - P') e / sum e
 //   once      (T(k) - k P - H) e / sum e                                of a step: gradients reduced at its end, the
 //                                                                       update, parameters gathered then
+//   g         1/3 of exchanges, a gather, is forward under ZeRO 3, 1/2 where parameters stay gathered until backward; 0 else
 //   H         what the host takes of a step by itself, on every device (host_per_step)
 //
 // So m (forward + backward) + once, summed over all layers, with H is T(m) but for rounding, once micro-batches follow

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-
 namespace cairn::plan {
 
 PerGroup<double> updated_elements(const StageParameters& parameters, const UnitSettings& settings) {
