@@ -37,7 +37,7 @@ std::vector<std::string> overrides_of(const std::string& framework) {
           "strategy.zero=0",         "training.framework=" + framework};
 }
 
-core::Picoseconds run_time(const UniformPlan& plan, const std::string& framework, const config::Loader& loader) {
+predict::Prediction run(const UniformPlan& plan, const std::string& framework, const config::Loader& loader) {
   std::vector<std::string> overrides = overrides_of(framework);
   const std::vector<std::int64_t> layers(static_cast<std::size_t>(plan.stages), k_body_layers / plan.stages);
   for (const std::string& each :
@@ -49,7 +49,7 @@ core::Picoseconds run_time(const UniformPlan& plan, const std::string& framework
         fmt::format("strategy.recompute={}", plan.way.recompute ? "full" : "none")})
     overrides.push_back(each);
   experiment::Job job(experiment::load(loader, "llama3-8b-fsdp-dgx-h100", overrides), loader);
-  return job.run(predict::Engine::analytic, {.advice = experiment::Advice::none}).prediction.time;
+  return job.run(predict::Engine::analytic, {.advice = experiment::Advice::none}).prediction;
 }
 
 LayeredPlan layered(const UniformPlan& of) {
@@ -61,12 +61,15 @@ LayeredPlan layered(const UniformPlan& of) {
   return plan;
 }
 
-// One stage: the model counts the micro-batches from the third on as equally long, which they are but for what the
-// first ones still hide. Several: an exchange that ends after the passes of all layers is shared out evenly, though the
-// last one of each stage is exposed whole, and streams are taken to be free where layers of one stage meet another's.
+// Time. One stage: the model counts the micro-batches from the third on as equally long, which they are but for what
+// the first ones still hide. Several: an exchange that ends after the passes of all layers is shared out evenly, though
+// the last one of each stage is exposed whole, and streams are taken to be free where a stage's layers begin and end.
+// Memory. What each layer needs within a pass is taken to be there beside all that is kept, and blocks that the
+// allocator of cairn run cannot fill are left out.
 TEST_CASE("A plan with one way for all layers takes what it takes in cairn run") {
   constexpr double k_one_stage = 1e-4;
   constexpr double k_several_stages = 0.05;
+  constexpr double k_memory = 0.15;
   const config::Loader loader = testing::shipped();
   const std::vector<UniformPlan> plans{
       {.way = {.tp = 1}, .stages = 1, .micro_batches = 1},
@@ -90,9 +93,12 @@ TEST_CASE("A plan with one way for all layers takes what it takes in cairn run")
     for (const UniformPlan& plan : plans) {
       if (plan.way.sharded && plan.stages > 1 && framework != "torchtitan") continue;  // which alone shards stages so
       CAPTURE(framework, plan.way.tp, plan.way.sharded, plan.way.recompute, plan.stages, plan.micro_batches);
-      const double there = core::to_seconds(run_time(plan, framework, loader));
-      const double here = core::to_seconds(model.priced(layered(plan)).time);
-      CHECK(here == Approx(there).epsilon(plan.stages == 1 ? k_one_stage : k_several_stages));
+      const predict::Prediction there = run(plan, framework, loader);
+      const PricedPlan here = model.priced(layered(plan));
+      CHECK(core::to_seconds(here.time) ==
+            Approx(core::to_seconds(there.time)).epsilon(plan.stages == 1 ? k_one_stage : k_several_stages));
+      const double beside = there.memory.capacity - model.memory().base();  // the process, and its libraries
+      CHECK(static_cast<double>(here.memory) + beside == Approx(there.memory.device_peak).epsilon(k_memory));
     }
   }
 }

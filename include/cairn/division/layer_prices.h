@@ -9,7 +9,7 @@
 //   backward  P' a_b / sum (a_f + a_b) + (1 - g) (P - P') e / sum e
 //   once      (T(k) - k P - H) e / sum e                                of a step: gradients reduced at its end, the
 //                                                                       update, parameters gathered then
-//   g         1/3 of exchanges, a gather, is forward under ZeRO 3, 1/2 where parameters stay gathered until backward; 0 else
+//   g         what of exchanges is forward: under ZeRO 3 one of three, of two where parameters stay gathered; else 0
 //   H         what the host takes of a step by itself, on every device (host_per_step)
 //
 // So m (forward + backward) + once, summed over all layers, with H is T(m) but for rounding, once micro-batches follow
