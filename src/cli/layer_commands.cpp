@@ -19,7 +19,7 @@
 namespace cairn::cli {
 namespace {
 
-// `plan`: of these layers, searched or given.
+// `priced`: what the strategy takes; none where nothing fits. `search`: what found it; none where it was given.
 int answer_layers(const ResultArguments& asked, bool full, const experiment::Job& job,
                   const division::LayeredModel& model, const division::LayeredStrategy& strategy,
                   const division::PricedPlan* priced, const division::LayeredSearch* search, Output& output,

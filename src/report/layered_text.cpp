@@ -41,7 +41,7 @@ class LayeredText : TextReport {
 
  private:
   void searched() {
-    std::string text = "no ways of its layers make a stage faster in its memory; ";
+    std::string text = "the fastest that was found with stages whose layers are shared in their fastest ways; ";
     if (of_.search->uniform) {
       const division::LayeredAnswer& other = *of_.search->uniform;
       const division::LayerWay& way = other.plan.stages.front().layers.front().way;
