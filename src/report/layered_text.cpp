@@ -56,7 +56,7 @@ class LayeredText : TextReport {
   }
 
   std::string none() {
-    out_ += wrapped(fmt::format("{}: no ways of its layers fit into the {} of an accelerator", of_.experiment,
+    out_ += wrapped(fmt::format("{}: no plan was found whose layers fit into the {} of an accelerator", of_.experiment,
                                 core::format(of_.capacity)),
                     "", "");
     line("give more accelerators, or fewer or shorter sequences");
