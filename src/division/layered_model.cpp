@@ -33,7 +33,8 @@ struct Unsupported {
   const char* hint;
 };
 
-void require_differing(const experiment::Settings& settings, const models::TransformerConfig& model) {
+void require_differing(const experiment::Settings& settings, const models::TransformerConfig& model,
+                       const plan::Strategy& own) {
   const StrategyChoice& strategy = settings.strategy;
   const experiment::Simulation& simulation = settings.simulation;
   const std::vector<std::string> usual = StrategyChoice{}.order;
@@ -47,8 +48,8 @@ void require_differing(const experiment::Settings& settings, const models::Trans
        "use schedule: 1f1b"},
       {strategy.zero.offload.has_value(), "strategy.zero.offload", "state stays on the device where layers differ",
        "leave it out"},
-      {strategy.zero.shard.has_value() || strategy.zero.replicate.has_value(), "strategy.zero.shard",
-       "state is sharded over all copies of a layer, or not at all", "leave shard and replicate out"},
+      {own.shard != 0, "strategy.zero.shard", "state is sharded over all copies of a layer, or not at all",
+       "leave shard and replicate out"},
       {strategy.order != usual, "strategy.order", "tensor-parallel ranks are neighbours where layers differ",
        "leave it out"},
       {simulation.contention || simulation.interference || simulation.jitter.sigma > 0.0 || !simulation.faults.empty(),
@@ -75,8 +76,8 @@ class LayeredModel::Implementation {
  public:
   Implementation(const experiment::Settings& settings, const experiment::Parts& parts)
       : settings_(settings), parts_(parts), prices_(settings, parts) {
-    require_differing(settings, parts.model);
     const experiment::Resolved own = experiment::resolve(settings, parts);
+    require_differing(settings, parts.model, own.strategy);
     sequences_ = own.global_batch;
     layers_ = prices_.layers(own);
     const double format = numerics::bytes_per_element(software::activation_format(parts.software.recipe));
@@ -188,11 +189,12 @@ class LayeredModel::Implementation {
     strategy.micro_batch = sequences_ / *strategy.dp;
     strategy.micro_batches.reset();
     strategy.sequence_parallel = strategy.sequence_parallel && way.tp > 1;
-    if (way.tp == 1) strategy.vocab_parallel.reset();
+    if (way.tp == 1 || settings_.strategy.tp == 1) strategy.vocab_parallel.reset();
     strategy.stages.emplace();
     strategy.stages->layers.assign(static_cast<std::size_t>(strategy.pp), 0);
     strategy.stages->layers.front() = parts_.model.layers;
     strategy.zero.stage = way.sharded ? 3 : strategy.zero.stage % 3;
+    strategy.zero.shard = strategy.zero.replicate = std::nullopt;
     const std::optional<bool> shares = strategy.recompute.share_saved_inputs;
     strategy.recompute = {.kind = way.recompute ? experiment::RecomputeKind::full : experiment::RecomputeKind::none};
     if (way.recompute) strategy.recompute.share_saved_inputs = shares;

