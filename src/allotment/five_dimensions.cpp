@@ -46,7 +46,8 @@ class StairWalk {
     const std::vector<std::int64_t> degrees = divisors_of(first.data);
     const std::int64_t numbers = problem_.layers / first.pipeline + 1;
     answer_.candidates += static_cast<std::int64_t>(degrees.size()) * numbers;
-    if (!may_be_faster(problem_.time(first))) {
+    const bool promised = problem_.time_of_optimizer == Promise::grows_with_optimizer;
+    if (promised && !may_be_faster(problem_.time(first))) {
       ++answer_.evaluated;
       return;
     }
@@ -66,11 +67,17 @@ class StairWalk {
         memory_of_least = memory;
         --least;
       }
-      if (least == least_before) continue;
+      if (least == numbers || (promised && least == least_before)) continue;
       candidate.rematerialised = least;
+      if (least == least_before) {
+        memory_of_least = problem_.memory(candidate);
+        ++answer_.evaluated;
+        first_counted = first_counted || candidate == first;
+        if (memory_of_least > problem_.capacity) continue;  // the promise that memory does not grow is broken
+      }
       weigh(candidate, memory_of_least);
     }
-    if (!first_counted) ++answer_.evaluated;  // its time was asked for, its memory was not
+    if (promised && !first_counted) ++answer_.evaluated;  // its time was asked for, its memory was not
   }
 
   const FiveDimensionsAnswer& answer() const { return answer_; }

@@ -65,6 +65,7 @@ class Parser : private Declarations {
   void calibrate(CLI::App& sub);
   void diff(CLI::App& sub);
   void topology(CLI::App& sub);
+  void partition(CLI::App& sub);
   void attention(CLI::App& sub);
   void schedule(CLI::App& sub);
   static void swarm(CLI::App& sub, SwarmArguments& swarm);
@@ -111,6 +112,7 @@ class Parser : private Declarations {
   CalibrateArguments calibrate_;
   DiffArguments diff_;
   TopologyArguments topology_;
+  PartitionArguments partition_;
   AttentionArguments attention_;
   ScheduleArguments schedule_;
   ImportArguments import_;

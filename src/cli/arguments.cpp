@@ -37,6 +37,8 @@ Parser::Parser() : Declarations("How long one training step takes, whether it fi
   command(app_, "diff", "why one step is longer than another: of two experiments, or a measured one", diff_,
           &Parser::diff);
   command(app_, "topology", "what a network can carry and what it costs; flows over it", topology_, &Parser::topology);
+  command(app_, "partition", "work shared out beforehand: a model's modules over devices, tasks over ranks", partition_,
+          &Parser::partition);
   command(app_, "attention", "how ranks share the attention of long sequences: schemes side by side", attention_,
           &Parser::attention);
   command(app_, "schedule", "a pipeline schedule: its bubble, its memory, who does what when", schedule_,
@@ -124,9 +126,11 @@ void Parser::run(CLI::App& sub) {
              "write a timeline, for https://ui.perfetto.dev: passes of micro-batches, operators, memory over time; "
              "FILE.gz is compressed");
   add_output(sub, "--memory-svg", run_.memory_svg, "draw the memory of each stage at its peak, and what takes it");
-  sub.add_option("--strategy-file", run_.strategy_file,
-                 "in place of an experiment: a network with the placements of its operators, or stages of them, as "
-                 "`cairn schema placements` describes, or the JSON that `cairn search --method` answers with --cluster")
+  sub.add_option(
+         "--strategy-file", run_.strategy_file,
+         "in place of an experiment: a network with the placements of its operators, or stages of them, as "
+         "`cairn schema placements` describes, an experiment with the ways of its layers, `cairn schema layers`, "
+         "or the JSON that `cairn search --method` answers for them")
       ->type_name(k_file);
   sub.add_option("--measured", run_.measured,
                  "the time that a step was measured to take, as in 11.2s: how far it is from the predicted one, and "
@@ -152,8 +156,9 @@ void Parser::search(CLI::App& sub) {
       sub.add_option("--method", search_.method,
                      "in place of an experiment: split each operator of --graph over --devices. pase is exact; "
                      "autoddl descends from random splits, flexflow walks at random; alpa makes stages of a pipeline, "
-                     "with --cluster"),
-      split_method_names())
+                     "with --cluster. Of an experiment: galvatron shares each layer in its own way, pangu "
+                     "chooses five degrees, cephalo shares sequences and state out over unlike accelerators"),
+      search_method_names())
       ->type_name("METHOD");
   choose_or_file(sub.add_option("--graph", search_.graph,
                                 "with --method: the network whose operators are split, or an ONNX file of one"),
@@ -227,7 +232,9 @@ void Parser::search(CLI::App& sub) {
           "fits, 130\n"
           "interrupted, which leaves what was found so far. Any graph of operators, each split by itself:\n"
           "cairn search --method pase --graph alexnet --devices 32\n"
-          "cairn search --method pase --graph vgg16 --cost-model cairn --cluster dgx-a100 --nodes 2");
+          "cairn search --method pase --graph vgg16 --cost-model cairn --cluster dgx-a100 --nodes 2\n"
+          "Each layer of an experiment in its own way, under the memory of an accelerator:\n"
+          "cairn search llama3-70b-64xdgx-h100 --method galvatron");
 }
 
 void Parser::sweep(CLI::App& sub) {

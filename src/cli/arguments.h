@@ -189,6 +189,18 @@ struct TopologyArguments {
   ResultArguments result;
 };
 
+struct PartitionArguments {
+  std::string file;           // an experiment, whose modules are shared out over devices
+  std::int64_t devices = 0;   // 0: not given
+  std::string memory_weight;  // empty: the default
+  std::string tasks;          // a file of tasks in place of the experiment
+  std::int64_t ranks = 0;     // 0: not given
+  std::string rule;           // empty: all
+  std::vector<std::string> overrides;
+  bool full = false;
+  ResultArguments result;
+};
+
 struct AttentionArguments {
   std::string cluster;
   std::string nodes;                   // counts; empty: as the cluster says
@@ -279,8 +291,9 @@ struct LaunchExportArguments {
 using CommandArguments =
     std::variant<std::monostate, RunArguments, SearchArguments, SweepArguments, BoundArguments, ConfigShowArguments,
                  ConfigModelArguments, ConfigListArguments, ConfigTemplateArguments, ValidateArguments,
-                 CalibrateArguments, DiffArguments, TopologyArguments, AttentionArguments, ScheduleArguments,
-                 ImportArguments, LaunchImportArguments, LaunchExportArguments, SchemaArguments, CompletionArguments>;
+                 CalibrateArguments, DiffArguments, TopologyArguments, PartitionArguments, AttentionArguments,
+                 ScheduleArguments, ImportArguments, LaunchImportArguments, LaunchExportArguments, SchemaArguments,
+                 CompletionArguments>;
 
 struct Arguments {
   CommonArguments common;

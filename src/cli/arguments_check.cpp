@@ -1,5 +1,6 @@
 #include "arguments_check.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -77,6 +78,28 @@ void check_one(const TopologyArguments& topology) {
     throw core::ConfigurationError(
         "--pieces", fmt::format("each is a message, and more than {} are not run one by one", traffic::k_most_messages),
         "give fewer pieces");
+}
+
+void check_one(const PartitionArguments& partition) {
+  if (partition.file.empty() == partition.tasks.empty())
+    throw core::ConfigurationError(
+        "cairn partition",
+        partition.file.empty() ? "nothing to share out was named" : "an experiment and --tasks were given",
+        "give one: an experiment, or --tasks FILE.csv");
+  if (!partition.tasks.empty()) {
+    for (const auto& [option, given] : {std::pair("--devices", partition.devices != 0),
+                                        std::pair("--memory-weight", !partition.memory_weight.empty()),
+                                        std::pair("--set", !partition.overrides.empty())})
+      if (given)
+        throw core::ConfigurationError(option, "--devices, --memory-weight and --set are of an experiment's modules",
+                                       "leave it out");
+    if (partition.ranks == 0)
+      throw core::ConfigurationError("--ranks", "how many ranks share the tasks is missing", "add --ranks 64");
+    return;
+  }
+  if (partition.ranks != 0 || !partition.rule.empty())
+    throw core::ConfigurationError(partition.ranks != 0 ? "--ranks" : "--rule", "--ranks and --rule are of tasks",
+                                   "give --tasks FILE.csv, or leave it out: stages of a model are --devices");
 }
 
 void check_one(const AttentionArguments& attention) {
@@ -159,7 +182,7 @@ void check_one(const DiffArguments& diff) {
 void check_one(const RunArguments& run) {
   if (!run.strategy_file.empty()) {
     if (!run.file.empty() || !run.batch.empty())
-      throw core::ConfigurationError("--strategy-file", "runs a network, and an experiment was named, too",
+      throw core::ConfigurationError("--strategy-file", "says what runs, and an experiment was named, too",
                                      "leave one of them out");
     if (run.engine != RunArguments{}.engine || !run.trace.empty() || !run.memory_svg.empty() || !run.measured.empty() ||
         !run.overrides.empty() || run.threads != 0 || run.result.csv)
@@ -220,14 +243,46 @@ void check_costs(const SearchArguments& search) {
     throw core::ConfigurationError("--devices", "the axes of --axes say how many", "leave one of them out");
 }
 
+bool asks_for_splits(const SearchArguments& search) {
+  return !search.graph.empty() || search.devices != 0 || search.batch != 0 || search.least_extent != 0 ||
+         search.seed != 0 || !search.cost_model.empty() || !search.cluster.empty() || search.nodes != 0 ||
+         !search.axes.empty() || !search.format.empty() || search.micro_batches != 0 || search.layers != 0;
+}
+
+bool asks_for_layouts(const SearchArguments& search) {
+  return search.threads != SearchArguments{}.threads || search.top != SearchArguments{}.top ||
+         !search.objective.empty() || !search.space.empty() || search.print_space || !search.time_limit.empty() ||
+         !search.resume.empty() || search.exhaustive;
+}
+
+void check_layer_method(const SearchArguments& search) {
+  if (search.file.empty())
+    throw core::ConfigurationError(
+        "--method", fmt::format("{} shares out an experiment, and none was named", search.method),
+        fmt::format("name one: cairn search llama3-70b-64xdgx-h100 --method {}", search.method));
+  if (asks_for_splits(search))
+    throw core::ConfigurationError(
+        "--method",
+        fmt::format("{} is of an experiment; --graph, --devices, --batch, --least-extent, --seed, --cost-model, "
+                    "--cluster, --nodes, --axes, --format, --micro-batches and --layers are of the splits of a graph",
+                    search.method),
+        "leave them out; --set changes the experiment");
+  if (asks_for_layouts(search))
+    throw core::ConfigurationError(
+        "--method",
+        fmt::format("{} has a space of its own; --threads, --top, --objective, --space, "
+                    "--print-space, --time-limit, --resume and --exhaustive are of layouts of "
+                    "all layers together",
+                    search.method),
+        "leave them out");
+}
+
 void check_one(const SearchArguments& search) {
   if (search.method.empty()) {
     if (search.file.empty())
       throw core::ConfigurationError("cairn search", "no experiment was named",
                                      "name one, or split a graph: --method pase --graph alexnet --devices 32");
-    if (!search.graph.empty() || search.devices != 0 || search.batch != 0 || search.least_extent != 0 ||
-        search.seed != 0 || !search.cost_model.empty() || !search.cluster.empty() || search.nodes != 0 ||
-        !search.axes.empty() || !search.format.empty() || search.micro_batches != 0 || search.layers != 0)
+    if (asks_for_splits(search))
       throw core::ConfigurationError(
           "--method",
           "--graph, --devices, --batch, --least-extent, --seed, --cost-model, --cluster, "
@@ -235,6 +290,8 @@ void check_one(const SearchArguments& search) {
           "add --method pase and name no experiment, or leave them out");
     return;
   }
+  const std::vector<std::string> layered = layer_method_names();
+  if (std::find(layered.begin(), layered.end(), search.method) != layered.end()) return check_layer_method(search);
   if (!search.file.empty())
     throw core::ConfigurationError("--method", "splits the operators of a graph, and an experiment was named, too",
                                    "leave the experiment or --method out");
@@ -248,9 +305,7 @@ void check_one(const SearchArguments& search) {
                                    fmt::format("more than {} are not split", k_most), "give fewer");
   if (search.seed != 0 && search.method == splits::name(splits::Method::pase))
     throw core::ConfigurationError("--seed", "the exact search draws nothing", "leave it out");
-  if (search.threads != SearchArguments{}.threads || search.top != SearchArguments{}.top || !search.objective.empty() ||
-      !search.space.empty() || search.print_space || !search.time_limit.empty() || !search.resume.empty() ||
-      search.exhaustive || !search.overrides.empty())
+  if (asks_for_layouts(search) || !search.overrides.empty())
     throw core::ConfigurationError("--method",
                                    "--threads, --top, --objective, --space, --print-space, --time-limit, --resume, "
                                    "--exhaustive and --set are of an experiment's layouts",

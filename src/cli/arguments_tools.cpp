@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cairn/division/tasks.h"
 #include "cairn/launch/launch.h"
 #include "cairn/measure/read.h"
 #include "cairn/numerics/format_names.h"
@@ -151,6 +152,38 @@ void Parser::topology(CLI::App& sub) {
           "Of flows, bytes and start_s may have a unit (2GB, 5ms), src and dst be names of a graph's nodes. after: "
           "rows that must\n"
           "have ended first, separated by ';' and counted from 1, or from 0 where row 0 is named.");
+}
+
+void Parser::partition(CLI::App& sub) {
+  name_of(sub.add_option("experiment", partition_.file,
+                         "an experiment: a file, or a name of `cairn config list experiments`; its model's modules "
+                         "become stages of a pipeline"),
+          {"experiments"})
+      ->type_name(k_file);
+  sub.add_option("--devices", partition_.devices, "of the experiment: stages; as many as its strategy has if left out")
+      ->check(at_least(1))
+      ->type_name("D");
+  sub.add_option("--memory-weight", partition_.memory_weight,
+                 "of the experiment: how much memory counts beside time, 0 to 1; 0.2 if left out")
+      ->type_name("W");
+  sub.add_option("--tasks", partition_.tasks,
+                 "in place of an experiment: a table (CSV) of tasks, name,cost, to share out over --ranks")
+      ->type_name(k_file);
+  sub.add_option("--ranks", partition_.ranks, "with --tasks: equal ranks")->check(at_least(1))->type_name("N");
+  choose(sub.add_option("--rule", partition_.rule,
+                        "with --tasks: by one rule, with what each rank has; all side by side if left out. blocks and "
+                        "cyclic share out by number, least-blocks is the best of all consecutive blocks, longest-first "
+                        "takes the longest task that is left, optimal searches"),
+         division::task_rule_names())
+      ->type_name("RULE");
+  set_experiment(sub, partition_.overrides);
+  sub.add_flag("--full", partition_.full, "all rows");
+  add_table(sub, partition_.result);
+  example(sub, "cairn partition llama3-70b-64xdgx-h100 --devices 8",
+          "Modules by the method of SageMaker's auto-partition, a tree of them cut in proportion to time and memory, "
+          "beside the best of\n"
+          "all consecutive cuts. Costs of tasks are whole numbers in any unit: cairn partition --tasks shells.csv "
+          "--ranks 64");
 }
 
 void Parser::attention(CLI::App& sub) {

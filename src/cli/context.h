@@ -52,6 +52,7 @@ int command(const ValidateArguments& arguments, Context& context);
 int command(const CalibrateArguments& arguments, Context& context);
 int command(const DiffArguments& arguments, Context& context);
 int command(const TopologyArguments& arguments, Context& context);
+int command(const PartitionArguments& arguments, Context& context);
 int command(const AttentionArguments& arguments, Context& context);
 int command(const ScheduleArguments& arguments, Context& context);
 int command(const ImportArguments& arguments, Context& context);

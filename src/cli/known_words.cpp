@@ -43,6 +43,16 @@ std::vector<std::string> split_method_names() {
   return names;
 }
 
+std::vector<std::string> search_method_names() {
+  std::vector<std::string> names = split_method_names();
+  for (std::string& each : layer_method_names()) names.push_back(std::move(each));
+  return names;
+}
+
+std::vector<std::string> layer_method_names() {
+  return {std::string(k_layered_method), std::string(k_degrees_method), std::string(k_shares_method)};
+}
+
 std::vector<std::string> cost_model_names() { return {"pase", std::string(k_calibrated_costs)}; }
 
 std::vector<std::string> network_names() {

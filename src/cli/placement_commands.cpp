@@ -164,8 +164,8 @@ int search_stages(const SearchArguments& arguments, Context& context) {
       by_option);
 }
 
-int run_placements(const RunArguments& arguments, Context& context) {
-  const auto [strategy, origins] = splits::load_strategy(context.loader, arguments.strategy_file);
+int run_placements(const RunArguments& arguments, const config::Node& file, Context& context) {
+  const auto [strategy, origins] = splits::read_strategy(file);
   Output output(arguments.result.output, context.read);
   const auto run = [&, &strategy = strategy] {
     if (!strategy.stages.empty()) {

@@ -94,7 +94,7 @@ int run_one(const RunArguments& arguments, Context& context) {
 }  // namespace
 
 int command(const RunArguments& arguments, Context& context) {
-  if (!arguments.strategy_file.empty()) return run_placements(arguments, context);
+  if (!arguments.strategy_file.empty()) return run_strategy(arguments, context);
   return arguments.batch.empty() ? run_one(arguments, context) : run_batch(arguments, context);
 }
 

@@ -5,6 +5,7 @@
 
 #include "cairn/config/read.h"
 #include "cairn/cost/calibration.h"
+#include "cairn/division/layered_plan.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/experiment/schedule_file.h"
 #include "cairn/hardware/files.h"
@@ -15,12 +16,17 @@
 #include "cairn/report/calibration.h"
 #include "cairn/report/diff.h"
 #include "cairn/report/diff_trace.h"
+#include "cairn/report/five_degrees.h"
+#include "cairn/report/layered.h"
+#include "cairn/report/mixed_shares.h"
+#include "cairn/report/module_stages.h"
 #include "cairn/report/placements.h"
 #include "cairn/report/schema.h"
 #include "cairn/report/search.h"
 #include "cairn/report/splits.h"
 #include "cairn/report/stages.h"
 #include "cairn/report/sweep.h"
+#include "cairn/report/tasks.h"
 #include "cairn/search/space.h"
 #include "cairn/software/files.h"
 #include "cairn/topology/graph.h"
@@ -69,6 +75,16 @@ constexpr std::array k_schemas{
     Schema{"cairn.stages/1", "the result of cairn search --method alpa, and cairn run --strategy-file of stages",
            [] { return report::stages_schema(); }},
     Schema{"cairn.sweep/1", "the result of cairn sweep", [] { return report::sweep_schema(); }},
+    Schema{"layers", "how each layer of an experiment is shared, for cairn run --strategy-file",
+           [] { return schema_of<division::LayeredStrategy>("layers"); }},
+    Schema{"cairn.layers/1",
+           "the result of cairn search --method galvatron, and of cairn run --strategy-file of layers",
+           [] { return report::layered_schema(); }},
+    Schema{"cairn.degrees/1", "the result of cairn search --method pangu", [] { return report::degrees_schema(); }},
+    Schema{"cairn.shares/1", "the result of cairn search --method cephalo", [] { return report::shares_schema(); }},
+    Schema{"cairn.partition/1", "the result of cairn partition of an experiment",
+           [] { return report::partition_schema(); }},
+    Schema{"cairn.tasks/1", "the result of cairn partition --tasks", [] { return report::tasks_schema(); }},
     Schema{"cairn.bound/1", "the result of cairn bound", [] { return report::bound_schema(); }},
     Schema{"cairn.calibrate/1", "the result of cairn calibrate", [] { return report::calibrate_schema(); }},
     Schema{"cairn.diff/1", "the result of cairn diff of two experiments", [] { return report::diff_schema(); }},

@@ -83,6 +83,9 @@ std::string subject_of_journal(const SearchArguments& arguments, const std::vect
 }  // namespace
 
 int command(const SearchArguments& arguments, Context& context) {
+  if (arguments.method == k_layered_method) return search_layers(arguments, context);
+  if (arguments.method == k_degrees_method) return search_degrees(arguments, context);
+  if (arguments.method == k_shares_method) return search_shares(arguments, context);
   if (arguments.method == k_stage_method) return search_stages(arguments, context);
   if (arguments.cost_model == k_calibrated_costs) return search_placements(arguments, context);
   if (!arguments.method.empty()) return search_splits(arguments, context);

@@ -82,13 +82,14 @@ void describe(config::Fields& fields, Cluster& cluster) {
   fields.object("intra", cluster.intra, {.doc = "the network inside a node"});
   fields.object("inter", cluster.inter, {.doc = "the network between nodes"});
   fields.objects("levels", cluster.levels, {.doc = "general form: networks, inner to outer", .maximum_size = 8});
-  fields.node("groups", cluster.groups, {.doc = "mixed clusters"});
+  fields.node("groups", cluster.groups,
+              {.doc = "mixed clusters: [{count, accelerator}, ...], for cairn search --method cephalo alone"});
   fields.object("host", cluster.host, {.doc = "memory, processors and drives of a node: for what is offloaded"});
   fields.object("price", cluster.price, {.doc = "what an hour costs: for the cost of a step"});
   fields.object("power", cluster.power, {.doc = "what a node draws: for the energy of a step"});
   fields.check(
-      "groups", [&] { return cluster.groups.is_null(); }, "mixed clusters are not modelled yet",
-      "describe one kind of accelerator");
+      "groups", [&] { return cluster.groups.is_null(); }, "a mixed cluster runs no single plan",
+      "describe one kind of accelerator, or share sequences and state out: cairn search --method cephalo");
   fields.check(
       "levels", [&] { return short_form() == cluster.levels.empty(); },
       short_form() ? "given beside intra or inter" : "no network", "give either intra and inter, or levels");

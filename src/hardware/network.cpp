@@ -111,7 +111,7 @@ std::size_t inner_levels(const Network& network) {
 
 Network network(const Cluster& cluster) {
   if (!cluster.groups.is_null())
-    fail("groups", "mixed clusters are not modelled yet", "describe one kind of accelerator");
+    fail("groups", "a mixed cluster runs no single plan", "describe one kind of accelerator");
   const bool general = !cluster.levels.empty();
   if (!general && !cluster.gpus_per_node) fail("gpus_per_node", "missing", "give the accelerators of a node");
   std::vector<Described> levels = general ? general_form(cluster) : short_form(cluster);

@@ -15,6 +15,7 @@ constexpr Term k_terms[] = {
     {"B",
      "Of counts: a billion, 10^9, as K, M and T are 10^3, 10^6 and 10^12; bytes are counted in KiB, MiB, GiB: powers "
      "of 1,024."},
+    {"balance", "Of work shared out over ranks: the average load over that of the rank that has most."},
     {"border", "Of placements: time of making whole what leaves the network."},
     {"bound", "A number that no execution goes below, proved for the computation and not for one program."},
     {"boxing", "Collectives that change how a tensor is placed between two operators that want it differently."},
@@ -80,6 +81,9 @@ constexpr Term k_terms[] = {
     {"scale-up", "The fast network inside a domain, such as NVLink inside a node."},
     {"sequence parallelism",
      "Norms and dropouts that tensor-parallel ranks share by tokens, in place of each doing all of them."},
+    {"sharded",
+     "Of layers: ranks that hold copies each keep a part of parameters, gradients and optimizer state, and gather the "
+     "parameters before they use them."},
     {"sp", "Sequence parallelism."},
     {"stage", "The part of a pipeline that one device, or one tensor-parallel group of devices, holds."},
     {"statistics", "Of placements: time of adding up sums over rows that are split, as a normalisation needs."},

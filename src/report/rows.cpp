@@ -11,8 +11,10 @@
 #include "cairn/report/calibration.h"
 #include "cairn/report/diff.h"
 #include "cairn/report/diff_trace.h"
+#include "cairn/report/module_stages.h"
 #include "cairn/report/schema.h"
 #include "cairn/report/sweep.h"
+#include "cairn/report/tasks.h"
 
 namespace cairn::report {
 namespace {
@@ -33,6 +35,8 @@ constexpr Listing k_listings[] = {{"cairn.run/1", run_schema, {}},
                                   {"cairn.diff_trace/1", diff_trace_schema, {"/result/parts"}},
                                   {"cairn.topology/1", topology_schema, {"/flows/finish_s"}},
                                   {"cairn.topology-comparison/1", topology_comparison_schema, {"/networks"}},
+                                  {"cairn.partition/1", partition_schema, {"/modules"}},
+                                  {"cairn.tasks/1", tasks_schema, {"/rules"}},
                                   {"cairn.attention/1", attention_schema, {"/schemes"}},
                                   {"cairn.attention-comparison/1", attention_comparison_schema, {"/points"}},
                                   {"cairn.attention-batch/1", attention_batch_schema, {"/groups/groups"}},

@@ -21,7 +21,6 @@ namespace cairn::splits {
 namespace {
 
 constexpr std::array<std::string_view, 2> k_documents{"cairn.placements/1", "cairn.stages/1"};
-constexpr std::string_view k_kind = "placements";
 constexpr std::int64_t k_most_counted = 1 << 20;  // samples, devices
 
 std::vector<std::string> graph_names() {
@@ -86,10 +85,8 @@ void describe(config::Fields& fields, PlacementStrategy& strategy) {
       "given beside placements, which leave nothing open", "leave one of them out");
 }
 
-config::Loaded<PlacementStrategy> load_strategy(const config::Loader& loader, const std::string& name) {
+config::Loaded<PlacementStrategy> read_strategy(const config::Node& node) {
   core::Diagnostics diagnostics;
-  const config::Node node = loader.load_named(name, k_kind, diagnostics);
-  diagnostics.raise_if_errors();
   const config::Node* schema = node.find("schema");
   const config::Node* inner = node.find("strategy");
   const bool is_answer = schema != nullptr && inner != nullptr &&

@@ -107,6 +107,30 @@ TEST_CASE("Five dimensions by hand") {
   CHECK(none.candidates == 13);
 }
 
+// Time falls with the optimizer degree: with both promises the first that fits would be taken, (1, 0) in 100.
+TEST_CASE("An optimizer degree that saves time is found where it may") {
+  FiveDimensionsProblem problem{.devices = 4, .heads = 1, .layers = 2, .batch = 4, .capacity = 18};
+  problem.time = [](const FiveDimensions& of) { return 104 * of.pipeline + 10 * of.rematerialised - 4 * of.optimizer; };
+  problem.memory = [](const FiveDimensions& of) { return 10 / of.optimizer + 4 * (2 - of.rematerialised); };
+  CHECK(fastest_dimensions(problem).time == 100);
+  problem.time_of_optimizer = Promise::anything;
+  const FiveDimensionsAnswer answer = fastest_dimensions(problem);
+  CHECK(answer.best == FiveDimensions{.data = 4, .optimizer = 4});
+  CHECK(answer.time == 88);
+  CHECK(answer.memory == 10);
+}
+
+TEST_CASE("What is found fits where memory grows with the optimizer degree against the promise") {
+  FiveDimensionsProblem problem{.devices = 4, .heads = 1, .layers = 1, .batch = 4, .capacity = 10};
+  problem.time_of_optimizer = Promise::anything;
+  problem.time = [](const FiveDimensions& of) { return 104 * of.pipeline - 4 * of.optimizer; };
+  problem.memory = [](const FiveDimensions& of) { return 10 * of.optimizer; };
+  const FiveDimensionsAnswer answer = fastest_dimensions(problem);
+  CHECK(answer.best == FiveDimensions{.data = 4});
+  CHECK(answer.time == 100);
+  CHECK(answer.memory == 10);
+}
+
 TEST_CASE("The header's example of five dimensions has 21 candidates") {
   FiveDimensionsProblem problem{.devices = 4, .heads = 2, .layers = 2, .batch = 4};
   problem.time = problem.memory = [](const FiveDimensions&) { return std::int64_t{0}; };

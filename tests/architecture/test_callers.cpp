@@ -17,11 +17,9 @@ struct Offered {
 constexpr Offered k_offered[] = {
     {"bytes_per_parameter", "sizes a model by its recipe, without a plan"},
     {"split_rules", "the dimensions that are split, without the plan that splits them"},
-    {"layer_state", "parameters and saved bytes of a layer, without the plan that holds it"},
     {"gemm_time", "one price, without a pricer that is kept"},
     {"load_model", "by name, for jobs that are made from values"},
     {"load_software", "the same"},
-    {"parameter_elements", "counts of one graph, which published models are held against"},
     {"topological_order", "finds the cycle of a graph that a builder got wrong"},
     {"points_unguarded", "a domain's size without its guards"},
     {"parse_game", "reads what name() of a game writes"},
@@ -48,14 +46,7 @@ constexpr Offered k_offered[] = {
     {"boxing_bytes", "published volumes between the same devices, which prices follow and need not know"},
     {"published_bandwidth", "the published figure of tensor-parallel grids, and how it counts"},
     {"boxing_bytes_apart", "published volumes between disjoint devices, which no strategy here uses"},
-    {"partition_tree", "for programs that place a tree of modules"},
-    {"distribute_exactly", "for programs that share tasks out, and to measure other distributions against"},
-    {"balance_report", "the same"},
-    {"fastest_strategies", "strategies of layers under a memory cap, for programs that have costs of their own"},
     {"fastest_strategies_by_units", "the published search for them, which the exact one is compared with"},
-    {"parallel_strategies", "the strategies that such programs choose from"},
-    {"best_shares", "shares of batch and state for unlike devices, for programs that have their tables"},
-    {"fastest_dimensions", "five degrees under a memory cap, for programs that have a model of both costs"},
     {"untagged", "a bound on a graph without labels, from one with them"},
 };
 

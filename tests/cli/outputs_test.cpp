@@ -61,6 +61,7 @@ std::vector<Writer> writers() {
       {"topology", {"topology", "dgx-h100", "--json", "-o", "OUT"}},
       {"topology, picture", {"topology", "dgx-h100", "--svg", "OUT"}},
       {"topology, graph", {"topology", "dgx-h100", "--dot", "OUT"}},
+      {"partition", {"partition", "llama3-8b-fsdp-dgx-h100", "--devices", "4", "-o", "OUT"}},
       {"attention", {"attention", "--cluster", "dgx-h100", "--seq", "2Ki", "--heads", "8", "-o", "OUT"}},
       {"attention, picture", {"attention", "--cluster", "dgx-h100", "--seq", "2Ki", "--heads", "8", "--plot", "OUT"}},
       {"bound", {"bound", "matmul m=64 n=64 k=64", "--fast", "1024", "--json", "-o", "OUT"}},

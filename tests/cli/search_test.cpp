@@ -139,7 +139,7 @@ TEST_CASE("A space may ask for a size, and the text begins with it") {
 }
 
 TEST_CASE("A search goes on from its journal to the same bytes") {
-  const std::string journal = "resumed.journal";
+  const std::string journal = scratch() + "/resumed.journal";
   std::filesystem::remove(journal);
   const Outcome whole = run({"search", k_experiment, "--json"});
   REQUIRE(whole.code == 0);

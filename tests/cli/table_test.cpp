@@ -86,6 +86,8 @@ TEST_CASE("A table has the rows, keys and values of the document") {
        "/points",
        "lower_bound_bytes.forward"},
       {{"attention", "--list"}, "/schemes", "source"},
+      {{"partition", "llama3-8b-fsdp-dgx-h100", "--devices", "4"}, "/modules", "exact_device"},
+      {{"partition", "--tasks", write_file("tasks.csv", "cost\n5\n4\n3\n3\n3\n"), "--ranks", "2"}, "/rules", "load"},
       {{"topology", "star-8"}, "", "cost_usd"},
       {{"topology", "--compare", "star-8", "torus-1024"}, "/networks", "bill.switches"},
       {{"bound", "matmul m=64 n=64 k=64", "--fast", "1024"}, "", "lower_bytes"},

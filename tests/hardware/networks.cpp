@@ -205,7 +205,7 @@ TEST_CASE("what can be wrong in a cluster file", "[hardware][network]") {
   has(test::complaints(
           head + intra +
           "inter: {kind: star, bandwidth: 1 GB/s, latency: 1 us}\ngroups: [{count: 2, accelerator: h100-sxm5-80gb}]\n"),
-      "not modelled yet");
+      "a mixed cluster runs no single plan");
   has(test::complaints("name: t\naccelerator: a100-sxm4-80gbb\ngpus_per_node: 8\n" + intra),
       "did you mean 'a100-sxm4-80gb'?");
   has(test::complaints("{file: dgx-h100, nodes: 0}"), "nodes");

@@ -18,7 +18,8 @@
 // larger degree can pay. The walk along the stairs looks at no more than a + b of a b candidates, for a degrees and b
 // numbers of layers; and it is left out where time(data, tensor, pipeline, 1, 0) is no less than that of the best
 // candidate so far. Where a promise is broken, the answer fits but need not be the fastest, and there may be none
-// though some fit.
+// though some fit. A caller whose update of the parameters is shared out, so that a larger optimizer degree may save
+// time, says so (Promise): every degree is then weighed at its least number of rematerialised layers, and none left out.
 //
 // Example: 4 devices, 2 heads, 2 layers and a batch of 4 leave (data, tensor, pipeline) = (4, 1, 1), (2, 1, 2), (2, 2,
 // 1), (1, 2, 2) with 3 x 3, 2 x 2, 2 x 3 and 1 x 2 choices of the other two: 21 candidates.
@@ -45,6 +46,9 @@ struct FiveDimensions {
   bool operator==(const FiveDimensions&) const = default;
 };
 
+// What time does where the optimizer degree grows, all else the same.
+enum class Promise : std::uint8_t { grows_with_optimizer, anything };
+
 struct FiveDimensionsProblem {
   std::int64_t devices = 1;  // all are used
   std::int64_t heads = 1;
@@ -53,6 +57,7 @@ struct FiveDimensionsProblem {
   std::int64_t capacity = 0;  // bytes of a device
   std::function<core::Picoseconds(const FiveDimensions&)> time = {};
   std::function<std::int64_t(const FiveDimensions&)> memory = {};  // bytes of the fullest device
+  Promise time_of_optimizer = Promise::grows_with_optimizer;
 };
 
 struct FiveDimensionsAnswer {

@@ -88,7 +88,7 @@ struct Cluster {
   std::optional<LevelSpec> intra = {};
   std::optional<LevelSpec> inter = {};
   std::vector<LevelSpec> levels = {};
-  config::Node groups = {};  // mixed clusters: read, not modelled
+  config::Node groups = {};  // mixed clusters: division/mixed_cluster.h alone reads them
   std::optional<Host> host = {};
   Price price = {};
   Power power = {};

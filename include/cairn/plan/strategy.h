@@ -174,5 +174,7 @@ struct ParameterTreatment {
   numerics::Format wide = numerics::Format::bf16;  // format of the other parameters when `parameters` is narrow
   friend bool operator==(const ParameterTreatment&, const ParameterTreatment&) = default;
 };
+// Bytes per element of what the optimizer keeps: master copy and moments, without a factored one.
+double state_bytes(const ParameterTreatment& treatment);
 
 }  // namespace cairn::plan

@@ -48,9 +48,9 @@ struct PlacementStrategy {
 };
 void describe(config::Fields& fields, PlacementStrategy& strategy);
 
-// By its name on the command line, with where each key was written. An ONNX file is looked for beside it, then in the
-// working folder. Throws core::ConfigurationError with everything wrong in it.
-config::Loaded<PlacementStrategy> load_strategy(const config::Loader& loader, const std::string& name);
+// `file` as it was loaded, with where each key was written. An ONNX file is looked for beside it, then in the working
+// folder. Throws core::ConfigurationError with everything wrong in it.
+config::Loaded<PlacementStrategy> read_strategy(const config::Node& file);
 
 class PlacedNetwork {
  public:

@@ -14,9 +14,6 @@ ir::Graph parameter_update(const ParameterTreatment& treatment);
 // widened them, too: what is left are passes over host memory, with the parameters that go back written last.
 ir::Graph host_parameter_update(ParameterTreatment treatment);
 
-// Bytes per element of what the optimizer keeps: master copy and moments, without a factored one.
-double state_bytes(const ParameterTreatment& treatment);
-
 // Narrow copies of weights from the stored parameters, in the same form: one operator or, with a maximum to find first,
 // two. Empty where there are none to make.
 ir::Graph narrow_copies(const ParameterTreatment& treatment);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "parameter_update.h"
-
 namespace cairn::plan {
 
 PerGroup<double> updated_elements(const StageParameters& parameters, const UnitSettings& settings) {

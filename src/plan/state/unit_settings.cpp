@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
-#include "parameter_update.h"
 
 namespace cairn::plan {
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -184,9 +185,14 @@ std::string Scratch::take_written(const std::vector<std::string>& command) const
   std::string text;
   for (const std::string& word : command) {
     if (!word.starts_with(folder_.string() + "/out.")) continue;
-    std::ifstream file(word, std::ios::binary);
-    text.append(std::istreambuf_iterator<char>(file), {});
     std::error_code ignored;
+    const std::uintmax_t size = fs::file_size(word, ignored);
+    if (std::ifstream file(word, std::ios::binary); file && !ignored) {
+      const std::size_t before = text.size();
+      text.resize(before + size);
+      file.read(text.data() + before, static_cast<std::streamsize>(size));
+      text.resize(before + static_cast<std::size_t>(file.gcount()));
+    }
     fs::remove(word, ignored);
   }
   return text;

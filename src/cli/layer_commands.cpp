@@ -1,0 +1,150 @@
+// Layers of an experiment that are shared in ways of their own: the best ways, and given ones.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cairn/core/diagnostics.h"
+#include "cairn/division/five_degrees.h"
+#include "cairn/division/layered_search.h"
+#include "cairn/division/mixed_cluster.h"
+#include "cairn/experiment/job.h"
+#include "cairn/report/five_degrees.h"
+#include "cairn/report/layered.h"
+#include "cairn/report/mixed_shares.h"
+#include "exit_code.h"
+#include "progress.h"
+#include "result_form.h"
+#include "split_search.h"
+
+namespace cairn::cli {
+namespace {
+
+// `priced`: what the strategy takes; none where nothing fits. `search`: what found it; none where it was given.
+int answer_layers(const ResultArguments& asked, bool full, const experiment::Job& job,
+                  const division::LayeredModel& model, const division::LayeredStrategy& strategy,
+                  const division::PricedPlan* priced, const division::LayeredSearch* search, Output& output,
+                  Context& context) {
+  std::vector<std::string> warnings = job.warnings();
+  for (std::string& each : model.warnings()) warnings.push_back(std::move(each));
+  const report::Layered found{.experiment = job.experiment().name,
+                              .accelerator = job.machine().accelerator.value.name,
+                              .accelerators = model.accelerators(),
+                              .sequences = model.sequences(),
+                              .strategy = strategy,
+                              .layers = model.layers(),
+                              .answer = priced,
+                              .search = search,
+                              .capacity = model.memory(),
+                              .assumptions = model.assumptions(),
+                              .warnings = std::move(warnings),
+                              .tool = context.tool};
+  output.write(in_form(
+      asked, [&] { return report::json(found); },
+      [&] { return report::text(found, {.color = context.color(output), .full = full}); }));
+  output.finish();
+  return found.fits() ? k_ok : k_negative;
+}
+
+// What `make` makes; what it finds wrong at a key without a place gets that of the key.
+template <class Make>
+auto placed(const config::Origins& origins, Make make) {
+  try {
+    return make();
+  } catch (const core::ConfigurationError& error) {
+    std::vector<core::Diagnostic> all = error.diagnostics();
+    for (core::Diagnostic& each : all)
+      if (each.file.empty()) each = origins.error(each.key_path, each.message, each.hint);
+    throw core::ConfigurationError(std::move(all));
+  }
+}
+
+experiment::LoadedExperiment experiment_of(const division::LayeredStrategy& strategy, const config::Loader& loader) {
+  const config::Node& node = strategy.experiment;
+  return node.is_scalar() ? experiment::load(loader, node.text) : experiment::read(loader, node);
+}
+
+}  // namespace
+
+int search_layers(const SearchArguments& arguments, Context& context) {
+  const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, arguments.overrides);
+  const experiment::Job job(loaded, context.loader);
+  Output output(arguments.result.output, context.read);
+  return placed(loaded.origins, [&] {
+    division::LayeredModel model(job.experiment(), job.parts());
+    ProgressLine progress(context.common);
+    const division::LayeredSearch found =
+        division::search_layers(model, [&](std::size_t done, std::size_t of) { progress.show("pipelines", done, of); });
+    progress.clear();
+    division::LayeredStrategy strategy;
+    strategy.experiment = config::to_node(job.written_out(experiment::Naming::by_name));
+    if (!found.best)
+      return answer_layers(arguments.result, arguments.full, job, model, strategy, nullptr, &found, output, context);
+    strategy.plan = found.best->plan;
+    // Priced once more: what prices rest on is said of this plan alone, not of all that was compared.
+    division::LayeredModel chosen(job.experiment(), job.parts());
+    const division::PricedPlan priced = chosen.priced(strategy.plan);
+    return answer_layers(arguments.result, arguments.full, job, chosen, strategy, &priced, &found, output, context);
+  });
+}
+
+int search_degrees(const SearchArguments& arguments, Context& context) {
+  const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, arguments.overrides);
+  const experiment::Job job(loaded, context.loader);
+  Output output(arguments.result.output, context.read);
+  ProgressLine progress(context.common);
+  const division::FiveDegrees answer = placed(loaded.origins, [&] {
+    return division::fastest_degrees(job.experiment(), job.parts(),
+                                     [&](std::size_t done) { progress.show("plans", done, 0); });
+  });
+  progress.clear();
+  const report::Degrees found{.experiment = job.experiment().name,
+                              .file = arguments.file,
+                              .accelerators = job.gpus(),
+                              .layers = job.parts().model.layers,
+                              .answer = answer,
+                              .warnings = job.warnings(),
+                              .tool = context.tool};
+  output.write(in_form(
+      arguments.result, [&] { return report::json(found); },
+      [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
+  output.finish();
+  return answer.found.best ? k_ok : k_negative;
+}
+
+int search_shares(const SearchArguments& arguments, Context& context) {
+  const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, arguments.overrides);
+  Output output(arguments.result.output, context.read);
+  const std::vector<division::AcceleratorGroup> groups =
+      placed(loaded.origins, [&] { return division::accelerator_groups(loaded, context.loader); });
+  const division::MixedShares answer =
+      placed(loaded.origins, [&] { return division::best_mixed_shares(loaded.experiment, groups); });
+  const report::MixedSharesReport found{
+      .experiment = loaded.experiment.name, .groups = groups, .answer = answer, .tool = context.tool};
+  output.write(in_form(
+      arguments.result, [&] { return report::json(found); },
+      [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
+  output.finish();
+  return answer.best ? k_ok : k_negative;
+}
+
+int run_layers(const RunArguments& arguments, const config::Node& file, Context& context) {
+  const config::Loaded<division::LayeredStrategy> asked = division::read_layered(file);
+  const experiment::LoadedExperiment loaded = experiment_of(asked.value, context.loader);
+  const experiment::Job job(loaded, context.loader);
+  Output output(arguments.result.output, context.read);
+  division::LayeredStrategy strategy = asked.value;
+  strategy.experiment = config::to_node(job.written_out(experiment::Naming::by_name));
+  const auto model =
+      placed(loaded.origins, [&] { return std::make_unique<division::LayeredModel>(job.experiment(), job.parts()); });
+  const division::PricedPlan priced = placed(asked.origins, [&] { return model->priced(strategy.plan); });
+  return answer_layers(arguments.result, arguments.full, job, *model, strategy, &priced, nullptr, output, context);
+}
+
+int run_strategy(const RunArguments& arguments, Context& context) {
+  core::Diagnostics diagnostics;
+  const config::Node file = context.loader.load_named(arguments.strategy_file, "placements", diagnostics);
+  diagnostics.raise_if_errors();
+  return division::holds_layers(file) ? run_layers(arguments, file, context) : run_placements(arguments, file, context);
+}
+
+}  // namespace cairn::cli

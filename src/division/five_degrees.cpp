@@ -1,0 +1,144 @@
+#include "cairn/division/five_degrees.h"
+
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "cairn/core/diagnostics.h"
+#include "cairn/experiment/resolve.h"
+#include "cairn/experiment/trials.h"
+
+namespace cairn::division {
+namespace {
+
+using allotment::FiveDimensions;
+using experiment::StrategyChoice;
+
+constexpr std::int64_t k_most_searched = std::int64_t{1} << 20;  // accelerators, heads, sequences
+constexpr std::int64_t k_most_rematerialised = 256;              // layers: each number of them is a plan
+constexpr std::int64_t k_not_allowed = std::numeric_limits<std::int64_t>::max();
+
+// Whether every layer of a stage runs again.
+bool all_rematerialised(const FiveDimensions& degrees, std::int64_t layers) {
+  return degrees.rematerialised == layers / degrees.pipeline;
+}
+
+// Time and memory of candidates, one plan at a time.
+class PlanCosts {
+ public:
+  PlanCosts(const experiment::Settings& settings, const experiment::Parts& parts,
+            const std::function<void(std::size_t)>& progress)
+      : settings_(settings), layers_(parts.model.layers), progress_(progress), trials_(settings, parts) {}
+
+  core::Picoseconds time(const FiveDimensions& degrees) { return make(degrees) ? trials_.time() : core::k_reach; }
+  std::int64_t memory(const FiveDimensions& degrees) {
+    return make(degrees) ? static_cast<std::int64_t>(std::ceil(trials_.memory().device_peak)) : k_not_allowed;
+  }
+  double capacity() const { return trials_.capacity(); }
+  const std::optional<std::string>& refused() const { return refused_; }
+
+ private:
+  bool make(const FiveDimensions& degrees) {
+    if (made_ == degrees) return allowed_;
+    made_ = degrees;
+    if (progress_) progress_(++made_so_far_);
+    try {
+      trials_.make(with_degrees(settings_.strategy, layers_, degrees));
+      allowed_ = true;
+    } catch (const core::ConfigurationError& error) {
+      if (!refused_) refused_ = error.diagnostics().front().message;
+      allowed_ = false;
+    }
+    return allowed_;
+  }
+
+  const experiment::Settings& settings_;
+  std::int64_t layers_;
+  const std::function<void(std::size_t)>& progress_;
+  experiment::Trials trials_;
+  std::optional<FiveDimensions> made_;
+  bool allowed_ = false;
+  std::size_t made_so_far_ = 0;
+  std::optional<std::string> refused_;
+};
+
+}  // namespace
+
+StrategyChoice with_degrees(const StrategyChoice& strategy, std::int64_t layers, const FiveDimensions& degrees) {
+  StrategyChoice result = strategy;
+  result.tp = degrees.tensor;
+  result.dp = degrees.data;
+  result.pp = degrees.pipeline;
+  result.micro_batches.reset();
+  result.stages.emplace();
+  result.sequence_parallel = strategy.sequence_parallel && degrees.tensor > 1;
+  result.zero = {};
+  if (degrees.optimizer > 1) {
+    result.zero.stage = 1;
+    result.zero.shard = degrees.optimizer;
+  }
+  result.recompute = {};
+  if (degrees.rematerialised > 0) {
+    result.recompute.kind = experiment::RecomputeKind::full;
+    if (!all_rematerialised(degrees, layers)) {
+      result.recompute.method = experiment::RecomputeMethod::block;
+      result.recompute.count = degrees.rematerialised;
+    }
+  }
+  return result;
+}
+
+std::vector<std::string> settings_of(const FiveDimensions& degrees, std::int64_t layers, bool shares_tokens) {
+  const std::string zero =
+      degrees.optimizer > 1 ? fmt::format("{{stage: 1, shard: {}}}", degrees.optimizer) : std::string("0");
+  std::string recompute = degrees.rematerialised > 0 ? "full" : "none";
+  if (degrees.rematerialised > 0 && !all_rematerialised(degrees, layers))
+    recompute = fmt::format("{{kind: full, method: block, count: {}}}", degrees.rematerialised);
+  return {fmt::format("strategy.tp={}", degrees.tensor),
+          fmt::format("strategy.dp={}", degrees.data),
+          fmt::format("strategy.pp={}", degrees.pipeline),
+          "strategy.micro_batches=null",
+          "strategy.stages=even",
+          fmt::format("strategy.sequence_parallel={}", shares_tokens && degrees.tensor > 1),
+          "strategy.zero=" + zero,
+          "strategy.recompute=" + recompute};
+}
+
+FiveDegrees fastest_degrees(const experiment::Settings& settings, const experiment::Parts& parts,
+                            const std::function<void(std::size_t)>& progress) {
+  if (settings.strategy.zero.offload)
+    throw core::ConfigurationError("strategy.zero.offload", "the five degrees keep all state on the device",
+                                   "leave it out");
+  if (settings.strategy.cp > 1 || settings.strategy.ep > 1 || settings.strategy.etp > 1)
+    throw core::ConfigurationError(settings.strategy.cp > 1 ? "strategy.cp" : "strategy.ep",
+                                   "the five degrees share neither sequences nor experts", "set it to 1");
+  const std::int64_t sequences = experiment::resolve(settings, parts).global_batch;
+  const auto require_at_most = [](std::int64_t value, std::int64_t most, const char* key) {
+    if (value > most)
+      throw core::ConfigurationError(key, fmt::format("{} is more than the {} that are searched", value, most),
+                                     "use fewer");
+  };
+  require_at_most(sequences, k_most_searched, "training.global_batch");
+  require_at_most(parts.machine.network.gpus(), k_most_searched, "cluster.nodes");
+  require_at_most(parts.model.heads, k_most_searched, "model.heads");
+  require_at_most(parts.model.layers, k_most_rematerialised, "model.layers");
+  PlanCosts costs(settings, parts, progress);
+  FiveDegrees result;
+  result.found =
+      allotment::fastest_dimensions({.devices = parts.machine.network.gpus(),
+                                     .heads = parts.model.heads,
+                                     .layers = parts.model.layers,
+                                     .batch = sequences,
+                                     .capacity = static_cast<std::int64_t>(costs.capacity()),
+                                     .time = [&](const FiveDimensions& degrees) { return costs.time(degrees); },
+                                     .memory = [&](const FiveDimensions& degrees) { return costs.memory(degrees); },
+                                     .time_of_optimizer = allotment::Promise::anything});
+  result.capacity = core::Bytes::from_base(costs.capacity());
+  result.refused = costs.refused();
+  if (result.found.best)
+    result.settings = settings_of(*result.found.best, parts.model.layers, settings.strategy.sequence_parallel);
+  return result;
+}
+
+}  // namespace cairn::division

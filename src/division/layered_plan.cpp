@@ -1,0 +1,75 @@
+#include "cairn/division/layered_plan.h"
+
+#include "cairn/config/read.h"
+
+namespace cairn::division {
+namespace {
+
+constexpr std::int64_t k_most_counted = 1 << 20;  // layers, micro-batches, ranks
+constexpr std::size_t k_most_stages = 1 << 16;
+
+// Of an answer of ours, the strategy in it.
+const config::Node& strategy_in(const config::Node& file) {
+  const config::Node* schema = file.find("schema");
+  const config::Node* strategy = file.find("strategy");
+  return schema != nullptr && strategy != nullptr && schema->text == "cairn.layers/1" ? *strategy : file;
+}
+
+}  // namespace
+
+void describe(config::Fields& fields, LayerStretch& stretch) {
+  fields.count("count", stretch.count,
+               {.doc = "consecutive layers, embedding and head among them", .minimum = 1, .maximum = k_most_counted});
+  fields.count("tp", stretch.way.tp,
+               {.doc = "neighbouring accelerators that share each of them by tensor parallelism; the others of the "
+                       "stage hold copies",
+                .minimum = 1,
+                .maximum = k_most_counted});
+  fields.flag("sharded", stretch.way.sharded,
+              {.doc = "copies shard parameters, gradients and optimizer state (ZeRO 3); else they share what "
+                      "strategy.zero of the experiment says, up to stage 2"});
+  fields.flag("recompute", stretch.way.recompute,
+              {.doc = "the layers between embedding and head run again in backward instead of keeping activations"});
+}
+
+void describe(config::Fields& fields, LayeredStage& stage) {
+  fields.objects(
+      "layers", stage.layers,
+      {.doc = "in order, stretch by stretch", .required = true, .minimum_size = 1, .maximum_size = k_most_stages});
+}
+
+void describe(config::Fields& fields, LayeredStrategy& strategy) {
+  fields.node("experiment", strategy.experiment,
+              {.doc = "its name, {extends: name, overriding keys}, or all of it", .required = true});
+  fields.count("micro_batches", strategy.plan.micro_batches,
+               {.doc = "equal parts of the batch, one after another through the stages",
+                .minimum = 1,
+                .maximum = k_most_counted});
+  fields.objects("stages", strategy.plan.stages,
+                 {.doc = "of the pipeline, in the order of the layers; each has as many accelerators",
+                  .required = true,
+                  .minimum_size = 1,
+                  .maximum_size = k_most_stages});
+}
+
+LayeredStage stage_of(const std::vector<LayerWay>& ways) {
+  LayeredStage stage;
+  for (const LayerWay& way : ways) {
+    if (!stage.layers.empty() && stage.layers.back().way == way)
+      ++stage.layers.back().count;
+    else
+      stage.layers.push_back({.count = 1, .way = way});
+  }
+  return stage;
+}
+
+bool holds_layers(const config::Node& file) { return strategy_in(file).find("experiment") != nullptr; }
+
+config::Loaded<LayeredStrategy> read_layered(const config::Node& file) {
+  core::Diagnostics diagnostics;
+  config::Loaded<LayeredStrategy> result = config::read_loaded<LayeredStrategy>(strategy_in(file), {}, diagnostics);
+  diagnostics.raise_if_errors();
+  return result;
+}
+
+}  // namespace cairn::division

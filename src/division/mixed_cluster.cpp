@@ -1,0 +1,251 @@
+#include "cairn/division/mixed_cluster.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cairn/config/read.h"
+#include "cairn/core/diagnostics.h"
+#include "cairn/division/layer_prices.h"
+#include "cairn/experiment/resolve.h"
+
+namespace cairn::division {
+namespace {
+
+constexpr const char* k_groups_key = "cluster.groups";
+constexpr std::int64_t k_most_ranks = 1 << 20;
+
+struct WrittenGroup {
+  std::int64_t count = 1;
+  config::Node accelerator = {};
+};
+
+void describe(config::Fields& fields, WrittenGroup& group) {
+  fields.count("count", group.count,
+               {.doc = "accelerators of this kind", .required = true, .minimum = 1, .maximum = k_most_ranks});
+  fields.node("accelerator", group.accelerator,
+              {.doc = "a name, {file: name, overriding keys} or a whole block", .required = true});
+}
+
+std::vector<WrittenGroup> written_groups(const config::Node& node) {
+  std::vector<WrittenGroup> groups;
+  core::Diagnostics diagnostics;
+  config::read_value(
+      node, [&](config::Value& value) { value.objects(groups, {.minimum_size = 1, .maximum_size = 64}); }, diagnostics,
+      k_groups_key);
+  diagnostics.raise_if_errors();
+  return groups;
+}
+
+std::int64_t sequences_of(const experiment::Training& training) {
+  if (training.global_batch.sequences > 0) return training.global_batch.sequences;
+  const double sequences = training.global_batch.tokens / static_cast<double>(training.seq_len);
+  if (!(sequences >= 1.0 && sequences <= static_cast<double>(k_most_shared_sequences)) ||
+      sequences != std::floor(sequences))
+    throw core::ConfigurationError("training.global_batch",
+                                   fmt::format("no whole number of sequences from 1 to {}", k_most_shared_sequences),
+                                   "give sequences");
+  return static_cast<std::int64_t>(sequences);
+}
+
+void require_data_parallel(const experiment::Settings& settings, const models::TransformerConfig& model) {
+  const experiment::StrategyChoice& strategy = settings.strategy;
+  const auto refuse = [](bool asked, const char* key, const char* message, const char* hint) {
+    if (asked) throw core::ConfigurationError(key, message, hint);
+  };
+  refuse(strategy.tp > 1, "strategy.tp", "unlike accelerators share no layer", "use tp: 1");
+  refuse(strategy.pp > 1, "strategy.pp", "unlike accelerators form no stages here", "use pp: 1");
+  refuse(strategy.cp > 1, "strategy.cp", "unlike accelerators share no sequence", "use cp: 1");
+  refuse(model.moe.has_value(), "model.moe", "experts are not spread over unlike accelerators",
+         "use a model without experts");
+  refuse(strategy.zero.offload.has_value(), "strategy.zero.offload", "state is shared out over devices alone",
+         "leave it out");
+  refuse(strategy.micro_batch > k_most_shared_sequences, "strategy.micro_batch", "more sequences than are shared out",
+         "use fewer");
+}
+
+// Sums over the layers of a model on one rank.
+struct ModelCost {
+  core::Picoseconds pass = 0;  // forward and backward
+  std::int64_t saved = 0;
+  std::int64_t transient = 0;
+  std::int64_t state = 0;
+};
+
+// What one group's accelerator takes.
+class GroupPrices {
+ public:
+  GroupPrices(const experiment::Settings& settings, const AcceleratorGroup& group)
+      : settings_(settings), group_(group), prices_(settings_, group.parts) {
+    // The batch is shared out later: any that falls into equal parts resolves.
+    settings_.training.global_batch = {.sequences = group.parts.machine.network.gpus()};
+    settings_.strategy.micro_batch = 1;
+    settings_.strategy.micro_batches.reset();
+    settings_.strategy.dp.reset();
+    settings_.strategy.sequence_parallel = false;
+    plain_ = resolved(0);
+    sharded_ = resolved(3);
+  }
+
+  ModelCost model(std::int64_t sequences) {
+    ModelCost sum;
+    const std::vector<LayerCost> plain = costs(plain_, sequences), sharded = costs(sharded_, sequences);
+    for (const std::size_t each : prices_.layers(plain_).of) {
+      add_time(sum.pass, plain[each].forward);
+      add_time(sum.pass, plain[each].backward);
+      sum.saved += plain[each].saved;
+      sum.state += sharded[each].state * group_.parts.machine.network.gpus();
+      sum.transient = std::max(sum.transient, sharded[each].transient);
+    }
+    require_countable(sum);
+    return sum;
+  }
+
+  // Of all layers' gathers and reductions, with `times` the bytes.
+  core::Picoseconds exchanges(std::int64_t ranks, double times) {
+    const program::Group all{.axis = program::Axis::data, .size = ranks};
+    const std::vector<LayerCost> layers = costs(plain_, 1);
+    const auto time = [&](program::Collective collective, std::int64_t bytes) {
+      return prices_.time({.collective = collective, .group = all, .bytes = times * static_cast<double>(bytes)});
+    };
+    core::Picoseconds sum = 0;
+    for (const std::size_t each : prices_.layers(plain_).of)
+      for (const core::Picoseconds each_time : {time(program::Collective::all_gather, layers[each].gathered),
+                                                time(program::Collective::all_gather, layers[each].gathered),
+                                                time(program::Collective::reduce_scatter, layers[each].reduced)})
+        add_time(sum, each_time);
+    return sum;
+  }
+
+  core::Picoseconds host_per_step() { return prices_.host_per_step(); }
+  const LayerPrices& prices() const { return prices_; }
+
+ private:
+  // So that sums over k_most_shared_sequences are.
+  static void require_countable(const ModelCost& cost) {
+    constexpr std::int64_t k_most = std::int64_t{1} << 46;  // 64 TiB, 70 s
+    if (cost.saved > k_most || cost.pass > k_most * 4)
+      throw core::ConfigurationError("training.seq_len",
+                                     "one accelerator takes minutes for a micro-batch, or keeps 64 TiB",
+                                     "use shorter sequences, a smaller micro_batch, or recompute");
+  }
+
+  experiment::Resolved resolved(std::int64_t stage) const {
+    experiment::Settings settings = settings_;
+    settings.strategy.zero = {.stage = stage};
+    return experiment::resolve(settings, group_.parts);
+  }
+
+  std::vector<LayerCost> costs(experiment::Resolved& of, std::int64_t sequences) {
+    of.strategy.micro_batch = sequences;
+    return prices_.costs(of);
+  }
+
+  experiment::Settings settings_;
+  const AcceleratorGroup& group_;
+  LayerPrices prices_;
+  experiment::Resolved plain_;
+  experiment::Resolved sharded_;
+};
+
+allotment::RankType rank_type(GroupPrices& prices, const AcceleratorGroup& group, std::int64_t micro_batch,
+                              std::int64_t sequences) {
+  std::vector<ModelCost> costs(1);
+  for (std::int64_t b = 1; b <= std::min(micro_batch, sequences); ++b) costs.push_back(prices.model(b));
+  allotment::RankType type{.ranks = group.ranks,
+                           .capacity = static_cast<std::int64_t>(room_for_layers(group.parts).base())};
+  for (std::int64_t b = 0; b <= sequences; ++b) {
+    const std::int64_t whole = b / micro_batch;
+    const ModelCost& full = costs[static_cast<std::size_t>(whole > 0 ? micro_batch : 0)];
+    const ModelCost& rest = costs[static_cast<std::size_t>(b % micro_batch)];
+    type.compute_times.push_back(whole * full.pass + rest.pass);
+    type.activations.push_back(whole * full.saved + rest.saved + std::max(full.transient, rest.transient));
+  }
+  return type;
+}
+
+// As many sequences and as much state for every rank, as far as they can be.
+std::vector<allotment::RankShare> even_shares(const allotment::ShareProblem& problem, std::int64_t ranks) {
+  std::vector<allotment::RankShare> shares;
+  for (std::int64_t rank = 0; rank < ranks; ++rank)
+    shares.push_back({.samples = problem.samples / ranks + (rank < problem.samples % ranks ? 1 : 0),
+                      .state = problem.state / ranks + (rank < problem.state % ranks ? 1 : 0)});
+  return shares;
+}
+
+}  // namespace
+
+std::vector<AcceleratorGroup> accelerator_groups(const experiment::LoadedExperiment& loaded,
+                                                 const config::Loader& loader) {
+  core::Diagnostics diagnostics;
+  config::Node cluster = loader.resolve(loaded.experiment.cluster, "clusters", "cluster", diagnostics);
+  diagnostics.raise_if_errors();
+  const config::Node* written = cluster.find("groups");
+  if (written == nullptr || written->is_null())
+    throw core::ConfigurationError(k_groups_key, "the cluster has one kind of accelerator, and shares are even there",
+                                   "name several: groups: [{count: 8, accelerator: h100-sxm5-80gb}, ...]");
+  if (!loaded.experiment.calibration.is_null())
+    throw core::ConfigurationError("calibration", "each kind of accelerator has its own", "leave it out");
+  const std::vector<WrittenGroup> groups = written_groups(*written);
+  cluster.remove("groups");
+  std::vector<AcceleratorGroup> result;
+  std::int64_t all = 0;
+  for (const WrittenGroup& group : groups) {
+    experiment::LoadedExperiment alike = loaded;
+    cluster.put("accelerator", group.accelerator);
+    alike.experiment.cluster = cluster;
+    result.push_back({.ranks = group.count, .parts = experiment::load_parts(alike, loader)});
+    all += group.count;
+  }
+  if (const std::int64_t there = result.front().parts.machine.network.gpus(); all != there)
+    throw core::ConfigurationError(
+        k_groups_key, fmt::format("they are {} accelerators, and the cluster's network joins {}", all, there),
+        "change a count, or the number of nodes");
+  return result;
+}
+
+MixedShares best_mixed_shares(const experiment::Settings& settings, const std::vector<AcceleratorGroup>& groups) {
+  require_data_parallel(settings, groups.front().parts.model);
+  const std::int64_t sequences = sequences_of(settings.training);
+  if (sequences > k_most_shared_sequences)
+    throw core::ConfigurationError(
+        "training.global_batch",
+        fmt::format("{} sequences, and up to {} are shared out one by one", sequences, k_most_shared_sequences),
+        "use fewer");
+  std::int64_t ranks = 0;
+  for (const AcceleratorGroup& group : groups) ranks += group.ranks;
+  MixedShares result;
+  allotment::ShareProblem& problem = result.problem;
+  problem.samples = sequences;
+  core::Picoseconds even = 0, alone = 0, host = 0;
+  std::set<std::string> assumptions, warnings;
+  for (const AcceleratorGroup& group : groups) {
+    GroupPrices prices(settings, group);
+    problem.types.push_back(rank_type(prices, group, settings.strategy.micro_batch, sequences));
+    problem.state = std::max(problem.state, prices.model(1).state);
+    even = std::max(even, prices.exchanges(ranks, 1.0));
+    alone = std::max(alone, prices.exchanges(ranks, static_cast<double>(ranks)));
+    host = std::max(host, prices.host_per_step());
+    for (std::string& each : prices.prices().assumptions()) assumptions.insert(std::move(each));
+    for (std::string& each : prices.prices().warnings()) warnings.insert(std::move(each));
+  }
+  if (ranks > 1) {
+    problem.whole = std::max<core::Picoseconds>(0, alone - even) / (ranks - 1) * ranks;
+    problem.fixed = std::max<core::Picoseconds>(0, even - problem.whole / ranks);
+  }
+  add_time(problem.fixed, host);
+  assumptions.insert("without the update of the parameters");
+  assumptions.insert("a layer is done with all micro-batches before the next one begins: it is gathered once a pass");
+  result.best = allotment::best_shares(problem);
+  result.even = allotment::priced(problem, even_shares(problem, ranks));
+  result.assumptions = {assumptions.begin(), assumptions.end()};
+  result.warnings = {warnings.begin(), warnings.end()};
+  return result;
+}
+
+}  // namespace cairn::division

@@ -1,0 +1,71 @@
+// What the search for five degrees answers, key by key.
+#include "cairn/core/json_text.h"
+#include "cairn/report/five_degrees.h"
+#include "described.h"
+
+namespace cairn::report {
+
+using namespace schema;
+
+namespace schema {
+namespace {
+
+constexpr const char* k_degrees_schema = "cairn.degrees/1";
+constexpr int k_degrees_indent = 2;
+
+// A figure of the best plan; null where nothing fits.
+template <class Figure>
+Json of_best(const Degrees& of, Figure figure) {
+  return of.answer.found.best ? Json(figure(of.answer.found)) : Json();
+}
+
+Key<Degrees> degree(const char* name, const char* what, std::int64_t allotment::FiveDimensions::*member) {
+  return {name, or_null(count(what)),
+          [member](const auto& of) { return of_best(of, [&](const auto& found) { return (*found.best).*member; }); }};
+}
+
+const Described<Degrees>& degrees_document_keys() {
+  using allotment::FiveDimensions;
+  static const Described<Degrees> keys{
+      {"schema", text(), [](const auto&) { return k_degrees_schema; }},
+      {"tool", tool(), [](const auto& of) { return made_by(of.tool); }},
+      {"experiment", text("its name"), [](const auto& of) { return of.experiment; }},
+      {"accelerators", count("of the cluster"), [](const auto& of) { return of.accelerators; }},
+      {"method", text("how the degrees were searched"), [](const auto&) { return "pangu"; }},
+      {"time_s", or_null(amount("s, of a step; null: nothing fits")),
+       [](const auto& of) { return of_best(of, [](const auto& found) { return core::to_seconds(found.time); }); }},
+      {"time_ps", or_null(count("the same in picoseconds, exactly")),
+       [](const auto& of) { return of_best(of, [](const auto& found) { return found.time; }); }},
+      {"memory_bytes", or_null(amount("bytes of the fullest device at its peak")),
+       [](const auto& of) { return of_best(of, [](const auto& found) { return found.memory; }); }},
+      {"capacity_bytes", amount("bytes of a device that processes can have"),
+       [](const auto& of) { return of.answer.capacity.base(); }},
+      {"fits", flag("whether any plan does"), [](const auto& of) { return of.answer.found.best.has_value(); }},
+      degree("data", "ranks that hold copies of the parameters", &FiveDimensions::data),
+      degree("tensor", "ranks that share each layer", &FiveDimensions::tensor),
+      degree("pipeline", "stages of the pipeline", &FiveDimensions::pipeline),
+      degree("optimizer", "ranks of a copy that shard the optimizer's state", &FiveDimensions::optimizer),
+      degree("rematerialised", "layers of each stage that run again in backward", &FiveDimensions::rematerialised),
+      {"settings", texts("of the plan, as --set takes them: cairn run of the experiment with them takes its time"),
+       [](const auto& of) { return of.answer.settings; }},
+      {"evaluated", count("plans whose time or memory was asked for"),
+       [](const auto& of) { return of.answer.found.evaluated; }},
+      {"candidates", count("plans that exist"), [](const auto& of) { return of.answer.found.candidates; }},
+      {"refused", or_null(text("why a plan was not allowed, of the first one; null: all were")),
+       [](const auto& of) { return nullable(of.answer.refused); }},
+      {"warnings", warning_list(), [](const auto& of) { return of.warnings; }}};
+  return keys;
+}
+
+}  // namespace
+}  // namespace schema
+
+std::string json(const Degrees& of) {
+  return core::json_text(degrees_document_keys().json(of), k_degrees_indent) + "\n";
+}
+
+std::string degrees_schema() {
+  return core::json_text(document(k_degrees_schema, degrees_document_keys().schema()), k_schema_indent);
+}
+
+}  // namespace cairn::report

@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cairn/core/format_units.h"
+#include "cairn/report/five_degrees.h"
+#include "text_report.h"
+
+namespace cairn::report {
+namespace {
+
+class DegreesText : TextReport {
+ public:
+  DegreesText(const Degrees& of, const TextStyle& style) : TextReport(style.color), of_(of), full_(style.full) {}
+
+  std::string make() {
+    const allotment::FiveDimensionsAnswer& found = of_.answer.found;
+    if (!found.best) return none();
+    out_ += wrapped(fmt::format("{}: {} a step on {}, the fastest that fits of {}", of_.experiment,
+                                core::format(core::Seconds::from_base(core::to_seconds(found.time)), 4),
+                                counted(of_.accelerators, "accelerator", "accelerators"),
+                                counted(found.candidates, "plan", "plans")),
+                    "", "");
+    line("{} of {} of an accelerator; {} looked at",
+         core::format(core::Bytes::from_base(static_cast<double>(found.memory))), core::format(of_.answer.capacity),
+         counted(found.evaluated, "plan was", "plans were"));
+    line("");
+    const allotment::FiveDimensions& best = *found.best;
+    line("  {:<16}  {:>6}", "data parallel", best.data);
+    line("  {:<16}  {:>6}", "tensor parallel", best.tensor);
+    line("  {:<16}  {:>6}", "pipeline stages", best.pipeline);
+    line("  {:<16}  {:>6}  ranks of a copy that shard the optimizer's state", "optimizer", best.optimizer);
+    line("  {:<16}  {:>6}  of the {} of a stage run again in backward", "rematerialised", best.rematerialised,
+         counted(of_.layers / best.pipeline, "layer", "layers"));
+    line("");
+    line("The same plan with all its figures:");
+    std::string call = "cairn run " + of_.file;
+    for (const std::string& each : of_.answer.settings) call += fmt::format(" --set {}", quoted_for_shell(each));
+    out_ += wrapped(call, "  ", "    ");
+    for (std::size_t i = 0; i < of_.warnings.size() && (full_ || i < 1); ++i)
+      out_ += wrapped("warning: " + of_.warnings[i], "", "  ");
+    return std::move(out_);
+  }
+
+ private:
+  std::string none() {
+    out_ +=
+        wrapped(fmt::format("{}: none of {} fits into the {} of an accelerator", of_.experiment,
+                            counted(of_.answer.found.candidates, "plan", "plans"), core::format(of_.answer.capacity)),
+                "", "");
+    if (of_.answer.refused) out_ += wrapped("the first that was not allowed: " + *of_.answer.refused, "", "  ");
+    line("give more accelerators, or a smaller micro-batch");
+    return std::move(out_);
+  }
+
+  static std::string quoted_for_shell(const std::string& text) {
+    return text.find(' ') == std::string::npos ? text : fmt::format("'{}'", text);
+  }
+
+  const Degrees& of_;
+  bool full_;
+};
+
+}  // namespace
+
+std::string text(const Degrees& of, const TextStyle& style) { return DegreesText(of, style).make(); }
+
+}  // namespace cairn::report

@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cairn/core/format_units.h"
+#include "mixed_shares_rows.h"
+#include "text_report.h"
+
+namespace cairn::report {
+namespace {
+
+constexpr std::size_t k_group_rows = 10;  // on one screen with the rest
+
+std::string share_time(core::Picoseconds time) {
+  return core::format(core::Seconds::from_base(core::to_seconds(time)), 4);
+}
+std::string share_bytes(std::int64_t bytes) { return core::format(core::Bytes::from_base(static_cast<double>(bytes))); }
+
+class MixedSharesText : TextReport {
+ public:
+  MixedSharesText(const MixedSharesReport& of, const TextStyle& style)
+      : TextReport(style.color), of_(of), full_(style.full) {}
+
+  std::string make() {
+    const division::MixedShares& answer = of_.answer;
+    if (!answer.best) return none();
+    out_ += wrapped(fmt::format("{}: {} a step of {} on {} of {}", of_.experiment, share_time(answer.best->step_time),
+                                counted(answer.problem.samples, "sequence", "sequences"),
+                                counted(std::ssize(answer.best->ranks), "accelerator", "accelerators"),
+                                counted(std::ssize(of_.groups), "kind", "kinds")),
+                    "", "");
+    line("{} of computing, {} of gathering and reducing", share_time(answer.best->compute_time),
+         share_time(answer.best->collective_time));
+    line("{}", answer.even ? "even shares take " + share_time(answer.even->step_time) : "even shares do not fit");
+    line("");
+    table();
+    line("");
+    line("  compute: forward and backward of its slowest rank; memory: of its fullest");
+    notes();
+    return std::move(out_);
+  }
+
+ private:
+  std::string none() {
+    out_ += wrapped(fmt::format("{}: no shares of {} and {} of state fit", of_.experiment,
+                                counted(of_.answer.problem.samples, "sequence", "sequences"),
+                                share_bytes(of_.answer.problem.state)),
+                    "", "");
+    line("give more accelerators, recompute, or fewer sequences");
+    return std::move(out_);
+  }
+
+  static std::string range(const std::string& least, const std::string& most) {
+    return least == most ? least : least + ".." + most;
+  }
+
+  void table() {
+    const std::vector<GroupRow> rows = group_rows(of_);
+    const std::size_t shown = full_ ? rows.size() : std::min(rows.size(), k_group_rows);
+    line("  {:<20}  {:>5}  {:>9}  {:>9}  {:>9}  {:>8}", "accelerator", "ranks", "sequences", "state", "compute",
+         "memory");
+    for (std::size_t i = 0; i < shown; ++i) {
+      const GroupRow& row = rows[i];
+      line("  {:<20}  {:>5}  {:>9}  {:>9}  {:>9}  {:>8}", clipped(row.accelerator, 20), grouped(row.ranks),
+           range(std::to_string(row.least_samples), std::to_string(row.most_samples)), share_bytes(row.most_state),
+           share_time(row.compute), share_bytes(row.memory));
+    }
+    if (shown < rows.size()) line("  {} more kinds: --full", rows.size() - shown);
+  }
+
+  void notes() {
+    const std::vector<std::string>& warnings = of_.answer.warnings;
+    const std::size_t shown = full_ ? warnings.size() : std::min<std::size_t>(warnings.size(), 1);
+    for (std::size_t i = 0; i < shown; ++i) out_ += wrapped("warning: " + warnings[i], "", "  ");
+    if (full_)
+      for (const std::string& each : of_.answer.assumptions) out_ += wrapped("assumed: " + each, "", "  ");
+  }
+
+  const MixedSharesReport& of_;
+  bool full_;
+};
+
+}  // namespace
+
+std::string text(const MixedSharesReport& of, const TextStyle& style) { return MixedSharesText(of, style).make(); }
+
+}  // namespace cairn::report

@@ -1,0 +1,189 @@
+#include "cairn/division/layered_search.h"
+
+#include <algorithm>
+#include <string>
+
+#include "cairn/config/shipped.h"
+#include "cairn/core/diagnostics.h"
+#include "cairn/experiment/job.h"
+#include "catch.h"
+
+namespace cairn::division {
+namespace {
+
+const config::Loader& shipped() {
+  static const config::Loader loader(config::shipped_folders());
+  return loader;
+}
+
+// Two layers on one node of so many V100.
+experiment::LoadedExperiment small(const std::vector<std::string>& overrides) {
+  std::vector<std::string> all{"model.layers=2",          "model.hidden=1024",       "model.heads=8",
+                               "model.kv_heads=8",        "model.head_dim=128",      "model.ffn=4096",
+                               "model.vocab=8192",        "cluster.nodes=1",         "training.seq_len=1024",
+                               "training.global_batch=8", "strategy.recompute=none", "strategy.zero=0"};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  return experiment::load(shipped(), "llama3-8b-fsdp-dgx-h100", all);
+}
+
+bool fits(const LayeredModel& model, const PricedPlan& priced) {
+  return static_cast<double>(priced.memory) <= model.memory().base();
+}
+
+core::Picoseconds stage_time(const PricedStage& stage, std::int64_t micro_batches) {
+  return micro_batches * (stage.forward + stage.backward) + stage.once;
+}
+
+std::vector<LayerWay> all_ways(std::int64_t devices) {
+  std::vector<LayerWay> ways;
+  for (std::int64_t tp = 1; tp <= devices; tp *= 2)
+    for (const bool sharded : {false, true})
+      for (const bool recompute : {false, true})
+        if (!sharded || tp < devices) ways.push_back({.tp = tp, .sharded = sharded, .recompute = recompute});
+  return ways;
+}
+
+// Calls `each` with every choice of ways of so many layers.
+template <class Each>
+void all_choices(const std::vector<LayerWay>& ways, std::size_t layers, std::vector<LayerWay>& chosen, Each each) {
+  if (chosen.size() == layers) return each(chosen);
+  for (const LayerWay& way : ways) {
+    chosen.push_back(way);
+    all_choices(ways, layers, chosen, each);
+    chosen.pop_back();
+  }
+}
+
+std::size_t layers_in(const LayeredStage& stage) {
+  std::size_t layers = 0;
+  for (const LayerStretch& stretch : stage.layers) layers += static_cast<std::size_t>(stretch.count);
+  return layers;
+}
+
+// No choice of ways makes a stage of the plan faster and fits, the other stages as they are.
+void is_least(LayeredModel& model, const LayeredAnswer& found) {
+  const std::int64_t devices = model.accelerators() / std::ssize(found.plan.stages);
+  const std::int64_t sequences = model.sequences() / found.plan.micro_batches;
+  std::vector<LayerWay> ways = all_ways(devices);
+  std::erase_if(ways, [&](const LayerWay& way) { return model.costs(way, devices, sequences) == nullptr; });
+  for (std::size_t stage = 0; stage < found.plan.stages.size(); ++stage) {
+    const core::Picoseconds least = stage_time(found.priced.stages[stage], found.plan.micro_batches);
+    LayeredPlan other = found.plan;
+    std::vector<LayerWay> chosen;
+    std::int64_t faster = 0;
+    all_choices(ways, layers_in(found.plan.stages[stage]), chosen, [&](const std::vector<LayerWay>& each) {
+      other.stages[stage] = stage_of(each);
+      const PricedPlan priced = model.priced(other);
+      if (fits(model, priced) && stage_time(priced.stages[stage], other.micro_batches) < least) ++faster;
+    });
+    CHECK(faster == 0);
+  }
+}
+
+TEST_CASE("No ways of a small model's layers are faster than those that are found") {
+  for (const std::string batch : {"8", "6"})
+    for (const std::string sequence : {"1024", "16384"})
+      for (const bool shared_tokens : {false, true}) {
+        CAPTURE(batch, sequence, shared_tokens);
+        const experiment::Job job(
+            small({"cluster.gpus_per_node=4", "training.global_batch=" + batch, "training.seq_len=" + sequence,
+                   "strategy.dp=null", shared_tokens ? "strategy.tp=2" : "strategy.tp=1",
+                   shared_tokens ? "strategy.sequence_parallel=true" : "strategy.sequence_parallel=false",
+                   batch == "8" ? "strategy.pp=1" : "strategy.pp=2"}),
+            shipped());
+        LayeredModel model(job.experiment(), job.parts());
+        const LayeredSearch found = search_layers(model);
+        REQUIRE(found.best);
+        CHECK(fits(model, found.best->priced));
+        is_least(model, *found.best);
+        REQUIRE(found.uniform);
+        CHECK(found.best->priced.time <= found.uniform->priced.time);
+        // The same figure by another model, to the picosecond.
+        LayeredModel again(job.experiment(), job.parts());
+        CHECK(again.priced(found.best->plan).time == found.best->priced.time);
+      }
+}
+
+// By hand: a stage's passes are the sums of its layers', and a change of tp adds its exchange.
+TEST_CASE("A stage takes what its layers take, and what changes between them") {
+  const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null"}), shipped());
+  LayeredModel model(job.experiment(), job.parts());
+  const LayerWay whole{.tp = 1}, split{.tp = 4};
+  const LayeredPlan plan{.micro_batches = 2,
+                         .stages = {{.layers = {{.count = 2, .way = whole}, {.count = 2, .way = split}}}}};
+  const PricedPlan priced = model.priced(plan);
+  const std::vector<LayerCost>& of_whole = *model.costs(whole, 4, 4);
+  const std::vector<LayerCost>& of_split = *model.costs(split, 4, 4);
+  const std::vector<std::size_t>& classes = model.layers().of;
+  REQUIRE(classes.size() == 4);
+  const WayChange change = model.change(1, 4, 4, 4);
+  CHECK(change.forward > 0);    // an all-gather of sequences
+  CHECK(change.backward == 0);  // each rank has the gradient that it needs
+  CHECK(model.change(4, 1, 4, 4).forward == change.backward);
+  CHECK(model.change(4, 1, 4, 4).backward == change.forward);
+  const core::Picoseconds forward = of_whole[classes[0]].forward + of_whole[classes[1]].forward +
+                                    of_split[classes[2]].forward + of_split[classes[3]].forward + change.forward;
+  const core::Picoseconds backward = of_whole[classes[0]].backward + of_whole[classes[1]].backward +
+                                     of_split[classes[2]].backward + of_split[classes[3]].backward;
+  CHECK(priced.stages[0].forward == forward);
+  CHECK(priced.stages[0].backward == backward);
+  CHECK(priced.time == 2 * (forward + backward) + priced.stages[0].once);
+}
+
+// ZeRO 3 leaves a rank the part of the state that is its own, and recomputation less to keep.
+TEST_CASE("Sharding and recomputation save memory, and cost time") {
+  const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null"}), shipped());
+  LayeredModel model(job.experiment(), job.parts());
+  const std::size_t body = model.layers().of[1];
+  const LayerCost& plain = (*model.costs({.tp = 1}, 4, 8))[body];
+  const LayerCost& sharded = (*model.costs({.tp = 1, .sharded = true}, 4, 8))[body];
+  const LayerCost& again = (*model.costs({.tp = 1, .recompute = true}, 4, 8))[body];
+  CHECK(sharded.state < plain.state / 3);
+  CHECK(sharded.forward + sharded.backward >= plain.forward + plain.backward);
+  CHECK(again.saved < plain.saved);
+  CHECK(again.backward > plain.backward);
+  CHECK(again.state == plain.state);
+}
+
+TEST_CASE("Plans that cannot be are refused with their place") {
+  const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null"}), shipped());
+  LayeredModel model(job.experiment(), job.parts());
+  const auto complaint = [&](const LayeredPlan& plan) {
+    try {
+      model.priced(plan);
+    } catch (const core::ConfigurationError& error) {
+      return error.diagnostics().front().key_path;
+    }
+    return std::string();
+  };
+  const LayeredStage four{.layers = {{.count = 4}}};
+  CHECK(complaint({.micro_batches = 2, .stages = {four}}).empty());
+  CHECK(complaint({.micro_batches = 3, .stages = {four}}) == "micro_batches");
+  CHECK(complaint({.micro_batches = 1, .stages = {four, four}}) == "stages");
+  CHECK(complaint({.micro_batches = 1, .stages = {four, four, four}}) == "stages");
+  CHECK(complaint({.micro_batches = 1, .stages = {{.layers = {{.count = 3}, {.count = 1, .way = {.tp = 3}}}}}}) ==
+        "stages[0].layers[1].tp");
+  CHECK(complaint({.micro_batches = 8, .stages = {four}}) == "stages[0].layers[0].tp");
+}
+
+TEST_CASE("Experiments whose layers cannot differ are refused by name") {
+  const auto complaint = [&](const std::vector<std::string>& overrides) {
+    const experiment::Job job(small(overrides), shipped());
+    try {
+      const LayeredModel model(job.experiment(), job.parts());
+    } catch (const core::ConfigurationError& error) {
+      return error.diagnostics().front().key_path;
+    }
+    return std::string();
+  };
+  CHECK(complaint({"strategy.cp=2", "strategy.dp=null"}) == "strategy.cp");
+  CHECK(complaint({"strategy.pp=2", "strategy.dp=null", "strategy.schedule=gpipe"}) == "strategy.schedule");
+  CHECK(complaint({"strategy.order=[dp, tp, cp, pp]"}) == "strategy.order");
+  CHECK(complaint({"strategy.zero={stage: 3, shard: 4}"}) == "strategy.zero.shard");
+  CHECK(complaint({"strategy.zero={stage: 3, offload: {optimizer: host}}"}) == "strategy.zero.offload");
+  CHECK(complaint({"simulation.contention=true"}) == "simulation");
+  CHECK(complaint({"model.layers=1025"}) == "model.layers");
+}
+
+}  // namespace
+}  // namespace cairn::division

@@ -1,0 +1,95 @@
+#include "cairn/division/mixed_cluster.h"
+
+#include <algorithm>
+
+#include "cairn/config/shipped.h"
+#include "cairn/core/diagnostics.h"
+#include "catch.h"
+
+namespace cairn::division {
+namespace {
+
+experiment::LoadedExperiment mixed(const config::Loader& loader, const std::string& groups,
+                                   const std::vector<std::string>& more = {}) {
+  std::vector<std::string> all{"model.layers=2", "cluster.nodes=1", "cluster.gpus_per_node=2", "training.seq_len=2048",
+                               "training.global_batch=6"};
+  if (!groups.empty()) all.push_back("cluster.groups=" + groups);
+  all.insert(all.end(), more.begin(), more.end());
+  return experiment::load(loader, "llama3-8b-fsdp-dgx-h100", all);
+}
+
+constexpr const char* k_two = "[{count: 1, accelerator: h100-sxm5-80gb}, {count: 1, accelerator: a100-sxm4-40gb}]";
+
+TEST_CASE("A fast and a slow accelerator: the best of all shares of sequences and state") {
+  const config::Loader loader(config::shipped_folders());
+  const experiment::LoadedExperiment loaded = mixed(loader, k_two);
+  const std::vector<AcceleratorGroup> groups = accelerator_groups(loaded, loader);
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].parts.machine.accelerator.value.name != groups[1].parts.machine.accelerator.value.name);
+  const MixedShares found = best_mixed_shares(loaded.experiment, groups);
+  const allotment::ShareProblem& problem = found.problem;
+  REQUIRE(problem.types.size() == 2);
+  REQUIRE(problem.types[0].compute_times.size() == 7);
+  for (std::size_t b = 1; b < 7; ++b) {
+    CHECK(problem.types[0].compute_times[b] < problem.types[1].compute_times[b]);
+    CHECK(problem.types[0].compute_times[b] > problem.types[0].compute_times[b - 1]);
+    CHECK(problem.types[0].activations[b] > problem.types[0].activations[b - 1]);
+  }
+  CHECK(problem.whole > 0);
+  // Of every share of sequences the state as even as both have room for it.
+  core::Picoseconds least = core::k_reach;
+  for (std::int64_t fast = 0; fast <= 6; ++fast) {
+    const auto room = [&](std::size_t type, std::int64_t samples) {
+      return std::min(problem.state, problem.types[type].capacity -
+                                         problem.types[type].activations[static_cast<std::size_t>(samples)]);
+    };
+    const std::int64_t first = room(0, fast), second = room(1, 6 - fast);
+    if (first < 0 || second < 0 || first + second < problem.state) continue;
+    const std::int64_t state = std::clamp((problem.state + 1) / 2, problem.state - second, first);
+    const auto plan = allotment::priced(
+        problem, {{.samples = fast, .state = state}, {.samples = 6 - fast, .state = problem.state - state}});
+    if (plan) least = std::min(least, plan->step_time);
+  }
+  REQUIRE(found.best);
+  CHECK(found.best->step_time == least);
+  CHECK(found.best->ranks[0].samples > found.best->ranks[1].samples);
+  if (found.even) CHECK(found.best->step_time <= found.even->step_time);
+}
+
+TEST_CASE("Equal accelerators have even shares") {
+  const config::Loader loader(config::shipped_folders());
+  const experiment::LoadedExperiment loaded =
+      mixed(loader, "[{count: 1, accelerator: h100-sxm5-80gb}, {count: 1, accelerator: h100-sxm5-80gb}]");
+  const MixedShares found = best_mixed_shares(loaded.experiment, accelerator_groups(loaded, loader));
+  REQUIRE(found.best);
+  REQUIRE(found.even);
+  CHECK(found.best->step_time == found.even->step_time);
+  CHECK(found.best->ranks[0].samples == 3);
+}
+
+TEST_CASE("Clusters and strategies without uneven shares are refused by name") {
+  const config::Loader loader(config::shipped_folders());
+  const auto complaint = [&](const std::string& groups, const std::vector<std::string>& more) {
+    try {
+      const experiment::LoadedExperiment loaded = mixed(loader, groups, more);
+      best_mixed_shares(loaded.experiment, accelerator_groups(loaded, loader));
+    } catch (const core::ConfigurationError& error) {
+      return error.diagnostics().front().key_path;
+    }
+    return std::string();
+  };
+  CHECK(complaint("", {}) == "cluster.groups");
+  CHECK(complaint("[{count: 3, accelerator: h100-sxm5-80gb}]", {}) == "cluster.groups");
+  CHECK(complaint("[]", {}) == "cluster.groups");
+  CHECK(complaint(k_two, {"strategy.tp=2"}) == "strategy.tp");
+  CHECK(complaint(k_two, {"strategy.pp=2"}) == "strategy.pp");
+  CHECK(complaint(k_two, {"strategy.cp=2"}) == "strategy.cp");
+  CHECK(complaint(k_two, {"strategy.micro_batch=5000"}) == "strategy.micro_batch");
+  CHECK(complaint(k_two, {"strategy.zero={stage: 3, offload: {optimizer: host}}"}) == "strategy.zero.offload");
+  CHECK(complaint(k_two, {"training.global_batch=3000 tokens"}) == "training.global_batch");
+  CHECK(complaint(k_two, {"training.global_batch=100000"}) == "training.global_batch");
+  CHECK(complaint(k_two, {"calibration=h100-sxm5-80gb"}) == "calibration");
+}
+
+}  // namespace
+}  // namespace cairn::division

@@ -1,0 +1,70 @@
+#include "cairn/division/module_stages.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "cairn/config/shipped.h"
+#include "cairn/core/diagnostics.h"
+#include "cairn/experiment/job.h"
+#include "catch.h"
+
+namespace cairn::division {
+namespace {
+
+// The least largest part of all cuts of `costs` into `parts` consecutive parts.
+double least_cut(const std::vector<double>& costs, std::size_t begin, std::size_t parts) {
+  if (parts == 1) return std::accumulate(costs.begin() + static_cast<std::ptrdiff_t>(begin), costs.end(), 0.0);
+  double best = std::numeric_limits<double>::infinity();
+  double part = 0.0;
+  for (std::size_t end = begin; end <= costs.size(); ++end) {
+    best = std::min(best, std::max(part, least_cut(costs, end, parts - 1)));
+    if (end < costs.size()) part += costs[end];
+  }
+  return best;
+}
+
+TEST_CASE("Layers of an experiment as stages: both ways share out all of the model, the exact one best") {
+  const config::Loader loader(config::shipped_folders());
+  const experiment::LoadedExperiment loaded =
+      experiment::load(loader, "llama3-8b-fsdp-dgx-h100", {"model.layers=7", "training.seq_len=1024"});
+  const experiment::Job job(loaded, loader);
+  for (const double weight : {0.0, 0.2, 1.0})
+    for (std::int64_t devices = 1; devices <= 4; ++devices) {
+      CAPTURE(weight, devices);
+      const ModuleStages found =
+          module_stages(job.experiment(), job.parts(), {.devices = devices, .memory_weight = weight});
+      REQUIRE(found.modules.size() == 9);
+      CHECK(found.modules[1].is_layer);
+      CHECK_FALSE(found.modules.back().is_layer);
+      double time = 0.0, memory = 0.0;
+      for (const ModuleRow& row : found.modules) {
+        CHECK(row.time > 0);
+        CHECK(row.memory > 0);
+        time += static_cast<double>(row.time);
+        memory += static_cast<double>(row.memory);
+      }
+      std::vector<double> costs;
+      for (const ModuleRow& row : found.modules)
+        costs.push_back(weight * static_cast<double>(row.memory) / memory +
+                        (1.0 - weight) * static_cast<double>(row.time) / time);
+      CHECK(found.exact.most == Approx(least_cut(costs, 0, static_cast<std::size_t>(devices))).epsilon(1e-9));
+      CHECK(found.tree.most >= found.exact.most - 1e-9);
+      for (const DeviceLoads* each : {&found.tree, &found.exact})
+        CHECK(std::accumulate(each->loads.begin(), each->loads.end(), 0.0) == Approx(1.0).epsilon(1e-9));
+      CHECK(std::is_sorted(found.modules.begin(), found.modules.end(), [](const ModuleRow& a, const ModuleRow& b) {
+        return a.tree_device < b.tree_device || a.exact_device < b.exact_device;
+      }));
+    }
+}
+
+TEST_CASE("A weight that is none is refused") {
+  const config::Loader loader(config::shipped_folders());
+  const experiment::Job job(experiment::load(loader, "llama3-8b-fsdp-dgx-h100"), loader);
+  CHECK_THROWS_AS(module_stages(job.experiment(), job.parts(), {.devices = 2, .memory_weight = 2.0}),
+                  core::ConfigurationError);
+}
+
+}  // namespace
+}  // namespace cairn::division

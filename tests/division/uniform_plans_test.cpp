@@ -1,0 +1,107 @@
+// Plans with one way for all layers take what `cairn run --engine analytic` says of them.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cairn/core/time.h"
+#include "cairn/division/layered_model.h"
+#include "cairn/experiment/job.h"
+#include "catch.h"
+#include "support/shipped.h"
+
+namespace cairn::division {
+namespace {
+
+constexpr std::int64_t k_body_layers = 4;
+constexpr std::int64_t k_accelerators = 4;
+constexpr std::int64_t k_sequences = 8;
+
+struct UniformPlan {
+  LayerWay way = {};
+  std::int64_t stages = 1;
+  std::int64_t micro_batches = 1;
+
+  std::int64_t copies() const { return k_accelerators / way.tp / stages; }
+};
+
+std::vector<std::string> overrides_of(const std::string& framework) {
+  return {"model.layers=4",          "model.hidden=2048",
+          "model.heads=16",          "model.kv_heads=16",
+          "model.head_dim=128",      "model.ffn=8192",
+          "model.vocab=32000",       "cluster.nodes=1",
+          "cluster.gpus_per_node=4", "training.seq_len=2048",
+          "training.global_batch=8", "strategy.recompute=none",
+          "strategy.zero=0",         "training.framework=" + framework};
+}
+
+predict::Prediction run(const UniformPlan& plan, const std::string& framework, const config::Loader& loader) {
+  std::vector<std::string> overrides = overrides_of(framework);
+  const std::vector<std::int64_t> layers(static_cast<std::size_t>(plan.stages), k_body_layers / plan.stages);
+  for (const std::string& each :
+       {fmt::format("strategy.tp={}", plan.way.tp), fmt::format("strategy.pp={}", plan.stages),
+        fmt::format("strategy.dp={}", plan.copies()),
+        fmt::format("strategy.micro_batch={}", k_sequences / plan.micro_batches / plan.copies()),
+        fmt::format("strategy.stages=[{}]", fmt::join(layers, ", ")),
+        fmt::format("strategy.zero={}", plan.way.sharded ? 3 : 0),
+        fmt::format("strategy.recompute={}", plan.way.recompute ? "full" : "none")})
+    overrides.push_back(each);
+  experiment::Job job(experiment::load(loader, "llama3-8b-fsdp-dgx-h100", overrides), loader);
+  return job.run(predict::Engine::analytic, {.advice = experiment::Advice::none}).prediction;
+}
+
+LayeredPlan layered(const UniformPlan& of) {
+  LayeredPlan plan{.micro_batches = of.micro_batches};
+  for (std::int64_t stage = 0; stage < of.stages; ++stage) {
+    const std::int64_t ends = (stage == 0 ? 1 : 0) + (stage + 1 == of.stages ? 1 : 0);
+    plan.stages.push_back({.layers = {{.count = k_body_layers / of.stages + ends, .way = of.way}}});
+  }
+  return plan;
+}
+
+// Time. One stage: the model counts the micro-batches from the third on as equally long, which they are but for what
+// the first ones still hide. Several: an exchange that ends after the passes of all layers is shared out evenly, though
+// the last one of each stage is exposed whole, and streams are taken to be free where a stage's layers begin and end.
+// Memory. What each layer needs within a pass is taken to be there beside all that is kept, and blocks that the
+// allocator of cairn run cannot fill are left out.
+TEST_CASE("A plan with one way for all layers takes what it takes in cairn run") {
+  constexpr double k_one_stage = 1e-9;
+  constexpr double k_several_stages = 0.03;
+  constexpr double k_memory = 0.15;
+  const config::Loader loader = testing::shipped();
+  const std::vector<UniformPlan> plans{
+      {.way = {.tp = 1}, .stages = 1, .micro_batches = 1},
+      {.way = {.tp = 1}, .stages = 1, .micro_batches = 2},
+      {.way = {.tp = 2}, .stages = 1, .micro_batches = 4},
+      {.way = {.tp = 4}, .stages = 1, .micro_batches = 8},
+      {.way = {.tp = 1, .recompute = true}, .stages = 1, .micro_batches = 2},
+      {.way = {.tp = 1, .sharded = true}, .stages = 1, .micro_batches = 2},
+      {.way = {.tp = 2, .sharded = true}, .stages = 1, .micro_batches = 4},
+      {.way = {.tp = 1, .sharded = true, .recompute = true}, .stages = 1, .micro_batches = 1},
+      {.way = {.tp = 1}, .stages = 2, .micro_batches = 4},
+      {.way = {.tp = 2}, .stages = 2, .micro_batches = 8},
+      {.way = {.tp = 1}, .stages = 4, .micro_batches = 8},
+      {.way = {.tp = 1, .recompute = true}, .stages = 2, .micro_batches = 2},
+      {.way = {.tp = 1, .sharded = true}, .stages = 2, .micro_batches = 4},
+  };
+  // The last waits for every message, and its host takes 65 ms of a step by itself.
+  for (const std::string framework : {"torchtitan", "megatron", "megatron@2021"}) {
+    const experiment::Job job(experiment::load(loader, "llama3-8b-fsdp-dgx-h100", overrides_of(framework)), loader);
+    LayeredModel model(job.experiment(), job.parts());
+    for (const UniformPlan& plan : plans) {
+      if (plan.way.sharded && plan.stages > 1 && framework != "torchtitan") continue;  // which alone shards stages so
+      CAPTURE(framework, plan.way.tp, plan.way.sharded, plan.way.recompute, plan.stages, plan.micro_batches);
+      const predict::Prediction there = run(plan, framework, loader);
+      const PricedPlan here = model.priced(layered(plan));
+      CHECK(core::to_seconds(here.time) ==
+            Approx(core::to_seconds(there.time)).epsilon(plan.stages == 1 ? k_one_stage : k_several_stages));
+      const double beside = there.memory.capacity - model.memory().base();  // the process, and its libraries
+      CHECK(static_cast<double>(here.memory) + beside == Approx(there.memory.device_peak).epsilon(k_memory));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cairn::division
