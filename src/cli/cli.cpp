@@ -7,14 +7,29 @@
 #include <optional>
 #include <string_view>
 
+#include <fmt/format.h>
+#include <sys/resource.h>
+
 #include "arguments.h"
+#include "cairn/core/format_units.h"
+#include "cairn/core/quantity.h"
 #include "cairn/report/error.h"
 #include "context.h"
 #include "exit_code.h"
 #include "failure.h"
+#include "stopwatch.h"
 
 namespace cairn::cli {
 namespace {
+
+// What the whole command took.
+void print_stats(const Stopwatch& watch) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  constexpr double k_unit = 1024.0;  // ru_maxrss is in KiB
+  remark(fmt::format("cairn: {}, {} of memory", core::format(core::Seconds::from_base(watch.seconds())),
+                     core::format(core::Bytes::from_base(k_unit * static_cast<double>(usage.ru_maxrss)))));
+}
 
 extern "C" void end_interrupted(int /*signal*/) { std::_Exit(k_interrupted); }
 
@@ -25,6 +40,7 @@ int dispatch(Arguments& arguments) {
     output.finish();
     return k_ok;
   }
+  const Stopwatch watch;
   set_verbosity(arguments.common);
   check_outputs(arguments.files);
   const std::vector<std::filesystem::path> folders = search_folders();
@@ -35,7 +51,7 @@ int dispatch(Arguments& arguments) {
                   .loader = config::Loader(folders).noting(read),
                   .tool = {.version = CAIRN_VERSION, .build = CAIRN_BUILD},
                   .tree = std::move(arguments.tree)};
-  return std::visit(
+  const int code = std::visit(
       [&](const auto& command_arguments) {
         using Command = std::decay_t<decltype(command_arguments)>;
         if constexpr (std::is_same_v<Command, std::monostate>)
@@ -44,6 +60,8 @@ int dispatch(Arguments& arguments) {
           return command(command_arguments, context);
       },
       arguments.command);
+  if (context.common.stats) print_stats(watch);
+  return code;
 }
 
 // With --json standard output gets one document, if no file does: the result, or what stood in its way.

@@ -1,8 +1,6 @@
-#include <chrono>
 #include <optional>
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include "batch.h"
 #include "cairn/config/units.h"
@@ -15,26 +13,15 @@
 #include "progress.h"
 #include "result_form.h"
 #include "split_search.h"
+#include "stopwatch.h"
 
 namespace cairn::cli {
 namespace {
 
-class Stopwatch {
- public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 void print_stats(double loading_s, double running_s, const predict::Prediction& prediction) {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  constexpr double k_unit = 1024.0;  // ru_maxrss is in KiB
   const auto time = [](double s) { return core::format(core::Seconds::from_base(s)); };
-  remark(fmt::format("cairn: read and planned in {}, predicted in {}, {} events, {} of memory", time(loading_s),
-                     time(running_s), prediction.event ? prediction.event->events : 0,
-                     core::format(core::Bytes::from_base(k_unit * static_cast<double>(usage.ru_maxrss)))));
+  remark(fmt::format("cairn: read and planned in {}, predicted in {}, {} events", time(loading_s), time(running_s),
+                     prediction.event ? prediction.event->events : 0));
 }
 
 std::optional<core::Picoseconds> measured_step(const std::string& text) {

@@ -136,6 +136,17 @@ TEST_CASE("Remarks go to standard error") {
   CHECK(json::parse(outcome.out)["schema"] == "cairn.run/1");
 }
 
+TEST_CASE("Every command says what it took") {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"run", k_fits},
+                                                {"search", "--method", "pase", "--graph", "alexnet", "--devices", "8"},
+                                                {"schema"}}) {
+    std::vector<std::string> asked = words;
+    asked.emplace_back("--stats");
+    CHECK(run(asked).err.find(" of memory") != std::string::npos);
+    CHECK(run(words).err.find(" of memory") == std::string::npos);
+  }
+}
+
 TEST_CASE("Colour only where asked for, or on a terminal") {
   CHECK(run({"run", k_fits}).out.find('\033') == std::string::npos);
   CHECK(run({"run", k_fits, "--color", "always"}).out.find('\033') != std::string::npos);

@@ -1,6 +1,7 @@
 // `cairn run NAME --json` of every shipped experiment, `cairn bound` of every line of bounds.txt, `cairn topology` of
-// every line of networks.txt, `cairn search` of every line of searches.txt and `cairn attention` of every line of
-// attentions.txt, against the document each gave when it was last blessed.
+// every line of networks.txt, `cairn search` of every line of searches.txt, `cairn attention` of every line of
+// attentions.txt and `cairn partition` of every line of partitions.txt, against the document each gave when it was
+// last blessed.
 //
 // Numbers may differ by what another mathematical library rounds differently; everything else must be equal. After a
 // change that is meant: tests/golden/bless, and read the difference.
@@ -160,3 +161,4 @@ TEST_CASE("Bounds give what was blessed") { same_as_blessed("bound", "bounds"); 
 TEST_CASE("Networks give what was blessed") { same_as_blessed("topology", "networks"); }
 TEST_CASE("Comparisons of attention give what was blessed") { same_as_blessed("attention", "attentions"); }
 TEST_CASE("Searches give what was blessed") { same_as_blessed("search", "searches"); }
+TEST_CASE("Divisions give what was blessed") { same_as_blessed("partition", "partitions"); }
