@@ -16,6 +16,8 @@ const char* name_of(Activation activation);
 
 // Adding a bias, per element.
 inline constexpr double k_bias = 1;
+// Scaling a row by its weight, per element: one product; two products and the weight's sum backward.
+inline constexpr double k_scale_forward = 1, k_scale_backward = 3;
 // Extra work of the factor beside a gated activation: one product; two products and the activation once more backward.
 inline constexpr double k_gate_forward = 1, k_gate_backward = 3;
 

@@ -93,6 +93,9 @@ void describe(config::Fields& fields, Kernels& kernels) {
   fields.flag("joins_qkv", kernels.joins_qkv,
               {.doc = "gradients of queries, keys and values are made apart and copied into one; not where cuDNN reads "
                       "them from one"});
+  fields.flag("weighted_experts", kernels.weighted_experts,
+              {.doc = "experts' activations scale rows by the router's weights, which travel with them; else their sum "
+                      "is weighted"});
   fields.flag("copies_logits", kernels.copies_logits,
               {.doc = "an unfused loss subtracts the maximum into a further fp32 tensor, not in place"});
   fields.flag("finds_best_token", kernels.finds_best_token,

@@ -47,17 +47,24 @@ class Mixture {
     if (mixture_.dispatcher == Dispatcher::allgather) return permute_everywhere(y, weights);
     const ir::TensorId rows = rows_like("permute.out");
     const auto [p, c, e, t, h, b, s] = axes<7>();
-    Op(layer_, "permute", ir::Kind::gather, {k_peer, k_source, experts_, slots_, a_.hidden})
+    Op op(layer_, "permute", ir::Kind::gather, {k_peer, k_source, experts_, slots_, a_.hidden});
+    op.select_one(a_.batch).select_one(a_.sequence);
+    op.read(y, {b, s, h}).write(rows, {p, c, e, t, h}).add();
+    if (!weighted()) return {.weights = weights, .rows = rows};
+    const ir::TensorId of_rows = weights_of_rows();
+    const auto [wp, wc, we, wt, wb, ws, k] = axes<7>();
+    Op(layer_, "permute.weights", ir::Kind::gather, {k_peer, k_source, experts_, slots_})
         .select_one(a_.batch)
         .select_one(a_.sequence)
-        .read(y, {b, s, h})
-        .write(rows, {p, c, e, t, h})
+        .select_one(choice_)
+        .read(weights, {wb, ws, k})
+        .write(of_rows, {wp, wc, we, wt})
         .add();
-    return {.weights = weights, .rows = rows};
+    return {.weights = of_rows, .rows = rows};
   }
 
-  ir::TensorId transform(ir::TensorId rows) {
-    const ir::TensorId wide = layer_.config.gated_mlp ? append_gated(rows) : append_plain(rows);
+  ir::TensorId transform(const Routed& routed) {
+    const ir::TensorId wide = layer_.config.gated_mlp ? append_gated(routed) : append_plain(routed);
     const ir::TensorId weight = layer_.parameter("experts.fc2.weight", {experts_, a_.hidden, ffn_});
     const ir::TensorId out = rows_like("experts.fc2.out");
     const auto [p, c, e, t, h, f] = axes<6>();
@@ -77,15 +84,11 @@ class Mixture {
     const bool stays = mixture_.dispatcher == Dispatcher::exflow;
     const ir::TensorId out = layer_.stream("combine.out");
     const auto [p, c, e, t, h, b, s, k] = axes<8>();
-    Op(layer_, "combine", ir::Kind::scatter, {k_peer, stays ? k_from : k_source, experts_, slots_, a_.hidden})
-        .select_one(a_.batch)
-        .select_one(a_.sequence)
-        .select_one(choice_)
-        .read(routed.rows, {p, c, e, t, h})
-        .read(routed.weights, {b, s, k})
-        .sum(out, {b, s, h})
-        .keep({routed.rows, routed.weights})
-        .add();
+    Op op(layer_, "combine", ir::Kind::scatter, {k_peer, stays ? k_from : k_source, experts_, slots_, a_.hidden});
+    op.select_one(a_.batch).select_one(a_.sequence);
+    op.read(routed.rows, {p, c, e, t, h});
+    if (!weighted()) op.select_one(choice_).read(routed.weights, {b, s, k}).keep({routed.rows, routed.weights});
+    op.sum(out, {b, s, h}).add();
     return out;
   }
 
@@ -100,6 +103,23 @@ class Mixture {
  private:
   ir::TensorId rows_like(const char* name) {
     return layer_.activation(name, {k_peer, k_source, experts_, slots_, a_.hidden});
+  }
+
+  bool weighted() const { return layer_.options.kernels.weighted_experts; }
+  ir::TensorId weights_of_rows() { return layer_.statistic("permute.weights", {k_peer, k_source, experts_, slots_}); }
+
+  // Rows times their weights, where no kernel of the activation does it.
+  ir::TensorId append_scale(ir::TensorId rows, const Routed& routed) {
+    const ir::TensorId out = layer_.activation("experts.scale.out", {k_peer, k_source, experts_, slots_, ffn_});
+    const auto [p, c, e, t, f] = axes<5>();
+    Op(layer_, "experts.scale", ir::Kind::pointwise, {k_from_peer, k_from, experts_, slots_, ffn_})
+        .read(rows, {p, c, e, t, f})
+        .read(routed.weights, {p, c, e, t})
+        .write(out, {p, c, e, t, f})
+        .keep({rows, routed.weights})
+        .flops(k_scale_forward, k_scale_backward)
+        .add();
+    return out;
   }
 
   ir::TensorId bias_of(const char* name, std::initializer_list<Axis> dims) {
@@ -132,13 +152,13 @@ class Mixture {
     return weights;
   }
 
-  ir::TensorId append_gated(ir::TensorId rows) {
+  ir::TensorId append_gated(const Routed& routed) {
     const Axis gate = a_.gate;
     const ir::TensorId weight = layer_.parameter("experts.fc1.weight", {experts_, gate, ffn_, a_.hidden});
     const ir::TensorId inner = layer_.activation("experts.fc1.out", {k_peer, k_source, experts_, slots_, gate, ffn_});
     const auto [p, c, e, t, g, f, h] = axes<7>();
     Op(layer_, "experts.fc1", ir::Kind::contraction, {k_from_peer, k_from, experts_, slots_, gate, ffn_, a_.hidden})
-        .read(rows, {p, c, e, t, h})
+        .read(routed.rows, {p, c, e, t, h})
         .read(weight, {e, g, f, h})
         .bias(bias_of("experts.fc1.bias", {experts_, gate, ffn_}), {e, g, f})
         .sum(inner, {p, c, e, t, g, f})
@@ -147,23 +167,25 @@ class Mixture {
     const ir::TensorId out = layer_.activation("experts.activation.out", {k_peer, k_source, experts_, slots_, ffn_});
     const Work work = work_of(kind_);
     const auto [ap, ac, ae, at, af] = axes<5>();
-    Op(layer_, "experts.activation", ir::Kind::pointwise, {k_from_peer, k_from, experts_, slots_, ffn_})
-        .read(inner, {ap, ac, ae, at, At::fixed(0), af})
-        .read(inner, {ap, ac, ae, at, At::fixed(1), af})
-        .write(out, {ap, ac, ae, at, af})
-        .keep({inner})
-        .flops(work.forward + k_gate_forward, work.backward + k_gate_backward)
-        .variant(name_of(kind_))
-        .add();
+    Op op(layer_, "experts.activation", ir::Kind::pointwise, {k_from_peer, k_from, experts_, slots_, ffn_});
+    op.read(inner, {ap, ac, ae, at, At::fixed(0), af}).read(inner, {ap, ac, ae, at, At::fixed(1), af});
+    op.write(out, {ap, ac, ae, at, af});
+    if (!weighted() || kind_ != Activation::silu) {
+      op.keep({inner}).flops(work.forward + k_gate_forward, work.backward + k_gate_backward).variant(name_of(kind_));
+      op.add();
+      return weighted() ? append_scale(out, routed) : out;
+    }
+    op.read(routed.weights, {ap, ac, ae, at}).keep({inner, routed.weights}).variant("weighted_silu");
+    op.flops(work.forward + k_gate_forward + k_scale_forward, work.backward + k_gate_backward + k_scale_backward).add();
     return out;
   }
 
-  ir::TensorId append_plain(ir::TensorId rows) {
+  ir::TensorId append_plain(const Routed& routed) {
     const ir::TensorId weight = layer_.parameter("experts.fc1.weight", {experts_, ffn_, a_.hidden});
     const ir::TensorId inner = layer_.activation("experts.fc1.out", {k_peer, k_source, experts_, slots_, ffn_});
     const auto [p, c, e, t, f, h] = axes<6>();
     Op(layer_, "experts.fc1", ir::Kind::contraction, {k_from_peer, k_from, experts_, slots_, ffn_, a_.hidden})
-        .read(rows, {p, c, e, t, h})
+        .read(routed.rows, {p, c, e, t, h})
         .read(weight, {e, f, h})
         .bias(bias_of("experts.fc1.bias", {experts_, ffn_}), {e, f})
         .sum(inner, {p, c, e, t, f})
@@ -178,7 +200,7 @@ class Mixture {
         .flops(work.forward, work.backward)
         .variant(name_of(kind_))
         .add();
-    return out;
+    return weighted() ? append_scale(out, routed) : out;
   }
 
   // Every rank sees the tokens of all ranks and picks the rows of its own experts.
@@ -203,21 +225,26 @@ class Mixture {
         .read(shared, {p, c, n, h})
         .write(rows, {p, c, e, t, h})
         .add();
-    return {.weights = shared_weights, .rows = rows};
+    if (!weighted()) return {.weights = shared_weights, .rows = rows};
+    const ir::TensorId of_rows = weights_of_rows();
+    const auto [wp, wc, we, wt, wn, k] = axes<6>();
+    Op(layer_, "permute.weights", ir::Kind::gather, {k_from_peer, k_from, experts_, slots_})
+        .select_one(tokens_)
+        .select_one(choice_)
+        .read(shared_weights, {wp, wc, wn, k})
+        .write(of_rows, {wp, wc, we, wt})
+        .add();
+    return {.weights = of_rows, .rows = rows};
   }
 
   ir::TensorId combine_everywhere(const Routed& routed) {
     const ir::TensorId summed = layer_.activation("combine.out", {k_peer, k_source, tokens_, a_.hidden});
     {
       const auto [p, c, e, t, h, n, k] = axes<7>();
-      Op(layer_, "combine", ir::Kind::scatter, {k_from_peer, k_from, experts_, slots_, a_.hidden})
-          .select_one(tokens_)
-          .select_one(choice_)
-          .read(routed.rows, {p, c, e, t, h})
-          .read(routed.weights, {p, c, n, k})
-          .sum(summed, {p, c, n, h})
-          .keep({routed.rows, routed.weights})
-          .add();
+      Op op(layer_, "combine", ir::Kind::scatter, {k_from_peer, k_from, experts_, slots_, a_.hidden});
+      op.select_one(tokens_).read(routed.rows, {p, c, e, t, h});
+      if (!weighted()) op.select_one(choice_).read(routed.weights, {p, c, n, k}).keep({routed.rows, routed.weights});
+      op.sum(summed, {p, c, n, h}).add();
     }
     return collect("collect", summed, k_peer, k_source);
   }
@@ -282,7 +309,7 @@ std::vector<ir::Journeys::Origin> row_origins() {
           {.home = Mixture::k_peer.name, .work = Mixture::k_ffn}};
 }
 Routed append_routing(Layer& layer, ir::TensorId y) { return Mixture(layer).route(y); }
-void append_experts(Layer& layer, Routed& routed) { routed.rows = Mixture(layer).transform(routed.rows); }
+void append_experts(Layer& layer, Routed& routed) { routed.rows = Mixture(layer).transform(routed); }
 ir::TensorId append_combine(Layer& layer, const Routed& routed) { return Mixture(layer).combine(routed); }
 ir::TensorId append_shared_context(Layer& layer, ir::TensorId x) { return Mixture(layer).share_context(x); }
 

@@ -2,6 +2,10 @@
 //   route      logits = W_r y; the top k experts of every token; rows of y by expert: R[peer, source, expert, slot]
 //   transform  expert by expert W_2 activation(W_1 R)
 //   combine    y'[token] = sum over its k rows of weight x row
+// or (Kernels::weighted_experts)
+//   transform  W_2 (weight x activation(W_1 R)), in one kernel where a gated activation is silu; weights are routed as
+//              the rows are
+//   combine    y'[token] = sum over its k rows
 // A row's place says where it comes from: `source` counts the ranks that hold different experts, `peer` those that
 // share one. Routing and combining are split by the place of origin, experts by expert and by their inner width, and
 // the transfers between follow from that. The first two axes of R never appear in the residual stream: each rank routes
@@ -16,7 +20,7 @@
 namespace cairn::models {
 
 struct Routed {
-  ir::TensorId weights = ir::k_no_tensor;  // of the chosen experts, fp32
+  ir::TensorId weights = ir::k_no_tensor;  // of the chosen experts, fp32: by token or, weighted_experts, by row
   ir::TensorId rows = ir::k_no_tensor;     // before and after the experts
 };
 

@@ -259,6 +259,42 @@ TEST_CASE("products apart: the same weights and kept bytes, products and one sum
   CHECK(moved_bytes(many, "norm2.out.gradient_sum", ir::Phase::backward) == 128.0 * 96 * 2 * (2 + 1));
 }
 
+TEST_CASE("experts that scale rows themselves leave nothing to keep where rows are summed", "[models]") {
+  // 128 tokens, 2 rows of 96 of each; a weight is 4 bytes.
+  TransformerConfig config = testing::llama(4, 96, 6, 2, 256, 1000);
+  config.moe = MixtureConfig{.experts = 8, .top_k = 2, .ffn = 64};
+  for (const Dispatcher dispatcher : {Dispatcher::alltoall, Dispatcher::allgather}) {
+    config.moe->dispatcher = dispatcher;
+    BuildOptions build = options(AttentionKernel::flash2);
+    const ir::Model behind = build_transformer(config, build);
+    build.kernels.weighted_experts = true;
+    const ir::Model inside = build_transformer(config, build);
+    const ir::Graph& before = graph_of(behind, ir::Position::body);
+    const ir::Graph& after = graph_of(inside, ir::Position::body);
+    CHECK(saved_bytes(before) - saved_bytes(after) == 128.0 * 2 * 96 * 2);
+    const auto moved_more = [&](const char* name, ir::Phase phase) {
+      return moved_bytes(after, name, phase) - moved_bytes(before, name, phase);
+    };
+    CHECK(moved_more("experts.activation", ir::Phase::forward) == 128.0 * 2 * 4);
+    CHECK(moved_more("experts.activation", ir::Phase::backward) == 128.0 * 2 * 4 * 2);
+    CHECK(moved_more("combine", ir::Phase::forward) == -128.0 * 2 * 4);
+    // The rows, the weights and their gradient.
+    CHECK(moved_more("combine", ir::Phase::backward) == -128.0 * 2 * (96 * 2 + 4 + 4));
+  }
+}
+
+TEST_CASE("experts without a gate scale their rows in a kernel of their own, which keeps them", "[models]") {
+  TransformerConfig config = testing::gpt(4, 96, 6, 1000, 128);
+  config.moe = MixtureConfig{.experts = 8, .top_k = 2, .ffn = 64};
+  BuildOptions build = options(AttentionKernel::flash2);
+  const ir::Model behind = build_transformer(config, build);
+  build.kernels.weighted_experts = true;
+  const ir::Model inside = build_transformer(config, build);
+  const ir::Graph& after = graph_of(inside, ir::Position::body);
+  CHECK(saved_bytes(after) - saved_bytes(graph_of(behind, ir::Position::body)) == 128.0 * 2 * (64 - 96) * 2);
+  CHECK(moved_bytes(after, "experts.scale", ir::Phase::forward) == 128.0 * 2 * (2 * 64 * 2 + 4));
+}
+
 TEST_CASE("a narrow norm keeps its input, and widens only the quotient", "[models]") {
   // Per element: square 2 + 2, mean 2, divide 2 + 2, widen 2 + 4, narrow 4 + 2, gain 2 + 2; kept: input 2, normal 2,
   // output 2 where the wide one keeps 4, 2 and 2. Scale: 4 bytes a token, written once and read once; gain once, 2

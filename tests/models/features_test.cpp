@@ -75,7 +75,11 @@ TEST_CASE("with every feature, whatever the kernels, every parameter and every i
       for (const NormKernel norm : {NormKernel::fused, NormKernel::unfused})
         for (const PointwiseKernel pointwise : {PointwiseKernel::fused, PointwiseKernel::eager}) {
           BuildOptions options;
-          options.kernels = {.norm = norm, .pointwise = pointwise, .separate_qkv = separate, .separate_gate = separate};
+          options.kernels = {.norm = norm,
+                             .pointwise = pointwise,
+                             .separate_qkv = separate,
+                             .separate_gate = separate,
+                             .weighted_experts = separate};
           const ir::Model model = build_transformer(config, options);
           CHECK(model.parameters() == build_transformer(config, BuildOptions{}).parameters());
           for (const ir::LayerClass& layer : model.classes) {
