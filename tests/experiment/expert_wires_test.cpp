@@ -133,6 +133,8 @@ std::vector<std::string> random_plan(core::Random& random) {
                                             fmt::format("{{operators: [{}]}}", fmt::join(operators, ", "))})};
   result.push_back(random.below(2) == 0 ? "model.moe.capacity_factor=" + pick(random, {"1.0", "1.25"})
                                         : "model.moe.imbalance=" + pick(random, {"1.0", "1.5"}));
+  // Routing weights stay with the tokens, or travel with the rows.
+  result.push_back("training.framework=" + pick(random, {"megatron", "megatron@2025"}));
   return result;
 }
 
@@ -209,7 +211,8 @@ TEST_CASE("Recipes change the bytes of what experts exchange, and nothing else",
   for (const char* setting :
        {"model.moe.dispatcher=alltoall", "model.moe.dispatcher=allgather", "model.moe.dispatcher=smile",
         "model.moe.dispatcher=exflow", "strategy.etp=1", "strategy.etp=2", "strategy.overlap.ep={kind: two-batch}",
-        "strategy.recompute=full", "strategy.recompute=per-op", "model.moe.capacity_factor=1.25"}) {
+        "strategy.recompute=full", "strategy.recompute=per-op", "model.moe.capacity_factor=1.25",
+        "training.framework=megatron", "training.framework=megatron@2025"}) {
     INFO(setting);
     CHECK(seen.count(setting) == 1);
   }
