@@ -5,6 +5,7 @@
 #include "catch.h"
 #include "planted_tree.h"
 #include "rules.h"
+#include "support/source_dir.h"
 
 namespace fs = std::filesystem;
 using namespace cairn::architecture;
@@ -27,7 +28,7 @@ ModuleGraph real_graph() {
   return read_module_graph(lines);
 }
 
-const fs::path k_tree = CAIRN_SOURCE_DIR;
+const fs::path k_tree = cairn::testing::source_dir();
 
 }  // namespace
 

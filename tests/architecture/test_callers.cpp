@@ -5,6 +5,7 @@
 #include "callers.h"
 #include "catch.h"
 #include "planted_tree.h"
+#include "support/source_dir.h"
 
 using namespace cairn::architecture;
 
@@ -67,7 +68,7 @@ TEST_CASE("a planted function without a caller is found") {
 }
 
 TEST_CASE("every function of the libraries has a caller in them, or a reason to be offered") {
-  std::vector<Violation> without = functions_without_caller(CAIRN_SOURCE_DIR);
+  std::vector<Violation> without = functions_without_caller(cairn::testing::source_dir());
   const auto offered = [](const Violation& each) {
     return std::any_of(std::begin(k_offered), std::end(k_offered),
                        [&](const Offered& one) { return one.function == each.what; });

@@ -7,6 +7,7 @@
 #include "cairn/core/random.h"
 #include "cairn/experiment/job.h"
 #include "cairn/predict/price/machine_demands.h"
+#include "support/source_dir.h"
 
 namespace {
 
@@ -30,7 +31,7 @@ models::TransformerConfig model_126() {
 }
 
 struct Setup {
-  config::Loader loader{{CAIRN_SOURCE_DIR "/configs"}};
+  config::Loader loader{{cairn::testing::source_dir() + "/configs"}};
   hardware::Machine machine = hardware::load_machine(loader, "dgx-h100");
   cost::Calibration calibration = cost::load_calibration(loader, "h100-sxm5-80gb");
   hardware::HostTimes host;

@@ -11,6 +11,7 @@
 #include "cairn/measure/read.h"
 #include "catch.h"
 #include "support/share.h"
+#include "support/source_dir.h"
 
 namespace cairn::calibrate {
 namespace {
@@ -34,7 +35,7 @@ std::vector<std::pair<std::string, FamilyResult>> families(const char* table) {
     WARN("CAIRN_DATA is not set, or Eigen is absent: left-out accuracy on " << table << " is not checked");
     return all;
   }
-  const config::Loader loader({std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"});
+  const config::Loader loader({std::filesystem::path(cairn::testing::source_dir()) / "configs"});
   const measure::MeasurementFile file =
       measure::read_measurements(std::filesystem::path(folder) / "calibration" / table);
   std::size_t index = 0;
@@ -113,7 +114,7 @@ TEST_CASE("ranks between the fitted ones, from parameters interpolated", "[calib
     WARN("CAIRN_DATA is not set, or Eigen is absent: ranks between fitted ones are not checked");
     return;
   }
-  const config::Loader loader({std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"});
+  const config::Loader loader({std::filesystem::path(cairn::testing::source_dir()) / "configs"});
   measure::MeasurementFile fitted =
       measure::read_measurements(std::filesystem::path(folder) / "calibration" / "nccl.csv");
   std::erase_if(fitted.rows, [](const measure::Measurement& row) { return row.source != "VIA-Research/vTrain"; });

@@ -12,6 +12,7 @@
 #include "catch.h"
 #include "support/complaints.h"
 #include "support/shipped.h"
+#include "support/source_dir.h"
 #include "support/temporary_folder.h"
 
 namespace cairn::calibrate {
@@ -107,7 +108,7 @@ TEST_CASE("a written calibration is loaded and prices as fitted", "[calibrate]")
   const Result result = calibrate(shipped(), {&file, 1}, {});
   const cairn::test::TemporaryFolder folder;
   folder.write("calibration/mine.yaml", calibration_yaml(result));
-  const config::Loader loader({folder.path(), std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"});
+  const config::Loader loader({folder.path(), std::filesystem::path(cairn::testing::source_dir()) / "configs"});
   const cost::Calibration read = cost::load_calibration(loader, "mine");
   const cost::GemmSet& set = *read.find_gemm("bf16");
   const cost::GemmSet& fitted = *result.calibration.find_gemm("bf16");
@@ -205,7 +206,7 @@ TEST_CASE("a device that is not in the list is added as the refusal says", "[cal
       "no accelerator is called 'Abacus X1' (`cairn config list accelerators` lists them. A new one: 1. copy the "
       "nearest file of configs/accelerators to accelerators/abacus-x1.yaml"));
   const cairn::test::TemporaryFolder folder;
-  const std::filesystem::path configs = std::filesystem::path(CAIRN_SOURCE_DIR) / "configs";
+  const std::filesystem::path configs = std::filesystem::path(cairn::testing::source_dir()) / "configs";
   std::filesystem::create_directory(folder.path() / "accelerators");
   std::filesystem::copy_file(configs / "accelerators" / "h100-sxm5-80gb.yaml",
                              folder.path() / "accelerators" / "abacus-x1-96gb.yaml");
@@ -314,7 +315,7 @@ TEST_CASE("memory-bound kernels, launches and messages", "[calibrate]") {
 
 TEST_CASE("the links of a base may be of any speed", "[calibrate]") {
   if (!can_fit()) return;
-  const std::filesystem::path configs = std::filesystem::path(CAIRN_SOURCE_DIR) / "configs";
+  const std::filesystem::path configs = std::filesystem::path(cairn::testing::source_dir()) / "configs";
   std::ifstream h100(configs / "calibration" / "h100-sxm5-80gb.yaml");
   std::string base(std::istreambuf_iterator<char>(h100), {});
   const std::string stated = "link_bandwidth: 450 GB/s";

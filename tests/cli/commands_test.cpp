@@ -11,6 +11,7 @@
 #include "catch.h"
 #include "cli/program.h"
 #include "support/conforms.h"
+#include "support/source_dir.h"
 
 using namespace cairn::cli_tests;
 using nlohmann::json;
@@ -44,7 +45,7 @@ TEST_CASE("A model's parameters are shown as a run shows them and to the last on
 }
 
 TEST_CASE("A model can be given as a path") {
-  const std::string path = std::string(CAIRN_SOURCE_DIR) + "/configs/models/llama-3.1-8b/config.json";
+  const std::string path = cairn::testing::source_dir() + "/configs/models/llama-3.1-8b/config.json";
   CHECK(json::parse(run({"config", "model", path, "--json"}).out)["parameters"]["total"] == 8'030'261'248);
 }
 
@@ -98,7 +99,7 @@ std::set<std::string> emitted_schemas() {
   std::set<std::string> found;
   const std::regex name("cairn\\.[a-z-]+/[0-9]+");
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(std::filesystem::path(CAIRN_SOURCE_DIR) / "src")) {
+       std::filesystem::recursive_directory_iterator(std::filesystem::path(cairn::testing::source_dir()) / "src")) {
     if (entry.path().extension() != ".cpp") continue;
     const std::string text = content(entry.path().string());
     for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at) found.insert(at->str());

@@ -7,6 +7,7 @@
 
 #include "catch.h"
 #include "cli/program.h"
+#include "support/source_dir.h"
 
 using namespace cairn::cli_tests;
 using nlohmann::json;
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string k_configs = std::string(CAIRN_SOURCE_DIR) + "/configs";
+const std::string k_configs = cairn::testing::source_dir() + "/configs";
 
 Outcome run_in(const std::string& folder, const std::vector<std::string>& arguments) {
   return run({.arguments = arguments, .environment = {}, .out_file = {}, .folder = folder});

@@ -18,6 +18,7 @@
 #include "catch.h"
 #include "cli/program.h"
 #include "support/asked.h"
+#include "support/source_dir.h"
 
 using namespace cairn::cli_tests;
 using nlohmann::json;
@@ -26,7 +27,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* k_experiment = "llama3-70b-64xdgx-h100";
-const std::string k_source = CAIRN_SOURCE_DIR;
+const std::string k_source = cairn::testing::source_dir();
 
 std::string shipped(const std::string& file) { return content(k_source + "/configs/" + file); }
 

@@ -5,13 +5,14 @@
 
 #include "catch.h"
 #include "cli/program.h"
+#include "support/source_dir.h"
 
 using namespace cairn::cli_tests;
 using nlohmann::json;
 
 namespace {
 
-const std::string k_configs = std::string(CAIRN_SOURCE_DIR) + "/configs";
+const std::string k_configs = cairn::testing::source_dir() + "/configs";
 
 struct Piped {
   int code = 0;

@@ -15,6 +15,7 @@
 
 #include "catch.h"
 #include "cli/program.h"
+#include "support/source_dir.h"
 
 using namespace cairn::cli_tests;
 using nlohmann::json;
@@ -40,7 +41,7 @@ TEST_CASE("JSON stands alone on standard output, the same bytes every time") {
   CHECK(first.out.back() == '\n');
   CHECK(run({"run", k_fits, "--json"}).out == first.out);
   // The same from another folder, and by path instead of by name.
-  const std::string path = std::string(CAIRN_SOURCE_DIR) + "/configs/experiments/" + k_fits + ".yaml";
+  const std::string path = cairn::testing::source_dir() + "/configs/experiments/" + k_fits + ".yaml";
   CHECK(run({.arguments = {"run", path, "--json"}, .environment = {}, .out_file = {}, .folder = scratch()}).out ==
         first.out);
 }
@@ -275,7 +276,7 @@ TEST_CASE("long work shows how far it has come, on terminals only") {
   // Twenty rows of some 15 ms each: a terminal gets the line and has it taken away again.
   const std::string folder = scratch() + "/progress";
   std::filesystem::create_directory(folder);
-  const std::string published = CAIRN_SOURCE_DIR "/validate/published/";
+  const std::string published = cairn::testing::source_dir() + "/validate/published/";
   const std::string table = content(published + "hagemann2023_65b.csv");
   std::size_t end = 0;
   for (int line = 0; line <= 20; ++line) end = table.find('\n', end) + 1;

@@ -14,6 +14,7 @@
 #include "cairn/config/loader.h"
 #include "cairn/cost/calibration.h"
 #include "catch.h"
+#include "support/source_dir.h"
 
 namespace cairn::cost {
 namespace {
@@ -44,7 +45,7 @@ std::vector<std::string> fields_of(const std::string& line) {
 }
 
 Calibration shipped(const char* name) {
-  return load_calibration(config::Loader({std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"}), name);
+  return load_calibration(config::Loader({std::filesystem::path(cairn::testing::source_dir()) / "configs"}), name);
 }
 
 struct Scores {
@@ -255,7 +256,7 @@ TEST_CASE("two nodes: the network rules a large all-reduce", "[cost][accuracy]")
   // median 3.3, 90th percentile 11 % in an independent fit of the outer law alone.
   const auto file = data_file("nccl.csv");
   if (!file) return;
-  const config::Loader loader({std::filesystem::path(CAIRN_SOURCE_DIR) / "configs"});
+  const config::Loader loader({std::filesystem::path(cairn::testing::source_dir()) / "configs"});
   TransferLaws laws = shipped("a100-sxm4-80gb").transfers;
   laws.fabric = load_fabrics(loader).find("efa-a100")->laws;
   const TransferLinks links{.intra = {.bandwidth = 300e9, .latency = 0.6e-6},

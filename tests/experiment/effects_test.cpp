@@ -5,6 +5,7 @@
 
 #include "cairn/experiment/job.h"
 #include "catch.h"
+#include "support/source_dir.h"
 
 namespace {
 
@@ -18,7 +19,7 @@ struct Tried {
 
 Tried tried(const std::string& name, const std::vector<std::string>& settings,
             predict::Engine engine = predict::Engine::event) {
-  const config::Loader loader({CAIRN_SOURCE_DIR "/configs"});
+  const config::Loader loader({cairn::testing::source_dir() + "/configs"});
   experiment::Job job(experiment::load(loader, name, settings), loader);
   Tried answer{.time_s = 0.0, .result = job.run(engine, {.advice = experiment::Advice::effects})};
   answer.time_s = core::to_seconds(answer.result.prediction.time);

@@ -5,6 +5,7 @@
 #include "cairn/models/huggingface.h"
 #include "cairn/models/transformer.h"
 #include "catch.h"
+#include "support/source_dir.h"
 
 using namespace cairn;
 
@@ -14,7 +15,7 @@ constexpr loopnest::Sizes k_sizes{.batch = 8, .sequence = 512};
 constexpr double k_v100_chip = 37.5e6;  // registers, shared memory and cache of a V100 [B]
 
 ir::Model encoder(models::AttentionKernel attention) {
-  const config::Loader loader({CAIRN_SOURCE_DIR "/configs"});
+  const config::Loader loader({cairn::testing::source_dir() + "/configs"});
   core::Diagnostics diagnostics;
   models::TransformerConfig config = models::read_model(config::make_scalar("bert-large", {}), loader, diagnostics);
   diagnostics.raise_if_errors();

@@ -11,6 +11,7 @@
 #include "catch.h"
 #include "support/complaints.h"
 #include "support/passes.h"
+#include "support/source_dir.h"
 #include "support/temporary_folder.h"
 #include "support/transfers.h"
 
@@ -44,7 +45,7 @@ std::string with(std::string text, const std::string& what, const std::string& b
 class Under {
  public:
   explicit Under(const Case& each) {
-    const std::string base = CAIRN_SOURCE_DIR "/configs/frameworks/ideal.yaml";
+    const std::string base = cairn::testing::source_dir() + "/configs/frameworks/ideal.yaml";
     folder_.write("tested.yaml", "version: 1\nextends: " + base + "\nname: tested\nkernels: {value: {compiled: false" +
                                      each.kernels + "}}\n" + each.keys);
     core::Diagnostics diagnostics;
@@ -53,7 +54,7 @@ class Under {
                            config::Syntax::yaml, "switch.yaml", diagnostics);
     diagnostics.raise_if_errors();
     job_ = std::make_unique<experiment::Job>(experiment::read(node, each.overrides),
-                                             config::Loader({CAIRN_SOURCE_DIR "/configs"}));
+                                             config::Loader({cairn::testing::source_dir() + "/configs"}));
     prediction_ = job_->run(predict::Engine::both).prediction;
     CHECK(prediction_.event->makespan.time == prediction_.analytic.time);
     CHECK(prediction_.breakdown.total() == prediction_.time);

@@ -5,6 +5,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/experiment/job.h"
 #include "catch.h"
+#include "support/source_dir.h"
 
 using namespace cairn;
 
@@ -21,7 +22,7 @@ training: {seq_len: 2048, global_batch: 64}
 experiment::Result run(std::vector<std::string> overrides) {
   core::Diagnostics diagnostics;
   const config::Node node = config::parse_text(k_shared, config::Syntax::yaml, "test.yaml", diagnostics);
-  experiment::Job job(experiment::read(node, overrides), config::Loader({std::string(CAIRN_SOURCE_DIR) + "/configs"}));
+  experiment::Job job(experiment::read(node, overrides), config::Loader({cairn::testing::source_dir() + "/configs"}));
   return job.run(predict::Engine::both);
 }
 

@@ -7,6 +7,7 @@
 #include "catch.h"
 #include "support/complaints.h"
 #include "support/shipped.h"
+#include "support/source_dir.h"
 
 namespace {
 
@@ -40,7 +41,7 @@ std::string problems(const experiment::Settings& settings, const experiment::Par
 }
 
 std::string text_of(const std::string& file) {
-  std::ifstream in(std::string(CAIRN_SOURCE_DIR) + "/" + file);
+  std::ifstream in(cairn::testing::source_dir() + "/" + file);
   std::stringstream text;
   text << in.rdbuf();
   return text.str();

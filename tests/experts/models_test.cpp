@@ -5,6 +5,7 @@
 #include "cairn/models/huggingface.h"
 #include "catch.h"
 #include "experts/mixtures.h"
+#include "support/source_dir.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -13,7 +14,7 @@ using models::TransformerConfig;
 namespace {
 
 models::ParameterCount shipped(const char* name) {
-  const config::Loader loader{std::vector<std::filesystem::path>{CAIRN_SOURCE_DIR "/configs"}};
+  const config::Loader loader{std::vector<std::filesystem::path>{cairn::testing::source_dir() + "/configs"}};
   core::Diagnostics diagnostics;
   const TransformerConfig config = models::read_model(config::make_scalar(name, {}), loader, diagnostics);
   diagnostics.raise_if_errors();

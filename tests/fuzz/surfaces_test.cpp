@@ -8,6 +8,7 @@
 #include "catch.h"
 #include "fuzz/attack/attack.h"
 #include "fuzz/attack/call.h"
+#include "support/source_dir.h"
 
 namespace cairn::attack {
 namespace {
@@ -117,7 +118,7 @@ TEST_CASE("every folder of configurations is attacked", "[fuzz]") {
   std::set<std::string> places;
   for (const Surface& surface : surfaces())
     places.insert(std::string(surface.place.substr(0, surface.place.find('/'))));
-  for (const fs::directory_entry& entry : fs::directory_iterator(CAIRN_SOURCE_DIR "/configs")) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(cairn::testing::source_dir() + "/configs")) {
     if (!entry.is_directory()) continue;
     INFO(entry.path().filename());
     CHECK(places.contains(entry.path().filename().string()));
@@ -127,7 +128,7 @@ TEST_CASE("every folder of configurations is attacked", "[fuzz]") {
 TEST_CASE("names of surfaces are their own, and every folder of the corpus has one", "[fuzz]") {
   std::set<std::string_view> names;
   for (const Surface& surface : surfaces()) CHECK(names.insert(surface.name).second);
-  for (const fs::directory_entry& entry : fs::directory_iterator(CAIRN_SOURCE_DIR "/tests/fuzz/corpus")) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(cairn::testing::source_dir() + "/tests/fuzz/corpus")) {
     INFO(entry.path().filename());
     CHECK(find_surface(entry.path().filename().string()) != nullptr);
   }

@@ -19,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
+#include "support/source_dir.h"
 
 using nlohmann::json;
 namespace fs = std::filesystem;
@@ -73,8 +74,8 @@ void same(const json& expected, const json& actual, const std::string& path) {
 }  // namespace
 
 TEST_CASE("Shipped experiments give what was blessed") {
-  const fs::path folder = fs::path(CAIRN_SOURCE_DIR) / "tests" / "golden" / "expected";
-  const fs::path experiments = fs::path(CAIRN_SOURCE_DIR) / "configs" / "experiments";
+  const fs::path folder = fs::path(cairn::testing::source_dir()) / "tests" / "golden" / "expected";
+  const fs::path experiments = fs::path(cairn::testing::source_dir()) / "configs" / "experiments";
   std::set<std::string> shipped;
   std::set<std::string> blessed;
   for (const auto& file : fs::directory_iterator(experiments))
@@ -92,8 +93,8 @@ TEST_CASE("Shipped experiments give what was blessed") {
 }
 
 TEST_CASE("The short answer of every shipped experiment is what was blessed, in 24 lines of 80 columns") {
-  const fs::path folder = fs::path(CAIRN_SOURCE_DIR) / "tests" / "golden" / "screens";
-  const fs::path experiments = fs::path(CAIRN_SOURCE_DIR) / "configs" / "experiments";
+  const fs::path folder = fs::path(cairn::testing::source_dir()) / "tests" / "golden" / "screens";
+  const fs::path experiments = fs::path(cairn::testing::source_dir()) / "configs" / "experiments";
   for (const auto& file : fs::directory_iterator(experiments)) {
     const std::string name = file.path().stem().string();
     INFO(name);
@@ -115,7 +116,7 @@ TEST_CASE("The short answer of every shipped experiment is what was blessed, in 
 // they are 3 % apart as published and 12 % the other way round here.
 TEST_CASE("Chimera on 2,048 nodes of Piz Daint beside its published speed-ups") {
   const auto step_time = [](const char* schedule) {
-    const fs::path expected = fs::path(CAIRN_SOURCE_DIR) / "tests" / "golden" / "expected";
+    const fs::path expected = fs::path(cairn::testing::source_dir()) / "tests" / "golden" / "expected";
     const std::string name = std::string("gpt2-2048xpiz-daint-") + schedule + ".json";
     return json::parse(std::ifstream(expected / name))["result"]["iteration_time_s"].get<double>();
   };
@@ -132,7 +133,7 @@ namespace {
 
 // Every line of `list`.txt, a name and arguments, against `list`/name.json.
 void same_as_blessed(const std::string& command, const std::string& list) {
-  const fs::path golden = fs::path(CAIRN_SOURCE_DIR) / "tests" / "golden";
+  const fs::path golden = fs::path(cairn::testing::source_dir()) / "tests" / "golden";
   std::set<std::string> listed;
   std::ifstream lines(golden / (list + ".txt"));
   std::string name;

@@ -7,6 +7,7 @@
 #include "run_laws.h"
 #include "support/asked.h"
 #include "support/share.h"
+#include "support/source_dir.h"
 
 using namespace cairn;
 using namespace cairn::laws;
@@ -308,7 +309,7 @@ TEST_CASE("The same on many more plans", "[.long]") {
 }
 
 TEST_CASE("No shipped dense experiment gets slower from one generation of accelerators to the next") {
-  const config::Loader loader({CAIRN_SOURCE_DIR "/configs"});
+  const config::Loader loader({cairn::testing::source_dir() + "/configs"});
   for (const std::string& name : loader.names("experiments")) {
     core::Picoseconds before = 0;
     for (const char* accelerator : {"h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb", "gb200-186gb"}) {

@@ -6,6 +6,7 @@
 #include "cairn/models/huggingface.h"
 #include "cairn/software/files.h"
 #include "random_experiments.h"
+#include "support/source_dir.h"
 
 namespace cairn::laws {
 namespace {
@@ -27,7 +28,7 @@ Shelf::Shelf() : loader_({folder_.path()}) {
 
 // <kind>/<name>/config.json, which every kind is found by.
 void Shelf::copy_shipped() {
-  const config::Loader shipped({CAIRN_SOURCE_DIR "/configs"});
+  const config::Loader shipped({cairn::testing::source_dir() + "/configs"});
   for (const char* kind :
        {"accelerators", "calibration", "clusters", "experiments", "frameworks", "models", "precision"})
     for (const std::string& name : shipped.names(kind)) {

@@ -9,6 +9,7 @@
 #include "cairn/config/read.h"
 #include "cairn/models/huggingface.h"
 #include "cairn/models/transformer.h"
+#include "support/source_dir.h"
 
 namespace cairn::models {
 namespace {
@@ -33,7 +34,7 @@ std::int64_t sum(const std::vector<Tensors>& checkpoint) {
 ParameterCount counted(const std::string& reference) {
   core::Diagnostics diagnostics;
   const config::Node node = config::parse_text(reference, config::Syntax::yaml, "model", diagnostics);
-  const config::Loader loader({std::string(CAIRN_SOURCE_DIR) + "/configs"});
+  const config::Loader loader({cairn::testing::source_dir() + "/configs"});
   const TransformerConfig config = read_model(node, loader, diagnostics);
   for (const core::Diagnostic& each : diagnostics.all()) INFO(each.to_string());
   REQUIRE_FALSE(diagnostics.has_errors());

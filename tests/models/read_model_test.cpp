@@ -6,6 +6,7 @@
 #include "cairn/config/read.h"
 #include "cairn/models/huggingface.h"
 #include "small_configs.h"
+#include "support/source_dir.h"
 
 namespace cairn::models {
 namespace {
@@ -20,7 +21,7 @@ struct Outcome {
 Outcome read_text(const std::string& text, config::Syntax syntax = config::Syntax::yaml) {
   core::Diagnostics diagnostics;
   const config::Node node = config::parse_text(text, syntax, "model", diagnostics);
-  const config::Loader loader({std::string(CAIRN_SOURCE_DIR) + "/configs"});
+  const config::Loader loader({cairn::testing::source_dir() + "/configs"});
   Outcome outcome{.config = read_model(node, loader, diagnostics)};
   for (const core::Diagnostic& diagnostic : diagnostics.all()) outcome.problems += diagnostic.to_string() + "\n";
   return outcome;

@@ -5,6 +5,7 @@
 
 #include "cairn/config/read.h"
 #include "cairn/models/huggingface.h"
+#include "support/source_dir.h"
 
 namespace cairn::models::testing {
 
@@ -16,7 +17,7 @@ struct Outcome {
 inline Outcome read_text(const std::string& text, config::Syntax syntax = config::Syntax::yaml) {
   core::Diagnostics diagnostics;
   const config::Node node = config::parse_text(text, syntax, "model", diagnostics);
-  const config::Loader loader({std::string(CAIRN_SOURCE_DIR) + "/configs"});
+  const config::Loader loader({cairn::testing::source_dir() + "/configs"});
   Outcome outcome{.config = read_model(node, loader, diagnostics)};
   for (const core::Diagnostic& diagnostic : diagnostics.all()) outcome.problems += diagnostic.to_string() + "\n";
   return outcome;

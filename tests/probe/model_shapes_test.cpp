@@ -5,12 +5,13 @@
 #include <sstream>
 
 #include "catch.h"
+#include "support/source_dir.h"
 
 namespace cairn::probe {
 
 namespace {
 
-std::string folder() { return CAIRN_SOURCE_DIR "/configs/models/"; }
+std::string folder() { return cairn::testing::source_dir() + "/configs/models/"; }
 
 // A flat "key: value" line of a model file; 0 if there is none.
 std::int64_t yaml_number(const std::string& file, const std::string& key) {

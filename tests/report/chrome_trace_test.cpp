@@ -10,6 +10,7 @@
 #include "cairn/experiment/job.h"
 #include "cairn/trace/chrome.h"
 #include "catch.h"
+#include "support/source_dir.h"
 
 using namespace cairn;
 using nlohmann::json;
@@ -34,7 +35,7 @@ struct Traced {
 Traced traced_run(const std::vector<std::string>& overrides) {
   core::Diagnostics diagnostics;
   const config::Node node = config::parse_text(k_experiment, config::Syntax::yaml, "small.yaml", diagnostics);
-  experiment::Job job(experiment::read(node, overrides), config::Loader({std::string(CAIRN_SOURCE_DIR) + "/configs"}));
+  experiment::Job job(experiment::read(node, overrides), config::Loader({cairn::testing::source_dir() + "/configs"}));
   const experiment::Result result = job.run(predict::Engine::event, {.all_timelines = true});
   std::string text;
   trace::write_chrome(job.program(), result.prediction, [&](std::string_view piece) { text += piece; });

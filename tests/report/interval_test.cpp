@@ -11,6 +11,7 @@
 #include "interval_words.h"
 #include "report/conforms.h"
 #include "report/small_run.h"
+#include "support/source_dir.h"
 #include "support/temporary_folder.h"
 
 using namespace cairn;
@@ -36,7 +37,7 @@ class WithIntervals {
 
   template <class Use>
   auto with(const std::vector<std::string>& overrides, Use use) const {
-    const config::Loader loader({folder_.path(), std::string(CAIRN_SOURCE_DIR) + "/configs"});
+    const config::Loader loader({folder_.path(), cairn::testing::source_dir() + "/configs"});
     experiment::Job job(small(overrides), loader);
     const experiment::Result result = job.run(predict::Engine::analytic);
     return use(report::Run{.job = job, .result = result, .tool = k_tool});

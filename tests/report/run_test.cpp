@@ -12,6 +12,7 @@
 #include "catch.h"
 #include "report/conforms.h"
 #include "report/small_run.h"
+#include "support/source_dir.h"
 
 using namespace cairn;
 using nlohmann::json;
@@ -78,7 +79,7 @@ TEST_CASE("The step by cause adds up to the step, and names a stage") {
 }
 
 TEST_CASE("The short answer of every shipped experiment is one screen of 24 lines and 80 columns") {
-  const config::Loader loader({CAIRN_SOURCE_DIR "/configs"});
+  const config::Loader loader({cairn::testing::source_dir() + "/configs"});
   for (const std::string& name : loader.names("experiments")) {
     INFO(name);
     experiment::Job job(experiment::load(loader, name, {"training.tokens=15 T tokens"}), loader);
@@ -183,9 +184,9 @@ TEST_CASE("Engines that did not run are null") {
 }
 
 TEST_CASE("No path says where files lie") {
-  const std::string model = std::string(CAIRN_SOURCE_DIR) + "/configs/models/llama-3.1-8b/config.json";
+  const std::string model = cairn::testing::source_dir() + "/configs/models/llama-3.1-8b/config.json";
   const std::string placed = document({"model={hf: " + model + "}", "training.seq_len=4096"});
-  CHECK(placed.find(CAIRN_SOURCE_DIR) == std::string::npos);
+  CHECK(placed.find(cairn::testing::source_dir()) == std::string::npos);
 }
 
 TEST_CASE("A number that is not finite is a bug, never null") {

@@ -6,6 +6,7 @@
 
 #include "cairn/config/loader.h"
 #include "cairn/experiment/job.h"
+#include "support/source_dir.h"
 
 namespace cairn::report_tests {
 
@@ -24,7 +25,7 @@ inline const std::string k_cluster_without_price =
     "cluster={name: bare, accelerator: h100-sxm5-80gb, gpus_per_node: 8, intra: {kind: nvswitch, bandwidth: 450 GB/s, "
     "latency: 0.6 us}}";
 
-inline config::Loader loader() { return config::Loader({std::string(CAIRN_SOURCE_DIR) + "/configs"}); }
+inline config::Loader loader() { return config::Loader({cairn::testing::source_dir() + "/configs"}); }
 
 inline experiment::LoadedExperiment small(const std::vector<std::string>& overrides = {}) {
   core::Diagnostics diagnostics;

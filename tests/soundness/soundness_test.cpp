@@ -4,6 +4,7 @@
 #include "cairn/models/transformer.h"
 #include "catch.h"
 #include "support/random_plans.h"
+#include "support/source_dir.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -79,7 +80,7 @@ struct Fault {
 
 class Checker {
  public:
-  explicit Checker(Fault fault) : fault_(fault), loader_({CAIRN_SOURCE_DIR "/configs"}) {}
+  explicit Checker(Fault fault) : fault_(fault), loader_({cairn::testing::source_dir() + "/configs"}) {}
 
   Tally check(int models, int plans) {
     // 144 nodes of eight and of 72, a single box of four.
@@ -239,7 +240,7 @@ TEST_CASE("soundness: planted faults are found") {
 }
 
 TEST_CASE("soundness: shipped experiments, both engines") {
-  const config::Loader files({CAIRN_SOURCE_DIR "/configs"});
+  const config::Loader files({cairn::testing::source_dir() + "/configs"});
   for (const std::string& name : files.names("experiments")) {
     experiment::Job job(experiment::load(files, name), files);
     for (const predict::Engine engine : {predict::Engine::analytic, predict::Engine::event}) {
@@ -268,7 +269,7 @@ TEST_CASE("soundness: what any plan of a shipped experiment sends, by hand") {
   // counted, so Lambda phi = 62 / 8 = 7.75; theta^2 = 7.75 sqrt(1 - theta) where theta = 0.98437. Values in two bytes:
   // 2 x 65,536 x 4096 x 2 x 0.98437 = 1.05696 GB, less than the gradients of 62 x 58.7 M weights. Links of 450 GB/s, 50
   // GB/s and 55 GB/s to the host, in and out at once: 1.05696 GB / (2 x 555 GB/s) = 952.2 us.
-  const config::Loader files({CAIRN_SOURCE_DIR "/configs"});
+  const config::Loader files({cairn::testing::source_dir() + "/configs"});
   experiment::Job job(experiment::load(files, "llama3-8b-fsdp-dgx-h100"), files);
   CHECK(*job.run(predict::Engine::analytic).prediction.problem_bounds.network_s == Approx(952.2e-6).epsilon(1e-4));
 }

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "cairn/config/loader.h"
+#include "support/source_dir.h"
 
 namespace cairn::testing {
 
-inline config::Loader shipped() { return config::Loader({CAIRN_SOURCE_DIR "/configs"}); }
+inline config::Loader shipped() { return config::Loader({cairn::testing::source_dir() + "/configs"}); }
 
 }  // namespace cairn::testing

@@ -10,6 +10,7 @@
 #include "cairn/hardware/network_files.h"
 #include "cairn/traffic/collective_run.h"
 #include "catch.h"
+#include "support/source_dir.h"
 
 using namespace cairn;
 using collective::Collective;
@@ -30,7 +31,7 @@ topology::Network network(const std::string& keys) {
   return result;
 }
 
-config::Loader loader() { return config::Loader({CAIRN_SOURCE_DIR "/configs"}); }
+config::Loader loader() { return config::Loader({cairn::testing::source_dir() + "/configs"}); }
 
 topology::Network star(std::int64_t endpoints) {
   return network("kind: star, bandwidth: 10 GB/s, hop_latency: 1 us, size: " + std::to_string(endpoints));

@@ -17,6 +17,7 @@
 #include "cairn/measure/csv.h"
 #include "catch.h"
 #include "rows.h"
+#include "support/source_dir.h"
 
 namespace cairn::validation {
 namespace {
@@ -24,8 +25,8 @@ namespace {
 using test::Row;
 
 std::vector<Row> measured_layers() {
-  const measure::CsvTable table =
-      measure::read_csv(std::filesystem::path(CAIRN_SOURCE_DIR) / "validate/measured/h100-sxm5-80gb/engine_layers.csv");
+  const measure::CsvTable table = measure::read_csv(std::filesystem::path(cairn::testing::source_dir()) /
+                                                    "validate/measured/h100-sxm5-80gb/engine_layers.csv");
   std::vector<Row> rows;
   for (const measure::CsvRecord& record : table.records) {
     Row& row = rows.emplace_back();

@@ -9,6 +9,7 @@
 #include "cairn/config/read.h"
 #include "cairn/validation/measured_run.h"
 #include "support.h"
+#include "support/source_dir.h"
 
 namespace cairn::validation::test {
 
@@ -83,7 +84,7 @@ inline const Families& published_families() {
   static const Families k_families = [] {
     core::Diagnostics diagnostics;
     const config::Node node =
-        shipped().load(CAIRN_SOURCE_DIR "/validate/published/families.yaml", diagnostics, "validate");
+        shipped().load(cairn::testing::source_dir() + "/validate/published/families.yaml", diagnostics, "validate");
     diagnostics.raise_if_errors();
     return config::read<Families>(node);
   }();

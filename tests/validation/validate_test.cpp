@@ -9,6 +9,7 @@
 #include "catch.h"
 #include "support.h"
 #include "support/share.h"
+#include "support/source_dir.h"
 
 namespace cairn::validation {
 namespace {
@@ -85,7 +86,7 @@ TEST_CASE("the published tables are found, run whole, and predicted within their
 
 // The published tables with one row in k_share: all of them but under sanitizers.
 void write_share(const Folder& folder, const std::string& name) {
-  std::ifstream file(CAIRN_SOURCE_DIR "/validate/published/" + name);
+  std::ifstream file(cairn::testing::source_dir() + "/validate/published/" + name);
   std::string text;
   std::size_t index = 0;
   for (std::string line; std::getline(file, line); ++index)

@@ -7,6 +7,7 @@
 #include "cairn/validation/validate.h"
 #include "catch.h"
 #include "support/shipped.h"
+#include "support/source_dir.h"
 
 TEST_CASE("the shipped intervals are those of today's predictions") {
   const char* folder = std::getenv("CAIRN_DATA");
@@ -17,7 +18,7 @@ TEST_CASE("the shipped intervals are those of today's predictions") {
   cairn::validation::ValidateOptions options;
   options.data = folder;
   const cairn::validation::Report report = cairn::validation::validate(cairn::testing::shipped(), options);
-  std::ifstream file(CAIRN_SOURCE_DIR "/configs/intervals.yaml");
+  std::ifstream file(cairn::testing::source_dir() + "/configs/intervals.yaml");
   std::stringstream shipped;
   shipped << file.rdbuf();
   CHECK(shipped.str() == cairn::validation::intervals_yaml(report.intervals));

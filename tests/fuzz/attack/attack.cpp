@@ -18,6 +18,7 @@
 
 #include "call.h"
 #include "judge.h"
+#include "support/source_dir.h"
 
 namespace cairn::attack {
 namespace {
@@ -98,7 +99,7 @@ std::string summary_of(const std::string& report) {
   const std::size_t place = report.find(k_summary);
   const std::size_t begin = place == std::string::npos ? 0 : place + k_summary.size();
   std::string line = report.substr(begin, report.find('\n', begin) - begin);
-  for (const std::string_view folder : {std::string_view(CAIRN_SOURCE_DIR "/"), std::string_view("../../")})
+  for (const std::string& folder : {cairn::testing::source_dir() + "/", std::string("../../")})
     if (const std::size_t at = line.find(folder); at != std::string::npos) line.erase(at, folder.size());
   return line.empty() ? "ended without a report" : line;
 }
@@ -220,7 +221,7 @@ std::string read_whole(const fs::path& file) {
 
 std::vector<fs::path> corpus_of(const Surface& surface) {
   std::vector<fs::path> files;
-  const fs::path folder = fs::path(CAIRN_SOURCE_DIR "/tests/fuzz/corpus") / surface.name;
+  const fs::path folder = fs::path(cairn::testing::source_dir() + "/tests/fuzz/corpus") / surface.name;
   if (fs::is_directory(folder))
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
@@ -231,7 +232,7 @@ std::vector<std::string> seeds_of(const Surface& surface) {
   std::vector<std::string> texts;
   for (const fs::path& file : corpus_of(surface)) add_file(file, texts);
   if (surface.seeds.empty()) return texts;
-  const fs::path shipped = fs::path(CAIRN_SOURCE_DIR) / surface.seeds;
+  const fs::path shipped = fs::path(cairn::testing::source_dir()) / surface.seeds;
   std::vector<fs::path> files;
   if (fs::is_directory(shipped)) {
     for (const fs::directory_entry& entry : fs::directory_iterator(shipped))

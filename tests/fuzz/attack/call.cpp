@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cairn/cli/cli.h"
+#include "support/source_dir.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define CAIRN_SANITIZED 1
@@ -145,7 +146,7 @@ Scratch::Scratch() {
       (fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()) / "cairn-attack-XXXXXX";
   if (mkdtemp(name.data()) == nullptr) fail("mkdtemp");
   folder_ = name;
-  fs::copy(CAIRN_SOURCE_DIR "/tests/fuzz/fixtures", folder_, fs::copy_options::recursive);
+  fs::copy(cairn::testing::source_dir() + "/tests/fuzz/fixtures", folder_, fs::copy_options::recursive);
   fs::current_path(folder_);
   setenv("CAIRN_CONFIGS", folder_.c_str(), 1);
   unsetenv("CAIRN_DATA");  // thousands of measured runs take longer than an input may
