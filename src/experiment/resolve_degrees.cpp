@@ -140,6 +140,7 @@ void resolve_experts(Resolving& r) {
   models::BuildOptions& build = r.plan.build;
   const std::int64_t domain = r.parts.machine.network.domain();
   if (strategy.bilevel_experts) build.expert_domains = strategy.expert / plan::experts_in_domain(strategy, domain);
+  build.several_experts = mixture->experts > choice.ep;
   const ExpertOverlapKind overlap = expert_overlap(r.settings, r.parts.software.framework);
   build.shared_experts_first = overlap == ExpertOverlapKind::shared;
   build.parts = overlap == ExpertOverlapKind::two_batch ? 2 : 1;

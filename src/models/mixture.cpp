@@ -63,7 +63,8 @@ class Mixture {
     return {.weights = of_rows, .rows = rows};
   }
 
-  ir::TensorId transform(const Routed& routed) {
+  ir::TensorId transform(Routed routed) {
+    if (sorts()) routed.rows = append_sort("experts.sort", "experts.sort.out", routed.rows);
     const ir::TensorId wide = layer_.config.gated_mlp ? append_gated(routed) : append_plain(routed);
     const ir::TensorId weight = layer_.parameter("experts.fc2.weight", {experts_, a_.hidden, ffn_});
     const ir::TensorId out = rows_like("experts.fc2.out");
@@ -75,7 +76,7 @@ class Mixture {
         .sum(out, {p, c, e, t, h})
         .flops(k_multiply_add, 0)
         .add();
-    return out;
+    return sorts() ? append_sort("experts.restore", "experts.restore.out", out) : out;
   }
 
   ir::TensorId combine(const Routed& routed) {
@@ -107,6 +108,21 @@ class Mixture {
 
   bool weighted() const { return layer_.options.kernels.weighted_experts; }
   ir::TensorId weights_of_rows() { return layer_.statistic("permute.weights", {k_peer, k_source, experts_, slots_}); }
+
+  bool sorts() const {
+    return layer_.options.kernels.sorts_rows && layer_.options.several_experts &&
+           mixture_.dispatcher == Dispatcher::alltoall;
+  }
+  ir::TensorId append_sort(const char* name, const char* result, ir::TensorId rows) {
+    const ir::TensorId out = rows_like(result);
+    const auto [p, c, e, t, h] = axes<5>();
+    Op(layer_, name, ir::Kind::gather, {k_from_peer, k_from, experts_, slots_, a_.hidden})
+        .read(rows, {p, c, e, t, h})
+        .write(out, {p, c, e, t, h})
+        .variant("sort_chunks")
+        .add();
+    return out;
+  }
 
   // Rows times their weights, where no kernel of the activation does it.
   ir::TensorId append_scale(ir::TensorId rows, const Routed& routed) {
@@ -148,6 +164,7 @@ class Mixture {
         .write(weights, {tb, ts, k})
         .keep({logits, weights})
         .flops(k_top_k_forward, k_top_k_backward)
+        .variant(mixture_.balance_bias ? "router_sigmoid" : "router_softmax")
         .add();
     return weights;
   }

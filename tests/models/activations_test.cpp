@@ -295,6 +295,27 @@ TEST_CASE("experts without a gate scale their rows in a kernel of their own, whi
   CHECK(moved_bytes(after, "experts.scale", ir::Phase::forward) == 128.0 * 2 * (2 * 64 * 2 + 4));
 }
 
+TEST_CASE("ranks of several experts sort what an all-to-all brings them, and back", "[models]") {
+  TransformerConfig config = testing::llama(4, 96, 6, 2, 256, 1000);
+  config.moe = MixtureConfig{.experts = 8, .top_k = 2, .ffn = 64};
+  BuildOptions build = options(AttentionKernel::flash2);
+  const ir::Model one = build_transformer(config, build);
+  build.kernels.sorts_rows = true;
+  CHECK(build_transformer(config, build).classes[1].graph.operators().size() ==
+        one.classes[1].graph.operators().size());
+  build.several_experts = true;
+  const ir::Model several = build_transformer(config, build);
+  const ir::Graph& sorted = graph_of(several, ir::Position::body);
+  CHECK(saved_bytes(sorted) == saved_bytes(graph_of(one, ir::Position::body)));
+  for (const char* name : {"experts.sort", "experts.restore"})
+    for (const ir::Phase phase : {ir::Phase::forward, ir::Phase::backward})
+      CHECK(moved_bytes(sorted, name, phase) == 128.0 * 2 * 96 * 2 * 2);
+  // The other dispatchers bring rows in the order of experts.
+  config.moe->dispatcher = Dispatcher::allgather;
+  const ir::Model gathered = build_transformer(config, build);
+  CHECK(moved_bytes(graph_of(gathered, ir::Position::body), "experts.sort", ir::Phase::forward) == 0.0);
+}
+
 TEST_CASE("a narrow norm keeps its input, and widens only the quotient", "[models]") {
   // Per element: square 2 + 2, mean 2, divide 2 + 2, widen 2 + 4, narrow 4 + 2, gain 2 + 2; kept: input 2, normal 2,
   // output 2 where the wide one keeps 4, 2 and 2. Scale: 4 bytes a token, written once and read once; gain once, 2

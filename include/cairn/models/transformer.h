@@ -44,6 +44,8 @@ struct BuildOptions {
   bool shared_experts_first = false;
   // Domains that hold experts, for a router in two levels.
   std::int64_t expert_domains = 1;
+  // A rank holds several experts.
+  bool several_experts = false;
   friend bool operator==(const BuildOptions&, const BuildOptions&) = default;
 };
 
