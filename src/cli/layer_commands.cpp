@@ -99,6 +99,7 @@ int search_degrees(const SearchArguments& arguments, Context& context) {
   progress.clear();
   const report::Degrees found{.experiment = job.experiment().name,
                               .file = arguments.file,
+                              .overrides = arguments.overrides,
                               .accelerators = job.gpus(),
                               .layers = job.parts().model.layers,
                               .answer = answer,

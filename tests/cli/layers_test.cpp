@@ -120,6 +120,10 @@ TEST_CASE("Five degrees take exactly what cairn run says of their settings") {
   CAPTURE(ran.err);
   REQUIRE(ran.code <= 1);
   CHECK(json::parse(ran.out)["result"]["iteration_time_s"] == searched["time_s"]);
+  // The command that the text gives runs the same plan: what the search was given is in it.
+  words.pop_back();
+  const Outcome text = run(words);
+  CHECK(text.out.find("--set training.global_batch=32") != std::string::npos);
   refused({"search", "llama3-8b-fsdp-dgx-h100", "--method", "pangu", "--set", "strategy.cp=2"}, {"strategy.cp"});
 }
 
