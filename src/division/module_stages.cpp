@@ -80,15 +80,16 @@ ModuleStages module_stages(const experiment::Settings& settings, const experimen
       partition::partition_tree(tree.root, {.devices = request.devices,
                                             .memory_weight = request.memory_weight,
                                             .unserved = partition::Unserved::device_before});
-  const std::vector<std::int64_t> chain = partition::normalized_costs(tree.root, request.memory_weight);
+  const std::vector<std::int64_t> all = partition::normalized_costs(tree.root, request.memory_weight);
+  std::vector<std::int64_t> chain;  // of the rows alone: the groups have no cost, and need no device of their own
+  for (const std::size_t place : tree.places) chain.push_back(all[place]);
   const std::vector<std::size_t> begins = partition::cut_chain(chain, request.devices).begins;
   std::vector<double> costs;
   for (std::size_t i = 0; i < result.modules.size(); ++i) {
-    const std::size_t place = tree.places[i];
-    const auto after = std::upper_bound(begins.begin(), begins.end(), place);
-    result.modules[i].tree_device = parted.device[place];
+    const auto after = std::upper_bound(begins.begin(), begins.end(), i);
+    result.modules[i].tree_device = parted.device[tree.places[i]];
     result.modules[i].exact_device = after - begins.begin() - 1;
-    costs.push_back(static_cast<double>(chain[place]) / k_shares);
+    costs.push_back(static_cast<double>(chain[i]) / k_shares);
   }
   result.tree = loads_of(result.modules, costs, request.devices, &ModuleRow::tree_device);
   result.exact = loads_of(result.modules, costs, request.devices, &ModuleRow::exact_device);

@@ -53,8 +53,10 @@ class ModuleStagesText : TextReport {
     line("");
     if (!full_ && layers.size() > k_room) return line("--json has the exact cut as strategy.stages");
     line("The exact cut runs with");
-    out_ +=
-        wrapped(fmt::format("--set strategy.pp={} --set strategy.stages='{}'", of_.asked.devices, layers), "  ", "  ");
+    // Other stages leave other ranks for copies.
+    out_ += wrapped(fmt::format("--set strategy.pp={} --set strategy.dp=null --set strategy.stages='{}'",
+                                of_.asked.devices, layers),
+                    "  ", "  ");
   }
 
   void devices() {

@@ -41,6 +41,10 @@ TEST_CASE("Modules of an experiment become stages, which run") {
              "--set", "training.global_batch=512", "--set", "strategy.stages=" + stages});
     CAPTURE(ran.err);
     CHECK(ran.code <= 1);
+    // The text says the same settings.
+    CHECK(run({"partition", experiment, "--devices", "4"})
+              .out.find("--set strategy.pp=4 --set strategy.dp=null --set strategy.stages='" + stages) !=
+          std::string::npos);
     on_one_screen({"partition", experiment, "--devices", "64"});
   }
   // As many stages as the strategy has.

@@ -59,6 +59,20 @@ TEST_CASE("Layers of an experiment as stages: both ways share out all of the mod
     }
 }
 
+TEST_CASE("Every module has a device of its own where there are as many, and the last of more devices are empty") {
+  const config::Loader loader(config::shipped_folders());
+  const experiment::Job job(
+      experiment::load(loader, "llama3-8b-fsdp-dgx-h100", {"model.layers=2", "training.seq_len=1024"}), loader);
+  for (const std::int64_t devices : {4, 5, 6, 9}) {
+    CAPTURE(devices);
+    const ModuleStages found = module_stages(job.experiment(), job.parts(), {.devices = devices});
+    REQUIRE(found.modules.size() == 4);
+    for (std::size_t i = 0; i < found.modules.size(); ++i)
+      CHECK(found.modules[i].exact_device == static_cast<std::int64_t>(i));
+    CHECK(found.exact.stages.has_value() == (devices == 4));
+  }
+}
+
 TEST_CASE("A weight that is none is refused") {
   const config::Loader loader(config::shipped_folders());
   const experiment::Job job(experiment::load(loader, "llama3-8b-fsdp-dgx-h100"), loader);
