@@ -12,6 +12,7 @@
 #include "cairn/report/layered.h"
 #include "cairn/report/mixed_shares.h"
 #include "exit_code.h"
+#include "placed.h"
 #include "progress.h"
 #include "result_form.h"
 #include "split_search.h"
@@ -43,19 +44,6 @@ int answer_layers(const ResultArguments& asked, bool full, const experiment::Job
       [&] { return report::text(found, {.color = context.color(output), .full = full}); }));
   output.finish();
   return found.fits() ? k_ok : k_negative;
-}
-
-// What `make` makes; what it finds wrong at a key without a place gets that of the key.
-template <class Make>
-auto placed(const config::Origins& origins, Make make) {
-  try {
-    return make();
-  } catch (const core::ConfigurationError& error) {
-    std::vector<core::Diagnostic> all = error.diagnostics();
-    for (core::Diagnostic& each : all)
-      if (each.file.empty()) each = origins.error(each.key_path, each.message, each.hint);
-    throw core::ConfigurationError(std::move(all));
-  }
 }
 
 experiment::LoadedExperiment experiment_of(const division::LayeredStrategy& strategy, const config::Loader& loader) {

@@ -82,4 +82,6 @@ TEST_CASE("What partition cannot do is refused with its remedy") {
   refused({"partition", "llama3-8b-fsdp-dgx-h100", "--ranks", "2"}, {"--ranks", "--devices"});
   refused({"partition", "llama3-8b-fsdp-dgx-h100", "--memory-weight", "1.5"}, {"--memory-weight", "0 to 1"});
   refused({"partition", "llama3-8b-fsdp-dgx-h100", "--set", "strategy.tp=3"}, {"strategy.tp"});
+  // With the place that gave it.
+  refused({"partition", "llama3-8b-fsdp-dgx-h100", "--set", "model.layers=2000"}, {"--set: error: model.layers"});
 }
