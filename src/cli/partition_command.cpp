@@ -72,10 +72,12 @@ int share_out_modules(const PartitionArguments& arguments, Context& context) {
       throw in_partition_options(error);
     }
   });
+  std::vector<std::string> warnings = job.warnings();
+  warnings.insert(warnings.end(), answer.warnings.begin(), answer.warnings.end());
   const report::Partition found{.experiment = job.experiment().name,
                                 .asked = asked,
                                 .answer = answer,
-                                .warnings = job.warnings(),
+                                .warnings = std::move(warnings),
                                 .tool = context.tool};
   output.write(in_form(
       arguments.result, [&] { return report::json(found); },

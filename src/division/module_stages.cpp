@@ -53,20 +53,21 @@ DeviceLoads loads_of(const std::vector<ModuleRow>& modules, const std::vector<do
   return result;
 }
 
-std::vector<ModuleRow> priced_modules(const experiment::Settings& settings, const experiment::Parts& parts) {
+// With what their prices rest on, not shared out yet.
+ModuleStages priced_modules(const experiment::Settings& settings, const experiment::Parts& parts) {
   const experiment::Resolved resolved = experiment::resolve(settings, parts);
   LayerPrices prices(settings, parts);
   const std::vector<LayerCost> costs = prices.costs(resolved);
   const LayerPrices::Layers layers = prices.layers(resolved);
-  std::vector<ModuleRow> rows;
+  ModuleStages priced{.assumptions = prices.assumptions(), .warnings = prices.warnings()};
   for (std::size_t i = 0; i < layers.of.size(); ++i) {
     const LayerCost& cost = costs[layers.of[i]];
-    rows.push_back({.name = layers.name(i),
-                    .is_layer = layers.in_body(i),
-                    .time = cost.forward + cost.backward,
-                    .memory = cost.state + cost.saved});
+    priced.modules.push_back({.name = layers.name(i),
+                              .is_layer = layers.in_body(i),
+                              .time = cost.forward + cost.backward,
+                              .memory = cost.state + cost.saved});
   }
-  return rows;
+  return priced;
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ std::vector<ModuleRow> priced_modules(const experiment::Settings& settings, cons
 ModuleStages module_stages(const experiment::Settings& settings, const experiment::Parts& parts,
                            const StagesRequest& request) {
   constexpr double k_shares = 1e12;  // of the model, as normalized_costs has them
-  ModuleStages result{.modules = priced_modules(settings, parts)};
+  ModuleStages result = priced_modules(settings, parts);
   const Tree tree = tree_of(result.modules);
   const partition::TreePartition parted =
       partition::partition_tree(tree.root, {.devices = request.devices,

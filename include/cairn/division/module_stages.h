@@ -48,6 +48,8 @@ struct ModuleStages {
   std::vector<ModuleRow> modules = {};  // embedding, layers and head in order
   DeviceLoads tree = {};
   DeviceLoads exact = {};
+  std::vector<std::string> assumptions = {};  // that prices rest on
+  std::vector<std::string> warnings = {};     // what lies beyond what was measured
 };
 
 // Errors: core::ConfigurationError where the settings contradict the parts, and at `devices` and `memory_weight` as
