@@ -36,7 +36,6 @@ struct Unsupported {
 void require_differing(const experiment::Settings& settings, const models::TransformerConfig& model,
                        const plan::Strategy& own) {
   const StrategyChoice& strategy = settings.strategy;
-  const experiment::Simulation& simulation = settings.simulation;
   const std::vector<std::string> usual = StrategyChoice{}.order;
   const Unsupported all[] = {
       {model.moe.has_value(), "model.moe", "layers with experts all share them in one way",
@@ -52,8 +51,8 @@ void require_differing(const experiment::Settings& settings, const models::Trans
        "leave shard and replicate out"},
       {strategy.order != usual, "strategy.order", "tensor-parallel ranks are neighbours where layers differ",
        "leave it out"},
-      {simulation.contention || simulation.interference || simulation.jitter.sigma > 0.0 || !simulation.faults.empty(),
-       "simulation", "where layers differ nothing is simulated event by event", "leave it out"}};
+      {settings.simulation.asks_for_events(), "simulation", "where layers differ nothing is simulated event by event",
+       "leave it out"}};
   core::Diagnostics problems;
   for (const Unsupported& each : all)
     if (each.asked) {

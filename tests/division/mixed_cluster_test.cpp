@@ -86,6 +86,11 @@ TEST_CASE("Clusters and strategies without uneven shares are refused by name") {
   CHECK(complaint(k_two, {"strategy.cp=2"}) == "strategy.cp");
   CHECK(complaint(k_two, {"strategy.micro_batch=5000"}) == "strategy.micro_batch");
   CHECK(complaint(k_two, {"strategy.zero={stage: 3, offload: {optimizer: host}}"}) == "strategy.zero.offload");
+  CHECK(complaint(k_two, {"strategy.zero={stage: 3, shard: 1}"}) == "strategy.zero.shard");
+  CHECK(complaint(k_two, {"strategy.zero={stage: 3, reshard_after_forward: false}"}) ==
+        "strategy.zero.reshard_after_forward");
+  CHECK(complaint(k_two, {"simulation.contention=true"}) == "simulation");
+  CHECK(complaint(k_two, {"strategy.recompute={kind: full, method: block, count: 1}"}) == "strategy.recompute");
   CHECK(complaint(k_two, {"training.global_batch=3000 tokens"}) == "training.global_batch");
   CHECK(complaint(k_two, {"training.global_batch=100000"}) == "training.global_batch");
   CHECK(complaint(k_two, {"calibration=h100-sxm5-80gb"}) == "calibration");

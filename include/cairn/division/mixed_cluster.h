@@ -50,8 +50,9 @@ struct MixedShares {
 
 inline constexpr std::int64_t k_most_shared_sequences = 4096;
 
-// Throws core::ConfigurationError for strategies that are not data-parallel alone, layers with experts, and batches of
-// more than k_most_shared_sequences.
+// All state is sharded, whatever strategy.zero.stage says. Throws core::ConfigurationError for strategies that are not
+// data-parallel alone, layers with experts, several copies of the state (HSDP), what only a run event by event has
+// (simulation), and batches of more than k_most_shared_sequences.
 MixedShares best_mixed_shares(const experiment::Settings& settings, const std::vector<AcceleratorGroup>& groups);
 
 }  // namespace cairn::division
