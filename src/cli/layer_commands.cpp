@@ -1,4 +1,5 @@
 // Layers of an experiment that are shared in ways of their own: the best ways, and given ones.
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -26,7 +27,8 @@ int answer_layers(const ResultArguments& asked, bool full, const experiment::Job
                   const division::PricedPlan* priced, const division::LayeredSearch* search, Output& output,
                   Context& context) {
   std::vector<std::string> warnings = job.warnings();
-  for (std::string& each : model.warnings()) warnings.push_back(std::move(each));
+  for (std::string& each : model.warnings())
+    if (std::find(warnings.begin(), warnings.end(), each) == warnings.end()) warnings.push_back(std::move(each));
   const report::Layered found{.experiment = job.experiment().name,
                               .accelerator = job.machine().accelerator.value.name,
                               .accelerators = model.accelerators(),

@@ -166,6 +166,26 @@ TEST_CASE("Plans that cannot be are refused with their place") {
   CHECK(complaint({.micro_batches = 8, .stages = {four}}) == "stages[0].layers[0].tp");
 }
 
+bool warns(const LayeredModel& model, const std::string& words) {
+  const std::vector<std::string> all = model.warnings();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const std::string& each) { return each.find(words) != std::string::npos; });
+}
+
+TEST_CASE("What a framework cannot do of a way, and what no way has, is told") {
+  const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null", "training.framework=megatron@2021"}),
+                            shipped());
+  LayeredModel model(job.experiment(), job.parts());
+  REQUIRE(model.costs({.tp = 1}, 4, 8) != nullptr);
+  CHECK_FALSE(warns(model, "ZeRO"));
+  REQUIRE(model.costs({.tp = 1, .sharded = true}, 4, 8) != nullptr);
+  CHECK(warns(model, "ZeRO"));
+  CHECK_FALSE(warns(model, "strategy.recompute"));
+  const experiment::Job selective(
+      small({"cluster.gpus_per_node=4", "strategy.dp=null", "strategy.recompute=attention"}), shipped());
+  CHECK(warns(LayeredModel(selective.experiment(), selective.parts()), "strategy.recompute"));
+}
+
 TEST_CASE("Experiments whose layers cannot differ are refused by name") {
   const auto complaint = [&](const std::vector<std::string>& overrides) {
     const experiment::Job job(small(overrides), shipped());
