@@ -104,6 +104,24 @@ TEST_CASE("No ways of a small model's layers are faster than those that are foun
       }
 }
 
+// 6 = 2 x 3: ranks of tensor parallelism are 1 or 2, copies 6 or 3; stages of 3 have copies alone.
+TEST_CASE("Accelerators that are no power of two are shared, too") {
+  const experiment::Job job(small({"cluster.gpus_per_node=6", "training.global_batch=6", "strategy.dp=null"}),
+                            shipped());
+  LayeredModel model(job.experiment(), job.parts());
+  const LayeredSearch found = search_layers(model);
+  REQUIRE(found.best);
+  CHECK(fits(model, found.best->priced));
+  is_least(model, *found.best);
+  for (const bool sharded : {false, true})
+    for (const std::int64_t tp : {1, 2}) {
+      CAPTURE(sharded, tp);
+      const LayeredPlan alike{.stages = {{.layers = {{.count = 4, .way = {.tp = tp, .sharded = sharded}}}}}};
+      const PricedPlan priced = model.priced(alike);
+      if (fits(model, priced)) CHECK(found.best->priced.time <= priced.time);
+    }
+}
+
 // By hand: a stage's passes are the sums of its layers', and a change of tp adds its exchange.
 TEST_CASE("A stage takes what its layers take, and what changes between them") {
   const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null"}), shipped());
