@@ -61,9 +61,12 @@ class Pipeline {
     for (const LayerWay& way : ways_of(devices_))
       if (const std::vector<LayerCost>* costs = model.costs(way, devices_, sequences_))
         ways_.push_back({.way = way, .costs = costs});
+      else if (!refused_)
+        refused_ = model.why(way, devices_, sequences_);
   }
 
   std::size_t ways() const { return ways_.size(); }
+  const std::optional<std::string>& refused() const { return refused_; }
 
   // What its longest stage takes at least, whatever its memory.
   core::Picoseconds cut() {
@@ -241,7 +244,8 @@ class Pipeline {
   std::int64_t devices_;
   std::int64_t sequences_;
   std::vector<PricedWay> ways_;
-  std::vector<std::size_t> begins_;  // of the stages, and where the last one ends
+  std::optional<std::string> refused_;  // why the first way that is not allowed is not
+  std::vector<std::size_t> begins_;     // of the stages, and where the last one ends
 };
 
 std::vector<std::int64_t> stage_counts(const LayeredModel& model) {
@@ -266,11 +270,15 @@ LayeredSearch search_layers(LayeredModel& model, const std::function<void(std::s
          model.sequences() % micro_batches == 0 && stages <= k_most_searched_passes / micro_batches;
          micro_batches *= 2) {
       Pipeline pipeline(model, stages, micro_batches);
-      if (pipeline.ways() == 0) continue;
+      if (pipeline.ways() == 0) {
+        if (!result.refused) result.refused = pipeline.refused();
+        continue;
+      }
       result.ways = std::max(result.ways, pipeline.ways());
       const core::Picoseconds at_least = pipeline.cut();
       candidates.push_back({.at_least = at_least, .pipeline = std::move(pipeline)});
     }
+  if (!candidates.empty()) result.refused.reset();
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.at_least < b.at_least; });
   const auto to_beat = [](const std::optional<LayeredAnswer>& best) {

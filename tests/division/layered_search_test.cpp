@@ -122,6 +122,24 @@ TEST_CASE("Accelerators that are no power of two are shared, too") {
     }
 }
 
+// A batch of one leaves no copies, and seven accelerators no degree: in 1 stage 7 copies, in 7 stages too few layers.
+TEST_CASE("Where no way of sharing layers is allowed it is told why") {
+  const experiment::Job job(small({"cluster.gpus_per_node=7", "training.global_batch=7", "strategy.dp=null"}),
+                            shipped());
+  experiment::Settings one = job.experiment();
+  one.strategy.dp = 1;
+  one.strategy.pp = 7;
+  one.training.global_batch = {.sequences = 1};
+  one.strategy.stages.emplace();
+  one.strategy.stages->layers = {2, 0, 0, 0, 0, 0, 0};
+  LayeredModel model(one, job.parts());
+  const LayeredSearch found = search_layers(model);
+  CHECK_FALSE(found.best);
+  CHECK(found.ways == 0);
+  REQUIRE(found.refused);
+  CHECK(found.refused->find("equal shares") != std::string::npos);
+}
+
 // By hand: a stage's passes are the sums of its layers', and a change of tp adds its exchange.
 TEST_CASE("A stage takes what its layers take, and what changes between them") {
   const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null"}), shipped());
