@@ -99,6 +99,11 @@ TEST_CASE("What ways of layers cannot be is refused with its remedy") {
   refused({"run", "--strategy-file", plan("{count: 33}")}, {"wrong.yaml", "stages", "34"});
   refused({"run", "--strategy-file", plan("{count: 34, tp: 3}")}, {"wrong.yaml:3", "tp"});
   refused({"run", "--strategy-file", plan("{count: 34, tensor: 3}")}, {"wrong.yaml:3", "tensor"});
+  // An answer of which nothing fits holds no plan.
+  const Outcome nothing = run(searching({experiment, "--set", "cluster.gpus_per_node=1", "--set",
+                                         "training.global_batch=1", "--set", "strategy.zero=0", "--json"}));
+  CHECK(nothing.code == 1);
+  refused({"run", "--strategy-file", write_file("nothing.json", nothing.out)}, {"nothing.json:", "no plan"});
   refused({"run", "--strategy-file", write_file("none.yaml", "experiment: nowhere\nstages: [{layers: [{}]}]\n")},
           {"nowhere"});
 }
