@@ -260,14 +260,15 @@ class LayerPrices::Implementation {
     held += static_cast<double>(std::min(behaviour.held_results, strategy.micro_batches)) * state.result_bytes;
     cost.state += whole_bytes(held);
     if (parameters_sharded && strategy.reshard_after_forward)
-      cost.transient += cost.gathered * (1 + strategy.prefetch);
+      cost.moved += cost.gathered * (1 + strategy.prefetch);
     else if (parameters_sharded)
       cost.state += cost.gathered;
     // A layer's gradients are there until those of the next one are sent.
-    if (gradients_sharded) cost.transient += 2 * whole_bytes(gradients);
+    if (gradients_sharded) cost.moved += 2 * whole_bytes(gradients);
     if (behaviour.holds_buckets && strategy.sharded != plan::Sharded::nothing)
-      cost.transient +=
+      cost.moved +=
           whole_bytes(strategy.bucket_bytes * (strategy.overlap_gradient_reduce && !parameters_sharded ? 2.0 : 1.0));
+    cost.transient += cost.moved;
   }
 
   const experiment::Settings& settings_;

@@ -83,6 +83,7 @@ struct ModelCost {
   core::Picoseconds pass = 0;  // forward and backward
   std::int64_t saved = 0;
   std::int64_t transient = 0;
+  std::int64_t moved = 0;  // of `transient`, what gathers and reductions take
   std::int64_t state = 0;
 };
 
@@ -105,12 +106,16 @@ class GroupPrices {
   ModelCost model(std::int64_t sequences) {
     ModelCost sum;
     const std::vector<LayerCost> plain = costs(plain_, sequences), sharded = costs(sharded_, sequences);
-    for (const std::size_t each : prices_.layers(plain_).of) {
+    const LayerPrices::Layers layers = prices_.layers(plain_);
+    for (const std::size_t each : layers.of) {
+      // A micro-batch goes back through the head right after it went forward: others have nothing there yet.
+      const bool turns = layers.positions[each] == ir::Position::exit;
       add_time(sum.pass, plain[each].forward);
       add_time(sum.pass, plain[each].backward);
-      sum.saved += plain[each].saved;
+      if (!turns) sum.saved += plain[each].saved;
       sum.state += sharded[each].state * group_.parts.machine.network.gpus();
-      sum.transient = std::max(sum.transient, sharded[each].transient);
+      sum.transient = std::max(sum.transient, sharded[each].transient + (turns ? plain[each].saved : 0));
+      sum.moved = std::max(sum.moved, sharded[each].moved);
     }
     require_countable(sum);
     return sum;
@@ -175,7 +180,9 @@ allotment::RankType rank_type(GroupPrices& prices, const AcceleratorGroup& group
     const ModelCost& full = costs[static_cast<std::size_t>(whole > 0 ? micro_batch : 0)];
     const ModelCost& rest = costs[static_cast<std::size_t>(b % micro_batch)];
     type.compute_times.push_back(whole * full.pass + rest.pass);
-    type.activations.push_back(whole * full.saved + rest.saved + std::max(full.transient, rest.transient));
+    // A rank without sequences gathers and reduces with the others.
+    type.activations.push_back(b == 0 ? costs[1].moved
+                                      : whole * full.saved + rest.saved + std::max(full.transient, rest.transient));
   }
   return type;
 }
@@ -254,6 +261,8 @@ MixedShares best_mixed_shares(const experiment::Settings& settings, const std::v
   assumptions.insert("without the update of the parameters");
   if (settings.strategy.zero.stage < k_all_sharded)
     assumptions.insert("all state is sharded, as by ZeRO 3, whatever strategy.zero says");
+  assumptions.insert("nothing of gathers and reductions hides behind computation");
+  assumptions.insert("a micro-batch goes back through the head right after it went forward");
   assumptions.insert("a layer is done with all micro-batches before the next one begins: it is gathered once a pass");
   result.best = allotment::best_shares(problem);
   result.even = allotment::priced(problem, even_shares(problem, ranks));

@@ -52,6 +52,7 @@ struct LayerCost {
   std::int64_t state = 0;      // bytes
   std::int64_t saved = 0;      // bytes
   std::int64_t transient = 0;  // bytes
+  std::int64_t moved = 0;      // bytes, of `transient`: gathered parameters, gradients and buckets on their way
   std::int64_t gathered = 0;   // bytes of the layer's parameters as copies would gather them
   std::int64_t reduced = 0;    // bytes of its gradients as copies would reduce them
 };
