@@ -69,6 +69,8 @@ TEST_CASE("The answer fits one screen") {
     std::size_t lines = 0;
     for (std::string line; std::getline(out, line); ++lines) CHECK(line.size() <= 100);
     CHECK(lines <= 24);
+    CHECK(outcome.out.find("laye..") == std::string::npos);  // no name is cut off
+    CHECK(outcome.out.find("layer..") == std::string::npos);
   }
 }
 
