@@ -91,6 +91,7 @@ TEST_CASE("A strategy of one's own names its experiment") {
 TEST_CASE("What ways of layers cannot be is refused with its remedy") {
   const std::string experiment = "llama3-8b-fsdp-dgx-h100";
   refused({"search", "--method", "galvatron"}, {"--method", "cairn search"});
+  refused({"search", "--method", "cephalo"}, {"--method", "cluster.groups"});
   refused({"search", experiment, "--method", "galvatron", "--graph", "alexnet"}, {"--graph", "leave"});
   refused({"search", experiment, "--method", "galvatron", "--top", "3"}, {"--top", "leave"});
   refused({"search", "qwen3-30b-16xdgx-h100", "--method", "galvatron"}, {"model.moe"});
@@ -98,6 +99,7 @@ TEST_CASE("What ways of layers cannot be is refused with its remedy") {
   const auto plan = [](const std::string& layers) {
     return write_file("wrong.yaml", "experiment: llama3-8b-fsdp-dgx-h100\nstages:\n  - layers: [" + layers + "]\n");
   };
+  refused({"run", "--strategy-file", plan("{count: 34}"), "--set", "training.global_batch=16"}, {"--set", "extends"});
   refused({"run", "--strategy-file", plan("{count: 33}")}, {"wrong.yaml", "stages", "34"});
   refused({"run", "--strategy-file", plan("{count: 34, tp: 3}")}, {"wrong.yaml:3", "tp"});
   refused({"run", "--strategy-file", plan("{count: 34, tensor: 3}")}, {"wrong.yaml:3", "tensor"});
