@@ -189,7 +189,7 @@ void check_one(const RunArguments& run) {
       throw core::ConfigurationError(
           "--strategy-file",
           "--engine, --trace, --memory-svg, --measured, --set, --threads and --csv are of experiments",
-          "leave them out");
+          "leave them out; of an experiment's layers the file changes it: experiment: {extends: NAME, KEY: VALUE}");
     return;
   }
   if (run.file.empty() == run.batch.empty())
@@ -259,7 +259,9 @@ void check_layer_method(const SearchArguments& search) {
   if (search.file.empty())
     throw core::ConfigurationError(
         "--method", fmt::format("{} shares out an experiment, and none was named", search.method),
-        fmt::format("name one: cairn search llama3-70b-64xdgx-h100 --method {}", search.method));
+        search.method == k_shares_method
+            ? std::string("name one that is data-parallel alone, on a cluster with cluster.groups")
+            : fmt::format("name one: cairn search llama3-70b-64xdgx-h100 --method {}", search.method));
   if (asks_for_splits(search))
     throw core::ConfigurationError(
         "--method",

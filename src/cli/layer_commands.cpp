@@ -1,4 +1,5 @@
 // Layers of an experiment that are shared in ways of their own: the best ways, and given ones.
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "cairn/report/layered.h"
 #include "cairn/report/mixed_shares.h"
 #include "exit_code.h"
+#include "placed.h"
 #include "progress.h"
 #include "result_form.h"
 #include "split_search.h"
@@ -25,7 +27,8 @@ int answer_layers(const ResultArguments& asked, bool full, const experiment::Job
                   const division::PricedPlan* priced, const division::LayeredSearch* search, Output& output,
                   Context& context) {
   std::vector<std::string> warnings = job.warnings();
-  for (std::string& each : model.warnings()) warnings.push_back(std::move(each));
+  for (std::string& each : model.warnings())
+    if (std::find(warnings.begin(), warnings.end(), each) == warnings.end()) warnings.push_back(std::move(each));
   const report::Layered found{.experiment = job.experiment().name,
                               .accelerator = job.machine().accelerator.value.name,
                               .accelerators = model.accelerators(),
@@ -43,19 +46,6 @@ int answer_layers(const ResultArguments& asked, bool full, const experiment::Job
       [&] { return report::text(found, {.color = context.color(output), .full = full}); }));
   output.finish();
   return found.fits() ? k_ok : k_negative;
-}
-
-// What `make` makes; what it finds wrong at a key without a place gets that of the key.
-template <class Make>
-auto placed(const config::Origins& origins, Make make) {
-  try {
-    return make();
-  } catch (const core::ConfigurationError& error) {
-    std::vector<core::Diagnostic> all = error.diagnostics();
-    for (core::Diagnostic& each : all)
-      if (each.file.empty()) each = origins.error(each.key_path, each.message, each.hint);
-    throw core::ConfigurationError(std::move(all));
-  }
 }
 
 experiment::LoadedExperiment experiment_of(const division::LayeredStrategy& strategy, const config::Loader& loader) {
@@ -99,6 +89,7 @@ int search_degrees(const SearchArguments& arguments, Context& context) {
   progress.clear();
   const report::Degrees found{.experiment = job.experiment().name,
                               .file = arguments.file,
+                              .overrides = arguments.overrides,
                               .accelerators = job.gpus(),
                               .layers = job.parts().model.layers,
                               .answer = answer,

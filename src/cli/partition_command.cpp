@@ -14,6 +14,7 @@
 #include "cairn/report/tasks.h"
 #include "context.h"
 #include "exit_code.h"
+#include "placed.h"
 #include "result_form.h"
 
 namespace cairn::cli {
@@ -64,19 +65,23 @@ int share_out_modules(const PartitionArguments& arguments, Context& context) {
   const division::StagesRequest asked{.devices = arguments.devices > 0 ? arguments.devices : job.strategy().pipeline,
                                       .memory_weight = memory_weight};
   Output output(arguments.result.output, context.read);
-  try {
-    const division::ModuleStages answer = division::module_stages(job.experiment(), job.parts(), asked);
-    const report::Partition found{.experiment = job.experiment().name,
-                                  .asked = asked,
-                                  .answer = answer,
-                                  .warnings = job.warnings(),
-                                  .tool = context.tool};
-    output.write(in_form(
-        arguments.result, [&] { return report::json(found); },
-        [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
-  } catch (const core::ConfigurationError& error) {
-    throw in_partition_options(error);
-  }
+  const division::ModuleStages answer = placed(loaded.origins, [&] {
+    try {
+      return division::module_stages(job.experiment(), job.parts(), asked);
+    } catch (const core::ConfigurationError& error) {
+      throw in_partition_options(error);
+    }
+  });
+  std::vector<std::string> warnings = job.warnings();
+  warnings.insert(warnings.end(), answer.warnings.begin(), answer.warnings.end());
+  const report::Partition found{.experiment = job.experiment().name,
+                                .asked = asked,
+                                .answer = answer,
+                                .warnings = std::move(warnings),
+                                .tool = context.tool};
+  output.write(in_form(
+      arguments.result, [&] { return report::json(found); },
+      [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
   output.finish();
   return k_ok;
 }

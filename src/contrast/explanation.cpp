@@ -46,9 +46,7 @@ class Explaining {
         base_(deciding(job, loader).experiment),
         answer_(answer),
         progress_(progress) {
-    const experiment::Simulation& simulation = job.experiment().simulation;
-    const bool disturbed =
-        simulation.contention || simulation.interference || simulation.jitter.sigma > 0.0 || !simulation.faults.empty();
+    const bool disturbed = job.experiment().simulation.asks_for_events();
     // Both engines give the same time where nothing is shared and nobody is slow.
     engine_ = simulates_ && disturbed ? predict::Engine::event : predict::Engine::analytic;
   }

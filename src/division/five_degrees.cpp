@@ -111,8 +111,13 @@ FiveDegrees fastest_degrees(const experiment::Settings& settings, const experime
     throw core::ConfigurationError("strategy.zero.offload", "the five degrees keep all state on the device",
                                    "leave it out");
   if (settings.strategy.cp > 1 || settings.strategy.ep > 1 || settings.strategy.etp > 1)
-    throw core::ConfigurationError(settings.strategy.cp > 1 ? "strategy.cp" : "strategy.ep",
+    throw core::ConfigurationError(settings.strategy.cp > 1   ? "strategy.cp"
+                                   : settings.strategy.ep > 1 ? "strategy.ep"
+                                                              : "strategy.etp",
                                    "the five degrees share neither sequences nor experts", "set it to 1");
+  if (settings.simulation.asks_for_events())
+    throw core::ConfigurationError("simulation", "plans are compared by the analytic engine, which has none of it",
+                                   "leave it out, and give it to cairn run of the answer");
   const std::int64_t sequences = experiment::resolve(settings, parts).global_batch;
   const auto require_at_most = [](std::int64_t value, std::int64_t most, const char* key) {
     if (value > most)

@@ -57,6 +57,18 @@ plan::Strategy in_one_stage(const ir::Model& model, plan::Strategy strategy) {
   return strategy;
 }
 
+// Layers of one class are priced alike: all of them run again, or none does.
+void require_recomputed_alike(const plan::Strategy& strategy) {
+  const plan::RecomputeLayers& layers = strategy.recompute_layers;
+  const bool groups = layers.method == plan::RecomputeMethod::uniform && layers.count > 1;
+  if (strategy.recompute == plan::Recompute::none ||
+      (layers.method != plan::RecomputeMethod::block && !groups && layers.ranges.empty()))
+    return;
+  throw core::ConfigurationError("strategy.recompute",
+                                 "layers are priced one by one, and of some alone it is not known which run again",
+                                 "leave method, count and layers out");
+}
+
 // Bytes per element of parameters, and what an element that products read in a narrow format takes more.
 struct ParameterBytes {
   double each = 0.0;
@@ -89,6 +101,7 @@ class LayerPrices::Implementation {
         analytic_(prices_) {}
 
   std::vector<LayerCost> costs(const experiment::Resolved& resolved) {
+    require_recomputed_alike(resolved.strategy);
     PricedModel& priced = model_of(resolved);
     std::vector<LayerCost> result;
     std::vector<double> elements;
@@ -247,14 +260,15 @@ class LayerPrices::Implementation {
     held += static_cast<double>(std::min(behaviour.held_results, strategy.micro_batches)) * state.result_bytes;
     cost.state += whole_bytes(held);
     if (parameters_sharded && strategy.reshard_after_forward)
-      cost.transient += cost.gathered * (1 + strategy.prefetch);
+      cost.moved += cost.gathered * (1 + strategy.prefetch);
     else if (parameters_sharded)
       cost.state += cost.gathered;
     // A layer's gradients are there until those of the next one are sent.
-    if (gradients_sharded) cost.transient += 2 * whole_bytes(gradients);
+    if (gradients_sharded) cost.moved += 2 * whole_bytes(gradients);
     if (behaviour.holds_buckets && strategy.sharded != plan::Sharded::nothing)
-      cost.transient +=
+      cost.moved +=
           whole_bytes(strategy.bucket_bytes * (strategy.overlap_gradient_reduce && !parameters_sharded ? 2.0 : 1.0));
+    cost.transient += cost.moved;
   }
 
   const experiment::Settings& settings_;

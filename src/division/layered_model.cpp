@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -36,7 +37,6 @@ struct Unsupported {
 void require_differing(const experiment::Settings& settings, const models::TransformerConfig& model,
                        const plan::Strategy& own) {
   const StrategyChoice& strategy = settings.strategy;
-  const experiment::Simulation& simulation = settings.simulation;
   const std::vector<std::string> usual = StrategyChoice{}.order;
   const Unsupported all[] = {
       {model.moe.has_value(), "model.moe", "layers with experts all share them in one way",
@@ -52,8 +52,8 @@ void require_differing(const experiment::Settings& settings, const models::Trans
        "leave shard and replicate out"},
       {strategy.order != usual, "strategy.order", "tensor-parallel ranks are neighbours where layers differ",
        "leave it out"},
-      {simulation.contention || simulation.interference || simulation.jitter.sigma > 0.0 || !simulation.faults.empty(),
-       "simulation", "where layers differ nothing is simulated event by event", "leave it out"}};
+      {settings.simulation.asks_for_events(), "simulation", "where layers differ nothing is simulated event by event",
+       "leave it out"}};
   core::Diagnostics problems;
   for (const Unsupported& each : all)
     if (each.asked) {
@@ -142,6 +142,17 @@ class LayeredModel::Implementation {
     return result;
   }
 
+  // Of the ways that were priced, and of what each layer has a way of its own for.
+  std::vector<std::string> warnings() const {
+    std::vector<std::string> all(told_.begin(), told_.end());
+    const experiment::Recompute& asked = settings_.strategy.recompute;
+    const bool in_part = asked.kind == experiment::RecomputeKind::attention ||
+                         asked.kind == experiment::RecomputeKind::per_op || asked.operators || asked.layers ||
+                         asked.method;
+    if (in_part) all.emplace_back("strategy.recompute is left out: each layer runs again as a whole, or not at all");
+    for (std::string& each : prices_.warnings()) all.push_back(std::move(each));
+    return all;
+  }
   std::vector<std::string> assumptions() const {
     std::vector<std::string> all = prices_.assumptions();
     all.emplace_back("exchanges of layers and the update are shared out among layers by their parameters");
@@ -218,6 +229,7 @@ class LayeredModel::Implementation {
       resolved.strategy.micro_batch = sequences / copies;
       resolved.strategy.micro_batches = sequences_ / sequences;
       std::vector<LayerCost> costs = prices_.costs(resolved);
+      for (std::string& each : resolved.warnings) told_.insert(std::move(each));
       if (!may_be_added(costs, resolved.strategy.micro_batches))
         return {.why = "a step of such layers takes longer than simulated time reaches"};
       return {.costs = std::move(costs)};
@@ -352,6 +364,7 @@ class LayeredModel::Implementation {
   bool scatter_sends_ = false;
   std::map<std::tuple<std::int64_t, bool, bool, std::int64_t, std::int64_t>, Way> ways_;
   std::map<std::array<std::int64_t, 4>, Exchange> changes_;
+  std::set<std::string> told_;  // warnings of ways that were priced
 };
 
 LayeredModel::LayeredModel(const experiment::Settings& settings, const experiment::Parts& parts)
@@ -375,6 +388,6 @@ WayChange LayeredModel::change(std::int64_t from_tp, std::int64_t to_tp, std::in
 }
 PricedPlan LayeredModel::priced(const LayeredPlan& plan) { return implementation_->priced(plan); }
 std::vector<std::string> LayeredModel::assumptions() const { return implementation_->assumptions(); }
-std::vector<std::string> LayeredModel::warnings() const { return implementation_->prices_.warnings(); }
+std::vector<std::string> LayeredModel::warnings() const { return implementation_->warnings(); }
 
 }  // namespace cairn::division

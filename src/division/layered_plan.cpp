@@ -8,11 +8,15 @@ namespace {
 constexpr std::int64_t k_most_counted = 1 << 20;  // layers, micro-batches, ranks
 constexpr std::size_t k_most_stages = 1 << 16;
 
+bool is_answer(const config::Node& file) {
+  const config::Node* schema = file.find("schema");
+  return schema != nullptr && schema->text == "cairn.layers/1";
+}
+
 // Of an answer of ours, the strategy in it.
 const config::Node& strategy_in(const config::Node& file) {
-  const config::Node* schema = file.find("schema");
-  const config::Node* strategy = file.find("strategy");
-  return schema != nullptr && strategy != nullptr && schema->text == "cairn.layers/1" ? *strategy : file;
+  const config::Node* strategy = is_answer(file) ? file.find("strategy") : nullptr;
+  return strategy != nullptr ? *strategy : file;
 }
 
 }  // namespace
@@ -63,11 +67,17 @@ LayeredStage stage_of(const std::vector<LayerWay>& ways) {
   return stage;
 }
 
-bool holds_layers(const config::Node& file) { return strategy_in(file).find("experiment") != nullptr; }
+bool holds_layers(const config::Node& file) { return is_answer(file) || file.find("experiment") != nullptr; }
 
 config::Loaded<LayeredStrategy> read_layered(const config::Node& file) {
   core::Diagnostics diagnostics;
-  config::Loaded<LayeredStrategy> result = config::read_loaded<LayeredStrategy>(strategy_in(file), {}, diagnostics);
+  const config::Node& strategy = strategy_in(file);
+  if (strategy.is_null()) {
+    diagnostics.add(config::error_at(strategy.place, "strategy", "an answer of which nothing fits: there is no plan",
+                                     "give cairn search --method galvatron more accelerators, or a smaller batch"));
+    diagnostics.raise_if_errors();
+  }
+  config::Loaded<LayeredStrategy> result = config::read_loaded<LayeredStrategy>(strategy, {}, diagnostics);
   diagnostics.raise_if_errors();
   return result;
 }

@@ -1,15 +1,11 @@
 #include "cairn/division/layered_search.h"
 
 #include <algorithm>
-#include <bit>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "cairn/allotment/layer_strategies.h"
-#include "cairn/core/diagnostics.h"
 #include "cairn/partition/chain_cut.h"
 
 namespace cairn::division {
@@ -19,8 +15,11 @@ using allotment::LayerParallelism;
 
 constexpr std::int64_t k_most_searched_passes = 1 << 18;  // micro-batches of all stages
 
+// The largest power of two that divides it.
+std::int64_t power_of_two_in(std::int64_t devices) { return devices & -devices; }
+
 // The leaves whose tensor-parallel ranks, if any, are neighbours.
-std::vector<LayerWay> ways_of(std::int64_t devices) {
+std::vector<LayerWay> leaves_of(std::int64_t devices) {
   std::vector<LayerWay> ways;
   for (const allotment::ParallelStrategy& leaf :
        allotment::parallel_strategies(devices, allotment::Recomputation::optional)) {
@@ -38,6 +37,18 @@ std::vector<LayerWay> ways_of(std::int64_t devices) {
   return ways;
 }
 
+// Of 2^k r accelerators, r odd, the degrees of 2^k, with r times as many copies: where r > 1 there always are some, and
+// they shard what they hold, or do not.
+std::vector<LayerWay> ways_of(std::int64_t devices) {
+  const std::int64_t even = power_of_two_in(devices);
+  if (even == devices) return leaves_of(devices);
+  std::vector<LayerWay> ways;
+  for (std::int64_t tp = 1; tp <= even; tp *= 2)
+    for (const bool sharded : {false, true})
+      for (const bool recompute : {false, true}) ways.push_back({.tp = tp, .sharded = sharded, .recompute = recompute});
+  return ways;
+}
+
 // One number of stages and of micro-batches.
 class Pipeline {
  public:
@@ -50,9 +61,12 @@ class Pipeline {
     for (const LayerWay& way : ways_of(devices_))
       if (const std::vector<LayerCost>* costs = model.costs(way, devices_, sequences_))
         ways_.push_back({.way = way, .costs = costs});
+      else if (!refused_)
+        refused_ = model.why(way, devices_, sequences_);
   }
 
   std::size_t ways() const { return ways_.size(); }
+  const std::optional<std::string>& refused() const { return refused_; }
 
   // What its longest stage takes at least, whatever its memory.
   core::Picoseconds cut() {
@@ -230,18 +244,15 @@ class Pipeline {
   std::int64_t devices_;
   std::int64_t sequences_;
   std::vector<PricedWay> ways_;
-  std::vector<std::size_t> begins_;  // of the stages, and where the last one ends
+  std::optional<std::string> refused_;  // why the first way that is not allowed is not
+  std::vector<std::size_t> begins_;     // of the stages, and where the last one ends
 };
 
 std::vector<std::int64_t> stage_counts(const LayeredModel& model) {
   std::vector<std::int64_t> counts;
   const std::int64_t all = model.accelerators();
   for (std::int64_t stages = 1; stages <= std::min<std::int64_t>(all, std::ssize(model.layers().of)); ++stages)
-    if (all % stages == 0 && std::has_single_bit(static_cast<std::uint64_t>(all / stages))) counts.push_back(stages);
-  if (counts.empty())
-    throw core::ConfigurationError(
-        "cluster", fmt::format("no number of stages leaves each of them a power of two of {} accelerators", all),
-        "give a cluster of 2^k accelerators, or of as many times a small number of stages");
+    if (all % stages == 0) counts.push_back(stages);
   return counts;
 }
 
@@ -259,11 +270,15 @@ LayeredSearch search_layers(LayeredModel& model, const std::function<void(std::s
          model.sequences() % micro_batches == 0 && stages <= k_most_searched_passes / micro_batches;
          micro_batches *= 2) {
       Pipeline pipeline(model, stages, micro_batches);
-      if (pipeline.ways() == 0) continue;
+      if (pipeline.ways() == 0) {
+        if (!result.refused) result.refused = pipeline.refused();
+        continue;
+      }
       result.ways = std::max(result.ways, pipeline.ways());
       const core::Picoseconds at_least = pipeline.cut();
       candidates.push_back({.at_least = at_least, .pipeline = std::move(pipeline)});
     }
+  if (!candidates.empty()) result.refused.reset();
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.at_least < b.at_least; });
   const auto to_beat = [](const std::optional<LayeredAnswer>& best) {

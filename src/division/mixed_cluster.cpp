@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* k_groups_key = "cluster.groups";
 constexpr std::int64_t k_most_ranks = 1 << 20;
+constexpr std::int64_t k_all_sharded = 3;  // the stage of ZeRO
 
 struct WrittenGroup {
   std::int64_t count = 1;
@@ -53,7 +54,7 @@ std::int64_t sequences_of(const experiment::Training& training) {
   return static_cast<std::int64_t>(sequences);
 }
 
-void require_data_parallel(const experiment::Settings& settings, const models::TransformerConfig& model) {
+void require_data_parallel(const experiment::Settings& settings, const experiment::Parts& parts) {
   const experiment::StrategyChoice& strategy = settings.strategy;
   const auto refuse = [](bool asked, const char* key, const char* message, const char* hint) {
     if (asked) throw core::ConfigurationError(key, message, hint);
@@ -61,9 +62,17 @@ void require_data_parallel(const experiment::Settings& settings, const models::T
   refuse(strategy.tp > 1, "strategy.tp", "unlike accelerators share no layer", "use tp: 1");
   refuse(strategy.pp > 1, "strategy.pp", "unlike accelerators form no stages here", "use pp: 1");
   refuse(strategy.cp > 1, "strategy.cp", "unlike accelerators share no sequence", "use cp: 1");
-  refuse(model.moe.has_value(), "model.moe", "experts are not spread over unlike accelerators",
+  refuse(parts.model.moe.has_value(), "model.moe", "experts are not spread over unlike accelerators",
          "use a model without experts");
   refuse(strategy.zero.offload.has_value(), "strategy.zero.offload", "state is shared out over devices alone",
+         "leave it out");
+  const std::int64_t ranks = parts.machine.network.gpus();
+  refuse(strategy.zero.shard.value_or(ranks) != ranks || strategy.zero.replicate.value_or(1) != 1,
+         "strategy.zero.shard", "all ranks share one copy of the state, in shares of their own",
+         "leave shard and replicate out");
+  refuse(!strategy.zero.reshard_after_forward.value_or(true), "strategy.zero.reshard_after_forward",
+         "a layer is given up when all micro-batches are done with it", "leave it true");
+  refuse(settings.simulation.asks_for_events(), "simulation", "shares are not simulated event by event",
          "leave it out");
   refuse(strategy.micro_batch > k_most_shared_sequences, "strategy.micro_batch", "more sequences than are shared out",
          "use fewer");
@@ -74,6 +83,7 @@ struct ModelCost {
   core::Picoseconds pass = 0;  // forward and backward
   std::int64_t saved = 0;
   std::int64_t transient = 0;
+  std::int64_t moved = 0;  // of `transient`, what gathers and reductions take
   std::int64_t state = 0;
 };
 
@@ -88,19 +98,24 @@ class GroupPrices {
     settings_.strategy.micro_batches.reset();
     settings_.strategy.dp.reset();
     settings_.strategy.sequence_parallel = false;
-    plain_ = resolved(0);
-    sharded_ = resolved(3);
+    plain_ = resolved({});
+    sharded_ =
+        resolved({.stage = k_all_sharded, .prefetch = settings.strategy.zero.prefetch, .reshard_after_forward = true});
   }
 
   ModelCost model(std::int64_t sequences) {
     ModelCost sum;
     const std::vector<LayerCost> plain = costs(plain_, sequences), sharded = costs(sharded_, sequences);
-    for (const std::size_t each : prices_.layers(plain_).of) {
+    const LayerPrices::Layers layers = prices_.layers(plain_);
+    for (const std::size_t each : layers.of) {
+      // A micro-batch goes back through the head right after it went forward: others have nothing there yet.
+      const bool turns = layers.positions[each] == ir::Position::exit;
       add_time(sum.pass, plain[each].forward);
       add_time(sum.pass, plain[each].backward);
-      sum.saved += plain[each].saved;
+      if (!turns) sum.saved += plain[each].saved;
       sum.state += sharded[each].state * group_.parts.machine.network.gpus();
-      sum.transient = std::max(sum.transient, sharded[each].transient);
+      sum.transient = std::max(sum.transient, sharded[each].transient + (turns ? plain[each].saved : 0));
+      sum.moved = std::max(sum.moved, sharded[each].moved);
     }
     require_countable(sum);
     return sum;
@@ -124,6 +139,7 @@ class GroupPrices {
 
   core::Picoseconds host_per_step() { return prices_.host_per_step(); }
   const LayerPrices& prices() const { return prices_; }
+  const std::vector<std::string>& warnings() const { return sharded_.warnings; }
 
  private:
   // So that sums over k_most_shared_sequences are.
@@ -135,9 +151,9 @@ class GroupPrices {
                                      "use shorter sequences, a smaller micro_batch, or recompute");
   }
 
-  experiment::Resolved resolved(std::int64_t stage) const {
+  experiment::Resolved resolved(const experiment::Zero& zero) const {
     experiment::Settings settings = settings_;
-    settings.strategy.zero = {.stage = stage};
+    settings.strategy.zero = zero;
     return experiment::resolve(settings, group_.parts);
   }
 
@@ -164,7 +180,9 @@ allotment::RankType rank_type(GroupPrices& prices, const AcceleratorGroup& group
     const ModelCost& full = costs[static_cast<std::size_t>(whole > 0 ? micro_batch : 0)];
     const ModelCost& rest = costs[static_cast<std::size_t>(b % micro_batch)];
     type.compute_times.push_back(whole * full.pass + rest.pass);
-    type.activations.push_back(whole * full.saved + rest.saved + std::max(full.transient, rest.transient));
+    // A rank without sequences gathers and reduces with the others.
+    type.activations.push_back(b == 0 ? costs[1].moved
+                                      : whole * full.saved + rest.saved + std::max(full.transient, rest.transient));
   }
   return type;
 }
@@ -210,7 +228,7 @@ std::vector<AcceleratorGroup> accelerator_groups(const experiment::LoadedExperim
 }
 
 MixedShares best_mixed_shares(const experiment::Settings& settings, const std::vector<AcceleratorGroup>& groups) {
-  require_data_parallel(settings, groups.front().parts.model);
+  require_data_parallel(settings, groups.front().parts);
   const std::int64_t sequences = sequences_of(settings.training);
   if (sequences > k_most_shared_sequences)
     throw core::ConfigurationError(
@@ -233,6 +251,7 @@ MixedShares best_mixed_shares(const experiment::Settings& settings, const std::v
     host = std::max(host, prices.host_per_step());
     for (std::string& each : prices.prices().assumptions()) assumptions.insert(std::move(each));
     for (std::string& each : prices.prices().warnings()) warnings.insert(std::move(each));
+    warnings.insert(prices.warnings().begin(), prices.warnings().end());
   }
   if (ranks > 1) {
     problem.whole = std::max<core::Picoseconds>(0, alone - even) / (ranks - 1) * ranks;
@@ -240,6 +259,10 @@ MixedShares best_mixed_shares(const experiment::Settings& settings, const std::v
   }
   add_time(problem.fixed, host);
   assumptions.insert("without the update of the parameters");
+  if (settings.strategy.zero.stage < k_all_sharded)
+    assumptions.insert("all state is sharded, as by ZeRO 3, whatever strategy.zero says");
+  assumptions.insert("nothing of gathers and reductions hides behind computation");
+  assumptions.insert("a micro-batch goes back through the head right after it went forward");
   assumptions.insert("a layer is done with all micro-batches before the next one begins: it is gathered once a pass");
   result.best = allotment::best_shares(problem);
   result.even = allotment::priced(problem, even_shares(problem, ranks));

@@ -53,20 +53,21 @@ DeviceLoads loads_of(const std::vector<ModuleRow>& modules, const std::vector<do
   return result;
 }
 
-std::vector<ModuleRow> priced_modules(const experiment::Settings& settings, const experiment::Parts& parts) {
+// With what their prices rest on, not shared out yet.
+ModuleStages priced_modules(const experiment::Settings& settings, const experiment::Parts& parts) {
   const experiment::Resolved resolved = experiment::resolve(settings, parts);
   LayerPrices prices(settings, parts);
   const std::vector<LayerCost> costs = prices.costs(resolved);
   const LayerPrices::Layers layers = prices.layers(resolved);
-  std::vector<ModuleRow> rows;
+  ModuleStages priced{.assumptions = prices.assumptions(), .warnings = prices.warnings()};
   for (std::size_t i = 0; i < layers.of.size(); ++i) {
     const LayerCost& cost = costs[layers.of[i]];
-    rows.push_back({.name = layers.name(i),
-                    .is_layer = layers.in_body(i),
-                    .time = cost.forward + cost.backward,
-                    .memory = cost.state + cost.saved});
+    priced.modules.push_back({.name = layers.name(i),
+                              .is_layer = layers.in_body(i),
+                              .time = cost.forward + cost.backward,
+                              .memory = cost.state + cost.saved});
   }
-  return rows;
+  return priced;
 }
 
 }  // namespace
@@ -74,21 +75,22 @@ std::vector<ModuleRow> priced_modules(const experiment::Settings& settings, cons
 ModuleStages module_stages(const experiment::Settings& settings, const experiment::Parts& parts,
                            const StagesRequest& request) {
   constexpr double k_shares = 1e12;  // of the model, as normalized_costs has them
-  ModuleStages result{.modules = priced_modules(settings, parts)};
+  ModuleStages result = priced_modules(settings, parts);
   const Tree tree = tree_of(result.modules);
   const partition::TreePartition parted =
       partition::partition_tree(tree.root, {.devices = request.devices,
                                             .memory_weight = request.memory_weight,
                                             .unserved = partition::Unserved::device_before});
-  const std::vector<std::int64_t> chain = partition::normalized_costs(tree.root, request.memory_weight);
+  const std::vector<std::int64_t> all = partition::normalized_costs(tree.root, request.memory_weight);
+  std::vector<std::int64_t> chain;  // of the rows alone: the groups have no cost, and need no device of their own
+  for (const std::size_t place : tree.places) chain.push_back(all[place]);
   const std::vector<std::size_t> begins = partition::cut_chain(chain, request.devices).begins;
   std::vector<double> costs;
   for (std::size_t i = 0; i < result.modules.size(); ++i) {
-    const std::size_t place = tree.places[i];
-    const auto after = std::upper_bound(begins.begin(), begins.end(), place);
-    result.modules[i].tree_device = parted.device[place];
+    const auto after = std::upper_bound(begins.begin(), begins.end(), i);
+    result.modules[i].tree_device = parted.device[tree.places[i]];
     result.modules[i].exact_device = after - begins.begin() - 1;
-    costs.push_back(static_cast<double>(chain[place]) / k_shares);
+    costs.push_back(static_cast<double>(chain[i]) / k_shares);
   }
   result.tree = loads_of(result.modules, costs, request.devices, &ModuleRow::tree_device);
   result.exact = loads_of(result.modules, costs, request.devices, &ModuleRow::exact_device);

@@ -44,9 +44,11 @@ const Described<Degrees>& degrees_document_keys() {
       degree("data", "ranks that hold copies of the parameters", &FiveDimensions::data),
       degree("tensor", "ranks that share each layer", &FiveDimensions::tensor),
       degree("pipeline", "stages of the pipeline", &FiveDimensions::pipeline),
-      degree("optimizer", "ranks of a copy that shard the optimizer's state", &FiveDimensions::optimizer),
+      degree("optimizer", "ranks that shard the optimizer's state among them", &FiveDimensions::optimizer),
       degree("rematerialised", "layers of each stage that run again in backward", &FiveDimensions::rematerialised),
-      {"settings", texts("of the plan, as --set takes them: cairn run of the experiment with them takes its time"),
+      {"settings",
+       texts("of the plan, as --set takes them: cairn run --engine analytic of the experiment with them, after those "
+             "that the search was given, takes its time"),
        [](const auto& of) { return of.answer.settings; }},
       {"evaluated", count("plans whose time or memory was asked for"),
        [](const auto& of) { return of.answer.found.evaluated; }},

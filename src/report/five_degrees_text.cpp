@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -29,13 +30,14 @@ class DegreesText : TextReport {
     line("  {:<16}  {:>6}", "data parallel", best.data);
     line("  {:<16}  {:>6}", "tensor parallel", best.tensor);
     line("  {:<16}  {:>6}", "pipeline stages", best.pipeline);
-    line("  {:<16}  {:>6}  ranks of a copy that shard the optimizer's state", "optimizer", best.optimizer);
+    line("  {:<16}  {:>6}  ranks that shard the optimizer's state", "optimizer", best.optimizer);
     line("  {:<16}  {:>6}  of the {} of a stage run again in backward", "rematerialised", best.rematerialised,
          counted(of_.layers / best.pipeline, "layer", "layers"));
     line("");
     line("The same plan with all its figures:");
-    std::string call = "cairn run " + of_.file;
-    for (const std::string& each : of_.answer.settings) call += fmt::format(" --set {}", quoted_for_shell(each));
+    std::string call = "cairn run " + quoted_for_shell(of_.file);
+    for (const std::vector<std::string>* all : {&of_.overrides, &of_.answer.settings})
+      for (const std::string& each : *all) call += " --set " + quoted_for_shell(each);
     out_ += wrapped(call, "  ", "    ");
     for (std::size_t i = 0; i < of_.warnings.size() && (full_ || i < 1); ++i)
       out_ += wrapped("warning: " + of_.warnings[i], "", "  ");
@@ -53,8 +55,13 @@ class DegreesText : TextReport {
     return std::move(out_);
   }
 
+  // As it is where a shell reads it so, else between single quotes.
   static std::string quoted_for_shell(const std::string& text) {
-    return text.find(' ') == std::string::npos ? text : fmt::format("'{}'", text);
+    constexpr std::string_view k_plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=,:+@%";
+    if (!text.empty() && text.find_first_not_of(k_plain) == std::string::npos) return text;
+    std::string quoted = "'";
+    for (const char each : text) quoted += each == '\'' ? std::string("'\\''") : std::string(1, each);
+    return quoted + "'";
   }
 
   const Degrees& of_;

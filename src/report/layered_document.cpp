@@ -121,6 +121,8 @@ const Described<Layered>& layered_document_keys() {
        [](const auto& of) { return of.search != nullptr ? Json(of.search->pipelines) : Json(); }},
       {"ways", or_null(count("ways of sharing a layer that were compared")),
        [](const auto& of) { return of.search != nullptr ? Json(of.search->ways) : Json(); }},
+      {"refused", or_null(text("why no way of sharing a layer was allowed, of the first one; null: some were")),
+       [](const auto& of) { return of.search != nullptr ? nullable(of.search->refused) : Json(); }},
       {"uniform",
        described(or_null(uniform_keys().schema()),
                  "the fastest plan with one way for all layers, by the same costs; null: none fits, or "

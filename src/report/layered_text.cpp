@@ -56,6 +56,13 @@ class LayeredText : TextReport {
   }
 
   std::string none() {
+    if (of_.search != nullptr && of_.search->refused) {
+      out_ += wrapped(
+          fmt::format("{}: its layers can be shared in no way, for one: {}", of_.experiment, *of_.search->refused), "",
+          "");
+      line("give a batch that falls into equal shares, or fewer accelerators");
+      return std::move(out_);
+    }
     out_ += wrapped(fmt::format("{}: no plan was found whose layers fit into the {} of an accelerator", of_.experiment,
                                 core::format(of_.capacity)),
                     "", "");
@@ -63,10 +70,14 @@ class LayeredText : TextReport {
     return std::move(out_);
   }
 
+  // "embedding .. 20", "layers 21 .. 40", "layer 61 .. head": short enough for layers of four digits.
   std::string names(std::size_t first, std::int64_t count) const {
     const std::string begin = of_.layers.name(first);
     if (count == 1) return begin;
-    return fmt::format("{} .. {}", begin, of_.layers.name(first + static_cast<std::size_t>(count) - 1));
+    const std::size_t last = first + static_cast<std::size_t>(count) - 1;
+    if (!of_.layers.in_body(last)) return fmt::format("{} .. {}", begin, of_.layers.name(last));
+    return of_.layers.in_body(first) ? fmt::format("layers {} .. {}", first, last)
+                                     : fmt::format("{} .. {}", begin, last);
   }
 
   void table() {

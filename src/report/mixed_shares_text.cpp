@@ -57,13 +57,14 @@ class MixedSharesText : TextReport {
   void table() {
     const std::vector<GroupRow> rows = group_rows(of_);
     const std::size_t shown = full_ ? rows.size() : std::min(rows.size(), k_group_rows);
-    line("  {:<20}  {:>5}  {:>9}  {:>9}  {:>9}  {:>8}", "accelerator", "ranks", "sequences", "state", "compute",
+    line("  {:<18}  {:>5}  {:>9}  {:>18}  {:>9}  {:>8}", "accelerator", "ranks", "sequences", "state", "compute",
          "memory");
     for (std::size_t i = 0; i < shown; ++i) {
       const GroupRow& row = rows[i];
-      line("  {:<20}  {:>5}  {:>9}  {:>9}  {:>9}  {:>8}", clipped(row.accelerator, 20), grouped(row.ranks),
-           range(std::to_string(row.least_samples), std::to_string(row.most_samples)), share_bytes(row.most_state),
-           share_time(row.compute), share_bytes(row.memory));
+      line("  {:<18}  {:>5}  {:>9}  {:>18}  {:>9}  {:>8}", clipped(row.accelerator, 18), grouped(row.ranks),
+           range(std::to_string(row.least_samples), std::to_string(row.most_samples)),
+           range(share_bytes(row.least_state), share_bytes(row.most_state)), share_time(row.compute),
+           share_bytes(row.memory));
     }
     if (shown < rows.size()) line("  {} more kinds: --full", rows.size() - shown);
   }

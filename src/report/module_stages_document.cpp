@@ -49,6 +49,7 @@ const Described<Partition>& partition_document_keys() {
        [](const auto& of) { return device_loads_keys().json(of.answer.exact); }},
       {"modules", described(list_of(module_keys().schema()), "in the order of execution"),
        [](const auto& of) { return module_keys().list(of.answer.modules); }},
+      {"assumptions", assumption_list(), [](const auto& of) { return of.answer.assumptions; }},
       {"warnings", warning_list(), [](const auto& of) { return of.warnings; }}};
   return keys;
 }

@@ -34,6 +34,8 @@ class ModuleStagesText : TextReport {
     if (answer.exact.stages) stages(*answer.exact.stages);
     for (std::size_t i = 0; i < of_.warnings.size() && (full_ || i < 1); ++i)
       out_ += wrapped("warning: " + of_.warnings[i], "", "  ");
+    if (full_)
+      for (const std::string& each : answer.assumptions) out_ += wrapped("assumed: " + each, "", "  ");
     return std::move(out_);
   }
 
@@ -53,8 +55,10 @@ class ModuleStagesText : TextReport {
     line("");
     if (!full_ && layers.size() > k_room) return line("--json has the exact cut as strategy.stages");
     line("The exact cut runs with");
-    out_ +=
-        wrapped(fmt::format("--set strategy.pp={} --set strategy.stages='{}'", of_.asked.devices, layers), "  ", "  ");
+    // Other stages leave other ranks for copies.
+    out_ += wrapped(fmt::format("--set strategy.pp={} --set strategy.dp=null --set strategy.stages='{}'",
+                                of_.asked.devices, layers),
+                    "  ", "  ");
   }
 
   void devices() {

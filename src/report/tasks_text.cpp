@@ -28,6 +28,7 @@ class TasksText : TextReport {
     rules();
     line("");
     line("  most loaded: cost of the rank that ends last; balance: the average over it");
+    line("  over bound: it over what costs alone give, which the optimum may be above");
     if (of_.rules.size() == 1 || full_) ranks(of_.rules.back());
     return std::move(out_);
   }

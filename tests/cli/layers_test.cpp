@@ -69,6 +69,8 @@ TEST_CASE("The answer fits one screen") {
     std::size_t lines = 0;
     for (std::string line; std::getline(out, line); ++lines) CHECK(line.size() <= 100);
     CHECK(lines <= 24);
+    CHECK(outcome.out.find("laye..") == std::string::npos);  // no name is cut off
+    CHECK(outcome.out.find("layer..") == std::string::npos);
   }
 }
 
@@ -89,6 +91,7 @@ TEST_CASE("A strategy of one's own names its experiment") {
 TEST_CASE("What ways of layers cannot be is refused with its remedy") {
   const std::string experiment = "llama3-8b-fsdp-dgx-h100";
   refused({"search", "--method", "galvatron"}, {"--method", "cairn search"});
+  refused({"search", "--method", "cephalo"}, {"--method", "cluster.groups"});
   refused({"search", experiment, "--method", "galvatron", "--graph", "alexnet"}, {"--graph", "leave"});
   refused({"search", experiment, "--method", "galvatron", "--top", "3"}, {"--top", "leave"});
   refused({"search", "qwen3-30b-16xdgx-h100", "--method", "galvatron"}, {"model.moe"});
@@ -96,9 +99,15 @@ TEST_CASE("What ways of layers cannot be is refused with its remedy") {
   const auto plan = [](const std::string& layers) {
     return write_file("wrong.yaml", "experiment: llama3-8b-fsdp-dgx-h100\nstages:\n  - layers: [" + layers + "]\n");
   };
+  refused({"run", "--strategy-file", plan("{count: 34}"), "--set", "training.global_batch=16"}, {"--set", "extends"});
   refused({"run", "--strategy-file", plan("{count: 33}")}, {"wrong.yaml", "stages", "34"});
   refused({"run", "--strategy-file", plan("{count: 34, tp: 3}")}, {"wrong.yaml:3", "tp"});
   refused({"run", "--strategy-file", plan("{count: 34, tensor: 3}")}, {"wrong.yaml:3", "tensor"});
+  // An answer of which nothing fits holds no plan.
+  const Outcome nothing = run(searching({experiment, "--set", "cluster.gpus_per_node=1", "--set",
+                                         "training.global_batch=1", "--set", "strategy.zero=0", "--json"}));
+  CHECK(nothing.code == 1);
+  refused({"run", "--strategy-file", write_file("nothing.json", nothing.out)}, {"nothing.json:", "no plan"});
   refused({"run", "--strategy-file", write_file("none.yaml", "experiment: nowhere\nstages: [{layers: [{}]}]\n")},
           {"nowhere"});
 }
@@ -120,6 +129,10 @@ TEST_CASE("Five degrees take exactly what cairn run says of their settings") {
   CAPTURE(ran.err);
   REQUIRE(ran.code <= 1);
   CHECK(json::parse(ran.out)["result"]["iteration_time_s"] == searched["time_s"]);
+  // The command that the text gives runs the same plan: what the search was given is in it.
+  words.pop_back();
+  const Outcome text = run(words);
+  CHECK(text.out.find("--set training.global_batch=32") != std::string::npos);
   refused({"search", "llama3-8b-fsdp-dgx-h100", "--method", "pangu", "--set", "strategy.cp=2"}, {"strategy.cp"});
 }
 

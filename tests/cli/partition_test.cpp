@@ -41,6 +41,10 @@ TEST_CASE("Modules of an experiment become stages, which run") {
              "--set", "training.global_batch=512", "--set", "strategy.stages=" + stages});
     CAPTURE(ran.err);
     CHECK(ran.code <= 1);
+    // The text says the same settings.
+    CHECK(run({"partition", experiment, "--devices", "4"})
+              .out.find("--set strategy.pp=4 --set strategy.dp=null --set strategy.stages='" + stages) !=
+          std::string::npos);
     on_one_screen({"partition", experiment, "--devices", "64"});
   }
   // As many stages as the strategy has.
@@ -78,4 +82,6 @@ TEST_CASE("What partition cannot do is refused with its remedy") {
   refused({"partition", "llama3-8b-fsdp-dgx-h100", "--ranks", "2"}, {"--ranks", "--devices"});
   refused({"partition", "llama3-8b-fsdp-dgx-h100", "--memory-weight", "1.5"}, {"--memory-weight", "0 to 1"});
   refused({"partition", "llama3-8b-fsdp-dgx-h100", "--set", "strategy.tp=3"}, {"strategy.tp"});
+  // With the place that gave it.
+  refused({"partition", "llama3-8b-fsdp-dgx-h100", "--set", "model.layers=2000"}, {"--set: error: model.layers"});
 }

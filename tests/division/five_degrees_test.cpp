@@ -57,6 +57,8 @@ TEST_CASE("What the five degrees leave out is refused") {
   };
   CHECK(complaint({"strategy.cp=2", "strategy.dp=4"}) == "strategy.cp");
   CHECK(complaint({"strategy.zero={stage: 3, offload: {optimizer: host}}"}) == "strategy.zero.offload");
+  CHECK(complaint({"simulation.contention=true"}) == "simulation");
+  CHECK(complaint({"simulation.jitter={sigma: 0.1}"}) == "simulation");
   CHECK(complaint({"model.layers=257"}) == "model.layers");
 }
 

@@ -104,6 +104,42 @@ TEST_CASE("No ways of a small model's layers are faster than those that are foun
       }
 }
 
+// 6 = 2 x 3: ranks of tensor parallelism are 1 or 2, copies 6 or 3; stages of 3 have copies alone.
+TEST_CASE("Accelerators that are no power of two are shared, too") {
+  const experiment::Job job(small({"cluster.gpus_per_node=6", "training.global_batch=6", "strategy.dp=null"}),
+                            shipped());
+  LayeredModel model(job.experiment(), job.parts());
+  const LayeredSearch found = search_layers(model);
+  REQUIRE(found.best);
+  CHECK(fits(model, found.best->priced));
+  is_least(model, *found.best);
+  for (const bool sharded : {false, true})
+    for (const std::int64_t tp : {1, 2}) {
+      CAPTURE(sharded, tp);
+      const LayeredPlan alike{.stages = {{.layers = {{.count = 4, .way = {.tp = tp, .sharded = sharded}}}}}};
+      const PricedPlan priced = model.priced(alike);
+      if (fits(model, priced)) CHECK(found.best->priced.time <= priced.time);
+    }
+}
+
+// A batch of one leaves no copies, and seven accelerators no degree: in 1 stage 7 copies, in 7 stages too few layers.
+TEST_CASE("Where no way of sharing layers is allowed it is told why") {
+  const experiment::Job job(small({"cluster.gpus_per_node=7", "training.global_batch=7", "strategy.dp=null"}),
+                            shipped());
+  experiment::Settings one = job.experiment();
+  one.strategy.dp = 1;
+  one.strategy.pp = 7;
+  one.training.global_batch = {.sequences = 1};
+  one.strategy.stages.emplace();
+  one.strategy.stages->layers = {2, 0, 0, 0, 0, 0, 0};
+  LayeredModel model(one, job.parts());
+  const LayeredSearch found = search_layers(model);
+  CHECK_FALSE(found.best);
+  CHECK(found.ways == 0);
+  REQUIRE(found.refused);
+  CHECK(found.refused->find("equal shares") != std::string::npos);
+}
+
 // By hand: a stage's passes are the sums of its layers', and a change of tp adds its exchange.
 TEST_CASE("A stage takes what its layers take, and what changes between them") {
   const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null"}), shipped());
@@ -164,6 +200,26 @@ TEST_CASE("Plans that cannot be are refused with their place") {
   CHECK(complaint({.micro_batches = 1, .stages = {{.layers = {{.count = 3}, {.count = 1, .way = {.tp = 3}}}}}}) ==
         "stages[0].layers[1].tp");
   CHECK(complaint({.micro_batches = 8, .stages = {four}}) == "stages[0].layers[0].tp");
+}
+
+bool warns(const LayeredModel& model, const std::string& words) {
+  const std::vector<std::string> all = model.warnings();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const std::string& each) { return each.find(words) != std::string::npos; });
+}
+
+TEST_CASE("What a framework cannot do of a way, and what no way has, is told") {
+  const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null", "training.framework=megatron@2021"}),
+                            shipped());
+  LayeredModel model(job.experiment(), job.parts());
+  REQUIRE(model.costs({.tp = 1}, 4, 8) != nullptr);
+  CHECK_FALSE(warns(model, "ZeRO"));
+  REQUIRE(model.costs({.tp = 1, .sharded = true}, 4, 8) != nullptr);
+  CHECK(warns(model, "ZeRO"));
+  CHECK_FALSE(warns(model, "strategy.recompute"));
+  const experiment::Job selective(
+      small({"cluster.gpus_per_node=4", "strategy.dp=null", "strategy.recompute=attention"}), shipped());
+  CHECK(warns(LayeredModel(selective.experiment(), selective.parts()), "strategy.recompute"));
 }
 
 TEST_CASE("Experiments whose layers cannot differ are refused by name") {

@@ -35,6 +35,13 @@ TEST_CASE("A fast and a slow accelerator: the best of all shares of sequences an
     CHECK(problem.types[0].compute_times[b] > problem.types[0].compute_times[b - 1]);
     CHECK(problem.types[0].activations[b] > problem.types[0].activations[b - 1]);
   }
+  // Logits, 2048 x 128256 of 2 bytes or more, are there of one micro-batch: of another one only what layers keep. A
+  // rank without sequences gathers like the others.
+  for (const allotment::RankType& type : problem.types) {
+    CHECK(type.activations[2] - type.activations[1] < std::int64_t{2048} * 128256 * 2);
+    CHECK(type.activations[3] - type.activations[2] == type.activations[2] - type.activations[1]);
+    CHECK(type.activations[0] > 0);
+  }
   CHECK(problem.whole > 0);
   // Of every share of sequences the state as even as both have room for it.
   core::Picoseconds least = core::k_reach;
@@ -86,6 +93,11 @@ TEST_CASE("Clusters and strategies without uneven shares are refused by name") {
   CHECK(complaint(k_two, {"strategy.cp=2"}) == "strategy.cp");
   CHECK(complaint(k_two, {"strategy.micro_batch=5000"}) == "strategy.micro_batch");
   CHECK(complaint(k_two, {"strategy.zero={stage: 3, offload: {optimizer: host}}"}) == "strategy.zero.offload");
+  CHECK(complaint(k_two, {"strategy.zero={stage: 3, shard: 1}"}) == "strategy.zero.shard");
+  CHECK(complaint(k_two, {"strategy.zero={stage: 3, reshard_after_forward: false}"}) ==
+        "strategy.zero.reshard_after_forward");
+  CHECK(complaint(k_two, {"simulation.contention=true"}) == "simulation");
+  CHECK(complaint(k_two, {"strategy.recompute={kind: full, method: block, count: 1}"}) == "strategy.recompute");
   CHECK(complaint(k_two, {"training.global_batch=3000 tokens"}) == "training.global_batch");
   CHECK(complaint(k_two, {"training.global_batch=100000"}) == "training.global_batch");
   CHECK(complaint(k_two, {"calibration=h100-sxm5-80gb"}) == "calibration");

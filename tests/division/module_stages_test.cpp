@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "cairn/config/shipped.h"
@@ -57,6 +58,42 @@ TEST_CASE("Layers of an experiment as stages: both ways share out all of the mod
         return a.tree_device < b.tree_device || a.exact_device < b.exact_device;
       }));
     }
+}
+
+TEST_CASE("Every module has a device of its own where there are as many, and the last of more devices are empty") {
+  const config::Loader loader(config::shipped_folders());
+  const experiment::Job job(
+      experiment::load(loader, "llama3-8b-fsdp-dgx-h100", {"model.layers=2", "training.seq_len=1024"}), loader);
+  for (const std::int64_t devices : {4, 5, 6, 9}) {
+    CAPTURE(devices);
+    const ModuleStages found = module_stages(job.experiment(), job.parts(), {.devices = devices});
+    REQUIRE(found.modules.size() == 4);
+    for (std::size_t i = 0; i < found.modules.size(); ++i)
+      CHECK(found.modules[i].exact_device == static_cast<std::int64_t>(i));
+    CHECK(found.exact.stages.has_value() == (devices == 4));
+  }
+}
+
+// Layers of a class are priced alike: recomputed in part, each of them would keep as little as if it were recomputed.
+TEST_CASE("Layers of which some run again are refused") {
+  const config::Loader loader(config::shipped_folders());
+  const auto complaint = [&](const std::string& recompute) {
+    const experiment::Job job(
+        experiment::load(loader, "llama3-8b-fsdp-dgx-h100", {"model.layers=4", "strategy.recompute=" + recompute}),
+        loader);
+    try {
+      module_stages(job.experiment(), job.parts(), {.devices = 2});
+    } catch (const core::ConfigurationError& error) {
+      return error.diagnostics().front().key_path;
+    }
+    return std::string();
+  };
+  CHECK(complaint("{kind: full, method: block, count: 2}") == "strategy.recompute");
+  CHECK(complaint("{kind: full, method: uniform, count: 2}") == "strategy.recompute");
+  CHECK(complaint("{kind: full, layers: [0..1]}") == "strategy.recompute");
+  CHECK(complaint("{kind: full, method: uniform, count: 1}").empty());
+  CHECK(complaint("attention").empty());
+  CHECK(complaint("none").empty());
 }
 
 TEST_CASE("A weight that is none is refused") {

@@ -36,8 +36,8 @@ experiment::StrategyChoice with_degrees(const experiment::StrategyChoice& strate
                                         const allotment::FiveDimensions& degrees);
 std::vector<std::string> settings_of(const allotment::FiveDimensions& degrees, std::int64_t layers, bool shares_tokens);
 
-// Errors: core::ConfigurationError for settings beside the five degrees, and for more accelerators, heads, layers or
-// sequences than are searched.
+// Errors: core::ConfigurationError for settings beside the five degrees, for what only a run event by event has
+// (simulation), and for more accelerators, heads, layers or sequences than are searched.
 // `progress`: candidates looked at so far.
 FiveDegrees fastest_degrees(const experiment::Settings& settings, const experiment::Parts& parts,
                             const std::function<void(std::size_t)>& progress = {});

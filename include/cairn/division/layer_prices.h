@@ -52,6 +52,7 @@ struct LayerCost {
   std::int64_t state = 0;      // bytes
   std::int64_t saved = 0;      // bytes
   std::int64_t transient = 0;  // bytes
+  std::int64_t moved = 0;      // bytes, of `transient`: gathered parameters, gradients and buckets on their way
   std::int64_t gathered = 0;   // bytes of the layer's parameters as copies would gather them
   std::int64_t reduced = 0;    // bytes of its gradients as copies would reduce them
 };
@@ -70,7 +71,8 @@ class LayerPrices {
   LayerPrices& operator=(const LayerPrices&) = delete;
 
   // By class of layer, in the order of ir::Model::classes. `resolved`: of these parts; its strategy holds, whatever its
-  // stages are. Throws core::ConfigurationError for layers that do not split so.
+  // stages are. Throws core::ConfigurationError for layers that do not split so, and where some layers of a class run
+  // again and others do not (strategy.recompute: method, count, layers).
   std::vector<LayerCost> costs(const experiment::Resolved& resolved);
   core::Picoseconds time(const program::Transfer& transfer);  // 0 where nothing is sent
   core::Picoseconds host_per_step();

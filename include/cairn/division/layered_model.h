@@ -78,6 +78,8 @@ class LayeredModel {
   // Throws core::ConfigurationError at the plan's keys: micro_batches, stages, stages[i].layers[j].tp.
   PricedPlan priced(const LayeredPlan& plan);
 
+  // Of the ways that were asked for so far: what prices rest on, and what a framework cannot do, what lies beyond what
+  // was measured, and what of the experiment's strategy is left out.
   std::vector<std::string> assumptions() const;
   std::vector<std::string> warnings() const;
 

@@ -1,11 +1,11 @@
 // Galvatron's search: for every number of stages and of micro-batches, how each layer is shared so that its stage is
 // fastest and fits.
 //
-//   stages   every p for which each stage has 2^k accelerators, of consecutive layers cut by cut_chain() at the times
-//            that layers take at their fastest
+//   stages   every p that divides the accelerators, of consecutive layers cut by cut_chain() at the times that layers
+//            take at their fastest
 //   m        1, 2, 4, ... while they divide the batch, p m <= 2^18 passes
 //   ways     the leaves of Galvatron's decision trees (allotment/layer_strategies.h) in which tensor-parallel ranks are
-//            neighbours
+//            neighbours; of a stage of 2^k r accelerators, r odd, those of 2^k with r times as many copies
 //   stage    least S = m (f + b) + once with memory <= capacity, exactly: for every bound W on what lives within a
 //            pass, the layers' ways that keep it, chosen by fastest_strategies() with W less
 //
@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "cairn/division/layered_model.h"
 
@@ -32,10 +33,10 @@ struct LayeredSearch {
   std::optional<LayeredAnswer> uniform = {};  // the best with one way for all layers
   std::size_t pipelines = 0;                  // numbers of stages and micro-batches whose layers were searched
   std::size_t ways = 0;                       // of the model's layers that were priced, at most in one of them
+  std::optional<std::string> refused = {};    // where there are none: why the first one was not allowed
 };
 
-// Throws core::ConfigurationError where no number of stages leaves each 2^k accelerators. `progress`: pipelines done,
-// of how many.
+// `progress`: pipelines done, of how many.
 LayeredSearch search_layers(LayeredModel& model, const std::function<void(std::size_t, std::size_t)>& progress = {});
 
 }  // namespace cairn::division

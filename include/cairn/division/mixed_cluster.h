@@ -5,15 +5,17 @@
 //            a100-sxm4-80gb}]}
 //
 //   t(b)   forward and backward of all layers, in micro-batches of strategy.micro_batch sequences and one of the rest
-//   m(b)   what all b sequences keep, and the most that lives within a pass, gathered parameters among it
+//   m(b)   what all b sequences keep in all layers but the head, through which a micro-batch goes back right after it
+//          went forward, and the most that lives within a pass, gathered parameters among it; m(0) these and the
+//          gradients on their way alone
 //   S      parameters, gradients and optimizer state of all layers
 //   gathers and reductions   of each layer once a step and pass, whatever the number of micro-batches, as a layer is
 //          done with all of them before the next one begins: P(even) and P(all on one rank) by the prices of the
 //          cluster, of n ranks, are  fixed + whole / n  and  fixed + whole; the host's own time of a step is fixed, too
 //
 // Each group's kernels have the prices of its own accelerator, collectives those of the slowest group. Layers have the
-// prices of division/layer_prices.h; nothing of an exchange hides behind computation, and the
-// update of the parameters is left out.
+// prices of division/layer_prices.h; nothing of an exchange hides behind computation, and the update of the parameters
+// is left out.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +52,9 @@ struct MixedShares {
 
 inline constexpr std::int64_t k_most_shared_sequences = 4096;
 
-// Throws core::ConfigurationError for strategies that are not data-parallel alone, layers with experts, and batches of
-// more than k_most_shared_sequences.
+// All state is sharded, whatever strategy.zero.stage says. Throws core::ConfigurationError for strategies that are not
+// data-parallel alone, layers with experts, several copies of the state (HSDP), what only a run event by event has
+// (simulation), and batches of more than k_most_shared_sequences.
 MixedShares best_mixed_shares(const experiment::Settings& settings, const std::vector<AcceleratorGroup>& groups);
 
 }  // namespace cairn::division

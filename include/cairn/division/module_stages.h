@@ -6,7 +6,8 @@
 // A layer's time is that of one micro-batch, forward and backward, and its memory the state that a device holds of it
 // with what one micro-batch keeps, both under the experiment's strategy (division/layer_prices.h); groups have none of
 // their own. A segment without a device goes to the last device of the segment before it, so that a stage's layers
-// follow one another and no partition is below the exact cut.
+// follow one another and no partition is below the exact cut. Of more devices than modules the exact cut leaves the
+// last ones empty.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +48,8 @@ struct ModuleStages {
   std::vector<ModuleRow> modules = {};  // embedding, layers and head in order
   DeviceLoads tree = {};
   DeviceLoads exact = {};
+  std::vector<std::string> assumptions = {};  // that prices rest on
+  std::vector<std::string> warnings = {};     // what lies beyond what was measured
 };
 
 // Errors: core::ConfigurationError where the settings contradict the parts, and at `devices` and `memory_weight` as

@@ -178,6 +178,8 @@ struct Simulation {
   Jitter jitter = {};
   std::int64_t seed = 1;
   std::vector<Fault> faults = {};
+  // Whether it asks for what only a run event by event has.
+  bool asks_for_events() const { return contention || interference || jitter.sigma > 0.0 || !faults.empty(); }
 };
 
 struct Settings {

@@ -2,10 +2,17 @@
 // experiment's plan.
 //
 // Sample of the text:
-//   small: 12.34 ms a step on 4 accelerators, the fastest of 31 plans that fits
+//   small: 12.34 ms a step on 4 accelerators, the fastest that fits of 31 plans
+//   3.1 GiB of 15.5 GiB of an accelerator; 17 plans were looked at
 //
-//     data parallel    2   strategy.dp
-//     tensor parallel  2   strategy.tp
+//     data parallel         2
+//     tensor parallel       2
+//     pipeline stages       1
+//     optimizer             2  ranks that shard the optimizer's state
+//     rematerialised        0  of the 4 layers of a stage run again in backward
+//
+//   The same plan with all its figures:
+//     cairn run small --set strategy.tp=2 --set strategy.dp=2 ...
 #pragma once
 
 #include <string>
@@ -17,8 +24,9 @@
 namespace cairn::report {
 
 struct Degrees {
-  std::string experiment;  // its name
-  std::string file;        // as it was named on the command line
+  std::string experiment;                   // its name
+  std::string file;                         // as it was named on the command line
+  std::vector<std::string> overrides = {};  // KEY=VALUE of the command line, which hold for the plan, too
   std::int64_t accelerators = 1;
   std::int64_t layers = 1;
   const division::FiveDegrees& answer;

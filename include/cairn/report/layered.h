@@ -6,8 +6,10 @@
 //   the fastest that was found with stages whose layers are shared in their fastest
 //   ways; the best with one way for all: 12.9 ms (tp 2, 1 stage, 4 micro-batches)
 //
-//     stage  layers                 tp   dp  sharded  recompute     time    memory
-//         1  embedding .. layer 2    2    1                      1.2 ms   1.1 GiB
+//     stage  layers                 tp    dp  sharded  recompute      time    memory
+//         1  embedding .. 2          2     1                        1.2 ms   1.1 GiB
+//         2  layers 3 .. 4           1     2  yes                   1.3 ms   1.2 GiB
+//            head                    2     1
 #pragma once
 
 #include <string>
