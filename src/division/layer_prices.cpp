@@ -69,6 +69,26 @@ void require_recomputed_alike(const plan::Strategy& strategy) {
                                  "leave method, count and layers out");
 }
 
+// Classes of the layers right before and right behind those of a class.
+struct Beside {
+  std::set<std::size_t> before = {};
+  std::set<std::size_t> behind = {};
+};
+
+std::vector<Beside> beside(const ir::Model& model) {
+  std::vector<Beside> all(model.classes.size());
+  const auto follows = [&all](std::size_t first, std::size_t second) {
+    all[first].behind.insert(second);
+    all[second].before.insert(first);
+  };
+  for (std::size_t run = 0; run < model.layers.size(); ++run) {
+    const auto own = static_cast<std::size_t>(model.layers[run].layer_class);
+    if (model.layers[run].count > 1) follows(own, own);
+    if (run > 0) follows(static_cast<std::size_t>(model.layers[run - 1].layer_class), own);
+  }
+  return all;
+}
+
 // Bytes per element of parameters, and what an element that products read in a narrow format takes more.
 struct ParameterBytes {
   double each = 0.0;
@@ -109,6 +129,7 @@ class LayerPrices::Implementation {
       result.push_back(alone(priced, resolved, each));
       elements.push_back(priced.lowering.layer_state(resolved.strategy, each).parameter_elements());
     }
+    add_moved(priced.model, resolved, elements, result);
     share_out_step(priced, resolved.strategy, elements, result);
     return result;
   }
@@ -259,16 +280,35 @@ class LayerPrices::Implementation {
       held += elements * numerics::bytes_per_element(treatment.parameters);
     held += static_cast<double>(std::min(behaviour.held_results, strategy.micro_batches)) * state.result_bytes;
     cost.state += whole_bytes(held);
-    if (parameters_sharded && strategy.reshard_after_forward)
-      cost.moved += cost.gathered * (1 + strategy.prefetch);
-    else if (parameters_sharded)
-      cost.state += cost.gathered;
-    // A layer's gradients are there until those of the next one are sent.
-    if (gradients_sharded) cost.moved += 2 * whole_bytes(gradients);
-    if (behaviour.holds_buckets && strategy.sharded != plan::Sharded::nothing)
-      cost.moved +=
-          whole_bytes(strategy.bucket_bytes * (strategy.overlap_gradient_reduce && !parameters_sharded ? 2.0 : 1.0));
-    cost.transient += cost.moved;
+    if (parameters_sharded && !strategy.reshard_after_forward) cost.state += cost.gathered;
+  }
+
+  // Beside a layer's gathered parameters there are those of the next layers of its pass; beside its gradients, those of
+  // the layer behind it until they are sent.
+  void add_moved(const ir::Model& model, const experiment::Resolved& resolved, const std::vector<double>& elements,
+                 std::vector<LayerCost>& costs) const {
+    const plan::Strategy& strategy = resolved.strategy;
+    const bool parameters_sharded = strategy.sharded == plan::Sharded::parameters;
+    const double width = numerics::bytes_per_element(resolved.treatment.gradients);
+    const std::vector<Beside> neighbours = beside(model);
+    for (std::size_t each = 0; each < costs.size(); ++each) {
+      LayerCost& cost = costs[each];
+      if (parameters_sharded && strategy.reshard_after_forward) {
+        std::int64_t next = 0;
+        for (const std::set<std::size_t>* side : {&neighbours[each].before, &neighbours[each].behind})
+          for (const std::size_t other : *side) next = std::max(next, costs[other].gathered);
+        cost.moved += cost.gathered + strategy.prefetch * next;
+      }
+      if (sends_gradients_every_pass(strategy)) {
+        double sent = 0.0;
+        for (const std::size_t other : neighbours[each].behind) sent = std::max(sent, elements[other] * width);
+        cost.moved += whole_bytes(elements[each] * width) + whole_bytes(sent);
+      }
+      if (resolved.behaviour.holds_buckets && strategy.sharded != plan::Sharded::nothing)
+        cost.moved +=
+            whole_bytes(strategy.bucket_bytes * (strategy.overlap_gradient_reduce && !parameters_sharded ? 2.0 : 1.0));
+      cost.transient += cost.moved;
+    }
   }
 
   const experiment::Settings& settings_;
