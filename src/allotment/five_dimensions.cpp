@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/divisors.h"
 
 namespace cairn::allotment {
 namespace {
@@ -27,13 +28,6 @@ void require_valid_dimensions(const FiveDimensionsProblem& problem) {
     throw core::ConfigurationError("memory", "the function is missing", "give the bytes of a device");
 }
 
-std::vector<std::int64_t> divisors_of(std::int64_t number) {
-  std::vector<std::int64_t> result;
-  for (std::int64_t each = 1; each <= number; ++each)
-    if (number % each == 0) result.push_back(each);
-  return result;
-}
-
 // Visits the candidates of one (data, tensor, pipeline) after the other, in the order in which ties are resolved.
 class StairWalk {
  public:
@@ -43,7 +37,7 @@ class StairWalk {
   // its least number of rematerialised layers. Where that is the number of the degree before, the candidate is no
   // faster than that degree's, and comes after it on ties.
   void walk(const FiveDimensions& first) {
-    const std::vector<std::int64_t> degrees = divisors_of(first.data);
+    const std::vector<std::int64_t> degrees = core::divisors(first.data);
     const std::int64_t numbers = problem_.layers / first.pipeline + 1;
     answer_.candidates += static_cast<std::int64_t>(degrees.size()) * numbers;
     const bool promised = problem_.time_of_optimizer == Promise::grows_with_optimizer;
@@ -102,9 +96,9 @@ class StairWalk {
 FiveDimensionsAnswer fastest_dimensions(const FiveDimensionsProblem& problem) {
   require_valid_dimensions(problem);
   StairWalk walk(problem);
-  for (const std::int64_t tensor : divisors_of(problem.devices)) {
+  for (const std::int64_t tensor : core::divisors(problem.devices)) {
     if (problem.heads % tensor != 0) continue;
-    for (const std::int64_t pipeline : divisors_of(problem.devices / tensor)) {
+    for (const std::int64_t pipeline : core::divisors(problem.devices / tensor)) {
       const std::int64_t data = problem.devices / tensor / pipeline;
       if (problem.layers % pipeline != 0 || problem.batch % data != 0) continue;
       walk.walk({.data = data, .tensor = tensor, .pipeline = pipeline});

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cairn/allotment/layer_strategies.h"
+#include "cairn/core/divisors.h"
 #include "cairn/partition/chain_cut.h"
 
 namespace cairn::division {
@@ -250,9 +251,8 @@ class Pipeline {
 
 std::vector<std::int64_t> stage_counts(const LayeredModel& model) {
   std::vector<std::int64_t> counts;
-  const std::int64_t all = model.accelerators();
-  for (std::int64_t stages = 1; stages <= std::min<std::int64_t>(all, std::ssize(model.layers().of)); ++stages)
-    if (all % stages == 0) counts.push_back(stages);
+  for (const std::int64_t stages : core::divisors(model.accelerators()))
+    if (stages <= std::ssize(model.layers().of)) counts.push_back(stages);
   return counts;
 }
 
@@ -266,9 +266,8 @@ LayeredSearch search_layers(LayeredModel& model, const std::function<void(std::s
   LayeredSearch result;
   std::vector<Candidate> candidates;
   for (const std::int64_t stages : stage_counts(model))
-    for (std::int64_t micro_batches = 1;
-         model.sequences() % micro_batches == 0 && stages <= k_most_searched_passes / micro_batches;
-         micro_batches *= 2) {
+    for (const std::int64_t micro_batches : core::divisors(model.sequences())) {
+      if (stages > k_most_searched_passes / micro_batches) break;
       Pipeline pipeline(model, stages, micro_batches);
       if (pipeline.ways() == 0) {
         if (!result.refused) result.refused = pipeline.refused();

@@ -10,6 +10,7 @@
 #include "cairn/config/read.h"
 #include "cairn/config/units.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/divisors.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/pipeline/generators.h"
 
@@ -139,18 +140,6 @@ constexpr std::array<Readable, k_variables> k_readable{{
     {{"layers"}, " ", [](const StrategyChoice&, const Subject& s) { return number(s.layers); }},
     {{"batch"}, " ", [](const StrategyChoice&, const Subject& s) { return number(s.batch); }},
 }};
-
-std::vector<std::int64_t> divisors(std::int64_t of) {
-  std::vector<std::int64_t> small;
-  std::vector<std::int64_t> large;
-  for (std::int64_t i = 1; i <= of / i; ++i) {
-    if (of % i != 0) continue;
-    small.push_back(i);
-    if (i != of / i) large.push_back(of / i);
-  }
-  small.insert(small.end(), large.rbegin(), large.rend());
-  return small;
-}
 
 // "1..16" or "1..16*2"; empty where the text is no range. Too many or none: an error.
 std::optional<std::vector<std::int64_t>> range(const config::Node& node, const std::string& key) {
@@ -301,7 +290,7 @@ class Reader {
     }
     if (node.is_scalar() && node.text == "divisors") {
       const bool batch = key.path == "micro_batch";
-      for (const std::int64_t number : divisors(batch ? subject_.batch : subject_.gpus))
+      for (const std::int64_t number : core::divisors(batch ? subject_.batch : subject_.gpus))
         values.push_back(config::make_scalar(fmt::format("{}", number), node.place));
       return;
     }
@@ -398,20 +387,20 @@ std::string default_space(const Subject& subject) {
     axis(key, fmt::format("[{}]", fmt::join(values, ", ")));
   };
   std::vector<std::int64_t> stages;
-  for (const std::int64_t each : divisors(subject.gpus))
+  for (const std::int64_t each : core::divisors(subject.gpus))
     if (each <= subject.layers) stages.push_back(each);
   const std::int64_t together = std::min(subject.gpus_per_node, subject.gpus);
-  listed("tp", divisors(together));
+  listed("tp", core::divisors(together));
   if (const std::int64_t shared = std::gcd(subject.gpus, subject.tokens); subject.tokens > k_long_sequence) {
     std::vector<std::int64_t> ranks;
-    for (const std::int64_t each : divisors(shared))
+    for (const std::int64_t each : core::divisors(shared))
       if (subject.tokens / each >= k_long_sequence / 2) ranks.push_back(each);
     listed("cp", ranks);
   }
   listed("pp", stages);
   if (subject.experts > 0) {
-    listed("ep", divisors(subject.experts));
-    listed("etp", divisors(together));
+    listed("ep", core::divisors(subject.experts));
+    listed("etp", core::divisors(together));
   }
   if (subject.sequence_parallel) axis("sequence_parallel", "[true, false]");
   axis("micro_batch", "divisors");

@@ -3,7 +3,7 @@
 //
 //   stages   every p that divides the accelerators, of consecutive layers cut by cut_chain() at the times that layers
 //            take at their fastest
-//   m        1, 2, 4, ... while they divide the batch, p m <= 2^18 passes
+//   m        every divisor of the batch, p m <= 2^18 passes
 //   ways     the leaves of Galvatron's decision trees (allotment/layer_strategies.h) in which tensor-parallel ranks are
 //            neighbours; of a stage of 2^k r accelerators, r odd, those of 2^k with r times as many copies
 //   stage    least S = m (f + b) + once with memory <= capacity, exactly: for every bound W on what lives within a
