@@ -93,7 +93,7 @@ int search_degrees(const SearchArguments& arguments, Context& context) {
                               .accelerators = job.gpus(),
                               .layers = job.parts().model.layers,
                               .answer = answer,
-                              .warnings = job.warnings(),
+                              .warnings = answer.found.best ? answer.warnings : job.warnings(),
                               .tool = context.tool};
   output.write(in_form(
       arguments.result, [&] { return report::json(found); },

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/experiment/job.h"
 #include "cairn/experiment/resolve.h"
 #include "cairn/experiment/trials.h"
 
@@ -141,8 +142,13 @@ FiveDegrees fastest_degrees(const experiment::Settings& settings, const experime
                                      .time_of_optimizer = allotment::Promise::anything});
   result.capacity = core::Bytes::from_base(costs.capacity());
   result.refused = costs.refused();
-  if (result.found.best)
-    result.settings = settings_of(*result.found.best, parts.model.layers, settings.strategy.sequence_parallel);
+  if (!result.found.best) return result;
+  result.settings = settings_of(*result.found.best, parts.model.layers, settings.strategy.sequence_parallel);
+  experiment::Settings chosen = settings;
+  chosen.strategy = with_degrees(settings.strategy, parts.model.layers, *result.found.best);
+  experiment::Job job(chosen, parts);
+  result.assumptions = job.run(predict::Engine::analytic, {.advice = experiment::Advice::none}).assumptions;
+  result.warnings = job.warnings();
   return result;
 }
 

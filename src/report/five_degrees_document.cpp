@@ -55,6 +55,7 @@ const Described<Degrees>& degrees_document_keys() {
       {"candidates", count("plans that exist"), [](const auto& of) { return of.answer.found.candidates; }},
       {"refused", or_null(text("why a plan was not allowed, of the first one; null: all were")),
        [](const auto& of) { return nullable(of.answer.refused); }},
+      {"assumptions", assumption_list(), [](const auto& of) { return of.answer.assumptions; }},
       {"warnings", warning_list(), [](const auto& of) { return of.warnings; }}};
   return keys;
 }

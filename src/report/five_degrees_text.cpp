@@ -41,6 +41,8 @@ class DegreesText : TextReport {
     out_ += wrapped(call, "  ", "    ");
     for (std::size_t i = 0; i < of_.warnings.size() && (full_ || i < 1); ++i)
       out_ += wrapped("warning: " + of_.warnings[i], "", "  ");
+    if (full_)
+      for (const std::string& each : of_.answer.assumptions) out_ += wrapped("assumed: " + each, "", "  ");
     return std::move(out_);
   }
 

@@ -29,6 +29,9 @@ struct FiveDegrees {
   core::Bytes capacity = {};                // of a device
   std::vector<std::string> settings = {};   // of the best, as --set takes them; empty where nothing fits
   std::optional<std::string> refused = {};  // why a candidate was not allowed, of the first one
+  // What the best rests on, and what lies beyond what was measured or is tight, as its own run says.
+  std::vector<std::string> assumptions = {};
+  std::vector<std::string> warnings = {};
 };
 
 // The strategy of a candidate, and the settings that differ from the experiment's.
