@@ -43,6 +43,21 @@ std::vector<WrittenGroup> written_groups(const config::Node& node) {
   return groups;
 }
 
+// What is wrong with its accelerator is told at the group's own key.
+experiment::Parts parts_of_group(const experiment::LoadedExperiment& alike, const config::Loader& loader,
+                                 std::size_t group) {
+  try {
+    return experiment::load_parts(alike, loader);
+  } catch (const core::ConfigurationError& error) {
+    constexpr std::string_view k_key = "cluster.accelerator";
+    std::vector<core::Diagnostic> all = error.diagnostics();
+    for (core::Diagnostic& each : all)
+      if (each.key_path.starts_with(k_key))
+        each.key_path = fmt::format("{}[{}].accelerator{}", k_groups_key, group, each.key_path.substr(k_key.size()));
+    throw core::ConfigurationError(std::move(all));
+  }
+}
+
 std::int64_t sequences_of(const experiment::Training& training) {
   if (training.global_batch.sequences > 0) return training.global_batch.sequences;
   const double sequences = training.global_batch.tokens / static_cast<double>(training.seq_len);
@@ -213,12 +228,12 @@ std::vector<AcceleratorGroup> accelerator_groups(const experiment::LoadedExperim
   cluster.remove("groups");
   std::vector<AcceleratorGroup> result;
   std::int64_t all = 0;
-  for (const WrittenGroup& group : groups) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
     experiment::LoadedExperiment alike = loaded;
-    cluster.put("accelerator", group.accelerator);
+    cluster.put("accelerator", groups[i].accelerator);
     alike.experiment.cluster = cluster;
-    result.push_back({.ranks = group.count, .parts = experiment::load_parts(alike, loader)});
-    all += group.count;
+    result.push_back({.ranks = groups[i].count, .parts = parts_of_group(alike, loader, i)});
+    all += groups[i].count;
   }
   if (const std::int64_t there = result.front().parts.machine.network.gpus(); all != there)
     throw core::ConfigurationError(

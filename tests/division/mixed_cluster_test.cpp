@@ -88,6 +88,8 @@ TEST_CASE("Clusters and strategies without uneven shares are refused by name") {
   CHECK(complaint("", {}) == "cluster.groups");
   CHECK(complaint("[{count: 3, accelerator: h100-sxm5-80gb}]", {}) == "cluster.groups");
   CHECK(complaint("[]", {}) == "cluster.groups");
+  CHECK(complaint("[{count: 1, accelerator: h100-sxm5-80gb}, {count: 1, accelerator: nowhere}]", {}) ==
+        "cluster.groups[1].accelerator");
   CHECK(complaint(k_two, {"strategy.tp=2"}) == "strategy.tp");
   CHECK(complaint(k_two, {"strategy.pp=2"}) == "strategy.pp");
   CHECK(complaint(k_two, {"strategy.cp=2"}) == "strategy.cp");
