@@ -12,13 +12,22 @@
 
 namespace cairn::config {
 
-Node merge(Node base, const Node& over) {
+namespace {
+
+enum class Values { replaced, merged };
+
+Node laid_over(Node base, const Node& over, Values values) {
+  if (values == Values::merged && base.is_sourced() && over.is_sourced()) {
+    Node result = over;
+    result.put("value", merge(std::move(*base.find("value")), *over.find("value")));
+    return result;
+  }
   if (!base.is_map() || !over.is_map() || base.is_sourced() || over.is_sourced()) return over;
   for (const Entry& entry : over.entries) {
     if (entry.value.is_null()) {
       base.remove(entry.key);
     } else if (Node* inherited = base.find(entry.key)) {
-      *inherited = merge(std::move(*inherited), entry.value);
+      *inherited = laid_over(std::move(*inherited), entry.value, values);
     } else {
       base.entries.push_back(entry);
     }
@@ -26,6 +35,11 @@ Node merge(Node base, const Node& over) {
   base.place = over.place;
   return base;
 }
+
+}  // namespace
+
+Node merge(Node base, const Node& over) { return laid_over(std::move(base), over, Values::replaced); }
+Node merge_within_values(Node base, const Node& over) { return laid_over(std::move(base), over, Values::merged); }
 
 namespace {
 

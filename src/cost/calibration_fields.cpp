@@ -1,5 +1,10 @@
 // The keys of the calibration files.
 #include <cmath>
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cairn/config/fields.h"
 #include "cairn/cost/calibration.h"
@@ -218,11 +223,27 @@ void kernel_set(Value& v, KernelSet& set) {
   });
 }
 
+// The first set for rows of a width counts (Calibration::find_law): each width stands once, and before the set of any.
+bool each_width_has_one_set(const std::vector<KernelSet>& sets) {
+  std::set<std::pair<std::string_view, std::int64_t>> taken;
+  std::set<std::string_view> complete;
+  for (const KernelSet& set : sets) {
+    if (complete.count(set.kernel) > 0) return false;
+    for (const std::int64_t width : set.widths)
+      if (!taken.emplace(set.kernel, width).second) return false;
+    if (set.widths.empty()) complete.insert(set.kernel);
+  }
+  return true;
+}
+
 void libraries(Value& v, Libraries& x) {
   v.object([&x](Fields& g) {
     g.list("gemm", x.gemm, {.doc = "in place of those of the same type"}, gemm_set);
     g.list("flash_attention", x.flash_attention, {.doc = "in place of those of the same kernel"}, flash_set);
     g.list("kernels", x.kernels, {.doc = "memory-bound kernels with laws of their own"}, kernel_set);
+    g.check(
+        "kernels", [&x] { return each_width_has_one_set(x.kernels); }, "two sets of a kernel for rows of one width",
+        "give each width once, and the set of any width last");
   });
 }
 

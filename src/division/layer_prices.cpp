@@ -12,6 +12,7 @@
 #include "cairn/plan/lowering.h"
 #include "cairn/predict/evaluate/analytic.h"
 #include "cairn/predict/price/cost_pricer.h"
+#include "cairn/software/precision.h"
 
 namespace cairn::division {
 namespace {
@@ -70,16 +71,11 @@ void require_recomputed_alike(const plan::Strategy& strategy) {
 }
 
 // Classes of the layers right before and right behind those of a class.
-struct Beside {
-  std::set<std::size_t> before = {};
-  std::set<std::size_t> behind = {};
-};
-
-std::vector<Beside> beside(const ir::Model& model) {
-  std::vector<Beside> all(model.classes.size());
+std::vector<std::set<std::size_t>> beside(const ir::Model& model) {
+  std::vector<std::set<std::size_t>> all(model.classes.size());
   const auto follows = [&all](std::size_t first, std::size_t second) {
-    all[first].behind.insert(second);
-    all[second].before.insert(first);
+    all[first].insert(second);
+    all[second].insert(first);
   };
   for (std::size_t run = 0; run < model.layers.size(); ++run) {
     const auto own = static_cast<std::size_t>(model.layers[run].layer_class);
@@ -284,25 +280,27 @@ class LayerPrices::Implementation {
   }
 
   // Beside a layer's gathered parameters there are those of the next layers of its pass; beside its gradients, those of
-  // the layer behind it until they are sent.
+  // the layer behind it until they are sent. Of two unlike neighbours the larger one is charged for both, since layers
+  // of the smaller one's class also lie in stages without it.
   void add_moved(const ir::Model& model, const experiment::Resolved& resolved, const std::vector<double>& elements,
                  std::vector<LayerCost>& costs) const {
     const plan::Strategy& strategy = resolved.strategy;
     const bool parameters_sharded = strategy.sharded == plan::Sharded::parameters;
     const double width = numerics::bytes_per_element(resolved.treatment.gradients);
-    const std::vector<Beside> neighbours = beside(model);
+    const std::vector<std::set<std::size_t>> neighbours = beside(model);
     for (std::size_t each = 0; each < costs.size(); ++each) {
       LayerCost& cost = costs[each];
       if (parameters_sharded && strategy.reshard_after_forward) {
         std::int64_t next = 0;
-        for (const std::set<std::size_t>* side : {&neighbours[each].before, &neighbours[each].behind})
-          for (const std::size_t other : *side) next = std::max(next, costs[other].gathered);
+        for (const std::size_t other : neighbours[each])
+          next = std::max(next, std::min(costs[other].gathered, cost.gathered));
         cost.moved += cost.gathered + strategy.prefetch * next;
       }
       if (sends_gradients_every_pass(strategy)) {
         double sent = 0.0;
-        for (const std::size_t other : neighbours[each].behind) sent = std::max(sent, elements[other] * width);
-        cost.moved += whole_bytes(elements[each] * width) + whole_bytes(sent);
+        for (const std::size_t other : neighbours[each])
+          sent = std::max(sent, std::min(elements[other], elements[each]));
+        cost.moved += whole_bytes(elements[each] * width) + whole_bytes(sent * width);
       }
       if (resolved.behaviour.holds_buckets && strategy.sharded != plan::Sharded::nothing)
         cost.moved +=
@@ -318,6 +316,11 @@ class LayerPrices::Implementation {
   predict::Analytic analytic_;
   std::vector<std::unique_ptr<PricedModel>> models_;
 };
+
+double stream_bytes(const experiment::Settings& settings, const experiment::Parts& parts) {
+  return static_cast<double>(settings.training.seq_len) * static_cast<double>(parts.model.hidden) *
+         numerics::bytes_per_element(software::activation_format(parts.software.recipe));
+}
 
 std::string LayerPrices::Layers::name(std::size_t layer) const {
   return in_body(layer) ? fmt::format("layer {}", layer) : classes[of[layer]];

@@ -10,10 +10,8 @@
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
-#include "cairn/numerics/format.h"
 #include "cairn/pipeline/stage_costs.h"
 #include "cairn/program/placement.h"
-#include "cairn/software/precision.h"
 
 namespace cairn::division {
 namespace {
@@ -80,10 +78,9 @@ class LayeredModel::Implementation {
     require_differing(settings, parts.model, own.strategy);
     sequences_ = own.global_batch;
     layers_ = prices_.layers(own);
-    const double format = numerics::bytes_per_element(software::activation_format(parts.software.recipe));
     overlap_sends_ = own.strategy.overlap_sends;
     scatter_sends_ = own.behaviour.scatter_sends;
-    sequence_bytes_ = static_cast<double>(settings.training.seq_len) * static_cast<double>(own.model.hidden) * format;
+    sequence_bytes_ = stream_bytes(settings, parts);
   }
 
   std::int64_t gpus() const { return parts_.machine.network.gpus(); }

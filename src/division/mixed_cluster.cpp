@@ -132,6 +132,10 @@ class GroupPrices {
       sum.transient = std::max(sum.transient, sharded[each].transient + (turns ? plain[each].saved : 0));
       sum.moved = std::max(sum.moved, sharded[each].moved);
     }
+    // Of every micro-batch that awaits its way back there is what the last layer made, then the gradient of it. What the
+    // head keeps of the one on its way holds it once more.
+    sum.saved +=
+        static_cast<std::int64_t>(std::ceil(static_cast<double>(sequences) * stream_bytes(settings_, group_.parts)));
     require_countable(sum);
     return sum;
   }

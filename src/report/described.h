@@ -23,6 +23,12 @@ Json nullable(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
+// A figure of `of`, an optional or a pointer; null where that is.
+template <class Of, class Figure>
+Json nullable(const Of& of, Figure figure) {
+  return of ? Json(figure(*of)) : Json();
+}
+
 inline Json made_by(const Tool& tool) { return Json{{"version", tool.version}, {"build", tool.build}}; }
 
 template <class T>

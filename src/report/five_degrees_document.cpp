@@ -13,15 +13,15 @@ namespace {
 constexpr const char* k_degrees_schema = "cairn.degrees/1";
 constexpr int k_degrees_indent = 2;
 
-// A figure of the best plan; null where nothing fits.
-template <class Figure>
-Json of_best(const Degrees& of, Figure figure) {
-  return of.answer.found.best ? Json(figure(of.answer.found)) : Json();
+// What was found; null where nothing fits.
+const allotment::FiveDimensionsAnswer* found_degrees(const Degrees& of) {
+  return of.answer.found.best ? &of.answer.found : nullptr;
 }
 
 Key<Degrees> degree(const char* name, const char* what, std::int64_t allotment::FiveDimensions::*member) {
-  return {name, or_null(count(what)),
-          [member](const auto& of) { return of_best(of, [&](const auto& found) { return (*found.best).*member; }); }};
+  return {name, or_null(count(what)), [member](const auto& of) {
+            return nullable(found_degrees(of), [&](const auto& found) { return (*found.best).*member; });
+          }};
 }
 
 const Described<Degrees>& degrees_document_keys() {
@@ -33,11 +33,13 @@ const Described<Degrees>& degrees_document_keys() {
       {"accelerators", count("of the cluster"), [](const auto& of) { return of.accelerators; }},
       {"method", text("how the degrees were searched"), [](const auto&) { return "pangu"; }},
       {"time_s", or_null(amount("s, of a step; null: nothing fits")),
-       [](const auto& of) { return of_best(of, [](const auto& found) { return core::to_seconds(found.time); }); }},
+       [](const auto& of) {
+         return nullable(found_degrees(of), [](const auto& found) { return core::to_seconds(found.time); });
+       }},
       {"time_ps", or_null(count("the same in picoseconds, exactly")),
-       [](const auto& of) { return of_best(of, [](const auto& found) { return found.time; }); }},
+       [](const auto& of) { return nullable(found_degrees(of), [](const auto& found) { return found.time; }); }},
       {"memory_bytes", or_null(amount("bytes of the fullest device at its peak")),
-       [](const auto& of) { return of_best(of, [](const auto& found) { return found.memory; }); }},
+       [](const auto& of) { return nullable(found_degrees(of), [](const auto& found) { return found.memory; }); }},
       {"capacity_bytes", amount("bytes of a device that processes can have"),
        [](const auto& of) { return of.answer.capacity.base(); }},
       {"fits", flag("whether any plan does"), [](const auto& of) { return of.answer.found.best.has_value(); }},

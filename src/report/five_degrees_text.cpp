@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -39,10 +38,7 @@ class DegreesText : TextReport {
     for (const std::vector<std::string>* all : {&of_.overrides, &of_.answer.settings})
       for (const std::string& each : *all) call += " --set " + quoted_for_shell(each);
     out_ += wrapped(call, "  ", "    ");
-    for (std::size_t i = 0; i < of_.warnings.size() && (full_ || i < 1); ++i)
-      out_ += wrapped("warning: " + of_.warnings[i], "", "  ");
-    if (full_)
-      for (const std::string& each : of_.answer.assumptions) out_ += wrapped("assumed: " + each, "", "  ");
+    rests_on(of_.warnings, of_.answer.assumptions, full_);
     return std::move(out_);
   }
 

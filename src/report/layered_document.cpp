@@ -92,12 +92,6 @@ const Described<division::LayeredAnswer>& uniform_keys() {
   return keys;
 }
 
-// A figure of the answer; null where there is none.
-template <class Figure>
-Json of_plan(const Layered& of, Figure figure) {
-  return of.answer != nullptr ? Json(figure(*of.answer)) : Json();
-}
-
 const Described<Layered>& layered_document_keys() {
   static const Described<Layered> keys{
       {"schema", text(), [](const auto&) { return k_layered_schema; }},
@@ -106,21 +100,23 @@ const Described<Layered>& layered_document_keys() {
       {"accelerators", count("of the cluster"), [](const auto& of) { return of.accelerators; }},
       {"sequences", count("of a step"), [](const auto& of) { return of.sequences; }},
       {"time_s", or_null(amount("s, of a step under 1F1B; null: nothing fits")),
-       [](const auto& of) { return of_plan(of, [](const auto& plan) { return core::to_seconds(plan.time); }); }},
+       [](const auto& of) {
+         return nullable(of.answer, [](const auto& plan) { return core::to_seconds(plan.time); });
+       }},
       {"time_ps", or_null(count("the same in picoseconds, exactly")),
-       [](const auto& of) { return of_plan(of, [](const auto& plan) { return plan.time; }); }},
+       [](const auto& of) { return nullable(of.answer, [](const auto& plan) { return plan.time; }); }},
       {"memory_bytes",
        or_null(amount("bytes of the fullest device: state, what micro-batches under way keep, and the "
                       "most that lives within a pass")),
-       [](const auto& of) { return of_plan(of, [](const auto& plan) { return plan.memory; }); }},
+       [](const auto& of) { return nullable(of.answer, [](const auto& plan) { return plan.memory; }); }},
       {"capacity_bytes", amount("bytes that a device has for that"), [](const auto& of) { return of.capacity.base(); }},
       {"fits", flag("whether it has"), [](const auto& of) { return of.fits(); }},
       {"method", or_null(text("how the ways of layers were searched; null: they were given")),
        [](const auto& of) { return of.search != nullptr ? Json("galvatron") : Json(); }},
       {"pipelines", or_null(count("numbers of stages and of micro-batches whose layers were searched")),
-       [](const auto& of) { return of.search != nullptr ? Json(of.search->pipelines) : Json(); }},
+       [](const auto& of) { return nullable(of.search, [](const auto& search) { return search.pipelines; }); }},
       {"ways", or_null(count("ways of sharing a layer that were compared")),
-       [](const auto& of) { return of.search != nullptr ? Json(of.search->ways) : Json(); }},
+       [](const auto& of) { return nullable(of.search, [](const auto& search) { return search.ways; }); }},
       {"refused", or_null(text("why no way of sharing a layer was allowed, of the first one; null: some were")),
        [](const auto& of) { return of.search != nullptr ? nullable(of.search->refused) : Json(); }},
       {"uniform",

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "cairn/core/format_units.h"
@@ -35,7 +33,8 @@ class LayeredText : TextReport {
     line("");
     line("  time: of a micro-batch, both passes");
     line("  memory: of an accelerator, which has {}", core::format(of_.capacity));
-    notes();
+    rests_on(of_.warnings, of_.assumptions, full_);
+    more_warnings(of_.warnings, full_);
     return std::move(out_);
   }
 
@@ -114,16 +113,6 @@ class LayeredText : TextReport {
   }
   static std::string short_time(core::Picoseconds time) {
     return core::format(core::Seconds::from_base(core::to_seconds(time)), 3);
-  }
-
-  void notes() {
-    const std::size_t shown = full_ ? of_.warnings.size() : std::min<std::size_t>(of_.warnings.size(), 1);
-    for (std::size_t i = 0; i < shown; ++i) out_ += wrapped("warning: " + of_.warnings[i], "", "  ");
-    if (shown < of_.warnings.size())
-      line("{}: --full",
-           counted(static_cast<std::int64_t>(of_.warnings.size() - shown), "more warning", "more warnings"));
-    if (full_)
-      for (const std::string& each : of_.assumptions) out_ += wrapped("assumed: " + each, "", "  ");
   }
 
   const Layered& of_;

@@ -42,7 +42,7 @@ const Described<allotment::RankShare>& rank_share_keys() {
 
 // A time of a plan; null where there is none.
 Json seconds_of(const std::optional<allotment::SharePlan>& plan, core::Picoseconds allotment::SharePlan::*time) {
-  return plan ? Json(core::to_seconds((*plan).*time)) : Json();
+  return nullable(plan, [&](const auto& found) { return core::to_seconds(found.*time); });
 }
 
 const Described<MixedSharesReport>& shares_document_keys() {

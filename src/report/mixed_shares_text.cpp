@@ -36,7 +36,7 @@ class MixedSharesText : TextReport {
     table();
     line("");
     line("  compute: forward and backward of its slowest rank; memory: of its fullest");
-    notes();
+    rests_on(answer.warnings, answer.assumptions, full_);
     return std::move(out_);
   }
 
@@ -67,14 +67,6 @@ class MixedSharesText : TextReport {
            share_bytes(row.memory));
     }
     if (shown < rows.size()) line("  {} more kinds: --full", rows.size() - shown);
-  }
-
-  void notes() {
-    const std::vector<std::string>& warnings = of_.answer.warnings;
-    const std::size_t shown = full_ ? warnings.size() : std::min<std::size_t>(warnings.size(), 1);
-    for (std::size_t i = 0; i < shown; ++i) out_ += wrapped("warning: " + warnings[i], "", "  ");
-    if (full_)
-      for (const std::string& each : of_.answer.assumptions) out_ += wrapped("assumed: " + each, "", "  ");
   }
 
   const MixedSharesReport& of_;

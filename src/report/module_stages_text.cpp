@@ -32,10 +32,7 @@ class ModuleStagesText : TextReport {
     devices();
     if (full_) modules();
     if (answer.exact.stages) stages(*answer.exact.stages);
-    for (std::size_t i = 0; i < of_.warnings.size() && (full_ || i < 1); ++i)
-      out_ += wrapped("warning: " + of_.warnings[i], "", "  ");
-    if (full_)
-      for (const std::string& each : answer.assumptions) out_ += wrapped("assumed: " + each, "", "  ");
+    rests_on(of_.warnings, answer.assumptions, full_);
     return std::move(out_);
   }
 

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -32,9 +31,8 @@ class PlacementsText : TextReport {
     for (const splits::PlacementRow& row : of_.answer.operators) operators.emplace_back(row.name, row.signature);
     constexpr std::size_t k_rows = 10;  // on one screen with the rest
     out_ += split_table(operators, "placement", full_ ? std::nullopt : std::optional(k_rows));
-    warnings();
-    if (full_)
-      for (const std::string& each : of_.assumptions) out_ += wrapped("assumed: " + each, "", "  ");
+    rests_on(of_.warnings, of_.assumptions, full_);
+    more_warnings(of_.warnings, full_);
     return std::move(out_);
   }
 
@@ -77,14 +75,6 @@ class PlacementsText : TextReport {
     line("  nothing overlaps, gradients have no buckets, and no parameter is updated");
     line("  memory {} of {} an accelerator, Adam's state included", core::format(of_.memory),
          core::format(of_.capacity));
-  }
-
-  void warnings() {
-    const std::size_t shown = full_ ? of_.warnings.size() : std::min<std::size_t>(of_.warnings.size(), 1);
-    for (std::size_t i = 0; i < shown; ++i) out_ += wrapped("warning: " + of_.warnings[i], "", "  ");
-    if (shown < of_.warnings.size())
-      line("{}: --full",
-           counted(static_cast<std::int64_t>(of_.warnings.size() - shown), "more warning", "more warnings"));
   }
 
   const Placements& of_;

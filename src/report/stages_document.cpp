@@ -38,33 +38,31 @@ std::vector<WrittenStage> written_stages(const Stages& of) {
   return result;
 }
 
-// A figure of the answer; null where there is none.
-template <class Figure>
-Json of_answer(const Stages& of, Figure figure) {
-  return of.answer != nullptr ? Json(figure(*of.answer)) : Json();
-}
-
 const Described<Stages>& stages_document_keys() {
   static const Described<Stages> keys{
       {"schema", text(), [](const auto&) { return k_stages_schema; }},
       {"tool", tool(), [](const auto& of) { return made_by(of.tool); }},
       {"cluster", text("its name"), [](const auto& of) { return of.cluster; }},
       {"time_s", or_null(amount("s, of a step under 1F1B, without the update of the parameters; null: nothing fits")),
-       [](const auto& of) { return of_answer(of, [](const auto& found) { return core::to_seconds(found.time); }); }},
+       [](const auto& of) {
+         return nullable(of.answer, [](const auto& found) { return core::to_seconds(found.time); });
+       }},
       {"time_ps", or_null(count("the same in picoseconds, exactly")),
-       [](const auto& of) { return of_answer(of, [](const auto& found) { return found.time; }); }},
+       [](const auto& of) { return nullable(of.answer, [](const auto& found) { return found.time; }); }},
       {"planned_s",
        or_null(amount("s, the stages' times and the longest for every further micro-batch: what is searched")),
-       [](const auto& of) { return of_answer(of, [](const auto& found) { return core::to_seconds(found.planned); }); }},
+       [](const auto& of) {
+         return nullable(of.answer, [](const auto& found) { return core::to_seconds(found.planned); });
+       }},
       {"memory_bytes",
        or_null(amount("bytes of the fullest device: parameters, gradients, Adam's state and saved tensors")),
-       [](const auto& of) { return of_answer(of, [](const auto& found) { return found.memory; }); }},
+       [](const auto& of) { return nullable(of.answer, [](const auto& found) { return found.memory; }); }},
       {"capacity_bytes", amount("bytes that a device has for that"), [](const auto& of) { return of.capacity.base(); }},
       {"fits", flag("whether it has"), [](const auto& of) { return of.fits(); }},
       {"method", or_null(text("how the stages were searched; null: they were given")),
        [](const auto& of) { return of.searched() ? Json("alpa") : Json(); }},
       {"stages_priced", or_null(count("stages whose placements were searched")),
-       [](const auto& of) { return of_answer(of, [](const auto& found) { return found.priced; }); }},
+       [](const auto& of) { return nullable(of.answer, [](const auto& found) { return found.priced; }); }},
       {"stages", described(list_of(written_stage_keys().schema()), "in the order of the network"),
        [](const auto& of) { return written_stage_keys().list(written_stages(of)); }},
       {"strategy",

@@ -45,7 +45,8 @@ class StagesText : TextReport {
     line("  time: of one micro-batch, both passes, without the update of the parameters");
     line("  memory: of an accelerator, which has {}", core::format(of_.capacity));
     if (full_) placements();
-    warnings();
+    rests_on(of_.warnings, of_.assumptions, full_);
+    more_warnings(of_.warnings, full_);
     return std::move(out_);
   }
 
@@ -97,16 +98,6 @@ class StagesText : TextReport {
            fmt::format("{}", fmt::join(stages[i].axes, "x")), stage_time(of_.answer->stages[i].time),
            core::format(core::Bytes::from_base(of_.answer->stages[i].memory)));
     if (shown < stages.size()) line("  {} more stages: --full", stages.size() - shown);
-  }
-
-  void warnings() {
-    const std::size_t shown = full_ ? of_.warnings.size() : std::min<std::size_t>(of_.warnings.size(), 1);
-    for (std::size_t i = 0; i < shown; ++i) out_ += wrapped("warning: " + of_.warnings[i], "", "  ");
-    if (shown < of_.warnings.size())
-      line("{}: --full",
-           counted(static_cast<std::int64_t>(of_.warnings.size() - shown), "more warning", "more warnings"));
-    if (full_)
-      for (const std::string& each : of_.assumptions) out_ += wrapped("assumed: " + each, "", "  ");
   }
 
   const Stages& of_;

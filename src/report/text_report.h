@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -51,8 +52,25 @@ class TextReport {
     out_ += '\n';
   }
 
+  // The first warning; where `full`, all of them, and what the answer assumes.
+  void rests_on(const std::vector<std::string>& warnings, const std::vector<std::string>& assumptions, bool full) {
+    for (std::size_t i = 0; i < warnings.size() && (full || i < k_warnings); ++i)
+      out_ += wrapped("warning: " + warnings[i], "", "  ");
+    if (!full) return;
+    for (const std::string& each : assumptions) out_ += wrapped("assumed: " + each, "", "  ");
+  }
+  // How many warnings that leaves out.
+  void more_warnings(const std::vector<std::string>& warnings, bool full) {
+    if (full || warnings.size() <= k_warnings) return;
+    line("{}: --full",
+         counted(static_cast<std::int64_t>(warnings.size() - k_warnings), "more warning", "more warnings"));
+  }
+
   Paint paint_;
   std::string out_;
+
+ private:
+  static constexpr std::size_t k_warnings = 1;  // on one screen with the rest
 };
 
 }  // namespace cairn::report

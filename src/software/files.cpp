@@ -67,12 +67,12 @@ Loaded<FrameworkProfile> read_framework(const config::Loader& loader, const Node
                                         core::Diagnostics& diagnostics) {
   if (reference.is_null()) return read_framework(loader, scalar(k_default_framework), key_path, diagnostics);
   const Node* file = reference.is_scalar() ? &reference : reference.find("file");
-  const std::size_t at = file != nullptr && file->is_scalar() ? file->text.find('@') : std::string::npos;
-  if (!reference.is_scalar() && at == std::string::npos) {
+  if (file == nullptr || !file->is_scalar()) {
     const Node node = loader.resolve(reference, "frameworks", key_path, diagnostics);
     return node.is_null() ? Loaded<FrameworkProfile>{}
                           : config::read_loaded<FrameworkProfile>(node, key_path, diagnostics);
   }
+  const std::size_t at = file->text.find('@');
   const std::string file_path = reference.is_scalar() ? std::string(key_path) : config::join_path(key_path, "file");
   Node node = named(loader, file->text.substr(0, at), "frameworks", *file, file_path, diagnostics);
   if (!node.is_null() && at != std::string::npos)
@@ -81,7 +81,8 @@ Loaded<FrameworkProfile> read_framework(const config::Loader& loader, const Node
   if (reference.is_scalar()) return config::read_loaded<FrameworkProfile>(node, {}, diagnostics);
   Node over = reference;
   over.remove("file");
-  return config::read_loaded<FrameworkProfile>(config::merge(std::move(node), over), key_path, diagnostics);
+  return config::read_loaded<FrameworkProfile>(config::merge_within_values(std::move(node), over), key_path,
+                                               diagnostics);
 }
 
 PrecisionRecipe load_precision(const config::Loader& loader, std::string_view name) {

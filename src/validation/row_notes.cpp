@@ -52,7 +52,7 @@ NotedSettings noted_settings(const Row& row) {
     if (std::any_of(noted.without.begin(), noted.without.end(), said)) continue;
     for (const auto& [keys, of_notes] :
          {std::pair(&settings.strategy, &noted.strategy), std::pair(&settings.framework, &noted.framework)})
-      if (!of_notes->is_null()) *keys = config::merge(std::move(*keys), *of_notes);
+      if (!of_notes->is_null()) *keys = config::merge_within_values(std::move(*keys), *of_notes);
     settings.attention.insert(settings.attention.begin(), noted.attention.begin(), noted.attention.end());
   }
   return settings;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
+#include "cli/asked.h"
 #include "cli/program.h"
 #include "support/conforms.h"
 
@@ -12,15 +13,6 @@ using namespace cairn::cli_tests;
 using nlohmann::json;
 
 namespace {
-
-json found_layers(const std::vector<std::string>& words) {
-  const Outcome outcome = run(words);
-  INFO(outcome.err);
-  REQUIRE(outcome.code <= 1);
-  const json document = json::parse(outcome.out);
-  CHECK(document["fits"] == (outcome.code == 0));
-  return document;
-}
 
 const std::vector<std::vector<std::string>> k_layers_asked{
     {"llama3-8b-fsdp-dgx-h100"},
@@ -41,13 +33,13 @@ TEST_CASE("Ways of layers run in exactly the time that their search found") {
   const json schema = json::parse(run({"schema", "cairn.layers/1"}).out);
   for (const std::vector<std::string>& asked : k_layers_asked) {
     CAPTURE(asked);
-    const json searched = found_layers(searching(asked, {"--json"}));
+    const json searched = found(searching(asked, {"--json"}));
     cairn::test::conforms(schema, searched, "");
     CHECK(searched["method"] == "galvatron");
     REQUIRE(searched["time_ps"].is_number());
     if (!searched["uniform"].is_null())
       CHECK(searched["time_s"].get<double>() <= searched["uniform"]["time_s"].get<double>());
-    const json ran = found_layers({"run", "--strategy-file", write_file("layers.json", searched.dump()), "--json"});
+    const json ran = found({"run", "--strategy-file", write_file("layers.json", searched.dump()), "--json"});
     cairn::test::conforms(schema, ran, "");
     CHECK(ran["time_ps"] == searched["time_ps"]);
     CHECK(ran["memory_bytes"] == searched["memory_bytes"]);
@@ -56,7 +48,7 @@ TEST_CASE("Ways of layers run in exactly the time that their search found") {
     CHECK(ran["method"].is_null());
     // The bare strategy means the same.
     const std::string bare = write_file("bare.yaml", searched["strategy"].dump());
-    CHECK(found_layers({"run", "--strategy-file", bare, "--json"})["time_ps"] == searched["time_ps"]);
+    CHECK(found({"run", "--strategy-file", bare, "--json"})["time_ps"] == searched["time_ps"]);
   }
 }
 
@@ -81,7 +73,7 @@ TEST_CASE("A strategy of one's own names its experiment") {
                                       "stages:\n"
                                       "  - layers: [{count: 17, tp: 1, sharded: true, recompute: true}, {count: 17, "
                                       "tp: 2, sharded: true}]\n");
-  const json ran = found_layers({"run", "--strategy-file", file, "--json"});
+  const json ran = found({"run", "--strategy-file", file, "--json"});
   REQUIRE(ran["stages"].size() == 1);
   CHECK(ran["stages"][0]["layers"][0]["first"] == "embedding");
   CHECK(ran["stages"][0]["layers"][0]["last"] == "layer 16");
@@ -119,7 +111,7 @@ TEST_CASE("Five degrees take exactly what cairn run says of their settings") {
   std::vector<std::string> words = asked;
   words.insert(words.begin(), "search");
   words.insert(words.end(), {"--method", "pangu", "--json"});
-  const json searched = found_layers(words);
+  const json searched = found(words);
   cairn::test::conforms(schema, searched, "");
   std::vector<std::string> again = asked;
   again.insert(again.begin(), "run");
@@ -145,7 +137,7 @@ TEST_CASE("Unlike accelerators get shares of their own") {
       "--set",    "cluster.groups=[{count: 4, accelerator: h100-sxm5-80gb}, {count: 4, accelerator: a100-sxm4-80gb}]"};
   std::vector<std::string> words = asked;
   words.emplace_back("--json");
-  const json searched = found_layers(words);
+  const json searched = found(words);
   cairn::test::conforms(schema, searched, "");
   REQUIRE(searched["ranks"].size() == 8);
   std::int64_t sequences = 0;

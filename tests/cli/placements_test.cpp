@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
+#include "cli/asked.h"
 #include "cli/program.h"
 #include "support/conforms.h"
 
@@ -19,15 +20,6 @@ std::vector<std::string> placement_search(const std::string& graph, std::vector<
                                  "cairn",  "--cluster", "dgx-a100", "--nodes", "2",   "--json"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
-}
-
-json found(const std::vector<std::string>& words) {
-  const Outcome outcome = run(words);
-  INFO(outcome.err);
-  REQUIRE(outcome.code <= 1);
-  const json document = json::parse(outcome.out);
-  CHECK(document["fits"] == (outcome.code == 0));
-  return document;
 }
 
 // Prose may have 100 columns, a table 80; warnings come last.

@@ -109,6 +109,30 @@ TEST_CASE("extends lays a file over another") {
   CHECK(node.find("extends") == nullptr);
 }
 
+TEST_CASE("a tree laid over parts of values") {
+  const auto tree = [](const char* text) {
+    core::Diagnostics diagnostics;
+    return config::parse_text(text, config::Syntax::yaml, "x.yaml", diagnostics);
+  };
+  const config::Node base = tree(
+      "intra: {value: {kind: star, bandwidth: 1 GB/s, room: 4 GB}, source: measured, ref: table}\n"
+      "weights: {value: [1, 2], source: measured}\nnodes: {value: {most: 8}}\n");
+  const config::Node over = tree(
+      "intra: {value: {bandwidth: 2 GB/s, room: ~}, source: assumed}\nweights: {value: [4], source: assumed}\n"
+      "nodes: {most: 4}\n");
+  const config::Node within = config::merge_within_values(base, over);
+  CHECK(config::find_path(within, "intra.value.kind")->text == "star");
+  CHECK(config::find_path(within, "intra.value.bandwidth")->text == "2 GB/s");
+  CHECK(config::find_path(within, "intra.value.room") == nullptr);  // null removed it
+  CHECK(config::find_path(within, "intra.source")->text == "assumed");
+  CHECK(config::find_path(within, "intra.ref") == nullptr);  // of what was measured alone
+  CHECK(config::find_path(within, "weights.value")->items.size() == 1);
+  CHECK(config::find_path(within, "nodes.value") == nullptr);
+  const config::Node whole = config::merge(base, over);
+  CHECK(config::find_path(whole, "intra.value.kind") == nullptr);
+  CHECK(config::find_path(whole, "intra.value.bandwidth")->text == "2 GB/s");
+}
+
 TEST_CASE("extends that leads nowhere or round in a circle") {
   const Folder folder;
   const auto load = [&folder](const fs::path& file) {

@@ -1,8 +1,11 @@
 // Rates of releases of libraries.
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cairn/config/read.h"
+#include "cairn/core/diagnostics.h"
 #include "cairn/cost/calibration.h"
 #include "cairn/cost/carried.h"
 #include "cairn/cost/memory_bound.h"
@@ -93,6 +96,24 @@ TEST_CASE("the law of a kernel is that of the first set for rows of the width", 
   CHECK(calibration.find_law("rmsnorm", KernelPass::backward, 2048) == nullptr);
   CHECK(calibration.find_law("", KernelPass::forward, 2048) == nullptr);
   CHECK(calibration.find_law("layernorm", KernelPass::forward, 2048) == nullptr);
+}
+
+TEST_CASE("two sets of a kernel for rows of one width are refused", "[cost][calibration]") {
+  const Calibration h100 = load_calibration(shipped(), "h100-sxm5-80gb");
+  const auto read_with = [&h100](const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& sets) {
+    Calibration calibration = h100;
+    std::vector<KernelSet>& kernels = calibration.libraries.front().second.kernels;
+    for (const auto& [kernel, widths] : sets) {
+      KernelSet& added = kernels.emplace_back(KernelSet(kernels.front()));
+      added.kernel = kernel;
+      added.widths = widths;
+    }
+    load_calibration(shipped(), config::to_node(calibration));
+  };
+  CHECK_NOTHROW(read_with({{"own", {512, 1024}}, {"own", {2048}}, {"own", {}}, {"other", {512}}}));
+  CHECK_THROWS_AS(read_with({{"own", {512, 1024}}, {"own", {1024}}}), core::ConfigurationError);
+  CHECK_THROWS_AS(read_with({{"own", {}}, {"own", {}}}), core::ConfigurationError);
+  CHECK_THROWS_AS(read_with({{"own", {}}, {"own", {512}}}), core::ConfigurationError);  // never taken
 }
 
 TEST_CASE("a measured kernel takes its floor and what its bytes take", "[cost]") {

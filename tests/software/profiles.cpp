@@ -141,6 +141,25 @@ TEST_CASE("releases of Megatron-LM", "[software][framework]") {
         "test.yaml:1:1: error: training.framework: no release '2019' (known: 2021, 2022, 2023, 2024, 2025)");
 }
 
+TEST_CASE("keys over a profile change what they name alone", "[software][framework]") {
+  for (const std::string name : {"megatron", "megatron@2025", "deepspeed"}) {
+    CAPTURE(name);
+    core::Diagnostics diagnostics;
+    const FrameworkProfile changed =
+        read_framework(shipped(),
+                       parse("{file: " + name +
+                             ", kernels: {value: {loss: fused-linear}, source: assumed, ref: a test}, "
+                             "buffers: {value: {results: 2}, source: assumed, ref: a test}}"),
+                       "training.framework", diagnostics)
+            .value;
+    REQUIRE_NOTHROW(diagnostics.raise_if_errors());
+    FrameworkProfile own = load_framework(shipped(), name);
+    own.kernels.loss = LossKernel::fused_linear;
+    own.behaviour.held_results = 2;
+    CHECK(config::to_json(changed) == config::to_json(own));
+  }
+}
+
 TEST_CASE("facts of single frameworks", "[software][framework]") {
   const config::Loader loader = shipped();
   const FrameworkProfile scaling = load_framework(loader, "aleph-scaling");

@@ -71,6 +71,9 @@ TEST_CASE("settings that a row names in its notes") {
       {.words = {"impl=engine"}, .attention = {{"unfused", "fused-softmax"}}},
       {.words = {"no-fusion", "impl=engine"}, .framework = keys("accumulation: {value: {fused: false}}")},
       {.words = {"impl=engine"}, .without = {"one-by-one"}, .framework = keys("allocator: {caching: false}")}};
+  family.noted.push_back({.words = {"impl=engine"}, .framework = keys("kernels: {value: {loss: fused}}")});
+  family.noted.push_back(
+      {.words = {"no-fusion", "impl=engine"}, .framework = keys("kernels: {value: {wide_scores: false}}")});
   family.noted.push_back({.words = {"experts-tensor=2"}, .strategy = keys("etp: 2")});
   const auto noted = [&](const char* notes, const char* framework = "megatron") {
     return changed({{"notes", notes}, {"framework", framework}, {"vocab", "50304"}}, family);
@@ -85,6 +88,10 @@ TEST_CASE("settings that a row names in its notes") {
   CHECK_FALSE(run.job.framework().accumulation.fused);
   CHECK_FALSE(run.job.framework().allocator.caching);
   CHECK_FALSE(run.job.framework().overlap.dp_reduce);  // the release's own
+  const models::Kernels& kernels = run.job.framework().kernels;
+  CHECK(kernels.loss == models::LossKernel::fused);
+  CHECK_FALSE(kernels.wide_scores);
+  CHECK(kernels.attention == models::AttentionKernel::fused_softmax);  // the release's own
   CHECK(at(noted("experts-tensor=2"), {"strategy", "etp"}) == "2");
   CHECK(at(noted("experts-tensor=4"), {"strategy", "etp"}) == "(absent)");
   family.experts_as_tensor = true;

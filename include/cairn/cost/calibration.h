@@ -131,6 +131,7 @@ struct Calibration {
   const GemmSet* find_gemm(std::string_view type) const;
   const FlashSet* find_flash(std::string_view kernel) const;
   // The law of a kernel for rows of this width, by the first set that fits both. Null: as all memory-bound kernels.
+  // A file with two sets for one width, or with one behind that of any width, is refused.
   const KernelLaw* find_law(std::string_view kernel, KernelPass pass, std::int64_t width) const;
   // The law of memory-bound kernels for a kernel of this name; that of all of them where it has none of its own.
   MemoryBoundParameters memory_bound_of(std::string_view kernel) const;

@@ -60,6 +60,9 @@ struct LayerCost {
 // Memory of a device beside what its process, libraries and driver hold.
 core::Bytes room_for_layers(const experiment::Parts& parts);
 
+// Bytes of one sequence between two layers.
+double stream_bytes(const experiment::Settings& settings, const experiment::Parts& parts);
+
 inline constexpr std::int64_t k_most_told_apart = 1024;  // layers
 
 class LayerPrices {

@@ -22,7 +22,8 @@ inline constexpr std::string_view k_default_framework = "megatron";
 // default.
 config::Loaded<PrecisionRecipe> read_precision(const config::Loader& loader, const config::Node& reference,
                                                std::string_view key_path, core::Diagnostics& diagnostics);
-// A framework's name, with or without a release: megatron, megatron@2024. Null: the default.
+// A framework's name, with or without a release: megatron, megatron@2024. Null: the default. Or {file: name, keys over
+// its profile}: config::merge_within_values, so that one kernel is changed by naming it alone. Or a whole profile.
 config::Loaded<FrameworkProfile> read_framework(const config::Loader& loader, const config::Node& reference,
                                                 std::string_view key_path, core::Diagnostics& diagnostics);
 

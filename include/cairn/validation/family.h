@@ -44,8 +44,8 @@ struct Doubted {
 struct Noted {
   std::vector<std::string> words;
   std::vector<std::string> without = {};
-  config::Node strategy = {};                                       // keys of an experiment's
-  config::Node framework = {};                                      // keys of a profile, over the row's
+  config::Node strategy = {};   // keys of an experiment's
+  config::Node framework = {};  // keys of a profile, over the row's as config::merge_within_values lays them
   std::vector<std::pair<std::string, std::string>> attention = {};  // word of the file -> kernel of an experiment
 };
 
