@@ -276,6 +276,7 @@ class Differentiator {
     derived.phase = Phase::backward;
     derived.domain = op.domain;
     derived.forward = id;
+    derived.moves_rows = op.moves_rows;
     return derived;
   }
 

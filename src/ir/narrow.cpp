@@ -159,7 +159,23 @@ class Rewriter {
     }
   }
 
+  bool arrived(TensorId tensor) const { return std::find(arrived_.begin(), arrived_.end(), tensor) != arrived_.end(); }
+
+  // Rows that are moved on where they have arrived keep their format.
+  void arrive(TensorId rows) {
+    arrived_.push_back(rows);
+    for (const Operator& op : operators_) {
+      if (!op.moves_rows || reading(op, rows) == nullptr) continue;
+      for (const Access& access : op.accesses) {
+        if (access.mode == Mode::read) continue;
+        graph_.set_format(access.tensor, graph_.tensor(rows).format);
+        arrive(access.tensor);
+      }
+    }
+  }
+
   void narrow_journey(TensorId tensor) {
+    if (arrived(tensor)) return;
     const OperatorId maker = graph_.producer(tensor);
     const Operator& op = operators_[at(maker)];
     const Access& written = *writing(op, tensor);
@@ -190,7 +206,7 @@ class Rewriter {
     cast(narrow, {.before = maker + 1, .name = op.name + ".wire", .phase = op.phase, .dims = std::move(leaves)},
          *format, true, false, false);
     for (const OperatorId reader : readers) replace(reader, tensor, narrow.rows);
-    arrived_.push_back(narrow.rows);
+    arrive(narrow.rows);
   }
 
   Place place(const Product& product, const char* what, TensorId tensor, bool whole, OperatorId where) const {
@@ -212,7 +228,7 @@ class Rewriter {
   // the weight gradient lacks a copy of its own.
   bool reads_arrived(const Product& product, const char* what, TensorId tensor, numerics::Format format,
                      bool second_copy) {
-    if (std::find(arrived_.begin(), arrived_.end(), tensor) == arrived_.end()) return false;
+    if (!arrived(tensor)) return false;
     CAIRN_ASSERT(graph_.tensor(tensor).format == format && "products read what arrives");
     if (second_copy)
       replace(product.weight_gradient, tensor,
@@ -463,7 +479,7 @@ class Rewriter {
   std::vector<std::vector<Operator>> before_;  // inserted before the operator of this position
   std::vector<Product> products_;
   std::vector<Narrow> forms_;
-  std::vector<TensorId> arrived_;  // copies that come from the ranks where rows were made
+  std::vector<TensorId> arrived_;  // rows that come from the ranks where they were made, in the format of the journey
 };
 
 }  // namespace

@@ -96,8 +96,9 @@ void describe(config::Fields& fields, Kernels& kernels) {
   fields.flag("weighted_experts", kernels.weighted_experts,
               {.doc = "experts' activations scale rows by the router's weights, which travel with them; else their sum "
                       "is weighted"});
-  fields.flag("sorts_rows", kernels.sorts_rows,
-              {.doc = "rows that an all-to-all brings to several experts of a rank are sorted by expert, and back"});
+  fields.flag(
+      "sorts_rows", kernels.sorts_rows,
+      {.doc = "with the all-to-all dispatcher, ranks of several experts sort rows by expert, and back, alone as well"});
   fields.flag("copies_logits", kernels.copies_logits,
               {.doc = "an unfused loss subtracts the maximum into a further fp32 tensor, not in place"});
   fields.flag("finds_best_token", kernels.finds_best_token,

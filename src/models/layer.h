@@ -149,6 +149,11 @@ class Op {
     op_.gradient_over = kept;
     return *this;
   }
+  // Copies rows to other places, as its derivative does.
+  Op& moves_rows() {
+    op_.moves_rows = true;
+    return *this;
+  }
   void add();
 
  private:

@@ -113,13 +113,16 @@ class Mixture {
     return layer_.options.kernels.sorts_rows && layer_.options.several_experts &&
            mixture_.dispatcher == Dispatcher::alltoall;
   }
+  // Where experts work, but each rank its own share of the rows: parts of a sum combine before, rows of all peers are
+  // gathered behind. Megatron gathers before it sorts and restores before it scatters, etp times the bytes.
   ir::TensorId append_sort(const char* name, const char* result, ir::TensorId rows) {
     const ir::TensorId out = rows_like(result);
     const auto [p, c, e, t, h] = axes<5>();
-    Op(layer_, name, ir::Kind::gather, {k_from_peer, k_from, experts_, slots_, a_.hidden})
+    Op(layer_, name, ir::Kind::gather, {k_peer, k_from, experts_, slots_, a_.hidden})
         .read(rows, {p, c, e, t, h})
         .write(out, {p, c, e, t, h})
         .variant("sort_chunks")
+        .moves_rows()
         .add();
     return out;
   }

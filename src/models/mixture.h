@@ -6,7 +6,8 @@
 //   transform  W_2 (weight x activation(W_1 R)), in one kernel where a gated activation is silu; weights are routed as
 //              the rows are
 //   combine    y'[token] = sum over its k rows
-// Rows that come from several ranks to several experts of one are sorted by expert, and back (Kernels::sorts_rows).
+// With the all-to-all dispatcher, ranks of several experts sort rows by expert, and back, alone as well
+// (Kernels::sorts_rows).
 // A row's place says where it comes from: `source` counts the ranks that hold different experts, `peer` those that
 // share one. Routing and combining are split by the place of origin, experts by expert and by their inner width, and
 // the transfers between follow from that. The first two axes of R never appear in the residual stream: each rank routes

@@ -50,6 +50,13 @@ struct Traced {
   std::map<std::string, int> again;  // operators that are recomputed: how many times
 };
 
+// Whether what an operator makes leaves the experts. Sorted rows, and gradients of results that were put back in order,
+// are still to be gathered for them.
+bool leaves_experts(const ir::Operator& op) {
+  const char* arrives = op.phase == ir::Phase::forward ? "experts.sort" : "experts.restore";
+  return op.name.starts_with("experts.") && !op.name.starts_with(arrives);
+}
+
 // A transfer is issued behind the operator that makes what it moves.
 void trace(const program::Block& block, Traced& traced) {
   const ir::Shard* before = nullptr;
@@ -74,7 +81,7 @@ void trace(const program::Block& block, Traced& traced) {
                     .bytes = transfer->bytes,
                     .sums = transfer->collective == program::Collective::reduce_scatter ||
                             transfer->collective == program::Collective::all_reduce,
-                    .from_experts = before->op->name.starts_with("experts."),
+                    .from_experts = leaves_experts(*before->op),
                     .backward = before->op->phase == ir::Phase::backward,
                     .of_stream = before->op->name.starts_with("context")});
   }
@@ -246,6 +253,35 @@ TEST_CASE("Rows that stay on their rank are not cast for a journey") {
     return job.model().classes[1].graph.operators().size();
   };
   CHECK(operators("fp8-blockwise") == operators("{recipe: fp8-blockwise, ep_dispatch_wire: bf16}"));
+}
+
+TEST_CASE("Rows that are sorted keep the format in which they arrived, and results the one they were made in") {
+  const config::Loader files = shipped();
+  const auto block = [&](const char* degrees, const char* precision) {
+    return experiment::Job(mixture({fmt::format("strategy={{{}, dp: 16, micro_batch: 2}}", degrees),
+                                    fmt::format("training.precision={}", precision)}),
+                           files)
+        .model()
+        .classes[1]
+        .graph;
+  };
+  // Of 16 experts a rank has one, or 4: then the two and their derivatives are all that is added, no cast among them.
+  for (const char* precision : {"bf16", "fp8-blockwise"})
+    for (const char* several : {"ep: 4", "ep: 4, etp: 2"}) {
+      INFO(precision << " " << several);
+      CHECK(block(several, precision).operators().size() == block("ep: 16", precision).operators().size() + 4);
+    }
+  const ir::Graph sorted = block("ep: 4", "fp8-blockwise");
+  std::map<std::string, std::set<numerics::Format>> formats;
+  for (const ir::Operator& op : sorted.operators())
+    if (op.moves_rows)
+      for (const ir::Access& access : op.accesses) formats[op.name].insert(sorted.tensor(access.tensor).format);
+  using Formats = std::set<numerics::Format>;
+  const std::map<std::string, Formats> expected{{"experts.sort", Formats{numerics::Format::fp8_block}},
+                                                {"experts.restore", Formats{numerics::Format::bf16}},
+                                                {"experts.restore.backward", Formats{numerics::Format::fp8_block}},
+                                                {"experts.sort.backward", Formats{numerics::Format::bf16}}};
+  CHECK((formats == expected));
 }
 
 TEST_CASE("Wires that no product reads are refused") {

@@ -46,6 +46,8 @@ inline models::TransformerConfig random_mixture(core::Random& random, models::Bu
   build.parts = coin(random) ? 2 : 1;
   build.shared_experts_first = coin(random);
   build.fused_accumulation = coin(random);
+  build.several_experts = coin(random);
+  build.kernels.sorts_rows = coin(random);
   return result;
 }
 

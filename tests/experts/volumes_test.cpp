@@ -72,13 +72,17 @@ TEST_CASE("Capacity pads, imbalance loads the fullest rank, both round up to who
 }
 
 TEST_CASE("Experts split over etp: tokens are gathered and their results scattered, after and before the all-to-all") {
-  Lowered lowered(small_mixture(), mixture_strategy(4, 2));
   // Over etp the rows of both peers: 2 x t k h e whole, forward all-gather and reduce-scatter, backward the same.
   const double whole = 2 * k_t * k_k * k_h * k_e;
-  for (const program::Block* block : {&lowered.forward(), &lowered.backward()}) {
-    REQUIRE(transfers(*block, Axis::expert_tensor) ==
-            Sent{{Collective::all_gather, whole}, {Collective::reduce_scatter, whole}});
-    REQUIRE(volume(*block, Axis::expert) == 2 * one_way(4));
+  for (const bool sorts : {false, true}) {
+    models::BuildOptions build;
+    build.several_experts = build.kernels.sorts_rows = sorts;
+    Lowered lowered(small_mixture(), mixture_strategy(4, 2), 0, build);
+    for (const program::Block* block : {&lowered.forward(), &lowered.backward()}) {
+      REQUIRE(transfers(*block, Axis::expert_tensor) ==
+              Sent{{Collective::all_gather, whole}, {Collective::reduce_scatter, whole}});
+      REQUIRE(volume(*block, Axis::expert) == 2 * one_way(4));
+    }
   }
 }
 

@@ -295,7 +295,7 @@ TEST_CASE("experts without a gate scale their rows in a kernel of their own, whi
   CHECK(moved_bytes(after, "experts.scale", ir::Phase::forward) == 128.0 * 2 * (2 * 64 * 2 + 4));
 }
 
-TEST_CASE("ranks of several experts sort what an all-to-all brings them, and back", "[models]") {
+TEST_CASE("with the all-to-all dispatcher, ranks of several experts sort rows by expert, and back", "[models]") {
   TransformerConfig config = testing::llama(4, 96, 6, 2, 256, 1000);
   config.moe = MixtureConfig{.experts = 8, .top_k = 2, .ffn = 64};
   BuildOptions build = options(AttentionKernel::flash2);

@@ -18,7 +18,8 @@
 //
 // Token exchange (MoE): rows sent to experts on other ranks, and results sent back, may be cast to a narrower format
 // for the transfer. The cast follows the operator that makes them, and all readers on other ranks share its copy. A
-// product reads a row in the format in which it arrived; columns() are made from it on the rank of the product.
+// product reads a row in the format in which it arrived, and operators that only move rows (Operator::moves_rows) pass
+// that format on; columns() are made from it on the rank of the product.
 //
 // What is kept for backward follows: columns(x) where forward makes it, rows(x) where it still has to be gathered and
 // transposed, x itself with `save_wide`.

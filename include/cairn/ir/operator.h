@@ -91,6 +91,9 @@ struct Operator {
   // A saved tensor that its derivative overwrites with the gradient of what it read, of the same shape and format: the
   // gradient takes no memory of its own.
   TensorId gradient_over = k_no_tensor;
+  // It copies rows to other places, unchanged: what reaches it in a narrow format leaves it in that format. So does its
+  // derivative.
+  bool moves_rows = false;
   // A contraction that keeps the format of its operands whatever narrow_products() is asked for (a router).
   bool keeps_format = false;
   // A contraction in FP8 whose kernel moves its partial sums to full fp32 registers every few steps of K, on units that
