@@ -37,7 +37,7 @@ class DegreesText : TextReport {
     std::string call = "cairn run " + quoted_for_shell(of_.file);
     for (const std::vector<std::string>* all : {&of_.overrides, &of_.answer.settings})
       for (const std::string& each : *all) call += " --set " + quoted_for_shell(each);
-    out_ += wrapped(call, "  ", "    ");
+    out_ += wrapped_command(call, "  ", "    ");
     rests_on(of_.warnings, of_.answer.assumptions, full_);
     return std::move(out_);
   }

@@ -56,15 +56,19 @@ std::string clipped(std::string_view text, std::size_t width) {
   return fmt::format("{}..", text.substr(0, cut));
 }
 
-std::string wrapped(std::string_view text, std::string_view first, std::string_view next) {
+namespace {
+
+// Each line but the last ends in `joint`.
+std::string broken(std::string_view text, std::string_view first, std::string_view next, std::string_view joint) {
   std::string result(first);
   std::size_t column = first.size();
   bool fresh = true;
   while (!text.empty()) {
     const std::size_t blank = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, blank);
-    if (!fresh && column + 1 + word.size() > k_text_width) {
-      result += fmt::format("\n{}", next);
+    const bool last = blank == text.size();
+    if (!fresh && column + 1 + word.size() + (last ? 0 : joint.size()) > k_text_width) {
+      result += fmt::format("{}\n{}", joint, next);
       column = next.size();
       fresh = true;
     }
@@ -78,6 +82,16 @@ std::string wrapped(std::string_view text, std::string_view first, std::string_v
     text.remove_prefix(std::min(blank + 1, text.size()));
   }
   return result + '\n';
+}
+
+}  // namespace
+
+std::string wrapped(std::string_view text, std::string_view first, std::string_view next) {
+  return broken(text, first, next, "");
+}
+
+std::string wrapped_command(std::string_view text, std::string_view first, std::string_view next) {
+  return broken(text, first, next, " \\");
 }
 
 }  // namespace cairn::report
