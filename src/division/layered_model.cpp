@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/division/plain_plan.h"
 #include "cairn/numerics/format.h"
 #include "cairn/pipeline/stage_costs.h"
 #include "cairn/program/placement.h"
@@ -34,9 +35,15 @@ struct Unsupported {
   const char* hint;
 };
 
-void require_differing(const experiment::Settings& settings, const models::TransformerConfig& model,
-                       const plan::Strategy& own) {
+// Whether some of the copies, and not all of them, shard the state.
+bool shards_in_groups(const StrategyChoice& strategy, std::int64_t gpus) {
+  if (strategy.zero.replicate) return *strategy.zero.replicate > 1;
+  return strategy.zero.shard && *strategy.zero.shard != strategy.dp.value_or(gpus / (strategy.tp * strategy.pp));
+}
+
+void require_differing(const experiment::Settings& settings, const experiment::Parts& parts) {
   const StrategyChoice& strategy = settings.strategy;
+  const models::TransformerConfig& model = parts.model;
   const std::vector<std::string> usual = StrategyChoice{}.order;
   const Unsupported all[] = {
       {model.moe.has_value(), "model.moe", "layers with experts all share them in one way",
@@ -48,8 +55,8 @@ void require_differing(const experiment::Settings& settings, const models::Trans
        "use schedule: 1f1b"},
       {strategy.zero.offload.has_value(), "strategy.zero.offload", "state stays on the device where layers differ",
        "leave it out"},
-      {own.shard != 0, "strategy.zero.shard", "state is sharded over all copies of a layer, or not at all",
-       "leave shard and replicate out"},
+      {shards_in_groups(strategy, parts.machine.network.gpus()), "strategy.zero.shard",
+       "state is sharded over all copies of a layer, or not at all", "leave shard and replicate out"},
       {strategy.order != usual, "strategy.order", "tensor-parallel ranks are neighbours where layers differ",
        "leave it out"},
       {settings.simulation.asks_for_events(), "simulation", "where layers differ nothing is simulated event by event",
@@ -76,14 +83,16 @@ class LayeredModel::Implementation {
  public:
   Implementation(const experiment::Settings& settings, const experiment::Parts& parts)
       : settings_(settings), parts_(parts), prices_(settings, parts) {
-    const experiment::Resolved own = experiment::resolve(settings, parts);
-    require_differing(settings, parts.model, own.strategy);
-    sequences_ = own.global_batch;
-    layers_ = prices_.layers(own);
+    require_differing(settings, parts);
+    sequences_ = experiment::sequences_per_step(settings.training);
+    // Degrees, micro-batches, shards and recomputation are each layer's own; those of the experiment may be no plan.
+    experiment::Settings plain = with_plain_plan(settings, gpus());
+    const experiment::Resolved kept = experiment::resolve(plain, parts);
+    layers_ = prices_.layers(kept);
     const double format = numerics::bytes_per_element(software::activation_format(parts.software.recipe));
-    overlap_sends_ = own.strategy.overlap_sends;
-    scatter_sends_ = own.behaviour.scatter_sends;
-    sequence_bytes_ = static_cast<double>(settings.training.seq_len) * static_cast<double>(own.model.hidden) * format;
+    overlap_sends_ = kept.strategy.overlap_sends;
+    scatter_sends_ = kept.behaviour.scatter_sends;
+    sequence_bytes_ = static_cast<double>(settings.training.seq_len) * static_cast<double>(kept.model.hidden) * format;
   }
 
   std::int64_t gpus() const { return parts_.machine.network.gpus(); }

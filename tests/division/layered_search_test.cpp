@@ -140,6 +140,35 @@ TEST_CASE("Where no way of sharing layers is allowed it is told why") {
   CHECK(found.refused->find("equal shares") != std::string::npos);
 }
 
+// Degrees, micro-batches, stages and recomputed layers that are no plan of 4 accelerators and 2 layers.
+TEST_CASE("Ways of layers do not depend on the experiment's own plan, which need not be one") {
+  const auto search = [](const std::vector<std::string>& own) {
+    std::vector<std::string> all{"cluster.gpus_per_node=4"};
+    all.insert(all.end(), own.begin(), own.end());
+    const experiment::LoadedExperiment loaded = small(all);
+    const experiment::Parts parts = experiment::load_parts(loaded, shipped());
+    LayeredModel model(loaded.experiment, parts);
+    return search_layers(model);
+  };
+  const LayeredSearch found = search({});
+  REQUIRE(found.best);
+  const std::vector<std::vector<std::string>> no_plans{{"strategy.tp=3"},
+                                                       {"strategy.dp=7"},
+                                                       {"strategy.pp=3"},
+                                                       {"strategy.micro_batch=5"},
+                                                       {"strategy.micro_batches=3"},
+                                                       {"strategy.stages=[1]"},
+                                                       {"strategy.recompute={kind: full, layers: [7..9]}"}};
+  for (const std::vector<std::string>& own : no_plans) {
+    CAPTURE(own);
+    const LayeredSearch same = search(own);
+    REQUIRE(same.best);
+    CHECK(same.best->priced.time == found.best->priced.time);
+    CHECK(same.best->priced.memory == found.best->priced.memory);
+    CHECK(same.best->plan.micro_batches == found.best->plan.micro_batches);
+  }
+}
+
 // By hand: a stage's passes are the sums of its layers', and a change of tp adds its exchange.
 TEST_CASE("A stage takes what its layers take, and what changes between them") {
   const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null"}), shipped());

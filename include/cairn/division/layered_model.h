@@ -58,7 +58,8 @@ struct PricedPlan {
 class LayeredModel {
  public:
   // `settings` with these parts; both must outlive it. Throws core::ConfigurationError for settings under which layers
-  // cannot differ: experts, shared sequences, offload, other schedules than 1f1b, another order of axes.
+  // cannot differ: experts, shared sequences, offload, other schedules than 1f1b, another order of axes. Degrees,
+  // micro-batches, stages, shards and recomputation of its strategy are not looked at, and need not be a plan.
   LayeredModel(const experiment::Settings& settings, const experiment::Parts& parts);
   ~LayeredModel();
   LayeredModel(const LayeredModel&) = delete;
