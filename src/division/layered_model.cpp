@@ -77,6 +77,27 @@ core::ConfigurationError wrong_layers(std::size_t stage, std::size_t stretch, st
   return {fmt::format("stages[{}].layers[{}].tp", stage, stretch), std::move(message), std::move(hint)};
 }
 
+// Parameters that layers of a stage share.
+class HeldForOthers {
+ public:
+  void add(const LayerWay& way, std::int64_t bytes) {
+    if (bytes == 0) return;
+    if (first_ == nullptr) {
+      first_ = &way;
+      return;
+    }
+    alike_ = alike_ && stored_alike(*first_, way);
+    again_ += static_cast<double>(bytes);
+  }
+  // Bytes that the first of the layers holds for the others, too.
+  double twice() const { return alike_ ? again_ : 0.0; }
+
+ private:
+  const LayerWay* first_ = nullptr;  // of the plan
+  bool alike_ = true;
+  double again_ = 0.0;
+};
+
 }  // namespace
 
 class LayeredModel::Implementation {
@@ -169,8 +190,8 @@ class LayeredModel::Implementation {
     all.emplace_back("what an accelerator of a stage receives is sent by one accelerator of the stage before it");
     if (parts_.model.tied_embeddings)
       all.emplace_back(
-          "embedding and head each keep the parameters that they share; the sum of their gradients is left "
-          "out");
+          "embedding and head hold the parameters that they share once in one stage and if stored alike, else one "
+          "copy each, whose sum of gradients is left out");
     return all;
   }
 
@@ -343,6 +364,7 @@ class LayeredModel::Implementation {
     PricedStage result;
     double memory = 0.0;
     std::int64_t transient = 0;
+    HeldForOthers shared;
     const LayerWay* before = nullptr;
     for (std::size_t j = 0; j < stage.layers.size(); ++j) {
       const LayerStretch& stretch = stage.layers[j];
@@ -362,8 +384,10 @@ class LayeredModel::Implementation {
         add_time(result.once, cost.once);
         memory += static_cast<double>(cost.state) + static_cast<double>(share.held) * static_cast<double>(cost.saved);
         transient = std::max(transient, cost.transient);
+        shared.add(stretch.way, cost.tied);
       }
     }
+    memory -= shared.twice();
     result.memory = static_cast<std::int64_t>(std::min(k_most_plan_bytes, memory + static_cast<double>(transient)));
     return result;
   }

@@ -210,6 +210,55 @@ TEST_CASE("Sharding and recomputation save memory, and cost time") {
   CHECK(again.state == plain.state);
 }
 
+// Of one stage. The table of 8192 x 1024 elements takes 18 bytes of each, or of a half of them, or of a quarter.
+TEST_CASE("Layers that share parameters hold them once where they store them alike") {
+  const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null", "model.tied_embeddings=true"}),
+                            shipped());
+  LayeredModel model(job.experiment(), job.parts());
+  const std::size_t entry = model.layers().of.front(), exit = model.layers().of.back();
+  constexpr std::int64_t k_table = std::int64_t{8192} * 1024 * 18;
+  for (const std::int64_t tp : {1, 2, 4})
+    for (const std::int64_t micro_batch : {4, 8}) {
+      CAPTURE(tp, micro_batch);
+      const std::vector<LayerCost>& costs = *model.costs({.tp = tp}, 4, micro_batch);
+      CHECK(costs[entry].tied == k_table / tp);
+      CHECK(costs[exit].tied == k_table / tp);
+      CHECK(costs[model.layers().of[1]].tied == 0);
+    }
+  const auto memory_of = [&](const LayerWay& first, const LayerWay& last) {
+    const PricedPlan priced =
+        model.priced({.stages = {{.layers = {{.count = 3, .way = first}, {.count = 1, .way = last}}}}});
+    std::int64_t sum = 0, transient = 0;
+    for (std::size_t layer = 0; layer < 4; ++layer) {
+      const LayerCost& cost = (*model.costs(layer < 3 ? first : last, 4, 8))[model.layers().of[layer]];
+      sum += cost.state + cost.saved;
+      transient = std::max(transient, cost.transient);
+    }
+    return sum + transient - priced.memory;
+  };
+  CHECK(memory_of({.tp = 1}, {.tp = 1}) == k_table);
+  CHECK(memory_of({.tp = 2}, {.tp = 2}) == k_table / 2);
+  CHECK(memory_of({.tp = 1}, {.tp = 2}) == 0);
+  CHECK(memory_of({.tp = 1}, {.tp = 1, .sharded = true}) == 0);
+}
+
+// So much of 80 GiB is gone that the fastest plans do not fit.
+TEST_CASE("No ways of layers that share parameters are faster than those that are found") {
+  for (const int gone : {74, 75, 76}) {
+    CAPTURE(gone);
+    const experiment::Job job(
+        small({"cluster.gpus_per_node=4", "strategy.dp=null", "model.tied_embeddings=true", "training.seq_len=16384",
+               "cluster.accelerator={file: h100-sxm5-80gb, reserved_memory: {driver: " + std::to_string(gone) +
+                   " GiB}}"}),
+        shipped());
+    LayeredModel model(job.experiment(), job.parts());
+    const LayeredSearch found = search_layers(model);
+    REQUIRE(found.best);
+    CHECK(fits(model, found.best->priced));
+    is_least(model, *found.best);
+  }
+}
+
 TEST_CASE("Plans that cannot be are refused with their place") {
   const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null"}), shipped());
   LayeredModel model(job.experiment(), job.parts());

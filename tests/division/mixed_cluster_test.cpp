@@ -63,6 +63,17 @@ TEST_CASE("A fast and a slow accelerator: the best of all shares of sequences an
   if (found.even) CHECK(found.best->step_time <= found.even->step_time);
 }
 
+// 128256 x 4096 elements of 16 bytes: an fp32 gradient, fp32 moments and the master that torchtitan gathers.
+TEST_CASE("Parameters that embedding and head share are state once") {
+  const config::Loader loader(config::shipped_folders());
+  const auto state_of = [&](const std::string& tied) {
+    const experiment::LoadedExperiment loaded = mixed(loader, k_two, {"model.tied_embeddings=" + tied});
+    return best_mixed_shares(loaded.experiment, accelerator_groups(loaded, loader)).problem.state;
+  };
+  const double table = 128256.0 * 4096.0 * 16.0;
+  CHECK(static_cast<double>(state_of("false") - state_of("true")) == Approx(table).epsilon(1e-6));
+}
+
 TEST_CASE("Equal accelerators have even shares") {
   const config::Loader loader(config::shipped_folders());
   const experiment::LoadedExperiment loaded =

@@ -5,7 +5,8 @@
 //
 // A layer's time is that of one micro-batch, forward and backward, and its memory the state that a device holds of it
 // with what one micro-batch keeps, both under the experiment's strategy (division/layer_prices.h); groups have none of
-// their own. A segment without a device goes to the last device of the segment before it, so that a stage's layers
+// their own. Parameters that embedding and head share are the embedding's on one device, and a copy's on either end of
+// several. A segment without a device goes to the last device of the segment before it, so that a stage's layers
 // follow one another and no partition is below the exact cut. Of more devices than modules the exact cut leaves the
 // last ones empty.
 #pragma once
