@@ -1,10 +1,14 @@
 #include "cairn/division/layered_search.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cairn/config/shipped.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/random.h"
 #include "cairn/experiment/job.h"
 #include "catch.h"
 
@@ -257,6 +261,47 @@ TEST_CASE("No ways of layers that share parameters are faster than those that ar
     CHECK(fits(model, found.best->priced));
     is_least(model, *found.best);
   }
+}
+
+// Exactly for one stage. Of several, stages are the fastest, and the pipeline that they make almost is.
+TEST_CASE("More memory never makes the ways of layers that are found slower") {
+  constexpr double k_several_stages = 0.02;
+  core::Random random(3);
+  std::size_t different = 0;
+  const auto one_of = [&](const std::vector<std::string>& words) { return words[random.below(words.size())]; };
+  for (int round = 0; round < 5; ++round) {
+    const std::string gpus = one_of({"2", "4"});
+    const std::vector<std::string> drawn{"cluster.gpus_per_node=" + gpus,
+                                         "training.global_batch=" + one_of({"4", "8", "12"}),
+                                         "training.seq_len=" + one_of({"2048", "8192", "16384"}),
+                                         "training.framework=" + one_of({"torchtitan", "megatron"}),
+                                         "model.layers=" + one_of({"2", "3", "4"}),
+                                         "model.vocab=" + one_of({"8192", "65536"}),
+                                         "model.tied_embeddings=" + one_of({"false", "true"}),
+                                         "strategy.zero=" + one_of({"0", "1", "2"})};
+    std::optional<LayeredAnswer> before;
+    for (const char* const gone : {"77", "76", "75", "73", "70", "64", "40"}) {
+      CAPTURE(drawn, gone);
+      std::vector<std::string> all = drawn;
+      all.push_back(std::string("cluster.accelerator={file: h100-sxm5-80gb, reserved_memory: {driver: ") + gone +
+                    " GiB}}");
+      const experiment::LoadedExperiment loaded = small(all);
+      const experiment::Parts parts = experiment::load_parts(loaded, shipped());
+      LayeredModel model(loaded.experiment, parts);
+      LayeredSearch found = search_layers(model);
+      if (!before) {
+        before = std::move(found.best);
+        continue;
+      }
+      REQUIRE(found.best);
+      const auto longest = static_cast<double>(before->priced.time);
+      CHECK(static_cast<double>(found.best->priced.time) <=
+            longest * (1.0 + (before->plan.stages.size() > 1 ? k_several_stages : 0.0)));
+      if (found.best->priced.time != before->priced.time) ++different;
+      before = std::move(found.best);
+    }
+  }
+  CHECK(different > 0);
 }
 
 TEST_CASE("Plans that cannot be are refused with their place") {
