@@ -90,7 +90,7 @@ ModuleStages module_stages(const experiment::Settings& settings, const experimen
   const std::vector<std::int64_t> all = partition::normalized_costs(tree.root, request.memory_weight);
   std::vector<std::int64_t> chain;  // of the rows alone: the groups have no cost, and need no device of their own
   for (const std::size_t place : tree.places) chain.push_back(all[place]);
-  const std::vector<std::size_t> begins = partition::cut_chain(chain, request.devices).begins;
+  const std::vector<std::size_t> begins = partition::cut_evenly(chain, request.devices).begins;
   std::vector<double> costs;
   for (std::size_t i = 0; i < result.modules.size(); ++i) {
     const auto after = std::upper_bound(begins.begin(), begins.end(), i);
