@@ -8,7 +8,7 @@
 #include "cairn/division/five_degrees.h"
 #include "cairn/division/layered_search.h"
 #include "cairn/division/mixed_cluster.h"
-#include "cairn/experiment/job.h"
+#include "cairn/experiment/experiment.h"
 #include "cairn/report/five_degrees.h"
 #include "cairn/report/layered.h"
 #include "cairn/report/mixed_shares.h"
@@ -21,16 +21,28 @@
 namespace cairn::cli {
 namespace {
 
+// An experiment of which the command makes or is given the plan: that of its own strategy is not asked for.
+struct Planless {
+  experiment::LoadedExperiment loaded = {};
+  std::vector<std::string> remarks = {};
+  experiment::Parts parts = {};
+};
+
+Planless planless(experiment::LoadedExperiment loaded, const config::Loader& loader) {
+  Planless of{.loaded = std::move(loaded)};
+  of.parts = experiment::load_parts(of.loaded, loader, of.remarks);
+  return of;
+}
+
 // `priced`: what the strategy takes; none where nothing fits. `search`: what found it; none where it was given.
-int answer_layers(const ResultArguments& asked, bool full, const experiment::Job& job,
-                  const division::LayeredModel& model, const division::LayeredStrategy& strategy,
-                  const division::PricedPlan* priced, const division::LayeredSearch* search, Output& output,
-                  Context& context) {
-  std::vector<std::string> warnings = job.warnings();
+int answer_layers(const ResultArguments& asked, bool full, const Planless& of, const division::LayeredModel& model,
+                  const division::LayeredStrategy& strategy, const division::PricedPlan* priced,
+                  const division::LayeredSearch* search, Output& output, Context& context) {
+  std::vector<std::string> warnings = of.remarks;
   for (std::string& each : model.warnings())
     if (std::find(warnings.begin(), warnings.end(), each) == warnings.end()) warnings.push_back(std::move(each));
-  const report::Layered found{.experiment = job.experiment().name,
-                              .accelerator = job.machine().accelerator.value.name,
+  const report::Layered found{.experiment = of.loaded.experiment.name,
+                              .accelerator = of.parts.machine.accelerator.value.name,
                               .accelerators = model.accelerators(),
                               .sequences = model.sequences(),
                               .strategy = strategy,
@@ -56,44 +68,44 @@ experiment::LoadedExperiment experiment_of(const division::LayeredStrategy& stra
 }  // namespace
 
 int search_layers(const SearchArguments& arguments, Context& context) {
-  const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, arguments.overrides);
-  const experiment::Job job(loaded, context.loader);
+  const Planless of = planless(experiment::load(context.loader, arguments.file, arguments.overrides), context.loader);
   Output output(arguments.result.output, context.read);
-  return placed(loaded.origins, [&] {
-    division::LayeredModel model(job.experiment(), job.parts());
+  return placed(of.loaded.origins, [&] {
+    division::LayeredModel model(of.loaded.experiment, of.parts);
     ProgressLine progress(context.common);
-    const division::LayeredSearch found =
-        division::search_layers(model, [&](std::size_t done, std::size_t of) { progress.show("pipelines", done, of); });
+    const division::LayeredSearch found = division::search_layers(
+        model, [&](std::size_t done, std::size_t all) { progress.show("pipelines", done, all); });
     progress.clear();
     division::LayeredStrategy strategy;
-    strategy.experiment = config::to_node(job.written_out(experiment::Naming::by_name));
+    strategy.experiment = config::to_node(experiment::portable(of.loaded, context.loader));
     if (!found.best)
-      return answer_layers(arguments.result, arguments.full, job, model, strategy, nullptr, &found, output, context);
+      return answer_layers(arguments.result, arguments.full, of, model, strategy, nullptr, &found, output, context);
     strategy.plan = found.best->plan;
     // Priced once more: what prices rest on is said of this plan alone, not of all that was compared.
-    division::LayeredModel chosen(job.experiment(), job.parts());
+    division::LayeredModel chosen(of.loaded.experiment, of.parts);
     const division::PricedPlan priced = chosen.priced(strategy.plan);
-    return answer_layers(arguments.result, arguments.full, job, chosen, strategy, &priced, &found, output, context);
+    return answer_layers(arguments.result, arguments.full, of, chosen, strategy, &priced, &found, output, context);
   });
 }
 
 int search_degrees(const SearchArguments& arguments, Context& context) {
-  const experiment::LoadedExperiment loaded = experiment::load(context.loader, arguments.file, arguments.overrides);
-  const experiment::Job job(loaded, context.loader);
+  const Planless of = planless(experiment::load(context.loader, arguments.file, arguments.overrides), context.loader);
   Output output(arguments.result.output, context.read);
   ProgressLine progress(context.common);
-  const division::FiveDegrees answer = placed(loaded.origins, [&] {
-    return division::fastest_degrees(job.experiment(), job.parts(),
+  const division::FiveDegrees answer = placed(of.loaded.origins, [&] {
+    return division::fastest_degrees(of.loaded.experiment, of.parts,
                                      [&](std::size_t done) { progress.show("plans", done, 0); });
   });
   progress.clear();
-  const report::Degrees found{.experiment = job.experiment().name,
+  std::vector<std::string> warnings = of.remarks;
+  warnings.insert(warnings.end(), answer.warnings.begin(), answer.warnings.end());
+  const report::Degrees found{.experiment = of.loaded.experiment.name,
                               .file = arguments.file,
                               .overrides = arguments.overrides,
-                              .accelerators = job.gpus(),
-                              .layers = job.parts().model.layers,
+                              .accelerators = of.parts.machine.network.gpus(),
+                              .layers = of.parts.model.layers,
                               .answer = answer,
-                              .warnings = answer.found.best ? answer.warnings : job.warnings(),
+                              .warnings = std::move(warnings),
                               .tool = context.tool};
   output.write(in_form(
       arguments.result, [&] { return report::json(found); },
@@ -120,15 +132,14 @@ int search_shares(const SearchArguments& arguments, Context& context) {
 
 int run_layers(const RunArguments& arguments, const config::Node& file, Context& context) {
   const config::Loaded<division::LayeredStrategy> asked = division::read_layered(file);
-  const experiment::LoadedExperiment loaded = experiment_of(asked.value, context.loader);
-  const experiment::Job job(loaded, context.loader);
+  const Planless of = planless(experiment_of(asked.value, context.loader), context.loader);
   Output output(arguments.result.output, context.read);
   division::LayeredStrategy strategy = asked.value;
-  strategy.experiment = config::to_node(job.written_out(experiment::Naming::by_name));
-  const auto model =
-      placed(loaded.origins, [&] { return std::make_unique<division::LayeredModel>(job.experiment(), job.parts()); });
+  strategy.experiment = config::to_node(experiment::portable(of.loaded, context.loader));
+  const auto model = placed(of.loaded.origins,
+                            [&] { return std::make_unique<division::LayeredModel>(of.loaded.experiment, of.parts); });
   const division::PricedPlan priced = placed(asked.origins, [&] { return model->priced(strategy.plan); });
-  return answer_layers(arguments.result, arguments.full, job, *model, strategy, &priced, nullptr, output, context);
+  return answer_layers(arguments.result, arguments.full, of, *model, strategy, &priced, nullptr, output, context);
 }
 
 int run_strategy(const RunArguments& arguments, Context& context) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/division/plain_plan.h"
 #include "cairn/experiment/job.h"
 #include "cairn/experiment/resolve.h"
 #include "cairn/experiment/trials.h"
@@ -32,26 +33,36 @@ class PlanCosts {
             const std::function<void(std::size_t)>& progress)
       : settings_(settings), layers_(parts.model.layers), progress_(progress), trials_(settings, parts) {}
 
-  core::Picoseconds time(const FiveDimensions& degrees) { return make(degrees) ? trials_.time() : core::k_reach; }
+  core::Picoseconds time(const FiveDimensions& degrees) {
+    return asked(degrees, core::k_reach, [&] { return trials_.time(); });
+  }
   std::int64_t memory(const FiveDimensions& degrees) {
-    return make(degrees) ? static_cast<std::int64_t>(std::ceil(trials_.memory().device_peak)) : k_not_allowed;
+    return asked(degrees, k_not_allowed,
+                 [&] { return static_cast<std::int64_t>(std::ceil(trials_.memory().device_peak)); });
   }
   double capacity() const { return trials_.capacity(); }
   const std::optional<std::string>& refused() const { return refused_; }
 
  private:
-  bool make(const FiveDimensions& degrees) {
-    if (made_ == degrees) return allowed_;
-    made_ = degrees;
-    if (progress_) progress_(++made_so_far_);
+  // What `figure` says of the plan, or `otherwise` where it is not allowed.
+  template <class Value, class Figure>
+  Value asked(const FiveDimensions& degrees, Value otherwise, Figure figure) {
     try {
-      trials_.make(with_degrees(settings_.strategy, layers_, degrees));
-      allowed_ = true;
+      if (made_ != degrees) make(degrees);
+      if (allowed_) return figure();
     } catch (const core::ConfigurationError& error) {
       if (!refused_) refused_ = error.diagnostics().front().message;
       allowed_ = false;
     }
-    return allowed_;
+    return otherwise;
+  }
+
+  void make(const FiveDimensions& degrees) {
+    made_ = degrees;
+    allowed_ = false;
+    if (progress_) progress_(++made_so_far_);
+    trials_.make(with_degrees(settings_.strategy, layers_, degrees));
+    allowed_ = true;
   }
 
   const experiment::Settings& settings_;
@@ -63,6 +74,18 @@ class PlanCosts {
   std::size_t made_so_far_ = 0;
   std::optional<std::string> refused_;
 };
+
+// What every candidate has of the experiment must be right; its own degrees and schedule need not go together.
+void require_kept(const experiment::Settings& settings, const experiment::Parts& parts, std::int64_t sequences) {
+  experiment::Settings plain = with_plain_plan(settings, parts.machine.network.gpus());
+  plain.strategy.schedule = {};
+  experiment::resolve(plain, parts);
+  if (sequences % settings.strategy.micro_batch != 0)
+    throw core::ConfigurationError(
+        "strategy.micro_batch",
+        fmt::format("{} sequences do not divide into micro-batches of {}", sequences, settings.strategy.micro_batch),
+        "choose a divisor");
+}
 
 }  // namespace
 
@@ -119,7 +142,7 @@ FiveDegrees fastest_degrees(const experiment::Settings& settings, const experime
   if (settings.simulation.asks_for_events())
     throw core::ConfigurationError("simulation", "plans are compared by the analytic engine, which has none of it",
                                    "leave it out, and give it to cairn run of the answer");
-  const std::int64_t sequences = experiment::resolve(settings, parts).global_batch;
+  const std::int64_t sequences = experiment::sequences_per_step(settings.training);
   const auto require_at_most = [](std::int64_t value, std::int64_t most, const char* key) {
     if (value > most)
       throw core::ConfigurationError(key, fmt::format("{} is more than the {} that are searched", value, most),
@@ -129,6 +152,7 @@ FiveDegrees fastest_degrees(const experiment::Settings& settings, const experime
   require_at_most(parts.machine.network.gpus(), k_most_searched, "cluster.nodes");
   require_at_most(parts.model.heads, k_most_searched, "model.heads");
   require_at_most(parts.model.layers, k_most_rematerialised, "model.layers");
+  require_kept(settings, parts, sequences);
   PlanCosts costs(settings, parts, progress);
   FiveDegrees result;
   result.found =

@@ -99,6 +99,22 @@ ParameterBytes parameter_bytes(const plan::ParameterTreatment& treatment) {
           .narrow = stored - wide + treatment.narrow_copies * numerics::bytes_per_element(*treatment.narrow)};
 }
 
+// Elements of parameters on a rank.
+struct ParameterElements {
+  double all = 0.0;
+  double narrow = 0.0;    // products read them in a narrow format
+  double factored = 0.0;  // rows and columns of matrices whose second moment is kept as their means
+};
+
+ParameterElements tied_elements(const plan::LayerState& state) {
+  ParameterElements tied;
+  for (const plan::Tied& each : state.tied) {
+    tied.all += each.elements;
+    tied.factored += each.factored;
+  }
+  return tied;
+}
+
 }  // namespace
 
 core::Bytes room_for_layers(const experiment::Parts& parts) {
@@ -253,30 +269,41 @@ class LayerPrices::Implementation {
   }
 
   void add_state(LayerCost& cost, const experiment::Resolved& resolved, const plan::LayerState& state) const {
+    const ParameterElements tied = tied_elements(state);
+    const ParameterElements all{.all = state.parameter_elements(),
+                                .narrow = state.narrow_elements,
+                                .factored = program::sum(state.factored_elements) + tied.factored};
+    const double results =
+        static_cast<double>(std::min(resolved.behaviour.held_results, resolved.strategy.micro_batches)) *
+        state.result_bytes;
+    cost.state += whole_bytes(held_bytes(resolved, all) + results);
+    cost.tied = whole_bytes(held_bytes(resolved, tied));
+  }
+
+  // Of parameters, with their gradients and the optimizer's state.
+  double held_bytes(const experiment::Resolved& resolved, const ParameterElements& of) const {
     const plan::Strategy& strategy = resolved.strategy;
     const plan::ParameterTreatment& treatment = resolved.treatment;
-    const plan::FrameworkBehaviour& behaviour = resolved.behaviour;
     const plan::Offload& offload = strategy.offload;
     const auto copies = static_cast<double>(strategy.shard > 0 ? strategy.shard : strategy.data * strategy.context);
-    const double elements = state.parameter_elements();
+    const double elements = of.all;
     const double gradients = elements * numerics::bytes_per_element(treatment.gradients);
     const ParameterBytes bytes = parameter_bytes(treatment);
     const bool parameters_sharded = strategy.sharded == plan::Sharded::parameters;
     const bool gradients_sharded = sends_gradients_every_pass(strategy);
-    double parameters = state.narrow_elements * bytes.narrow;
+    double parameters = of.narrow * bytes.narrow;
     if (!parameters_sharded || treatment.narrow_shards || !treatment.master) parameters += elements * bytes.each;
     double optimizer = elements * plan::state_bytes(treatment);
-    if (treatment.factored_moment)
-      optimizer += program::sum(state.factored_elements) * numerics::bytes_per_element(numerics::Format::fp32);
+    if (treatment.factored_moment) optimizer += of.factored * numerics::bytes_per_element(numerics::Format::fp32);
     double held = gradients_sharded ? gradients / copies : gradients;
     if (offload.parameters == plan::Home::device) held += parameters_sharded ? parameters / copies : parameters;
     if (offload.optimizer == plan::Home::device)
       held += strategy.sharded != plan::Sharded::nothing ? optimizer / copies : optimizer;
     if (treatment.separate_gradients && strategy.sharded < plan::Sharded::gradients)
       held += elements * numerics::bytes_per_element(treatment.parameters);
-    held += static_cast<double>(std::min(behaviour.held_results, strategy.micro_batches)) * state.result_bytes;
-    cost.state += whole_bytes(held);
-    if (parameters_sharded && !strategy.reshard_after_forward) cost.state += cost.gathered;
+    if (parameters_sharded && !strategy.reshard_after_forward)
+      held += elements * numerics::bytes_per_element(resolved.treatment.gather);
+    return held;
   }
 
   // Beside a layer's gathered parameters there are those of the next layers of its pass; beside its gradients, those of

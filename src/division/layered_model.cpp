@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/division/plain_plan.h"
 #include "cairn/pipeline/stage_costs.h"
 #include "cairn/program/placement.h"
 
@@ -32,9 +33,15 @@ struct Unsupported {
   const char* hint;
 };
 
-void require_differing(const experiment::Settings& settings, const models::TransformerConfig& model,
-                       const plan::Strategy& own) {
+// Whether some of the copies, and not all of them, shard the state.
+bool shards_in_groups(const StrategyChoice& strategy, std::int64_t gpus) {
+  if (strategy.zero.replicate) return *strategy.zero.replicate > 1;
+  return strategy.zero.shard && *strategy.zero.shard != strategy.dp.value_or(gpus / (strategy.tp * strategy.pp));
+}
+
+void require_differing(const experiment::Settings& settings, const experiment::Parts& parts) {
   const StrategyChoice& strategy = settings.strategy;
+  const models::TransformerConfig& model = parts.model;
   const std::vector<std::string> usual = StrategyChoice{}.order;
   const Unsupported all[] = {
       {model.moe.has_value(), "model.moe", "layers with experts all share them in one way",
@@ -46,8 +53,8 @@ void require_differing(const experiment::Settings& settings, const models::Trans
        "use schedule: 1f1b"},
       {strategy.zero.offload.has_value(), "strategy.zero.offload", "state stays on the device where layers differ",
        "leave it out"},
-      {own.shard != 0, "strategy.zero.shard", "state is sharded over all copies of a layer, or not at all",
-       "leave shard and replicate out"},
+      {shards_in_groups(strategy, parts.machine.network.gpus()), "strategy.zero.shard",
+       "state is sharded over all copies of a layer, or not at all", "leave shard and replicate out"},
       {strategy.order != usual, "strategy.order", "tensor-parallel ranks are neighbours where layers differ",
        "leave it out"},
       {settings.simulation.asks_for_events(), "simulation", "where layers differ nothing is simulated event by event",
@@ -68,18 +75,40 @@ core::ConfigurationError wrong_layers(std::size_t stage, std::size_t stretch, st
   return {fmt::format("stages[{}].layers[{}].tp", stage, stretch), std::move(message), std::move(hint)};
 }
 
+// Parameters that layers of a stage share.
+class HeldForOthers {
+ public:
+  void add(const LayerWay& way, std::int64_t bytes) {
+    if (bytes == 0) return;
+    if (first_ == nullptr) {
+      first_ = &way;
+      return;
+    }
+    alike_ = alike_ && stored_alike(*first_, way);
+    again_ += static_cast<double>(bytes);
+  }
+  // Bytes that the first of the layers holds for the others, too.
+  double twice() const { return alike_ ? again_ : 0.0; }
+
+ private:
+  const LayerWay* first_ = nullptr;  // of the plan
+  bool alike_ = true;
+  double again_ = 0.0;
+};
+
 }  // namespace
 
 class LayeredModel::Implementation {
  public:
   Implementation(const experiment::Settings& settings, const experiment::Parts& parts)
       : settings_(settings), parts_(parts), prices_(settings, parts) {
-    const experiment::Resolved own = experiment::resolve(settings, parts);
-    require_differing(settings, parts.model, own.strategy);
-    sequences_ = own.global_batch;
-    layers_ = prices_.layers(own);
-    overlap_sends_ = own.strategy.overlap_sends;
-    scatter_sends_ = own.behaviour.scatter_sends;
+    require_differing(settings, parts);
+    sequences_ = experiment::sequences_per_step(settings.training);
+    // Degrees, micro-batches, shards and recomputation are each layer's own; those of the experiment may be no plan.
+    const experiment::Resolved kept = experiment::resolve(with_plain_plan(settings, gpus()), parts);
+    layers_ = prices_.layers(kept);
+    overlap_sends_ = kept.strategy.overlap_sends;
+    scatter_sends_ = kept.behaviour.scatter_sends;
     sequence_bytes_ = stream_bytes(settings, parts);
   }
 
@@ -157,8 +186,8 @@ class LayeredModel::Implementation {
     all.emplace_back("what an accelerator of a stage receives is sent by one accelerator of the stage before it");
     if (parts_.model.tied_embeddings)
       all.emplace_back(
-          "embedding and head each keep the parameters that they share; the sum of their gradients is left "
-          "out");
+          "embedding and head hold the parameters that they share once in one stage and if stored alike, else one "
+          "copy each, whose sum of gradients is left out");
     return all;
   }
 
@@ -331,6 +360,7 @@ class LayeredModel::Implementation {
     PricedStage result;
     double memory = 0.0;
     std::int64_t transient = 0;
+    HeldForOthers shared;
     const LayerWay* before = nullptr;
     for (std::size_t j = 0; j < stage.layers.size(); ++j) {
       const LayerStretch& stretch = stage.layers[j];
@@ -350,8 +380,10 @@ class LayeredModel::Implementation {
         add_time(result.once, cost.once);
         memory += static_cast<double>(cost.state) + static_cast<double>(share.held) * static_cast<double>(cost.saved);
         transient = std::max(transient, cost.transient);
+        shared.add(stretch.way, cost.tied);
       }
     }
+    memory -= shared.twice();
     result.memory = static_cast<std::int64_t>(std::min(k_most_plan_bytes, memory + static_cast<double>(transient)));
     return result;
   }

@@ -152,19 +152,49 @@ class Pipeline {
     return {all.begin(), all.end()};
   }
 
+  // Consecutive layers that are a stage, with so many micro-batches under way. `shared`: how those of them that share
+  // parameters store them, all alike; none: each for itself.
+  struct Span {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::int64_t held = 1;
+    std::optional<LayerWay> shared = {};
+  };
+
+  bool shares(std::size_t layer) const { return cost(ways_.front(), layer).tied > 0; }
+
+  // Every way in which layers of the span that share parameters may store them alike; none where fewer than two do.
+  std::vector<LayerWay> ways_of_sharing(const Span& span) const {
+    std::vector<LayerWay> result;
+    std::int64_t sharing = 0;
+    for (std::size_t layer = span.begin; layer < span.end; ++layer) sharing += shares(layer) ? 1 : 0;
+    if (sharing < 2) return result;
+    for (const PricedWay& each : ways_)
+      if (std::none_of(result.begin(), result.end(), [&](const LayerWay& way) { return stored_alike(way, each.way); }))
+        result.push_back(each.way);
+    return result;
+  }
+
   // The ways of a stage's layers that keep the bound, and what they cost.
   struct Bounded {
     std::vector<std::vector<std::size_t>> ways = {};
     allotment::LayerProblem problem = {};
   };
-  Bounded bounded(std::size_t begin, std::size_t end, std::int64_t held, std::int64_t bound) const {
+  Bounded bounded(const Span& span, std::int64_t bound) const {
     Bounded result;
-    for (std::size_t layer = begin; layer < end; ++layer) {
+    bool held = false;  // the parameters that layers share, by one before
+    for (std::size_t layer = span.begin; layer < span.end; ++layer) {
+      const bool shared = span.shared && shares(layer);
+      std::vector<std::size_t> allowed;
+      for (std::size_t i = 0; i < ways_.size(); ++i)
+        if (cost(ways_[i], layer).transient <= bound && (!shared || stored_alike(ways_[i].way, *span.shared)))
+          allowed.push_back(i);
+      const std::vector<allotment::LayerStrategy> all = costs_of(layer, span.held, shared && held);
+      held = held || shared;
       std::vector<std::size_t>& ways = result.ways.emplace_back();
       std::vector<allotment::LayerStrategy>& costs = result.problem.layers.emplace_back();
-      const std::vector<allotment::LayerStrategy> all = costs_of(layer, held);
-      for (std::size_t i = 0; i < ways_.size(); ++i) {
-        if (cost(ways_[i], layer).transient > bound || beaten(i, layer, all, bound)) continue;
+      for (const std::size_t i : allowed) {
+        if (beaten(i, allowed, all)) continue;
         ways.push_back(i);
         costs.push_back(all[i]);
       }
@@ -172,22 +202,22 @@ class Pipeline {
     return result;
   }
 
-  std::vector<allotment::LayerStrategy> costs_of(std::size_t layer, std::int64_t held) const {
+  std::vector<allotment::LayerStrategy> costs_of(std::size_t layer, std::int64_t held, bool held_before) const {
     std::vector<allotment::LayerStrategy> all;
     for (const PricedWay& each : ways_) {
       const LayerCost& of = cost(each, layer);
-      all.push_back({.time = time(each, layer), .memory = of.state + held * of.saved});
+      all.push_back({.time = time(each, layer), .memory = of.state - (held_before ? of.tied : 0) + held * of.saved});
     }
     return all;
   }
 
-  // Whether another way of the same degree, which changes into its neighbours at the same cost, is no worse; of equal
-  // ones the first is kept.
-  bool beaten(std::size_t way, std::size_t layer, const std::vector<allotment::LayerStrategy>& all,
-              std::int64_t bound) const {
+  // Whether another of these ways, of the same degree, which changes into its neighbours at the same cost, is no worse;
+  // of equal ones the first is kept.
+  bool beaten(std::size_t way, const std::vector<std::size_t>& ways,
+              const std::vector<allotment::LayerStrategy>& all) const {
     const allotment::LayerStrategy& own = all[way];
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (i == way || ways_[i].way.tp != ways_[way].way.tp || cost(ways_[i], layer).transient > bound) continue;
+    for (const std::size_t i : ways) {
+      if (i == way || ways_[i].way.tp != ways_[way].way.tp) continue;
       const bool no_worse = all[i].time <= own.time && all[i].memory <= own.memory;
       const bool equal = all[i].time == own.time && all[i].memory == own.memory;
       if (no_worse && (!equal || i < way)) return true;
@@ -205,17 +235,31 @@ class Pipeline {
     return choice;
   }
 
+  struct StageChoice {
+    core::Picoseconds time = 0;
+    std::vector<LayerWay> ways = {};
+  };
+
   // Nothing where the stage takes `than` or longer, and with it the step.
   std::optional<std::vector<LayerWay>> best_of(std::int64_t stage, core::Picoseconds than) const {
-    const std::size_t begin = begins_[static_cast<std::size_t>(stage)];
-    const std::size_t end = begins_[static_cast<std::size_t>(stage) + 1];
-    if (begin == end) return std::nullopt;  // more stages than layers
-    const std::int64_t held = std::min(micro_batches_, stages_ - stage);
+    Span span{.begin = begins_[static_cast<std::size_t>(stage)],
+              .end = begins_[static_cast<std::size_t>(stage) + 1],
+              .held = std::min(micro_batches_, stages_ - stage)};
+    if (span.begin == span.end) return std::nullopt;  // more stages than layers
+    std::optional<StageChoice> best = best_of(span, than);
+    for (const LayerWay& way : ways_of_sharing(span)) {
+      span.shared = way;
+      if (std::optional<StageChoice> found = best_of(span, best ? best->time : than)) best = std::move(found);
+    }
+    if (!best) return std::nullopt;
+    return std::move(best->ways);
+  }
+
+  std::optional<StageChoice> best_of(const Span& span, core::Picoseconds than) const {
     const auto room = static_cast<std::int64_t>(model_->memory().base());
-    std::optional<std::vector<LayerWay>> best;
-    core::Picoseconds least = than;
-    for (const std::int64_t bound : bounds(begin, end)) {
-      Bounded asked = bounded(begin, end, held, bound);
+    std::optional<StageChoice> best;
+    for (const std::int64_t bound : bounds(span.begin, span.end)) {
+      Bounded asked = bounded(span, bound);
       if (std::any_of(asked.ways.begin(), asked.ways.end(), [](const auto& ways) { return ways.empty(); })) break;
       asked.problem.change_time = [&](std::size_t layer, std::size_t from, std::size_t to) {
         const WayChange change = model_->change(ways_[asked.ways[layer][from]].way.tp,
@@ -223,6 +267,7 @@ class Pipeline {
         return micro_batches_ * (change.forward + change.backward);
       };
       const std::int64_t capacity = room - bound;
+      const core::Picoseconds least = best ? best->time : than;
       std::optional<allotment::LayerChoice> found = regardless_of_memory(asked.problem);
       // A smaller bound leaves fewer ways: none of those is faster than these.
       if (found->time >= least) break;
@@ -231,10 +276,9 @@ class Pipeline {
         found = allotment::fastest_strategies(asked.problem);
       }
       if (!found || found->time >= least) continue;
-      least = found->time;
-      best.emplace();
+      best = StageChoice{.time = found->time};
       for (std::size_t i = 0; i < found->strategies.size(); ++i)
-        best->push_back(ways_[asked.ways[i][found->strategies[i]]].way);
+        best->ways.push_back(ways_[asked.ways[i][found->strategies[i]]].way);
     }
     return best;
   }

@@ -122,13 +122,16 @@ class GroupPrices {
     ModelCost sum;
     const std::vector<LayerCost> plain = costs(plain_, sequences), sharded = costs(sharded_, sequences);
     const LayerPrices::Layers layers = prices_.layers(plain_);
+    bool shared = false;  // parameters that layers share are there already
     for (const std::size_t each : layers.of) {
       // A micro-batch goes back through the head right after it went forward: others have nothing there yet.
       const bool turns = layers.positions[each] == ir::Position::exit;
       add_time(sum.pass, plain[each].forward);
       add_time(sum.pass, plain[each].backward);
       if (!turns) sum.saved += plain[each].saved;
-      sum.state += sharded[each].state * group_.parts.machine.network.gpus();
+      const std::int64_t held = sharded[each].state - (shared ? sharded[each].tied : 0);
+      shared = shared || sharded[each].tied > 0;
+      sum.state += held * group_.parts.machine.network.gpus();
       sum.transient = std::max(sum.transient, sharded[each].transient + (turns ? plain[each].saved : 0));
       sum.moved = std::max(sum.moved, sharded[each].moved);
     }

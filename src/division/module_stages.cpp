@@ -53,8 +53,12 @@ DeviceLoads loads_of(const std::vector<ModuleRow>& modules, const std::vector<do
   return result;
 }
 
-// With what their prices rest on, not shared out yet.
-ModuleStages priced_modules(const experiment::Settings& settings, const experiment::Parts& parts) {
+// With what their prices rest on, not shared out yet. Of modules that share parameters the first ones hold them, one on
+// each of up to two devices, as the two ends of a pipeline do.
+ModuleStages priced_modules(const experiment::Settings& settings, const experiment::Parts& parts,
+                            std::int64_t devices) {
+  constexpr std::int64_t k_ends = 2;
+  std::int64_t copies = 0;
   const experiment::Resolved resolved = experiment::resolve(settings, parts);
   LayerPrices prices(settings, parts);
   const std::vector<LayerCost> costs = prices.costs(resolved);
@@ -62,10 +66,12 @@ ModuleStages priced_modules(const experiment::Settings& settings, const experime
   ModuleStages priced{.assumptions = prices.assumptions(), .warnings = prices.warnings()};
   for (std::size_t i = 0; i < layers.of.size(); ++i) {
     const LayerCost& cost = costs[layers.of[i]];
+    const bool held = copies >= std::min(devices, k_ends);
+    if (cost.tied > 0) ++copies;
     priced.modules.push_back({.name = layers.name(i),
                               .is_layer = layers.in_body(i),
                               .time = cost.forward + cost.backward,
-                              .memory = cost.state + cost.saved});
+                              .memory = cost.state - (held ? cost.tied : 0) + cost.saved});
   }
   return priced;
 }
@@ -75,7 +81,7 @@ ModuleStages priced_modules(const experiment::Settings& settings, const experime
 ModuleStages module_stages(const experiment::Settings& settings, const experiment::Parts& parts,
                            const StagesRequest& request) {
   constexpr double k_shares = 1e12;  // of the model, as normalized_costs has them
-  ModuleStages result = priced_modules(settings, parts);
+  ModuleStages result = priced_modules(settings, parts, request.devices);
   const Tree tree = tree_of(result.modules);
   const partition::TreePartition parted =
       partition::partition_tree(tree.root, {.devices = request.devices,
@@ -84,7 +90,7 @@ ModuleStages module_stages(const experiment::Settings& settings, const experimen
   const std::vector<std::int64_t> all = partition::normalized_costs(tree.root, request.memory_weight);
   std::vector<std::int64_t> chain;  // of the rows alone: the groups have no cost, and need no device of their own
   for (const std::size_t place : tree.places) chain.push_back(all[place]);
-  const std::vector<std::size_t> begins = partition::cut_chain(chain, request.devices).begins;
+  const std::vector<std::size_t> begins = partition::cut_evenly(chain, request.devices).begins;
   std::vector<double> costs;
   for (std::size_t i = 0; i < result.modules.size(); ++i) {
     const auto after = std::upper_bound(begins.begin(), begins.end(), i);

@@ -10,6 +10,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/core/printable.h"
 #include "cairn/measure/csv.h"
+#include "cairn/partition/chain_cut.h"
 
 namespace cairn::division {
 namespace {
@@ -52,6 +53,11 @@ void check_header(const measure::CsvTable& table, core::Diagnostics& diagnostics
     diagnostics.add(core::Diagnostic::at_line(table.file, 1, "no column cost", "add it to the header: name,cost"));
 }
 
+// A whole number that no 64 bits hold.
+bool is_too_large(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos && !config::parse_whole(text);
+}
+
 }  // namespace
 
 TaskList read_tasks(const std::filesystem::path& file) {
@@ -65,11 +71,18 @@ TaskList read_tasks(const std::filesystem::path& file) {
     diagnostics.add(core::Diagnostic::at_line(table.file, line, std::move(message), std::move(hint)));
   };
   TaskList result;
+  std::int64_t sum = 0;
   for (const measure::CsvRecord& record : table.records) {
-    const auto value = config::parse_whole(record.fields[cost]);
-    if (!value || *value < 0)
-      wrong(record.line, fmt::format("cost: expected a whole number >= 0, found {}", core::quoted(record.fields[cost])),
+    const std::string& given = record.fields[cost];
+    const auto value = config::parse_whole(given);
+    if (is_too_large(given) || value.value_or(0) > partition::k_most_cost - sum)
+      wrong(record.line, fmt::format("cost: all up to this one add up to more than {}", partition::k_most_cost),
+            "give all costs in a larger unit, 12500000 ns as 12500 us, without the unit");
+    else if (!value || *value < 0)
+      wrong(record.line, fmt::format("cost: expected a whole number >= 0, found {}", core::quoted(given)),
             "give all costs in a smaller unit, 12.5 ms as 12500 us, without the unit");
+    else
+      sum += *value;
     if (result.costs.size() == k_most_tasks)
       wrong(record.line, fmt::format("more than {} tasks", k_most_tasks), "join those that belong together");
     if (diagnostics.error_count() >= core::k_shown_errors || result.costs.size() == k_most_tasks) break;

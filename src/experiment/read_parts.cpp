@@ -147,6 +147,10 @@ core::ConfigurationError placed(const core::ConfigurationError& error, const con
 
 Parts load_parts(const LoadedExperiment& loaded, const config::Loader& loader) {
   std::vector<std::string> remarks;
+  return load_parts(loaded, loader, remarks);
+}
+
+Parts load_parts(const LoadedExperiment& loaded, const config::Loader& loader, std::vector<std::string>& remarks) {
   return read_parts(loaded, loader, remarks);
 }
 

@@ -29,34 +29,28 @@ std::string binary_batch(double tokens, std::int64_t seq_len) {
                      sequences);
 }
 
-// Sequences per step; 0 and an error where the tokens are no whole number of them.
-std::int64_t sequences_of(Resolving& r) {
-  const GlobalBatch& given = r.settings.training.global_batch;
-  const std::int64_t seq_len = r.settings.training.seq_len;
+}  // namespace
+
+std::int64_t sequences_per_step(const Training& training) {
+  constexpr const char* k_key = "training.global_batch";
+  const GlobalBatch& given = training.global_batch;
   if (given.sequences > 0) return given.sequences;
-  const double sequences = given.tokens / static_cast<double>(seq_len);
-  if (sequences > k_most_sequences) {
-    r.error("training.global_batch",
-            fmt::format("{:.3g} sequences are more than the {:.0f} that are counted one by one", sequences,
-                        k_most_sequences),
-            "use fewer tokens");
-    return 0;
-  }
-  if (sequences < 1.0 || sequences != std::floor(sequences)) {
-    r.error("training.global_batch",
-            fmt::format("{:.0f} tokens are not a whole number of sequences of {}", given.tokens, seq_len),
-            "use " + next_batches(sequences, 1, seq_len) + binary_batch(given.tokens, seq_len));
-    return 0;
-  }
+  const double sequences = given.tokens / static_cast<double>(training.seq_len);
+  if (sequences > k_most_sequences)
+    throw core::ConfigurationError(k_key,
+                                   fmt::format("{:.3g} sequences are more than the {:.0f} that are counted one by one",
+                                               sequences, k_most_sequences),
+                                   "use fewer tokens");
+  if (sequences < 1.0 || sequences != std::floor(sequences))
+    throw core::ConfigurationError(
+        k_key, fmt::format("{:.0f} tokens are not a whole number of sequences of {}", given.tokens, training.seq_len),
+        "use " + next_batches(sequences, 1, training.seq_len) + binary_batch(given.tokens, training.seq_len));
   return static_cast<std::int64_t>(sequences);
 }
 
-}  // namespace
-
 void resolve_batch(Resolving& r) {
   plan::Strategy& strategy = r.plan.strategy;
-  const std::int64_t sequences = r.plan.global_batch = sequences_of(r);
-  if (sequences == 0) return;
+  const std::int64_t sequences = r.plan.global_batch = sequences_per_step(r.settings.training);
   const std::int64_t unit = strategy.data * strategy.micro_batch;
   if (sequences % unit != 0) {
     r.error("training.global_batch",

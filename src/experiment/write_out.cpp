@@ -184,6 +184,16 @@ Experiment write_out(const Case& asked, const ReadFrom& from, Naming naming) {
   return result;
 }
 
+Experiment portable(const LoadedExperiment& loaded, const config::Loader& loader) {
+  config::Sources sources = loaded.sources;
+  Case asked;
+  asked.experiment = loaded.experiment;
+  asked.parts = load_parts(loaded, loader.noting(sources));
+  Experiment result = asked.experiment;
+  Writer(asked, {.loader = loader, .sources = sources}, Naming::by_name).name_parts(result);
+  return result;
+}
+
 Experiment write_out(const Case& asked) {
   Experiment result = asked.experiment;
   lay_in_parts(asked.parts, result);

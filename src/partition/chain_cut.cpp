@@ -1,6 +1,7 @@
 #include "cairn/partition/chain_cut.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -70,6 +71,31 @@ ChainCut cut_chain(std::span<const std::int64_t> costs, std::int64_t parts) {
     begin =
         std::min(filled_end(sums, begin, most), begin + (left > later ? left - later : std::min<std::size_t>(left, 1)));
   }
+  return result;
+}
+
+ChainCut cut_evenly(std::span<const std::int64_t> costs, std::int64_t parts) {
+  ChainCut result = cut_chain(costs, parts);
+  const std::size_t size = costs.size();
+  const std::size_t filled = std::min(static_cast<std::size_t>(parts), size);
+  const std::vector<std::int64_t> sums = sums_before(costs);
+  // least[i]: the least sum of squares of the first i costs in k parts; from[k][i]: where the last of these begins.
+  constexpr double k_none = std::numeric_limits<double>::infinity();
+  std::vector<double> least(size + 1, k_none);
+  least[0] = 0.0;
+  std::vector<std::vector<std::size_t>> from(filled + 1, std::vector<std::size_t>(size + 1, 0));
+  for (std::size_t k = 1; k <= filled; ++k) {
+    std::vector<double> next(size + 1, k_none);
+    for (std::size_t i = k; i <= size; ++i)
+      for (std::size_t j = i; j-- > k - 1 && sums[i] - sums[j] <= result.most;) {
+        const auto part = static_cast<double>(sums[i] - sums[j]);
+        if (least[j] + part * part >= next[i]) continue;
+        next[i] = least[j] + part * part;
+        from[k][i] = j;
+      }
+    least.swap(next);
+  }
+  for (std::size_t k = filled, end = size; k > 0; --k) result.begins[k - 1] = end = from[k][end];
   return result;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <queue>
@@ -225,14 +224,14 @@ ExactDistribution distribute_exactly(std::span<const std::int64_t> costs, std::i
   ExactDistribution result{.rank = distribute(costs, ranks, Policy::longest_first)};
   result.most = most_of(costs, result.rank, ranks);
   result.at_least = least_possible_load(costs, ranks);
-  if (result.most > std::numeric_limits<std::int64_t>::max() / ranks)
-    throw core::ConfigurationError("costs",
-                                   fmt::format("{} on each of {} ranks is too much to add up", result.most, ranks),
-                                   "give costs in a larger unit");
   const std::vector<std::size_t> order = longest_tasks_first(costs);
   std::vector<std::int64_t> falling;
   for (const std::size_t task : order) falling.push_back(costs[task]);
   DeadlineSearch search(std::move(falling), ranks, most_steps);
+  // The last task p of the rank that has most came to the least load, at most sum / P; if this was above 0 there were P
+  // tasks of p or more before it, so that p <= sum / (P + 1): P most < 2 sum, which 64 bits hold. If it was 0, most is
+  // the largest cost, and proven.
+  CAIRN_ASSERT(result.most == result.at_least || result.most <= 2 * k_most_cost / ranks);
   while (result.at_least < result.most) {
     const std::int64_t deadline = result.at_least + (result.most - 1 - result.at_least) / 2;
     const std::optional<bool> fits = search.fits(deadline);
@@ -269,7 +268,6 @@ BalanceReport balance_report(std::span<const std::int64_t> costs, std::span<cons
   if (report.most == 0) return report;
   report.balance = report.mean / static_cast<double>(report.most);
   report.idle_share = 1.0 - report.balance;
-  report.over_bound = static_cast<double>(report.most) / static_cast<double>(report.bound);
   return report;
 }
 

@@ -28,7 +28,7 @@ class TasksText : TextReport {
     rules();
     line("");
     line("  most loaded: cost of the rank that ends last; balance: the average over it");
-    line("  over bound: it over what costs alone give, which the optimum may be above");
+    line("  over least: it over what no rule leaves less than (first line)");
     if (of_.rules.size() == 1 || full_) ranks(of_.rules.back());
     return std::move(out_);
   }
@@ -37,11 +37,16 @@ class TasksText : TextReport {
   void rules() {
     std::size_t width = 11;
     for (const division::SharedTasks& each : of_.rules) width = std::max(width, grouped(each.balance.most).size());
-    line("  {:<13}  {:>{}}  {:>7}  {:>7}  {:>10}", "rule", "most loaded", width, "balance", "idle", "over bound");
+    line("  {:<13}  {:>{}}  {:>7}  {:>7}  {:>10}", "rule", "most loaded", width, "balance", "idle", "over least");
     for (const division::SharedTasks& each : of_.rules)
-      line("  {:<13}  {:>{}}  {:>7.3f}  {:>5.1f} %  {:>10.3f}{}", division::name(each.rule), grouped(each.balance.most),
-           width, each.balance.balance, 100.0 * each.balance.idle_share, each.balance.over_bound,
+      line("  {:<13}  {:>{}}  {:>7.3f}  {:>5.1f} %  {:>10}{}", division::name(each.rule), grouped(each.balance.most),
+           width, each.balance.balance, 100.0 * each.balance.idle_share, over_least(each),
            each.proven() ? "  proven" : "");
+  }
+
+  static std::string over_least(const division::SharedTasks& of) {
+    const std::optional<double> over = of.over_least();
+    return over ? fmt::format("{:.3f}", *over) : "-";
   }
 
   // What each rank has of one rule.

@@ -18,7 +18,9 @@ const std::vector<std::vector<std::string>> k_layers_asked{
     {"llama3-8b-fsdp-dgx-h100"},
     {"llama3-8b-fsdp-dgx-h100", "--set", "training.seq_len=32768"},
     {"llama3-70b-64xdgx-h100", "--set", "cluster.nodes=8", "--set", "strategy.dp=null", "--set",
-     "training.global_batch=64"}};
+     "training.global_batch=64"},
+    // Its own degrees are no plan of 8 accelerators, and none is asked for.
+    {"llama3-8b-fsdp-dgx-h100", "--set", "strategy.tp=3", "--set", "strategy.pp=5"}};
 
 std::vector<std::string> searching(std::vector<std::string> asked, const std::vector<std::string>& more = {}) {
   asked.insert(asked.begin(), "search");
@@ -87,7 +89,8 @@ TEST_CASE("What ways of layers cannot be is refused with its remedy") {
   refused({"search", experiment, "--method", "galvatron", "--graph", "alexnet"}, {"--graph", "leave"});
   refused({"search", experiment, "--method", "galvatron", "--top", "3"}, {"--top", "leave"});
   refused({"search", "qwen3-30b-16xdgx-h100", "--method", "galvatron"}, {"model.moe"});
-  refused({"search", experiment, "--method", "galvatron", "--set", "strategy.tp=3"}, {"strategy.tp"});
+  refused({"search", experiment, "--method", "galvatron", "--set", "strategy.order=[tp, tp, dp, pp]"},
+          {"strategy.order"});
   const auto plan = [](const std::string& layers) {
     return write_file("wrong.yaml", "experiment: llama3-8b-fsdp-dgx-h100\nstages:\n  - layers: [" + layers + "]\n");
   };
@@ -106,8 +109,13 @@ TEST_CASE("What ways of layers cannot be is refused with its remedy") {
 
 TEST_CASE("Five degrees take exactly what cairn run says of their settings") {
   const json schema = json::parse(run({"schema", "cairn.degrees/1"}).out);
-  const std::vector<std::string> asked{"llama3-8b-fsdp-dgx-h100", "--set", "training.framework=megatron", "--set",
-                                       "training.global_batch=32"};
+  const std::vector<std::string> asked{"llama3-8b-fsdp-dgx-h100",
+                                       "--set",
+                                       "training.framework=megatron",
+                                       "--set",
+                                       "training.global_batch=32",
+                                       "--set",
+                                       "strategy.tp=3"};  // which is no plan
   std::vector<std::string> words = asked;
   words.insert(words.begin(), "search");
   words.insert(words.end(), {"--method", "pangu", "--json"});

@@ -61,8 +61,17 @@ TEST_CASE("Tasks are shared out by every rule, or by one") {
   CHECK(all["at_least"] == 9);
   const json one = asked("partition", {"--tasks", file, "--ranks", "2", "--rule", "longest-first"});
   REQUIRE(one["rules"].size() == 1);
+  CHECK(one["rules"][0]["over_least"].get<double>() == Approx(10.0 / 9.0).epsilon(1e-9));
   CHECK(one["rules"][0]["most"] == 10);
   CHECK(one["rules"][0]["rank"] == json({0, 1, 1, 0, 1}));
+  const std::string idle = write_file("idle.csv", "cost\n0\n0\n");
+  const json nothing = asked("partition", {"--tasks", idle, "--ranks", "2"});
+  cairn::test::conforms(schema, nothing, "");
+  CHECK(nothing["rules"][0]["over_least"].is_null());
+  CHECK(run({"partition", "--tasks", idle, "--ranks", "2"}).out.find("         -  proven") != std::string::npos);
+  // As much as can be added up, on more ranks than tasks.
+  const std::string heavy = write_file("heavy.csv", "cost\n2000000000000000000\n1\n");
+  CHECK(asked("partition", {"--tasks", heavy, "--ranks", "2000"})["at_least"] == 2000000000000000000);
   std::string many = "cost\n";
   for (int i = 0; i < 500; ++i) many += std::to_string(1000 + (i * 7919) % 5000) + "\n";
   const std::string large = write_file("many.csv", many);

@@ -1,5 +1,8 @@
 #include "cairn/division/five_degrees.h"
 
+#include <string>
+#include <vector>
+
 #include "cairn/config/shipped.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/experiment/job.h"
@@ -42,6 +45,51 @@ TEST_CASE("No plan of five degrees is faster than the one that is found, and it 
   with.insert(with.end(), found.settings.begin(), found.settings.end());
   experiment::Job same(experiment::load(loader, "llama3-8b-fsdp-dgx-h100", with), loader);
   CHECK(same.run(predict::Engine::analytic, {.advice = experiment::Advice::none}).prediction.time == found.found.time);
+}
+
+// Degrees, micro-batches, stages, shards and recomputed layers that are no plan of 4 accelerators and 4 layers.
+TEST_CASE("Five degrees do not depend on the experiment's own, which need not be a plan") {
+  const config::Loader loader(config::shipped_folders());
+  const auto search = [&](const std::vector<std::string>& own) {
+    std::vector<std::string> all{"model.layers=4", "cluster.gpus_per_node=4", "training.seq_len=2048",
+                                 "training.global_batch=8", "training.framework=megatron"};
+    all.insert(all.end(), own.begin(), own.end());
+    const experiment::LoadedExperiment loaded = experiment::load(loader, "llama3-8b-fsdp-dgx-h100", all);
+    return fastest_degrees(loaded.experiment, experiment::load_parts(loaded, loader));
+  };
+  const FiveDegrees found = search({});
+  REQUIRE(found.found.best);
+  const std::vector<std::vector<std::string>> no_plans{{"strategy.tp=3"},
+                                                       {"strategy.dp=7"},
+                                                       {"strategy.pp=3"},
+                                                       {"strategy.pp=8"},
+                                                       {"strategy.stages=[1, 2]"},
+                                                       {"strategy.micro_batches=5"},
+                                                       {"strategy.zero={stage: 3, shard: 3}"},
+                                                       {"strategy.recompute={kind: full, layers: [7..9]}"}};
+  for (const std::vector<std::string>& own : no_plans) {
+    CAPTURE(own);
+    const FiveDegrees same = search(own);
+    CHECK(same.found.best == found.found.best);
+    CHECK(same.found.time == found.found.time);
+    CHECK(same.settings == found.settings);
+  }
+}
+
+TEST_CASE("What every plan of five degrees has of the experiment must be right") {
+  const config::Loader loader(config::shipped_folders());
+  const auto complaint = [&](const std::vector<std::string>& overrides) {
+    const experiment::LoadedExperiment loaded = experiment::load(loader, "llama3-8b-fsdp-dgx-h100", overrides);
+    try {
+      fastest_degrees(loaded.experiment, experiment::load_parts(loaded, loader));
+    } catch (const core::ConfigurationError& error) {
+      return error.diagnostics().front().key_path;
+    }
+    return std::string();
+  };
+  CHECK(complaint({"strategy.micro_batch=3"}) == "strategy.micro_batch");
+  CHECK(complaint({"training.global_batch=3000 tokens"}) == "training.global_batch");
+  CHECK(complaint({"strategy.order=[tp, tp, dp, pp]"}) == "strategy.order");
 }
 
 TEST_CASE("What the five degrees leave out is refused") {

@@ -1,10 +1,14 @@
 #include "cairn/division/layered_search.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cairn/config/shipped.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/random.h"
 #include "cairn/experiment/job.h"
 #include "catch.h"
 
@@ -140,6 +144,35 @@ TEST_CASE("Where no way of sharing layers is allowed it is told why") {
   CHECK(found.refused->find("equal shares") != std::string::npos);
 }
 
+// Degrees, micro-batches, stages and recomputed layers that are no plan of 4 accelerators and 2 layers.
+TEST_CASE("Ways of layers do not depend on the experiment's own plan, which need not be one") {
+  const auto search = [](const std::vector<std::string>& own) {
+    std::vector<std::string> all{"cluster.gpus_per_node=4"};
+    all.insert(all.end(), own.begin(), own.end());
+    const experiment::LoadedExperiment loaded = small(all);
+    const experiment::Parts parts = experiment::load_parts(loaded, shipped());
+    LayeredModel model(loaded.experiment, parts);
+    return search_layers(model);
+  };
+  const LayeredSearch found = search({});
+  REQUIRE(found.best);
+  const std::vector<std::vector<std::string>> no_plans{{"strategy.tp=3"},
+                                                       {"strategy.dp=7"},
+                                                       {"strategy.pp=3"},
+                                                       {"strategy.micro_batch=5"},
+                                                       {"strategy.micro_batches=3"},
+                                                       {"strategy.stages=[1]"},
+                                                       {"strategy.recompute={kind: full, layers: [7..9]}"}};
+  for (const std::vector<std::string>& own : no_plans) {
+    CAPTURE(own);
+    const LayeredSearch same = search(own);
+    REQUIRE(same.best);
+    CHECK(same.best->priced.time == found.best->priced.time);
+    CHECK(same.best->priced.memory == found.best->priced.memory);
+    CHECK(same.best->plan.micro_batches == found.best->plan.micro_batches);
+  }
+}
+
 // By hand: a stage's passes are the sums of its layers', and a change of tp adds its exchange.
 TEST_CASE("A stage takes what its layers take, and what changes between them") {
   const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null"}), shipped());
@@ -179,6 +212,96 @@ TEST_CASE("Sharding and recomputation save memory, and cost time") {
   CHECK(again.saved < plain.saved);
   CHECK(again.backward > plain.backward);
   CHECK(again.state == plain.state);
+}
+
+// Of one stage. The table of 8192 x 1024 elements takes 18 bytes of each, or of a half of them, or of a quarter.
+TEST_CASE("Layers that share parameters hold them once where they store them alike") {
+  const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null", "model.tied_embeddings=true"}),
+                            shipped());
+  LayeredModel model(job.experiment(), job.parts());
+  const std::size_t entry = model.layers().of.front(), exit = model.layers().of.back();
+  constexpr std::int64_t k_table = std::int64_t{8192} * 1024 * 18;
+  for (const std::int64_t tp : {1, 2, 4})
+    for (const std::int64_t micro_batch : {4, 8}) {
+      CAPTURE(tp, micro_batch);
+      const std::vector<LayerCost>& costs = *model.costs({.tp = tp}, 4, micro_batch);
+      CHECK(costs[entry].tied == k_table / tp);
+      CHECK(costs[exit].tied == k_table / tp);
+      CHECK(costs[model.layers().of[1]].tied == 0);
+    }
+  const auto memory_of = [&](const LayerWay& first, const LayerWay& last) {
+    const PricedPlan priced =
+        model.priced({.stages = {{.layers = {{.count = 3, .way = first}, {.count = 1, .way = last}}}}});
+    std::int64_t sum = 0, transient = 0;
+    for (std::size_t layer = 0; layer < 4; ++layer) {
+      const LayerCost& cost = (*model.costs(layer < 3 ? first : last, 4, 8))[model.layers().of[layer]];
+      sum += cost.state + cost.saved;
+      transient = std::max(transient, cost.transient);
+    }
+    return sum + transient - priced.memory;
+  };
+  CHECK(memory_of({.tp = 1}, {.tp = 1}) == k_table);
+  CHECK(memory_of({.tp = 2}, {.tp = 2}) == k_table / 2);
+  CHECK(memory_of({.tp = 1}, {.tp = 2}) == 0);
+  CHECK(memory_of({.tp = 1}, {.tp = 1, .sharded = true}) == 0);
+}
+
+// So much of 80 GiB is gone that the fastest plans do not fit.
+TEST_CASE("No ways of layers that share parameters are faster than those that are found") {
+  for (const int gone : {74, 75, 76}) {
+    CAPTURE(gone);
+    const experiment::Job job(
+        small({"cluster.gpus_per_node=4", "strategy.dp=null", "model.tied_embeddings=true", "training.seq_len=16384",
+               "cluster.accelerator={file: h100-sxm5-80gb, reserved_memory: {driver: " + std::to_string(gone) +
+                   " GiB}}"}),
+        shipped());
+    LayeredModel model(job.experiment(), job.parts());
+    const LayeredSearch found = search_layers(model);
+    REQUIRE(found.best);
+    CHECK(fits(model, found.best->priced));
+    is_least(model, *found.best);
+  }
+}
+
+// Exactly for one stage. Of several, stages are the fastest, and the pipeline that they make almost is.
+TEST_CASE("More memory never makes the ways of layers that are found slower") {
+  constexpr double k_several_stages = 0.02;
+  core::Random random(3);
+  std::size_t different = 0;
+  const auto one_of = [&](const std::vector<std::string>& words) { return words[random.below(words.size())]; };
+  for (int round = 0; round < 5; ++round) {
+    const std::string gpus = one_of({"2", "4"});
+    const std::vector<std::string> drawn{"cluster.gpus_per_node=" + gpus,
+                                         "training.global_batch=" + one_of({"4", "8", "12"}),
+                                         "training.seq_len=" + one_of({"2048", "8192", "16384"}),
+                                         "training.framework=" + one_of({"torchtitan", "megatron"}),
+                                         "model.layers=" + one_of({"2", "3", "4"}),
+                                         "model.vocab=" + one_of({"8192", "65536"}),
+                                         "model.tied_embeddings=" + one_of({"false", "true"}),
+                                         "strategy.zero=" + one_of({"0", "1", "2"})};
+    std::optional<LayeredAnswer> before;
+    for (const char* const gone : {"77", "76", "75", "73", "70", "64", "40"}) {
+      CAPTURE(drawn, gone);
+      std::vector<std::string> all = drawn;
+      all.push_back(std::string("cluster.accelerator={file: h100-sxm5-80gb, reserved_memory: {driver: ") + gone +
+                    " GiB}}");
+      const experiment::LoadedExperiment loaded = small(all);
+      const experiment::Parts parts = experiment::load_parts(loaded, shipped());
+      LayeredModel model(loaded.experiment, parts);
+      LayeredSearch found = search_layers(model);
+      if (!before) {
+        before = std::move(found.best);
+        continue;
+      }
+      REQUIRE(found.best);
+      const auto longest = static_cast<double>(before->priced.time);
+      CHECK(static_cast<double>(found.best->priced.time) <=
+            longest * (1.0 + (before->plan.stages.size() > 1 ? k_several_stages : 0.0)));
+      if (found.best->priced.time != before->priced.time) ++different;
+      before = std::move(found.best);
+    }
+  }
+  CHECK(different > 0);
 }
 
 TEST_CASE("Plans that cannot be are refused with their place") {

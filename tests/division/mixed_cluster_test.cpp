@@ -1,9 +1,13 @@
 #include "cairn/division/mixed_cluster.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "cairn/config/shipped.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/experiment/job.h"
 #include "catch.h"
 
 namespace cairn::division {
@@ -63,6 +67,17 @@ TEST_CASE("A fast and a slow accelerator: the best of all shares of sequences an
   if (found.even) CHECK(found.best->step_time <= found.even->step_time);
 }
 
+// 128256 x 4096 elements of 16 bytes: an fp32 gradient, fp32 moments and the master that torchtitan gathers.
+TEST_CASE("Parameters that embedding and head share are state once") {
+  const config::Loader loader(config::shipped_folders());
+  const auto state_of = [&](const std::string& tied) {
+    const experiment::LoadedExperiment loaded = mixed(loader, k_two, {"model.tied_embeddings=" + tied});
+    return best_mixed_shares(loaded.experiment, accelerator_groups(loaded, loader)).problem.state;
+  };
+  const double table = 128256.0 * 4096.0 * 16.0;
+  CHECK(static_cast<double>(state_of("false") - state_of("true")) == Approx(table).epsilon(1e-6));
+}
+
 TEST_CASE("Equal accelerators have even shares") {
   const config::Loader loader(config::shipped_folders());
   const experiment::LoadedExperiment loaded =
@@ -72,6 +87,40 @@ TEST_CASE("Equal accelerators have even shares") {
   REQUIRE(found.even);
   CHECK(found.best->step_time == found.even->step_time);
   CHECK(found.best->ranks[0].samples == 3);
+}
+
+// In micro-batches of two and one of the rest. A micro-batch more of a plan that shards nothing takes its passes alone;
+// what layers take of it is rounded to whole picoseconds in each.
+TEST_CASE("Sequences take an accelerator what micro-batches of them take in cairn run") {
+  constexpr std::int64_t k_micro_batch = 2;
+  constexpr core::Picoseconds k_rounding = 8;  // of a micro-batch: two passes of four layers
+  const config::Loader loader(config::shipped_folders());
+  for (const std::string framework : {"torchtitan", "megatron"}) {
+    const std::string own = "training.framework=" + framework;
+    const auto passes = [&](std::int64_t sequences) {
+      const auto step = [&](std::int64_t micro_batches) {
+        experiment::Job job(mixed(loader, "",
+                                  {own, "strategy.zero=0", "strategy.micro_batch=" + std::to_string(sequences),
+                                   "training.global_batch=" + std::to_string(2 * sequences * micro_batches)}),
+                            loader);
+        return job.run(predict::Engine::analytic, {.advice = experiment::Advice::none}).prediction.time;
+      };
+      return step(2) - step(1);
+    };
+    const core::Picoseconds one = passes(1), two = passes(k_micro_batch);
+    const experiment::LoadedExperiment loaded =
+        mixed(loader, "[{count: 1, accelerator: h100-sxm5-80gb}, {count: 1, accelerator: h100-sxm5-80gb}]",
+              {own, "strategy.micro_batch=2"});
+    const MixedShares found = best_mixed_shares(loaded.experiment, accelerator_groups(loaded, loader));
+    for (const allotment::RankType& type : found.problem.types) {
+      REQUIRE(type.compute_times.size() == 7);
+      for (std::int64_t b = 0; b < 7; ++b) {
+        CAPTURE(framework, b);
+        const core::Picoseconds there = b / k_micro_batch * two + b % k_micro_batch * one;
+        CHECK(std::abs(type.compute_times[static_cast<std::size_t>(b)] - there) <= (b + 1) / 2 * k_rounding);
+      }
+    }
+  }
 }
 
 TEST_CASE("Clusters and strategies without uneven shares are refused by name") {

@@ -74,6 +74,22 @@ TEST_CASE("Every module has a device of its own where there are as many, and the
   }
 }
 
+// 128256 x 4096 elements of 18 bytes: bf16, an fp32 gradient, and fp32 moments and master.
+TEST_CASE("Embedding and head that share parameters hold them once on one device, and a copy each on several") {
+  const config::Loader loader(config::shipped_folders());
+  const auto head_of = [&](const std::string& tied, std::int64_t devices) {
+    const experiment::Job job(experiment::load(loader, "llama3-8b-fsdp-dgx-h100",
+                                               {"model.layers=4", "strategy.zero=0", "model.tied_embeddings=" + tied}),
+                              loader);
+    const ModuleStages found = module_stages(job.experiment(), job.parts(), {.devices = devices});
+    CHECK(found.modules.front().memory >= std::int64_t{128256} * 4096 * 18);
+    return found.modules.back().memory;
+  };
+  CHECK(head_of("false", 1) == head_of("true", 2));
+  CHECK(head_of("true", 2) == head_of("true", 4));
+  CHECK(head_of("true", 2) - head_of("true", 1) == std::int64_t{128256} * 4096 * 18);
+}
+
 // Layers of a class are priced alike: recomputed in part, each of them would keep as little as if it were recomputed.
 TEST_CASE("Layers of which some run again are refused") {
   const config::Loader loader(config::shipped_folders());

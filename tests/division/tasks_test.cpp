@@ -57,6 +57,12 @@ TEST_CASE("What is wrong with a list of tasks is told with its line") {
   CHECK(complaint("name,price\na,1\n").find("price") != std::string::npos);
   CHECK(complaint("name\na\n").find("no column cost") != std::string::npos);
   CHECK(complaint("name,cost\n").find("no tasks") != std::string::npos);
+  // A cost that no 64 bits hold, and two that together are too much.
+  for (const char* const text : {"cost\n5\n99999999999999999999\n", "cost\n2305843009213693951\n1\n"}) {
+    CHECK(complaint(text).find(":3:") != std::string::npos);
+    CHECK(complaint(text).find("larger unit") != std::string::npos);
+  }
+  CHECK(complaint("cost\n2305843009213693951\n0\n").empty());
 }
 
 // By hand: 5 4 3 3 3 on two ranks. Blocks: 5 + 4 + 3 = 12. Cyclic: 5 + 3 + 3 = 11. Best blocks: 5 + 4 = 9 and 9.
@@ -69,6 +75,7 @@ TEST_CASE("Five tasks on two ranks by each rule") {
     most.push_back(each.balance.most);
     CHECK(each.at_least == 9);
     CHECK(each.proven() == (each.balance.most == 9));
+    CHECK(each.over_least() == static_cast<double>(each.balance.most) / 9.0);
   }
   CHECK(most == std::vector<std::int64_t>{12, 11, 9, 10, 9});
 }
@@ -87,6 +94,16 @@ TEST_CASE("The optimum is that of all distributions, and no rule is below it") {
       CHECK(each.at_least == least);
       if (each.rule == TaskRule::optimal) CHECK(each.balance.most == least);
     }
+  }
+}
+
+// 2 2 2 on two ranks: 3 each by their sum, 4 since one rank has two of them.
+TEST_CASE("How far a rule is from the least is told of what is proven, and not where tasks cost nothing") {
+  for (const SharedTasks& each : share_tasks(std::vector<std::int64_t>{2, 2, 2}, 2, task_rules()))
+    CHECK(each.over_least() == 1.0);
+  for (const SharedTasks& each : share_tasks(std::vector<std::int64_t>{0, 0}, 2, task_rules())) {
+    CHECK_FALSE(each.over_least());
+    CHECK(each.proven());
   }
 }
 

@@ -20,7 +20,8 @@
 //   saved      kept from forward to backward, of each micro-batch under way
 //   transient  the most that lives within a pass beside these, gathered parameters and buckets among it
 //
-// The allocator's factor (framework) is on all that comes and goes. Parameters that several layers share count in each.
+// The allocator's factor (framework) is on all that comes and goes. Parameters that several layers share count in each;
+// `tied` is what a device that holds them for another layer already has.
 #pragma once
 
 #include <cstddef>
@@ -50,6 +51,7 @@ struct LayerCost {
   core::Picoseconds backward = 0;
   core::Picoseconds once = 0;  // of a step, beside its passes
   std::int64_t state = 0;      // bytes
+  std::int64_t tied = 0;       // bytes, of `state`: parameters that other layers share, and what goes with them
   std::int64_t saved = 0;      // bytes
   std::int64_t transient = 0;  // bytes
   std::int64_t moved = 0;      // bytes, of `transient`: gathered parameters, gradients and buckets on their way

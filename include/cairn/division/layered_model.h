@@ -10,6 +10,7 @@
 //           A message takes the way between neighbouring stages that are farthest apart; where sends do not overlap
 //           computation, its way is part of its sender's pass
 //   memory  of stage k of p: sum state(l) + min(m, p - k) sum saved(l) + max transient(l)
+//           Parameters that layers of one stage share (tied embeddings) count once where all of these store them alike
 //
 // A change of tp by a factor r moves the tensor between two layers of G s h elements over groups of r ranks, as
 // program/placement.h joins the two placements:
@@ -58,7 +59,8 @@ struct PricedPlan {
 class LayeredModel {
  public:
   // `settings` with these parts; both must outlive it. Throws core::ConfigurationError for settings under which layers
-  // cannot differ: experts, shared sequences, offload, other schedules than 1f1b, another order of axes.
+  // cannot differ: experts, shared sequences, offload, other schedules than 1f1b, another order of axes. Degrees,
+  // micro-batches, stages, shards and recomputation of its strategy are not looked at, and need not be a plan.
   LayeredModel(const experiment::Settings& settings, const experiment::Parts& parts);
   ~LayeredModel();
   LayeredModel(const LayeredModel&) = delete;

@@ -29,6 +29,11 @@ struct LayerWay {
   bool operator==(const LayerWay&) const = default;
 };
 
+// Whether both lay parameters out alike, so that layers of one stage that share parameters hold them once.
+inline bool stored_alike(const LayerWay& one, const LayerWay& other) {
+  return one.tp == other.tp && one.sharded == other.sharded;
+}
+
 // Consecutive layers of one way.
 struct LayerStretch {
   std::int64_t count = 1;

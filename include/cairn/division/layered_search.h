@@ -7,7 +7,8 @@
 //   ways     the leaves of Galvatron's decision trees (allotment/layer_strategies.h) in which tensor-parallel ranks are
 //            neighbours; of a stage of 2^k r accelerators, r odd, those of 2^k with r times as many copies
 //   stage    least S = m (f + b) + once with memory <= capacity, exactly: for every bound W on what lives within a
-//            pass, the layers' ways that keep it, chosen by fastest_strategies() with W less
+//            pass, the layers' ways that keep it, chosen by fastest_strategies() with W less; where layers of the stage
+//            share parameters, once for each way of storing them alike, and once for layers that store them apart
 //
 // Of all p and m the plan of the least step T (layered_model.h) is taken, or the fastest with one way for all layers
 // where that is faster. Plans whose stages need longer than the best so far, whatever their memory, are left out.

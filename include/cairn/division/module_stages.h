@@ -1,11 +1,12 @@
 // The layers of an experiment's model as stages of a pipeline: by SageMaker's automated partition of a tree of modules
-// (partition/balanced_tree.h), beside the best of all cuts into consecutive parts (partition/chain_cut.h).
+// (partition/balanced_tree.h), beside the best of all cuts into consecutive parts, of several the most even (partition/chain_cut.h).
 //
 //   model { embedding, layers { layer 1, layer 2, ... }, head }
 //
 // A layer's time is that of one micro-batch, forward and backward, and its memory the state that a device holds of it
 // with what one micro-batch keeps, both under the experiment's strategy (division/layer_prices.h); groups have none of
-// their own. A segment without a device goes to the last device of the segment before it, so that a stage's layers
+// their own. Parameters that embedding and head share are the embedding's on one device, and a copy's on either end of
+// several. A segment without a device goes to the last device of the segment before it, so that a stage's layers
 // follow one another and no partition is below the exact cut. Of more devices than modules the exact cut leaves the
 // last ones empty.
 #pragma once

@@ -4,7 +4,7 @@
 //   name,cost
 //   shells 0 0 0 0,120
 //
-// cost: a whole number in any unit, the same for all. name: for people; the column may be left out, and the fields of
+// cost: a whole number >= 0 in any unit, the same for all; together up to partition::k_most_cost. name: for people; the column may be left out, and the fields of
 // it. Tasks are in the order of the file, from 0 on.
 #pragma once
 
@@ -43,6 +43,11 @@ struct SharedTasks {
   partition::BalanceReport balance = {};
   std::int64_t at_least = 0;  // no rule leaves the rank that has most less than this
   bool proven() const { return balance.most == at_least; }
+  // most / at_least, 1 where it is proven; nothing where tasks cost nothing.
+  std::optional<double> over_least() const {
+    if (at_least == 0) return std::nullopt;
+    return static_cast<double>(balance.most) / static_cast<double>(at_least);
+  }
 };
 
 // By each of these rules; what the search for the optimum proves is said of all. Errors: as partition::distribute.

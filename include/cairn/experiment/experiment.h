@@ -49,5 +49,11 @@ LoadedExperiment read(const config::Node& node, const std::vector<std::string>& 
 
 // The parts that an experiment names. Throws core::ConfigurationError with the places of everything wrong.
 Parts load_parts(const LoadedExperiment& loaded, const config::Loader& loader);
+// The same, with remarks about their files.
+Parts load_parts(const LoadedExperiment& loaded, const config::Loader& loader, std::vector<std::string>& remarks);
+
+// The experiment as it can be read from any folder: parts in the search folders by name, the content of all others
+// inline. Settings are as they are written: its strategy need not be a plan (Job::written_out completes one that is).
+Experiment portable(const LoadedExperiment& loaded, const config::Loader& loader);
 
 }  // namespace cairn::experiment

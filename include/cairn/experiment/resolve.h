@@ -33,6 +33,10 @@ struct Resolved {
 // Throws core::ConfigurationError with what is wrong, each by the key that says it ("strategy.tp") and with a remedy.
 Resolved resolve(const Settings& settings, const Parts& parts);
 
+// Sequences of a step. Throws core::ConfigurationError at training.global_batch for tokens that are no whole number of
+// them.
+std::int64_t sequences_per_step(const Training& training);
+
 // What the token exchange of experts overlaps: as the settings say, else as the framework does.
 ExpertOverlapKind expert_overlap(const Settings& settings, const software::FrameworkProfile& framework);
 

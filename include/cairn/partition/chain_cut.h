@@ -31,6 +31,12 @@ struct ChainCut {
 // k_most_cost.
 ChainCut cut_chain(std::span<const std::int64_t> costs, std::int64_t parts);
 
+// Of the cuts with that M* and without empty parts one of the most even: the least sum of squares of the parts. Of
+// 5 1 1 1 1 1 in three parts, where M* = 5, cut_chain has 5 | 1 1 1 1 | 1, and this 5 | 1 1 1 | 1 1. With more parts than
+// costs the last ones are empty. Of several such cuts the earlier parts are the longer ones. Time and memory: n^2 where
+// costs are alike, n^2 P and n P at most. Errors: as cut_chain.
+ChainCut cut_evenly(std::span<const std::int64_t> costs, std::int64_t parts);
+
 // The sum of costs that were checked as cut_chain checks them.
 std::int64_t checked_sum(std::span<const std::int64_t> costs);
 

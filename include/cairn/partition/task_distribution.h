@@ -61,7 +61,7 @@ struct ExactDistribution {
 // bounds meet.
 // Exponential at worst. Within a million steps, of 20 to 300 tasks with costs drawn up to 1,000, all lists were proven
 // on 3 and 6 ranks and three quarters or more on 10; with costs up to 1,000,000, most of them on 3 ranks alone.
-// Errors: as distribute, and "costs" where the largest load on every rank is more than can be added up.
+// Errors: as distribute.
 // Source: R. E. Korf, "Multi-way number partitioning", IJCAI 2009, and E. L. Schreiber, R. E. Korf, "Improved bin
 // completion for optimal bin packing and number partitioning", IJCAI 2013.
 ExactDistribution distribute_exactly(std::span<const std::int64_t> costs, std::int64_t ranks,
@@ -74,7 +74,6 @@ struct BalanceReport {
   double balance = 1.0;     // mean / most, 1 where there is nothing to do
   double idle_share = 0.0;  // of all ranks' time until the last one ends
   std::int64_t bound = 0;   // least_possible_load
-  double over_bound = 1.0;  // most / bound, 1 where there is nothing to do
 };
 
 // Errors: as distribute, and key "rank" for a list of another length or with a rank that there is not.

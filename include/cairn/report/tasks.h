@@ -4,7 +4,7 @@
 // Sample of the text:
 //   5 tasks with a cost of 18 on 2 ranks; no rule leaves the last rank less than 9
 //
-//     rule           most loaded  balance     idle  over bound
+//     rule           most loaded  balance     idle  over least
 //     blocks                  12    0.750   25.0 %       1.333
 //     longest-first           10    0.900   10.0 %       1.111
 //     optimal                  9    1.000    0.0 %       1.000  proven
