@@ -95,7 +95,8 @@ TEST_CASE("Layers of which some run again are refused") {
   const config::Loader loader(config::shipped_folders());
   const auto complaint = [&](const std::string& recompute) {
     const experiment::Job job(
-        experiment::load(loader, "llama3-8b-fsdp-dgx-h100", {"model.layers=4", "strategy.recompute=" + recompute}),
+        experiment::load(loader, "llama3-8b-fsdp-dgx-h100",
+                         {"model.layers=4", "strategy.zero=1", "strategy.recompute=" + recompute}),
         loader);
     try {
       module_stages(job.experiment(), job.parts(), {.devices = 2});
