@@ -1,4 +1,6 @@
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -34,9 +36,9 @@ class DegreesText : TextReport {
          counted(of_.layers / best.pipeline, "layer", "layers"));
     line("");
     line("The same plan with all its figures:");
-    std::string call = "cairn run " + quoted_for_shell(of_.file);
+    std::vector<std::string> call{"cairn run", quoted_for_shell(of_.file)};
     for (const std::vector<std::string>* all : {&of_.overrides, &of_.answer.settings})
-      for (const std::string& each : *all) call += " --set " + quoted_for_shell(each);
+      for (const std::string& each : *all) call.push_back("--set " + quoted_for_shell(each));
     out_ += wrapped_command(call, "  ", "    ");
     rests_on(of_.warnings, of_.answer.assumptions, full_);
     return std::move(out_);

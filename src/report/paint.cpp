@@ -59,15 +59,14 @@ std::string clipped(std::string_view text, std::size_t width) {
 namespace {
 
 // Each line but the last ends in `joint`.
-std::string broken(std::string_view text, std::string_view first, std::string_view next, std::string_view joint) {
+template <class Words>
+std::string in_lines(const Words& words, std::string_view first, std::string_view next, std::string_view joint) {
   std::string result(first);
-  std::size_t column = first.size();
+  std::size_t column = first.size(), left = words.size();
   bool fresh = true;
-  while (!text.empty()) {
-    const std::size_t blank = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, blank);
-    const bool last = blank == text.size();
-    if (!fresh && column + 1 + word.size() + (last ? 0 : joint.size()) > k_text_width) {
+  for (const std::string_view word : words) {
+    --left;
+    if (!fresh && column + 1 + word.size() + (left > 0 ? joint.size() : 0) > k_text_width) {
       result += fmt::format("{}\n{}", joint, next);
       column = next.size();
       fresh = true;
@@ -79,7 +78,6 @@ std::string broken(std::string_view text, std::string_view first, std::string_vi
     result += word;
     column += word.size();
     fresh = false;
-    text.remove_prefix(std::min(blank + 1, text.size()));
   }
   return result + '\n';
 }
@@ -87,11 +85,17 @@ std::string broken(std::string_view text, std::string_view first, std::string_vi
 }  // namespace
 
 std::string wrapped(std::string_view text, std::string_view first, std::string_view next) {
-  return broken(text, first, next, "");
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const std::size_t blank = std::min(text.find(' '), text.size());
+    words.push_back(text.substr(0, blank));
+    text.remove_prefix(std::min(blank + 1, text.size()));
+  }
+  return in_lines(words, first, next, "");
 }
 
-std::string wrapped_command(std::string_view text, std::string_view first, std::string_view next) {
-  return broken(text, first, next, " \\");
+std::string wrapped_command(const std::vector<std::string>& words, std::string_view first, std::string_view next) {
+  return in_lines(words, first, next, " \\");
 }
 
 }  // namespace cairn::report

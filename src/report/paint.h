@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cairn::report {
 
@@ -44,7 +45,7 @@ std::string clipped(std::string_view text, std::size_t width);
 
 // `text` in lines of at most k_text_width, the first after `first`, the others after `next`; ends with a line break.
 std::string wrapped(std::string_view text, std::string_view first, std::string_view next);
-// A command, whose lines a shell reads as one.
-std::string wrapped_command(std::string_view text, std::string_view first, std::string_view next);
+// A command in lines that a shell reads as one; an option and its value are one of its words.
+std::string wrapped_command(const std::vector<std::string>& words, std::string_view first, std::string_view next);
 
 }  // namespace cairn::report
