@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "cairn/cost/attention.h"
-#include "cairn/cost/clock.h"
 #include "cairn/cost/fit_record.h"
 #include "cairn/cost/gemm.h"
 #include "cairn/cost/kernel_time.h"
@@ -43,7 +42,7 @@ struct GemmSet {
   Provenance provenance = {};
   std::string remark = {};  // an assumption of every answer that rests on the set; empty: none
   GemmParameters parameters = {};
-  // The clock at which these products run alone over `sustained` of the calibration.
+  // The clock at which these products run within a training step over `sustained` of the calibration.
   double relative_clock = 1.0;
   std::optional<FitRecord> fit = {};  // absent where the parameters were not fitted by `cairn calibrate`
 };
@@ -60,7 +59,6 @@ struct AttentionSet {
 struct FlashSet {
   Provenance provenance = {};
   FlashParameters parameters = {};
-  double relative_clock = 1.0;  // as of a GemmSet
 };
 
 // A kernel that writes a transposed copy, beside or instead of a plain one: its instructions rather than the memory limit
@@ -109,10 +107,7 @@ struct Calibration {
   // (carried.h). tensor_flops belongs to each GemmSet.
   MachineRates machine = {};
   double gap_s = 0.0;      // device-side gap between kernels of a training step
-  // Clock of kernels of one kind, run on and on, over that of short runs: 1/u of clock.h. Without `power` also their clock
-  // in a training step, whatever else runs there.
-  double sustained = 1.0;
-  std::optional<PowerLaw> power = {};
+  double sustained = 1.0;  // clock of a training step over that of short runs
   std::vector<GemmSet> gemm = {};
   std::optional<AttentionSet> attention_operator = {};
   std::vector<FlashSet> flash_attention = {};
