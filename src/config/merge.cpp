@@ -17,9 +17,10 @@ namespace {
 enum class Values { replaced, merged };
 
 Node laid_over(Node base, const Node& over, Values values) {
-  if (values == Values::merged && base.is_sourced() && over.is_sourced()) {
-    Node result = over;
-    result.put("value", merge(std::move(*base.find("value")), *over.find("value")));
+  if (values == Values::merged && base.is_sourced() && over.is_map()) {
+    // Keys that are given without a source are of the value, and what the base says of its source is true no more.
+    Node result = over.is_sourced() ? over : make_node(NodeKind::map, over.place);
+    result.put("value", merge(std::move(*base.find("value")), over.is_sourced() ? *over.find("value") : over));
     return result;
   }
   if (!base.is_map() || !over.is_map() || base.is_sourced() || over.is_sourced()) return over;

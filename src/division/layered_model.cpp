@@ -36,7 +36,10 @@ struct Unsupported {
 // Whether some of the copies, and not all of them, shard the state.
 bool shards_in_groups(const StrategyChoice& strategy, std::int64_t gpus) {
   if (strategy.zero.replicate) return *strategy.zero.replicate > 1;
-  return strategy.zero.shard && *strategy.zero.shard != strategy.dp.value_or(gpus / (strategy.tp * strategy.pp));
+  if (!strategy.zero.shard) return false;
+  // Degrees that are no plan say nothing of the number of copies.
+  const bool plan = gpus % (strategy.tp * strategy.pp) == 0;
+  return strategy.dp || plan ? *strategy.zero.shard != strategy.dp.value_or(gpus / (strategy.tp * strategy.pp)) : false;
 }
 
 void require_differing(const experiment::Settings& settings, const experiment::Parts& parts) {

@@ -49,6 +49,13 @@ std::optional<models::AttentionKernel> other_attention(const Case& r) {
   return std::nullopt;
 }
 
+// Whether experts' rows are sorted by ranks that share them.
+bool sorts_shares(const Case& r) {
+  const models::BuildOptions& build = r.resolved.build;
+  return build.kernels.sorts_rows && build.several_experts && r.resolved.strategy.expert_tensor > 1 &&
+         r.parts.model.moe && r.parts.model.moe->dispatcher == models::Dispatcher::alltoall;
+}
+
 // The fabric whose laws stand for a network that names none of its own; empty: nothing leaves a domain, or it names one.
 std::string assumed_fabric(const Case& r) {
   const hardware::Network& network = r.parts.machine.network;
@@ -66,6 +73,11 @@ std::vector<std::string> assumptions(const Case& r, predict::CostPricer& pricer,
   all.insert(pricer.shards().assumptions().begin(), pricer.shards().assumptions().end());
   add_sharing(r, engine, all);
   for (std::string& each : models::assumptions(r.resolved.model, r.resolved.build.kernels)) all.insert(std::move(each));
+  if (sorts_shares(r))
+    all.insert(
+        fmt::format("each of {} ranks that share experts sorts its own share of their rows; Megatron gathers before, "
+                    "and each sorts all of them",
+                    r.resolved.strategy.expert_tensor));
   if (!r.parts.calibrated.carried.empty()) all.insert(r.parts.calibrated.carried);
   if (const std::string fabric = assumed_fabric(r); !fabric.empty())
     all.insert(fmt::format("the network between nodes behaves as {}: cluster.inter.fabric names none", fabric));

@@ -116,7 +116,7 @@ TEST_CASE("a tree laid over parts of values") {
   };
   const config::Node base = tree(
       "intra: {value: {kind: star, bandwidth: 1 GB/s, room: 4 GB}, source: measured, ref: table}\n"
-      "weights: {value: [1, 2], source: measured}\nnodes: {value: {most: 8}}\n");
+      "weights: {value: [1, 2], source: measured}\nnodes: {value: {most: 8, least: 2}}\n");
   const config::Node over = tree(
       "intra: {value: {bandwidth: 2 GB/s, room: ~}, source: assumed}\nweights: {value: [4], source: assumed}\n"
       "nodes: {most: 4}\n");
@@ -127,7 +127,8 @@ TEST_CASE("a tree laid over parts of values") {
   CHECK(config::find_path(within, "intra.source")->text == "assumed");
   CHECK(config::find_path(within, "intra.ref") == nullptr);  // of what was measured alone
   CHECK(config::find_path(within, "weights.value")->items.size() == 1);
-  CHECK(config::find_path(within, "nodes.value") == nullptr);
+  CHECK(config::find_path(within, "nodes.value.most")->text == "4");  // without a source, but of the value all the same
+  CHECK(config::find_path(within, "nodes.value.least")->text == "2");
   const config::Node whole = config::merge(base, over);
   CHECK(config::find_path(whole, "intra.value.kind") == nullptr);
   CHECK(config::find_path(whole, "intra.value.bandwidth")->text == "2 GB/s");

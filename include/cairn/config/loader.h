@@ -41,8 +41,8 @@ Node parse_text(std::string_view text, Syntax syntax, const std::string& file_na
 
 // Lays `over` on `base`, as `extends` does.
 Node merge(Node base, const Node& over);
-// The same, but of {value: ...} over {value: ...} the values are merged: keys of a map that `over` does not name stay,
-// and source and ref are those of `over`.
+// The same, but of {value: ...}, or of a map without a source, over {value: ...} the values are merged: keys of a map that
+// `over` does not name stay, and source and ref are those of `over`.
 Node merge_within_values(Node base, const Node& over);
 
 // `strategy.tp=4`, `groups[0].count=2`, `strategy.stages=[7, 8]`: the value is read as YAML, its place is "--set". Maps
