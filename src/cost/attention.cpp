@@ -85,6 +85,7 @@ KernelTime attention_time(const AttentionShape& shape, const AttentionParameters
   time.droop_s = droop_time(busy_s, parameters.droop, shape.harness ? 1.0 : parameters.sustained, 1.0);
   time.launch_s = parameters.launch_floor_s;
   time.total_s = busy_s + time.droop_s + time.launch_s;
+  time.follows = {.seconds = busy_s, .clock_hz = rates.clock_hz, .alone = 1.0 / parameters.sustained};
   return time;
 }
 
@@ -117,6 +118,10 @@ KernelTime flash_attention_time(const AttentionShape& shape, AttentionPass pass,
   time.droop_s = std::max(0.0, time.compute_s / parameters.sustained - busy_s);
   time.launch_s = parameters.gap_s;
   time.total_s = busy_s + time.droop_s + time.launch_s;
+  time.follows = {.seconds = time.compute_s,
+                  .clock_hz = parameters.clock_hz > 0.0 ? parameters.clock_hz : rates.clock_hz,
+                  .alone = 1.0 / parameters.sustained,
+                  .slack_s = busy_s - time.compute_s};
   return time;
 }
 

@@ -107,7 +107,7 @@ void Calibration::share_common() {
   }
   for (FlashSet& set : flash_attention) {
     set.parameters.gap_s = gap_s;
-    set.parameters.sustained = sustained;
+    set.parameters.sustained = std::min(1.0, sustained * set.relative_clock);
     set.parameters.memory_efficiency = memory_bound.memory_efficiency;
   }
   if (attention_operator) attention_operator->parameters.sustained = sustained;

@@ -152,6 +152,31 @@ void flash_table(Fields& f, std::string_view key, std::vector<FlashPoint>& point
          });
 }
 
+void power(Value& v, PowerLaw& x) {
+  v.object([&x](Fields& f) {
+    const auto watts = [&f](std::string_view key, double& y, std::string_view doc) {
+      quantity(f, key, y, Dimension::watts, doc, {});
+    };
+    watts("limit", x.limit_w, "P: of the mean over a step");
+    watts("idle", x.idle_w, "P0: drawn whatever runs");
+    watts("memory", x.memory_w, "Pm: drawn while kernels wait for memory");
+    f.check(
+        "idle", [&x] { return x.idle_w < x.limit_w; }, "is not below the limit", "give what an idle device draws");
+    f.check(
+        "memory", [&x] { return x.memory_w >= x.idle_w && x.memory_w <= x.limit_w; }, "is not between idle and limit",
+        "give what a plain copy draws");
+  });
+}
+
+// Of a set whose kernels are limited by their instructions.
+void clock(Fields& f, double& clock_hz, double& relative) {
+  f.number("relative_clock", relative, {.doc = "of these kernels alone, over `sustained`", .positive = true});
+  std::optional<double> given = clock_hz > 0.0 ? std::optional<double>(clock_hz) : std::nullopt;
+  f.value("clock", given, {.doc = "c: of short runs; absent: that of the machine"},
+          [](Value& v, double& x) { v.quantity(x, Dimension::hertz, {.positive = true}); });
+  clock_hz = given.value_or(0.0);
+}
+
 void gemm_set(Value& v, GemmSet& set) {
   v.object([&set](Fields& g) {
     g.text("type", set.type, {.required = true});
@@ -159,8 +184,7 @@ void gemm_set(Value& v, GemmSet& set) {
     quantity(g, "peak", set.peak_flops, Dimension::flops_per_second, "dense tensor peak the efficiency is relative to",
              {});
     g.text("remark", set.remark, {.doc = "what every answer that rests on these products has to say of them"});
-    g.number("relative_clock", set.relative_clock,
-             {.doc = "of these products in a training step, over `sustained`", .positive = true});
+    clock(g, set.parameters.clock_hz, set.relative_clock);
     gemm_parameters(g, set.parameters);
     fit(g, set.fit);
   });
@@ -170,6 +194,7 @@ void flash_set(Value& v, FlashSet& set) {
   v.object([&set](Fields& g) {
     g.text("kernel", set.parameters.kernel, {.required = true});
     provenance(g, set.provenance);
+    clock(g, set.parameters.clock_hz, set.relative_clock);
     flash_table(g, "forward", set.parameters.forward);
     flash_table(g, "backward", set.parameters.backward);
     g.number("wave_exponent", set.parameters.wave_exponent, {.doc = "u", .required = true, .maximum = 1.0});
@@ -315,7 +340,8 @@ void describe(config::Fields& f, Calibration& x) {
   section(f, "machine", x.machine, {.doc = "rates the efficiencies are relative to", .required = true}, machine);
   seconds(f, "gap", x.gap_s, "device-side gap between kernels of a training step");
   f.number("sustained", x.sustained,
-           {.doc = "clock of training over short runs", .required = true, .maximum = 1.0, .positive = true});
+           {.doc = "clock of long runs over short ones", .required = true, .maximum = 1.0, .positive = true});
+  f.value("power", x.power, {.doc = "absent: each kernel has its clock of long runs, whatever runs beside it"}, power);
   f.value("memory_bound", x.memory_bound, {.required = true}, [&x](Value& v, MemoryBoundParameters& y) {
     v.object([&x, &y](Fields& g) {
       g.number("efficiency", y.memory_efficiency, {.required = true, .maximum = 1.0, .positive = true});

@@ -62,7 +62,9 @@ Carried carried(Calibration calibration, const hardware::Accelerator& accelerato
       set.peak_flops = peak->base();
     }
     set.parameters.operand_bandwidth *= now.clock_hz / then.clock_hz;
+    set.parameters.clock_hz *= now.clock_hz / then.clock_hz;
   }
+  for (FlashSet& set : calibration.flash_attention) set.parameters.clock_hz *= now.clock_hz / then.clock_hz;
   for (TransposeSet& set : calibration.transposes)
     set.bandwidth *= now.clock_hz * now.sm_count / (then.clock_hz * then.sm_count);
   if (then.launch_floor_s > 0.0) calibration.gap_s *= now.launch_floor_s / then.launch_floor_s;

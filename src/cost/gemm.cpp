@@ -32,7 +32,10 @@ double miss_share(double bytes, double cache_bytes) { return 1.0 / (1.0 + fourth
 }  // namespace
 
 GemmPricer::GemmPricer(const GemmParameters& parameters, const MachineRates& rates)
-    : parameters_(parameters), rates_(rates), step_floor_4_(fourth_power(parameters.step_floor_s)) {
+    : parameters_(parameters),
+      rates_(rates),
+      step_floor_4_(fourth_power(parameters.step_floor_s)),
+      clock_hz_(parameters.clock_hz > 0.0 ? parameters.clock_hz : rates.clock_hz) {
   CAIRN_ASSERT(parameters.tensor_efficiency > 0.0 && parameters.memory_efficiency > 0.0);
   CAIRN_ASSERT(rates.tensor_flops > 0.0 && rates.memory_bandwidth > 0.0 && rates.sm_count > 0.0);
   CAIRN_ASSERT(parameters.step_bytes > 0.0 && parameters.split_accumulation > 0.0);
@@ -118,7 +121,8 @@ KernelTime GemmPricer::time(const GemmShape& shape) const {
     if (std::max(candidate.core_s, memory_s) + extra_s + quantise_s >= best_s) continue;
     const double joined_s = p_norm(candidate.core_s, memory_s, parameters_.overlap_exponent);
     const double busy_s = joined_s + extra_s + quantise_s;
-    const double droop_s = droop_time(busy_s, parameters_.droop, sustained, std::min(1.0, candidate.core_s / busy_s));
+    const double weight = std::min(1.0, candidate.core_s / busy_s);
+    const double droop_s = droop_time(busy_s, parameters_.droop, sustained, weight);
     if (busy_s + droop_s >= best_s) continue;
     best_s = busy_s + droop_s;
     best = {.compute_s = candidate.core_s,
@@ -129,7 +133,8 @@ KernelTime GemmPricer::time(const GemmShape& shape) const {
             .memory_bytes = traffic.memory_bytes,
             .tile_m = k_tiles[candidate.tile].m,
             .tile_n = k_tiles[candidate.tile].n,
-            .split = split};
+            .split = split,
+            .follows = {.seconds = busy_s * weight * weight, .clock_hz = clock_hz_, .alone = 1.0 / sustained}};
   }
   best.launch_s = shape.harness ? parameters_.launch_floor_s : parameters_.gap_s;
   best.total_s = best_s + best.launch_s;

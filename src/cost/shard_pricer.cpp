@@ -83,6 +83,11 @@ void add_times(KernelTime& sum, const KernelTime& each, std::int64_t count) {
   sum.droop_s += times * each.droop_s;
   sum.launch_s += times * each.launch_s;
   sum.memory_bytes += times * each.memory_bytes;
+  if (each.follows.seconds > 0.0) {
+    const double before = sum.follows.seconds;
+    sum.follows = each.follows;  // the products of a recurrence are of one kind, and none has slack
+    sum.follows.seconds = before + times * each.follows.seconds;
+  }
 }
 
 // A derivative that makes nothing but gradients of parameters.

@@ -88,6 +88,7 @@ struct FlashParameters {
   double table_width = 2048.0;
   double memory_efficiency = 0.85;  // of the operand traffic
   double gap_s = 0.0;
+  double clock_hz = 0.0;  // c: of short runs; 0: that of the machine
   double sustained = 1.0;
 };
 

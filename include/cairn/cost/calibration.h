@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cairn/cost/attention.h"
+#include "cairn/cost/clock.h"
 #include "cairn/cost/fit_record.h"
 #include "cairn/cost/gemm.h"
 #include "cairn/cost/kernel_time.h"
@@ -42,7 +43,7 @@ struct GemmSet {
   Provenance provenance = {};
   std::string remark = {};  // an assumption of every answer that rests on the set; empty: none
   GemmParameters parameters = {};
-  // The clock at which these products run within a training step over `sustained` of the calibration.
+  // The clock at which these products run alone over `sustained` of the calibration.
   double relative_clock = 1.0;
   std::optional<FitRecord> fit = {};  // absent where the parameters were not fitted by `cairn calibrate`
 };
@@ -59,6 +60,7 @@ struct AttentionSet {
 struct FlashSet {
   Provenance provenance = {};
   FlashParameters parameters = {};
+  double relative_clock = 1.0;  // as of a GemmSet
 };
 
 // A kernel that writes a transposed copy, beside or instead of a plain one: its instructions rather than the memory limit
@@ -107,7 +109,10 @@ struct Calibration {
   // (carried.h). tensor_flops belongs to each GemmSet.
   MachineRates machine = {};
   double gap_s = 0.0;      // device-side gap between kernels of a training step
-  double sustained = 1.0;  // clock of a training step over that of short runs
+  // Clock of kernels of one kind, run on and on, over that of short runs: 1/u of clock.h. Without `power` also their clock
+  // in a training step, whatever else runs there.
+  double sustained = 1.0;
+  std::optional<PowerLaw> power = {};
   std::vector<GemmSet> gemm = {};
   std::optional<AttentionSet> attention_operator = {};
   std::vector<FlashSet> flash_attention = {};

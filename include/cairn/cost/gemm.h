@@ -14,6 +14,7 @@
 //   T1      = (T_core^p + T_mem^p)^(1/p) + [s > 1] ck
 //   T2      = T1 + q 3 M K/H                                  quantising A, only when priced as the benchmark ran it
 //   T       = min over candidates of T2 + droop(T2), + t0     faster memory or units then never slow a product
+//   follows the clock:  T2 min(1, T_core/T2)^2                (clock.h)
 //
 // mA, mW are the shares of A and W that come from device memory rather than the cache. A training graph reads both from
 // memory (1, 1) unless the producer has just written A and it fits. The benchmark behind the fits reuses A and rotates
@@ -72,7 +73,8 @@ struct GemmParameters {
   double droop = 0.0;               // d: extra time of long compute-bound kernels, up to 1 + d
   double quantise_passes = 0.0;     // q: in units of reading 2 B and writing 1 B per element of A
   double wave_quantisation = 1.0;   // sigma: 1 = hard waves, 0 = none
-  double sustained = 1.0;           // clock of a training step over the clock of short runs; benchmarks use 1
+  double clock_hz = 0.0;            // c: of short runs; 0: that of the machine
+  double sustained = 1.0;           // 1/u: clock of such products alone, over that of short runs; benchmarks use 1
   double cache_share = 0.7;         // kappa: effective share of the last-level cache
   double cache_speed = 2.5;         // eL: cache bandwidth over memory bandwidth
   std::int64_t max_split = 64;      // 1: the kernel family has no split-K
@@ -113,6 +115,7 @@ class GemmPricer {
   double fitted_s_per_byte_ = 0.0;
   double memory_s_per_byte_ = 0.0;
   double cache_s_per_byte_ = 0.0;
+  double clock_hz_ = 0.0;
 };
 
 // Convenience for a single product; a loop over shapes builds the pricer once.

@@ -19,6 +19,15 @@ struct MachineRates {
   double launch_floor_s = 0.0;         // shortest kernel in a stream [s]; 0: not known
 };
 
+// The part of a kernel's time that its instructions take, not the memory. At another clock f it takes max(1, c/f) as long;
+// `slack_s` of what that adds passes beside traffic that takes as long at any clock.
+struct FollowsClock {
+  double seconds = 0.0;   // in a short run
+  double clock_hz = 1.0;  // c: of a short run
+  double alone = 1.0;     // u: times as long where such kernels alone run on and on, under the limit of power
+  double slack_s = 0.0;
+};
+
 // total_s = compute_s + memory_s - hidden_s + overhead_s + droop_s + launch_s.
 //
 // launch_s is the gap a kernel leaves on the device even when the host is ahead. Time of the host to issue the kernel
@@ -29,12 +38,13 @@ struct KernelTime {
   double memory_s = 0.0;    // traffic alone
   double hidden_s = 0.0;    // the part of compute_s + memory_s that overlaps
   double overhead_s = 0.0;  // split-K reduction, operand quantisation, per-row passes
-  double droop_s = 0.0;     // lower clock under sustained load
+  double droop_s = 0.0;     // lower clock under sustained load of such kernels alone
   double launch_s = 0.0;
   double memory_bytes = 0.0;  // that memory_s moves from and to device memory [B]
   std::int64_t tile_m = 0;    // chosen output tile; 0 where the form has none
   std::int64_t tile_n = 0;
   std::int64_t split = 1;  // parts the reduction dimension is cut into
+  FollowsClock follows = {};
 
   double busy_s() const { return total_s - launch_s; }
   bool memory_bound() const { return memory_s > compute_s; }

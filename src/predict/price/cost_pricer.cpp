@@ -47,9 +47,27 @@ CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Acc
   multiprocessors_ = static_cast<double>(accelerator.multiprocessors);
 }
 
+void CostPricer::enter(const program::Block& block) {
+  known_.clear();
+  if (!calibration_.power) return;
+  cost::SharedClock clock(*calibration_.power);
+  for (const program::Work& work : block.works) {
+    const auto* shard = std::get_if<ir::Shard>(&work);
+    if (shard == nullptr || shard->part > 0) continue;
+    Known& known = known_.emplace_back(Known{.whole = *shard, .time = {}});
+    known.whole.parts = 1;
+    known.time = shards_.price(known.whole);
+    clock.add(known.time);
+  }
+  clock_hz_ = clock.solve();
+}
+
 Price CostPricer::shard(const ir::Shard& shard) {
-  const cost::KernelTime time = shards_.price(shard);
-  return {.duration = core::to_picoseconds(time.total_s), .launch = core::to_picoseconds(time.launch_s)};
+  const auto known =
+      std::find_if(known_.begin(), known_.end(), [&shard](const Known& each) { return each.whole == shard; });
+  const cost::KernelTime time = known != known_.end() ? known->time : shards_.price(shard);
+  const double total_s = known != known_.end() ? cost::time_at(time, clock_hz_) : time.total_s;
+  return {.duration = core::to_picoseconds(total_s), .launch = core::to_picoseconds(time.launch_s)};
 }
 
 void CostPricer::connect(const program::Group& group, Route& route) const {

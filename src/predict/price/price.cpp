@@ -54,6 +54,7 @@ const BlockPrices& PriceTable::of(const program::Block& block) {
   if (slot) return *slot;
   auto made = std::make_unique<BlockPrices>();
   made->reserve(block.works.size());
+  pricer_.enter(block);
   for (const program::Work& work : block.works) {
     try {
       made->push_back(price_of(pricer_, work));

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cairn/core/quantity.h"
 #include "cairn/cost/calibration.h"
@@ -41,6 +42,8 @@ class CostPricer final : public Pricer {
              const hardware::Network& network, const hardware::HostTimes& host,
              std::optional<hardware::Host> machine = {});
 
+  // Kernels of a block share one clock (cost/clock.h). A kernel of no block runs as if its kind ran alone.
+  void enter(const program::Block& block) override;
   Price shard(const ir::Shard& shard) override;
   Price transfer(const program::Transfer& transfer) override;
   // Prices of copies and of the host's cores need a description of the host: a plan that offloads has one.
@@ -88,6 +91,11 @@ class CostPricer final : public Pricer {
   const cost::Extrapolation& extrapolation() const { return extrapolation_; }
 
  private:
+  // A kernel of the block that was entered, pieces put together, priced as if its kind ran alone.
+  struct Known {
+    ir::Shard whole;
+    cost::KernelTime time;
+  };
   // Where a group sits, its links, and what is known about the network that joins its domains.
   struct Route {
     cost::GroupBinding binding;
@@ -106,6 +114,8 @@ class CostPricer final : public Pricer {
   const hardware::HostTimes& host_;
   std::optional<hardware::Host> machine_;
   cost::ShardPricer shards_;
+  std::vector<Known> known_;  // in the order of the block's works
+  double clock_hz_ = 0.0;     // that they share
   double multiprocessors_ = 0.0;                         // of the device; 0: transfers take none from kernels
   cost::TransferLaws node_laws_{};                       // of transfers whose domains are joined inside a node
   std::map<std::array<std::int64_t, 4>, Route> routes_;  // by a group's numbers, whatever its axis
