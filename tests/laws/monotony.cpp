@@ -98,6 +98,7 @@ class Cheaper final : public predict::Pricer {
            (pointer_.starts_with("/cluster/host/") && !pointer_.ends_with("/flops"));
   }
 
+  void enter(const program::Block& block) override { pricer_.enter(block); }
   Price shard(const ir::Shard& shard) override { return of(pricer_.shard(shard), shard); }
   Price in_pieces(const ir::Shard& shard) override { return of(pricer_.in_pieces(shard), shard); }
   Price transfer(const program::Transfer& transfer) override {

@@ -108,7 +108,7 @@ struct Calibration {
   // The rates all efficiencies are relative to: those of the accelerator that is priced, once carried over to it
   // (carried.h). tensor_flops belongs to each GemmSet.
   MachineRates machine = {};
-  double gap_s = 0.0;      // device-side gap between kernels of a training step
+  double gap_s = 0.0;  // device-side gap between kernels of a training step
   // Clock of kernels of one kind, run on and on, over that of short runs: 1/u of clock.h. Without `power` also their clock
   // in a training step, whatever else runs there.
   double sustained = 1.0;

@@ -108,15 +108,15 @@ void MachineDemands::transfer(UnitDemands& demands, const program::Transfer& tra
   take(demands, memory_, accesses / 2.0, true);
 }
 
-void MachineDemands::shard(UnitDemands& demands, const ir::Shard& shard) {
+void MachineDemands::shard(UnitDemands& demands, const ir::Shard& shard, double duration_s) {
   if (multiprocessors_ == k_none) return;
   ir::Shard whole = shard;
   whole.part = 0;
   whole.parts = 1;
   const cost::KernelTime time = pricer_.shards().price(whole);
-  if (!(time.total_s > 0.0)) return;
-  take(demands, multiprocessors_, (time.compute_s + time.overhead_s + time.droop_s) / time.total_s);
-  take(demands, memory_, ir::bytes(whole) / time.total_s / units_[memory_].capacity);
+  const double whole_s = duration_s * shard.parts, short_s = time.total_s - time.droop_s;
+  take(demands, multiprocessors_, (time.compute_s + time.overhead_s + whole_s - short_s) / whole_s);
+  take(demands, memory_, ir::bytes(whole) / whole_s / units_[memory_].capacity);
 }
 
 void MachineDemands::copy(UnitDemands& demands, const program::Copy& copy, double duration_s) const {
@@ -142,7 +142,7 @@ UnitDemands MachineDemands::of(const program::Work& work, core::Picoseconds dura
   const double duration_s = core::to_seconds(duration);
   program::visit(
       work, [&](const program::Transfer& moved) { transfer(demands, moved, duration_s); },
-      [&](const ir::Shard& kernel) { shard(demands, kernel); },
+      [&](const ir::Shard& kernel) { shard(demands, kernel, duration_s); },
       [&](const program::Copy& copied) { copy(demands, copied, duration_s); },
       [&](const program::OnProcessor& update) { processor(demands, update, duration_s); }, [](program::HostWork) {},
       [](const program::Interference&) {});

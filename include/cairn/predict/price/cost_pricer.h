@@ -114,8 +114,8 @@ class CostPricer final : public Pricer {
   const hardware::HostTimes& host_;
   std::optional<hardware::Host> machine_;
   cost::ShardPricer shards_;
-  std::vector<Known> known_;  // in the order of the block's works
-  double clock_hz_ = 0.0;     // that they share
+  std::vector<Known> known_;                             // in the order of the block's works
+  double clock_hz_ = 0.0;                                // that they share
   double multiprocessors_ = 0.0;                         // of the device; 0: transfers take none from kernels
   cost::TransferLaws node_laws_{};                       // of transfers whose domains are joined inside a node
   std::map<std::array<std::int64_t, 4>, Route> routes_;  // by a group's numbers, whatever its axis

@@ -62,7 +62,7 @@ class MachineDemands final : public Demands {
   void take(UnitDemands& demands, std::uint16_t unit, double share, bool at_receiver = false) const;
   void take_both(UnitDemands& demands, const Pair& link, double bytes_per_s, bool message) const;
   void transfer(UnitDemands& demands, const program::Transfer& transfer, double duration_s);
-  void shard(UnitDemands& demands, const ir::Shard& shard);
+  void shard(UnitDemands& demands, const ir::Shard& shard, double duration_s);
   void copy(UnitDemands& demands, const program::Copy& copy, double duration_s) const;
   void processor(UnitDemands& demands, const program::OnProcessor& work, double duration_s) const;
 
