@@ -161,7 +161,8 @@ void power(Value& v, PowerLaw& x) {
     watts("idle", x.idle_w, "P0: drawn whatever runs");
     watts("memory", x.memory_w, "Pm: drawn while kernels wait for memory");
     f.check(
-        "idle", [&x] { return x.idle_w < x.limit_w; }, "is not below the limit", "give what an idle device draws");
+        "idle", [&x] { return x.idle_w < x.limit_w / 2.0; }, "is not below half the limit",
+        "give what an idle device draws");
     f.check(
         "memory", [&x] { return x.memory_w >= x.idle_w && x.memory_w <= x.limit_w; }, "is not between idle and limit",
         "give what a plain copy draws");

@@ -10,7 +10,7 @@ namespace cairn::cost {
 
 SharedClock::SharedClock(const PowerLaw& power)
     : memory_share_((power.limit_w - power.memory_w) / (power.limit_w - power.idle_w)) {
-  CAIRN_ASSERT(power.limit_w > power.idle_w && power.memory_w >= power.idle_w && power.memory_w <= power.limit_w);
+  CAIRN_ASSERT(power.limit_w > 2.0 * power.idle_w && power.memory_w >= power.idle_w && power.memory_w <= power.limit_w);
 }
 
 void SharedClock::add(const KernelTime& time) {

@@ -17,9 +17,9 @@
 //
 // Left out: waiting for other ranks, during which a device rests and then clocks higher; so the time is not too short.
 //
-// Source: the square of the clock and P0 were not fitted; 24 mixes of products, attention and memory-bound kernels on
-// one H100 SXM (validate/measured/h100-sxm5-80gb/mixes.csv) come out within 0.5 % in the mean, left out one by one
-// 0.75 %, and single kernels 1.3 %, where one slowdown for each kind is off by 2.9 and 4.3 %.
+// Source: 24 mixes of products, attention, kernels that wait for memory and idle time on one H100
+// (validate/measured/h100-sxm5-80gb/mixes.csv): the 34 times of their kernels come out within 1.2 % in the mean and 4.4 %
+// at most, where a slowdown for each kind is 4.3 % off. The square, P0 and Pm were not fitted; c and u of products were.
 #pragma once
 
 #include "cairn/cost/kernel_time.h"
@@ -28,7 +28,7 @@ namespace cairn::cost {
 
 struct PowerLaw {
   double limit_w = 0.0;   // P
-  double idle_w = 0.0;    // P0, < P
+  double idle_w = 0.0;    // P0, < P/2
   double memory_w = 0.0;  // Pm, P0 .. P
 };
 

@@ -1,0 +1,182 @@
+#include "cairn/cost/clock.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cairn/core/random.h"
+#include "cairn/cost/calibration.h"
+#include "cairn/measure/csv.h"
+#include "catch.h"
+#include "support/shipped.h"
+#include "support/source_dir.h"
+
+namespace cairn::cost {
+namespace {
+
+constexpr PowerLaw k_power{.limit_w = 700.0, .idle_w = 200.0, .memory_w = 600.0};
+
+KernelTime limited_by_instructions(double seconds, double clock_hz, double alone) {
+  return {.total_s = seconds * alone,
+          .compute_s = seconds,
+          .droop_s = seconds * (alone - 1.0),
+          .follows = {.seconds = seconds, .clock_hz = clock_hz, .alone = alone}};
+}
+KernelTime waits_for_memory(double seconds) { return {.total_s = seconds, .memory_s = seconds}; }
+
+double clock_of(const std::vector<KernelTime>& kernels, const PowerLaw& power = k_power) {
+  SharedClock clock(power);
+  for (const KernelTime& kernel : kernels) clock.add(kernel);
+  return clock.solve();
+}
+double time_of(const std::vector<KernelTime>& kernels, const PowerLaw& power = k_power) {
+  const double clock_hz = clock_of(kernels, power);
+  double sum = 0.0;
+  for (const KernelTime& kernel : kernels) sum += time_at(kernel, clock_hz);
+  return sum;
+}
+
+struct Measured {
+  std::string kernel;
+  double share = 0.0;  // of the time
+  double us = 0.0;
+};
+
+std::map<std::string, std::vector<Measured>> measured_mixes() {
+  const measure::CsvTable table =
+      measure::read_csv(std::filesystem::path(testing::source_dir()) / "validate/measured/h100-sxm5-80gb/mixes.csv");
+  std::map<std::string, std::vector<Measured>> mixes;
+  for (const measure::CsvRecord& record : table.records)
+    mixes[record.fields[0]].push_back(
+        {.kernel = record.fields[1], .share = std::stod(record.fields[2]), .us = std::stod(record.fields[3])});
+  return mixes;
+}
+
+}  // namespace
+
+TEST_CASE("kernels of one kind run as long as alone, and those that wait for memory at any clock", "[cost][clock]") {
+  const std::vector<KernelTime> same{limited_by_instructions(1e-3, 1.7e9, 1.16),
+                                     limited_by_instructions(4e-3, 1.7e9, 1.16)};
+  CHECK(clock_of(same) == Approx(1.7e9 / 1.16).epsilon(1e-12));
+  CHECK(time_of(same) == Approx(5e-3 * 1.16).epsilon(1e-12));
+  CHECK(time_of({waits_for_memory(2e-3)}) == 2e-3);
+  CHECK(std::isinf(clock_of({waits_for_memory(2e-3)})));
+}
+
+TEST_CASE("a kernel takes no less than in a short run, and traffic beside it hides what the clock adds",
+          "[cost][clock]") {
+  KernelTime kernel = limited_by_instructions(1e-3, 1.7e9, 1.16);
+  CHECK(time_at(kernel, 2.5e9) == Approx(1e-3).epsilon(1e-12));
+  CHECK(time_at(kernel, 0.85e9) == Approx(2e-3).epsilon(1e-12));
+  kernel.follows.slack_s = 0.4e-3;
+  kernel.droop_s = 0.0;
+  kernel.total_s = 1.4e-3;
+  CHECK(time_at(kernel, 0.85e9) == Approx(2e-3).epsilon(1e-12));
+  CHECK(time_at(kernel, 1.5e9) == Approx(1.4e-3).epsilon(1e-12));
+}
+
+TEST_CASE("at the shared clock the kernels use the energy that the limit gives", "[cost][clock]") {
+  core::Random random(33);
+  for (int i = 0; i < 1000; ++i) {
+    std::vector<KernelTime> kernels;
+    for (std::uint64_t n = 1 + random.below(6); n > 0; --n)
+      kernels.push_back(limited_by_instructions(1e-3 * random.uniform(), 1.5e9 + 0.5e9 * random.uniform(),
+                                                1.0 + 0.4 * random.uniform()));
+    const double memory_s = 2e-3 * random.uniform(), gaps_s = 1e-4 * random.uniform();
+    kernels.push_back(waits_for_memory(memory_s));
+    kernels.push_back({.total_s = gaps_s, .launch_s = gaps_s});
+    const double clock_hz = clock_of(kernels);
+    double energy_j = memory_s * k_power.memory_w + gaps_s * k_power.idle_w, time_s = memory_s + gaps_s;
+    for (const KernelTime& kernel : kernels) {
+      if (kernel.follows.seconds == 0.0) continue;
+      const double ratio = clock_hz * kernel.follows.alone / kernel.follows.clock_hz;  // f/g
+      const double seconds = kernel.follows.seconds * kernel.follows.clock_hz / clock_hz;
+      energy_j += seconds * (k_power.idle_w + (k_power.limit_w - k_power.idle_w) * ratio * ratio);
+      time_s += seconds;
+    }
+    CHECK(energy_j == Approx(time_s * k_power.limit_w).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("a faster kernel, and a higher limit of power, never lengthen a layer", "[cost][clock]") {
+  core::Random random(34);
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<KernelTime> kernels;
+    for (std::uint64_t n = 2 + random.below(6); n > 0; --n) {
+      const double seconds = 1e-5 + 1e-3 * random.uniform();
+      kernels.push_back(random.below(3) == 0 ? waits_for_memory(seconds)
+                                             : limited_by_instructions(seconds, 1.5e9 + 0.5e9 * random.uniform(),
+                                                                       1.05 + 0.4 * random.uniform()));
+    }
+    std::vector<KernelTime> better = kernels;
+    KernelTime& faster = better[random.below(better.size())];
+    const double factor = 0.5 + 0.5 * random.uniform();
+    for (double* part :
+         {&faster.total_s, &faster.droop_s, &faster.compute_s, &faster.memory_s, &faster.follows.seconds})
+      *part *= factor;
+    CAPTURE(i);
+    CHECK(time_of(better) <= time_of(kernels) * (1.0 + 1e-12));
+  }
+}
+
+// What the shipped calibration says of products, attention and FP8 against 24 mixes of them with kernels that wait for
+// memory and with idle time; times of short runs of the same kernels are measurements, too (library_kernels.csv).
+// Clock and slowdown of products were fitted to these mixes, those of attention were not.
+TEST_CASE("mixes of kernels on an H100 run as the shared clock says", "[cost][clock]") {
+  Calibration calibration = load_calibration(testing::shipped(), "h100-sxm5-80gb");
+  calibration.use("transformer-engine-2");
+  REQUIRE(calibration.power);
+  const auto product = [&](const char* type) {
+    const GemmParameters& of = calibration.find_gemm(type)->parameters;
+    return FollowsClock{.clock_hz = of.clock_hz, .alone = 1.0 / of.sustained};
+  };
+  const auto attention = [&](const char* kernel) {
+    const FlashParameters& of = calibration.find_flash(kernel)->parameters;
+    return FollowsClock{.clock_hz = of.clock_hz, .alone = 1.0 / of.sustained};
+  };
+  struct Kind {
+    double short_us = 0.0;
+    FollowsClock follows = {};
+  };
+  const std::map<std::string, Kind> kinds{
+      {"gemm", {1234.2, product("bf16")}},         {"fp8", {648.1, product("fp8")}},
+      {"fp8_split", {690.9, product("fp8")}},      {"cudnn_fwd", {898.2, attention("cudnn")}},
+      {"cudnn_bwd", {2635.2, attention("cudnn")}}, {"flash_fwd", {1772.8, attention("flash2")}},
+      {"flash_bwd", {4664.1, attention("flash2")}}};
+  double sum = 0.0;
+  int kernels = 0;
+  for (const auto& [mix, parts] : measured_mixes()) {
+    SharedClock clock(*calibration.power);
+    for (const Measured& part : parts) {
+      const double times = part.share / part.us;
+      const auto kind = kinds.find(part.kernel);
+      if (kind == kinds.end()) {
+        clock.add(part.kernel == "idle" ? KernelTime{.total_s = part.share, .launch_s = part.share}
+                                        : waits_for_memory(part.share));
+        continue;
+      }
+      clock.add(limited_by_instructions(times * kind->second.short_us, kind->second.follows.clock_hz,
+                                        kind->second.follows.alone));
+    }
+    const double clock_hz = clock.solve();
+    for (const Measured& part : parts) {
+      const auto kind = kinds.find(part.kernel);
+      if (kind == kinds.end()) continue;
+      const KernelTime time =
+          limited_by_instructions(kind->second.short_us, kind->second.follows.clock_hz, kind->second.follows.alone);
+      const double error = std::abs(time_at(time, clock_hz) / part.us - 1.0);
+      CAPTURE(mix, part.kernel, error);
+      CHECK(error < 0.05);
+      sum += error;
+      ++kernels;
+    }
+  }
+  CAPTURE(sum / kernels);
+  CHECK(kernels == 34);
+  CHECK(sum / kernels < 0.015);
+}
+
+}  // namespace cairn::cost
