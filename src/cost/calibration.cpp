@@ -92,6 +92,7 @@ void Calibration::use(std::string_view release) {
     libraries.clear();
   } else {
     Libraries taken = std::move(found->second);
+    if (taken.power) power = taken.power;
     replace(gemm, taken.gemm, [](const GemmSet& set) { return set.type; });
     replace(flash_attention, taken.flash_attention, [](const FlashSet& set) { return set.parameters.kernel; });
     kernels = taken.kernels;

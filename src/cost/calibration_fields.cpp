@@ -239,6 +239,7 @@ bool each_width_has_one_set(const std::vector<KernelSet>& sets) {
 
 void libraries(Value& v, Libraries& x) {
   v.object([&x](Fields& g) {
+    g.value("power", x.power, {.doc = "in place of that of the file"}, power);
     g.list("gemm", x.gemm, {.doc = "in place of those of the same type"}, gemm_set);
     g.list("flash_attention", x.flash_attention, {.doc = "in place of those of the same kernel"}, flash_set);
     g.list("kernels", x.kernels, {.doc = "memory-bound kernels with laws of their own"}, kernel_set);

@@ -1,18 +1,10 @@
 #include "cairn/cost/clock.h"
 
-#include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <map>
-#include <string>
 #include <vector>
 
 #include "cairn/core/random.h"
-#include "cairn/cost/calibration.h"
-#include "cairn/measure/csv.h"
 #include "catch.h"
-#include "support/shipped.h"
-#include "support/source_dir.h"
 
 namespace cairn::cost {
 namespace {
@@ -37,22 +29,6 @@ double time_of(const std::vector<KernelTime>& kernels, const PowerLaw& power = k
   double sum = 0.0;
   for (const KernelTime& kernel : kernels) sum += time_at(kernel, clock_hz);
   return sum;
-}
-
-struct Measured {
-  std::string kernel;
-  double share = 0.0;  // of the time
-  double us = 0.0;
-};
-
-std::map<std::string, std::vector<Measured>> measured_mixes() {
-  const measure::CsvTable table =
-      measure::read_csv(std::filesystem::path(testing::source_dir()) / "validate/measured/h100-sxm5-80gb/mixes.csv");
-  std::map<std::string, std::vector<Measured>> mixes;
-  for (const measure::CsvRecord& record : table.records)
-    mixes[record.fields[0]].push_back(
-        {.kernel = record.fields[1], .share = std::stod(record.fields[2]), .us = std::stod(record.fields[3])});
-  return mixes;
 }
 
 }  // namespace
@@ -120,63 +96,6 @@ TEST_CASE("a faster kernel, and a higher limit of power, never lengthen a layer"
     CAPTURE(i);
     CHECK(time_of(better) <= time_of(kernels) * (1.0 + 1e-12));
   }
-}
-
-// What the shipped calibration says of products, attention and FP8 against 24 mixes of them with kernels that wait for
-// memory and with idle time; times of short runs of the same kernels are measurements, too (library_kernels.csv).
-// Clock and slowdown of products were fitted to these mixes, those of attention were not.
-TEST_CASE("mixes of kernels on an H100 run as the shared clock says", "[cost][clock]") {
-  Calibration calibration = load_calibration(testing::shipped(), "h100-sxm5-80gb");
-  calibration.use("transformer-engine-2");
-  REQUIRE(calibration.power);
-  const auto product = [&](const char* type) {
-    const GemmParameters& of = calibration.find_gemm(type)->parameters;
-    return FollowsClock{.clock_hz = of.clock_hz, .alone = 1.0 / of.sustained};
-  };
-  const auto attention = [&](const char* kernel) {
-    const FlashParameters& of = calibration.find_flash(kernel)->parameters;
-    return FollowsClock{.clock_hz = of.clock_hz, .alone = 1.0 / of.sustained};
-  };
-  struct Kind {
-    double short_us = 0.0;
-    FollowsClock follows = {};
-  };
-  const std::map<std::string, Kind> kinds{
-      {"gemm", {1234.2, product("bf16")}},         {"fp8", {648.1, product("fp8")}},
-      {"fp8_split", {690.9, product("fp8")}},      {"cudnn_fwd", {898.2, attention("cudnn")}},
-      {"cudnn_bwd", {2635.2, attention("cudnn")}}, {"flash_fwd", {1772.8, attention("flash2")}},
-      {"flash_bwd", {4664.1, attention("flash2")}}};
-  double sum = 0.0;
-  int kernels = 0;
-  for (const auto& [mix, parts] : measured_mixes()) {
-    SharedClock clock(*calibration.power);
-    for (const Measured& part : parts) {
-      const double times = part.share / part.us;
-      const auto kind = kinds.find(part.kernel);
-      if (kind == kinds.end()) {
-        clock.add(part.kernel == "idle" ? KernelTime{.total_s = part.share, .launch_s = part.share}
-                                        : waits_for_memory(part.share));
-        continue;
-      }
-      clock.add(limited_by_instructions(times * kind->second.short_us, kind->second.follows.clock_hz,
-                                        kind->second.follows.alone));
-    }
-    const double clock_hz = clock.solve();
-    for (const Measured& part : parts) {
-      const auto kind = kinds.find(part.kernel);
-      if (kind == kinds.end()) continue;
-      const KernelTime time =
-          limited_by_instructions(kind->second.short_us, kind->second.follows.clock_hz, kind->second.follows.alone);
-      const double error = std::abs(time_at(time, clock_hz) / part.us - 1.0);
-      CAPTURE(mix, part.kernel, error);
-      CHECK(error < 0.05);
-      sum += error;
-      ++kernels;
-    }
-  }
-  CAPTURE(sum / kernels);
-  CHECK(kernels == 34);
-  CHECK(sum / kernels < 0.015);
 }
 
 }  // namespace cairn::cost

@@ -85,6 +85,7 @@ enum class KernelPass : std::uint8_t { forward, backward, parameters };
 
 // Releases of libraries, by what differs from the file's own sets.
 struct Libraries {
+  std::optional<PowerLaw> power = {};
   std::vector<GemmSet> gemm = {};
   std::vector<FlashSet> flash_attention = {};
   std::vector<KernelSet> kernels = {};
