@@ -105,6 +105,7 @@ void Calibration::share_common() {
   for (GemmSet& set : gemm) {
     set.parameters.gap_s = gap_s;
     set.parameters.sustained = std::min(1.0, sustained * set.relative_clock);
+    set.parameters.shares_clock = power.has_value();
   }
   for (FlashSet& set : flash_attention) {
     set.parameters.gap_s = gap_s;

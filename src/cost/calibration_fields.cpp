@@ -157,7 +157,7 @@ void power(Value& v, PowerLaw& x) {
     const auto watts = [&f](std::string_view key, double& y, std::string_view doc) {
       quantity(f, key, y, Dimension::watts, doc, {});
     };
-    watts("limit", x.limit_w, "P: of the mean over a step");
+    watts("limit", x.limit_w, "P, at which `sustained` and `relative_clock` hold: change it with them");
     watts("idle", x.idle_w, "P0: drawn whatever runs");
     watts("memory", x.memory_w, "Pm: drawn while kernels wait for memory");
     f.check(

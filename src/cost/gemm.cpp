@@ -90,6 +90,14 @@ GemmPricer::Traffic GemmPricer::operand_traffic(const GemmShape& shape) const {
   return {.time_s = from_memory * per_byte_s + from_cache * cache_s_per_byte_, .memory_bytes = from_memory};
 }
 
+// Of the multiplications alone.
+double GemmPricer::work_time(const GemmShape& shape) const {
+  const double flops = 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
+                       static_cast<double>(shape.n) * static_cast<double>(shape.k);
+  const double slower = shape.split_accumulation ? parameters_.split_accumulation : 1.0;
+  return flops / (parameters_.tensor_efficiency * rates_.tensor_flops * slower);
+}
+
 KernelTime GemmPricer::time(const GemmShape& shape) const {
   CAIRN_ASSERT(shape.m >= 1 && shape.n >= 1 && shape.k >= 1 && shape.batch >= 1);
   std::array<double, k_tile_count> step_s{};
@@ -109,6 +117,7 @@ KernelTime GemmPricer::time(const GemmShape& shape) const {
                                                 static_cast<double>(shape.k) / rates_.memory_bandwidth
                                           : 0.0;
   const double sustained = shape.harness ? 1.0 : parameters_.sustained;
+  const bool shares_clock = parameters_.shares_clock && !shape.harness;
 
   KernelTime best;
   double best_s = std::numeric_limits<double>::infinity();
@@ -121,8 +130,8 @@ KernelTime GemmPricer::time(const GemmShape& shape) const {
     if (std::max(candidate.core_s, memory_s) + extra_s + quantise_s >= best_s) continue;
     const double joined_s = p_norm(candidate.core_s, memory_s, parameters_.overlap_exponent);
     const double busy_s = joined_s + extra_s + quantise_s;
-    const double weight = std::min(1.0, candidate.core_s / busy_s);
-    const double droop_s = droop_time(busy_s, parameters_.droop, sustained, weight);
+    const double droop_s =
+        shares_clock ? 0.0 : droop_time(busy_s, parameters_.droop, sustained, std::min(1.0, candidate.core_s / busy_s));
     if (busy_s + droop_s >= best_s) continue;
     best_s = busy_s + droop_s;
     best = {.compute_s = candidate.core_s,
@@ -133,8 +142,12 @@ KernelTime GemmPricer::time(const GemmShape& shape) const {
             .memory_bytes = traffic.memory_bytes,
             .tile_m = k_tiles[candidate.tile].m,
             .tile_n = k_tiles[candidate.tile].n,
-            .split = split,
-            .follows = {.seconds = busy_s * weight * weight, .clock_hz = clock_hz_, .alone = 1.0 / sustained}};
+            .split = split};
+  }
+  if (shares_clock) {
+    best.follows = {.seconds = std::min(best_s, work_time(shape)), .clock_hz = clock_hz_, .alone = 1.0 / sustained};
+    best.droop_s = best.follows.seconds * (best.follows.alone - 1.0);
+    best_s += best.droop_s;
   }
   best.launch_s = shape.harness ? parameters_.launch_floor_s : parameters_.gap_s;
   best.total_s = best_s + best.launch_s;

@@ -184,6 +184,13 @@ MachineRates ShardPricer::rates(numerics::Format format) const {
   return rates;
 }
 
+// Where kernels share a clock, what is not known of one.
+void ShardPricer::note_clock(std::string_view kernel, double clock_hz) {
+  if (calibration_.power && clock_hz == 0.0)
+    assumptions_.insert(fmt::format(
+        "{}: clock of short runs and slowdown alone are those of the data sheet and of all kernels", kernel));
+}
+
 const GemmPricer& ShardPricer::gemm(numerics::Format format) {
   auto& slot = gemm_[static_cast<std::size_t>(format)];
   if (slot) return *slot;
@@ -191,6 +198,7 @@ const GemmPricer& ShardPricer::gemm(numerics::Format format) {
   if (set) {
     slot.emplace(set->parameters, rates(format));
     if (!set->remark.empty()) assumptions_.insert(set->remark);
+    note_clock(fmt::format("matrix products in {}", numerics::name(format)), set->parameters.clock_hz);
     if (format == numerics::Format::mxfp8)
       assumptions_.insert(
           "matrix products in mxfp8: efficiencies of the fp8-block products measured, whose scales are applied outside "
@@ -248,6 +256,7 @@ KernelTime ShardPricer::price_attention(const ir::Shard& shard) {
   const AttentionShape shape = attention_shape(shard);
   check_kernel(shard.op->variant, shape, format);
   const AttentionPass pass = shard.op->phase == ir::Phase::forward ? AttentionPass::forward : AttentionPass::backward;
+  note_clock(fmt::format("attention kernel {}", shard.op->variant), set->parameters.clock_hz);
   if (set->provenance.evidence == Evidence::assumed)
     assumptions_.insert(
         fmt::format("attention kernel {}: speed assumed ({})", shard.op->variant, set->provenance.source));

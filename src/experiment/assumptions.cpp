@@ -27,12 +27,12 @@ void add_sharing(const Case& r, predict::Engine engine, std::set<std::string>& a
         simulated ? "simulation.contention is off" : "analytic engine"));
   if (device)
     all.insert(
-        "kernels and transfers that overlap share multiprocessors and memory; caches and clocks are not shared "
-        "(simulation.interference)");
+        "kernels and transfers that overlap share multiprocessors and memory, not caches; transfers leave the clock "
+        "as it is (simulation.interference)");
   else
     all.insert(
-        fmt::format("a collective beside kernels takes the multiprocessors that it holds from them; memory, caches "
-                    "and clocks are not shared ({})",
+        fmt::format("a collective beside kernels takes the multiprocessors that it holds from them, and nothing of "
+                    "memory, caches and clock ({})",
                     simulated ? "simulation.interference is off" : "analytic engine"));
   if (r.parts.calibrated.calibration.communication.provenance.evidence == cost::Evidence::assumed)
     all.insert("what transfers take of the device: " + r.parts.calibrated.calibration.communication.provenance.source);
@@ -73,6 +73,11 @@ std::vector<std::string> assumptions(const Case& r, predict::CostPricer& pricer,
   all.insert(pricer.shards().assumptions().begin(), pricer.shards().assumptions().end());
   add_sharing(r, engine, all);
   for (std::string& each : models::assumptions(r.resolved.model, r.resolved.build.kernels)) all.insert(std::move(each));
+  if (const auto& power = r.parts.calibrated.calibration.power)
+    all.insert(
+        fmt::format("kernels of a pass of a layer share one clock, at which they draw {:g} W in the mean: {:g} W "
+                    "while they wait for memory, {:g} W idle, both assumed",
+                    power->limit_w, power->memory_w, power->idle_w));
   if (sorts_shares(r))
     all.insert(
         fmt::format("each of {} ranks that share experts sorts its own share of their rows; Megatron gathers before, "

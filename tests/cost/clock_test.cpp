@@ -93,8 +93,16 @@ TEST_CASE("a faster kernel, and a higher limit of power, never lengthen a layer"
     for (double* part :
          {&faster.total_s, &faster.droop_s, &faster.compute_s, &faster.memory_s, &faster.follows.seconds})
       *part *= factor;
+    // The slowdown alone belongs to a limit: with more power the same work draws what it drew at any clock.
+    PowerLaw more = k_power;
+    more.limit_w *= 1.0 + random.uniform();
+    std::vector<KernelTime> at_more = kernels;
+    for (KernelTime& kernel : at_more)
+      if (kernel.follows.seconds > 0.0)
+        kernel.follows.alone *= std::sqrt((k_power.limit_w - k_power.idle_w) / (more.limit_w - more.idle_w));
     CAPTURE(i);
     CHECK(time_of(better) <= time_of(kernels) * (1.0 + 1e-12));
+    CHECK(time_of(at_more, more) <= time_of(kernels) * (1.0 + 1e-12));
   }
 }
 

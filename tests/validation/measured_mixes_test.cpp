@@ -32,13 +32,19 @@ std::map<std::string, std::vector<MixedKernel>> measured_mixes() {
   return mixes;
 }
 
-// So many seconds of short runs.
-cost::KernelTime following(cost::FollowsClock clock, double seconds) {
-  clock.seconds = seconds;
-  return {.total_s = seconds * clock.alone,
-          .compute_s = seconds,
-          .droop_s = seconds * (clock.alone - 1.0),
-          .follows = clock};
+struct Kind {
+  double short_us = 0.0;  // of a short run
+  double work_us = 0.0;   // of it, what follows the clock
+  cost::FollowsClock follows = {};
+};
+
+// So many short runs.
+cost::KernelTime runs(const Kind& kind, double times) {
+  constexpr double k_micro = 1e-6;
+  cost::FollowsClock clock = kind.follows;
+  clock.seconds = times * kind.work_us * k_micro;
+  const double droop_s = clock.seconds * (clock.alone - 1.0);
+  return {.total_s = times * kind.short_us * k_micro + droop_s, .droop_s = droop_s, .follows = clock};
 }
 
 }  // namespace
@@ -50,23 +56,25 @@ TEST_CASE("mixes of kernels on an H100 run as the shared clock says", "[validati
   cost::Calibration calibration = cost::load_calibration(cairn::testing::shipped(), "h100-sxm5-80gb");
   calibration.use("transformer-engine-2");
   REQUIRE(calibration.power);
-  const auto product = [&](const char* type) {
-    const cost::GemmParameters& of = calibration.find_gemm(type)->parameters;
-    return cost::FollowsClock{.clock_hz = of.clock_hz, .alone = 1.0 / of.sustained};
+  // 8192 x 14336 x 4096.
+  constexpr double k_flops = 2.0 * 8192 * 14336 * 4096, k_micro = 1e-6;
+  const auto product = [&](double short_us, const char* type, double slower) {
+    const cost::GemmSet& of = *calibration.find_gemm(type);
+    return Kind{.short_us = short_us,
+                .work_us = k_flops / (of.parameters.tensor_efficiency * of.peak_flops * slower) / k_micro,
+                .follows = {.clock_hz = of.parameters.clock_hz, .alone = 1.0 / of.parameters.sustained}};
   };
-  const auto attention = [&](const char* kernel) {
+  const auto attention = [&](double short_us, const char* kernel) {
     const cost::FlashParameters& of = calibration.find_flash(kernel)->parameters;
-    return cost::FollowsClock{.clock_hz = of.clock_hz, .alone = 1.0 / of.sustained};
+    return Kind{
+        .short_us = short_us, .work_us = short_us, .follows = {.clock_hz = of.clock_hz, .alone = 1.0 / of.sustained}};
   };
-  struct Kind {
-    double short_us = 0.0;
-    cost::FollowsClock follows = {};
-  };
+  const double split = calibration.find_gemm("fp8")->parameters.split_accumulation;
   const std::map<std::string, Kind> kinds{
-      {"gemm", {1234.2, product("bf16")}},         {"fp8", {648.1, product("fp8")}},
-      {"fp8_split", {690.9, product("fp8")}},      {"cudnn_fwd", {898.2, attention("cudnn")}},
-      {"cudnn_bwd", {2635.2, attention("cudnn")}}, {"flash_fwd", {1772.8, attention("flash2")}},
-      {"flash_bwd", {4664.1, attention("flash2")}}};
+      {"gemm", product(1234.2, "bf16", 1.0)},      {"fp8", product(648.1, "fp8", 1.0)},
+      {"fp8_split", product(690.9, "fp8", split)}, {"cudnn_fwd", attention(898.2, "cudnn")},
+      {"cudnn_bwd", attention(2635.2, "cudnn")},   {"flash_fwd", attention(1772.8, "flash2")},
+      {"flash_bwd", attention(4664.1, "flash2")}};
   double sum = 0.0;
   int kernels = 0;
   for (const auto& [mix, parts] : measured_mixes()) {
@@ -76,16 +84,16 @@ TEST_CASE("mixes of kernels on an H100 run as the shared clock says", "[validati
       const auto kind = kinds.find(part.kernel);
       if (kind == kinds.end()) {
         const bool idle = part.kernel == "idle";
-        clock.add({.total_s = part.share, .launch_s = idle ? part.share : 0.0});
+        clock.add({.total_s = k_micro * part.share, .launch_s = idle ? k_micro * part.share : 0.0});
         continue;
       }
-      clock.add(following(kind->second.follows, times * kind->second.short_us));
+      clock.add(runs(kind->second, times));
     }
     const double clock_hz = clock.solve();
     for (const MixedKernel& part : parts) {
       const auto kind = kinds.find(part.kernel);
       if (kind == kinds.end()) continue;
-      const double us = cost::time_at(following(kind->second.follows, kind->second.short_us), clock_hz);
+      const double us = cost::time_at(runs(kind->second, 1.0), clock_hz) / k_micro;
       const double error = std::abs(us / part.us - 1.0);
       CAPTURE(mix, part.kernel, error);
       CHECK(error < 0.05);

@@ -1,19 +1,24 @@
-// One clock for the kernels that a device runs in turn under a limit of its power.
+// One clock for kernels that a device runs in turn under a limit of its power.
 //
-// The limit acts on the mean over tens of milliseconds, kernels last less: those of a layer share one clock f.
-//   a kernel that its instructions limit   took s at the clock c of a short run, takes s max(1, c/f) at f, and draws
-//                                          P0 + (P - P0) (f/g)^2,  g = c/u
-//   one that waits for memory              takes as long at any clock, and draws Pm
-//   the gaps between kernels               P0
-// P is the limit, P0 what the device draws idle, and u how many times as long as in a short run the first kernel takes
-// where nothing else runs: then g is the clock, and it draws all of P. As much energy is used as the limit gives where
+// The limit acts on the mean over tens of milliseconds, kernels last less: those of a block, a pass of a layer for
+// instance, share one clock f. A whole step would be nearer the truth, but a block is priced once for all steps that it
+// is part of, and nearly all of a step is blocks of one kind.
+//   a kernel's work         took s seconds of it at the clock c of a short run, takes s max(1, c/f) at f, and draws
+//                           P0 + (P - P0) (f/g)^2,  g = c/u
+//   the rest of its time    takes as long at any clock, and draws Pm: it waits for memory
+//   the gaps between them   draw P0
+// P is the limit, P0 what the device draws idle, and u how many times as long as in a short run such work takes where
+// nothing else runs: then g is the clock, and it draws all of P. So u belongs to this P: a device with half the limit has
+// a u of its own, u sqrt((P - P0)/(P' - P0)) if these formulas hold for it. As much energy is used as the limit gives
+// where
 //   sum_i s_i c_i/f ((f/g_i)^2 - 1) = R,    R = (P - Pm)/(P - P0) M + G
 // with M seconds that wait for memory and G of gaps; the left side grows with f, so that there is one solution:
 //   f = (R + sqrt(R^2 + 4 A B)) / (2 A),    A = sum_i s_i c_i/g_i^2,  B = sum_i s_i c_i
-// f may exceed a c_i; such a kernel takes no less than in a short run. R = 0 and one kind of kernel: u times as long.
+// f may exceed a c_i; such work takes no less than in a short run. R = 0 and one kind of kernel: u times as long.
 //
-// The time found is the least over f of max(time, energy / P) as long as P > 2 P0. So whatever lowers a kernel's time
-// and the energy it takes at every clock lowers the time of the layer.
+// The time found is the least over f of max(time, energy / P) as long as P > 2 P0. So whatever lowers the time of a kernel
+// and the energy that it takes, at every clock, lowers that of the block. What work draws and how long it takes depends on
+// the work alone; faster memory shortens the rest and changes nothing of it.
 //
 // Left out: waiting for other ranks, during which a device rests and then clocks higher; so the time is not too short.
 //

@@ -14,7 +14,10 @@
 //   T1      = (T_core^p + T_mem^p)^(1/p) + [s > 1] ck
 //   T2      = T1 + q 3 M K/H                                  quantising A, only when priced as the benchmark ran it
 //   T       = min over candidates of T2 + droop(T2), + t0     faster memory or units then never slow a product
-//   follows the clock:  T2 min(1, T_core/T2)^2                (clock.h)
+//
+// Where kernels share a clock (clock.h), what follows it is the work alone, as is the energy it takes:
+//   T       = min over candidates of T2, + W (u - 1) + t0,    W = min(T2, 2 M N K batch/(a P))
+// W is the same for all candidates, so that the fastest of a short run is the fastest at any clock.
 //
 // mA, mW are the shares of A and W that come from device memory rather than the cache. A training graph reads both from
 // memory (1, 1) unless the producer has just written A and it fits. The benchmark behind the fits reuses A and rotates
@@ -75,9 +78,10 @@ struct GemmParameters {
   double wave_quantisation = 1.0;   // sigma: 1 = hard waves, 0 = none
   double clock_hz = 0.0;            // c: of short runs; 0: that of the machine
   double sustained = 1.0;           // 1/u: clock of such products alone, over that of short runs; benchmarks use 1
-  double cache_share = 0.7;         // kappa: effective share of the last-level cache
-  double cache_speed = 2.5;         // eL: cache bandwidth over memory bandwidth
-  std::int64_t max_split = 64;      // 1: the kernel family has no split-K
+  bool shares_clock = false;    // with the kernels beside it (clock.h); else its clock is that of such products alone
+  double cache_share = 0.7;     // kappa: effective share of the last-level cache
+  double cache_speed = 2.5;     // eL: cache bandwidth over memory bandwidth
+  std::int64_t max_split = 64;  // 1: the kernel family has no split-K
 };
 
 // Everything about a (parameters, machine) pair that does not depend on the shape, worked out once.
@@ -104,6 +108,7 @@ class GemmPricer {
   };
   Traffic operand_traffic(const GemmShape& shape) const;
   double k_steps(const GemmShape& shape, std::int64_t split) const;
+  double work_time(const GemmShape& shape) const;
 
   GemmParameters parameters_;
   MachineRates rates_;

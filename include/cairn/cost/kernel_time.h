@@ -19,8 +19,8 @@ struct MachineRates {
   double launch_floor_s = 0.0;         // shortest kernel in a stream [s]; 0: not known
 };
 
-// The part of a kernel's time that its instructions take, not the memory. At another clock f it takes max(1, c/f) as long;
-// `slack_s` of what that adds passes beside traffic that takes as long at any clock.
+// A kernel's work, beside what it waits for memory. At another clock f it takes max(1, c/f) as long; `slack_s` of what that
+// adds passes beside traffic that takes as long at any clock.
 struct FollowsClock {
   double seconds = 0.0;   // in a short run
   double clock_hz = 1.0;  // c: of a short run
@@ -56,7 +56,7 @@ double p_norm(double a, double b, double p);
 // Extra time of a kernel that would take `busy_s` at the short-run clock:
 //   busy * max(droop * busy/(busy + tau), 1/sustained - 1) * weight^2,   tau = 10 ms
 // Long compute-bound kernels run slower than short ones predict, most likely because of the power limit; in a training
-// step every kernel sees the sustained clock. Both terms describe the same cause, so the larger counts, never their
+// step every kernel sees the sustained clock, unless kernels share one (clock.h). Both terms describe the same cause, so the larger counts, never their
 // sum. weight: share of the kernel that is compute bound, 0..1.
 double droop_time(double busy_s, double droop, double sustained, double weight);
 

@@ -68,6 +68,7 @@ class ShardPricer {
   KernelTime memory_time(double bytes, double flops, const MemoryBoundParameters& kernel);
   KernelTime price_attention(const ir::Shard& shard);
   KernelTime price_recurrence(const ir::Shard& shard);
+  void note_clock(std::string_view kernel, double clock_hz);
   void check_kernel(std::string_view kernel, const AttentionShape& shape, numerics::Format format) const;
 
   const Calibration& calibration_;
