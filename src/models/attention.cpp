@@ -128,7 +128,7 @@ class SelfAttention {
       op.write(scale, {b, s, n, g});
     }
     op.keep({x, gain, scale})
-        .variant("rmsnorm")
+        .variant(norm_kernel(layer_, false))
         .joint_gradients(layer_.options.kernels.one_pass_norm)
         .flops(k_rmsnorm_forward, k_rmsnorm_backward)
         .add();
@@ -172,14 +172,15 @@ class SelfAttention {
     const auto temporary = [&](const char* suffix) {
       return layer_.activation(prefix + suffix, {a_.batch, a_.sequence, a_.kv_heads, heads, rotated});
     };
+    const auto eager = [&](const std::string& full_name) { return operation(full_name).variant(k_eager_pointwise); };
     const ir::TensorId half = temporary(".half");
-    operation(prefix + ".half").read(x, all()).write(half, all()).add();
+    eager(prefix + ".half").read(x, all()).write(half, all()).add();
     const ir::TensorId sine = temporary(".sine");
-    operation(prefix + ".sine").read(half, all()).write(sine, all()).flops(1, 1).add();
+    eager(prefix + ".sine").read(half, all()).write(sine, all()).flops(1, 1).add();
     const ir::TensorId cosine = layer_.in_place(prefix + ".cosine", x);
-    operation(prefix + ".cosine").read(x, all()).write(cosine, all()).flops(1, 1).add();
+    eager(prefix + ".cosine").read(x, all()).write(cosine, all()).flops(1, 1).add();
     const ir::TensorId out = layer_.in_place(prefix + ".out", cosine);
-    operation(prefix + ".add").pass(cosine, all()).pass(sine, all()).write(out, all()).flops(1, 0).add();
+    eager(prefix + ".add").pass(cosine, all()).pass(sine, all()).write(out, all()).flops(1, 0).add();
     return out;
   }
   static Indices all() {
@@ -362,7 +363,11 @@ class SelfAttention {
   // Aleph Alpha Scaling (masked_softmax.py) do.
   ir::TensorId append_wide_softmax(ir::TensorId scores) {
     const ir::TensorId widened = scores_like("scores.wide", numerics::Format::fp32);
-    over_scores("softmax.widen", ir::Kind::pointwise).read(scores, all()).write(widened, all()).add();
+    over_scores("softmax.widen", ir::Kind::pointwise)
+        .read(scores, all())
+        .write(widened, all())
+        .variant(k_eager_cast)
+        .add();
     ir::TensorId scaled = widened;
     if (!layer_.options.kernels.scaled_product) {
       scaled = scores_like("scaled", numerics::Format::fp32);
@@ -387,10 +392,15 @@ class SelfAttention {
         .read(masked, all())
         .write(wide, all())
         .keep({wide})
+        .variant("softmax")
         .flops(k_bare_softmax_forward, k_bare_softmax_backward)
         .add();
     const ir::TensorId probabilities = scores_like("probabilities", layer_.options.activation);
-    over_scores("softmax.cast", ir::Kind::pointwise).read(wide, all()).write(probabilities, all()).add();
+    over_scores("softmax.cast", ir::Kind::pointwise)
+        .read(wide, all())
+        .write(probabilities, all())
+        .variant(k_eager_cast)
+        .add();
     return probabilities;
   }
 
@@ -402,6 +412,7 @@ class SelfAttention {
         .write(dropped, all())
         .write(mask, all())
         .keep({mask})
+        .variant(k_eager_dropout)
         .flops(k_dropout, k_dropout)
         .add();
     return dropped;

@@ -94,6 +94,11 @@ class Loss {
   void append_fused(ir::TensorId logits, bool in_place) {
     constexpr double k_forward = 4,
                      k_backward = 4;  // maximum, subtract, exponential, sum; subtract, exponential, one-hot, scale
+    const Kernels& kernels = layer_.options.kernels;
+    const bool compiled = kernels.compiled && kernels.loss != LossKernel::fused;  // made of a loss in several kernels
+    const char* kernel = in_place   ? "fused_linear_cross_entropy"
+                         : compiled ? "compiled_cross_entropy"
+                                    : "cross_entropy";
     const ir::TensorId loss = per_token("loss");
     const ir::TensorId logsum = per_token("loss.logsumexp");
     over_logits("loss", ir::Kind::reduce)
@@ -103,7 +108,7 @@ class Loss {
         .write(logsum, {0, 1})
         .keep({logits, labels_, logsum})
         .overwrites(in_place ? logits : ir::k_no_tensor)
-        .variant(in_place ? "fused_linear_cross_entropy" : "cross_entropy")
+        .variant(kernel)
         .flops(k_forward, k_backward)
         .add();
   }
@@ -115,7 +120,7 @@ class Loss {
   // Picking the label's logit and the logarithm are work per token and ride on the row sum and the last pass.
   void append_unfused(ir::TensorId logits) {
     const ir::TensorId wide = wide_logits("logits.wide");
-    over_logits("loss.cast").read(logits, {0, 1, 2}).write(wide, {0, 1, 2}).add();
+    over_logits("loss.cast").read(logits, {0, 1, 2}).write(wide, {0, 1, 2}).variant(k_eager_cast).add();
     const ir::TensorId maximum = per_token("loss.maximum");
     over_logits("loss.maximum", ir::Kind::reduce)
         .use(wide, {0, 1, 2})
@@ -148,7 +153,7 @@ class Loss {
   // widened logits live until the most likely token of each row has been found, where that is wanted.
   void append_log_softmax(ir::TensorId logits) {
     const ir::TensorId wide = wide_logits("logits.wide");
-    over_logits("loss.cast").read(logits, {0, 1, 2}).write(wide, {0, 1, 2}).add();
+    over_logits("loss.cast").read(logits, {0, 1, 2}).write(wide, {0, 1, 2}).variant(k_eager_cast).add();
     const ir::TensorId logarithms = wide_logits("log_probabilities");
     constexpr double k_forward = 5, k_backward = 4;  // maximum, subtract, exponential, sum, subtract; exponential, sum,
                                                      // product, subtract
@@ -156,6 +161,7 @@ class Loss {
         .read(wide, {0, 1, 2})
         .write(logarithms, {0, 1, 2})
         .keep({logarithms})
+        .variant("log_softmax")
         .flops(k_forward, k_backward)
         .add();
     if (layer_.options.kernels.finds_best_token)

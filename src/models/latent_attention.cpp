@@ -78,7 +78,7 @@ class LatentAttention {
         .write(out, {b, s, l})
         .write(scale, {b, s})
         .keep({x, gain, scale})
-        .variant("rmsnorm")
+        .variant(norm_kernel(layer_, false))
         .joint_gradients(layer_.options.kernels.one_pass_norm)
         .flops(k_rmsnorm_forward, k_rmsnorm_backward)
         .add();

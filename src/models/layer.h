@@ -182,6 +182,16 @@ inline constexpr double k_rmsnorm_forward = 4, k_rmsnorm_backward = 7;
 // Two products and a sum, rotation and its inverse alike.
 inline constexpr double k_rotation = 3;
 
+// Names of kernels (ir::Operator::variant) in several parts. Eager: PyTorch's own, one for each operation.
+inline constexpr const char* k_eager_cast = "eager_cast";
+inline constexpr const char* k_eager_dropout = "dropout";
+inline constexpr const char* k_eager_pointwise = "eager_pointwise";
+// A normalisation in one kernel: a library's, or one that a compiler makes.
+inline const char* norm_kernel(const Layer& layer, bool centred) {
+  if (layer.options.kernels.compiled) return centred ? "compiled_layernorm" : "compiled_rmsnorm";
+  return centred ? "layernorm" : "rmsnorm";
+}
+
 // The parts. Each reads the tensors it is given and returns the one it makes.
 ir::TensorId append_norm(Layer& layer, const char* name, ir::TensorId x);
 ir::TensorId append_attention(Layer& layer, const AttentionPattern& pattern, ir::TensorId y);

@@ -23,7 +23,7 @@ ir::TensorId append_fused(Layer& layer, const std::string& name, ir::TensorId x,
   op.write(y, {b, s, h});
   if (centred) op.write(mean, {b, s});
   op.write(scale, {b, s}).keep({x, gain, mean, scale});
-  op.variant(centred ? "layernorm" : "rmsnorm").joint_gradients(layer.options.kernels.one_pass_norm);
+  op.variant(norm_kernel(layer, centred)).joint_gradients(layer.options.kernels.one_pass_norm);
   if (centred)
     op.flops(k_layernorm_forward, k_layernorm_backward);
   else
@@ -87,7 +87,7 @@ class UnfusedNorm {
   ir::TensorId cast(const char* suffix, ir::TensorId x, numerics::Format format) {
     const Axes& a = layer_.axis;
     const ir::TensorId y = layer_.tensor(name_ + suffix, {a.batch, a.sequence, a.hidden}, ir::Role::activation, format);
-    op(suffix).read(x, {0, 1, 2}).write(y, {0, 1, 2}).add();
+    op(suffix).read(x, {0, 1, 2}).write(y, {0, 1, 2}).variant(k_eager_cast).add();
     return y;
   }
   ir::TensorId centre(ir::TensorId wide) {
@@ -127,6 +127,7 @@ ir::TensorId append_widening(Layer& layer, const std::string& name, ir::TensorId
   Op(layer, name + ".widen", ir::Kind::pointwise, {a.batch, a.sequence, a.hidden})
       .read(x, {b, s, h})
       .write(wide, {b, s, h})
+      .variant(k_eager_cast)
       .reruns()
       .add();
   return wide;

@@ -20,13 +20,10 @@ ir::TensorId append_dropout(Layer& layer, const std::string& name, ir::TensorId 
   const ir::TensorId out = layer.stream(name + ".out");
   const ir::TensorId mask = mask_like_stream(layer, name);
   const auto [b, s, h] = axes<3>();
-  Op(layer, name, ir::Kind::pointwise, {a.batch, a.sequence, a.hidden})
-      .read(x, {b, s, h})
-      .write(out, {b, s, h})
-      .write(mask, {b, s, h})
-      .keep({mask})
-      .flops(k_dropout, k_dropout)
-      .add();
+  Op op(layer, name, ir::Kind::pointwise, {a.batch, a.sequence, a.hidden});
+  op.read(x, {b, s, h}).write(out, {b, s, h}).write(mask, {b, s, h}).keep({mask}).flops(k_dropout, k_dropout);
+  if (!layer.options.kernels.compiled) op.variant(k_eager_dropout);
+  op.add();
   return out;
 }
 
@@ -48,7 +45,7 @@ ir::TensorId append_residual(Layer& layer, const char* place, ir::TensorId x, ir
     op.pass(y, {b, s, h}).bias(bias, {h}).pass(x, {b, s, h}).write(out, {b, s, h});
     op.flops((bias == ir::k_no_tensor ? 0.0 : k_bias) + k_add, 0);
   }
-  if (fused) op.variant(drops ? "dropout_residual" : "residual");
+  op.variant(drops && fused ? "dropout_residual" : "residual");
   op.add();
   return out;
 }

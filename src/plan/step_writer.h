@@ -44,6 +44,13 @@ class StepWriter {
   std::int32_t go(const Leg& leg, const Dependencies& dependencies) {
     return add(step_of(leg), leg.work, dependencies);
   }
+  // Kernels one after the other on the compute stream, the first of them after `come`.
+  void compute(const std::vector<ir::Shard>& kernels, Dependencies come) {
+    for (const ir::Shard& kernel : kernels) {
+      add(Step{.kind = StepKind::compute, .stream = Stream::compute, .launches = 1}, kernel, come);
+      come.clear();
+    }
+  }
   // The legs one after the other; the last of their steps.
   std::int32_t travel(const std::vector<Leg>& journey, Dependency after) {
     for (const Leg& each : journey) after = go(each, {after});

@@ -48,6 +48,12 @@ void host(config::Fields& fields, FrameworkProfile& profile) {
               {.doc = "the host waits for the device before every forward and backward pass"});
 }
 
+void sharding(config::Fields& fields, FrameworkProfile& profile) {
+  describe(fields, profile.sharding);
+  fields.flag("copies_gathered", profile.behaviour.copies_gathered,
+              {.doc = "gathered parameters are copied out of the gather's buffer into tensors of their own"});
+}
+
 void recompute(config::Fields& fields, FrameworkProfile& profile) {
   fields.flag("gathers_saved_input", profile.gathers_saved_input,
               {.doc = "a layer's saved input is split over tensor-parallel ranks"});
@@ -230,7 +236,7 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   section(fields, "p2p", profile, {.doc = "between pipeline stages"}, point_to_point);
   section(fields, "host", profile, {.doc = "what makes the host wait for the device"}, host);
   fields.object("optimizer", profile.optimizer, {.doc = "passes of the optimizer step over memory"});
-  fields.object("sharding", profile.sharding, {.doc = "gradients and parameters kept in shards"});
+  section(fields, "sharding", profile, {.doc = "gradients and parameters kept in shards"}, sharding);
   section(fields, "recompute", profile, {.doc = "what its ways of recomputing keep"}, recompute);
   section(fields, "buffers", profile, {.doc = "what a stage keeps without use"}, buffers);
   section(fields, "allocator", profile, {.doc = "how its memory allocator rounds and keeps"}, allocator);

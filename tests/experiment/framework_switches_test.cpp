@@ -278,6 +278,21 @@ TEST_CASE("per-op recomputation keeps products that nothing reads, unless a comp
   CHECK(peak(apart, keeps, "true") == peak(apart, "", "true"));
 }
 
+TEST_CASE("copies of gathered parameters: two bytes read and two written of each, in every gather") {
+  const std::string sharding = "sharding: {value: {copies_gathered: ";
+  const std::vector<std::string> sharded{"strategy.zero=3"};
+  const Under reads({.keys = sharding + "false}}\n", .overrides = sharded});
+  const Under copies({.keys = sharding + "true}}\n", .overrides = sharded});
+  const double heads = k_heads * k_head_dim, kv = k_kv_heads * k_head_dim;
+  const double layer = 2 * k_hidden + k_hidden * (heads + 2 * kv) + heads * k_hidden + 3 * k_hidden * k_ffn;
+  for (const char* block : {"block forward", "block backward"})
+    check(added(reads, copies, block), {.kernels = 1, .bytes = (2 + 2) * layer, .kept = 0});
+  const predict::Breakdown &a = reads.prediction().breakdown, &b = copies.prediction().breakdown;
+  CHECK(b.compute > a.compute);
+  CHECK(b.optimizer == a.optimizer);
+  CHECK(copies.prediction().memory.allocated_peak == reads.prediction().memory.allocated_peak);
+}
+
 TEST_CASE("whole reduction: every gradient is summed on every rank under a sharded optimizer") {
   const std::string accumulation = "accumulation: {value: {fused: true, whole_reduce: ";
   const std::vector<std::string> sharded{"strategy.zero=1", "strategy.overlap.dp=false"};

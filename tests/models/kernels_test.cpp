@@ -1,4 +1,7 @@
 // Every kernel of attention that the list names: what files call it, and what calibrations call its measurements.
+#include <set>
+#include <string>
+
 #include "cairn/config/loader.h"
 #include "cairn/config/read.h"
 #include "cairn/models/transformer.h"
@@ -30,6 +33,20 @@ std::string said(const std::string& text, KernelChoice& choice) {
   return diagnostics.has_errors() ? diagnostics.all().front().to_string() : std::string();
 }
 
+// The kernels of all operators whose name begins so, and of their derivatives but for sums over rows.
+std::set<std::string> kernels_of(const TransformerConfig& config, const Kernels& kernels, const std::string& name) {
+  BuildOptions options;
+  options.kernels = kernels;
+  const ir::Model model = build_transformer(config, options);
+  std::set<std::string> found;
+  for (const ir::LayerClass& layer : model.classes)
+    for (const ir::Operator& op : layer.graph.operators())
+      if (op.name.starts_with(name) && (op.phase == ir::Phase::forward || op.forward >= 0) &&
+          op.variant != "sum_of_rows")
+        found.insert(op.variant);
+  return found;
+}
+
 }  // namespace
 
 TEST_CASE("an attention kernel is read by its text, and its operators carry its name", "[models]") {
@@ -47,6 +64,37 @@ TEST_CASE("an attention kernel is read by its text, and its operators carry its 
       for (const ir::Operator& op : layer.graph.operators()) asked |= op.variant == each.name;
     CHECK(asked);
   }
+}
+
+TEST_CASE("kernels carry the names of whoever makes them: a library, a compiler, or each operation by itself") {
+  using Found = std::set<std::string>;
+  const TransformerConfig gpt = testing::gpt(2, 96, 6, 1000, 64), llama = testing::llama(2, 96, 6, 6, 192, 1000);
+  const Kernels fused;
+  Kernels eager = fused, compiled = fused;
+  eager.norm = NormKernel::unfused;
+  eager.pointwise = PointwiseKernel::eager;
+  eager.loss = LossKernel::log_softmax;
+  eager.attention = AttentionKernel::unfused;
+  compiled.loss = LossKernel::log_softmax;
+  compiled.compiled = compiled.compiled_loss = true;
+
+  for (const char* cast : {"norm1.wide", "norm1.narrow", "loss.cast", "softmax.cast"}) {
+    CAPTURE(cast);
+    CHECK(kernels_of(llama, eager, cast) == Found{"eager_cast"});
+  }
+  CHECK(kernels_of(llama, eager, "softmax") == Found{"softmax", "eager_cast"});
+  CHECK(kernels_of(llama, eager, "loss.log_softmax") == Found{"log_softmax"});
+  CHECK(kernels_of(llama, eager, "rope.") == Found{"eager_pointwise"});
+  CHECK(kernels_of(llama, eager, "residual") == Found{"residual"});
+  CHECK(kernels_of(gpt, eager, "dropout") == Found{"dropout"});
+  CHECK(kernels_of(gpt, fused, "residual") == Found{"dropout_residual"});
+  CHECK(kernels_of(llama, fused, "norm1") == Found{"rmsnorm"});
+  CHECK(kernels_of(gpt, fused, "norm1") == Found{"layernorm"});
+  CHECK(kernels_of(llama, compiled, "norm1") == Found{"compiled_rmsnorm"});
+  CHECK(kernels_of(gpt, compiled, "norm1") == Found{"compiled_layernorm"});
+  CHECK(kernels_of(llama, compiled, "loss") == Found{"compiled_cross_entropy"});
+  compiled.loss = LossKernel::fused;
+  CHECK(kernels_of(llama, compiled, "loss") == Found{"cross_entropy"});
 }
 
 TEST_CASE("a kernel that nobody listed is refused with the nearest name", "[models]") {

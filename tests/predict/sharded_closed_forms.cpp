@@ -144,6 +144,33 @@ TEST_CASE("a prefetched gather is hidden exactly when a unit computes as long cl
   CHECK(step_time(lowering.lower(strategy), fits) == 60 + 2 * n * k_compute + 40);
 }
 
+TEST_CASE("copies of gathered parameters lengthen every unit, and hide as much of the next gather closed_form") {
+  // As above, with C before each unit's T: while G <= C + T only the first gather is waited for, G + 2 L (C + T);
+  // beyond, 2 L G + C + T; without prefetch 2 L (G + C + T).
+  constexpr std::int64_t k_layers = 5;
+  constexpr Picoseconds k_compute = 100, k_copy = 20;
+  const ir::Model model = two_products({.layers = k_layers});
+  plan::FrameworkBehaviour copies;
+  copies.copies_gathered = true;
+  plan::Lowering lowering(model, 8, mixed_precision(), 0, copies);
+  plan::Strategy strategy = fully_sharded(4, k_layers);
+  const Picoseconds n = k_layers, unit = k_copy + k_compute;
+  for (const Picoseconds gather : {0, 50, 119, 120, 121, 400}) {
+    INFO("gather " << gather);
+    StatedPricer pricer = unit_prices(k_compute, gather, 0);
+    pricer.of_shard = [compute = pricer.of_shard](const ir::Shard& shard) {
+      return shard.op->name == "gather.copy_out" ? k_copy : compute(shard);
+    };
+    for (const std::int64_t ahead : {1, 2}) {
+      strategy.prefetch = ahead;
+      CHECK(step_time(lowering.lower(strategy), pricer) ==
+            (gather <= unit ? gather + 2 * n * unit : 2 * n * gather + unit));
+    }
+    strategy.prefetch = 0;
+    CHECK(step_time(lowering.lower(strategy), pricer) == 2 * n * (gather + unit));
+  }
+}
+
 TEST_CASE("gathered parameters are held one unit longer for every unit ahead closed_form") {
   constexpr std::int64_t k_layers = 8;
   constexpr double k_ranks = 4.0;

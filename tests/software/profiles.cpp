@@ -187,6 +187,12 @@ TEST_CASE("facts of single frameworks", "[software][framework]") {
   CHECK(torchtitan.kernels.loss == LossKernel::log_softmax);
   CHECK(torchtitan.kernels.separate_qkv);
   CHECK(torchtitan.kernels.separate_gate);
+
+  // fully_shard copies parameters out of the gather's buffer; the first form of FSDP and DeepSpeed read them there.
+  CHECK(torchtitan.behaviour.copies_gathered);
+  CHECK(load_framework(loader, "fsdp").behaviour.copies_gathered);
+  for (const char* reads : {"mosaicml", "deepspeed", "xtuner", "megatron", "nanotron", "ideal"})
+    CHECK_FALSE(load_framework(loader, reads).behaviour.copies_gathered);
 }
 
 TEST_CASE("DeepSpeed and what stands on it", "[software][framework]") {

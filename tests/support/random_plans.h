@@ -66,6 +66,7 @@ inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   behaviour.recompute_ends = coin(random);
   behaviour.keeps_unread_products = coin(random);
   behaviour.held_results = between(random, 0, 3);
+  behaviour.copies_gathered = coin(random);
   return behaviour;
 }
 

@@ -7,7 +7,8 @@
 //   start(fetch j+d) >= end(unit j-1),   start(unit j) >= end(fetch j)
 // The stream `fetched` (with distance 2 first `fetched_next`) records when a whole fetch has ended. The unit waits for
 // that record alone, so what the communicators were given since does not delay it. With distance 0 a unit fetches for
-// itself and waits.
+// itself and waits. Kernels that gathered parameters still take (state/parameter_update.h) run on the compute stream
+// once they have come, before the unit's first operator.
 #pragma once
 
 #include <vector>
@@ -37,9 +38,10 @@ struct Fetch {
 };
 
 struct UnitTraffic {
-  Fetch fetch;                // issued when the unit starts
-  std::int64_t distance = 0;  // the unit it is for: this one (0), the next (1), the one after that (2)
-  bool awaits = false;        // the unit waits for its own fetch, which an earlier unit issued
+  Fetch fetch;                     // issued when the unit starts
+  std::int64_t distance = 0;       // the unit it is for: this one (0), the next (1), the one after that (2)
+  bool awaits = false;             // the unit waits for its own fetch, which an earlier unit issued
+  std::vector<ir::Shard> kernels;  // that a gather of this unit's parameters takes beside the collective
   std::vector<program::Stream>
       closing;  // no fetch is left to issue: on these streams later passes still wait until this unit starts
   program::CategoryBytes given_up{};  // memory freed at the end of the unit
@@ -48,8 +50,8 @@ struct UnitTraffic {
       0.0;  // activations that the unit before is copying out: computation waits for the copy, then they are freed
 
   bool nothing() const {
-    return fetch.empty() && distance == 0 && !awaits && closing.empty() && given_up == program::CategoryBytes{} &&
-           leaving.empty() && left_bytes == 0.0;
+    return fetch.empty() && distance == 0 && !awaits && kernels.empty() && closing.empty() &&
+           given_up == program::CategoryBytes{} && leaving.empty() && left_bytes == 0.0;
   }
   friend bool operator==(const UnitTraffic&, const UnitTraffic&) = default;
 };

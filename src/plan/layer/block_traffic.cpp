@@ -3,7 +3,8 @@
 namespace cairn::plan {
 
 void open(StepWriter& writer, const UnitTraffic& traffic, Dependencies& blocking) {
-  if (traffic.awaits) blocking.push_back(entry_of(Stream::fetched));
+  Dependencies own;  // the end of the unit's own fetch
+  if (traffic.awaits) own.push_back(entry_of(Stream::fetched));
   if (traffic.distance == 2) writer.wait(Stream::fetched, {entry_of(Stream::fetched_next)});
   if (!traffic.fetch.empty()) {
     writer.hold(traffic.fetch.bytes, 1.0);
@@ -12,11 +13,13 @@ void open(StepWriter& writer, const UnitTraffic& traffic, Dependencies& blocking
     for (const std::vector<Leg>& journey : traffic.fetch.journeys)
       come.push_back(writer.travel(journey, entry_of(Stream::compute)));
     if (traffic.distance == 0)
-      blocking.insert(blocking.end(), come.begin(), come.end());
+      own.insert(own.end(), come.begin(), come.end());
     else
       writer.wait(traffic.distance == 1 ? Stream::fetched : Stream::fetched_next, come);
   }
   for (const Stream stream : traffic.closing) writer.wait(stream, {entry_of(Stream::compute)});
+  writer.compute(traffic.kernels, own);
+  if (traffic.kernels.empty()) blocking.insert(blocking.end(), own.begin(), own.end());
 }
 
 void close(StepWriter& writer, const UnitTraffic& traffic, Dependency computed) {

@@ -6,7 +6,7 @@
 
 namespace cairn::plan {
 
-// `blocking`: receives what the unit's first operator waits for.
+// `blocking`: receives what the unit's first operator waits for, beside the kernels before it on its stream.
 void open(StepWriter& writer, const UnitTraffic& traffic, Dependencies& blocking);
 // `computed`: the unit's last operator.
 void close(StepWriter& writer, const UnitTraffic& traffic, Dependency computed);

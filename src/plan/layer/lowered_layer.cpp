@@ -72,6 +72,7 @@ std::size_t LoweredLayer::BlockHash::operator()(const BlockView& key) const {
   add(hash, sync.in_flight);
   for (const bool hold : sync.hold) hash.add(hold);
   hash.add(traffic.distance).add(traffic.fetch.journeys.size()).add(traffic.leaving.size());
+  hash.add(traffic.kernels.size());
   for (const double bytes : traffic.fetch.bytes) add(hash, bytes);
   for (const double bytes : traffic.given_up) add(hash, bytes);
   add(hash, traffic.left_bytes);

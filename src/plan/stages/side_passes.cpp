@@ -113,6 +113,7 @@ SidePasses::Passes SidePasses::of_parameters(const StageBody& body, const UnitSe
     set(passes, PassKind::fetch, fetch);
     StepWriter fetched("parameters have come");
     fetched.wait(Stream::compute, {entry_of(Stream::arrival)});
+    fetched.compute(settings.gather_kernels(exchange.elements), {});
     set(passes, PassKind::fetched, fetched);
     StepWriter release("give up parameters");
     release.hold(Category::parameters, -parameters);

@@ -11,7 +11,7 @@ using ir::Mode;
 
 class Builder {
  public:
-  // Role::gradient: made and used up by the update, which holds it meanwhile.
+  // Role::gradient: made and used up by the update, which holds it meanwhile. Role::activation: comes and goes.
   ir::TensorId tensor(std::string name, numerics::Format format, ir::Role role = ir::Role::state) {
     ir::Tensor tensor;
     tensor.name = std::move(name);
@@ -25,9 +25,10 @@ class Builder {
     ir::TensorId tensor;
     Mode mode;
   };
-  void pass(std::string name, double flops, std::initializer_list<Use> uses) {
+  void pass(std::string name, double flops, std::initializer_list<Use> uses, std::string variant = {}) {
     ir::Operator op;
     op.name = std::move(name);
+    op.variant = std::move(variant);
     op.kind = ir::Kind::pointwise;
     op.flops_per_point = flops;
     const loopnest::DimId dim = op.domain.add("elements", loopnest::Extent::of(1));
@@ -113,6 +114,27 @@ ir::Graph narrow_copies(const ParameterTreatment& treatment) {
     builder.pass("weight_cast", k_cast_flops, {{parameter, Mode::read}, {first, Mode::write}, {second, Mode::write}});
   }
   return builder.finish();
+}
+
+GatherKernels gather_kernels(const ParameterTreatment& treatment, bool copies) {
+  GatherKernels kernels;
+  const bool from_master = treatment.master && !treatment.narrow_shards;
+  const numerics::Format stored = from_master ? *treatment.master : treatment.parameters;
+  if (stored != treatment.gather) {
+    Builder builder;
+    const ir::TensorId shard = builder.tensor("shard", stored, ir::Role::activation);
+    const ir::TensorId sent = builder.tensor("sent shard", treatment.gather, ir::Role::activation);
+    builder.pass("gather.cast", 0.0, {{shard, Mode::read}, {sent, Mode::write}}, "cast");
+    kernels.of_shard = builder.finish();
+  }
+  if (copies) {
+    Builder builder;
+    const ir::TensorId gathered = builder.tensor("gathered", treatment.gather, ir::Role::activation);
+    const ir::TensorId own = builder.tensor("gathered parameter", treatment.gather, ir::Role::activation);
+    builder.pass("gather.copy_out", 0.0, {{gathered, Mode::read}, {own, Mode::write}}, "gather_copy");
+    kernels.of_all = builder.finish();
+  }
+  return kernels;
 }
 
 ir::Graph host_parameter_update(ParameterTreatment treatment) {

@@ -1,5 +1,5 @@
-// The optimizer step as operators over a rank's parameter elements, so that its traffic follows from accesses like all
-// other.
+// The optimizer step, and what parameters take elsewhere, as operators over a rank's parameter elements, so that their
+// traffic follows from accesses like all other.
 #pragma once
 
 #include "cairn/ir/graph.h"
@@ -17,5 +17,18 @@ ir::Graph host_parameter_update(ParameterTreatment treatment);
 // Narrow copies of weights from the stored parameters, in the same form: one operator or, with a maximum to find first,
 // two. Empty where there are none to make.
 ir::Graph narrow_copies(const ParameterTreatment& treatment);
+
+// What gathering parameters takes beside the collective, in the same form. Of n elements over r ranks,
+//   cast      n / r (stored + gathered bytes)   where they are stored in another format than they are gathered in
+//   copy out  n 2 gathered bytes                where operators do not read the gather's buffer (`copies`)
+// The cast stands before the collective and the copy behind it. Both are charged where parameters are used, for it is
+// the bandwidth of device memory that they take from computation, on whichever stream they run.
+// Source: PyTorch torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, all_gather_copy_in and
+// split_with_sizes_copy, 2024 to 2026; validate/measured/h100-sxm5-80gb/step_kernels.csv, "copies on the device".
+struct GatherKernels {
+  ir::Graph of_shard;  // over the elements of a rank's shard
+  ir::Graph of_all;    // over all that are gathered
+};
+GatherKernels gather_kernels(const ParameterTreatment& treatment, bool copies);
 
 }  // namespace cairn::plan

@@ -62,6 +62,15 @@ class Fetches {
     }
     return fetch;
   }
+  // What unit `index` computes on its parameters once they have come, and the pass on those that several layers share.
+  std::vector<ir::Shard> kernels(std::size_t index) const {
+    if (!fetches_) return {};
+    return settings_.gather_kernels(units_[index].layer->lowering.state().moved_elements(true));
+  }
+  std::vector<ir::Shard> shared_kernels() const {
+    if (!fetches_) return {};
+    return settings_.gather_kernels(shared_elements());
+  }
   // Parameters that several layers share are fetched for the whole pass.
   Fetch shared() const {
     Fetch fetch;
@@ -143,6 +152,7 @@ class Itinerary {
   UnitTraffic of(std::size_t index) const {
     UnitTraffic traffic;
     traffic.given_up = fetches_.given_up(index);
+    traffic.kernels = fetches_.kernels(index);
     const auto distance = static_cast<std::size_t>(settings_.prefetch);
     if (distance == 0) {
       traffic.fetch = wanted_[index];
@@ -158,22 +168,26 @@ class Itinerary {
     return traffic;
   }
 
-  // Issues the fetches of the first units and of parameters that several units share; computation waits for the latter.
+  // Issues the fetches of the first units and of parameters that several units share; computation waits for the latter
+  // and for the kernels they take.
   void begin(StepWriter& writer) const {
     // The activations that the forward pass offloaded last may be fetched first, so their copy out must have ended.
     const bool returns = part_ == Part::backward || part_ == Part::input_gradient;
     if (returns && settings_.offload.activations != Home::device)
       writer.wait(Stream::to_device, {entry_of(Stream::to_host)});
     const auto come_of = [&](const Fetch& fetch, Stream noted) {
+      Dependencies come;
       writer.hold(fetch.bytes, 1.0);
       writer.leave(-fetch.bytes[static_cast<std::size_t>(Category::activations)]);
       for (const std::vector<Leg>& journey : fetch.journeys) {
         const Dependency free = settings_.prefetch == 0 ? entry_of(Stream::compute) : entry_of(journey.front().stream);
-        writer.wait(noted, {writer.travel(journey, free)});
+        come.push_back(writer.travel(journey, free));
+        writer.wait(noted, {come.back()});
       }
+      return come;
     };
     const auto ahead = static_cast<std::size_t>(settings_.prefetch);
-    come_of(shared_, ahead == 0 ? Stream::compute : Stream::fetched);
+    writer.compute(fetches_.shared_kernels(), come_of(shared_, ahead == 0 ? Stream::compute : Stream::fetched));
     if (ahead > 0 && !wanted_.empty()) come_of(wanted_[0], Stream::fetched);
     if (ahead > 1 && wanted_.size() > 1) come_of(wanted_[1], Stream::fetched_next);
   }

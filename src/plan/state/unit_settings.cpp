@@ -1,6 +1,7 @@
 #include "unit_settings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -108,6 +109,21 @@ bool UnitSettings::gradients_pass_through(ParameterGroup group) const {
   return reduces_every_pass() && (shards[group].size > 1 || offload.optimizer != Home::device);
 }
 
+std::vector<ir::Shard> UnitSettings::gather_kernels(const PerGroup<double>& elements) const {
+  std::vector<ir::Shard> kernels;
+  const auto add = [&kernels](const ir::Graph& graph, double count) {
+    const loopnest::Interval all{0, static_cast<std::int64_t>(std::ceil(count))};
+    for (const ir::Operator& op : graph.operators()) kernels.push_back({.op = &op, .graph = &graph, .box = {all}});
+  };
+  for (const ParameterGroup group : k_all_parameter_groups) {
+    const Group& ranks = shards[group];
+    if (!keeps_shards() || ranks.size == 1 || elements[group] <= 0.0) continue;
+    add(gathering->of_shard, elements[group] / static_cast<double>(ranks.size));
+    add(gathering->of_all, elements[group]);
+  }
+  return kernels;
+}
+
 GradientSync UnitSettings::sync(bool last) const {
   const bool whole = sharding == Sharding::nothing || (behaviour->reduce_whole_gradients && !keeps_shards());
   GradientSync sync{.collective = whole ? Collective::all_reduce : Collective::reduce_scatter,
@@ -148,7 +164,8 @@ double held_buckets(const Strategy& strategy, const FrameworkBehaviour& behaviou
 
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment,
                            const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
-                           const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update) {
+                           const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update,
+                           const GatherKernels& gathering) {
   UnitSettings settings{.overlap_gradient_reduce = strategy.overlap_gradient_reduce,
                         .reshard_after_forward = strategy.reshard_after_forward,
                         .partial_shards = strategy.shard != 0,
@@ -165,6 +182,7 @@ UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& t
                         .offload = strategy.offload,
                         .treatment = &treatment,
                         .host_update = &host_update,
+                        .gathering = &gathering,
                         .behaviour = &behaviour};
   settings.overlap_parameter_gather = settings.gathers_updated() && strategy.overlap_parameter_gather;
   if (!settings.apply()) return settings;

@@ -6,6 +6,7 @@
 #include "cairn/plan/layer.h"
 #include "cairn/plan/strategy.h"
 #include "interned.h"
+#include "parameter_update.h"
 #include "vocabulary.h"
 
 namespace cairn::plan {
@@ -58,6 +59,7 @@ struct UnitSettings {
   Offload offload;
   const ParameterTreatment* treatment = nullptr;
   const ir::Graph* host_update = nullptr;
+  const GatherKernels* gathering = nullptr;
   const FrameworkBehaviour* behaviour = nullptr;  // the same in all plans of a Lowering
 
   friend bool operator==(const UnitSettings&, const UnitSettings&) = default;
@@ -80,13 +82,17 @@ struct UnitSettings {
   bool gathers_in_passes() const;
   // Whether the group's gradients live on the device only between their making and their transfer.
   bool gradients_pass_through(ParameterGroup group) const;
+  // The kernels that a gather of so many elements takes beside the collective; none where a rank has them all.
+  std::vector<ir::Shard> gather_kernels(const PerGroup<double>& elements) const;
   GradientSync sync(bool last) const;
 };
 
-// Those of a strategy; `copies`: ranks that hold copies of each group's parameters; `host_update`: the operators of an
-// update by the host. Throws core::ConfigurationError for settings that do not go together.
+// Those of a strategy; `copies`: ranks that hold copies of each group's parameters; `host_update`, `gathering`: the
+// operators of an update by the host and of gathers. Throws core::ConfigurationError for settings that do not go
+// together.
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment,
                            const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
-                           const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update);
+                           const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update,
+                           const GatherKernels& gathering);
 
 }  // namespace cairn::plan
