@@ -111,11 +111,14 @@ TEST_CASE("What is not gathered is neither cast nor copied") {
   CHECK(copies(forward_pass(once, 0)) == copies_closed_form(k_layer_parameters, k_layers));
   CHECK(casts(backward_pass(once, 0)) == k_none);
   CHECK(copies(backward_pass(once, 0)) == k_none);
-  // Parameters that are whole on every rank, and a single rank.
+  // A single rank casts and copies what it sends itself.
   plan::Strategy alone = sharded();
   alone.data = 1;
+  CHECK(copies(forward_pass(lowering.lower(alone), 0)) == copies_closed_form(k_layer_parameters, k_layers));
+  CHECK(casts(forward_pass(lowering.lower(alone), 0)) == casts_closed_form(k_layer_parameters, k_layers, 1));
+  // Parameters that are whole on every rank.
   for (const plan::Strategy& strategy :
-       {sharded(plan::Sharded::nothing), sharded(plan::Sharded::optimizer), sharded(plan::Sharded::gradients), alone}) {
+       {sharded(plan::Sharded::nothing), sharded(plan::Sharded::optimizer), sharded(plan::Sharded::gradients)}) {
     const program::Program& program = lowering.lower(strategy);
     for (const program::Pass* pass : {&forward_pass(program, 0, true), &backward_pass(program, 0, true)}) {
       CHECK(casts(*pass) == k_none);

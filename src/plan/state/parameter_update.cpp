@@ -124,7 +124,7 @@ GatherKernels gather_kernels(const ParameterTreatment& treatment, bool copies) {
     Builder builder;
     const ir::TensorId shard = builder.tensor("shard", stored, ir::Role::activation);
     const ir::TensorId sent = builder.tensor("sent shard", treatment.gather, ir::Role::activation);
-    builder.pass("gather.cast", 0.0, {{shard, Mode::read}, {sent, Mode::write}}, "cast");
+    builder.pass("gather.cast", 0.0, {{shard, Mode::read}, {sent, Mode::write}}, "gather_cast");
     kernels.of_shard = builder.finish();
   }
   if (copies) {

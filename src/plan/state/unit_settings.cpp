@@ -117,7 +117,9 @@ std::vector<ir::Shard> UnitSettings::gather_kernels(const PerGroup<double>& elem
   };
   for (const ParameterGroup group : k_all_parameter_groups) {
     const Group& ranks = shards[group];
-    if (!keeps_shards() || ranks.size == 1 || elements[group] <= 0.0) continue;
+    // Who copies what comes copies it from a gather of one rank, too.
+    const bool gathers = ranks.size > 1 || behaviour->copies_gathered;
+    if (!keeps_shards() || !gathers || elements[group] <= 0.0) continue;
     add(gathering->of_shard, elements[group] / static_cast<double>(ranks.size));
     add(gathering->of_all, elements[group]);
   }
