@@ -34,7 +34,6 @@ class LayeredText : TextReport {
     line("  time: of a micro-batch, both passes");
     line("  memory: of an accelerator, which has {}", core::format(of_.capacity));
     rests_on(of_.warnings, of_.assumptions, full_);
-    more_warnings(of_.warnings, full_);
     return std::move(out_);
   }
 

@@ -156,6 +156,9 @@ TEST_CASE("Unlike accelerators get shares of their own") {
   const Outcome text = run(asked);
   CHECK(text.code == 0);
   CHECK(std::count(text.out.begin(), text.out.end(), '\n') <= 24);
+  const std::size_t warnings = searched["warnings"].size();  // of which the first is shown
+  REQUIRE(warnings > 2);
+  CHECK(text.out.find(std::to_string(warnings - 1) + " more warnings: --full") != std::string::npos);
   refused({"search", "llama3-8b-fsdp-dgx-h100", "--method", "cephalo"}, {"cluster.groups"});
   refused({"run", "llama3-8b-fsdp-dgx-h100", "--set", "cluster.groups=[{count: 8, accelerator: h100-sxm5-80gb}]"},
           {"groups", "cephalo"});
