@@ -141,7 +141,21 @@ TEST_CASE("Where no way of sharing layers is allowed it is told why") {
   CHECK_FALSE(found.best);
   CHECK(found.ways == 0);
   REQUIRE(found.refused);
-  CHECK(found.refused->find("equal shares") != std::string::npos);
+  CHECK(found.refused->message.find("equal shares") != std::string::npos);
+  CHECK(found.refused->hint.find("fewer accelerators") != std::string::npos);
+}
+
+// 2^26 tokens of 1024 elements of 2 bytes are 128 GiB, of which a layer keeps several.
+TEST_CASE("A way that is not allowed comes with its own remedy") {
+  const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null"}), shipped());
+  experiment::Settings longer = job.experiment();
+  longer.training.seq_len = std::int64_t{1} << 26;
+  LayeredModel model(longer, job.parts());
+  REQUIRE(model.costs({.tp = 1}, 4, 4) == nullptr);
+  CHECK(model.why({.tp = 1}, 4, 4).message.find("TiB") != std::string::npos);
+  CHECK(model.why({.tp = 1}, 4, 4).hint.find("shorter sequences") != std::string::npos);
+  REQUIRE(model.costs({.tp = 3}, 4, 4) == nullptr);
+  CHECK(model.why({.tp = 3}, 4, 4).hint == "use a divisor");
 }
 
 // Degrees, micro-batches, stages and recomputed layers that are no plan of 4 accelerators and 2 layers.
