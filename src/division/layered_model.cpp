@@ -173,6 +173,20 @@ class LayeredModel::Implementation {
     return result;
   }
 
+  // Of a plan by itself: ways that others have are neither priced nor warned of.
+  Basis basis(const LayeredPlan* plan) const {
+    Implementation alone(settings_, parts_);
+    if (plan != nullptr) alone.priced(*plan);
+    return {.assumptions = alone.assumptions(), .warnings = alone.warnings()};
+  }
+
+  const experiment::Settings& settings_;
+  const experiment::Parts& parts_;
+  LayerPrices prices_;
+  std::int64_t sequences_ = 0;
+  LayerPrices::Layers layers_;
+
+ private:
   // Of the ways that were priced, and of what each layer has a way of its own for.
   std::vector<std::string> warnings() const {
     std::vector<std::string> all(told_.begin(), told_.end());
@@ -196,13 +210,6 @@ class LayeredModel::Implementation {
     return all;
   }
 
-  const experiment::Settings& settings_;
-  const experiment::Parts& parts_;
-  LayerPrices prices_;
-  std::int64_t sequences_ = 0;
-  LayerPrices::Layers layers_;
-
- private:
   struct Way {
     std::optional<std::vector<LayerCost>> costs = {};
     core::Diagnostic why = {};
@@ -431,7 +438,7 @@ WayChange LayeredModel::change(std::int64_t from_tp, std::int64_t to_tp, std::in
   return implementation_->change(from_tp, to_tp, devices, micro_batch_of_stage);
 }
 PricedPlan LayeredModel::priced(const LayeredPlan& plan) { return implementation_->priced(plan); }
-std::vector<std::string> LayeredModel::assumptions() const { return implementation_->assumptions(); }
-std::vector<std::string> LayeredModel::warnings() const { return implementation_->warnings(); }
+Basis LayeredModel::basis() const { return implementation_->basis(nullptr); }
+Basis LayeredModel::basis(const LayeredPlan& plan) const { return implementation_->basis(&plan); }
 
 }  // namespace cairn::division

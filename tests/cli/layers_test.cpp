@@ -47,6 +47,8 @@ TEST_CASE("Ways of layers run in exactly the time that their search found") {
     CHECK(ran["memory_bytes"] == searched["memory_bytes"]);
     CHECK(ran["stages"] == searched["stages"]);
     CHECK(ran["strategy"] == searched["strategy"]);
+    CHECK(ran["warnings"] == searched["warnings"]);
+    CHECK(ran["assumptions"] == searched["assumptions"]);
     CHECK(ran["method"].is_null());
     // The bare strategy means the same.
     const std::string bare = write_file("bare.yaml", searched["strategy"].dump());
@@ -131,9 +133,12 @@ TEST_CASE("Where no way of sharing layers is allowed, the reason comes with its 
     refused({"run", "--strategy-file", write_file("none.json", document.out)},
             {"none.json:", answer["refused"].get<std::string>(), remedy});
   }
-  const Outcome fits_nowhere = run(searching({experiment, "--set", "cluster.gpus_per_node=1"}));
+  const std::vector<std::string> too_large{experiment, "--set", "cluster.gpus_per_node=1"};
+  const Outcome fits_nowhere = run(searching(too_large));
   CHECK(fits_nowhere.code == 1);
   CHECK(fits_nowhere.out.find("\ngive more accelerators") != std::string::npos);
+  // Ways that were compared in vain are not warned of.
+  CHECK(json::parse(run(searching(too_large, {"--json"})).out)["warnings"].empty());
 }
 
 TEST_CASE("Where no plan of five degrees is allowed, the reason comes with its own remedy") {

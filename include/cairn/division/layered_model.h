@@ -57,6 +57,13 @@ struct PricedPlan {
   std::int64_t memory = 0;  // bytes of the fullest device
 };
 
+struct Basis {
+  std::vector<std::string> assumptions = {};
+  // What a framework cannot do of the plan's ways, what of them lies beyond what was measured, and what of the
+  // experiment's strategy is left out.
+  std::vector<std::string> warnings = {};
+};
+
 class LayeredModel {
  public:
   // `settings` with these parts; both must outlive it. Throws core::ConfigurationError for settings under which layers
@@ -82,10 +89,10 @@ class LayeredModel {
   // Throws core::ConfigurationError at the plan's keys: micro_batches, stages, stages[i].layers[j].tp.
   PricedPlan priced(const LayeredPlan& plan);
 
-  // Of the ways that were asked for so far: what prices rest on, and what a framework cannot do, what lies beyond what
-  // was measured, and what of the experiment's strategy is left out.
-  std::vector<std::string> assumptions() const;
-  std::vector<std::string> warnings() const;
+  // What the figures of a plan rest on, whatever other plans were priced before; of none, what holds for all of them.
+  Basis basis() const;
+  // Prices it once more, by prices of their own. Throws as priced() does.
+  Basis basis(const LayeredPlan& plan) const;
 
  private:
   class Implementation;
