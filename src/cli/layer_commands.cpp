@@ -38,8 +38,9 @@ Planless planless(experiment::LoadedExperiment loaded, const config::Loader& loa
 int answer_layers(const ResultArguments& asked, bool full, const Planless& of, const division::LayeredModel& model,
                   const division::LayeredStrategy& strategy, const division::PricedPlan* priced,
                   const division::LayeredSearch* search, Output& output, Context& context) {
+  division::Basis basis = priced != nullptr ? model.basis(strategy.plan) : model.basis();
   std::vector<std::string> warnings = of.remarks;
-  for (std::string& each : model.warnings())
+  for (std::string& each : basis.warnings)
     if (std::find(warnings.begin(), warnings.end(), each) == warnings.end()) warnings.push_back(std::move(each));
   const report::Layered found{.experiment = of.loaded.experiment.name,
                               .accelerator = of.parts.machine.accelerator.value.name,
@@ -50,7 +51,7 @@ int answer_layers(const ResultArguments& asked, bool full, const Planless& of, c
                               .answer = priced,
                               .search = search,
                               .capacity = model.memory(),
-                              .assumptions = model.assumptions(),
+                              .assumptions = std::move(basis.assumptions),
                               .warnings = std::move(warnings),
                               .tool = context.tool};
   output.write(in_form(
@@ -81,10 +82,8 @@ int search_layers(const SearchArguments& arguments, Context& context) {
     if (!found.best)
       return answer_layers(arguments.result, arguments.full, of, model, strategy, nullptr, &found, output, context);
     strategy.plan = found.best->plan;
-    // Priced once more: what prices rest on is said of this plan alone, not of all that was compared.
-    division::LayeredModel chosen(of.loaded.experiment, of.parts);
-    const division::PricedPlan priced = chosen.priced(strategy.plan);
-    return answer_layers(arguments.result, arguments.full, of, chosen, strategy, &priced, &found, output, context);
+    return answer_layers(arguments.result, arguments.full, of, model, strategy, &found.best->priced, &found, output,
+                         context);
   });
 }
 

@@ -41,7 +41,8 @@ class PlanCosts {
                  [&] { return static_cast<std::int64_t>(std::ceil(trials_.memory().device_peak)); });
   }
   double capacity() const { return trials_.capacity(); }
-  const std::optional<std::string>& refused() const { return refused_; }
+  bool allowed() const { return any_allowed_; }
+  const std::optional<core::Diagnostic>& refused() const { return refused_; }
 
  private:
   // What `figure` says of the plan, or `otherwise` where it is not allowed.
@@ -49,9 +50,13 @@ class PlanCosts {
   Value asked(const FiveDimensions& degrees, Value otherwise, Figure figure) {
     try {
       if (made_ != degrees) make(degrees);
-      if (allowed_) return figure();
+      if (allowed_) {
+        const Value value = figure();
+        any_allowed_ = true;
+        return value;
+      }
     } catch (const core::ConfigurationError& error) {
-      if (!refused_) refused_ = error.diagnostics().front().message;
+      if (!refused_) refused_ = error.diagnostics().front();
       allowed_ = false;
     }
     return otherwise;
@@ -72,7 +77,8 @@ class PlanCosts {
   std::optional<FiveDimensions> made_;
   bool allowed_ = false;
   std::size_t made_so_far_ = 0;
-  std::optional<std::string> refused_;
+  bool any_allowed_ = false;
+  std::optional<core::Diagnostic> refused_;
 };
 
 // What every candidate has of the experiment must be right; its own degrees and schedule need not go together.
@@ -165,6 +171,7 @@ FiveDegrees fastest_degrees(const experiment::Settings& settings, const experime
                                      .memory = [&](const FiveDimensions& degrees) { return costs.memory(degrees); },
                                      .time_of_optimizer = allotment::Promise::anything});
   result.capacity = core::Bytes::from_base(costs.capacity());
+  result.allowed = costs.allowed();
   result.refused = costs.refused();
   if (!result.found.best) return result;
   result.settings = settings_of(*result.found.best, parts.model.layers, settings.strategy.sequence_parallel);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -47,27 +48,50 @@ bool sends_gradients_every_pass(const plan::Strategy& strategy) {
 
 // The plan with all layers in one stage, of as many ranks as each of its stages has.
 plan::Strategy in_one_stage(const ir::Model& model, plan::Strategy strategy) {
-  std::int64_t body = 0;
-  for (const ir::LayerRun& run : model.layers)
-    if (model.classes[static_cast<std::size_t>(run.layer_class)].position == ir::Position::body) body += run.count;
   strategy.pipeline = 1;
   strategy.chunks = 1;
   strategy.schedule = k_step_schedule;
   strategy.schedule_options = {};
-  strategy.stage_layers = {body};
+  strategy.stage_layers = {model.body_layers()};
   return strategy;
 }
 
-// Layers of one class are priced alike: all of them run again, or none does.
-void require_recomputed_alike(const plan::Strategy& strategy) {
+// Whether ranges of layers leave none of the body out.
+bool cover(std::vector<plan::LayerRange> ranges, std::int64_t body) {
+  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::int64_t covered = 0;
+  for (const plan::LayerRange& range : ranges)
+    if (range.first <= covered) covered = std::max(covered, range.last + 1);
+  return ranges.empty() || covered >= body;
+}
+
+// Whether so many of every virtual stage are all of them. Stages that are not cut yet may hold the whole body.
+bool fill(std::int64_t count, const std::vector<std::int64_t>& stage_layers, std::int64_t body) {
+  return count >= (stage_layers.empty() ? body : *std::max_element(stage_layers.begin(), stage_layers.end()));
+}
+
+// The strategy with all layers running again, or none, since those of one class are priced alike. Ranges beyond the
+// model are left to the lowering, which refuses them.
+plan::Strategy recomputed_alike(const ir::Model& model, plan::Strategy strategy) {
   const plan::RecomputeLayers& layers = strategy.recompute_layers;
-  const bool groups = layers.method == plan::RecomputeMethod::uniform && layers.count > 1;
-  if (strategy.recompute == plan::Recompute::none ||
-      (layers.method != plan::RecomputeMethod::block && !groups && layers.ranges.empty()))
-    return;
-  throw core::ConfigurationError("strategy.recompute",
-                                 "layers are priced one by one, and of some alone it is not known which run again",
-                                 "leave method, count and layers out");
+  const std::int64_t body = model.body_layers();
+  if (std::any_of(layers.ranges.begin(), layers.ranges.end(),
+                  [&](const plan::LayerRange& range) { return range.first < 0 || range.last >= body; }))
+    return strategy;
+  if (strategy.recompute != plan::Recompute::none) {
+    if (layers.method == plan::RecomputeMethod::uniform && layers.count > 1)
+      throw core::ConfigurationError("strategy.recompute.count",
+                                     "layers are priced one by one, and those of a group run again together",
+                                     "use count: 1, or leave method and count out");
+    const bool in_part =
+        layers.method == plan::RecomputeMethod::block && !fill(layers.count, strategy.stage_layers, body);
+    if (in_part || !cover(layers.ranges, body))
+      throw core::ConfigurationError("strategy.recompute",
+                                     "layers of a class are priced alike, so that all of them run again or none",
+                                     "leave method, count and layers out, or have them name every layer");
+  }
+  strategy.recompute_layers = {};
+  return strategy;
 }
 
 // Classes of the layers right before and right behind those of a class.
@@ -132,9 +156,9 @@ class LayerPrices::Implementation {
         prices_(pricer_),
         analytic_(prices_) {}
 
-  std::vector<LayerCost> costs(const experiment::Resolved& resolved) {
-    require_recomputed_alike(resolved.strategy);
+  std::vector<LayerCost> costs(experiment::Resolved resolved) {
     PricedModel& priced = model_of(resolved);
+    resolved.strategy = recomputed_alike(priced.model, std::move(resolved.strategy));
     std::vector<LayerCost> result;
     std::vector<double> elements;
     for (std::size_t each = 0; each < priced.model.classes.size(); ++each) {

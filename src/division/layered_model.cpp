@@ -74,8 +74,10 @@ void require_differing(const experiment::Settings& settings, const experiment::P
   problems.raise_if_errors();
 }
 
-core::ConfigurationError wrong_layers(std::size_t stage, std::size_t stretch, std::string message, std::string hint) {
-  return {fmt::format("stages[{}].layers[{}].tp", stage, stretch), std::move(message), std::move(hint)};
+core::ConfigurationError wrong_layers(std::size_t stage, std::size_t stretch, const core::Diagnostic& why) {
+  constexpr const char* k_otherwise = "share the layers otherwise";
+  return {fmt::format("stages[{}].layers[{}].tp", stage, stretch), why.message,
+          why.hint.empty() ? k_otherwise : fmt::format("{}, or {}", k_otherwise, why.hint)};
 }
 
 // Parameters that layers of a stage share.
@@ -122,7 +124,7 @@ class LayeredModel::Implementation {
     const Way& known = known_way(way, devices, sequences);
     return known.costs ? &*known.costs : nullptr;
   }
-  std::string why(const LayerWay& way, std::int64_t devices, std::int64_t sequences) {
+  core::Diagnostic why(const LayerWay& way, std::int64_t devices, std::int64_t sequences) {
     return known_way(way, devices, sequences).why;
   }
 
@@ -171,6 +173,20 @@ class LayeredModel::Implementation {
     return result;
   }
 
+  // Of a plan by itself: ways that others have are neither priced nor warned of.
+  Basis basis(const LayeredPlan* plan) const {
+    Implementation alone(settings_, parts_);
+    if (plan != nullptr) alone.priced(*plan);
+    return {.assumptions = alone.assumptions(), .warnings = alone.warnings()};
+  }
+
+  const experiment::Settings& settings_;
+  const experiment::Parts& parts_;
+  LayerPrices prices_;
+  std::int64_t sequences_ = 0;
+  LayerPrices::Layers layers_;
+
+ private:
   // Of the ways that were priced, and of what each layer has a way of its own for.
   std::vector<std::string> warnings() const {
     std::vector<std::string> all(told_.begin(), told_.end());
@@ -194,16 +210,9 @@ class LayeredModel::Implementation {
     return all;
   }
 
-  const experiment::Settings& settings_;
-  const experiment::Parts& parts_;
-  LayerPrices prices_;
-  std::int64_t sequences_ = 0;
-  LayerPrices::Layers layers_;
-
- private:
   struct Way {
     std::optional<std::vector<LayerCost>> costs = {};
-    std::string why = {};
+    core::Diagnostic why = {};
   };
   struct Exchange {
     core::Picoseconds grows = 0;  // sequences of several copies come together on the ranks of a larger degree
@@ -247,12 +256,22 @@ class LayeredModel::Implementation {
     return slot->second;
   }
 
+  static Way refused(std::string message, std::string hint) {
+    Way way;
+    way.why.message = std::move(message);
+    way.why.hint = std::move(hint);
+    return way;
+  }
+
   Way priced_way(const LayerWay& way, std::int64_t devices, std::int64_t sequences) {
-    if (devices % way.tp != 0) return {.why = fmt::format("tp {} does not divide a stage of {}", way.tp, devices)};
+    if (devices % way.tp != 0)
+      return refused(fmt::format("tp {} does not divide a stage of {}", way.tp, devices), "use a divisor");
     const std::int64_t copies = devices / way.tp;
     if (sequences % copies != 0)
-      return {.why = fmt::format("micro-batches of {} sequences are not {} equal shares", sequences, copies)};
-    if (way.sharded && copies == 1) return {.why = "there are no copies that could shard anything"};
+      return refused(fmt::format("micro-batches of {} sequences are not {} equal shares", sequences, copies),
+                     "give a batch that falls into equal shares, or fewer accelerators");
+    if (way.sharded && copies == 1)
+      return refused("there are no copies that could shard anything", "leave sharded out");
     try {
       experiment::Resolved resolved = experiment::resolve(settings_of(way, devices), parts_);
       resolved.strategy.micro_batch = sequences / copies;
@@ -260,10 +279,11 @@ class LayeredModel::Implementation {
       std::vector<LayerCost> costs = prices_.costs(resolved);
       for (std::string& each : resolved.warnings) told_.insert(std::move(each));
       if (!may_be_added(costs, resolved.strategy.micro_batches))
-        return {.why = "a step of such layers takes longer than simulated time reaches"};
+        return refused("a step of such layers takes longer than simulated time reaches",
+                       "give fewer or shorter sequences");
       return {.costs = std::move(costs)};
     } catch (const core::ConfigurationError& error) {
-      return {.why = error.diagnostics().front().message};
+      return {.why = error.diagnostics().front()};
     }
   }
 
@@ -368,8 +388,7 @@ class LayeredModel::Implementation {
     for (std::size_t j = 0; j < stage.layers.size(); ++j) {
       const LayerStretch& stretch = stage.layers[j];
       const std::vector<LayerCost>* costs = this->costs(stretch.way, share.devices, share.sequences);
-      if (costs == nullptr)
-        throw wrong_layers(number, j, why(stretch.way, share.devices, share.sequences), "share the layers otherwise");
+      if (costs == nullptr) throw wrong_layers(number, j, why(stretch.way, share.devices, share.sequences));
       if (before != nullptr) {
         const WayChange changed = change(before->tp, stretch.way.tp, share.devices, share.sequences);
         add_time(result.forward, changed.forward);
@@ -411,7 +430,7 @@ const std::vector<LayerCost>* LayeredModel::costs(const LayerWay& way, std::int6
                                                   std::int64_t micro_batch_of_stage) {
   return implementation_->costs(way, devices, micro_batch_of_stage);
 }
-std::string LayeredModel::why(const LayerWay& way, std::int64_t devices, std::int64_t micro_batch_of_stage) {
+core::Diagnostic LayeredModel::why(const LayerWay& way, std::int64_t devices, std::int64_t micro_batch_of_stage) {
   return implementation_->why(way, devices, micro_batch_of_stage);
 }
 WayChange LayeredModel::change(std::int64_t from_tp, std::int64_t to_tp, std::int64_t devices,
@@ -419,7 +438,7 @@ WayChange LayeredModel::change(std::int64_t from_tp, std::int64_t to_tp, std::in
   return implementation_->change(from_tp, to_tp, devices, micro_batch_of_stage);
 }
 PricedPlan LayeredModel::priced(const LayeredPlan& plan) { return implementation_->priced(plan); }
-std::vector<std::string> LayeredModel::assumptions() const { return implementation_->assumptions(); }
-std::vector<std::string> LayeredModel::warnings() const { return implementation_->warnings(); }
+Basis LayeredModel::basis() const { return implementation_->basis(nullptr); }
+Basis LayeredModel::basis(const LayeredPlan& plan) const { return implementation_->basis(&plan); }
 
 }  // namespace cairn::division

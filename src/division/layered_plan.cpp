@@ -19,6 +19,22 @@ const config::Node& strategy_in(const config::Node& file) {
   return strategy != nullptr ? *strategy : file;
 }
 
+// Of an answer without a plan: what it says of that.
+core::Diagnostic no_plan(const config::Node& answer, const config::Node& strategy) {
+  const auto said = [&](const char* key) {
+    const config::Node* node = answer.find(key);
+    return node != nullptr && node->is_scalar() ? node->text : std::string();
+  };
+  const std::string refused = said("refused"), hint = said("hint");
+  if (refused.empty())
+    return config::error_at(strategy.place, "strategy", "an answer of which nothing fits: there is no plan",
+                            "give cairn search --method galvatron more accelerators, or a smaller batch");
+  return config::error_at(
+      strategy.place, "strategy",
+      "an answer in which no way of sharing layers was allowed, so that there is no plan: " + refused,
+      hint.empty() ? "change the experiment, and search again" : hint);
+}
+
 }  // namespace
 
 void describe(config::Fields& fields, LayerStretch& stretch) {
@@ -73,8 +89,7 @@ config::Loaded<LayeredStrategy> read_layered(const config::Node& file) {
   core::Diagnostics diagnostics;
   const config::Node& strategy = strategy_in(file);
   if (strategy.is_null()) {
-    diagnostics.add(config::error_at(strategy.place, "strategy", "an answer of which nothing fits: there is no plan",
-                                     "give cairn search --method galvatron more accelerators, or a smaller batch"));
+    diagnostics.add(no_plan(file, strategy));
     diagnostics.raise_if_errors();
   }
   config::Loaded<LayeredStrategy> result = config::read_loaded<LayeredStrategy>(strategy, {}, diagnostics);

@@ -67,7 +67,7 @@ class Pipeline {
   }
 
   std::size_t ways() const { return ways_.size(); }
-  const std::optional<std::string>& refused() const { return refused_; }
+  const std::optional<core::Diagnostic>& refused() const { return refused_; }
 
   // What its longest stage takes at least, whatever its memory.
   core::Picoseconds cut() {
@@ -289,8 +289,8 @@ class Pipeline {
   std::int64_t devices_;
   std::int64_t sequences_;
   std::vector<PricedWay> ways_;
-  std::optional<std::string> refused_;  // why the first way that is not allowed is not
-  std::vector<std::size_t> begins_;     // of the stages, and where the last one ends
+  std::optional<core::Diagnostic> refused_;  // why the first way that is not allowed is not
+  std::vector<std::size_t> begins_;          // of the stages, and where the last one ends
 };
 
 std::vector<std::int64_t> stage_counts(const LayeredModel& model) {

@@ -56,7 +56,13 @@ const Described<Degrees>& degrees_document_keys() {
        [](const auto& of) { return of.answer.found.evaluated; }},
       {"candidates", count("plans that exist"), [](const auto& of) { return of.answer.found.candidates; }},
       {"refused", or_null(text("why a plan was not allowed, of the first one; null: all were")),
-       [](const auto& of) { return nullable(of.answer.refused); }},
+       [](const auto& of) { return nullable(of.answer.refused, [](const auto& why) { return why.message; }); }},
+      Key<Degrees>{"hint", or_null(text("what would allow that plan")),
+                   [](const auto& of) {
+                     return nullable(of.answer.refused,
+                                     [](const auto& why) { return why.hint.empty() ? Json() : Json(why.hint); });
+                   }}
+          .left_out(),
       {"assumptions", assumption_list(), [](const auto& of) { return of.answer.assumptions; }},
       {"warnings", warning_list(), [](const auto& of) { return of.warnings; }}};
   return keys;

@@ -46,12 +46,20 @@ class DegreesText : TextReport {
 
  private:
   std::string none() {
-    out_ +=
-        wrapped(fmt::format("{}: none of {} fits into the {} of an accelerator", of_.experiment,
-                            counted(of_.answer.found.candidates, "plan", "plans"), core::format(of_.answer.capacity)),
-                "", "");
-    if (of_.answer.refused) out_ += wrapped("the first that was not allowed: " + *of_.answer.refused, "", "  ");
-    line("give more accelerators, or a smaller micro-batch");
+    const division::FiveDegrees& answer = of_.answer;
+    const std::string plans = counted(answer.found.candidates, "plan", "plans");
+    const bool all_refused = answer.refused && !answer.allowed;
+    out_ += wrapped(all_refused ? fmt::format("{}: none of {} is allowed", of_.experiment, plans)
+                                : fmt::format("{}: none of {} fits into the {} of an accelerator", of_.experiment,
+                                              plans, core::format(answer.capacity)),
+                    "", "");
+    if (answer.refused) {
+      const core::Diagnostic& why = *answer.refused;
+      out_ += wrapped(fmt::format("the first that was not allowed: {}{}", why.message,
+                                  why.hint.empty() ? "" : fmt::format(" ({})", why.hint)),
+                      "", "  ");
+    }
+    if (!all_refused) line("give more accelerators, or a smaller micro-batch");
     return std::move(out_);
   }
 

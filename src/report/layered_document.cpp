@@ -92,6 +92,11 @@ const Described<division::LayeredAnswer>& uniform_keys() {
   return keys;
 }
 
+// Why the first way of a search was not allowed; null where some were.
+const core::Diagnostic* refusal(const Layered& of) {
+  return of.search != nullptr && of.search->refused ? &*of.search->refused : nullptr;
+}
+
 const Described<Layered>& layered_document_keys() {
   static const Described<Layered> keys{
       {"schema", text(), [](const auto&) { return k_layered_schema; }},
@@ -118,7 +123,13 @@ const Described<Layered>& layered_document_keys() {
       {"ways", or_null(count("ways of sharing a layer that were compared")),
        [](const auto& of) { return nullable(of.search, [](const auto& search) { return search.ways; }); }},
       {"refused", or_null(text("why no way of sharing a layer was allowed, of the first one; null: some were")),
-       [](const auto& of) { return of.search != nullptr ? nullable(of.search->refused) : Json(); }},
+       [](const auto& of) { return nullable(refusal(of), [](const auto& why) { return why.message; }); }},
+      Key<Layered>{"hint", or_null(text("what would allow that way")),
+                   [](const auto& of) {
+                     return nullable(refusal(of),
+                                     [](const auto& why) { return why.hint.empty() ? Json() : Json(why.hint); });
+                   }}
+          .left_out(),
       {"uniform",
        described(or_null(uniform_keys().schema()),
                  "the fastest plan with one way for all layers, by the same costs; null: none fits, or "

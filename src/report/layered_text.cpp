@@ -34,7 +34,6 @@ class LayeredText : TextReport {
     line("  time: of a micro-batch, both passes");
     line("  memory: of an accelerator, which has {}", core::format(of_.capacity));
     rests_on(of_.warnings, of_.assumptions, full_);
-    more_warnings(of_.warnings, full_);
     return std::move(out_);
   }
 
@@ -56,10 +55,10 @@ class LayeredText : TextReport {
 
   std::string none() {
     if (of_.search != nullptr && of_.search->refused) {
-      out_ += wrapped(
-          fmt::format("{}: its layers can be shared in no way, for one: {}", of_.experiment, *of_.search->refused), "",
-          "");
-      line("give a batch that falls into equal shares, or fewer accelerators");
+      const core::Diagnostic& why = *of_.search->refused;
+      out_ += wrapped(fmt::format("{}: its layers can be shared in no way, for one: {}", of_.experiment, why.message),
+                      "", "");
+      if (!why.hint.empty()) out_ += wrapped(why.hint, "", "");
       return std::move(out_);
     }
     out_ += wrapped(fmt::format("{}: no plan was found whose layers fit into the {} of an accelerator", of_.experiment,

@@ -32,7 +32,6 @@ class PlacementsText : TextReport {
     constexpr std::size_t k_rows = 10;  // on one screen with the rest
     out_ += split_table(operators, "placement", full_ ? std::nullopt : std::optional(k_rows));
     rests_on(of_.warnings, of_.assumptions, full_);
-    more_warnings(of_.warnings, full_);
     return std::move(out_);
   }
 

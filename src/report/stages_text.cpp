@@ -46,7 +46,6 @@ class StagesText : TextReport {
     line("  memory: of an accelerator, which has {}", core::format(of_.capacity));
     if (full_) placements();
     rests_on(of_.warnings, of_.assumptions, full_);
-    more_warnings(of_.warnings, full_);
     return std::move(out_);
   }
 

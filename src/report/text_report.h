@@ -52,18 +52,12 @@ class TextReport {
     out_ += '\n';
   }
 
-  // The first warning; where `full`, all of them, and what the answer assumes.
+  // The first warning, and how many it leaves out; where `full`, all of them, and what the answer assumes.
   void rests_on(const std::vector<std::string>& warnings, const std::vector<std::string>& assumptions, bool full) {
     for (std::size_t i = 0; i < warnings.size() && (full || i < k_warnings); ++i)
       out_ += wrapped("warning: " + warnings[i], "", "  ");
-    if (!full) return;
+    if (!full) return more_warnings(warnings);
     for (const std::string& each : assumptions) out_ += wrapped("assumed: " + each, "", "  ");
-  }
-  // How many warnings that leaves out.
-  void more_warnings(const std::vector<std::string>& warnings, bool full) {
-    if (full || warnings.size() <= k_warnings) return;
-    line("{}: --full",
-         counted(static_cast<std::int64_t>(warnings.size() - k_warnings), "more warning", "more warnings"));
   }
 
   Paint paint_;
@@ -71,6 +65,12 @@ class TextReport {
 
  private:
   static constexpr std::size_t k_warnings = 1;  // on one screen with the rest
+
+  void more_warnings(const std::vector<std::string>& warnings) {
+    if (warnings.size() <= k_warnings) return;
+    line("{}: --full",
+         counted(static_cast<std::int64_t>(warnings.size() - k_warnings), "more warning", "more warnings"));
+  }
 };
 
 }  // namespace cairn::report

@@ -1,18 +1,13 @@
-#include <nlohmann/json.hpp>
-
 #include "cairn/core/json_text.h"
 #include "cairn/report/topology.h"
+#include "described.h"
 
 namespace cairn::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using schema::Json;
+using schema::nullable;
 using topology::CompositeLevel;
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
 
 Json level_json(const topology::Composite& whole, const CompositeLevel& level) {
   const topology::Limits limits = level.network->limits(level.ports);
@@ -26,8 +21,8 @@ Json level_json(const topology::Composite& whole, const CompositeLevel& level) {
               {"switches", whole.domains(level) * level.network->switches()},
               {"diameter", limits.diameter},
               {"bisection_fraction", limits.bisection_fraction},
-              {"routing", routing ? Json(routing->name) : Json()},
-              {"seed", routing ? or_null(routing->seed) : Json()}};
+              {"routing", nullable(routing, [](const topology::Routing& each) { return each.name; })},
+              {"seed", routing ? nullable(routing->seed) : Json()}};
 }
 
 Json flows_json(const TopologyFlows& flows) {
@@ -83,7 +78,7 @@ Json document(const TopologyAnswer& answer, const Tool& tool) {
             {"allreduce_fraction", topology::allreduce_fraction(answer.limits, p)},
             {"deadlock_free", whole.deadlock_free()},
             {"routed", nullptr},
-            {"cost_usd", or_null(answer.bill.usd)},
+            {"cost_usd", nullable(answer.bill.usd)},
             {"bill", nullptr}};
   if (answer.routed) {
     topology::Limits routed = answer.limits;

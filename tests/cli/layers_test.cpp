@@ -47,6 +47,8 @@ TEST_CASE("Ways of layers run in exactly the time that their search found") {
     CHECK(ran["memory_bytes"] == searched["memory_bytes"]);
     CHECK(ran["stages"] == searched["stages"]);
     CHECK(ran["strategy"] == searched["strategy"]);
+    CHECK(ran["warnings"] == searched["warnings"]);
+    CHECK(ran["assumptions"] == searched["assumptions"]);
     CHECK(ran["method"].is_null());
     // The bare strategy means the same.
     const std::string bare = write_file("bare.yaml", searched["strategy"].dump());
@@ -102,9 +104,61 @@ TEST_CASE("What ways of layers cannot be is refused with its remedy") {
   const Outcome nothing = run(searching({experiment, "--set", "cluster.gpus_per_node=1", "--set",
                                          "training.global_batch=1", "--set", "strategy.zero=0", "--json"}));
   CHECK(nothing.code == 1);
-  refused({"run", "--strategy-file", write_file("nothing.json", nothing.out)}, {"nothing.json:", "no plan"});
+  refused({"run", "--strategy-file", write_file("nothing.json", nothing.out)},
+          {"nothing.json:", "no plan", "more accelerators"});
   refused({"run", "--strategy-file", write_file("none.yaml", "experiment: nowhere\nstages: [{layers: [{}]}]\n")},
           {"nowhere"});
+}
+
+// 37 accelerators have 37 copies of a layer, or 37 stages; of 67108864 tokens a layer takes more than any device has.
+TEST_CASE("Where no way of sharing layers is allowed, the reason comes with its own remedy") {
+  const json schema = json::parse(run({"schema", "cairn.layers/1"}).out);
+  const std::string experiment = "llama3-8b-fsdp-dgx-h100";
+  const std::vector<std::pair<std::vector<std::string>, std::string>> asked{
+      {{experiment, "--set", "cluster.gpus_per_node=1", "--set", "cluster.nodes=37", "--set",
+        "training.global_batch=1"},
+       "give a batch that falls into equal shares, or fewer accelerators"},
+      {{experiment, "--set", "training.seq_len=67108864"}, "share it among more ranks, or use shorter sequences"}};
+  for (const auto& [words, remedy] : asked) {
+    CAPTURE(words);
+    const Outcome text = run(searching(words));
+    CHECK(text.code == 1);
+    CHECK(text.out.find("in no way") != std::string::npos);
+    CHECK(text.out.find("\n" + remedy + "\n") != std::string::npos);
+    CHECK(text.out.find("give more accelerators") == std::string::npos);
+    const Outcome document = run(searching(words, {"--json"}));
+    const json answer = json::parse(document.out);
+    cairn::test::conforms(schema, answer, "");
+    CHECK(answer["hint"] == remedy);
+    refused({"run", "--strategy-file", write_file("none.json", document.out)},
+            {"none.json:", answer["refused"].get<std::string>(), remedy});
+  }
+  const std::vector<std::string> too_large{experiment, "--set", "cluster.gpus_per_node=1"};
+  const Outcome fits_nowhere = run(searching(too_large));
+  CHECK(fits_nowhere.code == 1);
+  CHECK(fits_nowhere.out.find("\ngive more accelerators") != std::string::npos);
+  // Ways that were compared in vain are not warned of.
+  CHECK(json::parse(run(searching(too_large, {"--json"})).out)["warnings"].empty());
+}
+
+TEST_CASE("Where no plan of five degrees is allowed, the reason comes with its own remedy") {
+  const std::vector<std::string> asked{"search", "llama3-8b-fsdp-dgx-h100", "--method", "pangu",
+                                       "--set",  "cluster.gpus_per_node=1"};
+  const Outcome fits_nowhere = run(asked);
+  CHECK(fits_nowhere.code == 1);
+  CHECK(fits_nowhere.out.find("fits into") != std::string::npos);
+  CHECK(fits_nowhere.out.find("\ngive more accelerators") != std::string::npos);
+  std::vector<std::string> words = asked;
+  words.insert(words.end(), {"--set", "strategy.schedule=dualpipe"});
+  const Outcome none = run(words);
+  CHECK(none.code == 1);
+  CHECK(none.out.find("is allowed") != std::string::npos);
+  CHECK(none.out.find("even number of stages") != std::string::npos);
+  CHECK(none.out.find("give more accelerators") == std::string::npos);
+  words.emplace_back("--json");
+  const json answer = json::parse(run(words).out);
+  cairn::test::conforms(json::parse(run({"schema", "cairn.degrees/1"}).out), answer, "");
+  CHECK_FALSE(answer["hint"].get<std::string>().empty());
 }
 
 TEST_CASE("Five degrees take exactly what cairn run says of their settings") {
@@ -156,6 +210,9 @@ TEST_CASE("Unlike accelerators get shares of their own") {
   const Outcome text = run(asked);
   CHECK(text.code == 0);
   CHECK(std::count(text.out.begin(), text.out.end(), '\n') <= 24);
+  const std::size_t warnings = searched["warnings"].size();  // of which the first is shown
+  REQUIRE(warnings > 2);
+  CHECK(text.out.find(std::to_string(warnings - 1) + " more warnings: --full") != std::string::npos);
   refused({"search", "llama3-8b-fsdp-dgx-h100", "--method", "cephalo"}, {"cluster.groups"});
   refused({"run", "llama3-8b-fsdp-dgx-h100", "--set", "cluster.groups=[{count: 8, accelerator: h100-sxm5-80gb}]"},
           {"groups", "cephalo"});

@@ -92,6 +92,27 @@ TEST_CASE("What every plan of five degrees has of the experiment must be right")
   CHECK(complaint({"strategy.order=[tp, tp, dp, pp]"}) == "strategy.order");
 }
 
+// One accelerator has one stage, and dualpipe an even number of them.
+TEST_CASE("Where no plan of five degrees is allowed it is told why, with the remedy") {
+  const config::Loader loader(config::shipped_folders());
+  const auto search = [&](const std::string& gpus, const std::string& schedule) {
+    const experiment::LoadedExperiment loaded =
+        experiment::load(loader, "llama3-8b-fsdp-dgx-h100",
+                         {"model.layers=2", "training.seq_len=1024", "training.framework=megatron",
+                          "cluster.gpus_per_node=" + gpus, "strategy.schedule=" + schedule});
+    return fastest_degrees(loaded.experiment, experiment::load_parts(loaded, loader));
+  };
+  const FiveDegrees none = search("1", "dualpipe");
+  CHECK_FALSE(none.found.best);
+  CHECK_FALSE(none.allowed);
+  REQUIRE(none.refused);
+  CHECK(none.refused->message.find("even number of stages") != std::string::npos);
+  CHECK_FALSE(none.refused->hint.empty());
+  const FiveDegrees some = search("2", "1f1b");
+  CHECK(some.found.best);
+  CHECK(some.allowed);
+}
+
 TEST_CASE("What the five degrees leave out is refused") {
   const config::Loader loader(config::shipped_folders());
   const auto complaint = [&](const std::vector<std::string>& overrides) {

@@ -141,7 +141,21 @@ TEST_CASE("Where no way of sharing layers is allowed it is told why") {
   CHECK_FALSE(found.best);
   CHECK(found.ways == 0);
   REQUIRE(found.refused);
-  CHECK(found.refused->find("equal shares") != std::string::npos);
+  CHECK(found.refused->message.find("equal shares") != std::string::npos);
+  CHECK(found.refused->hint.find("fewer accelerators") != std::string::npos);
+}
+
+// 2^26 tokens of 1024 elements of 2 bytes are 128 GiB, of which a layer keeps several.
+TEST_CASE("A way that is not allowed comes with its own remedy") {
+  const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null"}), shipped());
+  experiment::Settings longer = job.experiment();
+  longer.training.seq_len = std::int64_t{1} << 26;
+  LayeredModel model(longer, job.parts());
+  REQUIRE(model.costs({.tp = 1}, 4, 4) == nullptr);
+  CHECK(model.why({.tp = 1}, 4, 4).message.find("TiB") != std::string::npos);
+  CHECK(model.why({.tp = 1}, 4, 4).hint.find("shorter sequences") != std::string::npos);
+  REQUIRE(model.costs({.tp = 3}, 4, 4) == nullptr);
+  CHECK(model.why({.tp = 3}, 4, 4).hint == "use a divisor");
 }
 
 // Degrees, micro-batches, stages and recomputed layers that are no plan of 4 accelerators and 2 layers.
@@ -325,9 +339,8 @@ TEST_CASE("Plans that cannot be are refused with their place") {
   CHECK(complaint({.micro_batches = 8, .stages = {four}}) == "stages[0].layers[0].tp");
 }
 
-bool warns(const LayeredModel& model, const std::string& words) {
-  const std::vector<std::string> all = model.warnings();
-  return std::any_of(all.begin(), all.end(),
+bool warns(const Basis& basis, const std::string& words) {
+  return std::any_of(basis.warnings.begin(), basis.warnings.end(),
                      [&](const std::string& each) { return each.find(words) != std::string::npos; });
 }
 
@@ -335,14 +348,33 @@ TEST_CASE("What a framework cannot do of a way, and what no way has, is told") {
   const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null", "training.framework=megatron@2021"}),
                             shipped());
   LayeredModel model(job.experiment(), job.parts());
-  REQUIRE(model.costs({.tp = 1}, 4, 8) != nullptr);
-  CHECK_FALSE(warns(model, "ZeRO"));
+  const LayeredPlan plain{.stages = {{.layers = {{.count = 4, .way = {.tp = 1}}}}}};
+  const LayeredPlan sharded{
+      .stages = {{.layers = {{.count = 3, .way = {.tp = 1}}, {.count = 1, .way = {.tp = 1, .sharded = true}}}}}};
+  // Whatever else was priced.
   REQUIRE(model.costs({.tp = 1, .sharded = true}, 4, 8) != nullptr);
-  CHECK(warns(model, "ZeRO"));
-  CHECK_FALSE(warns(model, "strategy.recompute"));
+  CHECK_FALSE(warns(model.basis(plain), "ZeRO"));
+  CHECK_FALSE(warns(model.basis(), "ZeRO"));
+  CHECK(warns(model.basis(sharded), "ZeRO"));
+  CHECK_FALSE(warns(model.basis(sharded), "strategy.recompute"));
   const experiment::Job selective(
       small({"cluster.gpus_per_node=4", "strategy.dp=null", "strategy.recompute=attention"}), shipped());
-  CHECK(warns(LayeredModel(selective.experiment(), selective.parts()), "strategy.recompute"));
+  const LayeredModel selected(selective.experiment(), selective.parts());
+  CHECK(warns(selected.basis(), "strategy.recompute"));
+  CHECK(warns(selected.basis(plain), "strategy.recompute"));
+}
+
+TEST_CASE("The plan that a search finds is warned of as it is where nothing else was priced") {
+  const experiment::Job job(small({"cluster.gpus_per_node=4", "strategy.dp=null", "training.framework=megatron@2021"}),
+                            shipped());
+  LayeredModel searched(job.experiment(), job.parts());
+  const LayeredSearch found = search_layers(searched);
+  REQUIRE(found.best);
+  LayeredModel alone(job.experiment(), job.parts());
+  alone.priced(found.best->plan);
+  const Basis of_search = searched.basis(found.best->plan), of_plan = alone.basis(found.best->plan);
+  CHECK(of_search.warnings == of_plan.warnings);
+  CHECK(of_search.assumptions == of_plan.assumptions);
 }
 
 TEST_CASE("Experiments whose layers cannot differ are refused by name") {

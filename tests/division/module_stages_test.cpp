@@ -90,27 +90,55 @@ TEST_CASE("Embedding and head that share parameters hold them once on one device
   CHECK(head_of("true", 2) - head_of("true", 1) == std::int64_t{128256} * 4096 * 18);
 }
 
-// Layers of a class are priced alike: recomputed in part, each of them would keep as little as if it were recomputed.
-TEST_CASE("Layers of which some run again are refused") {
+// Four layers on eight accelerators.
+ModuleStages recomputed(const std::string& recompute, const std::string& pp = "1") {
   const config::Loader loader(config::shipped_folders());
-  const auto complaint = [&](const std::string& recompute) {
-    const experiment::Job job(
-        experiment::load(loader, "llama3-8b-fsdp-dgx-h100",
-                         {"model.layers=4", "strategy.zero=1", "strategy.recompute=" + recompute}),
-        loader);
+  const experiment::Job job(
+      experiment::load(loader, "llama3-8b-fsdp-dgx-h100",
+                       {"model.layers=4", "training.framework=megatron", "strategy.zero=1", "strategy.dp=null",
+                        "strategy.pp=" + pp, "strategy.recompute=" + recompute}),
+      loader);
+  return module_stages(job.experiment(), job.parts(), {.devices = 2});
+}
+
+// Layers of a class are priced alike: recomputed in part, each of them would keep as little as if it were recomputed.
+TEST_CASE("Layers of which some run again, or several together, are refused") {
+  const auto complaint = [](const std::string& recompute, const std::string& pp = "1") {
     try {
-      module_stages(job.experiment(), job.parts(), {.devices = 2});
+      recomputed(recompute, pp);
     } catch (const core::ConfigurationError& error) {
       return error.diagnostics().front().key_path;
     }
     return std::string();
   };
   CHECK(complaint("{kind: full, method: block, count: 2}") == "strategy.recompute");
-  CHECK(complaint("{kind: full, method: uniform, count: 2}") == "strategy.recompute");
+  CHECK(complaint("{kind: full, method: block, count: 1}", "2") == "strategy.recompute");
+  CHECK(complaint("{kind: full, method: uniform, count: 2}") == "strategy.recompute.count");
   CHECK(complaint("{kind: full, layers: [0..1]}") == "strategy.recompute");
+  CHECK(complaint("{kind: full, layers: [0, 2..3]}") == "strategy.recompute");
+  CHECK(complaint("{kind: full, method: block, count: 3, layers: [0..3]}") == "strategy.recompute");
   CHECK(complaint("{kind: full, method: uniform, count: 1}").empty());
   CHECK(complaint("attention").empty());
   CHECK(complaint("none").empty());
+}
+
+TEST_CASE("Settings under which every layer runs again are priced as full recomputation is") {
+  const auto same = [](const std::string& recompute, const std::string& pp = "1") {
+    const ModuleStages found = recomputed(recompute, pp), full = recomputed("full", pp);
+    REQUIRE(found.modules.size() == full.modules.size());
+    for (std::size_t i = 0; i < full.modules.size(); ++i) {
+      CAPTURE(recompute, pp, full.modules[i].name);
+      CHECK(found.modules[i].time == full.modules[i].time);
+      CHECK(found.modules[i].memory == full.modules[i].memory);
+    }
+  };
+  CHECK(recomputed("full").modules[1].memory < recomputed("none").modules[1].memory);
+  same("{kind: full, layers: [0..3]}");
+  same("{kind: full, layers: [2..3, 0..2]}");
+  same("{kind: full, method: block, count: 4}");
+  same("{kind: full, method: block, count: 9}");
+  same("{kind: full, method: block, count: 2}", "2");  // of each of two stages all layers
+  same("{kind: full, method: block, count: 4, layers: [0..3]}");
 }
 
 TEST_CASE("A weight that is none is refused") {

@@ -1,6 +1,8 @@
 // A better machine is never slower, and faster where the step waits for what was bettered.
+#include <cmath>
 #include <cstdlib>
 #include <map>
+#include <variant>
 
 #include "cairn/config/read.h"
 #include "catch.h"
@@ -39,14 +41,13 @@ const std::map<std::string, bool>& directions() {
   return larger_is_better;
 }
 
-// "450 GB/s" or 132, twice or half as much; a map of them, all.
-Json bettered(const Json& value, bool larger) {
-  const double factor = larger ? 2.0 : 0.5;
-  if (value.is_number_integer()) return value.get<std::int64_t>() * 2;
+// "450 GB/s" or 132, so many times as much; a map of them, all.
+Json multiplied(const Json& value, double factor) {
+  if (value.is_number_integer()) return std::llround(value.get<double>() * factor);
   if (value.is_number()) return value.get<double>() * factor;
   if (value.is_object()) {
     Json all = value;
-    for (auto& [key, each] : all.items()) each = bettered(each, larger);
+    for (auto& [key, each] : all.items()) each = multiplied(each, factor);
     return all;
   }
   const std::string text = value;
@@ -174,6 +175,25 @@ Json written_out(const Json& experiment, const experiment::Job& job) {
   return result;
 }
 
+struct Timed {
+  std::unique_ptr<experiment::Job> job;
+  core::Picoseconds time = 0;
+};
+// Nothing where it is refused; crashes are found by the laws of a run.
+std::optional<Timed> timed(const Json& experiment, const config::Loader& loader) {
+  try {
+    core::Diagnostics diagnostics;
+    const config::Node node = config::parse_text(experiment.dump(), config::Syntax::json, "drawn.json", diagnostics);
+    Timed result{.job = std::make_unique<experiment::Job>(experiment::read(node), loader)};
+    result.time = predict::Analytic(result.job->prices()).makespan(result.job->program()).time;
+    return result;
+  } catch (const core::ConfigurationError&) {
+    return std::nullopt;
+  } catch (const core::InternalError&) {
+    return std::nullopt;
+  }
+}
+
 class Monotony {
  public:
   void run(std::uint64_t first, std::uint64_t plans) {
@@ -201,31 +221,12 @@ class Monotony {
     std::string what, yaml;
   };
 
-  struct Timed {
-    std::unique_ptr<experiment::Job> job;
-    core::Picoseconds time = 0;
-  };
-  // Nothing where it is refused; crashes are found by the laws of a run.
-  std::optional<Timed> timed(const Json& experiment) {
-    try {
-      core::Diagnostics diagnostics;
-      const config::Node node = config::parse_text(experiment.dump(), config::Syntax::json, "drawn.json", diagnostics);
-      Timed result{.job = std::make_unique<experiment::Job>(experiment::read(node), shelf_.loader())};
-      result.time = predict::Analytic(result.job->prices()).makespan(result.job->program()).time;
-      return result;
-    } catch (const core::ConfigurationError&) {
-      return std::nullopt;
-    } catch (const core::InternalError&) {
-      return std::nullopt;
-    }
-  }
-
   std::optional<Json> base_of(std::uint64_t seed) {
     const Json drawn = draw_experiment(seed, shelf_, {.fixed_plan = true});
-    const auto named = timed(drawn);
+    const auto named = timed(drawn, shelf_.loader());
     if (!named) return std::nullopt;
     Json base = written_out(drawn, *named->job);
-    const auto inlined = timed(base);
+    const auto inlined = timed(base, shelf_.loader());
     breach(seed, base, {"a machine written out is the machine", "times differ"},
            inlined && inlined->time == named->time);
     if (!inlined) return std::nullopt;
@@ -245,15 +246,15 @@ class Monotony {
   }
 
   void one(std::uint64_t seed, const Json& base) {
-    const auto plain = timed(base);
+    const auto plain = timed(base, shelf_.loader());
     const core::Picoseconds before = plain->time;
     std::vector<Resource> resources;
     find_resources(base["cluster"], "/cluster", resources);
     for (const Resource& resource : resources) {
       Json better = base;
       Json& value = better[Json::json_pointer(resource.pointer)];
-      value = bettered(value, resource.larger);
-      const auto changed = timed(better);
+      value = multiplied(value, resource.larger ? 2.0 : 0.5);
+      const auto changed = timed(better, shelf_.loader());
       if (!changed) continue;
       ++machines_;
       const core::Picoseconds after = changed->time;
@@ -290,6 +291,84 @@ class Monotony {
   std::map<std::string, std::uint64_t> excused_;
 };
 
+// A dense transformer, data-parallel on one node of eight.
+Json dense(const char* cluster, const char* framework, Json model, std::int64_t seq_len) {
+  model["tied_embeddings"] = true;
+  return {{"version", 1},
+          {"name", "dense"},
+          {"model", std::move(model)},
+          {"cluster", cluster},
+          {"training", {{"framework", framework}, {"precision", "bf16"}, {"seq_len", seq_len}, {"global_batch", 8}}},
+          {"strategy", {{"dp", 8}, {"micro_batch", 1}}}};
+}
+
+// Of one sequence of 512 tokens: some products have fewer tiles than an accelerator has multiprocessors, and run in
+// parts along K, as many as suit its memory and units.
+std::vector<Json> of_small_products() {
+  const Json model{{"layers", 12}, {"hidden", 512},  {"heads", 8},
+                   {"ffn", 3072},  {"vocab", 51200}, {"gated_mlp", false}};
+  std::vector<Json> all;
+  for (const char* cluster : {"dgx-h100", "dgx-a100"})
+    for (const char* framework : {"megatron@2025", "torchtitan"}) all.push_back(dense(cluster, framework, model, 512));
+  return all;
+}
+
+Json drawn_dense(std::uint64_t seed) {
+  Draw draw(seed);
+  const std::int64_t heads = draw.power_of_two(2, 5);
+  const std::int64_t hidden = heads * draw.one<std::int64_t>({64, 128});
+  const Json model{{"layers", draw.between(2, 12)},
+                   {"hidden", hidden},
+                   {"heads", heads},
+                   {"ffn", hidden * draw.between(2, 6)},
+                   {"vocab", draw.one<std::int64_t>({8192, 32000, 51200})},
+                   {"gated_mlp", draw.coin()}};
+  const std::int64_t seq_len = draw.power_of_two(7, 11);
+  const std::string cluster = draw.word({"dgx-h100", "dgx-a100"}),
+                    framework = draw.word({"megatron@2025", "torchtitan"});
+  return dense(cluster.c_str(), framework.c_str(), model, seq_len);
+}
+
+// Whether some product of the step runs in parts along K, which are summed up behind it.
+bool splits_products(experiment::Job& job) {
+  const auto split = [&](const program::Work& work) {
+    const auto* shard = std::get_if<ir::Shard>(&work);
+    return shard != nullptr && shard->op->is_plain_contraction() && job.pricer().shards().price(*shard).split > 1;
+  };
+  for (const program::Stage& stage : job.program().kinds)
+    for (const program::Pass* pass : stage.passes)
+      for (const program::BlockRun& run : pass != nullptr ? pass->runs : std::vector<program::BlockRun>())
+        if (std::any_of(run.block->works.begin(), run.block->works.end(), split)) return true;
+  return false;
+}
+
+// Figures of the accelerator, of which more is better: its bandwidth first, then its peak and its cache.
+std::vector<std::string> swept_figures(const Json& experiment) {
+  const std::string accelerator = "/cluster/accelerator";
+  std::vector<std::string> pointers{accelerator + "/memory/0/bandwidth", accelerator + "/peak"};
+  const Json& levels = experiment["cluster"]["accelerator"]["memory"];
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    if (levels[i]["name"] == "l2")
+      for (const char* figure : {"/capacity", "/bandwidth"})
+        pointers.push_back(accelerator + "/memory/" + std::to_string(i) + figure);
+  return pointers;
+}
+
+// Step times with half to twice as much of the figure, in steps of 3.5 %.
+std::vector<core::Picoseconds> swept(const Json& base, const std::string& pointer, const config::Loader& loader) {
+  constexpr int k_steps = 40;
+  std::vector<core::Picoseconds> times;
+  for (int i = 0; i <= k_steps; ++i) {
+    Json machine = base;
+    Json& value = machine[Json::json_pointer(pointer)];
+    value = multiplied(value, std::exp2(2.0 * i / k_steps - 1.0));
+    const auto changed = timed(machine, loader);
+    REQUIRE(changed);
+    times.push_back(changed->time);
+  }
+  return times;
+}
+
 }  // namespace
 
 TEST_CASE("A better machine never slows a plan, and what a step waits for shortens it") {
@@ -299,6 +378,35 @@ TEST_CASE("A better machine never slows a plan, and what a step waits for shorte
   CHECK(monotony.waited() > k_plans / 4);
   INFO(monotony.report());
   CHECK(monotony.clean());
+}
+
+// Where a product goes over from one tile or number of parts to another its time has a kink, and no step upwards.
+TEST_CASE("A little more of a figure of the accelerator never slows a dense plan") {
+  constexpr double k_no_rise = 1.0 + 1e-9;
+  constexpr std::uint64_t k_drawn = 2;
+  std::vector<Json> experiments = of_small_products();
+  const std::size_t small = experiments.size();
+  for (std::uint64_t seed = 1; seed <= k_drawn; ++seed) experiments.push_back(drawn_dense(seed));
+  const Shelf shelf;
+  for (std::size_t i = 0; i < experiments.size(); ++i) {
+    if (!test::taken(i)) continue;
+    CAPTURE(experiments[i].dump());
+    const auto named = timed(experiments[i], shelf.loader());
+    REQUIRE(named);
+    if (i < small) CHECK(splits_products(*named->job));
+    const Json base = written_out(experiments[i], *named->job);
+    const std::vector<std::string> figures = swept_figures(base);
+    REQUIRE(figures.size() == 4);
+    for (std::size_t figure = 0; figure < figures.size(); ++figure) {
+      CAPTURE(figures[figure]);
+      const std::vector<core::Picoseconds> times = swept(base, figures[figure], shelf.loader());
+      for (std::size_t step = 1; step < times.size(); ++step) {
+        CAPTURE(step, times[step - 1], times[step]);
+        CHECK(static_cast<double>(times[step]) <= k_no_rise * static_cast<double>(times[step - 1]));
+      }
+      if (figure < 2) CHECK(times.back() < times.front());  // all of these steps wait for both
+    }
+  }
 }
 
 // As many as CAIRN_PLANS says, from CAIRN_FIRST_SEED on.

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "cairn/allotment/five_dimensions.h"
+#include "cairn/core/diagnostics.h"
 #include "cairn/core/quantity.h"
 #include "cairn/experiment/parts.h"
 #include "cairn/experiment/settings.h"
@@ -27,9 +28,10 @@ namespace cairn::division {
 
 struct FiveDegrees {
   allotment::FiveDimensionsAnswer found = {};
-  core::Bytes capacity = {};                // of a device
-  std::vector<std::string> settings = {};   // of the best, as --set takes them; empty where nothing fits
-  std::optional<std::string> refused = {};  // why a candidate was not allowed, of the first one
+  core::Bytes capacity = {};                     // of a device
+  std::vector<std::string> settings = {};        // of the best, as --set takes them; empty where nothing fits
+  bool allowed = false;                          // whether any candidate was that was looked at
+  std::optional<core::Diagnostic> refused = {};  // why a candidate was not allowed, of the first one
   // What the best rests on, and what lies beyond what was measured or is tight, as its own run says.
   std::vector<std::string> assumptions = {};
   std::vector<std::string> warnings = {};

@@ -76,8 +76,8 @@ class LayerPrices {
   LayerPrices& operator=(const LayerPrices&) = delete;
 
   // By class of layer, in the order of ir::Model::classes. `resolved`: of these parts; its strategy holds, whatever its
-  // stages are. Throws core::ConfigurationError for layers that do not split so, and where some layers of a class run
-  // again and others do not (strategy.recompute: method, count, layers).
+  // stages are. Throws core::ConfigurationError for layers that do not split so, and where some layers run again and
+  // others do not, or groups of them do together (strategy.recompute: method, count, layers).
   std::vector<LayerCost> costs(const experiment::Resolved& resolved);
   core::Picoseconds time(const program::Transfer& transfer);  // 0 where nothing is sent
   core::Picoseconds host_per_step();

@@ -28,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "cairn/core/diagnostics.h"
 #include "cairn/core/quantity.h"
 #include "cairn/core/time.h"
 #include "cairn/division/layer_prices.h"
@@ -56,6 +57,13 @@ struct PricedPlan {
   std::int64_t memory = 0;  // bytes of the fullest device
 };
 
+struct Basis {
+  std::vector<std::string> assumptions = {};
+  // What a framework cannot do of the plan's ways, what of them lies beyond what was measured, and what of the
+  // experiment's strategy is left out.
+  std::vector<std::string> warnings = {};
+};
+
 class LayeredModel {
  public:
   // `settings` with these parts; both must outlive it. Throws core::ConfigurationError for settings under which layers
@@ -71,19 +79,20 @@ class LayeredModel {
   core::Bytes memory() const;      // that a plan may fill of a device
   const LayerPrices::Layers& layers() const;
 
-  // By class of layer; null where the model, the batch or the accelerators do not allow the way, and why() says why.
+  // By class of layer; null where the model, the batch or the accelerators do not allow the way, and why() says why, with
+  // what would help.
   const std::vector<LayerCost>* costs(const LayerWay& way, std::int64_t devices, std::int64_t micro_batch_of_stage);
-  std::string why(const LayerWay& way, std::int64_t devices, std::int64_t micro_batch_of_stage);
+  core::Diagnostic why(const LayerWay& way, std::int64_t devices, std::int64_t micro_batch_of_stage);
   // Between a layer of one degree and the next of the other.
   WayChange change(std::int64_t from_tp, std::int64_t to_tp, std::int64_t devices, std::int64_t micro_batch_of_stage);
 
   // Throws core::ConfigurationError at the plan's keys: micro_batches, stages, stages[i].layers[j].tp.
   PricedPlan priced(const LayeredPlan& plan);
 
-  // Of the ways that were asked for so far: what prices rest on, and what a framework cannot do, what lies beyond what
-  // was measured, and what of the experiment's strategy is left out.
-  std::vector<std::string> assumptions() const;
-  std::vector<std::string> warnings() const;
+  // What the figures of a plan rest on, whatever other plans were priced before; of none, what holds for all of them.
+  Basis basis() const;
+  // Prices it once more, by prices of their own. Throws as priced() does.
+  Basis basis(const LayeredPlan& plan) const;
 
  private:
   class Implementation;

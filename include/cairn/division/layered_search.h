@@ -30,11 +30,11 @@ struct LayeredAnswer {
 };
 
 struct LayeredSearch {
-  std::optional<LayeredAnswer> best = {};     // nothing where nothing fits
-  std::optional<LayeredAnswer> uniform = {};  // the best with one way for all layers
-  std::size_t pipelines = 0;                  // numbers of stages and micro-batches whose layers were searched
-  std::size_t ways = 0;                       // of the model's layers that were priced, at most in one of them
-  std::optional<std::string> refused = {};    // where there are none: why the first one was not allowed
+  std::optional<LayeredAnswer> best = {};        // nothing where nothing fits
+  std::optional<LayeredAnswer> uniform = {};     // the best with one way for all layers
+  std::size_t pipelines = 0;                     // numbers of stages and micro-batches whose layers were searched
+  std::size_t ways = 0;                          // of the model's layers that were priced, at most in one of them
+  std::optional<core::Diagnostic> refused = {};  // where there are none: why the first one was not allowed
 };
 
 // `progress`: pipelines done, of how many.
