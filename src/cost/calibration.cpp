@@ -102,14 +102,18 @@ void Calibration::use(std::string_view release) {
 }
 
 void Calibration::share_common() {
+  // What a kind of kernels loses alone says nothing of a step where no limit of power is known that it was lost to.
+  const auto alone = [this](double relative_clock) {
+    return power ? std::min(1.0, sustained * relative_clock) : sustained;
+  };
   for (GemmSet& set : gemm) {
     set.parameters.gap_s = gap_s;
-    set.parameters.sustained = std::min(1.0, sustained * set.relative_clock);
+    set.parameters.sustained = alone(set.relative_clock);
     set.parameters.shares_clock = power.has_value();
   }
   for (FlashSet& set : flash_attention) {
     set.parameters.gap_s = gap_s;
-    set.parameters.sustained = std::min(1.0, sustained * set.relative_clock);
+    set.parameters.sustained = alone(set.relative_clock);
     set.parameters.memory_efficiency = memory_bound.memory_efficiency;
   }
   if (attention_operator) attention_operator->parameters.sustained = sustained;

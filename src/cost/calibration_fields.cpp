@@ -160,6 +160,8 @@ void power(Value& v, PowerLaw& x) {
     watts("limit", x.limit_w, "P, at which `sustained` and `relative_clock` hold: change it with them");
     watts("idle", x.idle_w, "P0: drawn whatever runs");
     watts("memory", x.memory_w, "Pm: drawn while kernels wait for memory");
+    f.number("spread", x.spread,
+             {.doc = "standard deviation of the clocks of such chips, of their mean", .maximum = 0.1});
     f.check(
         "idle", [&x] { return x.idle_w < x.limit_w / 2.0; }, "is not below half the limit",
         "give what an idle device draws");
@@ -171,9 +173,10 @@ void power(Value& v, PowerLaw& x) {
 
 // Of a set whose kernels are limited by their instructions.
 void clock(Fields& f, double& clock_hz, double& relative) {
-  f.number("relative_clock", relative, {.doc = "of these kernels alone, over `sustained`", .positive = true});
+  f.number("relative_clock", relative,
+           {.doc = "of these kernels alone, over `sustained`; read beside `power`", .positive = true});
   std::optional<double> given = clock_hz > 0.0 ? std::optional<double>(clock_hz) : std::nullopt;
-  f.value("clock", given, {.doc = "c: of short runs; absent: that of the machine"},
+  f.value("clock", given, {.doc = "c, above which the work gets no faster; absent: the machine's"},
           [](Value& v, double& x) { v.quantity(x, Dimension::hertz, {.positive = true}); });
   clock_hz = given.value_or(0.0);
 }

@@ -65,6 +65,9 @@ AskedNetwork read_asked(const PlacementStrategy& asked, const config::Loader& lo
   experiment::Calibrated calibrated = experiment::load_calibrated(loader, result.machine);
   if (!calibrated.carried.empty()) result.assumptions.push_back(std::move(calibrated.carried));
   result.calibration = std::move(calibrated.calibration);
+  // Operators are placed and priced one by one here, so that none shares a clock with others.
+  result.calibration.power.reset();
+  result.calibration.share_common();
   result.network = micro_batch_of(asked);
   const numerics::Format format = numerics::parse_format(asked.format);
   models::set_format(result.network, format);

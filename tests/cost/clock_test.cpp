@@ -1,6 +1,8 @@
 #include "cairn/cost/clock.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "cairn/core/random.h"
@@ -74,6 +76,46 @@ TEST_CASE("at the shared clock the kernels use the energy that the limit gives",
       time_s += seconds;
     }
     CHECK(energy_j == Approx(time_s * k_power.limit_w).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("faster memory beside a kernel's work never lengthens a layer", "[cost][clock]") {
+  core::Random random(35);
+  for (int i = 0; i < 2000; ++i) {
+    // Kernels as long as their work or their traffic, whichever takes longer, as attention is priced.
+    const auto kernel = [](double work_s, double traffic_s, double clock_hz, double alone) {
+      const double busy_s = std::max(work_s, traffic_s), droop_s = std::max(0.0, work_s * alone - busy_s);
+      return KernelTime{
+          .total_s = busy_s + droop_s,
+          .compute_s = work_s,
+          .droop_s = droop_s,
+          .follows = {.seconds = work_s, .clock_hz = clock_hz, .alone = alone, .slack_s = busy_s - work_s}};
+    };
+    std::vector<KernelTime> before, after;
+    for (std::uint64_t n = 2 + random.below(6); n > 0; --n) {
+      const double work_s = 1e-3 * random.uniform(), traffic_s = 1.5e-3 * random.uniform();
+      const double clock_hz = 1.5e9 + 0.5e9 * random.uniform(), alone = 1.0 + 0.4 * random.uniform();
+      before.push_back(kernel(work_s, traffic_s, clock_hz, alone));
+      after.push_back(kernel(work_s, traffic_s * random.uniform(), clock_hz, alone));
+    }
+    CAPTURE(i);
+    CHECK(time_of(after) <= time_of(before) * (1.0 + 1e-12));
+  }
+}
+
+TEST_CASE("the slowest of more ranks is slower, by the mean of the largest of normal deviates", "[cost][clock]") {
+  PowerLaw power = k_power;
+  CHECK(slowest(power, 8) == 1.0);
+  power.spread = 0.02;
+  CHECK(slowest(power, 1) == Approx(1.0).epsilon(1e-12));
+  // Harter, Expected values of normal order statistics, Biometrika 1961: the largest of 2, 8, 100.
+  CHECK(slowest(power, 2) == Approx(1.0 + 0.02 * 0.5642).epsilon(1e-3));
+  CHECK(slowest(power, 8) == Approx(1.0 + 0.02 * 1.4236).epsilon(1e-3));
+  CHECK(slowest(power, 100) == Approx(1.0 + 0.02 * 2.5076).epsilon(1e-3));
+  double before = 1.0;
+  for (std::int64_t ranks = 2; ranks < 100'000; ranks *= 2) {
+    CHECK(slowest(power, ranks) > before);
+    before = slowest(power, ranks);
   }
 }
 

@@ -29,6 +29,7 @@ Calibration two_releases() {
   libraries.kernels = {
       {.kernel = "rmsnorm", .widths = {1024, 2048}, .forward = KernelLaw{.floor_s = 2e-6, .efficiency = 0.8}},
       {.kernel = "rmsnorm", .forward = KernelLaw{.floor_s = 2e-6, .efficiency = 0.4}}};
+  libraries.power = PowerLaw{.limit_w = 700.0, .idle_w = 133.0, .memory_w = 600.0, .spread = 0.01};
   calibration.libraries = {{"new", libraries}};
   calibration.share_common();
   return calibration;
@@ -43,10 +44,19 @@ TEST_CASE("sets of the libraries in use take the place of those of the same name
   REQUIRE(calibration.gemm.size() == 2);
   CHECK(calibration.find_gemm("bf16")->parameters.tensor_efficiency == 0.6);
   CHECK(calibration.find_gemm("bf16")->parameters.sustained == Approx(0.88));  // 0.8 x 1.1
+  CHECK(calibration.find_gemm("bf16")->parameters.shares_clock);
   CHECK(calibration.find_gemm("fp8")->parameters.tensor_efficiency == 0.7);
   CHECK(calibration.find_gemm("fp8")->parameters.sustained == 0.8);
   CHECK(calibration.find_flash("cudnn")->parameters.tail == 1.0);
   CHECK(calibration.kernels.size() == 2);
+}
+
+TEST_CASE("without a limit of power kernels of all kinds have the clock of long runs", "[cost][calibration]") {
+  Calibration calibration = two_releases();
+  calibration.libraries.front().second.power.reset();
+  calibration.use("new");
+  CHECK(calibration.find_gemm("bf16")->parameters.sustained == 0.8);
+  CHECK_FALSE(calibration.find_gemm("bf16")->parameters.shares_clock);
 }
 
 TEST_CASE("libraries that a calibration does not list leave it as it is", "[cost][calibration]") {
@@ -66,6 +76,12 @@ TEST_CASE("a calibration with libraries in use prices the same once written and 
   used.use("transformer-engine-2");
   Calibration again = load_calibration(shipped(), config::to_node(used));
   again.use("transformer-engine-2");
+  REQUIRE(used.power.has_value());
+  REQUIRE(again.power.has_value());
+  CHECK(again.power->limit_w == Approx(used.power->limit_w));
+  CHECK(again.power->idle_w == Approx(used.power->idle_w));
+  CHECK(again.power->memory_w == Approx(used.power->memory_w));
+  CHECK(again.power->spread == used.power->spread);
   REQUIRE(again.kernels.size() == used.kernels.size());
   for (std::size_t i = 0; i < used.kernels.size(); ++i) {
     CHECK(again.kernels[i].kernel == used.kernels[i].kernel);

@@ -100,6 +100,7 @@ class Cheaper final : public predict::Pricer {
   }
 
   void enter(const program::Block& block) override { pricer_.enter(block); }
+  void leave() override { pricer_.leave(); }
   Price shard(const ir::Shard& shard) override { return of(pricer_.shard(shard), shard); }
   Price in_pieces(const ir::Shard& shard) override { return of(pricer_.in_pieces(shard), shard); }
   Price transfer(const program::Transfer& transfer) override {

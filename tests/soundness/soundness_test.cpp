@@ -22,6 +22,7 @@ class FaultyPricer final : public predict::Pricer {
   FaultyPricer(predict::CostPricer& pricer, double kernels, double transfers)
       : pricer_(pricer), kernels_(kernels), transfers_(transfers) {}
   void enter(const program::Block& block) override { pricer_.enter(block); }
+  void leave() override { pricer_.leave(); }
   predict::Price shard(const ir::Shard& shard) override { return scaled(pricer_.shard(shard), kernels_); }
   predict::Price transfer(const program::Transfer& transfer) override {
     return scaled(pricer_.transfer(transfer), transfers_);

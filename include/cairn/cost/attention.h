@@ -17,6 +17,7 @@
 // 2. Kernel form: published forward and backward throughput of stand-alone training kernels:
 //      F     = g 4 D (pairs + rows S0/2)      g = 1 forward, 2.5 backward (five products instead of two)
 //      T     = max(F/(e P) w / sustained, traffic/(eB H)) + gap
+//      where kernels share a clock f (clock.h): max(F/(e P) w max(1, c/f), traffic/(eB H)) + gap
 //      w     = (ceil(x)/x)^u (1 + l/x)/(1 + l/x0),   x = B Hq ceil(s_q/128)/SM waves of query tiles
 //    For a causal square this is the familiar rate e P/(1 + S0/S) on half the scores: every query row costs as much as
 //    S0/2 further keys (prologue, softmax statistics, the masked part of the diagonal block). x0 is the number of waves

@@ -43,7 +43,7 @@ struct GemmSet {
   Provenance provenance = {};
   std::string remark = {};  // an assumption of every answer that rests on the set; empty: none
   GemmParameters parameters = {};
-  // The clock at which these products run alone over `sustained` of the calibration.
+  // The clock at which these products run alone over `sustained` of the calibration; read where there is a limit of power.
   double relative_clock = 1.0;
   std::optional<FitRecord> fit = {};  // absent where the parameters were not fitted by `cairn calibrate`
 };
@@ -85,7 +85,7 @@ enum class KernelPass : std::uint8_t { forward, backward, parameters };
 
 // Releases of libraries, by what differs from the file's own sets.
 struct Libraries {
-  std::optional<PowerLaw> power = {};
+  std::optional<PowerLaw> power = {};  // of kernels that share a clock
   std::vector<GemmSet> gemm = {};
   std::vector<FlashSet> flash_attention = {};
   std::vector<KernelSet> kernels = {};

@@ -23,7 +23,7 @@ struct MachineRates {
 // adds passes beside traffic that takes as long at any clock.
 struct FollowsClock {
   double seconds = 0.0;   // in a short run
-  double clock_hz = 1.0;  // c: of a short run
+  double clock_hz = 1.0;  // c: above which the work gets no faster
   double alone = 1.0;     // u: times as long where such kernels alone run on and on, under the limit of power
   double slack_s = 0.0;
 };
@@ -56,8 +56,8 @@ double p_norm(double a, double b, double p);
 // Extra time of a kernel that would take `busy_s` at the short-run clock:
 //   busy * max(droop * busy/(busy + tau), 1/sustained - 1) * weight^2,   tau = 10 ms
 // Long compute-bound kernels run slower than short ones predict, most likely because of the power limit; in a training
-// step every kernel sees the sustained clock, unless kernels share one (clock.h). Both terms describe the same cause, so the larger counts, never their
-// sum. weight: share of the kernel that is compute bound, 0..1.
+// step every kernel sees the sustained clock, unless kernels share one (clock.h). Both terms describe the same cause, so
+// the larger counts, never their sum. weight: share of the kernel that is compute bound, 0..1.
 double droop_time(double busy_s, double droop, double sustained, double weight);
 
 }  // namespace cairn::cost

@@ -9,6 +9,7 @@
 #include "cairn/collective/folds.h"
 #include "cairn/core/assert.h"
 #include "cairn/core/out_of_range.h"
+#include "work_text.h"
 
 namespace cairn::predict {
 namespace {
@@ -56,10 +57,14 @@ void CostPricer::enter(const program::Block& block) {
     if (shard == nullptr || shard->part > 0) continue;
     Known& known = known_.emplace_back(Known{.whole = *shard, .time = {}});
     known.whole.parts = 1;
-    known.time = shards_.price(known.whole);
+    try {
+      known.time = shards_.price(known.whole);
+    } catch (const core::OutOfRange& problem) {
+      raise_unpriceable(work, problem);
+    }
     clock.add(known.time);
   }
-  clock_hz_ = clock.solve();
+  clock_hz_ = clock.solve() / cost::slowest(*calibration_.power, network_.gpus());
 }
 
 Price CostPricer::shard(const ir::Shard& shard) {

@@ -47,6 +47,18 @@ Price price_of(Pricer& pricer, const program::Work& work) {
       [&](const program::Interference& beside) { return pricer.interference(beside); });
 }
 
+// The pricer is inside the block, and leaves it however the pricing ends.
+class Inside {
+ public:
+  Inside(Pricer& pricer, const program::Block& block) : pricer_(pricer) { pricer.enter(block); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  ~Inside() { pricer_.leave(); }
+
+ private:
+  Pricer& pricer_;
+};
+
 }  // namespace
 
 const BlockPrices& PriceTable::of(const program::Block& block) {
@@ -54,7 +66,7 @@ const BlockPrices& PriceTable::of(const program::Block& block) {
   if (slot) return *slot;
   auto made = std::make_unique<BlockPrices>();
   made->reserve(block.works.size());
-  pricer_.enter(block);
+  const Inside inside(pricer_, block);
   for (const program::Work& work : block.works) {
     try {
       made->push_back(price_of(pricer_, work));

@@ -42,8 +42,10 @@ class CostPricer final : public Pricer {
              const hardware::Network& network, const hardware::HostTimes& host,
              std::optional<hardware::Host> machine = {});
 
-  // Kernels of a block share one clock (cost/clock.h). A kernel of no block runs as if its kind ran alone.
+  // Kernels of a block share one clock, that of the slowest of all the network's accelerators (cost/clock.h). A kernel of
+  // no block runs as if its kind ran alone.
   void enter(const program::Block& block) override;
+  void leave() override { known_.clear(); }
   Price shard(const ir::Shard& shard) override;
   Price transfer(const program::Transfer& transfer) override;
   // Prices of copies and of the host's cores need a description of the host: a plan that offloads has one.

@@ -23,8 +23,9 @@ struct Price {
 class Pricer {
  public:
   virtual ~Pricer() = default;
-  // Called before the works of a block are priced: they may have something in common. The block outlives their pricing.
+  // Called before and after the works of a block are priced: they may have something in common.
   virtual void enter(const program::Block&) {}
+  virtual void leave() {}
   virtual Price shard(const ir::Shard& shard) = 0;
   // A kernel that runs in pieces, with transfers of operands and results in between: the price of all pieces together.
   virtual Price in_pieces(const ir::Shard& whole) { return shard(whole); }
