@@ -51,7 +51,9 @@ void host(config::Fields& fields, FrameworkProfile& profile) {
 void sharding(config::Fields& fields, FrameworkProfile& profile) {
   describe(fields, profile.sharding);
   fields.flag("copies_gathered", profile.behaviour.copies_gathered,
-              {.doc = "gathered parameters are copied out of the gather's buffer into tensors of their own"});
+              {.doc = "what is gathered is copied into the gather's buffer and out of it into tensors of its own"});
+  fields.flag("keeps_root_gathered", profile.behaviour.keeps_root_gathered,
+              {.doc = "parameters of the first and last layer stay gathered between a forward and its backward pass"});
 }
 
 void recompute(config::Fields& fields, FrameworkProfile& profile) {

@@ -83,7 +83,7 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
     file["attention_fp32_gradients"] = sharing.coin();
   }
   Draw later(seed ^ 0x5eedU);  // of keys that came later, so that all others stay as they were drawn
-  if (later.chance(0.4)) file["libraries"] = later.word({"transformer-engine-1", "transformer-engine-2"});
+  if (later.chance(0.4)) file["libraries"] = later.word({"transformer-engine-1", "transformer-engine-2", "pytorch-2"});
   if (later.chance(0.4) && file.contains("kernels")) file["kernels"]["one_pass_norm"] = later.coin();
   if (later.chance(0.4) && file.contains("kernels")) file["kernels"]["weighted_experts"] = later.coin();
   if (later.chance(0.4) && file.contains("kernels")) file["kernels"]["sorts_rows"] = later.coin();
@@ -99,6 +99,7 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   }
   if (draw.coin()) file["sharding"] = draw_sharding(draw);
   if (later.chance(0.4) && file.contains("sharding")) file["sharding"]["copies_gathered"] = later.coin();
+  if (later.chance(0.4) && file.contains("sharding")) file["sharding"]["keeps_root_gathered"] = later.coin();
   if (draw.coin()) file["recompute"] = flags(draw, {"gathers_saved_input", "keeps_unread", "covers_ends"});
   if (draw.coin()) file["buffers"] = {{"results", draw.between(0, 3)}, {"buckets", draw.coin()}};
   if (draw.coin()) file["allocator"] = draw_allocator(draw);

@@ -1,5 +1,5 @@
-// Kernels that gathers of sharded parameters take beside the collective: casts of shards and copies out of the gather's
-// buffer, to the byte.
+// Kernels that gathers of sharded parameters take beside the collective: casts of shards and copies into and out of the
+// gather's buffer, to the byte.
 #include <string>
 #include <variant>
 #include <vector>
@@ -65,6 +65,7 @@ Kernels kernels(const program::Pass& pass, const std::string& name) {
 }
 
 Kernels casts(const program::Pass& pass) { return kernels(pass, "gather.cast"); }
+Kernels copies_in(const program::Pass& pass) { return kernels(pass, "gather.copy_in"); }
 Kernels copies(const program::Pass& pass) { return kernels(pass, "gather.copy_out"); }
 
 // Of all units, each of so many elements on a rank after the gather and 1 / `ranks` of them before.
@@ -90,6 +91,7 @@ TEST_CASE("Every gather casts the shard and copies what it has gathered, forward
       const program::Program& program = lowering.lower(strategy);
       for (const program::Pass* pass : {&forward_pass(program, 0, special), &backward_pass(program, 0, special)}) {
         CHECK(casts(*pass) == casts_closed_form(k_layer_parameters, k_layers, k_ranks));
+        CHECK(copies_in(*pass) == copies_closed_form(k_layer_parameters / static_cast<double>(k_ranks), k_layers));
         CHECK(copies(*pass) == copies_closed_form(k_layer_parameters, k_layers));
       }
     }
@@ -157,10 +159,11 @@ TEST_CASE("Kernels of a gather run before the unit's operators, when the unit's 
       CHECK(block.dependencies[step.first_dependency] == program::entry_of(program::Stream::fetched));
     }
     if (names.empty()) continue;
-    REQUIRE(names.size() > 2);
+    REQUIRE(names.size() > 3);
     CHECK(names[0] == "gather.cast");
-    CHECK(names[1] == "gather.copy_out");
-    CHECK(names[2] == "fc1");
+    CHECK(names[1] == "gather.copy_in");
+    CHECK(names[2] == "gather.copy_out");
+    CHECK(names[3] == "fc1");
   }
 }
 
@@ -179,6 +182,34 @@ TEST_CASE("A gather's kernels take no memory, and parameters that layers share t
       CHECK(copies(a) == k_none);
       CHECK(copies(b).elements == static_cast<double>(model.parameters()));
     }
+  }
+}
+
+TEST_CASE("Parameters of the root are gathered once for both passes where the framework keeps them") {
+  const ir::Model model = small_transformer({.body_layers = k_layers});
+  plan::FrameworkBehaviour behaviour = copying();
+  plan::Lowering again(model, 8, {}, 0, behaviour);
+  behaviour.keeps_root_gathered = true;
+  plan::Lowering keeps(model, 8, {}, 0, behaviour);
+  const std::int64_t body = small_transformer({.body_layers = k_layers + 1}).parameters() - model.parameters();
+  const auto ends = static_cast<double>(model.parameters() - k_layers * body);
+  REQUIRE(ends > 0.0);
+  for (const std::int64_t ahead : {0, 1, 2}) {
+    CAPTURE(ahead);
+    plan::Strategy strategy = sharded();
+    strategy.prefetch = ahead;
+    strategy.micro_batches = 2;
+    const program::Program &twice = again.lower(strategy), &once = keeps.lower(strategy);
+    CHECK(copies(forward_pass(once, 0)) == copies(forward_pass(twice, 0)));
+    CHECK(copies(backward_pass(once, 0)).elements == copies(backward_pass(twice, 0)).elements - ends);
+    // The root's parameters are there in between, and gone in the end.
+    const auto parameters = static_cast<std::size_t>(program::Category::parameters);
+    const auto left = [&](const program::Pass& pass) { return pass.profile.delta[parameters]; };
+    CHECK(left(forward_pass(once, 0)) == left(forward_pass(twice, 0)) + k_gathered * ends);
+    CHECK(left(forward_pass(once, 0)) + left(backward_pass(once, 0)) == 0.0);
+    // With stages others are under way in between: each pass gathers anew.
+    strategy.stage_layers = {k_layers - 2, 2};
+    CHECK(copies(backward_pass(keeps.lower(strategy), 0)) == copies(backward_pass(again.lower(strategy), 0)));
   }
 }
 

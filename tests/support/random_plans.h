@@ -56,6 +56,9 @@ inline plan::ParameterTreatment random_treatment(core::Random& random) {
 
 inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   plan::FrameworkBehaviour behaviour;
+  // Of what came later, so that all else stays as it was drawn.
+  constexpr std::uint64_t k_seeds = 1'000'000;
+  core::Random copy = random, later(copy.below(k_seeds));
   behaviour.scatter_sends = coin(random);
   behaviour.host_waits = static_cast<plan::HostWaits>(random.below(3));
   behaviour.host_waits_for_computation = coin(random);
@@ -66,7 +69,8 @@ inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   behaviour.recompute_ends = coin(random);
   behaviour.keeps_unread_products = coin(random);
   behaviour.held_results = between(random, 0, 3);
-  behaviour.copies_gathered = coin(random);
+  behaviour.copies_gathered = coin(later);
+  behaviour.keeps_root_gathered = coin(later);
   return behaviour;
 }
 

@@ -29,9 +29,12 @@ struct FrameworkBehaviour {
   // the backward pass and parameters stay whole. They are there from the first backward pass to the update (under a
   // pipeline while the last gradients are reduced; with shared parameters always), and with them whole gradients go.
   bool holds_buckets = false;
-  // Gathered parameters are copied out of the gather's buffer into tensors of their own before a unit runs; else
-  // operators read the buffer.
+  // A shard is copied into the gather's buffer, and what was gathered out of it into tensors of their own before a unit
+  // runs; else operators read the buffer, of which the shard is a part.
   bool copies_gathered = false;
+  // Parameters of the first and last layer stay gathered from a forward pass to the end of its backward pass, whatever
+  // the others do, as long as no other micro-batch is under way between the two.
+  bool keeps_root_gathered = false;
   bool recompute_ends = false;  // full recomputation includes the first and last layer, but not the loss
   // Recomputation operator by operator keeps the result of every product that it does not run again, whether the
   // backward pass reads it or not: a cache filled as operators run knows no readers.

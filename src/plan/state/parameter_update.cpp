@@ -117,24 +117,25 @@ ir::Graph narrow_copies(const ParameterTreatment& treatment) {
 }
 
 GatherKernels gather_kernels(const ParameterTreatment& treatment, bool copies) {
-  GatherKernels kernels;
+  Builder of_shard, of_all;
+  const auto tensor = [](Builder& builder, const char* name, numerics::Format format) {
+    return builder.tensor(name, format, ir::Role::activation);
+  };
   const bool from_master = treatment.master && !treatment.narrow_shards;
   const numerics::Format stored = from_master ? *treatment.master : treatment.parameters;
+  const ir::TensorId sent = tensor(of_shard, "sent shard", treatment.gather);
   if (stored != treatment.gather) {
-    Builder builder;
-    const ir::TensorId shard = builder.tensor("shard", stored, ir::Role::activation);
-    const ir::TensorId sent = builder.tensor("sent shard", treatment.gather, ir::Role::activation);
-    builder.pass("gather.cast", 0.0, {{shard, Mode::read}, {sent, Mode::write}}, "gather_cast");
-    kernels.of_shard = builder.finish();
+    const ir::TensorId shard = tensor(of_shard, "shard", stored);
+    of_shard.pass("gather.cast", 0.0, {{shard, Mode::read}, {sent, Mode::write}}, "gather_cast");
   }
   if (copies) {
-    Builder builder;
-    const ir::TensorId gathered = builder.tensor("gathered", treatment.gather, ir::Role::activation);
-    const ir::TensorId own = builder.tensor("gathered parameter", treatment.gather, ir::Role::activation);
-    builder.pass("gather.copy_out", 0.0, {{gathered, Mode::read}, {own, Mode::write}}, "gather_copy");
-    kernels.of_all = builder.finish();
+    const ir::TensorId place = tensor(of_shard, "place in the gather's buffer", treatment.gather);
+    of_shard.pass("gather.copy_in", 0.0, {{sent, Mode::read}, {place, Mode::write}}, "gather_copy");
+    const ir::TensorId gathered = tensor(of_all, "gathered", treatment.gather);
+    const ir::TensorId own = tensor(of_all, "gathered parameter", treatment.gather);
+    of_all.pass("gather.copy_out", 0.0, {{gathered, Mode::read}, {own, Mode::write}}, "gather_copy");
   }
-  return kernels;
+  return {.of_shard = of_shard.finish(), .of_all = of_all.finish()};
 }
 
 ir::Graph host_parameter_update(ParameterTreatment treatment) {

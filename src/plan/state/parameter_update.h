@@ -20,11 +20,12 @@ ir::Graph narrow_copies(const ParameterTreatment& treatment);
 
 // What gathering parameters takes beside the collective, in the same form. Of n elements over r ranks,
 //   cast      n / r (stored + gathered bytes)   where they are stored in another format than they are gathered in
-//   copy out  n 2 gathered bytes                where operators do not read the gather's buffer (`copies`)
-// The cast stands before the collective and the copy behind it. Both are charged where parameters are used, for it is
-// the bandwidth of device memory that they take from computation, on whichever stream they run.
-// Source: PyTorch torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, all_gather_copy_in and
-// split_with_sizes_copy, 2024 to 2026; validate/measured/h100-sxm5-80gb/step_kernels.csv, "copies on the device".
+//   copy in   n / r 2 gathered bytes            of the shard into the gather's buffer, and
+//   copy out  n 2 gathered bytes                from there into each parameter's own tensor (`copies`)
+// Cast and copy in stand before the collective, the copy out behind it. All are charged where parameters are used, for
+// it is the bandwidth of device memory that they take from computation, on whichever stream they run.
+// Source: PyTorch torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, _get_param_all_gather_inputs,
+// all_gather_copy_in and split_with_sizes_copy, 2024 to 2026.
 struct GatherKernels {
   ir::Graph of_shard;  // over the elements of a rank's shard
   ir::Graph of_all;    // over all that are gathered

@@ -45,12 +45,14 @@ class Fetches {
     gives_up_ =
         moves &&
         (settings.reshard_after_forward ? !weights : !forward && (kept_long ? last : part != Part::weight_gradient));
+    keeps_root_ =
+        settings.reshard_after_forward && settings.behaviour->keeps_root_gathered && !settings.several_under_way;
   }
 
   Fetch of(std::size_t index) const {
     const LayerState& state = units_[index].layer->lowering.state();
     Fetch fetch;
-    if (fetches_) parameters(fetch, state.moved_elements(true), resident(index));
+    if (fetches(root(index))) parameters(fetch, state.moved_elements(true), resident(index));
     const Home home = settings_.offload.activations;
     const bool returns = part_ == Part::backward || part_ == Part::input_gradient;
     if (returns && home != Home::device && offloads(units_[index])) {
@@ -64,27 +66,28 @@ class Fetches {
   }
   // What unit `index` computes on its parameters once they have come, and the pass on those that several layers share.
   std::vector<ir::Shard> kernels(std::size_t index) const {
-    if (!fetches_) return {};
+    if (!fetches(root(index))) return {};
     return settings_.gather_kernels(units_[index].layer->lowering.state().moved_elements(true));
   }
   std::vector<ir::Shard> shared_kernels() const {
-    if (!fetches_) return {};
+    if (!fetches(true)) return {};
     return settings_.gather_kernels(shared_elements());
   }
   // Parameters that several layers share are fetched for the whole pass.
   Fetch shared() const {
     Fetch fetch;
-    if (fetches_) parameters(fetch, shared_elements(), false);
+    if (fetches(true)) parameters(fetch, shared_elements(), false);
     return fetch;
   }
   CategoryBytes given_up(std::size_t index) const {
     Fetch fetched;
-    if (gives_up_) parameters(fetched, units_[index].layer->lowering.state().moved_elements(true), resident(index));
+    if (gives_up(root(index)))
+      parameters(fetched, units_[index].layer->lowering.state().moved_elements(true), resident(index));
     return fetched.bytes;
   }
   CategoryBytes shared_given_up() const {
     Fetch fetched;
-    if (gives_up_) parameters(fetched, shared_elements(), false);
+    if (gives_up(true)) parameters(fetched, shared_elements(), false);
     return fetched.bytes;
   }
   PerGroup<double> shared_elements() const {
@@ -105,6 +108,10 @@ class Fetches {
   }
 
  private:
+  // Of the root are the layers at both ends, with what they share.
+  bool root(std::size_t index) const { return units_[index].layer->lowering.layer().position != ir::Position::body; }
+  bool fetches(bool of_root) const { return fetches_ && (part_ == Part::forward || !(of_root && keeps_root_)); }
+  bool gives_up(bool of_root) const { return gives_up_ && (part_ != Part::forward || !(of_root && keeps_root_)); }
   bool resident(std::size_t index) const { return static_cast<std::int64_t>(index) < settings_.offload.resident_units; }
 
   void parameters(Fetch& fetch, const PerGroup<double>& elements, bool resident) const {
@@ -134,6 +141,7 @@ class Fetches {
   Part part_;
   bool fetches_ = false;
   bool gives_up_ = false;
+  bool keeps_root_ = false;
 };
 
 // The traffic of every unit of a pass, and of its beginning and end, from what each unit fetches.

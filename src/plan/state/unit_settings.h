@@ -82,7 +82,8 @@ struct UnitSettings {
   bool gathers_in_passes() const;
   // Whether the group's gradients live on the device only between their making and their transfer.
   bool gradients_pass_through(ParameterGroup group) const;
-  // The kernels that a gather of so many elements takes beside the collective; none where a rank has them all.
+  // The kernels that a gather of so many elements takes beside the collective; none where parameters are whole, of one
+  // rank only where it copies what it gathers.
   std::vector<ir::Shard> gather_kernels(const PerGroup<double>& elements) const;
   GradientSync sync(bool last) const;
 };
