@@ -189,8 +189,10 @@ TEST_CASE("no prediction is below the bound of its plan: random experiments on s
     const std::string length = fmt::format("training.seq_len={}", one_of(random, lengths));
     INFO("seed " << seed << ", " << cluster << ", " << strategy << ", " << length);
     const auto run = [&](const char* contention) {
-      experiment::Job job = job_of(experts ? k_routed_layers : k_unrouted,
-                                   {cluster, strategy, length, std::string("simulation.contention=") + contention});
+      experiment::Job job =
+          job_of(experts ? k_routed_layers : k_unrouted,
+                 {cluster, strategy, length, "training.framework={file: megatron, fitted: {host_per_step: 0 s}}",
+                  std::string("simulation.contention=") + contention});
       const predict::Prediction prediction = job.run(predict::Engine::both).prediction;
       require_sound(job, prediction);
       return prediction;

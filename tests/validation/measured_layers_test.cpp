@@ -35,7 +35,7 @@ std::vector<Row> measured_layers() {
   return rows;
 }
 
-// As they were measured: GPT with biases, LayerNorm and dropout; Llama with neither, rotated.
+// As they were measured, on one card, which waits for no slower one: GPT with biases, LayerNorm and dropout; Llama with neither, rotated.
 std::string experiment_of(const Row& row, int layers) {
   const std::string& name = row.at("name");
   const std::string precision = name.substr(name.find('.') + 1);
@@ -50,6 +50,7 @@ std::string experiment_of(const Row& row, int layers) {
       "tied_embeddings: false, {}}}\n"
       "cluster: dgx-h100\n"
       "training: {{seq_len: {}, global_batch: {}, framework: megatron@2025, precision: {}}}\n"
+      "calibration: {{file: h100-sxm5-80gb, libraries: {{transformer-engine-2: {{power: {{spread: 0}}}}}}}}\n"
       "strategy: {{tp: {}, micro_batch: {}, recompute: none, sequence_parallel: {}}}\n"
       "simulation: {{interference: false}}\n",
       layers, row.at("hidden"), row.at("ffn"), row.at("heads"), row.at("kv_heads"), kind, row.at("seq_len"),
