@@ -87,7 +87,7 @@ TEST_CASE("What every plan of five degrees has of the experiment must be right")
     }
     return std::string();
   };
-  CHECK(complaint({"strategy.micro_batch=3"}) == "strategy.micro_batch");
+  CHECK(complaint({"strategy.micro_batch=3"}) == "training.global_batch");
   CHECK(complaint({"training.global_batch=3000 tokens"}) == "training.global_batch");
   CHECK(complaint({"strategy.order=[tp, tp, dp, pp]"}) == "strategy.order");
 }
