@@ -84,6 +84,15 @@ void is_least(LayeredModel& model, const LayeredAnswer& found) {
   }
 }
 
+// What a search finds: it fits, and no stage of it is faster with other ways.
+LayeredSearch least_ways(LayeredModel& model) {
+  LayeredSearch found = search_layers(model);
+  REQUIRE(found.best);
+  CHECK(fits(model, found.best->priced));
+  is_least(model, *found.best);
+  return found;
+}
+
 TEST_CASE("No ways of a small model's layers are faster than those that are found") {
   for (const std::string batch : {"8", "6"})
     for (const std::string sequence : {"1024", "16384"})
@@ -96,10 +105,7 @@ TEST_CASE("No ways of a small model's layers are faster than those that are foun
                    batch == "8" ? "strategy.pp=1" : "strategy.pp=2"}),
             shipped());
         LayeredModel model(job.experiment(), job.parts());
-        const LayeredSearch found = search_layers(model);
-        REQUIRE(found.best);
-        CHECK(fits(model, found.best->priced));
-        is_least(model, *found.best);
+        const LayeredSearch found = least_ways(model);
         REQUIRE(found.uniform);
         CHECK(found.best->priced.time <= found.uniform->priced.time);
         // The same figure by another model, to the picosecond.
@@ -113,10 +119,7 @@ TEST_CASE("Accelerators that are no power of two are shared, too") {
   const experiment::Job job(small({"cluster.gpus_per_node=6", "training.global_batch=6", "strategy.dp=null"}),
                             shipped());
   LayeredModel model(job.experiment(), job.parts());
-  const LayeredSearch found = search_layers(model);
-  REQUIRE(found.best);
-  CHECK(fits(model, found.best->priced));
-  is_least(model, *found.best);
+  const LayeredSearch found = least_ways(model);
   for (const bool sharded : {false, true})
     for (const std::int64_t tp : {1, 2}) {
       CAPTURE(sharded, tp);
@@ -270,10 +273,7 @@ TEST_CASE("No ways of layers that share parameters are faster than those that ar
                    " GiB}}"}),
         shipped());
     LayeredModel model(job.experiment(), job.parts());
-    const LayeredSearch found = search_layers(model);
-    REQUIRE(found.best);
-    CHECK(fits(model, found.best->priced));
-    is_least(model, *found.best);
+    least_ways(model);
   }
 }
 
