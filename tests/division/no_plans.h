@@ -6,8 +6,8 @@
 
 namespace cairn::division {
 
-// Each of degrees, micro-batches, stages or recomputed layers that are no plan of 4 accelerators, 8 sequences and 2 or 4
-// layers.
+// Each of degrees, micro-batches, stages or recomputed layers that are no plan of 4 accelerators, 8 sequences and 2 or
+// 4 layers.
 inline std::vector<std::string> settings_of_no_plan() {
   return {"strategy.tp=3",
           "strategy.dp=7",
