@@ -9,24 +9,18 @@
 #include <algorithm>
 #include <functional>
 #include <initializer_list>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "cairn/core/nullable.h"
 #include "cairn/report/run.h"
 #include "schema_parts.h"
 
 namespace cairn::report::schema {
 
-template <class T>
-Json nullable(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
-// A figure of `of`, an optional or a pointer; null where that is.
-template <class Of, class Figure>
-Json nullable(const Of& of, Figure figure) {
-  return of ? Json(figure(*of)) : Json();
+template <class... Of>
+Json nullable(const Of&... of) {
+  return core::nullable<Json>(of...);
 }
 
 inline Json made_by(const Tool& tool) { return Json{{"version", tool.version}, {"build", tool.build}}; }
