@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cairn/core/nullable.h"
+#include "cairn/core/time.h"
 #include "cairn/report/run.h"
 #include "schema_parts.h"
 
@@ -21,6 +22,12 @@ namespace cairn::report::schema {
 template <class... Of>
 Json nullable(const Of&... of) {
   return core::nullable<Json>(of...);
+}
+
+// A time of `of`, an optional or a pointer, in seconds; null where that is.
+template <class Of, class Time>
+Json seconds_of(const Of& of, Time time) {
+  return nullable(of, [&](const auto& found) { return core::to_seconds(std::invoke(time, found)); });
 }
 
 inline Json made_by(const Tool& tool) { return Json{{"version", tool.version}, {"build", tool.build}}; }
