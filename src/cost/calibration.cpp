@@ -60,8 +60,9 @@ const FlashSet* Calibration::find_flash(std::string_view kernel) const {
 
 const KernelLaw* Calibration::find_law(std::string_view kernel, KernelPass pass, std::int64_t width) const {
   if (kernel.empty()) return nullptr;
-  for (const KernelSet& set : kernels) {
-    if (set.kernel != kernel) continue;
+  const auto sets = kernels.find(kernel);
+  if (sets == kernels.end()) return nullptr;
+  for (const KernelSet& set : sets->second) {
     if (!set.widths.empty() && std::find(set.widths.begin(), set.widths.end(), width) == set.widths.end()) continue;
     const auto& law = pass == KernelPass::forward    ? set.forward
                       : pass == KernelPass::backward ? set.backward
@@ -95,7 +96,8 @@ void Calibration::use(std::string_view release) {
     if (taken.power) power = taken.power;
     replace(gemm, taken.gemm, [](const GemmSet& set) { return set.type; });
     replace(flash_attention, taken.flash_attention, [](const FlashSet& set) { return set.parameters.kernel; });
-    kernels = taken.kernels;
+    kernels.clear();
+    for (const KernelSet& set : taken.kernels) kernels[set.kernel].push_back(set);
     libraries = {{std::string(release), Libraries{.kernels = std::move(taken.kernels)}}};
   }
   share_common();

@@ -82,15 +82,11 @@ class PlanCosts {
 };
 
 // What every candidate has of the experiment must be right; its own degrees and schedule need not go together.
-void require_kept(const experiment::Settings& settings, const experiment::Parts& parts, std::int64_t sequences) {
+void require_kept(const experiment::Settings& settings, const experiment::Parts& parts) {
   experiment::Settings plain = with_plain_plan(settings, parts.machine.network.gpus());
   plain.strategy.schedule = {};
   experiment::resolve(plain, parts);
-  if (sequences % settings.strategy.micro_batch != 0)
-    throw core::ConfigurationError(
-        "strategy.micro_batch",
-        fmt::format("{} sequences do not divide into micro-batches of {}", sequences, settings.strategy.micro_batch),
-        "choose a divisor");
+  experiment::micro_batches_per_step(settings.training, settings.strategy.micro_batch, 1);  // of the fewest ranks
 }
 
 }  // namespace
@@ -158,7 +154,7 @@ FiveDegrees fastest_degrees(const experiment::Settings& settings, const experime
   require_at_most(parts.machine.network.gpus(), k_most_searched, "cluster.nodes");
   require_at_most(parts.model.heads, k_most_searched, "model.heads");
   require_at_most(parts.model.layers, k_most_rematerialised, "model.layers");
-  require_kept(settings, parts, sequences);
+  require_kept(settings, parts);
   PlanCosts costs(settings, parts, progress);
   FiveDegrees result;
   result.found =

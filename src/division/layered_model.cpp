@@ -37,9 +37,10 @@ struct Unsupported {
 bool shards_in_groups(const StrategyChoice& strategy, std::int64_t gpus) {
   if (strategy.zero.replicate) return *strategy.zero.replicate > 1;
   if (!strategy.zero.shard) return false;
+  if (strategy.dp) return *strategy.zero.shard != *strategy.dp;
   // Degrees that are no plan say nothing of the number of copies.
-  const bool plan = gpus % (strategy.tp * strategy.pp) == 0;
-  return strategy.dp || plan ? *strategy.zero.shard != strategy.dp.value_or(gpus / (strategy.tp * strategy.pp)) : false;
+  const std::int64_t ranks = strategy.tp * strategy.pp;
+  return gpus % ranks == 0 && *strategy.zero.shard != gpus / ranks;
 }
 
 void require_differing(const experiment::Settings& settings, const experiment::Parts& parts) {

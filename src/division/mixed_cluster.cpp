@@ -58,17 +58,6 @@ experiment::Parts parts_of_group(const experiment::LoadedExperiment& alike, cons
   }
 }
 
-std::int64_t sequences_of(const experiment::Training& training) {
-  if (training.global_batch.sequences > 0) return training.global_batch.sequences;
-  const double sequences = training.global_batch.tokens / static_cast<double>(training.seq_len);
-  if (!(sequences >= 1.0 && sequences <= static_cast<double>(k_most_shared_sequences)) ||
-      sequences != std::floor(sequences))
-    throw core::ConfigurationError("training.global_batch",
-                                   fmt::format("no whole number of sequences from 1 to {}", k_most_shared_sequences),
-                                   "give sequences");
-  return static_cast<std::int64_t>(sequences);
-}
-
 void require_data_parallel(const experiment::Settings& settings, const experiment::Parts& parts) {
   const experiment::StrategyChoice& strategy = settings.strategy;
   const auto refuse = [](bool asked, const char* key, const char* message, const char* hint) {
@@ -251,7 +240,7 @@ std::vector<AcceleratorGroup> accelerator_groups(const experiment::LoadedExperim
 
 MixedShares best_mixed_shares(const experiment::Settings& settings, const std::vector<AcceleratorGroup>& groups) {
   require_data_parallel(settings, groups.front().parts);
-  const std::int64_t sequences = sequences_of(settings.training);
+  const std::int64_t sequences = experiment::sequences_per_step(settings.training);
   if (sequences > k_most_shared_sequences)
     throw core::ConfigurationError(
         "training.global_batch",

@@ -48,23 +48,29 @@ std::int64_t sequences_per_step(const Training& training) {
   return static_cast<std::int64_t>(sequences);
 }
 
+std::int64_t micro_batches_per_step(const Training& training, std::int64_t micro_batch, std::int64_t data) {
+  const std::int64_t sequences = sequences_per_step(training);
+  const std::int64_t unit = data * micro_batch;
+  if (sequences % unit != 0) {
+    const bool alone = data == 1;
+    throw core::ConfigurationError(
+        "training.global_batch",
+        fmt::format("{} sequences do not divide into micro-batches of {}{}", sequences, micro_batch,
+                    alone ? "" : fmt::format(" on dp {} ranks", data)),
+        fmt::format("use a multiple of {}, as {}, or another {}micro_batch", unit,
+                    next_batches(static_cast<double>(sequences), unit, training.seq_len), alone ? "" : "dp or "));
+  }
+  return sequences / unit;
+}
+
 void resolve_batch(Resolving& r) {
   plan::Strategy& strategy = r.plan.strategy;
-  const std::int64_t sequences = r.plan.global_batch = sequences_per_step(r.settings.training);
-  const std::int64_t unit = strategy.data * strategy.micro_batch;
-  if (sequences % unit != 0) {
-    r.error("training.global_batch",
-            fmt::format("{} sequences do not divide into micro-batches of {} on dp {} ranks", sequences,
-                        strategy.micro_batch, strategy.data),
-            fmt::format("use a multiple of {}, as {}, or another dp or micro_batch", unit,
-                        next_batches(static_cast<double>(sequences), unit, r.settings.training.seq_len)));
-    return;
-  }
-  strategy.micro_batches = sequences / unit;
+  r.plan.global_batch = sequences_per_step(r.settings.training);
+  strategy.micro_batches = micro_batches_per_step(r.settings.training, strategy.micro_batch, strategy.data);
   const std::int64_t said = r.settings.strategy.micro_batches.value_or(strategy.micro_batches);
   if (said != strategy.micro_batches)
     r.error("strategy.micro_batches",
-            fmt::format("{} sequences in micro-batches of {} on dp {} ranks are {}, not {}", sequences,
+            fmt::format("{} sequences in micro-batches of {} on dp {} ranks are {}, not {}", r.plan.global_batch,
                         strategy.micro_batch, strategy.data, strategy.micro_batches, said),
             "leave it out, or change training.global_batch");
 }

@@ -12,6 +12,7 @@
 #include "cairn/core/assert.h"
 #include "cairn/core/format_units.h"
 #include "cairn/core/json_text.h"
+#include "cairn/core/nullable.h"
 #include "calibration_words.h"
 
 namespace cairn::report {
@@ -85,7 +86,7 @@ Json family_json(const FamilyResult& family) {
                                               {"p50", family.record.residual_p50},
                                               {"p90", family.record.residual_p90}};
   result["ranges"] = ranges;
-  result["skipped"] = family.skipped ? Json(*family.skipped) : Json(nullptr);
+  result["skipped"] = core::nullable<Json>(family.skipped);
   return result;
 }
 

@@ -9,24 +9,25 @@
 #include <algorithm>
 #include <functional>
 #include <initializer_list>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "cairn/core/nullable.h"
+#include "cairn/core/time.h"
 #include "cairn/report/run.h"
 #include "schema_parts.h"
 
 namespace cairn::report::schema {
 
-template <class T>
-Json nullable(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
+template <class... Of>
+Json nullable(const Of&... of) {
+  return core::nullable<Json>(of...);
 }
 
-// A figure of `of`, an optional or a pointer; null where that is.
-template <class Of, class Figure>
-Json nullable(const Of& of, Figure figure) {
-  return of ? Json(figure(*of)) : Json();
+// A time of `of`, an optional or a pointer, in seconds; null where that is.
+template <class Of, class Time>
+Json seconds_of(const Of& of, Time time) {
+  return nullable(of, [&](const auto& found) { return core::to_seconds(std::invoke(time, found)); });
 }
 
 inline Json made_by(const Tool& tool) { return Json{{"version", tool.version}, {"build", tool.build}}; }

@@ -20,4 +20,11 @@ inline const Described<core::Diagnostic>& diagnostic_keys() {
   return keys;
 }
 
+// What would allow what `why`, an optional or a pointer, refuses; null where nothing was refused, or none is known.
+template <class Why>
+Json hint_of(const Why& why) {
+  return nullable(why,
+                  [](const core::Diagnostic& refused) { return refused.hint.empty() ? Json() : Json(refused.hint); });
+}
+
 }  // namespace cairn::report::schema

@@ -23,7 +23,6 @@ constexpr double k_diff_percent = 100.0;
 constexpr double k_nanosecond = 1e-9;
 constexpr Picoseconds k_diff_parts_of_step = 1'000'000;  // a difference of less than such a part is none
 
-std::string shown_time(Picoseconds time) { return core::format(core::Seconds::from_base(core::to_seconds(time))); }
 std::string shown_column(Picoseconds time) { return time == 0 ? "-" : aligned_time(core::to_seconds(time)); }
 std::string signed_column(Picoseconds time) {
   return (time < 0 ? "-" : "+") + aligned_time(core::to_seconds(std::abs(time)));

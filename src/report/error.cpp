@@ -10,7 +10,7 @@ namespace cairn::report {
 std::string error_json(const std::vector<core::Diagnostic>& diagnostics, std::optional<int> line, int indent) {
   using Json = nlohmann::ordered_json;
   const Json document{{"schema", "cairn.error/1"},
-                      {"line", line ? Json(*line) : Json()},
+                      {"line", schema::nullable(line)},
                       {"diagnostics", schema::diagnostic_keys().list(diagnostics)}};
   return core::json_text(document, indent);
 }

@@ -1,7 +1,7 @@
 // What the search for five degrees answers, key by key.
 #include "cairn/core/json_text.h"
 #include "cairn/report/five_degrees.h"
-#include "described.h"
+#include "diagnostic_keys.h"
 
 namespace cairn::report {
 
@@ -19,13 +19,12 @@ const allotment::FiveDimensionsAnswer* found_degrees(const Degrees& of) {
 }
 
 Key<Degrees> degree(const char* name, const char* what, std::int64_t allotment::FiveDimensions::*member) {
-  return {name, or_null(count(what)), [member](const auto& of) {
-            return nullable(found_degrees(of), [&](const auto& found) { return (*found.best).*member; });
-          }};
+  return {name, or_null(count(what)), [member](const auto& of) { return nullable(of.answer.found.best, member); }};
 }
 
 const Described<Degrees>& degrees_document_keys() {
   using allotment::FiveDimensions;
+  using allotment::FiveDimensionsAnswer;
   static const Described<Degrees> keys{
       {"schema", text(), [](const auto&) { return k_degrees_schema; }},
       {"tool", tool(), [](const auto& of) { return made_by(of.tool); }},
@@ -33,13 +32,11 @@ const Described<Degrees>& degrees_document_keys() {
       {"accelerators", count("of the cluster"), [](const auto& of) { return of.accelerators; }},
       {"method", text("how the degrees were searched"), [](const auto&) { return "pangu"; }},
       {"time_s", or_null(amount("s, of a step; null: nothing fits")),
-       [](const auto& of) {
-         return nullable(found_degrees(of), [](const auto& found) { return core::to_seconds(found.time); });
-       }},
+       [](const auto& of) { return seconds_of(found_degrees(of), &FiveDimensionsAnswer::time); }},
       {"time_ps", or_null(count("the same in picoseconds, exactly")),
-       [](const auto& of) { return nullable(found_degrees(of), [](const auto& found) { return found.time; }); }},
+       [](const auto& of) { return nullable(found_degrees(of), &FiveDimensionsAnswer::time); }},
       {"memory_bytes", or_null(amount("bytes of the fullest device at its peak")),
-       [](const auto& of) { return nullable(found_degrees(of), [](const auto& found) { return found.memory; }); }},
+       [](const auto& of) { return nullable(found_degrees(of), &FiveDimensionsAnswer::memory); }},
       {"capacity_bytes", amount("bytes of a device that processes can have"),
        [](const auto& of) { return of.answer.capacity.base(); }},
       {"fits", flag("whether any plan does"), [](const auto& of) { return of.answer.found.best.has_value(); }},
@@ -56,12 +53,9 @@ const Described<Degrees>& degrees_document_keys() {
        [](const auto& of) { return of.answer.found.evaluated; }},
       {"candidates", count("plans that exist"), [](const auto& of) { return of.answer.found.candidates; }},
       {"refused", or_null(text("why a plan was not allowed, of the first one; null: all were")),
-       [](const auto& of) { return nullable(of.answer.refused, [](const auto& why) { return why.message; }); }},
+       [](const auto& of) { return nullable(of.answer.refused, &core::Diagnostic::message); }},
       Key<Degrees>{"hint", or_null(text("what would allow that plan")),
-                   [](const auto& of) {
-                     return nullable(of.answer.refused,
-                                     [](const auto& why) { return why.hint.empty() ? Json() : Json(why.hint); });
-                   }}
+                   [](const auto& of) { return hint_of(of.answer.refused); }}
           .left_out(),
       {"assumptions", assumption_list(), [](const auto& of) { return of.answer.assumptions; }},
       {"warnings", warning_list(), [](const auto& of) { return of.warnings; }}};

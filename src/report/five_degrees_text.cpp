@@ -19,8 +19,7 @@ class DegreesText : TextReport {
     const allotment::FiveDimensionsAnswer& found = of_.answer.found;
     if (!found.best) return none();
     out_ += wrapped(fmt::format("{}: {} a step on {}, the fastest that fits of {}", of_.experiment,
-                                core::format(core::Seconds::from_base(core::to_seconds(found.time)), 4),
-                                counted(of_.accelerators, "accelerator", "accelerators"),
+                                shown_time(found.time), counted(of_.accelerators, "accelerator", "accelerators"),
                                 counted(found.candidates, "plan", "plans")),
                     "", "");
     line("{} of {} of an accelerator; {} looked at",

@@ -2,7 +2,7 @@
 #include "cairn/config/read.h"
 #include "cairn/core/json_text.h"
 #include "cairn/report/layered.h"
-#include "described.h"
+#include "diagnostic_keys.h"
 
 namespace cairn::report {
 
@@ -105,30 +105,25 @@ const Described<Layered>& layered_document_keys() {
       {"accelerators", count("of the cluster"), [](const auto& of) { return of.accelerators; }},
       {"sequences", count("of a step"), [](const auto& of) { return of.sequences; }},
       {"time_s", or_null(amount("s, of a step under 1F1B; null: nothing fits")),
-       [](const auto& of) {
-         return nullable(of.answer, [](const auto& plan) { return core::to_seconds(plan.time); });
-       }},
+       [](const auto& of) { return seconds_of(of.answer, &division::PricedPlan::time); }},
       {"time_ps", or_null(count("the same in picoseconds, exactly")),
-       [](const auto& of) { return nullable(of.answer, [](const auto& plan) { return plan.time; }); }},
+       [](const auto& of) { return nullable(of.answer, &division::PricedPlan::time); }},
       {"memory_bytes",
        or_null(amount("bytes of the fullest device: state, what micro-batches under way keep, and the "
                       "most that lives within a pass")),
-       [](const auto& of) { return nullable(of.answer, [](const auto& plan) { return plan.memory; }); }},
+       [](const auto& of) { return nullable(of.answer, &division::PricedPlan::memory); }},
       {"capacity_bytes", amount("bytes that a device has for that"), [](const auto& of) { return of.capacity.base(); }},
       {"fits", flag("whether it has"), [](const auto& of) { return of.fits(); }},
       {"method", or_null(text("how the ways of layers were searched; null: they were given")),
        [](const auto& of) { return of.search != nullptr ? Json("galvatron") : Json(); }},
       {"pipelines", or_null(count("numbers of stages and of micro-batches whose layers were searched")),
-       [](const auto& of) { return nullable(of.search, [](const auto& search) { return search.pipelines; }); }},
+       [](const auto& of) { return nullable(of.search, &division::LayeredSearch::pipelines); }},
       {"ways", or_null(count("ways of sharing a layer that were compared")),
-       [](const auto& of) { return nullable(of.search, [](const auto& search) { return search.ways; }); }},
+       [](const auto& of) { return nullable(of.search, &division::LayeredSearch::ways); }},
       {"refused", or_null(text("why no way of sharing a layer was allowed, of the first one; null: some were")),
-       [](const auto& of) { return nullable(refusal(of), [](const auto& why) { return why.message; }); }},
+       [](const auto& of) { return nullable(refusal(of), &core::Diagnostic::message); }},
       Key<Layered>{"hint", or_null(text("what would allow that way")),
-                   [](const auto& of) {
-                     return nullable(refusal(of),
-                                     [](const auto& why) { return why.hint.empty() ? Json() : Json(why.hint); });
-                   }}
+                   [](const auto& of) { return hint_of(refusal(of)); }}
           .left_out(),
       {"uniform",
        described(or_null(uniform_keys().schema()),

@@ -9,10 +9,6 @@ namespace {
 
 constexpr std::size_t k_stretch_rows = 8;  // on one screen with the rest
 
-std::string layer_time(core::Picoseconds time) {
-  return core::format(core::Seconds::from_base(core::to_seconds(time)), 4);
-}
-
 class LayeredText : TextReport {
  public:
   LayeredText(const Layered& of, const TextStyle& style) : TextReport(style.color), of_(of), full_(style.full) {}
@@ -21,7 +17,7 @@ class LayeredText : TextReport {
     if (of_.answer == nullptr) return none();
     const division::LayeredPlan& plan = of_.strategy.plan;
     out_ +=
-        wrapped(fmt::format("{}: {} a step on {} x {}, {}, {} of {}{}", of_.experiment, layer_time(of_.answer->time),
+        wrapped(fmt::format("{}: {} a step on {} x {}, {}, {} of {}{}", of_.experiment, shown_time(of_.answer->time),
                             of_.accelerators, of_.accelerator, counted(std::ssize(plan.stages), "stage", "stages"),
                             counted(plan.micro_batches, "micro-batch", "micro-batches"),
                             counted(of_.sequences / plan.micro_batches, "sequence", "sequences"),
@@ -43,7 +39,7 @@ class LayeredText : TextReport {
     if (of_.search->uniform) {
       const division::LayeredAnswer& other = *of_.search->uniform;
       const division::LayerWay& way = other.plan.stages.front().layers.front().way;
-      text += fmt::format("the best with one way for all: {} (tp {}{}{}, {}, {})", layer_time(other.priced.time),
+      text += fmt::format("the best with one way for all: {} (tp {}{}{}, {}, {})", shown_time(other.priced.time),
                           way.tp, way.sharded ? ", sharded" : "", way.recompute ? ", recompute" : "",
                           counted(std::ssize(other.plan.stages), "stage", "stages"),
                           counted(other.plan.micro_batches, "micro-batch", "micro-batches"));
@@ -105,13 +101,10 @@ class LayeredText : TextReport {
            const division::PricedStage* priced) {
     line("  {:>5}  {:<19}  {:>4}  {:>4}  {:<7}  {:<9}  {:>8}  {:>8}", stage, clipped(layers, 19), way.tp,
          devices / way.tp, way.sharded ? "yes" : "", way.recompute ? "yes" : "",
-         priced != nullptr ? short_time(priced->forward + priced->backward) : "",
+         priced != nullptr ? shown_time(priced->forward + priced->backward, 3) : "",
          priced != nullptr ? core::format(core::Bytes::from_base(static_cast<double>(priced->memory))) : "");
     if (priced != nullptr && full_ && priced->once > 0)
-      line("  {:>5}  {} more once a step", "", layer_time(priced->once));
-  }
-  static std::string short_time(core::Picoseconds time) {
-    return core::format(core::Seconds::from_base(core::to_seconds(time)), 3);
+      line("  {:>5}  {} more once a step", "", shown_time(priced->once));
   }
 
   const Layered& of_;

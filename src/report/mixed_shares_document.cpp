@@ -40,11 +40,6 @@ const Described<allotment::RankShare>& rank_share_keys() {
   return keys;
 }
 
-// A time of a plan; null where there is none.
-Json seconds_of(const std::optional<allotment::SharePlan>& plan, core::Picoseconds allotment::SharePlan::*time) {
-  return nullable(plan, [&](const auto& found) { return core::to_seconds(found.*time); });
-}
-
 const Described<MixedSharesReport>& shares_document_keys() {
   using allotment::SharePlan;
   static const Described<MixedSharesReport> keys{

@@ -11,9 +11,6 @@ namespace {
 
 constexpr std::size_t k_group_rows = 10;  // on one screen with the rest
 
-std::string share_time(core::Picoseconds time) {
-  return core::format(core::Seconds::from_base(core::to_seconds(time)), 4);
-}
 std::string share_bytes(std::int64_t bytes) { return core::format(core::Bytes::from_base(static_cast<double>(bytes))); }
 
 class MixedSharesText : TextReport {
@@ -24,14 +21,14 @@ class MixedSharesText : TextReport {
   std::string make() {
     const division::MixedShares& answer = of_.answer;
     if (!answer.best) return none();
-    out_ += wrapped(fmt::format("{}: {} a step of {} on {} of {}", of_.experiment, share_time(answer.best->step_time),
+    out_ += wrapped(fmt::format("{}: {} a step of {} on {} of {}", of_.experiment, shown_time(answer.best->step_time),
                                 counted(answer.problem.samples, "sequence", "sequences"),
                                 counted(std::ssize(answer.best->ranks), "accelerator", "accelerators"),
                                 counted(std::ssize(of_.groups), "kind", "kinds")),
                     "", "");
-    line("{} of computing, {} of gathering and reducing", share_time(answer.best->compute_time),
-         share_time(answer.best->collective_time));
-    line("{}", answer.even ? "even shares take " + share_time(answer.even->step_time) : "even shares do not fit");
+    line("{} of computing, {} of gathering and reducing", shown_time(answer.best->compute_time),
+         shown_time(answer.best->collective_time));
+    line("{}", answer.even ? "even shares take " + shown_time(answer.even->step_time) : "even shares do not fit");
     line("");
     table();
     line("");
@@ -63,7 +60,7 @@ class MixedSharesText : TextReport {
       const GroupRow& row = rows[i];
       line("  {:<18}  {:>5}  {:>9}  {:>18}  {:>9}  {:>8}", clipped(row.accelerator, 18), grouped(row.ranks),
            range(std::to_string(row.least_samples), std::to_string(row.most_samples)),
-           range(share_bytes(row.least_state), share_bytes(row.most_state)), share_time(row.compute),
+           range(share_bytes(row.least_state), share_bytes(row.most_state)), shown_time(row.compute),
            share_bytes(row.memory));
     }
     if (shown < rows.size()) line("  {} more kinds: --full", rows.size() - shown);

@@ -75,8 +75,7 @@ class ModuleStagesText : TextReport {
     line("");
     line("  {:<24}  {:>10}  {:>10}  {:>6}  {:>6}", "module", "time", "memory", "tree", "exact");
     for (const division::ModuleRow& row : of_.answer.modules)
-      line("  {:<24}  {:>10}  {:>10}  {:>6}  {:>6}", clipped(row.name, 24),
-           core::format(core::Seconds::from_base(core::to_seconds(row.time))),
+      line("  {:<24}  {:>10}  {:>10}  {:>6}  {:>6}", clipped(row.name, 24), shown_time(row.time),
            core::format(core::Bytes::from_base(static_cast<double>(row.memory))), row.tree_device, row.exact_device);
   }
 

@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t k_stage_rows = 10;  // on one screen with the rest
 
-std::string stage_time(core::Picoseconds time) {
-  return core::format(core::Seconds::from_base(core::to_seconds(time)), 4);
-}
-
 class StagesText : TextReport {
  public:
   StagesText(const Stages& of, const TextStyle& style) : TextReport(style.color), of_(of), full_(style.full) {}
@@ -31,13 +27,13 @@ class StagesText : TextReport {
     line("{}, batch {} in {}, {}, on {} of {}", strategy.network, grouped(strategy.batch),
          counted(strategy.micro_batches, "micro-batch", "micro-batches"), strategy.format,
          counted(devices, "accelerator", "accelerators"), of_.cluster);
-    line("{} a step in {}{}", stage_time(of_.answer->time),
+    line("{} a step in {}{}", shown_time(of_.answer->time),
          counted(static_cast<std::int64_t>(strategy.stages.size()), "stage", "stages"),
          of_.fits() ? "" : ", but it does not fit into memory");
     if (of_.searched()) {
       line("{} priced; Alpa's sum, all stages and the longest once more for",
            counted(static_cast<std::int64_t>(of_.answer->priced), "stage", "stages"));
-      line("every further micro-batch, is least: {}; the step runs under 1F1B", stage_time(of_.answer->planned));
+      line("every further micro-batch, is least: {}; the step runs under 1F1B", shown_time(of_.answer->planned));
     }
     line("");
     table();
@@ -94,7 +90,7 @@ class StagesText : TextReport {
     line("  {:>5}  {:<{}}  {:>12}  {:>10}  {:>10}", "stage", "operators", width, "accelerators", "time", "memory");
     for (std::size_t i = 0; i < shown; ++i)
       line("  {:>5}  {:<{}}  {:>12}  {:>10}  {:>10}", i + 1, operators[i], width,
-           fmt::format("{}", fmt::join(stages[i].axes, "x")), stage_time(of_.answer->stages[i].time),
+           fmt::format("{}", fmt::join(stages[i].axes, "x")), shown_time(of_.answer->stages[i].time),
            core::format(core::Bytes::from_base(of_.answer->stages[i].memory)));
     if (shown < stages.size()) line("  {} more stages: --full", stages.size() - shown);
   }

@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include "cairn/core/format_units.h"
+#include "cairn/core/time.h"
 #include "paint.h"
 
 namespace cairn::report {
@@ -20,6 +22,10 @@ namespace cairn::report {
 // "1 stage", "4 stages".
 inline std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+inline std::string shown_time(core::Picoseconds time, int digits = core::k_shown_time_digits) {
+  return core::format(core::Seconds::from_base(core::to_seconds(time)), digits);
 }
 
 // 1234567 as 1,234,567, whatever the locale.

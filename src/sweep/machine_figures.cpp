@@ -31,9 +31,10 @@ void scale_software(cost::Calibration& calibration, double factor) {
     cost::GemmParameters& of = set.parameters;
     scale(of.launch_floor_s, of.tile_overhead_s, of.step_floor_s, of.split_cost_s);
   }
-  for (cost::KernelSet& set : calibration.kernels)
-    for (std::optional<cost::KernelLaw>* law : {&set.forward, &set.backward, &set.parameters})
-      if (*law) scale((*law)->floor_s);
+  for (auto& [kernel, sets] : calibration.kernels)
+    for (cost::KernelSet& set : sets)
+      for (std::optional<cost::KernelLaw>* law : {&set.forward, &set.backward, &set.parameters})
+        if (*law) scale((*law)->floor_s);
   if (calibration.attention_operator) {
     cost::AttentionParameters& of = calibration.attention_operator->parameters;
     scale(of.launch_floor_s, of.row_s, of.pass_s);

@@ -1,20 +1,20 @@
 #include <nlohmann/json.hpp>
 
 #include "cairn/core/json_text.h"
+#include "cairn/core/nullable.h"
 #include "cairn/program/mesh.h"
 #include "cairn/validation/validate.h"
 
 namespace cairn::validation {
 namespace {
 
+using core::nullable;
 using Json = nlohmann::ordered_json;
 constexpr int k_indent = 2;
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 Json band(const Band& band) {
   if (!band.mean && !band.max) return nullptr;
-  return {{"mean", or_null(band.mean)}, {"max", or_null(band.max)}};
+  return {{"mean", nullable<Json>(band.mean)}, {"max", nullable<Json>(band.max)}};
 }
 
 Json causes(const FamilyResult& result) {
@@ -44,15 +44,13 @@ Json layouts(const std::optional<LayoutChoice>& choice) {
   return {{"questions", std::move(questions)},
           {"mean_regret", choice->mean_regret},
           {"max_regret", choice->max_regret},
-          {"kendall_tau", or_null(choice->tau)}};
+          {"kendall_tau", nullable<Json>(choice->tau)}};
 }
 
 Json family(const FamilyResult& result) {
   Json skipped = Json::array();
   for (const SkippedRow& row : result.skipped) skipped.push_back({{"line", row.line}, {"reason", row.reason}});
-  const auto error = [&](double ErrorSummary::*part) {
-    return result.errors ? Json((*result.errors).*part) : Json(nullptr);
-  };
+  const auto error = [&](double ErrorSummary::*part) { return nullable<Json>(result.errors, part); };
   return {{"name", result.name},
           {"rows", result.rows},
           {"timed", result.timed},
@@ -62,22 +60,22 @@ Json family(const FamilyResult& result) {
           {"p90", error(&ErrorSummary::p90)},
           {"max", error(&ErrorSummary::max)},
           {"bias", error(&ErrorSummary::bias)},
-          {"spearman", or_null(result.spearman)},
+          {"spearman", nullable<Json>(result.spearman)},
           {"outcomes", result.outcomes},
           {"false_fit", result.false_fit},
           {"false_oom", result.false_oom},
-          {"memory_median", or_null(result.memory_median)},
-          {"baseline_mape", result.baseline ? Json(result.baseline->mape) : Json(nullptr)},
-          {"baseline_flop_per_s_per_gpu", result.baseline ? Json(result.baseline->rate) : Json(nullptr)},
-          {"interval_coverage", or_null(result.coverage)},
-          {"interval_width", or_null(result.interval_width)},
-          {"left_out_by", result.next ? Json(result.next->by) : Json(nullptr)},
-          {"left_out_mape", result.next ? Json(result.next->mape) : Json(nullptr)},
-          {"slope_per_doubling", or_null(result.slope)},
+          {"memory_median", nullable<Json>(result.memory_median)},
+          {"baseline_mape", nullable<Json>(result.baseline, &ConstantRate::mape)},
+          {"baseline_flop_per_s_per_gpu", nullable<Json>(result.baseline, &ConstantRate::rate)},
+          {"interval_coverage", nullable<Json>(result.coverage)},
+          {"interval_width", nullable<Json>(result.interval_width)},
+          {"left_out_by", nullable<Json>(result.next, &NextError::by)},
+          {"left_out_mape", nullable<Json>(result.next, &NextError::mape)},
+          {"slope_per_doubling", nullable<Json>(result.slope)},
           {"causes", causes(result)},
           {"layouts", layouts(result.layouts)},
           {"band", band(result.band)},
-          {"passed", result.passed ? Json(*result.passed) : Json(nullptr)}};
+          {"passed", nullable<Json>(result.passed)}};
 }
 
 Json interval_score(const IntervalScore& score) {
@@ -107,15 +105,15 @@ Json row(const ValidatedRow& row) {
           {"line", row.line},
           {"run", row.label},
           {"status", name(row.status)},
-          {"measured_s", or_null(row.measured_s)},
+          {"measured_s", nullable<Json>(row.measured_s)},
           {"predicted_s", row.predicted_s},
-          {"error", or_null(row.error)},
+          {"error", nullable<Json>(row.error)},
           {"time_s", parts(row.breakdown)},
           {"fits", row.fits},
-          {"measured_bytes", or_null(row.measured_bytes)},
+          {"measured_bytes", nullable<Json>(row.measured_bytes)},
           {"predicted_bytes", row.predicted_bytes},
-          {"memory_error", or_null(row.memory_error)},
-          {"inside_interval", row.left_out ? Json(row.left_out->covered) : Json(nullptr)},
+          {"memory_error", nullable<Json>(row.memory_error)},
+          {"inside_interval", nullable<Json>(row.left_out, &LeftOut::covered)},
           {"doubt", row.doubt.empty() ? Json(nullptr) : Json(row.doubt)},
           {"warnings", row.warnings}};
 }

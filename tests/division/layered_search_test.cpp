@@ -11,6 +11,7 @@
 #include "cairn/core/random.h"
 #include "cairn/experiment/job.h"
 #include "catch.h"
+#include "no_plans.h"
 
 namespace cairn::division {
 namespace {
@@ -84,6 +85,15 @@ void is_least(LayeredModel& model, const LayeredAnswer& found) {
   }
 }
 
+// What a search finds: it fits, and no stage of it is faster with other ways.
+LayeredSearch least_ways(LayeredModel& model) {
+  LayeredSearch found = search_layers(model);
+  REQUIRE(found.best);
+  CHECK(fits(model, found.best->priced));
+  is_least(model, *found.best);
+  return found;
+}
+
 TEST_CASE("No ways of a small model's layers are faster than those that are found") {
   for (const std::string batch : {"8", "6"})
     for (const std::string sequence : {"1024", "16384"})
@@ -96,10 +106,7 @@ TEST_CASE("No ways of a small model's layers are faster than those that are foun
                    batch == "8" ? "strategy.pp=1" : "strategy.pp=2"}),
             shipped());
         LayeredModel model(job.experiment(), job.parts());
-        const LayeredSearch found = search_layers(model);
-        REQUIRE(found.best);
-        CHECK(fits(model, found.best->priced));
-        is_least(model, *found.best);
+        const LayeredSearch found = least_ways(model);
         REQUIRE(found.uniform);
         CHECK(found.best->priced.time <= found.uniform->priced.time);
         // The same figure by another model, to the picosecond.
@@ -113,10 +120,7 @@ TEST_CASE("Accelerators that are no power of two are shared, too") {
   const experiment::Job job(small({"cluster.gpus_per_node=6", "training.global_batch=6", "strategy.dp=null"}),
                             shipped());
   LayeredModel model(job.experiment(), job.parts());
-  const LayeredSearch found = search_layers(model);
-  REQUIRE(found.best);
-  CHECK(fits(model, found.best->priced));
-  is_least(model, *found.best);
+  const LayeredSearch found = least_ways(model);
   for (const bool sharded : {false, true})
     for (const std::int64_t tp : {1, 2}) {
       CAPTURE(sharded, tp);
@@ -158,7 +162,6 @@ TEST_CASE("A way that is not allowed comes with its own remedy") {
   CHECK(model.why({.tp = 3}, 4, 4).hint == "use a divisor");
 }
 
-// Degrees, micro-batches, stages and recomputed layers that are no plan of 4 accelerators and 2 layers.
 TEST_CASE("Ways of layers do not depend on the experiment's own plan, which need not be one") {
   const auto search = [](const std::vector<std::string>& own) {
     std::vector<std::string> all{"cluster.gpus_per_node=4"};
@@ -170,16 +173,11 @@ TEST_CASE("Ways of layers do not depend on the experiment's own plan, which need
   };
   const LayeredSearch found = search({});
   REQUIRE(found.best);
-  const std::vector<std::vector<std::string>> no_plans{{"strategy.tp=3"},
-                                                       {"strategy.dp=7"},
-                                                       {"strategy.pp=3"},
-                                                       {"strategy.micro_batch=5"},
-                                                       {"strategy.micro_batches=3"},
-                                                       {"strategy.stages=[1]"},
-                                                       {"strategy.recompute={kind: full, layers: [7..9]}"}};
-  for (const std::vector<std::string>& own : no_plans) {
+  std::vector<std::string> no_plans = settings_of_no_plan();
+  no_plans.emplace_back("strategy.micro_batch=5");
+  for (const std::string& own : no_plans) {
     CAPTURE(own);
-    const LayeredSearch same = search(own);
+    const LayeredSearch same = search({own});
     REQUIRE(same.best);
     CHECK(same.best->priced.time == found.best->priced.time);
     CHECK(same.best->priced.memory == found.best->priced.memory);
@@ -270,10 +268,7 @@ TEST_CASE("No ways of layers that share parameters are faster than those that ar
                    " GiB}}"}),
         shipped());
     LayeredModel model(job.experiment(), job.parts());
-    const LayeredSearch found = search_layers(model);
-    REQUIRE(found.best);
-    CHECK(fits(model, found.best->priced));
-    is_least(model, *found.best);
+    least_ways(model);
   }
 }
 

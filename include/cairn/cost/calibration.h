@@ -8,6 +8,9 @@
 // than those of the file's own sets; frameworks' profiles name theirs, and use() puts its sets in place of these.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -118,7 +121,8 @@ struct Calibration {
   std::optional<AttentionSet> attention_operator = {};
   std::vector<FlashSet> flash_attention = {};
   std::vector<TransposeSet> transposes = {};
-  std::vector<KernelSet> kernels = {};  // of the libraries in use; a kernel of several widths is listed for each
+  // Of the libraries in use, by kernel: sets for rows of some widths, and behind them that for rows of any.
+  std::map<std::string, std::vector<KernelSet>, std::less<>> kernels = {};
   // By name. Once use() has taken one: what is left of it, which no set of the file's own holds.
   std::vector<std::pair<std::string, Libraries>> libraries = {};
   MemoryBoundParameters memory_bound = {};
@@ -131,8 +135,10 @@ struct Calibration {
   // Null when the accelerator has no such set.
   const GemmSet* find_gemm(std::string_view type) const;
   const FlashSet* find_flash(std::string_view kernel) const;
-  // The law of a kernel for rows of this width, by the first set that fits both. Null: as all memory-bound kernels.
-  // A file with two sets for one width, or with one behind that of any width, is refused.
+  // The law of a kernel for rows of this width: that of its first set, in the order of the file, that is for the width
+  // or for any, so that widths with a set of their own go before the rest. Null: as all memory-bound kernels, also where
+  // that set leaves the pass out. A file with two sets of a kernel for one width, or with one behind that of any width,
+  // is refused.
   const KernelLaw* find_law(std::string_view kernel, KernelPass pass, std::int64_t width) const;
   // The law of memory-bound kernels for a kernel of this name; that of all of them where it has none of its own.
   MemoryBoundParameters memory_bound_of(std::string_view kernel) const;

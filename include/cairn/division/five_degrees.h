@@ -6,10 +6,10 @@
 //   rematerialised           strategy.recompute: {kind: full, method: block, count}: of every stage the first so many
 //
 // All else is as the experiment says: micro-batch, schedule, sequence parallelism where tensor > 1. Its own degrees
-// need not be a plan. A candidate that
-// model, machine or framework do not allow counts as one that does not fit. The fastest that fits is exact where memory
-// does not grow with either degree and time does not shrink with rematerialised layers (allotment/five_dimensions.h); a
-// larger optimizer degree may save time, since the update of the parameters is shared out.
+// need not be a plan. A candidate that model, machine or framework do not allow counts as one that does not fit. The
+// fastest that fits is exact where memory does not grow with either degree and time does not shrink with rematerialised
+// layers (allotment/five_dimensions.h); a larger optimizer degree may save time, since the update of the parameters is
+// shared out.
 #pragma once
 
 #include <cstdint>

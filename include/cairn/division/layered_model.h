@@ -79,8 +79,8 @@ class LayeredModel {
   core::Bytes memory() const;      // that a plan may fill of a device
   const LayerPrices::Layers& layers() const;
 
-  // By class of layer; null where the model, the batch or the accelerators do not allow the way, and why() says why, with
-  // what would help.
+  // By class of layer; null where the model, the batch or the accelerators do not allow the way, and why() says why,
+  // with what would help.
   const std::vector<LayerCost>* costs(const LayerWay& way, std::int64_t devices, std::int64_t micro_batch_of_stage);
   core::Diagnostic why(const LayerWay& way, std::int64_t devices, std::int64_t micro_batch_of_stage);
   // Between a layer of one degree and the next of the other.

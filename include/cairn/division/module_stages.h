@@ -1,5 +1,6 @@
 // The layers of an experiment's model as stages of a pipeline: by SageMaker's automated partition of a tree of modules
-// (partition/balanced_tree.h), beside the best of all cuts into consecutive parts, of several the most even (partition/chain_cut.h).
+// (partition/balanced_tree.h), beside the best of all cuts into consecutive parts, of several the most even
+// (partition/chain_cut.h).
 //
 //   model { embedding, layers { layer 1, layer 2, ... }, head }
 //

@@ -1,5 +1,5 @@
-// What a search that chooses the plan keeps of an experiment, apart from the plan that its strategy is: only that has to
-// be right.
+// What a search that chooses the plan keeps of an experiment, apart from the plan that its strategy is: only that has
+// to be right.
 #pragma once
 
 #include <cstdint>

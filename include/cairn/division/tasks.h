@@ -4,8 +4,8 @@
 //   name,cost
 //   shells 0 0 0 0,120
 //
-// cost: a whole number >= 0 in any unit, the same for all; together up to partition::k_most_cost. name: for people; the column may be left out, and the fields of
-// it. Tasks are in the order of the file, from 0 on.
+// cost: a whole number >= 0 in any unit, the same for all; together up to partition::k_most_cost. name: for people; the
+// column may be left out, and the fields of it. Tasks are in the order of the file, from 0 on.
 #pragma once
 
 #include <cstdint>

@@ -36,6 +36,9 @@ Resolved resolve(const Settings& settings, const Parts& parts);
 // Sequences of a step. Throws core::ConfigurationError at training.global_batch for tokens that are no whole number of
 // them.
 std::int64_t sequences_per_step(const Training& training);
+// Micro-batches of them on each of `data` ranks. Throws core::ConfigurationError at training.global_batch where they do
+// not divide so.
+std::int64_t micro_batches_per_step(const Training& training, std::int64_t micro_batch, std::int64_t data);
 
 // What the token exchange of experts overlaps: as the settings say, else as the framework does.
 ExpertOverlapKind expert_overlap(const Settings& settings, const software::FrameworkProfile& framework);
