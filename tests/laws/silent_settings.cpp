@@ -105,6 +105,7 @@ constexpr Opened k_opened[] = {
      R"({"overlap": {"dp_reduce": true, "bucket": {"bytes": null}}})"},
     {"framework.overlap.dp_reduce_zero3", R"({"strategy": {"zero": 3, "overlap": {"dp": null}}})"},
     {"framework.sharding.copies_gathered", R"({"strategy": {"zero": 3}})"},
+    {"framework.sharding.keeps_root_gathered", R"({"strategy": {"zero": 3}})"},
     {"framework.optimizer.gradient_join", R"({})",
      R"({"accumulation": {"format": "parameters"}, "optimizer": {"gradient_copy": true}})"},
     {"framework.p2p.scatter_gather", R"({"strategy": {"tp": 2, "pp": 2, "dp": null, "sequence_parallel": false}})"},
