@@ -278,15 +278,16 @@ TEST_CASE("per-op recomputation keeps products that nothing reads, unless a comp
   CHECK(peak(apart, keeps, "true") == peak(apart, "", "true"));
 }
 
-TEST_CASE("copies of gathered parameters: two bytes read and two written of each, in every gather") {
+TEST_CASE("copies of gathered parameters: two bytes read and two written, of a shard and of all, in every gather") {
   const std::string sharding = "sharding: {value: {copies_gathered: ";
   const std::vector<std::string> sharded{"strategy.zero=3"};
+  constexpr double k_ranks = 8;
   const Under reads({.keys = sharding + "false}}\n", .overrides = sharded});
   const Under copies({.keys = sharding + "true}}\n", .overrides = sharded});
   const double heads = k_heads * k_head_dim, kv = k_kv_heads * k_head_dim;
   const double layer = 2 * k_hidden + k_hidden * (heads + 2 * kv) + heads * k_hidden + 3 * k_hidden * k_ffn;
   for (const char* block : {"block forward", "block backward"})
-    check(added(reads, copies, block), {.kernels = 1, .bytes = (2 + 2) * layer, .kept = 0});
+    check(added(reads, copies, block), {.kernels = 2, .bytes = (2 + 2) * (layer + layer / k_ranks), .kept = 0});
   const predict::Breakdown &a = reads.prediction().breakdown, &b = copies.prediction().breakdown;
   CHECK(b.compute > a.compute);
   CHECK(b.optimizer == a.optimizer);

@@ -58,7 +58,7 @@ double step_ms(const std::string& text) {
   experiment::Job job(experiment::read(node), test::shipped());
   const auto result = job.run(predict::Engine::event, {.advice = experiment::Advice::none});
   constexpr double k_milli = 1e-3;
-  return core::to_seconds(result.prediction.iteration_time) / k_milli;
+  return core::to_seconds(result.prediction.time) / k_milli;
 }
 
 }  // namespace

@@ -197,7 +197,8 @@ UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& t
     settings.shards[group] = shards(copies[group], shard);
     settings.replicas[group] = replicas(copies[group], shard);
   }
-  settings.several_under_way = !strategy.reshard_after_forward && several_under_way(schedule);
+  settings.several_under_way =
+      (!strategy.reshard_after_forward || behaviour.keeps_root_gathered) && several_under_way(schedule);
   return settings;
 }
 

@@ -45,7 +45,7 @@ struct UnitSettings {
   bool overlap_parameter_gather = false;  // false, too, where nothing is gathered after the update
   bool reshard_after_forward = true;
   bool partial_shards = false;            // HSDP: there are several replicas of every shard
-  bool several_under_way = false;         // several_under_way() of the schedule, for parameters that stay gathered
+  bool several_under_way = false;         // several_under_way() of the schedule, where any parameters stay gathered
   bool reduces_every_micro_batch = true;  // as the strategy says; also true where there is one micro-batch
   bool single_stage = false;
   Sharding sharding = Sharding::nothing;
