@@ -33,7 +33,7 @@ struct FrameworkBehaviour {
   // runs; else operators read the buffer, of which the shard is a part.
   bool copies_gathered = false;
   // Parameters of the first and last layer stay gathered from a forward pass to the end of its backward pass, whatever
-  // the others do, as long as no other micro-batch is under way between the two.
+  // the others do, as long as no other micro-batch is under way between the two and the host does not keep them.
   bool keeps_root_gathered = false;
   bool recompute_ends = false;  // full recomputation includes the first and last layer, but not the loss
   // Recomputation operator by operator keeps the result of every product that it does not run again, whether the

@@ -45,8 +45,8 @@ class Fetches {
     gives_up_ =
         moves &&
         (settings.reshard_after_forward ? !weights : !forward && (kept_long ? last : part != Part::weight_gradient));
-    keeps_root_ =
-        settings.reshard_after_forward && settings.behaviour->keeps_root_gathered && !settings.several_under_way;
+    keeps_root_ = settings.reshard_after_forward && settings.behaviour->keeps_root_gathered &&
+                  !settings.several_under_way && settings.offload.parameters == Home::device;
   }
 
   Fetch of(std::size_t index) const {
