@@ -48,18 +48,23 @@ class Lowering::Implementation {
     if (settings.apply() && recomputes_in_groups(strategy))
       throw wrong("recompute", "layers that move their parameters or activations cannot recompute in groups",
                   "use method: block, or groups of 1");
-    const StagePartition& partition = partition_of(pipeline);
     const Moves& moves = moves_of(settings);
     const Plan plan{
         .schedule = entry,
+        .partition = partition_of(pipeline),
         .layers = layers_of(pipeline, strategy.offload.activations == Home::device),
         .messages = messages_of(pipeline, strategy.overlap_sends),
         .moves = moves,
         .end = end_keys_.of({.settings = moves.settings,
                              .ranks = {.tensor = pipeline.tensor, .pipeline = pipeline.sharing_parameters}})};
-    for (const std::int32_t kind : partition.kinds) prefetch(kind, plan);
-    program_.kinds.resize(partition.kinds.size());
-    for (std::size_t i = 0; i < partition.kinds.size(); ++i) fill(program_.kinds[i], partition.kinds[i], plan);
+    prefetch(plan);
+    use(PassPart::plain, moves.plain, plan);
+    use(PassPart::first, moves.gather, plan);
+    use(PassPart::last, moves.reduce, plan);
+    if (program_.layout().sides()) use(PassPart::beside, entry.exchanges ? moves.settings : moves.plain, plan);
+    const PartitionEnd& end = end_of(plan);
+    program_.sets[static_cast<std::size_t>(PassPart::end)] = end.passes;
+    program_.kinds = end.stages;
     return program_;
   }
 
@@ -172,15 +177,24 @@ class Lowering::Implementation {
   // The lowering under way: numbers of keys.
   struct Plan {
     const ScheduleEntry& schedule;
+    const StagePartition& partition;
     std::int32_t layers = 0;    // BodyKey
     std::int32_t messages = 0;  // MessageKey
     Moves moves;
     std::int32_t end = 0;  // EndKey
 
-    // Indices of the tables of passes of a virtual stage, of its layers, and of the end of a kind of stage.
+    // Indices of the tables of passes of all stages, of a virtual stage, of its layers, and of the end of a kind of
+    // stage.
+    Numbers set(std::int32_t moved) const { return {layers, messages, moved, partition.number}; }
+    Numbers ends() const { return {layers, end, partition.number}; }
     Numbers passes(std::int32_t moved, std::int32_t stage) const { return {layers, messages, moved, stage}; }
     Numbers body(std::int32_t stage) const { return {layers, stage}; }
     Numbers end_of(std::int32_t kind) const { return {layers, end, kind}; }
+  };
+  // How all stages of a partition end a step.
+  struct PartitionEnd {
+    const PassSet* passes = nullptr;
+    std::vector<Stage> stages;  // by kind
   };
   using PassPair = std::array<const Pass*, 2>;  // forward and backward, or input and weight gradient
 
@@ -209,16 +223,12 @@ class Lowering::Implementation {
     return {.dense = mesh(structure), .experts = layers_.has_experts() ? expert_mesh(structure) : Mesh{}};
   }
 
-  // What fill() looks up lies anywhere; all of it is fetched at once.
-  void prefetch(std::int32_t number, const Plan& plan) const {
-    const Moves& moves = plan.moves;
-    stage_ends_.prefetch(plan.end_of(number));
-    for (const std::int32_t stage : partitioner_.kind(number).virtual_stages) {
-      pairs_.prefetch(plan.passes(moves.plain, stage));
-      if (moves.gather != moves.plain) pairs_.prefetch(plan.passes(moves.gather, stage));
-      if (moves.reduce != moves.plain && moves.reduce != moves.gather)
-        pairs_.prefetch(plan.passes(moves.reduce, stage));
-    }
+  // What lower() looks up lies anywhere; all of it is fetched at once.
+  void prefetch(const Plan& plan) const {
+    table(PassPart::plain).prefetch(plan.set(plan.moves.plain));
+    table(PassPart::first).prefetch(plan.set(plan.moves.gather));
+    table(PassPart::last).prefetch(plan.set(plan.moves.reduce));
+    ends_of_partitions_.prefetch(plan.ends());
   }
 
   // What side rows move is theirs alone.
@@ -240,65 +250,90 @@ class Lowering::Implementation {
                   "offload activations only, or use breadth-first with zero: 3");
   }
 
-  void fill(Stage& stage, std::int32_t number, const Plan& plan) {
-    const StageKind& kind = partitioner_.kind(number);
-    const StageEnd& end = this->end(number, plan);
-    __builtin_prefetch(&end);
-    stage.body_layers = kind.body_layers;
-    const PassLayout& layout = program_.layout();
-    stage.passes.resize(static_cast<std::size_t>(layout.size()));
-    const auto pass = [&](PassKind what, std::int32_t chunk, bool special) -> const Pass*& {
-      return stage.passes[static_cast<std::size_t>(layout.slot({.kind = what, .chunk = chunk, .special = special}))];
-    };
-    const Moves& moves = plan.moves;
-    const bool whole = plan.schedule.whole_backwards;
-    for (std::int32_t chunk = 0; chunk < layout.chunks(); ++chunk) {
-      const std::int32_t at = kind.virtual_stages[static_cast<std::size_t>(chunk)];
-      const PassPair plain = passes(moves.plain, at, true, whole, plan);
-      PassPair special = plain;
-      if (moves.gather != moves.plain)
-        special[0] = passes(moves.gather, at, true, whole && moves.reduce == moves.gather, plan)[0];
-      if (whole && moves.reduce != moves.plain)
-        special[1] = passes(moves.reduce, at, moves.reduce == moves.gather, true, plan)[1];
-      pass(PassKind::forward, chunk, false) = plain[0];
-      pass(PassKind::forward, chunk, true) = special[0];
-      pass(PassKind::backward, chunk, false) = whole ? plain[1] : passes_.nothing();
-      pass(PassKind::backward, chunk, true) = whole ? special[1] : passes_.nothing();
-      for (const Pass* each : {plain[0], plain[1], special[0], special[1]}) __builtin_prefetch(each);
-      if (!layout.splits()) continue;
-      const PassPair parts = halves(moves.plain, at, plan);
-      pass(PassKind::input_gradient, chunk, false) = pass(PassKind::input_gradient, chunk, true) = parts[0];
-      pass(PassKind::weight_gradient, chunk, false) = parts[1];
-      pass(PassKind::weight_gradient, chunk, true) =
-          moves.reduce != moves.plain ? halves(moves.reduce, at, plan)[1] : parts[1];
-    }
-    if (layout.sides()) fill_side(stage, kind, plan);
-    pass(PassKind::finalize, 0, false) = end.finalize;
-    pass(PassKind::update, 0, false) = end.update;
-    for (const Pass* each : {end.finalize, end.update}) __builtin_prefetch(each);
-    if (layout.awaits()) pass(PassKind::await, 0, false) = ends_.await_replica();
-    stage.resident = end.bytes.device;
-    stage.held = end.held;
-    stage.host_bytes = end.bytes.host;
-    stage.storage_bytes = end.bytes.storage;
-    stage.activations_on_drives = settings_keys_.key(plan.moves.settings).offload.activations == Home::storage;
+  const Remembered<const PassSet*>& table(PassPart part) const { return sets_[static_cast<std::size_t>(part)]; }
+
+  // `moved`: the number of a PassMoves; of UnitSettings where side rows exchange.
+  void use(PassPart part, std::int32_t moved, const Plan& plan) {
+    const auto index = static_cast<std::size_t>(part);
+    const PassSet*& set = sets_[index].of(plan.set(moved));
+    if (set == nullptr)
+      set = stored(part, plan, [&](std::int32_t kind, auto pass) { fill(part, moved, kind, plan, pass); });
+    program_.sets[index] = set;
   }
 
-  void fill_side(Stage& stage, const StageKind& kind, const Plan& plan) {
+  // `fill(kind, pass)` sets the passes of a kind of stage: `pass(key)` is the place of one.
+  template <class Fill>
+  const PassSet* stored(PassPart part, const Plan& plan, Fill fill) {
     const PassLayout& layout = program_.layout();
-    for (std::int32_t chunk = 0; chunk < layout.chunks(); ++chunk) {
-      const std::int32_t at = kind.virtual_stages[static_cast<std::size_t>(chunk)];
-      const auto slot = [&](PassKind what) {
-        return static_cast<std::size_t>(layout.slot({.kind = what, .chunk = chunk}));
-      };
-      const bool exchanges = plan.schedule.exchanges;
-      SidePasses::Passes& made = exchanges ? exchange_passes_.of(plan.passes(plan.moves.settings, at))
-                                           : copy_passes_.of(plan.passes(plan.moves.plain, at));
-      if (made.front() == nullptr)
-        made = exchanges ? side_.of_parameters(body(at, plan), settings_keys_.key(plan.moves.settings))
-                         : side_.of_activations(*stage.passes[slot(PassKind::forward)]);
-      std::copy(made.begin(), made.end(), stage.passes.begin() + static_cast<std::ptrdiff_t>(slot(PassKind::fetch)));
+    PassSet set{.id = static_cast<std::int32_t>(all_sets_.size())};
+    set.passes.resize(plan.partition.kinds.size() * layout.width(part));
+    const Pass** passes = set.passes.data();
+    for (const std::int32_t kind : plan.partition.kinds) {
+      fill(kind, [&](const PassKey& key) -> const Pass*& {
+        return passes[static_cast<std::size_t>(layout.slot(key)) - layout.begin(part)];
+      });
+      passes += layout.width(part);
     }
+    for (const Pass* pass : set.passes) set.profiles.push_back(pass->profile);
+    return &all_sets_.emplace_back(std::move(set));
+  }
+
+  template <class Place>
+  void fill(PassPart part, std::int32_t moved, std::int32_t number, const Plan& plan, Place pass) {
+    const bool whole = plan.schedule.whole_backwards;
+    const bool splits = program_.layout().splits();
+    const std::vector<std::int32_t>& stages = partitioner_.kind(number).virtual_stages;
+    for (std::int32_t chunk = 0; chunk < program_.layout().chunks(); ++chunk) {
+      const std::int32_t at = stages[static_cast<std::size_t>(chunk)];
+      if (part == PassPart::beside) {
+        std::int32_t kind = static_cast<std::int32_t>(PassKind::fetch);
+        for (const Pass* each : side(moved, at, plan))
+          pass({.kind = static_cast<PassKind>(kind++), .chunk = chunk}) = each;
+        continue;
+      }
+      const bool special = part != PassPart::plain;
+      const bool forward = part != PassPart::last;
+      const bool backward = part != PassPart::first;
+      const PassPair pair = passes(moved, at, forward, backward && whole, plan);
+      if (forward) pass({.kind = PassKind::forward, .chunk = chunk, .special = special}) = pair[0];
+      if (!backward) continue;
+      pass({.kind = PassKind::backward, .chunk = chunk, .special = special}) = whole ? pair[1] : passes_.nothing();
+      if (!splits) continue;
+      const PassPair parts = halves(moved, at, plan);
+      pass({.kind = PassKind::weight_gradient, .chunk = chunk, .special = special}) = parts[1];
+      if (special) continue;
+      for (const bool either : {false, true})
+        pass({.kind = PassKind::input_gradient, .chunk = chunk, .special = either}) = parts[0];
+    }
+  }
+
+  const PartitionEnd& end_of(const Plan& plan) {
+    std::unique_ptr<PartitionEnd>& slot = ends_of_partitions_.of(plan.ends());
+    if (slot) return *slot;
+    auto made = std::make_unique<PartitionEnd>();
+    made->passes = stored(PassPart::end, plan, [&](std::int32_t kind, auto pass) {
+      const StageEnd& end = this->end(kind, plan);
+      pass({.kind = PassKind::finalize}) = end.finalize;
+      pass({.kind = PassKind::update}) = end.update;
+      if (program_.layout().awaits()) pass({.kind = PassKind::await}) = ends_.await_replica();
+      made->stages.push_back(
+          {.resident = end.bytes.device,
+           .held = end.held,
+           .host_bytes = end.bytes.host,
+           .storage_bytes = end.bytes.storage,
+           .activations_on_drives = settings_keys_.key(plan.moves.settings).offload.activations == Home::storage,
+           .body_layers = partitioner_.kind(kind).body_layers});
+    });
+    return *(slot = std::move(made));
+  }
+
+  const SidePasses::Passes& side(std::int32_t moved, std::int32_t stage, const Plan& plan) {
+    const bool exchanges = plan.schedule.exchanges;
+    SidePasses::Passes& made = (exchanges ? exchange_passes_ : copy_passes_).of(plan.passes(moved, stage));
+    if (made.front() == nullptr)
+      made = exchanges ? side_.of_parameters(body(stage, plan), settings_keys_.key(moved))
+                       : side_.of_activations(*passes(moved, stage, true, false, plan)[0]);
+    return made;
   }
 
   // `moved`: the number of a PassMoves.
@@ -392,6 +427,9 @@ class Lowering::Implementation {
   Remembered<SidePasses::Passes> copy_passes_;      // likewise, of plain passes
   Remembered<const StageEnd*> stage_ends_;          // by Plan::end_of
   core::BlockDeque<StageEnd> all_ends_;
+  std::array<Remembered<const PassSet*>, k_pass_parts> sets_;     // by part, by Plan::set; not of the end
+  Remembered<std::unique_ptr<PartitionEnd>> ends_of_partitions_;  // by Plan::ends
+  core::BlockDeque<PassSet> all_sets_;
   Program program_;
 };
 

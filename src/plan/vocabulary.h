@@ -29,6 +29,8 @@ using program::PassKey;
 using program::PassKind;
 using program::PassLayout;
 using program::PassOrder;
+using program::PassPart;
+using program::PassSet;
 using program::PerGroup;
 using program::Placement;
 using program::Program;
@@ -46,6 +48,7 @@ using program::Work;
 using program::k_all_parameter_groups;
 using program::k_axes;
 using program::k_categories;
+using program::k_pass_parts;
 using program::k_parameter_groups;
 
 using program::border_placement;

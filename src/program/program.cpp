@@ -28,6 +28,14 @@ Stream stream_of(Axis axis) {
   return Stream::tensor;
 }
 
+std::vector<const Pass*> Program::passes() const {
+  std::vector<const Pass*> result;
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind)
+    for (std::size_t slot = 0; slot < static_cast<std::size_t>(layout().size()); ++slot)
+      result.push_back(&pass_of_kind(kind, slot));
+  return result;
+}
+
 std::string_view name(Lane lane) {
   constexpr std::array<std::string_view, 4> k_names{"to device", "to host", "read from storage", "write to storage"};
   return k_names[static_cast<std::size_t>(lane)];

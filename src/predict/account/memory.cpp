@@ -170,14 +170,15 @@ std::vector<MemorySample> memory_over_time(const program::Program& program, cons
 
 double peak_memory(const program::Program& program) {
   const program::PassOrder& order = *program.pass_order;
-  const auto slots = static_cast<std::size_t>(program.layout().size());
+  const program::PassLayout& layout = program.layout();
+  const auto slots = static_cast<std::size_t>(layout.size());
   // By kind of stage and slot, and nothing.
   boost::container::small_vector<MemoryProfile, 64> profiles(program.kinds.size() * (slots + 1));
   MemoryProfile* profile = profiles.data();
-  for (const program::Stage& kind : program.kinds) {
-    for (const program::Pass* pass : kind.passes) *profile++ = pass->profile;
-    *profile++ = {};
-  }
+  for (std::size_t kind = 0; kind < program.kinds.size(); ++kind, ++profile)
+    for (const program::PassPart part : program::k_all_pass_parts)
+      if (const std::size_t width = layout.width(part); width > 0)
+        profile = std::copy_n(program.set(part).profiles.data() + kind * width, width, profile);
   double most = 0.0;
   for (std::size_t stage = 0; stage < program.stages(); ++stage) {
     const MemoryProfile* const passes = profiles.data() + program.kind_of_stage[stage] * (slots + 1);

@@ -5,6 +5,7 @@
 
 #include "at.h"
 #include "cairn/core/assert.h"
+#include "cairn/core/block_deque.h"
 #include "cairn/core/content_store.h"
 #include "cairn/core/flat_table.h"
 #include "cairn/core/hash.h"
@@ -173,78 +174,148 @@ class Analytic::Implementation {
     return result;
   }
 
-  // What every pass of the program does to its stage, and all stages before the first. Functions lie anywhere: all are
-  // fetched before the first is looked at.
+  // What the tail of a row does to its stage: streams busy until x_j end at max_j ( x_j + finish_j ).
+  using Finish = std::array<core::Picoseconds, program::k_streams>;
+  static constexpr Finish k_finished{};  // no tail
+
+  // The passes of a set as functions, and what they come to together on each kind of stage.
+  struct Functions {
+    const program::PassSet* of = nullptr;
+    std::vector<PassFunction*> passes;             // as in the set
+    std::vector<PassFunction::Together> together;  // by kind of stage
+    std::vector<const Finish*> finishes;           // by kind of stage, where the set ends steps
+    StreamSet touched = 0;                         // streams that some pass sets
+    // Their short kernels, and those of these streams that were live when they were made.
+    std::vector<Kernel> kernels;
+    StreamSet live = 0;
+  };
+  // The passes that a program has of a part: slots from `begin` on.
+  struct Part {
+    Functions* functions = nullptr;
+    std::size_t begin = 0;
+    std::size_t width = 0;
+    bool is_end = false;
+  };
+
+  // What every pass of the program does to its stage, and all stages before the first.
   void bind(const program::Program& program) {
-    used_.clear();
-    finishes_now_.clear();
-    for (const program::Stage& kind : program.kinds) {
-      for (const program::Pass* pass : kind.passes) {
-        used_.push_back(&function(*pass));
-        __builtin_prefetch(used_.back());
-      }
-      finishes_now_.push_back(&finish(kind, program.layout()));
-      __builtin_prefetch(finishes_now_.back());
+    parts_.clear();
+    for (const program::PassPart part : program::k_all_pass_parts) {
+      const std::size_t width = program.layout().width(part);
+      if (width > 0)
+        parts_.push_back({.functions = &functions(program.set(part), program.kinds.size(), part),
+                          .begin = program.layout().begin(part),
+                          .width = width,
+                          .is_end = part == program::PassPart::end});
+      if (part == program::PassPart::end) finishes_now_ = parts_.back().functions->finishes.data();
     }
     start(program);
     shorten(program);
   }
 
+  // Dense by the set's id; a set of another lowering with the same id takes its place.
+  Functions& functions(const program::PassSet& set, std::size_t kinds, program::PassPart part) {
+    const std::size_t id = at(set.id);
+    while (id >= sets_.size()) sets_.emplace_back();
+    Functions& made = sets_[id];
+    if (made.of == &set) return made;
+    made = {};
+    for (const program::Pass* pass : set.passes) made.touched |= made.passes.emplace_back(&function(*pass))->touched();
+    const std::size_t width = set.passes.size() / kinds;
+    made.together.resize(kinds);
+    for (std::size_t i = 0; i < made.passes.size(); ++i) made.together[i / width].add(*made.passes[i]);
+    for (std::size_t first = 0; part == program::PassPart::end && first < set.passes.size(); first += width)
+      made.finishes.push_back(&finish(*set.passes[first], *set.passes[first + 1]));
+    made.of = &set;
+    return made;
+  }
+
   // What passes of a kind of stage agree to: that none is short; that all are; that all are but the end of the step, which
   // no other pass follows, and the rows of the pass before it.
   enum class Agreed : std::uint8_t { none, all, but_end };
+  struct Kind {
+    Agreed agreed = Agreed::none;
+    // Streams that passes set; that passes before the end set.
+    StreamSet touched = 0;
+    StreamSet touched_before = 0;
+  };
 
   // The kernels of the sweep, as short as the passes of each kind of stage agree to.
   void shorten(const program::Program& program) {
     const auto slots = static_cast<std::size_t>(program.layout().size());
     const program::PassOrder& order = *program.pass_order;
-    agreed_.clear();
-    touched_.clear();
+    kinds_.clear();
     live_ = order.awaited_streams;
-    bool whole_rows = false;
-    for (std::size_t first = 0; first < used_.size(); first += slots) {
-      agree(program, std::span(used_).subspan(first, slots));
-      whole_rows = whole_rows || agreed_.back() == Agreed::but_end;
-    }
-    const auto last_of = [&](std::size_t stage) {
-      return program.kind_of_stage[stage] * slots + order.last_slot[stage];
-    };
-    const auto of_whole_rows = [&](auto work) {
-      for (std::size_t stage = 0; whole_rows && stage < program.stages(); ++stage)
-        if (agreed_[program.kind_of_stage[stage]] == Agreed::but_end)
-          work(last_of(stage), program.kind_of_stage[stage]);
-    };
-    of_whole_rows([&](std::size_t last, std::size_t kind) { live_ |= touched_[kind] & ~used_[last]->touched(); });
+    for (std::size_t kind = 0; kind < program.kinds.size(); ++kind) agree(program, kind);
+    find_whole_rows(program);
     std::vector<Kernel>& kernels = sweep_.kernels();
-    kernels.resize(used_.size());
-    for (std::size_t kind = 0, i = 0; kind < agreed_.size(); ++kind)
-      for (std::size_t slot = 0; slot < slots; ++slot, ++i) {
-        const bool end = order.layout.is_end(slot);
-        const bool is_short = agreed_[kind] == Agreed::all || (agreed_[kind] == Agreed::but_end && !end);
-        kernels[i] = is_short ? used_[i]->shortened(live_) : used_[i]->full();
-        // Only the ends of rows, few of which a sweep comes to, are left where they are.
-        if (kernels[i].count > 0 && !end) prefetch(kernels[i]);
+    kernels.resize(program.kinds.size() * slots);
+    for (const Part& part : parts_) {
+      shorten(*part.functions);
+      for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
+        const bool is_short =
+            kinds_[kind].agreed == Agreed::all || (kinds_[kind].agreed == Agreed::but_end && !part.is_end);
+        Kernel* kernel = kernels.data() + kind * slots + part.begin;
+        for (std::size_t i = kind * part.width; i < (kind + 1) * part.width; ++i)
+          *kernel++ = is_short ? part.functions->kernels[i] : part.functions->passes[i]->full();
       }
-    of_whole_rows([&](std::size_t last, std::size_t) { kernels[last] = used_[last]->whole(); });
+    }
+    for (const auto& [index, function] : whole_) kernels[index] = function->whole();
   }
 
-  // Of the passes of one kind of stage, by slot.
-  void agree(const program::Program& program, std::span<PassFunction* const> passes) {
-    PassFunction::Together all;
-    for (const PassFunction* each : passes) all.add(*each);
-    touched_.push_back(0);
-    if (all.agree(passes)) {
-      live_ |= all.live();
-      return agreed_.push_back(Agreed::all);
-    }
+  void shorten(Functions& functions) const {
+    const StreamSet live = live_ & functions.touched;
+    if (!functions.kernels.empty() && functions.live == live) return;
+    functions.kernels.clear();
+    for (PassFunction* pass : functions.passes) functions.kernels.push_back(pass->shortened(live));
+    functions.live = live;
+  }
+
+  // Of the passes of one kind of stage.
+  void agree(const program::Program& program, std::size_t kind) {
     PassFunction::Together but_end;
+    for (const Part& part : parts_)
+      if (!part.is_end) but_end.add(part.functions->together[kind]);
+    PassFunction::Together all = but_end;
+    for (const Part& part : parts_)
+      if (part.is_end) all.add(part.functions->together[kind]);
+    const auto agree = [&](const PassFunction::Together& together, bool with_end) {
+      return together.agree() || together.agree_one_by_one(passes_of_kind(kind, with_end));
+    };
+    const bool all_agree = agree(all, true);
+    const bool others_agree = !all_agree && !program.updates_within() && agree(but_end, false);
+    kinds_.push_back({.agreed = all_agree      ? Agreed::all
+                                : others_agree ? Agreed::but_end
+                                               : Agreed::none,
+                      .touched = all.touched(),
+                      .touched_before = but_end.touched()});
+    live_ |= all_agree ? all.live() : others_agree ? but_end.live() : ~StreamSet{0};
+  }
+
+  const std::vector<PassFunction*>& passes_of_kind(std::size_t kind, bool with_end) {
     agreeing_.clear();
-    for (std::size_t slot = 0; slot < passes.size(); ++slot)
-      if (!program.layout().is_end(slot)) but_end.add(*agreeing_.emplace_back(passes[slot]));
-    const bool agreed = !program.updates_within() && but_end.agree(agreeing_);
-    agreed_.push_back(agreed ? Agreed::but_end : Agreed::none);
-    live_ |= agreed ? but_end.live() : ~StreamSet{0};
-    touched_.back() = but_end.touched();
+    for (const Part& part : parts_)
+      for (std::size_t i = 0; (with_end || !part.is_end) && i < part.width; ++i)
+        agreeing_.push_back(part.functions->passes[kind * part.width + i]);
+    return agreeing_;
+  }
+
+  // The last passes of rows whose ends do not agree with the rest; what these do not set of what others do is live.
+  void find_whole_rows(const program::Program& program) {
+    whole_.clear();
+    const auto slots = static_cast<std::size_t>(program.layout().size());
+    for (std::size_t stage = 0; stage < program.stages(); ++stage) {
+      const std::size_t kind = program.kind_of_stage[stage];
+      const std::size_t slot = program.pass_order->last_slot[stage];
+      const std::size_t index = kind * slots + slot;
+      if (kinds_[kind].agreed != Agreed::but_end || (!whole_.empty() && whole_.back().first == index)) continue;
+      const PassFunction* last = nullptr;
+      for (const Part& part : parts_)
+        if (slot >= part.begin && slot < part.begin + part.width)
+          last = part.functions->passes[kind * part.width + slot - part.begin];
+      whole_.emplace_back(index, last);
+      live_ |= kinds_[kind].touched_before & ~last->touched();
+    }
   }
 
   // All stages before their first pass.
@@ -257,17 +328,12 @@ class Analytic::Implementation {
     sweep_.start(program);
   }
 
-  // Prefetches the terms of coming passes into the cache, for they are scattered in memory.
-  static void prefetch(const Kernel& kernel) {
-    constexpr std::size_t k_terms_per_line = 64 / sizeof(PassTerm);
-    for (std::size_t i = 0; i < kernel.count; i += k_terms_per_line) __builtin_prefetch(kernel.form.terms + i);
-  }
-
-  // When a stage is done, after the sweep up to the tails.
+  // When a stage is done, after the sweep up to the tails. A stream that no pass sets is free from the start, and so is
+  // some stream that is set where what waits for the former stands.
   core::Picoseconds end_of(const program::Program& program, std::size_t stage) const {
     const SweepFrontiers& state = sweep_.state(stage);
     const std::uint16_t kind = program.kind_of_stage[stage];
-    const StreamSet streams = agreed_[kind] == Agreed::all ? live_ & k_own : k_own;
+    const StreamSet streams = k_own & (kinds_[kind].agreed == Agreed::all ? live_ : kinds_[kind].touched);
     const Finish& finish = program.pass_order->has_tail[stage] ? *finishes_now_[kind] : k_finished;
     core::Picoseconds end = 0;
     for (StreamSet left = streams; left != 0; left &= left - 1) {
@@ -277,19 +343,11 @@ class Analytic::Implementation {
     return end;
   }
 
-  // What the tail of a row does to its stage: streams busy until x_j end at max_j ( x_j + finish_j ).
-  using Finish = std::array<core::Picoseconds, program::k_streams>;
-  static constexpr Finish k_finished{};  // no tail
-  const Finish& finish(const program::Stage& stage, const program::PassLayout& layout) {
-    const auto pass = [&](program::PassKind kind) {
-      return stage.passes[static_cast<std::size_t>(layout.slot({kind}))];
-    };
-    const program::Pass* const finalize = pass(program::PassKind::finalize);
-    const program::Pass* const update = pass(program::PassKind::update);
-    std::unique_ptr<Finish>& slot = finishes_.of({finalize, update});
+  const Finish& finish(const program::Pass& finalize, const program::Pass& update) {
+    std::unique_ptr<Finish>& slot = finishes_.of({&finalize, &update});
     if (slot) return *slot;
     slot = std::make_unique<Finish>();
-    const Matrix both = compose(matrix_of(*finalize), matrix_of(*update));
+    const Matrix both = compose(matrix_of(finalize), matrix_of(update));
     for (std::size_t from = 0; from < program::k_streams; ++from) {
       core::Picoseconds& longest = (*slot)[from] = core::k_never;
       for (std::size_t to = 0; to < program::k_streams; ++to) longest = std::max(longest, both.weight(to, from));
@@ -372,17 +430,18 @@ class Analytic::Implementation {
   PriceTable& prices_;
   core::ContentStore<PassFunction, Terms> functions_;
   std::vector<std::pair<const program::Pass*, PassFunction*>> passes_;  // by id
+  core::BlockDeque<Functions> sets_;                                    // by id
   core::FlatTable<program::BlockRun, std::unique_ptr<Stretch>, RunHash> stretches_;
   double longest_pass_ = 0.0;  // of all made so far, its work in a row [ps]
   core::FlatTable<std::pair<const program::Pass*, const program::Pass*>, std::unique_ptr<Finish>, PairHash> finishes_;
   // Of the program under way.
   PassSweep sweep_;
-  std::vector<PassFunction*> used_;          // by kind of stage and slot
-  std::vector<PassFunction*> agreeing_;      // of one kind, those that are to agree
-  std::vector<Agreed> agreed_;               // by kind of stage
-  std::vector<StreamSet> touched_;           // by kind of stage that agrees but for its end: streams that passes set
-  std::vector<const Finish*> finishes_now_;  // by kind of stage
-  StreamSet live_ = 0;                       // streams that some pass reads, or that may end last
+  std::vector<Part> parts_;
+  std::vector<PassFunction*> agreeing_;                             // of one kind, those that are to agree
+  std::vector<Kind> kinds_;                                         // of stages
+  std::vector<std::pair<std::size_t, const PassFunction*>> whole_;  // by place among the kernels: left with all rows
+  const Finish* const* finishes_now_ = nullptr;                     // by kind of stage
+  StreamSet live_ = 0;  // streams that some pass reads, or that may end last
 };
 
 Analytic::Analytic(PriceTable& prices) : implementation_(std::make_unique<Implementation>(prices)) {}
