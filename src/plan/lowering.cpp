@@ -57,13 +57,12 @@ class Lowering::Implementation {
         .moves = moves,
         .end = end_keys_.of({.settings = moves.settings,
                              .ranks = {.tensor = pipeline.tensor, .pipeline = pipeline.sharing_parameters}})};
-    prefetch(plan);
-    use(PassPart::plain, moves.plain, plan);
-    use(PassPart::first, moves.gather, plan);
-    use(PassPart::last, moves.reduce, plan);
-    if (program_.layout().sides()) use(PassPart::beside, entry.exchanges ? moves.settings : moves.plain, plan);
+    // What these look up lies anywhere; both is fetched at once.
+    courses_.prefetch(plan.course());
+    ends_of_partitions_.prefetch(plan.ends());
+    program_.course = &course_of(plan);
     const PartitionEnd& end = end_of(plan);
-    program_.sets[static_cast<std::size_t>(PassPart::end)] = end.passes;
+    program_.end = end.passes;
     program_.kinds = end.stages;
     return program_;
   }
@@ -159,12 +158,23 @@ class Lowering::Implementation {
   }
 
   // Numbers of PassMoves: of plain passes, of first forward passes (gather), of last backward passes (reduce); the
-  // latter two equal `plain` where these passes move nothing more. And the number of UnitSettings.
+  // latter two equal `plain` where these passes move nothing more. Then the number of these three, and that of
+  // UnitSettings.
   struct Moves {
     std::int32_t plain = 0;
     std::int32_t gather = 0;
     std::int32_t reduce = 0;
+    std::int32_t all = 0;
     std::int32_t settings = 0;
+  };
+
+  // Those three.
+  struct MoveTriple {
+    std::int32_t plain = 0;
+    std::int32_t gather = 0;
+    std::int32_t reduce = 0;
+    friend bool operator==(const MoveTriple&, const MoveTriple&) = default;
+    std::size_t hash() const { return core::Hash::of(plain, gather, reduce); }
   };
 
   struct EndKey {
@@ -183,8 +193,11 @@ class Lowering::Implementation {
     Moves moves;
     std::int32_t end = 0;  // EndKey
 
-    // Indices of the tables of passes of all stages, of a virtual stage, of its layers, and of the end of a kind of
-    // stage.
+    // Indices of the tables of what all stages run before the end of a step, of one part of it, of their ends, of passes
+    // of a virtual stage, of its layers, and of the end of a kind of stage.
+    Numbers course() const {
+      return {layers, messages, schedule.exchanges ? moves.settings : moves.all, partition.number};
+    }
     Numbers set(std::int32_t moved) const { return {layers, messages, moved, partition.number}; }
     Numbers ends() const { return {layers, end, partition.number}; }
     Numbers passes(std::int32_t moved, std::int32_t stage) const { return {layers, messages, moved, stage}; }
@@ -210,6 +223,7 @@ class Lowering::Implementation {
       if (settings.gathers_in_passes()) moves.gather = move_keys_.of({parameter_gather(settings)});
       if (settings.reduces_in_passes()) moves.reduce = move_keys_.of({gradient_sync(settings)});
     }
+    moves.all = triples_.of({.plain = moves.plain, .gather = moves.gather, .reduce = moves.reduce});
     return moves_.emplace_back(moves);
   }
 
@@ -221,14 +235,6 @@ class Lowering::Implementation {
 
   Meshes meshes_of(const Structure& structure) const {
     return {.dense = mesh(structure), .experts = layers_.has_experts() ? expert_mesh(structure) : Mesh{}};
-  }
-
-  // What lower() looks up lies anywhere; all of it is fetched at once.
-  void prefetch(const Plan& plan) const {
-    table(PassPart::plain).prefetch(plan.set(plan.moves.plain));
-    table(PassPart::first).prefetch(plan.set(plan.moves.gather));
-    table(PassPart::last).prefetch(plan.set(plan.moves.reduce));
-    ends_of_partitions_.prefetch(plan.ends());
   }
 
   // What side rows move is theirs alone.
@@ -250,15 +256,30 @@ class Lowering::Implementation {
                   "offload activations only, or use breadth-first with zero: 3");
   }
 
-  const Remembered<const PassSet*>& table(PassPart part) const { return sets_[static_cast<std::size_t>(part)]; }
+  const Course& course_of(const Plan& plan) {
+    const Course*& slot = courses_.of(plan.course());
+    if (slot != nullptr) return *slot;
+    Course& made = all_courses_.emplace_back();
+    made.id = static_cast<std::int32_t>(all_courses_.size()) - 1;
+    const auto set = [&](PassPart part, std::int32_t moved) {
+      made.sets[static_cast<std::size_t>(part)] = &set_of(part, moved, plan);
+    };
+    set(PassPart::plain, plan.moves.plain);
+    set(PassPart::first, plan.moves.gather);
+    set(PassPart::last, plan.moves.reduce);
+    if (program_.layout().sides())
+      set(PassPart::beside, plan.schedule.exchanges ? plan.moves.settings : plan.moves.plain);
+    program_.course = &made;
+    made.memory = program_.memory_before_ends();
+    return *(slot = &made);
+  }
 
   // `moved`: the number of a PassMoves; of UnitSettings where side rows exchange.
-  void use(PassPart part, std::int32_t moved, const Plan& plan) {
-    const auto index = static_cast<std::size_t>(part);
-    const PassSet*& set = sets_[index].of(plan.set(moved));
+  const PassSet& set_of(PassPart part, std::int32_t moved, const Plan& plan) {
+    const PassSet*& set = sets_[static_cast<std::size_t>(part)].of(plan.set(moved));
     if (set == nullptr)
       set = stored(part, plan, [&](std::int32_t kind, auto pass) { fill(part, moved, kind, plan, pass); });
-    program_.sets[index] = set;
+    return *set;
   }
 
   // `fill(kind, pass)` sets the passes of a kind of stage: `pass(key)` is the place of one.
@@ -414,6 +435,7 @@ class Lowering::Implementation {
   Interned<UnitSettings> settings_keys_;
   Interned<PassMoves> move_keys_;
   Interned<EndKey> end_keys_;
+  Interned<MoveTriple> triples_;
   std::vector<Moves> moves_;  // by number of UnitSettings
   PassStore passes_;
   PassAssembly assembly_;
@@ -429,7 +451,9 @@ class Lowering::Implementation {
   core::BlockDeque<StageEnd> all_ends_;
   std::array<Remembered<const PassSet*>, k_pass_parts> sets_;     // by part, by Plan::set; not of the end
   Remembered<std::unique_ptr<PartitionEnd>> ends_of_partitions_;  // by Plan::ends
+  Remembered<const Course*> courses_;                             // by Plan::course
   core::BlockDeque<PassSet> all_sets_;
+  core::BlockDeque<Course> all_courses_;
   Program program_;
 };
 

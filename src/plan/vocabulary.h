@@ -14,6 +14,7 @@ using program::Category;
 using program::CategoryBytes;
 using program::Collective;
 using program::Copy;
+using program::Course;
 using program::Dependency;
 using program::Group;
 using program::HeldTensors;

@@ -41,9 +41,9 @@ class OneStage {
         passes_->set({.kind = program::PassKind::forward, .chunk = chunk, .special = special}, forward_);
         passes_->set({.kind = program::PassKind::backward, .chunk = chunk, .special = special}, backward_);
       }
-    passes_->use_in(program_);
     program_.kinds = {&stage_, 1};
     program_.kind_of_stage.assign(static_cast<std::size_t>(program_.schedule->stages), 0);
+    passes_->use_in(program_);
   }
   OneStage(const OneStage&) = delete;
   OneStage& operator=(const OneStage&) = delete;

@@ -77,9 +77,9 @@ class HandMadeProgram {
         std::make_shared<const program::PassOrder>(program::PassOrder::of(*program_.schedule, *program_.order));
     passes_ = std::make_unique<PassSets>(program_.layout(), nothing_);
     for (const bool special : {false, true}) passes_->set({.special = special}, forward_);
-    passes_->use_in(program_);
     program_.kinds = {&stage_, 1};
     program_.kind_of_stage = {0};
+    passes_->use_in(program_);
   }
   HandMadeProgram(const HandMadeProgram&) = delete;
   HandMadeProgram& operator=(const HandMadeProgram&) = delete;

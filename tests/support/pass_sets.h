@@ -23,15 +23,19 @@ class PassSets {
     const program::PassPart part = layout_.part(slot);
     set_of(part).passes[slot - layout_.begin(part)] = &pass;
   }
-  // Its passes are these from now on.
+  // Its passes are these from now on. Its kinds of stages are set before.
   void use_in(program::Program& program) {
     for (std::size_t part = 0; part < sets_.size(); ++part) {
       program::PassSet& set = sets_[part];
       set.id = static_cast<std::int32_t>(part);
       set.profiles.clear();
       for (const program::Pass* pass : set.passes) set.profiles.push_back(pass->profile);
-      program.sets[part] = &set;
+      course_.sets[part] = &set;
     }
+    course_.id = 0;
+    program.course = &course_;
+    program.end = &set_of(program::PassPart::end);
+    course_.memory = program.memory_before_ends();
   }
 
  private:
@@ -39,6 +43,7 @@ class PassSets {
 
   program::PassLayout layout_;
   std::array<program::PassSet, program::k_pass_parts> sets_;
+  program::Course course_;
 };
 
 }  // namespace cairn::testing

@@ -135,6 +135,13 @@ struct PassSet {
   std::vector<MemoryProfile> profiles;  // theirs, close together
 };
 
+// All that stages run before the end of a step, which plans have in common that differ in nothing but how they end it.
+struct Course {
+  std::int32_t id = -1;                             // dense among the courses of one lowering
+  std::array<const PassSet*, k_pass_parts> sets{};  // by part; those of the layout, without the end
+  std::vector<MemoryProfile> memory;                // of each stage, up to PassOrder::row_ends
+};
+
 struct Stage {
   CategoryBytes resident{};            // held for the whole step
   std::span<const HeldTensors> held;   // the tensors that add up to resident_bytes
@@ -152,8 +159,9 @@ struct Program {
   std::shared_ptr<const PassOrder> pass_order;        // what every stage runs
   std::span<const Stage> kinds;                       // distinct stages; several of the pipeline may share one
   std::vector<std::uint16_t> kind_of_stage;           // positions in `kinds`
-  std::array<const PassSet*, k_pass_parts> sets{};    // by part; those of the layout
-  bool has_model_copies = false;                      // some stages hold the same layers (bidirectional pipelines)
+  const Course* course = nullptr;
+  const PassSet* end = nullptr;   // the passes that end the step
+  bool has_model_copies = false;  // some stages hold the same layers (bidirectional pipelines)
 
   std::size_t stages() const { return kind_of_stage.size(); }
   // The ranks of one copy of the model pass activations to each other.
@@ -163,7 +171,9 @@ struct Program {
   }
   const Stage& stage(std::size_t index) const { return kinds[kind_of_stage[index]]; }
   const PassLayout& layout() const { return pass_order->layout; }
-  const PassSet& set(PassPart part) const { return *sets[static_cast<std::size_t>(part)]; }
+  const PassSet& set(PassPart part) const {
+    return part == PassPart::end ? *end : *course->sets[static_cast<std::size_t>(part)];
+  }
   const Pass& pass_of_kind(std::size_t kind, std::size_t slot) const {
     const PassPart part = layout().part(slot);
     return *set(part).passes[kind * layout().width(part) + slot - layout().begin(part)];
@@ -174,6 +184,10 @@ struct Program {
   const Pass& pass(std::int32_t stage, const PassKey& key) const {
     return pass(stage, static_cast<std::size_t>(layout().slot(key)));
   }
+  // What the memory of every stage comes to up to PassOrder::row_ends, as the course says; and of one by the end of the
+  // step.
+  std::vector<MemoryProfile> memory_before_ends() const;
+  MemoryProfile memory(std::size_t stage) const;
   // Of all kinds of stages, kind after kind.
   std::vector<const Pass*> passes() const;
   // The entries that `stage` runs, in execution order.

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include <boost/container/small_vector.hpp>
-
 #include "cairn/core/assert.h"
 
 namespace cairn::predict {
@@ -169,26 +167,9 @@ std::vector<MemorySample> memory_over_time(const program::Program& program, cons
 }
 
 double peak_memory(const program::Program& program) {
-  const program::PassOrder& order = *program.pass_order;
-  const program::PassLayout& layout = program.layout();
-  const auto slots = static_cast<std::size_t>(layout.size());
-  // By kind of stage and slot, and nothing.
-  boost::container::small_vector<MemoryProfile, 64> profiles(program.kinds.size() * (slots + 1));
-  MemoryProfile* profile = profiles.data();
-  for (std::size_t kind = 0; kind < program.kinds.size(); ++kind, ++profile)
-    for (const program::PassPart part : program::k_all_pass_parts)
-      if (const std::size_t width = layout.width(part); width > 0)
-        profile = std::copy_n(program.set(part).profiles.data() + kind * width, width, profile);
   double most = 0.0;
-  for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-    const MemoryProfile* const passes = profiles.data() + program.kind_of_stage[stage] * (slots + 1);
-    MemoryProfile row;
-    for (std::int32_t i = order.row_begin[stage]; i < order.row_begin[stage + 1]; ++i) {
-      const program::PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
-      row = then(row, repeated(then(passes[stretch.slot], passes[stretch.then]), stretch.times));
-    }
-    most = std::max(most, sum(program.stage(stage).resident) + row.peak);
-  }
+  for (std::size_t stage = 0; stage < program.stages(); ++stage)
+    most = std::max(most, sum(program.stage(stage).resident) + program.memory(stage).peak);
   return most;
 }
 
