@@ -93,6 +93,8 @@ struct PassOrder {
     const auto end = static_cast<std::size_t>(entry_begin[static_cast<std::size_t>(device) + 1]);
     return std::span(entries).subspan(begin, end - begin);
   }
+  // Whether all ends of a step stand behind `tails`.
+  bool ends_apart() const { return tails + 2 * has_tail.size() == sweep.size(); }
   // The stretches of a device's row before its first pass of PassPart::end, and from there on.
   std::span<const Stretch> before_ends(std::size_t device) const {
     return {stretches.data() + row_begin[device], stretches.data() + row_ends[device]};

@@ -6,13 +6,10 @@
 #include "at.h"
 #include "cairn/core/assert.h"
 #include "cairn/core/block_deque.h"
-#include "cairn/core/content_store.h"
-#include "cairn/core/flat_table.h"
-#include "cairn/core/hash.h"
 #include "cairn/predict/evaluate/max_plus.h"
 #include "cairn/predict/evaluate/reach.h"
 #include "interpret.h"
-#include "pass_function.h"
+#include "pass_functions.h"
 #include "pass_sweep.h"
 
 namespace cairn::predict {
@@ -20,28 +17,7 @@ namespace {
 
 using program::Stream;
 
-constexpr std::size_t k_narrow = 8;  // streams of most blocks
 constexpr auto ignore = [](const auto&...) {};
-
-struct RunHash {
-  std::size_t operator()(const program::BlockRun& run) const { return core::Hash::of(run.block, run.count); }
-};
-
-struct PairHash {
-  std::size_t operator()(const std::pair<const program::Pass*, const program::Pass*>& pair) const {
-    return core::Hash::of(pair.first, pair.second);
-  }
-};
-
-// Passes whose steps take the same times share one function, though their memory or zero-time steps may differ.
-struct Terms {
-  static std::uint64_t hash(const PassFunction& function) {
-    core::Hash hash;
-    for (const PassTerm& term : function.terms()) hash.add(term.row).add(term.column).add(term.weight);
-    return hash.value();
-  }
-  static bool same(const PassFunction& a, const PassFunction& b) { return a.terms() == b.terms(); }
-};
 
 // Streams that a stage itself occupies.
 constexpr StreamSet k_own = set_of(at(Stream::arrival)) - 1;
@@ -51,31 +27,32 @@ static_assert(at(Stream::arrival) + 1 == program::k_streams);
 
 class Analytic::Implementation {
  public:
-  explicit Implementation(PriceTable& prices) : prices_(prices) {}
+  explicit Implementation(PriceTable& prices) : prices_(prices), functions_(prices) {}
 
   Makespan makespan(const program::Program& program) {
-    bind(program);
-    sweep_.run(*program.pass_order, program.pass_order->tails);
+    agree(program);
+    require_reach(program);
+    const core::Picoseconds* free = free_before_ends(program).data();
     Makespan result{.time = core::k_never, .last_stage = 0};
     for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-      const core::Picoseconds end = end_of(program, stage);
+      const core::Picoseconds end = end_of(program, stage, free);
       if (end > result.time) result = {.time = end, .last_stage = static_cast<std::int32_t>(stage)};
     }
     return result;
   }
 
   core::Picoseconds alone(const program::Block& block) {
-    const Frontiers end = stretch(block, 1).matrix(origin());
+    const Frontiers end = functions_.of(block)(origin());
     return *std::max_element(end.begin(), end.end());
   }
 
   core::Picoseconds at_least(const program::Block& block) {
-    return stretch(block, 1).matrix.weight(at(Stream::compute), at(Stream::compute));
+    return functions_.of(block).weight(at(Stream::compute), at(Stream::compute));
   }
 
   core::Picoseconds alone(const program::Pass& pass) {
     SweepFrontiers state{};
-    run_pass(function(pass).full(), state);
+    run_pass(functions_.of(pass).full(), state);
     return state[at(Stream::compute)];
   }
 
@@ -174,274 +151,178 @@ class Analytic::Implementation {
     return result;
   }
 
-  // What the tail of a row does to its stage: streams busy until x_j end at max_j ( x_j + finish_j ).
-  using Finish = std::array<core::Picoseconds, program::k_streams>;
-  static constexpr Finish k_finished{};  // no tail
-
-  // The passes of a set as functions, and what they come to together on each kind of stage.
-  struct Functions {
-    const program::PassSet* of = nullptr;
-    std::vector<PassFunction*> passes;             // as in the set
-    std::vector<PassFunction::Together> together;  // by kind of stage
-    std::vector<const Finish*> finishes;           // by kind of stage, where the set ends steps
-    StreamSet touched = 0;                         // streams that some pass sets
-    // Their short kernels, and those of these streams that were live when they were made.
-    std::vector<Kernel> kernels;
-    StreamSet live = 0;
-  };
-  // The passes that a program has of a part: slots from `begin` on.
-  struct Part {
-    Functions* functions = nullptr;
-    std::size_t begin = 0;
-    std::size_t width = 0;
-    bool is_end = false;
-  };
-
-  // What every pass of the program does to its stage, and all stages before the first.
+  // All stages before their first pass, and what every pass of the program does to its stage.
   void bind(const program::Program& program) {
-    parts_.clear();
-    for (const program::PassPart part : program::k_all_pass_parts) {
-      const std::size_t width = program.layout().width(part);
-      if (width > 0)
-        parts_.push_back({.functions = &functions(program.set(part), program.kinds.size(), part),
-                          .begin = program.layout().begin(part),
-                          .width = width,
-                          .is_end = part == program::PassPart::end});
-      if (part == program::PassPart::end) finishes_now_ = parts_.back().functions->finishes.data();
-    }
-    start(program);
+    agree(program);
+    require_reach(program);
     shorten(program);
-  }
-
-  // Dense by the set's id; a set of another lowering with the same id takes its place.
-  Functions& functions(const program::PassSet& set, std::size_t kinds, program::PassPart part) {
-    const std::size_t id = at(set.id);
-    while (id >= sets_.size()) sets_.emplace_back();
-    Functions& made = sets_[id];
-    if (made.of == &set) return made;
-    made = {};
-    for (const program::Pass* pass : set.passes) made.touched |= made.passes.emplace_back(&function(*pass))->touched();
-    const std::size_t width = set.passes.size() / kinds;
-    made.together.resize(kinds);
-    for (std::size_t i = 0; i < made.passes.size(); ++i) made.together[i / width].add(*made.passes[i]);
-    for (std::size_t first = 0; part == program::PassPart::end && first < set.passes.size(); first += width)
-      made.finishes.push_back(&finish(*set.passes[first], *set.passes[first + 1]));
-    made.of = &set;
-    return made;
-  }
-
-  // What passes of a kind of stage agree to: that none is short; that all are; that all are but the end of the step, which
-  // no other pass follows, and the rows of the pass before it.
-  enum class Agreed : std::uint8_t { none, all, but_end };
-  struct Kind {
-    Agreed agreed = Agreed::none;
-    // Streams that passes set; that passes before the end set.
-    StreamSet touched = 0;
-    StreamSet touched_before = 0;
-  };
-
-  // The kernels of the sweep, as short as the passes of each kind of stage agree to.
-  void shorten(const program::Program& program) {
-    const auto slots = static_cast<std::size_t>(program.layout().size());
-    const program::PassOrder& order = *program.pass_order;
-    kinds_.clear();
-    live_ = order.awaited_streams;
-    for (std::size_t kind = 0; kind < program.kinds.size(); ++kind) agree(program, kind);
-    find_whole_rows(program);
-    std::vector<Kernel>& kernels = sweep_.kernels();
-    kernels.resize(program.kinds.size() * slots);
-    for (const Part& part : parts_) {
-      shorten(*part.functions);
-      for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
-        const bool is_short =
-            kinds_[kind].agreed == Agreed::all || (kinds_[kind].agreed == Agreed::but_end && !part.is_end);
-        Kernel* kernel = kernels.data() + kind * slots + part.begin;
-        for (std::size_t i = kind * part.width; i < (kind + 1) * part.width; ++i)
-          *kernel++ = is_short ? part.functions->kernels[i] : part.functions->passes[i]->full();
-      }
-    }
-    for (const auto& [index, function] : whole_) kernels[index] = function->whole();
-  }
-
-  void shorten(Functions& functions) const {
-    const StreamSet live = live_ & functions.touched;
-    if (!functions.kernels.empty() && functions.live == live) return;
-    functions.kernels.clear();
-    for (PassFunction* pass : functions.passes) functions.kernels.push_back(pass->shortened(live));
-    functions.live = live;
-  }
-
-  // Of the passes of one kind of stage.
-  void agree(const program::Program& program, std::size_t kind) {
-    PassFunction::Together but_end;
-    for (const Part& part : parts_)
-      if (!part.is_end) but_end.add(part.functions->together[kind]);
-    PassFunction::Together all = but_end;
-    for (const Part& part : parts_)
-      if (part.is_end) all.add(part.functions->together[kind]);
-    const auto agree = [&](const PassFunction::Together& together, bool with_end) {
-      return together.agree() || together.agree_one_by_one(passes_of_kind(kind, with_end));
-    };
-    const bool all_agree = agree(all, true);
-    const bool others_agree = !all_agree && !program.updates_within() && agree(but_end, false);
-    kinds_.push_back({.agreed = all_agree      ? Agreed::all
-                                : others_agree ? Agreed::but_end
-                                               : Agreed::none,
-                      .touched = all.touched(),
-                      .touched_before = but_end.touched()});
-    live_ |= all_agree ? all.live() : others_agree ? but_end.live() : ~StreamSet{0};
-  }
-
-  const std::vector<PassFunction*>& passes_of_kind(std::size_t kind, bool with_end) {
-    agreeing_.clear();
-    for (const Part& part : parts_)
-      for (std::size_t i = 0; (with_end || !part.is_end) && i < part.width; ++i)
-        agreeing_.push_back(part.functions->passes[kind * part.width + i]);
-    return agreeing_;
-  }
-
-  // The last passes of rows whose ends do not agree with the rest; what these do not set of what others do is live.
-  void find_whole_rows(const program::Program& program) {
-    whole_.clear();
-    const auto slots = static_cast<std::size_t>(program.layout().size());
-    for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-      const std::size_t kind = program.kind_of_stage[stage];
-      const std::size_t slot = program.pass_order->last_slot[stage];
-      const std::size_t index = kind * slots + slot;
-      if (kinds_[kind].agreed != Agreed::but_end || (!whole_.empty() && whole_.back().first == index)) continue;
-      const PassFunction* last = nullptr;
-      for (const Part& part : parts_)
-        if (slot >= part.begin && slot < part.begin + part.width)
-          last = part.functions->passes[kind * part.width + slot - part.begin];
-      whole_.emplace_back(index, last);
-      live_ |= kinds_[kind].touched_before & ~last->touched();
-    }
-  }
-
-  // All stages before their first pass.
-  void start(const program::Program& program) {
-    const std::size_t steps = program.pass_order->sweep.size();
-    // A quick check first: no path is longer than (passes) x (longest pass). Only if that could exceed simulated time,
-    // the passes are summed one by one.
-    if (!(static_cast<double>(steps) * longest_pass_ < static_cast<double>(core::k_reach)))
-      require_reachable(program, prices_);
     sweep_.start(program);
   }
 
-  // When a stage is done, after the sweep up to the tails. A stream that no pass sets is free from the start, and so is
-  // some stream that is set where what waits for the former stands.
-  core::Picoseconds end_of(const program::Program& program, std::size_t stage) const {
-    const SweepFrontiers& state = sweep_.state(stage);
-    const std::uint16_t kind = program.kind_of_stage[stage];
-    const StreamSet streams = k_own & (kinds_[kind].agreed == Agreed::all ? live_ : kinds_[kind].touched);
-    const Finish& finish = program.pass_order->has_tail[stage] ? *finishes_now_[kind] : k_finished;
-    core::Picoseconds end = 0;
-    for (StreamSet left = streams; left != 0; left &= left - 1) {
-      const auto stream = static_cast<std::size_t>(std::countr_zero(left));
-      end = std::max(end, state[stream] + finish[stream]);
+  // What the passes of a course come to together, and when streams are free behind them.
+  struct Course {
+    const program::Course* of = nullptr;
+    std::vector<PassFunction::Together> together;  // by kind of stage
+    std::vector<core::Picoseconds> free;           // as free_before_ends(); empty until it is asked for
+  };
+
+  // Dense by id; a course of another lowering with the same id takes its place.
+  Course& course(const program::Program& program) {
+    const std::size_t id = at(program.course->id);
+    if (id >= courses_.size()) courses_.resize(id + 1);
+    Course& made = courses_[id];
+    if (made.of == program.course) return made;
+    made = {};
+    made.together.resize(program.kinds.size());
+    each_part(program, [&](program::PassPart part, std::size_t) {
+      if (part == program::PassPart::end) return;
+      const SetFunctions& functions = functions_.of(program, part);
+      for (std::size_t kind = 0; kind < program.kinds.size(); ++kind) made.together[kind].add(functions.together[kind]);
+    });
+    made.of = program.course;
+    return made;
+  }
+
+  // `work(part, width)` sees the parts that the program's passes have.
+  template <class Work>
+  static void each_part(const program::Program& program, Work work) {
+    for (const program::PassPart part : program::k_all_pass_parts)
+      if (const std::size_t width = program.layout().width(part); width > 0) work(part, width);
+  }
+
+  // The passes of a kind of stage are short where all agree. The end of a step, which no other pass follows, need not agree
+  // with them: it is left whole, as are the rows of the pass before it. Where a schedule updates parameters within the
+  // step, others follow.
+  struct Kind {
+    bool agreed = false;
+    // Streams that passes before the end set; that any passes set.
+    StreamSet set_before = 0;
+    StreamSet set = 0;
+  };
+
+  void agree(const program::Program& program) {
+    course_ = &course(program);
+    end_ = &functions_.of(program, program::PassPart::end);
+    ends_follow_ = !program.updates_within();
+    apart_ = program.pass_order->ends_apart();
+    live_ = program.pass_order->awaited_streams;
+    kinds_.clear();
+    for (std::size_t kind = 0; kind < program.kinds.size(); ++kind) {
+      const PassFunction::Together& before = course_->together[kind];
+      PassFunction::Together all = before;
+      all.add(end_->together[kind]);
+      const PassFunction::Together& together = ends_follow_ ? before : all;
+      const bool agreed = together.agree() || together.agree_one_by_one(passes_of_kind(program, kind));
+      kinds_.push_back({.agreed = agreed, .set_before = before.touched(), .set = all.touched()});
+      live_ |= agreed ? together.live() : ~StreamSet{0};
+      apart_ = apart_ && agreed;
     }
+  }
+
+  // Those that are to agree.
+  const std::vector<PassFunction*>& passes_of_kind(const program::Program& program, std::size_t kind) {
+    agreeing_.clear();
+    each_part(program, [&](program::PassPart part, std::size_t width) {
+      if (part == program::PassPart::end && ends_follow_) return;
+      const auto first = functions_.of(program, part).passes.begin() + static_cast<std::ptrdiff_t>(kind * width);
+      agreeing_.insert(agreeing_.end(), first, first + static_cast<std::ptrdiff_t>(width));
+    });
+    return agreeing_;
+  }
+
+  // The kernels of the sweep, as short as the passes of each kind of stage agree to.
+  void shorten(const program::Program& program) {
+    const program::PassLayout& layout = program.layout();
+    const auto slots = static_cast<std::size_t>(layout.size());
+    find_whole_rows(program);
+    std::vector<Kernel>& kernels = sweep_.kernels();
+    kernels.resize(program.kinds.size() * slots);
+    each_part(program, [&](program::PassPart part, std::size_t width) {
+      SetFunctions& set = functions_.of(program, part);
+      const std::vector<Kernel>& shortened = set.shortened(live_);
+      const bool may_be_short = part != program::PassPart::end || !ends_follow_;
+      for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
+        const bool is_short = may_be_short && kinds_[kind].agreed;
+        Kernel* kernel = kernels.data() + kind * slots + layout.begin(part);
+        for (std::size_t i = kind * width; i < (kind + 1) * width; ++i)
+          *kernel++ = is_short ? shortened[i] : set.passes[i]->full();
+      }
+    });
+    for (const auto& [index, function] : whole_) kernels[index] = function->whole();
+  }
+
+  // The last passes of rows before their ends; what these do not set of what others do is live.
+  void find_whole_rows(const program::Program& program) {
+    whole_.clear();
+    const program::PassLayout& layout = program.layout();
+    for (std::size_t stage = 0; ends_follow_ && stage < program.stages(); ++stage) {
+      const std::size_t kind = program.kind_of_stage[stage];
+      if (!kinds_[kind].agreed) continue;
+      const std::size_t slot = program.pass_order->last_slot[stage];
+      const std::size_t index = kind * static_cast<std::size_t>(layout.size()) + slot;
+      if (!whole_.empty() && whole_.back().first == index) continue;
+      const program::PassPart part = layout.part(slot);
+      const PassFunction* const last =
+          functions_.of(program, part).passes[kind * layout.width(part) + slot - layout.begin(part)];
+      whole_.emplace_back(index, last);
+      live_ |= kinds_[kind].set_before & ~last->touched();
+    }
+  }
+
+  // Throws core::ConfigurationError where the step may be longer than simulated time is. A quick check first: no path is
+  // longer than (passes) x (longest pass). Only if that could exceed it, the passes are summed one by one.
+  void require_reach(const program::Program& program) {
+    const std::size_t steps = program.pass_order->sweep.size();
+    if (!(static_cast<double>(steps) * functions_.longest_pass() < static_cast<double>(core::k_reach)))
+      require_reachable(program, prices_);
+  }
+
+  // Streams of a kind of stage that are told of behind the sweep up to the tails, and others that its end sets. A stream
+  // that no pass sets is free from the start, as is some stream that is set where what waits for the former stands.
+  StreamSet told(const Kind& kind) const { return k_own & (apart_ ? kind.set_before : kind.set); }
+  StreamSet untold(const Kind& kind) const { return k_own & kind.set & ~told(kind); }
+
+  // When the streams that are told of are free behind the sweep up to the tails, stage after stage. Where ends lie apart
+  // and nothing before them is short on their account, that is the same for all programs of a course.
+  const std::vector<core::Picoseconds>& free_before_ends(const program::Program& program) {
+    if (apart_ && !course_->free.empty()) return course_->free;
+    shorten(program);
+    sweep_.start(program);
+    sweep_.run(*program.pass_order, program.pass_order->tails);
+    free_.clear();
+    for (std::size_t stage = 0; stage < program.stages(); ++stage)
+      for (StreamSet left = told(kinds_[program.kind_of_stage[stage]]); left != 0; left &= left - 1)
+        free_.push_back(sweep_.state(stage)[static_cast<std::size_t>(std::countr_zero(left))]);
+    return apart_ ? course_->free = free_ : free_;
+  }
+
+  // When a stage is done; `free` is moved on behind its streams.
+  core::Picoseconds end_of(const program::Program& program, std::size_t stage, const core::Picoseconds*& free) const {
+    static constexpr Finish k_finished{};  // no tail
+    const std::uint16_t kind = program.kind_of_stage[stage];
+    const Finish& finish = program.pass_order->has_tail[stage] ? *end_->finishes[kind] : k_finished;
+    core::Picoseconds end = 0;
+    for (StreamSet left = told(kinds_[kind]); left != 0; left &= left - 1)
+      end = std::max(end, *free++ + finish[static_cast<std::size_t>(std::countr_zero(left))]);
+    for (StreamSet left = untold(kinds_[kind]); left != 0; left &= left - 1)
+      end = std::max(end, finish[static_cast<std::size_t>(std::countr_zero(left))]);
     return end;
   }
 
-  const Finish& finish(const program::Pass& finalize, const program::Pass& update) {
-    std::unique_ptr<Finish>& slot = finishes_.of({&finalize, &update});
-    if (slot) return *slot;
-    slot = std::make_unique<Finish>();
-    const Matrix both = compose(matrix_of(finalize), matrix_of(update));
-    for (std::size_t from = 0; from < program::k_streams; ++from) {
-      core::Picoseconds& longest = (*slot)[from] = core::k_never;
-      for (std::size_t to = 0; to < program::k_streams; ++to) longest = std::max(longest, both.weight(to, from));
-    }
-    return *slot;
-  }
-
-  Matrix matrix_of(const program::Pass& pass) {
-    Matrix matrix;
-    double longest = 0.0;
-    for (const program::BlockRun& run : pass.runs) {
-      const Stretch& next = stretch(*run.block, run.count);
-      require_reachable(longest += next.in_a_row, *run.block, run.count, prices_);
-      matrix = compose(matrix, next.matrix);
-    }
-    longest_pass_ = std::max(longest_pass_, longest);
-    return matrix;
-  }
-
-  // Dense by the pass's id; a pass of another lowering with the same id takes its place.
-  PassFunction& function(const program::Pass& pass) {
-    const std::size_t id = at(pass.id);
-    if (id >= passes_.size()) passes_.resize(id + 1);
-    auto& [known, slot] = passes_[id];
-    if (known == &pass) return *slot;
-    slot = functions_.stored(PassFunction(matrix_of(pass))).first;
-    known = &pass;
-    return *slot;
-  }
-
-  // A block some times in a row, and all its work one after the other [ps].
-  struct Stretch {
-    Matrix matrix;
-    double in_a_row = 0.0;
-  };
-
-  const Stretch& stretch(const program::Block& block, std::int64_t count) {
-    const program::BlockRun run{&block, count};
-    if (const auto& known = stretches_.of(run)) return *known;
-    auto made = std::make_unique<Stretch>();
-    made->in_a_row =
-        static_cast<double>(count) * predict::in_a_row(block, prices_.of(block), prices_.host_per_kernel());
-    require_reachable(made->in_a_row, block, count, prices_);
-    made->matrix = power(count == 1 ? symbolic(block) : stretch(block, 1).matrix, count);
-    return *(stretches_.of(run) = std::move(made));
-  }
-
-  Matrix symbolic(const program::Block& block) {
-    Matrix matrix(streams_of(block));
-    if (matrix.size() <= k_narrow)
-      run_symbolically<k_narrow>(block, matrix);
-    else
-      run_symbolically<program::k_streams>(block, matrix);
-    return matrix;
-  }
-
-  template <std::size_t N>
-  void run_symbolically(const program::Block& block, Matrix& matrix) {
-    std::array<Form<N>, program::k_streams> frontier;
-    for (std::size_t i = 0; i < matrix.size(); ++i) frontier[matrix.stream(i)] = Form<N>::unit(i);
-    std::vector<Form<N>> ends;
-    ends.reserve(block.steps.size());
-    execute(block, prices_.of(block), prices_.host_per_kernel(), frontier, ends, ignore);
-    for (std::size_t i = 0; i < matrix.size(); ++i)
-      for (std::size_t j = 0; j < matrix.size(); ++j) matrix.entry(i, j) = frontier[matrix.stream(i)].c[j];
-  }
-
-  // Those that its steps occupy or wait for.
-  static StreamSet streams_of(const program::Block& block) {
-    StreamSet streams = 0;
-    for (const program::Step& step : block.steps) {
-      streams |= set_of(at(step.stream));
-      if (step.launches > 0) streams |= set_of(at(Stream::host));
-    }
-    for (const program::Dependency dependency : block.dependencies)
-      if (dependency < 0) streams |= set_of(at(~dependency));
-    return streams;
-  }
-
   PriceTable& prices_;
-  core::ContentStore<PassFunction, Terms> functions_;
-  std::vector<std::pair<const program::Pass*, PassFunction*>> passes_;  // by id
-  core::BlockDeque<Functions> sets_;                                    // by id
-  core::FlatTable<program::BlockRun, std::unique_ptr<Stretch>, RunHash> stretches_;
-  double longest_pass_ = 0.0;  // of all made so far, its work in a row [ps]
-  core::FlatTable<std::pair<const program::Pass*, const program::Pass*>, std::unique_ptr<Finish>, PairHash> finishes_;
+  PassFunctions functions_;
+  core::BlockDeque<Course> courses_;  // by id
   // Of the program under way.
   PassSweep sweep_;
-  std::vector<Part> parts_;
-  std::vector<PassFunction*> agreeing_;                             // of one kind, those that are to agree
+  Course* course_ = nullptr;
+  const SetFunctions* end_ = nullptr;
   std::vector<Kind> kinds_;                                         // of stages
+  std::vector<PassFunction*> agreeing_;                             // of one kind, those that are to agree
   std::vector<std::pair<std::size_t, const PassFunction*>> whole_;  // by place among the kernels: left with all rows
-  const Finish* const* finishes_now_ = nullptr;                     // by kind of stage
-  StreamSet live_ = 0;  // streams that some pass reads, or that may end last
+  StreamSet live_ = 0;                   // streams that some pass reads, or that may end last
+  bool ends_follow_ = false;             // no pass stands behind the end of a step
+  bool apart_ = false;                   // no end has a part in what the sweep up to the tails comes to
+  std::vector<core::Picoseconds> free_;  // where it has
 };
 
 Analytic::Analytic(PriceTable& prices) : implementation_(std::make_unique<Implementation>(prices)) {}
