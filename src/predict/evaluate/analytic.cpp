@@ -51,7 +51,7 @@ class Analytic::Implementation {
   }
 
   core::Picoseconds alone(const program::Pass& pass) {
-    SweepFrontiers state{};
+    Frontiers state{};
     run_pass(functions_.of(pass).full(), state);
     return state[at(Stream::compute)];
   }

@@ -122,13 +122,13 @@ Kernel PassFunction::shortened(StreamSet live) {
 
 PassFunction::Short PassFunction::made_short(StreamSet live) const {
   Short made{.live = live, .terms = {}, .kernel = {}};
-  std::uint8_t send = program::k_streams;
+  std::uint8_t send = Kernel::k_no_send;
   bool four = true;
   for (const PassTerm& term : few_) {
     if (!has(live, term.row)) continue;
     made.terms.push_back(term);
     const bool sends = term.row == at(Stream::next) || term.row == at(Stream::previous);
-    four = four && (term.row == k_compute || (sends && (send == program::k_streams || send == term.row))) &&
+    four = four && (term.row == k_compute || (sends && (send == Kernel::k_no_send || send == term.row))) &&
            (term.column == k_compute || term.column == k_arrival);
     if (sends) send = term.row;
   }
@@ -139,7 +139,7 @@ PassFunction::Short PassFunction::made_short(StreamSet live) const {
   Kernel::Four& form = made.kernel.form.four;
   made.kernel.send = send;
   if (has(touched_, k_compute)) form.compute_compute = core::k_never;
-  if (send != program::k_streams) form.send_compute = core::k_never;
+  if (send != Kernel::k_no_send) form.send_compute = core::k_never;
   for (const PassTerm& term : made.terms) {
     if (term.row == k_compute)
       (term.column == k_compute ? form.compute_compute : form.compute_arrival) = term.weight;
@@ -188,7 +188,7 @@ bool PassFunction::Together::agree_one_by_one(const std::vector<PassFunction*>& 
   return true;
 }
 
-void run_terms(const PassTerm* term, std::size_t count, SweepFrontiers& x) {
+void run_terms(const PassTerm* term, std::size_t count, Frontiers& x) {
   std::array<core::Picoseconds, program::k_streams> value;
   std::array<std::uint8_t, program::k_streams> changed;
   std::size_t rows = 0;

@@ -17,16 +17,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <vector>
 
 #include "cairn/predict/evaluate/max_plus.h"
 
 namespace cairn::predict {
-
-// Frontiers and one place more, where a pass that sends nothing writes its send.
-using SweepFrontiers = std::array<core::Picoseconds, program::k_streams + 1>;
 
 struct PassTerm {
   std::uint8_t row;
@@ -37,6 +32,7 @@ struct PassTerm {
 
 // What a sweep does for one operation: `count` terms, rows together, or where there are none
 //   x'_compute = max(x_compute + compute_compute, x_arrival + compute_arrival),  x'_send likewise.
+// A pass that sends nothing writes its send where the arrival stands, which passes set before they read it.
 struct Kernel {
   struct Four {
     core::Picoseconds compute_compute = 0;
@@ -50,7 +46,9 @@ struct Kernel {
   };
   Form form;
   std::uint16_t count = 0;
-  std::uint8_t send = program::k_streams;
+  std::uint8_t send = k_no_send;
+
+  static constexpr auto k_no_send = static_cast<std::uint8_t>(program::Stream::arrival);
 
   static Kernel of(const std::vector<PassTerm>& terms) {
     Kernel kernel;
@@ -131,12 +129,12 @@ class PassFunction {
   std::vector<Short> short_;  // by what was live; their terms stay where they are
 };
 
-void run_terms(const PassTerm* terms, std::size_t count, SweepFrontiers& x);
+void run_terms(const PassTerm* terms, std::size_t count, Frontiers& x);
 
 // Runs a pass after the arrival of its message; returns the end of the message that it sends (without meaning if it
 // sends none).
 inline core::Picoseconds run_pass(const Kernel& kernel, core::Picoseconds arrival, std::size_t sends_to,
-                                  SweepFrontiers& x) {
+                                  Frontiers& x) {
   if (kernel.count > 0) {
     x[static_cast<std::size_t>(program::Stream::arrival)] = arrival;
     run_terms(kernel.form.terms, kernel.count, x);
@@ -150,7 +148,7 @@ inline core::Picoseconds run_pass(const Kernel& kernel, core::Picoseconds arriva
       std::max(compute + four.compute_compute, arrival + four.compute_arrival);
   return send;
 }
-inline void run_pass(const Kernel& kernel, SweepFrontiers& x) {
+inline void run_pass(const Kernel& kernel, Frontiers& x) {
   const core::Picoseconds arrival = x[static_cast<std::size_t>(program::Stream::arrival)];
   run_pass(kernel, arrival, static_cast<std::size_t>(program::Stream::arrival), x);
 }
