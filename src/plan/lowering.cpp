@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -14,6 +13,7 @@
 #include "stages/side_passes.h"
 #include "stages/stage_end.h"
 #include "strategy/strategy_check.h"
+#include "strategy/structure_hash.h"
 
 namespace cairn::plan {
 
@@ -50,6 +50,7 @@ class Lowering::Implementation {
                   "use method: block, or groups of 1");
     const Moves& moves = moves_of(settings);
     const Plan plan{
+        .program = pipeline.program,
         .schedule = entry,
         .partition = partition_of(pipeline),
         .layers = layers_of(pipeline, strategy.offload.activations == Home::device),
@@ -60,11 +61,12 @@ class Lowering::Implementation {
     // What these look up lies anywhere; both is fetched at once.
     courses_.prefetch(plan.course());
     ends_of_partitions_.prefetch(plan.ends());
-    program_.course = &course_of(plan);
+    Program& program = plan.program;
+    program.course = &course_of(plan);
     const PartitionEnd& end = end_of(plan);
-    program_.end = end.passes;
-    program_.kinds = end.stages;
-    return program_;
+    program.end = end.passes;
+    program.kinds = end.stages;
+    return program;
   }
 
   void use_schedule(const Structure& structure, std::shared_ptr<const pipeline::Schedule> schedule) {
@@ -83,9 +85,11 @@ class Lowering::Implementation {
  private:
   // What follows from the structure of a strategy alone.
   struct Pipeline {
+    const Structure* structure = nullptr;
     const ScheduleEntry* schedule = nullptr;
     const StagePartition* partition = nullptr;  // once it is asked for
-    PerGroup<Group> copies = {};                // ranks that hold the same parameters
+    StageDistances distances = {};
+    PerGroup<Group> copies = {};  // ranks that hold the same parameters
     Group tensor = {};
     Group sharing_parameters = {};  // stages, where layers of several share some
     LayerKey layer = {};
@@ -93,12 +97,13 @@ class Lowering::Implementation {
     // overlap.
     std::array<std::int32_t, 2> layers = {};
     std::array<std::int32_t, 2> messages = {};
+    Program program = {};  // of the last plan
   };
 
-  // Of plans in a row many have the same: a search tries all that is exchanged before it looks at another pipeline.
+  // Many plans have the same: a search tries all that is exchanged with every pipeline.
   Pipeline& pipeline_of(const Structure& structure) {
-    if (structure_ && *structure_ == structure) return pipeline_;
-    structure_.reset();
+    if (const std::int32_t known = structures_.find(structure); known > 0)
+      return pipelines_[static_cast<std::size_t>(known) - 1];
     check_.check(structure);
     if (layers_.has_experts()) check_expert_mesh(structure);
     if (sequence_ % structure.context != 0)
@@ -107,28 +112,28 @@ class Lowering::Implementation {
     const ScheduleEntry& entry = schedules_.of(structure);
     check_stages(structure, entry.schedule->chain_length);
     const Meshes meshes = meshes_of(structure);
-    distances_ = stage_distances(meshes.dense.group(Axis::pipeline), domain_);
-    pipeline_ = {.schedule = &entry,
-                 .partition = nullptr,
-                 .copies = copies_of(meshes, entry),
-                 .tensor = meshes.dense.group(Axis::tensor),
-                 .sharing_parameters = partitioner_.shares_parameters() ? meshes.dense.group(Axis::pipeline)
-                                                                        : Group{.axis = Axis::pipeline},
-                 .layer = layer_key_of(structure, meshes)};
-    program_.mesh = meshes.dense;
-    program_.expert_mesh = meshes.experts;
-    program_.schedule = entry.schedule;
-    program_.order = entry.order;
-    program_.has_model_copies = entry.model_copies.whole;
-    structure_ = structure;
-    return pipeline_;
+    const StageDistances distances = stage_distances(meshes.dense.group(Axis::pipeline), domain_);
+    Pipeline made{.schedule = &entry,
+                  .distances = distances,
+                  .copies = copies_of(meshes, entry, distances),
+                  .tensor = meshes.dense.group(Axis::tensor),
+                  .sharing_parameters = partitioner_.shares_parameters() ? meshes.dense.group(Axis::pipeline)
+                                                                         : Group{.axis = Axis::pipeline},
+                  .layer = layer_key_of(structure, meshes)};
+    made.program.mesh = meshes.dense;
+    made.program.expert_mesh = meshes.experts;
+    made.program.schedule = entry.schedule;
+    made.program.order = entry.order;
+    made.program.has_model_copies = entry.model_copies.whole;
+    made.structure = &structures_.key(structures_.of(structure));
+    return pipelines_.emplace_back(std::move(made));
   }
 
   const StagePartition& partition_of(Pipeline& pipeline) {
     if (pipeline.partition != nullptr) return *pipeline.partition;
-    pipeline.partition = &partitioner_.of(*structure_, *pipeline.schedule, distances_.stages_in_domain);
-    program_.pass_order = pipeline.partition->pass_order;
-    program_.kind_of_stage = pipeline.partition->kind_of_stage;
+    pipeline.partition = &partitioner_.of(*pipeline.structure, *pipeline.schedule, pipeline.distances.stages_in_domain);
+    pipeline.program.pass_order = pipeline.partition->pass_order;
+    pipeline.program.kind_of_stage = pipeline.partition->kind_of_stage;
     return *pipeline.partition;
   }
   std::int32_t layers_of(Pipeline& pipeline, bool shares_inputs) {
@@ -139,12 +144,12 @@ class Lowering::Implementation {
   std::int32_t messages_of(Pipeline& pipeline, bool overlap_sends) {
     std::int32_t& number = pipeline.messages[overlap_sends ? 1 : 0];
     if (number == 0)
-      number =
-          message_keys_.of(message_key(structure_->chunks, overlap_sends, behaviour_, pipeline.tensor, distances_));
+      number = message_keys_.of(
+          message_key(pipeline.structure->chunks, overlap_sends, behaviour_, pipeline.tensor, pipeline.distances));
     return number;
   }
 
-  PerGroup<Group> copies_of(const Meshes& meshes, const ScheduleEntry& entry) const {
+  PerGroup<Group> copies_of(const Meshes& meshes, const ScheduleEntry& entry, const StageDistances& distances) const {
     PerGroup<Group> copies;
     copies[ParameterGroup::dense] = meshes.dense.group(Axis::data, Axis::context);
     copies[ParameterGroup::expert] = meshes.experts.group(Axis::expert_data);
@@ -153,7 +158,7 @@ class Lowering::Implementation {
       throw wrong("order", "puts the ranks of cp and dp apart, and the schedule has stages that hold copies besides",
                   "let cp and dp stand side by side");
     for (const ParameterGroup group : k_all_parameter_groups)
-      copies[group] = over_replicas(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline));
+      copies[group] = over_replicas(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline), distances);
     return copies;
   }
 
@@ -186,6 +191,7 @@ class Lowering::Implementation {
 
   // The lowering under way: numbers of keys.
   struct Plan {
+    Program& program;
     const ScheduleEntry& schedule;
     const StagePartition& partition;
     std::int32_t layers = 0;    // BodyKey
@@ -267,10 +273,10 @@ class Lowering::Implementation {
     set(PassPart::plain, plan.moves.plain);
     set(PassPart::first, plan.moves.gather);
     set(PassPart::last, plan.moves.reduce);
-    if (program_.layout().sides())
+    if (plan.program.layout().sides())
       set(PassPart::beside, plan.schedule.exchanges ? plan.moves.settings : plan.moves.plain);
-    program_.course = &made;
-    made.memory = program_.memory_before_ends();
+    plan.program.course = &made;
+    made.memory = plan.program.memory_before_ends();
     return *(slot = &made);
   }
 
@@ -285,8 +291,9 @@ class Lowering::Implementation {
   // `fill(kind, pass)` sets the passes of a kind of stage: `pass(key)` is the place of one.
   template <class Fill>
   const PassSet* stored(PassPart part, const Plan& plan, Fill fill) {
-    const PassLayout& layout = program_.layout();
-    PassSet set{.id = static_cast<std::int32_t>(all_sets_.size())};
+    const PassLayout& layout = plan.program.layout();
+    PassSet set;
+    set.id = static_cast<std::int32_t>(all_sets_.size());
     set.passes.resize(plan.partition.kinds.size() * layout.width(part));
     const Pass** passes = set.passes.data();
     for (const std::int32_t kind : plan.partition.kinds) {
@@ -302,9 +309,9 @@ class Lowering::Implementation {
   template <class Place>
   void fill(PassPart part, std::int32_t moved, std::int32_t number, const Plan& plan, Place pass) {
     const bool whole = plan.schedule.whole_backwards;
-    const bool splits = program_.layout().splits();
+    const bool splits = plan.program.layout().splits();
     const std::vector<std::int32_t>& stages = partitioner_.kind(number).virtual_stages;
-    for (std::int32_t chunk = 0; chunk < program_.layout().chunks(); ++chunk) {
+    for (std::int32_t chunk = 0; chunk < plan.program.layout().chunks(); ++chunk) {
       const std::int32_t at = stages[static_cast<std::size_t>(chunk)];
       if (part == PassPart::beside) {
         std::int32_t kind = static_cast<std::int32_t>(PassKind::fetch);
@@ -336,7 +343,7 @@ class Lowering::Implementation {
       const StageEnd& end = this->end(kind, plan);
       pass({.kind = PassKind::finalize}) = end.finalize;
       pass({.kind = PassKind::update}) = end.update;
-      if (program_.layout().awaits()) pass({.kind = PassKind::await}) = ends_.await_replica();
+      if (plan.program.layout().awaits()) pass({.kind = PassKind::await}) = ends_.await_replica();
       made->stages.push_back(
           {.resident = end.bytes.device,
            .held = end.held,
@@ -383,21 +390,22 @@ class Lowering::Implementation {
 
   // The ranks that hold copies of a stage's parameters where other stages (model copies) hold them as well: one row for
   // each stage of a replica group. The rows lie as far apart as in the replica group that is spread over most domains.
-  Group over_replicas(Group ranks, const ReplicaGroups& replicas, const Group& pipeline) const {
+  Group over_replicas(Group ranks, const ReplicaGroups& replicas, const Group& pipeline,
+                      const StageDistances& distances) const {
     ranks.rows = std::ssize(replicas.groups.front());
     ranks.size *= ranks.rows;
     ranks.apart = pipeline.stride * (pipeline.size / ranks.rows);
-    const std::int64_t together = rows_in_domain(replicas);
+    const std::int64_t together = rows_in_domain(replicas, distances);
     if (together < ranks.rows) ranks.apart = std::max(ranks.apart, (domain_ + together - 1) / together);
     return ranks;
   }
 
-  std::int64_t rows_in_domain(const ReplicaGroups& replicas) const {
+  std::int64_t rows_in_domain(const ReplicaGroups& replicas, const StageDistances& distances) const {
     std::int64_t fewest = std::ssize(replicas.groups.front());
     for (const std::vector<std::int32_t>& group : replicas.groups) {
       std::map<std::int64_t, std::int64_t> stages;  // by domain
       std::int64_t most = 0;
-      for (const std::int32_t stage : group) most = std::max(most, ++stages[stage / distances_.stages_in_domain]);
+      for (const std::int32_t stage : group) most = std::max(most, ++stages[stage / distances.stages_in_domain]);
       fewest = std::min(fewest, most);
     }
     return fewest;
@@ -427,9 +435,8 @@ class Lowering::Implementation {
   ScheduleCache schedules_;
   StagePartitioner partitioner_;
   std::int64_t domain_;
-  StageDistances distances_;            // of the plan under way
-  std::optional<Structure> structure_;  // that pipeline_ follows from
-  Pipeline pipeline_;
+  Interned<Structure, StructureHash> structures_;
+  core::BlockDeque<Pipeline> pipelines_;  // by number of the structure
   Interned<BodyKey> body_keys_;
   Interned<MessageKey> message_keys_;
   Interned<UnitSettings> settings_keys_;
@@ -454,7 +461,6 @@ class Lowering::Implementation {
   Remembered<const Course*> courses_;                             // by Plan::course
   core::BlockDeque<PassSet> all_sets_;
   core::BlockDeque<Course> all_courses_;
-  Program program_;
 };
 
 Lowering::Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain,
