@@ -167,11 +167,11 @@ class SharedAttention::Run {
   void start(const sequence::GroupPass::Moving& call, const Dependencies& ready) {
     const Transfer transfer = transfer_of(call);
     if (transfer.bytes == 0.0) return;
-    const std::int32_t step = writer_.add(Step{.kind = StepKind::transfer,
-                                               .stream = k_lanes.at(static_cast<std::size_t>(call.lane)),
-                                               .axis = Axis::context,
-                                               .launches = 1},
-                                          transfer, ready);
+    const std::int32_t step = writer_.repeat(Step{.kind = StepKind::transfer,
+                                                  .stream = k_lanes.at(static_cast<std::size_t>(call.lane)),
+                                                  .axis = Axis::context,
+                                                  .launches = 1},
+                                             transfer, ready);
     lanes_.at(static_cast<std::size_t>(call.lane)).calls.push_back({.ends = call.ends, .step = step});
   }
 
@@ -207,8 +207,8 @@ class SharedAttention::Run {
 
   void compute(const sequence::Tile& tile, const Dependencies& ready) {
     const Step step{.kind = StepKind::compute, .stream = Stream::compute, .term = term_, .launches = 1};
-    writer_.add(step, ir::Shard{.op = &op_, .graph = &pass_.graph(), .box = box_of(tile)}, ready);
-    if (tile.joins) writer_.add(step, joining(joined_elements(tile)), {});
+    writer_.repeat(step, ir::Shard{.op = &op_, .graph = &pass_.graph(), .box = box_of(tile)}, ready);
+    if (tile.joins) writer_.repeat(step, joining(joined_elements(tile)), {});
   }
 
   // Places of queries and keys in memory, moved so that the operator's mask is that of the tile's positions.
