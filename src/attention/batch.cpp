@@ -86,7 +86,7 @@ class Fit {
   }
   Way evaluated(const Request& request, const char* scheme, const sequence::Grid& grid) {
     Evaluation evaluation(request);
-    Way way = evaluation.of(sequence::scheme(scheme), grid);
+    Way way = evaluation.priced(evaluation.lowered(sequence::scheme(scheme), grid));
     note(evaluation);
     return way;
   }

@@ -1,6 +1,7 @@
 #include "cairn/attention/comparison.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <span>
 #include <utility>
@@ -67,48 +68,46 @@ std::vector<Place> asked_for(const Request& request) {
   return all;
 }
 
-// Lists of many ranks take most of the time. All threads make those of the next few places, which are remembered until
-// one thread prices and runs them: prices say what they rest on in the order in which they are asked for.
+// Schemes that run the same lists are evaluated once. What one of them takes in a grid of its own, the others do too.
+const Way* same_lists(const std::vector<Way>& ways, const Place& place) {
+  const auto known = std::find_if(ways.begin(), ways.end(), [&](const Way& way) {
+    return way.stands() && way.scheme->list == place.scheme->list && way.grid == place.grid;
+  });
+  return known == ways.end() ? nullptr : &*known;
+}
+
+// As many as have their lists remembered while they are lowered.
 std::size_t places_at_once(const Request& request) {
   constexpr std::size_t k_passes = 2;
   constexpr std::size_t k_steps = 4;  // of a ring, for each rank: a tile, and calls of K, V and of dK, dV
   const std::size_t steps = k_passes * k_steps * static_cast<std::size_t>(request.context_ranks());
-  return std::clamp<std::size_t>(sequence::k_remembered_steps / steps, 1, sequence::k_remembered_passes / k_passes / 2);
+  return std::clamp<std::size_t>(sequence::k_remembered_steps / steps, 1, sequence::k_remembered_passes / k_passes);
 }
 
-void look_ahead(const Request& request, const Place& place) {
-  const sequence::Problem problem = request.problem();
-  if (place.scheme->refusal(problem, place.grid)) return;
-  group_pass(*place.scheme, problem, place.grid, sequence::Pass::forward);
-  if (request.backward) group_pass(*place.scheme, problem, place.grid, sequence::Pass::backward);
-}
-
-// Schemes that run the same lists under names of their own are evaluated once.
-class Evaluated {
- public:
-  explicit Evaluated(const Request& request) : evaluation_(request) {}
-
-  // Null where none has been evaluated.
-  const Way* find(const Place& place) const {
-    const auto known = std::find_if(ways_.begin(), ways_.end(), [&](const Way& way) {
-      return way.scheme->list == place.scheme->list && way.scheme->refusal == place.scheme->refusal &&
-             way.grid == place.grid;
+// Lowering takes most of the time: all threads lower the next few places. One prices them, since prices say what they
+// rest on in the order in which they are asked for.
+std::vector<Way> evaluated(const std::vector<Place>& places, std::size_t at_once, Evaluation& evaluation) {
+  std::vector<Way> ways;
+  for (std::size_t begin = 0; begin < places.size(); begin += at_once) {
+    const std::span next = std::span(places).subspan(begin, std::min(at_once, places.size() - begin));
+    std::vector<Evaluation::Lowered> lowered(next.size());
+    // Ranks that split heads have the same lists where they are consecutive as elsewhere: those grids come first.
+    std::vector<std::size_t> turns(next.size());
+    std::iota(turns.begin(), turns.end(), std::size_t{0});
+    std::stable_partition(turns.begin(), turns.end(), [&](std::size_t i) { return next[i].grid.heads_inner; });
+    core::work_on_all(next.size(), core::threads(0), {}, [&](std::size_t turn) {
+      const std::size_t i = turns[turn];
+      if (same_lists(ways, next[i]) == nullptr) lowered[i] = evaluation.lowered(*next[i].scheme, next[i].grid);
     });
-    return known == ways_.end() ? nullptr : &*known;
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const Way* known = same_lists(ways, next[i]);
+      Way way = known != nullptr ? *known : evaluation.priced(std::move(lowered[i]));
+      way.scheme = next[i].scheme;
+      ways.push_back(std::move(way));
+    }
   }
-  void add(const Place& place) {
-    const Way* known = find(place);
-    Way way = known == nullptr ? evaluation_.of(*place.scheme, place.grid) : *known;
-    way.scheme = place.scheme;
-    ways_.push_back(std::move(way));
-  }
-  std::vector<Way> take() { return std::move(ways_); }
-  Evaluation& evaluation() { return evaluation_; }
-
- private:
-  Evaluation evaluation_;
-  std::vector<Way> ways_;
-};
+  return ways;
+}
 
 void order(std::vector<Way>& ways) {
   std::stable_sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) {
@@ -140,18 +139,8 @@ Comparison compare(const Request& request) {
                     .tensor_ranks = request.tensor_ranks,
                     .backward = request.backward,
                     .one_scheme = !request.choice.scheme.empty()};
-  Evaluated evaluated(request);
-  const std::vector<Place> places = asked_for(request);
-  const std::size_t at_once = places_at_once(request);
-  for (std::size_t begin = 0; begin < places.size(); begin += at_once) {
-    const std::span next = std::span(places).subspan(begin, std::min(at_once, places.size() - begin));
-    core::work_on_all(next.size(), core::threads(0), {}, [&](std::size_t i) {
-      if (evaluated.find(next[i]) == nullptr) look_ahead(request, next[i]);
-    });
-    for (const Place& place : next) evaluated.add(place);
-  }
-  result.ways = evaluated.take();
-  Evaluation& evaluation = evaluated.evaluation();
+  Evaluation evaluation(request);
+  result.ways = evaluated(asked_for(request), places_at_once(request), evaluation);
   if (result.ways.empty()) refuse_choice(request);
   order(result.ways);
   result.bound_bytes = {.forward = evaluation.bound_bytes(AttentionPass::forward),

@@ -32,27 +32,34 @@ Evaluation::Evaluation(const Request& request)
                               .kernel = request.kernel})),
       pricer_(request.calibration, request.accelerator, request.network, host_) {}
 
-Way Evaluation::of(const sequence::Scheme& scheme, const sequence::Grid& grid) {
-  Way way{.scheme = &scheme, .grid = grid, .refusal = scheme.refusal(problem_, grid)};
-  if (!way.stands()) return way;
+Evaluation::Lowered Evaluation::lowered(const sequence::Scheme& scheme, const sequence::Grid& grid) const {
+  Lowered result{.way = {.scheme = &scheme, .grid = grid, .refusal = scheme.refusal(problem_, grid)}};
+  Way& way = result.way;
+  if (!way.stands()) return result;
   const RankFigures figures = rank_figures(problem_, scheme, grid, request_.backward);
   way.sent = figures.sent;
   way.received = figures.received;
   way.messages = figures.messages;
   way.memory = figures.memory;
   way.balance = figures.balance;
-  const Run done =
-      run({.axis = program::Axis::context, .size = grid.ranks(), .stride = request_.tensor_ranks}, &scheme, grid);
-  way.time = done.time;
-  way.compute = done.compute;
-  way.transfers = done.transfers;
   way.bound.forward = ratio(way.received.forward, figures, AttentionPass::forward);
   if (request_.backward) way.bound.backward = ratio(way.received.backward, figures, AttentionPass::backward);
-  return way;
+  result.blocks =
+      blocks({.axis = program::Axis::context, .size = grid.ranks(), .stride = request_.tensor_ranks}, &scheme, grid);
+  return result;
+}
+
+Way Evaluation::priced(Lowered lowered) {
+  if (!lowered.way.stands()) return std::move(lowered.way);
+  const Run done = run(lowered.blocks);
+  lowered.way.time = done.time;
+  lowered.way.compute = done.compute;
+  lowered.way.transfers = done.transfers;
+  return std::move(lowered.way);
 }
 
 core::Picoseconds Evaluation::alone() {
-  const Run done = run({.axis = program::Axis::context}, nullptr, {});
+  const Run done = run(blocks({.axis = program::Axis::context}, nullptr, {}));
   return done.time.forward + done.time.backward;
 }
 
@@ -77,8 +84,8 @@ std::vector<std::string> Evaluation::warnings() {
   return all;
 }
 
-Evaluation::Run Evaluation::run(const program::Group& group, const sequence::Scheme* scheme,
-                                const sequence::Grid& grid) {
+std::vector<program::Block> Evaluation::blocks(const program::Group& group, const sequence::Scheme* scheme,
+                                               const sequence::Grid& grid) const {
   plan::LayerOptions options{
       .sizes = {.batch = problem_.sequences, .sequence = problem_.tokens / group.size},
       .rules = {},
@@ -87,9 +94,13 @@ Evaluation::Run Evaluation::run(const program::Group& group, const sequence::Sch
                   .sharing = {.scheme = scheme, .grid = grid, .fp32_gradients = request_.fp32_gradients}},
       .recompute = {}};
   const plan::LayerLowering lowering(layer_, std::move(options));
-  std::vector<program::Block> blocks;
-  blocks.push_back(lowering.forward());
-  if (request_.backward) blocks.push_back(lowering.backward());
+  std::vector<program::Block> passes;
+  passes.push_back(lowering.forward());
+  if (request_.backward) passes.push_back(lowering.backward());
+  return passes;
+}
+
+Evaluation::Run Evaluation::run(const std::vector<program::Block>& blocks) {
   predict::PriceTable prices(pricer_);
   predict::Analytic analytic(prices);
   Run result;

@@ -17,8 +17,14 @@ class Evaluation {
   // `request` must outlive it.
   explicit Evaluation(const Request& request);
 
-  // Among the first ranks of the cluster, as many as the grid has.
-  Way of(const sequence::Scheme& scheme, const sequence::Grid& grid);
+  // A way before anything of it is priced: without times.
+  struct Lowered {
+    Way way = {};
+    std::vector<program::Block> blocks = {};  // of the passes that are asked for; none of a way that cannot be
+  };
+  // Among the first ranks of the cluster, as many as the grid has. Several threads may lower at once.
+  Lowered lowered(const sequence::Scheme& scheme, const sequence::Grid& grid) const;
+  Way priced(Lowered lowered);
   // Of one rank that shares with nobody, both passes where both are asked for.
   core::Picoseconds alone();
 
@@ -33,7 +39,9 @@ class Evaluation {
     core::Picoseconds compute = 0;
     core::Picoseconds transfers = 0;
   };
-  Run run(const program::Group& group, const sequence::Scheme* scheme, const sequence::Grid& grid);
+  std::vector<program::Block> blocks(const program::Group& group, const sequence::Scheme* scheme,
+                                     const sequence::Grid& grid) const;
+  Run run(const std::vector<program::Block>& blocks);
   pebble::ParallelWords bound(pebble::AttentionPass pass) const;
   BoundRatio ratio(std::int64_t received, const RankFigures& figures, pebble::AttentionPass pass) const;
 

@@ -29,6 +29,15 @@ class StepWriter {
     if (holds_multiprocessors(block_.steps.back())) running_.push_back(index);
     return index;
   }
+  // As add(). A work that is among the latest of the block is not stored once more.
+  std::int32_t repeat(Step step, Work work, const Dependencies& dependencies) {
+    constexpr std::size_t k_latest = 16;
+    const auto latest = block_.works.end() - static_cast<std::ptrdiff_t>(std::min(k_latest, block_.works.size()));
+    const auto known = std::find(latest, block_.works.end(), work);
+    if (known == block_.works.end()) return add(step, std::move(work), dependencies);
+    step.work = static_cast<std::int32_t>(known - block_.works.begin());
+    return add(step, {}, dependencies);
+  }
   // The latest step of the compute stream, or its frontier on entry.
   Dependency computed() const { return latest_; }
   // The stream of a step written before.

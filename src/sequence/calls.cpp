@@ -2,22 +2,29 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace cairn::sequence {
 
 Call hop(const Peers& peers, const When& when, Message out, Message in) {
-  return {.collective = collective::Collective::send,
-          .peers = peers,
-          .begins = when.begins,
-          .ends = when.ends,
-          .lane = when.lane,
-          .sends = {std::move(out)},
-          .receives = {std::move(in)}};
+  Call call{.collective = collective::Collective::send,
+            .peers = peers,
+            .begins = when.begins,
+            .ends = when.ends,
+            .lane = when.lane};
+  call.sends.push_back(std::move(out));
+  call.receives.push_back(std::move(in));
+  return call;
 }
 
 void order_calls(RankList& list) {
-  std::stable_sort(list.calls.begin(), list.calls.end(),
-                   [](const Call& first, const Call& second) { return first.begins < second.begins; });
+  std::vector<std::pair<std::int32_t, std::size_t>> order;
+  for (const Call& call : list.calls) order.emplace_back(call.begins, order.size());
+  std::sort(order.begin(), order.end());
+  std::vector<Call> calls;
+  calls.reserve(order.size());
+  for (const auto& [begins, place] : order) calls.push_back(std::move(list.calls[place]));
+  list.calls = std::move(calls);
 }
 
 }  // namespace cairn::sequence

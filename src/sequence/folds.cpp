@@ -43,9 +43,33 @@ TileTensors tile_tensors(const RankList& list) {
 
 bool overlap(const Heads& a, const Heads& b) { return a.first < b.first + b.count && b.first < a.first + a.count; }
 
-// One tensor of a message, and the stages of its call.
+// Tensors that the list moves together or not at all, and that tiles use alike. All tensors are in one of the sets.
+std::vector<TensorSet> moved_together(const RankList& list, const TileTensors& tiles) {
+  std::vector<TensorSet> all{(TensorSet{1} << k_tensors) - 1};
+  TensorSet latest = 0;
+  const auto cut = [&](TensorSet tensors) {
+    if (std::exchange(latest, tensors) == tensors) return;
+    for (std::size_t i = 0, sets = all.size(); i < sets; ++i) {
+      const TensorSet rest = all[i] & static_cast<TensorSet>(~tensors);
+      all[i] &= tensors;
+      if (all[i] == 0)
+        all[i] = rest;
+      else if (rest != 0)
+        all.push_back(rest);
+    }
+  };
+  for (const TensorSet each : {tiles.reads_of_queries, tiles.reads_of_keys, tiles.adds_to_queries, tiles.adds_to_keys})
+    cut(each);
+  for (const Call& call : list.calls) {
+    for (const Message& message : call.sends) cut(message.parcel.tensors);
+    for (const Message& message : call.receives) cut(message.parcel.tensors);
+  }
+  return all;
+}
+
+// Tensors of a message that are moved together, and the stages of its call.
 struct Moved {
-  Tensor tensor = Tensor::query;
+  TensorSet tensors = 0;
   const Call* call = nullptr;
   const Message* message = nullptr;
   std::size_t set = 0;  // number of its tokens
@@ -65,7 +89,7 @@ class TokenSets {
  public:
   std::size_t number(const Tokens& tokens) {
     const auto [known, fresh] = numbers_.try_emplace(tokens, sets_.size());
-    if (fresh) sets_.push_back(tokens);
+    if (fresh) sets_.push_back(&known->first);
     return known->second;
   }
   // Once all sets have their numbers. Runs can meet that have one residue modulo the divisor that their strides have in
@@ -90,32 +114,40 @@ class TokenSets {
     std::size_t set;
     std::int64_t last() const { return tokens.first + (tokens.count - 1) * tokens.stride; }
   };
+  struct Place {
+    std::int64_t residue;
+    std::int64_t first;
+    const Run* run;
+    bool operator<(const Place& other) const {
+      return residue != other.residue ? residue < other.residue : first < other.first;
+    }
+  };
 
   std::map<std::int64_t, std::vector<Run>> runs_by_stride() const {
     std::map<std::int64_t, std::vector<Run>> all;
     for (std::size_t set = 0; set < sets_.size(); ++set)
-      for (const TokenRun& run : sets_[set])
+      for (const TokenRun& run : *sets_[set])
         if (run.count > 0) all[run.stride].push_back({.tokens = run, .set = set});
     return all;
   }
 
   void compare(const std::vector<Run>& some, const std::vector<Run>& others, std::int64_t divisor) {
-    const auto place = [&](const Run& run) { return std::pair(run.tokens.first % divisor, run.tokens.first); };
-    std::vector<const Run*> sorted;
+    std::vector<Place> sorted;
+    sorted.reserve(others.size());
     std::int64_t longest = 0;
     for (const Run& run : others) {
-      sorted.push_back(&run);
+      sorted.push_back({.residue = run.tokens.first % divisor, .first = run.tokens.first, .run = &run});
       longest = std::max(longest, run.last() - run.tokens.first);
     }
-    std::sort(sorted.begin(), sorted.end(), [&](const Run* a, const Run* b) { return place(*a) < place(*b); });
+    std::sort(sorted.begin(), sorted.end());
     for (const Run& run : some) {
-      const auto [residue, first] = place(run);
-      auto other = std::lower_bound(sorted.begin(), sorted.end(), std::pair(residue, first - longest),
-                                    [&](const Run* a, const auto& least) { return place(*a) < least; });
-      for (; other != sorted.end() && place(**other) <= std::pair(residue, run.last()); ++other)
-        if (meet(run, **other)) {
-          meeting_[run.set].push_back((*other)->set);
-          meeting_[(*other)->set].push_back(run.set);
+      const std::int64_t residue = run.tokens.first % divisor;
+      const Place least{.residue = residue, .first = run.tokens.first - longest, .run = nullptr};
+      auto other = std::lower_bound(sorted.begin(), sorted.end(), least);
+      for (; other != sorted.end() && other->residue == residue && other->first <= run.last(); ++other)
+        if (meet(run, *other->run)) {
+          meeting_[run.set].push_back(other->run->set);
+          meeting_[other->run->set].push_back(run.set);
         }
     }
   }
@@ -135,14 +167,14 @@ class TokenSets {
   };
 
   std::unordered_map<Tokens, std::size_t, Hash> numbers_;
-  std::vector<Tokens> sets_;
+  std::vector<const Tokens*> sets_;
   std::vector<std::vector<std::size_t>> meeting_;
 };
 
 class Buffers {
  public:
   Buffers(const Problem& problem, const RankList& list)
-      : problem_(problem), list_(list), of_tiles_(tile_tensors(list)) {
+      : problem_(problem), list_(list), of_tiles_(tile_tensors(list)), together_(moved_together(list, of_tiles_)) {
     for (const Call& call : list.calls) {
       append(received_, call, call.receives);
       append(sent_, call, call.sends);
@@ -189,20 +221,21 @@ class Buffers {
       before = &message;
       if (again) continue;
       const std::size_t set = sets_.number(message.parcel.tokens);
-      for (const Tensor tensor : members(message.parcel.tensors))
-        all.push_back({.tensor = tensor, .call = &call, .message = &message, .set = set});
+      for (const TensorSet tensors : together_)
+        if ((message.parcel.tensors & tensors) != 0)
+          all.push_back({.tensors = tensors, .call = &call, .message = &message, .set = set});
     }
   }
 
   std::int64_t bytes_of(const Moved& moved) const {
     const Parcel& parcel = moved.message->parcel;
-    return bytes(problem_, {.tensors = set_of(moved.tensor), .tokens = parcel.tokens, .heads = parcel.heads});
+    return bytes(problem_, {.tensors = moved.tensors, .tokens = parcel.tokens, .heads = parcel.heads});
   }
 
   bool heads_meet(const Moved& moved, const Heads& heads) const {
     if (moved.message->parcel.heads == heads) return true;
-    return overlap(heads_of(problem_, moved.tensor, moved.message->parcel.heads),
-                   heads_of(problem_, moved.tensor, heads));
+    const Tensor any = members(moved.tensors).front();
+    return overlap(heads_of(problem_, any, moved.message->parcel.heads), heads_of(problem_, any, heads));
   }
 
   // Calls `see` for everything of one kind that has tokens and heads in common with what was moved.
@@ -213,15 +246,15 @@ class Buffers {
         if (heads_meet(moved, tile->heads)) see(*tile);
     };
     for (const std::size_t set : sets_.meeting(moved.set)) {
-      if (contains(of_queries, moved.tensor)) go(uses_[set].by_queries);
-      if (contains(of_keys, moved.tensor)) go(uses_[set].by_keys);
+      if ((of_queries & moved.tensors) != 0) go(uses_[set].by_queries);
+      if ((of_keys & moved.tensors) != 0) go(uses_[set].by_keys);
     }
   }
   template <class See>
   void each_moved(const Moved& moved, std::vector<const Moved*> Uses::*which, See see) const {
     for (const std::size_t set : sets_.meeting(moved.set))
       for (const Moved* other : uses_[set].*which)
-        if (other->tensor == moved.tensor && heads_meet(moved, other->message->parcel.heads)) see(*other);
+        if (other->tensors == moved.tensors && heads_meet(moved, other->message->parcel.heads)) see(*other);
   }
 
   // A part of a result joins the rank's when its call is over; a copy stays while it is read or sent.
@@ -272,7 +305,7 @@ class Buffers {
   bool sent_again(const Moved& sent) const {
     const std::vector<const Moved*>& same = uses_[sent.set].sent;
     return !sent.message->gives && std::any_of(same.begin(), same.end(), [&](const Moved* other) {
-      return other->tensor == sent.tensor && other->message->parcel.heads == sent.message->parcel.heads &&
+      return other->tensors == sent.tensors && other->message->parcel.heads == sent.message->parcel.heads &&
              (other->call->ends > sent.call->ends || (other->call->ends == sent.call->ends && other > &sent));
     });
   }
@@ -280,6 +313,7 @@ class Buffers {
   const Problem& problem_;
   const RankList& list_;
   TileTensors of_tiles_;
+  std::vector<TensorSet> together_;
   TokenSets sets_;
   std::vector<Moved> received_, sent_;
   std::vector<Uses> uses_;  // by number of the set

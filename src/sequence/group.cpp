@@ -25,9 +25,8 @@ std::vector<std::int64_t> spread(std::int64_t ranks) {
 std::vector<std::int64_t> corners(const Grid& grid) {
   std::set<std::int64_t> all;
   for (const std::int64_t row : {std::int64_t{0}, grid.rows - 1})
-    for (const std::int64_t window : {std::int64_t{0}, grid.columns / grid.window - 1})
-      for (const std::int64_t member : {std::int64_t{0}, grid.window - 1})
-        all.insert((row * grid.columns + window * grid.window + member) * (grid.heads_inner ? grid.head_ranks : 1));
+    for (const std::int64_t column : {std::int64_t{0}, grid.columns - 1})
+      all.insert((row * grid.columns + column) * (grid.heads_inner ? grid.head_ranks : 1));
   return {all.begin(), all.end()};
 }
 
@@ -36,16 +35,32 @@ std::vector<std::int64_t> looked_at(const Problem& problem, const Grid& grid) {
   return spread(grid.ranks());
 }
 
+GroupPass::Moving moving(const Problem& problem, const Call& call) {
+  return {.collective = call.collective,
+          .peers = call.peers,
+          .begins = call.begins,
+          .ends = call.ends,
+          .lane = call.lane,
+          .sent = bytes_sent(problem, call),
+          .received = bytes_received(problem, call)};
+}
+
 GroupPass folded(const Scheme& scheme, const Problem& problem, const Grid& grid, Pass pass) {
   GroupPass result;
   std::int64_t most_moved = -1, most_pairs = -1;
   const std::int64_t last = grid.ranks() - 1;
   for (const std::int64_t rank : looked_at(problem, grid)) {
     RankList list = scheme.list(problem, grid, pass, rank);
-    const std::int64_t computed = pairs(problem, list), sent = bytes_sent(problem, list),
-                       received = bytes_received(problem, list);
-    std::int64_t messages = 0;
-    for (const Call& call : list.calls) messages += static_cast<std::int64_t>(call.sends.size());
+    const std::int64_t computed = pairs(problem, list);
+    std::vector<GroupPass::Moving> calls;
+    calls.reserve(list.calls.size());
+    std::int64_t sent = 0, received = 0, messages = 0;
+    for (const Call& call : list.calls) {
+      calls.push_back(moving(problem, call));
+      sent += calls.back().sent;
+      received += calls.back().received;
+      messages += static_cast<std::int64_t>(call.sends.size());
+    }
     for (const Tile& tile : list.tiles) result.whole_heads = result.whole_heads && tile.heads == all_heads(problem);
     result.pairs = std::max(result.pairs, computed);
     result.sent = std::max(result.sent, sent);
@@ -53,30 +68,43 @@ GroupPass folded(const Scheme& scheme, const Problem& problem, const Grid& grid,
     result.messages = std::max(result.messages, messages);
     if (last < k_all || rank == 0 || rank == last)
       result.buffer_bytes = std::max(result.buffer_bytes, buffer_bytes(problem, list));
-    result.slowest.stages = std::max(result.slowest.stages, list.stages);
+    result.stages = std::max(result.stages, list.stages);
     if (std::max(sent, received) > most_moved) {
       most_moved = std::max(sent, received);
-      result.slowest.calls = std::move(list.calls);
+      result.calls = std::move(calls);
     }
     if (computed > most_pairs) {
       most_pairs = computed;
-      result.slowest.tiles = std::move(list.tiles);
+      result.tiles = std::move(list.tiles);
     }
   }
   return result;
 }
 
+// What is of ranks that split heads and are consecutive, for those that lie apart by as many ranks as share tokens. They
+// differ in their numbers alone.
+GroupPass heads_outside(GroupPass pass, const Grid& grid) {
+  const auto moved = [&](std::int64_t rank) {
+    return rank % grid.head_ranks * grid.token_ranks() + rank / grid.head_ranks;
+  };
+  for (GroupPass::Moving& call : pass.calls) {
+    const std::int64_t first = moved(call.peers.first), second = moved(call.peers.first + call.peers.stride);
+    call.peers = {.first = first, .count = call.peers.count, .stride = second - first};
+  }
+  return pass;
+}
+
 struct Known {
-  const Scheme* scheme = nullptr;
+  decltype(Scheme::list) list = nullptr;
   Problem problem = {};
   Grid grid = {};
   Pass pass = Pass::forward;
   std::shared_ptr<const GroupPass> answer = {};
 
   bool is(const Known& other) const {
-    return scheme == other.scheme && pass == other.pass && grid == other.grid && problem == other.problem;
+    return list == other.list && pass == other.pass && grid == other.grid && problem == other.problem;
   }
-  std::size_t steps() const { return answer->slowest.tiles.size() + answer->slowest.calls.size(); }
+  std::size_t steps() const { return answer->tiles.size() + answer->calls.size(); }
 };
 
 // The last answers of all threads: layers are lowered again and again, and lists of many ranks are long.
@@ -109,10 +137,16 @@ class Memory {
 
 std::shared_ptr<const GroupPass> group_pass(const Scheme& scheme, const Problem& problem, const Grid& grid, Pass pass) {
   static Memory memory;
-  Known asked{.scheme = &scheme, .problem = problem, .grid = grid, .pass = pass};
+  Known asked{.list = scheme.list, .problem = problem, .grid = grid, .pass = pass};
   asked.problem.value_dim = problem.values();
-  if (auto answer = memory.find(asked)) return answer;
-  asked.answer = std::make_shared<const GroupPass>(folded(scheme, problem, grid, pass));
+  if (auto known = memory.find(asked)) return known;
+  // Spread over all ranks, those that are looked at would be others.
+  const bool renumbered = !grid.heads_inner && problem.documents.empty();
+  Grid inner = grid;
+  inner.heads_inner = true;
+  GroupPass answer =
+      renumbered ? heads_outside(*group_pass(scheme, problem, inner, pass), grid) : folded(scheme, problem, grid, pass);
+  asked.answer = std::make_shared<const GroupPass>(std::move(answer));
   memory.keep(asked);
   return asked.answer;
 }

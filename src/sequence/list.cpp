@@ -10,9 +10,14 @@ TensorList members(TensorSet set) {
 }
 
 std::int64_t bytes(const Problem& problem, const Parcel& parcel) {
+  const std::int64_t key_heads = kv_heads(problem, parcel.heads).count;
   std::int64_t of_token = 0;
-  for (const Tensor tensor : members(parcel.tensors))
-    of_token += heads_of(problem, tensor, parcel.heads).count * width(problem, tensor) * wire_bytes(problem, tensor);
+  for (std::size_t i = 0; i < k_tensors; ++i) {
+    const auto tensor = static_cast<Tensor>(i);
+    if (!contains(parcel.tensors, tensor)) continue;
+    const std::int64_t heads = of_keys(tensor) ? key_heads : parcel.heads.count;
+    of_token += heads * width(problem, tensor) * wire_bytes(problem, tensor);
+  }
   return problem.sequences * count(parcel.tokens) * of_token;
 }
 

@@ -95,7 +95,7 @@ std::optional<std::string> refuses_tokens(const Problem& problem, const Grid& gr
 }
 
 template <const Family& family, LayoutSet layouts, HeadSplit split>
-struct Registered {
+struct Offered {
   static std::vector<Grid> grids(std::int64_t ranks) { return grids_of(family.shape, layouts, split, ranks); }
   static std::optional<std::string> refusal(const Problem& problem, const Grid& grid) {
     if (auto why = refuses_grid(grid, family.shape, layouts, split)) return why;
@@ -103,6 +103,11 @@ struct Registered {
     if (auto why = refuses_tokens(problem, grid)) return why;
     return family.refusal(problem, grid);
   }
+};
+
+// The same for all schemes of a family: in one grid they have the same lists, whose function tells.
+template <const Family& family>
+struct Shared {
   static Tokens owned(const Problem& problem, const Grid& grid, std::int64_t rank) {
     return owned_of_split(family, problem, grid, rank);
   }
@@ -116,16 +121,17 @@ struct Registered {
 
 template <const Family& family, LayoutSet layouts, HeadSplit split>
 constexpr Scheme registered(std::string_view name, std::string_view summary, std::string_view source) {
-  using Functions = Registered<family, layouts, split>;
+  using Grids = Offered<family, layouts, split>;
+  using Lists = Shared<family>;
   return {.name = name,
           .summary = summary,
           .source = source,
           .splits_heads = split != HeadSplit::none,
-          .grids = Functions::grids,
-          .refusal = Functions::refusal,
-          .owned = Functions::owned,
-          .list = Functions::list,
-          .kept = Functions::kept};
+          .grids = Grids::grids,
+          .refusal = Grids::refusal,
+          .owned = Lists::owned,
+          .list = Lists::list,
+          .kept = Lists::kept};
 }
 
 constexpr std::array k_schemes{

@@ -36,12 +36,21 @@ struct Piece {
   TokenRun run = {};
 };
 
-std::vector<Piece> pieces(const Problem& problem, const Tokens& tokens) {
+using Pieces = boost::container::small_vector<Piece, 2>;
+
+Pieces pieces(const Problem& problem, const Tokens& tokens) {
+  Pieces all;
+  std::int64_t place = 0;
+  if (problem.documents.empty()) {
+    for (const TokenRun& run : tokens) {
+      CAIRN_ASSERT(run.stride > 0);
+      if (run.count > 0) all.push_back({.place = place, .run = run});
+      place += run.count;
+    }
+    return all;
+  }
   std::vector<std::int64_t> ends;
   for (const std::int64_t length : problem.documents) ends.push_back(length + (ends.empty() ? 0 : ends.back()));
-  if (ends.empty()) ends.push_back(std::numeric_limits<std::int64_t>::max());
-  std::vector<Piece> all;
-  std::int64_t place = 0;
   for (const TokenRun& run : tokens) {
     CAIRN_ASSERT(run.stride > 0);
     for (std::int64_t begin = 0; begin < run.count;) {
@@ -63,6 +72,13 @@ std::vector<Piece> pieces(const Problem& problem, const Tokens& tokens) {
 std::int64_t ordered_pairs(const TokenRun& later, const TokenRun& earlier, std::int64_t lag) {
   if (later.first >= last(earlier) + lag) return later.count * earlier.count;
   if (last(later) < earlier.first + lag) return 0;
+  if (later.stride == earlier.stride) {
+    // j <= i + ahead: from row `some` on there are i + ahead + 1, from row `all` on as many as there are.
+    const std::int64_t first = later.first - earlier.first - lag;
+    const std::int64_t ahead = (first - (first < 0 ? later.stride - 1 : 0)) / later.stride;
+    const std::int64_t some = std::max<std::int64_t>(-ahead, 0), all = std::min(later.count, earlier.count - ahead);
+    return (all - some) * (some + all + 2 * ahead + 1) / 2 + (later.count - all) * earlier.count;
+  }
   CAIRN_ASSERT(later.stride <= std::numeric_limits<std::int32_t>::max());
   CAIRN_ASSERT(earlier.stride <= std::numeric_limits<std::int32_t>::max());
   loopnest::Domain domain;
@@ -172,7 +188,7 @@ std::int64_t common(const Tokens& first, const Tokens& second) {
 
 std::int64_t pairs(const Problem& problem, const Tokens& queries, const Tokens& keys) {
   const auto by_document = [](const Piece& a, const Piece& b) { return a.document < b.document; };
-  std::vector<Piece> key_pieces = pieces(problem, keys);
+  Pieces key_pieces = pieces(problem, keys);
   std::sort(key_pieces.begin(), key_pieces.end(), by_document);
   std::int64_t sum = 0;
   for (const Piece& query : pieces(problem, queries)) {
@@ -184,7 +200,7 @@ std::int64_t pairs(const Problem& problem, const Tokens& queries, const Tokens& 
 }
 
 std::optional<std::int64_t> local_offset(const Problem& problem, const Tokens& queries, const Tokens& keys) {
-  const std::vector<Piece> key_pieces = pieces(problem, keys);
+  const Pieces key_pieces = pieces(problem, keys);
   Differences differences;
   for (const Piece& query : pieces(problem, queries))
     for (const Piece& key : key_pieces) {

@@ -19,15 +19,16 @@ Tokens owned_in_line(const Problem& problem, const Grid& grid, std::int64_t rank
 }
 
 std::optional<Visit> visit(const Problem& problem, const Grid& grid, std::int64_t query_owner, std::int64_t key_owner) {
-  const Tokens queries = owned_in_line(problem, grid, query_owner), keys = owned_in_line(problem, grid, key_owner);
-  const auto met = [](const Tokens& of_queries, const Tokens& of_keys) {
-    return std::optional<Visit>{{.queries = of_queries, .keys = of_keys}};
-  };
-  if (problem.mask == Mask::full || grid.layout == Layout::striped || query_owner == key_owner)
-    return met(queries, keys);
   const bool later = key_owner > query_owner;
-  if (grid.layout == Layout::contiguous) return later ? std::nullopt : met(queries, keys);
-  return later ? met(second_half(queries), keys) : met(queries, first_half(keys));
+  if (problem.mask == Mask::causal && grid.layout == Layout::contiguous && later) return std::nullopt;
+  Visit met{.queries = owned_in_line(problem, grid, query_owner), .keys = owned_in_line(problem, grid, key_owner)};
+  if (problem.mask == Mask::causal && grid.layout == Layout::zigzag && query_owner != key_owner) {
+    if (later)
+      met.queries = second_half(met.queries);
+    else
+      met.keys = first_half(met.keys);
+  }
+  return met;
 }
 
 }  // namespace cairn::sequence

@@ -8,7 +8,6 @@
 
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
-#include "cairn/sequence/folds.h"
 #include "cairn/sequence/group.h"
 #include "cairn/sequence/scheme.h"
 
@@ -112,6 +111,7 @@ class SharedAttention::Run {
         term_(term),
         group_(pass.options().context.group),
         problem_(problem_of(pass.layer, forward_of(pass.graph(), op))),
+        box_(pass.layer.box(op)),
         pass_kind_(op.phase == ir::Phase::forward ? sequence::Pass::forward : sequence::Pass::backward) {
     const AttentionSharing& sharing = pass.options().context.sharing;
     CAIRN_ASSERT(sharing.scheme != nullptr && sharing.grid.ranks() == group_.size);
@@ -122,7 +122,7 @@ class SharedAttention::Run {
   }
 
   Dependency write(const Dependencies& waits, Dependencies& under_way) {
-    const sequence::RankList& list = ranks_->slowest;
+    const sequence::GroupPass& list = *ranks_;
     const auto buffers = static_cast<double>(ranks_->buffer_bytes);
     writer_.hold(Category::workspace, buffers);
     before_ = waits;
@@ -164,14 +164,14 @@ class SharedAttention::Run {
     }
   };
 
-  void start(const sequence::Call& call, const Dependencies& ready) {
+  void start(const sequence::GroupPass::Moving& call, const Dependencies& ready) {
     const Transfer transfer = transfer_of(call);
     if (transfer.bytes == 0.0) return;
-    const std::int32_t step = writer_.add(Step{.kind = StepKind::transfer,
-                                               .stream = k_lanes.at(static_cast<std::size_t>(call.lane)),
-                                               .axis = Axis::context,
-                                               .launches = 1},
-                                          transfer, ready);
+    const std::int32_t step = writer_.repeat(Step{.kind = StepKind::transfer,
+                                                  .stream = k_lanes.at(static_cast<std::size_t>(call.lane)),
+                                                  .axis = Axis::context,
+                                                  .launches = 1},
+                                             transfer, ready);
     lanes_.at(static_cast<std::size_t>(call.lane)).calls.push_back({.ends = call.ends, .step = step});
   }
 
@@ -192,9 +192,8 @@ class SharedAttention::Run {
 
   // Every rank sends and receives alike. A message to the next rank of a ring is priced by the way from its last rank to
   // its first, which is the longest.
-  Transfer transfer_of(const sequence::Call& call) const {
-    const double moved =
-        static_cast<double>(std::max(sequence::bytes_sent(problem_, call), sequence::bytes_received(problem_, call)));
+  Transfer transfer_of(const sequence::GroupPass::Moving& call) const {
+    const auto moved = static_cast<double>(std::max(call.sent, call.received));
     Group ranks{.axis = Axis::context, .size = call.peers.count, .stride = group_.stride * call.peers.stride};
     if (call.collective == Collective::send) {
       ranks.stride *= ranks.size - 1;
@@ -208,24 +207,23 @@ class SharedAttention::Run {
 
   void compute(const sequence::Tile& tile, const Dependencies& ready) {
     const Step step{.kind = StepKind::compute, .stream = Stream::compute, .term = term_, .launches = 1};
-    writer_.add(step, ir::Shard{.op = &op_, .graph = &pass_.graph(), .box = box_of(tile)}, ready);
-    if (tile.joins) writer_.add(step, joining(joined_elements(tile)), {});
+    writer_.repeat(step, ir::Shard{.op = &op_, .graph = &pass_.graph(), .box = box_of(tile)}, ready);
+    if (tile.joins) writer_.repeat(step, joining(joined_elements(tile)), {});
   }
 
   // Places of queries and keys in memory, moved so that the operator's mask is that of the tile's positions.
   loopnest::Box box_of(const sequence::Tile& tile) const {
-    loopnest::Box box = pass_.layer.box(op_);
-    const auto set = [&](const char* name, std::int64_t begin, std::int64_t extent) {
-      const int dim = op_.domain.find(name);
+    loopnest::Box box = box_;
+    const auto set = [&](int dim, std::int64_t begin, std::int64_t extent) {
       if (dim >= 0) box[static_cast<std::size_t>(dim)] = {begin, begin + extent};
     };
     const std::optional<std::int64_t> offset = sequence::local_offset(problem_, tile.queries, tile.keys);
     CAIRN_ASSERT(offset.has_value() && "a tile is whole, or masked by places in memory");
     const std::int64_t kv = sequence::kv_heads(problem_, tile.heads).count;
-    set("query", std::max<std::int64_t>(*offset, 0), sequence::count(tile.queries));
-    set("key", std::max<std::int64_t>(-*offset, 0), sequence::count(tile.keys));
-    set("kv_heads", 0, kv);
-    set("group", 0, tile.heads.count / kv);
+    set(query_, std::max<std::int64_t>(*offset, 0), sequence::count(tile.queries));
+    set(key_, std::max<std::int64_t>(-*offset, 0), sequence::count(tile.keys));
+    set(kv_heads_, 0, kv);
+    set(group_dim_, 0, tile.heads.count / kv);
     return box;
   }
 
@@ -243,6 +241,9 @@ class SharedAttention::Run {
   Term term_;
   const Group& group_;
   const sequence::Problem problem_;
+  const loopnest::Box box_;  // of the operator over the rank's own tokens
+  const int query_ = op_.domain.find("query"), key_ = op_.domain.find("key");
+  const int kv_heads_ = op_.domain.find("kv_heads"), group_dim_ = op_.domain.find("group");
   const sequence::Pass pass_kind_;
   std::shared_ptr<const sequence::GroupPass> ranks_;
   Dependencies before_;  // the stage before has computed

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "cairn/cost/operator_floor.h"
 #include "cairn/predict/bounds/traffic.h"
@@ -152,10 +154,14 @@ const LinkBytes& BusiestLinks::of(const program::Pass& pass) {
 const LinkBytes& BusiestLinks::of(const program::Block& block) {
   const auto [slot, fresh] = blocks_.try_emplace(&block);
   if (!fresh) return slot->second;
+  std::vector<std::optional<LinkBytes>> of_work(block.works.size());
   for (const program::Step& step : block.steps) {
     if (step.work < 0) continue;
     const auto* transfer = std::get_if<program::Transfer>(&block.works[static_cast<std::size_t>(step.work)]);
-    if (transfer != nullptr) slot->second.add(pricer_.least_bytes(*transfer), 1.0);
+    if (transfer == nullptr) continue;
+    std::optional<LinkBytes>& bytes = of_work[static_cast<std::size_t>(step.work)];
+    if (!bytes) bytes = pricer_.least_bytes(*transfer);
+    slot->second.add(*bytes, 1.0);
   }
   return slot->second;
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "at.h"
 #include "cairn/collective/folds.h"
 #include "cairn/core/assert.h"
 #include "cairn/core/out_of_range.h"
@@ -52,17 +53,22 @@ void CostPricer::enter(const program::Block& block) {
   known_.clear();
   if (!calibration_.power) return;
   cost::SharedClock clock(*calibration_.power);
-  for (const program::Work& work : block.works) {
-    const auto* shard = std::get_if<ir::Shard>(&work);
+  std::vector<std::optional<std::size_t>> known_of(block.works.size());
+  for (const program::Step& step : block.steps) {
+    const ir::Shard* shard = step.work < 0 ? nullptr : std::get_if<ir::Shard>(&block.works[at(step.work)]);
     if (shard == nullptr || shard->part > 0) continue;
-    Known& known = known_.emplace_back(Known{.whole = *shard, .time = {}});
-    known.whole.parts = 1;
-    try {
-      known.time = shards_.price(known.whole);
-    } catch (const core::OutOfRange& problem) {
-      raise_unpriceable(work, problem);
+    std::optional<std::size_t>& known = known_of[at(step.work)];
+    if (!known) {
+      known = known_.size();
+      known_.push_back({.whole = *shard, .time = {}});
+      known_.back().whole.parts = 1;
+      try {
+        known_.back().time = shards_.price(known_.back().whole);
+      } catch (const core::OutOfRange& problem) {
+        raise_unpriceable(block.works[at(step.work)], problem);
+      }
     }
-    clock.add(known.time);
+    clock.add(known_[*known].time);
   }
   clock_hz_ = clock.solve() / cost::slowest(*calibration_.power, network_.gpus());
 }
